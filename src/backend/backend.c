@@ -1,0 +1,27 @@
+#include "backend/backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+const MdBackendOps *const *md_backends(void) {
+    static const MdBackendOps *const backends[] = {&md_backend_cpu,
+#ifdef MDMINI_HAVE_CUDA
+                                                   &md_backend_cuda,
+#endif
+                                                   NULL};
+    return backends;
+}
+
+const MdBackendOps *md_backend_find(const char *name) {
+    for (const MdBackendOps *const *ops = md_backends(); *ops; ops++)
+        if (strcmp((*ops)->name, name) == 0) return *ops;
+    return NULL;
+}
+
+void md_rows_free(MdRows *rows) {
+    md_free(rows->offsets);
+    md_free(rows->ids);
+    memset(rows, 0, sizeof *rows);
+}

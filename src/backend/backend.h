@@ -1,0 +1,136 @@
+/* The whole contract of a backend: a table of operations on a context. The integrator, the output and the verification
+ * know nothing else. Particles live in the backend, in whatever order and precision it keeps; everything that crosses
+ * this border goes by id.
+ *
+ * Operations return MD_OK or put a message into the errors given at creation. */
+#ifndef MD_BACKEND_BACKEND_H
+#define MD_BACKEND_BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/variants.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "deck/deck.h"
+#include "physics/thermo.h"
+#include "system/system.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct MdMemory {
+    uint64_t host_bytes, device_bytes;
+} MdMemory;
+
+typedef struct MdMachine {
+    char name[128];              /* processor or GPU, for the log */
+    char details[256];           /* threads and instruction set, or driver, compute capability, clocks */
+    uint64_t device_total_bytes; /* 0 for the cpu */
+    uint64_t device_free_bytes;
+} MdMachine;
+
+/* Where particles are asked for: each pointer that is not NULL is filled, rows in id order. Arrays of `real` are float
+ * or double as `precision` says (MD_FILE_PRECISION_SINGLE, _DOUBLE). */
+typedef struct MdFrame {
+    int64_t step;
+    double time;
+    int precision;
+    void *position; /* real [n_atoms][3], wrapped into [0, length) along periodic axes */
+    void *velocity; /* real [n_atoms][3] */
+    void *force;    /* real [n_atoms][3] */
+    int32_t *image; /* [n_atoms][3] */
+} MdFrame;
+
+/* The neighbour list by id: row i is ids[offsets[i] .. offsets[i + 1]), in the order in which it is stored. */
+typedef struct MdRows {
+    int64_t n_atoms;
+    int64_t *offsets; /* [n_atoms + 1]; 64 bits: a list has more entries than 2^31 */
+    int32_t *ids;
+} MdRows;
+
+/* The first thing that went wrong in the motion itself; step -1 while nothing has. */
+typedef struct MdFault {
+    int64_t step;
+    int32_t id;          /* the particle */
+    double displacement; /* that it would have moved in the step, sigma; NaN when not finite */
+} MdFault;
+
+typedef struct MdStageTime {
+    char stage[24]; /* sort, neighbor, force, integrate, reduce, gather */
+    char asked[64], ran[64];
+    int64_t calls;
+    double seconds; /* NaN where it was not measured */
+} MdStageTime;
+
+enum { MD_MAX_STAGES = 12 };
+
+typedef struct MdStatistics {
+    int64_t n_rebuilds;       /* after the first build */
+    int64_t n_late_rebuilds;  /* found a displacement above half the skin: pairs may have been missed before */
+    int64_t n_overflows;      /* times that the list had to grow */
+    int64_t capacity;         /* entries a row has room for */
+    double neighbors_per_atom; /* mean row length at the last build */
+    int n_stages;
+    MdStageTime stages[MD_MAX_STAGES];
+    uint64_t host_bytes, device_bytes; /* held by the context's own arrays */
+} MdStatistics;
+
+typedef struct MdBackendOps {
+    const char *name; /* as in run.backend */
+
+    /* Whether it can run here and as configured; describes the machine. A problem goes to errors. */
+    MdStatus (*probe)(const MdConfig *config, MdMachine *machine, MdErrors *errors);
+
+    /* Bytes that create will take for this plan (its own arrays only). */
+    MdMemory (*estimate)(const MdConfig *config, const MdSystemPlan *plan);
+
+    /* Copies the particles of system. Builds no list and computes no force yet. */
+    MdStatus (*create)(void **context, const MdConfig *config, const MdSystem *system, MdErrors *errors);
+    void (*destroy)(void *context);
+
+    /* v += f/m dt/2; x += v dt; remembers the first particle that moves further than fault_distance or not to a finite
+     * place. step is the one that begins. */
+    MdStatus (*kick_drift)(void *context, int64_t step);
+    /* Builds the list if there is none, or if the rule of neighbor.rebuild says so at this step. Wraps positions at a
+     * build and counts images. */
+    MdStatus (*update_neighbors)(void *context, int64_t step);
+    /* Forces from the list; with_energy: energy and virial too, for the next sums. */
+    MdStatus (*compute_forces)(void *context, bool with_energy);
+    /* v += f/m dt/2 */
+    MdStatus (*kick)(void *context);
+    /* Totals; potential and virial are those of the last compute_forces with energy. Waits for the device. */
+    MdStatus (*sum)(void *context, MdSums *sums);
+    MdStatus (*scale_velocities)(void *context, double factor);
+    /* Particles by id, into host memory. Waits for the device. */
+    MdStatus (*gather)(void *context, MdFrame *frame);
+    /* The list as it stands (cutoff plus skin as built), by id; free with md_rows_free. */
+    MdStatus (*export_rows)(void *context, MdRows *rows);
+    /* Looks without waiting: may be a few steps behind the device; after sum or gather it is exact. */
+    MdFault (*fault)(void *context);
+    /* Waits for all that was issued: for the clock of the caller. */
+    MdStatus (*finish)(void *context);
+    void (*statistics)(void *context, MdStatistics *statistics);
+
+    MdVariantTable (*variants)(void);
+} MdBackendOps;
+
+/* A particle that moves further than this share of the smallest cutoff in one step: the time step is too large. */
+#define MD_FAULT_SHARE 0.25
+
+/* The backends that are built in; NULL ends the list. The first is the cpu. */
+const MdBackendOps *const *md_backends(void);
+const MdBackendOps *md_backend_find(const char *name); /* NULL when not built in */
+
+void md_rows_free(MdRows *rows);
+
+extern const MdBackendOps md_backend_cpu;
+#ifdef MDMINI_HAVE_CUDA
+extern const MdBackendOps md_backend_cuda;
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,88 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+struct MdLog {
+    FILE *terminal, *file;
+    char *pending; /* text written before the file was opened */
+    size_t n_pending;
+    int n_warnings, failed;
+};
+
+MdLog *md_log_create(FILE *terminal) {
+    MdLog *log = md_alloc(1, sizeof *log, "log");
+    log->terminal = terminal;
+    return log;
+}
+
+void md_log_destroy(MdLog *log) {
+    if (!log) return;
+    if (log->file) fclose(log->file);
+    free(log->pending);
+    md_free(log);
+}
+
+MdStatus md_log_open(MdLog *log, const char *path, MdErrors *errors) {
+    log->file = fopen(path, "w");
+    if (!log->file) return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(errno));
+    if (log->n_pending && fwrite(log->pending, 1, log->n_pending, log->file) != log->n_pending) log->failed = 1;
+    free(log->pending);
+    log->pending = NULL;
+    log->n_pending = 0;
+    return MD_OK;
+}
+
+/* Lines are flushed one by one: a batch file is fully buffered otherwise, and a killed job would lose its log. */
+static void write_text(MdLog *log, const char *text) {
+    if (log->terminal) {
+        fputs(text, log->terminal);
+        fflush(log->terminal);
+    }
+    if (log->file) {
+        if (fputs(text, log->file) < 0 || fflush(log->file) != 0) log->failed = 1;
+        return;
+    }
+    size_t length = strlen(text);
+    char *grown = realloc(log->pending, log->n_pending + length + 1);
+    if (!grown) md_panic("out of memory");
+    memcpy(grown + log->n_pending, text, length + 1);
+    log->pending = grown;
+    log->n_pending += length;
+}
+
+static void write_format(MdLog *log, const char *prefix, const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    size_t n_prefix = strlen(prefix);
+    char *text = malloc(n_prefix + (size_t)length + 1);
+    if (!text) md_panic("out of memory");
+    memcpy(text, prefix, n_prefix);
+    vsnprintf(text + n_prefix, (size_t)length + 1, format, again);
+    va_end(again);
+    write_text(log, text);
+    free(text);
+}
+
+void md_log(MdLog *log, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    write_format(log, "", format, arguments);
+    va_end(arguments);
+}
+
+void md_warn(MdLog *log, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    write_format(log, "warning: ", format, arguments);
+    va_end(arguments);
+    log->n_warnings++;
+}
+
+int md_log_warnings(const MdLog *log) { return log->n_warnings; }
+int md_log_healthy(const MdLog *log) { return !log->failed; }

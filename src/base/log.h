@@ -1,0 +1,27 @@
+/* The log: what a person reads, on standard output and in NAME.log.
+ *
+ * Until md_log_open is called the text is kept in memory, so that a run whose input is wrong touches no file. */
+#ifndef MD_BASE_LOG_H
+#define MD_BASE_LOG_H
+
+#include "base/status.h"
+
+typedef struct MdLog MdLog;
+
+MdLog *md_log_create(FILE *terminal); /* terminal may be NULL: only the file is written */
+void md_log_destroy(MdLog *log);
+
+/* Writes the text so far, and all that follows, to the file at path as well. MD_ERROR_OUTPUT when it cannot. */
+MdStatus md_log_open(MdLog *log, const char *path, MdErrors *errors);
+
+/* One or more whole lines (the newline is the caller's). */
+void md_log(MdLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A line that starts with `warning: `; counted. */
+void md_warn(MdLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int md_log_warnings(const MdLog *log);
+
+/* False once writing to the file has failed (disk full). */
+int md_log_healthy(const MdLog *log);
+
+#endif

@@ -1,0 +1,32 @@
+/* Checked host memory: zeroed, aligned to 64 bytes (a cache line, and the widest vector register). */
+#ifndef MD_BASE_MEMORY_H
+#define MD_BASE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* count * size bytes; `what` names the array in the message when there is no memory (exit code 1). Never NULL. */
+void *md_alloc(size_t count, size_t size, const char *what);
+void md_free(void *pointer); /* accepts NULL */
+
+/* A copy of text in memory from malloc; free with free(). */
+char *md_copy_text(const char *text);
+
+/* printf into memory from malloc; free with free(). */
+char *md_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Bytes of main memory that this process may still take: the smaller of what the system has free and what the
+ * control group allows; UINT64_MAX where neither can be read. */
+uint64_t md_host_memory_available_bytes(void);
+
+/* Largest resident set so far, in bytes. */
+uint64_t md_host_memory_peak_bytes(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,68 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+struct MdErrors {
+    MdStatus status;
+    int n_messages, capacity;
+    char **messages;
+};
+
+/* Text of any length from a printf format; never NULL. */
+static char *format_text(const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    char *text = malloc((size_t)length + 1);
+    if (!text) md_panic("out of memory while reporting an error");
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+MdErrors *md_errors_create(void) {
+    MdErrors *errors = calloc(1, sizeof *errors);
+    if (!errors) md_panic("out of memory");
+    return errors;
+}
+
+void md_errors_destroy(MdErrors *errors) {
+    if (!errors) return;
+    for (int k = 0; k < errors->n_messages; k++) free(errors->messages[k]);
+    free(errors->messages);
+    free(errors);
+}
+
+MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...) {
+    if (errors->n_messages == errors->capacity) {
+        errors->capacity = errors->capacity ? 2 * errors->capacity : 8;
+        char **grown = realloc(errors->messages, (size_t)errors->capacity * sizeof *grown);
+        if (!grown) md_panic("out of memory while reporting an error");
+        errors->messages = grown;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    errors->messages[errors->n_messages++] = format_text(format, arguments);
+    va_end(arguments);
+    if (errors->status == MD_OK) errors->status = status;
+    return status;
+}
+
+int md_errors_count(const MdErrors *errors) { return errors->n_messages; }
+const char *md_errors_text(const MdErrors *errors, int k) { return errors->messages[k]; }
+MdStatus md_errors_status(const MdErrors *errors) { return errors->status; }
+
+void md_errors_print(const MdErrors *errors, FILE *stream) {
+    for (int k = 0; k < errors->n_messages; k++) fprintf(stream, "mdmini: error: %s\n", errors->messages[k]);
+}
+
+void md_panic_at(const char *file, int line, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "mdmini: internal error at %s:%d: ", file, line);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(MD_ERROR_INTERNAL);
+}

@@ -1,0 +1,60 @@
+/* Status codes and messages.
+ *
+ * A fault of the user travels up as a status, with its text collected in an MdErrors, so that all problems of a
+ * deck are shown together. A fault of the program itself stops at once (md_panic). */
+#ifndef MD_BASE_STATUS_H
+#define MD_BASE_STATUS_H
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+#define MD_NORETURN [[noreturn]]
+#else
+#define MD_NORETURN _Noreturn
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The values are the exit codes of the program. */
+typedef enum MdStatus {
+    MD_OK = 0,
+    MD_ERROR_INTERNAL = 1, /* the program or the hardware failed */
+    MD_ERROR_INPUT = 2,    /* the user's input cannot be used */
+    MD_ERROR_PHYSICS = 3,  /* the run failed its own verification */
+    MD_ERROR_OUTPUT = 4,   /* output could not be written */
+    MD_STOPPED = 75        /* stopped early, restart file valid */
+} MdStatus;
+
+typedef struct MdErrors MdErrors;
+
+MdErrors *md_errors_create(void);
+void md_errors_destroy(MdErrors *errors);
+
+/* Adds one message (printf style, no newline at the end) and returns status, so that callers can write
+ * `return md_fail(errors, MD_ERROR_INPUT, "...")`. The first status is kept as that of the whole. */
+MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+int md_errors_count(const MdErrors *errors);
+const char *md_errors_text(const MdErrors *errors, int k); /* 0 <= k < count */
+MdStatus md_errors_status(const MdErrors *errors);         /* MD_OK when there are none */
+
+/* Writes all messages, one a line, each with `mdmini: error: ` before it. */
+void md_errors_print(const MdErrors *errors, FILE *stream);
+
+/* An internal fault: prints file, line and text to stderr and ends the process with exit code 1. */
+MD_NORETURN void md_panic_at(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#define md_panic(...) md_panic_at(__FILE__, __LINE__, __VA_ARGS__)
+#define md_require(condition)                                                                                          \
+    do {                                                                                                               \
+        if (!(condition)) md_panic("%s does not hold", #condition);                                                    \
+    } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

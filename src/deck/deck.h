@@ -1,0 +1,91 @@
+/* The input: deck files, coordinate tables and `section.key=value` overrides, read into one checked configuration.
+ *
+ * Layers are applied in the order of the command line; a later one wins over an earlier one. Within one file a key may
+ * stand once. Every problem of every layer is reported, as `file:line: section.key: what was read, what is allowed`. */
+#ifndef MD_DECK_DECK_H
+#define MD_DECK_DECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "deck/choices.h"
+
+#define MD_AUTO_INT INT64_MIN
+#define MD_MAX_LIST 64 /* entries of a list option */
+
+typedef struct MdIntList {
+    int n;
+    int64_t values[MD_MAX_LIST];
+} MdIntList;
+
+typedef struct MdRealList {
+    int n;
+    double values[MD_MAX_LIST];
+} MdRealList;
+
+#define MD_FIELD_INT int64_t
+#define MD_FIELD_INT_AUTO int64_t
+#define MD_FIELD_REAL double
+#define MD_FIELD_REAL_AUTO double
+#define MD_FIELD_CHOICE int
+#define MD_FIELD_CHOICES MdIntList
+#define MD_FIELD_INTS MdIntList
+#define MD_FIELD_REALS MdRealList
+#define MD_FIELD_TEXT char *
+#define MD_FIELD_PATH char *
+
+/* One field `section_key` for each row of options.def. */
+typedef struct MdConfig {
+#define OPTION(section, key, type, value, low, high, set, unit, kind, help) MD_FIELD_##type section##_##key;
+#include "deck/options.def"
+#undef OPTION
+} MdConfig;
+
+/* The rows by number: MD_OPTION_system_dimension, ... */
+enum {
+#define OPTION(section, key, type, value, low, high, set, unit, kind, help) MD_OPTION_##section##_##key,
+#include "deck/options.def"
+#undef OPTION
+    MD_N_OPTIONS
+};
+
+static inline bool md_is_auto(double value) { return value != value; }
+
+typedef struct MdDeck MdDeck;
+
+/* Reads the layers: each argument is a file, or `section.key=value`. NULL, with the problems in errors, when any of
+ * them cannot be used. A file that is no deck but a table of coordinates or XYZ sets system.start = file, system.file,
+ * system.dimension and an open boundary. */
+MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors);
+void md_deck_destroy(MdDeck *deck);
+
+const MdConfig *md_deck_config(const MdDeck *deck);
+
+/* Where the value of an option came from: `default`, `file:line`, `command line`. */
+const char *md_deck_origin(const MdDeck *deck, int option);
+
+/* The first file of the command line, without folder and ending: the default of output.name. */
+const char *md_deck_name(const MdDeck *deck);
+
+/* The effective deck: every key with its value and origin, as a deck that reproduces the run when read again (paths
+ * absolute). Text from malloc. */
+char *md_deck_effective_text(const MdDeck *deck);
+
+/* The value of an option as it would stand in a deck; text from malloc. */
+char *md_deck_value_text(const MdDeck *deck, int option);
+
+/* --- the table itself, for help, reference page, JSON --- */
+
+typedef enum MdOptionKind { MD_KIND_PHYSICS, MD_KIND_PERFORMANCE, MD_KIND_OUTPUT, MD_KIND_DEBUG } MdOptionKind;
+
+typedef enum MdListFormat { MD_LIST_TEXT, MD_LIST_JSON, MD_LIST_MARKDOWN } MdListFormat;
+
+const char *md_option_name(int option); /* `section.key` */
+MdOptionKind md_option_kind(int option);
+
+/* The whole table, for --list-options. */
+void md_options_print(FILE *stream, MdListFormat format);
+
+#endif

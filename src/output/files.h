@@ -1,0 +1,23 @@
+/* Names of the output files, and what happens to files that exist already. */
+#ifndef MD_OUTPUT_FILES_H
+#define MD_OUTPUT_FILES_H
+
+#include "base/log.h"
+#include "deck/deck.h"
+
+typedef struct MdFiles {
+    char *h5, *json, *log; /* paths; h5 NULL when no trajectory is asked for */
+    char *neighbors;       /* NULL when not asked for */
+} MdFiles;
+
+/* Checks that the folder exists and can be written to and that, with output.existing = refuse, none of the files is
+ * there. Touches nothing. */
+MdStatus md_files_plan(const MdDeck *deck, MdFiles *files, MdErrors *errors);
+
+/* Moves what is in the way: output.existing = backup renames all files of the run together to NAME.k.h5, .json, .log
+ * with the smallest k that none of them has, and the log says so. */
+MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, MdErrors *errors);
+
+void md_files_free(MdFiles *files);
+
+#endif

@@ -1,0 +1,39 @@
+/* The box: a cuboid from 0 to length along each axis, each axis periodic or open.
+ *
+ * In two dimensions the third axis is open and all z are 0. Along an open axis the length only sets the volume and the
+ * box that files show; particles may leave it. */
+#ifndef MD_PHYSICS_BOX_H
+#define MD_PHYSICS_BOX_H
+
+#include <stdbool.h>
+
+#include "physics/real.h"
+
+typedef struct MdBox {
+    int dimension;    /* 2 or 3 */
+    double length[3]; /* sigma */
+    bool periodic[3];
+} MdBox;
+
+/* Area or volume; NaN when an axis (of the dimension) is open. */
+static inline double md_box_volume(const MdBox *box) {
+    double volume = 1;
+    for (int a = 0; a < box->dimension; a++) volume *= box->periodic[a] ? box->length[a] : NAN;
+    return volume;
+}
+
+/* 1/length of a periodic axis, 0 of an open one: with it the formula below needs no branch. */
+static inline double md_box_inverse(const MdBox *box, int axis) {
+    return box->periodic[axis] ? 1.0 / box->length[axis] : 0.0;
+}
+
+/* Nearest image of a distance component; |d| <= length/2 afterwards. In C the names end in _d and _f. */
+#ifdef __cplusplus
+#define MD_IMAGE_NAME(suffix) md_nearest_image
+#else
+#define MD_IMAGE_NAME(suffix) md_nearest_image##suffix
+#endif
+MD_HD double MD_IMAGE_NAME(_d)(double d, double length, double inverse) { return d - length * rint(d * inverse); }
+MD_HD float MD_IMAGE_NAME(_f)(float d, float length, float inverse) { return d - length * rintf(d * inverse); }
+
+#endif

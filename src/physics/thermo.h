@@ -1,0 +1,52 @@
+/* Sums over particles, and the thermodynamic quantities that follow from them. Pressure comes from the virial, never
+ * from the temperature alone. */
+#ifndef MD_PHYSICS_THERMO_H
+#define MD_PHYSICS_THERMO_H
+
+#include <stdint.h>
+
+#include "physics/box.h"
+
+/* Totals over all particles, in double precision whatever the precision of the run. */
+typedef struct MdSums {
+    double potential;     /* energy of all pairs, as the deck's shift defines it */
+    double truncation;    /* sum over pairs of the energy step at the cutoff; potential - truncation is what is conserved */
+    double virial;        /* sum over pairs of r . F */
+    double kinetic;       /* sum of m v^2 / 2 */
+    double momentum[3];   /* sum of m v */
+    double force_sq_mass; /* sum of F^2 / m: scale of the time-step error of the energy */
+} MdSums;
+
+typedef struct MdThermo {
+    int64_t step;
+    double time;                                /* tau */
+    double temperature, pressure;               /* epsilon/k, epsilon/sigma^D; pressure NaN with an open boundary */
+    double potential, kinetic, total;           /* epsilon, per particle */
+    double conserved;                           /* total less truncation and thermostat work, per particle */
+    double momentum;                            /* length of the total momentum, per particle */
+    double fluctuation;                         /* dt^2 <F^2/m>, per particle: scale of the time-step error */
+} MdThermo;
+
+/* Degrees of freedom: the total momentum is removed. */
+static inline double md_degrees_of_freedom(int64_t n_atoms, int dimension) {
+    return (double)dimension * (double)(n_atoms - 1);
+}
+
+/* Quantities per particle from the sums. heat: energy that the thermostat has put in so far, in total. */
+static inline MdThermo md_thermo_from_sums(const MdSums *sums, const MdBox *box, int64_t n_atoms, int64_t step,
+                                           double timestep, double heat) {
+    double n = (double)n_atoms;
+    MdThermo t = {.step = step, .time = (double)step * timestep};
+    t.temperature = 2 * sums->kinetic / md_degrees_of_freedom(n_atoms, box->dimension);
+    t.pressure = (2 * sums->kinetic + sums->virial) / (box->dimension * md_box_volume(box));
+    t.potential = sums->potential / n;
+    t.kinetic = sums->kinetic / n;
+    t.total = t.potential + t.kinetic;
+    t.conserved = (sums->potential - sums->truncation + sums->kinetic - heat) / n;
+    t.momentum = sqrt(sums->momentum[0] * sums->momentum[0] + sums->momentum[1] * sums->momentum[1] +
+                      sums->momentum[2] * sums->momentum[2]) / n;
+    t.fluctuation = timestep * timestep * sums->force_sq_mass / n;
+    return t;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* Random numbers: cuRAND's generators by name, seeded from the deck.
+ *
+ * With the CUDA toolkit the numbers come from cuRAND's host generators, which need no GPU and give the sequence of the
+ * device generators. Without it a Philox4x32-10 of our own gives the numbers of cuRAND's PHILOX4_32_10 (Salmon et al.,
+ * Parallel random numbers: as easy as 1, 2, 3, SC11); the other generators are refused. */
+#ifndef MD_SYSTEM_RANDOM_H
+#define MD_SYSTEM_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct MdRandom MdRandom;
+
+/* generator: MD_GENERATOR_PHILOX, ... ; each stream number is a sequence of its own of the same seed. */
+MdRandom *md_random_create(int generator, uint64_t seed, int stream, MdErrors *errors);
+void md_random_destroy(MdRandom *random);
+
+void md_random_uniform(MdRandom *random, double *values, size_t n); /* in (0, 1] */
+void md_random_normal(MdRandom *random, double *values, size_t n);  /* mean 0, deviation 1; any n */
+
+/* The streams in use, so that no two purposes share numbers. */
+enum { MD_STREAM_VELOCITY = 0, MD_STREAM_PLACEMENT = 1, MD_STREAM_TYPE = 2 };
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,60 @@
+/* The particles on the host, in the order of their ids, in double precision: what a run starts from, and what it is
+ * judged by. During a run the particles live in the backend. */
+#ifndef MD_SYSTEM_SYSTEM_H
+#define MD_SYSTEM_SYSTEM_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "deck/deck.h"
+#include "physics/box.h"
+#include "physics/pair.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Parameters of every type pair; entry [a * n_types + b]. */
+typedef struct MdPotential {
+    int n_types;
+    int shift; /* MD_SHIFT_NONE, MD_SHIFT_ENERGY, MD_SHIFT_FORCE */
+    MdPair_d pair[MD_MAX_TYPES * MD_MAX_TYPES];
+    double cutoff_max, cutoff_min; /* over all pairs, sigma */
+} MdPotential;
+
+typedef struct MdSystem {
+    int64_t n_atoms;
+    MdBox box;
+    MdPotential potential;
+    double mass[MD_MAX_TYPES]; /* of each type */
+    double *position;          /* [n_atoms][3], sigma; in [0, length) along periodic axes */
+    double *velocity;          /* [n_atoms][3], sigma/tau */
+    int32_t *image;            /* [n_atoms][3]: unwrapped position = position + image * length */
+    int32_t *type;             /* [n_atoms], 0 .. n_types - 1 */
+} MdSystem;
+
+/* What a configuration asks for, known before anything large is allocated. */
+typedef struct MdSystemPlan {
+    int64_t n_atoms;
+    MdBox box;
+    MdPotential potential;
+    double density; /* particles per (bounding) volume, for estimates */
+} MdSystemPlan;
+
+/* Checks everything that the configuration says of the system, reading a coordinate file once if there is one, and
+ * fills plan. Problems (contradictions, a box smaller than twice cutoff plus skin along a periodic axis, bad rows, two
+ * atoms at one point) go to errors, with the origin of the key from deck. */
+MdStatus md_system_plan(const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors);
+
+/* Positions, types and velocities as planned. NULL, with the problem in errors, when random placement finds no room
+ * or the file has changed. */
+MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors);
+void md_system_destroy(MdSystem *system);
+
+/* Parameters of all type pairs from the options of section potential, with the mixing rule. */
+MdStatus md_potential_from_config(const MdDeck *deck, MdPotential *potential, MdErrors *errors);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
