@@ -1,0 +1,138 @@
+/* The judge: see reference.h.
+ *
+ * Cells are cubes at least one cutoff wide, so that all partners of an atom lie in its own cell and those around it.
+ * Cells live in a hash table of chains, keyed by three whole numbers: there is no grid to size, and an atom that has
+ * flown far out of an open box costs nothing. Along a periodic axis the cells divide the length evenly, and the cell
+ * numbers wrap; with two cells along an axis both sides are the same cell, with one cell there is no other, and each
+ * is visited once. A pair is taken where its second atom has the larger number, and forces are added in that order. */
+#include "cpu/reference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Added to the cutoff when cells are sized: covers the rounding of position / width. */
+static const double rounding_margin = 1 + 1e-9;
+
+typedef struct Cells {
+    double per_length[3]; /* cells per sigma */
+    int64_t n_periodic[3]; /* cells along a periodic axis, 0 along an open one */
+    int n_around[3], around[3][3]; /* steps to the cells to visit along an axis */
+    uint64_t mask;        /* buckets - 1 */
+    int64_t *first;       /* [buckets] first atom of the chain, -1: none */
+    int64_t *next;        /* [n_atoms] */
+    int64_t (*cell)[3];   /* [n_atoms] */
+} Cells;
+
+static uint64_t bucket_of(const Cells *cells, const int64_t cell[3]) {
+    uint64_t hash = 0;
+    for (int a = 0; a < 3; a++) {
+        /* Odd constant of golden-ratio hashing (Knuth, The Art of Computer Programming 3, 6.4). */
+        hash = (hash ^ (uint64_t)cell[a]) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    return hash & cells->mask;
+}
+
+static int64_t wrap_cell(const Cells *cells, int axis, int64_t c) {
+    int64_t n = cells->n_periodic[axis];
+    return n ? (c % n + n) % n : c;
+}
+
+static Cells make_cells(const MdSystem *system, const double *position) {
+    Cells cells = {.mask = 1};
+    double width = system->potential.cutoff_max * rounding_margin;
+    for (int a = 0; a < 3; a++) {
+        bool periodic = system->box.periodic[a];
+        int64_t n = (int64_t)floor(system->box.length[a] / width);
+        if (n < 1) n = 1;
+        cells.n_periodic[a] = periodic ? n : 0;
+        cells.per_length[a] = periodic ? (double)n / system->box.length[a] : 1 / width;
+        /* Own cell, next, previous; fewer where these would be the same cell, or where space has no such axis. */
+        const int steps[3] = {0, 1, -1};
+        cells.n_around[a] = a >= system->box.dimension ? 1 : periodic && n < 3 ? (int)n : 3;
+        memcpy(cells.around[a], steps, sizeof steps);
+    }
+    while (cells.mask + 1 < (uint64_t)system->n_atoms) cells.mask = 2 * cells.mask + 1;
+    cells.first = md_alloc(cells.mask + 1, sizeof *cells.first, "reference cells");
+    cells.next = md_alloc((size_t)system->n_atoms, sizeof *cells.next, "reference cells");
+    cells.cell = md_alloc((size_t)system->n_atoms, sizeof *cells.cell, "reference cells");
+    for (uint64_t b = 0; b <= cells.mask; b++) cells.first[b] = -1;
+    for (int64_t i = system->n_atoms - 1; i >= 0; i--) { /* backwards, so that chains run in order of the atoms */
+        for (int a = 0; a < 3; a++) {
+            /* Cells beyond 1e15 are one cell: the double cannot tell them apart anyway. NaN goes there too. */
+            double c = floor(position[3 * i + a] * cells.per_length[a]);
+            cells.cell[i][a] = wrap_cell(&cells, a, fabs(c) < 1e15 ? (int64_t)c : INT64_C(1000000000000000));
+        }
+        uint64_t b = bucket_of(&cells, cells.cell[i]);
+        cells.next[i] = cells.first[b];
+        cells.first[b] = i;
+    }
+    return cells;
+}
+
+static void free_cells(Cells *cells) {
+    md_free(cells->first);
+    md_free(cells->next);
+    md_free(cells->cell);
+}
+
+/* Adds the pair i, j to forces and sums if it is inside its cutoff. */
+static void add_pair(const MdSystem *system, const double *position, int64_t i, int64_t j, double *force,
+                     MdSums *sums) {
+    const MdPotential *potential = &system->potential;
+    const MdPair_d *pair = &potential->pair[system->type[i] * potential->n_types + system->type[j]];
+    double d[3], r_sq = 0;
+    for (int a = 0; a < 3; a++) {
+        d[a] = md_nearest_image_d(position[3 * i + a] - position[3 * j + a], system->box.length[a],
+                                  md_box_inverse(&system->box, a));
+        r_sq += d[a] * d[a];
+    }
+    if (!(r_sq < pair->cutoff_sq)) return;
+    double over_r = potential->shift == MD_SHIFT_FORCE ? md_pair_force_shifted_d(pair, r_sq)
+                                                       : md_pair_force_d(pair, r_sq);
+    for (int a = 0; a < 3; a++) {
+        force[3 * i + a] += over_r * d[a];
+        force[3 * j + a] -= over_r * d[a];
+    }
+    sums->potential += md_pair_energy_d(pair, r_sq);
+    sums->truncation += pair->truncation;
+    sums->virial += over_r * r_sq;
+}
+
+static void clear(const MdSystem *system, double *force, MdSums *sums) {
+    memset(force, 0, (size_t)system->n_atoms * 3 * sizeof *force);
+    memset(sums, 0, sizeof *sums);
+}
+
+/* Pairs of atom i with the atoms of one cell. */
+static void add_cell(const MdSystem *system, const Cells *cells, const double *position, int64_t i,
+                     const int64_t cell[3], double *force, MdSums *sums) {
+    for (int64_t j = cells->first[bucket_of(cells, cell)]; j >= 0; j = cells->next[j]) {
+        const int64_t *other = cells->cell[j]; /* a chain holds every cell that hashes to its bucket */
+        if (j > i && other[0] == cell[0] && other[1] == cell[1] && other[2] == cell[2])
+            add_pair(system, position, i, j, force, sums);
+    }
+}
+
+void md_reference_forces(const MdSystem *system, const double *position, double *force, MdSums *sums) {
+    clear(system, force, sums);
+    Cells cells = make_cells(system, position);
+    for (int64_t i = 0; i < system->n_atoms; i++)
+        for (int z = 0; z < cells.n_around[2]; z++)
+            for (int y = 0; y < cells.n_around[1]; y++)
+                for (int x = 0; x < cells.n_around[0]; x++) {
+                    const int64_t cell[3] = {wrap_cell(&cells, 0, cells.cell[i][0] + cells.around[0][x]),
+                                             wrap_cell(&cells, 1, cells.cell[i][1] + cells.around[1][y]),
+                                             wrap_cell(&cells, 2, cells.cell[i][2] + cells.around[2][z])};
+                    add_cell(system, &cells, position, i, cell, force, sums);
+                }
+    free_cells(&cells);
+}
+
+void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums) {
+    clear(system, force, sums);
+    for (int64_t i = 0; i < system->n_atoms; i++)
+        for (int64_t j = i + 1; j < system->n_atoms; j++) add_pair(system, position, i, j, force, sums);
+}
