@@ -4,7 +4,9 @@
  * Cells live in a hash table of chains, keyed by three whole numbers: there is no grid to size, and an atom that has
  * flown far out of an open box costs nothing. Along a periodic axis the cells divide the length evenly, and the cell
  * numbers wrap; with two cells along an axis both sides are the same cell, with one cell there is no other, and each
- * is visited once. A pair is taken where its second atom has the larger number, and forces are added in that order. */
+ * is visited once. A pair is taken where its second atom has the larger number, and forces are added in that order.
+ *
+ * What is done with a pair is a visitor: one adds forces and energies, one adds the bounds of rounding. */
 #include "cpu/reference.h"
 
 #include <stdlib.h>
@@ -40,9 +42,9 @@ static int64_t wrap_cell(const Cells *cells, int axis, int64_t c) {
     return n ? (c % n + n) % n : c;
 }
 
-static Cells make_cells(const MdSystem *system, const double *position) {
+static Cells make_cells(const MdSystem *system, const double *position, double margin) {
     Cells cells = {.mask = 1};
-    double width = system->potential.cutoff_max * rounding_margin;
+    double width = (system->potential.cutoff_max + margin) * rounding_margin;
     for (int a = 0; a < 3; a++) {
         bool periodic = system->box.periodic[a];
         int64_t n = (int64_t)floor(system->box.length[a] / width);
@@ -78,47 +80,85 @@ static void free_cells(Cells *cells) {
     md_free(cells->cell);
 }
 
-/* Adds the pair i, j to forces and sums if it is inside its cutoff. */
-static void add_pair(const MdSystem *system, const double *position, int64_t i, int64_t j, double *force,
-                     MdSums *sums) {
+/* What is done with each pair: d points from j to i, nearest image; pairs beyond their cutoff come too. */
+typedef struct Visitor Visitor;
+struct Visitor {
+    void (*visit)(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3], double r_sq);
+    int shift;
+    double *force; /* [n_atoms][3] */
+    MdSums *sums;
+    double roundoff, shake; /* for bounds: see reference.h */
+    double *force_bound;    /* [n_atoms] */
+    MdSums *sums_bound;
+};
+
+static double force_over_r(const Visitor *visitor, const MdPair_d *pair, double r_sq) {
+    return visitor->shift == MD_SHIFT_FORCE ? md_pair_force_shifted_d(pair, r_sq) : md_pair_force_d(pair, r_sq);
+}
+
+/* Adds the pair to forces and sums if it is inside its cutoff. */
+static void add_pair(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3], double r_sq) {
+    if (!(r_sq < pair->cutoff_sq)) return;
+    double over_r = force_over_r(visitor, pair, r_sq);
+    for (int a = 0; a < 3; a++) {
+        visitor->force[3 * i + a] += over_r * d[a];
+        visitor->force[3 * j + a] -= over_r * d[a];
+    }
+    visitor->sums->potential += md_pair_energy_d(pair, r_sq);
+    visitor->sums->truncation += pair->truncation;
+    visitor->sums->virial += over_r * r_sq;
+}
+
+/* Adds what rounding may do to this pair. The two powers of the formula round on their own, so their sizes add; a shift
+ * of the distance by shake changes each by up to 14 shake / r of itself (the steepest power is r^-14 in force over r,
+ * times r); and a pair within shake of its cutoff may be counted by one side and not by the other. */
+static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3], double r_sq) {
+    (void)d;
+    double r = sqrt(r_sq), shake = visitor->shake + visitor->roundoff * r;
+    if (!(r < pair->cutoff + shake)) return;
+    double inverse_6 = 1 / (r_sq * r_sq * r_sq);
+    double relative = visitor->roundoff + 14 * shake / r;
+    double force = (pair->force_12 * inverse_6 + pair->force_6) * inverse_6 / r;
+    double energy = (pair->energy_12 * inverse_6 + pair->energy_6) * inverse_6;
+    double force_bound = relative * (force + fabs(pair->force_shift));
+    double energy_bound = relative * (energy + fabs(pair->energy_shift)) + shake * fabs(pair->force_shift);
+    if (r > pair->cutoff - shake) {
+        force_bound += fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r;
+        energy_bound += fabs(md_pair_energy_d(pair, pair->cutoff_sq));
+        visitor->sums_bound->truncation += fabs(pair->truncation);
+    }
+    visitor->force_bound[i] += force_bound;
+    visitor->force_bound[j] += force_bound;
+    visitor->sums_bound->potential += energy_bound;
+    visitor->sums_bound->truncation += visitor->roundoff * fabs(pair->truncation);
+    visitor->sums_bound->virial += force_bound * r;
+}
+
+static void visit_pair(const MdSystem *system, const double *position, int64_t i, int64_t j, Visitor *visitor) {
     const MdPotential *potential = &system->potential;
-    const MdPair_d *pair = &potential->pair[system->type[i] * potential->n_types + system->type[j]];
     double d[3], r_sq = 0;
     for (int a = 0; a < 3; a++) {
         d[a] = md_nearest_image_d(position[3 * i + a] - position[3 * j + a], system->box.length[a],
                                   md_box_inverse(&system->box, a));
         r_sq += d[a] * d[a];
     }
-    if (!(r_sq < pair->cutoff_sq)) return;
-    double over_r = potential->shift == MD_SHIFT_FORCE ? md_pair_force_shifted_d(pair, r_sq)
-                                                       : md_pair_force_d(pair, r_sq);
-    for (int a = 0; a < 3; a++) {
-        force[3 * i + a] += over_r * d[a];
-        force[3 * j + a] -= over_r * d[a];
-    }
-    sums->potential += md_pair_energy_d(pair, r_sq);
-    sums->truncation += pair->truncation;
-    sums->virial += over_r * r_sq;
-}
-
-static void clear(const MdSystem *system, double *force, MdSums *sums) {
-    memset(force, 0, (size_t)system->n_atoms * 3 * sizeof *force);
-    memset(sums, 0, sizeof *sums);
+    const MdPair_d *pair = &potential->pair[system->type[i] * potential->n_types + system->type[j]];
+    visitor->visit(visitor, i, j, pair, d, r_sq);
 }
 
 /* Pairs of atom i with the atoms of one cell. */
-static void add_cell(const MdSystem *system, const Cells *cells, const double *position, int64_t i,
-                     const int64_t cell[3], double *force, MdSums *sums) {
+static void visit_cell(const MdSystem *system, const Cells *cells, const double *position, int64_t i,
+                       const int64_t cell[3], Visitor *visitor) {
     for (int64_t j = cells->first[bucket_of(cells, cell)]; j >= 0; j = cells->next[j]) {
         const int64_t *other = cells->cell[j]; /* a chain holds every cell that hashes to its bucket */
         if (j > i && other[0] == cell[0] && other[1] == cell[1] && other[2] == cell[2])
-            add_pair(system, position, i, j, force, sums);
+            visit_pair(system, position, i, j, visitor);
     }
 }
 
-void md_reference_forces(const MdSystem *system, const double *position, double *force, MdSums *sums) {
-    clear(system, force, sums);
-    Cells cells = make_cells(system, position);
+/* Each pair nearer than cutoff_max + margin once, and others that come along. */
+static void visit_pairs(const MdSystem *system, const double *position, double margin, Visitor *visitor) {
+    Cells cells = make_cells(system, position, margin);
     for (int64_t i = 0; i < system->n_atoms; i++)
         for (int z = 0; z < cells.n_around[2]; z++)
             for (int y = 0; y < cells.n_around[1]; y++)
@@ -126,13 +166,38 @@ void md_reference_forces(const MdSystem *system, const double *position, double 
                     const int64_t cell[3] = {wrap_cell(&cells, 0, cells.cell[i][0] + cells.around[0][x]),
                                              wrap_cell(&cells, 1, cells.cell[i][1] + cells.around[1][y]),
                                              wrap_cell(&cells, 2, cells.cell[i][2] + cells.around[2][z])};
-                    add_cell(system, &cells, position, i, cell, force, sums);
+                    visit_cell(system, &cells, position, i, cell, visitor);
                 }
     free_cells(&cells);
 }
 
+static Visitor force_visitor(const MdSystem *system, double *force, MdSums *sums) {
+    memset(force, 0, (size_t)system->n_atoms * 3 * sizeof *force);
+    memset(sums, 0, sizeof *sums);
+    Visitor visitor = {.visit = add_pair, .shift = system->potential.shift, .force = force, .sums = sums};
+    return visitor;
+}
+
+void md_reference_forces(const MdSystem *system, const double *position, double *force, MdSums *sums) {
+    Visitor visitor = force_visitor(system, force, sums);
+    visit_pairs(system, position, 0, &visitor);
+}
+
 void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums) {
-    clear(system, force, sums);
+    Visitor visitor = force_visitor(system, force, sums);
     for (int64_t i = 0; i < system->n_atoms; i++)
-        for (int64_t j = i + 1; j < system->n_atoms; j++) add_pair(system, position, i, j, force, sums);
+        for (int64_t j = i + 1; j < system->n_atoms; j++) visit_pair(system, position, i, j, &visitor);
+}
+
+void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double shake,
+                         double *force_bound, MdSums *sums_bound) {
+    memset(force_bound, 0, (size_t)system->n_atoms * sizeof *force_bound);
+    memset(sums_bound, 0, sizeof *sums_bound);
+    Visitor visitor = {.visit = add_bound,
+                       .shift = system->potential.shift,
+                       .roundoff = roundoff,
+                       .shake = shake,
+                       .force_bound = force_bound,
+                       .sums_bound = sums_bound};
+    visit_pairs(system, position, shake + roundoff * system->potential.cutoff_max, &visitor);
 }

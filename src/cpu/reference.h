@@ -15,4 +15,12 @@ void md_reference_forces(const MdSystem *system, const double *position, double 
 /* The same by all pairs, O(N^2): checks the reference itself. */
 void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums);
 
+/* How far another implementation may be from the reference at these places, if each of its operations is off by
+ * `roundoff` (relative; a small multiple of the unit roundoff) and each distance by `shake` (sigma; from positions kept
+ * in less precision). First-order error bounds: force_bound [n_atoms] for each component of the force; potential,
+ * truncation and virial of sums_bound for these sums, the other members 0. Source of the method: Higham, Accuracy and
+ * Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3 and 4. */
+void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double shake,
+                         double *force_bound, MdSums *sums_bound);
+
 #endif

@@ -1,0 +1,65 @@
+/* mdmini: arguments, plan, run, report, exit code. */
+#define _POSIX_C_SOURCE 200809L
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/listing.h"
+#include "report/report.h"
+#include "simulation.h"
+
+static char *join_arguments(int n, char *const *arguments) {
+    char *text = md_copy_text("mdmini");
+    for (int k = 0; k < n; k++) {
+        char *longer = md_format("%s %s", text, arguments[k]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/* Plans and, unless only a check is wanted, runs. */
+static int run(int n_arguments, char *const *arguments, bool check_only) {
+    MdErrors *errors = md_errors_create();
+    MdLog *log = md_log_create(stdout);
+    char *command = join_arguments(n_arguments, arguments);
+    MdSimulation *simulation = NULL;
+    MdDeck *deck = md_deck_read(n_arguments, arguments, errors);
+    if (deck) simulation = md_simulation_plan(deck, command, log, errors);
+    if (simulation && check_only) md_report_plan(simulation);
+    if (simulation && !check_only) {
+        MdStatus status = md_simulation_run(simulation);
+        md_report_run(simulation, status);
+    }
+    md_errors_print(errors, stderr);
+    int code = (int)md_errors_status(errors);
+    md_simulation_destroy(simulation);
+    md_deck_destroy(deck);
+    md_log_destroy(log);
+    md_errors_destroy(errors);
+    free(command);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then a failed write, with a message, not a death */
+    bool check_only = false;
+    int n = 0;
+    for (int k = 1; k < argc; k++) {
+        MdListFormat format;
+        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) return md_print_help(stdout);
+        if (strcmp(argv[k], "--version") == 0) return md_print_version(stdout);
+        if (md_parse_listing(argv[k], "--list-options", &format)) return md_options_print(stdout, format), MD_OK;
+        if (md_parse_listing(argv[k], "--list-variants", &format)) return md_print_variants(stdout, format);
+        if (strcmp(argv[k], "--check") == 0) {
+            check_only = true;
+        } else if (argv[k][0] == '-' && argv[k][1] != '\0') {
+            fprintf(stderr, "mdmini: error: unknown argument %s; see mdmini --help\n", argv[k]);
+            return MD_ERROR_INPUT;
+        } else {
+            argv[n++] = argv[k];
+        }
+    }
+    return run(n, argv, check_only);
+}

@@ -1,0 +1,39 @@
+/* How a run judges itself.
+ *
+ * At the first and the last step the backend's forces (force-only path and force-and-energy path), energy and virial
+ * are compared with the serial double-precision reference at the same places. Over the run the conserved energy and
+ * the total momentum must stay within limits that follow from time step, precision and length (tolerance.h). */
+#ifndef MD_REPORT_VERIFY_H
+#define MD_REPORT_VERIFY_H
+
+#include "backend/backend.h"
+#include "report/history.h"
+
+typedef enum MdVerdict { MD_VERDICT_NOT_CHECKED, MD_VERDICT_PASSED, MD_VERDICT_FAILED } MdVerdict;
+
+typedef struct MdCheck {
+    char name[64];
+    int64_t step;        /* at which it was made, -1: over the run */
+    double value, limit; /* passed when value <= limit; NaN fails */
+} MdCheck;
+
+typedef struct MdVerification {
+    int n_checks;
+    MdCheck checks[32];
+    MdFault fault; /* step -1 when nothing went wrong */
+} MdVerification;
+
+/* Compares the backend with the reference at the places where it stands. Leaves forces and energies of these places. */
+MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context,
+                          const MdSystem *system, const MdConfig *config, int64_t step);
+
+/* Judges conservation over the rows of a run. The rule neighbor.rebuild = every may miss pairs by the choice of the deck:
+ * the limit allows for that. */
+void md_verify_conservation(MdVerification *verification, const MdHistory *history, const MdSystem *system,
+                            const MdConfig *config);
+
+bool md_check_passed(const MdCheck *check);
+MdVerdict md_verify_verdict(const MdVerification *verification);
+const char *md_verdict_text(MdVerdict verdict); /* PASSED, FAILED, NOT CHECKED */
+
+#endif

@@ -1,0 +1,51 @@
+/* The root: what a run is made of, in which order it is set up, and the step loop. The only place that knows a step. */
+#ifndef MD_SIMULATION_H
+#define MD_SIMULATION_H
+
+#include "backend/backend.h"
+#include "base/log.h"
+#include "integrate/thermostat.h"
+#include "output/files.h"
+#include "output/pipeline.h"
+#include "report/history.h"
+#include "report/progress.h"
+#include "report/verify.h"
+
+typedef struct MdSimulation {
+    const MdDeck *deck; /* deck, log and errors are the caller's */
+    const MdConfig *config;
+    MdLog *log;
+    MdErrors *errors;
+
+    /* known after planning: nothing large is allocated yet and no file touched */
+    MdSystemPlan plan;
+    const MdBackendOps *ops;
+    MdMachine machine;
+    MdMemory memory; /* announced, for the whole program */
+    MdFiles files;
+    char *effective_deck, *provenance;
+
+    /* the run */
+    MdSystem *system;
+    void *context;
+    MdPipeline *pipeline;
+    MdProgress *progress;
+    MdThermostat thermostat;
+    MdHistory history;
+    MdVerification verification;
+    int64_t step;             /* the last one completed */
+    double setup_seconds, loop_seconds, verify_seconds, thermo_seconds;
+    MdStatistics statistics; /* of the loop alone */
+} MdSimulation;
+
+/* Reads what the deck asks for and checks all of it against this machine: system, backend, memory, files. Problems go
+ * to errors; nothing is touched. argument_text: the command line, for the provenance. NULL when there are problems. */
+MdSimulation *md_simulation_plan(const MdDeck *deck, const char *argument_text, MdLog *log, MdErrors *errors);
+
+/* Runs what was planned; fills everything the report needs. The status is that of the run: MD_ERROR_PHYSICS for a run
+ * that blew up or failed its verification, MD_ERROR_OUTPUT when output could not be written. */
+MdStatus md_simulation_run(MdSimulation *simulation);
+
+void md_simulation_destroy(MdSimulation *simulation);
+
+#endif
