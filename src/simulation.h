@@ -34,7 +34,8 @@ typedef struct MdSimulation {
     MdHistory history;
     MdVerification verification;
     int64_t step;             /* the last one completed */
-    double setup_seconds, loop_seconds, verify_seconds, thermo_seconds;
+    double setup_seconds, loop_seconds, verify_seconds;
+    double frame_seconds;     /* host time of writing frames inside the loop */
     MdStatistics statistics; /* of the loop alone */
 } MdSimulation;
 

@@ -25,3 +25,13 @@ void md_rows_free(MdRows *rows) {
     md_free(rows->ids);
     memset(rows, 0, sizeof *rows);
 }
+
+void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
+    after->n_rebuilds -= before->n_rebuilds;
+    after->n_late_rebuilds -= before->n_late_rebuilds;
+    after->n_overflows -= before->n_overflows;
+    for (int k = 0; k < after->n_stages; k++) {
+        after->stages[k].calls -= before->stages[k].calls;
+        after->stages[k].seconds -= before->stages[k].seconds;
+    }
+}

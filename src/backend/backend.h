@@ -125,6 +125,9 @@ const MdBackendOps *md_backend_find(const char *name); /* NULL when not built in
 
 void md_rows_free(MdRows *rows);
 
+/* What happened between two readings: counts and times of after less those of before. */
+void md_statistics_subtract(MdStatistics *after, const MdStatistics *before);
+
 extern const MdBackendOps md_backend_cpu;
 #ifdef MDMINI_HAVE_CUDA
 extern const MdBackendOps md_backend_cuda;

@@ -38,8 +38,8 @@ MdStatus md_log_open(MdLog *log, const char *path, MdErrors *errors) {
 }
 
 /* Lines are flushed one by one: a batch file is fully buffered otherwise, and a killed job would lose its log. */
-static void write_text(MdLog *log, const char *text) {
-    if (log->terminal) {
+static void write_text(MdLog *log, const char *text, int on_terminal) {
+    if (log->terminal && on_terminal) {
         fputs(text, log->terminal);
         fflush(log->terminal);
     }
@@ -55,7 +55,7 @@ static void write_text(MdLog *log, const char *text) {
     log->n_pending += length;
 }
 
-static void write_format(MdLog *log, const char *prefix, const char *format, va_list arguments) {
+static void write_format(MdLog *log, int on_terminal, const char *prefix, const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
@@ -65,21 +65,28 @@ static void write_format(MdLog *log, const char *prefix, const char *format, va_
     memcpy(text, prefix, n_prefix);
     vsnprintf(text + n_prefix, (size_t)length + 1, format, again);
     va_end(again);
-    write_text(log, text);
+    write_text(log, text, on_terminal);
     free(text);
 }
 
 void md_log(MdLog *log, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    write_format(log, "", format, arguments);
+    write_format(log, 1, "", format, arguments);
+    va_end(arguments);
+}
+
+void md_log_file_only(MdLog *log, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    write_format(log, 0, "", format, arguments);
     va_end(arguments);
 }
 
 void md_warn(MdLog *log, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    write_format(log, "warning: ", format, arguments);
+    write_format(log, 1, "warning: ", format, arguments);
     va_end(arguments);
     log->n_warnings++;
 }

@@ -17,6 +17,9 @@ MdStatus md_log_open(MdLog *log, const char *path, MdErrors *errors);
 /* One or more whole lines (the newline is the caller's). */
 void md_log(MdLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same for the file alone: what is worth keeping but not worth a screen. */
+void md_log_file_only(MdLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* A line that starts with `warning: `; counted. */
 void md_warn(MdLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int md_log_warnings(const MdLog *log);

@@ -21,6 +21,8 @@ void md_json_int(MdJson *json, const char *key, int64_t value);
 void md_json_real(MdJson *json, const char *key, double value);
 void md_json_bool(MdJson *json, const char *key, bool value);
 
+void md_json_raw(MdJson *json, const char *key, const char *value); /* value is JSON already */
+
 /* The text so far; stays the object's. */
 const char *md_json_string(const MdJson *json);
 

@@ -32,6 +32,9 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
 void md_verify_conservation(MdVerification *verification, const MdHistory *history, const MdSystem *system,
                             const MdConfig *config);
 
+/* Bytes of host memory that md_verify_forces takes. */
+uint64_t md_verify_bytes(uint64_t n_atoms);
+
 bool md_check_passed(const MdCheck *check);
 MdVerdict md_verify_verdict(const MdVerification *verification);
 const char *md_verdict_text(MdVerdict verdict); /* PASSED, FAILED, NOT CHECKED */

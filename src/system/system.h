@@ -51,6 +51,11 @@ MdStatus md_system_plan(const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors
 MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors);
 void md_system_destroy(MdSystem *system);
 
+/* Bytes of host memory that the particles take. */
+static inline uint64_t md_system_bytes(const MdSystemPlan *plan) {
+    return (uint64_t)plan->n_atoms * (6 * sizeof(double) + 4 * sizeof(int32_t));
+}
+
 /* Parameters of all type pairs from the options of section potential, with the mixing rule. */
 MdStatus md_potential_from_config(const MdDeck *deck, MdPotential *potential, MdErrors *errors);
 

@@ -1,0 +1,111 @@
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/version.h"
+#include "report/summary.h"
+
+static double mebibytes(uint64_t bytes) { return (double)bytes / (1024.0 * 1024.0); }
+
+static void log_setup(MdSimulation *s) {
+    const MdVersion *version = md_version();
+    const MdBox *box = &s->plan.box;
+    md_log(s->log, "mdmini %s (%s%s)\n", version->version, version->commit, version->dirty ? ", dirty" : "");
+    md_log(s->log, "backend   %s: %s; %s\n", s->ops->name, s->machine.name, s->machine.details);
+    md_log(s->log, "system    %lld atoms in %d dimensions, box", (long long)s->plan.n_atoms, box->dimension);
+    for (int a = 0; a < box->dimension; a++)
+        md_log(s->log, " %s%.6g%s", a ? "x " : "", box->length[a], box->periodic[a] ? "" : " (open)");
+    md_log(s->log, ", %d type%s\n", s->plan.potential.n_types, s->plan.potential.n_types == 1 ? "" : "s");
+    md_log(s->log, "memory    %.1f MiB of main memory", mebibytes(s->memory.host_bytes));
+    if (s->memory.device_bytes) md_log(s->log, ", %.1f MiB on the GPU", mebibytes(s->memory.device_bytes));
+    md_log(s->log, "\n");
+}
+
+void md_report_plan(MdSimulation *s) {
+    log_setup(s);
+    md_log(s->log, "\n%s", s->effective_deck);
+    md_log(s->log, "\nchecked: the deck can run here; nothing was run and nothing was written\n");
+}
+
+void md_report_head(MdSimulation *s) {
+    log_setup(s);
+    md_log(s->log, "output   %s%s %s %s\n", s->files.h5 ? " " : "", s->files.h5 ? s->files.h5 : "", s->files.json,
+           s->files.log);
+    md_log_file_only(s->log, "\n%s", s->effective_deck);
+}
+
+void md_report_thermo(MdSimulation *s, const MdThermo *t) {
+    if (t->step == 0)
+        md_log(s->log, "\n%12s %12s %12s %14s %14s %14s %14s\n", "step", "time", "temperature", "potential", "total",
+               "conserved", "pressure");
+    md_log(s->log, "%12lld %12.6g %12.6f %14.7f %14.7f %14.7f %14.7f\n", (long long)t->step, t->time, t->temperature,
+           t->potential, t->total, t->conserved, t->pressure);
+}
+
+static void log_timings(MdSimulation *s) {
+    double attributed = 0, loop = s->loop_seconds;
+    md_log(s->log, "\n%-12s %-28s %10s %12s %8s\n", "stage", "variant", "calls", "seconds", "share");
+    for (int k = 0; k < s->statistics.n_stages; k++) {
+        const MdStageTime *stage = &s->statistics.stages[k];
+        md_log(s->log, "%-12s %-28s %10lld %12.4f %7.1f%%\n", stage->stage, stage->ran, (long long)stage->calls,
+               stage->seconds, 100 * stage->seconds / loop);
+        if (stage->seconds > 0) attributed += stage->seconds;
+    }
+    md_log(s->log, "%-12s %-28s %10s %12.4f %7.1f%%\n", "remainder", "output, launches, waits", "", loop - attributed,
+           100 * (loop - attributed) / loop);
+    md_log(s->log, "%-12s %-28s %10lld %12.4f\n", "loop", "host clock, all of it", (long long)s->step, loop);
+    md_log(s->log, "set-up %.3f s, verification %.3f s (outside the loop)", s->setup_seconds, s->verify_seconds);
+    if (s->pipeline) md_log(s->log, "; writing frames %.3f s", s->frame_seconds);
+    md_log(s->log, "\n\nrebuilds %lld", (long long)s->statistics.n_rebuilds);
+    if (s->statistics.n_rebuilds > 0)
+        md_log(s->log, " (every %.1f steps)", (double)s->step / (double)s->statistics.n_rebuilds);
+    md_log(s->log, ", %.1f neighbours per atom within cutoff and skin, row capacity %lld, overflows %lld\n",
+           s->statistics.neighbors_per_atom, (long long)s->statistics.capacity, (long long)s->statistics.n_overflows);
+    if (s->statistics.n_late_rebuilds > 0)
+        md_warn(s->log,
+                "%lld rebuilds came late: an atom had moved more than half the skin, so that pairs may have been "
+                "missed.\n         It is what neighbor.rebuild = every does at this interval and skin; "
+                "neighbor.rebuild = host-check is safe\n",
+                (long long)s->statistics.n_late_rebuilds);
+    if (s->step > 0)
+        md_log(s->log, "speed     %.6g steps/s, %.6g atom-steps/s\n", (double)s->step / loop,
+               (double)s->step / loop * (double)s->plan.n_atoms);
+}
+
+static void log_verification(MdSimulation *s) {
+    const MdVerification *v = &s->verification;
+    md_log(s->log, "\n");
+    for (int k = 0; k < v->n_checks; k++) {
+        char when[32] = "over the run";
+        if (v->checks[k].step >= 0) snprintf(when, sizeof when, "at step %lld", (long long)v->checks[k].step);
+        md_log(s->log, "%-42s %-18s %10.3g of %-10.3g %s\n", v->checks[k].name, when, v->checks[k].value,
+               v->checks[k].limit, md_check_passed(&v->checks[k]) ? "passed" : "FAILED");
+    }
+    double drift = md_history_drift(&s->history);
+    if (isfinite(drift)) md_log(s->log, "%-42s %-18s %10.3g per atom and step\n", "conserved energy, drift", "over the run", drift);
+    if (v->fault.step >= 0)
+        md_log(s->log,
+               "stopped at step %lld: atom %d would have moved %.3g sigma in one step, the limit is %.3g.\n"
+               "The motion has become unstable: run.timestep is too large for this system, or atoms started too "
+               "close\nto each other. What was written up to then is kept.\n",
+               (long long)v->fault.step, v->fault.id, v->fault.displacement,
+               MD_FAULT_SHARE * s->plan.potential.cutoff_min);
+}
+
+void md_report_run(MdSimulation *s, MdStatus status) {
+    MdVerdict verdict = md_verify_verdict(&s->verification);
+    if (status == MD_OK || status == MD_ERROR_PHYSICS) {
+        log_timings(s);
+        log_verification(s);
+        md_log(s->log, "\nverdict: %s\n", md_verdict_text(verdict));
+    }
+    md_summary_write(s, status, verdict);
+    if (!md_log_healthy(s->log)) md_fail(s->errors, MD_ERROR_OUTPUT, "%s: could not be written to the end", s->files.log);
+    if (status == MD_ERROR_PHYSICS)
+        md_fail(s->errors, MD_ERROR_PHYSICS,
+                s->verification.fault.step >= 0 ? "the run became unstable at step %lld; see the log"
+                                                : "the run failed its verification (last step %lld); see the log",
+                (long long)(s->verification.fault.step >= 0 ? s->verification.fault.step : s->step));
+}

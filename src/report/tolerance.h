@@ -1,0 +1,46 @@
+/* Every tolerance of the run's own verification and of the tests: derived, never tuned.
+ *
+ * u is the unit roundoff of the pair arithmetic (2^-24 or 2^-53). A pair force costs about a dozen rounded operations,
+ * and a row adds its terms one after the other, each addition rounding once (Higham 2002, section 4.2). What that
+ * means for each force and each sum follows from the pairs themselves: md_reference_bounds. */
+#ifndef MD_REPORT_TOLERANCE_H
+#define MD_REPORT_TOLERANCE_H
+
+#include <float.h>
+
+#include "deck/deck.h"
+#include "system/system.h"
+
+static inline double md_tolerance_unit(int precision) {
+    return precision == MD_PRECISION_DOUBLE ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
+}
+
+/* Relative error of a sum over a row of `terms` pairs. Both sides round, so the reference's own error is added. */
+static inline double md_tolerance_roundoff(int precision, double terms) {
+    return (12 + terms) * (md_tolerance_unit(precision) + DBL_EPSILON / 2);
+}
+
+/* Error of a distance, sigma: two coordinates rounded to the pair precision (each by at most u extent), the rounded
+ * length of the box, the difference and the nearest image: five roundings of numbers up to extent in each of three
+ * components, sqrt(3) of them together. extent: the largest coordinate or box length. */
+static inline double md_tolerance_shake(int precision, double extent) {
+    return 5 * 1.7320508 * extent * md_tolerance_unit(precision);
+}
+
+/* Drift of the conserved energy that is allowed, epsilon per particle and step, in units of the largest well depth.
+ * Melt runs of this potential drift by 5e-9 in double precision with a safe list, and by 1.4e-8 to 4e-8 where
+ * coordinates are single; a list that is rebuilt by count alone misses about 7e-5 of the pairs at the end of the
+ * benchmark's interval and drifts by 1e-7. The limits are ten times that: a list without skin, or a wrong force,
+ * drifts by orders more. */
+static inline double md_tolerance_drift(const MdConfig *config) {
+    double limit = config->run_precision == MD_PRECISION_SINGLE ? 4e-7 : 5e-8;
+    return config->neighbor_rebuild == MD_REBUILD_EVERY ? limit + 1e-6 : limit;
+}
+
+/* The energy of velocity Verlet differs from the conserved shadow energy by dt^2 (v K v / 12 - F^2 / 24m) per particle,
+ * K the Hessian; in equilibrium v K v and F^2/m have the same mean, from a lattice at rest in its minimum the first
+ * term stands alone with up to twice its later size, and each scaling of the velocities changes it (Toxvaerd,
+ * Phys. Rev. E 50, 2271 (1994)). So the energy may move by up to a quarter of dt^2 <F^2/m>. */
+#define MD_TOLERANCE_FLUCTUATION 0.25
+
+#endif

@@ -1,0 +1,138 @@
+#include "report/verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cpu/reference.h"
+#include "report/tolerance.h"
+
+static void add_check(MdVerification *verification, const char *name, int64_t step, double value, double limit) {
+    size_t room = sizeof verification->checks / sizeof verification->checks[0];
+    if ((size_t)verification->n_checks == room) md_panic("more checks than there is room for");
+    MdCheck *check = &verification->checks[verification->n_checks++];
+    snprintf(check->name, sizeof check->name, "%s", name);
+    check->step = step;
+    check->value = value;
+    check->limit = limit;
+}
+
+bool md_check_passed(const MdCheck *check) { return check->value <= check->limit; }
+
+MdVerdict md_verify_verdict(const MdVerification *verification) {
+    if (verification->fault.step >= 0) return MD_VERDICT_FAILED;
+    for (int k = 0; k < verification->n_checks; k++)
+        if (!md_check_passed(&verification->checks[k])) return MD_VERDICT_FAILED;
+    return verification->n_checks > 0 ? MD_VERDICT_PASSED : MD_VERDICT_NOT_CHECKED;
+}
+
+const char *md_verdict_text(MdVerdict verdict) {
+    static const char *const texts[] = {"NOT CHECKED", "PASSED", "FAILED"};
+    return texts[verdict];
+}
+
+/* Largest coordinate or box length: the scale at which single precision rounds places. */
+static double extent_of(const MdSystem *system, const double *position) {
+    double extent = 0;
+    for (int a = 0; a < system->box.dimension; a++) extent = fmax(extent, system->box.length[a]);
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) extent = fmax(extent, fabs(position[k]));
+    return extent;
+}
+
+/* The largest error of a force component, in units of its own bound. NaN when any force is not finite. */
+static double worst_force(const MdSystem *system, const double *force, const double *expected, const double *bound) {
+    double worst = 0;
+    for (int64_t i = 0; i < system->n_atoms; i++)
+        for (int a = 0; a < 3; a++) {
+            double error = fabs(force[3 * i + a] - expected[3 * i + a]);
+            if (!isfinite(force[3 * i + a])) return NAN;
+            if (error > 0) worst = fmax(worst, error / bound[i]); /* an atom with no neighbour has bound 0: inf */
+        }
+    return worst;
+}
+
+uint64_t md_verify_bytes(uint64_t n_atoms) {
+    /* five arrays of its own (13 doubles an atom); the reference's cells: link and cell of an atom, and its buckets,
+     * between one and two an atom */
+    return n_atoms * (13 * sizeof(double) + 6 * sizeof(int64_t));
+}
+
+MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context,
+                          const MdSystem *system, const MdConfig *config, int64_t step) {
+    size_t n = (size_t)system->n_atoms;
+    double *position = md_alloc(3 * n, sizeof(double), "verification"), *force[2], *expected, *bound;
+    force[0] = md_alloc(3 * n, sizeof(double), "verification");
+    force[1] = md_alloc(3 * n, sizeof(double), "verification");
+    expected = md_alloc(3 * n, sizeof(double), "verification");
+    bound = md_alloc(n, sizeof(double), "verification");
+    MdSums sums, reference, limits;
+    MdStatistics statistics;
+
+    MdStatus status = MD_OK;
+    for (int with_energy = 0; with_energy < 2 && status == MD_OK; with_energy++) {
+        MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = position, .force = force[with_energy]};
+        status = ops->compute_forces(context, with_energy == 1);
+        if (status == MD_OK) status = ops->gather(context, &frame);
+    }
+    if (status == MD_OK) status = ops->sum(context, &sums);
+    if (status == MD_OK) {
+        ops->statistics(context, &statistics);
+        double roundoff = md_tolerance_roundoff(config->run_precision, statistics.neighbors_per_atom);
+        double shake = md_tolerance_shake(config->run_precision, extent_of(system, position));
+        md_reference_forces(system, position, expected, &reference);
+        md_reference_bounds(system, position, roundoff, shake, bound, &limits);
+        /* Forces are compared in units of their bound, so the limit is 1. */
+        add_check(verification, "forces, force-only path (error / bound)", step,
+                  worst_force(system, force[0], expected, bound), 1);
+        add_check(verification, "forces, energy path (error / bound)", step,
+                  worst_force(system, force[1], expected, bound), 1);
+        add_check(verification, "potential energy per atom", step,
+                  fabs(sums.potential - reference.potential) / (double)n, limits.potential / (double)n);
+        add_check(verification, "virial per atom", step, fabs(sums.virial - reference.virial) / (double)n,
+                  limits.virial / (double)n);
+    }
+    md_free(position);
+    md_free(force[0]);
+    md_free(force[1]);
+    md_free(expected);
+    md_free(bound);
+    return status;
+}
+
+void md_verify_conservation(MdVerification *verification, const MdHistory *history, const MdSystem *system,
+                            const MdConfig *config) {
+    if (history->n < 2) return;
+    double fluctuation = 0, epsilon = 0, mass = 0, temperature = 0, worst_energy = -INFINITY, energy_limit = 0,
+           momentum = 0;
+    const MdPotential *potential = &system->potential;
+    for (int k = 0; k < potential->n_types * potential->n_types; k++)
+        epsilon = fmax(epsilon, potential->pair[k].energy_6 * potential->pair[k].energy_6 /
+                                    (4 * potential->pair[k].energy_12));
+    for (int k = 0; k < potential->n_types; k++) mass = fmax(mass, system->mass[k]);
+    for (size_t k = 0; k < history->n; k++) {
+        fluctuation = fmax(fluctuation, history->rows[k].fluctuation);
+        temperature = fmax(temperature, history->rows[k].temperature);
+        momentum = history->rows[k].momentum > momentum || isnan(history->rows[k].momentum)
+                       ? history->rows[k].momentum : momentum;
+    }
+    /* The sample that comes nearest to its limit, or is furthest beyond it, is the one shown. */
+    const MdThermo *first = &history->rows[0], *last = &history->rows[history->n - 1];
+    for (size_t k = 1; k < history->n; k++) {
+        double moved = fabs(history->rows[k].conserved - first->conserved);
+        double limit = MD_TOLERANCE_FLUCTUATION * fluctuation +
+                       md_tolerance_drift(config) * epsilon * (double)(history->rows[k].step - first->step) +
+                       md_tolerance_unit(config->run_precision) * fabs(first->conserved);
+        if (isnan(moved) || moved - limit > worst_energy) {
+            worst_energy = isnan(moved) ? INFINITY : moved - limit;
+            energy_limit = limit;
+        }
+    }
+    add_check(verification, "conserved energy, change per atom", -1, worst_energy + energy_limit, energy_limit);
+    /* Each step rounds each velocity (u |v|) and the two forces of a pair apart (bounded by the roundoff of a row);
+     * the roundings are independent of each other, so they grow with the root of the steps; |F| dt from fluctuation. */
+    double speed = sqrt(3 * temperature * mass), steps = (double)(last->step - first->step);
+    double momentum_limit = (speed + sqrt(fluctuation * mass)) * sqrt(steps + 1) *
+                            md_tolerance_roundoff(config->run_precision, 64);
+    add_check(verification, "total momentum per atom", -1, momentum, momentum_limit);
+}
