@@ -1,7 +1,8 @@
+#define _POSIX_C_SOURCE 200809L
 #include "simulation.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -208,7 +209,8 @@ static MdStatus run_loop(MdSimulation *s) {
     s->ops->statistics(s->context, &s->statistics);
     md_statistics_subtract(&s->statistics, &before);
     if (s->pipeline) s->frame_seconds = md_pipeline_seconds(s->pipeline) - frames_before;
-    md_progress_finish(s->progress);
+    md_progress_destroy(s->progress);
+    s->progress = NULL;
     return status;
 }
 
@@ -230,7 +232,12 @@ MdStatus md_simulation_run(MdSimulation *s) {
     MdStatus status = set_up(s);
     s->setup_seconds = md_clock_s() - start - s->verify_seconds;
     if (status == MD_OK) {
-        s->progress = md_progress_create(s->config->output_progress, s->config->run_steps, stderr);
+        MdProgressSpec spec = {.mode = s->config->output_progress,
+                               .n_steps = s->config->run_steps,
+                               .stream = stderr,
+                               .terminal = isatty(STDERR_FILENO) == 1,
+                               .clock_s = md_clock_s};
+        s->progress = md_progress_create(&spec);
         status = run_loop(s);
     }
     /* The file is closed before anything else can go wrong. */

@@ -1,7 +1,8 @@
-/* Every tolerance of the run's own verification and of the tests: derived, never tuned.
+/* Every tolerance of the run's own verification: derived, never tuned. (The tests have their own, apart on purpose.)
  *
- * u is the unit roundoff of the pair arithmetic (2^-24 or 2^-53). A pair force costs about a dozen rounded operations,
- * and a row adds its terms one after the other, each addition rounding once (Higham 2002, section 4.2). What that
+ * u is the unit roundoff of the pair arithmetic (2^-24 or 2^-53). The r^-12 part of
+ * a pair force, built from products of rounded factors, carries up to 48 u; a row adds its terms one after the other,
+ * each addition rounding once (Higham 2002, section 4.2). What that
  * means for each force and each sum follows from the pairs themselves: md_reference_bounds. */
 #ifndef MD_REPORT_TOLERANCE_H
 #define MD_REPORT_TOLERANCE_H
@@ -17,7 +18,7 @@ static inline double md_tolerance_unit(int precision) {
 
 /* Relative error of a sum over a row of `terms` pairs. Both sides round, so the reference's own error is added. */
 static inline double md_tolerance_roundoff(int precision, double terms) {
-    return (12 + terms) * (md_tolerance_unit(precision) + DBL_EPSILON / 2);
+    return (48 + terms) * (md_tolerance_unit(precision) + DBL_EPSILON / 2);
 }
 
 /* Error of a distance, sigma: two coordinates rounded to the pair precision (each by at most u extent), the rounded
