@@ -1,6 +1,10 @@
 /* NAME.h5: the trajectory as H5MD 1.1 (de Buyl, Colberg, Hoefling, Comput. Phys. Commun. 185, 1546 (2014)), laid out so
  * that MDAnalysis, VMD's plugin, pyh5md and h5dump open it as it is. Only this module sees HDF5.
  *
+ * MDAnalysis does not know the ending .h5 and expects units where there are none; it opens the file with
+ *     u = MDAnalysis.Universe.empty(n_atoms, trajectory=False)
+ *     u.load_new("xy.h5", format="H5MD", convert_units=False)
+ *
  * Two-dimensional systems are embedded in three components (z = 0, third boundary none). Rows are in id order. */
 #ifndef MD_OUTPUT_H5MD_H
 #define MD_OUTPUT_H5MD_H
@@ -17,7 +21,7 @@ typedef struct MdH5mdSpec {
     const double *mass;   /* [n_types] */
     int precision;        /* MD_FILE_PRECISION_SINGLE or _DOUBLE */
     bool velocities, forces, images;
-    int64_t n_frames;     /* planned */
+    int64_t n_frames;     /* planned: no more than these can be appended */
     const char *deck;     /* effective deck, text */
     const char *provenance; /* JSON text */
 } MdH5mdSpec;
@@ -25,8 +29,9 @@ typedef struct MdH5mdSpec {
 /* Creates the file with everything but frames in it. NULL, with the problem in errors (MD_ERROR_OUTPUT). */
 MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors);
 
-/* Appends one frame and the observables of the same step. frame->precision is that of the spec, and the arrays that
- * the spec asks for are not NULL. */
+/* Appends one frame, flushed, and the observables of the same step. frame->precision is that of the spec, and the arrays that
+ * the spec asks for are not NULL. MD_ERROR_OUTPUT (disk full, more frames than planned): the frames so far stay readable,
+ * and the file can still be closed. */
 MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors);
 
 /* Flushes and closes; the status says whether everything reached the file. Accepts NULL. */
