@@ -1,0 +1,213 @@
+#define _XOPEN_SOURCE 700
+#include "output/files.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+/* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
+ * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. */
+enum { H5, JSON, LOG, NEIGHBORS, N_FILES };
+
+/* A path as what stands before and after the place where a backup gets its number; path is their join. */
+typedef struct Output {
+    char *stem, *ending, *path;
+} Output;
+
+static const char *run_name(const MdDeck *deck) {
+    const MdConfig *config = md_deck_config(deck);
+    return *config->output_name ? config->output_name : md_deck_name(deck);
+}
+
+static void make_outputs(const MdDeck *deck, Output outputs[N_FILES]) {
+    static const char *const endings[] = {[H5] = ".h5", [JSON] = ".json", [LOG] = ".log"};
+    const MdConfig *config = md_deck_config(deck);
+    const char *directory = config->output_directory;
+    bool here = strcmp(directory, ".") == 0;
+    for (int k = H5; k <= LOG; k++) {
+        outputs[k].stem = here ? md_copy_text(run_name(deck)) : md_format("%s/%s", directory, run_name(deck));
+        outputs[k].ending = md_copy_text(endings[k]);
+        outputs[k].path = md_format("%s%s", outputs[k].stem, outputs[k].ending);
+    }
+    outputs[NEIGHBORS] = (Output){0};
+    const char *path = config->report_neighbors;
+    if (!*path) return;
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(base, '.');
+    size_t n_stem = dot && dot > base ? (size_t)(dot - path) : strlen(path);
+    outputs[NEIGHBORS].stem = md_format("%.*s", (int)n_stem, path);
+    outputs[NEIGHBORS].ending = md_copy_text(path + n_stem);
+    outputs[NEIGHBORS].path = md_copy_text(path);
+}
+
+static void free_outputs(Output outputs[N_FILES]) {
+    for (int k = 0; k < N_FILES; k++) {
+        free(outputs[k].stem);
+        free(outputs[k].ending);
+        free(outputs[k].path);
+    }
+}
+
+/* A dangling link is there, too. */
+static bool exists(const char *path) {
+    struct stat status;
+    return path && lstat(path, &status) == 0;
+}
+
+static MdStatus fail_option(const MdDeck *deck, MdErrors *errors, int option, const char *read, const char *problem) {
+    return md_fail(errors, MD_ERROR_INPUT, "%s: %s: '%s': %s", md_deck_origin(deck, option), md_option_name(option),
+                   read, problem);
+}
+
+/* access(2) knows of read-only file systems, too. */
+static void check_folder(const MdDeck *deck, int option, const char *folder, MdErrors *errors) {
+    struct stat status;
+    if (stat(folder, &status) != 0) fail_option(deck, errors, option, folder, strerror(errno));
+    else if (!S_ISDIR(status.st_mode)) fail_option(deck, errors, option, folder, "not a folder");
+    else if (access(folder, W_OK | X_OK) != 0) fail_option(deck, errors, option, folder, strerror(errno));
+}
+
+/* The folder of a path; free(). */
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return md_copy_text(".");
+    return slash == path ? md_copy_text("/") : md_format("%.*s", (int)(slash - path), path);
+}
+
+/* Whether two paths lead to the same place, the file itself existing or not. */
+static bool same_place(const char *a, const char *b) {
+    struct stat of_a, of_b;
+    if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0) return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    char *folder_a = folder_of(a), *folder_b = folder_of(b);
+    const char *base_a = strrchr(a, '/') ? strrchr(a, '/') + 1 : a, *base_b = strrchr(b, '/') ? strrchr(b, '/') + 1 : b;
+    bool same = strcmp(base_a, base_b) == 0 && stat(folder_a, &of_a) == 0 && stat(folder_b, &of_b) == 0 &&
+                of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    free(folder_a);
+    free(folder_b);
+    return same;
+}
+
+static void check_neighbors(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
+    const char *path = outputs[NEIGHBORS].path;
+    const char *slash = strrchr(path, '/');
+    if (slash && !slash[1]) {
+        fail_option(deck, errors, MD_OPTION_report_neighbors, path, "names a folder, not a file");
+        return;
+    }
+    char *folder = folder_of(path);
+    check_folder(deck, MD_OPTION_report_neighbors, folder, errors);
+    free(folder);
+    for (int k = H5; k <= LOG; k++)
+        if (same_place(path, outputs[k].path))
+            fail_option(deck, errors, MD_OPTION_report_neighbors, path, "the run writes that file itself");
+}
+
+/* A coordinate file that bears the name of an output would be moved away, or lost, before it is read. */
+static void check_input(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
+    const char *input = md_deck_config(deck)->system_file;
+    for (int k = 0; *input && k < N_FILES; k++)
+        if (outputs[k].path && same_place(input, outputs[k].path))
+            fail_option(deck, errors, MD_OPTION_system_file, input,
+                        "the run writes a file of that name; choose another with output.name");
+}
+
+static void check_existing(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
+    int existing = md_deck_config(deck)->output_existing;
+    const char *origin = md_deck_origin(deck, MD_OPTION_output_existing);
+    for (int k = 0; k < N_FILES; k++) {
+        const char *path = outputs[k].path;
+        struct stat status;
+        if (!exists(path)) continue;
+        if (existing == MD_EXISTING_REFUSE)
+            md_fail(errors, MD_ERROR_INPUT, "%s: output.existing: refuse, and '%s' exists", origin, path);
+        if (existing == MD_EXISTING_OVERWRITE && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+            md_fail(errors, MD_ERROR_INPUT, "%s: output.existing: overwrite, but '%s' is no plain file", origin, path);
+    }
+}
+
+MdStatus md_files_plan(const MdDeck *deck, MdFiles *files, MdErrors *errors) {
+    const MdConfig *config = md_deck_config(deck);
+    int before = md_errors_count(errors);
+    Output outputs[N_FILES];
+    *files = (MdFiles){0};
+    if (strchr(run_name(deck), '/'))
+        return fail_option(deck, errors, MD_OPTION_output_name, run_name(deck),
+                           "may not contain '/': the folder is output.directory");
+    make_outputs(deck, outputs);
+    check_folder(deck, MD_OPTION_output_directory, config->output_directory, errors);
+    if (outputs[NEIGHBORS].path) check_neighbors(deck, outputs, errors);
+    if (md_errors_count(errors) == before) {
+        check_input(deck, outputs, errors);
+        check_existing(deck, outputs, errors);
+    }
+    bool good = md_errors_count(errors) == before;
+    if (good) {
+        files->h5 = config->output_frames_every > 0 ? md_copy_text(outputs[H5].path) : NULL;
+        files->json = md_copy_text(outputs[JSON].path);
+        files->log = md_copy_text(outputs[LOG].path);
+        files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
+    }
+    free_outputs(outputs);
+    return good ? MD_OK : MD_ERROR_INPUT;
+}
+
+/* Moves the files that exist to the first number that none of the set has. */
+static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *errors) {
+    int number = 0;
+    for (bool taken = true; taken;) {
+        number++;
+        taken = false;
+        for (int k = 0; k < N_FILES; k++) {
+            if (!outputs[k].path) continue;
+            char *path = md_format("%s.%d%s", outputs[k].stem, number, outputs[k].ending);
+            taken = taken || exists(path);
+            free(path);
+        }
+    }
+    char *moved = md_copy_text("");
+    for (int k = 0; k < N_FILES; k++) {
+        if (!exists(outputs[k].path)) continue;
+        char *path = md_format("%s.%d%s", outputs[k].stem, number, outputs[k].ending);
+        bool failed = rename(outputs[k].path, path) != 0;
+        if (failed) md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be renamed %s: %s", outputs[k].path, path, strerror(errno));
+        else if (k == NEIGHBORS) md_log(log, "existing %s -> %s\n", outputs[k].path, path);
+        else {
+            char *longer = md_format("%s%s%s", moved, *moved ? ", " : "", outputs[k].path);
+            free(moved);
+            moved = longer;
+        }
+        free(path);
+        if (failed) {
+            free(moved);
+            return MD_ERROR_OUTPUT;
+        }
+    }
+    if (*moved) md_log(log, "existing %s -> %s.%d.*\n", moved, outputs[JSON].stem, number);
+    free(moved);
+    return MD_OK;
+}
+
+MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, MdErrors *errors) {
+    md_require(files->json);
+    if (md_deck_config(deck)->output_existing != MD_EXISTING_BACKUP) return MD_OK;
+    Output outputs[N_FILES];
+    make_outputs(deck, outputs);
+    bool any = false;
+    for (int k = 0; k < N_FILES; k++) any = any || exists(outputs[k].path);
+    MdStatus status = any ? back_up(outputs, log, errors) : MD_OK;
+    free_outputs(outputs);
+    return status;
+}
+
+void md_files_free(MdFiles *files) {
+    free(files->h5);
+    free(files->json);
+    free(files->log);
+    free(files->neighbors);
+    *files = (MdFiles){0};
+}
