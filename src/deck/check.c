@@ -1,0 +1,93 @@
+/* Cross checks: what no single option shows. Those of the particles and the potential need the box and the coordinates
+ * and are in system/. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "deck/reader.h"
+
+/* An option that has an effect only while another has one of some values. To give it in vain is an error, as nothing is
+ * ignored; but a layer on top may take the ground from under it. */
+typedef struct Need {
+    int option, other;
+    unsigned values; /* bit v: choice v of the other serves; of a number, bit 1: any above 0 */
+} Need;
+
+#define NEED(option, other, values) {MD_OPTION_##option, MD_OPTION_##other, (values)}
+#define BIT(value) (1u << (value))
+#define LATTICES                                                                                                       \
+    (BIT(MD_START_SQUARE) | BIT(MD_START_HEXAGONAL) | BIT(MD_START_SC) | BIT(MD_START_BCC) | BIT(MD_START_FCC))
+#define ABOVE_ZERO BIT(1)
+
+static const Need needs[] = {
+    NEED(system_file, system_start, BIT(MD_START_FILE)),
+    NEED(system_cells, system_start, LATTICES),
+    NEED(system_atoms, system_start, BIT(MD_START_RANDOM)),
+    NEED(system_min_distance, system_start, BIT(MD_START_RANDOM)),
+    NEED(system_density, system_start, LATTICES | BIT(MD_START_RANDOM)),
+    NEED(system_box, system_start, BIT(MD_START_RANDOM) | BIT(MD_START_FILE)),
+    NEED(potential_cutoff, potential_form, BIT(MD_POTENTIAL_LJ)),
+    NEED(potential_shift, potential_form, BIT(MD_POTENTIAL_LJ)),
+    NEED(run_threads, run_backend, BIT(MD_BACKEND_CPU) | BIT(MD_BACKEND_AUTO)),
+    NEED(run_device, run_backend, BIT(MD_BACKEND_CUDA) | BIT(MD_BACKEND_AUTO)),
+    NEED(ensemble_target, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
+    NEED(ensemble_every, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
+    NEED(ensemble_last_step, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
+    NEED(neighbor_every, neighbor_rebuild, BIT(MD_REBUILD_EVERY)),
+    NEED(output_velocities, output_frames_every, ABOVE_ZERO),
+    NEED(output_forces, output_frames_every, ABOVE_ZERO),
+    NEED(output_images, output_frames_every, ABOVE_ZERO),
+    NEED(output_precision, output_frames_every, ABOVE_ZERO),
+};
+enum { N_NEEDS = sizeof needs / sizeof *needs };
+
+static bool need_holds(const MdDeck *deck, const Need *need) {
+    const MdOptionRow *other = md_option_row(need->other);
+    const void *field = (const char *)&deck->config + other->offset;
+    int value = other->type == MD_TYPE_CHOICE ? *(const int *)field : *(const int64_t *)field > 0;
+    return need->values >> value & 1;
+}
+
+/* `run.backend = cpu or auto`, `output.frames_every above 0`. */
+static char *describe_need(const Need *need) {
+    const MdOptionRow *other = md_option_row(need->other);
+    if (other->type != MD_TYPE_CHOICE) return md_format("%s above 0", other->name);
+    MdText text = {0};
+    md_text_add(&text, "%s = ", other->name);
+    const char *separator = "";
+    for (int value = 0; other->words[value]; value++) {
+        if (!(need->values >> value & 1)) continue;
+        md_text_add(&text, "%s%s", separator, other->words[value]);
+        separator = " or ";
+    }
+    return md_text_take(&text);
+}
+
+char *md_deck_moot(const MdDeck *deck, int option) {
+    for (int k = 0; k < N_NEEDS; k++)
+        if (needs[k].option == option && !need_holds(deck, &needs[k])) return describe_need(&needs[k]);
+    return NULL;
+}
+
+static void check_need(MdDeck *deck, const Need *need, MdErrors *errors) {
+    if (deck->doubtful[need->option] || deck->doubtful[need->other]) return;
+    if (deck->layer[need->option] == 0 || need_holds(deck, need)) return;
+    if (deck->layer[need->option] < deck->layer[need->other]) {
+        md_deck_reset(deck, need->option);
+        return;
+    }
+    char *needed = describe_need(need), *found = md_deck_value_text(deck, need->other);
+    md_fail(errors, MD_ERROR_INPUT, "%s: %s: has no effect: it needs %s, but %s is %s (%s)",
+            md_deck_origin(deck, need->option), md_option_name(need->option), needed, md_option_name(need->other), found,
+            md_deck_origin(deck, need->other));
+    free(needed);
+    free(found);
+}
+
+void md_deck_check(MdDeck *deck, MdErrors *errors) {
+    for (int k = 0; k < N_NEEDS; k++) check_need(deck, &needs[k], errors);
+    int n_targets = deck->config.ensemble_target.n;
+    if (n_targets > 2)
+        md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",
+                md_deck_origin(deck, MD_OPTION_ensemble_target), n_targets);
+}

@@ -1,0 +1,122 @@
+/* The deck: layers in the order of the command line, then the cross checks. */
+#include "deck/deck.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "deck/reader.h"
+
+void md_deck_reset(MdDeck *deck, int option) {
+    const MdOptionRow *row = md_option_row(option);
+    MdValue value;
+    /* The empty default of a text is no text that a deck could give. */
+    char *fault = NULL;
+    if (row->default_text[0])
+        fault = md_value_read(row, row->default_text, NULL, &value);
+    else
+        value.text = md_copy_text("");
+    if (fault) md_panic("default of %s: %s", row->name, fault);
+    md_value_store(row, &deck->config, &value);
+    free(deck->origin[option]);
+    deck->origin[option] = NULL;
+    deck->layer[option] = 0;
+}
+
+MdDeck *md_deck_create(void) {
+    MdDeck *deck = md_alloc(1, sizeof *deck, "deck");
+    for (int k = 0; k < MD_N_OPTIONS; k++) md_deck_reset(deck, k);
+    return deck;
+}
+
+void md_deck_destroy(MdDeck *deck) {
+    if (!deck) return;
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        const MdOptionRow *row = md_option_row(k);
+        if (row->type == MD_TYPE_TEXT || row->type == MD_TYPE_PATH) free(*(char **)((char *)&deck->config + row->offset));
+        free(deck->origin[k]);
+    }
+    free(deck->name);
+    md_free(deck);
+}
+
+void md_deck_set(MdDeck *deck, int option, const MdValue *value, const char *origin) {
+    md_value_store(md_option_row(option), &deck->config, value);
+    free(deck->origin[option]);
+    deck->origin[option] = md_copy_text(origin);
+    deck->layer[option] = deck->n_layers;
+}
+
+/* `inputs/xy.txt` is called `xy`. */
+static char *name_of_file(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *name = md_copy_text(slash ? slash + 1 : path), *dot = strrchr(name, '.');
+    if (dot && dot != name) *dot = '\0';
+    return name;
+}
+
+MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) {
+    MdDeck *deck = md_deck_create();
+    int n_before = md_errors_count(errors);
+    bool in_overrides = false;
+    for (int k = 0; k < n_arguments; k++) {
+        bool override = md_deck_is_override(arguments[k]);
+        /* Overrides that stand together are one layer. */
+        if (override && !in_overrides) deck->n_layers++;
+        in_overrides = override;
+        if (override) {
+            md_deck_read_override(deck, arguments[k], errors);
+        } else {
+            if (!deck->name) deck->name = name_of_file(arguments[k]);
+            md_deck_read_file(deck, arguments[k], errors);
+        }
+    }
+    if (!deck->name)
+        md_fail(errors, MD_ERROR_INPUT,
+                "no input file: call it as mdmini FILE... [section.key=value...], for example mdmini inputs/xy.txt");
+    md_deck_check(deck, errors);
+    if (md_errors_count(errors) == n_before) return deck;
+    md_deck_destroy(deck);
+    return NULL;
+}
+
+const MdConfig *md_deck_config(const MdDeck *deck) { return &deck->config; }
+
+const char *md_deck_origin(const MdDeck *deck, int option) {
+    md_require(option >= 0 && option < MD_N_OPTIONS);
+    return deck->origin[option] ? deck->origin[option] : "default";
+}
+
+const char *md_deck_name(const MdDeck *deck) { return deck->name; }
+
+char *md_deck_value_text(const MdDeck *deck, int option) {
+    return md_value_write(md_option_row(option), &deck->config);
+}
+
+char *md_deck_effective_text(const MdDeck *deck) {
+    char *keys[MD_N_OPTIONS], *values[MD_N_OPTIONS], *needed[MD_N_OPTIONS];
+    int key_width = 0, value_width = 0;
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        needed[k] = md_deck_moot(deck, k);
+        /* A key without effect would be refused if it were read again: it stands there as a comment. */
+        keys[k] = md_format("%s%s", needed[k] ? "# " : "", md_option_row(k)->key);
+        values[k] = md_deck_value_text(deck, k);
+        int key = (int)strlen(keys[k]), value = (int)strlen(values[k]);
+        if (key > key_width) key_width = key;
+        /* One long path should not push all origins off the screen. */
+        if (value > value_width && value <= 24) value_width = value;
+    }
+    MdText text = {0};
+    md_text_add(&text, "# Effective deck: every key, its value, and where the value came from. Read again, it gives the "
+                       "same run.\n");
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        const char *section = md_option_row(k)->section;
+        if (md_section_find(section) == k) md_text_add(&text, "\n[%s]\n", section);
+        md_text_add(&text, "%-*s = %-*s  # %s%s%s\n", key_width, keys[k], value_width, values[k],
+                    md_deck_origin(deck, k), needed[k] ? "; not used: needs " : "", needed[k] ? needed[k] : "");
+        free(keys[k]);
+        free(values[k]);
+        free(needed[k]);
+    }
+    return md_text_take(&text);
+}

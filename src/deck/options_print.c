@@ -1,0 +1,194 @@
+/* The option table for people (--list-options, inputs/README.md) and for programs (JSON). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "deck/table.h"
+
+/* Prints words of text, indented, in lines of at most `width`; `column` is where the first line stands already. */
+static void print_wrapped(FILE *stream, const char *text, int indent, int width) {
+    int column = 0;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column > 0 && column + 1 + length > width) {
+            fputc('\n', stream);
+            column = 0;
+        }
+        if (column == 0) {
+            fprintf(stream, "%*s", indent, "");
+            column = indent;
+        } else {
+            fputc(' ', stream);
+            column++;
+        }
+        fprintf(stream, "%.*s", length, text);
+        column += length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', stream);
+}
+
+static const char *shown_default(const MdOptionRow *row) { return row->default_text[0] ? row->default_text : "\"\""; }
+
+/* --- text --- */
+
+static void print_text(FILE *stream) {
+    enum { WIDTH = 100 };
+    fprintf(stream, "Options, as `[section]` and `key = value` in a deck or `section.key=value` on the command line.\n"
+                    "Each with its default, what is allowed, its unit in brackets, and its kind.\n");
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        const MdOptionRow *row = md_option_row(k);
+        if (md_section_find(row->section) == k) fprintf(stream, "\n[%s]\n", row->section);
+        char *allowed = md_option_allowed(row);
+        char *values = md_format("%s%s%s%s; %s", allowed, row->unit[0] ? " [" : "", row->unit, row->unit[0] ? "]" : "",
+                                 md_kind_word(row->kind));
+        fprintf(stream, "  %s = %s\n", row->key, shown_default(row));
+        print_wrapped(stream, row->help, 6, WIDTH);
+        print_wrapped(stream, values, 6, WIDTH);
+        free(allowed);
+        free(values);
+    }
+}
+
+/* --- JSON --- */
+
+static const char *const type_words[] = {"int", "int or auto", "real", "real or auto", "choice",
+                                         "choices", "ints", "reals", "text", "path"};
+
+static void print_json_text(FILE *stream, const char *text) {
+    fputc('"', stream);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') fputc('\\', stream);
+        fputc(*text, stream);
+    }
+    fputc('"', stream);
+}
+
+static void print_json_field(FILE *stream, const char *name, const char *text) {
+    fprintf(stream, ", \"%s\": ", name);
+    print_json_text(stream, text);
+}
+
+/* `"low": 2, "high": 3`; `"above": 0` where the limit itself is excluded; nothing where there is no limit. */
+static void print_json_range(FILE *stream, const MdOptionRow *row) {
+    if (row->low == MD_ABOVE_ZERO)
+        fprintf(stream, ", \"above\": 0");
+    else
+        fprintf(stream, ", \"low\": %.17g", row->low);
+    if (row->high != MD_NO_LIMIT) fprintf(stream, ", \"high\": %.17g", row->high);
+}
+
+static void print_json_choices(FILE *stream, const MdOptionRow *row) {
+    fprintf(stream, ", \"choices\": [");
+    for (int v = 0; row->words[v]; v++) {
+        if (v) fprintf(stream, ", ");
+        print_json_text(stream, row->words[v]);
+    }
+    fputc(']', stream);
+}
+
+static void print_json(FILE *stream) {
+    fprintf(stream, "[\n");
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        const MdOptionRow *row = md_option_row(k);
+        fprintf(stream, "  {\"section\": \"%s\"", row->section);
+        print_json_field(stream, "key", row->key);
+        print_json_field(stream, "type", type_words[row->type]);
+        print_json_field(stream, "default", row->default_text);
+        if (row->words[0])
+            print_json_choices(stream, row);
+        else if (row->type != MD_TYPE_TEXT && row->type != MD_TYPE_PATH)
+            print_json_range(stream, row);
+        print_json_field(stream, "unit", row->unit);
+        print_json_field(stream, "kind", md_kind_word(row->kind));
+        print_json_field(stream, "help", row->help);
+        fprintf(stream, "}%s\n", k + 1 < MD_N_OPTIONS ? "," : "");
+    }
+    fprintf(stream, "]\n");
+}
+
+/* --- markdown: inputs/README.md --- */
+
+static const char introduction[] =
+    "# Input files\n"
+    "\n"
+    "This page is printed by the program: `mdmini --list-options=markdown > inputs/README.md`.\n"
+    "\n"
+    "    mdmini FILE... [section.key=value...]\n"
+    "\n"
+    "A FILE is a deck or holds coordinates. Layers are applied in the order of the command line, and a later one wins\n"
+    "over an earlier one: first a deck, then perhaps a preset on top of it, then single values. Only what differs from the\n"
+    "defaults below needs to be given. `mdmini --check ...` shows what came of it: the effective deck, with every key and\n"
+    "where its value came from, which is itself a deck that gives the same run.\n"
+    "\n"
+    "## Decks\n"
+    "\n"
+    "    # a comment: a line of its own, or after a blank\n"
+    "    [system]\n"
+    "    dimension = 2\n"
+    "    boundary  = periodic open   # lists are separated by blanks\n"
+    "\n"
+    "    [run]\n"
+    "    steps = 1e4\n"
+    "\n"
+    "A key may stand once in a file; a section may be opened again. On the command line the same is\n"
+    "`run.steps=1e4 \"system.boundary=periodic open\"`. An argument with a `=` is such a value, unless a `/` stands before\n"
+    "the `=`: then it is a file.\n"
+    "\n"
+    "- Whole numbers may be written as `32000`, `32e3` or `1.5e6`. Numbers are decimal; `nan` and `inf` are refused.\n"
+    "- Text and paths may stand in double quotes, and have to where they contain ` #` or begin or end with a blank; inside,\n"
+    "  `\\\"` and `\\\\` mean `\"` and `\\`. `\"\"` is no text.\n"
+    "- The path of a file that is read is relative to the deck that names it, or to the working directory when it is given\n"
+    "  on the command line. Paths of files that are written are relative to the working directory.\n"
+    "- `auto` lets the program choose, and the log says what it chose.\n"
+    "\n"
+    "Nothing is ignored: an unknown section, key or word, a number out of range, a key given twice, or a key without effect\n"
+    "(`ensemble.target` while no thermostat is on) is an error that names file and line. All errors are shown together, the\n"
+    "exit code is 2, and no file is touched. A key that a later layer made pointless is no error: the effective deck shows\n"
+    "it as a comment.\n"
+    "\n"
+    "## Files of coordinates\n"
+    "\n"
+    "A file whose first line of content is two or three numbers is a table of coordinates, `x y` or `x y z` in each line.\n"
+    "One whose first line is a single whole number is XYZ: the number of atoms, a comment, then `name x y z` in each line.\n"
+    "Given as a FILE it sets `system.start = file`, `system.file`, `system.dimension` (the columns of the table; 3 for XYZ)\n"
+    "and `system.boundary = open`; everything else comes from the defaults and from other layers.\n"
+    "\n"
+    "## Units and kinds\n"
+    "\n"
+    "Units are reduced: lengths in sigma, energies in epsilon, masses in m, times in tau = sigma sqrt(m/epsilon); D is the\n"
+    "dimension. A key of kind performance never changes the physics.\n";
+
+/* A cell of a table, in which a bar would end it. */
+static void print_cell(FILE *stream, const char *text) {
+    for (; *text; text++) {
+        if (*text == '|') fputc('\\', stream);
+        fputc(*text, stream);
+    }
+}
+
+static void print_markdown(FILE *stream) {
+    fputs(introduction, stream);
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        const MdOptionRow *row = md_option_row(k);
+        if (md_section_find(row->section) == k)
+            fprintf(stream, "\n## [%s]\n\n| key | default | allowed | unit | kind | meaning |\n|---|---|---|---|---|---|\n",
+                    row->section);
+        char *allowed = md_option_allowed(row);
+        fprintf(stream, "| `%s` | `%s` | ", row->key, shown_default(row));
+        print_cell(stream, allowed);
+        fprintf(stream, " | %s | %s | ", row->unit, md_kind_word(row->kind));
+        print_cell(stream, row->help);
+        fprintf(stream, " |\n");
+        free(allowed);
+    }
+}
+
+void md_options_print(FILE *stream, MdListFormat format) {
+    switch (format) {
+    case MD_LIST_TEXT: print_text(stream); break;
+    case MD_LIST_JSON: print_json(stream); break;
+    case MD_LIST_MARKDOWN: print_markdown(stream); break;
+    }
+}

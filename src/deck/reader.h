@@ -1,0 +1,50 @@
+/* Inside the deck module: the deck itself, and the layers that go into it. */
+#ifndef MD_DECK_READER_H
+#define MD_DECK_READER_H
+
+#include "deck/table.h"
+#include "deck/value.h"
+
+struct MdDeck {
+    MdConfig config;
+    char *origin[MD_N_OPTIONS]; /* NULL: default */
+    /* The layer that gave the value: files and groups of overrides count from 1; 0 is the default. */
+    int layer[MD_N_OPTIONS];
+    /* Something was wrong where this option is, or may have been, given: checks that rest on it would mislead. */
+    bool doubtful[MD_N_OPTIONS];
+    int n_layers;
+    char *name; /* of the first file */
+};
+
+/* Every option at its default. */
+MdDeck *md_deck_create(void);
+
+/* Sets an option; the deck takes over what value owns. */
+void md_deck_set(MdDeck *deck, int option, const MdValue *value, const char *origin);
+
+/* Puts an option back to its default. */
+void md_deck_reset(MdDeck *deck, int option);
+
+/* Applies one file whose n bytes (and a 0 after them) are in memory: a deck, or coordinates, told apart by content. path as the user gave it,
+ * for messages; relative paths in the deck are seen from folder. */
+void md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const char *text, size_t n,
+                       MdErrors *errors);
+
+/* Applies one file. */
+void md_deck_read_file(MdDeck *deck, const char *path, MdErrors *errors);
+
+/* Whether an argument is an override and not a file: it has a `=`, and no `/` before it. */
+bool md_deck_is_override(const char *argument);
+
+/* Applies one `section.key=value`. */
+void md_deck_read_override(MdDeck *deck, const char *argument, MdErrors *errors);
+
+/* Cross checks, but for those of the system (md_system_plan). Options that a later layer made moot go back to their
+ * defaults. */
+void md_deck_check(MdDeck *deck, MdErrors *errors);
+
+/* What would have to hold for the option to have any effect, `section.key = word`, when it does not hold; else NULL.
+ * Text from malloc. */
+char *md_deck_moot(const MdDeck *deck, int option);
+
+#endif

@@ -1,0 +1,109 @@
+/* The option table as data, made from options.def and choices.h. */
+#include "deck/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define WORD(name, word) word,
+#define OPTION(section, key, type, value, low, high, set, unit, kind, help)                                           \
+    {#section, #key, #section "." #key, MD_TYPE_##type, value, low, high,                                              \
+     (const char *const[]){MD_CHOICES_##set(WORD) NULL}, unit, MD_KIND_##kind, help, offsetof(MdConfig, section##_##key)},
+static const MdOptionRow rows[MD_N_OPTIONS] = {
+#include "deck/options.def"
+};
+#undef OPTION
+#undef WORD
+
+const MdOptionRow *md_option_row(int option) {
+    md_require(option >= 0 && option < MD_N_OPTIONS);
+    return &rows[option];
+}
+
+const char *md_option_name(int option) { return md_option_row(option)->name; }
+MdOptionKind md_option_kind(int option) { return md_option_row(option)->kind; }
+
+int md_option_find(const char *section, const char *key) {
+    for (int k = 0; k < MD_N_OPTIONS; k++)
+        if (strcmp(rows[k].section, section) == 0 && strcmp(rows[k].key, key) == 0) return k;
+    return -1;
+}
+
+int md_section_find(const char *section) {
+    for (int k = 0; k < MD_N_OPTIONS; k++)
+        if (strcmp(rows[k].section, section) == 0) return k;
+    return -1;
+}
+
+int md_section_end(int first) {
+    int end = first;
+    while (end < MD_N_OPTIONS && strcmp(rows[end].section, rows[first].section) == 0) end++;
+    return end;
+}
+
+const char *md_kind_word(MdOptionKind kind) {
+    static const char *const words[] = {"physics", "performance", "output", "debug"};
+    return words[kind];
+}
+
+int md_option_word(const MdOptionRow *row, const char *word) {
+    for (int value = 0; row->words[value]; value++)
+        if (strcmp(row->words[value], word) == 0) return value;
+    return -1;
+}
+
+bool md_option_takes_auto(const MdOptionRow *row) {
+    bool list = row->type == MD_TYPE_INTS || row->type == MD_TYPE_REALS || row->type == MD_TYPE_CHOICES;
+    return row->type == MD_TYPE_INT_AUTO || row->type == MD_TYPE_REAL_AUTO ||
+           (list && strcmp(row->default_text, "auto") == 0);
+}
+
+/* A limit as one would write it: 1e15, not 1e+15. */
+static void add_limit(MdText *text, double limit) {
+    char number[32];
+    snprintf(number, sizeof number, "%.16g", limit);
+    char *plus = strstr(number, "e+");
+    if (plus) memmove(plus + 1, plus + 2, strlen(plus + 2) + 1);
+    md_text_add(text, "%s", number);
+}
+
+static void add_range(MdText *text, const MdOptionRow *row) {
+    if (row->low == MD_ABOVE_ZERO) {
+        md_text_add(text, " above 0");
+    } else {
+        md_text_add(text, " from ");
+        add_limit(text, row->low);
+    }
+    if (row->high == MD_NO_LIMIT) return;
+    md_text_add(text, " to ");
+    add_limit(text, row->high);
+}
+
+static void add_words(MdText *text, const MdOptionRow *row) {
+    for (int k = 0; row->words[k]; k++) md_text_add(text, "%s%s", k ? ", " : "", row->words[k]);
+}
+
+char *md_option_allowed(const MdOptionRow *row) {
+    MdText text = {0};
+    switch (row->type) {
+    case MD_TYPE_INT:
+    case MD_TYPE_INT_AUTO: md_text_add(&text, "a whole number"); break;
+    case MD_TYPE_REAL:
+    case MD_TYPE_REAL_AUTO: md_text_add(&text, "a number"); break;
+    case MD_TYPE_INTS: md_text_add(&text, "whole numbers"); break;
+    case MD_TYPE_REALS: md_text_add(&text, "numbers"); break;
+    case MD_TYPE_CHOICE: add_words(&text, row); break;
+    case MD_TYPE_CHOICES:
+        md_text_add(&text, "one or more of ");
+        add_words(&text, row);
+        break;
+    case MD_TYPE_TEXT: md_text_add(&text, "text, \"\" for none"); break;
+    case MD_TYPE_PATH: md_text_add(&text, "a path%s", row->default_text[0] ? "" : ", \"\" for none"); break;
+    }
+    bool number = row->type <= MD_TYPE_REAL_AUTO, numbers = row->type == MD_TYPE_INTS || row->type == MD_TYPE_REALS;
+    if (number || numbers) add_range(&text, row);
+    if (numbers) md_text_add(&text, ", separated by blanks");
+    if (md_option_takes_auto(row)) md_text_add(&text, ", or auto");
+    return md_text_take(&text);
+}

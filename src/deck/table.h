@@ -1,0 +1,88 @@
+/* Inside the deck module: a row of the option table as data, and the names in it. */
+#ifndef MD_DECK_TABLE_H
+#define MD_DECK_TABLE_H
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "deck/deck.h"
+
+/* Limits as options.def writes them. Ranges are inclusive, so "above zero" is the smallest positive number. */
+#define MD_ABOVE_ZERO DBL_TRUE_MIN
+#define MD_NO_LIMIT INFINITY
+
+typedef enum MdOptionType {
+    MD_TYPE_INT,
+    MD_TYPE_INT_AUTO,
+    MD_TYPE_REAL,
+    MD_TYPE_REAL_AUTO,
+    MD_TYPE_CHOICE,
+    MD_TYPE_CHOICES,
+    MD_TYPE_INTS,
+    MD_TYPE_REALS,
+    MD_TYPE_TEXT,
+    MD_TYPE_PATH
+} MdOptionType;
+
+typedef struct MdOptionRow {
+    const char *section, *key, *name; /* name: `section.key` */
+    MdOptionType type;
+    const char *default_text;
+    double low, high;
+    const char *const *words; /* of a choice, by value; NULL ends them */
+    const char *unit;
+    MdOptionKind kind;
+    const char *help;
+    size_t offset; /* of the field in MdConfig */
+} MdOptionRow;
+
+const MdOptionRow *md_option_row(int option);
+
+/* Number of the row; -1 when there is none. */
+int md_option_find(const char *section, const char *key);
+
+/* First row of the section, which is also where its rows begin: they stand together. -1 when there is none. */
+int md_section_find(const char *section);
+/* The row after the last one of the section that begins at `first`. */
+int md_section_end(int first);
+
+/* What a value may be, in words: "a whole number from 2 to 3"; text from malloc. */
+char *md_option_allowed(const MdOptionRow *row);
+bool md_option_takes_auto(const MdOptionRow *row);
+
+/* The kind in words: "physics". */
+const char *md_kind_word(MdOptionKind kind);
+
+/* Value of a word of a choice; -1 when it is none. */
+int md_option_word(const MdOptionRow *row, const char *word);
+
+/* --- text that grows, for lists and suggestions --- */
+
+typedef struct MdText {
+    char *text; /* from malloc once something was added; else NULL */
+    size_t length;
+} MdText;
+
+void md_text_add(MdText *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void md_text_add_list(MdText *text, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+/* The text, never NULL; the caller's to free. */
+char *md_text_take(MdText *text);
+
+/* The nearest name seen so far, by the number of slips (a letter wrong, missing, too many, or two swapped). */
+typedef struct MdNearest {
+    const char *wanted, *best;
+    int distance;
+} MdNearest;
+
+MdNearest md_nearest_begin(const char *wanted);
+void md_nearest_offer(MdNearest *nearest, const char *name);
+/* The best name if it is near enough to be meant; else NULL. */
+const char *md_nearest_name(const MdNearest *nearest);
+
+/* n bytes of input as they can be shown: control characters as \xNN, cut after about `limit` bytes; text from malloc. */
+char *md_show_text(const char *text, size_t n, size_t limit);
+enum { MD_SHOW_VALUE = 60, MD_SHOW_PATH = 4096 }; /* limits */
+
+#endif
