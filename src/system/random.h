@@ -17,7 +17,12 @@ extern "C" {
 
 typedef struct MdRandom MdRandom;
 
-/* generator: MD_GENERATOR_PHILOX, ... ; each stream number is a sequence of its own of the same seed. */
+/* Whether this build has the generator; if not, the problem goes to errors. */
+MdStatus md_random_check(int generator, MdErrors *errors);
+
+/* generator: MD_GENERATOR_PHILOX, ... ; each stream number is a sequence of its own of the same seed. NULL, with the
+ * problem in errors, when this build has no such generator. One stream gives one kind of numbers, uniform or normal;
+ * they do not depend on how many are asked for at a time. */
 MdRandom *md_random_create(int generator, uint64_t seed, int stream, MdErrors *errors);
 void md_random_destroy(MdRandom *random);
 

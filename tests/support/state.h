@@ -10,8 +10,11 @@ MdDeck *state_deck(const char *const *words);
 /* The system that a deck describes; stops the test when it cannot be made. */
 MdSystem *state_system(const MdDeck *deck);
 
-/* A lattice of about n atoms in dimension 2 or 3 whose atoms were shaken by up to `shake` of the spacing, with every
- * seventh atom exactly on a face of the box and, when uneven, one half of the box emptied of two thirds of its atoms. */
+/* A square or simple cubic lattice of n_atoms or somewhat more, its axes of different length, whose atoms were shaken by
+ * up to `shake` of the spacing along each axis. One seventh of the atoms next to a lower face of the box lie exactly on
+ * it (0) or on the last number below the upper one; when uneven, the upper half of the last axis has lost two thirds
+ * of its atoms. No axis is shorter than 2 (cutoff + skin): for few atoms it has just that length, the smallest legal
+ * one, and there are more atoms. Types differ in mass, depth, size and cutoff, type 0 has the cutoff of the shape. */
 typedef struct StateShape {
     int dimension;
     int64_t n_atoms; /* at least */

@@ -1,0 +1,233 @@
+#include "system/plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "system/potential.h"
+#include "system/random.h"
+
+/* That no option is given which has no effect with system.start, the deck module has seen to. */
+
+static const char axis_name[] = "xyz";
+
+/* --- boundaries and boxes ---------------------------------------------------------------------------------------- */
+
+static MdStatus plan_boundary(const MdProblems *problems, MdBox *box) {
+    const MdIntList *words = &md_deck_config(problems->deck)->system_boundary;
+    if (words->n != 1 && words->n != box->dimension)
+        return md_problem(problems, MD_OPTION_system_boundary, "%d words; one for each of the %d axes is needed, or one "
+                          "for all", words->n, box->dimension);
+    for (int a = 0; a < box->dimension; a++)
+        box->periodic[a] = words->values[words->n == 1 ? 0 : a] == MD_BOUNDARY_PERIODIC;
+    return MD_OK;
+}
+
+/* system.box into length; has_box says whether it was given. */
+static MdStatus plan_box(const MdProblems *problems, const MdBox *box, double length[3], bool *has_box) {
+    const MdRealList *list = &md_deck_config(problems->deck)->system_box;
+    *has_box = list->n > 0;
+    if (list->n != 0 && list->n != box->dimension)
+        return md_problem(problems, MD_OPTION_system_box, "%d numbers; one for each of the %d axes is needed", list->n,
+                          box->dimension);
+    for (int a = 0; a < list->n; a++) length[a] = list->values[a];
+    return MD_OK;
+}
+
+static MdStatus plan_lattice(const MdProblems *problems, MdLayout *layout) {
+    const MdConfig *config = md_deck_config(problems->deck);
+    const MdLattice *lattice = layout->lattice;
+    MdBox *box = &layout->plan.box;
+    if (lattice->dimension != box->dimension)
+        return md_problem(problems, MD_OPTION_system_start, "%s is a lattice of %d dimensions, and system.dimension is "
+                          "%d", md_start_word(lattice->start), lattice->dimension, box->dimension);
+    MdStatus status = MD_OK;
+    const MdIntList *cells = &config->system_cells;
+    if (cells->n != 1 && cells->n != box->dimension)
+        status = md_problem(problems, MD_OPTION_system_cells, "%d numbers; one for each of the %d axes is needed, or "
+                            "one for all", cells->n, box->dimension);
+    if (md_is_auto(config->system_density))
+        status = md_problem(problems, MD_OPTION_system_density, "a lattice needs it: it sets the lattice constant; "
+                            "0.8442 is that of the well known melt");
+    if (status) return status;
+
+    double n_atoms = lattice->n_basis;
+    layout->constant = md_lattice_constant(lattice, config->system_density);
+    for (int a = 0; a < box->dimension; a++) {
+        layout->cells[a] = cells->values[cells->n == 1 ? 0 : a];
+        n_atoms *= (double)layout->cells[a];
+        box->length[a] = (double)layout->cells[a] * lattice->edge[a] * layout->constant;
+    }
+    if (n_atoms < 2 || n_atoms > 2e9)
+        return md_problem(problems, MD_OPTION_system_cells, "%.0f atoms; from 2 to 2e9 are possible", n_atoms);
+    layout->plan.n_atoms = (int64_t)n_atoms;
+    return MD_OK;
+}
+
+static MdStatus plan_random(const MdProblems *problems, MdLayout *layout) {
+    const MdConfig *config = md_deck_config(problems->deck);
+    MdBox *box = &layout->plan.box;
+    bool has_box, has_density = !md_is_auto(config->system_density);
+    MdStatus status = MD_OK;
+    if (plan_box(problems, box, box->length, &has_box)) return MD_ERROR_INPUT;
+    if (config->system_atoms == MD_AUTO_INT)
+        status = md_problem(problems, MD_OPTION_system_atoms, "system.start = random needs their number");
+    if (has_box == has_density)
+        status = md_problem(problems, MD_OPTION_system_density, "system.start = random needs either system.density or "
+                            "system.box, %s", has_box ? "not both" : "and none is given");
+    if (status) return status;
+    layout->plan.n_atoms = config->system_atoms;
+    double edge = pow((double)config->system_atoms / config->system_density, 1.0 / box->dimension);
+    for (int a = 0; a < box->dimension && !has_box; a++) box->length[a] = edge;
+    return MD_OK;
+}
+
+/* An axis is periodic unless the deck or the file (pbc) opens it. A periodic axis takes its length from system.box or
+ * from the file's Lattice; an open one may do without, and takes the extent of the atoms. */
+static MdStatus plan_file_box(const MdProblems *problems, const MdCoordinates *c, MdBox *box) {
+    const char *path = md_deck_config(problems->deck)->system_file;
+    double given[3], low[3], high[3];
+    bool has_box;
+    if (plan_box(problems, box, given, &has_box)) return MD_ERROR_INPUT;
+    md_coordinates_extent(c, low, high);
+    MdStatus status = MD_OK;
+    for (int a = 0; a < box->dimension; a++) {
+        if (c->has_pbc && !c->pbc[a]) box->periodic[a] = false;
+        if (has_box && c->has_lattice && fabs(given[a] - c->lattice[a]) > 1e-9 * given[a])
+            status = md_problem(problems, MD_OPTION_system_box, "%.12g along %c, but the Lattice of %s says %.12g",
+                                given[a], axis_name[a], path, c->lattice[a]);
+        if (has_box)
+            box->length[a] = given[a];
+        else if (c->has_lattice)
+            box->length[a] = c->lattice[a];
+        else if (!box->periodic[a])
+            box->length[a] = fmax(high[a] - low[a], 1); /* atoms in a row or a plane have no extent across it */
+        else
+            status = md_problem(problems, MD_OPTION_system_boundary, "is periodic along %c, and a periodic boundary "
+                                "needs a box: give system.box, or Lattice=\"...\" in the comment line of %s, or take "
+                                "system.boundary = open", axis_name[a], path);
+    }
+    return status;
+}
+
+static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordinates **coordinates) {
+    const MdConfig *config = md_deck_config(problems->deck);
+    MdBox *box = &layout->plan.box;
+    if (!config->system_file[0])
+        return md_problem(problems, MD_OPTION_system_file, "system.start = file needs the name of a coordinate file");
+    MdCoordinates *c = md_coordinates_read(config->system_file, box->dimension, problems->errors);
+    if (!c) return MD_ERROR_INPUT;
+    *coordinates = c;
+    layout->plan.n_atoms = c->n_atoms;
+    if (plan_file_box(problems, c, box)) return MD_ERROR_INPUT;
+    return md_coordinates_settle(c, box, config->system_file, problems->errors);
+}
+
+/* --- types ------------------------------------------------------------------------------------------------------- */
+
+/* A file with symbols sets the number of types where the deck has the default of one. */
+static MdStatus plan_n_types(const MdProblems *problems, const MdCoordinates *coordinates, int *n_types) {
+    const MdConfig *config = md_deck_config(problems->deck);
+    *n_types = (int)config->system_types;
+    if (!coordinates || coordinates->n_types == 0) return MD_OK;
+    if (config->system_fractions.n != 1)
+        return md_problem(problems, MD_OPTION_system_fractions, "the types are those of the symbols in %s: leave "
+                          "fractions out", config->system_file);
+    if (*n_types == 1) *n_types = coordinates->n_types;
+    if (coordinates->n_types > *n_types)
+        return md_problem(problems, MD_OPTION_system_types, "%d, but %s has %d different symbols", *n_types,
+                          config->system_file, coordinates->n_types);
+    return MD_OK;
+}
+
+static MdStatus plan_fractions(const MdProblems *problems, int n_types, double *fraction) {
+    const MdRealList *list = &md_deck_config(problems->deck)->system_fractions;
+    if (md_problem_spread(problems, MD_OPTION_system_fractions, list, n_types, "types", fraction))
+        return MD_ERROR_INPUT;
+    double sum = 0;
+    for (int t = 0; t < n_types; t++) {
+        if (list->n == 1 && n_types > 1) fraction[t] = 1.0 / n_types;
+        sum += fraction[t];
+    }
+    bool one_for_all = list->n == 1 && list->values[0] != 1;
+    if (one_for_all)
+        return md_problem(problems, MD_OPTION_system_fractions, "%g; a single number must be 1: equal shares",
+                          list->values[0]);
+    if (fabs(sum - 1) > 1e-6)
+        return md_problem(problems, MD_OPTION_system_fractions, "they sum to %.9g; 1 is needed", sum);
+    return MD_OK;
+}
+
+static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, const MdCoordinates *coordinates) {
+    int n_types;
+    if (plan_n_types(problems, coordinates, &n_types)) return MD_ERROR_INPUT;
+    MdStatus status = md_problem_spread(problems, MD_OPTION_system_masses, &md_deck_config(problems->deck)->system_masses,
+                                        n_types, "types", layout->mass);
+    if (plan_fractions(problems, n_types, layout->fraction)) status = MD_ERROR_INPUT;
+    if (md_potential_make(problems, n_types, &layout->plan.potential)) status = MD_ERROR_INPUT;
+    return status;
+}
+
+/* --- the whole --------------------------------------------------------------------------------------------------- */
+
+/* Nearest images are unique only when no axis is shorter than twice the reach of the list. */
+static MdStatus check_smallest_box(const MdProblems *problems, const MdLayout *layout) {
+    const MdConfig *config = md_deck_config(problems->deck);
+    const MdBox *box = &layout->plan.box;
+    double reach = layout->plan.potential.cutoff_max + config->neighbor_skin;
+    int option = layout->lattice                   ? MD_OPTION_system_cells
+                 : config->system_box.n            ? MD_OPTION_system_box
+                 : config->system_start == MD_START_FILE ? MD_OPTION_system_file
+                                                   : MD_OPTION_system_atoms;
+    MdStatus status = MD_OK;
+    for (int a = 0; a < box->dimension; a++)
+        if (box->periodic[a] && box->length[a] < 2 * reach)
+            status = md_problem(problems, option, "the box is %.9g long along %c, but a periodic axis needs at least %.9g "
+                                "= 2 (cutoff %g + skin %g): take a larger box, a smaller potential.cutoff or "
+                                "neighbor.skin, or system.boundary = open", box->length[a], axis_name[a], 2 * reach,
+                                layout->plan.potential.cutoff_max, config->neighbor_skin);
+    return status;
+}
+
+/* Particles per volume that they really fill: of an open axis of a file that is their extent. */
+static double plan_density(const MdLayout *layout, const MdCoordinates *coordinates) {
+    const MdBox *box = &layout->plan.box;
+    double low[3], high[3], volume = 1;
+    if (coordinates) md_coordinates_extent(coordinates, low, high);
+    for (int a = 0; a < box->dimension; a++)
+        volume *= coordinates && !box->periodic[a] ? fmax(high[a] - low[a], 1) : box->length[a];
+    return (double)layout->plan.n_atoms / volume;
+}
+
+MdStatus md_layout_make(const MdDeck *deck, MdLayout *layout, MdCoordinates **coordinates, MdErrors *errors) {
+    const MdConfig *config = md_deck_config(deck);
+    const MdProblems problems = {deck, errors};
+    MdBox box = {.dimension = (int)config->system_dimension, .length = {1, 1, 1}};
+    *layout = (MdLayout){.plan.box = box, .lattice = md_lattice_find(config->system_start), .cells = {1, 1, 1}};
+    *coordinates = NULL;
+
+    MdStatus generator = md_random_check(config->system_generator, errors);
+    MdStatus boundary = plan_boundary(&problems, &layout->plan.box), start;
+    if (layout->lattice)
+        start = plan_lattice(&problems, layout);
+    else if (config->system_start == MD_START_RANDOM)
+        start = plan_random(&problems, layout);
+    else
+        start = plan_file(&problems, layout, coordinates);
+    MdStatus types = plan_types(&problems, layout, *coordinates);
+    if (!generator && !boundary && !start && !types && check_smallest_box(&problems, layout) == MD_OK) {
+        layout->plan.density = plan_density(layout, *coordinates);
+        return MD_OK;
+    }
+    md_coordinates_destroy(*coordinates);
+    *coordinates = NULL;
+    return MD_ERROR_INPUT;
+}
+
+MdStatus md_system_plan(const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors) {
+    MdLayout layout;
+    MdCoordinates *coordinates;
+    if (md_layout_make(deck, &layout, &coordinates, errors)) return MD_ERROR_INPUT;
+    md_coordinates_destroy(coordinates);
+    *plan = layout.plan;
+    return MD_OK;
+}

@@ -1,0 +1,22 @@
+/* The plan of a system in full: what md_system_plan checks and md_system_create needs. Internal to src/system. */
+#ifndef MD_SYSTEM_PLAN_H
+#define MD_SYSTEM_PLAN_H
+
+#include "system/coordinates.h"
+#include "system/lattice.h"
+#include "system/problem.h"
+#include "system/system.h"
+
+typedef struct MdLayout {
+    MdSystemPlan plan;
+    const MdLattice *lattice; /* NULL: not a lattice */
+    int64_t cells[3];
+    double constant; /* of the lattice, sigma */
+    double mass[MD_MAX_TYPES];
+    double fraction[MD_MAX_TYPES];
+} MdLayout;
+
+/* coordinates receives what the file holds, settled in the box, when start = file, else NULL. */
+MdStatus md_layout_make(const MdDeck *deck, MdLayout *layout, MdCoordinates **coordinates, MdErrors *errors);
+
+#endif

@@ -1,0 +1,98 @@
+#include "system/random.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "deck/choices.h"
+#include "system/random_source.h"
+
+typedef enum NumberKind { KIND_UNDECIDED, KIND_UNIFORM, KIND_NORMAL } NumberKind;
+
+struct MdRandom {
+    uint64_t seed, next_chunk;
+    NumberKind kind;
+    size_t n_used; /* of the buffer; all of it at the start */
+    double *buffer;
+#ifdef MDMINI_HAVE_CUDA
+    MdCurand *curand;
+#endif
+};
+
+uint64_t md_random_stream_seed(uint64_t seed, int stream) {
+    if (stream == 0) return seed;
+    uint64_t z = seed + (uint64_t)stream * 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+#ifndef MDMINI_HAVE_CUDA
+static const char *generator_word(int generator) {
+#define WORD(name, word)                                                                                               \
+    case MD_GENERATOR_##name: return word;
+    switch (generator) { MD_CHOICES_GENERATOR(WORD) }
+#undef WORD
+    md_panic("no generator has the number %d", generator);
+}
+#endif
+
+MdStatus md_random_check(int generator, MdErrors *errors) {
+#ifndef MDMINI_HAVE_CUDA
+    if (generator != MD_GENERATOR_PHILOX)
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "system.generator: %s comes from cuRAND, and this program was built without the CUDA toolkit: "
+                       "take system.generator = philox, or build with a toolkit (a GPU is not needed)",
+                       generator_word(generator));
+#else
+    (void)generator;
+    (void)errors;
+#endif
+    return MD_OK;
+}
+
+MdRandom *md_random_create(int generator, uint64_t seed, int stream, MdErrors *errors) {
+    if (md_random_check(generator, errors)) return NULL;
+    MdRandom *random = md_alloc(1, sizeof *random, "a random generator");
+    random->seed = md_random_stream_seed(seed, stream);
+    random->buffer = md_alloc(MD_RANDOM_CHUNK, sizeof(double), "random numbers");
+    random->n_used = MD_RANDOM_CHUNK;
+#ifdef MDMINI_HAVE_CUDA
+    random->curand = md_curand_create(generator, random->seed, false);
+#endif
+    return random;
+}
+
+void md_random_destroy(MdRandom *random) {
+    if (!random) return;
+#ifdef MDMINI_HAVE_CUDA
+    md_curand_destroy(random->curand);
+#endif
+    md_free(random->buffer);
+    md_free(random);
+}
+
+static void random_draw(MdRandom *random, NumberKind kind, double *values, size_t n) {
+    /* A change of kind would drop the rest of a chunk, and the numbers would depend on the order of the calls. */
+    if (random->kind != KIND_UNDECIDED && random->kind != kind) md_panic("a random stream gives one kind of numbers");
+    random->kind = kind;
+    while (n > 0) {
+        if (random->n_used == MD_RANDOM_CHUNK) {
+#ifdef MDMINI_HAVE_CUDA
+            md_curand_fill(random->curand, kind == KIND_NORMAL, random->buffer);
+#else
+            md_philox_fill(random->seed, random->next_chunk, kind == KIND_NORMAL, random->buffer);
+#endif
+            random->next_chunk++;
+            random->n_used = 0;
+        }
+        size_t n_now = MD_RANDOM_CHUNK - random->n_used;
+        if (n_now > n) n_now = n;
+        memcpy(values, random->buffer + random->n_used, n_now * sizeof *values);
+        random->n_used += n_now;
+        values += n_now;
+        n -= n_now;
+    }
+}
+
+void md_random_uniform(MdRandom *random, double *values, size_t n) { random_draw(random, KIND_UNIFORM, values, n); }
+void md_random_normal(MdRandom *random, double *values, size_t n) { random_draw(random, KIND_NORMAL, values, n); }

@@ -1,0 +1,139 @@
+#include "system/system.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "system/placement.h"
+#include "system/plan.h"
+#include "system/velocity.h"
+
+static MdSystem *system_allocate(const MdLayout *layout) {
+    MdSystem *system = md_alloc(1, sizeof *system, "the system");
+    size_t n = (size_t)layout->plan.n_atoms;
+    system->n_atoms = layout->plan.n_atoms;
+    system->box = layout->plan.box;
+    system->potential = layout->plan.potential;
+    memcpy(system->mass, layout->mass, sizeof system->mass);
+    system->position = md_alloc(3 * n, sizeof(double), "positions");
+    system->velocity = md_alloc(3 * n, sizeof(double), "velocities");
+    system->image = md_alloc(3 * n, sizeof(int32_t), "periodic images");
+    system->type = md_alloc(n, sizeof(int32_t), "types");
+    return system;
+}
+
+void md_system_destroy(MdSystem *system) {
+    if (!system) return;
+    md_free(system->position);
+    md_free(system->velocity);
+    md_free(system->image);
+    md_free(system->type);
+    md_free(system);
+}
+
+static MdStatus fill_random_places(const MdProblems *problems, MdRandom *random, MdSystem *system) {
+    double distance = md_deck_config(problems->deck)->system_min_distance;
+    int64_t n = md_placement_fill(&system->box, distance, system->n_atoms, random, system->position);
+    if (n == system->n_atoms) return MD_OK;
+    double volume = 1;
+    for (int a = 0; a < system->box.dimension; a++) volume *= system->box.length[a];
+    return md_problem(problems, MD_OPTION_system_min_distance,
+                      "random placement at least %g apart came to %" PRId64 " of %" PRId64 " particles, density %.4g of "
+                      "%.4g, and found no room for the next in %d tries: take a smaller system.min_distance, a lower "
+                      "density, or a lattice",
+                      distance, n, system->n_atoms, (double)n / volume, (double)system->n_atoms / volume,
+                      MD_PLACEMENT_TRIES);
+}
+
+/* Exact counts by largest remainder, then a shuffle (Fisher and Yates). */
+static void fill_types(const double *fraction, int n_types, MdRandom *random, MdSystem *system) {
+    int64_t n = system->n_atoms, n_given = 0, count[MD_MAX_TYPES];
+    double rest[MD_MAX_TYPES];
+    for (int t = 0; t < n_types; t++) {
+        double share = fraction[t] * (double)n;
+        count[t] = (int64_t)floor(share);
+        rest[t] = share - (double)count[t];
+        n_given += count[t];
+    }
+    for (; n_given < n; n_given++) {
+        int most = 0;
+        for (int t = 1; t < n_types; t++)
+            if (rest[t] > rest[most]) most = t;
+        count[most]++;
+        rest[most] -= 1;
+    }
+    int64_t i = 0;
+    for (int t = 0; t < n_types; t++)
+        for (int64_t k = 0; k < count[t] && i < n; k++) system->type[i++] = t;
+    for (i = n - 1; i > 0; i--) {
+        double u;
+        md_random_uniform(random, &u, 1);
+        int64_t other = (int64_t)((1 - u) * (double)(i + 1));
+        int32_t type = system->type[i];
+        system->type[i] = system->type[other];
+        system->type[other] = type;
+    }
+}
+
+static MdStatus fill_from_file(const MdCoordinates *coordinates, const MdSystemPlan *plan, const char *path,
+                               MdSystem *system, MdErrors *errors) {
+    if (coordinates->n_atoms != plan->n_atoms)
+        return md_fail(errors, MD_ERROR_INPUT, "%s: held %" PRId64 " atoms when it was checked and holds %" PRId64 " now",
+                       path, plan->n_atoms, coordinates->n_atoms);
+    size_t n = (size_t)system->n_atoms;
+    memcpy(system->position, coordinates->position, 3 * n * sizeof(double));
+    if (coordinates->velocity) memcpy(system->velocity, coordinates->velocity, 3 * n * sizeof(double));
+    if (coordinates->type) memcpy(system->type, coordinates->type, n * sizeof(int32_t));
+    return MD_OK;
+}
+
+/* A generator for one purpose; NULL with the problem in errors. */
+static MdRandom *random_for(const MdProblems *problems, int stream) {
+    const MdConfig *config = md_deck_config(problems->deck);
+    return md_random_create(config->system_generator, (uint64_t)config->system_seed, stream, problems->errors);
+}
+
+static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, const MdCoordinates *coordinates,
+                            const MdSystemPlan *plan, MdSystem *system) {
+    const MdConfig *config = md_deck_config(problems->deck);
+    MdStatus status = MD_OK;
+    if (layout->lattice) {
+        md_lattice_fill(layout->lattice, layout->cells, layout->constant, system->position);
+    } else if (coordinates) {
+        status = fill_from_file(coordinates, plan, config->system_file, system, problems->errors);
+    } else {
+        MdRandom *random = random_for(problems, MD_STREAM_PLACEMENT);
+        status = random ? fill_random_places(problems, random, system) : MD_ERROR_INPUT;
+        md_random_destroy(random);
+    }
+    if (status) return status;
+
+    int n_types = layout->plan.potential.n_types;
+    if (n_types > 1 && !(coordinates && coordinates->type)) {
+        MdRandom *random = random_for(problems, MD_STREAM_TYPE);
+        if (!random) return MD_ERROR_INPUT;
+        fill_types(layout->fraction, n_types, random, system);
+        md_random_destroy(random);
+    }
+    if (!(coordinates && coordinates->velocity)) {
+        MdRandom *random = random_for(problems, MD_STREAM_VELOCITY);
+        if (!random) return MD_ERROR_INPUT;
+        md_velocity_fill(system, config->system_temperature, random);
+        md_random_destroy(random);
+    }
+    return MD_OK;
+}
+
+MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors) {
+    const MdProblems problems = {deck, errors};
+    MdLayout layout;
+    MdCoordinates *coordinates;
+    if (md_layout_make(deck, &layout, &coordinates, errors)) return NULL;
+    MdSystem *system = system_allocate(&layout);
+    MdStatus status = system_fill(&problems, &layout, coordinates, plan, system);
+    md_coordinates_destroy(coordinates);
+    if (status == MD_OK) return system;
+    md_system_destroy(system);
+    return NULL;
+}

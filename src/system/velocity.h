@@ -1,0 +1,12 @@
+/* Initial velocities. Internal to src/system. */
+#ifndef MD_SYSTEM_VELOCITY_H
+#define MD_SYSTEM_VELOCITY_H
+
+#include "system/random.h"
+#include "system/system.h"
+
+/* Maxwell velocities: normal numbers times sqrt(T / m), the total momentum removed, then scaled so that the temperature
+ * with dimension (n_atoms - 1) degrees of freedom is exact. Along z, 0 in two dimensions. */
+void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random);
+
+#endif
