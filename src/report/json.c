@@ -133,6 +133,11 @@ void md_json_int(MdJson *json, const char *key, int64_t value) {
     append_text(json, text);
 }
 
+void md_json_raw(MdJson *json, const char *key, const char *value) {
+    before_value(json, key, false);
+    append_text(json, value);
+}
+
 /* The fewest digits that read back to the same bits. JSON has no NaN and no infinity. */
 void md_json_real(MdJson *json, const char *key, double value) {
     before_value(json, key, false);

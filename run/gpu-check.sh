@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Everything that needs a GPU, in one command: builds, runs all tests with the cuda backend required, the sanitizers over
+# every variant, and the benchmarks. Prints a short table last and leaves its records in a folder.
+#
+#   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
+#
+# MDMINI_STAGES=tests,sanitize,bench chooses among the stages; MDMINI_COMMIT names the commit where the source is no checkout.
+set -uo pipefail
+. "$(dirname "$0")/common.sh"
+command -v nvidia-smi >/dev/null && nvidia-smi -L | grep -q GPU || { echo "no GPU here: nothing was checked"; exit 1; }
+gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | sed 's/NVIDIA //' | tr 'A-Z ' 'a-z-')
+folder=${1:-$top/run/results/$gpu}
+stages=${MDMINI_STAGES:-tests,sanitize,bench}
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+summary=$folder/gpu-check.txt
+build=$top/build-gpu
+: >"$summary"
+failed=0
+
+# note NAME COMMAND...: runs it with its output in FOLDER/NAME.log; a line with verdict and time goes to the summary.
+note() {
+    local name=$1 start=$SECONDS verdict=passed
+    shift
+    "$@" >"$folder/$name.log" 2>&1 || { verdict=FAILED; failed=1; }
+    printf '%-12s %-8s %5d s\n' "$name" "$verdict" $((SECONDS - start)) | tee -a "$summary"
+    [ $verdict = passed ] || tail -n 40 "$folder/$name.log"
+}
+
+{
+    nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm --format=csv,noheader
+    nvcc --version | tail -1
+} | tee -a "$summary"
+note build build "$build" -DMDMINI_CUDA=ON -DMDMINI_WERROR=ON -DCMAKE_CUDA_ARCHITECTURES=native \
+    ${MDMINI_COMMIT:+-DMDMINI_COMMIT=$MDMINI_COMMIT}
+[ $failed -eq 0 ] || exit 1
+"$build/mdmini" --version | tee -a "$summary"
+python=$(find_python numpy,h5py) || { echo "no python3 imports numpy and h5py" | tee -a "$summary"; exit 1; }
+
+case $stages in *tests*)
+    MDMINI_TEST_BACKENDS=cuda,cpu note tests ctest --test-dir "$build" --output-on-failure --timeout 300 -j 4
+    grep -E 'tests passed|Not Run|Skipped|\*\*\*Failed' "$folder/tests.log" | tail -n 30 | tee -a "$summary" ;;
+esac
+case $stages in *sanitize*)
+    note sanitize "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --log "$folder/sanitize-findings.log"
+    tail -n 40 "$folder/sanitize.log" | tee -a "$summary" ;;
+esac
+case $stages in *bench*)
+    note bench "$python" "$top/run/bench.py" "$build/mdmini" --output "$folder/bench.json"
+    cat "$folder/bench.log" | tee -a "$summary" ;;
+esac
+[ $failed -eq 0 ] && echo "gpu-check: passed" | tee -a "$summary" || echo "gpu-check: FAILED" | tee -a "$summary"
+exit $failed
