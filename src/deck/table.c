@@ -62,7 +62,8 @@ bool md_option_takes_auto(const MdOptionRow *row) {
 /* A limit as one would write it: 1e15, not 1e+15. */
 static void add_limit(MdText *text, double limit) {
     char number[32];
-    snprintf(number, sizeof number, "%.16g", limit);
+    snprintf(number, sizeof number, "%g", limit);
+    if (strtod(number, NULL) != limit) snprintf(number, sizeof number, "%.17g", limit);
     char *plus = strstr(number, "e+");
     if (plus) memmove(plus + 1, plus + 2, strlen(plus + 2) + 1);
     md_text_add(text, "%s", number);
@@ -76,7 +77,7 @@ static void add_range(MdText *text, const MdOptionRow *row) {
         add_limit(text, row->low);
     }
     if (row->high == MD_NO_LIMIT) return;
-    md_text_add(text, " to ");
+    md_text_add(text, row->low == MD_ABOVE_ZERO ? ", up to " : " to ");
     add_limit(text, row->high);
 }
 
