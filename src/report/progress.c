@@ -14,6 +14,8 @@
 #define BAR_INTERVAL_S 0.2
 #define PLAIN_INTERVAL_S 60.0
 enum { MAX_WIDTH = 100, NUMBERS_WIDTH = 62, MIN_BAR = 8 };
+/* Steps between two looks at the clock: a look costs some twenty nanoseconds, and steps may slow down in between. */
+enum { MAX_STRIDE = 64 };
 
 struct MdProgress {
     MdProgressSpec spec;
@@ -124,11 +126,8 @@ void md_progress_update(MdProgress *progress, int64_t step) {
         show(progress, step, now_s);
         progress->next_s = now_s + progress->interval_s;
     }
-    /* At most twice as far as last time: the first steps on a GPU only fill its queue and look quick. */
-    int64_t stride = step - progress->last_step;
-    double wanted = passed_s > 0 ? (double)stride * 0.1 * progress->interval_s / passed_s : 2.0 * (double)stride;
-    if (wanted > 2.0 * (double)stride) wanted = 2.0 * (double)stride;
-    progress->next_look = step + (wanted > 1 ? (int64_t)wanted : 1);
+    double stride = passed_s > 0 ? (double)(step - progress->last_step) * 0.1 * progress->interval_s / passed_s : MAX_STRIDE;
+    progress->next_look = step + (stride < 1 ? 1 : stride < MAX_STRIDE ? (int64_t)stride : MAX_STRIDE);
     progress->last_step = step;
     progress->last_s = now_s;
 }
