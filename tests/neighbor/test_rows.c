@@ -1,0 +1,274 @@
+/* Every list variant against brute force, as sets by id: built on disordered and uneven states, regrown from a capacity
+ * that cannot do, kept complete while particles move. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+#include "check.h"
+#include "judge.h"
+
+static double distance(const MdSystem *system, const double *position, int64_t i, int64_t j) {
+    double r_sq = 0;
+    for (int a = 0; a < 3; a++) {
+        double d = md_nearest_image_d(position[3 * i + a] - position[3 * j + a], system->box.length[a],
+                                      md_box_inverse(&system->box, a));
+        r_sq += d * d;
+    }
+    return sqrt(r_sq);
+}
+
+static double cutoff_of(const MdSystem *system, int64_t i, int64_t j) {
+    return system->potential.pair[system->type[i] * system->potential.n_types + system->type[j]].cutoff;
+}
+
+/* How far the pair precision may be off in a distance: the `position` line of tolerance.h. */
+static double distance_error(const MdSystem *system, const double *position, int precision) {
+    double u = tolerance_roundoff(precision) + DBL_EPSILON / 2, extent = tolerance_extent(system, position);
+    return sqrt(system->box.dimension) * u * (4 * extent + system->potential.cutoff_max);
+}
+
+/* The list as a matrix: how often row i names j. False when rows are not a list at all. */
+static bool count_entries(const MdRows *rows, int64_t n, unsigned char *count) {
+    memset(count, 0, (size_t)(n * n));
+    if (!CHECK(rows->n_atoms == n) || !CHECK(rows->offsets[0] == 0)) return false;
+    for (int64_t i = 0; i < n; i++) {
+        if (!CHECK(rows->offsets[i] <= rows->offsets[i + 1])) return false;
+        for (int64_t k = rows->offsets[i]; k < rows->offsets[i + 1]; k++) {
+            if (!CHECK(rows->ids[k] >= 0 && rows->ids[k] < n)) return false;
+            if (count[i * n + rows->ids[k]] < 2) count[i * n + rows->ids[k]]++;
+        }
+    }
+    return true;
+}
+
+/* Number of pairs that are wrong: absent though nearer than their cutoff plus reach_in, present though further than the
+ * largest cutoff plus reach_out, named twice, by one row only, or by themselves. */
+static int64_t count_wrong(const MdSystem *system, const double *position, const unsigned char *count, double reach_in,
+                           double reach_out, bool tell) {
+    int64_t n = system->n_atoms, n_wrong = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            int here = count[i * n + j], there = count[j * n + i];
+            double r = i == j ? 0 : distance(system, position, i, j);
+            bool absent = i != j && here == 0 && r < cutoff_of(system, i, j) + reach_in;
+            bool too_far = here > 0 && r > system->potential.cutoff_max + reach_out;
+            if (!absent && !too_far && here == there && here < 2 && (i != j || here == 0)) continue;
+            if (tell && n_wrong == 0)
+                printf("pair %lld %lld at %.9g: %d in one row, %d in the other\n", (long long)i, (long long)j, r, here,
+                       there);
+            n_wrong++;
+        }
+    return n_wrong;
+}
+
+/* A list as it was built at these places. */
+static bool check_built(const WalkRun *run, const MdSystem *system, const double *position, const MdConfig *config) {
+    MdRows rows = {0};
+    if (!walk_ok(run, run->ops->export_rows(run->context, &rows))) return false;
+    unsigned char *count = md_alloc((size_t)(system->n_atoms * system->n_atoms), 1, "entries");
+    double error = distance_error(system, position, config->run_precision);
+    bool ok = count_entries(&rows, system->n_atoms, count) &&
+              CHECK(count_wrong(system, position, count, config->neighbor_skin - error, config->neighbor_skin + error,
+                                true) == 0);
+    MdStatistics statistics;
+    run->ops->statistics(run->context, &statistics);
+    double mean = (double)rows.offsets[system->n_atoms] / (double)system->n_atoms;
+    CHECK_NEAR(statistics.neighbors_per_atom, mean, 1e-12 * mean);
+    md_free(count);
+    md_rows_free(&rows);
+    return ok;
+}
+
+static bool check_first_list(const WalkRun *run, const MdSystem *system, const MdConfig *config) {
+    return walk_ok(run, run->ops->update_neighbors(run->context, 0)) &&
+           check_built(run, system, system->position, config);
+}
+
+static void test_case(const MdBackendOps *ops, const Case *c) {
+    MdConfig config = state_config();
+    config.run_threads = 3;
+    MdSystem *system = cases_make(c, &config);
+    Walk walk;
+    for (walk_begin(&walk, ops, &config, NULL); walk_next(&walk);) {
+        WalkRun run;
+        MdStatistics statistics;
+        check_context("%s, N %lld: %s", c->name, (long long)system->n_atoms, walk.name);
+        if (walk_create(&run, ops, &walk.config, system)) {
+            check_first_list(&run, system, &walk.config);
+            walk_destroy(&run);
+        }
+        /* Room for a single entry: must overflow, grow, and give the same list. */
+        check_context("%s, capacity 1: %s", c->name, walk.name);
+        walk.config.neighbor_capacity = 1;
+        if (walk_create(&run, ops, &walk.config, system)) {
+            check_first_list(&run, system, &walk.config);
+            ops->statistics(run.context, &statistics);
+            CHECK(statistics.n_overflows > 0);
+            CHECK(statistics.capacity > 1);
+            walk_destroy(&run);
+        }
+    }
+    md_system_destroy(system);
+}
+
+/* --- in motion ------------------------------------------------------------------------------------------------------- */
+
+static int64_t n_rebuilds(const WalkRun *run) {
+    MdStatistics statistics;
+    run->ops->statistics(run->context, &statistics);
+    return statistics.n_rebuilds;
+}
+
+/* A list must hold each pair within the plain cutoff at every step under host-check, and be exact right after a rebuild
+ * under either rule. */
+static void check_motion(const WalkRun *run, const MdSystem *system, const MdConfig *config) {
+    enum { N_STEPS = 30 };
+    int64_t n = system->n_atoms, before = 0;
+    unsigned char *count = md_alloc((size_t)(n * n), 1, "entries");
+    bool ok = walk_prepare(run);
+    for (int step = 1; ok && step <= N_STEPS; step++) {
+        MdRows rows = {0};
+        Gathered gathered = {0};
+        ok = walk_steps(run, step, 1) && judge_gather(run, system, &gathered) &&
+             walk_ok(run, run->ops->export_rows(run->context, &rows)) && count_entries(&rows, n, count);
+        bool fresh = ok && n_rebuilds(run) > before;
+        double error = ok ? distance_error(system, gathered.position, config->run_precision) : 0;
+        if (ok && fresh)
+            ok = CHECK(count_wrong(system, gathered.position, count, config->neighbor_skin - error,
+                                   config->neighbor_skin + error, true) == 0);
+        else if (ok && config->neighbor_rebuild != MD_REBUILD_EVERY)
+            ok = CHECK(count_wrong(system, gathered.position, count, -error, 1e300, true) == 0);
+        if (ok && config->neighbor_rebuild == MD_REBUILD_EVERY) CHECK(fresh == (step % config->neighbor_every == 0));
+        if (ok) before = n_rebuilds(run);
+        judge_gathered_free(&gathered);
+        md_rows_free(&rows);
+    }
+    CHECK(before >= 2);     /* several intervals were seen, */
+    CHECK(before < N_STEPS); /* and steps between rebuilds */
+    md_free(count);
+}
+
+static void test_motion(const MdBackendOps *ops, int dimension) {
+    StateShape shape = {dimension, 300, 0.8, 0.08, 2.0, 0.3, {true, true, dimension == 3}, true, 1, MD_SHIFT_ENERGY, 21};
+    if (dimension == 3) shape.periodic[1] = false;
+    Case c = {"in motion", shape, 0, false};
+    MdConfig config = state_config();
+    config.neighbor_every = 6;
+    config.run_timestep = 0.004;
+    MdSystem *system = cases_make(&c, &config);
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) system->velocity[k] *= 2;
+    Walk walk;
+    for (walk_begin(&walk, ops, &config, NULL); walk_next(&walk);) {
+        WalkRun run;
+        check_context("%d-D in motion: %s", dimension, walk.name);
+        if (!walk_create(&run, ops, &walk.config, system)) continue;
+        check_motion(&run, system, &walk.config);
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
+/* Atoms that cross half the skin long before the fixed interval ends: counted as late. None is late when the interval is
+ * short, or when displacements are looked at. */
+static void test_late(const MdBackendOps *ops) {
+    Case c = {"late", {3, 300, 0.8, 0.05, 2.0, 0.2, {true, true, true}, false, 1, MD_SHIFT_ENERGY, 22}, 0, false};
+    static const struct {
+        int rule, every;
+        bool late;
+    } rules[] = {{MD_REBUILD_EVERY, 25, true}, {MD_REBUILD_EVERY, 2, false}, {MD_REBUILD_HOST_CHECK, 25, false}};
+    MdConfig config = state_config();
+    MdSystem *system = cases_make(&c, &config);
+    for (size_t k = 0; k < sizeof rules / sizeof rules[0]; k++) {
+        config.neighbor_rebuild = rules[k].rule;
+        config.neighbor_every = rules[k].every;
+        Walk walk;
+        for (walk_begin(&walk, ops, &config, "neighbor.rebuild"); walk_next(&walk);) {
+            WalkRun run;
+            MdStatistics statistics = {0};
+            check_context("late, every %d: %s", rules[k].every, walk.name);
+            if (!walk_create(&run, ops, &walk.config, system)) continue;
+            CHECK(walk_prepare(&run) && walk_steps(&run, 1, 50));
+            ops->statistics(run.context, &statistics);
+            CHECK(statistics.n_rebuilds > 0);
+            if (rules[k].late) CHECK(statistics.n_late_rebuilds == statistics.n_rebuilds);
+            else CHECK(statistics.n_late_rebuilds == 0);
+            walk_destroy(&run);
+        }
+    }
+    md_system_destroy(system);
+}
+
+/* Open boundaries: two atoms have flown off, one far, one very far, a third flies; nothing is lost near by, and no
+ * cell grid grows with the distance. */
+static void test_far(const MdBackendOps *ops, int dimension) {
+    StateShape shape = {dimension, 200, 0.8, 0.08, 2.0, 0.3, {false, false, false}, true, 1, MD_SHIFT_ENERGY, 23};
+    Case c = {"far", shape, 0, false};
+    MdConfig config = state_config();
+    config.run_timestep = 0.002;
+    MdSystem *system = cases_make(&c, &config);
+    system->position[3 * 10] = 3e3;
+    system->position[3 * 20 + 1] = -7e4;
+    system->velocity[3 * 30 + 0] = 200; /* 0.4 a step: just below what counts as a fault */
+    Walk walk;
+    for (walk_begin(&walk, ops, &config, NULL); walk_next(&walk);) {
+        WalkRun run;
+        MdStatistics statistics;
+        check_context("%d-D, far atoms: %s", dimension, walk.name);
+        if (!walk_create(&run, ops, &walk.config, system)) continue;
+        if (check_first_list(&run, system, &walk.config) && walk_prepare(&run) && walk_steps(&run, 1, 12))
+            judge_run(&run, system, &walk.config, true);
+        ops->statistics(run.context, &statistics);
+        CHECK(statistics.host_bytes + statistics.device_bytes < 64u << 20);
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
+/* --- the test of the test --------------------------------------------------------------------------------------------- */
+
+static void test_planted_faults(void) {
+    MdConfig config = state_config();
+    MdSystem *system = cases_make(&cases_table[0], &config);
+    int64_t n = system->n_atoms, near = 0;
+    unsigned char *count = md_alloc((size_t)(n * n), 1, "entries");
+    double reach = system->potential.cutoff_max + config.neighbor_skin;
+    for (int64_t k = 0; k < n * n; k++)
+        count[k] = k / n != k % n && distance(system, system->position, k / n, k % n) < reach;
+    while (!count[near]) near++;
+    int64_t far = 1;
+    while (count[far]) far++;
+#define WRONG count_wrong(system, system->position, count, config.neighbor_skin, config.neighbor_skin, false)
+    check_context("planted faults");
+    CHECK(WRONG == 0);
+    count[near] = 0;
+    CHECK(WRONG == 1); /* lost from one row */
+    count[near * n] = 0;
+    CHECK(WRONG == 1); /* and from both */
+    count[near] = count[near * n] = 2;
+    CHECK(WRONG == 1); /* twice */
+    count[near] = count[near * n] = 1;
+    count[far] = count[far * n] = 1;
+    CHECK(WRONG == 1); /* too far */
+    count[far] = count[far * n] = 0;
+    count[0] = 1;
+    CHECK(WRONG == 1); /* its own neighbour */
+#undef WRONG
+    md_free(count);
+    md_system_destroy(system);
+}
+
+int main(void) {
+    test_planted_faults();
+    MdConfig config = state_config();
+    for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
+        for (int k = 0; k < cases_count; k++) test_case(ops, &cases_table[k]);
+        for (int dimension = 2; dimension <= 3; dimension++) {
+            test_motion(ops, dimension);
+            test_far(ops, dimension);
+        }
+        test_late(ops);
+    }
+    return check_finish();
+}

@@ -1,0 +1,326 @@
+/* Motion: conservation of momentum and energy, time reversal, the order of the integrator, the same bits again, and
+ * the fault of a step that is too large; for every backend and precision. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "judge.h"
+#include "state.h"
+
+enum { N_PRECISIONS = 3 };
+static const int precisions[N_PRECISIONS] = {MD_PRECISION_DOUBLE, MD_PRECISION_MIXED, MD_PRECISION_SINGLE};
+static const char *const precision_names[] = {[MD_PRECISION_DOUBLE] = "double", [MD_PRECISION_SINGLE] = "single",
+                                              [MD_PRECISION_MIXED] = "mixed"};
+
+/* The melt, 2,048 atoms. */
+static MdDeck *melt_deck(const char *shift, const char *cells) {
+    const char *words[] = {"system.start=fcc", "system.density=0.8442", "system.temperature=1.44", cells, shift, NULL};
+    return state_deck(words);
+}
+
+static MdConfig melt_config(const MdDeck *deck, const MdBackendOps *ops, int precision) {
+    MdConfig config = *md_deck_config(deck);
+    Walk walk;
+    walk_begin(&walk, ops, &config, NULL); /* for the name of the backend only */
+    config = walk.base;
+    config.run_precision = precision;
+    return config;
+}
+
+static double conserved(const MdSums *sums) { return sums->potential - sums->truncation + sums->kinetic; }
+
+/* Goes on from what a context holds, in a system of its own. */
+static void take_over(MdSystem *system, const Gathered *gathered) {
+    size_t reals = (size_t)system->n_atoms * 3 * sizeof(double), ints = (size_t)system->n_atoms * 3 * sizeof(int32_t);
+    memcpy(system->position, gathered->position, reals);
+    memcpy(system->velocity, gathered->velocity, reals);
+    memcpy(system->image, gathered->image, ints);
+}
+
+/* The melt after n steps, in double precision on the first backend that runs: a liquid to start from. */
+static MdSystem *melted(const MdDeck *deck, const MdBackendOps *ops, int64_t n_steps) {
+    MdSystem *system = state_system(deck);
+    MdConfig config = melt_config(deck, ops, MD_PRECISION_DOUBLE);
+    WalkRun run;
+    Gathered gathered;
+    if (walk_create(&run, ops, &config, system)) {
+        if (walk_prepare(&run) && walk_steps(&run, 1, n_steps) && judge_gather(&run, system, &gathered)) {
+            take_over(system, &gathered);
+            judge_gathered_free(&gathered);
+        }
+        walk_destroy(&run);
+    }
+    return system;
+}
+
+/* --- conservation --------------------------------------------------------------------------------------------------- */
+
+typedef struct Line {
+    double slope, slope_error; /* standard error of the slope */
+} Line;
+
+static Line fit(const double *x, const double *y, int n) {
+    double mean_x = 0, mean_y = 0, xx = 0, xy = 0, residual = 0;
+    for (int k = 0; k < n; k++) mean_x += x[k] / n, mean_y += y[k] / n;
+    for (int k = 0; k < n; k++) {
+        xx += (x[k] - mean_x) * (x[k] - mean_x);
+        xy += (x[k] - mean_x) * (y[k] - mean_y);
+    }
+    for (int k = 0; k < n; k++) residual += pow(y[k] - mean_y - xy / xx * (x[k] - mean_x), 2);
+    return (Line){xy / xx, sqrt(residual / (n - 2) / xx)};
+}
+
+/* How fast the energy may drift, epsilon per atom and step, at the melt's step of 0.005.
+ *
+ * Double: shift = energy leaves a jump of the force at the cutoff (0.039), so each crossing is integrated to first order
+ * only; independent runs of the melt of 4,000 atoms over 5,000 steps gave 5e-9, and their fits are no better than that.
+ * Mixed: pair forces off by relative 2^-24 are a force field of their own, hardly less conservative; state and sums as in
+ * double: the same limit.
+ * Single: rounding a place by up to u X (X the box) in each step does work f u X; over N atoms and n steps these
+ * add like a random walk, and a line fitted to a random walk of step s has the slope s sqrt(1.2 / n) (Durlauf and Phillips,
+ * Econometrica 56, 1333 (1988)). Rounding v by u v does work m v u v. LAMBDA of that, and 4e-8 for what is not
+ * random (independent runs gave that with coordinates near 256, and less in smaller boxes).
+ * To each the uncertainty of the fit itself is added. */
+static double drift_limit(const MdSystem *system, int precision, double force_rms, int64_t n_steps) {
+    const double published_double = 5e-9, published_single = 4e-8;
+    if (precision != MD_PRECISION_SINGLE) return published_double;
+    double u = tolerance_state_roundoff(precision), n = (double)system->n_atoms;
+    double work = u / sqrt(3.0) * (force_rms * tolerance_extent(system, system->position) + 3 * 1.44);
+    return published_single + TOLERANCE_LAMBDA * work / sqrt(n) * sqrt(1.2 / (double)n_steps);
+}
+
+/* Rounding may move the total momentum by: each row's sum (the pairs themselves cancel), times dt, and each velocity
+ * twice a step; independent, so by the root of their number, with the factor of tolerance.h. */
+static double momentum_limit(const MdSystem *system, const Judge *judge, int precision, double dt, int64_t n_steps) {
+    double rows_sq = 0, speed_sq = 0, state = tolerance_state_roundoff(precision);
+    for (int64_t i = 0; i < system->n_atoms; i++) {
+        const double *v = system->velocity + 3 * i;
+        rows_sq += judge->tolerance.force[i] * judge->tolerance.force[i];
+        speed_sq += 2 * state * state * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    }
+    return TOLERANCE_LAMBDA * sqrt((double)n_steps * (rows_sq * dt * dt + speed_sq)) + judge->tolerance.momentum;
+}
+
+static void test_conservation(const MdBackendOps *ops, const MdDeck *deck, MdSystem *system, int precision) {
+    enum { N_SAMPLES = 250, EVERY = 16 };
+    const int64_t n_steps = N_SAMPLES * EVERY;
+    MdConfig config = melt_config(deck, ops, precision);
+    check_context("%s %s conservation", ops->name, precision_names[precision]);
+    Judge judge = judge_make(system, system->position, system->velocity, precision);
+    double steps[N_SAMPLES], energy[N_SAMPLES];
+    MdSums sums, start;
+    WalkRun run;
+    if (!walk_create(&run, ops, &config, system)) return;
+    bool ok = walk_prepare(&run) && walk_ok(&run, ops->sum(run.context, &start));
+    for (int k = 0; ok && k < N_SAMPLES; k++) {
+        ok = walk_steps(&run, 1 + (int64_t)k * EVERY, EVERY) && walk_ok(&run, ops->sum(run.context, &sums));
+        steps[k] = (k + 1) * EVERY;
+        energy[k] = conserved(&sums) / (double)system->n_atoms;
+    }
+    if (ok) {
+        double n = (double)system->n_atoms, rms = sqrt(judge.sums.force_sq_mass / n);
+        Line line = fit(steps, energy, N_SAMPLES);
+        double limit = drift_limit(system, precision, rms, n_steps) + 3 * line.slope_error;
+        double allowed = momentum_limit(system, &judge, precision, config.run_timestep, n_steps), momentum = 0;
+        for (int a = 0; a < 3; a++) {
+            CHECK_NEAR(sums.momentum[a], start.momentum[a], allowed);
+            momentum = fmax(momentum, fabs(sums.momentum[a] - start.momentum[a]));
+        }
+        printf("%s %s: drift %.2e +- %.1e per step and atom (limit %.1e), momentum %.1e (limit %.1e), %lld steps\n",
+               ops->name, precision_names[precision], line.slope, line.slope_error, limit, momentum, allowed,
+               (long long)n_steps);
+        CHECK_NEAR(line.slope, 0, limit);
+        CHECK(2 * sums.kinetic / md_degrees_of_freedom(system->n_atoms, 3) > 0.5); /* it is a hot liquid that was judged */
+    }
+    judge_free(&judge);
+    walk_destroy(&run);
+}
+
+/* --- reversal and order ------------------------------------------------------------------------------------------- */
+
+static double distance_max(const MdSystem *system, const Gathered *one, const MdSystem *other) {
+    double largest = 0;
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) {
+        double length = system->box.periodic[k % 3] ? system->box.length[k % 3] : 0;
+        largest = fmax(largest, fabs(one->position[k] - other->position[k] +
+                                     (one->image[k] - other->image[k]) * length));
+    }
+    return largest;
+}
+
+/* There and back again: after n steps the velocities are reversed, and n steps later all atoms are where they came from,
+ * but for rounding: up to u times the box each step, amplified as chaos does it. How much that is over 2 n steps is
+ * measured with places off by 1e-8. */
+static void test_reversal(const MdBackendOps *ops, const MdDeck *deck, const MdSystem *start) {
+    enum { N_STEPS = 100 };
+    const double shift = 1e-8;
+    MdConfig config = melt_config(deck, ops, MD_PRECISION_DOUBLE);
+    MdSystem *other = state_system(deck);
+    Gathered plain = {0}, shifted = {0}, back = {0};
+    WalkRun run;
+    size_t bytes = (size_t)start->n_atoms * 3 * sizeof(double);
+    check_context("%s reversal", ops->name);
+    bool ok = walk_create(&run, ops, &config, start) && walk_prepare(&run) && walk_steps(&run, 1, N_STEPS) &&
+              walk_ok(&run, ops->scale_velocities(run.context, -1)) && walk_steps(&run, N_STEPS + 1, N_STEPS) &&
+              judge_gather(&run, start, &back);
+    if (run.ops) walk_destroy(&run);
+    ok = ok && walk_create(&run, ops, &config, start) && walk_prepare(&run) && walk_steps(&run, 1, 2 * N_STEPS) &&
+         judge_gather(&run, start, &plain);
+    if (run.ops) walk_destroy(&run);
+    memcpy(other->position, start->position, bytes), memcpy(other->velocity, start->velocity, bytes);
+    memcpy(other->image, start->image, bytes / 2);
+    for (int64_t k = 0; k < 3 * start->n_atoms; k++) /* towards the middle, so that all stay inside the box */
+        other->position[k] += other->position[k] < start->box.length[k % 3] / 2 ? shift : -shift;
+    ok = ok && walk_create(&run, ops, &config, other) && walk_prepare(&run) && walk_steps(&run, 1, 2 * N_STEPS) &&
+         judge_gather(&run, start, &shifted);
+    if (run.ops) walk_destroy(&run);
+    if (ok) {
+        MdSystem ahead = *start;
+        ahead.position = shifted.position, ahead.image = shifted.image;
+        double amplification = distance_max(start, &plain, &ahead) / shift;
+        double u = DBL_EPSILON / 2, allowed = 2 * N_STEPS * u * tolerance_extent(start, start->position) * amplification;
+        double off = distance_max(start, &back, start), forth = distance_max(start, &plain, start);
+        printf("%s: reversed run comes back within %.1e (limit %.1e, errors grow %.0f times)\n", ops->name, off, allowed,
+               amplification);
+        CHECK(amplification >= 0.5);
+        CHECK(allowed < 1e-8 * forth); /* else coming back would say nothing */
+        CHECK(off <= allowed);
+    }
+    judge_gathered_free(&plain), judge_gathered_free(&shifted), judge_gathered_free(&back);
+    md_system_destroy(other);
+}
+
+/* Root mean square of the total energy round its mean, per atom, over one unit of time. */
+static double fluctuation(const MdBackendOps *ops, const MdConfig *config, const MdSystem *start) {
+    int n = (int)lround(1 / config->run_timestep);
+    double sum = 0, sum_sq = 0, first = 0;
+    WalkRun run;
+    MdSums sums;
+    bool ok = walk_create(&run, ops, config, start) && walk_prepare(&run);
+    for (int k = 0; ok && k < n; k++) {
+        ok = walk_steps(&run, k + 1, 1) && walk_ok(&run, ops->sum(run.context, &sums));
+        if (k == 0) first = conserved(&sums); /* subtracted, so that nothing cancels */
+        sum += (conserved(&sums) - first) / n, sum_sq += pow(conserved(&sums) - first, 2) / n;
+    }
+    if (run.ops) walk_destroy(&run);
+    return ok ? sqrt(sum_sq - sum * sum) / (double)start->n_atoms : NAN;
+}
+
+/* The energy error of a method of order two is divided by four when the step is halved: closer to that than to what
+ * order one (2) or three (8) would give. */
+static void test_order(const MdBackendOps *ops, const MdDeck *deck, const MdSystem *start) {
+    MdConfig config = melt_config(deck, ops, MD_PRECISION_DOUBLE);
+    check_context("%s order", ops->name);
+    config.run_timestep = 0.004;
+    double coarse = fluctuation(ops, &config, start);
+    config.run_timestep = 0.002;
+    double fine = fluctuation(ops, &config, start);
+    printf("%s: energy fluctuation %.3e at dt 0.004, %.3e at 0.002, ratio %.3f\n", ops->name, coarse, fine, coarse / fine);
+    CHECK(coarse / fine > exp2(1.5) && coarse / fine < exp2(2.5));
+}
+
+/* --- the same bits ---------------------------------------------------------------------------------------------------- */
+
+static bool run_bits(const MdBackendOps *ops, const MdConfig *config, const MdSystem *system, Gathered *gathered,
+                     MdSums *sums) {
+    WalkRun run;
+    bool ok = walk_create(&run, ops, config, system) && walk_prepare(&run) && walk_steps(&run, 1, 30) &&
+              judge_gather(&run, system, gathered) && walk_ok(&run, ops->sum(run.context, sums));
+    if (run.ops) walk_destroy(&run);
+    return ok;
+}
+
+/* Deterministic variants: run again, and with other numbers of threads, to the same bits. */
+static void test_bits(const MdBackendOps *ops, const MdDeck *deck) {
+    MdSystem *system = state_system(deck);
+    MdConfig config = *md_deck_config(deck);
+    static const int n_threads[] = {1, 1, 2, 3}; /* the first is what the others are compared with */
+    size_t bytes = (size_t)system->n_atoms * 3 * sizeof(double);
+    Walk walk;
+    int n_deterministic = 0, n_other = 0;
+    for (walk_begin(&walk, ops, &config, NULL); walk_next(&walk);) {
+        if (!walk_deterministic(&walk)) {
+            n_other++;
+            continue;
+        }
+        n_deterministic++;
+        Gathered first = {0}, again = {0};
+        MdSums first_sums, sums;
+        for (int k = 0; k < 4; k++) {
+            walk.config.run_threads = n_threads[k];
+            check_context("%s, %d threads", walk.name, n_threads[k]);
+            if (!run_bits(ops, &walk.config, system, k ? &again : &first, k ? &sums : &first_sums)) break;
+            if (k == 0) continue;
+            CHECK(memcmp(first.position, again.position, bytes) == 0);
+            CHECK(memcmp(first.velocity, again.velocity, bytes) == 0);
+            CHECK(memcmp(first.force, again.force, bytes) == 0);
+            CHECK(memcmp(&first_sums, &sums, sizeof sums) == 0);
+            judge_gathered_free(&again);
+        }
+        judge_gathered_free(&first);
+    }
+    printf("%s: %d combinations are deterministic, %d do not promise it\n", ops->name, n_deterministic, n_other);
+    check_context("%s", ops->name);
+    CHECK(n_deterministic > 0);
+    md_system_destroy(system);
+}
+
+/* --- faults ------------------------------------------------------------------------------------------------------------ */
+
+/* One atom too fast: remembered with step, id and distance, and not replaced by later ones; an infinite one too. */
+static void test_faults(const MdBackendOps *ops, const MdDeck *deck, int precision) {
+    const int32_t fast = 77;
+    static const double speeds[] = {400, INFINITY, NAN};
+    MdConfig config = melt_config(deck, ops, precision);
+    for (int k = 0; k < 3; k++) {
+        MdSystem *system = state_system(deck);
+        WalkRun run;
+        check_context("%s %s fault, speed %g", ops->name, precision_names[precision], speeds[k]);
+        if (walk_create(&run, ops, &config, system)) {
+            CHECK(walk_prepare(&run) && walk_steps(&run, 1, 2));
+            CHECK(walk_ok(&run, ops->finish(run.context)) && ops->fault(run.context).step == -1);
+            walk_destroy(&run);
+        }
+        system->velocity[3 * fast + 1] = speeds[k];
+        if (walk_create(&run, ops, &config, system)) {
+            MdSums sums;
+            CHECK(walk_prepare(&run) && walk_steps(&run, 1, 1) && walk_ok(&run, ops->sum(run.context, &sums)));
+            MdFault fault = ops->fault(run.context);
+            CHECK(fault.step == 1);
+            CHECK(fault.id == fast);
+            if (k == 0) /* the atom moves by speed times step, and by what it had along the other axes: 1 per cent at most */
+                CHECK_NEAR(fault.displacement, 400 * config.run_timestep, 0.01 * 400 * config.run_timestep);
+            else
+                CHECK(!isfinite(fault.displacement));
+            if (k == 0) {
+                ops->kick_drift(run.context, 2);
+                ops->finish(run.context);
+                CHECK(ops->fault(run.context).step == 1);
+            }
+            walk_destroy(&run);
+        }
+        md_system_destroy(system);
+    }
+}
+
+int main(void) {
+    MdDeck *smooth = melt_deck("potential.shift=force", "system.cells=8");
+    MdDeck *shifted = melt_deck("potential.shift=energy", "system.cells=8");
+    MdDeck *small = melt_deck("potential.shift=energy", "system.cells=5");
+    MdConfig config = *md_deck_config(shifted);
+    for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
+        MdSystem *liquid = melted(shifted, ops, 400), *smooth_liquid = melted(smooth, ops, 400);
+        for (int p = 0; p < N_PRECISIONS; p++) {
+            test_conservation(ops, shifted, liquid, precisions[p]);
+            test_faults(ops, small, precisions[p]);
+        }
+        test_reversal(ops, smooth, smooth_liquid);
+        test_order(ops, smooth, smooth_liquid);
+        test_bits(ops, small);
+        md_system_destroy(liquid), md_system_destroy(smooth_liquid);
+    }
+    md_deck_destroy(smooth), md_deck_destroy(shifted), md_deck_destroy(small);
+    return check_finish();
+}

@@ -1,0 +1,199 @@
+/* All tolerances for comparing a backend with the reference, derived from the arithmetic and from the state itself.
+ * None is tuned: when a comparison is red, the code or the derivation below is wrong.
+ *
+ * u is the unit roundoff of the pair arithmetic, 2^-24 for single and mixed, 2^-53 for double; the reference adds
+ * 2^-53 of its own. To first order in u, for one pair at distance r, in D dimensions:
+ *
+ *  position  Each coordinate is rounded to the pair precision (u X, X the largest coordinate; the length L of the box
+ *            too); the difference rounds by up to u L, and subtracting the image by u r. So each component of the
+ *            distance is off by up to u (2 X + L + r), and its length by sqrt(D) times that. A quantity q(r) then
+ *            changes by |dq/dr|, a force vector by its stiffest direction, max(|dF/dr|, |F/r|).
+ *  formula   F = A - B with A ~ r^-13, B ~ r^-7. r^2 has 3 u (sum of products); its reciprocal 5 u (1 ulp, as
+ *            approximate reciprocals have); r^-6 17 u (cube and two products); the r^-12 part of force over r, counted
+ *            through parameters and products, 44 u, times a component 46 u. PAIR_ROUNDINGS = 48 covers force, energy
+ *            (40) and virial (48), relative to A + B, not to A - B: the difference cancels.
+ *  cutoff    A pair nearer to the cutoff than the error of its distance may be counted by one side and not by the
+ *            other: the whole value of the pair at the cutoff is allowed for.
+ *
+ * A force component sums the n pairs of one row: n u times the sum of absolute values (Higham, Accuracy and Stability of
+ * Numerical Algorithms, 2nd ed., section 4.2), whatever the order. All of these are worst cases, and there are few
+ * enough pairs in a row to add them as such.
+ *
+ * A total has N rows, and the worst case grows like N while real rounding errors, being independent, grow like
+ * sqrt(N); the worst case would let a lost pair pass. For independent errors of mean zero bounded by e_k the sum stays below
+ * LAMBDA sqrt(sum e_k^2) but for a probability of 2 exp(-LAMBDA^2/2), 3e-8 (Hoeffding; used for roundoff by Higham and
+ * Mary, SIAM J. Sci. Comput. 41, A2815 (2019)). What is not independent is added in full: the rounding of the parameters
+ * and of L, and the summation of the rows, which is in double precision.
+ *
+ * A run judges itself by bounds of its own (md_reference_bounds). These are kept apart on purpose: a mistake in the
+ * ones cannot hide in the others. */
+#ifndef MD_TESTS_TOLERANCE_H
+#define MD_TESTS_TOLERANCE_H
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "system/system.h"
+
+#define TOLERANCE_PAIR_ROUNDINGS 48.0
+#define TOLERANCE_LAMBDA 6.0
+
+typedef struct Tolerance {
+    int precision;
+    double *force; /* [n_atoms], of each component */
+    double potential, truncation, virial, kinetic, momentum, force_sq_mass;
+} Tolerance;
+
+static inline double tolerance_roundoff(int precision) {
+    return precision == MD_PRECISION_DOUBLE ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
+}
+
+/* The state - positions and velocities - is kept in single precision only by run.precision = single. */
+static inline double tolerance_state_roundoff(int precision) {
+    return precision == MD_PRECISION_SINGLE ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+}
+
+/* Error of one total as it is collected: see above. */
+typedef struct ToleranceTotal {
+    double independent_sq; /* sum of e_k^2 */
+    double coherent;       /* added in full */
+    double wrapped[3];     /* derivative by the length of each axis */
+} ToleranceTotal;
+
+/* What one pair adds: value q, the sum of the absolute values of its parts, slope dq/dr. */
+typedef struct TolerancePart {
+    double value, parts, slope;
+} TolerancePart;
+
+/* Sums over one row, per quantity. */
+typedef struct ToleranceRow {
+    double value_abs, slope_abs;
+} ToleranceRow;
+
+static inline void tolerance_add_pair(ToleranceTotal *total, ToleranceRow *row, TolerancePart q, double u,
+                                      double image_error, const double unit[3], const double wraps[3]) {
+    double e = TOLERANCE_PAIR_ROUNDINGS * u * q.parts + image_error * fabs(q.slope);
+    total->independent_sq += e * e / 2; /* each pair is met twice, once from either side */
+    total->coherent += u * q.parts / 2;
+    for (int a = 0; a < 3; a++) total->wrapped[a] += q.slope * unit[a] * wraps[a] / 2;
+    row->value_abs += fabs(q.value);
+    row->slope_abs += fabs(q.slope);
+}
+
+static inline void tolerance_add_row(ToleranceTotal *total, const ToleranceRow *row, double u, double extent,
+                                     int64_t n_row, int64_t n_atoms) {
+    double accumulated = (double)n_row * u * row->value_abs / 2, moved = u * extent * row->slope_abs;
+    total->independent_sq += accumulated * accumulated + moved * moved;
+    total->coherent += (double)n_atoms * (DBL_EPSILON / 2) * row->value_abs;
+}
+
+static inline double tolerance_of_total(const ToleranceTotal *total, double u, const MdBox *box) {
+    double sum = TOLERANCE_LAMBDA * sqrt(total->independent_sq) + total->coherent;
+    for (int a = 0; a < 3; a++)
+        if (box->periodic[a]) sum += u * box->length[a] * fabs(total->wrapped[a]);
+    return sum;
+}
+
+/* Largest coordinate, which sets the rounding of positions. */
+static inline double tolerance_extent(const MdSystem *system, const double *position) {
+    double extent = 0;
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) extent = fmax(extent, fabs(position[k]));
+    for (int a = 0; a < system->box.dimension; a++)
+        if (system->box.periodic[a]) extent = fmax(extent, system->box.length[a]);
+    return extent;
+}
+
+/* Tolerances for a state, by all pairs: O(N^2), for the sizes of tests. Free with tolerance_free. */
+static inline Tolerance tolerance_make(const MdSystem *system, const double *position, const double *velocity,
+                                       int precision) {
+    const MdBox *box = &system->box;
+    const int64_t n = system->n_atoms;
+    const double u = tolerance_roundoff(precision) + DBL_EPSILON / 2, root_d = sqrt(box->dimension);
+    const double extent = tolerance_extent(system, position);
+    double longest = 0;
+    for (int a = 0; a < box->dimension; a++) longest = box->periodic[a] ? fmax(longest, box->length[a]) : longest;
+
+    Tolerance t = {.precision = precision, .force = md_alloc((size_t)n, sizeof(double), "tolerances")};
+    ToleranceTotal energy = {0}, virial = {0};
+    double edge_energy = 0, edge_virial = 0, edge_truncation = 0, speed = 0;
+    for (int64_t i = 0; i < n; i++) {
+        ToleranceRow energy_row = {0}, virial_row = {0};
+        double stiff = 0, formula = 0, force_abs = 0, edge = 0, truncation_abs = 0, force[3] = {0, 0, 0};
+        int64_t n_row = 1; /* the last rounding is that of the store */
+        for (int64_t j = 0; j < n; j++) {
+            if (j == i) continue;
+            double unit[3], wraps[3], r_sq = 0;
+            for (int a = 0; a < 3; a++) {
+                double plain = position[3 * i + a] - position[3 * j + a];
+                unit[a] = md_nearest_image_d(plain, box->length[a], md_box_inverse(box, a));
+                wraps[a] = box->periodic[a] ? rint((plain - unit[a]) / box->length[a]) : 0;
+                r_sq += unit[a] * unit[a];
+            }
+            const MdPair_d *pair =
+                &system->potential.pair[system->type[i] * system->potential.n_types + system->type[j]];
+            double r = sqrt(r_sq), off = root_d * u * (2 * extent + longest + r);
+            if (r > pair->cutoff + off) continue;
+            for (int a = 0; a < 3; a++) unit[a] /= r;
+            double inverse_6 = 1 / (r_sq * r_sq * r_sq), shift = fabs(pair->force_shift);
+            double repulsion = pair->force_12 * inverse_6 * inverse_6 / r, attraction = pair->force_6 * inverse_6 / r;
+            double f = repulsion - attraction - pair->force_shift, slope = (13 * repulsion - 7 * attraction) / r;
+            TolerancePart e = {.slope = f,
+                               .value = md_pair_energy_d(pair, r_sq),
+                               .parts = repulsion * r / 12 + attraction * r / 6 + fabs(pair->energy_shift) +
+                                        shift * (r + pair->cutoff)};
+            TolerancePart w = {.slope = f - slope * r, .value = f * r, .parts = (repulsion + attraction + shift) * r};
+            if (fabs(r - pair->cutoff) <= off) {
+                edge += fabs(f);
+                edge_energy += fabs(e.value) / 2;
+                edge_virial += fabs(w.value) / 2;
+                edge_truncation += fabs(pair->truncation) / 2;
+            }
+            n_row++;
+            stiff += fmax(fabs(slope), fabs(f) / r) * off;
+            formula += TOLERANCE_PAIR_ROUNDINGS * u * (repulsion + attraction + shift);
+            force_abs += fabs(f);
+            truncation_abs += fabs(pair->truncation);
+            for (int a = 0; a < 3; a++) force[a] += f * unit[a];
+            double image_error = root_d * u * (longest + r);
+            tolerance_add_pair(&energy, &energy_row, e, u, image_error, unit, wraps);
+            tolerance_add_pair(&virial, &virial_row, w, u, image_error, unit, wraps);
+        }
+        tolerance_add_row(&energy, &energy_row, u, extent, n_row, n);
+        tolerance_add_row(&virial, &virial_row, u, extent, n_row, n);
+        t.force[i] = stiff + formula + (double)n_row * u * force_abs + edge;
+        /* The same constant is added again and again, so these roundings are not independent. */
+        t.truncation += ((double)n_row * u + (double)n * DBL_EPSILON / 2) * truncation_abs;
+
+        /* Velocity: one rounding of the state; square, products with mass, sum: eight in all. Sums are in double. */
+        const double *v = velocity + 3 * i, mass = system->mass[system->type[i]];
+        double state = tolerance_state_roundoff(precision) + DBL_EPSILON / 2, v_sq = 0, f_sq = 0;
+        for (int a = 0; a < 3; a++) {
+            v_sq += v[a] * v[a];
+            f_sq += force[a] * force[a];
+        }
+        double sum_error = (double)n * DBL_EPSILON / 2;
+        t.kinetic += (8 * state + sum_error) * mass * v_sq / 2;
+        speed += (4 * state + sum_error) * mass * sqrt(v_sq);
+        t.force_sq_mass += (2 * root_d * sqrt(f_sq) * t.force[i] + box->dimension * t.force[i] * t.force[i] +
+                            (8 * u + sum_error) * f_sq) / mass;
+    }
+    t.momentum = speed;
+    t.potential = tolerance_of_total(&energy, u, box) + edge_energy;
+    t.virial = tolerance_of_total(&virial, u, box) + edge_virial;
+    t.truncation += edge_truncation;
+    return t;
+}
+
+static inline void tolerance_free(Tolerance *tolerance) {
+    md_free(tolerance->force);
+    memset(tolerance, 0, sizeof *tolerance);
+}
+
+/* Largest rounding of one coordinate of the state, for comparing what is gathered with what was put in. */
+static inline double tolerance_position(const MdSystem *system, const double *position, int precision) {
+    return 2 * tolerance_state_roundoff(precision) * tolerance_extent(system, position);
+}
+
+#endif
