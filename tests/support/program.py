@@ -1,0 +1,108 @@
+"""Runs the program under test ($MDMINI) in a folder of its own and reads what it leaves."""
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import h5py
+import numpy
+
+SKIPPED = 77
+
+
+def program():
+    path = os.environ.get("MDMINI")
+    if not path or not os.access(path, os.X_OK):
+        sys.exit("set MDMINI to the program to be tested (ctest does)")
+    return path
+
+
+class Result:
+    """Exit code, text, and what the run NAME left in its folder."""
+
+    def __init__(self, folder, name, completed, peak_bytes):
+        self.folder = Path(folder)
+        self.name = name
+        self.code = completed.returncode
+        self.stdout = completed.stdout.decode(errors="replace")
+        self.stderr = completed.stderr.decode(errors="replace")
+        self.raw = completed.stdout + completed.stderr
+        self.peak_bytes = peak_bytes  # largest resident set of all children so far
+
+    def path(self, ending):
+        return self.folder / f"{self.name}.{ending}"
+
+    def json(self):
+        return json.loads(self.path("json").read_text())
+
+    def h5(self):
+        return h5py.File(self.path("h5"), "r")
+
+    def last_lines(self):
+        return (self.stdout[-600:] + "\n" + self.stderr[-600:]).strip()
+
+
+def run(*arguments, folder, name=None, environment=None, timeout=600):
+    """Runs the program with these arguments in the folder; name: of its output files, the first deck's by default."""
+    words = [str(argument) for argument in arguments]
+    completed = subprocess.run([program(), *words], cwd=folder, capture_output=True, timeout=timeout,
+                               stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})}, check=False)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024  # Linux counts in KiB
+    name = name or (Path(words[0]).stem if words else "")
+    return Result(folder, name, completed, peak)
+
+
+def write_deck(folder, name, **sections):
+    """A deck NAME.txt: sections as keyword arguments, each a dictionary of keys. A key that repeats is given as list."""
+    lines = []
+    for section, keys in sections.items():
+        lines.append(f"[{section}]")
+        lines += [f"{key} = {value}" for key, value in keys.items()]
+    path = Path(folder) / f"{name}.txt"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+class Frame:
+    """One frame of a trajectory: arrays by id, and the observables of its step."""
+
+    def __init__(self, h5, k):
+        particles = h5["particles/all"]
+        self.step = int(particles["position/step"][k])
+        self.position = particles["position/value"][k].astype(float)
+        self.velocity = particles["velocity/value"][k].astype(float) if "velocity" in particles else None
+        edges = numpy.asarray(particles["box/edges/value"])
+        edges = edges[k] if edges.ndim > 1 and edges.shape[0] == len(particles["position/step"]) else edges
+        self.edges = numpy.diag(edges) if edges.ndim == 2 else edges
+        self.species = numpy.asarray(particles["species"] if isinstance(particles["species"], h5py.Dataset)
+                                     else particles["species/value"][k])
+        self.observables = {key: float(h5["observables"][key]["value"][k]) for key in h5["observables"]}
+
+
+class Checks:
+    """Counts checks; a failed one is printed with what was seen."""
+
+    def __init__(self):
+        self.n_checks = self.n_failed = 0
+
+    def that(self, holds, what):
+        self.n_checks += 1
+        if not holds:
+            self.n_failed += 1
+            print(f"FAILED: {what}")
+        return bool(holds)
+
+    def near(self, value, expected, tolerance, what):
+        off = abs(value - expected)
+        return self.that(off <= tolerance, f"{what}: {value!r}, expected {expected!r} within {tolerance:.3g}, off by {off:.3g}")
+
+    def finish(self):
+        print(f"{self.n_checks} checks, {self.n_failed} failed")
+        sys.exit(1 if self.n_failed or not self.n_checks else 0)
+
+
+def temporary_folder():
+    return tempfile.TemporaryDirectory(prefix="mdmini-test-")
