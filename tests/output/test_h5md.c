@@ -30,7 +30,7 @@ static const Sample samples[] = {
     {"all3d", 101, 6, 4, {3, {7.5, 8.5, 9.25}, {true, true, true}}, 2, MD_FILE_PRECISION_SINGLE, true, true, true},
     {"plain2d", 64, 3, 3, {2, {8, 10, 0}, {true, true, false}}, 1, MD_FILE_PRECISION_DOUBLE, false, false, false},
     {"open3d", 33, 1, 1, {3, {5, 6, 7}, {true, false, true}}, 1, MD_FILE_PRECISION_SINGLE, true, false, false},
-    {"many", 5, 700, 700, {3, {4, 4, 4}, {true, true, true}}, 8, MD_FILE_PRECISION_DOUBLE, false, true, false},
+    {"many", 9, 700, 700, {3, {4, 4, 4}, {true, true, true}}, 8, MD_FILE_PRECISION_DOUBLE, false, true, false},
 };
 enum { N_SAMPLES = sizeof samples / sizeof samples[0] };
 

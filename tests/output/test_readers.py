@@ -1,0 +1,157 @@
+"""Trajectories open in other programs and hold the right numbers there: h5py (with a strict check of the structure),
+h5dump and MDAnalysis. The files come from `test_h5md FOLDER`; the numbers from the formula that is in both."""
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+if not importlib.util.find_spec("MDAnalysis") and os.path.realpath(sys.executable) != os.path.realpath(SYSTEM_PYTHON) \
+        and os.path.exists(SYSTEM_PYTHON):
+    os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, "-B"] + sys.argv)  # the distribution's modules are there
+
+try:
+    import h5py
+    import numpy as np
+
+    import h5md_check
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+PERIODIC, OPEN = b"periodic", b"none"
+#          name       N  frames dimension box             boundary                  types type   v  f  images
+SAMPLES = [("all3d", 101, 4, 3, [7.5, 8.5, 9.25], [PERIODIC] * 3, 2, "float32", True, True, True),
+           ("plain2d", 64, 3, 2, [8, 10, 10], [PERIODIC, PERIODIC, OPEN], 1, "float64", False, False, False),
+           ("open3d", 33, 1, 3, [5, 6, 7], [PERIODIC, OPEN, PERIODIC], 1, "float32", True, False, False),
+           ("many", 9, 700, 3, [4, 4, 4], [PERIODIC] * 3, 8, "float64", False, True, False)]
+
+
+def values(quantity, t, n_atoms, dimension, box, dtype):
+    """As value_of in test_h5md.c; quantity 0 position, 1 velocity, 2 force."""
+    i, a = np.arange(n_atoms)[:, None], np.arange(3)[None, :]
+    x = 0.618033988749895 * (i + 1) * (a + 1) + 0.1 * t + 0.37 * quantity
+    x -= np.floor(x)
+    x = x * np.array(box) if quantity == 0 else 20 * x - 10
+    x[:, dimension:] = 0
+    return x.astype(dtype)
+
+
+def check_h5py(path, sample):
+    name, n, frames, dimension, box, boundary, types, dtype, velocities, forces, images = sample
+    problems = h5md_check.check(path, velocities, forces, images)
+    assert not problems, "\n".join(problems)
+    with h5py.File(path, "r") as file:
+        particles = file["particles/all"]
+        assert particles["position/value"].shape[0] == frames and particles["position/value"].dtype == dtype
+        assert [bytes(word) for word in particles["box"].attrs["boundary"]] == boundary
+        assert (particles["box/edges/value"][:] == np.diag(box)).all()
+        assert particles["position/step"][:].tolist() == [50 * t for t in range(frames)]
+        assert particles["position/time"][:].tolist() == [0.25 * t for t in range(frames)]
+        for quantity, element in enumerate(["position", "velocity", "force"]):
+            if element in particles:
+                for t in range(frames):
+                    expected = values(quantity, t, n, dimension, box, dtype)
+                    assert np.allclose(particles[f"{element}/value"][t], expected, rtol=0, atol=2e-6), (element, t)
+        if images:
+            k = np.arange(3 * n).reshape(n, 3)
+            assert all((particles["image/value"][t] == k % 5 - 2 + t).all() for t in range(frames))
+        species = np.arange(n) * 7 % types
+        assert (particles["species"][:] == species).all() and (particles["mass"][:] == 1 + 0.5 * species).all()
+        assert len(set(species)) == types  # the sample has them all
+        t = np.arange(frames)
+        expected = {"temperature": 1 + t, "potential_energy": -3 - t, "kinetic_energy": 4 + t, "internal_energy": 5 + t,
+                    "conserved_energy": 6 + t}
+        closed = OPEN not in boundary[:dimension]
+        expected["pressure"] = 2 + t if closed else np.full(frames, np.nan)
+        expected["density"] = np.full(frames, n / np.prod(box[:dimension]) if closed else np.nan)
+        for key, series in expected.items():
+            assert np.allclose(file[f"observables/{key}/value"][:], series, rtol=1e-14, atol=0, equal_nan=True), key
+        assert file["parameters/mdmini/deck"][()].decode() == "[system]\nseed = 1  # Größe\n"
+        assert bytes(file["h5md/author"].attrs["name"]) == b"J. Doe"
+
+
+def check_strictness(path, folder):
+    """The check of the structure is no use unless it sees what is wrong."""
+    def damage(number, change):
+        copy = os.path.join(folder, f"damaged{number}.h5")
+        shutil.copy(path, copy)
+        with h5py.File(copy, "r+") as file:
+            change(file)
+        assert h5md_check.check(copy), f"damage {number} was not seen"
+
+    def copy_step(file):
+        steps = file["observables/pressure/step"][:]
+        del file["observables/pressure/step"]
+        file["observables/pressure/step"] = steps
+
+    def swap_ids(file):
+        file["particles/all/id"][0] = 1
+
+    def variable_text(file):
+        file["h5md/author"].attrs["name"] = "J. Doe"
+
+    def shorten(file):
+        file["particles/all/velocity/value"].resize(2, axis=0)
+
+    def add_unit(file):
+        file["particles/all/position/value"].attrs["unit"] = "sigma"
+
+    for number, change in enumerate([copy_step, swap_ids, variable_text, shorten, add_unit]):
+        damage(number, change)
+
+
+def check_h5dump(path, sample):
+    if not shutil.which("h5dump"):
+        print("not tested: h5dump is not installed")
+        return
+    run = subprocess.run(["h5dump", "-d", "/particles/all/position/step", path], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert f"{50 * (sample[2] - 1)}" in run.stdout and "H5T_STD_I64LE" in run.stdout, run.stdout
+    run = subprocess.run(["h5dump", path], capture_output=True, text=True)  # all of it
+    assert run.returncode == 0 and not run.stderr, run.stderr
+
+
+def check_mdanalysis(path, sample, mda):
+    name, n, frames, dimension, box, boundary, types, dtype, velocities, forces, images = sample
+    universe = mda.Universe.empty(n, trajectory=False)
+    universe.load_new(path, format="H5MD", convert_units=False)
+    assert len(universe.trajectory) == frames
+    for t, frame in enumerate(universe.trajectory):
+        assert np.allclose(frame.dimensions, box + [90, 90, 90]), frame.dimensions
+        assert frame.time == 0.25 * t and frame.data["step"] == 50 * t, (frame.time, frame.data)
+        assert frame.has_velocities == velocities and frame.has_forces == forces
+        present = [(0, frame.positions)]
+        present += [(1, frame.velocities)] if velocities else []
+        present += [(2, frame.forces)] if forces else []
+        for quantity, array in present:
+            assert np.allclose(array, values(quantity, t, n, dimension, box, "float32"), rtol=0, atol=2e-6), quantity
+        assert np.isclose(frame.data["temperature"], 1 + t)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["./test_h5md", folder], check=True, stdout=subprocess.DEVNULL)
+        for sample in SAMPLES:
+            path = os.path.join(folder, sample[0] + ".h5")
+            check_h5py(path, sample)
+            check_h5dump(path, sample)
+            print(f"{sample[0]}: h5py, h5dump")
+        check_strictness(os.path.join(folder, "all3d.h5"), folder)
+        if not importlib.util.find_spec("MDAnalysis"):
+            print("skipped: MDAnalysis is not installed (Debian: python3-mdanalysis)")
+            return 77
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import MDAnalysis as mda
+
+            for sample in SAMPLES:
+                check_mdanalysis(os.path.join(folder, sample[0] + ".h5"), sample, mda)
+                print(f"{sample[0]}: MDAnalysis {mda.__version__}")
+    return 0
+
+
+sys.exit(main())
