@@ -1,0 +1,109 @@
+/* Which GPU, whether it can run this build, and what it is. Everything that a user can mend is an input error that
+ * names the ways out. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cuda/context.h"
+
+/* Does nothing: whether its image can be loaded tells whether this build has code for the device. */
+__global__ void k_device_probe(void) {}
+
+/* Number of this process among those of its node, as batch systems and MPI launchers tell it; 0 when none does. */
+static int local_rank(void) {
+    static const char *const names[] = {"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        "MV2_COMM_WORLD_LOCAL_RANK", "PMI_LOCAL_RANK"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const char *text = getenv(names[k]);
+        char *end = NULL;
+        long rank = text ? strtol(text, &end, 10) : -1;
+        if (text && end != text && *end == '\0' && rank >= 0 && rank < 1 << 20) return (int)rank;
+    }
+    return 0;
+}
+
+static void version_text(int version, char text[16]) {
+    snprintf(text, 16, "%d.%d", version / 1000 % 1000, version % 1000 / 10);
+}
+
+MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors) {
+    int n_devices = 0, driver = 0, runtime = 0;
+    cudaError_t error = cudaGetDeviceCount(&n_devices);
+    if (error == cudaErrorInsufficientDriver) {
+        char has[16], needs[16];
+        (void)cudaGetLastError();
+        CUDA_CHECK(cudaDriverGetVersion(&driver));
+        CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+        version_text(driver, has);
+        version_text(runtime, needs);
+        if (driver == 0)
+            return md_fail(errors, MD_ERROR_INPUT,
+                           "run.backend=cuda: no NVIDIA driver is loaded here; start on a node with a GPU, or take "
+                           "run.backend=cpu");
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: the driver supports CUDA %s, this program was built with %s; update the "
+                       "driver, build with an older toolkit, or take run.backend=cpu",
+                       has, needs);
+    }
+    if (error == cudaErrorNoDevice || (error == cudaSuccess && n_devices == 0)) {
+        (void)cudaGetLastError();
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: no GPU is visible (CUDA_VISIBLE_DEVICES and the batch system decide); ask for "
+                       "one, or take run.backend=cpu");
+    }
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: the GPU cannot be used: %s (%s); take run.backend=cpu, or ask the "
+                       "administrator",
+                       cudaGetErrorName(error), cudaGetErrorString(error));
+    }
+    if (config->run_device != MD_AUTO_INT && config->run_device >= n_devices)
+        return md_fail(errors, MD_ERROR_INPUT, "run.device=%lld: %d GPU%s visible, numbered from 0; take one of them, "
+                       "or auto", (long long)config->run_device, n_devices, n_devices == 1 ? " is" : "s are");
+    *device = config->run_device == MD_AUTO_INT ? local_rank() % n_devices : (int)config->run_device;
+    return MD_OK;
+}
+
+MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
+    int device = 0, clock_khz = 0, memory_khz = 0, driver = 0, runtime = 0;
+    MdStatus status = cuda_device_choose(config, &device, errors);
+    if (status != MD_OK) return status;
+    cudaDeviceProp properties;
+    CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    cudaError_t error = cudaSetDevice(device);
+    size_t free_bytes = 0, total_bytes = 0;
+    if (error == cudaSuccess) error = cudaMemGetInfo(&free_bytes, &total_bytes); /* makes the device's context */
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: GPU %d (%s) cannot be used: %s (%s); take another by run.device, or "
+                       "run.backend=cpu",
+                       device, properties.name, cudaGetErrorName(error), cudaGetErrorString(error));
+    }
+    cudaFuncAttributes attributes;
+    error = cudaFuncGetAttributes(&attributes, (const void *)k_device_probe);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: this build has no code for GPU %d (%s, compute capability %d.%d): %s; build "
+                       "with -DCMAKE_CUDA_ARCHITECTURES=%d%d, or take run.backend=cpu",
+                       device, properties.name, properties.major, properties.minor, cudaGetErrorString(error),
+                       properties.major, properties.minor);
+    }
+    CUDA_CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, device));
+    CUDA_CHECK(cudaDriverGetVersion(&driver));
+    CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+    char driver_text[16], runtime_text[16];
+    version_text(driver, driver_text);
+    version_text(runtime, runtime_text);
+    snprintf(machine->name, sizeof machine->name, "%.*s", (int)sizeof machine->name - 1, properties.name);
+    snprintf(machine->details, sizeof machine->details,
+             "GPU %d, compute capability %d.%d, %d SMs at up to %.0f MHz, %.0f GiB at %.0f MHz, driver for CUDA %s, "
+             "runtime %s",
+             device, properties.major, properties.minor, properties.multiProcessorCount, clock_khz * 1e-3,
+             (double)properties.totalGlobalMem / 1073741824, memory_khz * 1e-3, driver_text, runtime_text);
+    machine->device_total_bytes = total_bytes;
+    machine->device_free_bytes = free_bytes;
+    return MD_OK;
+}
