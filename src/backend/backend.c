@@ -1,6 +1,6 @@
 #include "backend/backend.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -32,6 +32,6 @@ void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
     after->n_overflows -= before->n_overflows;
     for (int k = 0; k < after->n_stages; k++) {
         after->stages[k].calls -= before->stages[k].calls;
-        after->stages[k].seconds -= before->stages[k].seconds;
+        if (isfinite(before->stages[k].seconds)) after->stages[k].seconds -= before->stages[k].seconds;
     }
 }

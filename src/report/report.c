@@ -44,14 +44,22 @@ void md_report_thermo(MdSimulation *s, const MdThermo *t) {
            t->potential, t->total, t->conserved, t->pressure);
 }
 
+static void log_stage(MdSimulation *s, const MdStageTime *stage) {
+    md_log(s->log, "%-12s %-28s %10lld", stage->stage, stage->ran, (long long)stage->calls);
+    if (isfinite(stage->seconds))
+        md_log(s->log, " %12.4f %7.1f%%\n", stage->seconds, 100 * stage->seconds / s->loop_seconds);
+    else
+        md_log(s->log, " %12s %8s\n", "not timed", "");
+}
+
 static void log_timings(MdSimulation *s) {
     double attributed = 0, loop = s->loop_seconds;
     md_log(s->log, "\n%-12s %-28s %10s %12s %8s\n", "stage", "variant", "calls", "seconds", "share");
     for (int k = 0; k < s->statistics.n_stages; k++) {
         const MdStageTime *stage = &s->statistics.stages[k];
-        md_log(s->log, "%-12s %-28s %10lld %12.4f %7.1f%%\n", stage->stage, stage->ran, (long long)stage->calls,
-               stage->seconds, 100 * stage->seconds / loop);
-        if (stage->seconds > 0) attributed += stage->seconds;
+        if (stage->calls == 0) continue;
+        log_stage(s, stage);
+        if (isfinite(stage->seconds)) attributed += stage->seconds;
     }
     md_log(s->log, "%-12s %-28s %10s %12.4f %7.1f%%\n", "remainder", "output, launches, waits", "", loop - attributed,
            100 * (loop - attributed) / loop);
