@@ -142,8 +142,8 @@ void md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const
         read_by_content(&layer, path, text, n);
     }
     layer.line = 0;
-    if (layer.n_problems > MD_MAX_PROBLEMS)
-        md_fail(errors, MD_ERROR_INPUT, "%s: and %d more problems", layer.path, layer.n_problems - MD_MAX_PROBLEMS);
+    if (layer.n_problems > MD_LAYER_PROBLEMS)
+        md_fail(errors, MD_ERROR_INPUT, "%s: and %d more problems", layer.path, layer.n_problems - MD_LAYER_PROBLEMS);
     free(layer.path);
 }
 

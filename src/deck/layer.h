@@ -6,8 +6,8 @@
 
 enum {
     MD_MAX_FILE_BYTES = 1 << 20, /* of a deck; the whole table written out takes a hundredth of it */
-    MD_MAX_LINE_BYTES = 1 << 14, /* room for the longest path and its origin in an effective deck */
-    MD_MAX_PROBLEMS = 20         /* listed for a file; the rest is counted */
+    MD_MAX_LINE_BYTES = 1 << 16, /* room for the longest path, every byte of it escaped, in an effective deck */
+    MD_LAYER_PROBLEMS = 20         /* listed for a file; the rest is counted */
 };
 
 /* The state of reading one file, or one override. */
@@ -23,7 +23,7 @@ typedef struct MdLayer {
     int given[MD_N_OPTIONS]; /* line of a key within this file; 0: not given */
 } MdLayer;
 
-/* Reports a problem at the current line; beyond MD_MAX_PROBLEMS it is only counted. */
+/* Reports a problem at the current line; beyond MD_LAYER_PROBLEMS it is only counted. */
 void md_layer_problem(MdLayer *layer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* After a problem that may have hidden any key. */

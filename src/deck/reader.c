@@ -13,7 +13,7 @@ static char *place(const MdLayer *layer) {
 }
 
 void md_layer_problem(MdLayer *layer, const char *format, ...) {
-    if (++layer->n_problems > MD_MAX_PROBLEMS) return;
+    if (++layer->n_problems > MD_LAYER_PROBLEMS) return;
     va_list arguments;
     va_start(arguments, format);
     MdText text = {0};
@@ -27,7 +27,7 @@ void md_layer_problem(MdLayer *layer, const char *format, ...) {
 
 /* Whether it is still worth finding words for a problem; counts it if not. */
 static bool listed(MdLayer *layer) {
-    if (layer->n_problems < MD_MAX_PROBLEMS) return true;
+    if (layer->n_problems < MD_LAYER_PROBLEMS) return true;
     layer->n_problems++;
     return false;
 }

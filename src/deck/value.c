@@ -9,6 +9,8 @@
 
 #include "base/memory.h"
 
+enum { MAX_TEXT_BYTES = 4096 }; /* the longest path of Linux */
+
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* [sign] digits [. digits] [e [sign] digits], with at least one digit before the exponent, and nothing else. */
@@ -155,6 +157,8 @@ char *md_path_absolute(const char *folder, const char *path) {
 static char *read_text(const MdOptionRow *row, const char *text, const char *folder, MdValue *value) {
     for (const char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f) return refuse(row, text);
+    if (strlen(text) > MAX_TEXT_BYTES)
+        return md_format("read %zu bytes; allowed: at most %d", strlen(text), MAX_TEXT_BYTES);
     char *plain = text[0] == '"' ? unquote(text) : md_copy_text(text);
     bool none_allowed = row->default_text[0] == '\0';
     if (!plain || (plain[0] == '\0' && !none_allowed)) {

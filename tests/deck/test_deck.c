@@ -278,8 +278,13 @@ static void test_many_problems(void) {
     free(text.text);
 
     text = (MdText){0};
-    md_text_add(&text, "[run]\n#%20000s\nsteps = 5\n", "");
-    CHECK(refused(WORDS("layer1.txt:2: a line of 20001 bytes"), text.text, NULL));
+    md_text_add(&text, "[run]\n#%70000s\nsteps = 5\n", "");
+    CHECK(refused(WORDS("layer1.txt:2: a line of 70001 bytes"), text.text, NULL));
+    free(text.text);
+
+    text = (MdText){0};
+    md_text_add(&text, "output.name=x%5000s", "y");
+    CHECK(refused(WORDS("output.name: read 5001 bytes; allowed: at most 4096"), "#\n", text.text));
     free(text.text);
 
     text = (MdText){0};
