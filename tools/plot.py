@@ -265,8 +265,9 @@ def choose_slab(frame):
 
 
 def plot_snapshots(frames, color, path):
-    figure, axes = plt.subplots(1, len(frames), figsize=(4.6 * len(frames) + 0.8, 4.9), constrained_layout=True,
-                                squeeze=False)
+    shape = max((frame.high[1] - frame.low[1]) / max(frame.high[0] - frame.low[0], 1e-9) for frame in frames)
+    figure, axes = plt.subplots(1, len(frames), figsize=(4.6 * len(frames) + 0.8, np.clip(4.0 * shape, 2, 12) + 0.7),
+                                constrained_layout=True, squeeze=False)
     chosen = [choose_slab(frame) for frame in frames]
     if color == "speed":
         values = [frame.speed[part] for frame, part in zip(frames, chosen)]
@@ -309,24 +310,23 @@ def plot_neighbors(frame, pairs, path):
     n = len(frame.position)
     # No more than some thousand atoms can be told apart: of a larger system the corner, where periodic bonds are.
     high = frame.high if n <= 1500 else np.minimum(frame.high, frame.low + np.sqrt(1000 / frame.density))
-    seen = (frame.position[pairs[0]] <= high).all(axis=1)
-    pairs_seen = pairs[:, seen]
-    begin = frame.position[pairs_seen[0]]
-    half = nearest_image(frame, frame.position[pairs_seen[1]] - begin) / 2
+    begin = frame.position[pairs[0]]
+    half = nearest_image(frame, frame.position[pairs[1]] - begin) / 2
+    seen = (begin <= high + np.abs(half).max(initial=0)).all(axis=1)
+    lines = np.stack([begin[seen], begin[seen] + half[seen]], axis=1)
     count = np.bincount(pairs[0], minlength=n)
     figure, axis = plt.subplots(figsize=(6.6, 5.6), constrained_layout=True)
     axis.set_xlabel(r"$x/\sigma$")
     axis.set_ylabel(r"$y/\sigma$")
     part = "" if (high == frame.high).all() else ", a corner of the box"
     axis.set_title(f"{len(pairs[0]) // 2:,} pairs, {count.mean():.2f} neighbours per atom{part}", fontsize=10)
-    axis.add_collection(LineCollection(np.stack([begin, begin + half], axis=1), colors="0.55", linewidths=0.4))
+    axis.add_collection(LineCollection(lines, colors="0.55", linewidths=0.4))
     low_count, high_count = count.min() - 0.5, count.max() + 0.5
     scale = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(low_count, high_count),
                                          plt.get_cmap("viridis", int(high_count - low_count)))
     bar = figure.colorbar(scale, ax=axis, shrink=0.85)
     bar.set_label("neighbours")
-    bar.locator = matplotlib.ticker.MaxNLocator(integer=True)
-    bar.update_ticks()
+    bar.set_ticks(np.unique(np.linspace(count.min(), count.max(), 7).round()))
     shown = np.flatnonzero((frame.position <= high).all(axis=1))
     circles = draw_particles(figure, axis, frame, shown, count[shown], frame.low, high, cmap=scale.cmap,
                              vmin=low_count, vmax=high_count, zorder=2)

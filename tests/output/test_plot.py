@@ -1,0 +1,222 @@
+"""tools/plot.py: its numbers against brute force and against what is known of gases and crystals, its pictures for being
+there and not blank, its errors."""
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+if not importlib.util.find_spec("matplotlib") and os.path.realpath(sys.executable) != os.path.realpath(SYSTEM_PYTHON) \
+        and os.path.exists(SYSTEM_PYTHON):
+    os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, "-B"] + sys.argv)  # the distribution's modules are there
+for module in ("numpy", "h5py", "matplotlib"):
+    if not importlib.util.find_spec(module):
+        print(f"skipped: no {module} (Debian: python3-{module})")
+        sys.exit(77)
+
+import json
+
+import h5py
+import numpy as np
+
+TOOL = os.path.join(os.environ["MDMINI_SOURCE"], "tools", "plot.py")
+spec = importlib.util.spec_from_file_location("plot", TOOL)
+plot = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(plot)
+
+
+def make_frame(position, length, periodic):
+    frame = plot.Frame.__new__(plot.Frame)
+    frame.dimension = position.shape[1]
+    frame.position, frame.length, frame.periodic = position.astype(float), np.array(length, float), np.array(periodic)
+    frame.place()
+    return frame
+
+
+def lattice(basis, cell, repeats):
+    """basis in units of the cell's edges."""
+    grid = np.stack(np.meshgrid(*[np.arange(n) for n in repeats], indexing="ij"), axis=-1).reshape(-1, len(cell))
+    points = np.concatenate([grid + np.array(b) for b in basis]) * np.array(cell)
+    return make_frame(points, np.array(cell) * repeats, [True] * len(cell))
+
+
+def hexagonal(n, a=1.1):
+    return lattice([(0.25, 0.25), (0.75, 0.75)], (a, a * np.sqrt(3)), (2 * n, n))
+
+
+def fcc(n, a=1.68):
+    return lattice([(0, 0, 0), (0, 0.5, 0.5), (0.5, 0, 0.5), (0.5, 0.5, 0)], (a, a, a), (n, n, n))
+
+
+def test_pairs():
+    """As sets, against all pairs: two and three dimensions, periodic and open, uneven, and boxes of one and two cells."""
+    random = np.random.default_rng(3)
+    n_pairs = 0
+    for length in ([9, 7], [4.1, 20], [6, 6.5, 7], [3.2, 8, 4.9], [2.5, 2.5, 2.5]):
+        for periodic in ([True] * len(length), [False] * len(length), [True, False, True][:len(length)]):
+            points = random.random((150, len(length))) ** 1.7 * length
+            points[0] = 0
+            points[1] = np.nextafter(length, 0)
+            points[2] = -1e-18  # wraps to the length itself when it is rounded
+            frame = make_frame(points, length, periodic)
+            for cutoff in (0.4, 1.25):
+                origins = np.arange(0, 150, 2)
+                found = set()
+                for k, j, vector in plot.find_pairs(frame, cutoff, origins):
+                    portion = set(zip(origins[k].tolist(), j.tolist()))
+                    assert len(portion) == len(k) and not portion & found, "a pair came twice"
+                    found |= portion
+                    assert np.allclose(np.linalg.norm(vector, axis=1) < cutoff, True)
+                d = frame.position[:, None] - frame.position[None]
+                d -= np.where(frame.periodic, frame.length * np.rint(d / frame.length), 0)
+                near = np.linalg.norm(d, axis=2) < cutoff
+                expected = {(i, j) for i in origins for j in np.flatnonzero(near[i]) if i != j}
+                assert found == expected, (length, periodic, cutoff, len(found), len(expected))
+                n_pairs += len(found)
+    assert n_pairs > 5000
+
+
+def test_portions():
+    """A search that must be cut into portions finds the same."""
+    frame = hexagonal(20)
+    origins = np.arange(len(frame.position))
+    whole = sorted((k, j) for a, b, _ in plot.find_pairs(frame, 2.5, origins) for k, j in zip(a, b))
+    keep, plot.MAX_PAIRS = plot.MAX_PAIRS, 50
+    parts = sorted((k, j) for a, b, _ in plot.find_pairs(frame, 2.5, origins) for k, j in zip(a, b))
+    plot.MAX_PAIRS = keep
+    assert whole == parts and len(whole) == 18 * len(origins)
+
+
+def test_distribution():
+    random = np.random.default_rng(5)
+    for length, periodic in (([60, 60], [True, True]), ([20, 20, 20], [True] * 3), ([60, 60], [True, False]),
+                             ([30, 20, 20], [False, True, True])):
+        # An ideal gas: 1 within the noise of independent pairs, in each bin and on average.
+        n = 20000
+        gas = make_frame(random.random((n, len(length))) * length, length, periodic)
+        r, g = plot.radial_distribution(gas)
+        assert r[-1] > 4.9 and len(r) > 200
+        outer = r > 1
+        # With an open axis the inner part alone serves, and its own density fluctuates by one over the root of n.
+        assert abs(g[outer].mean() - 1) < (0.003 if all(periodic) else 0.02), (periodic, g[outer].mean())
+        assert np.abs(g[outer] - 1).max() < 0.1, np.abs(g[outer] - 1).max()
+        assert abs(g[(r > 0.2) & (r < 1)].mean() - 1) < 0.03
+
+    # Crystals: shells at the known distances with the known number of neighbours.
+    a = 1.1
+    check_shells(hexagonal(20, a), a * np.array([1, np.sqrt(3), 2, np.sqrt(7)]), [6, 6, 6, 12])
+    a = 1.68
+    check_shells(fcc(7, a), a * np.sqrt([0.5, 1, 1.5, 2]), [12, 6, 24, 12])
+
+
+def check_shells(frame, distances, numbers):
+    r, g = plot.radial_distribution(frame)
+    width = r[1] - r[0]
+    d, n = frame.dimension, len(frame.position)
+    low, high = r - width / 2, r + width / 2
+    shell = np.pi * (high**2 - low**2) if d == 2 else 4 / 3 * np.pi * (high**3 - low**3)
+    neighbors = g * frame.density * (n - 1) / n * shell
+    inside = np.zeros(len(r), bool)
+    for distance, number in zip(distances, numbers):
+        near = np.abs(r - distance) < 1.1 * width
+        assert abs(neighbors[near].sum() - number) < 1e-6, (distance, neighbors[near].sum())
+        inside |= near
+    assert not g[~inside & (r < distances[-1] + width)].any(), "pairs where the crystal has none"
+
+
+def test_order():
+    frame = hexagonal(12)
+    everywhere = np.arange(len(frame.position))
+    assert np.allclose(plot.hexatic_order(frame, everywhere), 1)
+    square = lattice([(0, 0)], (1, 1), (16, 16))
+    square.position += np.random.default_rng(1).normal(0, 0.02, square.position.shape)
+    square.place()
+    mean = plot.hexatic_order(square, np.arange(256)).mean()
+    assert mean < 0.6, mean
+    # Turned by any angle, it stays.
+    angle = 0.3
+    turned = frame.position @ np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    cluster = make_frame(turned, [1, 1], [False, False])
+    middle = np.flatnonzero(np.linalg.norm(turned - turned.mean(axis=0), axis=1) < 6)
+    assert len(middle) > 50 and np.allclose(plot.hexatic_order(cluster, middle), 1)
+
+    crystal = fcc(5)
+    q6 = plot.steinhardt_order(crystal, np.arange(len(crystal.position)))
+    assert np.allclose(q6, 0.57452, atol=1e-5), q6[:3]  # the value of fcc: Steinhardt et al., table I
+    gas = make_frame(np.random.default_rng(2).random((2000, 3)) * 10, [10, 10, 10], [True] * 3)
+    assert plot.steinhardt_order(gas, np.arange(2000)).mean() < 0.4
+
+
+def run_tool(*arguments):
+    return subprocess.run([sys.executable, "-B", TOOL, *arguments], capture_output=True, text=True)
+
+
+def check_picture(path):
+    image = plot.plt.imread(path)[..., :3]
+    assert image.shape[0] > 300 and image.shape[1] > 600, (path, image.shape)
+    assert image.std() > 0.05 and len(np.unique(image.reshape(-1, 3), axis=0)) > 20, f"{path} is blank"
+
+
+def test_pictures(folder):
+    subprocess.run(["./test_h5md", folder], check=True, stdout=subprocess.DEVNULL)
+    base = os.path.join(folder, "plain2d")
+    with open(base + ".json", "w") as stream:
+        json.dump({"thermo": {"step": [0, 1], "time": [0, 1], "temperature": [1, 2], "pressure": [None, None],
+                              "potential_energy": [-3, -4], "kinetic_energy": [1, 2], "total_energy": [-2, -2],
+                              "conserved_energy": [-2, -2.1]}}, stream)
+    with open(base + ".list", "w") as stream:
+        stream.write("# i count j\n0 2 1 2\n1 1 0\n2 1 0\n")
+    run = run_tool(base + ".h5", "-o", base + "-pic", "--neighbors", base + ".list")
+    assert run.returncode == 0, run.stderr
+    expected = [f"{base}-pic-{kind}.png" for kind in ("thermo", "snapshots", "gr", "neighbors")]
+    assert run.stdout.split() == expected, run.stdout
+    for path in expected:
+        check_picture(path)
+    for name, options in (("all3d", ["--color", "speed"]), ("open3d", []), ("many", [])):
+        run = run_tool(os.path.join(folder, name + ".h5"), *options)
+        assert run.returncode == 0 and not run.stderr, (name, run.stderr)
+        check_picture(os.path.join(folder, name + "-snapshots.png"))
+    with h5py.File(base + ".h5") as file:
+        thermo = plot.load_thermo(base + ".h5", file)
+        assert thermo["temperature"].tolist() == [1, 2] and np.isnan(thermo["pressure"]).all()
+        os.remove(base + ".json")
+        thermo = plot.load_thermo(base + ".h5", file)
+        assert thermo["temperature"].tolist() == [1, 2, 3] and thermo["total_energy"].tolist() == [5, 6, 7]
+
+
+def test_errors(folder):
+    base = os.path.join(folder, "plain2d.h5")
+    rubbish = os.path.join(folder, "rubbish.h5")
+    with open(rubbish, "wb") as stream:
+        stream.write(os.urandom(1000))
+    with h5py.File(os.path.join(folder, "other.h5"), "w") as file:
+        file["x"] = 1
+    for text, arguments in (("none.h5", [os.path.join(folder, "none.h5")]), ("error", [rubbish]),
+                            ("error", [os.path.join(folder, "other.h5")]),
+                            ("velocities", [base, "--color", "speed"]),
+                            ("two-dimensional", [os.path.join(folder, "many.h5"), "--neighbors", base])):
+        run = run_tool(*arguments)
+        assert run.returncode == 2 and text in run.stderr and "Traceback" not in run.stderr, (arguments, run.stderr)
+    path = os.path.join(folder, "bad.list")
+    for text, line in (("0 2 1\n", 1), ("# x\n0 1 64\n", 2), ("0 1 -1\n", 1), ("0 1 a\n", 1), ("5\n", 1)):
+        with open(path, "w") as stream:
+            stream.write(text)
+        try:
+            plot.read_neighbors(path, 64)
+            raise AssertionError(f"{text!r} was taken")
+        except ValueError as error:
+            assert f"bad.list:{line}:" in str(error), error
+    with open(path, "w") as stream:
+        stream.write("0 2 1 2\n1 1 0  # half and full rows mixed\n3 0\n")
+    assert plot.read_neighbors(path, 4).T.tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
+
+
+test_pairs()
+test_portions()
+test_distribution()
+test_order()
+with tempfile.TemporaryDirectory() as directory:
+    test_pictures(directory)
+    test_errors(directory)
+print("pairs, g(r), order, pictures, errors: as expected")
