@@ -1,0 +1,164 @@
+/* What the files of the cpu backend share: its arrays, and the kernels that are compiled for each instruction set.
+ *
+ * Memory layout. Particles are structures of arrays (position[axis][i]) in memory order, which is the order of cells
+ * after a rebuild with memory.sort = cell; id[i] says who is where. Beside the state stands `place`, a copy of the
+ * positions in the form that the pair loops read: x, y, z and type side by side, so that one neighbour costs one cache
+ * line and one load of 16 bytes (32 in double).
+ *
+ * Precision. In double the copy is the position itself. In single and mixed it holds whole numbers of 32 bits, the box
+ * edge (or, along an open axis, some stretch much longer than the reach of the list) being 2^32. A difference of two
+ * is exact and wraps by itself, and is turned into a float after the subtraction: its rounding is relative to the
+ * distance of the pair and not to the size of the box. Forces are floats, sums over particles are doubles.
+ *
+ * The list. Rows have room for `stride` entries: order = row puts row i at entries + i * stride; order = column keeps
+ * slices of 16 rows, entry k of the rows of a slice side by side: entries + slice * 16 * stride + k * 16 + i % 16, so
+ * that the lanes of a register are 16 atoms and no sum over lanes is needed. Entries past the end of a row are valid
+ * indices (0, or what a former list left): they are loaded and masked. */
+#ifndef MD_CPU_CONTEXT_H
+#define MD_CPU_CONTEXT_H
+
+#include "backend/backend.h"
+
+enum {
+    MD_CPU_SLICE = 16,  /* rows of a slice: the lanes of the widest register in single precision */
+    MD_CPU_BLOCK = 128, /* atoms whose sums are formed by one thread, and then added up in order */
+    MD_CPU_SPARE = 16,  /* entries after the end of a buffer that a whole register may write */
+    MD_CPU_REACH = 4    /* most cells along x that the list reaches over */
+};
+
+/* Sums of one block of atoms. */
+typedef struct MdCpuPartial {
+    double potential, truncation, virial;
+    double kinetic, momentum[3], force_sq_mass;
+    double displacement_sq; /* largest */
+    int64_t n_faults;
+} MdCpuPartial;
+
+/* Cells; along an axis with n = 1 there is nothing to search but the cell itself. */
+typedef struct MdCpuGrid {
+    int32_t n[3], reach[3];
+    bool wraps[3];                 /* neighbours are found across the boundary */
+    double low[3], per_length[3];  /* cell = (position - low) * per_length, held to 0 .. n - 1 */
+} MdCpuGrid;
+
+enum { MD_CPU_SORT, MD_CPU_NEIGHBOR, MD_CPU_FORCE, MD_CPU_INTEGRATE, MD_CPU_REDUCE, MD_CPU_GATHER, MD_CPU_N_STAGES };
+
+struct MdCpuKernels;
+
+typedef struct MdCpuContext {
+    const struct MdCpuKernels *kernels;
+    MdErrors *errors;
+    int n_threads, precision;
+    bool state_double, pair_double;
+
+    /* from the configuration */
+    double timestep, cutoff, skin, fault_distance;
+    int sort, search, write, order, rebuild;
+    int64_t every;
+
+    /* the system */
+    int64_t n_atoms, n_padded; /* padded to whole blocks */
+    MdBox box;
+    MdPotential potential;
+    float table_f[9][MD_MAX_TYPES * MD_MAX_TYPES]; /* the fields of MdPair_f, [field][type pair] */
+    double table_d[9][MD_MAX_TYPES * MD_MAX_TYPES];
+    double mass[MD_MAX_TYPES];
+    double period[3]; /* sigma that 2^32 steps of a place stand for */
+
+    /* the particles, in memory order: float or double as state_double says, forces as pair_double says */
+    void *position[3], *velocity[3], *built_at[3], *force[3];
+    void *place;
+    int32_t *image[3], *type, *id;
+    void *scratch_double; /* one array each, for reordering */
+    void *scratch_word;
+
+    /* cells, and the particles in the order of cells: slots */
+    MdCpuGrid grid;
+    int32_t *cell_start; /* [cells + 1] */
+    int64_t n_cells_room;
+    int32_t *cell, *slot_of, *atom_in; /* of an atom: its cell and slot; of a slot: its atom */
+    void *candidate[3];                /* places by slot */
+
+    /* the list */
+    int32_t *entries, *count;
+    int32_t *buffers; /* [n_threads][stride + MD_CPU_SPARE]: one row while it is found */
+    uint8_t *crosses; /* by slice: some pair of it reaches across the boundary */
+    int64_t capacity, stride;
+    bool have_list, far_apart; /* far_apart: an open axis is longer than the stretch that places can tell apart */
+    double largest_sq, used_sq; /* largest squared displacement since the build: now, and when the list was last used */
+
+    MdCpuPartial *partial; /* by block */
+    int64_t n_blocks;
+    double potential_energy, truncation, virial;
+    MdFault fault;
+    int64_t last_build_step;
+    uint64_t host_bytes;
+    bool counting; /* arrays are counted, not allocated: for the estimate */
+    MdStatistics statistics;
+} MdCpuContext;
+
+typedef struct MdCpuKernels {
+    void (*kick_drift)(MdCpuContext *c); /* also fills place, and displacement_sq and n_faults of partial */
+    void (*kick)(MdCpuContext *c);
+    void (*place_atoms)(MdCpuContext *c);    /* place from position */
+    void (*wrap)(MdCpuContext *c);           /* positions into the box, images; built_at after memory is in order */
+    void (*find_displacements)(MdCpuContext *c);
+    void (*compute_forces)(MdCpuContext *c, bool with_energy);
+    void (*sum)(MdCpuContext *c);
+    void (*fill_candidates)(MdCpuContext *c);
+    int64_t (*build_rows)(MdCpuContext *c);  /* returns the longest row, which may exceed the capacity */
+} MdCpuKernels;
+
+typedef enum MdCpuInstructions { MD_CPU_BASELINE, MD_CPU_V3, MD_CPU_V4, MD_CPU_N_INSTRUCTIONS } MdCpuInstructions;
+
+/* The kernels for a precision (MD_PRECISION_...), compiled for one instruction set. */
+const MdCpuKernels *md_cpu_kernels_baseline(int precision);
+#ifdef MDMINI_CPU_LEVELS
+const MdCpuKernels *md_cpu_kernels_v3(int precision);
+const MdCpuKernels *md_cpu_kernels_v4(int precision);
+#endif
+
+/* The best set that this processor has; the environment variable MDMINI_INSTRUCTIONS may name a lesser one, for tests
+ * and comparisons. */
+MdStatus md_cpu_find_instructions(MdCpuInstructions *set, MdErrors *errors);
+const char *md_cpu_instructions_name(MdCpuInstructions set);
+const MdCpuKernels *md_cpu_kernels(MdCpuInstructions set, int precision);
+
+/* cells.c: sorts the atoms into cells; the order of memory follows when memory.sort = cell. */
+void md_cpu_sort_atoms(MdCpuContext *c);
+int64_t md_cpu_cells_limit(int64_t n_atoms); /* most cells of a grid */
+
+/* A stretch of slots that may hold neighbours. */
+typedef struct MdCpuRun {
+    int32_t start, end;
+    bool crosses; /* the boundary lies, or may lie, between */
+} MdCpuRun;
+
+enum { MD_CPU_MAX_RUNS = 18 }; /* three by three rows of cells, each in two parts when it crosses the boundary */
+
+/* Where the neighbours of the atoms of a cell are; each slot once. */
+int md_cpu_find_runs(const MdCpuContext *c, int32_t cell, MdCpuRun runs[MD_CPU_MAX_RUNS]);
+
+/* list.c */
+/* Takes atoms out of row that are near only because places along an open axis repeat; returns how many stay. */
+int64_t md_cpu_drop_far(const MdCpuContext *c, int64_t i, int32_t *row, int64_t n);
+void md_cpu_release_list(MdCpuContext *c);
+void md_cpu_build_list(MdCpuContext *c);
+void md_cpu_allocate_list(MdCpuContext *c, int64_t capacity);
+MdStatus md_cpu_export_rows(MdCpuContext *c, MdRows *rows);
+
+/* variants.c */
+MdVariantTable md_cpu_variants(void);
+
+/* context.c: makes and frees all arrays. */
+void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_atoms, const MdBox *box,
+                      const MdPotential *potential);
+void md_cpu_allocate(MdCpuContext *c, int64_t capacity);
+void md_cpu_free(MdCpuContext *c);
+int64_t md_cpu_first_capacity(const MdCpuContext *c, const MdConfig *config, double density);
+
+/* Zeroed memory that is counted in host_bytes; release takes it off again and frees it. */
+void *md_cpu_take(MdCpuContext *c, int64_t count, size_t size, const char *what);
+void md_cpu_release(MdCpuContext *c, void *memory, int64_t count, size_t size);
+
+#endif

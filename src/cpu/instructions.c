@@ -1,0 +1,57 @@
+/* Which instruction set the kernels run with: compiled for several, chosen when the program starts, so that one binary
+ * runs on every processor of its architecture and uses what each has. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/context.h"
+
+static const char *const set_names[MD_CPU_N_INSTRUCTIONS] = {
+#if defined(__x86_64__)
+    "x86-64",
+#else
+    "baseline",
+#endif
+    "x86-64-v3", "x86-64-v4"};
+
+static MdCpuInstructions best_set(void) {
+#ifdef MDMINI_CPU_LEVELS
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi") ||
+        !__builtin_cpu_supports("bmi2"))
+        return MD_CPU_BASELINE;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
+        !__builtin_cpu_supports("avx512cd"))
+        return MD_CPU_V3;
+    return MD_CPU_V4;
+#else
+    return MD_CPU_BASELINE;
+#endif
+}
+
+MdStatus md_cpu_find_instructions(MdCpuInstructions *set, MdErrors *errors) {
+    const MdCpuInstructions best = best_set();
+    const char *wanted = getenv("MDMINI_INSTRUCTIONS");
+    *set = best;
+    if (!wanted) return MD_OK;
+    for (int k = 0; k <= (int)best; k++)
+        if (strcmp(wanted, set_names[k]) == 0) {
+            *set = (MdCpuInstructions)k;
+            return MD_OK;
+        }
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "environment: MDMINI_INSTRUCTIONS: read `%s`; this processor runs what is built in up to %s", wanted,
+                   set_names[best]);
+}
+
+const char *md_cpu_instructions_name(MdCpuInstructions set) { return set_names[set]; }
+
+const MdCpuKernels *md_cpu_kernels(MdCpuInstructions set, int precision) {
+#ifdef MDMINI_CPU_LEVELS
+    if (set == MD_CPU_V4) return md_cpu_kernels_v4(precision);
+    if (set == MD_CPU_V3) return md_cpu_kernels_v3(precision);
+#else
+    (void)set;
+#endif
+    return md_cpu_kernels_baseline(precision);
+}

@@ -1,0 +1,81 @@
+/* Building the neighbour list: room for it, the repeat after an overflow, and the way out of it by id.
+ *
+ * Every row has the same room. A row that needs more is counted to its end but not written past it; then the room
+ * grows to the longest row and a tenth, and the build is repeated. That is rare (the first room is a quarter above the
+ * mean of a uniform fluid) and costs one build. Rows of equal room waste a fifth of the memory, and save the pass that
+ * would have to count each row before the first entry is written. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cpu/context.h"
+
+/* Whole registers are loaded from a row, so the step from row to row is a multiple of the widest. */
+static int64_t stride_for(int64_t capacity) { return (capacity + MD_CPU_SLICE - 1) / MD_CPU_SLICE * MD_CPU_SLICE; }
+
+void md_cpu_release_list(MdCpuContext *c) {
+    if (!c->entries) return;
+    md_cpu_release(c, c->entries, c->n_padded * c->stride + MD_CPU_SPARE, sizeof(int32_t));
+    md_cpu_release(c, c->buffers, c->n_threads * (c->stride + MD_CPU_SPARE), sizeof(int32_t));
+}
+
+void md_cpu_allocate_list(MdCpuContext *c, int64_t capacity) {
+    md_cpu_release_list(c); /* first: both at once would be the peak of the memory */
+    c->capacity = capacity;
+    c->stride = stride_for(capacity);
+    c->entries = md_cpu_take(c, c->n_padded * c->stride + MD_CPU_SPARE, sizeof(int32_t), "neighbour list");
+    c->buffers = md_cpu_take(c, c->n_threads * (c->stride + MD_CPU_SPARE), sizeof(int32_t), "row buffers");
+}
+
+int64_t md_cpu_drop_far(const MdCpuContext *c, int64_t i, int32_t *row, int64_t n) {
+    const double range_sq = (c->cutoff + c->skin) * (c->cutoff + c->skin);
+    int64_t kept = 0;
+    for (int64_t k = 0; k < n; k++) {
+        double r_sq = 0;
+        for (int a = 0; a < 3; a++) {
+            if (c->box.periodic[a]) continue; /* an open axis alone is enough to be far apart */
+            double d = c->state_double
+                           ? ((double *)c->position[a])[i] - ((double *)c->position[a])[row[k]]
+                           : (double)((float *)c->position[a])[i] - (double)((float *)c->position[a])[row[k]];
+            r_sq += d * d;
+        }
+        /* Far means by a whole period; a quarter more than the range is neither that nor a matter of rounding. */
+        if (r_sq < 1.25 * range_sq) row[kept++] = row[k];
+    }
+    return kept;
+}
+
+void md_cpu_build_list(MdCpuContext *c) {
+    c->kernels->fill_candidates(c);
+    for (;;) {
+        int64_t longest = c->kernels->build_rows(c);
+        if (longest <= c->capacity) break;
+        c->statistics.n_overflows++;
+        md_cpu_allocate_list(c, longest + longest / 10);
+    }
+    int64_t n_entries = 0;
+    for (int64_t i = 0; i < c->n_atoms; i++) n_entries += c->count[i];
+    c->statistics.neighbors_per_atom = (double)n_entries / (double)c->n_atoms;
+    const size_t bytes = (size_t)c->n_padded * (c->state_double ? sizeof(double) : sizeof(float));
+    for (int a = 0; a < 3; a++) memcpy(c->built_at[a], c->position[a], bytes);
+    c->have_list = true;
+    c->largest_sq = c->used_sq = 0;
+}
+
+MdStatus md_cpu_export_rows(MdCpuContext *c, MdRows *rows) {
+    memset(rows, 0, sizeof *rows);
+    if (!c->have_list) return md_fail(c->errors, MD_ERROR_INTERNAL, "no neighbour list has been built yet");
+    rows->n_atoms = c->n_atoms;
+    rows->offsets = md_alloc((size_t)c->n_atoms + 1, sizeof *rows->offsets, "exported list");
+    for (int64_t i = 0; i < c->n_atoms; i++) rows->offsets[c->id[i] + 1] = c->count[i];
+    for (int64_t id = 0; id < c->n_atoms; id++) rows->offsets[id + 1] += rows->offsets[id];
+    rows->ids = md_alloc((size_t)rows->offsets[c->n_atoms], sizeof *rows->ids, "exported list");
+    const bool by_row = c->order == MD_LIST_ORDER_ROW;
+    for (int64_t i = 0; i < c->n_atoms; i++) {
+        const int32_t *row = by_row ? c->entries + i * c->stride
+                                    : c->entries + i / MD_CPU_SLICE * MD_CPU_SLICE * c->stride + i % MD_CPU_SLICE;
+        int32_t *to = rows->ids + rows->offsets[c->id[i]];
+        for (int64_t k = 0; k < c->count[i]; k++) to[k] = c->id[row[by_row ? k : k * MD_CPU_SLICE]];
+    }
+    return MD_OK;
+}
