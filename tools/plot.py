@@ -306,14 +306,18 @@ def plot_distribution(frames, path):
 
 
 def plot_neighbors(frame, pairs, path):
-    """Half a bond is drawn from each of its ends, so that a bond through a periodic face shows at both faces."""
+    """Half of each bond is drawn from each of its ends; of a bond through a periodic face all, so that it shows as far as
+    the face on both sides."""
     n = len(frame.position)
     # No more than some thousand atoms can be told apart: of a larger system the corner, where periodic bonds are.
     high = frame.high if n <= 1500 else np.minimum(frame.high, frame.low + np.sqrt(1000 / frame.density))
     begin = frame.position[pairs[0]]
-    half = nearest_image(frame, frame.position[pairs[1]] - begin) / 2
-    seen = (begin <= high + np.abs(half).max(initial=0)).all(axis=1)
-    lines = np.stack([begin[seen], begin[seen] + half[seen]], axis=1)
+    direct = frame.position[pairs[1]] - begin
+    bond = nearest_image(frame, direct)
+    through = (bond != direct).any(axis=1)
+    end = begin + np.where(through, 1, 0.5)[:, None] * bond
+    seen = (begin <= high + np.abs(bond).max(initial=0)).all(axis=1)
+    lines = np.stack([begin[seen], end[seen]], axis=1)
     count = np.bincount(pairs[0], minlength=n)
     figure, axis = plt.subplots(figsize=(6.6, 5.6), constrained_layout=True)
     axis.set_xlabel(r"$x/\sigma$")
