@@ -159,8 +159,8 @@ static void test_planted_faults(int precision) {
     CHECK(judge_count_faults(&judge, force, &judge.sums, false) == 1);
 
     memcpy(force, judge.force, bytes); /* a pair lost, one just inside the cutoff: in both rows, and in one only */
-    int64_t weakest[2];
-    double lost[3];
+    int64_t weakest[2] = {0, 0};
+    double lost[3] = {0, 0, 0};
     find_weakest(system, weakest, lost);
     for (int a = 0; a < 3; a++) force[3 * weakest[0] + a] -= lost[a];
     CHECK(judge_count_faults(&judge, force, NULL, false) > 0);
