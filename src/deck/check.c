@@ -13,7 +13,8 @@ typedef struct Need {
     unsigned values; /* bit v: choice v of the other serves; of a number, bit 1: any above 0 */
 } Need;
 
-#define NEED(option, other, values) {MD_OPTION_##option, MD_OPTION_##other, (values)}
+#define NEED(option, other, values)                                                                                    \
+    { MD_OPTION_##option, MD_OPTION_##other, (values) }
 #define BIT(value) (1u << (value))
 #define LATTICES                                                                                                       \
     (BIT(MD_START_SQUARE) | BIT(MD_START_HEXAGONAL) | BIT(MD_START_SC) | BIT(MD_START_BCC) | BIT(MD_START_FCC))
@@ -78,8 +79,8 @@ static void check_need(MdDeck *deck, const Need *need, MdErrors *errors) {
     }
     char *needed = describe_need(need), *found = md_deck_value_text(deck, need->other);
     md_fail(errors, MD_ERROR_INPUT, "%s: %s: has no effect: it needs %s, but %s is %s (%s)",
-            md_deck_origin(deck, need->option), md_option_name(need->option), needed, md_option_name(need->other), found,
-            md_deck_origin(deck, need->other));
+            md_deck_origin(deck, need->option), md_option_name(need->option), needed, md_option_name(need->other),
+            found, md_deck_origin(deck, need->other));
     free(needed);
     free(found);
 }

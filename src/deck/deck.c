@@ -33,7 +33,8 @@ void md_deck_destroy(MdDeck *deck) {
     if (!deck) return;
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         const MdOptionRow *row = md_option_row(k);
-        if (row->type == MD_TYPE_TEXT || row->type == MD_TYPE_PATH) free(*(char **)((char *)&deck->config + row->offset));
+        if (row->type == MD_TYPE_TEXT || row->type == MD_TYPE_PATH)
+            free(*(char **)((char *)&deck->config + row->offset));
         free(deck->origin[k]);
     }
     free(deck->name);
@@ -107,8 +108,9 @@ char *md_deck_effective_text(const MdDeck *deck) {
         if (value > value_width && value <= 24) value_width = value;
     }
     MdText text = {0};
-    md_text_add(&text, "# Effective deck: every key, its value, and where the value came from. Read again, it gives the "
-                       "same run.\n");
+    md_text_add(&text,
+                "# Effective deck: every key, its value, and where the value came from. Read again, it gives the "
+                "same run.\n");
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         const char *section = md_option_row(k)->section;
         if (md_section_find(section) == k) md_text_add(&text, "\n[%s]\n", section);

@@ -35,9 +35,9 @@ static bool is_empty_line(const char *line) {
     return *line == '\0' || *line == '#';
 }
 
-/* The first line with content, comment and blanks removed, its number left in layer->line; NULL when there is none.
- * Text from malloc. */
-static char *first_content(MdLayer *layer, const char *text, size_t n) {
+/* The first line with content, comment and blanks removed, its number left in layer->line and what follows it in *next;
+ * NULL when there is none. Text from malloc. */
+static char *first_content(MdLayer *layer, const char *text, size_t n, const char **next) {
     for (size_t start = 0, end; start < n; start = end + 1) {
         const char *newline = memchr(text + start, '\n', n - start);
         end = newline ? (size_t)(newline - text) : n;
@@ -50,6 +50,7 @@ static char *first_content(MdLayer *layer, const char *text, size_t n) {
             line[md_line_find_comment(line)] = '\0';
             char *content = md_copy_text(md_line_trim(line));
             free(line);
+            *next = newline ? newline + 1 : text + n;
             return content;
         }
         free(line);
@@ -74,7 +75,7 @@ static bool require_text(MdLayer *layer, const char *text, size_t n) {
     layer->line = 1;
     for (size_t k = 0; k < at; k++) layer->line += text[k] == '\n';
     md_layer_problem(layer, "byte 0x%02x: this is not a text file; expected: a deck, a table of coordinates, or XYZ",
-            (unsigned char)text[at]);
+                     (unsigned char)text[at]);
     return false;
 }
 
@@ -85,24 +86,38 @@ static void set_word(MdLayer *layer, int option, const char *text) {
     md_deck_set(layer->deck, option, &value, layer->path);
 }
 
-static void set_coordinates(MdLayer *layer, const char *path, int dimension) {
+/* Whether the line of an XYZ file that follows the count describes a box (extended XYZ). */
+static bool has_lattice(const char *line) {
+    static const char key[] = "Lattice=";
+    for (const char *c = line; *c && *c != '\n'; c++)
+        if ((c == line || md_is_blank(c[-1])) && strncmp(c, key, sizeof key - 1) == 0) return true;
+    return false;
+}
+
+/* A box that the file brings has boundaries of its own (system/coordinates.h); without it they are open. */
+static void set_coordinates(MdLayer *layer, const char *path, int dimension, bool brings_box) {
     MdValue file = {.text = md_path_absolute(NULL, path)};
     md_deck_set(layer->deck, MD_OPTION_system_file, &file, layer->path);
     set_word(layer, MD_OPTION_system_start, "file");
-    set_word(layer, MD_OPTION_system_boundary, "open");
     set_word(layer, MD_OPTION_system_dimension, dimension == 2 ? "2" : "3");
+    if (!brings_box) set_word(layer, MD_OPTION_system_boundary, "open");
 }
 
 static void read_by_content(MdLayer *layer, const char *path, const char *text, size_t n) {
-    char *content = first_content(layer, text, n);
+    const char *next = NULL;
+    char *content = first_content(layer, text, n, &next);
     int n_columns = 0;
     Content kind = content ? judge(content, &n_columns) : CONTENT_DECK;
-    if (kind == CONTENT_TABLE || kind == CONTENT_XYZ) {
-        set_coordinates(layer, path, kind == CONTENT_TABLE ? n_columns : 3);
+    if (kind == CONTENT_TABLE) {
+        set_coordinates(layer, path, n_columns, false);
+    } else if (kind == CONTENT_XYZ) {
+        set_coordinates(layer, path, 3, has_lattice(next));
     } else if (kind == CONTENT_OTHER) {
         char *shown = md_show_text(content, strlen(content), MD_SHOW_VALUE);
-        md_layer_problem(layer, "read \"%s\"; expected: [section] (a deck), two or three numbers (a table of coordinates), "
-                "or a number of atoms (XYZ)", shown);
+        md_layer_problem(layer,
+                         "read \"%s\"; expected: [section] (a deck), two or three numbers (a table of coordinates), "
+                         "or a number of atoms (XYZ)",
+                         shown);
         free(shown);
     } else if (n > MD_MAX_FILE_BYTES) {
         layer->line = 0;

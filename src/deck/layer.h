@@ -7,7 +7,7 @@
 enum {
     MD_MAX_FILE_BYTES = 1 << 20, /* of a deck; the whole table written out takes a hundredth of it */
     MD_MAX_LINE_BYTES = 1 << 16, /* room for the longest path, every byte of it escaped, in an effective deck */
-    MD_LAYER_PROBLEMS = 20         /* listed for a file; the rest is counted */
+    MD_LAYER_PROBLEMS = 20       /* listed for a file; the rest is counted */
 };
 
 /* The state of reading one file, or one override. */

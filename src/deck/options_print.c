@@ -117,10 +117,11 @@ static const char introduction[] =
     "\n"
     "    mdmini FILE... [section.key=value...]\n"
     "\n"
-    "A FILE is a deck or holds coordinates. Layers are applied in the order of the command line, and a later one wins\n"
-    "over an earlier one: first a deck, then perhaps a preset on top of it, then single values. Only what differs from the\n"
-    "defaults below needs to be given. `mdmini --check ...` shows what came of it: the effective deck, with every key and\n"
-    "where its value came from, which is itself a deck that gives the same run.\n"
+    "A FILE is a deck or holds coordinates. Layers are applied in the order of the command line, and a later\n"
+    "one wins over an earlier one: first a deck, then perhaps a preset on top of it, then single values. Only\n"
+    "what differs from the defaults below needs to be given. `mdmini --check ...` shows what came of it: the\n"
+    "effective deck, with every key and where its value came from, which is itself a deck that gives the same\n"
+    "run.\n"
     "\n"
     "## Decks\n"
     "\n"
@@ -133,32 +134,35 @@ static const char introduction[] =
     "    steps = 1e4\n"
     "\n"
     "A key may stand once in a file; a section may be opened again. On the command line the same is\n"
-    "`run.steps=1e4 \"system.boundary=periodic open\"`. An argument with a `=` is such a value, unless a `/` stands before\n"
-    "the `=`: then it is a file.\n"
+    "`run.steps=1e4 \"system.boundary=periodic open\"`. An argument with a `=` is such a value, unless a `/`\n"
+    "stands before the `=`: then it is a file.\n"
     "\n"
-    "- Whole numbers may be written as `32000`, `32e3` or `1.5e6`. Numbers are decimal; `nan` and `inf` are refused.\n"
-    "- Text and paths may stand in double quotes, and have to where they contain ` #` or begin or end with a blank; inside,\n"
-    "  `\\\"` and `\\\\` mean `\"` and `\\`. `\"\"` is no text.\n"
-    "- The path of a file that is read is relative to the deck that names it, or to the working directory when it is given\n"
-    "  on the command line. Paths of files that are written are relative to the working directory.\n"
+    "- Whole numbers may be written as `32000`, `32e3` or `1.5e6`. Numbers are decimal; `nan` and `inf` are\n"
+    "  refused.\n"
+    "- Text and paths may stand in double quotes, and have to where they contain ` #` or begin or end with a\n"
+    "  blank; inside, `\\\"` and `\\\\` mean `\"` and `\\`. `\"\"` is no text.\n"
+    "- The path of a file that is read is relative to the deck that names it, or to the working directory when\n"
+    "  it is given on the command line. Paths of files that are written are relative to the working directory.\n"
     "- `auto` lets the program choose, and the log says what it chose.\n"
     "\n"
-    "Nothing is ignored: an unknown section, key or word, a number out of range, a key given twice, or a key without effect\n"
-    "(`ensemble.target` while no thermostat is on) is an error that names file and line. All errors are shown together, the\n"
-    "exit code is 2, and no file is touched. A key that a later layer made pointless is no error: the effective deck shows\n"
-    "it as a comment.\n"
+    "Nothing is ignored: an unknown section, key or word, a number out of range, a key given twice, or a key\n"
+    "without effect (`ensemble.target` while no thermostat is on) is an error that names file and line. All\n"
+    "errors are shown together, the exit code is 2, and no file is touched. A key that a later layer made\n"
+    "pointless is no error: the effective deck shows it as a comment.\n"
     "\n"
     "## Files of coordinates\n"
     "\n"
-    "A file whose first line of content is two or three numbers is a table of coordinates, `x y` or `x y z` in each line.\n"
-    "One whose first line is a single whole number is XYZ: the number of atoms, a comment, then `name x y z` in each line.\n"
-    "Given as a FILE it sets `system.start = file`, `system.file`, `system.dimension` (the columns of the table; 3 for XYZ)\n"
-    "and `system.boundary = open`; everything else comes from the defaults and from other layers.\n"
+    "A file whose first line of content is two or three numbers is a table of coordinates, `x y` or `x y z` in\n"
+    "each line. One whose first line is a single whole number is XYZ: the number of atoms, a comment, then\n"
+    "`name x y z` in each line. Given as a FILE it sets `system.start = file`, `system.file`,\n"
+    "`system.dimension` (the columns of the table; 3 for XYZ) and `system.boundary = open` (an XYZ file whose\n"
+    "comment holds `Lattice=\"...\"` brings its own box and boundaries); everything else comes from the defaults\n"
+    "and from other layers.\n"
     "\n"
     "## Units and kinds\n"
     "\n"
-    "Units are reduced: lengths in sigma, energies in epsilon, masses in m, times in tau = sigma sqrt(m/epsilon); D is the\n"
-    "dimension. A key of kind performance never changes the physics.\n";
+    "Units are reduced: lengths in sigma, energies in epsilon, masses in m, times in tau = sigma\n"
+    "sqrt(m/epsilon); D is the dimension. A key of kind performance never changes the physics.\n";
 
 /* A cell of a table, in which a bar would end it. */
 static void print_cell(FILE *stream, const char *text) {
@@ -173,8 +177,8 @@ static void print_markdown(FILE *stream) {
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         const MdOptionRow *row = md_option_row(k);
         if (md_section_find(row->section) == k)
-            fprintf(stream, "\n## [%s]\n\n| key | default | allowed | unit | kind | meaning |\n|---|---|---|---|---|---|\n",
-                    row->section);
+            fprintf(stream, "\n## [%s]\n\n%s\n", row->section,
+                    "| key | default | allowed | unit | kind | meaning |\n|---|---|---|---|---|---|");
         char *allowed = md_option_allowed(row);
         fprintf(stream, "| `%s` | `%s` | ", row->key, shown_default(row));
         print_cell(stream, allowed);

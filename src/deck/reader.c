@@ -63,7 +63,7 @@ static void report_unknown_section(MdLayer *layer, const char *name) {
     const char *meant = md_nearest_name(&nearest);
     char *shown = md_show_text(name, strlen(name), MD_SHOW_VALUE), *all = md_text_take(&sections);
     md_layer_problem(layer, "[%s]: no such section; allowed: %s%s%s%s", shown, all, meant ? "; did you mean \"" : "",
-            meant ? meant : "", meant ? "\"?" : "");
+                     meant ? meant : "", meant ? "\"?" : "");
     free(shown);
     free(all);
 }
@@ -90,7 +90,7 @@ static void report_unknown_key(MdLayer *layer, int section, const char *key) {
     char *all = md_text_take(&keys);
     const char *meant = elsewhere ? elsewhere : md_nearest_name(&nearest);
     md_layer_problem(layer, "%s.%s: no such key; allowed: %s%s%s%s", md_option_row(section)->section, shown, all,
-            meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
+                     meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
     free(elsewhere);
     free(shown);
     free(all);
@@ -185,7 +185,8 @@ static void read_assignment(MdLayer *layer, char *line) {
     } else if (layer->section < 0) {
         md_deck_doubt_all(layer->deck);
         char *names = names_of_key(key);
-        md_layer_problem(layer, "%s: a key before any [section]%s%s", shown, names ? "; the table has " : "", names ? names : "");
+        md_layer_problem(layer, "%s: a key before any [section]%s%s", shown, names ? "; the table has " : "",
+                         names ? names : "");
         free(names);
     } else {
         const char *section = md_option_row(layer->section)->section;
@@ -233,7 +234,8 @@ bool md_deck_is_override(const char *argument) {
 /* `key` without its section: which sections have it. */
 static void report_no_section(MdLayer *layer, const char *key) {
     char *names = names_of_key(key), *shown = md_show_text(key, strlen(key), MD_SHOW_VALUE);
-    md_layer_problem(layer, "%s: no section; write section.key=value%s%s", shown, names ? "; the table has " : "", names ? names : "");
+    md_layer_problem(layer, "%s: no section; write section.key=value%s%s", shown, names ? "; the table has " : "",
+                     names ? names : "");
     free(names);
     free(shown);
 }

@@ -25,8 +25,8 @@ void md_deck_set(MdDeck *deck, int option, const MdValue *value, const char *ori
 /* Puts an option back to its default. */
 void md_deck_reset(MdDeck *deck, int option);
 
-/* Applies one file whose n bytes (and a 0 after them) are in memory: a deck, or coordinates, told apart by content. path as the user gave it,
- * for messages; relative paths in the deck are seen from folder. */
+/* Applies one file whose n bytes (and a 0 after them) are in memory: a deck, or coordinates, told apart by content.
+ * path as the user gave it, for messages; relative paths in the deck are seen from folder. */
 void md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const char *text, size_t n,
                        MdErrors *errors);
 

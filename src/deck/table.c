@@ -7,9 +7,10 @@
 #include "base/memory.h"
 
 #define WORD(name, word) word,
-#define OPTION(section, key, type, value, low, high, set, unit, kind, help)                                           \
+#define OPTION(section, key, type, value, low, high, set, unit, kind, help)                                            \
     {#section, #key, #section "." #key, MD_TYPE_##type, value, low, high,                                              \
-     (const char *const[]){MD_CHOICES_##set(WORD) NULL}, unit, MD_KIND_##kind, help, offsetof(MdConfig, section##_##key)},
+     (const char *const[]){MD_CHOICES_##set(WORD) NULL}, unit, MD_KIND_##kind, help,                                   \
+     offsetof(MdConfig, section##_##key)},
 static const MdOptionRow rows[MD_N_OPTIONS] = {
 #include "deck/options.def"
 };
@@ -64,8 +65,11 @@ static void add_limit(MdText *text, double limit) {
     char number[32];
     snprintf(number, sizeof number, "%g", limit);
     if (strtod(number, NULL) != limit) snprintf(number, sizeof number, "%.17g", limit);
-    char *plus = strstr(number, "e+");
-    if (plus) memmove(plus + 1, plus + 2, strlen(plus + 2) + 1);
+    char *exponent = strstr(number, "e+");
+    if (exponent) {
+        const char *digits = exponent + 2 + strspn(exponent + 2, "0");
+        memmove(exponent + 1, digits, strlen(digits) + 1);
+    }
     md_text_add(text, "%s", number);
 }
 

@@ -81,7 +81,7 @@ void md_nearest_offer(MdNearest *nearest, const char *name);
 /* The best name if it is near enough to be meant; else NULL. */
 const char *md_nearest_name(const MdNearest *nearest);
 
-/* n bytes of input as they can be shown: control characters as \xNN, cut after about `limit` bytes; text from malloc. */
+/* n bytes of input as they can be shown: control characters as \xNN, cut after about `limit` bytes. From malloc. */
 char *md_show_text(const char *text, size_t n, size_t limit);
 enum { MD_SHOW_VALUE = 60, MD_SHOW_PATH = 4096 }; /* limits */
 

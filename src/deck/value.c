@@ -266,8 +266,7 @@ char *md_value_write(const MdOptionRow *row, const MdConfig *config) {
         break;
     case MD_TYPE_CHOICE: md_text_add(&text, "%s", row->words[*(const int *)field]); break;
     case MD_TYPE_CHOICES:
-        for (int k = 0; k < integers->n; k++)
-            md_text_add(&text, "%s%s", k ? " " : "", row->words[integers->values[k]]);
+        for (int k = 0; k < integers->n; k++) md_text_add(&text, "%s%s", k ? " " : "", row->words[integers->values[k]]);
         break;
     case MD_TYPE_INTS:
         for (int k = 0; k < integers->n; k++)

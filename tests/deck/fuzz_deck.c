@@ -1,10 +1,11 @@
-/* What a fuzzer calls: one input is read as a file and, where it fits, as an override. Nothing may crash, leak or leave a
- * message that does not fit a line, and what was accepted must come back from its own effective deck.
+/* What a fuzzer calls: one input is read as a file and, where it fits, as an override. Nothing may crash, leak or leave
+ * a message that does not fit a line, and what was accepted must come back from its own effective deck.
  *
  * test_fuzz.c runs it with mutations of the decks at hand. With clang's libFuzzer, which looks at the branches taken:
  *
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -Isrc tests/deck/fuzz_deck.c src/deck/[a-z]*.c src/base/status.c
- *         src/base/memory.c -lm -o fuzz_deck && mkdir -p corpus && ./fuzz_deck -max_total_time=600 corpus inputs tests/deck/bad
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -Isrc -o fuzz_deck tests/deck/fuzz_deck.c src/deck/?*.c
+ *       src/base/status.c src/base/memory.c -lm
+ *   mkdir -p corpus && ./fuzz_deck -max_total_time=600 corpus inputs inputs/presets tests/deck/bad tests/deck/good
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The reader of decks: defaults, every type, layers, overrides, origins, what the effective deck gives back, and for
- * every row of the table a value that must be refused. */
+/* The reader of decks: defaults, every type, layers, overrides, origins, what the effective deck gives back,
+ * and for every row of the table a value that must be refused. */
 #define _XOPEN_SOURCE 700
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,9 @@ static bool is_deck(const char *layer) {
     return strchr("[#", layer[0]) || (layer[0] && layer[strlen(layer) - 1] == '\n');
 }
 
-/* Reads layers that are in memory: what begins with a section or a comment or ends with a newline is the text of a deck,
- * called layer1.txt, layer2.txt ...; everything else is an override. NULL, with the messages, when there are problems. */
+/* Reads layers that are in memory: what begins with a section or a comment or ends with a newline is the text
+ * of a deck, called layer1.txt, layer2.txt ...; everything else is an override. NULL, with the messages, when
+ * there are problems. */
 static MdDeck *read_layers(const char *const *layers, int n, char **messages) {
     MdErrors *errors = md_errors_create();
     MdDeck *deck = md_deck_create();
@@ -47,7 +48,8 @@ static MdDeck *read_layers(const char *const *layers, int n, char **messages) {
 }
 
 #define READ(messages, ...)                                                                                            \
-    read_layers((const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), messages)
+    read_layers((const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),       \
+                messages)
 
 static bool same_text(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
@@ -63,7 +65,8 @@ static bool refused(const char *const *words, const char *first, const char *sec
     md_deck_destroy(deck);
     return good;
 }
-#define WORDS(...) (const char *const[]){__VA_ARGS__, NULL}
+#define WORDS(...)                                                                                                     \
+    (const char *const[]) { __VA_ARGS__, NULL }
 
 static void test_defaults(void) {
     MdDeck *deck = READ(NULL, "# nothing but this\n");
@@ -135,12 +138,36 @@ static void test_whole_numbers(void) {
     static const struct {
         const char *text;
         int64_t value; /* -1: refused */
-    } cases[] = {{"0", 0},       {"7", 7},         {"+7", 7},        {"007", 7},       {"1e3", 1000},   {"2.5E3", 2500},
-                 {"3.0", 3},     {"0.5e1", 5},     {"1000e-2", 10},  {"1e15", 1000000000000000},        {"0e99999999999", 0},
-                 {"2.5", -1},    {"25e-1", -1},    {"1e16", -1},     {"-1", -1},       {"1e", -1},      {"e3", -1},
-                 {"0x10", -1},   {"1 2", -1},      {"1,000", -1},    {"9223372036854775808", -1},       {"1e400", -1},
-                 {"1e9999999999999999999", -1},    {"nan", -1},      {"inf", -1},      {".", -1},       {"1.", 1},
-                 {"1000000000000001", -1},         {"99999999999999999999999999999999999999", -1},      {"--1", -1}};
+    } cases[] = {{"0", 0},
+                 {"7", 7},
+                 {"+7", 7},
+                 {"007", 7},
+                 {"1e3", 1000},
+                 {"2.5E3", 2500},
+                 {"3.0", 3},
+                 {"0.5e1", 5},
+                 {"1000e-2", 10},
+                 {"1e15", 1000000000000000},
+                 {"0e99999999999", 0},
+                 {"2.5", -1},
+                 {"25e-1", -1},
+                 {"1e16", -1},
+                 {"-1", -1},
+                 {"1e", -1},
+                 {"e3", -1},
+                 {"0x10", -1},
+                 {"1 2", -1},
+                 {"1,000", -1},
+                 {"9223372036854775808", -1},
+                 {"1e400", -1},
+                 {"1e9999999999999999999", -1},
+                 {"nan", -1},
+                 {"inf", -1},
+                 {".", -1},
+                 {"1.", 1},
+                 {"1000000000000001", -1},
+                 {"99999999999999999999999999999999999999", -1},
+                 {"--1", -1}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char *text = md_format("run.steps=%s", cases[k].text), *messages = NULL;
         MdDeck *deck = READ(&messages, "#\n", text);
@@ -161,10 +188,10 @@ static void test_real_numbers(void) {
     static const struct {
         const char *text;
         double value; /* -1: refused */
-    } cases[] = {{"0.1", 0.1},   {"1", 1},       {"1e-3", 1e-3}, {".5", 0.5},    {"4.9406564584124654e-324", 5e-324},
-                 {"0", -1},      {"-1", -1},     {"1e-400", -1}, {"1e400", -1},  {"nan", -1},
-                 {"inf", -1},    {"0x1p3", -1},  {"1d0", -1},    {"1,5", -1},    {"1.5 # no comment here", -1},
-                 {"auto", -1},   {"1.2.3", -1},  {"-0.0", -1},   {"1_0", -1}};
+    } cases[] = {{"0.1", 0.1}, {"1", 1},      {"1e-3", 1e-3}, {".5", 0.5},   {"4.9406564584124654e-324", 5e-324},
+                 {"0", -1},    {"-1", -1},    {"1e-400", -1}, {"1e400", -1}, {"nan", -1},
+                 {"inf", -1},  {"0x1p3", -1}, {"1d0", -1},    {"1,5", -1},   {"1.5 # no comment here", -1},
+                 {"auto", -1}, {"1.2.3", -1}, {"-0.0", -1},   {"1_0", -1}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char *text = md_format("run.timestep=%s", cases[k].text);
         MdDeck *deck = READ(NULL, "[run]\n", text);
@@ -179,8 +206,8 @@ static void test_real_numbers(void) {
 }
 
 static void test_layers(void) {
-    MdDeck *deck = READ(NULL, "[run]\nsteps = 1\ntimestep = 0.1\nprecision = single\n", "[run]\nsteps = 2\n", "run.timestep=0.3",
-                        "run.timestep=0.2", "[run]\nthreads = 4\n");
+    MdDeck *deck = READ(NULL, "[run]\nsteps = 1\ntimestep = 0.1\nprecision = single\n", "[run]\nsteps = 2\n",
+                        "run.timestep=0.3", "run.timestep=0.2", "[run]\nthreads = 4\n");
     check_context("layers");
     if (!CHECK(deck != NULL)) return;
     CHECK(md_deck_config(deck)->run_steps == 2);
@@ -235,12 +262,14 @@ static void test_moot(void) {
 
 static void test_messages(void) {
     check_context("messages");
-    CHECK(refused(WORDS("layer1.txt:1: [sytem]: no such section", "did you mean \"system\"?"), "[sytem]\na = 1\n", NULL));
+    CHECK(
+        refused(WORDS("layer1.txt:1: [sytem]: no such section", "did you mean \"system\"?"), "[sytem]\na = 1\n", NULL));
     CHECK(refused(WORDS("layer1.txt:2: run.setps: no such key", "allowed: steps, timestep", "did you mean \"steps\"?"),
                   "[run]\nsetps = 1\n", NULL));
     CHECK(refused(WORDS("layer1.txt:2: system.steps: no such key", "did you mean \"run.steps\"?"),
                   "[system]\nsteps = 1\n", NULL));
-    CHECK(refused(WORDS("layer1.txt:2: run.precision: read \"Double\"; allowed: double, single, mixed; did you mean \"double\"?"),
+    CHECK(refused(WORDS("layer1.txt:2: run.precision: read \"Double\"; allowed: double, single, mixed; did "
+                        "you mean \"double\"?"),
                   "[run]\nprecision = Double\n", NULL));
     CHECK(refused(WORDS("layer1.txt:3: run.steps: given twice; the first is in line 2"),
                   "[run]\nsteps = 1\nsteps = 1\n", NULL));
@@ -304,7 +333,8 @@ static void test_every_row(void) {
         const MdOptionRow *row = md_option_row(k);
         check_context("%s", row->name);
         char *deck = md_format("[%s]\n%s = %s\n", row->section, row->key, bad_value(row));
-        char *allowed = md_option_allowed(row), *where = md_format("layer1.txt:2: %s: read \"%s\"", row->name, bad_value(row));
+        char *allowed = md_option_allowed(row),
+             *where = md_format("layer1.txt:2: %s: read \"%s\"", row->name, bad_value(row));
         CHECK(refused(WORDS(where, allowed), deck, NULL));
         free(deck);
         /* One beyond each limit. */
@@ -325,11 +355,12 @@ static void test_every_row(void) {
 static void check_same_config(const MdDeck *a, const MdDeck *b) {
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         const MdOptionRow *row = md_option_row(k);
-        const char *x = (const char *)md_deck_config(a) + row->offset, *y = (const char *)md_deck_config(b) + row->offset;
-        size_t size = row->type == MD_TYPE_REALS                                    ? sizeof(MdRealList)
+        const char *x = (const char *)md_deck_config(a) + row->offset,
+                   *y = (const char *)md_deck_config(b) + row->offset;
+        size_t size = row->type == MD_TYPE_REALS                                  ? sizeof(MdRealList)
                       : row->type == MD_TYPE_INTS || row->type == MD_TYPE_CHOICES ? sizeof(MdIntList)
-                      : row->type == MD_TYPE_CHOICE                                 ? sizeof(int)
-                                                                                    : sizeof(int64_t);
+                      : row->type == MD_TYPE_CHOICE                               ? sizeof(int)
+                                                                                  : sizeof(int64_t);
         bool text = row->type == MD_TYPE_TEXT || row->type == MD_TYPE_PATH;
         check_context("%s", row->name);
         if (text)
@@ -343,10 +374,12 @@ static void test_round_trip(void) {
     static const char *const decks[] = {
         "# all defaults\n",
         "[system]\nstart = random\natoms = 1e5\nbox = 0.1 0.30000000000000004 3.3333333333333335e8\n"
-        "boundary = open periodic open\ntypes = 2\nfractions = 0.1 0.9\ntemperature = 1e-300\nmin_distance=-0\n"
+        "boundary = open periodic open\ntypes = 2\nfractions = 0.1 0.9\ntemperature = "
+        "1e-300\nmin_distance=-0\n"
         "[ensemble]\nthermostat = rescale\ntarget = 0.7 1.23456789012345678\n[run]\nsteps = 999999999999999\n"
         "[output]\nname = \"\\\"x\\\" \\\\ # y \"\ndirectory = a # b\n[report]\nneighbors = \"\"\n",
-        "[system]\nstart = file\nfile = ../coordinates/a b.xyz\nbox = 5 6 7\n[potential]\npairs = \"1 1 1 1; 1 2 # 3\"\n",
+        "[system]\nstart = file\nfile = ../coordinates/a b.xyz\nbox = 5 6 7\n[potential]\npairs = \"1 1 1 1; "
+        "1 2 # 3\"\n",
         "[potential]\nform = wca\n[output]\nframes_every = 0\n[run]\nbackend = cuda\ndevice = 3\n"};
     for (size_t k = 0; k < sizeof decks / sizeof *decks; k++) {
         char *messages = NULL;
@@ -402,7 +435,8 @@ static MdDeck *read_arguments(const char *const *arguments, int n, char **messag
 }
 
 #define READ_FILES(messages, ...)                                                                                      \
-    read_arguments((const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), messages)
+    read_arguments((const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),    \
+                   messages)
 
 static void test_paths(const char *folder) {
     char *messages = NULL, *expected = md_format("%s/points.txt", folder);
@@ -427,10 +461,20 @@ static void test_coordinates(const char *folder) {
     static const struct {
         const char *text;
         int dimension; /* 0: refused */
-    } cases[] = {{"# x y\n\n 1.5 -2e3 # first\n3 4\n", 2}, {"1\t2\t3\r\n4 5 6\r\n", 3}, {"2\ncomment\nA 0 0 0\nA 1 1 1\n", 3},
-                 {"nan 1\n2 3\n", 2},                      {"1.5\n2.5\n", 0},            {"0\n", 0},
-                 {"-3\n\n", 0},                            {"1 2 3 4\n", 0},             {"A 1 2\n", 0},
-                 {"1,2\n3,4\n", 0}};
+        int boundary;
+    } cases[] = {{"# x y\n\n 1.5 -2e3 # first\n3 4\n", 2, MD_BOUNDARY_OPEN},
+                 {"1\t2\t3\r\n4 5 6\r\n", 3, MD_BOUNDARY_OPEN},
+                 {"2\ncomment\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_OPEN},
+                 /* a box of its own: what the deck says, here the default, stays */
+                 {"2\npbc=\"T T F\" Lattice=\"9 0 0 0 9 0 0 0 9\"\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_PERIODIC},
+                 {"2\nnoLattice=\"\"\nA 0 Lattice=\nA 1 1 1\n", 3, MD_BOUNDARY_OPEN},
+                 {"nan 1\n2 3\n", 2, MD_BOUNDARY_OPEN},
+                 {"1.5\n2.5\n", 0, 0},
+                 {"0\n", 0, 0},
+                 {"-3\n\n", 0, 0},
+                 {"1 2 3 4\n", 0, 0},
+                 {"A 1 2\n", 0, 0},
+                 {"1,2\n3,4\n", 0, 0}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char *messages = NULL, *path = md_format("%s/coordinates.xy.txt", folder);
         write_file("coordinates.xy.txt", cases[k].text);
@@ -440,12 +484,13 @@ static void test_coordinates(const char *folder) {
             CHECK(deck == NULL && strstr(messages, "expected: [section] (a deck), two or three numbers"));
         } else if (CHECK(deck != NULL)) {
             const MdConfig *config = md_deck_config(deck);
+            bool open = cases[k].boundary == MD_BOUNDARY_OPEN;
             CHECK(config->system_start == MD_START_FILE);
             CHECK(same_text(config->system_file, path));
             CHECK(config->system_dimension == cases[k].dimension);
-            CHECK(config->system_boundary.n == 1 && config->system_boundary.values[0] == MD_BOUNDARY_OPEN);
+            CHECK(config->system_boundary.n == 1 && config->system_boundary.values[0] == cases[k].boundary);
             CHECK(config->run_steps == 7 && config->system_temperature == 2);
-            CHECK(same_text(md_deck_origin(deck, MD_OPTION_system_boundary), "./coordinates.xy.txt"));
+            CHECK(same_text(md_deck_origin(deck, MD_OPTION_system_boundary), open ? "./coordinates.xy.txt" : "default"));
             CHECK(same_text(md_deck_name(deck), "layer"));
         }
         md_deck_destroy(deck);
@@ -464,6 +509,10 @@ static void test_files(void) {
     CHECK(deck == NULL && strstr(messages, "nowhere.txt: cannot be read: No such file or directory"));
     CHECK(strstr(messages, "decks: cannot be read: Is a directory") != NULL);
     CHECK(strstr(messages, "command line: no: no section") != NULL);
+    free(messages);
+    /* Overrides that stand together are one layer: here none of the two came later. */
+    deck = READ_FILES(&messages, "decks/layer.txt", "potential.cutoff=3", "potential.form=wca");
+    CHECK(deck == NULL && strstr(messages, "command line: potential.cutoff: has no effect"));
     free(messages);
     write_file("a=b", "[run]\nsteps = 11\n"); /* a file whose name looks like an override */
     deck = READ_FILES(&messages, "./a=b");

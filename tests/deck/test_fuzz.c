@@ -1,4 +1,4 @@
-/* A fuzzer for every build: mutates the decks of inputs/ and of the tests, with seeded random numbers, and hands them to
+/* A fuzzer for every build: mutates the decks of inputs/ and of the tests, by seeded random numbers, and hands them to
  * the reader (fuzz_deck.c). Three seconds by default; by hand
  *
  *   test_fuzz --seconds 600 --seed 7
@@ -80,9 +80,10 @@ static void insert(Bytes *text, const void *piece, size_t n) {
 
 /* A word that the reader knows, or a number at the edge of something. */
 static const char *draw_word(void) {
-    static const char *const words[] = {"[", "]", "=", "#", "\"", "\\", "\n", "\r\n", " ", "\t", "auto", "nan", "inf", "-0",
-                                        "1e400", "1e-400", "9223372036854775807", "9007199254740993", "1e15", "0x10", "..",
-                                        "/", ";", "Lattice=\"", "\xef\xbb\xbf", "\xc3\xa4", "0.1", "2.5e3", "4.9e-324"};
+    static const char *const words[] = {
+        "[", "]", "=", "#", "\"", "\\", "\n", "\r\n", " ", "\t", "auto", "nan", "inf", "-0", "1e400", "1e-400", "0x10",
+        "9223372036854775807", "9007199254740993", "1e15", "0.1", "2.5e3", "4.9e-324", "..", "/", ";", "Lattice=\"",
+        "\xef\xbb\xbf", "\xc3\xa4"};
     const MdOptionRow *row = md_option_row((int)draw(MD_N_OPTIONS));
     int n_words = 0;
     while (row->words[n_words]) n_words++;

@@ -6,6 +6,8 @@ import sys
 
 PROGRAM, SOURCE = os.environ.get("MDMINI", ""), os.environ.get("MDMINI_SOURCE", "")
 
+TYPES = ("int", "int or auto", "real", "real or auto", "choice", "choices", "ints", "reals", "text", "path")
+
 
 def main():
     if not PROGRAM or not SOURCE:
@@ -16,6 +18,7 @@ def main():
     for row in rows:
         for field in ("section", "key", "type", "default", "unit", "kind", "help"):
             assert isinstance(row[field], str), (row, field)
+        assert row["type"] in TYPES, row
         assert row["kind"] in ("physics", "performance", "output", "debug"), row
         if "choices" in row:
             assert row["default"] in row["choices"], row

@@ -30,7 +30,8 @@ static char *read_file(const char *path) {
 }
 
 static void test_page(const char *source) {
-    char *path = md_format("%s/inputs/README.md", source), *page = read_file(path), *printed = print_options(MD_LIST_MARKDOWN);
+    char *path = md_format("%s/inputs/README.md", source), *page = read_file(path),
+         *printed = print_options(MD_LIST_MARKDOWN);
     check_context("%s", path);
     if (CHECK(page != NULL) && !CHECK(strcmp(page, printed) == 0)) {
         size_t k = 0, line = 1;
@@ -62,7 +63,8 @@ static void test_text(void) {
 static void test_json(void) {
     char *text = print_options(MD_LIST_JSON), *at = text;
     for (int k = 0; k < MD_N_OPTIONS; k++) {
-        char *start = md_format("{\"section\": \"%s\", \"key\": \"%s\"", md_option_row(k)->section, md_option_row(k)->key);
+        char *start =
+            md_format("{\"section\": \"%s\", \"key\": \"%s\"", md_option_row(k)->section, md_option_row(k)->key);
         check_context("%s", md_option_name(k));
         char *found = strstr(at, start);
         if (CHECK(found != NULL)) at = found + 1; /* in the order of the table */
