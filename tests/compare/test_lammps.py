@@ -65,8 +65,8 @@ def rounding(frame, dimension):
     energy, force, _ = pair_scales(frame, dimension)
     n, length = len(frame.position), frame.edges[:dimension].max()
     slope = 14 * force  # |d(r F)/dr| <= 13 A + 7 B - F, A + B the parts of the force
-    per_energy = 2 * ROUNDOFF * (50 * energy + 4 * length * force) / n
-    return per_energy, per_energy * 0 + 2 * ROUNDOFF * (50 * 12 * energy + 4 * length * slope) / n
+    return (2 * ROUNDOFF * (50 * energy + 4 * length * force) / n,
+            2 * ROUNDOFF * (50 * 12 * energy + 4 * length * slope) / n)
 
 
 def furthest(one, other, frame, dimension):
@@ -76,8 +76,7 @@ def furthest(one, other, frame, dimension):
 
 def compare(checks, folder, case):
     name, dimension, shift, words, masses, coefficients = case
-    deck = program.write_deck(folder, name)
-    deck.write_text("# all by overrides\n[system]\ndimension = %d\n" % dimension)
+    deck = program.write_deck(folder, name, system={"dimension": dimension})
     done = program.run(deck.name, *words, f"potential.shift={shift}", *COMMON, folder=folder)
     if not checks.that(done.code == 0, f"{name}: mdmini ended with {done.code}: {done.last_lines()}"):
         return

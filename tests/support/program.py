@@ -5,6 +5,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import h5py
@@ -23,14 +24,14 @@ def program():
 class Result:
     """Exit code, text, and what the run NAME left in its folder."""
 
-    def __init__(self, folder, name, completed, peak_bytes):
+    def __init__(self, folder, name, code, stdout, stderr, peak_bytes):
         self.folder = Path(folder)
         self.name = name
-        self.code = completed.returncode
-        self.stdout = completed.stdout.decode(errors="replace")
-        self.stderr = completed.stderr.decode(errors="replace")
-        self.raw = completed.stdout + completed.stderr
-        self.peak_bytes = peak_bytes  # largest resident set of all children so far
+        self.code = code
+        self.raw = stdout + stderr
+        self.stdout = stdout.decode(errors="replace")
+        self.stderr = stderr.decode(errors="replace")
+        self.peak_bytes = peak_bytes  # largest resident set of this run
 
     def path(self, ending):
         return self.folder / f"{self.name}.{ending}"
@@ -45,18 +46,33 @@ class Result:
         return (self.stdout[-600:] + "\n" + self.stderr[-600:]).strip()
 
 
-def run(*arguments, folder, name=None, environment=None, timeout=600):
-    """Runs the program with these arguments in the folder; name: of its output files, the first deck's by default."""
+def run(*arguments, folder, name=None, timeout=600, file_size_limit=None):
+    """Runs the program with these arguments in the folder. name: of its output files, the first deck's by default;
+    file_size_limit: bytes that it can write to one file, as on a disk that is full."""
     words = [str(argument) for argument in arguments]
-    completed = subprocess.run([program(), *words], cwd=folder, capture_output=True, timeout=timeout,
-                               stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})}, check=False)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024  # Linux counts in KiB
+
+    def limit():
+        if file_size_limit:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_size_limit, file_size_limit))
+
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        child = subprocess.Popen([program(), *words], cwd=folder, stdout=stdout, stderr=stderr,
+                                 stdin=subprocess.DEVNULL, preexec_fn=limit)
+        watch = threading.Timer(timeout, child.kill)
+        watch.start()
+        _, status, usage = os.wait4(child.pid, 0)  # the usage of this child alone
+        watch.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        texts = []
+        for stream in (stdout, stderr):
+            stream.seek(0)
+            texts.append(stream.read())
     name = name or (Path(words[0]).stem if words else "")
-    return Result(folder, name, completed, peak)
+    return Result(folder, name, child.returncode, *texts, usage.ru_maxrss * 1024)  # Linux counts in KiB
 
 
 def write_deck(folder, name, **sections):
-    """A deck NAME.txt: sections as keyword arguments, each a dictionary of keys. A key that repeats is given as list."""
+    """A deck NAME.txt: sections as keyword arguments, each a dictionary of keys."""
     lines = []
     for section, keys in sections.items():
         lines.append(f"[{section}]")

@@ -1,0 +1,271 @@
+"""The program end to end: what it says, what it writes, how it ends."""
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy
+
+import program
+from program import Checks, Frame
+
+SOURCE = Path(os.environ["MDMINI_SOURCE"])
+# 500 atoms that melt; frames in double precision, to compare bits.
+SMALL = {
+    "system": {"start": "fcc", "cells": 5, "density": 0.8442, "temperature": 1.44},
+    "run": {"steps": 60, "backend": "cpu", "threads": 2},
+    "output": {"frames_every": 20, "thermo_every": 20, "precision": "double", "velocities": "on"},
+}
+
+
+def small_deck(folder, name="small", **more):
+    sections = {section: dict(keys) for section, keys in SMALL.items()}
+    for section, keys in more.items():
+        sections.setdefault(section, {}).update(keys)
+    return program.write_deck(folder, name, **sections)
+
+
+def listing(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def test_information(checks, folder):
+    for argument, words in [("--version", ["mdmini", "HDF5", "backends", "cpu"]),
+                            ("--help", ["usage", "--check", "section.key=value", "Exit codes"]),
+                            ("--list-options", ["system.density", "neighbor.skin", "periodic"]),
+                            ("--list-variants", ["neighbor", "force", "cpu"])]:
+        done = program.run(argument, folder=folder)
+        checks.that(done.code == 0 and not done.stderr, f"{argument}: exit code {done.code}, {done.stderr}")
+        for word in words:
+            checks.that(word in done.stdout, f"{argument} does not say {word}")
+    options = json.loads(program.run("--list-options=json", folder=folder).stdout)
+    names = {f"{option['section']}.{option['key']}" for option in options}
+    checks.that({"system.density", "run.steps", "output.existing"} <= names, "--list-options=json lacks options")
+    json.loads(program.run("--list-variants=json", folder=folder).stdout)
+    markdown = program.run("--list-options=markdown", folder=folder).stdout
+    checks.that(markdown == (SOURCE / "inputs/README.md").read_text(), "inputs/README.md is not --list-options=markdown")
+    done = program.run("--no-such-argument", folder=folder)
+    checks.that(done.code == 2 and "--no-such-argument" in done.stderr, "an unknown argument is not refused by name")
+    checks.that(listing(folder) == [], f"asking for information left {listing(folder)}")
+
+
+def test_check_only(checks, folder):
+    deck = small_deck(folder)
+    done = program.run("--check", deck.name, folder=folder)
+    checks.that(done.code == 0, f"--check ended with {done.code}: {done.last_lines()}")
+    checks.that("500 atoms" in done.stdout and "MiB" in done.stdout, "--check names neither atoms nor memory")
+    checks.that(re.search(r"^\s*timestep\s*=\s*0.005\s*#\s*default", done.stdout, re.M) is not None,
+                "--check does not print the effective deck with origins")
+    checks.that(listing(folder) == ["small.txt"], f"--check left {listing(folder)}")
+
+
+def test_memory(checks, folder):
+    """What --check announces for a million atoms is what the run then takes, within a factor of 1.2 either way."""
+    small_deck(folder, "million", system={"cells": 63}, run={"steps": 1}, output={"precision": "single"})
+    announced = program.run("--check", "million.txt", folder=folder)
+    match = re.search(r"([0-9.]+) MiB of main memory", announced.stdout)
+    if not checks.that(match is not None, f"no announced memory: {announced.last_lines()}"):
+        return
+    done = program.run("million.txt", folder=folder)
+    checks.that(done.code == 0, f"a million atoms: exit code {done.code}: {done.last_lines()}")
+    ratio = done.peak_bytes / (float(match[1]) * 2**20)
+    print(f"a million atoms: announced {match[1]} MiB, resident at most {done.peak_bytes / 2**20:.1f} MiB, ratio {ratio:.3f}")
+    checks.that(1 / 1.2 <= ratio <= 1.2, f"resident set is {ratio:.3f} of what was announced")
+
+
+def test_decks(checks, folder):
+    """Every deck of inputs/, cut short: runs, passes, leaves its files. Presets are layers over the first of them."""
+    decks = sorted((SOURCE / "inputs").glob("*.txt"))
+    checks.that(len(decks) >= 2, "no decks in inputs/")
+    presets = sorted((SOURCE / "inputs/presets").glob("*.txt"))
+    cases = [[deck] for deck in decks] + [[SOURCE / "inputs/melt.txt", preset] for preset in presets]
+    for case in cases:
+        name = "-".join(path.stem for path in case)
+        words = [*case, "run.steps=20", "output.thermo_every=10", "output.frames_every=10", f"output.name={name}"]
+        if "naive" in name:
+            words.append("system.cells=6")  # all pairs of 32,000 atoms would take minutes
+        done = program.run(*words, folder=folder, name=name)
+        if not checks.that(done.code == 0, f"{name}: exit code {done.code}: {done.last_lines()}"):
+            continue
+        report = done.json()
+        checks.that(report["verdict"] == "PASSED" and "PASSED" in done.stdout, f"{name}: verdict {report['verdict']}")
+        checks.that(report["n_steps"] == 20 and report["n_atoms"] > 0, f"{name}: {report['n_steps']} steps")
+        checks.that(report["atom_steps_per_second"] > 0 and report["loop_seconds"] > 0, f"{name}: no speed")
+        checks.that(bool(report["stages"]) and bool(report["provenance"]), f"{name}: no stages or provenance")
+        with done.h5() as h5:
+            n_frames = len(h5["particles/all/position/step"])
+        checks.that(n_frames == 3, f"{name}: {n_frames} frames")
+    melt = program.run(SOURCE / "inputs/melt.txt", "run.steps=0", "run.precision=double", folder=folder).json()
+    checks.near(melt["potential_energy_per_atom"], -6.7733681, 1e-7, "melt: potential energy at the start")
+    checks.near(melt["pressure"], -5.0197073, 1e-6, "melt: pressure at the start")
+
+
+def test_effective_deck(checks, folder):
+    """The effective deck of a run, fed back, gives the same numbers to the bit."""
+    first = program.run(small_deck(folder).name, "run.steps=40", "run.precision=mixed", folder=folder)
+    report = first.json()
+    again = Path(folder) / "again"
+    again.mkdir()
+    (again / "effective.txt").write_text(report["effective_deck"])
+    second = program.run("effective.txt", "output.name=effective", folder=again)
+    checks.that(second.code == 0, f"the effective deck ends with {second.code}: {second.last_lines()}")
+    repeated = second.json()
+    for key in ("n_atoms", "n_steps", "backend", "precision", "potential_energy_per_atom", "kinetic_energy_per_atom", "pressure"):
+        checks.that(report[key] == repeated[key], f"{key}: {report[key]}, from the effective deck {repeated[key]}")
+    for key, option in report["options"].items():
+        if not key.startswith("output."):
+            checks.that(option["value"] == repeated["options"][key]["value"], f"option {key} is not the same")
+    with first.h5() as one, second.h5() as other:
+        checks.that(one["parameters/mdmini/deck"].shape == other["parameters/mdmini/deck"].shape, "deck of the trajectory")
+        checks.that(numpy.array_equal(Frame(one, -1).position, Frame(other, -1).position), "other places")
+
+
+def brute_neighbors(frame, dimension, periodic, cutoff):
+    """Lists of neighbours by all pairs, and the pairs within rounding of the cutoff, that may go either way."""
+    rows, edge = [], set()
+    for i, place in enumerate(frame.position):
+        d = (frame.position - place)[:, :dimension]
+        if periodic:
+            d -= frame.edges[:dimension] * numpy.rint(d / frame.edges[:dimension])
+        r = numpy.sqrt((d * d).sum(axis=1))
+        r[i] = numpy.inf
+        rows.append(set(numpy.flatnonzero(r < cutoff)))
+        edge |= {(i, j) for j in numpy.flatnonzero(abs(r - cutoff) < 1e-12 * cutoff)}
+    return rows, edge
+
+
+def test_neighbors(checks, folder):
+    for dimension, start, cells in ((3, "fcc", 5), (2, "hexagonal", 12)):
+        name = f"neighbors{dimension}"
+        small_deck(folder, name, system={"dimension": dimension, "start": start, "cells": cells, "density": 0.8},
+                   run={"steps": 40, "timestep": 0.004})
+        # The first list of a run that goes on from coordinates of a liquid, not of a lattice.
+        melted = program.run(f"{name}.txt", folder=folder)
+        with melted.h5() as h5:
+            liquid = Frame(h5, -1)
+        table = Path(folder) / f"liquid{dimension}.txt"
+        numpy.savetxt(table, liquid.position[:, :dimension], fmt="%.17g")
+        for boundary in ("open", "periodic"):
+            words = [table.name, "run.steps=0", "output.precision=double", f"report.neighbors={boundary}{dimension}.txt"]
+            if boundary == "periodic":
+                edges = " ".join(f"{edge:.17g}" for edge in liquid.edges[:dimension])
+                words += ["system.boundary=periodic", f"system.box={edges}"]
+            done = program.run(*words, "output.frames_every=1", "output.existing=overwrite", folder=folder)
+            if not checks.that(done.code == 0, f"{boundary} {table.name}: exit code {done.code}: {done.last_lines()}"):
+                continue
+            expected, edge = brute_neighbors(liquid, dimension, boundary == "periodic", 2.5)
+            lines = [line for line in (Path(folder) / f"{boundary}{dimension}.txt").read_text().splitlines()
+                     if not line.startswith("#")]
+            checks.that(len(lines) == len(expected), f"{len(lines)} rows of {len(expected)}")
+            n_wrong = 0
+            for i, line in enumerate(lines):
+                row = [int(word) for word in line.split()]
+                good = row[0] == i and row[1] == len(row) - 2 and row[2:] == sorted(set(row[2:]))
+                n_wrong += not good or any((i, j) not in edge for j in set(row[2:]) ^ expected[i])
+            checks.that(n_wrong == 0, f"{boundary}, {dimension}-D: {n_wrong} rows of the neighbour file are wrong")
+            checks.that(min(map(len, expected)) != max(map(len, expected)), "all rows are alike: no test")
+            # The energy of the coordinate file, by the formula: shift = energy is the default.
+            energy = 0.0
+            for i, row in enumerate(expected):
+                d = (liquid.position[list(row)] - liquid.position[i])[:, :dimension]
+                if boundary == "periodic":
+                    d -= liquid.edges[:dimension] * numpy.rint(d / liquid.edges[:dimension])
+                r_sq = (d * d).sum(axis=1)
+                energy += 2 * (r_sq**-6 - r_sq**-3 - (2.5**-12 - 2.5**-6)).sum()
+            energy /= len(expected)
+            report = done.json()
+            # mixed precision: some 50 roundings of 2^-24 in each pair's parts, of the order of 100 epsilon per atom
+            checks.near(report["potential_energy_per_atom"], energy, 50 * 2.0**-24 * 100, f"energy of {table.name}, {boundary}")
+
+
+def test_endings(checks, folder):
+    """Exit codes, and that bad input touches nothing."""
+    small_deck(folder)
+    for words, code, says in [(["small.txt", "run.stepps=3"], 2, "stepps"),
+                              (["small.txt", "system.cells=2"], 2, "box"),
+                              (["small.txt", "output.directory=nowhere"], 2, "nowhere"),
+                              (["missing.txt"], 2, "missing.txt"),
+                              ([], 2, "FILE")]:
+        done = program.run(*words, folder=folder)
+        checks.that(done.code == code, f"{' '.join(words)}: exit code {done.code}, expected {code}")
+        checks.that(says in done.stderr, f"{' '.join(words)}: {done.stderr!r} does not say {says}")
+        checks.that(listing(folder) == ["small.txt"], f"{' '.join(words)} left {listing(folder)}")
+    full = program.run("small.txt", "run.steps=200", "output.frames_every=1", folder=folder, file_size_limit=300_000)
+    checks.that(full.code == 4, f"a file that cannot grow: exit code {full.code}, expected 4: {full.last_lines()}")
+    checks.that("small.h5" in full.stderr, f"the message names no file: {full.stderr!r}")
+
+
+def test_blow_up(checks, folder):
+    small_deck(folder, run={"steps": 100000, "timestep": 0.05, "precision": "double"},
+               output={"frames_every": 1, "thermo_every": 1})
+    done = program.run("small.txt", folder=folder)
+    checks.that(done.code == 3, f"a run that blows up ends with {done.code}, expected 3")
+    report = done.json()
+    checks.that(report["verdict"] == "FAILED", f"its verdict is {report['verdict']}")
+    step = report["fault"]["step"]
+    checks.that(1 <= step < 1000, f"fault at step {step}")
+    # A backend may look a few steps late, see MdBackendOps.fault; the cpu does not.
+    checks.that(step - 1 <= report["n_steps"] <= step, f"stopped after step {report['n_steps']}, fault at {step}")
+    said = done.stdout + done.stderr
+    checks.that(f"step {step}" in said and "timestep" in said, f"does not say step and reason: {done.last_lines()}")
+    checks.that(f"step {step}" in done.path("log").read_text(), "the log file does not say the step")
+    with done.h5() as h5:
+        n_frames = len(h5["particles/all/position/step"])
+        checks.that(step <= n_frames <= step + 1, f"{n_frames} frames are kept of {step} steps")
+        checks.that(bool(numpy.isfinite(Frame(h5, step - 1).position).all()), "frames before the fault are damaged")
+
+
+def test_existing(checks, folder):
+    small_deck(folder)
+    files = ["small.h5", "small.json", "small.log", "small.txt"]
+    checks.that(program.run("small.txt", folder=folder).code == 0 and listing(folder) == files, f"left {listing(folder)}")
+    old = {name: (Path(folder) / name).read_bytes() for name in files}
+    refused = program.run("small.txt", "output.existing=refuse", folder=folder)
+    checks.that(refused.code == 2 and "small" in refused.stderr, f"refuse: exit code {refused.code}, {refused.stderr!r}")
+    checks.that(old == {name: (Path(folder) / name).read_bytes() for name in listing(folder)}, "refuse has touched files")
+    kept = program.run("small.txt", "system.seed=2", folder=folder)
+    checks.that(kept.code == 0 and "small.1.h5" in kept.stdout, f"backup: exit code {kept.code}; the log does not say it")
+    backups = ["small.1.h5", "small.1.json", "small.1.log"]
+    checks.that(listing(folder) == sorted(files + backups), f"backup left {listing(folder)}")
+    for name in backups:
+        checks.that((Path(folder) / name).read_bytes() == old[name.replace(".1.", ".")], f"{name} is not the old file")
+    before = (Path(folder) / "small.json").read_bytes()
+    over = program.run("small.txt", "output.existing=overwrite", folder=folder)
+    checks.that(over.code == 0 and listing(folder) == sorted(files + backups), f"overwrite left {listing(folder)}")
+    checks.that((Path(folder) / "small.json").read_bytes() != before, "overwrite has written nothing")
+
+
+def test_log(checks, folder):
+    small_deck(folder)
+    done = program.run("small.txt", folder=folder)
+    control = sorted(set(done.raw + done.path("log").read_bytes()) & (set(range(32)) - {9, 10} | {127}))
+    checks.that(not control, f"terminal control characters {control} in a redirected log")
+    for word in ("temperature", "verdict: PASSED", "atom-steps/s"):
+        checks.that(word in done.stdout and word in done.path("log").read_text(), f"the log lacks {word}")
+
+
+def test_deterministic(checks, folder):
+    """The default run: same input, same bits; whatever the number of threads."""
+    small_deck(folder)
+    frames = []
+    for threads in (1, 2, 2, 3):
+        done = program.run("small.txt", f"run.threads={threads}", "output.existing=overwrite", folder=folder)
+        with done.h5() as h5:
+            frames.append([numpy.concatenate([Frame(h5, k).position, Frame(h5, k).velocity]) for k in range(4)])
+    for other in frames[1:]:
+        checks.that(all(numpy.array_equal(a, b) for a, b in zip(frames[0], other)), "two runs differ in their bits")
+    checks.that(not numpy.array_equal(frames[0][0], frames[0][3]), "nothing moved")
+
+
+def main():
+    checks = Checks()
+    for test in (test_information, test_check_only, test_decks, test_effective_deck, test_neighbors, test_endings,
+                 test_blow_up, test_existing, test_log, test_deterministic, test_memory):
+        with program.temporary_folder() as folder:
+            before = checks.n_failed
+            test(checks, folder)
+            print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}", flush=True)
+    checks.finish()
+
+
+main()
