@@ -23,7 +23,7 @@
  * sqrt(N); the worst case would let a lost pair pass. For independent errors of mean zero bounded by e_k the sum stays below
  * LAMBDA sqrt(sum e_k^2) but for a probability of 2 exp(-LAMBDA^2/2), 3e-8 (Hoeffding; used for roundoff by Higham and
  * Mary, SIAM J. Sci. Comput. 41, A2815 (2019)). What is not independent is added in full: the rounding of the parameters
- * and of L, and the summation of the rows, which is in double precision.
+ * and of L, and adding up all pairs in double precision, one after the other as the reference does.
  *
  * A run judges itself by bounds of its own (md_reference_bounds). These are kept apart on purpose: a mistake in the
  * ones cannot hide in the others. */
@@ -42,7 +42,8 @@
 
 typedef struct Tolerance {
     int precision;
-    double *force; /* [n_atoms], of each component */
+    double *force;         /* [n_atoms], of each component */
+    double accumulated_sq; /* sum over atoms of the squared rounding of adding up a row, roundings taken as independent */
     double potential, truncation, virial, kinetic, momentum, force_sq_mass;
 } Tolerance;
 
@@ -60,6 +61,7 @@ typedef struct ToleranceTotal {
     double independent_sq; /* sum of e_k^2 */
     double coherent;       /* added in full */
     double wrapped[3];     /* derivative by the length of each axis */
+    double value_abs;      /* sum over pairs of absolute values */
 } ToleranceTotal;
 
 /* What one pair adds: value q, the sum of the absolute values of its parts, slope dq/dr. */
@@ -83,14 +85,15 @@ static inline void tolerance_add_pair(ToleranceTotal *total, ToleranceRow *row, 
 }
 
 static inline void tolerance_add_row(ToleranceTotal *total, const ToleranceRow *row, double u, double extent,
-                                     int64_t n_row, int64_t n_atoms) {
+                                     int64_t n_row) {
     double accumulated = (double)n_row * u * row->value_abs / 2, moved = u * extent * row->slope_abs;
     total->independent_sq += accumulated * accumulated + moved * moved;
-    total->coherent += (double)n_atoms * (DBL_EPSILON / 2) * row->value_abs;
+    total->value_abs += row->value_abs / 2;
 }
 
-static inline double tolerance_of_total(const ToleranceTotal *total, double u, const MdBox *box) {
-    double sum = TOLERANCE_LAMBDA * sqrt(total->independent_sq) + total->coherent;
+static inline double tolerance_of_total(const ToleranceTotal *total, double u, const MdBox *box, int64_t n_terms) {
+    double sum = TOLERANCE_LAMBDA * sqrt(total->independent_sq) + total->coherent +
+                 (double)n_terms * (DBL_EPSILON / 2) * total->value_abs;
     for (int a = 0; a < 3; a++)
         if (box->periodic[a]) sum += u * box->length[a] * fabs(total->wrapped[a]);
     return sum;
@@ -105,6 +108,20 @@ static inline double tolerance_extent(const MdSystem *system, const double *posi
     return extent;
 }
 
+/* Vector from j to i and how many box lengths were taken off, for places in [0, length): written with comparisons, not
+ * with the formula under test, and quick. Returns its square. */
+static inline double tolerance_separation(const MdSystem *system, const double *position, int64_t i, int64_t j,
+                                          double d[3], double wraps[3]) {
+    double r_sq = 0;
+    for (int a = 0; a < 3; a++) {
+        double plain = position[3 * i + a] - position[3 * j + a], length = system->box.length[a];
+        wraps[a] = !system->box.periodic[a] ? 0 : plain > length / 2 ? 1 : plain < -length / 2 ? -1 : 0;
+        d[a] = plain - wraps[a] * length;
+        r_sq += d[a] * d[a];
+    }
+    return r_sq;
+}
+
 /* Tolerances for a state, by all pairs: O(N^2), for the sizes of tests. Free with tolerance_free. */
 static inline Tolerance tolerance_make(const MdSystem *system, const double *position, const double *velocity,
                                        int precision) {
@@ -114,23 +131,20 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
     const double extent = tolerance_extent(system, position);
     double longest = 0;
     for (int a = 0; a < box->dimension; a++) longest = box->periodic[a] ? fmax(longest, box->length[a]) : longest;
+    const double reach = system->potential.cutoff_max * (1 + u * 8) + root_d * u * (2 * extent + longest);
 
     Tolerance t = {.precision = precision, .force = md_alloc((size_t)n, sizeof(double), "tolerances")};
     ToleranceTotal energy = {0}, virial = {0};
-    double edge_energy = 0, edge_virial = 0, edge_truncation = 0, speed = 0;
+    double edge_energy = 0, edge_virial = 0, edge_truncation = 0, speed = 0, truncation_sum = 0;
+    int64_t n_terms = 0;
     for (int64_t i = 0; i < n; i++) {
         ToleranceRow energy_row = {0}, virial_row = {0};
         double stiff = 0, formula = 0, force_abs = 0, edge = 0, truncation_abs = 0, force[3] = {0, 0, 0};
         int64_t n_row = 1; /* the last rounding is that of the store */
         for (int64_t j = 0; j < n; j++) {
             if (j == i) continue;
-            double unit[3], wraps[3], r_sq = 0;
-            for (int a = 0; a < 3; a++) {
-                double plain = position[3 * i + a] - position[3 * j + a];
-                unit[a] = md_nearest_image_d(plain, box->length[a], md_box_inverse(box, a));
-                wraps[a] = box->periodic[a] ? rint((plain - unit[a]) / box->length[a]) : 0;
-                r_sq += unit[a] * unit[a];
-            }
+            double unit[3], wraps[3], r_sq = tolerance_separation(system, position, i, j, unit, wraps);
+            if (r_sq > reach * reach) continue;
             const MdPair_d *pair =
                 &system->potential.pair[system->type[i] * system->potential.n_types + system->type[j]];
             double r = sqrt(r_sq), off = root_d * u * (2 * extent + longest + r);
@@ -160,11 +174,14 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
             tolerance_add_pair(&energy, &energy_row, e, u, image_error, unit, wraps);
             tolerance_add_pair(&virial, &virial_row, w, u, image_error, unit, wraps);
         }
-        tolerance_add_row(&energy, &energy_row, u, extent, n_row, n);
-        tolerance_add_row(&virial, &virial_row, u, extent, n_row, n);
+        tolerance_add_row(&energy, &energy_row, u, extent, n_row);
+        tolerance_add_row(&virial, &virial_row, u, extent, n_row);
         t.force[i] = stiff + formula + (double)n_row * u * force_abs + edge;
         /* The same constant is added again and again, so these roundings are not independent. */
-        t.truncation += ((double)n_row * u + (double)n * DBL_EPSILON / 2) * truncation_abs;
+        t.truncation += (double)n_row * u * truncation_abs / 2;
+        truncation_sum += truncation_abs / 2;
+        n_terms += n_row;
+        t.accumulated_sq += (double)n_row * u * u * force_abs * force_abs;
 
         /* Velocity: one rounding of the state; square, products with mass, sum: eight in all. Sums are in double. */
         const double *v = velocity + 3 * i, mass = system->mass[system->type[i]];
@@ -180,9 +197,9 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
                             (8 * u + sum_error) * f_sq) / mass;
     }
     t.momentum = speed;
-    t.potential = tolerance_of_total(&energy, u, box) + edge_energy;
-    t.virial = tolerance_of_total(&virial, u, box) + edge_virial;
-    t.truncation += edge_truncation;
+    t.potential = tolerance_of_total(&energy, u, box, n_terms) + edge_energy;
+    t.virial = tolerance_of_total(&virial, u, box, n_terms) + edge_virial;
+    t.truncation += (double)n_terms * (DBL_EPSILON / 2) * truncation_sum + edge_truncation;
     return t;
 }
 
