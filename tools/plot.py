@@ -168,7 +168,7 @@ def nearest_vectors(frame, origins, n_nearest):
 
 
 def hexatic_order(frame, origins):
-    """|psi6| of the six nearest neighbours: 1 in a hexagonal crystal (Nelson, Halperin, Phys. Rev. B 19, 2457 (1979))."""
+    """|psi6| of the six nearest neighbours, 1 in a hexagonal crystal: Nelson, Halperin, PRB 19, 2457 (1979)."""
     vector = nearest_vectors(frame, origins, 6)
     z = vector[..., 0] + 1j * vector[..., 1]
     size = np.abs(z)
@@ -177,7 +177,7 @@ def hexatic_order(frame, origins):
 
 
 def steinhardt_order(frame, origins):
-    """q6 of the twelve nearest neighbours (Steinhardt, Nelson, Ronchetti, Phys. Rev. B 28, 784 (1983)); the sum over
+    """q6 of the twelve nearest neighbours (Steinhardt, Nelson, Ronchetti, PRB 28, 784 (1983)); the sum over
     m of |q_6m|^2 by the addition theorem: the mean of the Legendre polynomial P6 over all pairs of bonds."""
     vector = nearest_vectors(frame, origins, 12)
     size = np.linalg.norm(vector, axis=2, keepdims=True)
@@ -224,9 +224,11 @@ def save(figure, path):
 def plot_thermo(thermo, dimension, path):
     panels = [(r"temperature  $k_\mathrm{B}T/\varepsilon$", [("temperature", BLUE, None)]),
               (r"potential energy  $U/N\varepsilon$", [("potential_energy", BLUE, None)]),
-              (r"energy  $E/N\varepsilon$", [("total_energy", BLUE, "total"), ("conserved_energy", VERMILION, "conserved")]),
+              (r"energy  $E/N\varepsilon$",
+               [("total_energy", BLUE, "total"), ("conserved_energy", VERMILION, "conserved")]),
               (rf"pressure  $P\sigma^{dimension}/\varepsilon$", [("pressure", BLUE, None)])]
-    panels = [p for p in panels if any(np.isfinite(thermo[key]).any() for key, _, _ in p[1])]  # an open box has no pressure
+    # An open box has no pressure.
+    panels = [p for p in panels if any(np.isfinite(thermo[key]).any() for key, _, _ in p[1])]
     figure, axes = plt.subplots(len(panels), 1, sharex=True, figsize=(6, 1.9 * len(panels)), constrained_layout=True,
                                 squeeze=False)
     marker = "o" if len(thermo["time"]) < 30 else ""
@@ -306,8 +308,8 @@ def plot_distribution(frames, path):
 
 
 def plot_neighbors(frame, pairs, path):
-    """Half of each bond is drawn from each of its ends; of a bond through a periodic face all, so that it shows as far as
-    the face on both sides."""
+    """Half of each bond is drawn from each of its ends; of a bond through a periodic face all, so that it reaches the
+    face on both sides."""
     n = len(frame.position)
     # No more than some thousand atoms can be told apart: of a larger system the corner, where periodic bonds are.
     high = frame.high if n <= 1500 else np.minimum(frame.high, frame.low + np.sqrt(1000 / frame.density))
@@ -342,7 +344,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trajectory", metavar="NAME.h5")
     parser.add_argument("-o", metavar="PREFIX", dest="prefix", help="of the pictures; default: NAME")
-    parser.add_argument("--color", choices=["order", "speed"], default="order", help="of the snapshots (default: order)")
+    parser.add_argument("--color", choices=["order", "speed"], default="order",
+                        help="of the snapshots (default: order)")
     parser.add_argument("--neighbors", metavar="FILE", help="a neighbour list to draw, as report.neighbors writes it")
     arguments = parser.parse_args()
     prefix = arguments.prefix or os.path.splitext(arguments.trajectory)[0]

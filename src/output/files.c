@@ -174,7 +174,8 @@ static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *err
         if (!exists(outputs[k].path)) continue;
         char *path = md_format("%s.%d%s", outputs[k].stem, number, outputs[k].ending);
         bool failed = rename(outputs[k].path, path) != 0;
-        if (failed) md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be renamed %s: %s", outputs[k].path, path, strerror(errno));
+        if (failed)
+            md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be renamed %s: %s", outputs[k].path, path, strerror(errno));
         else if (k == NEIGHBORS) md_log(log, "existing %s -> %s\n", outputs[k].path, path);
         else {
             char *longer = md_format("%s%s%s", moved, *moved ? ", " : "", outputs[k].path);

@@ -4,12 +4,12 @@
  * planned number of frames and its room is reserved at creation (the file is sparse: room that was not written takes
  * no disk), so HDF5 places chunk k at a computed address and keeps no index of chunks. That is what makes appending
  * safe: a frame changes nothing but its own bytes and the extents in a few small object headers. A full disk cannot
- * break what is there, and after each frame's flush a killed run leaves a file that opens as it is. The index-free layout
- * needs file format 1.10; the superblock stays that of 1.8, which carries no `open for writing` mark, and readers would
- * refuse a marked file after a kill.
+ * break what is there, and after each frame's flush a killed run leaves a file that opens as it is. The layout without
+ * an index needs file format 1.10. The superblock stays that of 1.8: it has no `open for writing` mark, which a kill
+ * would leave set, and which readers refuse.
  *
- * What it costs: the file shows the planned size in `ls` from the start, also after an early stop (`h5repack` makes it
- * small), and holds no more frames than were planned. */
+ * What it costs: the file shows the planned size in `ls` from the start, also after an early stop (a compressed copy by
+ * `h5repack -f SHUF -f GZIP=1` holds what is there), and it takes no more frames than were planned. */
 #define _POSIX_C_SOURCE 200809L
 #include "output/h5md.h"
 
@@ -307,6 +307,7 @@ static void release(MdH5Calls *calls, MdH5md *file) {
 }
 
 MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors) {
+    md_require(spec->n_atoms > 0 && spec->n_frames > 0 && spec->n_types <= MD_MAX_TYPES);
     MdH5Calls calls = {.path = path, .errors = errors};
     MdH5md *file = md_alloc(1, sizeof *file, "trajectory");
     file->path = md_copy_text(path);

@@ -29,9 +29,9 @@ typedef struct MdH5mdSpec {
 /* Creates the file with everything but frames in it. NULL, with the problem in errors (MD_ERROR_OUTPUT). */
 MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors);
 
-/* Appends one frame, flushed, and the observables of the same step. frame->precision is that of the spec, and the arrays that
- * the spec asks for are not NULL. MD_ERROR_OUTPUT (disk full, more frames than planned): the frames so far stay readable,
- * and the file can still be closed. */
+/* Appends one frame and the observables of the same step, and flushes. frame->precision is that of the spec, and the
+ * arrays that the spec asks for are not NULL. MD_ERROR_OUTPUT (disk full, more frames than planned): the frames so far
+ * stay readable, and the file can still be closed. */
 MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors);
 
 /* Flushes and closes; the status says whether everything reached the file. Accepts NULL. */

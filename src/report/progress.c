@@ -126,7 +126,8 @@ void md_progress_update(MdProgress *progress, int64_t step) {
         show(progress, step, now_s);
         progress->next_s = now_s + progress->interval_s;
     }
-    double stride = passed_s > 0 ? (double)(step - progress->last_step) * 0.1 * progress->interval_s / passed_s : MAX_STRIDE;
+    double stride = MAX_STRIDE;
+    if (passed_s > 0) stride = (double)(step - progress->last_step) * 0.1 * progress->interval_s / passed_s;
     progress->next_look = step + (stride < 1 ? 1 : stride < MAX_STRIDE ? (int64_t)stride : MAX_STRIDE);
     progress->last_step = step;
     progress->last_s = now_s;

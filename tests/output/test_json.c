@@ -50,7 +50,8 @@ static void test_forms(void) {
     check_real(-INFINITY, "null");
     check_quoted("plain", "\"plain\"");
     check_quoted("a\"b\\c\nd\te\rf\x01g\x7f", "\"a\\\"b\\\\c\\nd\\te\\u000df\\u0001g\\u007f\"");
-    check_quoted("Gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xf0\x9d\x84\x9e", "\"Gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xf0\x9d\x84\x9e\"");
+    check_quoted("Gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xf0\x9d\x84\x9e",
+                 "\"Gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xf0\x9d\x84\x9e\"");
     /* Not UTF-8: a byte that starts nothing, a cut sequence, an overlong slash, a surrogate, above U+10FFFF. */
     check_quoted("\xff", "\"\\ufffd\"");
     check_quoted("\xe2\x82", "\"\\ufffd\\ufffd\"");

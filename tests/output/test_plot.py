@@ -1,5 +1,5 @@
-"""tools/plot.py: its numbers against brute force and against what is known of gases and crystals, its pictures for being
-there and not blank, its errors."""
+"""tools/plot.py: its numbers against brute force and against what is known of gases and crystals, its pictures for
+being there and not blank, its errors."""
 import importlib.util
 import os
 import subprocess
@@ -50,7 +50,7 @@ def fcc(n, a=1.68):
 
 
 def test_pairs():
-    """As sets, against all pairs: two and three dimensions, periodic and open, uneven, and boxes of one and two cells."""
+    """As sets, against all pairs: 2-D and 3-D, periodic and open, uneven, and boxes of one and two cells."""
     random = np.random.default_rng(3)
     n_pairs = 0
     for length in ([9, 7], [4.1, 20], [6, 6.5, 7], [3.2, 8, 4.9], [2.5, 2.5, 2.5]):
