@@ -43,6 +43,12 @@ static curandRngType_t curand_type(int generator) {
     }
 }
 
+/* mt19937 looks at the lower half of the seed alone; the upper half is mixed into it, so that every seed counts. */
+static uint64_t curand_seed(int generator, uint64_t seed) {
+    if (generator != MD_GENERATOR_MT19937 || seed >> 32 == 0) return seed;
+    return (uint32_t)(seed ^ md_random_stream_seed(seed >> 32, 1));
+}
+
 MdCurand *md_curand_create(int generator, uint64_t seed, bool on_device) {
     MdCurand *curand = md_alloc(1, sizeof *curand, "a cuRAND generator");
     if (on_device) {
@@ -54,7 +60,7 @@ MdCurand *md_curand_create(int generator, uint64_t seed, bool on_device) {
         CURAND_CHECK(curandCreateGeneratorHost(&curand->generator, curand_type(generator)));
     }
     CURAND_CHECK(curandSetGeneratorOrdering(curand->generator, CURAND_ORDERING_PSEUDO_LEGACY));
-    CURAND_CHECK(curandSetPseudoRandomGeneratorSeed(curand->generator, seed));
+    CURAND_CHECK(curandSetPseudoRandomGeneratorSeed(curand->generator, curand_seed(generator, seed)));
     return curand;
 }
 

@@ -42,6 +42,13 @@ void md_coordinates_append(MdCoordinates *c, int64_t *capacity, const MdRow *row
     c->line[c->n_atoms++] = line;
 }
 
+bool md_coordinates_in_range(MdLines *lines, double value) {
+    const double largest = 1e9; /* as for system.box: beyond it double precision resolves no more than 1e-7 sigma */
+    if (fabs(value) <= largest) return true;
+    md_lines_problem(lines, "%g is out of range; numbers up to %g are possible", value, largest);
+    return false;
+}
+
 /* The numbers of a row of a table; false when it is none. */
 static bool table_row(MdLines *lines, char *text, int n_columns, double numbers[3]) {
     char *word;
@@ -54,6 +61,7 @@ static bool table_row(MdLines *lines, char *text, int n_columns, double numbers[
                              memchr(word, ',', length) ? "; columns are separated by blanks" : "");
             return false;
         }
+        if (!md_coordinates_in_range(lines, value)) return false;
         if (n < 3) numbers[n] = value;
     }
     if (n == n_columns) return true;
@@ -158,22 +166,12 @@ static void wrap(MdCoordinates *c, const MdBox *box) {
         }
 }
 
-/* Edge of the cells for the search: about one atom in each when they fill their extent evenly; small enough that a
- * dense cluster within a large extent is spread, and large enough to be told apart from its neighbours. */
-static double search_side(const MdCoordinates *c, int dimension) {
-    double low[3], high[3], volume = 1;
-    md_coordinates_extent(c, low, high);
-    for (int a = 0; a < dimension; a++) volume *= high[a] - low[a];
-    double side = pow(volume / (double)c->n_atoms, 1.0 / dimension);
-    if (!(side < 0.5)) side = 0.5;
-    return side > 4 * same_point ? side : 4 * same_point;
-}
-
 MdStatus md_coordinates_settle(MdCoordinates *coordinates, const MdBox *box, const char *path, MdErrors *errors) {
     MdCoordinates *c = coordinates;
     wrap(c, box);
     int n_same = 0;
-    MdPointGrid *grid = md_point_grid_create(box, search_side(c, box->dimension), c->n_atoms);
+    /* Cells so small that few atoms share one however dense the file is, and that most searches look at one cell. */
+    MdPointGrid *grid = md_point_grid_create(box, 10 * same_point, c->n_atoms);
     for (int64_t i = 0; i < c->n_atoms && n_same <= MD_MAX_PROBLEMS; i++) {
         const double *p = c->position + 3 * i;
         int64_t other = md_point_grid_find(grid, p, same_point);

@@ -165,7 +165,8 @@ static int symbol_type(XyzReader *reader, MdCoordinates *c, const char *word, si
 /* Puts the number into its place if the column is one of three from `first`; false when it is no number. */
 static bool take_number(XyzReader *reader, int column, int first, const char *word, size_t length, double *numbers) {
     if (first < 0 || column < first || column >= first + 3) return true;
-    if (md_text_number(word, length, &numbers[column - first])) return true;
+    if (md_text_number(word, length, &numbers[column - first]))
+        return md_coordinates_in_range(reader->lines, numbers[column - first]);
     md_lines_problem(reader->lines, "`%.*s` is not a finite number", (int)(length < 60 ? length : 60), word);
     return false;
 }

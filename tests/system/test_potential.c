@@ -1,0 +1,160 @@
+/* Pair potentials: parameters and mixing from the deck, and the formulas: force against the gradient of the energy,
+ * continuity at the cutoff, single precision against double. */
+#include <math.h>
+
+#include "check.h"
+#include "refused.h"
+
+/* Lennard-Jones as in a textbook. */
+static double plain_energy(double epsilon, double sigma, double r) {
+    double s6 = pow(sigma / r, 6);
+    return 4 * epsilon * (s6 * s6 - s6);
+}
+
+static double pair_force(const MdPair_d *pair, int shift, double r) {
+    double r_sq = r * r;
+    return r * (shift == MD_SHIFT_FORCE ? md_pair_force_shifted_d(pair, r_sq) : md_pair_force_d(pair, r_sq));
+}
+
+static float pair_force_single(const MdPair_f *pair, int shift, float r_sq) {
+    return sqrtf(r_sq) * (shift == MD_SHIFT_FORCE ? md_pair_force_shifted_f(pair, r_sq) : md_pair_force_f(pair, r_sq));
+}
+
+static void check_formulas(const MdPair_d *pair, int shift) {
+    double cutoff = pair->cutoff;
+    const double below = cutoff * (1 - 1e-12);
+    MdPair_f single = md_pair_to_single(*pair);
+    for (int k = 0; k < 200; k++) {
+        double r = cutoff * (0.33 + 0.0033 * k), h = 1e-4 * r;
+        /* Fourth order: the error of the difference is 1e-16 of the largest numbers that cancel, over h. */
+        double u[4], offset[4] = {-2, -1, 1, 2};
+        for (int j = 0; j < 4; j++) {
+            double x = r + offset[j] * h;
+            u[j] = md_pair_energy_d(pair, x * x);
+        }
+        double gradient = (u[0] - 8 * u[1] + 8 * u[2] - u[3]) / (12 * h), force = pair_force(pair, shift, r);
+        CHECK_NEAR(force, -gradient, 1e-9 * fabs(force) + 1e-8 * fabs(u[0] / r) + 1e-10);
+        float r_sq = (float)(r * r);
+        double exact_r = sqrt((double)r_sq); /* the same place for both */
+        double scale = fabs(pair->energy_12) * pow(exact_r, -12) + pair->energy_6 * pow(exact_r, -6) + fabs(pair->energy_shift);
+        CHECK_NEAR((double)md_pair_energy_f(&single, r_sq), md_pair_energy_d(pair, (double)r_sq), 1e-5 * scale);
+        CHECK_NEAR((double)pair_force_single(&single, shift, r_sq), pair_force(pair, shift, exact_r), 1e-5 * 12 * scale / exact_r);
+    }
+    double jump = md_pair_energy_d(pair, below * below);
+    if (shift == MD_SHIFT_NONE) {
+        CHECK(fabs(jump) > 1e-4);
+        CHECK_NEAR(pair->truncation, jump, 1e-9 * fabs(jump));
+    } else {
+        CHECK_NEAR(jump, 0, 1e-10);
+        CHECK_NEAR(pair->truncation, 0, 1e-15);
+    }
+    double force_at_cutoff = pair_force(pair, shift, below);
+    if (shift == MD_SHIFT_FORCE) CHECK_NEAR(force_at_cutoff, 0, 1e-9);
+}
+
+static void test_shifts(void) {
+    const char *words[] = {"none", "energy", "force"};
+    for (int shift = 0; shift < 3; shift++) {
+        char word[32];
+        snprintf(word, sizeof word, "potential.shift=%s", words[shift]);
+        MdDeck *deck = state_deck(WORDS("system.types=2", "potential.epsilon=1 0.7", "potential.sigma=1 1.3", word));
+        MdErrors *errors = md_errors_create();
+        MdPotential potential;
+        CHECK(md_potential_from_config(deck, &potential, errors) == MD_OK);
+        CHECK(potential.shift == shift && potential.cutoff_max == 2.5 && potential.cutoff_min == 2.5);
+        for (int k = 0; k < 4; k++) {
+            check_context("shift %s, pair %d", words[shift], k);
+            check_formulas(&potential.pair[k], shift);
+        }
+        /* None of this shows a wrong scale: a value from the textbook formula does. */
+        double expected = plain_energy(1, 1, 1.5);
+        if (shift) expected -= plain_energy(1, 1, 2.5);
+        if (shift == MD_SHIFT_FORCE)
+            expected -= (1.5 - 2.5) * (plain_energy(1, 1, 2.5 + 1e-5) - plain_energy(1, 1, 2.5 - 1e-5)) / 2e-5;
+        CHECK_NEAR(md_pair_energy_d(&potential.pair[0], 2.25), expected, 1e-10);
+        md_errors_destroy(errors);
+        md_deck_destroy(deck);
+    }
+}
+
+/* epsilon, sigma and cutoff of a pair, from its coefficients. */
+static void check_pair(const MdPotential *potential, int a, int b, double epsilon, double sigma, double cutoff) {
+    for (int turn = 0; turn < 2; turn++) {
+        const MdPair_d *pair = &potential->pair[turn ? a * potential->n_types + b : b * potential->n_types + a];
+        CHECK_NEAR(pair->energy_6 * pair->energy_6 / (4 * pair->energy_12), epsilon, 1e-13 * epsilon);
+        CHECK_NEAR(pow(pair->energy_12 / pair->energy_6, 1.0 / 6), sigma, 1e-13 * sigma);
+        CHECK_NEAR(pair->cutoff, cutoff, 1e-15 * cutoff);
+        CHECK_NEAR(pair->cutoff_sq, cutoff * cutoff, 1e-15 * cutoff * cutoff);
+    }
+}
+
+static MdPotential potential_of(const char *const *words) {
+    MdDeck *deck = state_deck(words);
+    MdErrors *errors = md_errors_create();
+    MdPotential potential = {0};
+    CHECK(md_potential_from_config(deck, &potential, errors) == MD_OK);
+    md_errors_print(errors, stdout);
+    md_errors_destroy(errors);
+    md_deck_destroy(deck);
+    return potential;
+}
+
+static void test_parameters(void) {
+    check_context("Lorentz and Berthelot");
+    MdPotential p = potential_of(WORDS("system.types=3", "potential.epsilon=1 4 0.25", "potential.sigma=1 2 0.5", "potential.cutoff=6"));
+    check_pair(&p, 0, 0, 1, 1, 6);
+    check_pair(&p, 0, 1, 2, 1.5, 6);
+    check_pair(&p, 1, 2, 1, 1.25, 6);
+    check_pair(&p, 0, 2, 0.5, 0.75, 6);
+    check_context("geometric");
+    p = potential_of(WORDS("system.types=2", "potential.epsilon=1 4", "potential.sigma=1 4", "potential.mixing=geometric"));
+    check_pair(&p, 0, 1, 2, 2, 2.5);
+    check_pair(&p, 1, 1, 4, 4, 2.5);
+
+    /* Kob, Andersen, Phys. Rev. E 51, 4626 (1995): 80:20 mixture, cutoff 2.5 sigma of each pair. */
+    check_context("Kob-Andersen");
+    p = potential_of(WORDS("system.types=2", "potential.pairs=1 2 1.5 0.8 2.0; 2 2 0.5 0.88 2.2 ;"));
+    check_pair(&p, 0, 0, 1, 1, 2.5);
+    check_pair(&p, 0, 1, 1.5, 0.8, 2.0);
+    check_pair(&p, 1, 1, 0.5, 0.88, 2.2);
+    CHECK(p.cutoff_max == 2.5 && p.cutoff_min == 2.0);
+
+    check_context("wca");
+    p = potential_of(WORDS("system.types=2", "potential.form=wca", "potential.sigma=1 2", "potential.pairs=1 2 3 1.4"));
+    double minimum = pow(2, 1.0 / 6);
+    check_pair(&p, 0, 0, 1, 1, minimum);
+    check_pair(&p, 0, 1, 3, 1.4, 1.4 * minimum);
+    check_pair(&p, 1, 1, 1, 2, 2 * minimum);
+    CHECK(p.shift == MD_SHIFT_ENERGY);
+    for (int k = 0; k < 4; k++) {
+        check_formulas(&p.pair[k], MD_SHIFT_ENERGY);
+        double below = p.pair[k].cutoff * (1 - 1e-9), epsilon = k == 1 || k == 2 ? 3 : 1;
+        CHECK_NEAR(pair_force(&p.pair[k], MD_SHIFT_ENERGY, below), 0, 1e-6);
+        CHECK_NEAR(p.pair[k].energy_shift, -epsilon, 1e-14 * epsilon); /* the well is cut away: raised by its depth */
+    }
+}
+
+static void test_refusals(void) {
+    check_context("refusals");
+#define PAIRS(text, ...) REFUSED(WORDS("system.density=1", "system.types=2", "potential.pairs=" text), __VA_ARGS__)
+    PAIRS("1 2 1", "`1 2 1`: 3 numbers");
+    PAIRS("1 2 1 1 2 3", "`1 2 1 1 2 3`");
+    PAIRS("1 x 1 1", "`1 x 1 1`");
+    PAIRS("1 3 1 1", "type 3; types are the whole numbers from 1 to 2");
+    PAIRS("0 1 1 1", "type 0");
+    PAIRS("1 1.5 1 1", "type 1.5");
+    PAIRS("1 2 1 1; 2 1 1 1", "the pair 2 1 stands twice");
+    PAIRS("1 2 -1 1", "-1; epsilon, sigma and cutoff are numbers above 0");
+    PAIRS("1 2 nan 1", "nan");
+    PAIRS("1 2 1 1 inf", "inf");
+    PAIRS("1 1 1 1;; 1 2 1 1", "an empty entry");
+    PAIRS("1 2 1 1e-60", "beyond the range of double precision");
+    REFUSED(WORDS("system.density=1", "potential.form=wca", "potential.pairs=1 1 1 1 2"), "wca has its own");
+}
+
+int main(void) {
+    test_shifts();
+    test_parameters();
+    test_refusals();
+    return check_finish();
+}

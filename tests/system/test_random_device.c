@@ -1,0 +1,55 @@
+/* cuRAND's device generators give the numbers of its host generators, all four, over several chunks. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "check.h"
+#include "deck/choices.h"
+#include "system/random_source.h"
+
+#ifdef MDMINI_HAVE_CUDA
+static void test_generator(int generator, const char *word, bool normal) {
+    double *host = md_alloc(MD_RANDOM_CHUNK, sizeof *host, "test"), *device = md_alloc(MD_RANDOM_CHUNK, sizeof *host, "test");
+    MdCurand *on_host = md_curand_create(generator, 12345, false), *on_device = md_curand_create(generator, 12345, true);
+    for (int chunk = 0; chunk < 3; chunk++) {
+        check_context("%s, %s numbers, chunk %d", word, normal ? "normal" : "uniform", chunk);
+        md_curand_fill(on_host, normal, host);
+        md_curand_fill(on_device, normal, device);
+        int n_different = 0;
+        double worst = 0;
+        for (int k = 0; k < MD_RANDOM_CHUNK; k++) {
+            n_different += host[k] != device[k];
+            worst = fmax(worst, fabs(host[k] - device[k]) / fmax(fabs(host[k]), 1e-3));
+        }
+        printf("%s %s chunk %d: %d of %d differ, at most by %.3g relative\n", word, normal ? "normal" : "uniform", chunk,
+               n_different, MD_RANDOM_CHUNK, worst);
+        /* Logarithm and sine of the device may round otherwise; below 1e-3 the argument's rounding near a zero of the
+         * sine shows, so that the difference is taken relative to 1e-3 there. */
+        CHECK_NEAR(worst, 0, normal ? 1e-12 : 0);
+    }
+    md_curand_destroy(on_host);
+    md_curand_destroy(on_device);
+    md_free(host);
+    md_free(device);
+}
+
+int main(void) {
+    char reason[256];
+    if (!md_curand_has_device(reason, sizeof reason)) {
+        printf("skipped: %s\n", reason);
+        return CHECK_SKIPPED;
+    }
+    for (int normal = 0; normal < 2; normal++) {
+#define TEST(name, word) test_generator(MD_GENERATOR_##name, word, normal);
+        MD_CHOICES_GENERATOR(TEST)
+#undef TEST
+    }
+    return check_finish();
+}
+#else
+int main(void) {
+    printf("skipped: built without the CUDA toolkit\n");
+    return CHECK_SKIPPED;
+}
+#endif
