@@ -16,7 +16,7 @@
 void cuda_check(cudaError_t error, const char *expression, const char *file, int line);
 #define CUDA_CHECK(expression) cuda_check((expression), #expression, __FILE__, __LINE__)
 
-/* Launches kernel (in parentheses when it has template arguments) on the stream of the context, and checks the launch. */
+/* Launches kernel (in parentheses when it has template arguments) on the stream of the context, checks the launch. */
 #define CUDA_LAUNCH(context, kernel, n_blocks, n_threads, ...)                                                       \
     do {                                                                                                             \
         (kernel)<<<(unsigned)(n_blocks), (unsigned)(n_threads), 0, (context)->stream>>>(__VA_ARGS__);                \

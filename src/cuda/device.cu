@@ -47,8 +47,8 @@ MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *error
     if (error == cudaErrorNoDevice || (error == cudaSuccess && n_devices == 0)) {
         (void)cudaGetLastError();
         return md_fail(errors, MD_ERROR_INPUT,
-                       "run.backend=cuda: no GPU is visible (CUDA_VISIBLE_DEVICES and the batch system decide); ask for "
-                       "one, or take run.backend=cpu");
+                       "run.backend=cuda: no GPU is visible (CUDA_VISIBLE_DEVICES and the batch system decide); ask "
+                       "for one, or take run.backend=cpu");
     }
     if (error != cudaSuccess) {
         (void)cudaGetLastError();

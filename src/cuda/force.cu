@@ -1,8 +1,8 @@
 /* Stage force: forces, and on request energy and virial, from the full list.
  *
  * Ladder:
- *   list   one thread a row: reads its entries, gathers each neighbour by one vector load (place and type together), and
- *          writes its own force once. No atomics: each pair is computed twice, which costs less than two atomic
+ *   list   one thread a row: reads its entries, gathers each neighbour by one vector load (place and type together),
+ *          and writes its own force once. No atomics: each pair is computed twice, which costs less than two atomic
  *          additions to memory. Threads of a warp walk their rows in step; a warp is as slow as its longest row.
  *
  * With one type the pair parameters are kernel arguments, which arrive through the constant cache at no cost in

@@ -15,7 +15,8 @@ struct MassTable {
 
 /* Everything that is not a place or a velocity; called first, since the others keep w. */
 template <class P>
-__global__ void __launch_bounds__(CUDA_BLOCK) k_gather_import_types(int n, MassTable mass, const int32_t *type, CudaView<P> now) {
+__global__ void __launch_bounds__(CUDA_BLOCK)
+    k_gather_import_types(int n, MassTable mass, const int32_t *type, CudaView<P> now) {
     int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (i >= n) return;
     typedef typename P::State State;
@@ -97,7 +98,8 @@ template <class P> static void import_particles(CudaContext *context, const MdSy
 
     /* Each upload waits, on the stream, for the kernel that reads the one before. */
     upload(context, system->type, (size_t)n * sizeof(int32_t));
-    CUDA_LAUNCH(context, (k_gather_import_types<P>), blocks, CUDA_BLOCK, n, mass, (const int32_t *)context->staging, now);
+    CUDA_LAUNCH(context, (k_gather_import_types<P>), blocks, CUDA_BLOCK, n, mass, (const int32_t *)context->staging,
+                now);
     upload(context, system->position, vectors);
     CUDA_LAUNCH(context, (k_gather_import_vectors<State>), blocks, CUDA_BLOCK, n, xyz, now.state);
     upload(context, system->velocity, vectors);

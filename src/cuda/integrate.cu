@@ -1,7 +1,8 @@
 /* Stage integrate: velocity Verlet in two halves, and the watch over the motion.
  *
  * Ladder:
- *   kick-drift         one thread a particle; bound by memory: every array is read and written once, in 16-byte accesses.
+ *   kick-drift         one thread a particle; bound by memory: every array is read and written once, in 16-byte
+ *                      accesses.
  *   kick-drift-check   the displacement since the last build is taken on the way, while the position is in a register:
  *                      one more read instead of a kernel of its own. Its maximum goes through shared memory to one
  *                      integer atomicMax a block, and to the host by a small asynchronous copy. */
