@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in one command: builds, runs all tests with the cuda backend required, the sanitizers over
+# Everything that needs a GPU, in one command: builds, runs the tests of the cuda backend, the sanitizers over
 # every variant, and the benchmarks. Prints a short table last and leaves its records in a folder.
 #
 #   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
@@ -38,7 +38,7 @@ note build build "$build" -DMDMINI_CUDA=ON -DMDMINI_WERROR=ON -DCMAKE_CUDA_ARCHI
 python=$(find_python numpy,h5py) || { echo "no python3 imports numpy and h5py" | tee -a "$summary"; exit 1; }
 
 case $stages in *tests*)
-    MDMINI_TEST_BACKENDS=cuda,cpu note tests ctest --test-dir "$build" --output-on-failure --timeout 300 -j 4
+    MDMINI_TEST_BACKENDS=cuda note tests ctest --test-dir "$build" -L gpu --output-on-failure --timeout 300 -j 4
     grep -E 'tests passed|Not Run|Skipped|\*\*\*Failed' "$folder/tests.log" | tail -n 30 | tee -a "$summary" ;;
 esac
 case $stages in *sanitize*)

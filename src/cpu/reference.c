@@ -87,6 +87,7 @@ struct Visitor {
     int shift;
     double *force; /* [n_atoms][3] */
     MdSums *sums;
+    MdSums lost; /* what the additions to sums have rounded away so far */
     double roundoff, shake; /* for bounds: see reference.h */
     double *force_bound;    /* [n_atoms] */
     MdSums *sums_bound;
@@ -94,6 +95,15 @@ struct Visitor {
 
 static double force_over_r(const Visitor *visitor, const MdPair_d *pair, double r_sq) {
     return visitor->shift == MD_SHIFT_FORCE ? md_pair_force_shifted_d(pair, r_sq) : md_pair_force_d(pair, r_sq);
+}
+
+/* Adds a term to a total of any length without its error growing with the length: the part of the smaller number that
+ * the addition loses is kept apart (Neumaier, Z. Angew. Math. Mech. 54, 39 (1974)). A crystal needs it: tens of millions
+ * of equal terms round the same way each time. */
+static void add_term(double *total, double *lost, double term) {
+    double sum = *total + term;
+    *lost += fabs(*total) >= fabs(term) ? (*total - sum) + term : (term - sum) + *total;
+    *total = sum;
 }
 
 /* Adds the pair to forces and sums if it is inside its cutoff. */
@@ -104,9 +114,9 @@ static void add_pair(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pai
         visitor->force[3 * i + a] += over_r * d[a];
         visitor->force[3 * j + a] -= over_r * d[a];
     }
-    visitor->sums->potential += md_pair_energy_d(pair, r_sq);
-    visitor->sums->truncation += pair->truncation;
-    visitor->sums->virial += over_r * r_sq;
+    add_term(&visitor->sums->potential, &visitor->lost.potential, md_pair_energy_d(pair, r_sq));
+    add_term(&visitor->sums->truncation, &visitor->lost.truncation, pair->truncation);
+    add_term(&visitor->sums->virial, &visitor->lost.virial, over_r * r_sq);
 }
 
 /* Adds what rounding may do to this pair. The two powers of the formula round on their own, so their sizes add; a shift
@@ -178,15 +188,23 @@ static Visitor force_visitor(const MdSystem *system, double *force, MdSums *sums
     return visitor;
 }
 
+static void finish_sums(Visitor *visitor) {
+    visitor->sums->potential += visitor->lost.potential;
+    visitor->sums->truncation += visitor->lost.truncation;
+    visitor->sums->virial += visitor->lost.virial;
+}
+
 void md_reference_forces(const MdSystem *system, const double *position, double *force, MdSums *sums) {
     Visitor visitor = force_visitor(system, force, sums);
     visit_pairs(system, position, 0, &visitor);
+    finish_sums(&visitor);
 }
 
 void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums) {
     Visitor visitor = force_visitor(system, force, sums);
     for (int64_t i = 0; i < system->n_atoms; i++)
         for (int64_t j = i + 1; j < system->n_atoms; j++) visit_pair(system, position, i, j, &visitor);
+    finish_sums(&visitor);
 }
 
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double shake,

@@ -110,7 +110,7 @@ int md_print_variants(FILE *stream, MdListFormat format) {
     }
     if (json) {
         md_json_end_array(json);
-        fprintf(stream, "%s\n", md_json_string(json));
+        fputs(md_json_string(json), stream);
         md_json_destroy(json);
     }
     return MD_OK;

@@ -138,7 +138,7 @@ void md_summary_write(MdSimulation *s, MdStatus status, MdVerdict verdict) {
     FILE *file = fopen(aside, "w");
     bool failed = !file;
     if (file) {
-        failed = fputs(md_json_string(json), file) < 0 || fputc('\n', file) == EOF;
+        failed = fputs(md_json_string(json), file) < 0;
         failed = fclose(file) != 0 || failed;
     }
     if (!failed) failed = rename(aside, s->files.json) != 0;
