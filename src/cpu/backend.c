@@ -200,11 +200,12 @@ static MdStatus compute_forces(void *context, bool with_energy) {
     const double start_s = md_clock_s();
     c->kernels->compute_forces(c, with_energy);
     if (with_energy) {
-        c->potential_energy = c->truncation = c->virial = 0;
+        c->pair_sums = (MdSums){0};
         for (int64_t b = 0; b < c->n_blocks; b++) {
-            c->potential_energy += c->partial[b].potential;
-            c->truncation += c->partial[b].truncation;
-            c->virial += c->partial[b].virial;
+            c->pair_sums.pairs += c->partial[b].pairs;
+            c->pair_sums.potential += c->partial[b].potential;
+            c->pair_sums.truncation += c->partial[b].truncation;
+            c->pair_sums.virial += c->partial[b].virial;
         }
     }
     end_stage(c, MD_CPU_FORCE, start_s);
@@ -223,7 +224,7 @@ static MdStatus sum(void *context, MdSums *sums) {
     MdCpuContext *c = context;
     const double start_s = md_clock_s();
     c->kernels->sum(c);
-    *sums = (MdSums){.potential = c->potential_energy, .truncation = c->truncation, .virial = c->virial};
+    *sums = c->pair_sums;
     for (int64_t b = 0; b < c->n_blocks; b++) {
         sums->kinetic += c->partial[b].kinetic;
         sums->force_sq_mass += c->partial[b].force_sq_mass;

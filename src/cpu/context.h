@@ -28,7 +28,7 @@ enum {
 
 /* Sums of one block of atoms. */
 typedef struct MdCpuPartial {
-    double potential, truncation, virial;
+    double pairs, potential, truncation, virial;
     double kinetic, momentum[3], force_sq_mass;
     double displacement_sq; /* largest */
     int64_t n_faults;
@@ -89,7 +89,7 @@ typedef struct MdCpuContext {
 
     MdCpuPartial *partial; /* by block */
     int64_t n_blocks;
-    double potential_energy, truncation, virial;
+    MdSums pair_sums; /* those of the last forces with energy */
     MdFault fault;
     int64_t last_build_step;
     uint64_t host_bytes;

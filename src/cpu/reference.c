@@ -114,6 +114,7 @@ static void add_pair(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pai
         visitor->force[3 * i + a] += over_r * d[a];
         visitor->force[3 * j + a] -= over_r * d[a];
     }
+    visitor->sums->pairs++;
     add_term(&visitor->sums->potential, &visitor->lost.potential, md_pair_energy_d(pair, r_sq));
     add_term(&visitor->sums->truncation, &visitor->lost.truncation, pair->truncation);
     add_term(&visitor->sums->virial, &visitor->lost.virial, over_r * r_sq);
@@ -136,6 +137,7 @@ static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pa
         force_bound += fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r;
         energy_bound += fabs(md_pair_energy_d(pair, pair->cutoff_sq));
         visitor->sums_bound->truncation += fabs(pair->truncation);
+        visitor->sums_bound->pairs++;
     }
     visitor->force_bound[i] += force_bound;
     visitor->force_bound[j] += force_bound;

@@ -8,8 +8,8 @@
 #include "physics/thermo.h"
 #include "system/system.h"
 
-/* position [n_atoms][3] in [0, length) along periodic axes, by id; force [n_atoms][3] is overwritten. Fills potential,
- * truncation and virial of sums; the other members are set to 0. Box and types are those of system. */
+/* position [n_atoms][3] in [0, length) along periodic axes, by id; force [n_atoms][3] is overwritten. Fills pairs,
+ * potential, truncation and virial of sums; the other members are set to 0. Box and types are those of system. */
 void md_reference_forces(const MdSystem *system, const double *position, double *force, MdSums *sums);
 
 /* The same by all pairs, O(N^2): checks the reference itself. */
@@ -17,8 +17,8 @@ void md_reference_forces_brute(const MdSystem *system, const double *position, d
 
 /* How far another implementation may be from the reference at these places, if each of its operations is off by
  * `roundoff` (relative; a small multiple of the unit roundoff) and each distance by `shake` (sigma; from positions kept
- * in less precision). First-order error bounds: force_bound [n_atoms] for each component of the force; potential,
- * truncation and virial of sums_bound for these sums, the other members 0. Source of the method: Higham, Accuracy and
+ * in less precision). First-order error bounds: force_bound [n_atoms] for each component of the force; pairs,
+ * potential, truncation and virial of sums_bound for these sums, the other members 0. Source of the method: Higham, Accuracy and
  * Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3 and 4. */
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double shake,
                          double *force_bound, MdSums *sums_bound);

@@ -116,8 +116,17 @@ struct CudaTimer { /* of one stage */
 };
 
 /* Sums over particles, in the order of the totals. */
-enum { CUDA_POTENTIAL, CUDA_TRUNCATION, CUDA_VIRIAL, CUDA_KINETIC, CUDA_MOMENTUM, CUDA_FORCE_SQ = 7, CUDA_N_TOTALS };
-enum { CUDA_PAIR_TOTALS = 3, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
+enum {
+    CUDA_POTENTIAL,
+    CUDA_TRUNCATION,
+    CUDA_VIRIAL,
+    CUDA_PAIRS,
+    CUDA_KINETIC,
+    CUDA_MOMENTUM,
+    CUDA_FORCE_SQ = CUDA_MOMENTUM + 3,
+    CUDA_N_TOTALS
+};
+enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
 
 struct CudaContext {
     MdErrors *errors;

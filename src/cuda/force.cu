@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(CUDA_ROW_BLOCK) k_force_list(const ForceArgume
         for (int k = (int)threadIdx.x; k < a.n_types * a.n_types; k += CUDA_ROW_BLOCK) s_pairs[k] = a.pairs[k];
         __syncthreads(); /* the whole table before anybody looks something up */
     }
-    double sums[CUDA_PAIR_TOTALS] = {0, 0, 0}; /* energy, truncation, virial, each pair twice */
+    double sums[CUDA_PAIR_TOTALS] = {0, 0, 0, 0}; /* energy, truncation, virial, number; each pair twice */
     int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (i < a.n) {
         const Vec4<T> x = a.position[i];
@@ -56,6 +56,7 @@ __global__ void __launch_bounds__(CUDA_ROW_BLOCK) k_force_list(const ForceArgume
                     sums[CUDA_POTENTIAL] += (double)md_pair_energy(pair, r_sq);
                     sums[CUDA_TRUNCATION] += (double)pair->truncation;
                     sums[CUDA_VIRIAL] += (double)(f * r_sq);
+                    sums[CUDA_PAIRS] += 1;
                 }
             }
         }

@@ -89,6 +89,7 @@ void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
     cuda_timing_end(context);
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     const double *totals = context->h_totals;
+    sums->pairs = totals[CUDA_PAIRS];
     sums->potential = totals[CUDA_POTENTIAL];
     sums->truncation = totals[CUDA_TRUNCATION];
     sums->virial = totals[CUDA_VIRIAL];

@@ -9,6 +9,7 @@
 
 /* Totals over all particles, in double precision whatever the precision of the run. */
 typedef struct MdSums {
+    double pairs;         /* number of pairs inside their cutoff: exact, so that one pair lost from a list shows */
     double potential;     /* energy of all pairs, as the deck's shift defines it */
     double truncation;    /* sum over pairs of the energy step at the cutoff; potential - truncation is what is conserved */
     double virial;        /* sum over pairs of r . F */

@@ -87,6 +87,8 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
                   worst_force(system, force[0], expected, bound), 1);
         add_check(verification, "forces, energy path (error / bound)", step,
                   worst_force(system, force[1], expected, bound), 1);
+        add_check(verification, "pairs inside the cutoff, too many or few", step,
+                  fabs(sums.pairs - reference.pairs), limits.pairs);
         add_check(verification, "potential energy per atom", step,
                   fabs(sums.potential - reference.potential) / (double)n, limits.potential / (double)n);
         add_check(verification, "virial per atom", step, fabs(sums.virial - reference.virial) / (double)n,

@@ -185,6 +185,10 @@ static void test_planted_faults(int precision) {
     sums = judge.sums; /* two pairs' truncation counted too often: one may lie on the cutoff within rounding */
     sums.truncation += 2 * system->potential.pair[0].truncation;
     CHECK(judge_count_faults(&judge, NULL, &sums, false) == 1);
+    sums = judge.sums; /* a pair lost from the list, in both of its rows (another may lie on the cutoff) */
+    sums.pairs -= 1 + judge.tolerance.pairs;
+    CHECK(judge.tolerance.pairs <= 2);
+    CHECK(judge_count_faults(&judge, NULL, &sums, false) == 1);
     sums = judge.sums;
     sums.potential = NAN;
     CHECK(judge_count_faults(&judge, NULL, &sums, false) == 1);

@@ -71,6 +71,7 @@ static void check_not_trivial(const MdSystem *system, const Result *result, cons
 static void check_same(const MdSystem *system, const Result *value, const Result *expected, const Tolerance *t) {
     for (int64_t k = 0; k < 3 * system->n_atoms; k++)
         if (!CHECK_NEAR(value->force[k], expected->force[k], t->force[k / 3])) break;
+    CHECK_NEAR(value->sums.pairs, expected->sums.pairs, t->pairs);
     CHECK_NEAR(value->sums.potential, expected->sums.potential, t->potential);
     CHECK_NEAR(value->sums.virial, expected->sums.virial, t->virial);
     CHECK_NEAR(value->sums.truncation, expected->sums.truncation, t->truncation);
@@ -101,6 +102,7 @@ static void test_shape(int k) {
         if (i % 3 < system->box.dimension) moved[i] += 0.37 * system->box.length[i % 3];
     wrap(&system->box, moved, system->n_atoms);
     Tolerance t_moved = tolerance_make(system, moved, system->velocity, MD_PRECISION_DOUBLE);
+    t_moved.pairs += t.pairs;
     t_moved.potential += t.potential;
     t_moved.virial += t.virial;
     t_moved.truncation += t.truncation;
@@ -163,6 +165,7 @@ static void test_two_atoms(void) {
             /* Distances carry the rounding of coordinates of the size of the box; the steepest slope here is 24. */
             double tolerance = 24 * 4 * length * DBL_EPSILON;
             bool inside = r < 2.5;
+            CHECK(result.sums.pairs == inside);
             CHECK_NEAR(result.sums.potential, inside ? energy : 0, tolerance);
             CHECK_NEAR(result.sums.virial, inside ? force * r : 0, tolerance);
             CHECK_NEAR(result.sums.truncation, inside && shift == MD_SHIFT_NONE ? cut : 0, tolerance);

@@ -44,6 +44,7 @@ int judge_count_faults(const Judge *judge, const double *force, const MdSums *su
         n += is_off("force on atom", k / 3, force[k], judge->force[k], t->force[k / 3], tell && n == 0);
     if (!sums) return n;
     const MdSums *expected = &judge->sums;
+    n += is_off("pairs", 0, sums->pairs, expected->pairs, t->pairs, tell);
     n += is_off("potential", 0, sums->potential, expected->potential, t->potential, tell);
     n += is_off("truncation", 0, sums->truncation, expected->truncation, t->truncation, tell);
     n += is_off("virial", 0, sums->virial, expected->virial, t->virial, tell);

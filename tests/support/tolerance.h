@@ -44,6 +44,7 @@ typedef struct Tolerance {
     int precision;
     double *force;         /* [n_atoms], of each component */
     double accumulated_sq; /* sum over atoms of the squared rounding of adding up a row, roundings taken as independent */
+    double pairs; /* that lie on the cutoff within rounding */
     double potential, truncation, virial, kinetic, momentum, force_sq_mass;
 } Tolerance;
 
@@ -160,6 +161,7 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
             TolerancePart w = {.slope = f - slope * r, .value = f * r, .parts = (repulsion + attraction + shift) * r};
             if (fabs(r - pair->cutoff) <= off) {
                 edge += fabs(f);
+                t.pairs += 0.5;
                 edge_energy += fabs(e.value) / 2;
                 edge_virial += fabs(w.value) / 2;
                 edge_truncation += fabs(pair->truncation) / 2;
