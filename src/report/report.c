@@ -18,6 +18,9 @@ static void log_setup(MdSimulation *s) {
     for (int a = 0; a < box->dimension; a++)
         md_log(s->log, " %s%.6g%s", a ? "x " : "", box->length[a], box->periodic[a] ? "" : " (open)");
     md_log(s->log, ", %d type%s\n", s->plan.potential.n_types, s->plan.potential.n_types == 1 ? "" : "s");
+    if (s->plan.file_velocities)
+        md_log(s->log, "start     velocities are those of %s less their mean; system.temperature is not used\n",
+               s->config->system_file);
     md_log(s->log, "memory    %.1f MiB of main memory", mebibytes(s->memory.host_bytes));
     if (s->memory.device_bytes) md_log(s->log, ", %.1f MiB on the GPU", mebibytes(s->memory.device_bytes));
     md_log(s->log, "\n");

@@ -118,6 +118,7 @@ static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordi
     if (!c) return MD_ERROR_INPUT;
     *coordinates = c;
     layout->plan.n_atoms = c->n_atoms;
+    layout->plan.file_velocities = c->velocity != NULL;
     if (plan_file_box(problems, c, box)) return MD_ERROR_INPUT;
     return md_coordinates_settle(c, box, config->system_file, problems->errors);
 }

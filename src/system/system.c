@@ -116,7 +116,9 @@ static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, 
         fill_types(layout->fraction, n_types, random, system);
         md_random_destroy(random);
     }
-    if (!(coordinates && coordinates->velocity)) {
+    if (coordinates && coordinates->velocity) {
+        md_velocity_remove_momentum(system);
+    } else {
         MdRandom *random = random_for(problems, MD_STREAM_VELOCITY);
         if (!random) return MD_ERROR_INPUT;
         md_velocity_fill(system, config->system_temperature, random);

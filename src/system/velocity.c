@@ -5,7 +5,7 @@
 #include "physics/thermo.h"
 
 /* Sums of as many as 2e9 terms that cancel: long double keeps the rounding below that of a single velocity. */
-static void remove_momentum(MdSystem *system) {
+void md_velocity_remove_momentum(MdSystem *system) {
     long double momentum[3] = {0, 0, 0}, mass = 0;
     for (int64_t i = 0; i < system->n_atoms; i++) {
         double m = system->mass[system->type[i]];
@@ -35,8 +35,8 @@ void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random) {
         for (int a = 0; a < dimension; a++) v[a] *= spread;
     }
     if (temperature == 0) return; /* all at rest, and nothing to scale */
-    remove_momentum(system);
+    md_velocity_remove_momentum(system);
     double scale = sqrt(temperature * md_degrees_of_freedom(system->n_atoms, dimension) / twice_kinetic(system));
     for (int64_t k = 0; k < 3 * system->n_atoms; k++) system->velocity[k] *= scale;
-    remove_momentum(system); /* what rounding has left */
+    md_velocity_remove_momentum(system); /* what rounding has left */
 }

@@ -9,4 +9,7 @@
  * with dimension (n_atoms - 1) degrees of freedom is exact. Along z, 0 in two dimensions. */
 void md_velocity_fill(MdSystem *system, double temperature, MdRandom *random);
 
+/* Takes the mean motion away: the temperature counts dimension (n_atoms - 1) degrees of freedom. */
+void md_velocity_remove_momentum(MdSystem *system);
+
 #endif
