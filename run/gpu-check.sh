@@ -22,9 +22,11 @@ failed=0
 note() {
     local name=$1 start=$SECONDS verdict=passed
     shift
-    "$@" >"$folder/$name.log" 2>&1 || { verdict=FAILED; failed=1; }
+    "$@" >"$folder/$name.log" 2>&1 || verdict=FAILED
     printf '%-12s %-8s %5d s\n' "$name" "$verdict" $((SECONDS - start)) | tee -a "$summary"
-    [ $verdict = passed ] || tail -n 40 "$folder/$name.log"
+    [ $verdict = passed ] && return 0
+    tail -n 40 "$folder/$name.log"
+    return 1
 }
 
 {
@@ -32,22 +34,26 @@ note() {
     nvcc --version | tail -1
 } | tee -a "$summary"
 note build build "$build" -DMDMINI_CUDA=ON -DMDMINI_WERROR=ON -DCMAKE_CUDA_ARCHITECTURES=native \
-    ${MDMINI_COMMIT:+-DMDMINI_COMMIT=$MDMINI_COMMIT}
-[ $failed -eq 0 ] || exit 1
+    ${MDMINI_COMMIT:+-DMDMINI_COMMIT=$MDMINI_COMMIT} || exit 1
 "$build/mdmini" --version | tee -a "$summary"
 python=$(find_python numpy,h5py) || { echo "no python3 imports numpy and h5py" | tee -a "$summary"; exit 1; }
 
-case $stages in *tests*)
-    MDMINI_TEST_BACKENDS=cuda note tests ctest --test-dir "$build" -L gpu --output-on-failure --timeout 300 -j 4
-    grep -E 'tests passed|Not Run|Skipped|\*\*\*Failed' "$folder/tests.log" | tail -n 30 | tee -a "$summary" ;;
-esac
-case $stages in *sanitize*)
+# Tests and sanitizers side by side: neither is timed. The benchmarks have the machine for themselves.
+run_tests() { MDMINI_TEST_BACKENDS=cuda note tests ctest --test-dir "$build" -L gpu --output-on-failure --timeout 500 -j 4; }
+run_sanitizers() {
     note sanitize "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --log "$folder/sanitize-findings.log"
-    tail -n 40 "$folder/sanitize.log" | tee -a "$summary" ;;
-esac
+}
+jobs=()
+case $stages in *tests*) run_tests & jobs+=($!) ;; esac
+case $stages in *sanitize*) run_sanitizers & jobs+=($!) ;; esac
+for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 case $stages in *bench*)
-    note bench "$python" "$top/run/bench.py" "$build/mdmini" --output "$folder/bench.json"
-    cat "$folder/bench.log" | tee -a "$summary" ;;
+    note bench "$python" "$top/run/bench.py" "$build/mdmini" --output "$folder/bench.json" || failed=1 ;;
 esac
+case $stages in *tests*)
+    grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tail -n 40 | tee -a "$summary" ;;
+esac
+case $stages in *sanitize*) tail -n 40 "$folder/sanitize.log" | tee -a "$summary" ;; esac
+case $stages in *bench*) cat "$folder/bench.log" | tee -a "$summary" ;; esac
 [ $failed -eq 0 ] && echo "gpu-check: passed" | tee -a "$summary" || echo "gpu-check: FAILED" | tee -a "$summary"
 exit $failed

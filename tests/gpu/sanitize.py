@@ -54,7 +54,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("mdmini")
     parser.add_argument("--tools", default="memcheck,racecheck,initcheck,synccheck")
-    parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--jobs", type=int, default=12)
     parser.add_argument("--log")
     a = parser.parse_args()
     mdmini = os.path.abspath(a.mdmini)
