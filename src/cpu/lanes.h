@@ -108,16 +108,22 @@ MD_INLINE MdMask_f md_lanes_below_f(MdLanes_f a, MdLanes_f b) {
 MD_INLINE MdMask_d md_lanes_below_d(MdLanes_d a, MdLanes_d b) {
     return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ);
 }
-MD_INLINE MdMask_f md_lanes_first_f(int64_t n) { return n >= 16 ? (MdMask_f)0xffff : (MdMask_f)((1u << n) - 1); }
-MD_INLINE MdMask_d md_lanes_first_d(int64_t n) { return n >= 8 ? (MdMask_d)0xff : (MdMask_d)((1u << n) - 1); }
+MD_INLINE MdMask_f md_lanes_first_f(int64_t n) {
+    const uint32_t bits = n >= 16 ? 0xffff : (1u << n) - 1;
+    return (MdMask_f)bits;
+}
+MD_INLINE MdMask_d md_lanes_first_d(int64_t n) {
+    const uint32_t bits = n >= 8 ? 0xff : (1u << n) - 1;
+    return (MdMask_d)bits;
+}
 MD_INLINE MdMask_f md_lanes_longer_f(const int32_t *count, int32_t k) {
     return _mm512_cmpgt_epi32_mask(_mm512_loadu_si512(count), _mm512_set1_epi32(k));
 }
 MD_INLINE MdMask_d md_lanes_longer_d(const int32_t *count, int32_t k) {
     return _mm256_cmpgt_epi32_mask(_mm256_loadu_si256((const __m256i *)count), _mm256_set1_epi32(k));
 }
-MD_INLINE MdMask_f md_lanes_both_f(MdMask_f a, MdMask_f b) { return (MdMask_f)(a & b); }
-MD_INLINE MdMask_d md_lanes_both_d(MdMask_d a, MdMask_d b) { return (MdMask_d)(a & b); }
+MD_INLINE MdMask_f md_lanes_both_f(MdMask_f a, MdMask_f b) { return _kand_mask16(a, b); }
+MD_INLINE MdMask_d md_lanes_both_d(MdMask_d a, MdMask_d b) { return _kand_mask8(a, b); }
 MD_INLINE MdLanes_f md_lanes_keep_f(MdMask_f m, MdLanes_f a) { return (MdLanes_f)_mm512_maskz_mov_ps(m, (__m512)a); }
 MD_INLINE MdLanes_d md_lanes_keep_d(MdMask_d m, MdLanes_d a) {
     return (MdLanes_d)_mm512_maskz_mov_pd(m, (__m512d)a);
