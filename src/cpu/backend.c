@@ -2,8 +2,8 @@
  *
  * The table of operations is at the end; each operation takes the time of its stage and calls the kernels, which
  * kernels.inc holds and context.h describes. Forces need no lock and no private copies, because the list is full: both
- * atoms of a pair compute it, and each thread writes to its own rows only. Twice the arithmetic is cheaper here than
- * scattered additions, and it makes every result independent of the number of threads. */
+ * atoms of a pair compute it, and each thread writes to its own rows only. That is twice the arithmetic, but in full
+ * registers and without scattered additions, and no result depends on the number of threads. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  *   MdMask_f, MdMask_d     one yes or no a lane
  *
  * The point of the file is fetch: x, y, z and type of atoms at scattered indices. An atom's four numbers lie side by
- * side; whole 16-byte pieces are loaded and transposed in registers. That takes about a third of the time of three
- * gather instructions, which touch each atom three times. */
+ * side; whole 16-byte pieces are loaded and transposed in registers. Gather instructions would touch each atom once for
+ * every number, and processors carry them out lane by lane. */
 #ifndef MD_CPU_LANES_H
 #define MD_CPU_LANES_H
 

@@ -7,9 +7,9 @@
 
 static const MdVariant rows[] = {
     {"sort", "none", "memory.sort=none", "", true, 36, 9, 0, 0,
-     "finds the cell of each atom and leaves memory as it is: neighbours end up far apart"},
+     "finds the cell of each atom and leaves memory as it is: neighbours drift apart in it as atoms move"},
     {"sort", "cell", "memory.sort=cell", "", true, 200, 9, 0, 0,
-     "moves every array into the order of cells at each rebuild; pays for itself within a few force calls"},
+     "moves every array into the order of cells at each rebuild: neighbours stay near; gains once caches are exceeded"},
     {"neighbor", "brute-atomic", "neighbor.search=brute neighbor.write=atomic", "", false, 24, 0, 8, 11,
      "all pairs once: N/2 tests an atom; two atomic additions a pair"},
     {"neighbor", "brute-nonatomic", "neighbor.search=brute neighbor.write=nonatomic", "", true, 24, 0, 4, 22,
