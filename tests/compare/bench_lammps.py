@@ -37,19 +37,23 @@ run {steps}
 
 def run_lammps(folder, options):
     (folder / "in.lj").write_text(SCRIPT.format(cells=options.cells, steps=options.steps))
-    words = ["mpirun", "--allow-run-as-root", "-np", str(options.processes), "lmp", "-sf", "opt", "-in", "in.lj", "-log", "none"]
+    words = ["mpirun", "--allow-run-as-root", "-np", str(options.processes),
+             "lmp", "-sf", "opt", "-in", "in.lj", "-log", "none"]
     text = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
     seconds, n_steps, n_atoms = re.search(r"Loop time of (\S+) on .* for (\d+) steps with (\d+) atoms", text).groups()
     return int(n_steps) * int(n_atoms) / float(seconds)
 
 
 def run_mdmini(folder, options, precision):
-    words = [str(Path(options.mdmini).resolve()), str(DECK), f"system.cells={options.cells}", f"run.steps={options.steps}",
-             f"run.precision={precision}", "run.backend=cpu", f"run.threads={options.processes}", "output.existing=overwrite"]
+    words = [str(Path(options.mdmini).resolve()), str(DECK), f"system.cells={options.cells}",
+             f"run.steps={options.steps}",
+             f"run.precision={precision}", "run.backend=cpu", f"run.threads={options.processes}",
+             "output.existing=overwrite"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     report = json.loads((folder / "melt.json").read_text())
     if report["verdict"] != "PASSED":
-        sys.exit(f"mdmini in {precision} precision: verdict {report['verdict']}; no speed without one\n{done.stdout[-800:]}")
+        sys.exit(f"mdmini in {precision} precision: verdict {report['verdict']}; no speed without one\n"
+                 f"{done.stdout[-800:]}")
     return report["atom_steps_per_second"]
 
 
@@ -73,7 +77,8 @@ def main():
                 lammps.append(run_lammps(folder, options))
                 speeds[precision].append(run_mdmini(folder, options, precision))
                 ratios[precision].append(speeds[precision][-1] / lammps[-1])
-    print(f"LAMMPS opt, {options.processes} ranks: {statistics.median(lammps) / 1e6:.3f} M atom-steps/s (median of {len(lammps)})")
+    print(f"LAMMPS opt, {options.processes} ranks: "
+          f"{statistics.median(lammps) / 1e6:.3f} M atom-steps/s (median of {len(lammps)})")
     for p in precisions:
         print(f"mdmini {p}, {options.processes} threads: {statistics.median(speeds[p]) / 1e6:.3f} M atom-steps/s, "
               f"ratio {statistics.median(ratios[p]):.2f} ({min(ratios[p]):.2f} to {max(ratios[p]):.2f})")

@@ -36,7 +36,8 @@ CASES = [
      ["1 1 1.0 1.0 2.5", "2 2 0.6 0.9 2.5"]),
     # and given: the mixture of Kob and Andersen, Phys. Rev. E 51, 4626 (1995).
     ("kob-andersen", 3, "energy",
-     MELT + MIXTURE + ["potential.epsilon=1 0.5", "potential.sigma=1 0.88", "potential.pairs=1 2 1.5 0.8 2.0"], [1, 2.5],
+     MELT + MIXTURE + ["potential.epsilon=1 0.5", "potential.sigma=1 0.88", "potential.pairs=1 2 1.5 0.8 2.0"],
+     [1, 2.5],
      ["1 1 1.0 1.0 2.5", "2 2 0.5 0.88 2.5", "1 2 1.5 0.8 2.0"]),
 ]
 
@@ -59,9 +60,9 @@ def pair_scales(frame, dimension, cutoff=2.5):
 
 
 def rounding(frame, dimension):
-    """How far two programs in double precision may differ in energy per atom and in the virial per atom: both evaluate each
-    pair with some 50 roundings (derived in tests/support/tolerance.h), and see distances that are off by the rounding
-    of coordinates of the size of the box."""
+    """How far two programs in double precision may differ in energy per atom and in the virial per atom: both evaluate
+    each pair with some 50 roundings (derived in tests/support/tolerance.h), and see distances that are off by the
+    rounding of coordinates of the size of the box."""
     energy, force, _ = pair_scales(frame, dimension)
     n, length = len(frame.position), frame.edges[:dimension].max()
     slope = 14 * force  # |d(r F)/dr| <= 13 A + 7 B - F, A + B the parts of the force
@@ -100,9 +101,9 @@ def compare(checks, folder, case):
 
     same(rows[0], start, (energy_off, kinetic_off, pressure_off + kinetic_off / volume_per_atom), "at the start")
 
-    # What rounding does to a trajectory: each step adds, in either program, the rounding of a coordinate and that of the
-    # force (over the time that is left); chaos makes it grow. How much is seen from LAMMPS itself, from places off by
-    # 1e-9.
+    # What rounding does to a trajectory: each step adds, in either program, the rounding of a coordinate and that of
+    # the force (over the time that is left); chaos makes it grow. How much is seen from LAMMPS itself, from places
+    # off by 1e-9.
     shifted = Frame.__new__(Frame)
     shifted.__dict__.update(start.__dict__)
     push = 1e-9
@@ -110,7 +111,8 @@ def compare(checks, folder, case):
     shifted.position[:, :dimension] += numpy.where(start.position < start.edges / 2, push, -push)[:, :dimension]
     data = Path(folder) / f"{name}-shifted.data"
     lammps.write_data(data, shifted, dimension, masses)
-    shifted_rows, shifted_places = lammps.run(Path(folder), data, dimension, shift, 2.5, coefficients, N_STEPS, TIMESTEP)
+    shifted_rows, shifted_places = lammps.run(Path(folder), data, dimension, shift, 2.5, coefficients, N_STEPS,
+                                              TIMESTEP)
     growth = max(furthest(shifted_places, places, start, dimension) / push, 1)
     _, _, force_parts = pair_scales(start, dimension)
     step_error = ROUNDOFF * (2 * start.edges.max() + 50 * force_parts * TIMESTEP * N_STEPS * TIMESTEP)

@@ -108,7 +108,7 @@ static void test_case(const MdBackendOps *ops, const Case *c) {
     md_system_destroy(system);
 }
 
-/* --- in motion ------------------------------------------------------------------------------------------------------- */
+/* --- in motion ---------------------------------------------------------------------------------------------------- */
 
 static int64_t n_rebuilds(const WalkRun *run) {
     MdStatistics statistics;
@@ -152,8 +152,8 @@ static void test_motion(const MdBackendOps *ops, int dimension) {
     config.neighbor_every = 6;
     config.run_timestep = 0.004;
     MdSystem *system = state_shaken(&shape);
-    /* A dilute gas, all at one speed in directions of their own: then pairs that meet head on use up the whole skin when
-     * the largest displacement reaches half of it, and a rebuild that comes any later has missed some. */
+    /* A dilute gas, all at one speed in directions of their own: then pairs that meet head on use up the whole skin
+     * when the largest displacement reaches half of it, and a rebuild that comes any later has missed some. */
     for (int64_t i = 0; i < system->n_atoms; i++) {
         double *v = system->velocity + 3 * i, speed = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
         for (int a = 0; a < 3; a++) v[a] *= 5 / speed;
@@ -169,8 +169,8 @@ static void test_motion(const MdBackendOps *ops, int dimension) {
     md_system_destroy(system);
 }
 
-/* Atoms that cross half the skin long before the fixed interval ends: counted as late. None is late when the interval is
- * short, or when displacements are looked at. */
+/* Atoms that cross half the skin long before the fixed interval ends: counted as late. None is late when the interval
+ * is short, or when displacements are looked at. */
 static void test_late(const MdBackendOps *ops) {
     Case c = {"late", {3, 300, 0.8, 0.05, 2.0, 0.2, {true, true, true}, false, 1, MD_SHIFT_ENERGY, 22}, 0, false};
     static const struct {
@@ -229,7 +229,7 @@ static void test_far(const MdBackendOps *ops, int dimension) {
     md_system_destroy(system);
 }
 
-/* --- the test of the test --------------------------------------------------------------------------------------------- */
+/* --- the test of the test ----------------------------------------------------------------------------------------- */
 
 static void test_planted_faults(void) {
     MdConfig config = state_config();

@@ -16,7 +16,7 @@ static const int precisions[N_PRECISIONS] = {MD_PRECISION_DOUBLE, MD_PRECISION_S
 /* Around the sizes of vectors, warps, blocks: 8, 32, 128, 256, 1024, and the least. */
 static const int64_t sizes[] = {2, 3, 7, 9, 31, 33, 127, 128, 129, 255, 257, 1023, 1025};
 
-/* --- one combination on one state ------------------------------------------------------------------------------- */
+/* --- one combination on one state --------------------------------------------------------------------------------- */
 
 /* What is read again must be the same; the path without energy gives the same forces. */
 static bool check_paths(const WalkRun *run, const MdSystem *system, const Judge *judge) {
@@ -50,7 +50,8 @@ static bool check_scaling(const WalkRun *run, const Judge *judge) {
     const double factor = -0.75;
     MdSums sums;
     Judge scaled = *judge;
-    if (!walk_ok(run, run->ops->scale_velocities(run->context, factor)) || !walk_ok(run, run->ops->sum(run->context, &sums)))
+    if (!walk_ok(run, run->ops->scale_velocities(run->context, factor)) ||
+        !walk_ok(run, run->ops->sum(run->context, &sums)))
         return false;
     scaled.sums.kinetic *= factor * factor;
     for (int a = 0; a < 3; a++) scaled.sums.momentum[a] *= factor;
@@ -124,7 +125,8 @@ static void find_weakest(const MdSystem *system, int64_t weakest[2], double forc
     double least = 1e300;
     for (int64_t i = 0; i < system->n_atoms; i++)
         for (int64_t j = 0; j < i; j++) {
-            const MdPair_d *pair = &system->potential.pair[system->type[i] * system->potential.n_types + system->type[j]];
+            const MdPair_d *pair =
+                &system->potential.pair[system->type[i] * system->potential.n_types + system->type[j]];
             double d[3], r_sq = 0;
             for (int a = 0; a < 3; a++) {
                 d[a] = md_nearest_image_d(system->position[3 * i + a] - system->position[3 * j + a],

@@ -56,7 +56,7 @@ static MdSystem *melted(const MdDeck *deck, const MdBackendOps *ops, int64_t n_s
     return system;
 }
 
-/* --- conservation --------------------------------------------------------------------------------------------------- */
+/* --- conservation ------------------------------------------------------------------------------------------------- */
 
 typedef struct Line {
     double slope, slope_error; /* standard error of the slope */
@@ -78,15 +78,16 @@ static Line fit(const double *x, const double *y, int n) {
  * The method itself has no drift; errors of either sign add up like a random walk, and a line fitted to n steps of a
  * random walk of step s has the slope s sqrt(1.2 / n) (Durlauf and Phillips, Econometrica 56, 1333 (1988)). Steps:
  *
- *  cutoff  With shift = energy the force jumps by F at the cutoff, so a pair that crosses it somewhere within a step gains
- *          or loses up to F v dt / 2, evenly spread: F v dt / sqrt(12), v = sqrt(2 T / m) along the pair; and
- *          rho 2 pi r^2 sqrt(4 T / (pi m)) dt pairs an atom cross in a step. (For the melt of 4,000 atoms over 5,000 steps this is
- *          7e-9; independent programs measured 5e-9.) With shift = force the jump is one order of dt less: nothing.
+ *  cutoff  With shift = energy the force jumps by F at the cutoff, so a pair that crosses it somewhere within a step
+ *          gains or loses up to F v dt / 2, evenly spread: F v dt / sqrt(12), v = sqrt(2 T / m) along the pair; and
+ *          rho 2 pi r^2 sqrt(4 T / (pi m)) dt pairs an atom cross in a step. (For the melt of 4,000 atoms over 5,000
+ *          steps this is 7e-9; independent programs measured 5e-9.) With shift = force the jump is one order of dt
+ *          less: nothing.
  *  single  Rounding a place by up to u X (X the box) does work f u X / sqrt(3), and a velocity m v u v / sqrt(3).
  *
- * Per atom, these steps of N atoms shrink by sqrt(N). Four standard deviations of it, and of the fit. Mixed precision keeps its
- * state in double; what pairs in single precision add (force off by relative 1e-5, in a random direction) is hundreds of
- * times less than the fit sees: the limit is that of double. */
+ * Per atom, these steps of N atoms shrink by sqrt(N). Four standard deviations of it, and of the fit. Mixed precision
+ * keeps its state in double; that its pairs see places rounded to single changes a force by some K u X = 2e-4 (K, the
+ * stiffness of a close pair, 500), a walk that shows as 4e-10: less than the fit can see. The limit: that of double. */
 static double drift_limit(const MdSystem *system, const Judge *judge, int precision, double dt, int64_t n_steps,
                           double fit_error) {
     const double n = (double)system->n_atoms, rho = n / md_box_volume(&system->box), r = system->potential.cutoff_max;
@@ -105,16 +106,17 @@ static double drift_limit(const MdSystem *system, const Judge *judge, int precis
     return 4 * (sqrt(walk_sq / n * 1.2 / (double)n_steps) + fit_error);
 }
 
-/* Rounding may move the total momentum: that of adding up each row, times dt (the pairs themselves cancel, since both sides
- * see the same distance), and that of each velocity twice a step; independent, so as the root of their number, with the
- * factor of tolerance.h. */
+/* Rounding may move the total momentum: that of adding up each row, times dt (the pairs themselves cancel, since both
+ * sides see the same distance), and that of each velocity twice a step; independent, so as the root of their number,
+ * with the factor of tolerance.h. */
 static double momentum_limit(const MdSystem *system, const Judge *judge, int precision, double dt, int64_t n_steps) {
     double speed_sq = 0, state = tolerance_state_roundoff(precision);
     for (int64_t i = 0; i < system->n_atoms; i++) {
         const double *v = system->velocity + 3 * i;
         speed_sq += 2 * state * state * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
     }
-    return TOLERANCE_LAMBDA * sqrt((double)n_steps * (judge->tolerance.accumulated_sq * dt * dt + speed_sq)) + judge->tolerance.momentum;
+    return TOLERANCE_LAMBDA * sqrt((double)n_steps * (judge->tolerance.accumulated_sq * dt * dt + speed_sq)) +
+           judge->tolerance.momentum;
 }
 
 static void test_conservation(const MdBackendOps *ops, const MdDeck *deck, const MdSystem *system, int precision) {
@@ -143,11 +145,13 @@ static void test_conservation(const MdBackendOps *ops, const MdDeck *deck, const
             CHECK_NEAR(sums.momentum[a], start.momentum[a], allowed);
             momentum = fmax(momentum, fabs(sums.momentum[a] - start.momentum[a]));
         }
-        printf("%s %s, shift %s: drift %.2e +- %.1e per step and atom (limit %.1e), momentum %.1e (limit %.1e), %lld steps\n",
+        printf("%s %s, shift %s: drift %.2e +- %.1e per step and atom (limit %.1e), momentum %.1e (limit %.1e), %lld "
+               "steps\n",
                ops->name, precision_names[precision], shift, line.slope, line.slope_error, limit, momentum, allowed,
                (long long)n_steps);
         CHECK_NEAR(line.slope, 0, limit);
-        CHECK(2 * sums.kinetic / md_degrees_of_freedom(system->n_atoms, 3) > 0.5); /* it is a hot liquid that was judged */
+        /* It is a hot liquid that was judged. */
+        CHECK(2 * sums.kinetic / md_degrees_of_freedom(system->n_atoms, 3) > 0.5);
     }
     judge_free(&judge);
     walk_destroy(&run);
@@ -165,9 +169,9 @@ static double distance_max(const MdSystem *system, const Gathered *one, const Md
     return largest;
 }
 
-/* There and back again: after n steps the velocities are reversed, and n steps later all atoms are where they came from,
- * but for rounding: up to u times the box each step, amplified as chaos does it. How much that is over 2 n steps is
- * measured with places off by 1e-8. */
+/* There and back again: after n steps the velocities are reversed, and n steps later all atoms are where they came
+ * from, but for rounding: up to u times the box each step, amplified as chaos does it. How much that is over 2 n steps
+ * is measured with places off by 1e-8. */
 static void test_reversal(const MdBackendOps *ops, const MdDeck *deck, const MdSystem *start) {
     enum { N_STEPS = 100 };
     const double shift = 1e-8;
@@ -195,10 +199,11 @@ static void test_reversal(const MdBackendOps *ops, const MdDeck *deck, const MdS
         MdSystem ahead = *start;
         ahead.position = shifted.position, ahead.image = shifted.image;
         double amplification = distance_max(start, &plain, &ahead) / shift;
-        double u = DBL_EPSILON / 2, allowed = 2 * N_STEPS * u * tolerance_extent(start, start->position) * amplification;
+        double u = DBL_EPSILON / 2,
+               allowed = 2 * N_STEPS * u * tolerance_extent(start, start->position) * amplification;
         double off = distance_max(start, &back, start), forth = distance_max(start, &plain, start);
-        printf("%s: reversed run comes back within %.1e (limit %.1e, errors grow %.0f times)\n", ops->name, off, allowed,
-               amplification);
+        printf("%s: reversed run comes back within %.1e (limit %.1e, errors grow %.0f times)\n", ops->name, off,
+               allowed, amplification);
         CHECK(amplification >= 0.5);
         CHECK(allowed < 1e-8 * forth); /* else coming back would say nothing */
         CHECK(off <= allowed);
@@ -232,11 +237,12 @@ static void test_order(const MdBackendOps *ops, const MdDeck *deck, const MdSyst
     double coarse = fluctuation(ops, &config, start);
     config.run_timestep = 0.002;
     double fine = fluctuation(ops, &config, start);
-    printf("%s: energy fluctuation %.3e at dt 0.004, %.3e at 0.002, ratio %.3f\n", ops->name, coarse, fine, coarse / fine);
+    printf("%s: energy fluctuation %.3e at dt 0.004, %.3e at 0.002, ratio %.3f\n", ops->name, coarse, fine,
+           coarse / fine);
     CHECK(coarse / fine > exp2(1.5) && coarse / fine < exp2(2.5));
 }
 
-/* --- the same bits ---------------------------------------------------------------------------------------------------- */
+/* --- the same bits ------------------------------------------------------------------------------------------------ */
 
 static bool run_bits(const MdBackendOps *ops, const MdConfig *config, const MdSystem *system, Gathered *gathered,
                      MdSums *sums) {
@@ -282,7 +288,7 @@ static void test_bits(const MdBackendOps *ops, const MdDeck *deck) {
     md_system_destroy(system);
 }
 
-/* --- faults ------------------------------------------------------------------------------------------------------------ */
+/* --- faults ------------------------------------------------------------------------------------------------------- */
 
 /* One atom too fast: remembered with step, id and distance, and not replaced by later ones; an infinite one too. */
 static void test_faults(const MdBackendOps *ops, const MdDeck *deck, int precision) {
@@ -305,7 +311,8 @@ static void test_faults(const MdBackendOps *ops, const MdDeck *deck, int precisi
             MdFault fault = ops->fault(run.context);
             CHECK(fault.step == 1);
             CHECK(fault.id == fast);
-            if (k == 0) /* the atom moves by speed times step, and by what it had along the other axes: 1 per cent at most */
+            if (k ==
+                0) /* the atom moves by speed times step, and by what it had along the other axes: 1 per cent at most */
                 CHECK_NEAR(fault.displacement, 400 * config.run_timestep, 0.01 * 400 * config.run_timestep);
             else
                 CHECK(!isfinite(fault.displacement));

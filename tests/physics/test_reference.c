@@ -38,7 +38,7 @@ static void wrap(const MdBox *box, double *position, int64_t n_atoms) {
     }
 }
 
-/* --- states ---------------------------------------------------------------------------------------------------------- */
+/* --- states ------------------------------------------------------------------------------------------------------- */
 
 static const StateShape shapes[] = {
     /* dimension, at least n, density, shake, cutoff, skin, periodic, uneven, types, shift, seed */
@@ -115,7 +115,7 @@ static void test_shape(int k) {
     md_system_destroy(system);
 }
 
-/* --- numbers from outside ------------------------------------------------------------------------------------------- */
+/* --- numbers from outside ----------------------------------------------------------------------------------------- */
 
 /* The melt benchmark's crystal: see DESIGN, Numbers. The energy is a lattice sum and the same for each size. */
 static void test_anchors(void) {
@@ -177,7 +177,7 @@ static void test_two_atoms(void) {
     }
 }
 
-/* --- derivatives ------------------------------------------------------------------------------------------------------ */
+/* --- derivatives -------------------------------------------------------------------------------------------------- */
 
 /* What central differences of fourth order with step h are off by at atom i: h^4/30 of the fifth derivative, and the
  * rounding of four energies. False when a pair is so near its cutoff that it may cross it. */

@@ -55,7 +55,7 @@ int judge_count_faults(const Judge *judge, const double *force, const MdSums *su
     return n;
 }
 
-/* --- gathering between guards ------------------------------------------------------------------------------------ */
+/* --- gathering between guards ------------------------------------------------------------------------------------- */
 
 enum { GUARD_BYTES = 256 }; /* a store of a whole warp or vector past the end lands in it */
 static const unsigned char guard_byte = 0xA5;

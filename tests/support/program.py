@@ -113,7 +113,8 @@ class Checks:
 
     def near(self, value, expected, tolerance, what):
         off = abs(value - expected)
-        return self.that(off <= tolerance, f"{what}: {value!r}, expected {expected!r} within {tolerance:.3g}, off by {off:.3g}")
+        return self.that(off <= tolerance,
+                         f"{what}: {value!r}, expected {expected!r} within {tolerance:.3g}, off by {off:.3g}")
 
     def finish(self):
         print(f"{self.n_checks} checks, {self.n_failed} failed")

@@ -15,15 +15,15 @@
  *  cutoff    A pair nearer to the cutoff than the error of its distance may be counted by one side and not by the
  *            other: the whole value of the pair at the cutoff is allowed for.
  *
- * A force component sums the n pairs of one row: n u times the sum of absolute values (Higham, Accuracy and Stability of
- * Numerical Algorithms, 2nd ed., section 4.2), whatever the order. All of these are worst cases, and there are few
+ * A force component sums the n pairs of one row: n u times the sum of absolute values (Higham, Accuracy and Stability
+ * of Numerical Algorithms, 2nd ed., section 4.2), whatever the order. All of these are worst cases, and there are few
  * enough pairs in a row to add them as such.
  *
  * A total has N rows, and the worst case grows like N while real rounding errors, being independent, grow like
- * sqrt(N); the worst case would let a lost pair pass. For independent errors of mean zero bounded by e_k the sum stays below
- * LAMBDA sqrt(sum e_k^2) but for a probability of 2 exp(-LAMBDA^2/2), 3e-8 (Hoeffding; used for roundoff by Higham and
- * Mary, SIAM J. Sci. Comput. 41, A2815 (2019)). What is not independent is added in full: the rounding of the parameters
- * and of L, and adding up all pairs in double precision, one after the other as the reference does.
+ * sqrt(N); the worst case would let a lost pair pass. For independent errors of mean zero bounded by e_k the sum stays
+ * below LAMBDA sqrt(sum e_k^2) but for a probability of 2 exp(-LAMBDA^2/2), 3e-8 (Hoeffding; used for roundoff by
+ * Higham and Mary, SIAM J. Sci. Comput. 41, A2815 (2019)). What is not independent is added in full: the rounding of
+ * the parameters and of L, and adding up all pairs in double precision, in whatever order.
  *
  * A run judges itself by bounds of its own (md_reference_bounds). These are kept apart on purpose: a mistake in the
  * ones cannot hide in the others. */
@@ -43,7 +43,7 @@
 typedef struct Tolerance {
     int precision;
     double *force;         /* [n_atoms], of each component */
-    double accumulated_sq; /* sum over atoms of the squared rounding of adding up a row, roundings taken as independent */
+    double accumulated_sq; /* sum over atoms of the squared rounding of adding up a row, as independent errors */
     double pairs; /* that lie on the cutoff within rounding */
     double potential, truncation, virial, kinetic, momentum, force_sq_mass;
 } Tolerance;

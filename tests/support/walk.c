@@ -8,7 +8,7 @@
 #include "check.h"
 #include "integrate/verlet.h"
 
-/* --- the switches, from the table ------------------------------------------------------------------------------- */
+/* --- the switches, from the table --------------------------------------------------------------------------------- */
 
 #define WORD(name, word) word,
 #define OPTION(section, key, type, value, low, high, set, unit, kind, help)                                            \
@@ -59,7 +59,7 @@ static void set_backend(MdConfig *config, const char *name) {
         if (strcmp(words_run_backend[k], name) == 0) config->run_backend = k;
 }
 
-/* --- backends ------------------------------------------------------------------------------------------------------ */
+/* --- backends ----------------------------------------------------------------------------------------------------- */
 
 static bool can_run(const MdBackendOps *ops, const MdConfig *base) {
     MdConfig config = *base;
@@ -104,7 +104,7 @@ const MdBackendOps *walk_backend(const MdBackendOps *previous, const MdConfig *b
     return NULL;
 }
 
-/* --- the product ---------------------------------------------------------------------------------------------------- */
+/* --- the product -------------------------------------------------------------------------------------------------- */
 
 void walk_begin(Walk *walk, const MdBackendOps *ops, const MdConfig *base, const char *fixed) {
     memset(walk, 0, sizeof *walk);
@@ -185,7 +185,7 @@ bool walk_deterministic(const Walk *walk) {
     return deterministic;
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------------ */
+/* --- runs --------------------------------------------------------------------------------------------------------- */
 
 bool walk_ok(const WalkRun *run, MdStatus status) {
     if (CHECK(status == MD_OK)) return true;

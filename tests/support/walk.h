@@ -2,8 +2,8 @@
  * switch or backend is covered without a change here.
  *
  * A backend that cannot run here is skipped with its reason. MDMINI_TEST_BACKENDS (names separated by commas) chooses:
- * a backend that it lists must run, the others are left out. A combination that a backend refuses is printed; that each value of each
- * switch ran at least once is checked. */
+ * a backend that it lists must run, the others are left out. A combination that a backend refuses is printed; that each
+ * value of each switch ran at least once is checked. */
 #ifndef MD_TESTS_WALK_H
 #define MD_TESTS_WALK_H
 
