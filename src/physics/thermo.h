@@ -24,6 +24,7 @@ typedef struct MdThermo {
     double temperature, pressure;               /* epsilon/k, epsilon/sigma^D; pressure NaN with an open boundary */
     double potential, kinetic, total;           /* epsilon, per particle */
     double conserved;                           /* total less truncation and thermostat work, per particle */
+    double pairs;                               /* inside their cutoff, per particle */
     double momentum;                            /* length of the total momentum, per particle */
     double fluctuation;                         /* dt^2 <F^2/m>, per particle: scale of the time-step error */
 } MdThermo;
@@ -41,6 +42,7 @@ static inline MdThermo md_thermo_from_sums(const MdSums *sums, const MdBox *box,
     t.temperature = 2 * sums->kinetic / md_degrees_of_freedom(n_atoms, box->dimension);
     t.pressure = (2 * sums->kinetic + sums->virial) / (box->dimension * md_box_volume(box));
     t.potential = sums->potential / n;
+    t.pairs = sums->pairs / n;
     t.kinetic = sums->kinetic / n;
     t.total = t.potential + t.kinetic;
     t.conserved = (sums->potential - sums->truncation + sums->kinetic - heat) / n;

@@ -12,6 +12,7 @@ static void write_last_row(MdJson *json, const MdHistory *history) {
     if (history->n == 0) return;
     const MdThermo *t = &history->rows[history->n - 1];
     md_json_real(json, "potential_energy_per_atom", t->potential);
+    md_json_real(json, "pairs_per_atom", t->pairs);
     md_json_real(json, "kinetic_energy_per_atom", t->kinetic);
     md_json_real(json, "total_energy_per_atom", t->total);
     md_json_real(json, "conserved_energy_per_atom", t->conserved);

@@ -10,6 +10,7 @@
 #include <float.h>
 
 #include "deck/deck.h"
+#include "physics/thermo.h"
 #include "system/system.h"
 
 static inline double md_tolerance_unit(int precision) {
@@ -38,10 +39,37 @@ static inline double md_tolerance_drift(const MdConfig *config) {
     return config->neighbor_rebuild == MD_REBUILD_EVERY ? limit + 1e-6 : limit;
 }
 
-/* The energy of velocity Verlet differs from the conserved shadow energy by dt^2 (v K v / 12 - F^2 / 24m) per particle,
- * K the Hessian; in equilibrium v K v and F^2/m have the same mean, from a lattice at rest in its minimum the first
+/* What the time step may do to the energy, epsilon per particle, beyond a drift. `row` holds the largest temperature,
+ * fluctuation and pairs of the samples of a run, and its length in time.
+ *
+ * On the whole. The energy of velocity Verlet differs from the conserved shadow energy by dt^2 (v K v / 12 - F^2 / 24m)
+ * per particle, K the Hessian; in equilibrium v K v and F^2/m have the same mean, from a lattice in its minimum the first
  * term stands alone with up to twice its later size, and each scaling of the velocities changes it (Toxvaerd,
- * Phys. Rev. E 50, 2271 (1994)). So the energy may move by up to a quarter of dt^2 <F^2/m>. */
-#define MD_TOLERANCE_FLUCTUATION 0.25
+ * Phys. Rev. E 50, 2271 (1994)). So the energy may move by up to a quarter of dt^2 <F^2/m>.
+ *
+ * By chance, in small systems. (1) A single hard collision: at an energy of 3 T above the bottom of the well two particles
+ * come as near as r = sigma (4 epsilon / e)^(1/12) and feel F = 12 e / r; each counts dt^2 F^2 / 24m. (2) A force that
+ * ends in a step F_c at the cutoff: a pair that crosses it inside a time step is given up to F_c v dt / 2 too much or
+ * too little, evenly spread; a pair crosses about 2 v t / r_c times. Both are independent events, so their sum grows like
+ * the root of their number, and six standard deviations are allowed. */
+static inline double md_tolerance_time_step(const MdThermo *row, const MdSystem *system, double timestep) {
+    const MdPotential *potential = &system->potential;
+    double peak_sq = 0, step_force = 0, n = (double)system->n_atoms;
+    for (int k = 0; k < potential->n_types * potential->n_types; k++) {
+        const MdPair_d *pair = &potential->pair[k];
+        double mass = fmin(system->mass[k / potential->n_types], system->mass[k % potential->n_types]);
+        double epsilon = pair->energy_6 * pair->energy_6 / (4 * pair->energy_12);
+        double energy = 3 * row->temperature + epsilon, sigma = pow(pair->energy_12 / pair->energy_6, 1.0 / 6);
+        double force = 12 * energy / (sigma * pow(4 * epsilon / energy, 1.0 / 12));
+        double speed = sqrt(2 * row->temperature / mass);
+        peak_sq = fmax(peak_sq, force * force / mass);
+        double jump = md_pair_force_d(pair, pair->cutoff_sq) * pair->cutoff - pair->force_shift;
+        step_force = fmax(step_force, fabs(jump) * speed);
+    }
+    double speed = sqrt(2 * row->temperature);
+    double crossings = row->pairs * (2 * speed * row->time / potential->cutoff_min + 1);
+    double by_chance = timestep * timestep * peak_sq / 24 + step_force * timestep / sqrt(12.0) * sqrt(crossings);
+    return 0.25 * row->fluctuation + 6 * by_chance / sqrt(n);
+}
 
 #endif

@@ -105,36 +105,38 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
 void md_verify_conservation(MdVerification *verification, const MdHistory *history, const MdSystem *system,
                             const MdConfig *config) {
     if (history->n < 2) return;
-    double fluctuation = 0, epsilon = 0, mass = 0, temperature = 0, worst_energy = -INFINITY, energy_limit = 0,
-           momentum = 0;
+    double epsilon = 0, mass = 0, worst = -INFINITY, energy_limit = 0;
     const MdPotential *potential = &system->potential;
     for (int k = 0; k < potential->n_types * potential->n_types; k++)
         epsilon = fmax(epsilon, potential->pair[k].energy_6 * potential->pair[k].energy_6 /
                                     (4 * potential->pair[k].energy_12));
     for (int k = 0; k < potential->n_types; k++) mass = fmax(mass, system->mass[k]);
+    const MdThermo *first = &history->rows[0], *last = &history->rows[history->n - 1];
+    MdThermo largest = {.time = last->time - first->time};
     for (size_t k = 0; k < history->n; k++) {
-        fluctuation = fmax(fluctuation, history->rows[k].fluctuation);
-        temperature = fmax(temperature, history->rows[k].temperature);
-        momentum = history->rows[k].momentum > momentum || isnan(history->rows[k].momentum)
-                       ? history->rows[k].momentum : momentum;
+        const MdThermo *row = &history->rows[k];
+        largest.fluctuation = fmax(largest.fluctuation, row->fluctuation);
+        largest.temperature = fmax(largest.temperature, row->temperature);
+        largest.pairs = fmax(largest.pairs, row->pairs);
+        if (!(row->momentum <= largest.momentum)) largest.momentum = row->momentum; /* a NaN stays */
     }
     /* The sample that comes nearest to its limit, or is furthest beyond it, is the one shown. */
-    const MdThermo *first = &history->rows[0], *last = &history->rows[history->n - 1];
+    double time_step_limit = md_tolerance_time_step(&largest, system, config->run_timestep);
     for (size_t k = 1; k < history->n; k++) {
         double moved = fabs(history->rows[k].conserved - first->conserved);
-        double limit = MD_TOLERANCE_FLUCTUATION * fluctuation +
+        double limit = time_step_limit +
                        md_tolerance_drift(config) * epsilon * (double)(history->rows[k].step - first->step) +
                        md_tolerance_unit(config->run_precision) * fabs(first->conserved);
-        if (isnan(moved) || moved - limit > worst_energy) {
-            worst_energy = isnan(moved) ? INFINITY : moved - limit;
+        if (isnan(moved) || moved - limit > worst) {
+            worst = isnan(moved) ? INFINITY : moved - limit;
             energy_limit = limit;
         }
     }
-    add_check(verification, "conserved energy, change per atom", -1, worst_energy + energy_limit, energy_limit);
+    add_check(verification, "conserved energy, change per atom", -1, worst + energy_limit, energy_limit);
     /* Each step rounds each velocity (u |v|) and the two forces of a pair apart (bounded by the roundoff of a row);
      * the roundings are independent of each other, so they grow with the root of the steps; |F| dt from fluctuation. */
-    double speed = sqrt(3 * temperature * mass), steps = (double)(last->step - first->step);
-    double momentum_limit = (speed + sqrt(fluctuation * mass)) * sqrt(steps + 1) *
+    double speed = sqrt(3 * largest.temperature * mass), steps = (double)(last->step - first->step);
+    double momentum_limit = (speed + sqrt(largest.fluctuation * mass)) * sqrt(steps + 1) *
                             md_tolerance_roundoff(config->run_precision, 64);
-    add_check(verification, "total momentum per atom", -1, momentum, momentum_limit);
+    add_check(verification, "total momentum per atom", -1, largest.momentum, momentum_limit);
 }
