@@ -91,6 +91,8 @@ struct Visitor {
     double roundoff, shake; /* for bounds: see reference.h */
     double *force_bound;    /* [n_atoms] */
     MdSums *sums_bound;
+    const MdSystem *system; /* for the curvature */
+    double curvature;
 };
 
 static double force_over_r(const Visitor *visitor, const MdPair_d *pair, double r_sq) {
@@ -144,6 +146,17 @@ static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pa
     visitor->sums_bound->potential += energy_bound;
     visitor->sums_bound->truncation += visitor->roundoff * fabs(pair->truncation);
     visitor->sums_bound->virial += force_bound * r;
+}
+
+/* Laplacian of the pair energy by the place of either atom, over its mass: U'' + (D - 1) U'/r. */
+static void add_curvature(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3], double r_sq) {
+    (void)d;
+    if (!(r_sq < pair->cutoff_sq)) return;
+    const MdSystem *system = visitor->system;
+    double inverse_6 = 1 / (r_sq * r_sq * r_sq);
+    double second = (13 * pair->force_12 * inverse_6 - 7 * pair->force_6) * inverse_6 / r_sq;
+    double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, pair, r_sq);
+    visitor->curvature += laplacian * (1 / system->mass[system->type[i]] + 1 / system->mass[system->type[j]]);
 }
 
 static void visit_pair(const MdSystem *system, const double *position, int64_t i, int64_t j, Visitor *visitor) {
@@ -220,4 +233,10 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
                        .force_bound = force_bound,
                        .sums_bound = sums_bound};
     visit_pairs(system, position, shake + roundoff * system->potential.cutoff_max, &visitor);
+}
+
+double md_reference_curvature(const MdSystem *system, const double *position) {
+    Visitor visitor = {.visit = add_curvature, .shift = system->potential.shift, .system = system};
+    visit_pairs(system, position, 0, &visitor);
+    return visitor.curvature;
 }

@@ -15,6 +15,10 @@ void md_reference_forces(const MdSystem *system, const double *position, double 
 /* The same by all pairs, O(N^2): checks the reference itself. */
 void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums);
 
+/* Sum over all particles of the trace of the Hessian's own block over the mass, tr K_ii / m_i: how stiff the surroundings
+ * of the particles are, in 1/tau^2. */
+double md_reference_curvature(const MdSystem *system, const double *position);
+
 /* How far another implementation may be from the reference at these places, if each of its operations is off by
  * `roundoff` (relative; a small multiple of the unit roundoff) and each distance by `shake` (sigma; from positions kept
  * in less precision). First-order error bounds: force_bound [n_atoms] for each component of the force; pairs,

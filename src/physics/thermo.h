@@ -25,6 +25,7 @@ typedef struct MdThermo {
     double potential, kinetic, total;           /* epsilon, per particle */
     double conserved;                           /* total less truncation and thermostat work, per particle */
     double pairs;                               /* inside their cutoff, per particle */
+    double heat;                                /* that the thermostat has put in so far, per particle */
     double momentum;                            /* length of the total momentum, per particle */
     double fluctuation;                         /* dt^2 <F^2/m>, per particle: scale of the time-step error */
 } MdThermo;
@@ -43,6 +44,7 @@ static inline MdThermo md_thermo_from_sums(const MdSums *sums, const MdBox *box,
     t.pressure = (2 * sums->kinetic + sums->virial) / (box->dimension * md_box_volume(box));
     t.potential = sums->potential / n;
     t.pairs = sums->pairs / n;
+    t.heat = heat / n;
     t.kinetic = sums->kinetic / n;
     t.total = t.potential + t.kinetic;
     t.conserved = (sums->potential - sums->truncation + sums->kinetic - heat) / n;

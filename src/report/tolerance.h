@@ -40,19 +40,21 @@ static inline double md_tolerance_drift(const MdConfig *config) {
 }
 
 /* What the time step may do to the energy, epsilon per particle, beyond a drift. `row` holds the largest temperature,
- * fluctuation and pairs of the samples of a run, and its length in time.
+ * fluctuation, heat and pairs of the samples of a run, and its length in time; curvature is that of the reference, per
+ * particle.
  *
  * On the whole. The energy of velocity Verlet differs from the conserved shadow energy by dt^2 (v K v / 12 - F^2 / 24m)
- * per particle, K the Hessian; in equilibrium v K v and F^2/m have the same mean, from a lattice in its minimum the first
- * term stands alone with up to twice its later size, and each scaling of the velocities changes it (Toxvaerd,
- * Phys. Rev. E 50, 2271 (1994)). So the energy may move by up to a quarter of dt^2 <F^2/m>.
+ * per particle, K the Hessian (Toxvaerd, Phys. Rev. E 50, 2271 (1994)). The mean of v K v is T times the curvature; F^2/m
+ * is measured. Each scaling of the velocities changes the first term by the share of the kinetic energy that it adds:
+ * together by that of the heat, taken as temperature. The energy may move by the sum of the sizes of all three.
  *
  * By chance, in small systems. (1) A single hard collision: at an energy of 3 T above the bottom of the well two particles
  * come as near as r = sigma (4 epsilon / e)^(1/12) and feel F = 12 e / r; each counts dt^2 F^2 / 24m. (2) A force that
  * ends in a step F_c at the cutoff: a pair that crosses it inside a time step is given up to F_c v dt / 2 too much or
  * too little, evenly spread; a pair crosses about 2 v t / r_c times. Both are independent events, so their sum grows like
  * the root of their number, and six standard deviations are allowed. */
-static inline double md_tolerance_time_step(const MdThermo *row, const MdSystem *system, double timestep) {
+static inline double md_tolerance_time_step(const MdThermo *row, double curvature, const MdSystem *system,
+                                            double timestep) {
     const MdPotential *potential = &system->potential;
     double peak_sq = 0, step_force = 0, n = (double)system->n_atoms;
     for (int k = 0; k < potential->n_types * potential->n_types; k++) {
@@ -69,7 +71,9 @@ static inline double md_tolerance_time_step(const MdThermo *row, const MdSystem 
     double speed = sqrt(2 * row->temperature);
     double crossings = row->pairs * (2 * speed * row->time / potential->cutoff_min + 1);
     double by_chance = timestep * timestep * peak_sq / 24 + step_force * timestep / sqrt(12.0) * sqrt(crossings);
-    return 0.25 * row->fluctuation + 6 * by_chance / sqrt(n);
+    double heat_temperature = 2 * row->heat / system->box.dimension;
+    double shadow = timestep * timestep * curvature * (row->temperature + heat_temperature) / 12;
+    return shadow + row->fluctuation / 24 + 6 * by_chance / sqrt(n);
 }
 
 #endif

@@ -82,6 +82,8 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
         double shake = md_tolerance_shake(config->run_precision, extent_of(system, position));
         md_reference_forces(system, position, expected, &reference);
         md_reference_bounds(system, position, roundoff, shake, bound, &limits);
+        verification->curvature =
+            fmax(verification->curvature, md_reference_curvature(system, position) / (double)n);
         /* Forces are compared in units of their bound, so the limit is 1. */
         add_check(verification, "forces, force-only path (error / bound)", step,
                   worst_force(system, force[0], expected, bound), 1);
@@ -117,11 +119,12 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
         const MdThermo *row = &history->rows[k];
         largest.fluctuation = fmax(largest.fluctuation, row->fluctuation);
         largest.temperature = fmax(largest.temperature, row->temperature);
+        largest.heat = fmax(largest.heat, fabs(row->heat));
         largest.pairs = fmax(largest.pairs, row->pairs);
         if (!(row->momentum <= largest.momentum)) largest.momentum = row->momentum; /* a NaN stays */
     }
     /* The sample that comes nearest to its limit, or is furthest beyond it, is the one shown. */
-    double time_step_limit = md_tolerance_time_step(&largest, system, config->run_timestep);
+    double time_step_limit = md_tolerance_time_step(&largest, verification->curvature, system, config->run_timestep);
     for (size_t k = 1; k < history->n; k++) {
         double moved = fabs(history->rows[k].conserved - first->conserved);
         double limit = time_step_limit +

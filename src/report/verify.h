@@ -20,6 +20,7 @@ typedef struct MdCheck {
 typedef struct MdVerification {
     int n_checks;
     MdCheck checks[32];
+    double curvature; /* largest seen, per particle: scale of the time-step error of the energy */
     MdFault fault; /* step -1 when nothing went wrong */
 } MdVerification;
 

@@ -219,6 +219,21 @@ def test_blow_up(checks, folder):
         checks.that(bool(numpy.isfinite(Frame(h5, step - 1).position).all()), "frames before the fault are damaged")
 
 
+def test_verdict(checks, folder):
+    """Short runs from a perfect crystal pass; a list that is rebuilt far too seldom, and a step too long, do not."""
+    melt = SOURCE / "inputs/melt.txt"
+    for steps in (1, 3, 5, 8):
+        done = program.run(melt, f"run.steps={steps}", "output.name=short", "output.existing=overwrite", folder=folder)
+        checks.that(done.code == 0, f"{steps} steps of the melt end with {done.code}: {done.last_lines()}")
+    for words in (["neighbor.every=60"], ["run.timestep=0.016"]):
+        done = program.run(melt, "system.cells=8", "output.name=bad", "output.existing=overwrite", *words, folder=folder,
+                           name="bad")
+        checks.that(done.code == 3, f"{words} ends with {done.code}, expected 3")
+        checks.that(done.json()["verdict"] == "FAILED", f"{words}: verdict {done.json()['verdict']}")
+    unchecked = program.run(melt, "system.cells=5", "report.verify=off", "run.steps=10", folder=folder)
+    checks.that(unchecked.code == 0 and "verdict: NOT CHECKED" in unchecked.stdout, "report.verify = off claims a verdict")
+
+
 def test_existing(checks, folder):
     small_deck(folder)
     files = ["small.h5", "small.json", "small.log", "small.txt"]
@@ -267,7 +282,7 @@ def test_deterministic(checks, folder):
 def main():
     checks = Checks()
     for test in (test_information, test_check_only, test_decks, test_effective_deck, test_neighbors, test_endings,
-                 test_blow_up, test_existing, test_log, test_deterministic, test_memory):
+                 test_blow_up, test_verdict, test_existing, test_log, test_deterministic, test_memory):
         with program.temporary_folder() as folder:
             before = checks.n_failed
             test(checks, folder)
