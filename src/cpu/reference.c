@@ -91,6 +91,7 @@ struct Visitor {
     double roundoff, shake; /* for bounds: see reference.h */
     double *force_bound;    /* [n_atoms] */
     MdSums *sums_bound;
+    MdSums shaken_sq; /* squares of what the shake does to each pair */
     const MdSystem *system; /* for the curvature */
     double curvature;
 };
@@ -122,7 +123,9 @@ static void add_pair(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pai
     add_term(&visitor->sums->virial, &visitor->lost.virial, over_r * r_sq);
 }
 
-/* Adds what rounding may do to this pair. The two powers of the formula round on their own, so their sizes add; a shift
+/* Adds what rounding may do to this pair. In the force on one atom every part is added in full. In the sums over all
+ * pairs the roundings of the formula are, since a crystal makes the same ones in each pair; those of the places are
+ * independent, so that six times the root of the sum of their squares bounds them (Hoeffding). The two powers of the formula round on their own, so their sizes add; a shift
  * of the distance by shake changes each by up to 14 shake / r of itself (the steepest power is r^-14 in force over r,
  * times r); and a pair within shake of its cutoff may be counted by one side and not by the other. */
 static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3], double r_sq) {
@@ -130,13 +133,17 @@ static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pa
     double r = sqrt(r_sq), shake = visitor->shake + visitor->roundoff * r;
     if (!(r < pair->cutoff + shake)) return;
     double inverse_6 = 1 / (r_sq * r_sq * r_sq);
-    double relative = visitor->roundoff + 14 * shake / r;
+    double shaken = 14 * shake / r, relative = visitor->roundoff + shaken;
     double force = (pair->force_12 * inverse_6 + pair->force_6) * inverse_6 / r;
     double energy = (pair->energy_12 * inverse_6 + pair->energy_6) * inverse_6;
-    double force_bound = relative * (force + fabs(pair->force_shift));
-    double energy_bound = relative * (energy + fabs(pair->energy_shift)) + shake * fabs(pair->force_shift);
+    double force_size = force + fabs(pair->force_shift), force_bound = relative * force_size;
+    double energy_bound = visitor->roundoff * (energy + fabs(pair->energy_shift) + r * fabs(pair->force_shift));
+    double energy_shaken = shaken * energy + shake * fabs(pair->force_shift), virial_bound = visitor->roundoff * force_size * r;
+    visitor->shaken_sq.potential += energy_shaken * energy_shaken;
+    visitor->shaken_sq.virial += shaken * force_size * r * shaken * force_size * r;
     if (r > pair->cutoff - shake) {
         force_bound += fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r;
+        virial_bound += fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r * r;
         energy_bound += fabs(md_pair_energy_d(pair, pair->cutoff_sq));
         visitor->sums_bound->truncation += fabs(pair->truncation);
         visitor->sums_bound->pairs++;
@@ -145,7 +152,7 @@ static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pa
     visitor->force_bound[j] += force_bound;
     visitor->sums_bound->potential += energy_bound;
     visitor->sums_bound->truncation += visitor->roundoff * fabs(pair->truncation);
-    visitor->sums_bound->virial += force_bound * r;
+    visitor->sums_bound->virial += virial_bound;
 }
 
 /* Laplacian of the pair energy by the place of either atom, over its mass: U'' + (D - 1) U'/r. */
@@ -233,6 +240,8 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
                        .force_bound = force_bound,
                        .sums_bound = sums_bound};
     visit_pairs(system, position, shake + roundoff * system->potential.cutoff_max, &visitor);
+    sums_bound->potential += 6 * sqrt(visitor.shaken_sq.potential);
+    sums_bound->virial += 6 * sqrt(visitor.shaken_sq.virial);
 }
 
 double md_reference_curvature(const MdSystem *system, const double *position) {
