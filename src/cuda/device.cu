@@ -1,25 +1,12 @@
 /* Which GPU, whether it can run this build, and what it is. Everything that a user can mend is an input error that
  * names the ways out. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cuda/context.h"
+#include "parallel/rank.h"
 
 /* Does nothing: whether its image can be loaded tells whether this build has code for the device. */
 __global__ void k_device_probe(void) {}
-
-/* Number of this process among those of its node, as batch systems and MPI launchers tell it; 0 when none does. */
-static int local_rank(void) {
-    static const char *const names[] = {"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                        "MV2_COMM_WORLD_LOCAL_RANK", "PMI_LOCAL_RANK"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        const char *text = getenv(names[k]);
-        char *end = NULL;
-        long rank = text ? strtol(text, &end, 10) : -1;
-        if (text && end != text && *end == '\0' && rank >= 0 && rank < 1 << 20) return (int)rank;
-    }
-    return 0;
-}
 
 static void version_text(int version, char text[16]) {
     snprintf(text, 16, "%d.%d", version / 1000 % 1000, version % 1000 / 10);
@@ -60,7 +47,7 @@ MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *error
     if (config->run_device != MD_AUTO_INT && config->run_device >= n_devices)
         return md_fail(errors, MD_ERROR_INPUT, "run.device=%lld: %d GPU%s visible, numbered from 0; take one of them, "
                        "or auto", (long long)config->run_device, n_devices, n_devices == 1 ? " is" : "s are");
-    *device = config->run_device == MD_AUTO_INT ? local_rank() % n_devices : (int)config->run_device;
+    *device = config->run_device == MD_AUTO_INT ? md_rank_local() % n_devices : (int)config->run_device;
     return MD_OK;
 }
 
