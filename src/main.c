@@ -55,15 +55,20 @@ static int run(int n_arguments, char *const *arguments, bool check_only) {
 
 int main(int argc, char **argv) {
     calm_openmp(argv);
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is then a failed write, with a message, not a death */
+    /* A file-size limit, or a reader that went away, is then a failed write, with a message, not a death. */
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
     bool check_only = false;
     int n = 0;
     for (int k = 1; k < argc; k++) {
         MdListFormat format;
-        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) return md_print_help(stdout);
-        if (strcmp(argv[k], "--version") == 0) return md_print_version(stdout);
-        if (md_parse_listing(argv[k], "--list-options", &format)) return md_options_print(stdout, format), MD_OK;
-        if (md_parse_listing(argv[k], "--list-variants", &format)) return md_print_variants(stdout, format);
+        bool listed = true;
+        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) md_print_help(stdout);
+        else if (strcmp(argv[k], "--version") == 0) md_print_version(stdout);
+        else if (md_parse_listing(argv[k], "--list-options", &format)) md_options_print(stdout, format);
+        else if (md_parse_listing(argv[k], "--list-variants", &format)) md_print_variants(stdout, format);
+        else listed = false;
+        if (listed) return fflush(stdout) == 0 && !ferror(stdout) ? MD_OK : MD_ERROR_OUTPUT;
         if (strcmp(argv[k], "--check") == 0) {
             check_only = true;
         } else if (argv[k][0] == '-' && argv[k][1] != '\0') {

@@ -131,6 +131,11 @@ void md_simulation_destroy(MdSimulation *s) {
 
 /* --- the run ---------------------------------------------------------------------------------------------------- */
 
+static MdThermo thermo_row(const MdSimulation *s, const MdSums *sums, int64_t step) {
+    return md_thermo_from_sums(sums, &s->plan.box, s->plan.n_atoms, step, s->config->run_timestep,
+                               s->thermostat.heat);
+}
+
 /* Thermo row and frame of the present step, as far as they are due. */
 static MdStatus write_output(MdSimulation *s, int64_t step) {
     bool thermo_due = md_schedule_thermo(s->config, step), frame_due = md_schedule_frame(s->config, step);
@@ -140,8 +145,7 @@ static MdStatus write_output(MdSimulation *s, int64_t step) {
     if (status != MD_OK) return status;
     s->verification.fault = s->ops->fault(s->context); /* exact now: rows and frames after a fault are not written */
     if (s->verification.fault.step >= 0) return MD_ERROR_PHYSICS;
-    MdThermo row = md_thermo_from_sums(&sums, &s->plan.box, s->plan.n_atoms, step, s->config->run_timestep,
-                                       s->thermostat.heat);
+    MdThermo row = thermo_row(s, &sums, step);
     if (thermo_due) {
         md_history_add(&s->history, &row);
         md_progress_clear(s->progress);
@@ -164,6 +168,7 @@ static MdStatus set_up(MdSimulation *s) {
     MdStatus status = md_files_prepare(s->deck, &s->files, s->log, s->errors);
     if (status == MD_OK) status = md_log_open(s->log, s->files.log, s->errors);
     if (status != MD_OK) return status;
+    s->files_ready = true;
     md_report_head(s);
     s->ops->create(&s->context, s->config, s->system, s->errors);
     if (!s->context) return md_errors_status(s->errors);
@@ -214,15 +219,24 @@ static MdStatus run_loop(MdSimulation *s) {
     return status;
 }
 
-/* The list of the last step may be stale by the rule of neighbor.rebuild = every; at a multiple of its interval that
- * rule makes a new one. */
+/* The last step, judged with a list that is certainly fresh: at a multiple of its interval the rule of neighbor.rebuild
+ * = every makes a new one, and the safe rule has kept a good one. */
 static MdStatus verify_end(MdSimulation *s) {
+    if (s->config->report_verify != MD_ON) return MD_OK;
     int64_t every = s->config->neighbor_every;
+    MdStatistics before, after;
+    s->ops->statistics(s->context, &before);
     MdStatus status = s->ops->update_neighbors(s->context, (s->step + every - 1) / every * every);
-    if (status == MD_OK) status = verify(s, s->step);
-    if (status == MD_OK && s->config->report_verify == MD_ON)
-        md_verify_conservation(&s->verification, &s->history, s->system, s->config);
-    return status;
+    s->ops->statistics(s->context, &after);
+    s->statistics.n_late_rebuilds += after.n_late_rebuilds - before.n_late_rebuilds;
+    if (status == MD_OK && s->step > 0) status = verify(s, s->step);
+    MdSums sums;
+    if (status == MD_OK) status = s->ops->sum(s->context, &sums); /* verify leaves forces with energy */
+    if (status != MD_OK) return status;
+    MdThermo end = thermo_row(s, &sums, s->step);
+    if (s->step > 0) md_verify_conservation(&s->verification, &s->history, &end, s->system, s->config);
+    s->verification.complete = true;
+    return MD_OK;
 }
 
 MdStatus md_simulation_run(MdSimulation *s) {
@@ -242,8 +256,7 @@ MdStatus md_simulation_run(MdSimulation *s) {
     }
     /* The file is closed before anything else can go wrong. */
     MdStatus closed = md_pipeline_close(s->pipeline, s->errors);
-    if (status == MD_OK && s->step > 0) status = verify_end(s);
-    if (status == MD_OK) status = closed;
+    if (status == MD_OK) status = verify_end(s);
     if (status == MD_OK && md_verify_verdict(&s->verification) == MD_VERDICT_FAILED) status = MD_ERROR_PHYSICS;
-    return status;
+    return status == MD_OK ? closed : status;
 }

@@ -1,6 +1,7 @@
 #include "backend/backend.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -34,4 +35,16 @@ void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
         after->stages[k].calls -= before->stages[k].calls;
         if (isfinite(before->stages[k].seconds)) after->stages[k].seconds -= before->stages[k].seconds;
     }
+}
+
+void md_variant_describe(MdVariantTable table, const char *stage, const char *name, MdStageTime *time) {
+    for (int k = 0; k < table.n_rows; k++) {
+        const MdVariant *row = &table.rows[k];
+        if (strcmp(row->stage, stage) != 0 || strcmp(row->name, name) != 0) continue;
+        snprintf(time->stage, sizeof time->stage, "%s", row->stage);
+        snprintf(time->asked, sizeof time->asked, "%s", row->switches);
+        snprintf(time->ran, sizeof time->ran, "%s", row->name);
+        return;
+    }
+    md_panic("no variant %s of stage %s", name, stage);
 }

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "backend/variants.h"
-#include "base/log.h"
 #include "base/status.h"
 #include "deck/deck.h"
 #include "physics/thermo.h"
@@ -59,7 +58,8 @@ typedef struct MdFault {
 
 typedef struct MdStageTime {
     char stage[24]; /* sort, neighbor, force, integrate, reduce, gather */
-    char asked[64], ran[64];
+    char asked[128]; /* the switch values, `neighbor.order=row` */
+    char ran[64];    /* the name of a variant */
     int64_t calls;
     double seconds; /* NaN where it was not measured */
 } MdStageTime;
@@ -124,6 +124,10 @@ const MdBackendOps *const *md_backends(void);
 const MdBackendOps *md_backend_find(const char *name); /* NULL when not built in */
 
 void md_rows_free(MdRows *rows);
+
+/* Fills stage, asked and ran of time from the row of that stage and name. What is not in the table cannot run: it
+ * panics. */
+void md_variant_describe(MdVariantTable table, const char *stage, const char *name, MdStageTime *time);
 
 /* What happened between two readings: counts and times of after less those of before. */
 void md_statistics_subtract(MdStatistics *after, const MdStatistics *before);

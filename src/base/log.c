@@ -11,7 +11,7 @@ struct MdLog {
     FILE *terminal, *file;
     char *pending; /* text written before the file was opened */
     size_t n_pending;
-    int n_warnings, failed;
+    int failed;
 };
 
 MdLog *md_log_create(FILE *terminal) {
@@ -39,10 +39,9 @@ MdStatus md_log_open(MdLog *log, const char *path, MdErrors *errors) {
 
 /* Lines are flushed one by one: a batch file is fully buffered otherwise, and a killed job would lose its log. */
 static void write_text(MdLog *log, const char *text, int on_terminal) {
-    if (log->terminal && on_terminal) {
-        fputs(text, log->terminal);
-        fflush(log->terminal);
-    }
+    /* A terminal that went away does not end the run: the file has everything. */
+    if (log->terminal && on_terminal && (fputs(text, log->terminal) < 0 || fflush(log->terminal) != 0))
+        log->terminal = NULL;
     if (log->file) {
         if (fputs(text, log->file) < 0 || fflush(log->file) != 0) log->failed = 1;
         return;
@@ -88,8 +87,6 @@ void md_warn(MdLog *log, const char *format, ...) {
     va_start(arguments, format);
     write_format(log, 1, "warning: ", format, arguments);
     va_end(arguments);
-    log->n_warnings++;
 }
 
-int md_log_warnings(const MdLog *log) { return log->n_warnings; }
 int md_log_healthy(const MdLog *log) { return !log->failed; }

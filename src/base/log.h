@@ -20,9 +20,8 @@ void md_log(MdLog *log, const char *format, ...) __attribute__((format(printf, 2
 /* The same for the file alone: what is worth keeping but not worth a screen. */
 void md_log_file_only(MdLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A line that starts with `warning: `; counted. */
+/* A line that starts with `warning: `. */
 void md_warn(MdLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int md_log_warnings(const MdLog *log);
 
 /* False once writing to the file has failed (disk full). */
 int md_log_healthy(const MdLog *log);

@@ -45,7 +45,7 @@ MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...) {
     va_start(arguments, format);
     errors->messages[errors->n_messages++] = format_text(format, arguments);
     va_end(arguments);
-    if (errors->status == MD_OK) errors->status = status;
+    if (errors->status == MD_OK || status < errors->status) errors->status = status;
     return status;
 }
 

@@ -33,7 +33,8 @@ MdErrors *md_errors_create(void);
 void md_errors_destroy(MdErrors *errors);
 
 /* Adds one message (printf style, no newline at the end) and returns status, so that callers can write
- * `return md_fail(errors, MD_ERROR_INPUT, "...")`. The first status is kept as that of the whole. */
+ * `return md_fail(errors, MD_ERROR_INPUT, "...")`. The gravest status is kept as that of the whole: the
+ * one with the smallest number. */
 MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

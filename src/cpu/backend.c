@@ -80,28 +80,20 @@ static void copy_particles(MdCpuContext *c, const MdSystem *system) {
     }
 }
 
-static void name_stages(MdCpuContext *c, const MdConfig *config, const char *set) {
-    static const char *const precisions[] = {"double", "single", "mixed"};
+/* Nothing is replaced silently here: what is asked for is what runs. */
+static void name_stages(MdCpuContext *c, const MdConfig *config) {
     const char *names[MD_CPU_N_STAGES];
-    char force[64];
-    snprintf(force, sizeof force, "%s, %s, %s", config->neighbor_order == MD_LIST_ORDER_ROW ? "row" : "column",
-             precisions[config->run_precision], set);
     names[MD_CPU_SORT] = config->memory_sort == MD_SORT_CELL ? "cell" : "none";
     const bool brute = config->neighbor_search == MD_SEARCH_BRUTE;
     if (config->neighbor_write == MD_LIST_WRITE_ATOMIC) names[MD_CPU_NEIGHBOR] = brute ? "brute-atomic" : "cell-atomic";
     else names[MD_CPU_NEIGHBOR] = brute ? "brute-nonatomic" : "cell-nonatomic";
-    names[MD_CPU_FORCE] = force;
+    names[MD_CPU_FORCE] = config->neighbor_order == MD_LIST_ORDER_ROW ? "row" : "column";
     names[MD_CPU_INTEGRATE] = config->neighbor_rebuild == MD_REBUILD_EVERY ? "every" : "host-check";
     names[MD_CPU_REDUCE] = "blocks";
-    names[MD_CPU_GATHER] = "by id";
+    names[MD_CPU_GATHER] = "by-id";
     c->statistics.n_stages = MD_CPU_N_STAGES;
-    for (int s = 0; s < MD_CPU_N_STAGES; s++) {
-        MdStageTime *stage = &c->statistics.stages[s];
-        snprintf(stage->stage, sizeof stage->stage, "%s", stage_names[s]);
-        /* Nothing is replaced silently here: what is asked for is what runs. */
-        snprintf(stage->asked, sizeof stage->asked, "%s", names[s]);
-        snprintf(stage->ran, sizeof stage->ran, "%s", names[s]);
-    }
+    for (int s = 0; s < MD_CPU_N_STAGES; s++)
+        md_variant_describe(md_cpu_variants(), stage_names[s], names[s], &c->statistics.stages[s]);
 }
 
 static MdStatus create(void **context, const MdConfig *config, const MdSystem *system, MdErrors *errors) {
@@ -115,7 +107,7 @@ static MdStatus create(void **context, const MdConfig *config, const MdSystem *s
     c->kernels = md_cpu_kernels(set, c->precision);
     md_cpu_allocate(c, md_cpu_first_capacity(c, config, density_of(system)));
     copy_particles(c, system);
-    name_stages(c, config, md_cpu_instructions_name(set));
+    name_stages(c, config);
     *context = c;
     return MD_OK;
 }
@@ -179,6 +171,8 @@ static MdStatus update_neighbors(void *context, int64_t step) {
         c->used_sq = c->largest_sq;
         return MD_OK;
     }
+    /* After a fault the motion is over: the old list is still safe to use, a new one could be of any size. */
+    if (c->have_list && c->fault.step >= 0) return MD_OK;
     if (c->have_list) {
         c->statistics.n_rebuilds++;
         if (2 * sqrt(c->used_sq) > c->skin) c->statistics.n_late_rebuilds++;

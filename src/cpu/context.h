@@ -75,7 +75,6 @@ typedef struct MdCpuContext {
     /* cells, and the particles in the order of cells: slots */
     MdCpuGrid grid;
     int32_t *cell_start; /* [cells + 1] */
-    int64_t n_cells_room;
     int32_t *cell, *slot_of, *atom_in; /* of an atom: its cell and slot; of a slot: its atom */
     void *candidate[3];                /* places by slot */
 

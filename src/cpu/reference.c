@@ -89,6 +89,8 @@ struct Visitor {
     MdSums *sums;
     MdSums lost; /* what the additions to sums have rounded away so far */
     double roundoff, shake; /* for bounds: see reference.h */
+    const double *position;
+    double longest;         /* periodic edge */
     double *force_bound;    /* [n_atoms] */
     MdSums *sums_bound;
     MdSums shaken_sq; /* squares of what the shake does to each pair */
@@ -130,7 +132,10 @@ static void add_pair(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pai
  * times r); and a pair within shake of its cutoff may be counted by one side and not by the other. */
 static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3], double r_sq) {
     (void)d;
-    double r = sqrt(r_sq), shake = visitor->shake + visitor->roundoff * r;
+    double r = sqrt(r_sq), extent = visitor->longest;
+    for (int a = 0; a < 3; a++)
+        extent = fmax(extent, fmax(fabs(visitor->position[3 * i + a]), fabs(visitor->position[3 * j + a])));
+    double shake = visitor->shake * extent + visitor->roundoff * r;
     if (!(r < pair->cutoff + shake)) return;
     double inverse_6 = 1 / (r_sq * r_sq * r_sq);
     double shaken = 14 * shake / r, relative = visitor->roundoff + shaken;
@@ -237,9 +242,14 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
                        .shift = system->potential.shift,
                        .roundoff = roundoff,
                        .shake = shake,
+                       .position = position,
                        .force_bound = force_bound,
                        .sums_bound = sums_bound};
-    visit_pairs(system, position, shake + roundoff * system->potential.cutoff_max, &visitor);
+    for (int a = 0; a < system->box.dimension; a++)
+        if (system->box.periodic[a]) visitor.longest = fmax(visitor.longest, system->box.length[a]);
+    /* Pairs this far beyond the cutoff are looked at, in case that rounding brings them in: more than enough where the
+     * places are worth anything. */
+    visit_pairs(system, position, 0.05 * system->potential.cutoff_max, &visitor);
     sums_bound->potential += 6 * sqrt(visitor.shaken_sq.potential);
     sums_bound->virial += 6 * sqrt(visitor.shaken_sq.virial);
 }

@@ -28,6 +28,7 @@ static const MdVariant rows[] = {
      "the same pass finds the largest displacement too: reads where the atoms were at the build"},
     {"reduce", "blocks", "", "", true, 40, 24, 0, 0,
      "sums of 128 atoms each, added in order: the same bits for any number of threads"},
+    {"gather", "by-id", "", "", true, 60, 0, 0, 0, "one scattered write an atom; one thread"},
 };
 
 MdVariantTable md_cpu_variants(void) {

@@ -163,6 +163,7 @@ struct CudaContext {
 
     CudaList list;
     bool built;
+    bool lateness_sent; /* the displacement at the last use before a build by count is on its way to the host */
 
     /* measures, sums, particles on their way out */
     CudaWatch *d_watch, *h_watch;

@@ -203,13 +203,24 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
             CUDA_CHECK(cudaEventSynchronize(context->watched));
             if (!moved_too_far(context)) return MD_OK;
         } else if (step % context->every != 0) {
+            /* The list is used as it is. How far atoms are from where it was built at the last use before the next
+             * build tells whether that build comes late; the host looks when it builds. */
+            if ((step + 1) % context->every == 0) {
+                cuda_reduce_measure(context);
+                cuda_watch_read(context, false);
+                context->lateness_sent = true;
+            }
             return MD_OK;
         }
     }
-    if (needs_bounds || (context->built && !check)) {
+    if (context->lateness_sent) {
+        CUDA_CHECK(cudaEventSynchronize(context->watched));
+        context->lateness_sent = false;
+        if (moved_too_far(context)) context->n_late_rebuilds++;
+    }
+    if (needs_bounds) {
         cuda_reduce_measure(context);
         cuda_watch_read(context, true);
-        if (context->built && !check && moved_too_far(context)) context->n_late_rebuilds++;
     }
     /* After a fault the motion is over: the old list is still safe to use, a new one could be of any size. */
     if (*context->h_fault_raised) return MD_OK;

@@ -3,7 +3,6 @@
  * Bytes and operations are models of main-memory traffic in mixed precision, per atom and per list entry of one call;
  * caches are taken to hold what is read again at once. */
 #include <stdio.h>
-#include <string.h>
 
 #include "cuda/context.h"
 
@@ -58,16 +57,9 @@ static void variant_name(const CudaContext *context, CudaStage stage, char *name
                  context->list_order == MD_LIST_ORDER_COLUMN ? "column" : "row");
 }
 
+/* Nothing but what is asked for can run here: no value of these switches chooses. */
 void cuda_variant_describe(const CudaContext *context, CudaStage stage, MdStageTime *time) {
     char name[64];
     variant_name(context, stage, name, sizeof name);
-    snprintf(time->stage, sizeof time->stage, "%s", stage_names[stage]);
-    for (size_t k = 0; k < sizeof variants / sizeof *variants; k++) {
-        if (strcmp(variants[k].stage, time->stage) != 0 || strcmp(variants[k].name, name) != 0) continue;
-        /* Nothing but what is asked for can run here: no value of these switches chooses. */
-        snprintf(time->asked, sizeof time->asked, "%s", name);
-        snprintf(time->ran, sizeof time->ran, "%s", variants[k].name);
-        return;
-    }
-    md_panic("no variant %s of stage %s", name, time->stage);
+    md_variant_describe(cuda_variants(), stage_names[stage], name, time);
 }

@@ -37,6 +37,8 @@ void md_deck_destroy(MdDeck *deck) {
             free(*(char **)((char *)&deck->config + row->offset));
         free(deck->origin[k]);
     }
+    for (int k = 0; k < deck->n_files; k++) free(deck->files[k]);
+    free(deck->files);
     free(deck->name);
     md_free(deck);
 }
@@ -60,6 +62,8 @@ MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) 
     MdDeck *deck = md_deck_create();
     int n_before = md_errors_count(errors);
     bool in_overrides = false;
+    deck->files = calloc((size_t)n_arguments + 1, sizeof *deck->files);
+    if (!deck->files) md_panic("out of memory");
     for (int k = 0; k < n_arguments; k++) {
         bool override = md_deck_is_override(arguments[k]);
         /* Overrides that stand together are one layer. */
@@ -69,6 +73,7 @@ MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) 
             md_deck_read_override(deck, arguments[k], errors);
         } else {
             if (!deck->name) deck->name = name_of_file(arguments[k]);
+            deck->files[deck->n_files++] = md_copy_text(arguments[k]);
             md_deck_read_file(deck, arguments[k], errors);
         }
     }
@@ -89,6 +94,8 @@ const char *md_deck_origin(const MdDeck *deck, int option) {
 }
 
 const char *md_deck_name(const MdDeck *deck) { return deck->name; }
+
+const char *md_deck_file(const MdDeck *deck, int k) { return k < deck->n_files ? deck->files[k] : NULL; }
 
 char *md_deck_value_text(const MdDeck *deck, int option) {
     return md_value_write(md_option_row(option), &deck->config);

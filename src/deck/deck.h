@@ -69,6 +69,9 @@ const char *md_deck_origin(const MdDeck *deck, int option);
 /* The first file of the command line, without folder and ending: the default of output.name. */
 const char *md_deck_name(const MdDeck *deck);
 
+/* The files of the command line, in order; NULL for k beyond the last. */
+const char *md_deck_file(const MdDeck *deck, int k);
+
 /* The effective deck: every key with its value and origin, as a deck that reproduces the run when read again (paths
  * absolute). Text from malloc. */
 char *md_deck_effective_text(const MdDeck *deck);

@@ -14,6 +14,8 @@ struct MdDeck {
     bool doubtful[MD_N_OPTIONS];
     int n_layers;
     char *name; /* of the first file */
+    char **files; /* all of them, in order */
+    int n_files;
 };
 
 /* Every option at its default. */

@@ -11,7 +11,8 @@ MdThermostat md_thermostat_make(const MdConfig *config) {
     return thermostat;
 }
 
-double md_thermostat_target(const MdThermostat *thermostat, int64_t step) {
+/* Target temperature at a step. */
+static double target_at(const MdThermostat *thermostat, int64_t step) {
     if (step >= thermostat->last_step) return thermostat->to;
     return thermostat->from +
            (thermostat->to - thermostat->from) * (double)step / (double)thermostat->last_step;
@@ -24,7 +25,7 @@ MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, 
     MdStatus status = ops->sum(context, &sums);
     /* A system at rest has no velocities to scale; one that blew up is stopped by its fault, not by this. */
     if (status != MD_OK || !(sums.kinetic > 0) || !isfinite(sums.kinetic)) return status;
-    double wanted = 0.5 * md_degrees_of_freedom(n_atoms, dimension) * md_thermostat_target(thermostat, step);
+    double wanted = 0.5 * md_degrees_of_freedom(n_atoms, dimension) * target_at(thermostat, step);
     thermostat->heat += wanted - sums.kinetic;
     return ops->scale_velocities(context, sqrt(wanted / sums.kinetic));
 }

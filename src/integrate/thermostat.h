@@ -15,9 +15,6 @@ typedef struct MdThermostat {
 
 MdThermostat md_thermostat_make(const MdConfig *config);
 
-/* Target temperature at a step. */
-double md_thermostat_target(const MdThermostat *thermostat, int64_t step);
-
 /* Rescales if it is due at this step. n_atoms and dimension give the degrees of freedom. */
 MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step,
                              int64_t n_atoms, int dimension);

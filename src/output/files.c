@@ -107,13 +107,22 @@ static void check_neighbors(const MdDeck *deck, const Output outputs[N_FILES], M
             fail_option(deck, errors, MD_OPTION_report_neighbors, path, "the run writes that file itself");
 }
 
-/* A coordinate file that bears the name of an output would be moved away, or lost, before it is read. */
-static void check_input(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
-    const char *input = md_deck_config(deck)->system_file;
-    for (int k = 0; *input && k < N_FILES; k++)
-        if (outputs[k].path && same_place(input, outputs[k].path))
-            fail_option(deck, errors, MD_OPTION_system_file, input,
-                        "the run writes a file of that name; choose another with output.name");
+/* An input that bears the name of an output would be moved away, or lost. */
+static void check_inputs(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
+    const char *coordinates = md_deck_config(deck)->system_file;
+    for (int k = 0; k < N_FILES; k++) {
+        if (!outputs[k].path) continue;
+        bool found = false;
+        for (int i = 0; !found && md_deck_file(deck, i); i++)
+            if (same_place(md_deck_file(deck, i), outputs[k].path)) {
+                found = true;
+                md_fail(errors, MD_ERROR_INPUT, "%s: the run writes a file of that name; choose another with output.name "
+                        "or report.neighbors", md_deck_file(deck, i));
+            }
+        if (!found && *coordinates && same_place(coordinates, outputs[k].path))
+            fail_option(deck, errors, MD_OPTION_system_file, coordinates,
+                        "the run writes a file of that name; choose another with output.name or report.neighbors");
+    }
 }
 
 static void check_existing(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
@@ -142,7 +151,7 @@ MdStatus md_files_plan(const MdDeck *deck, MdFiles *files, MdErrors *errors) {
     check_folder(deck, MD_OPTION_output_directory, config->output_directory, errors);
     if (outputs[NEIGHBORS].path) check_neighbors(deck, outputs, errors);
     if (md_errors_count(errors) == before) {
-        check_input(deck, outputs, errors);
+        check_inputs(deck, outputs, errors);
         check_existing(deck, outputs, errors);
     }
     bool good = md_errors_count(errors) == before;

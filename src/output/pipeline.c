@@ -6,7 +6,6 @@
 struct MdPipeline {
     MdH5md *file;
     MdFrame slot;
-    int64_t n_frames;
     double seconds;
 };
 
@@ -48,7 +47,6 @@ MdStatus md_pipeline_put(MdPipeline *pipeline, const MdBackendOps *ops, void *co
     pipeline->slot.time = thermo->time;
     MdStatus status = ops->gather(context, &pipeline->slot);
     if (status == MD_OK) status = md_h5md_append(pipeline->file, &pipeline->slot, thermo, errors);
-    if (status == MD_OK) pipeline->n_frames++;
     pipeline->seconds += md_clock_s() - start;
     return status;
 }
@@ -60,5 +58,4 @@ MdStatus md_pipeline_close(MdPipeline *pipeline, MdErrors *errors) {
     return status;
 }
 
-int64_t md_pipeline_frames(const MdPipeline *pipeline) { return pipeline->n_frames; }
 double md_pipeline_seconds(const MdPipeline *pipeline) { return pipeline->seconds; }

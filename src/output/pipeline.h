@@ -19,7 +19,6 @@ MdStatus md_pipeline_put(MdPipeline *pipeline, const MdBackendOps *ops, void *co
 /* Waits for what is under way and closes the file. Accepts NULL. */
 MdStatus md_pipeline_close(MdPipeline *pipeline, MdErrors *errors);
 
-int64_t md_pipeline_frames(const MdPipeline *pipeline);
 double md_pipeline_seconds(const MdPipeline *pipeline); /* host time in put */
 
 /* Bytes of host memory that the slots take. */

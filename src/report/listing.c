@@ -11,7 +11,7 @@
 #include "cuda/versions.h"
 #endif
 
-int md_print_help(FILE *stream) {
+void md_print_help(FILE *stream) {
     fputs("mdmini: molecular dynamics of simple fluids, with every optimisation a switch of the input file\n"
           "\n"
           "usage: mdmini [--check] FILE... [section.key=value...]\n"
@@ -32,10 +32,9 @@ int md_print_help(FILE *stream) {
           "\n"
           "example: mdmini inputs/melt.txt system.cells=63 run.backend=cuda\n",
           stream);
-    return MD_OK;
 }
 
-int md_print_version(FILE *stream) {
+void md_print_version(FILE *stream) {
     const MdVersion *v = md_version();
     char hdf5[32];
     fprintf(stream, "mdmini %s (%s%s)\n", v->version, v->commit, v->dirty ? ", with uncommitted changes" : "");
@@ -52,7 +51,6 @@ int md_print_version(FILE *stream) {
     fprintf(stream, "backends: ");
     for (const MdBackendOps *const *ops = md_backends(); *ops; ops++) fprintf(stream, " %s", (*ops)->name);
     fputc('\n', stream);
-    return MD_OK;
 }
 
 bool md_parse_listing(const char *argument, const char *name, MdListFormat *format) {
@@ -90,7 +88,7 @@ static void print_row_json(MdJson *json, const char *backend, const MdVariant *r
     md_json_end_object(json);
 }
 
-int md_print_variants(FILE *stream, MdListFormat format) {
+void md_print_variants(FILE *stream, MdListFormat format) {
     MdJson *json = format == MD_LIST_JSON ? md_json_create() : NULL;
     if (json) md_json_begin_array(json, NULL);
     if (format == MD_LIST_MARKDOWN)
@@ -113,5 +111,4 @@ int md_print_variants(FILE *stream, MdListFormat format) {
         fputs(md_json_string(json), stream);
         md_json_destroy(json);
     }
-    return MD_OK;
 }

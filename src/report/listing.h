@@ -1,4 +1,4 @@
-/* What the program says of itself: --help, --version, --list-variants. Each returns the exit code. */
+/* What the program says of itself: --help, --version, --list-variants. */
 #ifndef MD_REPORT_LISTING_H
 #define MD_REPORT_LISTING_H
 
@@ -7,9 +7,9 @@
 
 #include "deck/deck.h"
 
-int md_print_help(FILE *stream);
-int md_print_version(FILE *stream);
-int md_print_variants(FILE *stream, MdListFormat format);
+void md_print_help(FILE *stream);
+void md_print_version(FILE *stream);
+void md_print_variants(FILE *stream, MdListFormat format);
 
 /* Whether argument is name, name=text, name=json or name=markdown; anything else after `=` ends the program with exit
  * code 2 and a message. */

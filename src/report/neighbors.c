@@ -44,13 +44,14 @@ MdStatus md_neighbors_write(const char *path, const MdBackendOps *ops, void *con
     MdStatus status = ops->export_rows(context, &rows);
     if (status != MD_OK) return status;
     FILE *file = fopen(path, "w");
-    bool failed = !file;
+    int reason = file ? 0 : errno;
     if (file) {
+        errno = 0;
         write_rows(file, &rows, system);
-        failed = ferror(file) != 0;
-        failed = fclose(file) != 0 || failed;
+        if (ferror(file)) reason = errno ? errno : EIO;
+        if (fclose(file) != 0 && !reason) reason = errno;
     }
-    if (failed) status = md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(errno));
+    if (reason) status = md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(reason));
     md_rows_free(&rows);
     return status;
 }

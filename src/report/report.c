@@ -13,13 +13,15 @@ static void log_setup(MdSimulation *s) {
     const MdVersion *version = md_version();
     const MdBox *box = &s->plan.box;
     md_log(s->log, "mdmini %s (%s%s)\n", version->version, version->commit, version->dirty ? ", dirty" : "");
-    md_log(s->log, "backend   %s: %s; %s\n", s->ops->name, s->machine.name, s->machine.details);
+    char *precision = md_deck_value_text(s->deck, MD_OPTION_run_precision);
+    md_log(s->log, "backend   %s, %s precision: %s; %s\n", s->ops->name, precision, s->machine.name, s->machine.details);
+    free(precision);
     md_log(s->log, "system    %lld atoms in %d dimensions, box", (long long)s->plan.n_atoms, box->dimension);
     for (int a = 0; a < box->dimension; a++)
         md_log(s->log, " %s%.6g%s", a ? "x " : "", box->length[a], box->periodic[a] ? "" : " (open)");
     md_log(s->log, ", %d type%s\n", s->plan.potential.n_types, s->plan.potential.n_types == 1 ? "" : "s");
     if (s->plan.file_velocities)
-        md_log(s->log, "start     velocities are those of %s less their mean; system.temperature is not used\n",
+        md_log(s->log, "start     velocities are those of %s, less their mean\n",
                s->config->system_file);
     md_log(s->log, "memory    %.1f MiB of main memory", mebibytes(s->memory.host_bytes));
     if (s->memory.device_bytes) md_log(s->log, ", %.1f MiB on the GPU", mebibytes(s->memory.device_bytes));
@@ -106,17 +108,19 @@ static void log_verification(MdSimulation *s) {
 }
 
 void md_report_run(MdSimulation *s, MdStatus status) {
+    if (!s->files_ready) return; /* it ended before it owned any file; the errors say why */
     MdVerdict verdict = md_verify_verdict(&s->verification);
-    if (status == MD_OK || status == MD_ERROR_PHYSICS) {
-        log_timings(s);
-        log_verification(s);
-        md_log(s->log, "\nverdict: %s\n", md_verdict_text(verdict));
-    }
-    md_summary_write(s, status, verdict);
-    if (!md_log_healthy(s->log)) md_fail(s->errors, MD_ERROR_OUTPUT, "%s: could not be written to the end", s->files.log);
-    if (status == MD_ERROR_PHYSICS)
-        md_fail(s->errors, MD_ERROR_PHYSICS,
-                s->verification.fault.step >= 0 ? "the run became unstable at step %lld; see the log"
-                                                : "the run failed its verification (last step %lld); see the log",
-                (long long)(s->verification.fault.step >= 0 ? s->verification.fault.step : s->step));
+    log_timings(s);
+    log_verification(s);
+    for (int k = 0; k < md_errors_count(s->errors); k++) md_log_file_only(s->log, "error: %s\n", md_errors_text(s->errors, k));
+    md_log(s->log, "\nverdict: %s\n", md_verdict_text(verdict));
+    if (s->verification.fault.step >= 0)
+        status = md_fail(s->errors, MD_ERROR_PHYSICS, "the run became unstable at step %lld; see the log",
+                         (long long)s->verification.fault.step);
+    else if (verdict == MD_VERDICT_FAILED)
+        status = md_fail(s->errors, MD_ERROR_PHYSICS, "the run failed its verification (last step %lld); see the log",
+                         (long long)s->step);
+    if (!md_log_healthy(s->log))
+        status = md_fail(s->errors, MD_ERROR_OUTPUT, "%s: could not be written to the end", s->files.log);
+    md_summary_write(s, status == MD_OK ? MD_OK : md_errors_status(s->errors), verdict);
 }

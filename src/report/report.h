@@ -13,8 +13,8 @@ void md_report_head(MdSimulation *simulation);
 /* One line of the thermo table; the first, of step 0, comes with the heading. */
 void md_report_thermo(MdSimulation *simulation, const MdThermo *row);
 
-/* After the run: timings, verification, verdict, files; writes NAME.json. A status that the run ended with goes into
- * the errors of the simulation, with the reason, if it is not there yet. */
+/* After the run: timings, verification, verdict, files; writes NAME.json. What went wrong with the physics
+ * or with the log goes into the errors of the simulation. */
 void md_report_run(MdSimulation *simulation, MdStatus status);
 
 #endif

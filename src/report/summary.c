@@ -11,6 +11,7 @@
 static void write_last_row(MdJson *json, const MdHistory *history) {
     if (history->n == 0) return;
     const MdThermo *t = &history->rows[history->n - 1];
+    md_json_int(json, "thermo_step", t->step); /* of the values that follow; n_steps but for an early end */
     md_json_real(json, "potential_energy_per_atom", t->potential);
     md_json_real(json, "pairs_per_atom", t->pairs);
     md_json_real(json, "kinetic_energy_per_atom", t->kinetic);
@@ -137,14 +138,12 @@ void md_summary_write(MdSimulation *s, MdStatus status, MdVerdict verdict) {
     char *aside = md_format("%s.tmp", s->files.json);
     MdJson *json = compose(s, status, verdict);
     FILE *file = fopen(aside, "w");
-    bool failed = !file;
-    if (file) {
-        failed = fputs(md_json_string(json), file) < 0;
-        failed = fclose(file) != 0 || failed;
-    }
-    if (!failed) failed = rename(aside, s->files.json) != 0;
-    if (failed) {
-        md_fail(s->errors, MD_ERROR_OUTPUT, "%s: %s", s->files.json, strerror(errno));
+    int reason = file ? 0 : errno;
+    if (file && fputs(md_json_string(json), file) < 0) reason = errno;
+    if (file && fclose(file) != 0 && !reason) reason = errno;
+    if (!reason && rename(aside, s->files.json) != 0) reason = errno;
+    if (reason) {
+        md_fail(s->errors, MD_ERROR_OUTPUT, "%s: %s", s->files.json, strerror(reason));
         remove(aside);
     }
     md_json_destroy(json);

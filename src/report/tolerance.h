@@ -22,18 +22,18 @@ static inline double md_tolerance_roundoff(int precision, double terms) {
     return (48 + terms) * (md_tolerance_unit(precision) + DBL_EPSILON / 2);
 }
 
-/* Error of a distance, sigma: two coordinates rounded to the pair precision (each by at most u extent), the rounded
- * length of the box, the difference and the nearest image: five roundings of numbers up to extent in each of three
- * components, sqrt(3) of them together. extent: the largest coordinate or box length. */
-static inline double md_tolerance_shake(int precision, double extent) {
-    return 5 * 1.7320508 * extent * md_tolerance_unit(precision);
+/* Error of a distance, as a share of the largest coordinate or periodic edge in it: two coordinates rounded to the pair precision (each by at most u times it), the rounded
+ * length of the box, the difference and the nearest image: five roundings of numbers up to it in each of three
+ * components, sqrt(3) of them together. */
+static inline double md_tolerance_shake(int precision) {
+    return 5 * 1.7320508 * md_tolerance_unit(precision);
 }
 
 /* Drift of the conserved energy that is allowed, epsilon per particle and step, in units of the largest well depth.
  * Melt runs of this potential drift by 5e-9 in double precision with a safe list, and by 1.4e-8 to 4e-8 where
- * coordinates are single; a list that is rebuilt by count alone misses about 7e-5 of the pairs at the end of the
- * benchmark's interval and drifts by 1e-7. The limits are ten times that: a list without skin, or a wrong force,
- * drifts by orders more. */
+ * coordinates are single; mixed precision is held to the limit of double. A list that is rebuilt by count alone misses about 7e-5 of
+ * the pairs at the end of the benchmark's interval and drifts by 1e-7. The limits are ten times these: a list without
+ * skin, or a wrong force, drifts by orders more. */
 static inline double md_tolerance_drift(const MdConfig *config) {
     double limit = config->run_precision == MD_PRECISION_SINGLE ? 4e-7 : 5e-8;
     return config->neighbor_rebuild == MD_REBUILD_EVERY ? limit + 1e-6 : limit;
@@ -74,6 +74,12 @@ static inline double md_tolerance_time_step(const MdThermo *row, double curvatur
     double heat_temperature = 2 * row->heat / system->box.dimension;
     double shadow = timestep * timestep * curvature * (row->temperature + heat_temperature) / 12;
     return shadow + row->fluctuation / 24 + 6 * by_chance / sqrt(n);
+}
+
+/* The error of a time step cannot be allowed more than this, epsilon per particle: what is above is no error any more, and
+ * a run that has gone wrong may not set its own limit. A twentieth of the energies that the run began with. */
+static inline double md_tolerance_energy_cap(const MdThermo *first, double epsilon) {
+    return 0.05 * (epsilon + first->kinetic + fabs(first->conserved));
 }
 
 #endif

@@ -24,7 +24,7 @@ MdVerdict md_verify_verdict(const MdVerification *verification) {
     if (verification->fault.step >= 0) return MD_VERDICT_FAILED;
     for (int k = 0; k < verification->n_checks; k++)
         if (!md_check_passed(&verification->checks[k])) return MD_VERDICT_FAILED;
-    return verification->n_checks > 0 ? MD_VERDICT_PASSED : MD_VERDICT_NOT_CHECKED;
+    return verification->complete ? MD_VERDICT_PASSED : MD_VERDICT_NOT_CHECKED;
 }
 
 const char *md_verdict_text(MdVerdict verdict) {
@@ -32,21 +32,13 @@ const char *md_verdict_text(MdVerdict verdict) {
     return texts[verdict];
 }
 
-/* Largest coordinate or box length: the scale at which single precision rounds places. */
-static double extent_of(const MdSystem *system, const double *position) {
-    double extent = 0;
-    for (int a = 0; a < system->box.dimension; a++) extent = fmax(extent, system->box.length[a]);
-    for (int64_t k = 0; k < 3 * system->n_atoms; k++) extent = fmax(extent, fabs(position[k]));
-    return extent;
-}
-
-/* The largest error of a force component, in units of its own bound. NaN when any force is not finite. */
+/* The largest error of a force component, in units of its own bound; NaN when any of the numbers is not finite. */
 static double worst_force(const MdSystem *system, const double *force, const double *expected, const double *bound) {
     double worst = 0;
     for (int64_t i = 0; i < system->n_atoms; i++)
         for (int a = 0; a < 3; a++) {
             double error = fabs(force[3 * i + a] - expected[3 * i + a]);
-            if (!isfinite(force[3 * i + a])) return NAN;
+            if (!isfinite(error) || !isfinite(bound[i])) return NAN;
             if (error > 0) worst = fmax(worst, error / bound[i]); /* an atom with no neighbour has bound 0: inf */
         }
     return worst;
@@ -79,7 +71,7 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
     if (status == MD_OK) {
         ops->statistics(context, &statistics);
         double roundoff = md_tolerance_roundoff(config->run_precision, statistics.neighbors_per_atom);
-        double shake = md_tolerance_shake(config->run_precision, extent_of(system, position));
+        double shake = md_tolerance_shake(config->run_precision);
         md_reference_forces(system, position, expected, &reference);
         md_reference_bounds(system, position, roundoff, shake, bound, &limits);
         verification->curvature =
@@ -93,6 +85,8 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
                   fabs(sums.pairs - reference.pairs), limits.pairs);
         add_check(verification, "potential energy per atom", step,
                   fabs(sums.potential - reference.potential) / (double)n, limits.potential / (double)n);
+        add_check(verification, "truncation per atom", step,
+                  fabs(sums.truncation - reference.truncation) / (double)n, limits.truncation / (double)n);
         add_check(verification, "virial per atom", step, fabs(sums.virial - reference.virial) / (double)n,
                   limits.virial / (double)n);
     }
@@ -104,41 +98,53 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
     return status;
 }
 
-void md_verify_conservation(MdVerification *verification, const MdHistory *history, const MdSystem *system,
-                            const MdConfig *config) {
-    if (history->n < 2) return;
-    double epsilon = 0, mass = 0, worst = -INFINITY, energy_limit = 0;
+/* Largest of two numbers; NaN when either is. */
+static double larger(double a, double b) { return isnan(a) || a > b ? a : b; }
+
+/* The largest of what the limits depend on, over all rows. */
+static MdThermo largest_of(const MdHistory *history, const MdThermo *end) {
+    MdThermo largest = *end;
+    largest.time = end->time - history->rows[0].time;
+    for (size_t k = 0; k < history->n; k++) {
+        const MdThermo *row = &history->rows[k];
+        largest.fluctuation = larger(row->fluctuation, largest.fluctuation);
+        largest.temperature = larger(row->temperature, largest.temperature);
+        largest.heat = larger(fabs(row->heat), fabs(largest.heat));
+        largest.pairs = larger(row->pairs, largest.pairs);
+        largest.momentum = larger(row->momentum, largest.momentum);
+    }
+    return largest;
+}
+
+void md_verify_conservation(MdVerification *verification, const MdHistory *history, const MdThermo *end,
+                            const MdSystem *system, const MdConfig *config) {
+    double epsilon = 0, mass = 0;
     const MdPotential *potential = &system->potential;
     for (int k = 0; k < potential->n_types * potential->n_types; k++)
         epsilon = fmax(epsilon, potential->pair[k].energy_6 * potential->pair[k].energy_6 /
                                     (4 * potential->pair[k].energy_12));
     for (int k = 0; k < potential->n_types; k++) mass = fmax(mass, system->mass[k]);
-    const MdThermo *first = &history->rows[0], *last = &history->rows[history->n - 1];
-    MdThermo largest = {.time = last->time - first->time};
-    for (size_t k = 0; k < history->n; k++) {
-        const MdThermo *row = &history->rows[k];
-        largest.fluctuation = fmax(largest.fluctuation, row->fluctuation);
-        largest.temperature = fmax(largest.temperature, row->temperature);
-        largest.heat = fmax(largest.heat, fabs(row->heat));
-        largest.pairs = fmax(largest.pairs, row->pairs);
-        if (!(row->momentum <= largest.momentum)) largest.momentum = row->momentum; /* a NaN stays */
-    }
-    /* The sample that comes nearest to its limit, or is furthest beyond it, is the one shown. */
-    double time_step_limit = md_tolerance_time_step(&largest, verification->curvature, system, config->run_timestep);
-    for (size_t k = 1; k < history->n; k++) {
-        double moved = fabs(history->rows[k].conserved - first->conserved);
-        double limit = time_step_limit +
-                       md_tolerance_drift(config) * epsilon * (double)(history->rows[k].step - first->step) +
+    const MdThermo *first = &history->rows[0];
+    const MdThermo largest = largest_of(history, end);
+    const double time_step = md_tolerance_time_step(&largest, verification->curvature, system, config->run_timestep);
+    const double at_most = md_tolerance_energy_cap(first, epsilon);
+    /* The row that is furthest beyond its limit, or comes nearest to it, is the one shown. */
+    double worst_moved = 0, worst_limit = INFINITY;
+    for (size_t k = 1; k <= history->n; k++) {
+        const MdThermo *row = k < history->n ? &history->rows[k] : end;
+        double moved = fabs(row->conserved - first->conserved);
+        double limit = (time_step < at_most ? time_step : at_most) +
+                       md_tolerance_drift(config) * epsilon * (double)(row->step - first->step) +
                        md_tolerance_unit(config->run_precision) * fabs(first->conserved);
-        if (isnan(moved) || moved - limit > worst) {
-            worst = isnan(moved) ? INFINITY : moved - limit;
-            energy_limit = limit;
-        }
+        if (moved - limit <= worst_moved - worst_limit) continue;
+        worst_moved = moved; /* a NaN comes here, stays, and fails */
+        worst_limit = limit;
+        if (isnan(moved)) break;
     }
-    add_check(verification, "conserved energy, change per atom", -1, worst + energy_limit, energy_limit);
+    add_check(verification, "conserved energy, change per atom", -1, worst_moved, worst_limit);
     /* Each step rounds each velocity (u |v|) and the two forces of a pair apart (bounded by the roundoff of a row);
      * the roundings are independent of each other, so they grow with the root of the steps; |F| dt from fluctuation. */
-    double speed = sqrt(3 * largest.temperature * mass), steps = (double)(last->step - first->step);
+    double speed = sqrt(3 * largest.temperature * mass), steps = (double)(end->step - first->step);
     double momentum_limit = (speed + sqrt(largest.fluctuation * mass)) * sqrt(steps + 1) *
                             md_tolerance_roundoff(config->run_precision, 64);
     add_check(verification, "total momentum per atom", -1, largest.momentum, momentum_limit);

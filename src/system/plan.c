@@ -118,7 +118,7 @@ static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordi
     if (!c) return MD_ERROR_INPUT;
     *coordinates = c;
     layout->plan.n_atoms = c->n_atoms;
-    layout->plan.file_velocities = c->velocity != NULL;
+    layout->plan.file_velocities = c->velocity && md_is_auto(config->system_temperature);
     if (plan_file_box(problems, c, box)) return MD_ERROR_INPUT;
     return md_coordinates_settle(c, box, config->system_file, problems->errors);
 }
@@ -170,6 +170,9 @@ static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, const M
 
 /* --- the whole --------------------------------------------------------------------------------------------------- */
 
+/* As for system.box. */
+static const double longest_box = 1e9;
+
 /* Nearest images are unique only when no axis is shorter than twice the reach of the list. */
 static MdStatus check_smallest_box(const MdProblems *problems, const MdLayout *layout) {
     const MdConfig *config = md_deck_config(problems->deck);
@@ -180,12 +183,16 @@ static MdStatus check_smallest_box(const MdProblems *problems, const MdLayout *l
                  : config->system_start == MD_START_FILE ? MD_OPTION_system_file
                                                    : MD_OPTION_system_atoms;
     MdStatus status = MD_OK;
-    for (int a = 0; a < box->dimension; a++)
+    for (int a = 0; a < box->dimension; a++) {
+        if (!(box->length[a] <= longest_box))
+            status = md_problem(problems, option, "the box would be %.9g long along %c; %g is the most that coordinates "
+                                "can tell apart: more density or fewer cells", box->length[a], axis_name[a], longest_box);
         if (box->periodic[a] && box->length[a] < 2 * reach)
             status = md_problem(problems, option, "the box is %.9g long along %c, but a periodic axis needs at least %.9g "
                                 "= 2 (cutoff %g + skin %g): take a larger box, a smaller potential.cutoff or "
                                 "neighbor.skin, or system.boundary = open", box->length[a], axis_name[a], 2 * reach,
                                 layout->plan.potential.cutoff_max, config->neighbor_skin);
+    }
     return status;
 }
 

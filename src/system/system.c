@@ -83,7 +83,7 @@ static MdStatus fill_from_file(const MdCoordinates *coordinates, const MdSystemP
                        path, plan->n_atoms, coordinates->n_atoms);
     size_t n = (size_t)system->n_atoms;
     memcpy(system->position, coordinates->position, 3 * n * sizeof(double));
-    if (coordinates->velocity) memcpy(system->velocity, coordinates->velocity, 3 * n * sizeof(double));
+    if (plan->file_velocities) memcpy(system->velocity, coordinates->velocity, 3 * n * sizeof(double));
     if (coordinates->type) memcpy(system->type, coordinates->type, n * sizeof(int32_t));
     return MD_OK;
 }
@@ -116,12 +116,12 @@ static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, 
         fill_types(layout->fraction, n_types, random, system);
         md_random_destroy(random);
     }
-    if (coordinates && coordinates->velocity) {
+    if (layout->plan.file_velocities) {
         md_velocity_remove_momentum(system);
     } else {
         MdRandom *random = random_for(problems, MD_STREAM_VELOCITY);
         if (!random) return MD_ERROR_INPUT;
-        md_velocity_fill(system, config->system_temperature, random);
+        md_velocity_fill(system, md_is_auto(config->system_temperature) ? 1 : config->system_temperature, random);
         md_random_destroy(random);
     }
     return MD_OK;

@@ -39,7 +39,7 @@ typedef struct MdSystemPlan {
     MdBox box;
     MdPotential potential;
     double density; /* particles per (bounding) volume, for estimates */
-    bool file_velocities; /* the coordinate file brings velocities: system.temperature is not used */
+    bool file_velocities; /* the coordinate file brings velocities, and system.temperature leaves them */
 } MdSystemPlan;
 
 /* Checks everything that the configuration says of the system, reading a coordinate file once if there is one, and

@@ -123,6 +123,12 @@ static void test_xyz(void) {
     for (int k = 0; k < 6; k++)
         CHECK_NEAR(s->velocity[k], v[k] - (mass_b * v[k % 3] + mass_a * v[k % 3 + 3]) / (mass_a + mass_b), 1e-15);
     md_system_destroy(s);
+    check_context("extended XYZ, its velocities replaced");
+    s = system_of(text, "system.temperature=2", NULL, NULL);
+    double kinetic = 0; /* two atoms in three dimensions have three degrees of freedom: 3 T / 2 */
+    for (int k = 0; k < 6; k++) kinetic += s->mass[s->type[k / 3]] * s->velocity[k] * s->velocity[k] / 2;
+    CHECK_NEAR(kinetic, 3, 1e-12);
+    md_system_destroy(s);
 
     check_context("Lattice without pbc is periodic; the deck may open it; more types in the deck than symbols");
     const char *small = "2\nLattice=\"11 0 0 0 12 0 0 0 13\"\nA 1 2 3\nA 4 5 6\n";
