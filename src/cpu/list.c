@@ -1,9 +1,9 @@
 /* Building the neighbour list: room for it, the repeat after an overflow, and the way out of it by id.
  *
  * Every row has the same room. A row that needs more is counted to its end but not written past it; then the room
- * grows to the longest row and a tenth, and the build is repeated. That is rare (the first room is a quarter above the
- * mean of a uniform fluid) and costs one build. Rows of equal room waste a fifth of the memory, and save the pass that
- * would have to count each row before the first entry is written. */
+ * grows to the longest row and a tenth, and the build is repeated. That is rare (the first room is a fifth and
+ * sixteen above the mean of a uniform fluid) and costs one build. Rows of equal room waste that much memory, and save
+ * the pass that would have to count each row before the first entry is written. */
 #include <math.h>
 #include <string.h>
 

@@ -82,9 +82,8 @@ static void log_timings(MdSimulation *s) {
                 "missed.\n         It is what neighbor.rebuild = every does at this interval and skin; "
                 "neighbor.rebuild = host-check is safe\n",
                 (long long)s->statistics.n_late_rebuilds);
-    if (s->step > 0)
-        md_log(s->log, "speed     %.6g steps/s, %.6g atom-steps/s\n", (double)s->step / loop,
-               (double)s->step / loop * (double)s->plan.n_atoms);
+    md_log(s->log, "speed     %.6g steps/s, %.6g atom-steps/s\n", (double)s->step / loop,
+           (double)s->step / loop * (double)s->plan.n_atoms);
 }
 
 static void log_verification(MdSimulation *s) {
@@ -110,7 +109,7 @@ static void log_verification(MdSimulation *s) {
 void md_report_run(MdSimulation *s, MdStatus status) {
     if (!s->files_ready) return; /* it ended before it owned any file; the errors say why */
     MdVerdict verdict = md_verify_verdict(&s->verification);
-    log_timings(s);
+    if (s->step > 0) log_timings(s);
     log_verification(s);
     for (int k = 0; k < md_errors_count(s->errors); k++) md_log_file_only(s->log, "error: %s\n", md_errors_text(s->errors, k));
     md_log(s->log, "\nverdict: %s\n", md_verdict_text(verdict));

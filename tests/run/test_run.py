@@ -225,13 +225,37 @@ def test_verdict(checks, folder):
     for steps in (1, 3, 5, 8):
         done = program.run(melt, f"run.steps={steps}", "output.name=short", "output.existing=overwrite", folder=folder)
         checks.that(done.code == 0, f"{steps} steps of the melt end with {done.code}: {done.last_lines()}")
-    for words in (["neighbor.every=60"], ["run.timestep=0.016"]):
+    # A list that is never rebuilt conserves the energy of that list: only the end, with a fresh one, tells.
+    for words in (["neighbor.every=60"], ["run.timestep=0.016"], ["neighbor.every=100000"],
+                  ["neighbor.every=100000", "run.steps=2000", "run.precision=double"]):
         done = program.run(melt, "system.cells=8", "output.name=bad", "output.existing=overwrite", *words, folder=folder,
                            name="bad")
         checks.that(done.code == 3, f"{words} ends with {done.code}, expected 3")
         checks.that(done.json()["verdict"] == "FAILED", f"{words}: verdict {done.json()['verdict']}")
     unchecked = program.run(melt, "system.cells=5", "report.verify=off", "run.steps=10", folder=folder)
     checks.that(unchecked.code == 0 and "verdict: NOT CHECKED" in unchecked.stdout, "report.verify = off claims a verdict")
+
+
+def test_not_lost(checks, folder):
+    """A run that ends early has no verdict; one that cannot start touches nothing, its own inputs least of all."""
+    deck = small_deck(folder, run={"steps": 400}, output={"frames_every": 1, "precision": "double"})
+    done = program.run(deck.name, folder=folder, file_size_limit=2_000_000)
+    checks.that(done.code == 4, f"a full disk ends with {done.code}, expected 4")
+    report = done.json()
+    checks.that(report["verdict"] == "NOT CHECKED", f"a run that ended early is called {report['verdict']}")
+    checks.that(0 < report["n_steps"] < 400 and report["thermo_step"] <= report["n_steps"], "steps of an early end")
+    checks.that("error:" in done.path("log").read_text(), "the log does not say why it ended")
+    before = {name: (Path(folder) / name).read_bytes() for name in listing(folder)}
+    cases = [["system.start=random", "system.atoms=2000", "system.density=1.3", "system.min_distance=1.0"],
+             [f"report.neighbors={deck.name}", "output.existing=overwrite"]]
+    (Path(folder) / "given.txt").write_text("[run]\nsteps = 1\n")
+    before["given.txt"] = (Path(folder) / "given.txt").read_bytes()
+    for words in cases:
+        first = deck.name if "report" in words[0] else "given.txt"
+        done = program.run(first, "output.name=small", *words, folder=folder)
+        checks.that(done.code == 2, f"{words} ends with {done.code}: {done.last_lines()}")
+        after = {name: (Path(folder) / name).read_bytes() for name in listing(folder)}
+        checks.that(after == before, f"{words} has touched files: {sorted(after)}")
 
 
 def test_existing(checks, folder):
@@ -282,7 +306,7 @@ def test_deterministic(checks, folder):
 def main():
     checks = Checks()
     for test in (test_information, test_check_only, test_decks, test_effective_deck, test_neighbors, test_endings,
-                 test_blow_up, test_verdict, test_existing, test_log, test_deterministic, test_memory):
+                 test_blow_up, test_verdict, test_not_lost, test_existing, test_log, test_deterministic, test_memory):
         with program.temporary_folder() as folder:
             before = checks.n_failed
             test(checks, folder)
