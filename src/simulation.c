@@ -132,8 +132,7 @@ void md_simulation_destroy(MdSimulation *s) {
 /* --- the run ---------------------------------------------------------------------------------------------------- */
 
 static MdThermo thermo_row(const MdSimulation *s, const MdSums *sums, int64_t step) {
-    return md_thermo_from_sums(sums, &s->plan.box, s->plan.n_atoms, step, s->config->run_timestep,
-                               s->thermostat.heat);
+    return md_thermo_from_sums(sums, &s->plan.box, s->plan.n_atoms, step, s->config->run_timestep, s->thermostat.heat);
 }
 
 /* Thermo row and frame of the present step, as far as they are due. */
@@ -158,8 +157,7 @@ static MdStatus write_output(MdSimulation *s, int64_t step) {
 static MdStatus verify(MdSimulation *s, int64_t step) {
     if (s->config->report_verify != MD_ON) return MD_OK;
     double start = md_clock_s();
-    MdStatus status =
-        md_verify_forces(&s->verification, s->ops, s->context, s->system, s->config, step);
+    MdStatus status = md_verify_forces(&s->verification, s->ops, s->context, s->system, s->config, step);
     s->verify_seconds += md_clock_s() - start;
     return status;
 }
@@ -190,8 +188,7 @@ static MdStatus advance(MdSimulation *s, int64_t step) {
     bool with_energy = md_schedule_thermo(s->config, step) || md_schedule_frame(s->config, step);
     MdStatus status = md_verlet_step(s->ops, s->context, step, with_energy);
     if (status == MD_OK)
-        status = md_thermostat_apply(&s->thermostat, s->ops, s->context, step, s->plan.n_atoms,
-                                     s->plan.box.dimension);
+        status = md_thermostat_apply(&s->thermostat, s->ops, s->context, step, s->plan.n_atoms, s->plan.box.dimension);
     if (status != MD_OK) return status;
     s->verification.fault = s->ops->fault(s->context);
     if (s->verification.fault.step >= 0) return MD_ERROR_PHYSICS;

@@ -33,10 +33,10 @@ typedef struct MdSimulation {
     MdThermostat thermostat;
     MdHistory history;
     MdVerification verification;
-    int64_t step;             /* the last one completed */
-    bool files_ready;         /* what was in the way is moved, the log is open: the report may write */
+    int64_t step;     /* the last one completed */
+    bool files_ready; /* what was in the way is moved, the log is open: the report may write */
     double setup_seconds, loop_seconds, verify_seconds;
-    double frame_seconds;     /* host time of writing frames inside the loop */
+    double frame_seconds;    /* host time of writing frames inside the loop */
     MdStatistics statistics; /* of the loop alone */
 } MdSimulation;
 

@@ -57,7 +57,7 @@ typedef struct MdFault {
 } MdFault;
 
 typedef struct MdStageTime {
-    char stage[24]; /* sort, neighbor, force, integrate, reduce, gather */
+    char stage[24];  /* sort, neighbor, force, integrate, reduce, gather */
     char asked[128]; /* the switch values, `neighbor.order=row` */
     char ran[64];    /* the name of a variant */
     int64_t calls;
@@ -67,10 +67,10 @@ typedef struct MdStageTime {
 enum { MD_MAX_STAGES = 12 };
 
 typedef struct MdStatistics {
-    int64_t n_rebuilds;       /* after the first build */
-    int64_t n_late_rebuilds;  /* found a displacement above half the skin: pairs may have been missed before */
-    int64_t n_overflows;      /* times that the list had to grow */
-    int64_t capacity;         /* entries a row has room for */
+    int64_t n_rebuilds;        /* after the first build */
+    int64_t n_late_rebuilds;   /* found a displacement above half the skin: pairs may have been missed before */
+    int64_t n_overflows;       /* times that the list had to grow */
+    int64_t capacity;          /* entries a row has room for */
     double neighbors_per_atom; /* mean row length at the last build */
     int n_stages;
     MdStageTime stages[MD_MAX_STAGES];

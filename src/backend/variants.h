@@ -11,9 +11,10 @@ typedef struct MdVariant {
     const char *switches; /* the switch values that select it: `neighbor.search=cell neighbor.write=atomic` */
     const char *needs;    /* what it requires of others, or "" */
     bool deterministic;   /* same input, same machine: same bits */
-    double bytes_per_atom, flops_per_atom; /* main-memory traffic and operations per call: a model, explained where the table stands */
+    double bytes_per_atom,
+        flops_per_atom; /* main-memory traffic and operations per call: a model, explained where the table stands */
     double bytes_per_entry, flops_per_entry; /* and per entry of the neighbour list */
-    const char *cost;     /* one line: what it pays for */
+    const char *cost;                        /* one line: what it pays for */
 } MdVariant;
 
 typedef struct MdVariantTable {

@@ -87,7 +87,8 @@ static uint64_t groups_rest(void) {
         if (!path) continue;
         bool unified = strncmp(line, "0::", 3) == 0, memory = strncmp(second, ":memory:", 8) == 0;
         for (path++; unified || memory;) {
-            char *folder = md_format("/sys/fs/cgroup%s%s", unified ? "" : "/memory", strcmp(path, "/") == 0 ? "" : path);
+            char *folder =
+                md_format("/sys/fs/cgroup%s%s", unified ? "" : "/memory", strcmp(path, "/") == 0 ? "" : path);
             uint64_t rest = unified ? group_rest(folder, "memory.max", "memory.current")
                                     : group_rest(folder, "memory.limit_in_bytes", "memory.usage_in_bytes");
             if (rest < least) least = rest;

@@ -35,8 +35,7 @@ void md_errors_destroy(MdErrors *errors);
 /* Adds one message (printf style, no newline at the end) and returns status, so that callers can write
  * `return md_fail(errors, MD_ERROR_INPUT, "...")`. The gravest status is kept as that of the whole: the
  * one with the smallest number. */
-MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 int md_errors_count(const MdErrors *errors);
 const char *md_errors_text(const MdErrors *errors, int k); /* 0 <= k < count */
@@ -46,8 +45,7 @@ MdStatus md_errors_status(const MdErrors *errors);         /* MD_OK when there a
 void md_errors_print(const MdErrors *errors, FILE *stream);
 
 /* An internal fault: prints file, line and text to stderr and ends the process with exit code 1. */
-MD_NORETURN void md_panic_at(const char *file, int line, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+MD_NORETURN void md_panic_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #define md_panic(...) md_panic_at(__FILE__, __LINE__, __VA_ARGS__)
 #define md_require(condition)                                                                                          \

@@ -3,16 +3,16 @@
 #define MD_BASE_VERSION_H
 
 typedef struct MdVersion {
-    const char *version;       /* 0.1.0 */
-    const char *commit;        /* short hash, or `unknown` outside a checkout */
-    int dirty;                 /* 1: the checkout had uncommitted changes */
-    const char *build_type;    /* Release, ... */
-    const char *c_compiler;    /* name and version */
+    const char *version;    /* 0.1.0 */
+    const char *commit;     /* short hash, or `unknown` outside a checkout */
+    int dirty;              /* 1: the checkout had uncommitted changes */
+    const char *build_type; /* Release, ... */
+    const char *c_compiler; /* name and version */
     const char *c_flags;
     const char *cuda_compiler; /* empty without the cuda backend */
     const char *cuda_flags;
     const char *cuda_architectures;
-    const char *hdf5;          /* version of the headers */
+    const char *hdf5; /* version of the headers */
 } MdVersion;
 
 const MdVersion *md_version(void);

@@ -37,8 +37,8 @@ typedef struct MdCpuPartial {
 /* Cells; along an axis with n = 1 there is nothing to search but the cell itself. */
 typedef struct MdCpuGrid {
     int32_t n[3], reach[3];
-    bool wraps[3];                 /* neighbours are found across the boundary */
-    double low[3], per_length[3];  /* cell = (position - low) * per_length, held to 0 .. n - 1 */
+    bool wraps[3];                /* neighbours are found across the boundary */
+    double low[3], per_length[3]; /* cell = (position - low) * per_length, held to 0 .. n - 1 */
 } MdCpuGrid;
 
 enum { MD_CPU_SORT, MD_CPU_NEIGHBOR, MD_CPU_FORCE, MD_CPU_INTEGRATE, MD_CPU_REDUCE, MD_CPU_GATHER, MD_CPU_N_STAGES };
@@ -74,7 +74,7 @@ typedef struct MdCpuContext {
 
     /* cells, and the particles in the order of cells: slots */
     MdCpuGrid grid;
-    int32_t *cell_start; /* [cells + 1] */
+    int32_t *cell_start;               /* [cells + 1] */
     int32_t *cell, *slot_of, *atom_in; /* of an atom: its cell and slot; of a slot: its atom */
     void *candidate[3];                /* places by slot */
 
@@ -83,7 +83,7 @@ typedef struct MdCpuContext {
     int32_t *buffers; /* [n_threads][stride + MD_CPU_SPARE]: one row while it is found */
     uint8_t *crosses; /* by slice: some pair of it reaches across the boundary */
     int64_t capacity, stride;
-    bool have_list, far_apart; /* far_apart: an open axis is longer than the stretch that places can tell apart */
+    bool have_list, far_apart;  /* far_apart: an open axis is longer than the stretch that places can tell apart */
     double largest_sq, used_sq; /* largest squared displacement since the build: now, and when the list was last used */
 
     MdCpuPartial *partial; /* by block */
@@ -99,13 +99,13 @@ typedef struct MdCpuContext {
 typedef struct MdCpuKernels {
     void (*kick_drift)(MdCpuContext *c); /* also fills place, and displacement_sq and n_faults of partial */
     void (*kick)(MdCpuContext *c);
-    void (*place_atoms)(MdCpuContext *c);    /* place from position */
-    void (*wrap)(MdCpuContext *c);           /* positions into the box, images; built_at after memory is in order */
+    void (*place_atoms)(MdCpuContext *c); /* place from position */
+    void (*wrap)(MdCpuContext *c);        /* positions into the box, images; built_at after memory is in order */
     void (*find_displacements)(MdCpuContext *c);
     void (*compute_forces)(MdCpuContext *c, bool with_energy);
     void (*sum)(MdCpuContext *c);
     void (*fill_candidates)(MdCpuContext *c);
-    int64_t (*build_rows)(MdCpuContext *c);  /* returns the longest row, which may exceed the capacity */
+    int64_t (*build_rows)(MdCpuContext *c); /* returns the longest row, which may exceed the capacity */
 } MdCpuKernels;
 
 typedef enum MdCpuInstructions { MD_CPU_BASELINE, MD_CPU_V3, MD_CPU_V4, MD_CPU_N_INSTRUCTIONS } MdCpuInstructions;

@@ -125,9 +125,7 @@ MD_INLINE MdMask_d md_lanes_longer_d(const int32_t *count, int32_t k) {
 MD_INLINE MdMask_f md_lanes_both_f(MdMask_f a, MdMask_f b) { return _kand_mask16(a, b); }
 MD_INLINE MdMask_d md_lanes_both_d(MdMask_d a, MdMask_d b) { return _kand_mask8(a, b); }
 MD_INLINE MdLanes_f md_lanes_keep_f(MdMask_f m, MdLanes_f a) { return (MdLanes_f)_mm512_maskz_mov_ps(m, (__m512)a); }
-MD_INLINE MdLanes_d md_lanes_keep_d(MdMask_d m, MdLanes_d a) {
-    return (MdLanes_d)_mm512_maskz_mov_pd(m, (__m512d)a);
-}
+MD_INLINE MdLanes_d md_lanes_keep_d(MdMask_d m, MdLanes_d a) { return (MdLanes_d)_mm512_maskz_mov_pd(m, (__m512d)a); }
 MD_INLINE MdLanes_f md_lanes_pick_f(const float *table, MdIndex_f at) {
     return (MdLanes_f)_mm512_i32gather_ps((__m512i)at, table, 4);
 }
@@ -288,10 +286,10 @@ MD_INLINE MdLanes_d md_lanes_rint_d(MdLanes_d a) {
 }
 #ifdef __clang__
 #define MD_SHUFFLE_4(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
-#define MD_SHUFFLE_2(a, b, i, j) __builtin_shufflevector(a, b, i, j)
+#define MD_SHUFFLE_2(a, b, i, j)       __builtin_shufflevector(a, b, i, j)
 #else
 #define MD_SHUFFLE_4(a, b, i, j, k, l) __builtin_shuffle(a, b, (MdIndex_f){i, j, k, l})
-#define MD_SHUFFLE_2(a, b, i, j) __builtin_shuffle(a, b, (MdIndex_d){i, j})
+#define MD_SHUFFLE_2(a, b, i, j)       __builtin_shuffle(a, b, (MdIndex_d){i, j})
 #endif
 MD_INLINE void md_lanes_fetch_f(const MdPlace_f *p, const int32_t *j, MdIndex_f *x, MdIndex_f *y, MdIndex_f *z,
                                 MdIndex_f *type) {

@@ -18,13 +18,13 @@
 static const double rounding_margin = 1 + 1e-9;
 
 typedef struct Cells {
-    double per_length[3]; /* cells per sigma */
-    int64_t n_periodic[3]; /* cells along a periodic axis, 0 along an open one */
+    double per_length[3];          /* cells per sigma */
+    int64_t n_periodic[3];         /* cells along a periodic axis, 0 along an open one */
     int n_around[3], around[3][3]; /* steps to the cells to visit along an axis */
-    uint64_t mask;        /* buckets - 1 */
-    int64_t *first;       /* [buckets] first atom of the chain, -1: none */
-    int64_t *next;        /* [n_atoms] */
-    int64_t (*cell)[3];   /* [n_atoms] */
+    uint64_t mask;                 /* buckets - 1 */
+    int64_t *first;                /* [buckets] first atom of the chain, -1: none */
+    int64_t *next;                 /* [n_atoms] */
+    int64_t (*cell)[3];            /* [n_atoms] */
 } Cells;
 
 static uint64_t bucket_of(const Cells *cells, const int64_t cell[3]) {
@@ -87,13 +87,13 @@ struct Visitor {
     int shift;
     double *force; /* [n_atoms][3] */
     MdSums *sums;
-    MdSums lost; /* what the additions to sums have rounded away so far */
+    MdSums lost;            /* what the additions to sums have rounded away so far */
     double roundoff, shake; /* for bounds: see reference.h */
     const double *position;
-    double longest;         /* periodic edge */
-    double *force_bound;    /* [n_atoms] */
+    double longest;      /* periodic edge */
+    double *force_bound; /* [n_atoms] */
     MdSums *sums_bound;
-    MdSums shaken_sq; /* squares of what the shake does to each pair */
+    MdSums shaken_sq;       /* squares of what the shake does to each pair */
     const MdSystem *system; /* for the curvature */
     double curvature;
 };
@@ -143,7 +143,8 @@ static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pa
     double energy = (pair->energy_12 * inverse_6 + pair->energy_6) * inverse_6;
     double force_size = force + fabs(pair->force_shift), force_bound = relative * force_size;
     double energy_bound = visitor->roundoff * (energy + fabs(pair->energy_shift) + r * fabs(pair->force_shift));
-    double energy_shaken = shaken * energy + shake * fabs(pair->force_shift), virial_bound = visitor->roundoff * force_size * r;
+    double energy_shaken = shaken * energy + shake * fabs(pair->force_shift),
+           virial_bound = visitor->roundoff * force_size * r;
     visitor->shaken_sq.potential += energy_shaken * energy_shaken;
     visitor->shaken_sq.virial += shaken * force_size * r * shaken * force_size * r;
     if (r > pair->cutoff - shake) {
@@ -161,7 +162,8 @@ static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pa
 }
 
 /* Laplacian of the pair energy by the place of either atom, over its mass: U'' + (D - 1) U'/r. */
-static void add_curvature(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3], double r_sq) {
+static void add_curvature(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3],
+                          double r_sq) {
     (void)d;
     if (!(r_sq < pair->cutoff_sq)) return;
     const MdSystem *system = visitor->system;

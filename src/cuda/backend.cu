@@ -62,8 +62,7 @@ static MdStatus create(void **opaque, const MdConfig *config, const MdSystem *sy
     configure(context, config, system->n_atoms, &system->box, &system->potential);
     CUDA_CHECK(cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
     CUDA_CHECK(cudaEventCreateWithFlags(&context->watched, cudaEventDisableTiming));
-    for (int k = 0; k < 2; k++)
-        CUDA_CHECK(cudaEventCreateWithFlags(&context->chunk_copied[k], cudaEventDisableTiming));
+    for (int k = 0; k < 2; k++) CUDA_CHECK(cudaEventCreateWithFlags(&context->chunk_copied[k], cudaEventDisableTiming));
     cuda_timing_create(context);
     status = cuda_memory_allocate(context);
     if (status != MD_OK) {
@@ -140,6 +139,5 @@ static void statistics(void *opaque, MdStatistics *statistics) {
 }
 
 extern const MdBackendOps md_backend_cuda = {
-    "cuda",         cuda_device_probe, estimate,        create,      destroy,     kick_drift,
-    update_neighbors, compute_forces,  kick,            sum,         scale_velocities, gather,
-    export_rows,    fault,             finish,          statistics,  cuda_variants};
+    "cuda", cuda_device_probe, estimate, create,      destroy, kick_drift, update_neighbors, compute_forces, kick,
+    sum,    scale_velocities,  gather,   export_rows, fault,   finish,     statistics,       cuda_variants};

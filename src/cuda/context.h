@@ -17,20 +17,20 @@ void cuda_check(cudaError_t error, const char *expression, const char *file, int
 #define CUDA_CHECK(expression) cuda_check((expression), #expression, __FILE__, __LINE__)
 
 /* Launches kernel (in parentheses when it has template arguments) on the stream of the context, checks the launch. */
-#define CUDA_LAUNCH(context, kernel, n_blocks, n_threads, ...)                                                       \
-    do {                                                                                                             \
-        (kernel)<<<(unsigned)(n_blocks), (unsigned)(n_threads), 0, (context)->stream>>>(__VA_ARGS__);                \
-        cuda_check(cudaGetLastError(), "launch of " #kernel, __FILE__, __LINE__);                                    \
+#define CUDA_LAUNCH(context, kernel, n_blocks, n_threads, ...)                                                         \
+    do {                                                                                                               \
+        (kernel)<<<(unsigned)(n_blocks), (unsigned)(n_threads), 0, (context)->stream>>>(__VA_ARGS__);                  \
+        cuda_check(cudaGetLastError(), "launch of " #kernel, __FILE__, __LINE__);                                      \
     } while (0)
 
 /* Calls function<precision>(context, ...). */
-#define CUDA_BY_PRECISION(context, function, ...)                                                                    \
-    do {                                                                                                             \
-        switch ((context)->precision) {                                                                              \
-        case MD_PRECISION_SINGLE: function<CudaSingle>(__VA_ARGS__); break;                                          \
-        case MD_PRECISION_MIXED: function<CudaMixed>(__VA_ARGS__); break;                                            \
-        default: function<CudaDouble>(__VA_ARGS__); break;                                                           \
-        }                                                                                                            \
+#define CUDA_BY_PRECISION(context, function, ...)                                                                      \
+    do {                                                                                                               \
+        switch ((context)->precision) {                                                                                \
+        case MD_PRECISION_SINGLE: function<CudaSingle>(__VA_ARGS__); break;                                            \
+        case MD_PRECISION_MIXED: function<CudaMixed>(__VA_ARGS__); break;                                              \
+        default: function<CudaDouble>(__VA_ARGS__); break;                                                             \
+        }                                                                                                              \
     } while (0)
 
 /* Threads of a block. 256 for kernels that stream through memory. 128 where threads differ in the work they have, as
@@ -55,14 +55,12 @@ template <class P> struct CudaView {
     explicit CudaView(const CudaParticles &particles)
         : position((Vec4<typename P::Pair> *)particles.position),
           state((Vec4<typename P::State> *)(P::has_copy ? particles.state : particles.position)),
-          velocity((Vec4<typename P::State> *)particles.velocity),
-          force((Vec4<typename P::Pair> *)particles.force), tag(particles.tag) {}
+          velocity((Vec4<typename P::State> *)particles.velocity), force((Vec4<typename P::Pair> *)particles.force),
+          tag(particles.tag) {}
 };
 
 /* The box as kernels take it; inverse 0: open axis (physics/box.h). */
-template <class T> struct CudaBox {
-    T length[3], inverse[3];
-};
+template <class T> struct CudaBox { T length[3], inverse[3]; };
 
 /* Cells in row-major order, x fastest. Their edges are at least the range of the list, so that neighbours are in
  * adjacent cells. Particles beyond the origin or the end of an open axis belong to its first or last cell. */
@@ -81,26 +79,18 @@ struct CudaList {
 };
 
 /* What kernels find out and the host reads. */
-struct CudaMeasures { /* zeroed before each build; every member grows by an integer atomicMax or atomicAdd */
-    unsigned long long entries;  /* of the list */
-    unsigned moved_sq;           /* float bits: largest squared displacement since the build */
-    int32_t largest_count;       /* of a row */
-    unsigned high[3], low[3];    /* float keys (block.h) of the largest x, and of the largest -x */
+struct CudaMeasures {           /* zeroed before each build; every member grows by an integer atomicMax or atomicAdd */
+    unsigned long long entries; /* of the list */
+    unsigned moved_sq;          /* float bits: largest squared displacement since the build */
+    int32_t largest_count;      /* of a row */
+    unsigned high[3], low[3];   /* float keys (block.h) of the largest x, and of the largest -x */
 };
 struct CudaWatch {
     CudaMeasures measures;
     unsigned long long fault_step, fault_key; /* all bits set: none; key: id, then the displacement as float bits */
 };
 
-enum CudaStage {
-    CUDA_SORT,
-    CUDA_NEIGHBOR,
-    CUDA_FORCE,
-    CUDA_INTEGRATE,
-    CUDA_REDUCE,
-    CUDA_GATHER,
-    CUDA_N_STAGES
-};
+enum CudaStage { CUDA_SORT, CUDA_NEIGHBOR, CUDA_FORCE, CUDA_INTEGRATE, CUDA_REDUCE, CUDA_GATHER, CUDA_N_STAGES };
 
 enum { CUDA_N_SPANS = 32, CUDA_MAX_BLOCKS = 32 };
 
@@ -172,8 +162,8 @@ struct CudaContext {
     MdFault fault;
     cudaEvent_t watched;
     double *partials, *d_totals, *h_totals;
-    void *staging;                /* [n_atoms][3] of 8 bytes */
-    char *h_staging[2];           /* CUDA_CHUNK_BYTES each */
+    void *staging;      /* [n_atoms][3] of 8 bytes */
+    char *h_staging[2]; /* CUDA_CHUNK_BYTES each */
     cudaEvent_t chunk_copied[2];
 
     /* books */

@@ -45,8 +45,10 @@ MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *error
                        cudaGetErrorName(error), cudaGetErrorString(error));
     }
     if (config->run_device != MD_AUTO_INT && config->run_device >= n_devices)
-        return md_fail(errors, MD_ERROR_INPUT, "run.device=%lld: %d GPU%s visible, numbered from 0; take one of them, "
-                       "or auto", (long long)config->run_device, n_devices, n_devices == 1 ? " is" : "s are");
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.device=%lld: %d GPU%s visible, numbered from 0; take one of them, "
+                       "or auto",
+                       (long long)config->run_device, n_devices, n_devices == 1 ? " is" : "s are");
     *device = config->run_device == MD_AUTO_INT ? md_rank_local() % n_devices : (int)config->run_device;
     return MD_OK;
 }

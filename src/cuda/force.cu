@@ -76,7 +76,8 @@ template <class P> static void compute(CudaContext *context, bool with_energy) {
     typedef typename P::Pair T;
     typedef typename CudaPotential<T>::Pair Pair;
     typedef void (*Kernel)(const ForceArguments<T>);
-    static const Kernel kernels[2][2][2] = { /* [energy][types][shifted] */
+    static const Kernel kernels[2][2][2] = {
+        /* [energy][types][shifted] */
         {{k_force_list<T, false, false, false>, k_force_list<T, false, false, true>},
          {k_force_list<T, false, true, false>, k_force_list<T, false, true, true>}},
         {{k_force_list<T, true, false, false>, k_force_list<T, true, false, true>},

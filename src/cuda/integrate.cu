@@ -107,8 +107,7 @@ template <class P> static void kick_drift(CudaContext *context, int64_t step) {
     int blocks = cuda_blocks(a.n, CUDA_BLOCK);
     if (context->rebuild == MD_REBUILD_HOST_CHECK)
         CUDA_LAUNCH(context, (k_integrate_kick_drift<P, true>), blocks, CUDA_BLOCK, a);
-    else
-        CUDA_LAUNCH(context, (k_integrate_kick_drift<P, false>), blocks, CUDA_BLOCK, a);
+    else CUDA_LAUNCH(context, (k_integrate_kick_drift<P, false>), blocks, CUDA_BLOCK, a);
 }
 
 void cuda_integrate_kick_drift(CudaContext *context, int64_t step) {

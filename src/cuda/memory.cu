@@ -84,8 +84,8 @@ static int list_arrays(CudaContext *c, Array arrays[MAX_ARRAYS]) {
     }
     size_t row_blocks = (size_t)cuda_force_blocks(c->n_atoms) * CUDA_PAIR_TOTALS;
     size_t sum_blocks = (size_t)CUDA_MAX_SUM_BLOCKS * CUDA_ATOM_TOTALS;
-    arrays[k++] = Array{(void **)&c->partials, row_blocks > sum_blocks ? row_blocks : sum_blocks, sizeof(double),
-                        "partial sums"};
+    arrays[k++] =
+        Array{(void **)&c->partials, row_blocks > sum_blocks ? row_blocks : sum_blocks, sizeof(double), "partial sums"};
     arrays[k++] = Array{(void **)&c->d_totals, CUDA_N_TOTALS, sizeof(double), "sums"};
     arrays[k++] = Array{(void **)&c->d_watch, 1, sizeof(CudaWatch), "measures"};
     arrays[k++] = Array{&c->staging, 3 * n, sizeof(double), "staging"};
@@ -161,8 +161,8 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     }
     int n = list_arrays(context, arrays);
     for (int k = 0; k < n; k++) {
-        MdStatus status = allocate(context, arrays[k].where, arrays[k].count * arrays[k].size, arrays[k].what,
-                                   MD_ERROR_INPUT);
+        MdStatus status =
+            allocate(context, arrays[k].where, arrays[k].count * arrays[k].size, arrays[k].what, MD_ERROR_INPUT);
         if (status != MD_OK) return status;
     }
     CUDA_CHECK(cudaMallocHost((void **)&context->h_watch, sizeof(CudaWatch)));

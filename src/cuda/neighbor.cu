@@ -148,8 +148,7 @@ template <class P> static void search(CudaContext *context) {
     a.slot_atom = context->slot_atom;
     int blocks = cuda_blocks(a.n, CUDA_ROW_BLOCK);
     bool atomic = context->write == MD_LIST_WRITE_ATOMIC, indexed = context->sort != MD_SORT_CELL;
-    if (atomic)
-        CUDA_CHECK(cudaMemsetAsync(a.list.counts, 0, (size_t)a.n * sizeof(int32_t), context->stream));
+    if (atomic) CUDA_CHECK(cudaMemsetAsync(a.list.counts, 0, (size_t)a.n * sizeof(int32_t), context->stream));
     if (context->search == MD_SEARCH_BRUTE) {
         if (atomic) CUDA_LAUNCH(context, (k_neighbor_brute<T, true>), blocks, CUDA_ROW_BLOCK, a);
         else CUDA_LAUNCH(context, (k_neighbor_brute<T, false>), blocks, CUDA_ROW_BLOCK, a);

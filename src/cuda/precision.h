@@ -15,9 +15,7 @@
 
 /* One aligned vector, so that a thread moves a particle by one 16-byte access (two for double). What w holds stands at
  * each array. */
-template <class T> struct alignas(4 * sizeof(T)) Vec4 {
-    T x, y, z, w;
-};
+template <class T> struct alignas(4 * sizeof(T)) Vec4 { T x, y, z, w; };
 
 /* What travels with a particle but takes part in no formula: read at rebuilds and for output only. */
 struct alignas(16) CudaTag {

@@ -76,13 +76,11 @@ void md_curand_destroy(MdCurand *curand) {
 
 void md_curand_fill(MdCurand *curand, bool normal, double *values) {
     double *target = curand->d_values ? curand->d_values : values;
-    if (normal)
-        CURAND_CHECK(curandGenerateNormalDouble(curand->generator, target, MD_RANDOM_CHUNK, 0, 1));
-    else
-        CURAND_CHECK(curandGenerateUniformDouble(curand->generator, target, MD_RANDOM_CHUNK));
+    if (normal) CURAND_CHECK(curandGenerateNormalDouble(curand->generator, target, MD_RANDOM_CHUNK, 0, 1));
+    else CURAND_CHECK(curandGenerateUniformDouble(curand->generator, target, MD_RANDOM_CHUNK));
     if (curand->d_values) {
-        CUDA_CHECK(cudaMemcpyAsync(values, target, MD_RANDOM_CHUNK * sizeof(double), cudaMemcpyDeviceToHost,
-                                   curand->stream));
+        CUDA_CHECK(
+            cudaMemcpyAsync(values, target, MD_RANDOM_CHUNK * sizeof(double), cudaMemcpyDeviceToHost, curand->stream));
         CUDA_CHECK(cudaStreamSynchronize(curand->stream));
     }
 }

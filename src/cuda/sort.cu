@@ -83,9 +83,8 @@ __global__ void __launch_bounds__(CUDA_BLOCK)
 
 /* Forces travel too, so that they belong to their particles at every moment, not only after the next force call. */
 template <class P>
-__global__ void __launch_bounds__(CUDA_BLOCK)
-    k_sort_reorder(int n, const int32_t *slot_atom, CudaView<P> from, CudaView<P> to,
-                   Vec4<typename P::Pair> *reference) {
+__global__ void __launch_bounds__(CUDA_BLOCK) k_sort_reorder(int n, const int32_t *slot_atom, CudaView<P> from,
+                                                             CudaView<P> to, Vec4<typename P::Pair> *reference) {
     int slot = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (slot >= n) return;
     int i = slot_atom[slot];

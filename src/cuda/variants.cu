@@ -49,8 +49,7 @@ static void variant_name(const CudaContext *context, CudaStage stage, char *name
                                         context->rebuild == MD_REBUILD_HOST_CHECK ? "kick-drift-check" : "kick-drift",
                                         "shared-two-pass",
                                         "staging"};
-    if (plain[stage])
-        snprintf(name, size, "%s", plain[stage]);
+    if (plain[stage]) snprintf(name, size, "%s", plain[stage]);
     else
         snprintf(name, size, "%s-%s-%s", context->search == MD_SEARCH_CELL ? "cell" : "brute",
                  context->write == MD_LIST_WRITE_ATOMIC ? "atomic" : "nonatomic",

@@ -12,10 +12,8 @@ void md_deck_reset(MdDeck *deck, int option) {
     MdValue value;
     /* The empty default of a text is no text that a deck could give. */
     char *fault = NULL;
-    if (row->default_text[0])
-        fault = md_value_read(row, row->default_text, NULL, &value);
-    else
-        value.text = md_copy_text("");
+    if (row->default_text[0]) fault = md_value_read(row, row->default_text, NULL, &value);
+    else value.text = md_copy_text("");
     if (fault) md_panic("default of %s: %s", row->name, fault);
     md_value_store(row, &deck->config, &value);
     free(deck->origin[option]);

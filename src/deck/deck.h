@@ -25,16 +25,16 @@ typedef struct MdRealList {
     double values[MD_MAX_LIST];
 } MdRealList;
 
-#define MD_FIELD_INT int64_t
-#define MD_FIELD_INT_AUTO int64_t
-#define MD_FIELD_REAL double
+#define MD_FIELD_INT       int64_t
+#define MD_FIELD_INT_AUTO  int64_t
+#define MD_FIELD_REAL      double
 #define MD_FIELD_REAL_AUTO double
-#define MD_FIELD_CHOICE int
-#define MD_FIELD_CHOICES MdIntList
-#define MD_FIELD_INTS MdIntList
-#define MD_FIELD_REALS MdRealList
-#define MD_FIELD_TEXT char *
-#define MD_FIELD_PATH char *
+#define MD_FIELD_CHOICE    int
+#define MD_FIELD_CHOICES   MdIntList
+#define MD_FIELD_INTS      MdIntList
+#define MD_FIELD_REALS     MdRealList
+#define MD_FIELD_TEXT      char *
+#define MD_FIELD_PATH      char *
 
 /* One field `section_key` for each row of options.def. */
 typedef struct MdConfig {

@@ -171,10 +171,8 @@ static char *read_bytes(const char *path, const char *shown, size_t *n, MdErrors
     int reason = 0;
     char *text = NULL;
     FILE *file = NULL;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        reason = EISDIR;
-    else if (!(file = fopen(path, "rb")))
-        reason = errno;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) reason = EISDIR;
+    else if (!(file = fopen(path, "rb"))) reason = errno;
     if (file) {
         text = md_alloc(MD_MAX_FILE_BYTES + 2, 1, "deck");
         *n = fread(text, 1, MD_MAX_FILE_BYTES + 1, file);

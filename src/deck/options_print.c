@@ -53,8 +53,8 @@ static void print_text(FILE *stream) {
 
 /* --- JSON --- */
 
-static const char *const type_words[] = {"int", "int or auto", "real", "real or auto", "choice",
-                                         "choices", "ints", "reals", "text", "path"};
+static const char *const type_words[] = {"int",     "int or auto", "real",  "real or auto", "choice",
+                                         "choices", "ints",        "reals", "text",         "path"};
 
 static void print_json_text(FILE *stream, const char *text) {
     fputc('"', stream);
@@ -72,10 +72,8 @@ static void print_json_field(FILE *stream, const char *name, const char *text) {
 
 /* `"low": 2, "high": 3`; `"above": 0` where the limit itself is excluded; nothing where there is no limit. */
 static void print_json_range(FILE *stream, const MdOptionRow *row) {
-    if (row->low == MD_ABOVE_ZERO)
-        fprintf(stream, ", \"above\": 0");
-    else
-        fprintf(stream, ", \"low\": %.17g", row->low);
+    if (row->low == MD_ABOVE_ZERO) fprintf(stream, ", \"above\": 0");
+    else fprintf(stream, ", \"low\": %.17g", row->low);
     if (row->high != MD_NO_LIMIT) fprintf(stream, ", \"high\": %.17g", row->high);
 }
 
@@ -96,10 +94,8 @@ static void print_json(FILE *stream) {
         print_json_field(stream, "key", row->key);
         print_json_field(stream, "type", type_words[row->type]);
         print_json_field(stream, "default", row->default_text);
-        if (row->words[0])
-            print_json_choices(stream, row);
-        else if (row->type != MD_TYPE_TEXT && row->type != MD_TYPE_PATH)
-            print_json_range(stream, row);
+        if (row->words[0]) print_json_choices(stream, row);
+        else if (row->type != MD_TYPE_TEXT && row->type != MD_TYPE_PATH) print_json_range(stream, row);
         print_json_field(stream, "unit", row->unit);
         print_json_field(stream, "kind", md_kind_word(row->kind));
         print_json_field(stream, "help", row->help);

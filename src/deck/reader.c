@@ -191,10 +191,8 @@ static void read_assignment(MdLayer *layer, char *line) {
     } else {
         const char *section = md_option_row(layer->section)->section;
         int option = md_option_find(section, key);
-        if (option < 0)
-            report_unknown_key(layer, layer->section, key);
-        else
-            assign(layer, option, value);
+        if (option < 0) report_unknown_key(layer, layer->section, key);
+        else assign(layer, option, value);
     }
     free(shown);
 }
@@ -216,10 +214,8 @@ void md_layer_read_deck(MdLayer *layer, const char *text, size_t n) {
         line[length] = '\0';
         line[md_line_find_comment(line)] = '\0';
         char *content = md_line_trim(line);
-        if (*content == '[')
-            read_section(layer, content);
-        else if (*content)
-            read_assignment(layer, content);
+        if (*content == '[') read_section(layer, content);
+        else if (*content) read_assignment(layer, content);
     }
     md_free(line);
 }
@@ -251,12 +247,9 @@ void md_deck_read_override(MdDeck *deck, const char *argument, MdErrors *errors)
     } else {
         *dot = '\0';
         int section = md_section_find(name), option = md_option_find(name, dot + 1);
-        if (section < 0)
-            report_unknown_section(&layer, name);
-        else if (option < 0)
-            report_unknown_key(&layer, section, dot + 1);
-        else
-            assign(&layer, option, value);
+        if (section < 0) report_unknown_section(&layer, name);
+        else if (option < 0) report_unknown_key(&layer, section, dot + 1);
+        else assign(&layer, option, value);
     }
     free(copy);
     free(layer.path);

@@ -13,7 +13,7 @@ struct MdDeck {
     /* Something was wrong where this option is, or may have been, given: checks that rest on it would mislead. */
     bool doubtful[MD_N_OPTIONS];
     int n_layers;
-    char *name; /* of the first file */
+    char *name;   /* of the first file */
     char **files; /* all of them, in order */
     int n_files;
 };

@@ -8,8 +8,17 @@
 
 #define WORD(name, word) word,
 #define OPTION(section, key, type, value, low, high, set, unit, kind, help)                                            \
-    {#section, #key, #section "." #key, MD_TYPE_##type, value, low, high,                                              \
-     (const char *const[]){MD_CHOICES_##set(WORD) NULL}, unit, MD_KIND_##kind, help,                                   \
+    {#section,                                                                                                         \
+     #key,                                                                                                             \
+     #section "." #key,                                                                                                \
+     MD_TYPE_##type,                                                                                                   \
+     value,                                                                                                            \
+     low,                                                                                                              \
+     high,                                                                                                             \
+     (const char *const[]){MD_CHOICES_##set(WORD) NULL},                                                               \
+     unit,                                                                                                             \
+     MD_KIND_##kind,                                                                                                   \
+     help,                                                                                                             \
      offsetof(MdConfig, section##_##key)},
 static const MdOptionRow rows[MD_N_OPTIONS] = {
 #include "deck/options.def"

@@ -11,7 +11,7 @@
 
 /* Limits as options.def writes them. Ranges are inclusive, so "above zero" is the smallest positive number. */
 #define MD_ABOVE_ZERO DBL_TRUE_MIN
-#define MD_NO_LIMIT INFINITY
+#define MD_NO_LIMIT   INFINITY
 
 typedef enum MdOptionType {
     MD_TYPE_INT,

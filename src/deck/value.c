@@ -115,8 +115,7 @@ static char *read_list(const MdOptionRow *row, const char *text, MdValue *value)
     for (char *word = strtok_r(copy, " \t", &rest); word && !problem; word = strtok_r(NULL, " \t", &rest), n++) {
         if (n == MD_MAX_LIST)
             problem = md_format("read more than %d entries; allowed: at most %d", MD_MAX_LIST, MD_MAX_LIST);
-        else if (!read_entry(row, word, n, value))
-            problem = refuse(row, word);
+        else if (!read_entry(row, word, n, value)) problem = refuse(row, word);
     }
     free(copy);
     *(row->type == MD_TYPE_REALS ? &value->reals.n : &value->integers.n) = n;
@@ -179,17 +178,13 @@ char *md_value_read(const MdOptionRow *row, const char *text, const char *folder
     switch (row->type) {
     case MD_TYPE_INT:
     case MD_TYPE_INT_AUTO:
-        if (automatic)
-            value->integer = MD_AUTO_INT;
-        else
-            ok = read_integer(row, text, &value->integer);
+        if (automatic) value->integer = MD_AUTO_INT;
+        else ok = read_integer(row, text, &value->integer);
         break;
     case MD_TYPE_REAL:
     case MD_TYPE_REAL_AUTO:
-        if (automatic)
-            value->real = NAN;
-        else
-            ok = read_real(row, text, &value->real);
+        if (automatic) value->real = NAN;
+        else ok = read_real(row, text, &value->real);
         break;
     case MD_TYPE_CHOICE: ok = (value->choice = md_option_word(row, text)) >= 0; break;
     case MD_TYPE_CHOICES:
@@ -252,17 +247,13 @@ char *md_value_write(const MdOptionRow *row, const MdConfig *config) {
     case MD_TYPE_INT:
     case MD_TYPE_INT_AUTO:
         integer = *(const int64_t *)field;
-        if (integer == MD_AUTO_INT)
-            md_text_add(&text, "auto");
-        else
-            md_text_add(&text, "%lld", (long long)integer);
+        if (integer == MD_AUTO_INT) md_text_add(&text, "auto");
+        else md_text_add(&text, "%lld", (long long)integer);
         break;
     case MD_TYPE_REAL:
     case MD_TYPE_REAL_AUTO:
-        if (md_is_auto(*(const double *)field))
-            md_text_add(&text, "auto");
-        else
-            add_real(&text, *(const double *)field);
+        if (md_is_auto(*(const double *)field)) md_text_add(&text, "auto");
+        else add_real(&text, *(const double *)field);
         break;
     case MD_TYPE_CHOICE: md_text_add(&text, "%s", row->words[*(const int *)field]); break;
     case MD_TYPE_CHOICES:

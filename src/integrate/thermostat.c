@@ -14,8 +14,7 @@ MdThermostat md_thermostat_make(const MdConfig *config) {
 /* Target temperature at a step. */
 static double target_at(const MdThermostat *thermostat, int64_t step) {
     if (step >= thermostat->last_step) return thermostat->to;
-    return thermostat->from +
-           (thermostat->to - thermostat->from) * (double)step / (double)thermostat->last_step;
+    return thermostat->from + (thermostat->to - thermostat->from) * (double)step / (double)thermostat->last_step;
 }
 
 MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step,

@@ -116,8 +116,10 @@ static void check_inputs(const MdDeck *deck, const Output outputs[N_FILES], MdEr
         for (int i = 0; !found && md_deck_file(deck, i); i++)
             if (same_place(md_deck_file(deck, i), outputs[k].path)) {
                 found = true;
-                md_fail(errors, MD_ERROR_INPUT, "%s: the run writes a file of that name; choose another with output.name "
-                        "or report.neighbors", md_deck_file(deck, i));
+                md_fail(errors, MD_ERROR_INPUT,
+                        "%s: the run writes a file of that name; choose another with output.name "
+                        "or report.neighbors",
+                        md_deck_file(deck, i));
             }
         if (!found && *coordinates && same_place(coordinates, outputs[k].path))
             fail_option(deck, errors, MD_OPTION_system_file, coordinates,

@@ -74,8 +74,7 @@ static void write_attribute(MdH5Calls *calls, hid_t object, const char *name, hi
 
 static void write_dataset(MdH5Calls *calls, hid_t parent, const char *name, hid_t file_type, hid_t memory_type,
                           hid_t space, const void *values) {
-    hid_t dataset =
-        H5_CALL(calls, H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t dataset = H5_CALL(calls, H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     H5_CALL(calls, H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
     H5_CALL(calls, H5Dclose(dataset));
     H5_CALL(calls, H5Sclose(space));

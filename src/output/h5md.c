@@ -64,11 +64,11 @@ struct MdH5md {
 };
 
 /* Largest chunk; HDF5 wants them below 4 GiB. */
-#define MAX_CHUNK_BYTES (UINT64_C(1) << 31)
+#define MAX_CHUNK_BYTES   (UINT64_C(1) << 31)
 /* Rows of a few numbers share a chunk of this size: a page. */
 #define SMALL_CHUNK_BYTES 4096
 /* Everything that has no row per atom or frame. */
-#define HEADER_BYTES (UINT64_C(1) << 20)
+#define HEADER_BYTES      (UINT64_C(1) << 20)
 
 static uint64_t row_bytes(const Series *series) {
     uint64_t bytes = H5Tget_size(series->type);
@@ -242,11 +242,14 @@ static void create_particles(MdH5Calls *calls, MdH5md *file) {
 
 /* Flat and with the frames of the trajectory: MDAnalysis reads row k of every observable with frame k. */
 static void create_observables(MdH5Calls *calls, MdH5md *file) {
-    static const char *const names[] = {
-        [PARTICLE_NUMBER] = "particle_number",   [TEMPERATURE] = "temperature",
-        [PRESSURE] = "pressure",                 [DENSITY] = "density",
-        [POTENTIAL_ENERGY] = "potential_energy", [KINETIC_ENERGY] = "kinetic_energy",
-        [INTERNAL_ENERGY] = "internal_energy",   [CONSERVED_ENERGY] = "conserved_energy"};
+    static const char *const names[] = {[PARTICLE_NUMBER] = "particle_number",
+                                        [TEMPERATURE] = "temperature",
+                                        [PRESSURE] = "pressure",
+                                        [DENSITY] = "density",
+                                        [POTENTIAL_ENERGY] = "potential_energy",
+                                        [KINETIC_ENERGY] = "kinetic_energy",
+                                        [INTERNAL_ENERGY] = "internal_energy",
+                                        [CONSERVED_ENERGY] = "conserved_energy"};
     hid_t group = md_h5_group(calls, file->file, "observables");
     md_h5_attribute_int(calls, group, "dimension", file->spec.box.dimension);
     for (int k = PARTICLE_NUMBER; k <= CONSERVED_ENERGY; k++) create_element(calls, file, k, group, names[k]);
@@ -359,8 +362,7 @@ static void write_row(MdH5Calls *calls, const MdH5md *file, int k, const void *v
 
 MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors) {
     if (file->n_frames == file->capacity)
-        return md_fail(errors, MD_ERROR_OUTPUT, "%s: full with %lld frames: %s", file->path,
-                       (long long)file->capacity,
+        return md_fail(errors, MD_ERROR_OUTPUT, "%s: full with %lld frames: %s", file->path, (long long)file->capacity,
                        file->capacity < file->spec.n_frames ? "no more fit on the disk when the run began"
                                                             : "no more were planned");
     md_require(frame->precision == file->spec.precision);

@@ -13,7 +13,7 @@
 
 #define MD_MAX_TYPES 8
 
-#define MD_REAL float
+#define MD_REAL       float
 #define MD_TYPE(name) name##_f
 #ifdef __cplusplus
 #define MD_NAME(name) name
@@ -27,7 +27,7 @@
 #undef MD_NAME
 #undef MD_SQRT
 
-#define MD_REAL double
+#define MD_REAL       double
 #define MD_TYPE(name) name##_d
 #ifdef __cplusplus
 #define MD_NAME(name) name
@@ -65,8 +65,8 @@ static inline MdPair_d md_pair_make(double epsilon, double sigma, double cutoff,
 }
 
 static inline MdPair_f md_pair_to_single(MdPair_d pair) {
-    MdPair_f single = {(float)pair.cutoff_sq, (float)pair.force_12,    (float)pair.force_6,
-                       (float)pair.energy_12, (float)pair.energy_6,    (float)pair.cutoff,
+    MdPair_f single = {(float)pair.cutoff_sq,    (float)pair.force_12,    (float)pair.force_6,
+                       (float)pair.energy_12,    (float)pair.energy_6,    (float)pair.cutoff,
                        (float)pair.energy_shift, (float)pair.force_shift, (float)pair.truncation};
     return single;
 }

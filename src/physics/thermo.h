@@ -9,25 +9,26 @@
 
 /* Totals over all particles, in double precision whatever the precision of the run. */
 typedef struct MdSums {
-    double pairs;         /* number of pairs inside their cutoff: exact, so that one pair lost from a list shows */
-    double potential;     /* energy of all pairs, as the deck's shift defines it */
-    double truncation;    /* sum over pairs of the energy step at the cutoff; potential - truncation is what is conserved */
-    double virial;        /* sum over pairs of r . F */
-    double kinetic;       /* sum of m v^2 / 2 */
+    double pairs;     /* number of pairs inside their cutoff: exact, so that one pair lost from a list shows */
+    double potential; /* energy of all pairs, as the deck's shift defines it */
+    double
+        truncation; /* sum over pairs of the energy step at the cutoff; potential - truncation is what is conserved */
+    double virial;  /* sum over pairs of r . F */
+    double kinetic; /* sum of m v^2 / 2 */
     double momentum[3];   /* sum of m v */
     double force_sq_mass; /* sum of F^2 / m: scale of the time-step error of the energy */
 } MdSums;
 
 typedef struct MdThermo {
     int64_t step;
-    double time;                                /* tau */
-    double temperature, pressure;               /* epsilon/k, epsilon/sigma^D; pressure NaN with an open boundary */
-    double potential, kinetic, total;           /* epsilon, per particle */
-    double conserved;                           /* total less truncation and thermostat work, per particle */
-    double pairs;                               /* inside their cutoff, per particle */
-    double heat;                                /* that the thermostat has put in so far, per particle */
-    double momentum;                            /* length of the total momentum, per particle */
-    double fluctuation;                         /* dt^2 <F^2/m>, per particle: scale of the time-step error */
+    double time;                      /* tau */
+    double temperature, pressure;     /* epsilon/k, epsilon/sigma^D; pressure NaN with an open boundary */
+    double potential, kinetic, total; /* epsilon, per particle */
+    double conserved;                 /* total less truncation and thermostat work, per particle */
+    double pairs;                     /* inside their cutoff, per particle */
+    double heat;                      /* that the thermostat has put in so far, per particle */
+    double momentum;                  /* length of the total momentum, per particle */
+    double fluctuation;               /* dt^2 <F^2/m>, per particle: scale of the time-step error */
 } MdThermo;
 
 /* Degrees of freedom: the total momentum is removed. */
@@ -49,7 +50,8 @@ static inline MdThermo md_thermo_from_sums(const MdSums *sums, const MdBox *box,
     t.total = t.potential + t.kinetic;
     t.conserved = (sums->potential - sums->truncation + sums->kinetic - heat) / n;
     t.momentum = sqrt(sums->momentum[0] * sums->momentum[0] + sums->momentum[1] * sums->momentum[1] +
-                      sums->momentum[2] * sums->momentum[2]) / n;
+                      sums->momentum[2] * sums->momentum[2]) /
+                 n;
     t.fluctuation = timestep * timestep * sums->force_sq_mass / n;
     return t;
 }

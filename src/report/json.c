@@ -56,8 +56,8 @@ static size_t utf8_length(const unsigned char *text) {
     size_t length = a < 0x80 ? 1 : a >= 0xC2 && a <= 0xDF ? 2 : (a & 0xF0) == 0xE0 ? 3 : a >= 0xF0 && a <= 0xF4 ? 4 : 0;
     for (size_t k = 1; k < length; k++) /* stops at the final zero */
         if ((text[k] & 0xC0) != 0x80) return 0;
-    bool outside = (a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) || (a == 0xF0 && b < 0x90) ||
-                   (a == 0xF4 && b > 0x8F);
+    bool outside =
+        (a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) || (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F);
     return outside ? 0 : length;
 }
 

@@ -92,7 +92,8 @@ void md_print_variants(FILE *stream, MdListFormat format) {
     MdJson *json = format == MD_LIST_JSON ? md_json_create() : NULL;
     if (json) md_json_begin_array(json, NULL);
     if (format == MD_LIST_MARKDOWN)
-        fputs("| backend | stage | variant | selected by | needs | deterministic | cost |\n|---|---|---|---|---|---|---|\n",
+        fputs("| backend | stage | variant | selected by | needs | deterministic | cost "
+              "|\n|---|---|---|---|---|---|---|\n",
               stream);
     for (const MdBackendOps *const *ops = md_backends(); *ops; ops++) {
         MdVariantTable table = (*ops)->variants();

@@ -10,8 +10,8 @@ static bool inside_cutoff(const MdSystem *system, int64_t i, int64_t j) {
     const MdPotential *potential = &system->potential;
     double r_sq = 0;
     for (int a = 0; a < 3; a++) {
-        double d = md_nearest_image_d(system->position[3 * i + a] - system->position[3 * j + a],
-                                      system->box.length[a], md_box_inverse(&system->box, a));
+        double d = md_nearest_image_d(system->position[3 * i + a] - system->position[3 * j + a], system->box.length[a],
+                                      md_box_inverse(&system->box, a));
         r_sq += d * d;
     }
     return r_sq < potential->pair[system->type[i] * potential->n_types + system->type[j]].cutoff_sq;

@@ -11,7 +11,7 @@
 #include "deck/choices.h"
 
 /* A person sees no more than a few pictures a second; a log wants few lines. */
-#define BAR_INTERVAL_S 0.2
+#define BAR_INTERVAL_S   0.2
 #define PLAIN_INTERVAL_S 60.0
 enum { MAX_WIDTH = 100, NUMBERS_WIDTH = 62, MIN_BAR = 8 };
 /* Steps between two looks at the clock: a look costs some twenty nanoseconds, and steps may slow down in between. */
@@ -49,8 +49,7 @@ MdProgress *md_progress_create(const MdProgressSpec *spec) {
     bool dumb = !terminal || !*terminal || strcmp(terminal, "dumb") == 0;
     progress->spec = *spec;
     progress->mode = spec->mode;
-    if (spec->mode == MD_PROGRESS_AUTO)
-        progress->mode = spec->terminal && !dumb ? MD_PROGRESS_BAR : MD_PROGRESS_PLAIN;
+    if (spec->mode == MD_PROGRESS_AUTO) progress->mode = spec->terminal && !dumb ? MD_PROGRESS_BAR : MD_PROGRESS_PLAIN;
     progress->blocks = locale_is_utf8();
     /* One column stays free: a full line makes some terminals wrap. */
     progress->bar_width = terminal_width(spec) - NUMBERS_WIDTH - 1;

@@ -12,8 +12,8 @@
 #endif
 
 /* What batch systems tell of the job. */
-static const char *const job_variables[] = {"SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID",
-                                            "SLURM_RESTART_COUNT", "PBS_JOBID", "LSB_JOBID"};
+static const char *const job_variables[] = {"SLURM_JOB_ID",        "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID",
+                                            "SLURM_RESTART_COUNT", "PBS_JOBID",          "LSB_JOBID"};
 
 void md_provenance_write(MdJson *json, const char *key, const char *command, const char *backend,
                          const MdMachine *machine) {

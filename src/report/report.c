@@ -14,15 +14,15 @@ static void log_setup(MdSimulation *s) {
     const MdBox *box = &s->plan.box;
     md_log(s->log, "mdmini %s (%s%s)\n", version->version, version->commit, version->dirty ? ", dirty" : "");
     char *precision = md_deck_value_text(s->deck, MD_OPTION_run_precision);
-    md_log(s->log, "backend   %s, %s precision: %s; %s\n", s->ops->name, precision, s->machine.name, s->machine.details);
+    md_log(s->log, "backend   %s, %s precision: %s; %s\n", s->ops->name, precision, s->machine.name,
+           s->machine.details);
     free(precision);
     md_log(s->log, "system    %lld atoms in %d dimensions, box", (long long)s->plan.n_atoms, box->dimension);
     for (int a = 0; a < box->dimension; a++)
         md_log(s->log, " %s%.6g%s", a ? "x " : "", box->length[a], box->periodic[a] ? "" : " (open)");
     md_log(s->log, ", %d type%s\n", s->plan.potential.n_types, s->plan.potential.n_types == 1 ? "" : "s");
     if (s->plan.file_velocities)
-        md_log(s->log, "start     velocities are those of %s, less their mean\n",
-               s->config->system_file);
+        md_log(s->log, "start     velocities are those of %s, less their mean\n", s->config->system_file);
     md_log(s->log, "memory    %.1f MiB of main memory", mebibytes(s->memory.host_bytes));
     if (s->memory.device_bytes) md_log(s->log, ", %.1f MiB on the GPU", mebibytes(s->memory.device_bytes));
     md_log(s->log, "\n");
@@ -53,8 +53,7 @@ static void log_stage(MdSimulation *s, const MdStageTime *stage) {
     md_log(s->log, "%-12s %-28s %10lld", stage->stage, stage->ran, (long long)stage->calls);
     if (isfinite(stage->seconds))
         md_log(s->log, " %12.4f %7.1f%%\n", stage->seconds, 100 * stage->seconds / s->loop_seconds);
-    else
-        md_log(s->log, " %12s %8s\n", "not timed", "");
+    else md_log(s->log, " %12s %8s\n", "not timed", "");
 }
 
 static void log_timings(MdSimulation *s) {
@@ -96,7 +95,8 @@ static void log_verification(MdSimulation *s) {
                v->checks[k].limit, md_check_passed(&v->checks[k]) ? "passed" : "FAILED");
     }
     double drift = md_history_drift(&s->history);
-    if (isfinite(drift)) md_log(s->log, "%-42s %-18s %10.3g per atom and step\n", "conserved energy, drift", "over the run", drift);
+    if (isfinite(drift))
+        md_log(s->log, "%-42s %-18s %10.3g per atom and step\n", "conserved energy, drift", "over the run", drift);
     if (v->fault.step >= 0)
         md_log(s->log,
                "stopped at step %lld: atom %d would have moved %.3g sigma in one step, the limit is %.3g.\n"
@@ -111,7 +111,8 @@ void md_report_run(MdSimulation *s, MdStatus status) {
     MdVerdict verdict = md_verify_verdict(&s->verification);
     if (s->step > 0) log_timings(s);
     log_verification(s);
-    for (int k = 0; k < md_errors_count(s->errors); k++) md_log_file_only(s->log, "error: %s\n", md_errors_text(s->errors, k));
+    for (int k = 0; k < md_errors_count(s->errors); k++)
+        md_log_file_only(s->log, "error: %s\n", md_errors_text(s->errors, k));
     md_log(s->log, "\nverdict: %s\n", md_verdict_text(verdict));
     if (s->verification.fault.step >= 0)
         status = md_fail(s->errors, MD_ERROR_PHYSICS, "the run became unstable at step %lld; see the log",

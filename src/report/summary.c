@@ -75,9 +75,12 @@ static void write_thermo(MdJson *json, const MdHistory *history) {
     static const struct {
         const char *name;
         size_t offset;
-    } columns[] = {{"time", offsetof(MdThermo, time)},           {"temperature", offsetof(MdThermo, temperature)},
-                   {"pressure", offsetof(MdThermo, pressure)},   {"potential_energy", offsetof(MdThermo, potential)},
-                   {"kinetic_energy", offsetof(MdThermo, kinetic)}, {"total_energy", offsetof(MdThermo, total)},
+    } columns[] = {{"time", offsetof(MdThermo, time)},
+                   {"temperature", offsetof(MdThermo, temperature)},
+                   {"pressure", offsetof(MdThermo, pressure)},
+                   {"potential_energy", offsetof(MdThermo, potential)},
+                   {"kinetic_energy", offsetof(MdThermo, kinetic)},
+                   {"total_energy", offsetof(MdThermo, total)},
                    {"conserved_energy", offsetof(MdThermo, conserved)}};
     md_json_begin_object(json, "thermo");
     md_json_begin_array(json, "step");

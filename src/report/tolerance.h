@@ -25,9 +25,7 @@ static inline double md_tolerance_roundoff(int precision, double terms) {
 /* Error of a distance, as a share of the largest coordinate or periodic edge in it: two coordinates rounded to the pair precision (each by at most u times it), the rounded
  * length of the box, the difference and the nearest image: five roundings of numbers up to it in each of three
  * components, sqrt(3) of them together. */
-static inline double md_tolerance_shake(int precision) {
-    return 5 * 1.7320508 * md_tolerance_unit(precision);
-}
+static inline double md_tolerance_shake(int precision) { return 5 * 1.7320508 * md_tolerance_unit(precision); }
 
 /* Drift of the conserved energy that is allowed, epsilon per particle and step, in units of the largest well depth.
  * Melt runs of this potential drift by 5e-9 in double precision with a safe list, and by 1.4e-8 to 4e-8 where

@@ -50,8 +50,8 @@ uint64_t md_verify_bytes(uint64_t n_atoms) {
     return n_atoms * (13 * sizeof(double) + 6 * sizeof(int64_t));
 }
 
-MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context,
-                          const MdSystem *system, const MdConfig *config, int64_t step) {
+MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
+                          const MdConfig *config, int64_t step) {
     size_t n = (size_t)system->n_atoms;
     double *position = md_alloc(3 * n, sizeof(double), "verification"), *force[2], *expected, *bound;
     force[0] = md_alloc(3 * n, sizeof(double), "verification");
@@ -74,19 +74,18 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
         double shake = md_tolerance_shake(config->run_precision);
         md_reference_forces(system, position, expected, &reference);
         md_reference_bounds(system, position, roundoff, shake, bound, &limits);
-        verification->curvature =
-            fmax(verification->curvature, md_reference_curvature(system, position) / (double)n);
+        verification->curvature = fmax(verification->curvature, md_reference_curvature(system, position) / (double)n);
         /* Forces are compared in units of their bound, so the limit is 1. */
         add_check(verification, "forces, force-only path (error / bound)", step,
                   worst_force(system, force[0], expected, bound), 1);
         add_check(verification, "forces, energy path (error / bound)", step,
                   worst_force(system, force[1], expected, bound), 1);
-        add_check(verification, "pairs inside the cutoff, too many or few", step,
-                  fabs(sums.pairs - reference.pairs), limits.pairs);
+        add_check(verification, "pairs inside the cutoff, too many or few", step, fabs(sums.pairs - reference.pairs),
+                  limits.pairs);
         add_check(verification, "potential energy per atom", step,
                   fabs(sums.potential - reference.potential) / (double)n, limits.potential / (double)n);
-        add_check(verification, "truncation per atom", step,
-                  fabs(sums.truncation - reference.truncation) / (double)n, limits.truncation / (double)n);
+        add_check(verification, "truncation per atom", step, fabs(sums.truncation - reference.truncation) / (double)n,
+                  limits.truncation / (double)n);
         add_check(verification, "virial per atom", step, fabs(sums.virial - reference.virial) / (double)n,
                   limits.virial / (double)n);
     }
@@ -121,8 +120,8 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
     double epsilon = 0, mass = 0;
     const MdPotential *potential = &system->potential;
     for (int k = 0; k < potential->n_types * potential->n_types; k++)
-        epsilon = fmax(epsilon, potential->pair[k].energy_6 * potential->pair[k].energy_6 /
-                                    (4 * potential->pair[k].energy_12));
+        epsilon = fmax(epsilon,
+                       potential->pair[k].energy_6 * potential->pair[k].energy_6 / (4 * potential->pair[k].energy_12));
     for (int k = 0; k < potential->n_types; k++) mass = fmax(mass, system->mass[k]);
     const MdThermo *first = &history->rows[0];
     const MdThermo largest = largest_of(history, end);
@@ -145,7 +144,7 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
     /* Each step rounds each velocity (u |v|) and the two forces of a pair apart (bounded by the roundoff of a row);
      * the roundings are independent of each other, so they grow with the root of the steps; |F| dt from fluctuation. */
     double speed = sqrt(3 * largest.temperature * mass), steps = (double)(end->step - first->step);
-    double momentum_limit = (speed + sqrt(largest.fluctuation * mass)) * sqrt(steps + 1) *
-                            md_tolerance_roundoff(config->run_precision, 64);
+    double momentum_limit =
+        (speed + sqrt(largest.fluctuation * mass)) * sqrt(steps + 1) * md_tolerance_roundoff(config->run_precision, 64);
     add_check(verification, "total momentum per atom", -1, largest.momentum, momentum_limit);
 }

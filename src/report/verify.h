@@ -21,13 +21,13 @@ typedef struct MdVerification {
     int n_checks;
     MdCheck checks[32];
     double curvature; /* largest seen, per particle: scale of the time-step error of the energy */
-    MdFault fault; /* step -1 when nothing went wrong */
-    bool complete; /* everything that a verdict needs was checked: first step, last step, conservation */
+    MdFault fault;    /* step -1 when nothing went wrong */
+    bool complete;    /* everything that a verdict needs was checked: first step, last step, conservation */
 } MdVerification;
 
 /* Compares the backend with the reference at the places where it stands. Leaves forces and energies of these places. */
-MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context,
-                          const MdSystem *system, const MdConfig *config, int64_t step);
+MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
+                          const MdConfig *config, int64_t step);
 
 /* Judges conservation over the rows of a run and at its end. end: the row of the last step, made from a list that was
  * just built: a run that went on with a stale list conserves the energy of that list, and the true one shows here. With

@@ -67,8 +67,7 @@ static bool table_row(MdLines *lines, char *text, int n_columns, double numbers[
     if (n == n_columns) return true;
     if (n_columns)
         md_lines_problem(lines, "%d %s, where the first row has %d", n, n == 1 ? "column" : "columns", n_columns);
-    else
-        md_lines_problem(lines, "%d %s; a table of coordinates has two or three", n, n == 1 ? "column" : "columns");
+    else md_lines_problem(lines, "%d %s; a table of coordinates has two or three", n, n == 1 ? "column" : "columns");
     return false;
 }
 
@@ -129,10 +128,8 @@ MdCoordinates *md_coordinates_read(const char *path, int dimension, MdErrors *er
     if (!line) {
         md_fail(errors, MD_ERROR_INPUT, "%s: holds no coordinates", path);
     } else {
-        if (opens_xyz(line))
-            md_coordinates_read_xyz(&lines, line, dimension, c);
-        else
-            read_table(&lines, line, dimension, c);
+        if (opens_xyz(line)) md_coordinates_read_xyz(&lines, line, dimension, c);
+        else read_table(&lines, line, dimension, c);
         failed = lines.n_problems > 0;
         if (!failed && c->n_atoms < 2) {
             md_fail(errors, MD_ERROR_INPUT, "%s: %d %s; two are needed at least", path, (int)c->n_atoms,

@@ -15,8 +15,10 @@ static const char axis_name[] = "xyz";
 static MdStatus plan_boundary(const MdProblems *problems, MdBox *box) {
     const MdIntList *words = &md_deck_config(problems->deck)->system_boundary;
     if (words->n != 1 && words->n != box->dimension)
-        return md_problem(problems, MD_OPTION_system_boundary, "%d words; one for each of the %d axes is needed, or one "
-                          "for all", words->n, box->dimension);
+        return md_problem(problems, MD_OPTION_system_boundary,
+                          "%d words; one for each of the %d axes is needed, or one "
+                          "for all",
+                          words->n, box->dimension);
     for (int a = 0; a < box->dimension; a++)
         box->periodic[a] = words->values[words->n == 1 ? 0 : a] == MD_BOUNDARY_PERIODIC;
     return MD_OK;
@@ -38,15 +40,20 @@ static MdStatus plan_lattice(const MdProblems *problems, MdLayout *layout) {
     const MdLattice *lattice = layout->lattice;
     MdBox *box = &layout->plan.box;
     if (lattice->dimension != box->dimension)
-        return md_problem(problems, MD_OPTION_system_start, "%s is a lattice of %d dimensions, and system.dimension is "
-                          "%d", md_start_word(lattice->start), lattice->dimension, box->dimension);
+        return md_problem(problems, MD_OPTION_system_start,
+                          "%s is a lattice of %d dimensions, and system.dimension is "
+                          "%d",
+                          md_start_word(lattice->start), lattice->dimension, box->dimension);
     MdStatus status = MD_OK;
     const MdIntList *cells = &config->system_cells;
     if (cells->n != 1 && cells->n != box->dimension)
-        status = md_problem(problems, MD_OPTION_system_cells, "%d numbers; one for each of the %d axes is needed, or "
-                            "one for all", cells->n, box->dimension);
+        status = md_problem(problems, MD_OPTION_system_cells,
+                            "%d numbers; one for each of the %d axes is needed, or "
+                            "one for all",
+                            cells->n, box->dimension);
     if (md_is_auto(config->system_density))
-        status = md_problem(problems, MD_OPTION_system_density, "a lattice needs it: it sets the lattice constant; "
+        status = md_problem(problems, MD_OPTION_system_density,
+                            "a lattice needs it: it sets the lattice constant; "
                             "0.8442 is that of the well known melt");
     if (status) return status;
 
@@ -72,8 +79,10 @@ static MdStatus plan_random(const MdProblems *problems, MdLayout *layout) {
     if (config->system_atoms == MD_AUTO_INT)
         status = md_problem(problems, MD_OPTION_system_atoms, "system.start = random needs their number");
     if (has_box == has_density)
-        status = md_problem(problems, MD_OPTION_system_density, "system.start = random needs either system.density or "
-                            "system.box, %s", has_box ? "not both" : "and none is given");
+        status = md_problem(problems, MD_OPTION_system_density,
+                            "system.start = random needs either system.density or "
+                            "system.box, %s",
+                            has_box ? "not both" : "and none is given");
     if (status) return status;
     layout->plan.n_atoms = config->system_atoms;
     double edge = pow((double)config->system_atoms / config->system_density, 1.0 / box->dimension);
@@ -95,16 +104,16 @@ static MdStatus plan_file_box(const MdProblems *problems, const MdCoordinates *c
         if (has_box && c->has_lattice && fabs(given[a] - c->lattice[a]) > 1e-9 * given[a])
             status = md_problem(problems, MD_OPTION_system_box, "%.12g along %c, but the Lattice of %s says %.12g",
                                 given[a], axis_name[a], path, c->lattice[a]);
-        if (has_box)
-            box->length[a] = given[a];
-        else if (c->has_lattice)
-            box->length[a] = c->lattice[a];
+        if (has_box) box->length[a] = given[a];
+        else if (c->has_lattice) box->length[a] = c->lattice[a];
         else if (!box->periodic[a])
             box->length[a] = fmax(high[a] - low[a], 1); /* atoms in a row or a plane have no extent across it */
         else
-            status = md_problem(problems, MD_OPTION_system_boundary, "is periodic along %c, and a periodic boundary "
+            status = md_problem(problems, MD_OPTION_system_boundary,
+                                "is periodic along %c, and a periodic boundary "
                                 "needs a box: give system.box, or Lattice=\"...\" in the comment line of %s, or take "
-                                "system.boundary = open", axis_name[a], path);
+                                "system.boundary = open",
+                                axis_name[a], path);
     }
     return status;
 }
@@ -131,8 +140,10 @@ static MdStatus plan_n_types(const MdProblems *problems, const MdCoordinates *co
     *n_types = (int)config->system_types;
     if (!coordinates || coordinates->n_types == 0) return MD_OK;
     if (config->system_fractions.n != 1)
-        return md_problem(problems, MD_OPTION_system_fractions, "the types are those of the symbols in %s: leave "
-                          "fractions out", config->system_file);
+        return md_problem(problems, MD_OPTION_system_fractions,
+                          "the types are those of the symbols in %s: leave "
+                          "fractions out",
+                          config->system_file);
     if (*n_types == 1) *n_types = coordinates->n_types;
     if (coordinates->n_types > *n_types)
         return md_problem(problems, MD_OPTION_system_types, "%d, but %s has %d different symbols", *n_types,
@@ -161,8 +172,8 @@ static MdStatus plan_fractions(const MdProblems *problems, int n_types, double *
 static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, const MdCoordinates *coordinates) {
     int n_types;
     if (plan_n_types(problems, coordinates, &n_types)) return MD_ERROR_INPUT;
-    MdStatus status = md_problem_spread(problems, MD_OPTION_system_masses, &md_deck_config(problems->deck)->system_masses,
-                                        n_types, "types", layout->mass);
+    MdStatus status = md_problem_spread(problems, MD_OPTION_system_masses,
+                                        &md_deck_config(problems->deck)->system_masses, n_types, "types", layout->mass);
     if (plan_fractions(problems, n_types, layout->fraction)) status = MD_ERROR_INPUT;
     if (md_potential_make(problems, n_types, &layout->plan.potential)) status = MD_ERROR_INPUT;
     return status;
@@ -178,20 +189,24 @@ static MdStatus check_smallest_box(const MdProblems *problems, const MdLayout *l
     const MdConfig *config = md_deck_config(problems->deck);
     const MdBox *box = &layout->plan.box;
     double reach = layout->plan.potential.cutoff_max + config->neighbor_skin;
-    int option = layout->lattice                   ? MD_OPTION_system_cells
-                 : config->system_box.n            ? MD_OPTION_system_box
+    int option = layout->lattice                         ? MD_OPTION_system_cells
+                 : config->system_box.n                  ? MD_OPTION_system_box
                  : config->system_start == MD_START_FILE ? MD_OPTION_system_file
-                                                   : MD_OPTION_system_atoms;
+                                                         : MD_OPTION_system_atoms;
     MdStatus status = MD_OK;
     for (int a = 0; a < box->dimension; a++) {
         if (!(box->length[a] <= longest_box))
-            status = md_problem(problems, option, "the box would be %.9g long along %c; %g is the most that coordinates "
-                                "can tell apart: more density or fewer cells", box->length[a], axis_name[a], longest_box);
+            status = md_problem(problems, option,
+                                "the box would be %.9g long along %c; %g is the most that coordinates "
+                                "can tell apart: more density or fewer cells",
+                                box->length[a], axis_name[a], longest_box);
         if (box->periodic[a] && box->length[a] < 2 * reach)
-            status = md_problem(problems, option, "the box is %.9g long along %c, but a periodic axis needs at least %.9g "
+            status = md_problem(problems, option,
+                                "the box is %.9g long along %c, but a periodic axis needs at least %.9g "
                                 "= 2 (cutoff %g + skin %g): take a larger box, a smaller potential.cutoff or "
-                                "neighbor.skin, or system.boundary = open", box->length[a], axis_name[a], 2 * reach,
-                                layout->plan.potential.cutoff_max, config->neighbor_skin);
+                                "neighbor.skin, or system.boundary = open",
+                                box->length[a], axis_name[a], 2 * reach, layout->plan.potential.cutoff_max,
+                                config->neighbor_skin);
     }
     return status;
 }
@@ -215,12 +230,9 @@ MdStatus md_layout_make(const MdDeck *deck, MdLayout *layout, MdCoordinates **co
 
     MdStatus generator = md_random_check(config->system_generator, errors);
     MdStatus boundary = plan_boundary(&problems, &layout->plan.box), start;
-    if (layout->lattice)
-        start = plan_lattice(&problems, layout);
-    else if (config->system_start == MD_START_RANDOM)
-        start = plan_random(&problems, layout);
-    else
-        start = plan_file(&problems, layout, coordinates);
+    if (layout->lattice) start = plan_lattice(&problems, layout);
+    else if (config->system_start == MD_START_RANDOM) start = plan_random(&problems, layout);
+    else start = plan_file(&problems, layout, coordinates);
     MdStatus types = plan_types(&problems, layout, *coordinates);
     if (!generator && !boundary && !start && !types && check_smallest_box(&problems, layout) == MD_OK) {
         layout->plan.density = plan_density(layout, *coordinates);

@@ -30,9 +30,9 @@ static void table_mix(PairTable *table, int rule, const double *epsilon, const d
         for (int b = a; b < table->n_types; b++) {
             /* like types exactly as written: sqrt(x * x) may differ from x in the last bit */
             double mean_epsilon = a == b ? epsilon[a] : sqrt(epsilon[a] * epsilon[b]);
-            double mean_sigma = a == b                            ? sigma[a]
+            double mean_sigma = a == b                        ? sigma[a]
                                 : rule == MD_MIXING_GEOMETRIC ? sqrt(sigma[a] * sigma[b])
-                                                                  : (sigma[a] + sigma[b]) / 2;
+                                                              : (sigma[a] + sigma[b]) / 2;
             table_set(table, a, b, (PairWords){.epsilon = mean_epsilon, .sigma = mean_sigma, .cutoff = cutoff});
         }
 }
@@ -82,8 +82,7 @@ static MdStatus table_read_pairs(const MdProblems *problems, PairTable *table, c
         for (char *end = entry + strlen(entry); end > entry && isspace((unsigned char)end[-1]);) *--end = 0;
         bool last = next == NULL; /* a `;` at the end closes the last entry and opens none */
         if (*entry && table_read_entry(problems, table, entry)) status = MD_ERROR_INPUT;
-        if (!*entry && !last)
-            status = md_problem(problems, MD_OPTION_potential_pairs, "`%s`: an empty entry", text);
+        if (!*entry && !last) status = md_problem(problems, MD_OPTION_potential_pairs, "`%s`: an empty entry", text);
         entry = next;
     }
     free(copy);
@@ -96,8 +95,8 @@ static MdStatus table_to_potential(const MdProblems *problems, const PairTable *
     for (int a = 0; a < table->n_types; a++)
         for (int b = 0; b < table->n_types; b++) {
             PairWords words = table->at[a][b];
-            MdPair_d pair = md_pair_make(words.epsilon, words.sigma, words.cutoff,
-                                         potential->shift == MD_SHIFT_ENERGY, potential->shift == MD_SHIFT_FORCE);
+            MdPair_d pair = md_pair_make(words.epsilon, words.sigma, words.cutoff, potential->shift == MD_SHIFT_ENERGY,
+                                         potential->shift == MD_SHIFT_FORCE);
             if (!(isnormal(pair.force_12) && isnormal(pair.energy_6) && isfinite(pair.energy_shift) &&
                   isfinite(pair.force_shift)))
                 return md_problem(problems, MD_OPTION_potential_sigma,
@@ -132,16 +131,15 @@ MdStatus md_potential_make(const MdProblems *problems, int n_types, MdPotential 
     *potential = (MdPotential){.n_types = n_types, .shift = wca ? MD_SHIFT_ENERGY : config->potential_shift};
     PairTable table = {.n_types = n_types};
     double epsilon[MD_MAX_TYPES], sigma[MD_MAX_TYPES];
-    MdStatus read_epsilon = md_problem_spread(problems, MD_OPTION_potential_epsilon, &config->potential_epsilon,
-                                              n_types, "types", epsilon);
-    MdStatus read_sigma = md_problem_spread(problems, MD_OPTION_potential_sigma, &config->potential_sigma, n_types,
-                                            "types", sigma);
+    MdStatus read_epsilon =
+        md_problem_spread(problems, MD_OPTION_potential_epsilon, &config->potential_epsilon, n_types, "types", epsilon);
+    MdStatus read_sigma =
+        md_problem_spread(problems, MD_OPTION_potential_sigma, &config->potential_sigma, n_types, "types", sigma);
     if (read_epsilon || read_sigma) return MD_ERROR_INPUT;
 
     table_mix(&table, config->potential_mixing, epsilon, sigma, config->potential_cutoff);
     MdStatus status = table_read_pairs(problems, &table, config->potential_pairs);
-    if (wca && table_cut_wca(problems, &table))
-        status = MD_ERROR_INPUT;
+    if (wca && table_cut_wca(problems, &table)) status = MD_ERROR_INPUT;
     return status ? status : table_to_potential(problems, &table, potential);
 }
 

@@ -38,12 +38,12 @@ static MdStatus fill_random_places(const MdProblems *problems, MdRandom *random,
     if (n == system->n_atoms) return MD_OK;
     double volume = 1;
     for (int a = 0; a < system->box.dimension; a++) volume *= system->box.length[a];
-    return md_problem(problems, MD_OPTION_system_min_distance,
-                      "random placement at least %g apart came to %" PRId64 " of %" PRId64 " particles, density %.4g of "
-                      "%.4g, and found no room for the next in %d tries: take a smaller system.min_distance, a lower "
-                      "density, or a lattice",
-                      distance, n, system->n_atoms, (double)n / volume, (double)system->n_atoms / volume,
-                      MD_PLACEMENT_TRIES);
+    return md_problem(
+        problems, MD_OPTION_system_min_distance,
+        "random placement at least %g apart came to %" PRId64 " of %" PRId64 " particles, density %.4g of "
+        "%.4g, and found no room for the next in %d tries: take a smaller system.min_distance, a lower "
+        "density, or a lattice",
+        distance, n, system->n_atoms, (double)n / volume, (double)system->n_atoms / volume, MD_PLACEMENT_TRIES);
 }
 
 /* Exact counts by largest remainder, then a shuffle (Fisher and Yates). */
@@ -79,8 +79,9 @@ static void fill_types(const double *fraction, int n_types, MdRandom *random, Md
 static MdStatus fill_from_file(const MdCoordinates *coordinates, const MdSystemPlan *plan, const char *path,
                                MdSystem *system, MdErrors *errors) {
     if (coordinates->n_atoms != plan->n_atoms)
-        return md_fail(errors, MD_ERROR_INPUT, "%s: held %" PRId64 " atoms when it was checked and holds %" PRId64 " now",
-                       path, plan->n_atoms, coordinates->n_atoms);
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "%s: held %" PRId64 " atoms when it was checked and holds %" PRId64 " now", path, plan->n_atoms,
+                       coordinates->n_atoms);
     size_t n = (size_t)system->n_atoms;
     memcpy(system->position, coordinates->position, 3 * n * sizeof(double));
     if (plan->file_velocities) memcpy(system->velocity, coordinates->velocity, 3 * n * sizeof(double));

@@ -38,7 +38,7 @@ typedef struct MdSystemPlan {
     int64_t n_atoms;
     MdBox box;
     MdPotential potential;
-    double density; /* particles per (bounding) volume, for estimates */
+    double density;       /* particles per (bounding) volume, for estimates */
     bool file_velocities; /* the coordinate file brings velocities, and system.temperature leaves them */
 } MdSystemPlan;
 

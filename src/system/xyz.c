@@ -65,8 +65,10 @@ static void read_lattice(MdLines *lines, char *text, MdCoordinates *c) {
     for (int k = 0; k < 9; k++) {
         bool diagonal = k % 4 == 0;
         if (diagonal ? !(vectors[k] > 0) : vectors[k] != 0) {
-            md_lines_problem(lines, "Lattice=\"%.80s\": the box must be a cuboid along the axes, so only the first, "
-                             "fifth and ninth number may differ from 0, and they must be above it", text);
+            md_lines_problem(lines,
+                             "Lattice=\"%.80s\": the box must be a cuboid along the axes, so only the first, "
+                             "fifth and ninth number may differ from 0, and they must be above it",
+                             text);
             return;
         }
     }
@@ -86,10 +88,8 @@ static void read_pbc(MdLines *lines, char *text, MdCoordinates *c) {
         }
         c->pbc[n++] = yes;
     }
-    if (n == 3)
-        c->has_pbc = true;
-    else
-        md_lines_problem(lines, "pbc=\"%.80s\": three letters T or F are needed", text);
+    if (n == 3) c->has_pbc = true;
+    else md_lines_problem(lines, "pbc=\"%.80s\": three letters T or F are needed", text);
 }
 
 /* One of Properties=name:kind:count:name:kind:count... */
@@ -124,8 +124,10 @@ static void read_properties(MdLines *lines, const char *text, XyzColumns *column
         long count = field[2] ? strtol(field[2], &end, 10) : 0;
         if (!field[2] || *end || count < 1 || count > 1000 || strlen(field[1]) != 1 || !strchr("RISL", *field[1]) ||
             !read_property(columns, field[0], *field[1], (int)count)) {
-            md_lines_problem(lines, "Properties=%.200s: `%.40s` is not understood; columns are name:kind:count, with "
-                             "species:S:1, pos:R:3 and perhaps velo:R:3 among them", text, field[0]);
+            md_lines_problem(lines,
+                             "Properties=%.200s: `%.40s` is not understood; columns are name:kind:count, with "
+                             "species:S:1, pos:R:3 and perhaps velo:R:3 among them",
+                             text, field[0]);
             return;
         }
     }

@@ -88,10 +88,8 @@ static void test_defaults(void) {
         char *text = md_deck_value_text(deck, k);
         bool number = md_option_row(k)->type == MD_TYPE_REAL || md_option_row(k)->type == MD_TYPE_REALS;
         const char *expected = md_option_row(k)->default_text;
-        if (number && strcmp(expected, "auto") != 0)
-            CHECK(strtod(text, NULL) == strtod(expected, NULL));
-        else
-            CHECK(same_text(text, expected[0] ? expected : "\"\""));
+        if (number && strcmp(expected, "auto") != 0) CHECK(strtod(text, NULL) == strtod(expected, NULL));
+        else CHECK(same_text(text, expected[0] ? expected : "\"\""));
         free(text);
     }
     md_deck_destroy(deck);
@@ -196,10 +194,8 @@ static void test_real_numbers(void) {
         char *text = md_format("run.timestep=%s", cases[k].text);
         MdDeck *deck = READ(NULL, "[run]\n", text);
         check_context("%s", text);
-        if (cases[k].value < 0)
-            CHECK(deck == NULL);
-        else
-            CHECK(deck != NULL && md_deck_config(deck)->run_timestep == cases[k].value);
+        if (cases[k].value < 0) CHECK(deck == NULL);
+        else CHECK(deck != NULL && md_deck_config(deck)->run_timestep == cases[k].value);
         md_deck_destroy(deck);
         free(text);
     }
@@ -363,10 +359,8 @@ static void check_same_config(const MdDeck *a, const MdDeck *b) {
                                                                                   : sizeof(int64_t);
         bool text = row->type == MD_TYPE_TEXT || row->type == MD_TYPE_PATH;
         check_context("%s", row->name);
-        if (text)
-            CHECK(same_text(*(char *const *)x, *(char *const *)y));
-        else
-            CHECK(memcmp(x, y, size) == 0);
+        if (text) CHECK(same_text(*(char *const *)x, *(char *const *)y));
+        else CHECK(memcmp(x, y, size) == 0);
     }
 }
 
@@ -490,7 +484,8 @@ static void test_coordinates(const char *folder) {
             CHECK(config->system_dimension == cases[k].dimension);
             CHECK(config->system_boundary.n == 1 && config->system_boundary.values[0] == cases[k].boundary);
             CHECK(config->run_steps == 7 && config->system_temperature == 2);
-            CHECK(same_text(md_deck_origin(deck, MD_OPTION_system_boundary), open ? "./coordinates.xy.txt" : "default"));
+            CHECK(
+                same_text(md_deck_origin(deck, MD_OPTION_system_boundary), open ? "./coordinates.xy.txt" : "default"));
             CHECK(same_text(md_deck_name(deck), "layer"));
         }
         md_deck_destroy(deck);

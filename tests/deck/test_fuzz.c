@@ -80,10 +80,35 @@ static void insert(Bytes *text, const void *piece, size_t n) {
 
 /* A word that the reader knows, or a number at the edge of something. */
 static const char *draw_word(void) {
-    static const char *const words[] = {
-        "[", "]", "=", "#", "\"", "\\", "\n", "\r\n", " ", "\t", "auto", "nan", "inf", "-0", "1e400", "1e-400", "0x10",
-        "9223372036854775807", "9007199254740993", "1e15", "0.1", "2.5e3", "4.9e-324", "..", "/", ";", "Lattice=\"",
-        "\xef\xbb\xbf", "\xc3\xa4"};
+    static const char *const words[] = {"[",
+                                        "]",
+                                        "=",
+                                        "#",
+                                        "\"",
+                                        "\\",
+                                        "\n",
+                                        "\r\n",
+                                        " ",
+                                        "\t",
+                                        "auto",
+                                        "nan",
+                                        "inf",
+                                        "-0",
+                                        "1e400",
+                                        "1e-400",
+                                        "0x10",
+                                        "9223372036854775807",
+                                        "9007199254740993",
+                                        "1e15",
+                                        "0.1",
+                                        "2.5e3",
+                                        "4.9e-324",
+                                        "..",
+                                        "/",
+                                        ";",
+                                        "Lattice=\"",
+                                        "\xef\xbb\xbf",
+                                        "\xc3\xa4"};
     const MdOptionRow *row = md_option_row((int)draw(MD_N_OPTIONS));
     int n_words = 0;
     while (row->words[n_words]) n_words++;
@@ -134,7 +159,7 @@ static void mutate(Bytes *text) {
 
 /* --- what is left of a crash --- */
 
-static Bytes text;    /* the input */
+static Bytes text;   /* the input */
 static bool running; /* the reader has it */
 
 static void save_input(void) {
@@ -197,7 +222,7 @@ int main(int argc, char **argv) {
     printf("%ld executions from %d files, %ld accepted, seed %llu\n", n_executions, n_seeds, n_accepted,
            (unsigned long long)seed);
     CHECK(n_accepted > n_executions / 100); /* the way back was gone, too */
-    CHECK(n_executions > 100); /* fewer, and the test has not done its work */
+    CHECK(n_executions > 100);              /* fewer, and the test has not done its work */
     free(text.data);
     for (int k = 0; k < n_seeds; k++) free(seeds[k].data);
     return check_finish();

@@ -140,7 +140,7 @@ static void check_motion(const WalkRun *run, const MdSystem *system, const MdCon
         judge_gathered_free(&gathered);
         md_rows_free(&rows);
     }
-    CHECK(before >= 2);     /* several intervals were seen, */
+    CHECK(before >= 2);      /* several intervals were seen, */
     CHECK(before < N_STEPS); /* and steps between rebuilds */
     md_free(count);
 }

@@ -66,7 +66,8 @@ static MdH5md *open_sample(const char *path, const Sample *sample, MdErrors *err
                        .forces = sample->forces,
                        .images = sample->images,
                        .n_frames = sample->n_planned,
-                       .deck = "[system]\nseed = 1  # Gr\xc3\xb6\xc3\x9f" "e\n",
+                       .deck = "[system]\nseed = 1  # Gr\xc3\xb6\xc3\x9f"
+                               "e\n",
                        .provenance = "{\"commit\": \"abc\"}"};
     MdH5md *file = md_h5md_create(path, &spec, errors);
     md_free(type);
@@ -89,8 +90,14 @@ static MdStatus append_sample(MdH5md *file, const Sample *sample, int64_t t, MdE
     for (size_t k = 0; k < n; k++) frame.image[k] = (int32_t)(k % 5) - 2 + (int32_t)t;
     double x = (double)t;
     bool open = isnan(md_box_volume(&sample->box));
-    MdThermo thermo = {.step = frame.step, .time = frame.time, .temperature = 1 + x, .pressure = open ? NAN : 2 + x,
-                       .potential = -3 - x, .kinetic = 4 + x, .total = 5 + x, .conserved = 6 + x};
+    MdThermo thermo = {.step = frame.step,
+                       .time = frame.time,
+                       .temperature = 1 + x,
+                       .pressure = open ? NAN : 2 + x,
+                       .potential = -3 - x,
+                       .kinetic = 4 + x,
+                       .total = 5 + x,
+                       .conserved = 6 + x};
     MdStatus status = md_h5md_append(file, &frame, &thermo, errors);
     md_free(frame.position);
     md_free(frame.velocity);
@@ -131,8 +138,8 @@ static int64_t n_rows(hid_t file, const char *name) {
 
 /* The file opens plainly and holds exactly n frames with the numbers of the sample. */
 static void check_frames(const char *path, const Sample *sample, int64_t n) {
-    static const char *const sets[] = {"/particles/all/position/value", "/particles/all/position/step",
-                                       "/particles/all/position/time", "/particles/all/box/edges/value",
+    static const char *const sets[] = {"/particles/all/position/value",  "/particles/all/position/step",
+                                       "/particles/all/position/time",   "/particles/all/box/edges/value",
                                        "/observables/temperature/value", "/observables/internal_energy/value"};
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (!CHECK(file >= 0)) return;
@@ -142,8 +149,7 @@ static void check_frames(const char *path, const Sample *sample, int64_t n) {
         if (!CHECK(read_row(file, sets[0], t, row))) break;
         double worst = 0;
         for (int64_t i = 0; i < sample->n_atoms; i++)
-            for (int a = 0; a < 3; a++)
-                worst = fmax(worst, fabs(row[3 * i + a] - value_of(sample, 0, t, i, a)));
+            for (int a = 0; a < 3; a++) worst = fmax(worst, fabs(row[3 * i + a] - value_of(sample, 0, t, i, a)));
         CHECK_NEAR(worst, 0, 1e-6);
         CHECK(read_row(file, sets[1], t, &number) && number == 50 * (double)t);
         CHECK(read_row(file, sets[2], t, &number) && number == 0.25 * (double)t);

@@ -50,8 +50,10 @@ static void test_forms(void) {
     check_real(-INFINITY, "null");
     check_quoted("plain", "\"plain\"");
     check_quoted("a\"b\\c\nd\te\rf\x01g\x7f", "\"a\\\"b\\\\c\\nd\\te\\u000df\\u0001g\\u007f\"");
-    check_quoted("Gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xf0\x9d\x84\x9e",
-                 "\"Gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xf0\x9d\x84\x9e\"");
+    check_quoted("Gr\xc3\xb6\xc3\x9f"
+                 "e \xe2\x82\xac \xf0\x9d\x84\x9e",
+                 "\"Gr\xc3\xb6\xc3\x9f"
+                 "e \xe2\x82\xac \xf0\x9d\x84\x9e\"");
     /* Not UTF-8: a byte that starts nothing, a cut sequence, an overlong slash, a surrogate, above U+10FFFF. */
     check_quoted("\xff", "\"\\ufffd\"");
     check_quoted("\xe2\x82", "\"\\ufffd\\ufffd\"");
@@ -112,7 +114,9 @@ static void write_sample(const char *path) {
     md_json_begin_array(json, "bytes");
     for (int byte = 1; byte < 256; byte++) md_json_text(json, NULL, (const char[]){(char)byte, 'x', 0});
     md_json_end_array(json);
-    md_json_text(json, "name \"1\"", "Gr\xc3\xb6\xc3\x9f" "e\n");
+    md_json_text(json, "name \"1\"",
+                 "Gr\xc3\xb6\xc3\x9f"
+                 "e\n");
     md_json_int(json, "largest", INT64_MAX);
     md_json_bool(json, "no", false);
     md_json_real(json, "nothing", NAN);

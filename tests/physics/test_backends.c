@@ -95,8 +95,8 @@ static void check_combination(const Walk *walk, const MdSystem *system, const Ju
 
 static MdConfig base_config(void) {
     MdConfig config = state_config();
-    config.run_threads = 3;      /* not a divisor of what is worked on */
-    config.run_timestep = 5e-4;  /* forces of shaken atoms are large */
+    config.run_threads = 3;     /* not a divisor of what is worked on */
+    config.run_timestep = 5e-4; /* forces of shaken atoms are large */
     config.neighbor_every = 4;
     return config;
 }

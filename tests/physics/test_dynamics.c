@@ -11,8 +11,8 @@
 
 enum { N_PRECISIONS = 3 };
 static const int precisions[N_PRECISIONS] = {MD_PRECISION_DOUBLE, MD_PRECISION_MIXED, MD_PRECISION_SINGLE};
-static const char *const precision_names[] = {[MD_PRECISION_DOUBLE] = "double", [MD_PRECISION_SINGLE] = "single",
-                                              [MD_PRECISION_MIXED] = "mixed"};
+static const char *const precision_names[] = {
+    [MD_PRECISION_DOUBLE] = "double", [MD_PRECISION_SINGLE] = "single", [MD_PRECISION_MIXED] = "mixed"};
 
 /* The melt, 2,048 atoms. */
 static MdDeck *melt_deck(const char *shift, const char *cells) {
@@ -163,8 +163,8 @@ static double distance_max(const MdSystem *system, const Gathered *one, const Md
     double largest = 0;
     for (int64_t k = 0; k < 3 * system->n_atoms; k++) {
         double length = system->box.periodic[k % 3] ? system->box.length[k % 3] : 0;
-        largest = fmax(largest, fabs(one->position[k] - other->position[k] +
-                                     (one->image[k] - other->image[k]) * length));
+        largest =
+            fmax(largest, fabs(one->position[k] - other->position[k] + (one->image[k] - other->image[k]) * length));
     }
     return largest;
 }
@@ -314,8 +314,7 @@ static void test_faults(const MdBackendOps *ops, const MdDeck *deck, int precisi
             if (k ==
                 0) /* the atom moves by speed times step, and by what it had along the other axes: 1 per cent at most */
                 CHECK_NEAR(fault.displacement, 400 * config.run_timestep, 0.01 * 400 * config.run_timestep);
-            else
-                CHECK(!isfinite(fault.displacement));
+            else CHECK(!isfinite(fault.displacement));
             if (k == 0) {
                 ops->kick_drift(run.context, 2);
                 ops->finish(run.context);

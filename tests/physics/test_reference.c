@@ -121,7 +121,7 @@ static void test_shape(int k) {
 static void test_anchors(void) {
     static const char *const sizes[] = {"system.cells=4", "system.cells=7", "system.cells=5 6 11", "system.cells=20"};
     for (int k = 0; k < 4; k++) {
-        const char *words[] = {"system.start=fcc",      "system.density=0.8442", "system.temperature=1.44", sizes[k],
+        const char *words[] = {"system.start=fcc",     "system.density=0.8442", "system.temperature=1.44", sizes[k],
                                "potential.cutoff=2.5", "potential.shift=none",  "neighbor.skin=0.3",       NULL};
         MdDeck *deck = state_deck(words);
         MdSystem *system = state_system(deck);
@@ -237,7 +237,7 @@ static void test_gradients(void) {
     for (int dimension = 2; dimension <= 3; dimension++)
         for (int shift = MD_SHIFT_NONE; shift <= MD_SHIFT_FORCE; shift++)
             for (int n_types = 1; n_types <= 2; n_types++) {
-                StateShape shape = {dimension, 100, 0.6,   0.12, 1.8,     0.1, {true, dimension == 3, false},
+                StateShape shape = {dimension, 100,     0.6,   0.12, 1.8, 0.1, {true, dimension == 3, false},
                                     true,      n_types, shift, 11};
                 MdSystem *system = state_shaken(&shape);
                 check_context("gradient, %d-D, shift %d, %d types", dimension, shift, n_types);

@@ -9,7 +9,7 @@
 bool check_at(const char *file, int line, bool holds, const char *text);
 bool check_near_at(const char *file, int line, double value, double expected, double tolerance, const char *text);
 
-#define CHECK(condition) check_at(__FILE__, __LINE__, (condition), #condition)
+#define CHECK(condition)                       check_at(__FILE__, __LINE__, (condition), #condition)
 /* |value - expected| <= tolerance; NaN fails. */
 #define CHECK_NEAR(value, expected, tolerance) check_near_at(__FILE__, __LINE__, value, expected, tolerance, #value)
 

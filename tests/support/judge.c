@@ -50,8 +50,7 @@ int judge_count_faults(const Judge *judge, const double *force, const MdSums *su
     n += is_off("virial", 0, sums->virial, expected->virial, t->virial, tell);
     n += is_off("kinetic", 0, sums->kinetic, expected->kinetic, t->kinetic, tell);
     n += is_off("force_sq_mass", 0, sums->force_sq_mass, expected->force_sq_mass, t->force_sq_mass, tell);
-    for (int a = 0; a < 3; a++)
-        n += is_off("momentum", a, sums->momentum[a], expected->momentum[a], t->momentum, tell);
+    for (int a = 0; a < 3; a++) n += is_off("momentum", a, sums->momentum[a], expected->momentum[a], t->momentum, tell);
     return n;
 }
 
@@ -98,10 +97,8 @@ bool judge_gather(const WalkRun *run, const MdSystem *system, Gathered *gathered
 
     /* The same in single precision: each number rounded once, but for the upper face, which wraps to 0. */
     float *single[3] = {guarded(n * sizeof(float)), guarded(n * sizeof(float)), guarded(n * sizeof(float))};
-    MdFrame narrow = {.precision = MD_FILE_PRECISION_SINGLE,
-                      .position = single[0],
-                      .velocity = single[1],
-                      .force = single[2]};
+    MdFrame narrow = {
+        .precision = MD_FILE_PRECISION_SINGLE, .position = single[0], .velocity = single[1], .force = single[2]};
     ok = ok && walk_ok(run, run->ops->gather(run->context, &narrow));
     int n_differ = 0;
     for (size_t k = 0; ok && k < n; k++) {
@@ -109,8 +106,8 @@ bool judge_gather(const WalkRun *run, const MdSystem *system, Gathered *gathered
         n_differ += single[0][k] != (float)gathered->position[k] && !(face && single[0][k] == 0);
         n_differ += single[1][k] != (float)gathered->velocity[k];
         n_differ += single[2][k] != (float)gathered->force[k];
-        n_outside += system->box.periodic[k % 3] &&
-                     !(single[0][k] >= 0 && (double)single[0][k] < system->box.length[k % 3]);
+        n_outside +=
+            system->box.periodic[k % 3] && !(single[0][k] >= 0 && (double)single[0][k] < system->box.length[k % 3]);
     }
     CHECK(n_differ == 0);
     CHECK(n_outside == 0);

@@ -69,9 +69,8 @@ static void make_potential(const StateShape *shape, MdPotential *potential) {
         for (int b = 0; b < n; b++) {
             double cutoff = shape->cutoff * (1 - 0.05 * (a + b));
             if (cutoff < potential->cutoff_min) potential->cutoff_min = cutoff;
-            potential->pair[a * n + b] =
-                md_pair_make(1 + 0.2 * (a + b), 1 - 0.03 * (a + b), cutoff, shape->shift == MD_SHIFT_ENERGY,
-                             shape->shift == MD_SHIFT_FORCE);
+            potential->pair[a * n + b] = md_pair_make(1 + 0.2 * (a + b), 1 - 0.03 * (a + b), cutoff,
+                                                      shape->shift == MD_SHIFT_ENERGY, shape->shift == MD_SHIFT_FORCE);
         }
 }
 

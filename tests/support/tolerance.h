@@ -38,13 +38,13 @@
 #include "system/system.h"
 
 #define TOLERANCE_PAIR_ROUNDINGS 48.0
-#define TOLERANCE_LAMBDA 6.0
+#define TOLERANCE_LAMBDA         6.0
 
 typedef struct Tolerance {
     int precision;
     double *force;         /* [n_atoms], of each component */
     double accumulated_sq; /* sum over atoms of the squared rounding of adding up a row, as independent errors */
-    double pairs; /* that lie on the cutoff within rounding */
+    double pairs;          /* that lie on the cutoff within rounding */
     double potential, truncation, virial, kinetic, momentum, force_sq_mass;
 } Tolerance;
 
@@ -196,7 +196,8 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
         t.kinetic += (8 * state + sum_error) * mass * v_sq / 2;
         speed += (4 * state + sum_error) * mass * sqrt(v_sq);
         t.force_sq_mass += (2 * root_d * sqrt(f_sq) * t.force[i] + box->dimension * t.force[i] * t.force[i] +
-                            (8 * u + sum_error) * f_sq) / mass;
+                            (8 * u + sum_error) * f_sq) /
+                           mass;
     }
     t.momentum = speed;
     t.potential = tolerance_of_total(&energy, u, box, n_terms) + edge_energy;

@@ -33,8 +33,7 @@ static const struct Option {
 
 /* A switch: a choice that may not change the physics. Which backend is walked is the caller's choice. */
 static bool is_switch(const struct Option *option) {
-    return option->type == IS_CHOICE && option->kind == MD_KIND_PERFORMANCE &&
-           strcmp(option->name, "run.backend") != 0;
+    return option->type == IS_CHOICE && option->kind == MD_KIND_PERFORMANCE && strcmp(option->name, "run.backend") != 0;
 }
 
 static const struct Option *switch_at(int k) {

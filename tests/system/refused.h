@@ -35,6 +35,6 @@ static inline void check_refused(const char *const *words, const char *const *fr
 }
 
 #define REFUSED(words, ...) check_refused((words), (const char *const[]){__VA_ARGS__, NULL})
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define WORDS(...)          ((const char *const[]){__VA_ARGS__, NULL})
 
 #endif

@@ -162,7 +162,8 @@ static void test_bad_tables(void) {
     BAD("1 2\n3 4\n", FLAT, "system.box=9 3", "the box is 3 long along y");
     BAD("0 0\n5 5\n1 1\n5 5.0000005\n", OPEN, FLAT, at(4, "the atom at 5 5.0000005 0 is where that of line 2 is"));
     BAD("0 3\n5 5\n10 13\n", FLAT, "system.box=10 10", at(3, "the atom at 0 3 0 is where that of line 1 is"));
-    BAD("0 3\n5 5\n9.9999995 3\n", FLAT, "system.box=10 10", at(3, "the atom at 9.9999995 3 0 is where that of line 1 is"));
+    BAD("0 3\n5 5\n9.9999995 3\n", FLAT, "system.box=10 10",
+        at(3, "the atom at 9.9999995 3 0 is where that of line 1 is"));
     BAD("0 0\n\033[31m 1\n", OPEN, FLAT, at(2, "`?[31m` is not"));
     write_text("1 2\n3 4\0\n", 9);
     REFUSED(WORDS("system.start=file", file_words("", NULL, NULL, NULL)[1]), "is empty");
@@ -170,14 +171,16 @@ static void test_bad_tables(void) {
     char word[64];
     snprintf(word, sizeof word, "system.file=%s", path);
     REFUSED(WORDS("system.start=file", word), "zero bytes");
-    REFUSED(WORDS("system.start=file", "system.file=/tmp/no/such/file"), "/tmp/no/such/file: cannot be read: No such file");
+    REFUSED(WORDS("system.start=file", "system.file=/tmp/no/such/file"),
+            "/tmp/no/such/file: cannot be read: No such file");
     REFUSED(WORDS("system.start=file", "system.file=/tmp"), "/tmp: cannot be read: Is a directory");
 }
 
 static void test_bad_xyz(void) {
     check_context("bad XYZ");
     BAD("3\nc\nA 1 2 3\nA 4 5 6\n", OPEN, NULL, at(4, "the file ends after 2 of 3 atoms"));
-    BAD("2\nc\nA 1 2 3\nA 4 5 6\nA 7 8 9\n", OPEN, NULL, at(5, "`A 7 8 9` follows the last of 2 atoms; a file holds one frame"));
+    BAD("2\nc\nA 1 2 3\nA 4 5 6\nA 7 8 9\n", OPEN, NULL,
+        at(5, "`A 7 8 9` follows the last of 2 atoms; a file holds one frame"));
     BAD("2\nc\nA 1 2 3\nA 4 5\n", OPEN, NULL, at(4, "3 columns, where at least 4 are needed"));
     BAD("2\nc\nA 1 2 3\nA 4 5 nan\n", OPEN, NULL, at(4, "`nan` is not a finite number"));
     BAD("2\nc\nA 1 2 3\nA 4 5 6\n", OPEN, FLAT, at(3, "z = 3, z velocity 0, but system.dimension = 2"));
@@ -186,13 +189,19 @@ static void test_bad_xyz(void) {
     BAD("9\nc\nA 0 0 0\nB 2 0 0\nC 4 0 0\nD 6 0 0\nE 8 0 0\nF 0 2 0\nG 0 4 0\nH 0 6 0\nI 0 8 0\n", OPEN, NULL,
         at(11, "`I`: more than 8 different symbols"));
     BAD("3\nc\nA 0 0 0\nB 2 0 0\nC 4 0 0\n", OPEN, "system.types=2", "system.types: 2, but", "has 3 different symbols");
-    BAD("3\nc\nA 0 0 0\nB 2 0 0\nC 4 0 0\n", OPEN, "system.masses=1 2", "system.masses: 2 numbers; one for each of the 3 types");
-    BAD("2\nLattice=\"9 0 0 1 9 0 0 0 9\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL, at(2, "Lattice=\"9 0 0 1 9 0 0 0 9\": the box must be"));
-    BAD("2\nLattice=\"9 0 0 0 9 0 0 0\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL, at(2, "Lattice=\"9 0 0 0 9 0 0 0\": nine finite"));
+    BAD("3\nc\nA 0 0 0\nB 2 0 0\nC 4 0 0\n", OPEN, "system.masses=1 2",
+        "system.masses: 2 numbers; one for each of the 3 types");
+    BAD("2\nLattice=\"9 0 0 1 9 0 0 0 9\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL,
+        at(2, "Lattice=\"9 0 0 1 9 0 0 0 9\": the box must be"));
+    BAD("2\nLattice=\"9 0 0 0 9 0 0 0\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL,
+        at(2, "Lattice=\"9 0 0 0 9 0 0 0\": nine finite"));
     BAD("2\nLattice=\"9 0 0 0 9 0 0 0 -9\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL, at(2, "Lattice="));
-    BAD("2\nLattice=\"9 0 0 0 9 0 0 0 9\" pbc=\"T T\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL, at(2, "pbc=\"T T\": three letters"));
-    BAD("2\nProperties=species:S:1:pos:R:2\nA 0 0 0\nA 1 1 1\n", OPEN, NULL, at(2, "Properties=species:S:1:pos:R:2: `pos` is not"));
-    BAD("2\nProperties=species:S:1\nA\nA\n", OPEN, NULL, at(2, "Properties=species:S:1: species:S:1 and pos:R:3 are needed"));
+    BAD("2\nLattice=\"9 0 0 0 9 0 0 0 9\" pbc=\"T T\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL,
+        at(2, "pbc=\"T T\": three letters"));
+    BAD("2\nProperties=species:S:1:pos:R:2\nA 0 0 0\nA 1 1 1\n", OPEN, NULL,
+        at(2, "Properties=species:S:1:pos:R:2: `pos` is not"));
+    BAD("2\nProperties=species:S:1\nA\nA\n", OPEN, NULL,
+        at(2, "Properties=species:S:1: species:S:1 and pos:R:3 are needed"));
     BAD("2\nProperties=species:S:1:pos:R:3:x\nA 0 0 0\nA 1 1 1\n", OPEN, NULL, "`x` is not understood");
     BAD("2\nProperties=species:S:1:pos:R:3\nA 0 0 0\nA 1 1 1 7\n", OPEN, NULL, at(4, "5 columns, where 4 are needed"));
     BAD("2\nc\nA 1 1 1\nB 1 1 1\n", OPEN, NULL, at(4, "the atom at 1 1 1 is where that of line 3 is"));

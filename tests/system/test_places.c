@@ -93,8 +93,7 @@ static void test_random_places(const char *name, double least, const char *const
     for (int64_t i = 0; i < system->n_atoms; i++)
         for (int a = 0; a < 3; a++) mean[a] += system->position[3 * i + a] / system->box.length[a];
     double deviation = 1 / sqrt(12.0 * (double)system->n_atoms);
-    for (int a = 0; a < system->box.dimension; a++)
-        CHECK_NEAR(mean[a] / (double)system->n_atoms, 0.5, 5 * deviation);
+    for (int a = 0; a < system->box.dimension; a++) CHECK_NEAR(mean[a] / (double)system->n_atoms, 0.5, 5 * deviation);
     CHECK(memcmp(system->position, again->position, 3 * (size_t)system->n_atoms * sizeof(double)) == 0);
     md_system_destroy(system);
     md_system_destroy(again);
@@ -103,8 +102,8 @@ static void test_random_places(const char *name, double least, const char *const
 
 /* With open boundaries atoms at opposite faces do not see each other: some are nearer than the distance across. */
 static void test_open_places(void) {
-    MdDeck *deck = state_deck(WORDS("system.start=random", "system.atoms=2000", "system.box=12 14 16", "system.min_distance=0.9",
-                                    "system.boundary=periodic open open"));
+    MdDeck *deck = state_deck(WORDS("system.start=random", "system.atoms=2000", "system.box=12 14 16",
+                                    "system.min_distance=0.9", "system.boundary=periodic open open"));
     MdSystem *system = state_system(deck);
     check_context("random placement, open boundaries");
     CHECK(nearest_pair(system) >= 0.9);
@@ -117,8 +116,8 @@ static void test_open_places(void) {
 }
 
 static void test_types(void) {
-    MdDeck *deck = state_deck(WORDS("system.density=1.2", "system.cells=8", "system.types=3", "system.fractions=0.8 0.1999 0.0001",
-                                    "system.masses=1 2 3"));
+    MdDeck *deck = state_deck(WORDS("system.density=1.2", "system.cells=8", "system.types=3",
+                                    "system.fractions=0.8 0.1999 0.0001", "system.masses=1 2 3"));
     MdSystem *system = state_system(deck);
     check_context("types by shares of %d atoms", (int)system->n_atoms);
     int64_t count[3] = {0, 0, 0}, n_runs = 1, first_half = 0;
@@ -152,7 +151,8 @@ static void test_refusals(void) {
     REFUSED(WORDS("system.start=random", "system.atoms=100", "system.box=10 10"), "system.box: 2 numbers");
     REFUSED(WORDS("system.start=file"), "system.file: system.start = file needs");
     /* two options wrong: both are named */
-    REFUSED(WORDS("system.density=1", "system.types=2", "system.fractions=0.5 0.6", "system.masses=1 2 3", "potential.epsilon=1 2 3"),
+    REFUSED(WORDS("system.density=1", "system.types=2", "system.fractions=0.5 0.6", "system.masses=1 2 3",
+                  "potential.epsilon=1 2 3"),
             "they sum to 1.1", "system.masses: 3 numbers; one for each of the 2 types", "potential.epsilon: 3 numbers");
     REFUSED(WORDS("system.density=1", "system.types=2", "system.fractions=0.5"), "a single number must be 1");
     REFUSED(WORDS("system.start=random", "system.atoms=10000", "system.density=1.5"),
@@ -174,14 +174,16 @@ static void test_smallest_box(void) {
     md_deck_destroy(deck);
     REFUSED(WORDS("system.density=1", "system.cells=2"), "long along x", "long along y", "long along z");
     REFUSED(WORDS("system.dimension=2", "system.start=square", "system.density=1", "system.cells=20", "system.types=2",
-                  "potential.pairs=2 2 1 3 9.71"), "needs at least 20.02");
+                  "potential.pairs=2 2 1 3 9.71"),
+            "needs at least 20.02");
 }
 
 int main(void) {
     for (size_t k = 0; k < sizeof lattices / sizeof *lattices; k++) test_lattice(&lattices[k]);
     test_random_places("3-D", 0.85, WORDS("system.start=random", "system.atoms=3000", "system.density=0.8442"));
-    test_random_places("2-D", 1, WORDS("system.start=random", "system.atoms=2000", "system.box=60 70", "system.dimension=2",
-                                       "system.min_distance=1"));
+    test_random_places("2-D", 1,
+                       WORDS("system.start=random", "system.atoms=2000", "system.box=60 70", "system.dimension=2",
+                             "system.min_distance=1"));
     test_random_places("small box", 0.85, WORDS("system.start=random", "system.atoms=100", "system.box=5.6 5.6 5.6"));
     test_open_places();
     test_types();

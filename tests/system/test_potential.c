@@ -36,9 +36,11 @@ static void check_formulas(const MdPair_d *pair, int shift) {
         CHECK_NEAR(force, -gradient, 1e-9 * fabs(force) + 1e-8 * fabs(u[0] / r) + 1e-10);
         float r_sq = (float)(r * r);
         double exact_r = sqrt((double)r_sq); /* the same place for both */
-        double scale = fabs(pair->energy_12) * pow(exact_r, -12) + pair->energy_6 * pow(exact_r, -6) + fabs(pair->energy_shift);
+        double scale =
+            fabs(pair->energy_12) * pow(exact_r, -12) + pair->energy_6 * pow(exact_r, -6) + fabs(pair->energy_shift);
         CHECK_NEAR((double)md_pair_energy_f(&single, r_sq), md_pair_energy_d(pair, (double)r_sq), 1e-5 * scale);
-        CHECK_NEAR((double)pair_force_single(&single, shift, r_sq), pair_force(pair, shift, exact_r), 1e-5 * 12 * scale / exact_r);
+        CHECK_NEAR((double)pair_force_single(&single, shift, r_sq), pair_force(pair, shift, exact_r),
+                   1e-5 * 12 * scale / exact_r);
     }
     double jump = md_pair_energy_d(pair, below * below);
     if (shift == MD_SHIFT_NONE) {
@@ -101,13 +103,15 @@ static MdPotential potential_of(const char *const *words) {
 
 static void test_parameters(void) {
     check_context("Lorentz and Berthelot");
-    MdPotential p = potential_of(WORDS("system.types=3", "potential.epsilon=1 4 0.25", "potential.sigma=1 2 0.5", "potential.cutoff=6"));
+    MdPotential p = potential_of(
+        WORDS("system.types=3", "potential.epsilon=1 4 0.25", "potential.sigma=1 2 0.5", "potential.cutoff=6"));
     check_pair(&p, 0, 0, 1, 1, 6);
     check_pair(&p, 0, 1, 2, 1.5, 6);
     check_pair(&p, 1, 2, 1, 1.25, 6);
     check_pair(&p, 0, 2, 0.5, 0.75, 6);
     check_context("geometric");
-    p = potential_of(WORDS("system.types=2", "potential.epsilon=1 4", "potential.sigma=1 4", "potential.mixing=geometric"));
+    p = potential_of(
+        WORDS("system.types=2", "potential.epsilon=1 4", "potential.sigma=1 4", "potential.mixing=geometric"));
     check_pair(&p, 0, 1, 2, 2, 2.5);
     check_pair(&p, 1, 1, 4, 4, 2.5);
 

@@ -25,10 +25,8 @@ static void draw(int generator, uint64_t seed, int stream, bool normal, size_t a
     CHECK(random != NULL);
     for (size_t n = 0; n < N; n += at_a_time) {
         size_t n_now = N - n < at_a_time ? N - n : at_a_time;
-        if (normal)
-            md_random_normal(random, values + n, n_now);
-        else
-            md_random_uniform(random, values + n, n_now);
+        if (normal) md_random_normal(random, values + n, n_now);
+        else md_random_uniform(random, values + n, n_now);
     }
     md_random_destroy(random);
     md_errors_destroy(errors);
@@ -62,7 +60,8 @@ static void test_known_answers(void) {
 /* Number for number over several chunks: raw equality for uniform numbers, a few units in the last place for normal
  * ones, whose logarithm and sine are those of the mathematics library. */
 static void test_fallback(uint64_t seed) {
-    double *own = md_alloc(MD_RANDOM_CHUNK, sizeof *own, "test"), *theirs = md_alloc(MD_RANDOM_CHUNK, sizeof *own, "test");
+    double *own = md_alloc(MD_RANDOM_CHUNK, sizeof *own, "test"),
+           *theirs = md_alloc(MD_RANDOM_CHUNK, sizeof *own, "test");
     for (int normal = 0; normal < 2; normal++) {
         MdCurand *curand = md_curand_create(MD_GENERATOR_PHILOX, seed, false);
         for (uint64_t chunk = 0; chunk < 4; chunk++) {

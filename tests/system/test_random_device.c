@@ -10,8 +10,10 @@
 
 #ifdef MDMINI_HAVE_CUDA
 static void test_generator(int generator, const char *word, bool normal) {
-    double *host = md_alloc(MD_RANDOM_CHUNK, sizeof *host, "test"), *device = md_alloc(MD_RANDOM_CHUNK, sizeof *host, "test");
-    MdCurand *on_host = md_curand_create(generator, 12345, false), *on_device = md_curand_create(generator, 12345, true);
+    double *host = md_alloc(MD_RANDOM_CHUNK, sizeof *host, "test"),
+           *device = md_alloc(MD_RANDOM_CHUNK, sizeof *host, "test");
+    MdCurand *on_host = md_curand_create(generator, 12345, false),
+             *on_device = md_curand_create(generator, 12345, true);
     for (int chunk = 0; chunk < 3; chunk++) {
         check_context("%s, %s numbers, chunk %d", word, normal ? "normal" : "uniform", chunk);
         md_curand_fill(on_host, normal, host);

@@ -47,7 +47,8 @@ static void check_maxwell(const MdSystem *system, double temperature) {
         for (int a = 0; a < system->box.dimension; a++) {
             int64_t n = 0;
             for (int64_t i = 0; i < system->n_atoms; i++)
-                if (system->type[i] == t) sample[n++] = system->velocity[3 * i + a] * sqrt(system->mass[t] / temperature);
+                if (system->type[i] == t)
+                    sample[n++] = system->velocity[3 * i + a] * sqrt(system->mass[t] / temperature);
             CHECK(n > 3000);
             CHECK_NEAR(kurtosis_statistic(sample, n), 0, kurtosis_limit);
             CHECK_NEAR(ks_statistic(sample, n), 0, ks_limit);
