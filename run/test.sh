@@ -15,3 +15,5 @@ build "$top/build" -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON
 
 say "tests"
 ctest --test-dir "$top/build" --output-on-failure --timeout 900 "$@"
+"$top/build/mdmini" --check "$top/inputs/melt.txt" run.backend=cuda >/dev/null 2>&1 ||
+    echo "The cuda backend was not tested: it cannot run here. run/gpu-check.sh tests it on a machine with a GPU."

@@ -2,6 +2,7 @@
 #include "simulation.h"
 
 #include <stdlib.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -23,8 +24,7 @@ static MdStatus choose_backend(MdSimulation *s) {
         if (!cuda)
             md_fail(reasons, MD_ERROR_INPUT, "run.backend: this program was built without the cuda backend; use cpu");
         if (cuda && cuda->probe(s->config, &s->machine, reasons) == MD_OK) s->ops = cuda;
-        if (!s->ops && choice == MD_BACKEND_AUTO)
-            md_log(s->log, "run.backend = auto takes the cpu: %s\n", md_errors_text(reasons, 0));
+        if (!s->ops && choice == MD_BACKEND_AUTO) s->backend_reason = md_copy_text(md_errors_text(reasons, 0));
         for (int k = 0; !s->ops && choice == MD_BACKEND_CUDA && k < md_errors_count(reasons); k++)
             md_fail(s->errors, MD_ERROR_INPUT, "%s", md_errors_text(reasons, k));
         md_errors_destroy(reasons);
@@ -87,6 +87,24 @@ static MdStatus check_memory(MdSimulation *s) {
     return status;
 }
 
+/* A trajectory that cannot fit is refused before the first step, not noticed after the last one that did. */
+static MdStatus check_disk(MdSimulation *s) {
+    if (!s->files.h5) return MD_OK;
+    MdH5mdSpec spec = trajectory_spec(s);
+    s->n_frames = spec.n_frames;
+    s->trajectory_bytes = (uint64_t)spec.n_frames * md_pipeline_bytes(&spec);
+    struct statvfs disk;
+    if (statvfs(s->config->output_directory, &disk) != 0) return MD_OK; /* the folder was looked at already */
+    const double gibi = 1024.0 * 1024.0 * 1024.0, free_bytes = (double)disk.f_bavail * (double)disk.f_frsize;
+    if ((double)spec.n_frames * (double)md_pipeline_bytes(&spec) <= free_bytes) return MD_OK;
+    return md_fail(s->errors, MD_ERROR_INPUT,
+                   "%s: output.frames_every: %lld frames need %.2f GiB, but %.2f GiB are free in %s: fewer frames, or "
+                   "another output.directory",
+                   md_deck_origin(s->deck, MD_OPTION_output_frames_every), (long long)spec.n_frames,
+                   (double)spec.n_frames * (double)md_pipeline_bytes(&spec) / gibi, free_bytes / gibi,
+                   s->config->output_directory);
+}
+
 static char *compose_provenance(const MdSimulation *s, const char *command) {
     MdJson *json = md_json_create();
     md_provenance_write(json, NULL, command, s->ops->name, &s->machine);
@@ -111,7 +129,8 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, const char *argument_text, 
         s->provenance = compose_provenance(s, argument_text);
         s->memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->config);
-        if (check_memory(s) == MD_OK) return s;
+        MdStatus memory = check_memory(s), disk = check_disk(s);
+        if (memory == MD_OK && disk == MD_OK) return s;
     }
     md_simulation_destroy(s);
     return NULL;
@@ -126,6 +145,7 @@ void md_simulation_destroy(MdSimulation *s) {
     md_files_free(&s->files);
     free(s->effective_deck);
     free(s->provenance);
+    free(s->backend_reason);
     md_free(s);
 }
 

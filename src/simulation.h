@@ -24,6 +24,9 @@ typedef struct MdSimulation {
     MdMemory memory; /* announced, for the whole program */
     MdFiles files;
     char *effective_deck, *provenance;
+    char *backend_reason;      /* why run.backend = auto takes the cpu; NULL when it was not asked or took the GPU */
+    int64_t n_frames;          /* planned */
+    uint64_t trajectory_bytes; /* that they take in the file */
 
     /* the run */
     MdSystem *system;

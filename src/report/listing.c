@@ -66,10 +66,10 @@ bool md_parse_listing(const char *argument, const char *name, MdListFormat *form
 }
 
 static void print_row_text(FILE *stream, const MdVariant *row) {
-    fprintf(stream, "  %-10s %-16s %-13s %s\n", row->stage, row->name, row->deterministic ? "deterministic" : "varies",
+    fprintf(stream, "  %-10s %-24s %-14s %s\n", row->stage, row->name, row->deterministic ? "deterministic" : "varies",
             row->cost);
-    if (row->switches[0]) fprintf(stream, "  %-27s selected by %s\n", "", row->switches);
-    if (row->needs[0]) fprintf(stream, "  %-27s needs %s\n", "", row->needs);
+    if (row->switches[0]) fprintf(stream, "  %-35s selected by %s\n", "", row->switches);
+    if (row->needs[0]) fprintf(stream, "  %-35s needs %s\n", "", row->needs);
 }
 
 static void print_row_json(MdJson *json, const char *backend, const MdVariant *row) {

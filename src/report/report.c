@@ -9,33 +9,40 @@
 
 static double mebibytes(uint64_t bytes) { return (double)bytes / (1024.0 * 1024.0); }
 
-static void log_setup(MdSimulation *s) {
+/* What runs where; each line begins with prefix. */
+static void log_setup(MdSimulation *s, const char *prefix) {
     const MdVersion *version = md_version();
     const MdBox *box = &s->plan.box;
-    md_log(s->log, "mdmini %s (%s%s)\n", version->version, version->commit, version->dirty ? ", dirty" : "");
     char *precision = md_deck_value_text(s->deck, MD_OPTION_run_precision);
-    md_log(s->log, "backend   %s, %s precision: %s; %s\n", s->ops->name, precision, s->machine.name,
+    md_log(s->log, "%smdmini %s (%s%s)\n", prefix, version->version, version->commit, version->dirty ? ", dirty" : "");
+    md_log(s->log, "%sbackend   %s, %s precision: %s; %s\n", prefix, s->ops->name, precision, s->machine.name,
            s->machine.details);
     free(precision);
-    md_log(s->log, "system    %lld atoms in %d dimensions, box", (long long)s->plan.n_atoms, box->dimension);
+    if (s->backend_reason) md_log(s->log, "%s          (auto: %s)\n", prefix, s->backend_reason);
+    md_log(s->log, "%ssystem    %lld atoms in %d dimensions, box", prefix, (long long)s->plan.n_atoms, box->dimension);
     for (int a = 0; a < box->dimension; a++)
         md_log(s->log, " %s%.6g%s", a ? "x " : "", box->length[a], box->periodic[a] ? "" : " (open)");
     md_log(s->log, ", %d type%s\n", s->plan.potential.n_types, s->plan.potential.n_types == 1 ? "" : "s");
     if (s->plan.file_velocities)
-        md_log(s->log, "start     velocities are those of %s, less their mean\n", s->config->system_file);
-    md_log(s->log, "memory    %.1f MiB of main memory", mebibytes(s->memory.host_bytes));
+        md_log(s->log, "%sstart     velocities are those of %s, less their mean\n", prefix, s->config->system_file);
+    md_log(s->log, "%smemory    %.1f MiB of main memory", prefix, mebibytes(s->memory.host_bytes));
     if (s->memory.device_bytes) md_log(s->log, ", %.1f MiB on the GPU", mebibytes(s->memory.device_bytes));
     md_log(s->log, "\n");
+    if (s->files.h5)
+        md_log(s->log, "%strajectory %lld frames, %.1f MiB\n", prefix, (long long)s->n_frames,
+               mebibytes(s->trajectory_bytes));
 }
 
 void md_report_plan(MdSimulation *s) {
-    log_setup(s);
+    log_setup(s, "# "); /* the whole output is a deck that can be read again */
     md_log(s->log, "\n%s", s->effective_deck);
-    md_log(s->log, "\nchecked: the deck can run here; nothing was run and nothing was written\n");
+    md_log(s->log, "\n# checked: the deck can run here; nothing was run and nothing was written\n");
+    if (s->config->system_start == MD_START_RANDOM)
+        md_log(s->log, "# whether random places are found for all atoms is seen when it runs\n");
 }
 
 void md_report_head(MdSimulation *s) {
-    log_setup(s);
+    log_setup(s, "");
     md_log(s->log, "output   %s%s %s %s\n", s->files.h5 ? " " : "", s->files.h5 ? s->files.h5 : "", s->files.json,
            s->files.log);
     md_log_file_only(s->log, "\n%s", s->effective_deck);
@@ -45,8 +52,15 @@ void md_report_thermo(MdSimulation *s, const MdThermo *t) {
     if (t->step == 0)
         md_log(s->log, "\n%12s %12s %12s %14s %14s %14s %14s\n", "step", "time", "temperature", "potential", "total",
                "conserved", "pressure");
-    md_log(s->log, "%12lld %12.6g %12.6f %14.7f %14.7f %14.7f %14.7f\n", (long long)t->step, t->time, t->temperature,
-           t->potential, t->total, t->conserved, t->pressure);
+    char pressure[32] = "-"; /* there is none in an open box */
+    if (isfinite(md_box_volume(&s->plan.box))) snprintf(pressure, sizeof pressure, "%.7f", t->pressure);
+    md_log(s->log, "%12lld %12.6g %12.6f %14.7f %14.7f %14.7f %14s\n", (long long)t->step, t->time, t->temperature,
+           t->potential, t->total, t->conserved, pressure);
+    if (t->step == 0 && t->potential > 2 * t->kinetic + 1)
+        md_warn(s->log,
+                "atoms start very close to each other: a potential energy of %.3g per atom will turn into heat.\n"
+                "         Start from a lattice, or further apart: system.min_distance, system.density\n",
+                t->potential);
 }
 
 static void log_stage(MdSimulation *s, const MdStageTime *stage) {

@@ -260,13 +260,31 @@ static const Sample big_sample = {
 static const Sample small_sample = {
     "full", 100, 500, 500, {3, {9, 9, 9}, {true, true, true}}, 1, MD_FILE_PRECISION_SINGLE, true, false, false};
 
+static bool write_text(const char *path, const char *text) {
+    int fd = open(path, O_WRONLY);
+    bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0) close(fd);
+    return good;
+}
+
+/* A mount table of its own for this process. Who is not root gets one with a user namespace, in which the user must be
+ * mapped: without a map no file can be created there. */
+static bool unshare_mounts(void) {
+    if (unshare(CLONE_NEWNS) == 0) return true;
+    char *uid = md_format("0 %u 1", (unsigned)getuid()), *gid = md_format("0 %u 1", (unsigned)getgid());
+    bool good = unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_text("/proc/self/setgroups", "deny") &&
+                write_text("/proc/self/uid_map", uid) && write_text("/proc/self/gid_map", gid);
+    free(uid);
+    free(gid);
+    return good;
+}
+
 /* In a child with a mount table of its own, so that nothing is left behind; its exit code counts as one check. */
 static void test_full_file_system(const char *folder) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        if ((unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ||
-            mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        if (!unshare_mounts() || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
             mount("tmpfs", folder, "tmpfs", 0, "size=8m") != 0)
             _exit(CHECK_SKIPPED);
         fill_disk(folder, &big_sample, false);
