@@ -107,7 +107,7 @@ static MdStatus check_disk(MdSimulation *s) {
 
 static char *compose_provenance(const MdSimulation *s, const char *command) {
     MdJson *json = md_json_create();
-    md_provenance_write(json, NULL, command, s->ops->name, &s->machine);
+    md_provenance_write(json, NULL, command, s->ops, &s->machine);
     char *text = md_copy_text(md_json_string(json));
     md_json_destroy(json);
     return text;

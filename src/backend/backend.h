@@ -7,6 +7,7 @@
 #define MD_BACKEND_BACKEND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "backend/variants.h"
@@ -114,6 +115,9 @@ typedef struct MdBackendOps {
     void (*statistics)(void *context, MdStatistics *statistics);
 
     MdVariantTable (*variants)(void);
+    /* Versions of what it stands on, for --version and the provenance; empty when there is nothing to say. Returns
+     * buffer. */
+    const char *(*libraries)(char *buffer, size_t size);
 } MdBackendOps;
 
 /* A particle that moves further than this share of the smallest cutoff in one step: the time step is too large. */

@@ -301,6 +301,11 @@ static void get_statistics(void *context, MdStatistics *statistics) {
     *statistics = c->statistics;
 }
 
+static const char *libraries(char *buffer, size_t size) {
+    snprintf(buffer, size, "OpenMP %d", _OPENMP); /* year and month of the standard */
+    return buffer;
+}
+
 const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .probe = probe,
                                      .estimate = estimate,
@@ -317,4 +322,5 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .fault = get_fault,
                                      .finish = finish,
                                      .statistics = get_statistics,
-                                     .variants = md_cpu_variants};
+                                     .variants = md_cpu_variants,
+                                     .libraries = libraries};

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "cuda/context.h"
+#include "cuda/versions.h"
 
 /* Thread indices are ints, and a grid-stride loop adds one whole grid to the last of them. */
 static const int64_t max_atoms = INT_MAX - 2 * (int64_t)CUDA_MAX_SUM_BLOCKS * CUDA_BLOCK;
@@ -138,6 +139,21 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     }
 }
 
-extern const MdBackendOps md_backend_cuda = {
-    "cuda", cuda_device_probe, estimate, create,      destroy, kick_drift, update_neighbors, compute_forces, kick,
-    sum,    scale_velocities,  gather,   export_rows, fault,   finish,     statistics,       cuda_variants};
+extern const MdBackendOps md_backend_cuda = {"cuda",
+                                             cuda_device_probe,
+                                             estimate,
+                                             create,
+                                             destroy,
+                                             kick_drift,
+                                             update_neighbors,
+                                             compute_forces,
+                                             kick,
+                                             sum,
+                                             scale_velocities,
+                                             gather,
+                                             export_rows,
+                                             fault,
+                                             finish,
+                                             statistics,
+                                             cuda_variants,
+                                             md_cuda_versions};

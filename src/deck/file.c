@@ -97,6 +97,9 @@ static bool has_lattice(const char *line) {
 /* A box that the file brings has boundaries of its own (system/coordinates.h); without it they are open. */
 static void set_coordinates(MdLayer *layer, const char *path, int dimension, bool brings_box) {
     MdValue file = {.text = md_path_absolute(NULL, path)};
+    if (layer->deck->config.system_file[0])
+        md_layer_problem(layer, "holds coordinates, but %s has given a coordinate file already; one is enough",
+                         md_deck_origin(layer->deck, MD_OPTION_system_file));
     md_deck_set(layer->deck, MD_OPTION_system_file, &file, layer->path);
     set_word(layer, MD_OPTION_system_start, "file");
     set_word(layer, MD_OPTION_system_dimension, dimension == 2 ? "2" : "3");

@@ -7,9 +7,6 @@
 #include "base/version.h"
 #include "output/h5md.h"
 #include "report/json.h"
-#ifdef MDMINI_HAVE_CUDA
-#include "cuda/versions.h"
-#endif
 
 void md_print_help(FILE *stream) {
     fputs("mdmini: molecular dynamics of simple fluids, with every optimisation a switch of the input file\n"
@@ -44,12 +41,12 @@ void md_print_version(FILE *stream) {
         fprintf(stream, "CUDA C:    %s, %s, architectures %s\n", v->cuda_compiler,
                 v->cuda_flags[0] ? v->cuda_flags : "no flags", v->cuda_architectures);
     fprintf(stream, "HDF5:      %s (built with %s)\n", md_h5md_library_version(hdf5), v->hdf5);
-#ifdef MDMINI_HAVE_CUDA
-    char cuda[128];
-    fprintf(stream, "CUDA:      %s\n", md_cuda_versions(cuda, sizeof cuda));
-#endif
     fprintf(stream, "backends: ");
-    for (const MdBackendOps *const *ops = md_backends(); *ops; ops++) fprintf(stream, " %s", (*ops)->name);
+    for (const MdBackendOps *const *ops = md_backends(); *ops; ops++) {
+        char libraries[128];
+        fprintf(stream, "%s %s (%s)", ops == md_backends() ? "" : ",", (*ops)->name,
+                (*ops)->libraries(libraries, sizeof libraries));
+    }
     fputc('\n', stream);
 }
 

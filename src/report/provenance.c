@@ -7,15 +7,12 @@
 
 #include "base/version.h"
 #include "output/h5md.h"
-#ifdef MDMINI_HAVE_CUDA
-#include "cuda/versions.h"
-#endif
 
 /* What batch systems tell of the job. */
 static const char *const job_variables[] = {"SLURM_JOB_ID",        "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID",
                                             "SLURM_RESTART_COUNT", "PBS_JOBID",          "LSB_JOBID"};
 
-void md_provenance_write(MdJson *json, const char *key, const char *command, const char *backend,
+void md_provenance_write(MdJson *json, const char *key, const char *command, const MdBackendOps *ops,
                          const MdMachine *machine) {
     const MdVersion *v = md_version();
     char buffer[128];
@@ -31,14 +28,12 @@ void md_provenance_write(MdJson *json, const char *key, const char *command, con
         md_json_text(json, "cuda_compiler", v->cuda_compiler);
         md_json_text(json, "cuda_flags", v->cuda_flags);
         md_json_text(json, "cuda_architectures", v->cuda_architectures);
-#ifdef MDMINI_HAVE_CUDA
-        md_json_text(json, "cuda", md_cuda_versions(buffer, sizeof buffer));
-#endif
     }
     char hdf5[32];
     md_json_text(json, "hdf5", md_h5md_library_version(hdf5));
     md_json_text(json, "command", command);
-    md_json_text(json, "backend", backend);
+    md_json_text(json, "backend", ops->name);
+    md_json_text(json, "backend_libraries", ops->libraries(buffer, sizeof buffer));
     md_json_text(json, "machine", machine->name);
     md_json_text(json, "machine_details", machine->details);
     if (gethostname(buffer, sizeof buffer) == 0) {

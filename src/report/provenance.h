@@ -7,7 +7,7 @@
 #include "report/json.h"
 
 /* Adds the object `provenance` (key may be NULL at the top). */
-void md_provenance_write(MdJson *json, const char *key, const char *command, const char *backend,
+void md_provenance_write(MdJson *json, const char *key, const char *command, const MdBackendOps *ops,
                          const MdMachine *machine);
 
 #endif
