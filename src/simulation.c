@@ -47,6 +47,7 @@ static MdH5mdSpec trajectory_spec(const MdSimulation *s) {
                        .n_frames = md_schedule_count(c->output_frames_every, c->run_steps),
                        .deck = s->effective_deck,
                        .provenance = s->provenance};
+    for (int t = 0; t < spec.n_types; t++) spec.type_name[t] = s->plan.type_name[t];
     if (s->system) {
         spec.type = s->system->type;
         spec.mass = s->system->mass;

@@ -367,7 +367,10 @@ def main():
         if arguments.neighbors:
             pairs = read_neighbors(arguments.neighbors, len(frames[0].position))
             plot_neighbors(frames[0], pairs, prefix + "-neighbors.png")
-    except (OSError, KeyError, ValueError) as error:
+    except OSError as error: # HDF5 does not name the file
+        print(f"plot.py: error: {arguments.trajectory}: {error}", file=sys.stderr)
+        return 2
+    except (KeyError, ValueError) as error:
         print(f"plot.py: error: {error}", file=sys.stderr)
         return 2
     return 0

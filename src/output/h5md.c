@@ -257,7 +257,6 @@ static void create_observables(MdH5Calls *calls, MdH5md *file) {
 }
 
 static void create_parameters(MdH5Calls *calls, const MdH5md *file) {
-    static const char *const names[MD_MAX_TYPES] = {"A", "B", "C", "D", "E", "F", "G", "H"};
     const MdH5mdSpec *spec = &file->spec;
     hid_t parameters = md_h5_group(calls, file->file, "parameters"), group = md_h5_group(calls, parameters, "mdmini");
     md_h5_attribute_int(calls, group, "dimension", spec->box.dimension);
@@ -272,8 +271,8 @@ static void create_parameters(MdH5Calls *calls, const MdH5md *file) {
     for (int a = 0; a < n; a++) species[a] = a, element[a] = 18, radius[a] = 0.5f;
     group = md_h5_group(calls, parameters, "vmd_structure");
     md_h5_dataset_vector(calls, group, "indexOfSpecies", H5T_STD_I32LE, H5T_NATIVE_INT, n, species);
-    md_h5_dataset_texts(calls, group, "name", n, names);
-    md_h5_dataset_texts(calls, group, "type", n, names);
+    md_h5_dataset_texts(calls, group, "name", n, spec->type_name);
+    md_h5_dataset_texts(calls, group, "type", n, spec->type_name);
     md_h5_dataset_vector(calls, group, "radius", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, n, radius);
     md_h5_dataset_vector(calls, group, "atomicnumber", H5T_STD_I32LE, H5T_NATIVE_INT, n, element);
     H5_CALL(calls, H5Gclose(group));

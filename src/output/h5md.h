@@ -17,9 +17,10 @@ typedef struct MdH5mdSpec {
     int64_t n_atoms;
     MdBox box;
     int n_types;
-    const int32_t *type; /* [n_atoms] */
-    const double *mass;  /* [n_types] */
-    int precision;       /* MD_FILE_PRECISION_SINGLE or _DOUBLE */
+    const int32_t *type;                 /* [n_atoms] */
+    const double *mass;                  /* [n_types] */
+    const char *type_name[MD_MAX_TYPES]; /* [n_types], for VMD */
+    int precision;                       /* MD_FILE_PRECISION_SINGLE or _DOUBLE */
     bool velocities, forces, images;
     int64_t n_frames;       /* planned: no more than these can be appended */
     const char *deck;       /* effective deck, text */

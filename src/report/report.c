@@ -23,6 +23,11 @@ static void log_setup(MdSimulation *s, const char *prefix) {
     for (int a = 0; a < box->dimension; a++)
         md_log(s->log, " %s%.6g%s", a ? "x " : "", box->length[a], box->periodic[a] ? "" : " (open)");
     md_log(s->log, ", %d type%s\n", s->plan.potential.n_types, s->plan.potential.n_types == 1 ? "" : "s");
+    if (s->plan.potential.n_types > 1) {
+        md_log(s->log, "%stypes    ", prefix);
+        for (int t = 0; t < s->plan.potential.n_types; t++) md_log(s->log, " %d = %s", t + 1, s->plan.type_name[t]);
+        md_log(s->log, "\n");
+    }
     if (s->plan.file_velocities)
         md_log(s->log, "%sstart     velocities are those of %s, less their mean\n", prefix, s->config->system_file);
     md_log(s->log, "%smemory    %.1f MiB of main memory", prefix, mebibytes(s->memory.host_bytes));

@@ -15,14 +15,16 @@
 
 #include "base/status.h"
 #include "physics/box.h"
+#include "system/system.h"
 
 typedef struct MdCoordinates {
     int64_t n_atoms;
-    double *position; /* [n_atoms][3]; as read, until md_coordinates_settle */
-    double *velocity; /* [n_atoms][3], or NULL */
-    int32_t *type;    /* [n_atoms], or NULL: a table */
-    int32_t *line;    /* [n_atoms] of the file, for messages */
-    int n_types;      /* 0: a table */
+    double *position;                             /* [n_atoms][3]; as read, until md_coordinates_settle */
+    double *velocity;                             /* [n_atoms][3], or NULL */
+    int32_t *type;                                /* [n_atoms], or NULL: a table */
+    int32_t *line;                                /* [n_atoms] of the file, for messages */
+    int n_types;                                  /* 0: a table */
+    char symbol[MD_MAX_TYPES][MD_TYPE_NAME_SIZE]; /* of each type */
     bool has_lattice, has_pbc;
     double lattice[3]; /* edge lengths */
     bool pbc[3];

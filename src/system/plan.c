@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "system/potential.h"
 #include "system/random.h"
@@ -174,6 +175,11 @@ static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, const M
     if (plan_n_types(problems, coordinates, &n_types)) return MD_ERROR_INPUT;
     MdStatus status = md_problem_spread(problems, MD_OPTION_system_masses,
                                         &md_deck_config(problems->deck)->system_masses, n_types, "types", layout->mass);
+    for (int t = 0; t < n_types; t++) {
+        bool named = coordinates && t < coordinates->n_types;
+        snprintf(layout->plan.type_name[t], MD_TYPE_NAME_SIZE, "%.*s", named ? MD_TYPE_NAME_SIZE - 1 : 1,
+                 named ? coordinates->symbol[t] : &"ABCDEFGH"[t]);
+    }
     if (plan_fractions(problems, n_types, layout->fraction)) status = MD_ERROR_INPUT;
     if (md_potential_make(problems, n_types, &layout->plan.potential)) status = MD_ERROR_INPUT;
     return status;

@@ -33,11 +33,15 @@ typedef struct MdSystem {
     int32_t *type;             /* [n_atoms], 0 .. n_types - 1 */
 } MdSystem;
 
+/* Names of types: the symbols of an XYZ file, A, B, ... otherwise. */
+enum { MD_TYPE_NAME_SIZE = 32 };
+
 /* What a configuration asks for, known before anything large is allocated. */
 typedef struct MdSystemPlan {
     int64_t n_atoms;
     MdBox box;
     MdPotential potential;
+    char type_name[MD_MAX_TYPES][MD_TYPE_NAME_SIZE];
     double density;       /* particles per (bounding) volume, for estimates */
     bool file_velocities; /* the coordinate file brings velocities, and system.temperature leaves them */
 } MdSystemPlan;

@@ -6,8 +6,6 @@
 #include "physics/pair.h"
 #include "system/coordinates_read.h"
 
-enum { SYMBOL_SIZE = 32 };
-
 /* Where the columns are that matter, counted in words from 0; -1: not there. */
 typedef struct XyzColumns {
     int species, position, velocity;
@@ -19,7 +17,6 @@ typedef struct XyzReader {
     MdLines *lines;
     XyzColumns columns;
     int dimension;
-    char symbol[MD_MAX_TYPES][SYMBOL_SIZE];
     bool too_many_symbols; /* reported once */
 } XyzReader;
 
@@ -147,20 +144,21 @@ static void read_comment(MdLines *lines, char *comment, XyzColumns *columns, MdC
 
 /* Number of a symbol among the types, by first appearance; -1 when there are too many. */
 static int symbol_type(XyzReader *reader, MdCoordinates *c, const char *word, size_t length) {
-    if (length >= SYMBOL_SIZE) {
-        md_lines_problem(reader->lines, "`%.40s...`: a symbol has no more than %d characters", word, SYMBOL_SIZE - 1);
+    if (length >= MD_TYPE_NAME_SIZE) {
+        md_lines_problem(reader->lines, "`%.40s...`: a symbol has no more than %d characters", word,
+                         MD_TYPE_NAME_SIZE - 1);
         return -1;
     }
     for (int t = 0; t < c->n_types; t++)
-        if (strlen(reader->symbol[t]) == length && memcmp(reader->symbol[t], word, length) == 0) return t;
+        if (strlen(c->symbol[t]) == length && memcmp(c->symbol[t], word, length) == 0) return t;
     if (c->n_types == MD_MAX_TYPES) {
         if (!reader->too_many_symbols)
             md_lines_problem(reader->lines, "`%.*s`: more than %d different symbols", (int)length, word, MD_MAX_TYPES);
         reader->too_many_symbols = true;
         return -1;
     }
-    memcpy(reader->symbol[c->n_types], word, length);
-    reader->symbol[c->n_types][length] = 0;
+    memcpy(c->symbol[c->n_types], word, length);
+    c->symbol[c->n_types][length] = 0;
     return c->n_types++;
 }
 

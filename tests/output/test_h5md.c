@@ -61,6 +61,7 @@ static MdH5md *open_sample(const char *path, const Sample *sample, MdErrors *err
                        .n_types = sample->n_types,
                        .type = type,
                        .mass = mass,
+                       .type_name = {"Kr", "B", "C", "D", "E", "F", "G", "H"},
                        .precision = sample->precision,
                        .velocities = sample->velocities,
                        .forces = sample->forces,
