@@ -117,7 +117,9 @@ static char *compose_provenance(const MdSimulation *s, const char *command) {
 MdSimulation *md_simulation_plan(const MdDeck *deck, const char *argument_text, MdLog *log, MdErrors *errors) {
     MdSimulation *s = md_alloc(1, sizeof *s, "simulation");
     s->deck = deck;
-    s->config = md_deck_config(deck);
+    s->asked = md_deck_config(deck);
+    s->resolved = *s->asked;
+    s->config = &s->resolved;
     s->log = log;
     s->errors = errors;
     s->verification.fault.step = -1;
@@ -125,7 +127,9 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, const char *argument_text, 
     MdStatus planned = md_system_plan(deck, &s->plan, errors);
     MdStatus chosen = choose_backend(s);
     MdStatus filed = md_files_plan(deck, &s->files, errors);
-    if (planned == MD_OK && chosen == MD_OK && filed == MD_OK) {
+    MdStatus resolved =
+        planned == MD_OK && chosen == MD_OK ? s->ops->resolve(&s->resolved, &s->plan, &s->choices, errors) : MD_OK;
+    if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
         s->effective_deck = md_deck_effective_text(deck);
         s->provenance = compose_provenance(s, argument_text);
         s->memory = estimate_memory(s);
@@ -189,7 +193,7 @@ static MdStatus set_up(MdSimulation *s) {
     if (status != MD_OK) return status;
     s->files_ready = true;
     md_report_head(s);
-    s->ops->create(&s->context, s->config, s->system, s->errors);
+    s->ops->create(&s->context, s->config, s->asked, s->system, s->errors);
     if (!s->context) return md_errors_status(s->errors);
     if (s->files.h5) {
         MdH5mdSpec spec = trajectory_spec(s);

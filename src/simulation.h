@@ -12,8 +12,11 @@
 #include "report/verify.h"
 
 typedef struct MdSimulation {
-    const MdDeck *deck; /* deck, log and errors are the caller's */
-    const MdConfig *config;
+    const MdDeck *deck;     /* deck, log and errors are the caller's */
+    const MdConfig *config; /* as it runs: resolved, no `auto` in its switches */
+    const MdConfig *asked;  /* as the deck says */
+    MdConfig resolved;
+    MdChoices choices;
     MdLog *log;
     MdErrors *errors;
 

@@ -1,6 +1,7 @@
 #include "backend/backend.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,16 +36,17 @@ void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
         after->stages[k].calls -= before->stages[k].calls;
         if (isfinite(before->stages[k].seconds)) after->stages[k].seconds -= before->stages[k].seconds;
     }
+    for (int k = 0; k < after->n_kernels; k++) after->kernels[k].launches -= before->kernels[k].launches;
 }
 
-void md_variant_describe(MdVariantTable table, const char *stage, const char *name, MdStageTime *time) {
-    for (int k = 0; k < table.n_rows; k++) {
-        const MdVariant *row = &table.rows[k];
-        if (strcmp(row->stage, stage) != 0 || strcmp(row->name, name) != 0) continue;
-        snprintf(time->stage, sizeof time->stage, "%s", row->stage);
-        snprintf(time->asked, sizeof time->asked, "%s", row->switches);
-        snprintf(time->ran, sizeof time->ran, "%s", row->name);
-        return;
-    }
-    md_panic("no variant %s of stage %s", name, stage);
+void md_choices_add(MdChoices *choices, const char *option, const char *value, const char *reason, ...) {
+    if (!choices) return;
+    md_require(choices->n < MD_MAX_CHOICES);
+    MdChoice *row = &choices->rows[choices->n++];
+    snprintf(row->option, sizeof row->option, "%s", option);
+    snprintf(row->value, sizeof row->value, "%s", value);
+    va_list arguments;
+    va_start(arguments, reason);
+    vsnprintf(row->reason, sizeof row->reason, reason, arguments);
+    va_end(arguments);
 }

@@ -58,37 +58,75 @@ typedef struct MdFault {
 } MdFault;
 
 typedef struct MdStageTime {
-    char stage[24];  /* sort, neighbor, force, integrate, reduce, gather */
-    char asked[128]; /* the switch values, `neighbor.order=row` */
-    char ran[64];    /* the name of a variant */
+    char stage[16];  /* sort, neighbor, force, integrate, reduce, gather */
+    char asked[256]; /* the switches of the stage as configured, `kernel=auto unroll=4` */
+    char ran[256];   /* and as they ran: without `auto` */
     int64_t calls;
     double seconds; /* NaN where it was not measured */
 } MdStageTime;
 
-enum { MD_MAX_STAGES = 12 };
+/* One kernel as it was compiled and launched. */
+typedef struct MdKernelUse {
+    char stage[16], name[48];
+    int block_size, registers, blocks_per_sm; /* threads; per thread; resident at once, by the occupancy API */
+    int64_t shared_bytes, local_bytes;        /* per block, static and dynamic; per thread: spills and stack */
+    double occupancy;                         /* theoretical: resident warps over the most that an SM holds */
+    int64_t launches;
+} MdKernelUse;
+
+/* What an `auto` became. */
+typedef struct MdChoice {
+    char option[40], value[24]; /* `force.kernel`, `list-split` */
+    char reason[160];
+} MdChoice;
+
+enum { MD_MAX_STAGES = 12, MD_MAX_KERNELS = 64, MD_MAX_CHOICES = 24 };
+
+typedef struct MdChoices {
+    int n;
+    MdChoice rows[MD_MAX_CHOICES];
+} MdChoices;
+
+/* Work of one call, counted by kernels compiled for that; -1 where there is nothing to count. */
+typedef struct MdCounters {
+    int64_t force_pairs_tested, force_pairs_inside, force_atomics; /* tested: distances computed */
+    int64_t search_pairs_tested, search_pairs_inside,
+        search_atomics;               /* of a build of the list; inside: within its range */
+    int64_t list_entries, list_bytes; /* that the force kernel reads */
+} MdCounters;
 
 typedef struct MdStatistics {
     int64_t n_rebuilds;        /* after the first build */
     int64_t n_late_rebuilds;   /* found a displacement above half the skin: pairs may have been missed before */
     int64_t n_overflows;       /* times that the list had to grow */
-    int64_t capacity;          /* entries a row has room for */
-    double neighbors_per_atom; /* mean row length at the last build */
+    int64_t capacity;          /* entries a row has room for; 0: there is no list */
+    double neighbors_per_atom; /* mean row length at the last build, each pair counted in both rows; NaN: no list */
+    int64_t n_entries;         /* of the list at the last build, as stored */
     int n_stages;
     MdStageTime stages[MD_MAX_STAGES];
+    int n_kernels;
+    MdKernelUse kernels[MD_MAX_KERNELS];
     uint64_t host_bytes, device_bytes; /* held by the context's own arrays */
 } MdStatistics;
 
 typedef struct MdBackendOps {
     const char *name; /* as in run.backend */
 
-    /* Whether it can run here and as configured; describes the machine. A problem goes to errors. */
+    /* Whether there is a machine for it here; describes it. A problem goes to errors. */
     MdStatus (*probe)(const MdConfig *config, MdMachine *machine, MdErrors *errors);
 
-    /* Bytes that create will take for this plan (its own arrays only). */
+    /* Turns every `auto` of a switch into what will run, in config, and says why in choices (added to what is there; may
+     * be NULL). Then checks all switches (md_variants_check, and what the machine itself forbids) for this system.
+     * Deterministic: the same system on the same machine gets the same answer. Allocates nothing that stays. */
+    MdStatus (*resolve)(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
+
+    /* Bytes that create will take for this plan (its own arrays only). config as resolved, here and in create. */
     MdMemory (*estimate)(const MdConfig *config, const MdSystemPlan *plan);
 
-    /* Copies the particles of system. Builds no list and computes no force yet. */
-    MdStatus (*create)(void **context, const MdConfig *config, const MdSystem *system, MdErrors *errors);
+    /* Copies the particles of system. Builds no list and computes no force yet. asked: the configuration before resolve,
+     * for the report. */
+    MdStatus (*create)(void **context, const MdConfig *config, const MdConfig *asked, const MdSystem *system,
+                       MdErrors *errors);
     void (*destroy)(void *context);
 
     /* v += f/m dt/2; x += v dt; remembers the first particle that moves further than fault_distance or not to a finite
@@ -97,7 +135,7 @@ typedef struct MdBackendOps {
     /* Builds the list if there is none, or if the rule of neighbor.rebuild says so at this step. Wraps positions at a
      * build and counts images. */
     MdStatus (*update_neighbors)(void *context, int64_t step);
-    /* Forces from the list; with_energy: energy and virial too, for the next sums. */
+    /* Forces; with_energy: energy and virial too, for the next sums. (With force.energy = every-step always.) */
     MdStatus (*compute_forces)(void *context, bool with_energy);
     /* v += f/m dt/2 */
     MdStatus (*kick)(void *context);
@@ -106,8 +144,12 @@ typedef struct MdBackendOps {
     MdStatus (*scale_velocities)(void *context, double factor);
     /* Particles by id, into host memory. Waits for the device. */
     MdStatus (*gather)(void *context, MdFrame *frame);
-    /* The list as it stands (cutoff plus skin as built), by id; free with md_rows_free. */
+    /* The list as it stands (cutoff plus skin as built), by id, each pair in the rows where it is stored; free with
+     * md_rows_free. With a force kernel that has no list: an input error. */
     MdStatus (*export_rows)(void *context, MdRows *rows);
+    /* Counts the work of one force call with energy off, and of one build of the list, on the particles as they are.
+     * Forces, list and sums afterwards are valid as before. */
+    MdStatus (*count)(void *context, MdCounters *counters);
     /* Looks without waiting: may be a few steps behind the device; after sum or gather it is exact. */
     MdFault (*fault)(void *context);
     /* Waits for all that was issued: for the clock of the caller. */
@@ -127,11 +169,11 @@ typedef struct MdBackendOps {
 const MdBackendOps *const *md_backends(void);
 const MdBackendOps *md_backend_find(const char *name); /* NULL when not built in */
 
-void md_rows_free(MdRows *rows);
+/* For resolve: records what option became; reason is a printf format. */
+void md_choices_add(MdChoices *choices, const char *option, const char *value, const char *reason, ...)
+    __attribute__((format(printf, 4, 5)));
 
-/* Fills stage, asked and ran of time from the row of that stage and name. What is not in the table cannot run: it
- * panics. */
-void md_variant_describe(MdVariantTable table, const char *stage, const char *name, MdStageTime *time);
+void md_rows_free(MdRows *rows);
 
 /* What happened between two readings: counts and times of after less those of before. */
 void md_statistics_subtract(MdStatistics *after, const MdStatistics *before);

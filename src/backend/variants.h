@@ -1,18 +1,30 @@
-/* Variants: one implementation of a stage. Each backend has one table per stage; dispatch, --list-variants, tests and
- * reports walk it. What is not in a table does not exist; what is in it is tested. */
+/* Variants: what a backend has for each switch. One table a backend, one row for each value of each switch that some
+ * stage of it implements; the check at start, dispatch, --list-variants, tests, the micro-benchmark and the reference
+ * page walk it. What is not in the table does not run; what is in it is tested.
+ *
+ * Conditions (needs, deterministic) are terms separated by blanks, all of which must hold; a term is `key=value` or
+ * `key=value|value`. */
 #ifndef MD_BACKEND_VARIANTS_H
 #define MD_BACKEND_VARIANTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "deck/deck.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct MdVariant {
-    const char *stage;    /* sort, neighbor, force, reduce, integrate, gather */
-    const char *name;     /* unique within backend and stage */
-    const char *switches; /* the switch values that select it: `neighbor.search=cell neighbor.write=atomic` */
-    const char *needs;    /* what it requires of others, or "" */
-    bool deterministic;   /* same input, same machine: same bits */
-    double bytes_per_atom,
-        flops_per_atom; /* main-memory traffic and operations per call: a model, explained where the table stands */
+    const char *stage;         /* memory, sort, neighbor, force, integrate, reduce, gather, launch */
+    const char *value;         /* the switch and its value, `force.kernel=list`; "" for a stage without a switch */
+    const char *needs;         /* the condition under which it can run; "" always */
+    const char *deterministic; /* "" same input, same machine: same bits; else the condition for that, or "no" */
+    /* Main-memory traffic and operations of one call of the stage: a model, explained where the table stands. Rows add
+     * up: a stage takes the sum over the rows that are selected. */
+    double bytes_per_atom, flops_per_atom;
     double bytes_per_entry, flops_per_entry; /* and per entry of the neighbour list */
     const char *cost;                        /* one line: what it pays for */
 } MdVariant;
@@ -22,4 +34,34 @@ typedef struct MdVariantTable {
     int n_rows;
 } MdVariantTable;
 
+/* Whether a condition holds. A key or a value that does not exist panics: the tables are tested. */
+bool md_condition_holds(const char *condition, const MdConfig *config);
+
+/* Whether the row is what config selects: its value is set (rows without a switch always are). */
+bool md_variant_selected(const MdVariant *row, const MdConfig *config);
+
+/* Whether the backend has this switch at all. */
+bool md_variants_have(MdVariantTable table, int option);
+
+/* Every switch value of config must have a row whose needs hold; `auto` passes (md_backend resolves it). Each problem goes
+ * to errors as `force.kernel=cluster: needs neighbor.search=cell, but ...; take ...`, with the ways out: the values of
+ * this switch that would work, and what would make this one work. `backend` for the message. */
+MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors);
+
+/* Whether all selected rows promise the same bits. */
+bool md_variants_deterministic(MdVariantTable table, const MdConfig *config);
+
+/* The selected values of a stage, `kernel=list unroll=4`, as far as `size` holds. */
+void md_variants_describe(MdVariantTable table, const char *stage, const MdConfig *config, char *text, size_t size);
+
+/* Bytes and operations of one call of a stage by the model. */
+typedef struct MdWork {
+    double bytes, flops;
+} MdWork;
+MdWork md_variants_work(MdVariantTable table, const char *stage, const MdConfig *config, double n_atoms,
+                        double n_entries);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -80,23 +80,33 @@ static void copy_particles(MdCpuContext *c, const MdSystem *system) {
     }
 }
 
-/* Nothing is replaced silently here: what is asked for is what runs. */
-static void name_stages(MdCpuContext *c, const MdConfig *config) {
-    const char *names[MD_CPU_N_STAGES];
-    names[MD_CPU_SORT] = config->memory_sort == MD_SORT_CELL ? "cell" : "none";
-    const bool brute = config->neighbor_search == MD_SEARCH_BRUTE;
-    if (config->neighbor_write == MD_LIST_WRITE_ATOMIC) names[MD_CPU_NEIGHBOR] = brute ? "brute-atomic" : "cell-atomic";
-    else names[MD_CPU_NEIGHBOR] = brute ? "brute-nonatomic" : "cell-nonatomic";
-    names[MD_CPU_FORCE] = config->neighbor_order == MD_LIST_ORDER_ROW ? "row" : "column";
-    names[MD_CPU_INTEGRATE] = config->neighbor_rebuild == MD_REBUILD_EVERY ? "every" : "host-check";
-    names[MD_CPU_REDUCE] = "blocks";
-    names[MD_CPU_GATHER] = "by-id";
+static void name_stages(MdCpuContext *c, const MdConfig *config, const MdConfig *asked) {
     c->statistics.n_stages = MD_CPU_N_STAGES;
-    for (int s = 0; s < MD_CPU_N_STAGES; s++)
-        md_variant_describe(md_cpu_variants(), stage_names[s], names[s], &c->statistics.stages[s]);
+    for (int s = 0; s < MD_CPU_N_STAGES; s++) {
+        MdStageTime *stage = &c->statistics.stages[s];
+        snprintf(stage->stage, sizeof stage->stage, "%s", stage_names[s]);
+        md_variants_describe(md_cpu_variants(), stage->stage, asked, stage->asked, sizeof stage->asked);
+        md_variants_describe(md_cpu_variants(), stage->stage, config, stage->ran, sizeof stage->ran);
+    }
 }
 
-static MdStatus create(void **context, const MdConfig *config, const MdSystem *system, MdErrors *errors) {
+static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
+    (void)plan;
+    if (config->force_kernel == MD_KERNEL_AUTO) {
+        config->force_kernel = MD_KERNEL_LIST;
+        md_choices_add(choices, "force.kernel", "list", "the fastest of this backend at every size");
+    }
+    return md_variants_check(md_cpu_variants(), "cpu", config, errors);
+}
+
+static MdStatus count(void *context, MdCounters *counters) {
+    (void)context;
+    *counters = (MdCounters){-1, -1, -1, -1, -1, -1, -1, -1};
+    return MD_OK;
+}
+
+static MdStatus create(void **context, const MdConfig *config, const MdConfig *asked, const MdSystem *system,
+                       MdErrors *errors) {
     MdCpuInstructions set;
     MdStatus status = md_cpu_find_instructions(&set, errors);
     if (status != MD_OK) return status;
@@ -107,7 +117,7 @@ static MdStatus create(void **context, const MdConfig *config, const MdSystem *s
     c->kernels = md_cpu_kernels(set, c->precision);
     md_cpu_allocate(c, md_cpu_first_capacity(c, config, density_of(system)));
     copy_particles(c, system);
-    name_stages(c, config);
+    name_stages(c, config, asked);
     *context = c;
     return MD_OK;
 }
@@ -146,7 +156,7 @@ static MdStatus kick_drift(void *context, int64_t step) {
     int64_t n_faults = 0;
     for (int64_t b = 0; b < c->n_blocks; b++) n_faults += c->partial[b].n_faults;
     if (n_faults > 0 && c->fault.step < 0) find_fault(c, step);
-    if (c->rebuild == MD_REBUILD_HOST_CHECK && c->have_list) c->largest_sq = largest_displacement_sq(c);
+    if (c->rebuild == MD_REBUILD_DEVICE_CHECK && c->have_list) c->largest_sq = largest_displacement_sq(c);
     end_stage(c, MD_CPU_INTEGRATE, start_s);
     return MD_OK;
 }
@@ -308,6 +318,7 @@ static const char *libraries(char *buffer, size_t size) {
 
 const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .probe = probe,
+                                     .resolve = resolve,
                                      .estimate = estimate,
                                      .create = create,
                                      .destroy = destroy,
@@ -319,6 +330,7 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .scale_velocities = scale_velocities,
                                      .gather = gather,
                                      .export_rows = export_rows,
+                                     .count = count,
                                      .fault = get_fault,
                                      .finish = finish,
                                      .statistics = get_statistics,

@@ -17,11 +17,41 @@
 #define MD_CHOICES_BACKEND(X) X(CPU, "cpu") X(CUDA, "cuda") X(AUTO, "auto")
 #define MD_CHOICES_PRECISION(X) X(DOUBLE, "double") X(SINGLE, "single") X(MIXED, "mixed")
 #define MD_CHOICES_THERMOSTAT(X) X(NONE, "none") X(RESCALE, "rescale")
-#define MD_CHOICES_SORT(X) X(NONE, "none") X(CELL, "cell")
-#define MD_CHOICES_SEARCH(X) X(BRUTE, "brute") X(CELL, "cell")
+#define MD_CHOICES_SPACE(X)                                                                                            \
+    X(MAPPED, "mapped") X(MANAGED, "managed") X(MANAGED_PREFETCH, "managed-prefetch") X(DEVICE, "device")
+#define MD_CHOICES_ALLOCATION(X) X(PER_CALL, "per-call") X(POOL, "pool") X(ONCE, "once")
+#define MD_CHOICES_LAYOUT(X) X(AOS, "aos") X(SOA, "soa") X(VEC4, "vec4")
+#define MD_CHOICES_SORT(X) X(NONE, "none") X(CELL, "cell") X(MORTON, "morton") X(HILBERT, "hilbert")
+#define MD_CHOICES_LOAD(X) X(GLOBAL, "global") X(LDG, "ldg") X(TEXTURE, "texture")
+#define MD_CHOICES_PARAMETERS(X) X(GLOBAL, "global") X(ARGUMENT, "argument") X(CONSTANT, "constant")
+#define MD_CHOICES_SEARCH(X) X(BRUTE, "brute") X(BRUTE_TILED, "brute-tiled") X(CELL, "cell")
 #define MD_CHOICES_LIST_WRITE(X) X(ATOMIC, "atomic") X(NONATOMIC, "nonatomic")
+#define MD_CHOICES_LIST(X) X(HALF, "half") X(FULL, "full")
 #define MD_CHOICES_LIST_ORDER(X) X(ROW, "row") X(COLUMN, "column")
-#define MD_CHOICES_REBUILD(X) X(EVERY, "every") X(HOST_CHECK, "host-check")
+#define MD_CHOICES_INDEX(X) X(32, "32") X(16, "16")
+#define MD_CHOICES_REBUILD(X) X(EVERY, "every") X(HOST_CHECK, "host-check") X(DEVICE_CHECK, "device-check")
+#define MD_CHOICES_KERNEL(X)                                                                                           \
+    X(PAIRS, "pairs") X(PAIRS_TILED, "pairs-tiled") X(LIST, "list") X(LIST_SPLIT, "list-split") X(CELL, "cell")        \
+    X(CLUSTER, "cluster") X(AUTO, "auto")
+#define MD_CHOICES_THREADS(X)                                                                                          \
+    X(1, "1") X(2, "2") X(4, "4") X(8, "8") X(16, "16") X(32, "32") X(AUTO, "auto")
+#define MD_CHOICES_PARTIAL_SUMS(X) X(ATOMIC, "atomic") X(SHARED, "shared") X(SHUFFLE, "shuffle")
+#define MD_CHOICES_CUTOFF_TEST(X) X(BRANCH, "branch") X(SELECT, "select")
+#define MD_CHOICES_ARITHMETIC(X) X(IEEE, "ieee") X(FAST, "fast")
+#define MD_CHOICES_UNROLL(X) X(1, "1") X(2, "2") X(4, "4") X(8, "8")
+#define MD_CHOICES_ENERGY(X) X(EVERY_STEP, "every-step") X(ON_OUTPUT, "on-output")
+#define MD_CHOICES_METHOD(X)                                                                                           \
+    X(GLOBAL, "global") X(SHARED, "shared") X(SHARED_DYNAMIC, "shared-dynamic") X(SYNCWARP, "syncwarp")                \
+    X(SHUFFLE, "shuffle") X(COOPERATIVE, "cooperative") X(CUB, "cub")
+#define MD_CHOICES_ADDRESSING(X) X(INTERLEAVED, "interleaved") X(SEQUENTIAL, "sequential")
+#define MD_CHOICES_PER_THREAD(X) X(ONE, "one") X(GRID_STRIDE, "grid-stride")
+#define MD_CHOICES_FINISH(X) X(HOST, "host") X(ATOMIC, "atomic") X(TWO_PASS, "two-pass")
+#define MD_CHOICES_SCRATCH(X) X(PER_CALL, "per-call") X(STATIC, "static")
+#define MD_CHOICES_ACCUMULATE(X) X(SINGLE, "single") X(COMPENSATED, "compensated") X(DOUBLE, "double")
+#define MD_CHOICES_BLOCK_SIZE(X)                                                                                       \
+    X(32, "32") X(64, "64") X(128, "128") X(256, "256") X(512, "512") X(1024, "1024") X(AUTO, "auto")
+#define MD_CHOICES_PERSISTENT(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
+#define MD_CHOICES_CHECK_KERNELS(X) X(SYNC, "sync") X(LAUNCH, "launch") X(OFF, "off")
 #define MD_CHOICES_FILE_PRECISION(X) X(SINGLE, "single") X(DOUBLE, "double")
 #define MD_CHOICES_EXISTING(X) X(BACKUP, "backup") X(REFUSE, "refuse") X(OVERWRITE, "overwrite")
 #define MD_CHOICES_PROGRESS(X) X(AUTO, "auto") X(BAR, "bar") X(PLAIN, "plain") X(OFF, "off")
@@ -46,16 +76,62 @@ enum { MD_CHOICES_BACKEND(MD_ENUM_BACKEND) };
 enum { MD_CHOICES_PRECISION(MD_ENUM_PRECISION) };
 #define MD_ENUM_THERMOSTAT(name, word) MD_THERMOSTAT_##name,
 enum { MD_CHOICES_THERMOSTAT(MD_ENUM_THERMOSTAT) };
+#define MD_ENUM_SPACE(name, word) MD_SPACE_##name,
+enum { MD_CHOICES_SPACE(MD_ENUM_SPACE) };
+#define MD_ENUM_ALLOCATION(name, word) MD_ALLOCATION_##name,
+enum { MD_CHOICES_ALLOCATION(MD_ENUM_ALLOCATION) };
+#define MD_ENUM_LAYOUT(name, word) MD_LAYOUT_##name,
+enum { MD_CHOICES_LAYOUT(MD_ENUM_LAYOUT) };
 #define MD_ENUM_SORT(name, word) MD_SORT_##name,
 enum { MD_CHOICES_SORT(MD_ENUM_SORT) };
+#define MD_ENUM_LOAD(name, word) MD_LOAD_##name,
+enum { MD_CHOICES_LOAD(MD_ENUM_LOAD) };
+#define MD_ENUM_PARAMETERS(name, word) MD_PARAMETERS_##name,
+enum { MD_CHOICES_PARAMETERS(MD_ENUM_PARAMETERS) };
 #define MD_ENUM_SEARCH(name, word) MD_SEARCH_##name,
 enum { MD_CHOICES_SEARCH(MD_ENUM_SEARCH) };
 #define MD_ENUM_LIST_WRITE(name, word) MD_LIST_WRITE_##name,
 enum { MD_CHOICES_LIST_WRITE(MD_ENUM_LIST_WRITE) };
+#define MD_ENUM_LIST(name, word) MD_LIST_##name,
+enum { MD_CHOICES_LIST(MD_ENUM_LIST) };
 #define MD_ENUM_LIST_ORDER(name, word) MD_LIST_ORDER_##name,
 enum { MD_CHOICES_LIST_ORDER(MD_ENUM_LIST_ORDER) };
+#define MD_ENUM_INDEX(name, word) MD_INDEX_##name,
+enum { MD_CHOICES_INDEX(MD_ENUM_INDEX) };
 #define MD_ENUM_REBUILD(name, word) MD_REBUILD_##name,
 enum { MD_CHOICES_REBUILD(MD_ENUM_REBUILD) };
+#define MD_ENUM_KERNEL(name, word) MD_KERNEL_##name,
+enum { MD_CHOICES_KERNEL(MD_ENUM_KERNEL) };
+#define MD_ENUM_THREADS(name, word) MD_THREADS_##name,
+enum { MD_CHOICES_THREADS(MD_ENUM_THREADS) };
+#define MD_ENUM_PARTIAL_SUMS(name, word) MD_PARTIAL_SUMS_##name,
+enum { MD_CHOICES_PARTIAL_SUMS(MD_ENUM_PARTIAL_SUMS) };
+#define MD_ENUM_CUTOFF_TEST(name, word) MD_CUTOFF_TEST_##name,
+enum { MD_CHOICES_CUTOFF_TEST(MD_ENUM_CUTOFF_TEST) };
+#define MD_ENUM_ARITHMETIC(name, word) MD_ARITHMETIC_##name,
+enum { MD_CHOICES_ARITHMETIC(MD_ENUM_ARITHMETIC) };
+#define MD_ENUM_UNROLL(name, word) MD_UNROLL_##name,
+enum { MD_CHOICES_UNROLL(MD_ENUM_UNROLL) };
+#define MD_ENUM_ENERGY(name, word) MD_ENERGY_##name,
+enum { MD_CHOICES_ENERGY(MD_ENUM_ENERGY) };
+#define MD_ENUM_METHOD(name, word) MD_METHOD_##name,
+enum { MD_CHOICES_METHOD(MD_ENUM_METHOD) };
+#define MD_ENUM_ADDRESSING(name, word) MD_ADDRESSING_##name,
+enum { MD_CHOICES_ADDRESSING(MD_ENUM_ADDRESSING) };
+#define MD_ENUM_PER_THREAD(name, word) MD_PER_THREAD_##name,
+enum { MD_CHOICES_PER_THREAD(MD_ENUM_PER_THREAD) };
+#define MD_ENUM_FINISH(name, word) MD_FINISH_##name,
+enum { MD_CHOICES_FINISH(MD_ENUM_FINISH) };
+#define MD_ENUM_SCRATCH(name, word) MD_SCRATCH_##name,
+enum { MD_CHOICES_SCRATCH(MD_ENUM_SCRATCH) };
+#define MD_ENUM_ACCUMULATE(name, word) MD_ACCUMULATE_##name,
+enum { MD_CHOICES_ACCUMULATE(MD_ENUM_ACCUMULATE) };
+#define MD_ENUM_BLOCK_SIZE(name, word) MD_BLOCK_SIZE_##name,
+enum { MD_CHOICES_BLOCK_SIZE(MD_ENUM_BLOCK_SIZE) };
+#define MD_ENUM_PERSISTENT(name, word) MD_PERSISTENT_##name,
+enum { MD_CHOICES_PERSISTENT(MD_ENUM_PERSISTENT) };
+#define MD_ENUM_CHECK_KERNELS(name, word) MD_CHECK_KERNELS_##name,
+enum { MD_CHOICES_CHECK_KERNELS(MD_ENUM_CHECK_KERNELS) };
 #define MD_ENUM_FILE_PRECISION(name, word) MD_FILE_PRECISION_##name,
 enum { MD_CHOICES_FILE_PRECISION(MD_ENUM_FILE_PRECISION) };
 #define MD_ENUM_EXISTING(name, word) MD_EXISTING_##name,

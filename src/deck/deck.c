@@ -84,6 +84,8 @@ MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) 
     return NULL;
 }
 
+int md_deck_layer(const MdDeck *deck, int option) { return deck->layer[option]; }
+
 const MdConfig *md_deck_config(const MdDeck *deck) { return &deck->config; }
 
 const char *md_deck_origin(const MdDeck *deck, int option) {

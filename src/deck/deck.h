@@ -87,6 +87,17 @@ typedef enum MdListFormat { MD_LIST_TEXT, MD_LIST_JSON, MD_LIST_MARKDOWN } MdLis
 
 const char *md_option_name(int option); /* `section.key` */
 MdOptionKind md_option_kind(int option);
+int md_option_by_name(const char *name); /* -1: there is none */
+
+/* A switch: an option of kind performance that is one of some words. */
+bool md_option_is_switch(int option);
+/* Its words, ended by NULL; and which one config has. */
+const char *const *md_switch_words(int option);
+int md_switch_value(const MdConfig *config, int option);
+void md_switch_set(MdConfig *config, int option, int value);
+
+/* Whether a file or the command line gave the option: 0 not, else the number of the layer. */
+int md_deck_layer(const MdDeck *deck, int option);
 
 /* The whole table, for --list-options. */
 void md_options_print(FILE *stream, MdListFormat format);

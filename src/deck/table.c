@@ -34,6 +34,32 @@ const MdOptionRow *md_option_row(int option) {
 const char *md_option_name(int option) { return md_option_row(option)->name; }
 MdOptionKind md_option_kind(int option) { return md_option_row(option)->kind; }
 
+int md_option_by_name(const char *name) {
+    for (int k = 0; k < MD_N_OPTIONS; k++)
+        if (strcmp(rows[k].name, name) == 0) return k;
+    return -1;
+}
+
+bool md_option_is_switch(int option) {
+    const MdOptionRow *row = md_option_row(option);
+    return row->type == MD_TYPE_CHOICE && row->kind == MD_KIND_PERFORMANCE;
+}
+
+const char *const *md_switch_words(int option) {
+    md_require(md_option_is_switch(option));
+    return rows[option].words;
+}
+
+int md_switch_value(const MdConfig *config, int option) {
+    md_require(md_option_is_switch(option));
+    return *(const int *)(const void *)((const char *)config + rows[option].offset);
+}
+
+void md_switch_set(MdConfig *config, int option, int value) {
+    md_require(md_option_is_switch(option));
+    *(int *)(void *)((char *)config + rows[option].offset) = value;
+}
+
 int md_option_find(const char *section, const char *key) {
     for (int k = 0; k < MD_N_OPTIONS; k++)
         if (strcmp(rows[k].section, section) == 0 && strcmp(rows[k].key, key) == 0) return k;

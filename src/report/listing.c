@@ -63,20 +63,18 @@ bool md_parse_listing(const char *argument, const char *name, MdListFormat *form
 }
 
 static void print_row_text(FILE *stream, const MdVariant *row) {
-    fprintf(stream, "  %-10s %-24s %-14s %s\n", row->stage, row->name, row->deterministic ? "deterministic" : "varies",
-            row->cost);
-    if (row->switches[0]) fprintf(stream, "  %-35s selected by %s\n", "", row->switches);
-    if (row->needs[0]) fprintf(stream, "  %-35s needs %s\n", "", row->needs);
+    fprintf(stream, "  %-10s %-32s %s\n", row->stage, row->value, row->cost);
+    if (row->needs[0]) fprintf(stream, "  %-43s needs %s\n", "", row->needs);
+    if (row->deterministic[0]) fprintf(stream, "  %-43s deterministic: %s\n", "", row->deterministic);
 }
 
 static void print_row_json(MdJson *json, const char *backend, const MdVariant *row) {
     md_json_begin_object(json, NULL);
     md_json_text(json, "backend", backend);
     md_json_text(json, "stage", row->stage);
-    md_json_text(json, "name", row->name);
-    md_json_text(json, "switches", row->switches);
+    md_json_text(json, "value", row->value);
     md_json_text(json, "needs", row->needs);
-    md_json_bool(json, "deterministic", row->deterministic);
+    md_json_text(json, "deterministic", row->deterministic);
     md_json_real(json, "bytes_per_atom", row->bytes_per_atom);
     md_json_real(json, "flops_per_atom", row->flops_per_atom);
     md_json_real(json, "bytes_per_entry", row->bytes_per_entry);
@@ -89,9 +87,7 @@ void md_print_variants(FILE *stream, MdListFormat format) {
     MdJson *json = format == MD_LIST_JSON ? md_json_create() : NULL;
     if (json) md_json_begin_array(json, NULL);
     if (format == MD_LIST_MARKDOWN)
-        fputs("| backend | stage | variant | selected by | needs | deterministic | cost "
-              "|\n|---|---|---|---|---|---|---|\n",
-              stream);
+        fputs("| backend | stage | value | needs | deterministic | cost |\n|---|---|---|---|---|---|\n", stream);
     for (const MdBackendOps *const *ops = md_backends(); *ops; ops++) {
         MdVariantTable table = (*ops)->variants();
         if (format == MD_LIST_TEXT) fprintf(stream, "%s\n", (*ops)->name);
@@ -100,8 +96,8 @@ void md_print_variants(FILE *stream, MdListFormat format) {
             if (format == MD_LIST_TEXT) print_row_text(stream, row);
             if (format == MD_LIST_JSON) print_row_json(json, (*ops)->name, row);
             if (format == MD_LIST_MARKDOWN)
-                fprintf(stream, "| %s | %s | %s | %s | %s | %s | %s |\n", (*ops)->name, row->stage, row->name,
-                        row->switches, row->needs, row->deterministic ? "yes" : "no", row->cost);
+                fprintf(stream, "| %s | %s | %s | %s | %s | %s |\n", (*ops)->name, row->stage, row->value, row->needs,
+                        row->deterministic[0] ? row->deterministic : "yes", row->cost);
         }
     }
     if (json) {

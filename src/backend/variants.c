@@ -1,0 +1,169 @@
+#include "backend/variants.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { TERM_BYTES = 192 };
+
+/* Reads `key=value|value` and the blanks after it; returns what follows, NULL at the end. *values points into term. */
+static const char *next_term(const char *condition, char term[TERM_BYTES], int *option, char **values) {
+    condition += strspn(condition, " ");
+    size_t length = strcspn(condition, " ");
+    if (length == 0) return NULL;
+    md_require(length < TERM_BYTES);
+    memcpy(term, condition, length);
+    term[length] = '\0';
+    char *equals = strchr(term, '=');
+    md_require(equals != NULL);
+    *equals = '\0';
+    *values = equals + 1;
+    *option = md_option_by_name(term);
+    md_require(*option >= 0);
+    return condition + length;
+}
+
+static int word_value(int option, const char *word, size_t length) {
+    const char *const *words = md_switch_words(option);
+    for (int value = 0; words[value]; value++)
+        if (strlen(words[value]) == length && strncmp(words[value], word, length) == 0) return value;
+    md_panic("variants: %s has no value %.*s", md_option_name(option), (int)length, word);
+}
+
+static bool term_holds(int option, const char *values, const MdConfig *config) {
+    for (const char *word = values;; word++) {
+        size_t length = strcspn(word, "|");
+        if (md_switch_value(config, option) == word_value(option, word, length)) return true;
+        word += length;
+        if (*word == '\0') return false;
+    }
+}
+
+bool md_condition_holds(const char *condition, const MdConfig *config) {
+    char term[TERM_BYTES], *values;
+    int option;
+    while ((condition = next_term(condition, term, &option, &values)) != NULL)
+        if (!term_holds(option, values, config)) return false;
+    return true;
+}
+
+bool md_variant_selected(const MdVariant *row, const MdConfig *config) {
+    return md_condition_holds(row->value, config);
+}
+
+/* The option of a row; -1 for a stage without a switch. */
+static int option_of(const MdVariant *row) {
+    char term[TERM_BYTES], *values;
+    int option = -1;
+    next_term(row->value, term, &option, &values);
+    return option;
+}
+
+static const char *word_of(const MdVariant *row) { return row->value[0] ? strchr(row->value, '=') + 1 : ""; }
+
+bool md_variants_have(MdVariantTable table, int option) {
+    for (int k = 0; k < table.n_rows; k++)
+        if (option_of(&table.rows[k]) == option) return true;
+    return false;
+}
+
+/* --- the check ---------------------------------------------------------------------------------------------------- */
+
+/* Adds to text, as far as it holds. */
+static void add(char *text, size_t size, const char *separator, const char *more) {
+    size_t length = strlen(text);
+    snprintf(text + length, size - length, "%s%s", length ? separator : "", more);
+}
+
+/* The values of the switch that would work as everything else stands. */
+static void list_ways_out(MdVariantTable table, int option, const MdConfig *config, char *text, size_t size) {
+    MdConfig other = *config;
+    text[0] = '\0';
+    for (int k = 0; k < table.n_rows; k++) {
+        const MdVariant *row = &table.rows[k];
+        if (option_of(row) != option) continue;
+        md_switch_set(&other, option, word_value(option, word_of(row), strlen(word_of(row))));
+        if (md_condition_holds(row->needs, &other)) add(text, size, ", ", word_of(row));
+    }
+}
+
+static MdStatus refuse_missing(MdVariantTable table, const char *backend, int option, const MdConfig *config,
+                               MdErrors *errors) {
+    char ways[256];
+    list_ways_out(table, option, config, ways, sizeof ways);
+    return md_fail(errors, MD_ERROR_INPUT, "%s=%s: the %s backend does not have it; values that work here: %s",
+                   md_option_name(option), md_switch_words(option)[md_switch_value(config, option)], backend,
+                   ways[0] ? ways : "none");
+}
+
+/* The terms of the needs that do not hold, each with what stands in their place. */
+static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const MdConfig *config, MdErrors *errors) {
+    char term[TERM_BYTES], *values, lacks[512] = "", found[512] = "", ways[256];
+    int option;
+    for (const char *at = row->needs; (at = next_term(at, term, &option, &values)) != NULL;) {
+        if (term_holds(option, values, config)) continue;
+        char one[TERM_BYTES + 64];
+        snprintf(one, sizeof one, "%s=%s", term, values);
+        add(lacks, sizeof lacks, " and ", one);
+        snprintf(one, sizeof one, "%s is %s", term, md_switch_words(option)[md_switch_value(config, option)]);
+        add(found, sizeof found, ", ", one);
+    }
+    for (char *bar = lacks; (bar = strchr(bar, '|')) != NULL;) *bar = '/';
+    list_ways_out(table, option_of(row), config, ways, sizeof ways);
+    return md_fail(errors, MD_ERROR_INPUT, "%s: needs %s, but %s: change that, or take %s=%s", row->value, lacks, found,
+                   md_option_name(option_of(row)), ways[0] ? ways : "(no other value works either)");
+}
+
+MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors) {
+    MdStatus status = MD_OK;
+    for (int option = 0; option < MD_N_OPTIONS; option++) {
+        if (!md_option_is_switch(option) || !md_variants_have(table, option)) continue;
+        const MdVariant *selected = NULL;
+        for (int k = 0; k < table.n_rows; k++)
+            if (option_of(&table.rows[k]) == option && md_variant_selected(&table.rows[k], config))
+                selected = &table.rows[k];
+        bool is_auto = strcmp(md_switch_words(option)[md_switch_value(config, option)], "auto") == 0;
+        if (!selected && !is_auto) status = refuse_missing(table, backend, option, config, errors);
+        else if (selected && !md_condition_holds(selected->needs, config))
+            status = refuse_needs(table, selected, config, errors);
+    }
+    return status;
+}
+
+/* --- what is selected --------------------------------------------------------------------------------------------- */
+
+bool md_variants_deterministic(MdVariantTable table, const MdConfig *config) {
+    for (int k = 0; k < table.n_rows; k++) {
+        const MdVariant *row = &table.rows[k];
+        if (!md_variant_selected(row, config)) continue;
+        if (strcmp(row->deterministic, "no") == 0 || !md_condition_holds(row->deterministic, config)) return false;
+    }
+    return true;
+}
+
+void md_variants_describe(MdVariantTable table, const char *stage, const MdConfig *config, char *text, size_t size) {
+    int last = -1;
+    text[0] = '\0';
+    for (int k = 0; k < table.n_rows; k++) {
+        int option = option_of(&table.rows[k]);
+        if (strcmp(table.rows[k].stage, stage) != 0 || option < 0 || option == last) continue;
+        last = option; /* one switch has many rows, which stand together */
+        char one[96];
+        snprintf(one, sizeof one, "%s=%s", strchr(md_option_name(option), '.') + 1,
+                 md_switch_words(option)[md_switch_value(config, option)]);
+        add(text, size, " ", one);
+    }
+}
+
+MdWork md_variants_work(MdVariantTable table, const char *stage, const MdConfig *config, double n_atoms,
+                        double n_entries) {
+    MdWork work = {0, 0};
+    for (int k = 0; k < table.n_rows; k++) {
+        const MdVariant *row = &table.rows[k];
+        if (strcmp(row->stage, stage) != 0 || !md_variant_selected(row, config)) continue;
+        work.bytes += row->bytes_per_atom * n_atoms + row->bytes_per_entry * n_entries;
+        work.flops += row->flops_per_atom * n_atoms + row->flops_per_entry * n_entries;
+    }
+    return work;
+}
