@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "deck/table.h"
 
@@ -56,52 +57,39 @@ static void print_text(FILE *stream) {
 static const char *const type_words[] = {"int",     "int or auto", "real",  "real or auto", "choice",
                                          "choices", "ints",        "reals", "text",         "path"};
 
-static void print_json_text(FILE *stream, const char *text) {
-    fputc('"', stream);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') fputc('\\', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
-
-static void print_json_field(FILE *stream, const char *name, const char *text) {
-    fprintf(stream, ", \"%s\": ", name);
-    print_json_text(stream, text);
-}
-
 /* `"low": 2, "high": 3`; `"above": 0` where the limit itself is excluded; nothing where there is no limit. */
-static void print_json_range(FILE *stream, const MdOptionRow *row) {
-    if (row->low == MD_ABOVE_ZERO) fprintf(stream, ", \"above\": 0");
-    else fprintf(stream, ", \"low\": %.17g", row->low);
-    if (row->high != MD_NO_LIMIT) fprintf(stream, ", \"high\": %.17g", row->high);
+static void write_range(MdJson *json, const MdOptionRow *row) {
+    if (row->low == MD_ABOVE_ZERO) md_json_int(json, "above", 0);
+    else md_json_real(json, "low", row->low);
+    if (row->high != MD_NO_LIMIT) md_json_real(json, "high", row->high);
 }
 
-static void print_json_choices(FILE *stream, const MdOptionRow *row) {
-    fprintf(stream, ", \"choices\": [");
-    for (int v = 0; row->words[v]; v++) {
-        if (v) fprintf(stream, ", ");
-        print_json_text(stream, row->words[v]);
-    }
-    fputc(']', stream);
+static void write_choices(MdJson *json, const MdOptionRow *row) {
+    md_json_begin_array(json, "choices");
+    for (int v = 0; row->words[v]; v++) md_json_text(json, NULL, row->words[v]);
+    md_json_end_array(json);
 }
 
 static void print_json(FILE *stream) {
-    fprintf(stream, "[\n");
+    MdJson *json = md_json_create();
+    md_json_begin_array(json, NULL);
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         const MdOptionRow *row = md_option_row(k);
-        fprintf(stream, "  {\"section\": \"%s\"", row->section);
-        print_json_field(stream, "key", row->key);
-        print_json_field(stream, "type", type_words[row->type]);
-        print_json_field(stream, "default", row->default_text);
-        if (row->words[0]) print_json_choices(stream, row);
-        else if (row->type != MD_TYPE_TEXT && row->type != MD_TYPE_PATH) print_json_range(stream, row);
-        print_json_field(stream, "unit", row->unit);
-        print_json_field(stream, "kind", md_kind_word(row->kind));
-        print_json_field(stream, "help", row->help);
-        fprintf(stream, "}%s\n", k + 1 < MD_N_OPTIONS ? "," : "");
+        md_json_begin_object(json, NULL);
+        md_json_text(json, "section", row->section);
+        md_json_text(json, "key", row->key);
+        md_json_text(json, "type", type_words[row->type]);
+        md_json_text(json, "default", row->default_text);
+        if (row->words[0]) write_choices(json, row);
+        else if (row->type != MD_TYPE_TEXT && row->type != MD_TYPE_PATH) write_range(json, row);
+        md_json_text(json, "unit", row->unit);
+        md_json_text(json, "kind", md_kind_word(row->kind));
+        md_json_text(json, "help", row->help);
+        md_json_end_object(json);
     }
-    fprintf(stream, "]\n");
+    md_json_end_array(json);
+    fputs(md_json_string(json), stream);
+    md_json_destroy(json);
 }
 
 /* --- markdown: inputs/README.md --- */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 
 enum { MAX_TEXT_BYTES = 4096 }; /* the longest path of Linux */
 
@@ -215,14 +216,9 @@ void md_value_store(const MdOptionRow *row, MdConfig *config, const MdValue *val
     }
 }
 
-/* The shortest of the forms with 15, 16 and 17 digits that reads back to the same bits. */
 static void add_real(MdText *text, double value) {
-    char number[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(number, sizeof number, "%.*g", digits, value);
-        if (strtod(number, NULL) == value) break;
-    }
-    md_text_add(text, "%s", number);
+    char number[MD_NUMBER_BYTES];
+    md_text_add(text, "%s", md_number_write(number, value));
 }
 
 static void add_quoted(MdText *text, const char *plain) {

@@ -6,7 +6,7 @@
 #include "backend/backend.h"
 #include "base/version.h"
 #include "output/h5md.h"
-#include "report/json.h"
+#include "base/json.h"
 
 void md_print_help(FILE *stream) {
     fputs("mdmini: molecular dynamics of simple fluids, with every optimisation a switch of the input file\n"

@@ -4,7 +4,7 @@
 #define MD_REPORT_PROVENANCE_H
 
 #include "backend/backend.h"
-#include "report/json.h"
+#include "base/json.h"
 
 /* Adds the object `provenance` (key may be NULL at the top). */
 void md_provenance_write(MdJson *json, const char *key, const char *command, const MdBackendOps *ops,

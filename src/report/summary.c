@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "report/json.h"
+#include "base/json.h"
 
 static void write_last_row(MdJson *json, const MdHistory *history) {
     if (history->n == 0) return;

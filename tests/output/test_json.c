@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "check.h"
-#include "report/json.h"
+#include "base/json.h"
 
 static void check_text(MdJson *json, const char *expected) {
     if (!CHECK(strcmp(md_json_string(json), expected) == 0))

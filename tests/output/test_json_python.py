@@ -1,4 +1,4 @@
-"""What src/report/json.c writes reads back in Python's json: the same numbers to the bit, the same text."""
+"""What src/base/json.c writes reads back in Python's json: the same numbers to the bit, the same text."""
 import json
 import os
 import struct

@@ -1,4 +1,4 @@
-#include "report/json.h"
+#include "base/json.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 
 enum { MAX_DEPTH = 32 };
@@ -139,19 +140,15 @@ void md_json_raw(MdJson *json, const char *key, const char *value) {
     append_text(json, value);
 }
 
-/* The fewest digits that read back to the same bits. JSON has no NaN and no infinity. */
+/* JSON has no NaN and no infinity. */
 void md_json_real(MdJson *json, const char *key, double value) {
     before_value(json, key, false);
     if (!isfinite(value)) {
         append_text(json, "null");
         return;
     }
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
-    append_text(json, text);
+    char text[MD_NUMBER_BYTES];
+    append_text(json, md_number_write(text, value));
     if (!strpbrk(text, ".e")) append_text(json, ".0"); /* so that readers see a real, and -0 keeps its sign */
 }
 

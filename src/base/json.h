@@ -1,6 +1,6 @@
 /* Writing JSON: enough for reports, numbers that read back to the same bits, NaN as null. */
-#ifndef MD_REPORT_JSON_H
-#define MD_REPORT_JSON_H
+#ifndef MD_BASE_JSON_H
+#define MD_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
