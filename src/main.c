@@ -38,10 +38,10 @@ static int run(int n_arguments, char *const *arguments, bool check_only) {
     MdSimulation *simulation = NULL;
     MdDeck *deck = md_deck_read(n_arguments, arguments, errors);
     if (deck) simulation = md_simulation_plan(deck, command, log, errors);
-    if (simulation && check_only) md_report_plan(simulation);
+    if (simulation && check_only) md_report_plan(&simulation->record);
     if (simulation && !check_only) {
         MdStatus status = md_simulation_run(simulation);
-        md_report_run(simulation, status);
+        md_report_run(&simulation->record, status);
     }
     md_errors_print(errors, stderr);
     int code = (int)md_errors_status(errors);

@@ -2,48 +2,19 @@
 #ifndef MD_SIMULATION_H
 #define MD_SIMULATION_H
 
-#include "backend/backend.h"
-#include "base/log.h"
 #include "integrate/thermostat.h"
-#include "output/files.h"
 #include "output/pipeline.h"
-#include "report/history.h"
 #include "report/progress.h"
-#include "report/verify.h"
+#include "report/record.h"
 
 typedef struct MdSimulation {
-    const MdDeck *deck;     /* deck, log and errors are the caller's */
-    const MdConfig *config; /* as it runs: resolved, no `auto` in its switches */
-    const MdConfig *asked;  /* as the deck says */
-    MdConfig resolved;
-    MdChoices choices;
-    MdLog *log;
-    MdErrors *errors;
-
-    /* known after planning: nothing large is allocated yet and no file touched */
-    MdSystemPlan plan;
-    const MdBackendOps *ops;
-    MdMachine machine;
-    MdMemory memory; /* announced, for the whole program */
-    MdFiles files;
-    char *effective_deck, *provenance;
-    char *backend_reason;      /* why run.backend = auto takes the cpu; NULL when it was not asked or took the GPU */
-    int64_t n_frames;          /* planned */
-    uint64_t trajectory_bytes; /* that they take in the file */
-
-    /* the run */
+    MdRecord record;
+    MdConfig resolved; /* what record.config points to */
     MdSystem *system;
-    void *context;
+    void *context; /* of the backend */
     MdPipeline *pipeline;
     MdProgress *progress;
     MdThermostat thermostat;
-    MdHistory history;
-    MdVerification verification;
-    int64_t step;     /* the last one completed */
-    bool files_ready; /* what was in the way is moved, the log is open: the report may write */
-    double setup_seconds, loop_seconds, verify_seconds;
-    double frame_seconds;    /* host time of writing frames inside the loop */
-    MdStatistics statistics; /* of the loop alone */
 } MdSimulation;
 
 /* Reads what the deck asks for and checks all of it against this machine: system, backend, memory, files. Problems go

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/status.h"
+
 typedef struct MdJson MdJson;
 
 MdJson *md_json_create(void);
@@ -25,5 +27,8 @@ void md_json_raw(MdJson *json, const char *key, const char *value); /* value is 
 
 /* The text so far; stays the object's. */
 const char *md_json_string(const MdJson *json);
+
+/* Writes the text aside and renames it to path, so that a reader never sees half of it. */
+MdStatus md_json_save(const MdJson *json, const char *path, MdErrors *errors);
 
 #endif

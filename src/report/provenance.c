@@ -12,6 +12,11 @@
 static const char *const job_variables[] = {"SLURM_JOB_ID",        "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID",
                                             "SLURM_RESTART_COUNT", "PBS_JOBID",          "LSB_JOBID"};
 
+const char *md_kernels_folder(const MdMachine *machine) {
+    const char *folder = getenv("MDMINI_KERNELS");
+    return machine->device_total_bytes > 0 && folder && *folder ? folder : NULL;
+}
+
 void md_provenance_write(MdJson *json, const char *key, const char *command, const MdBackendOps *ops,
                          const MdMachine *machine) {
     const MdVersion *v = md_version();
@@ -36,6 +41,7 @@ void md_provenance_write(MdJson *json, const char *key, const char *command, con
     md_json_text(json, "backend_libraries", ops->libraries(buffer, sizeof buffer));
     md_json_text(json, "machine", machine->name);
     md_json_text(json, "machine_details", machine->details);
+    md_json_text(json, "kernels_folder", md_kernels_folder(machine)); /* null: those of the program */
     if (gethostname(buffer, sizeof buffer) == 0) {
         buffer[sizeof buffer - 1] = '\0';
         md_json_text(json, "host", buffer);

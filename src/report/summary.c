@@ -1,12 +1,12 @@
 #include "report/summary.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/json.h"
+#include "base/memory.h"
+#include "report/figures.h"
 
 static void write_last_row(MdJson *json, const MdHistory *history) {
     if (history->n == 0) return;
@@ -21,19 +21,76 @@ static void write_last_row(MdJson *json, const MdHistory *history) {
     md_json_real(json, "temperature", t->temperature);
 }
 
-static void write_stages(MdJson *json, const MdStatistics *statistics) {
+static void write_stages(MdJson *json, const MdRecord *r) {
+    const double n_atoms = (double)r->plan.n_atoms, n_entries = (double)r->statistics.n_entries;
     md_json_begin_array(json, "stages");
-    for (int k = 0; k < statistics->n_stages; k++) {
-        const MdStageTime *stage = &statistics->stages[k];
+    for (int k = 0; k < r->statistics.n_stages; k++) {
+        const MdStageTime *stage = &r->statistics.stages[k];
+        const MdFigures figures = md_figures_of_stage(r->ops, r->config, stage, n_atoms, n_entries);
         md_json_begin_object(json, NULL);
         md_json_text(json, "stage", stage->stage);
         md_json_text(json, "asked", stage->asked);
         md_json_text(json, "ran", stage->ran);
         md_json_int(json, "calls", stage->calls);
         md_json_real(json, "seconds", stage->seconds);
+        md_json_real(json, "share", stage->seconds / r->loop_seconds);
+        md_json_real(json, "model_bytes", figures.work.bytes); /* of one call */
+        md_json_real(json, "model_flops", figures.work.flops);
+        md_json_real(json, "gb_per_s", figures.gb_per_s);
+        md_json_real(json, "gflop_per_s", figures.gflop_per_s);
         md_json_end_object(json);
     }
     md_json_end_array(json);
+}
+
+static void write_kernels(MdJson *json, const MdStatistics *statistics) {
+    md_json_begin_array(json, "kernels");
+    for (int k = 0; k < statistics->n_kernels; k++) {
+        const MdKernelUse *kernel = &statistics->kernels[k];
+        if (kernel->launches <= 0) continue;
+        md_json_begin_object(json, NULL);
+        md_json_text(json, "stage", kernel->stage);
+        md_json_text(json, "name", kernel->name);
+        md_json_int(json, "block_size", kernel->block_size);
+        md_json_int(json, "registers", kernel->registers);
+        md_json_int(json, "shared_bytes", kernel->shared_bytes);
+        md_json_int(json, "local_bytes", kernel->local_bytes);
+        md_json_int(json, "blocks_per_sm", kernel->blocks_per_sm);
+        md_json_real(json, "occupancy", kernel->occupancy);
+        md_json_int(json, "launches", kernel->launches);
+        md_json_end_object(json);
+    }
+    md_json_end_array(json);
+}
+
+static void write_choices(MdJson *json, const MdChoices *choices) {
+    md_json_begin_array(json, "choices");
+    for (int k = 0; k < choices->n; k++) {
+        md_json_begin_object(json, NULL);
+        md_json_text(json, "option", choices->rows[k].option);
+        md_json_text(json, "value", choices->rows[k].value);
+        md_json_text(json, "reason", choices->rows[k].reason);
+        md_json_end_object(json);
+    }
+    md_json_end_array(json);
+}
+
+/* What a backend does not count is left out. */
+static void write_counter(MdJson *json, const char *key, int64_t value) {
+    if (value >= 0) md_json_int(json, key, value);
+}
+
+static void write_counters(MdJson *json, const MdCounters *c) {
+    md_json_begin_object(json, "counters");
+    write_counter(json, "force_pairs_tested", c->force_pairs_tested);
+    write_counter(json, "force_pairs_inside", c->force_pairs_inside);
+    write_counter(json, "force_atomics", c->force_atomics);
+    write_counter(json, "search_pairs_tested", c->search_pairs_tested);
+    write_counter(json, "search_pairs_inside", c->search_pairs_inside);
+    write_counter(json, "search_atomics", c->search_atomics);
+    write_counter(json, "list_entries", c->list_entries);
+    write_counter(json, "list_bytes", c->list_bytes);
+    md_json_end_object(json);
 }
 
 static void write_checks(MdJson *json, const MdVerification *verification) {
@@ -98,57 +155,50 @@ static void write_thermo(MdJson *json, const MdHistory *history) {
     md_json_end_object(json);
 }
 
-static MdJson *compose(const MdSimulation *s, MdStatus status, MdVerdict verdict) {
+static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     MdJson *json = md_json_create();
-    double speed = s->step > 0 ? (double)s->step / s->loop_seconds : NAN;
+    double speed = r->step > 0 ? (double)r->step / r->loop_seconds : NAN;
     md_json_begin_object(json, NULL);
     md_json_text(json, "verdict", md_verdict_text(verdict));
     md_json_int(json, "exit_code", status);
-    md_json_int(json, "n_atoms", s->plan.n_atoms);
-    md_json_int(json, "n_steps", s->step);
-    md_json_text(json, "backend", s->ops->name);
-    char *precision = md_deck_value_text(s->deck, MD_OPTION_run_precision);
+    md_json_int(json, "n_atoms", r->plan.n_atoms);
+    md_json_int(json, "n_steps", r->step);
+    md_json_text(json, "backend", r->ops->name);
+    char *precision = md_deck_value_text(r->deck, MD_OPTION_run_precision);
     md_json_text(json, "precision", precision);
     free(precision);
-    write_last_row(json, &s->history);
-    md_json_real(json, "energy_drift_per_atom_step", md_history_drift(&s->history));
-    md_json_real(json, "loop_seconds", s->loop_seconds);
+    write_last_row(json, &r->history);
+    md_json_real(json, "energy_drift_per_atom_step", md_history_drift(&r->history));
+    md_json_real(json, "loop_seconds", r->loop_seconds);
     md_json_real(json, "steps_per_second", speed);
-    md_json_real(json, "atom_steps_per_second", speed * (double)s->plan.n_atoms);
-    md_json_real(json, "setup_seconds", s->setup_seconds);
-    md_json_real(json, "verify_seconds", s->verify_seconds);
-    md_json_real(json, "frame_seconds", s->frame_seconds);
-    md_json_int(json, "n_rebuilds", s->statistics.n_rebuilds);
-    md_json_int(json, "n_late_rebuilds", s->statistics.n_late_rebuilds);
-    md_json_int(json, "n_overflows", s->statistics.n_overflows);
-    md_json_int(json, "neighbor_capacity", s->statistics.capacity);
-    md_json_real(json, "neighbors_per_atom", s->statistics.neighbors_per_atom);
-    md_json_int(json, "memory_announced_host_bytes", (int64_t)s->memory.host_bytes);
-    md_json_int(json, "memory_announced_device_bytes", (int64_t)s->memory.device_bytes);
+    md_json_real(json, "atom_steps_per_second", speed * (double)r->plan.n_atoms);
+    md_json_real(json, "setup_seconds", r->setup_seconds);
+    md_json_real(json, "verify_seconds", r->verify_seconds);
+    md_json_real(json, "frame_seconds", r->frame_seconds);
+    md_json_int(json, "n_rebuilds", r->statistics.n_rebuilds);
+    md_json_int(json, "n_late_rebuilds", r->statistics.n_late_rebuilds);
+    md_json_int(json, "n_overflows", r->statistics.n_overflows);
+    md_json_int(json, "neighbor_capacity", r->statistics.capacity);
+    md_json_real(json, "neighbors_per_atom", r->statistics.neighbors_per_atom);
+    md_json_int(json, "memory_announced_host_bytes", (int64_t)r->memory.host_bytes);
+    md_json_int(json, "memory_announced_device_bytes", (int64_t)r->memory.device_bytes);
     md_json_int(json, "memory_peak_host_bytes", (int64_t)md_host_memory_peak_bytes());
-    md_json_int(json, "memory_device_bytes", (int64_t)s->statistics.device_bytes);
-    write_checks(json, &s->verification);
-    write_stages(json, &s->statistics);
-    write_options(json, s->deck);
-    md_json_raw(json, "provenance", s->provenance);
-    md_json_text(json, "effective_deck", s->effective_deck);
-    write_thermo(json, &s->history);
+    md_json_int(json, "memory_device_bytes", (int64_t)r->statistics.device_bytes);
+    write_checks(json, &r->verification);
+    write_stages(json, r);
+    write_kernels(json, &r->statistics);
+    write_choices(json, &r->choices);
+    if (r->counted) write_counters(json, &r->counters);
+    write_options(json, r->deck);
+    md_json_raw(json, "provenance", r->provenance);
+    md_json_text(json, "effective_deck", r->effective_deck);
+    write_thermo(json, &r->history);
     md_json_end_object(json);
     return json;
 }
 
-void md_summary_write(MdSimulation *s, MdStatus status, MdVerdict verdict) {
-    char *aside = md_format("%s.tmp", s->files.json);
-    MdJson *json = compose(s, status, verdict);
-    FILE *file = fopen(aside, "w");
-    int reason = file ? 0 : errno;
-    if (file && fputs(md_json_string(json), file) < 0) reason = errno;
-    if (file && fclose(file) != 0 && !reason) reason = errno;
-    if (!reason && rename(aside, s->files.json) != 0) reason = errno;
-    if (reason) {
-        md_fail(s->errors, MD_ERROR_OUTPUT, "%s: %s", s->files.json, strerror(reason));
-        remove(aside);
-    }
+void md_summary_write(MdRecord *r, MdStatus status, MdVerdict verdict) {
+    MdJson *json = compose(r, status, verdict);
+    md_json_save(json, r->files.json, r->errors);
     md_json_destroy(json);
-    free(aside);
 }

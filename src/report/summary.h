@@ -2,10 +2,10 @@
 #ifndef MD_REPORT_SUMMARY_H
 #define MD_REPORT_SUMMARY_H
 
-#include "simulation.h"
+#include "report/record.h"
 
 /* Writes the file aside and renames it, so that a reader never sees half of it; a failure goes to the errors of the
- * simulation. */
-void md_summary_write(MdSimulation *simulation, MdStatus status, MdVerdict verdict);
+ * record. */
+void md_summary_write(MdRecord *record, MdStatus status, MdVerdict verdict);
 
 #endif

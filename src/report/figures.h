@@ -1,0 +1,29 @@
+/* What a stage has achieved: its time against the bytes and operations that the variants table says it takes. The bytes
+ * and operations are a model, explained where each table stands; the time is measured. */
+#ifndef MD_REPORT_FIGURES_H
+#define MD_REPORT_FIGURES_H
+
+#include "backend/backend.h"
+
+typedef struct MdFigures {
+    MdWork work;                  /* of one call, by the model; 0 where the table says nothing */
+    double gb_per_s, gflop_per_s; /* 1e9; NaN where time or model is missing */
+} MdFigures;
+
+/* seconds: of one call. n_entries: of the neighbour list as stored. */
+MdFigures md_figures(const MdBackendOps *ops, const MdConfig *config, const char *stage, double n_atoms,
+                     double n_entries, double seconds);
+
+/* The same for a stage as it was timed. */
+MdFigures md_figures_of_stage(const MdBackendOps *ops, const MdConfig *config, const MdStageTime *stage, double n_atoms,
+                              double n_entries);
+
+/* Adds to the stages those that no clock belongs to (memory, launch) but that have switches, too: no calls, seconds NaN. */
+void md_figures_complete(MdStatistics *statistics, const MdBackendOps *ops, const MdConfig *config,
+                         const MdConfig *asked);
+
+/* A figure for a table, `-` where there is none. Returns text or a constant. */
+enum { MD_FIGURE_BYTES = 32 };
+const char *md_figure_text(char text[MD_FIGURE_BYTES], double value);
+
+#endif

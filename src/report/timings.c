@@ -1,0 +1,160 @@
+#include "report/timings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/figures.h"
+
+/* --- stages ------------------------------------------------------------------------------------------------------- */
+
+static void log_stage(MdRecord *r, const MdStageTime *stage) {
+    if (!isfinite(stage->seconds)) {
+        md_log(r->log, "%-12s %9lld %10s\n", stage->stage, (long long)stage->calls, "not timed");
+        return;
+    }
+    MdFigures figures =
+        md_figures_of_stage(r->ops, r->config, stage, (double)r->plan.n_atoms, (double)r->statistics.n_entries);
+    char bandwidth[MD_FIGURE_BYTES], speed[MD_FIGURE_BYTES];
+    md_log(r->log, "%-12s %9lld %10.4f %7.1f%% %12.2f %9s %9s\n", stage->stage, (long long)stage->calls, stage->seconds,
+           100 * stage->seconds / r->loop_seconds, 1e6 * stage->seconds / (double)stage->calls,
+           md_figure_text(bandwidth, figures.gb_per_s), md_figure_text(speed, figures.gflop_per_s));
+}
+
+static void log_stages(MdRecord *r) {
+    double attributed = 0, loop = r->loop_seconds;
+    md_log(r->log, "\n%-12s %9s %10s %8s %12s %9s %9s\n", "stage", "calls", "seconds", "share", "us per call", "GB/s",
+           "GFLOP/s");
+    for (int k = 0; k < r->statistics.n_stages; k++) {
+        const MdStageTime *stage = &r->statistics.stages[k];
+        if (stage->calls == 0) continue;
+        log_stage(r, stage);
+        if (isfinite(stage->seconds)) attributed += stage->seconds;
+    }
+    md_log(r->log, "%-12s %9s %10.4f %7.1f%%  output, launches, waits\n", "remainder", "", loop - attributed,
+           100 * (loop - attributed) / loop);
+    md_log(r->log, "%-12s %9lld %10.4f           host clock, all of it\n", "loop", (long long)r->step, loop);
+    md_log(r->log,
+           "GB/s and GFLOP/s: bytes and operations are a model (mdmini --list-variants), the time is measured\n");
+    md_log(r->log, "set-up %.3f s, verification %.3f s (outside the loop)", r->setup_seconds, r->verify_seconds);
+    if (r->files.h5) md_log(r->log, "; writing frames %.3f s", r->frame_seconds);
+    md_log(r->log, "\n");
+}
+
+/* --- what ran ------------------------------------------------------------------------------------------------------ */
+
+/* Takes the next word off *text; its length, 0 at the end. */
+static size_t next_word(const char **text, const char **word) {
+    *word = *text + strspn(*text, " ");
+    size_t length = strcspn(*word, " ");
+    *text = *word + length;
+    return length;
+}
+
+/* The switches of a stage in lines of at most WIDTH; behind a value, what was asked for where that was another. */
+static void log_switches(MdRecord *r, const MdStageTime *stage) {
+    enum { NAME = 12, WIDTH = 100 };
+    const char *ran = stage->ran, *asked = stage->asked, *now, *before;
+    int column = WIDTH; /* so that the first word opens a line */
+    const char *head = stage->stage;
+    for (size_t n_now, n_before; (n_now = next_word(&ran, &now)) > 0;) {
+        n_before = next_word(&asked, &before);
+        bool same = n_now == n_before && strncmp(now, before, n_now) == 0;
+        const char *equals = memchr(before, '=', n_before);
+        char word[192];
+        int length = snprintf(word, sizeof word, "%.*s", (int)n_now, now);
+        if (!same && equals)
+            length = snprintf(word, sizeof word, "%.*s (asked: %.*s)", (int)n_now, now,
+                              (int)(before + n_before - equals - 1), equals + 1);
+        bool opens = column + 1 + length > WIDTH;
+        if (opens) md_log(r->log, "%s%-*s", *head ? "" : "\n", NAME, head);
+        md_log(r->log, " %s", word);
+        column = (opens ? NAME : column) + 1 + length;
+        head = "";
+    }
+    if (*head == '\0') md_log(r->log, "\n");
+}
+
+static void log_ran(MdRecord *r) {
+    md_log(r->log, "\n%-12s switches as they ran\n", "stage");
+    for (int k = 0; k < r->statistics.n_stages; k++) log_switches(r, &r->statistics.stages[k]);
+    if (r->choices.n > 0) md_log(r->log, "\n");
+    for (int k = 0; k < r->choices.n; k++) {
+        const MdChoice *choice = &r->choices.rows[k];
+        md_log(r->log, "auto      %s = %s: %s\n", choice->option, choice->value, choice->reason);
+    }
+}
+
+static void log_kernels(MdRecord *r) {
+    bool any = false;
+    for (int k = 0; k < r->statistics.n_kernels; k++) {
+        const MdKernelUse *kernel = &r->statistics.kernels[k];
+        if (kernel->launches <= 0) continue;
+        if (!any)
+            md_log(r->log, "\n%-34s %5s %9s %8s %8s %9s %9s\n", "kernel", "block", "registers", "shared", "spilled",
+                   "occupancy", "launches");
+        any = true;
+        md_log(r->log, "%-34s %5d %9d %8lld %8lld %8.0f%% %9lld\n", kernel->name, kernel->block_size, kernel->registers,
+               (long long)kernel->shared_bytes, (long long)kernel->local_bytes, 100 * kernel->occupancy,
+               (long long)kernel->launches);
+    }
+    if (any)
+        md_log(r->log, "shared: bytes of a block; spilled: bytes of local memory of a thread, stack included; "
+                       "occupancy: theoretical\n");
+}
+
+/* --- work that was counted ------------------------------------------------------------------------------------------ */
+
+static void log_pairs(MdRecord *r, const char *what, int64_t tested, int64_t inside, int64_t atomics) {
+    if (tested < 0 && atomics < 0) return;
+    md_log(r->log, "%-12s", what);
+    if (tested >= 0) md_log(r->log, " %lld pairs tested", (long long)tested);
+    if (tested > 0 && inside >= 0)
+        md_log(r->log, ", %lld inside (%.1f%%)", (long long)inside, 100 * (double)inside / (double)tested);
+    if (atomics >= 0) md_log(r->log, "%s %lld atomics", tested >= 0 ? "," : "", (long long)atomics);
+    md_log(r->log, "\n");
+}
+
+static void log_counters(MdRecord *r) {
+    const MdCounters *c = &r->counters;
+    if (!r->counted) return;
+    if (c->force_pairs_tested < 0 && c->search_pairs_tested < 0 && c->list_entries < 0) {
+        md_log(r->log, "\nwork was not counted: the %s backend has no counters\n", r->ops->name);
+        return;
+    }
+    md_log(r->log, "\nwork of one call, counted on the last configuration, outside the loop\n");
+    log_pairs(r, "force", c->force_pairs_tested, c->force_pairs_inside, c->force_atomics);
+    log_pairs(r, "search", c->search_pairs_tested, c->search_pairs_inside, c->search_atomics);
+    if (c->list_entries >= 0)
+        md_log(r->log, "%-12s %lld entries, %.2f MiB\n", "list", (long long)c->list_entries,
+               (double)c->list_bytes / (1024.0 * 1024.0));
+}
+
+/* --- the list and the speed ------------------------------------------------------------------------------------------ */
+
+static void log_rebuilds(MdRecord *r) {
+    const MdStatistics *statistics = &r->statistics;
+    md_log(r->log, "\nrebuilds  %lld", (long long)statistics->n_rebuilds);
+    if (statistics->n_rebuilds > 0)
+        md_log(r->log, " (every %.1f steps)", (double)r->step / (double)statistics->n_rebuilds);
+    if (statistics->capacity > 0)
+        md_log(r->log, ", %.1f neighbours per atom within cutoff and skin, row capacity %lld, overflows %lld\n",
+               statistics->neighbors_per_atom, (long long)statistics->capacity, (long long)statistics->n_overflows);
+    else md_log(r->log, "; no neighbour list\n");
+    if (statistics->n_late_rebuilds > 0)
+        md_warn(r->log,
+                "%lld rebuilds came late: an atom had moved more than half the skin, so that pairs may have been "
+                "missed.\n         It is what neighbor.rebuild = every does at this interval and skin; "
+                "neighbor.rebuild = device-check is safe\n",
+                (long long)statistics->n_late_rebuilds);
+}
+
+void md_timings_log(MdRecord *r) {
+    log_stages(r);
+    log_ran(r);
+    log_kernels(r);
+    log_counters(r);
+    log_rebuilds(r);
+    double speed = (double)r->step / r->loop_seconds;
+    md_log(r->log, "speed     %.6g steps/s, %.6g atom-steps/s\n", speed, speed * (double)r->plan.n_atoms);
+}
