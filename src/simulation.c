@@ -36,6 +36,19 @@ static MdStatus choose_backend(MdSimulation *s) {
     return s->record.ops->probe(s->record.config, &s->record.machine, s->record.errors);
 }
 
+/* The switches as they will run, checked against what the backend has and what the deck gives. */
+static MdStatus resolve(MdSimulation *s, bool planned) {
+    MdRecord *r = &s->record;
+    MdVariantTable table = r->ops->variants();
+    for (int k = 0; k < MD_N_OPTIONS; k++) r->lacking[k] = md_variants_lack(table, k);
+    MdStatus given = md_variants_check_given(table, r->ops->name, r->deck, r->errors);
+    if (!planned) return given;
+    MdStatus status = r->ops->resolve(&s->resolved, &r->plan, &r->choices, r->errors);
+    if (status == MD_OK) status = md_variants_check_grounds(table, r->deck, r->config, r->errors);
+    if (status == MD_OK) status = md_system_check_range(r->deck, &r->plan, r->config->neighbor_skin, r->errors);
+    return status == MD_OK ? given : status;
+}
+
 static MdH5mdSpec trajectory_spec(const MdSimulation *s) {
     const MdConfig *c = s->record.config;
     MdH5mdSpec spec = {.n_atoms = s->record.plan.n_atoms,
@@ -129,11 +142,9 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, const char *argument_text, 
     MdStatus planned = md_system_plan(deck, &s->record.plan, errors);
     MdStatus chosen = choose_backend(s);
     MdStatus filed = md_files_plan(deck, &s->record.files, errors);
-    MdStatus resolved = planned == MD_OK && chosen == MD_OK
-                            ? s->record.ops->resolve(&s->resolved, &s->record.plan, &s->record.choices, errors)
-                            : MD_OK;
+    MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
     if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
-        s->record.effective_deck = md_deck_effective_text(deck);
+        s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
         s->record.provenance = compose_provenance(s, argument_text);
         s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config);

@@ -1,6 +1,7 @@
 #include "backend/variants.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -48,10 +49,6 @@ bool md_condition_holds(const char *condition, const MdConfig *config) {
     return true;
 }
 
-bool md_variant_selected(const MdVariant *row, const MdConfig *config) {
-    return md_condition_holds(row->value, config);
-}
-
 /* The option of a row; -1 for a stage without a switch. */
 static int option_of(const MdVariant *row) {
     char term[TERM_BYTES], *values;
@@ -60,12 +57,22 @@ static int option_of(const MdVariant *row) {
     return option;
 }
 
+bool md_variant_selected(const MdVariant *row, const MdConfig *config) {
+    int option = option_of(row);
+    return option < 0 || (md_option_has_effect(config, option) && md_condition_holds(row->value, config));
+}
+
 static const char *word_of(const MdVariant *row) { return row->value[0] ? strchr(row->value, '=') + 1 : ""; }
 
 bool md_variants_have(MdVariantTable table, int option) {
     for (int k = 0; k < table.n_rows; k++)
         if (option_of(&table.rows[k]) == option) return true;
     return false;
+}
+
+bool md_variants_lack(MdVariantTable table, int option) {
+    bool of_stage = md_option_is_switch(option) && strncmp(md_option_name(option), "run.", 4) != 0;
+    return of_stage && !md_variants_have(table, option);
 }
 
 /* --- the check ---------------------------------------------------------------------------------------------------- */
@@ -119,6 +126,7 @@ MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdCo
     MdStatus status = MD_OK;
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!md_option_is_switch(option) || !md_variants_have(table, option)) continue;
+        if (!md_option_has_effect(config, option)) continue;
         const MdVariant *selected = NULL;
         for (int k = 0; k < table.n_rows; k++)
             if (option_of(&table.rows[k]) == option && md_variant_selected(&table.rows[k], config))
@@ -127,6 +135,37 @@ MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdCo
         if (!selected && !is_auto) status = refuse_missing(table, backend, option, config, errors);
         else if (selected && !md_condition_holds(selected->needs, config))
             status = refuse_needs(table, selected, config, errors);
+    }
+    return status;
+}
+
+MdStatus md_variants_check_given(MdVariantTable table, const char *backend, const MdDeck *deck, MdErrors *errors) {
+    MdStatus status = MD_OK;
+    int named = md_deck_layer(deck, MD_OPTION_run_backend);
+    if (md_deck_config(deck)->run_backend == MD_BACKEND_AUTO) return MD_OK;
+    for (int option = 0; option < MD_N_OPTIONS; option++) {
+        if (!md_variants_lack(table, option)) continue;
+        if (md_deck_layer(deck, option) == 0 || md_deck_layer(deck, option) < named) continue;
+        status = md_fail(
+            errors, MD_ERROR_INPUT,
+            "%s: %s: has no effect: the %s backend has no such stage (run.backend: %s): leave it out, take "
+            "another backend, or name the backend in a later layer",
+            md_deck_origin(deck, option), md_option_name(option), backend, md_deck_origin(deck, MD_OPTION_run_backend));
+    }
+    return status;
+}
+
+MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, const MdConfig *resolved,
+                                   MdErrors *errors) {
+    MdStatus status = MD_OK;
+    for (int option = 0; option < MD_N_OPTIONS; option++) {
+        if (!md_option_has_effect(md_deck_config(deck), option) || md_option_has_effect(resolved, option)) continue;
+        if (md_deck_has_default(deck, option) || md_variants_lack(table, option)) continue;
+        char *lack = md_option_lack(resolved, option);
+        status = md_fail(errors, MD_ERROR_INPUT,
+                         "%s: %s: has no effect: it needs %s, and auto chose otherwise here: name what it needs",
+                         md_deck_origin(deck, option), md_option_name(option), lack);
+        free(lack);
     }
     return status;
 }
@@ -148,6 +187,7 @@ void md_variants_describe(MdVariantTable table, const char *stage, const MdConfi
     for (int k = 0; k < table.n_rows; k++) {
         int option = option_of(&table.rows[k]);
         if (strcmp(table.rows[k].stage, stage) != 0 || option < 0 || option == last) continue;
+        if (!md_option_has_effect(config, option)) continue;
         last = option; /* one switch has many rows, which stand together */
         char one[96];
         snprintf(one, sizeof one, "%s=%s", strchr(md_option_name(option), '.') + 1,

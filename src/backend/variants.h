@@ -37,14 +37,28 @@ typedef struct MdVariantTable {
 /* Whether a condition holds. A key or a value that does not exist panics: the tables are tested. */
 bool md_condition_holds(const char *condition, const MdConfig *config);
 
-/* Whether the row is what config selects: its value is set (rows without a switch always are). */
+/* Whether the row is what config selects: its value is set, and the switch has an effect as the others stand (rows
+ * without a switch always are). */
 bool md_variant_selected(const MdVariant *row, const MdConfig *config);
 
 /* Whether the backend has this switch at all. */
 bool md_variants_have(MdVariantTable table, int option);
 
-/* Every switch value of config must have a row whose needs hold; `auto` passes (md_backend resolves it). Each problem goes
- * to errors as `force.kernel=cluster: needs neighbor.search=cell, but ...; take ...`, with the ways out: the values of
+/* Whether the option is a switch of a stage that the backend does not have, so that it can have no effect there. Where it
+ * runs and in which precision ([run]) is no stage. */
+bool md_variants_lack(MdVariantTable table, int option);
+
+/* The deck gives a switch that the backend lacks, in the layer that names the backend or above it: nothing is ignored, so
+ * that is an error. Below it, or with run.backend = auto, the switch is meant for another backend and passes. */
+MdStatus md_variants_check_given(MdVariantTable table, const char *backend, const MdDeck *deck, MdErrors *errors);
+
+/* After resolve: what an `auto` became must not take the ground from a switch that the deck sets to another value than its
+ * default (neighbor.order = row while auto took a kernel without a list). */
+MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, const MdConfig *resolved,
+                                   MdErrors *errors);
+
+/* Every switch that has an effect must have a value with a row whose needs hold; `auto` passes (resolve replaces it, where
+ * it has an effect). Each problem goes to errors as `force.kernel=cluster: needs neighbor.search=cell, but ...; take ...`, with the ways out: the values of
  * this switch that would work, and what would make this one work. `backend` for the message. */
 MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors);
 

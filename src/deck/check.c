@@ -19,6 +19,13 @@ typedef struct Need {
 #define LATTICES                                                                                                       \
     (BIT(MD_START_SQUARE) | BIT(MD_START_HEXAGONAL) | BIT(MD_START_SC) | BIT(MD_START_BCC) | BIT(MD_START_FCC))
 #define ABOVE_ZERO BIT(1)
+/* What auto may become counts as what it is. Rows: a list with a row for each atom; a cluster kernel keeps pairs of
+ * clusters, which it searches for as well. */
+#define ROWS       (BIT(MD_KERNEL_LIST) | BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
+#define SPLIT      (BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
+#define SEARCH     (ROWS | BIT(MD_KERNEL_CLUSTER))
+/* Reductions that add by strides over memory; in registers there is nothing to address. */
+#define TREES      (BIT(MD_METHOD_GLOBAL) | BIT(MD_METHOD_SHARED) | BIT(MD_METHOD_SHARED_DYNAMIC) | BIT(MD_METHOD_SYNCWARP))
 
 static const Need needs[] = {
     NEED(system_file, system_start, BIT(MD_START_FILE)),
@@ -34,17 +41,29 @@ static const Need needs[] = {
     NEED(ensemble_target, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
     NEED(ensemble_every, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
     NEED(ensemble_last_step, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
+    NEED(neighbor_search, force_kernel, SEARCH),
+    NEED(neighbor_write, force_kernel, ROWS),
+    NEED(neighbor_list, force_kernel, ROWS),
+    NEED(neighbor_order, force_kernel, ROWS),
+    NEED(neighbor_index, force_kernel, ROWS),
+    NEED(neighbor_sorted, force_kernel, ROWS),
+    NEED(neighbor_capacity, force_kernel, SEARCH),
     NEED(neighbor_every, neighbor_rebuild, BIT(MD_REBUILD_EVERY)),
+    NEED(force_threads_per_atom, force_kernel, SPLIT),
+    NEED(force_partial_sums, force_kernel, SPLIT),
+    NEED(reduce_addressing, reduce_method, TREES),
+    NEED(launch_graph, launch_persistent, BIT(MD_PERSISTENT_OFF) | BIT(MD_PERSISTENT_AUTO)),
     NEED(output_velocities, output_frames_every, ABOVE_ZERO),
     NEED(output_forces, output_frames_every, ABOVE_ZERO),
     NEED(output_images, output_frames_every, ABOVE_ZERO),
     NEED(output_precision, output_frames_every, ABOVE_ZERO),
+    NEED(report_neighbors, force_kernel, ROWS),
 };
 enum { N_NEEDS = sizeof needs / sizeof *needs };
 
-static bool need_holds(const MdDeck *deck, const Need *need) {
+static bool need_holds(const MdConfig *config, const Need *need) {
     const MdOptionRow *other = md_option_row(need->other);
-    const void *field = (const char *)&deck->config + other->offset;
+    const void *field = (const char *)config + other->offset;
     int value = other->type == MD_TYPE_CHOICE ? *(const int *)field : *(const int64_t *)field > 0;
     return need->values >> value & 1;
 }
@@ -64,15 +83,23 @@ static char *describe_need(const Need *need) {
     return md_text_take(&text);
 }
 
-char *md_deck_moot(const MdDeck *deck, int option) {
+/* The first need of the option that does not hold; NULL when all do. */
+static const Need *find_lack(const MdConfig *config, int option) {
     for (int k = 0; k < N_NEEDS; k++)
-        if (needs[k].option == option && !need_holds(deck, &needs[k])) return describe_need(&needs[k]);
+        if (needs[k].option == option && !need_holds(config, &needs[k])) return &needs[k];
     return NULL;
+}
+
+bool md_option_has_effect(const MdConfig *config, int option) { return find_lack(config, option) == NULL; }
+
+char *md_option_lack(const MdConfig *config, int option) {
+    const Need *need = find_lack(config, option);
+    return need ? describe_need(need) : NULL;
 }
 
 static void check_need(MdDeck *deck, const Need *need, MdErrors *errors) {
     if (deck->doubtful[need->option] || deck->doubtful[need->other]) return;
-    if (deck->layer[need->option] == 0 || need_holds(deck, need)) return;
+    if (deck->layer[need->option] == 0 || need_holds(&deck->config, need)) return;
     if (deck->layer[need->option] < deck->layer[need->other]) {
         md_deck_reset(deck, need->option);
         return;

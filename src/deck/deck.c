@@ -101,13 +101,31 @@ char *md_deck_value_text(const MdDeck *deck, int option) {
     return md_value_write(md_option_row(option), &deck->config);
 }
 
-char *md_deck_effective_text(const MdDeck *deck) {
-    char *keys[MD_N_OPTIONS], *values[MD_N_OPTIONS], *needed[MD_N_OPTIONS];
+bool md_deck_has_default(const MdDeck *deck, int option) {
+    const char *expected = md_option_row(option)->default_text;
+    char *value = md_deck_value_text(deck, option);
+    bool same = strcmp(value, expected[0] ? expected : "\"\"") == 0;
+    free(value);
+    return same;
+}
+
+/* Why the key stands as a comment: read again it would be refused, or say nothing. NULL when it does not. */
+static char *why_comment(const MdDeck *deck, int option, const bool *lacking, const char *backend) {
+    char *lack = md_option_lack(&deck->config, option), *why = NULL;
+    bool open = deck->config.run_backend == MD_BACKEND_AUTO && deck->layer[option] > 0;
+    if (lack) why = md_format("not used: needs %s", lack);
+    else if (lacking && lacking[option] && !open)
+        why = md_format("not used: the %s backend has no such stage", backend);
+    free(lack);
+    return why;
+}
+
+char *md_deck_effective_text(const MdDeck *deck, const bool *lacking, const char *backend) {
+    char *keys[MD_N_OPTIONS], *values[MD_N_OPTIONS], *why[MD_N_OPTIONS];
     int key_width = 0, value_width = 0;
     for (int k = 0; k < MD_N_OPTIONS; k++) {
-        needed[k] = md_deck_moot(deck, k);
-        /* A key without effect would be refused if it were read again: it stands there as a comment. */
-        keys[k] = md_format("%s%s", needed[k] ? "# " : "", md_option_row(k)->key);
+        why[k] = why_comment(deck, k, lacking, backend);
+        keys[k] = md_format("%s%s", why[k] ? "# " : "", md_option_row(k)->key);
         values[k] = md_deck_value_text(deck, k);
         int key = (int)strlen(keys[k]), value = (int)strlen(values[k]);
         if (key > key_width) key_width = key;
@@ -122,10 +140,10 @@ char *md_deck_effective_text(const MdDeck *deck) {
         const char *section = md_option_row(k)->section;
         if (md_section_find(section) == k) md_text_add(&text, "\n[%s]\n", section);
         md_text_add(&text, "%-*s = %-*s  # %s%s%s\n", key_width, keys[k], value_width, values[k],
-                    md_deck_origin(deck, k), needed[k] ? "; not used: needs " : "", needed[k] ? needed[k] : "");
+                    md_deck_origin(deck, k), why[k] ? "; " : "", why[k] ? why[k] : "");
         free(keys[k]);
         free(values[k]);
-        free(needed[k]);
+        free(why[k]);
     }
     return md_text_take(&text);
 }

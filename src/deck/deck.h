@@ -73,8 +73,9 @@ const char *md_deck_name(const MdDeck *deck);
 const char *md_deck_file(const MdDeck *deck, int k);
 
 /* The effective deck: every key with its value and origin, as a deck that reproduces the run when read again (paths
- * absolute). Text from malloc. */
-char *md_deck_effective_text(const MdDeck *deck);
+ * absolute). What has no effect stands there as a comment; so do the switches that `backend` lacks, as far as lacking
+ * says (by option; both NULL: not known), unless the deck gives them and leaves the backend open. Text from malloc. */
+char *md_deck_effective_text(const MdDeck *deck, const bool *lacking, const char *backend);
 
 /* The value of an option as it would stand in a deck; text from malloc. */
 char *md_deck_value_text(const MdDeck *deck, int option);
@@ -98,6 +99,13 @@ void md_switch_set(MdConfig *config, int option, int value);
 
 /* Whether a file or the command line gave the option: 0 not, else the number of the layer. */
 int md_deck_layer(const MdDeck *deck, int option);
+/* Whether it has the value of the table, given or not. */
+bool md_deck_has_default(const MdDeck *deck, int option);
+
+/* Some options have an effect only while another has certain values (neighbor.every: with neighbor.rebuild = every). */
+bool md_option_has_effect(const MdConfig *config, int option);
+/* What would have to hold, `section.key = word or word`; NULL when the option has an effect. Text from malloc. */
+char *md_option_lack(const MdConfig *config, int option);
 
 /* The whole table, for --list-options. */
 void md_options_print(FILE *stream, MdListFormat format);

@@ -45,8 +45,4 @@ void md_deck_read_override(MdDeck *deck, const char *argument, MdErrors *errors)
  * defaults. */
 void md_deck_check(MdDeck *deck, MdErrors *errors);
 
-/* What would have to hold for the option to have any effect, `section.key = word`, when it does not hold; else NULL.
- * Text from malloc. */
-char *md_deck_moot(const MdDeck *deck, int option);
-
 #endif

@@ -12,6 +12,25 @@
 
 static double mebibytes(uint64_t bytes) { return (double)bytes / (1024.0 * 1024.0); }
 
+/* The switches that the deck gives and the backend has no stage for. */
+static void log_unused(MdRecord *r, const char *prefix) {
+    int n = 0, column = 0;
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        if (!r->lacking[k] || md_deck_layer(r->deck, k) == 0) continue;
+        const char *name = md_option_name(k);
+        if (n == 0)
+            md_log(r->log, "%s          not used by the %s backend, which has no such stage:", prefix, r->ops->name);
+        if (n == 0 || column + (int)strlen(name) > 90) {
+            md_log(r->log, "%s\n%s         ", n ? "," : "", prefix);
+            column = 10;
+        } else md_log(r->log, ",");
+        md_log(r->log, " %s", name);
+        column += (int)strlen(name) + 2;
+        n++;
+    }
+    if (n) md_log(r->log, "\n");
+}
+
 /* What runs where; each line begins with prefix. */
 static void log_setup(MdRecord *r, const char *prefix) {
     const MdVersion *version = md_version();
@@ -24,6 +43,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
     const char *kernels = md_kernels_folder(&r->machine);
     if (kernels) md_log(r->log, "%skernels   of %s (MDMINI_KERNELS): NOT those of this program\n", prefix, kernels);
     if (r->backend_reason) md_log(r->log, "%s          (auto: %s)\n", prefix, r->backend_reason);
+    log_unused(r, prefix);
     md_log(r->log, "%ssystem    %lld atoms in %d dimensions, box", prefix, (long long)r->plan.n_atoms, box->dimension);
     for (int a = 0; a < box->dimension; a++)
         md_log(r->log, " %s%.6g%s", a ? "x " : "", box->length[a], box->periodic[a] ? "" : " (open)");

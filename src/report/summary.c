@@ -63,6 +63,14 @@ static void write_kernels(MdJson *json, const MdStatistics *statistics) {
     md_json_end_array(json);
 }
 
+/* Switches that the deck gives and the backend has no stage for. */
+static void write_unused(MdJson *json, const MdRecord *r) {
+    md_json_begin_array(json, "unused_switches");
+    for (int k = 0; k < MD_N_OPTIONS; k++)
+        if (r->lacking[k] && md_deck_layer(r->deck, k) > 0) md_json_text(json, NULL, md_option_name(k));
+    md_json_end_array(json);
+}
+
 static void write_choices(MdJson *json, const MdChoices *choices) {
     md_json_begin_array(json, "choices");
     for (int k = 0; k < choices->n; k++) {
@@ -188,6 +196,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     write_stages(json, r);
     write_kernels(json, &r->statistics);
     write_choices(json, &r->choices);
+    write_unused(json, r);
     if (r->counted) write_counters(json, &r->counters);
     write_options(json, r->deck);
     md_json_raw(json, "provenance", r->provenance);

@@ -190,30 +190,38 @@ static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, const M
 /* As for system.box. */
 static const double longest_box = 1e9;
 
-/* Nearest images are unique only when no axis is shorter than twice the reach of the list. */
-static MdStatus check_smallest_box(const MdProblems *problems, const MdLayout *layout) {
-    const MdConfig *config = md_deck_config(problems->deck);
-    const MdBox *box = &layout->plan.box;
-    double reach = layout->plan.potential.cutoff_max + config->neighbor_skin;
-    int option = layout->lattice                         ? MD_OPTION_system_cells
-                 : config->system_box.n                  ? MD_OPTION_system_box
-                 : config->system_start == MD_START_FILE ? MD_OPTION_system_file
-                                                         : MD_OPTION_system_atoms;
+/* The option that sets the size of the box. */
+static int size_option(const MdConfig *config) {
+    return md_lattice_find(config->system_start)   ? MD_OPTION_system_cells
+           : config->system_box.n                  ? MD_OPTION_system_box
+           : config->system_start == MD_START_FILE ? MD_OPTION_system_file
+                                                   : MD_OPTION_system_atoms;
+}
+
+static MdStatus check_largest_box(const MdProblems *problems, const MdBox *box) {
     MdStatus status = MD_OK;
-    for (int a = 0; a < box->dimension; a++) {
+    for (int a = 0; a < box->dimension; a++)
         if (!(box->length[a] <= longest_box))
-            status = md_problem(problems, option,
+            status = md_problem(problems, size_option(md_deck_config(problems->deck)),
                                 "the box would be %.9g long along %c; %g is the most that coordinates "
                                 "can tell apart: more density or fewer cells",
                                 box->length[a], axis_name[a], longest_box);
+    return status;
+}
+
+/* Nearest images are unique only when no axis is shorter than twice the reach of the list. */
+MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, double skin, MdErrors *errors) {
+    const MdProblems problems = {deck, errors};
+    const MdBox *box = &plan->box;
+    double cutoff = plan->potential.cutoff_max, reach = cutoff + skin;
+    MdStatus status = MD_OK;
+    for (int a = 0; a < box->dimension; a++)
         if (box->periodic[a] && box->length[a] < 2 * reach)
-            status = md_problem(problems, option,
+            status = md_problem(&problems, size_option(md_deck_config(deck)),
                                 "the box is %.9g long along %c, but a periodic axis needs at least %.9g "
                                 "= 2 (cutoff %g + skin %g): take a larger box, a smaller potential.cutoff or "
                                 "neighbor.skin, or system.boundary = open",
-                                box->length[a], axis_name[a], 2 * reach, layout->plan.potential.cutoff_max,
-                                config->neighbor_skin);
-    }
+                                box->length[a], axis_name[a], 2 * reach, cutoff, skin);
     return status;
 }
 
@@ -240,7 +248,10 @@ MdStatus md_layout_make(const MdDeck *deck, MdLayout *layout, MdCoordinates **co
     else if (config->system_start == MD_START_RANDOM) start = plan_random(&problems, layout);
     else start = plan_file(&problems, layout, coordinates);
     MdStatus types = plan_types(&problems, layout, *coordinates);
-    if (!generator && !boundary && !start && !types && check_smallest_box(&problems, layout) == MD_OK) {
+    /* A skin that is left to the backend comes later, and is checked again then; the cutoff alone must fit now. */
+    double skin = md_is_auto(config->neighbor_skin) ? 0 : config->neighbor_skin;
+    if (!generator && !boundary && !start && !types && check_largest_box(&problems, &layout->plan.box) == MD_OK &&
+        md_system_check_range(deck, &layout->plan, skin, errors) == MD_OK) {
         layout->plan.density = plan_density(layout, *coordinates);
         return MD_OK;
     }

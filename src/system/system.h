@@ -51,6 +51,10 @@ typedef struct MdSystemPlan {
  * atoms at one point) go to errors, with the origin of the key from deck. */
 MdStatus md_system_plan(const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors);
 
+/* Whether nearest images are unique within cutoff and skin; for a skin that the deck leaves to the backend
+ * (neighbor.skin = auto), of which md_system_plan knows nothing yet. */
+MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, double skin, MdErrors *errors);
+
 /* Positions, types and velocities as planned. NULL, with the problem in errors, when random placement finds no room
  * or the file has changed. */
 MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors);

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     text[size] = '\0';
     if (read_deck(text, size, &first)) {
         n_accepted++;
-        char *effective = md_deck_effective_text(first);
+        char *effective = md_deck_effective_text(first, NULL, NULL);
         md_require(read_deck(effective, strlen(effective), &second));
         for (int k = 0; k < MD_N_OPTIONS; k++) {
             char *a = md_deck_value_text(first, k), *b = md_deck_value_text(second, k);

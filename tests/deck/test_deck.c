@@ -231,6 +231,11 @@ static void test_moot(void) {
                   "[run]\nbackend = cuda\nthreads = 2\n", NULL));
     CHECK(refused(WORDS("output.velocities: has no effect", "output.frames_every above 0"),
                   "[output]\nframes_every = 0\nvelocities = on\n", NULL));
+    CHECK(refused(WORDS("layer1.txt:4: neighbor.order: has no effect", "force.kernel = list or list-split or auto",
+                        "force.kernel is pairs (layer1.txt:2)"),
+                  "[force]\nkernel = pairs\n[neighbor]\norder = row\n", NULL));
+    CHECK(refused(WORDS("command line: report.neighbors: has no effect"), "[force]\nkernel = cluster\n",
+                  "report.neighbors=rows.txt"));
     /* One group of overrides is one layer, whatever its order. */
     char *messages = NULL;
     MdDeck *deck = READ(&messages, "#\n", "potential.cutoff=3", "potential.form=wca");
@@ -248,12 +253,82 @@ static void test_moot(void) {
     if (!CHECK(deck != NULL)) return;
     CHECK(md_deck_config(deck)->ensemble_target.n == 1);
     CHECK(same_text(md_deck_origin(deck, MD_OPTION_ensemble_target), "default"));
-    char *text = md_deck_effective_text(deck);
+    char *text = md_deck_effective_text(deck, NULL, NULL);
     CHECK(strstr(text, "\n# target ") != NULL);
     free(text);
     md_deck_destroy(deck);
     CHECK(refused(WORDS("layer1.txt:3: ensemble.target: read 3 values"),
                   "[ensemble]\nthermostat = rescale\ntarget = 1 2 3\n", NULL));
+}
+
+/* Which options keep their effect with each value of another, as the reference page tells it. */
+static void test_grounds(void) {
+    static const char rows[] = "list list-split auto", split[] = "list-split auto",
+                      search[] = "list list-split cluster auto", trees[] = "global shared shared-dynamic syncwarp";
+    static const struct {
+        int option, other;
+        const char *values; /* blanks between them */
+    } cases[] = {{MD_OPTION_neighbor_search, MD_OPTION_force_kernel, search},
+                 {MD_OPTION_neighbor_write, MD_OPTION_force_kernel, rows},
+                 {MD_OPTION_neighbor_list, MD_OPTION_force_kernel, rows},
+                 {MD_OPTION_neighbor_order, MD_OPTION_force_kernel, rows},
+                 {MD_OPTION_neighbor_index, MD_OPTION_force_kernel, rows},
+                 {MD_OPTION_neighbor_sorted, MD_OPTION_force_kernel, rows},
+                 {MD_OPTION_neighbor_capacity, MD_OPTION_force_kernel, search},
+                 {MD_OPTION_report_neighbors, MD_OPTION_force_kernel, rows},
+                 {MD_OPTION_neighbor_every, MD_OPTION_neighbor_rebuild, "every"},
+                 {MD_OPTION_force_threads_per_atom, MD_OPTION_force_kernel, split},
+                 {MD_OPTION_force_partial_sums, MD_OPTION_force_kernel, split},
+                 {MD_OPTION_reduce_addressing, MD_OPTION_reduce_method, trees},
+                 {MD_OPTION_launch_graph, MD_OPTION_launch_persistent, "off auto"}};
+    MdDeck *deck = READ(NULL, "# nothing but this\n");
+    MdConfig config = *md_deck_config(deck);
+    int n_moot = 0;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        int other = cases[k].other, standing = md_switch_value(&config, other);
+        char *padded = md_format(" %s ", cases[k].values);
+        for (int value = 0; md_switch_words(other)[value]; value++) {
+            char *word = md_format(" %s ", md_switch_words(other)[value]);
+            check_context("%s with %s =%s", md_option_name(cases[k].option), md_option_name(other), word);
+            md_switch_set(&config, other, value);
+            bool expected = strstr(padded, word) != NULL;
+            char *lack = md_option_lack(&config, cases[k].option);
+            CHECK(md_option_has_effect(&config, cases[k].option) == expected && (lack == NULL) == expected);
+            n_moot += !expected;
+            free(lack);
+            free(word);
+        }
+        md_switch_set(&config, other, standing);
+        free(padded);
+    }
+    check_context("grounds");
+    CHECK(n_moot > 0);
+    /* Switches without such a condition have an effect whatever else is set. */
+    CHECK(md_option_has_effect(&config, MD_OPTION_force_unroll) &&
+          md_option_has_effect(&config, MD_OPTION_memory_sort));
+    md_deck_destroy(deck);
+}
+
+/* What a backend lacks stands in the effective deck as a comment where it would be refused or say nothing. */
+static void test_lacking(void) {
+    static const struct {
+        const char *backend, *line; /* what the deck says of the backend; how the switch stands there */
+    } cases[] = {{"cpu", "\n# space"}, {"auto", "\nspace "}};
+    bool lacking[MD_N_OPTIONS] = {0};
+    lacking[MD_OPTION_memory_space] = lacking[MD_OPTION_memory_load] = true;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char *override = md_format("run.backend=%s", cases[k].backend);
+        MdDeck *deck = READ(NULL, "[memory]\nspace = mapped\n", override);
+        check_context("%s", override);
+        if (CHECK(deck != NULL)) {
+            char *text = md_deck_effective_text(deck, lacking, "cpu");
+            CHECK(strstr(text, cases[k].line) && strstr(text, "\n# load"));
+            CHECK(strstr(text, "the cpu backend has no such stage") && !strstr(text, "\n# sort"));
+            free(text);
+        }
+        md_deck_destroy(deck);
+        free(override);
+    }
 }
 
 static void test_messages(void) {
@@ -381,7 +456,7 @@ static void test_round_trip(void) {
         check_context("deck %zu: %s", k, messages);
         free(messages);
         if (!CHECK(first != NULL)) continue;
-        char *text = md_deck_effective_text(first);
+        char *text = md_deck_effective_text(first, NULL, NULL);
         for (int row = 0; row < MD_N_OPTIONS; row++) { /* every key is there */
             char *key = md_format("%s ", md_option_row(row)->key);
             CHECK(strstr(text, key) != NULL);
@@ -391,10 +466,10 @@ static void test_round_trip(void) {
         check_context("effective deck %zu: %s", k, messages);
         if (CHECK(second != NULL)) {
             check_same_config(first, second);
-            char *moot = md_deck_effective_text(second);
+            char *moot = md_deck_effective_text(second, NULL, NULL);
             /* What was a comment stays one. */
             for (int row = 0; row < MD_N_OPTIONS; row++) {
-                char *a = md_deck_moot(first, row), *b = md_deck_moot(second, row);
+                char *a = md_option_lack(md_deck_config(first), row), *b = md_option_lack(md_deck_config(second), row);
                 CHECK((a == NULL) == (b == NULL));
                 free(a);
                 free(b);
@@ -523,6 +598,8 @@ int main(void) {
     test_real_numbers();
     test_layers();
     test_moot();
+    test_grounds();
+    test_lacking();
     test_messages();
     test_many_problems();
     test_every_row();

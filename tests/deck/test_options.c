@@ -64,7 +64,7 @@ static void test_json(void) {
     char *text = print_options(MD_LIST_JSON), *at = text;
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         char *start =
-            md_format("{\"section\": \"%s\", \"key\": \"%s\"", md_option_row(k)->section, md_option_row(k)->key);
+            md_format("\"section\": \"%s\",\n    \"key\": \"%s\"", md_option_row(k)->section, md_option_row(k)->key);
         check_context("%s", md_option_name(k));
         char *found = strstr(at, start);
         if (CHECK(found != NULL)) at = found + 1; /* in the order of the table */
