@@ -37,7 +37,7 @@ static int run(int n_arguments, char *const *arguments, bool check_only) {
     char *command = join_arguments(n_arguments, arguments);
     MdSimulation *simulation = NULL;
     MdDeck *deck = md_deck_read(n_arguments, arguments, errors);
-    if (deck) simulation = md_simulation_plan(deck, command, log, errors);
+    if (deck) simulation = md_simulation_plan(deck, false, command, log, errors);
     if (simulation && check_only) md_report_plan(&simulation->record);
     if (simulation && !check_only) {
         MdStatus status = md_simulation_run(simulation);

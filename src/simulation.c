@@ -129,7 +129,8 @@ static char *compose_provenance(const MdSimulation *s, const char *command) {
     return text;
 }
 
-MdSimulation *md_simulation_plan(const MdDeck *deck, const char *argument_text, MdLog *log, MdErrors *errors) {
+MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, const char *argument_text, MdLog *log,
+                                 MdErrors *errors) {
     MdSimulation *s = md_alloc(1, sizeof *s, "simulation");
     s->record.deck = deck;
     s->record.asked = md_deck_config(deck);
@@ -141,7 +142,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, const char *argument_text, 
     /* All of these are tried, so that all problems are shown together. */
     MdStatus planned = md_system_plan(deck, &s->record.plan, errors);
     MdStatus chosen = choose_backend(s);
-    MdStatus filed = md_files_plan(deck, &s->record.files, errors);
+    MdStatus filed = (bench ? md_files_plan_bench : md_files_plan)(deck, &s->record.files, errors);
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
     if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
         s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);

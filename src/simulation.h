@@ -18,8 +18,10 @@ typedef struct MdSimulation {
 } MdSimulation;
 
 /* Reads what the deck asks for and checks all of it against this machine: system, backend, memory, files. Problems go
- * to errors; nothing is touched. argument_text: the command line, for the provenance. NULL when there are problems. */
-MdSimulation *md_simulation_plan(const MdDeck *deck, const char *argument_text, MdLog *log, MdErrors *errors);
+ * to errors; nothing is touched. bench: for --bench, which leaves a file of its own and
+ * makes no run. argument_text: the command line, for the provenance. NULL when there are problems. */
+MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, const char *argument_text, MdLog *log,
+                                 MdErrors *errors);
 
 /* Runs what was planned; fills everything the report needs. The status is that of the run: MD_ERROR_PHYSICS for a run
  * that blew up or failed its verification, MD_ERROR_OUTPUT when output could not be written. */

@@ -167,9 +167,22 @@ static bool rebuild_is_due(const MdCpuContext *c, int64_t step) {
     return 2 * sqrt(c->largest_sq) > c->skin;
 }
 
-static MdStatus update_neighbors(void *context, int64_t step) {
+static MdStatus rebuild(void *context) {
     MdCpuContext *c = context;
     double start_s = md_clock_s();
+    c->kernels->wrap(c);
+    md_cpu_sort_atoms(c);
+    c->kernels->place_atoms(c);
+    end_stage(c, MD_CPU_SORT, start_s);
+    start_s = md_clock_s();
+    md_cpu_build_list(c);
+    end_stage(c, MD_CPU_NEIGHBOR, start_s);
+    return MD_OK;
+}
+
+static MdStatus update_neighbors(void *context, int64_t step) {
+    MdCpuContext *c = context;
+    const double start_s = md_clock_s();
     if (!rebuild_is_due(c, step)) {
         /* The list will be used as it is. How far atoms are from where it was built matters for the count of late
          * rebuilds; between fixed rebuilds it grows, so the last use tells. */
@@ -187,15 +200,8 @@ static MdStatus update_neighbors(void *context, int64_t step) {
         c->statistics.n_rebuilds++;
         if (2 * sqrt(c->used_sq) > c->skin) c->statistics.n_late_rebuilds++;
     }
-    c->kernels->wrap(c);
-    md_cpu_sort_atoms(c);
-    c->kernels->place_atoms(c);
-    end_stage(c, MD_CPU_SORT, start_s);
-    start_s = md_clock_s();
-    md_cpu_build_list(c);
     c->last_build_step = step;
-    end_stage(c, MD_CPU_NEIGHBOR, start_s);
-    return MD_OK;
+    return rebuild(c);
 }
 
 static MdStatus compute_forces(void *context, bool with_energy) {
@@ -324,6 +330,7 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .destroy = destroy,
                                      .kick_drift = kick_drift,
                                      .update_neighbors = update_neighbors,
+                                     .rebuild = rebuild,
                                      .compute_forces = compute_forces,
                                      .kick = kick,
                                      .sum = sum,

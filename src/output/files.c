@@ -25,19 +25,21 @@ static const char *run_name(const MdDeck *deck) {
     return *config->output_name ? config->output_name : md_deck_name(deck);
 }
 
-static void make_outputs(const MdDeck *deck, Output outputs[N_FILES]) {
+static void make_outputs(const MdDeck *deck, bool bench, Output outputs[N_FILES]) {
     static const char *const endings[] = {[H5] = ".h5", [JSON] = ".json", [LOG] = ".log"};
     const MdConfig *config = md_deck_config(deck);
     const char *directory = config->output_directory;
     bool here = strcmp(directory, ".") == 0;
+    for (int k = 0; k < N_FILES; k++) outputs[k] = (Output){0};
     for (int k = H5; k <= LOG; k++) {
-        outputs[k].stem = here ? md_copy_text(run_name(deck)) : md_format("%s/%s", directory, run_name(deck));
+        if (bench && k != JSON) continue;
+        outputs[k].stem =
+            md_format("%s%s%s%s", here ? "" : directory, here ? "" : "/", run_name(deck), bench ? ".bench" : "");
         outputs[k].ending = md_copy_text(endings[k]);
         outputs[k].path = md_format("%s%s", outputs[k].stem, outputs[k].ending);
     }
-    outputs[NEIGHBORS] = (Output){0};
     const char *path = config->report_neighbors;
-    if (!*path) return;
+    if (bench || !*path) return;
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(base, '.');
     size_t n_stem = dot && dot > base ? (size_t)(dot - path) : strlen(path);
     outputs[NEIGHBORS].stem = md_format("%.*s", (int)n_stem, path);
@@ -141,15 +143,15 @@ static void check_existing(const MdDeck *deck, const Output outputs[N_FILES], Md
     }
 }
 
-MdStatus md_files_plan(const MdDeck *deck, MdFiles *files, MdErrors *errors) {
+static MdStatus plan(const MdDeck *deck, bool bench, MdFiles *files, MdErrors *errors) {
     const MdConfig *config = md_deck_config(deck);
     int before = md_errors_count(errors);
     Output outputs[N_FILES];
-    *files = (MdFiles){0};
+    *files = (MdFiles){.bench = bench};
     if (strchr(run_name(deck), '/'))
         return fail_option(deck, errors, MD_OPTION_output_name, run_name(deck),
                            "may not contain '/': the folder is output.directory");
-    make_outputs(deck, outputs);
+    make_outputs(deck, bench, outputs);
     check_folder(deck, MD_OPTION_output_directory, config->output_directory, errors);
     if (outputs[NEIGHBORS].path) check_neighbors(deck, outputs, errors);
     if (md_errors_count(errors) == before) {
@@ -158,13 +160,21 @@ MdStatus md_files_plan(const MdDeck *deck, MdFiles *files, MdErrors *errors) {
     }
     bool good = md_errors_count(errors) == before;
     if (good) {
-        files->h5 = config->output_frames_every > 0 ? md_copy_text(outputs[H5].path) : NULL;
+        files->h5 = outputs[H5].path && config->output_frames_every > 0 ? md_copy_text(outputs[H5].path) : NULL;
         files->json = md_copy_text(outputs[JSON].path);
-        files->log = md_copy_text(outputs[LOG].path);
+        files->log = outputs[LOG].path ? md_copy_text(outputs[LOG].path) : NULL;
         files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
     }
     free_outputs(outputs);
     return good ? MD_OK : MD_ERROR_INPUT;
+}
+
+MdStatus md_files_plan(const MdDeck *deck, MdFiles *files, MdErrors *errors) {
+    return plan(deck, false, files, errors);
+}
+
+MdStatus md_files_plan_bench(const MdDeck *deck, MdFiles *files, MdErrors *errors) {
+    return plan(deck, true, files, errors);
 }
 
 /* Moves the files that exist to the first number that none of the set has. */
@@ -208,7 +218,7 @@ MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, 
     md_require(files->json);
     if (md_deck_config(deck)->output_existing != MD_EXISTING_BACKUP) return MD_OK;
     Output outputs[N_FILES];
-    make_outputs(deck, outputs);
+    make_outputs(deck, files->bench, outputs);
     bool any = false;
     for (int k = 0; k < N_FILES; k++) any = any || exists(outputs[k].path);
     MdStatus status = any ? back_up(outputs, log, errors) : MD_OK;
