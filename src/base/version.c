@@ -5,7 +5,7 @@
 const MdVersion *md_version(void) {
     static const MdVersion version = {MD_BUILD_VERSION,       MD_BUILD_COMMIT,     MD_BUILD_DIRTY,
                                       MD_BUILD_TYPE,          MD_BUILD_C_COMPILER, MD_BUILD_C_FLAGS,
-                                      MD_BUILD_CUDA_COMPILER, MD_BUILD_CUDA_FLAGS, MD_BUILD_CUDA_ARCHITECTURES,
+                                      MD_BUILD_CUDA,
                                       MD_BUILD_HDF5};
     return &version;
 }

@@ -9,9 +9,7 @@ typedef struct MdVersion {
     const char *build_type; /* Release, ... */
     const char *c_compiler; /* name and version */
     const char *c_flags;
-    const char *cuda_compiler; /* empty without the cuda backend */
-    const char *cuda_flags;
-    const char *cuda_architectures;
+    const char *cuda; /* toolkit that it was built with; empty without the cuda backend */
     const char *hdf5; /* version of the headers */
 } MdVersion;
 

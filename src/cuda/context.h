@@ -1,167 +1,133 @@
 /* The cuda backend from inside: its context, and what the stages offer each other. Only files of this folder see it.
  *
- * One host thread uses a context; all work goes to its one stream, so that stages follow each other without a word.
- * The host waits in three places only: for a decision at a rebuild (and with host-check once a step), for sums, and
- * for particles that leave the device. */
+ * Host code is C11; the kernels stand in kernels/ and are compiled when the program starts, for exactly the switches of
+ * the run (kernels.c). One host thread uses a context; all work goes to its one stream, so that stages follow each other
+ * without a word. The host waits in three places only: for a decision at a rebuild (and with host-check once a step),
+ * for sums, and for particles that leave the device. */
 #ifndef MD_CUDA_CONTEXT_H
 #define MD_CUDA_CONTEXT_H
 
-#include <cuda_runtime.h>
+#include <cuda_runtime_api.h>
 #include <stdint.h>
 
 #include "backend/backend.h"
-#include "cuda/precision.h"
+#include "cuda/driver.h"
+#include "cuda/shared.h"
 
 /* A CUDA call that fails is an internal fault: it stops the run with the expression, the place and the device. */
 void cuda_check(cudaError_t error, const char *expression, const char *file, int line);
 #define CUDA_CHECK(expression) cuda_check((expression), #expression, __FILE__, __LINE__)
 
-/* Launches kernel (in parentheses when it has template arguments) on the stream of the context, checks the launch. */
-#define CUDA_LAUNCH(context, kernel, n_blocks, n_threads, ...)                                                         \
-    do {                                                                                                               \
-        (kernel)<<<(unsigned)(n_blocks), (unsigned)(n_threads), 0, (context)->stream>>>(__VA_ARGS__);                  \
-        cuda_check(cudaGetLastError(), "launch of " #kernel, __FILE__, __LINE__);                                      \
-    } while (0)
+typedef enum CudaStage {
+    CUDA_SORT,
+    CUDA_NEIGHBOR,
+    CUDA_FORCE,
+    CUDA_INTEGRATE,
+    CUDA_REDUCE,
+    CUDA_GATHER,
+    CUDA_N_STAGES
+} CudaStage;
 
-/* Calls function<precision>(context, ...). */
-#define CUDA_BY_PRECISION(context, function, ...)                                                                      \
-    do {                                                                                                               \
-        switch ((context)->precision) {                                                                                \
-        case MD_PRECISION_SINGLE: function<CudaSingle>(__VA_ARGS__); break;                                            \
-        case MD_PRECISION_MIXED: function<CudaMixed>(__VA_ARGS__); break;                                              \
-        default: function<CudaDouble>(__VA_ARGS__); break;                                                             \
-        }                                                                                                              \
-    } while (0)
+/* --- kernels.c --- */
 
-/* Threads of a block. 256 for kernels that stream through memory. 128 where threads differ in the work they have, as
- * rows differ in length: a smaller block is replaced sooner when its slowest warp is done. */
-enum { CUDA_BLOCK = 256, CUDA_ROW_BLOCK = 128 };
+/* Every kernel: its name in kernels/<unit>.cu is k_<unit>_<name>; it is there under the condition (variants.h). */
+#define CUDA_KERNELS(X)                                                                                                \
+    X(sort, wrap, "")                                                                                                  \
+    X(sort, bin, "")                                                                                                   \
+    X(sort, scan_tiles, "")                                                                                            \
+    X(sort, scan_sums, "")                                                                                             \
+    X(sort, scan_finish, "")                                                                                           \
+    X(sort, scatter, "")                                                                                               \
+    X(sort, rank, "")                                                                                                  \
+    X(sort, reorder, "")                                                                                               \
+    X(neighbor, brute, "neighbor.search=brute")                                                                        \
+    X(neighbor, cell, "neighbor.search=cell")                                                                          \
+    X(neighbor, count, "")                                                                                             \
+    X(force, plain, "")                                                                                                \
+    X(force, energy, "")                                                                                               \
+    X(integrate, kick_drift, "")                                                                                       \
+    X(integrate, kick, "")                                                                                             \
+    X(integrate, drift, "")                                                                                            \
+    X(integrate, check, "")                                                                                            \
+    X(integrate, scale, "")                                                                                            \
+    X(reduce, sums, "")                                                                                                \
+    X(reduce, finish, "")                                                                                              \
+    X(reduce, measure, "")                                                                                             \
+    X(gather, import_types, "")                                                                                        \
+    X(gather, import_positions, "")                                                                                    \
+    X(gather, import_velocities, "")                                                                                   \
+    X(gather, import_images, "")                                                                                       \
+    X(gather, positions_single, "")                                                                                    \
+    X(gather, positions_double, "")                                                                                    \
+    X(gather, velocities_single, "")                                                                                   \
+    X(gather, velocities_double, "")                                                                                   \
+    X(gather, forces_single, "")                                                                                       \
+    X(gather, forces_double, "")
 
-/* The particles in the order of the moment; types by precision, see CudaView. */
-struct CudaParticles {
-    void *position; /* as pairs see it; w: type */
-    void *state;    /* mixed: the positions in double; NULL otherwise, then position is the state */
-    void *velocity; /* w: 1/mass */
-    void *force;    /* w: 0 */
-    CudaTag *tag;
-};
+typedef enum CudaKernelId {
+#define CUDA_KERNEL_ID(unit, name, condition) CUDA_K_##unit##_##name,
+    CUDA_KERNELS(CUDA_KERNEL_ID)
+#undef CUDA_KERNEL_ID
+        CUDA_N_KERNELS
+} CudaKernelId;
 
-template <class P> struct CudaView {
-    Vec4<typename P::Pair> *position;
-    Vec4<typename P::State> *state;
-    Vec4<typename P::State> *velocity;
-    Vec4<typename P::Pair> *force;
-    CudaTag *tag;
-    explicit CudaView(const CudaParticles &particles)
-        : position((Vec4<typename P::Pair> *)particles.position),
-          state((Vec4<typename P::State> *)(P::has_copy ? particles.state : particles.position)),
-          velocity((Vec4<typename P::State> *)particles.velocity), force((Vec4<typename P::Pair> *)particles.force),
-          tag(particles.tag) {}
-};
+enum { CUDA_N_UNITS = CUDA_N_STAGES }; /* one a stage: kernels/<stage>.cu */
 
-/* The box as kernels take it; inverse 0: open axis (physics/box.h). */
-template <class T> struct CudaBox { T length[3], inverse[3]; };
+typedef struct CudaKernel {
+    CUfunction function; /* NULL: not there under these switches */
+    int block_size, registers, blocks_per_sm;
+    size_t static_shared, dynamic_shared, local_bytes;
+    int64_t launches;
+} CudaKernel;
 
-/* Cells in row-major order, x fastest. Their edges are at least the range of the list, so that neighbours are in
- * adjacent cells. Particles beyond the origin or the end of an open axis belong to its first or last cell. */
-struct CudaGrid {
-    int n[3];
-    int wraps[3]; /* periodic axis */
-    double origin[3], inverse_edge[3];
-};
+/* --- timing.c --- */
 
-/* Full list: entry k of row i is entries[i * row_stride + k * entry_stride]. 64 bits: a list has more than 2^31. */
-struct CudaList {
-    int32_t *entries;
-    int32_t *counts; /* may exceed capacity while a build overflows */
-    int64_t row_stride, entry_stride;
-    int32_t capacity;
-};
+enum { CUDA_N_SPANS = 32, CUDA_MAX_BLOCKS = 48 };
 
-/* What kernels find out and the host reads. */
-struct CudaMeasures {           /* zeroed before each build; every member grows by an integer atomicMax or atomicAdd */
-    unsigned long long entries; /* of the list */
-    unsigned moved_sq;          /* float bits: largest squared displacement since the build */
-    int32_t largest_count;      /* of a row */
-    unsigned high[3], low[3];   /* float keys (block.h) of the largest x, and of the largest -x */
-};
-struct CudaWatch {
-    CudaMeasures measures;
-    unsigned long long fault_step, fault_key; /* all bits set: none; key: id, then the displacement as float bits */
-};
-
-enum CudaStage { CUDA_SORT, CUDA_NEIGHBOR, CUDA_FORCE, CUDA_INTEGRATE, CUDA_REDUCE, CUDA_GATHER, CUDA_N_STAGES };
-
-enum { CUDA_N_SPANS = 32, CUDA_MAX_BLOCKS = 32 };
-
-struct CudaSpan { /* one timed call of a stage */
+typedef struct CudaSpan { /* one timed call of a stage */
     cudaEvent_t begin, end;
     int stage;
     bool pending;
-};
+} CudaSpan;
 
-struct CudaTimer { /* of one stage */
+typedef struct CudaTimer { /* of one stage */
     int64_t calls, timed;
     double timed_s;
-};
+} CudaTimer;
 
-/* Sums over particles, in the order of the totals. */
-enum {
-    CUDA_POTENTIAL,
-    CUDA_TRUNCATION,
-    CUDA_VIRIAL,
-    CUDA_PAIRS,
-    CUDA_KINETIC,
-    CUDA_MOMENTUM,
-    CUDA_FORCE_SQ = CUDA_MOMENTUM + 3,
-    CUDA_N_TOTALS
-};
-enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
-
-struct CudaContext {
+typedef struct CudaContext {
     MdErrors *errors;
-    int device;
+    MdConfig config; /* resolved; its texts and lists belong to the caller */
+    MdConfig asked;
+    int device, n_sms;
     cudaStream_t stream;
+    CudaDriver driver;
+    CUmodule modules[CUDA_N_UNITS];
+    CudaKernel kernels[CUDA_N_KERNELS];
 
     /* what is simulated */
-    int precision;
     int n_atoms;
     MdBox box;
     MdPotential potential;
-    double timestep, range, skin, fault_distance; /* range: cutoff_max + skin */
+    double range;                 /* cutoff_max + skin */
+    size_t pair_size, state_size; /* bytes of a number */
 
-    /* switches */
-    int sort, search, write, list_order, rebuild;
-    int64_t every, capacity; /* capacity: MD_AUTO_INT, or as asked */
-
-    /* particles */
-    CudaParticles now, spare; /* spare: what a reordering writes; only with memory.sort = cell */
-    void *reference;          /* Vec4<Pair>: the positions of the last build */
-    void *pairs;              /* CudaPotential::Pair [n_types * n_types] */
+    CudaArguments arguments; /* what kernels get; the host's view of all device arrays */
+    unsigned char pair_table[MD_MAX_TYPES * MD_MAX_TYPES * sizeof(MdPair_d)]; /* second argument of the force kernels */
 
     /* cells, only where something needs them */
-    CudaGrid grid;
     int max_cells;
-    int32_t *cell;       /* [n_atoms] cell of a particle */
-    int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
-    int32_t *slot_id;    /* [n_atoms] ids by cell, within a cell in order of arrival */
-    int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by id */
-    int32_t *slot_cell;  /* [n_atoms] cell of a slot */
-    int32_t *cell_start; /* [max_cells + 1] first slot of each cell */
-    void *scan_scratch;
-    size_t scan_scratch_bytes;
 
-    CudaList list;
     bool built;
     bool lateness_sent; /* the displacement at the last use before a build by count is on its way to the host */
+    bool kick_due;      /* the second half kick of the last step is still to be done (launch.fuse) */
 
     /* measures, sums, particles on their way out */
-    CudaWatch *d_watch, *h_watch;
-    int *d_fault_raised;          /* the device's address of: */
-    volatile int *h_fault_raised; /* mapped, so that the host can look without waiting */
+    CudaWatch *h_watch;
+    volatile CudaSignals *h_signals; /* mapped, so that the host can look without waiting */
     MdFault fault;
     cudaEvent_t watched;
-    double *partials, *d_totals, *h_totals;
+    double *h_totals;
     void *staging;      /* [n_atoms][3] of 8 bytes */
     char *h_staging[2]; /* CUDA_CHUNK_BYTES each */
     cudaEvent_t chunk_copied[2];
@@ -177,9 +143,19 @@ struct CudaContext {
     int next_span;
     int open_span; /* -1: the stage that runs is not timed */
     int64_t n_builds, n_late_rebuilds, n_overflows, n_entries;
-};
+} CudaContext;
 
-/* --- memory.cu --- */
+/* Compiles and loads all kernels that the switches of context->config select. What cannot run on this GPU is an input
+ * error. Needs box and potential. */
+MdStatus cuda_kernels_create(CudaContext *context);
+void cuda_kernels_destroy(CudaContext *context);
+const char *cuda_kernels_source(void); /* where they come from: NULL built in, else the folder MDMINI_KERNELS */
+/* Launches on the stream of the context; checks as check.kernels says. */
+void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks);
+void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
+void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics);
+
+/* --- memory.c --- */
 enum { CUDA_CHUNK_BYTES = 4 << 20 }; /* large enough for the full rate of the bus, small enough to pin */
 
 /* Fixes grid bounds, strides and capacity of the list from the switches, and allocates every array. On failure the
@@ -195,51 +171,50 @@ void cuda_memory_download(CudaContext *context, void *host, const void *device, 
 /* Copies the watch to the host; with wait, h_watch is valid on return, otherwise after `watched`. */
 void cuda_watch_read(CudaContext *context, bool wait);
 
-/* --- device.cu --- */
+/* --- device.c --- */
 MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors);
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
 
-/* --- timing.cu --- */
+/* --- timing.c --- */
 void cuda_timing_create(CudaContext *context);
 void cuda_timing_destroy(CudaContext *context);
 void cuda_timing_begin(CudaContext *context, CudaStage stage);
 void cuda_timing_end(CudaContext *context);
 double cuda_timing_seconds(CudaContext *context, CudaStage stage); /* NaN: never timed */
 
-/* --- the stages --- */
+/* --- the stages, each in its file --- */
 bool cuda_sort_needs_cells(const CudaContext *context);
-size_t cuda_sort_scratch_bytes(int n_cells); /* what the scan needs; asks the device */
+bool cuda_sort_reorders(const CudaContext *context);
 void cuda_sort_particles(CudaContext *context);
+/* Wraps, sorts and builds the list anew. */
+MdStatus cuda_neighbor_build(CudaContext *context);
+/* Builds where the rule of neighbor.rebuild says so. */
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
+bool cuda_force_has_list(const CudaContext *context);
+/* Blocks of the force kernel, and so partial sums of its energy path. */
+int64_t cuda_force_blocks(const CudaContext *context);
+int64_t cuda_force_most_blocks(const CudaContext *context); /* at any block size: known without a device */
 void cuda_force_compute(CudaContext *context, bool with_energy);
-int cuda_force_blocks(int n_atoms);
-void cuda_integrate_kick_drift(CudaContext *context, int64_t step);
+void cuda_integrate_kick_drift(CudaContext *context);
 void cuda_integrate_kick(CudaContext *context);
+void cuda_integrate_settle(CudaContext *context); /* the half kick that is due, if any */
 void cuda_integrate_scale(CudaContext *context, double factor);
 MdFault cuda_integrate_fault(CudaContext *context);
-/* totals[first + q] = sum of partials[q * n_partials ...] for n_sums sums: the second pass. */
+/* totals[first + q] = sum of partials[q * n_partials ...] for n_sums sums. */
 void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int n_partials);
+int cuda_reduce_blocks(const CudaContext *context); /* of a sum over the particles */
 void cuda_reduce_sums(CudaContext *context, MdSums *sums);
 /* Displacements since the last build and the bounding box, into the watch. */
 void cuda_reduce_measure(CudaContext *context);
 void cuda_gather_import(CudaContext *context, const MdSystem *system);
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
 
-/* --- variants.cu --- */
-MdVariantTable cuda_variants(void);
-/* The switch values as asked, and the variant that runs, of one stage. */
-void cuda_variant_describe(const CudaContext *context, CudaStage stage, MdStageTime *time);
+/* --- resolve.c, variants.c --- */
+MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 
-static inline int cuda_blocks(int64_t n, int threads) { return (int)((n + threads - 1) / threads); }
+extern const char *const cuda_stage_names[CUDA_N_STAGES];
 
-template <class T> CudaBox<T> cuda_box(const MdBox &box) {
-    CudaBox<T> result;
-    for (int a = 0; a < 3; a++) {
-        result.length[a] = (T)box.length[a];
-        result.inverse[a] = (T)md_box_inverse(&box, a);
-    }
-    return result;
-}
+static inline int64_t cuda_blocks(int64_t n, int threads) { return (n + threads - 1) / threads; }
 
 #endif

@@ -15,6 +15,7 @@ typedef struct MdBox {
     bool periodic[3];
 } MdBox;
 
+#ifndef __CUDACC_RTC__ /* kernels get its numbers as arguments */
 /* Area or volume; NaN when an axis (of the dimension) is open. */
 static inline double md_box_volume(const MdBox *box) {
     double volume = 1;
@@ -26,6 +27,8 @@ static inline double md_box_volume(const MdBox *box) {
 static inline double md_box_inverse(const MdBox *box, int axis) {
     return box->periodic[axis] ? 1.0 / box->length[axis] : 0.0;
 }
+
+#endif
 
 /* Nearest image of a distance component; |d| <= length/2 afterwards. In C the names end in _d and _f. */
 #ifdef __cplusplus

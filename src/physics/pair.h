@@ -41,6 +41,7 @@
 #undef MD_NAME
 #undef MD_SQRT
 
+#ifndef __CUDACC_RTC__ /* the host makes them */
 /* One type pair, in double precision, from its plain parameters; shift_force implies shift_energy. */
 static inline MdPair_d md_pair_make(double epsilon, double sigma, double cutoff, int shift_energy, int shift_force) {
     double s2 = sigma * sigma, s6 = s2 * s2 * s2, s12 = s6 * s6;
@@ -70,5 +71,7 @@ static inline MdPair_f md_pair_to_single(MdPair_d pair) {
                        (float)pair.energy_shift, (float)pair.force_shift, (float)pair.truncation};
     return single;
 }
+
+#endif
 
 #endif

@@ -37,9 +37,7 @@ void md_print_version(FILE *stream) {
     fprintf(stream, "mdmini %s (%s%s)\n", v->version, v->commit, v->dirty ? ", with uncommitted changes" : "");
     fprintf(stream, "build:     %s\n", v->build_type);
     fprintf(stream, "C:         %s, %s\n", v->c_compiler, v->c_flags[0] ? v->c_flags : "no flags");
-    if (v->cuda_compiler[0])
-        fprintf(stream, "CUDA C:    %s, %s, architectures %s\n", v->cuda_compiler,
-                v->cuda_flags[0] ? v->cuda_flags : "no flags", v->cuda_architectures);
+    if (v->cuda[0]) fprintf(stream, "CUDA:      toolkit %s; kernels are compiled when the program starts\n", v->cuda);
     fprintf(stream, "HDF5:      %s (built with %s)\n", md_h5md_library_version(hdf5), v->hdf5);
     fprintf(stream, "backends: ");
     for (const MdBackendOps *const *ops = md_backends(); *ops; ops++) {

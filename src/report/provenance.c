@@ -29,11 +29,7 @@ void md_provenance_write(MdJson *json, const char *key, const char *command, con
     md_json_text(json, "build_type", v->build_type);
     md_json_text(json, "c_compiler", v->c_compiler);
     md_json_text(json, "c_flags", v->c_flags);
-    if (v->cuda_compiler[0]) {
-        md_json_text(json, "cuda_compiler", v->cuda_compiler);
-        md_json_text(json, "cuda_flags", v->cuda_flags);
-        md_json_text(json, "cuda_architectures", v->cuda_architectures);
-    }
+    if (v->cuda[0]) md_json_text(json, "cuda", v->cuda);
     char hdf5[32];
     md_json_text(json, "hdf5", md_h5md_library_version(hdf5));
     md_json_text(json, "command", command);

@@ -5,9 +5,6 @@
 #include "cuda/context.h"
 #include "parallel/rank.h"
 
-/* Does nothing: whether its image can be loaded tells whether this build has code for the device. */
-__global__ void k_device_probe(void) {}
-
 static void version_text(int version, char text[16]) {
     snprintf(text, 16, "%d.%d", version / 1000 % 1000, version % 1000 / 10);
 }
@@ -57,7 +54,7 @@ MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors 
     int device = 0, clock_khz = 0, memory_khz = 0, driver = 0, runtime = 0;
     MdStatus status = cuda_device_choose(config, &device, errors);
     if (status != MD_OK) return status;
-    cudaDeviceProp properties;
+    struct cudaDeviceProp properties;
     CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
     cudaError_t error = cudaSetDevice(device);
     size_t free_bytes = 0, total_bytes = 0;
@@ -68,16 +65,6 @@ MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors 
                        "run.backend=cuda: GPU %d (%s) cannot be used: %s (%s); take another by run.device, or "
                        "run.backend=cpu",
                        device, properties.name, cudaGetErrorName(error), cudaGetErrorString(error));
-    }
-    cudaFuncAttributes attributes;
-    error = cudaFuncGetAttributes(&attributes, (const void *)k_device_probe);
-    if (error != cudaSuccess) {
-        (void)cudaGetLastError();
-        return md_fail(errors, MD_ERROR_INPUT,
-                       "run.backend=cuda: this build has no code for GPU %d (%s, compute capability %d.%d): %s; build "
-                       "with -DCMAKE_CUDA_ARCHITECTURES=%d%d, or take run.backend=cpu",
-                       device, properties.name, properties.major, properties.minor, cudaGetErrorString(error),
-                       properties.major, properties.minor);
     }
     CUDA_CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device));
     CUDA_CHECK(cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, device));

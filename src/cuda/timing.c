@@ -7,6 +7,8 @@
  * Recording costs about a microsecond of the host each, so the stages that run in every step are timed in one call of
  * CUDA_SAMPLE only, and the time of all calls is the mean of those times the number of calls. The first call of a stage
  * is never timed: it loads the kernels. */
+#include <math.h>
+
 #include "cuda/context.h"
 
 /* A prime: calls that repeat with the period of the thermo table must not always, or never, be among the timed ones. */

@@ -1,0 +1,198 @@
+/* The cuda backend: the operations of backend.h on a context of this folder. What the stages do stands in the file of
+ * each. */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cuda/context.h"
+#include "cuda/variants.h"
+#include "cuda/versions.h"
+
+/* Thread indices are ints, and a grid-stride loop adds one whole grid to the last of them. */
+static const int64_t max_atoms = INT_MAX - 2 * (int64_t)CUDA_MAX_SUM_BLOCKS * 1024;
+
+static void configure(CudaContext *context, const MdConfig *config, int64_t n_atoms, const MdBox *box,
+                      const MdPotential *potential) {
+    CudaArguments *a = &context->arguments;
+    context->config = *config;
+    context->n_atoms = (int)n_atoms;
+    context->box = *box;
+    context->potential = *potential;
+    context->range = potential->cutoff_max + config->neighbor_skin;
+    context->fault = (MdFault){-1, -1, NAN};
+    context->pair_size = config->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+    context->state_size = config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double);
+    a->n_atoms = context->n_atoms;
+    for (int axis = 0; axis < 3; axis++) {
+        a->length[axis] = box->length[axis];
+        a->inverse[axis] = md_box_inverse(box, axis);
+        a->length_f[axis] = (float)a->length[axis];
+        a->inverse_f[axis] = (float)a->inverse[axis];
+    }
+    const double fault_distance = MD_FAULT_SHARE * potential->cutoff_min;
+    a->half_step = 0.5 * config->run_timestep;
+    a->whole_step = config->run_timestep;
+    a->fault_sq = fault_distance * fault_distance;
+    a->range_sq = context->range * context->range;
+    a->halt_sq = (float)(0.25 * config->neighbor_skin * config->neighbor_skin);
+}
+
+static MdMemory estimate(const MdConfig *config, const MdSystemPlan *plan) {
+    CudaContext context = {0};
+    configure(&context, config, plan->n_atoms < max_atoms ? plan->n_atoms : max_atoms, &plan->box, &plan->potential);
+    return cuda_memory_estimate(&context);
+}
+
+static void destroy(void *opaque) {
+    CudaContext *context = opaque;
+    if (!context) return;
+    if (context->stream) CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_timing_destroy(context);
+    cuda_memory_free(context);
+    cuda_kernels_destroy(context);
+    if (context->watched) CUDA_CHECK(cudaEventDestroy(context->watched));
+    for (int k = 0; k < 2; k++)
+        if (context->chunk_copied[k]) CUDA_CHECK(cudaEventDestroy(context->chunk_copied[k]));
+    if (context->stream) CUDA_CHECK(cudaStreamDestroy(context->stream));
+    md_free(context);
+}
+
+/* Kernels first, then memory: what cannot run is known before anything is allocated. */
+static MdStatus set_up(CudaContext *context) {
+    MdStatus status = cuda_kernels_create(context);
+    if (status != MD_OK) return status;
+    CUDA_CHECK(cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
+    CUDA_CHECK(cudaEventCreateWithFlags(&context->watched, cudaEventDisableTiming));
+    for (int k = 0; k < 2; k++) CUDA_CHECK(cudaEventCreateWithFlags(&context->chunk_copied[k], cudaEventDisableTiming));
+    cuda_timing_create(context);
+    return cuda_memory_allocate(context);
+}
+
+static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *asked, const MdSystem *system,
+                       MdErrors *errors) {
+    *opaque = NULL;
+    int device = 0;
+    MdStatus status = cuda_device_choose(config, &device, errors);
+    if (status != MD_OK) return status;
+    if (system->n_atoms > max_atoms)
+        return md_fail(errors, MD_ERROR_INPUT, "run.backend=cuda: %lld atoms, at most %lld are possible on one GPU",
+                       (long long)system->n_atoms, (long long)max_atoms);
+    CUDA_CHECK(cudaSetDevice(device));
+    CudaContext *context = md_alloc(1, sizeof *context, "cuda context");
+    context->errors = errors;
+    context->device = device;
+    context->asked = *asked;
+    configure(context, config, system->n_atoms, &system->box, &system->potential);
+    status = set_up(context);
+    if (status != MD_OK) {
+        destroy(context);
+        return status;
+    }
+    cuda_gather_import(context, system);
+    *opaque = context;
+    return MD_OK;
+}
+
+static MdStatus kick_drift(void *context, int64_t step) {
+    (void)step; /* the device counts them */
+    cuda_integrate_kick_drift(context);
+    return MD_OK;
+}
+
+static MdStatus update_neighbors(void *context, int64_t step) { return cuda_neighbor_update(context, step); }
+
+static MdStatus rebuild(void *context) { return cuda_neighbor_build(context); }
+
+static MdStatus compute_forces(void *opaque, bool with_energy) {
+    CudaContext *context = opaque;
+    md_require(context->built);
+    cuda_force_compute(context, with_energy);
+    return MD_OK;
+}
+
+static MdStatus kick(void *context) {
+    cuda_integrate_kick(context);
+    return MD_OK;
+}
+
+static MdStatus sum(void *context, MdSums *sums) {
+    cuda_integrate_settle(context);
+    cuda_reduce_sums(context, sums);
+    return MD_OK;
+}
+
+static MdStatus scale_velocities(void *context, double factor) {
+    cuda_integrate_settle(context);
+    cuda_integrate_scale(context, factor);
+    return MD_OK;
+}
+
+static MdStatus gather(void *context, MdFrame *frame) {
+    cuda_integrate_settle(context);
+    cuda_gather_frame(context, frame);
+    return MD_OK;
+}
+
+static MdStatus export_rows(void *context, MdRows *rows) { return cuda_neighbor_export(context, rows); }
+
+static MdStatus count(void *context, MdCounters *counters) {
+    (void)context;
+    *counters = (MdCounters){-1, -1, -1, -1, -1, -1, -1, -1};
+    return MD_OK;
+}
+
+static MdFault fault(void *context) { return cuda_integrate_fault(context); }
+
+static MdStatus finish(void *opaque) {
+    CudaContext *context = opaque;
+    cuda_integrate_settle(context);
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    return MD_OK;
+}
+
+static void statistics(void *opaque, MdStatistics *statistics) {
+    CudaContext *context = opaque;
+    const MdVariantTable table = md_cuda_variants();
+    memset(statistics, 0, sizeof *statistics);
+    statistics->n_rebuilds = context->n_builds > 0 ? context->n_builds - 1 : 0;
+    statistics->n_late_rebuilds = context->n_late_rebuilds;
+    statistics->n_overflows = context->n_overflows;
+    statistics->capacity = context->arguments.list.capacity;
+    statistics->n_entries = context->n_entries;
+    statistics->neighbors_per_atom = (double)context->n_entries / context->n_atoms;
+    statistics->host_bytes = context->host_bytes;
+    statistics->device_bytes = context->device_bytes;
+    statistics->n_stages = CUDA_N_STAGES;
+    for (int stage = 0; stage < CUDA_N_STAGES; stage++) {
+        MdStageTime *time = &statistics->stages[stage];
+        snprintf(time->stage, sizeof time->stage, "%s", cuda_stage_names[stage]);
+        md_variants_describe(table, time->stage, &context->asked, time->asked, sizeof time->asked);
+        md_variants_describe(table, time->stage, &context->config, time->ran, sizeof time->ran);
+        time->calls = context->timers[stage].calls;
+        time->seconds = cuda_timing_seconds(context, (CudaStage)stage);
+    }
+    cuda_kernels_report(context, statistics);
+}
+
+const MdBackendOps md_backend_cuda = {.name = "cuda",
+                                      .probe = cuda_device_probe,
+                                      .resolve = cuda_resolve,
+                                      .estimate = estimate,
+                                      .create = create,
+                                      .destroy = destroy,
+                                      .kick_drift = kick_drift,
+                                      .update_neighbors = update_neighbors,
+                                      .rebuild = rebuild,
+                                      .compute_forces = compute_forces,
+                                      .kick = kick,
+                                      .sum = sum,
+                                      .scale_velocities = scale_velocities,
+                                      .gather = gather,
+                                      .export_rows = export_rows,
+                                      .count = count,
+                                      .fault = fault,
+                                      .finish = finish,
+                                      .statistics = statistics,
+                                      .variants = md_cuda_variants,
+                                      .libraries = md_cuda_versions};

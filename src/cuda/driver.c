@@ -1,0 +1,39 @@
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include "cuda/driver.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+MdStatus cuda_driver_find(CudaDriver *driver, MdErrors *errors) {
+    static const struct {
+        const char *name;
+        size_t offset;
+    } functions[] = {
+        {"cuModuleLoadData", offsetof(CudaDriver, module_load)},
+        {"cuModuleUnload", offsetof(CudaDriver, module_unload)},
+        {"cuModuleGetFunction", offsetof(CudaDriver, module_function)},
+        {"cuModuleGetGlobal_v2", offsetof(CudaDriver, module_global)},
+        {"cuLaunchKernel", offsetof(CudaDriver, launch)},
+        {"cuLaunchCooperativeKernel", offsetof(CudaDriver, launch_cooperative)},
+        {"cuFuncGetAttribute", offsetof(CudaDriver, function_attribute)},
+        {"cuFuncSetAttribute", offsetof(CudaDriver, set_function_attribute)},
+        {"cuOccupancyMaxActiveBlocksPerMultiprocessor", offsetof(CudaDriver, occupancy)},
+        {"cuGetErrorString", offsetof(CudaDriver, error_text)},
+    };
+    void *library = RTLD_DEFAULT; /* in the program itself: an emulation of the driver, for tests */
+    if (!dlsym(library, functions[0].name)) library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: no NVIDIA driver is here (libcuda.so.1); start on a node with a GPU, or take "
+                       "run.backend=cpu");
+    for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++) {
+        void *function = dlsym(library, functions[k].name);
+        if (!function)
+            return md_fail(errors, MD_ERROR_INPUT,
+                           "run.backend=cuda: the driver lacks %s; update it, or take run.backend=cpu",
+                           functions[k].name);
+        memcpy((char *)driver + functions[k].offset, &function, sizeof function);
+    }
+    return MD_OK; /* the library stays loaded until the program ends */
+}

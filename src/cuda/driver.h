@@ -1,0 +1,28 @@
+/* The driver API and NVRTC, as far as they are used. The driver is found when the program runs, so that it starts on
+ * machines without one. */
+#ifndef MD_CUDA_DRIVER_H
+#define MD_CUDA_DRIVER_H
+
+#include <cuda.h>
+
+#include "base/status.h"
+
+typedef struct CudaDriver {
+    CUresult (*module_load)(CUmodule *, const void *);
+    CUresult (*module_unload)(CUmodule);
+    CUresult (*module_function)(CUfunction *, CUmodule, const char *);
+    CUresult (*module_global)(CUdeviceptr *, size_t *, CUmodule, const char *);
+    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                       void **, void **);
+    CUresult (*launch_cooperative)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                   CUstream, void **);
+    CUresult (*function_attribute)(int *, CUfunction_attribute, CUfunction);
+    CUresult (*set_function_attribute)(CUfunction, CUfunction_attribute, int);
+    CUresult (*occupancy)(int *, CUfunction, int, size_t);
+    CUresult (*error_text)(CUresult, const char **);
+} CudaDriver;
+
+/* Fills driver; an input error where there is none. */
+MdStatus cuda_driver_find(CudaDriver *driver, MdErrors *errors);
+
+#endif

@@ -1,0 +1,74 @@
+/* Stage integrate: velocity Verlet, and the watch over the motion.
+ *
+ * Ladder (launch.fuse):
+ *   off   half kick, drift, largest displacement and the other half kick are kernels of their own: each reads its
+ *         arrays and writes them back.
+ *   on    the second half kick of a step waits for the first of the next one, and both are one kernel with the drift and
+ *         the displacement, while everything is in registers: velocity and position are read and written once a step.
+ *         Its maximum goes through the block (block.cuh) to one integer atomicMax. Where somebody looks at the
+ *         velocities in between, the half kick is done by itself. */
+#include "cuda/kernels/integrate.cuh"
+
+constexpr bool has_check = MD_SW_neighbor_rebuild != MD_REBUILD_EVERY;
+
+/* Half kick, or after the forces of another step the half kick that is still due before it; drift; displacement. */
+MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
+    if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
+    float moved_sq[1] = {0};
+    const int i = thread_index();
+    if (i < a.n_atoms) {
+        Full<State> v = load_velocity(a.now, i);
+        const Vec3<Pair> f = load<Pair>(a.now.force, i);
+        if (a.kick_first) half_kick(a, f, &v);
+        half_kick(a, f, &v);
+        Vec3<State> x = load<State>(a.now.state, i);
+        drift(a, i, v.v, &x);
+        store<State>(a.now.velocity, i, v.v, v.w);
+        const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i));
+        if (has_check) moved_sq[0] = displacement_sq(a, i, seen);
+    }
+    if (i == 0) a.watch->drifted = 1;
+    if (has_check) {
+        block_max<1>(a, moved_sq); /* the whole block, as the reduction needs */
+        if (threadIdx.x == 0) atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));
+    }
+}
+
+MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
+    if (a.watch->halted) return;
+    const int i = thread_index();
+    if (i >= a.n_atoms) return;
+    Full<State> v = load_velocity(a.now, i);
+    half_kick(a, load<Pair>(a.now.force, i), &v);
+    store<State>(a.now.velocity, i, v.v, v.w);
+}
+
+MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
+    if (a.watch->halted) return;
+    const int i = thread_index();
+    if (i == 0) a.watch->drifted = 1;
+    if (i >= a.n_atoms) return;
+    const Vec3<State> v = load<State>(a.now.velocity, i);
+    Vec3<State> x = load<State>(a.now.state, i);
+    drift(a, i, v, &x);
+    store_position(a.now, i, x, load_type(a.now, i));
+}
+
+MD_KERNEL k_integrate_check(MD_ARGUMENTS) {
+    if (a.watch->halted) return;
+    const int i = thread_index();
+    float moved_sq[1] = {0};
+    if (i < a.n_atoms) moved_sq[0] = displacement_sq(a, i, load<Pair>(a.now.position, i));
+    block_max<1>(a, moved_sq);
+    if (threadIdx.x == 0) atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));
+}
+
+MD_KERNEL k_integrate_scale(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= a.n_atoms) return;
+    Full<State> v = load_velocity(a.now, i);
+    v.v.x = (State)((double)v.v.x * a.factor);
+    v.v.y = (State)((double)v.v.y * a.factor);
+    v.v.z = (State)((double)v.v.z * a.factor);
+    store<State>(a.now.velocity, i, v.v, v.w);
+}

@@ -1,0 +1,45 @@
+/* The parts of the integration, as functions of one particle. */
+#ifndef MD_CUDA_INTEGRATE_CUH
+#define MD_CUDA_INTEGRATE_CUH
+
+#include "cuda/kernels/block.cuh"
+
+/* First fault wins; among those of the same step the smallest id does, so that every run says the same. */
+__device__ inline void raise_fault(const CudaArguments &a, int id, float displacement) {
+    const unsigned long long step = a.watch->step + 1;
+    unsigned long long seen = atomicCAS(&a.watch->fault_step, ~0ull, step);
+    if (seen != ~0ull && seen != step) return;
+    atomicMin(&a.watch->fault_key, (unsigned long long)id << 32 | __float_as_uint(displacement));
+    *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
+}
+
+/* v += f/m dt/2 */
+__device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Full<State> *v) {
+    const State c = (State)a.half_step * v->w;
+    v->v.x += c * (State)f.x;
+    v->v.y += c * (State)f.y;
+    v->v.z += c * (State)f.z;
+}
+
+/* x += v dt. A particle that would move too far stays, so that every position is a finite number whatever comes. */
+__device__ inline void drift(const CudaArguments &a, int i, const Vec3<State> &v, Vec3<State> *x) {
+    const State dt = (State)a.whole_step;
+    const Vec3<State> d = {dt * v.x, dt * v.y, dt * v.z};
+    const State distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
+    if (distance_sq <= (State)a.fault_sq) { /* false for NaN */
+        x->x += d.x;
+        x->y += d.y;
+        x->z += d.z;
+    } else {
+        raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq));
+    }
+}
+
+/* Squared displacement since the last build. */
+__device__ inline float displacement_sq(const CudaArguments &a, int i, const Vec3<Pair> &x) {
+    const Vec3<Pair> x0 = load<Pair>(a.reference, i);
+    const Pair dx = x.x - x0.x, dy = x.y - x0.y, dz = x.z - x0.z;
+    return (float)(dx * dx + dy * dy + dz * dz);
+}
+
+#endif

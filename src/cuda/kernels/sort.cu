@@ -1,0 +1,129 @@
+/* Stage sort: particles into the box, into cells, and (memory.sort) into the order of the cells.
+ *
+ * Ladder:
+ *   none   the order of the particles stays; cells hold numbers of particles. Neighbours in space are anywhere in
+ *          memory: each gather of the force kernel is a transaction of its own, mostly from L2 or beyond.
+ *   cell   all arrays are reordered by cell at each rebuild. Neighbours share cache lines, and the particles of a cell
+ *          are one contiguous run that needs no index. Costs one read and one write of all arrays a rebuild.
+ *
+ * The cells come from a counting sort: histogram by integer atomics (k_sort_bin), exclusive scan, scatter. The
+ * atomics give each cell its particles in order of arrival, which differs from run to run; k_sort_rank therefore puts
+ * each cell in the order of ids. Everything that follows (rows, sums) is then the same in every run. */
+#include "cuda/kernels/common.cuh"
+
+/* Where particles are, wrapped; where they were at the build, for the displacement. Positions may have left the box
+ * since the last build: the image counters take what the wrap takes off. */
+MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= a.n_atoms) return;
+    Vec3<State> x = load<State>(a.now.state, i);
+    CudaTag tag = a.now.tag[i];
+    x.x = wrap<State>((double)x.x, a.length[0], a.inverse[0], &tag.ix);
+    x.y = wrap<State>((double)x.y, a.length[1], a.inverse[1], &tag.iy);
+    x.z = wrap<State>((double)x.z, a.length[2], a.inverse[2], &tag.iz);
+    a.now.tag[i] = tag;
+    const int type = load_type(a.now, i);
+    const Vec3<Pair> seen = store_position(a.now, i, x, type);
+    store<Pair>(a.reference, i, seen, type_bits<Pair>(type));
+}
+
+/* Cell along one axis. In double: with float the rounding of x / edge could part neighbours by two cells. Clamped, so
+ * that no x, not even NaN, leads out of the grid; fmax drops a NaN. */
+__device__ inline int cell_along(double x, double origin, double inverse_edge, int n) {
+    return (int)fmin(fmax(floor((x - origin) * inverse_edge), 0.0), (double)(n - 1));
+}
+
+MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= a.n_atoms) return;
+    const Vec3<State> x = load<State>(a.now.state, i);
+    const CudaGrid &grid = a.grid;
+    const int cx = cell_along((double)x.x, grid.origin[0], grid.inverse_edge[0], grid.n[0]);
+    const int cy = cell_along((double)x.y, grid.origin[1], grid.inverse_edge[1], grid.n[1]);
+    const int cz = cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], grid.n[2]);
+    const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
+    a.cell[i] = c;
+    a.arrival[i] = atomicAdd(&a.cell_start[c], 1);
+}
+
+/* --- exclusive scan of a.n numbers in cell_start, in place, in three launches: sums of tiles, scan of the sums by one
+ * block, scan of each tile from its offset. A tile is what one block scans: MD_BLOCK numbers. -------------------- */
+
+/* Inclusive scan over the block, Hillis and Steele: log2(MD_BLOCK) rounds. Returns the thread's own. */
+__device__ inline int block_scan(int value) {
+    __shared__ int s_value[2][MD_BLOCK];
+    const int t = (int)threadIdx.x;
+    int now = 0;
+    __syncthreads(); /* an earlier use of the array is over */
+    s_value[0][t] = value;
+    for (int distance = 1; distance < MD_BLOCK; distance *= 2) {
+        __syncthreads(); /* the round before is complete */
+        s_value[1 - now][t] = s_value[now][t] + (t >= distance ? s_value[now][t - distance] : 0);
+        now = 1 - now;
+    }
+    return s_value[now][t];
+}
+
+MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
+    const int k = thread_index();
+    const int sum = block_scan(k < a.n ? a.cell_start[k] : 0);
+    if (threadIdx.x == MD_BLOCK - 1) a.scan_sums[blockIdx.x] = sum;
+}
+
+/* One block; a.n tiles. */
+MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) {
+    __shared__ int s_before;
+    int before = 0;
+    for (int first = 0; first < a.n; first += MD_BLOCK) {
+        const int k = first + (int)threadIdx.x;
+        const int own = k < a.n ? a.scan_sums[k] : 0, sum = block_scan(own);
+        if (k < a.n) a.scan_sums[k] = before + sum - own;
+        if (threadIdx.x == MD_BLOCK - 1) s_before = before + sum;
+        __syncthreads(); /* the last thread has written it */
+        before = s_before;
+        __syncthreads(); /* all have read it before the next round writes */
+    }
+}
+
+MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
+    const int k = thread_index();
+    const int own = k < a.n ? a.cell_start[k] : 0, sum = block_scan(own);
+    if (k < a.n) a.cell_start[k] = a.scan_sums[blockIdx.x] + sum - own;
+}
+
+MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= a.n_atoms) return;
+    a.slot_id[a.cell_start[a.cell[i]] + a.arrival[i]] = a.now.tag[i].id;
+}
+
+/* The place of a particle in its cell is the number of smaller ids there. Quadratic in the crowd of a cell, but so is
+ * the search for neighbours, 27 times over. */
+MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= a.n_atoms) return;
+    const int c = a.cell[i], id = a.now.tag[i].id;
+    const int begin = a.cell_start[c], end = a.cell_start[c + 1];
+    int slot = begin;
+    for (int s = begin; s < end; s++) slot += a.slot_id[s] < id;
+    a.slot_atom[slot] = i;
+    a.slot_cell[slot] = c;
+}
+
+/* Forces travel too, so that they belong to their particles at every moment, not only after the next force call (they
+ * are not there with memory.allocation = per-call or pool). */
+MD_KERNEL k_sort_reorder(MD_ARGUMENTS) {
+    const int slot = thread_index();
+    if (slot >= a.n_atoms) return;
+    const int i = a.slot_atom[slot], type = load_type(a.now, i);
+    const Vec3<Pair> seen = store_position(a.spare, slot, load<State>(a.now.state, i), type);
+    store<Pair>(a.reference, slot, seen, type_bits<Pair>(type)); /* k_sort_wrap has just set both to the same */
+    const Full<State> v = load_velocity(a.now, i);
+    store<State>(a.spare.velocity, slot, v.v, v.w);
+    if (a.now.force.part[0]) store<Pair>(a.spare.force, slot, load<Pair>(a.now.force, i), Pair(0));
+    a.spare.tag[slot] = a.now.tag[i];
+    if constexpr (!is_vec4) {
+        a.spare.type[slot] = a.now.type[i];
+        ((State *)a.spare.inverse_mass)[slot] = v.w;
+    }
+}

@@ -1,0 +1,133 @@
+/* What the host and the kernels of the cuda backend share: plain structures, read as C11 by one and as CUDA C by the
+ * other. Every kernel takes one CudaArguments by value; what differs from call to call is at its end. */
+#ifndef MD_CUDA_SHARED_H
+#define MD_CUDA_SHARED_H
+
+#include <stdint.h>
+
+/* Numbers of three components, in the layout that memory.layout says:
+ *   aos   part[0]: packed xyz, [n][3]
+ *   soa   part[0..2]: one array a component, [n]
+ *   vec4  part[0]: aligned vectors of four, [n][4]; what the fourth is stands at each array */
+typedef struct CudaVectors {
+    void *part[3];
+} CudaVectors;
+
+/* What travels with a particle but takes part in no formula: read at rebuilds and for output only. */
+typedef struct CudaTag {
+#ifdef __cplusplus
+    alignas(16)
+#else
+    _Alignas(16)
+#endif
+        int32_t ix; /* periodic image */
+    int32_t iy, iz;
+    int32_t id;
+} CudaTag;
+
+/* The particles in the order of the moment. */
+typedef struct CudaParticles {
+    CudaVectors position; /* as pairs see it: Pair; fourth: type, as bits */
+    CudaVectors state;    /* State; mixed: in double beside position; otherwise the same arrays as position */
+    CudaVectors velocity; /* State; fourth: 1/mass */
+    CudaVectors force;    /* Pair; fourth: 0 */
+    int32_t *type;        /* [n]; NULL with vec4 */
+    void *inverse_mass;   /* State [n]; NULL with vec4 */
+    CudaTag *tag;
+    unsigned long long texture[3]; /* texture objects over position, with memory.load = texture */
+} CudaParticles;
+
+/* Cells in row-major order, x fastest. Their edges are at least the range of the list, so that neighbours are in
+ * adjacent cells. Particles beyond the origin or the end of an open axis belong to its first or last cell. */
+typedef struct CudaGrid {
+    int32_t n[3];
+    int32_t wraps[3]; /* periodic axis */
+    double origin[3], inverse_edge[3];
+} CudaGrid;
+
+/* Entry k of row i is entries[i * row_stride + k * entry_stride]. 64 bits: a list has more than 2^31. */
+typedef struct CudaList {
+    void *entries;   /* int32_t, or uint16_t with neighbor.index = 16 */
+    int32_t *counts; /* may exceed capacity while a build overflows */
+    int64_t row_stride, entry_stride;
+    int32_t capacity;
+} CudaList;
+
+/* What kernels find out and the host reads. */
+typedef struct CudaMeasures {   /* zeroed before each build; every member grows by an integer atomicMax or atomicAdd */
+    unsigned long long entries; /* of the list */
+    unsigned moved_sq;          /* float bits: largest squared displacement since the build */
+    int32_t largest_count;      /* of a row */
+    unsigned high[3], low[3];   /* float keys (block.cuh) of the largest x, and of the largest -x */
+    int32_t crowd;              /* particles of the fullest cell */
+} CudaMeasures;
+
+typedef struct CudaWatch {
+    CudaMeasures measures;
+    unsigned long long fault_step, fault_key; /* all bits set: none; key: id, then the displacement as float bits */
+    unsigned long long step;                  /* begun and not yet halted at; see steps.c */
+    unsigned drifted;                         /* the drift of step + 1 is done */
+    unsigned halted; /* device-check: the list is too old at this step; everything waits for the host */
+} CudaWatch;
+
+/* What the host can look at without asking: in mapped host memory. */
+typedef struct CudaSignals {
+    int fault;
+    int halted;
+    unsigned long long step; /* the last one whose forces were begun */
+} CudaSignals;
+
+/* Sums over particles, in the order of the totals. */
+enum {
+    CUDA_POTENTIAL,
+    CUDA_TRUNCATION,
+    CUDA_VIRIAL,
+    CUDA_PAIRS,
+    CUDA_KINETIC,
+    CUDA_MOMENTUM,
+    CUDA_FORCE_SQ = CUDA_MOMENTUM + 3,
+    CUDA_N_TOTALS
+};
+enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
+
+/* Counted by kernels that are compiled with MD_COUNT. */
+enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS };
+
+typedef struct CudaArguments {
+    int32_t n_atoms;
+    CudaParticles now, spare;     /* spare: what a reordering writes; only where memory.sort reorders */
+    CudaVectors reference;        /* Pair: the positions of the last build */
+    double length[3], inverse[3]; /* box; inverse 0: open axis (physics/box.h) */
+    float length_f[3], inverse_f[3];
+    double half_step, whole_step, fault_sq, range_sq;
+    float halt_sq;             /* largest squared displacement that is allowed: half the skin */
+    double inverse_mass_of[8]; /* type */
+    const void *pairs;         /* MdPair of the precision of pairs, [n_types * n_types] */
+
+    CudaList list;
+    CudaGrid grid;
+    int32_t *cell;       /* [n_atoms] cell of a particle */
+    int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
+    int32_t *slot_id;    /* [n_atoms] ids by cell, within a cell in order of arrival */
+    int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by id */
+    int32_t *slot_cell;  /* [n_atoms] cell of a slot */
+    int32_t *cell_start; /* [n_cells + 1] first slot of each cell */
+    int32_t *scan_sums;  /* of the blocks of a scan */
+
+    CudaWatch *watch;
+    CudaSignals *signals;
+    void *partials;               /* sums of blocks, [quantity][n_partials] */
+    double *totals;               /* [CUDA_N_TOTALS] */
+    unsigned long long *counters; /* [CUDA_N_COUNTS], with MD_COUNT */
+
+    /* of one call */
+    int32_t n;          /* how many: cells of a scan, partial sums */
+    int32_t first;      /* total that sums go to */
+    int32_t kick_first; /* integrate: the second half kick of the step before comes first */
+    double factor;      /* of velocities */
+    const void *in;
+    void *out;
+    int32_t *image;
+} CudaArguments;
+
+#endif

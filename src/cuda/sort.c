@@ -1,0 +1,79 @@
+/* Stage sort, host side; the kernels and their ladder stand in kernels/sort.cu. */
+#include <math.h>
+#include <string.h>
+
+#include "cuda/context.h"
+
+bool cuda_sort_reorders(const CudaContext *context) { return context->config.memory_sort != MD_SORT_NONE; }
+
+bool cuda_sort_needs_cells(const CudaContext *context) {
+    return cuda_sort_reorders(context) || context->config.neighbor_search == MD_SEARCH_CELL;
+}
+
+static float key_value(unsigned key) {
+    unsigned bits = key & 0x80000000u ? key & 0x7fffffffu : ~key;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* As many cells as the box has room for at edges of at least the range; along open axes the box is that of the
+ * particles, as measured. Fewer, with longer edges, where there would be more cells than max_cells: a system that is
+ * mostly void. */
+static void plan_grid(CudaContext *context) {
+    CudaGrid *grid = &context->arguments.grid;
+    const CudaMeasures *measures = &context->h_watch->measures;
+    double extent[3], edge = context->range * (1 + 1e-6); /* rounding must not part neighbours by two cells */
+    for (int a = 0; a < 3; a++) {
+        grid->wraps[a] = context->box.periodic[a];
+        grid->origin[a] = 0;
+        extent[a] = context->box.length[a];
+        if (!grid->wraps[a]) {
+            grid->origin[a] = -(double)key_value(measures->low[a]);
+            extent[a] = (double)key_value(measures->high[a]) - grid->origin[a];
+        }
+        if (a >= context->box.dimension) extent[a] = 0;
+        grid->n[a] = (int)fmin(fmax(floor(extent[a] / edge), 1.0), 1e6);
+    }
+    while ((double)grid->n[0] * grid->n[1] * grid->n[2] > context->max_cells) {
+        int longest = grid->n[0] >= grid->n[1] && grid->n[0] >= grid->n[2] ? 0 : grid->n[1] >= grid->n[2] ? 1 : 2;
+        grid->n[longest] -= (grid->n[longest] + 7) / 8;
+    }
+    for (int a = 0; a < 3; a++) grid->inverse_edge[a] = extent[a] > 0 ? grid->n[a] / extent[a] : 0;
+}
+
+/* Counts of cells to starts, in place; the entry after the last cell becomes n_atoms. */
+static void scan_cells(CudaContext *context, int n_cells) {
+    CudaArguments *a = &context->arguments;
+    int64_t n_tiles = cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
+    a->n = n_cells + 1;
+    cuda_launch_blocks(context, CUDA_K_sort_scan_tiles, n_tiles);
+    a->n = (int32_t)n_tiles;
+    cuda_launch_blocks(context, CUDA_K_sort_scan_sums, 1);
+    a->n = n_cells + 1;
+    cuda_launch_blocks(context, CUDA_K_sort_scan_finish, n_tiles);
+}
+
+static void sort_into_cells(CudaContext *context) {
+    CudaArguments *a = &context->arguments;
+    int n = context->n_atoms;
+    plan_grid(context);
+    int n_cells = a->grid.n[0] * a->grid.n[1] * a->grid.n[2];
+    CUDA_CHECK(cudaMemsetAsync(a->cell_start, 0, ((size_t)n_cells + 1) * sizeof(int32_t), context->stream));
+    cuda_launch(context, CUDA_K_sort_bin, n);
+    scan_cells(context, n_cells);
+    cuda_launch(context, CUDA_K_sort_scatter, n);
+    cuda_launch(context, CUDA_K_sort_rank, n);
+    if (!cuda_sort_reorders(context)) return;
+    cuda_launch(context, CUDA_K_sort_reorder, n);
+    CudaParticles old = a->now;
+    a->now = a->spare;
+    a->spare = old;
+}
+
+void cuda_sort_particles(CudaContext *context) {
+    cuda_timing_begin(context, CUDA_SORT);
+    cuda_launch(context, CUDA_K_sort_wrap, context->n_atoms);
+    if (cuda_sort_needs_cells(context)) sort_into_cells(context);
+    cuda_timing_end(context);
+}
