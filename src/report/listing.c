@@ -60,19 +60,45 @@ bool md_parse_listing(const char *argument, const char *name, MdListFormat *form
     exit(MD_ERROR_INPUT);
 }
 
-static void print_row_text(FILE *stream, const MdVariant *row) {
-    fprintf(stream, "  %-10s %-32s %s\n", row->stage, row->value, row->cost);
-    if (row->needs[0]) fprintf(stream, "  %-43s needs %s\n", "", row->needs);
-    if (row->deterministic[0]) fprintf(stream, "  %-43s deterministic: %s\n", "", row->deterministic);
+/* --- variants ----------------------------------------------------------------------------------------------------- */
+
+static const char *const stages[] = {"memory", "sort", "neighbor", "force", "integrate", "reduce", "gather", "launch"};
+enum { N_STAGES = sizeof stages / sizeof *stages };
+
+/* The switch of a row, `force.kernel`, and its value; both empty for a stage without a switch. */
+static void split_value(const MdVariant *row, char key[64], const char **value) {
+    const char *equals = strchr(row->value, '=');
+    snprintf(key, 64, "%.*s", equals ? (int)(equals - row->value) : 0, row->value);
+    *value = equals ? equals + 1 : "";
+}
+
+/* `yes`, `no`, or the condition under which it is. */
+static const char *deterministic_word(const MdVariant *row) {
+    return row->deterministic[0] ? row->deterministic : "yes";
+}
+
+static void print_stage_text(FILE *stream, MdVariantTable table, const char *stage) {
+    fprintf(stream, "  %s\n", stage);
+    for (int k = 0; k < table.n_rows; k++) {
+        const MdVariant *row = &table.rows[k];
+        if (strcmp(row->stage, stage) != 0) continue;
+        fprintf(stream, "    %-30s %s\n", row->value, row->cost);
+        if (row->needs[0]) fprintf(stream, "%35sneeds %s\n", "", row->needs);
+        if (row->deterministic[0]) fprintf(stream, "%35sdeterministic: %s\n", "", row->deterministic);
+    }
 }
 
 static void print_row_json(MdJson *json, const char *backend, const MdVariant *row) {
+    char key[64];
+    const char *value;
+    split_value(row, key, &value);
     md_json_begin_object(json, NULL);
     md_json_text(json, "backend", backend);
     md_json_text(json, "stage", row->stage);
-    md_json_text(json, "value", row->value);
+    md_json_text(json, "switch", key);
+    md_json_text(json, "value", value);
     md_json_text(json, "needs", row->needs);
-    md_json_text(json, "deterministic", row->deterministic);
+    md_json_text(json, "deterministic", deterministic_word(row));
     md_json_real(json, "bytes_per_atom", row->bytes_per_atom);
     md_json_real(json, "flops_per_atom", row->flops_per_atom);
     md_json_real(json, "bytes_per_entry", row->bytes_per_entry);
@@ -81,26 +107,103 @@ static void print_row_json(MdJson *json, const char *backend, const MdVariant *r
     md_json_end_object(json);
 }
 
+static void print_backend_json(MdJson *json, const char *name, MdVariantTable table) {
+    md_json_begin_object(json, NULL);
+    md_json_text(json, "name", name);
+    md_json_bool(json, "built_in", md_backend_find(name) != NULL);
+    md_json_begin_array(json, "lacks");
+    for (int k = 0; k < MD_N_OPTIONS; k++)
+        if (md_variants_lack(table, k)) md_json_text(json, NULL, md_option_name(k));
+    md_json_end_array(json);
+    md_json_begin_array(json, "variants");
+    for (int k = 0; k < table.n_rows; k++) print_row_json(json, name, &table.rows[k]);
+    md_json_end_array(json);
+    md_json_end_object(json);
+}
+
+static void print_backend_text(FILE *stream, const char *name, MdVariantTable table) {
+    fprintf(stream, "%s%s\n", name, md_backend_find(name) ? "" : " (not built in)");
+    for (int s = 0; s < N_STAGES; s++) print_stage_text(stream, table, stages[s]);
+    const char *separator = "  no such stage: ";
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        if (!md_variants_lack(table, k)) continue;
+        fprintf(stream, "%s%s", separator, md_option_name(k));
+        separator = ", ";
+    }
+    fputs(separator[0] == ',' ? "\n" : "", stream);
+}
+
+/* A cell of a table, in which a bar would end it. */
+static void print_cell(FILE *stream, const char *text) {
+    for (; *text; text++) {
+        if (*text == '|') fputc('\\', stream);
+        fputc(*text, stream);
+    }
+    fputs(" | ", stream);
+}
+
+/* `32 N + 4 E`; a model without either is a dash. */
+static void print_model(FILE *stream, double per_atom, double per_entry) {
+    if (per_atom != 0) fprintf(stream, "%g N", per_atom);
+    if (per_entry != 0) fprintf(stream, "%s%g E", per_atom == 0 ? "" : per_entry < 0 ? " " : " + ", per_entry);
+    fputs(per_atom == 0 && per_entry == 0 ? "- | " : " | ", stream);
+}
+
+static void print_stage_markdown(FILE *stream, MdVariantTable table, const char *stage) {
+    fprintf(stream,
+            "\n### %s\n\n| switch and value | needs | same bits | bytes | operations | what it pays |\n"
+            "|---|---|---|---|---|---|\n",
+            stage);
+    for (int k = 0; k < table.n_rows; k++) {
+        const MdVariant *row = &table.rows[k];
+        if (strcmp(row->stage, stage) != 0) continue;
+        fputs("| ", stream);
+        print_cell(stream, row->value[0] ? row->value : "(no switch)");
+        print_cell(stream, row->needs);
+        print_cell(stream, deterministic_word(row));
+        print_model(stream, row->bytes_per_atom, row->bytes_per_entry);
+        print_model(stream, row->flops_per_atom, row->flops_per_entry);
+        fprintf(stream, "%s |\n", row->cost);
+    }
+}
+
+static void print_backend_markdown(FILE *stream, const char *name, MdVariantTable table) {
+    fprintf(stream, "\n## %s\n", name);
+    const char *separator = "\nIt has no stage for ";
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        if (!md_variants_lack(table, k)) continue;
+        fprintf(stream, "%s%s", separator, md_option_name(k));
+        separator = ", ";
+    }
+    fputs(separator[0] == ',' ? ".\n" : "", stream);
+    for (int s = 0; s < N_STAGES; s++) print_stage_markdown(stream, table, stages[s]);
+}
+
+static const char variants_introduction[] =
+    "# Variants\n"
+    "\n"
+    "What each backend has for each switch. This page is printed by the program:\n"
+    "`mdmini --list-variants=markdown > inputs/VARIANTS.md`. What the switches mean stands in `SWITCHES.md`.\n"
+    "\n"
+    "A row whose needs do not hold is refused before anything is allocated. Same bits: whether two runs of one\n"
+    "input on one machine agree to the last bit, or the condition for that. Bytes and operations are a model of one\n"
+    "call of the stage in mixed precision, N atoms and E entries of the list; the selected rows add up.\n";
+
 void md_print_variants(FILE *stream, MdListFormat format) {
     MdJson *json = format == MD_LIST_JSON ? md_json_create() : NULL;
-    if (json) md_json_begin_array(json, NULL);
-    if (format == MD_LIST_MARKDOWN)
-        fputs("| backend | stage | value | needs | deterministic | cost |\n|---|---|---|---|---|---|\n", stream);
-    for (const MdBackendOps *const *ops = md_backends(); *ops; ops++) {
-        MdVariantTable table = (*ops)->variants();
-        if (format == MD_LIST_TEXT) fprintf(stream, "%s\n", (*ops)->name);
-        for (int k = 0; k < table.n_rows; k++) {
-            const MdVariant *row = &table.rows[k];
-            if (format == MD_LIST_TEXT) print_row_text(stream, row);
-            if (format == MD_LIST_JSON) print_row_json(json, (*ops)->name, row);
-            if (format == MD_LIST_MARKDOWN)
-                fprintf(stream, "| %s | %s | %s | %s | %s | %s |\n", (*ops)->name, row->stage, row->value, row->needs,
-                        row->deterministic[0] ? row->deterministic : "yes", row->cost);
-        }
+    MdVariantTable table;
+    if (json) md_json_begin_object(json, NULL);
+    if (json) md_json_begin_array(json, "backends");
+    if (format == MD_LIST_MARKDOWN) fputs(variants_introduction, stream);
+    const char *name;
+    for (int k = 0; (name = md_backend_table(k, &table)) != NULL; k++) {
+        if (format == MD_LIST_TEXT) print_backend_text(stream, name, table);
+        if (format == MD_LIST_JSON) print_backend_json(json, name, table);
+        if (format == MD_LIST_MARKDOWN) print_backend_markdown(stream, name, table);
     }
-    if (json) {
-        md_json_end_array(json);
-        fputs(md_json_string(json), stream);
-        md_json_destroy(json);
-    }
+    if (!json) return;
+    md_json_end_array(json);
+    md_json_end_object(json);
+    fputs(md_json_string(json), stream);
+    md_json_destroy(json);
 }
