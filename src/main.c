@@ -1,11 +1,13 @@
-/* mdmini: arguments, plan, run, report, exit code. */
+/* mdmini: arguments, plan, run or bench, report, exit code. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "bench/bench.h"
 #include "report/listing.h"
 #include "report/report.h"
 #include "simulation.h"
@@ -30,16 +32,27 @@ static void calm_openmp(char **argv) {
     /* where that is not possible, the run goes on as it is */
 }
 
+/* What the command line asks for besides layers. */
+typedef struct Request {
+    bool check_only;
+    const char *bench;  /* the stage; NULL: a run */
+    int64_t melt_steps; /* of the bench */
+} Request;
+
 /* Plans and, unless only a check is wanted, runs. */
-static int run(int n_arguments, char *const *arguments, bool check_only) {
+static int run(int n_arguments, char *const *arguments, const char *command, const Request *request) {
     MdErrors *errors = md_errors_create();
     MdLog *log = md_log_create(stdout);
-    char *command = join_arguments(n_arguments, arguments);
     MdSimulation *simulation = NULL;
-    MdDeck *deck = md_deck_read(n_arguments, arguments, errors);
-    if (deck) simulation = md_simulation_plan(deck, false, command, log, errors);
-    if (simulation && check_only) md_report_plan(&simulation->record);
-    if (simulation && !check_only) {
+    MdDeck *deck = NULL;
+    if (!request->bench || md_bench_find(request->bench, errors) == MD_OK)
+        deck = md_deck_read(n_arguments, arguments, errors);
+    if (deck) simulation = md_simulation_plan(deck, request->bench != NULL, command, log, errors);
+    if (simulation && request->check_only) {
+        md_report_plan(&simulation->record);
+    } else if (simulation && request->bench) {
+        md_bench_run(&simulation->record, request->bench, request->melt_steps);
+    } else if (simulation) {
         MdStatus status = md_simulation_run(simulation);
         md_report_run(&simulation->record, status);
     }
@@ -49,8 +62,26 @@ static int run(int n_arguments, char *const *arguments, bool check_only) {
     md_deck_destroy(deck);
     md_log_destroy(log);
     md_errors_destroy(errors);
-    free(command);
     return code;
+}
+
+/* Prints what the program says of itself; whether argument asked for that. */
+static bool print_information(const char *argument) {
+    MdListFormat format;
+    if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) md_print_help(stdout);
+    else if (strcmp(argument, "--version") == 0) md_print_version(stdout);
+    else if (md_parse_listing(argument, "--list-options", &format)) md_options_print(stdout, format);
+    else if (md_parse_listing(argument, "--list-variants", &format)) md_print_variants(stdout, format);
+    else return false;
+    return true;
+}
+
+/* A whole number from 0; -1 for anything else. */
+static int64_t read_steps(const char *text) {
+    char *end;
+    errno = 0;
+    const long long steps = text && *text >= '0' && *text <= '9' ? strtoll(text, &end, 10) : -1;
+    return steps < 0 || *end || errno ? -1 : steps;
 }
 
 int main(int argc, char **argv) {
@@ -58,25 +89,26 @@ int main(int argc, char **argv) {
     /* A file-size limit, or a reader that went away, is then a failed write, with a message, not a death. */
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    bool check_only = false;
+    Request request = {.melt_steps = MD_AUTO_INT};
+    char *command = join_arguments(argc - 1, argv + 1);
     int n = 0;
     for (int k = 1; k < argc; k++) {
-        MdListFormat format;
-        bool listed = true;
-        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) md_print_help(stdout);
-        else if (strcmp(argv[k], "--version") == 0) md_print_version(stdout);
-        else if (md_parse_listing(argv[k], "--list-options", &format)) md_options_print(stdout, format);
-        else if (md_parse_listing(argv[k], "--list-variants", &format)) md_print_variants(stdout, format);
-        else listed = false;
-        if (listed) return fflush(stdout) == 0 && !ferror(stdout) ? MD_OK : MD_ERROR_OUTPUT;
+        const char *next = argv[k + 1]; /* NULL after the last */
+        if (print_information(argv[k])) return fflush(stdout) == 0 && !ferror(stdout) ? MD_OK : MD_ERROR_OUTPUT;
         if (strcmp(argv[k], "--check") == 0) {
-            check_only = true;
+            request.check_only = true;
+        } else if (strcmp(argv[k], "--bench") == 0 && next) {
+            request.bench = argv[++k];
+        } else if (strcmp(argv[k], "--melt") == 0 && read_steps(next) >= 0) {
+            request.melt_steps = read_steps(argv[++k]);
         } else if (argv[k][0] == '-' && argv[k][1] != '\0') {
-            fprintf(stderr, "mdmini: error: unknown argument %s; see mdmini --help\n", argv[k]);
+            fprintf(stderr, "mdmini: error: unknown argument %s, or none after it; see mdmini --help\n", argv[k]);
             return MD_ERROR_INPUT;
         } else {
             argv[n++] = argv[k];
         }
     }
-    return run(n, argv, check_only);
+    const int code = run(n, argv, command, &request);
+    free(command);
+    return code;
 }

@@ -82,6 +82,24 @@ void md_log_file_only(MdLog *log, const char *format, ...) {
     va_end(arguments);
 }
 
+void md_log_wrapped(MdLog *log, const char *head, const char *text) {
+    const int indent = (int)strlen(head);
+    int column = indent;
+    md_log(log, "%s", head);
+    for (const char *word = text + strspn(text, " "); *word;) {
+        const int length = (int)strcspn(word, " ");
+        if (column > indent && column + 1 + length > MD_LOG_WIDTH) {
+            md_log(log, "\n%*s", indent, "");
+            column = indent;
+        }
+        md_log(log, " %.*s", length, word);
+        column += 1 + length;
+        word += length;
+        word += strspn(word, " ");
+    }
+    md_log(log, "\n");
+}
+
 void md_warn(MdLog *log, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -20,6 +20,10 @@ void md_log(MdLog *log, const char *format, ...) __attribute__((format(printf, 2
 /* The same for the file alone: what is worth keeping but not worth a screen. */
 void md_log_file_only(MdLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Words of text after a head, in lines of at most MD_LOG_WIDTH, those after the first indented as wide as the head. */
+void md_log_wrapped(MdLog *log, const char *head, const char *text);
+enum { MD_LOG_WIDTH = 110 };
+
 /* A line that starts with `warning: `. */
 void md_warn(MdLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -6,18 +6,14 @@
 
 static double rate(double amount, double seconds) { return amount > 0 && seconds > 0 ? amount / seconds * 1e-9 : NAN; }
 
-MdFigures md_figures(const MdBackendOps *ops, const MdConfig *config, const char *stage, double n_atoms,
-                     double n_entries, double seconds) {
-    MdFigures figures = {.work = md_variants_work(ops->variants(), stage, config, n_atoms, n_entries)};
-    figures.gb_per_s = rate(figures.work.bytes, seconds);
-    figures.gflop_per_s = rate(figures.work.flops, seconds);
-    return figures;
+MdFigures md_figures_of_work(MdWork work, double seconds) {
+    return (MdFigures){work, rate(work.bytes, seconds), rate(work.flops, seconds)};
 }
 
 MdFigures md_figures_of_stage(const MdBackendOps *ops, const MdConfig *config, const MdStageTime *stage, double n_atoms,
                               double n_entries) {
-    double seconds = stage->calls > 0 ? stage->seconds / (double)stage->calls : NAN;
-    return md_figures(ops, config, stage->stage, n_atoms, n_entries, seconds);
+    MdWork work = md_variants_work(ops->variants(), stage->stage, config, n_atoms, n_entries);
+    return md_figures_of_work(work, stage->calls > 0 ? stage->seconds / (double)stage->calls : NAN);
 }
 
 static bool has_stage(const MdStatistics *statistics, const char *name) {

@@ -10,11 +10,10 @@ typedef struct MdFigures {
     double gb_per_s, gflop_per_s; /* 1e9; NaN where time or model is missing */
 } MdFigures;
 
-/* seconds: of one call. n_entries: of the neighbour list as stored. */
-MdFigures md_figures(const MdBackendOps *ops, const MdConfig *config, const char *stage, double n_atoms,
-                     double n_entries, double seconds);
+/* seconds: that this work took. */
+MdFigures md_figures_of_work(MdWork work, double seconds);
 
-/* The same for a stage as it was timed. */
+/* A stage as it was timed. n_entries: of the neighbour list as stored. */
 MdFigures md_figures_of_stage(const MdBackendOps *ops, const MdConfig *config, const MdStageTime *stage, double n_atoms,
                               double n_entries);
 

@@ -73,8 +73,11 @@ void md_report_plan(MdRecord *r) {
 
 void md_report_head(MdRecord *r) {
     log_setup(r, "");
-    md_log(r->log, "output   %s%s %s %s\n", r->files.h5 ? " " : "", r->files.h5 ? r->files.h5 : "", r->files.json,
-           r->files.log);
+    md_log(r->log, "output   ");
+    const char *files[] = {r->files.h5, r->files.json, r->files.log};
+    for (int k = 0; k < 3; k++)
+        if (files[k]) md_log(r->log, " %s", files[k]);
+    md_log(r->log, "\n");
     md_log_file_only(r->log, "\n%s", r->effective_deck);
 }
 

@@ -51,28 +51,22 @@ static size_t next_word(const char **text, const char **word) {
     return length;
 }
 
-/* The switches of a stage in lines of at most WIDTH; behind a value, what was asked for where that was another. */
+/* The switches of a stage; behind a value, what was asked for where that was another. */
 static void log_switches(MdRecord *r, const MdStageTime *stage) {
-    enum { NAME = 12, WIDTH = 100 };
     const char *ran = stage->ran, *asked = stage->asked, *now, *before;
-    int column = WIDTH; /* so that the first word opens a line */
-    const char *head = stage->stage;
-    for (size_t n_now, n_before; (n_now = next_word(&ran, &now)) > 0;) {
+    char head[32], text[2 * sizeof stage->ran + 64] = "";
+    size_t length = 0;
+    for (size_t n_now, n_before; (n_now = next_word(&ran, &now)) > 0 && length < sizeof text;) {
         n_before = next_word(&asked, &before);
-        bool same = n_now == n_before && strncmp(now, before, n_now) == 0;
-        const char *equals = memchr(before, '=', n_before);
-        char word[192];
-        int length = snprintf(word, sizeof word, "%.*s", (int)n_now, now);
-        if (!same && equals)
-            length = snprintf(word, sizeof word, "%.*s (asked: %.*s)", (int)n_now, now,
-                              (int)(before + n_before - equals - 1), equals + 1);
-        bool opens = column + 1 + length > WIDTH;
-        if (opens) md_log(r->log, "%s%-*s", *head ? "" : "\n", NAME, head);
-        md_log(r->log, " %s", word);
-        column = (opens ? NAME : column) + 1 + length;
-        head = "";
+        const bool same = n_now == n_before && strncmp(now, before, n_now) == 0;
+        const char *value = memchr(before, '=', n_before);
+        length += (size_t)snprintf(text + length, sizeof text - length, "%.*s ", (int)n_now, now);
+        if (!same && value && length < sizeof text)
+            length += (size_t)snprintf(text + length, sizeof text - length, "(asked: %.*s) ",
+                                       (int)(before + n_before - value - 1), value + 1);
     }
-    if (*head == '\0') md_log(r->log, "\n");
+    snprintf(head, sizeof head, "%-12s", stage->stage);
+    if (length > 0) md_log_wrapped(r->log, head, text);
 }
 
 static void log_ran(MdRecord *r) {
@@ -81,7 +75,9 @@ static void log_ran(MdRecord *r) {
     if (r->choices.n > 0) md_log(r->log, "\n");
     for (int k = 0; k < r->choices.n; k++) {
         const MdChoice *choice = &r->choices.rows[k];
-        md_log(r->log, "auto      %s = %s: %s\n", choice->option, choice->value, choice->reason);
+        char text[sizeof *choice + 8];
+        snprintf(text, sizeof text, "%s = %s: %s", choice->option, choice->value, choice->reason);
+        md_log_wrapped(r->log, "auto        ", text);
     }
 }
 

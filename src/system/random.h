@@ -30,7 +30,7 @@ void md_random_uniform(MdRandom *random, double *values, size_t n); /* in (0, 1]
 void md_random_normal(MdRandom *random, double *values, size_t n);  /* mean 0, deviation 1; any n */
 
 /* The streams in use, so that no two purposes share numbers. */
-enum { MD_STREAM_VELOCITY = 0, MD_STREAM_PLACEMENT = 1, MD_STREAM_TYPE = 2 };
+enum { MD_STREAM_VELOCITY = 0, MD_STREAM_PLACEMENT = 1, MD_STREAM_TYPE = 2, MD_STREAM_SHUFFLE = 3 };
 
 #ifdef __cplusplus
 }

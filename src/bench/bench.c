@@ -1,0 +1,174 @@
+#include "bench/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "bench/measure.h"
+#include "bench/states.h"
+#include "bench/table.h"
+#include "report/report.h"
+
+/* --- the operations ------------------------------------------------------------------------------------------------ */
+
+static MdStatus run_rebuild(const MdBackendOps *ops, void *context, MdFrame *frame) {
+    (void)frame;
+    return ops->rebuild(context);
+}
+
+static MdStatus run_forces(const MdBackendOps *ops, void *context, MdFrame *frame) {
+    (void)frame;
+    return ops->compute_forces(context, false);
+}
+
+static MdStatus run_motion(const MdBackendOps *ops, void *context, MdFrame *frame) {
+    (void)frame;
+    MdStatus status = ops->kick_drift(context, 1);
+    if (status == MD_OK) status = ops->update_neighbors(context, 1);
+    return status == MD_OK ? ops->kick(context) : status;
+}
+
+static MdStatus run_sum(const MdBackendOps *ops, void *context, MdFrame *frame) {
+    (void)frame;
+    MdSums sums;
+    return ops->sum(context, &sums);
+}
+
+static MdStatus run_gather(const MdBackendOps *ops, void *context, MdFrame *frame) {
+    return ops->gather(context, frame);
+}
+
+static MdStatus run_step(const MdBackendOps *ops, void *context, MdFrame *frame) {
+    (void)frame;
+    MdStatus status = ops->kick_drift(context, 1);
+    if (status == MD_OK) status = ops->update_neighbors(context, 1);
+    if (status == MD_OK) status = ops->compute_forces(context, false);
+    return status == MD_OK ? ops->kick(context) : status;
+}
+
+static const MdBenchStage bench_stages[] = {
+    {"sort", "a rebuild: sort and search", {"sort", "memory", "launch"}, {"sort", "neighbor"}, false, run_rebuild},
+    {"neighbor",
+     "a rebuild: sort and search",
+     {"neighbor", "memory", "launch"},
+     {"sort", "neighbor"},
+     false,
+     run_rebuild},
+    {"force", "forces, without energy", {"force", "memory", "launch"}, {"force"}, false, run_forces},
+    {"integrate",
+     "half kick and drift, the test for a rebuild, half kick",
+     {"integrate", "memory", "launch"},
+     {"integrate"},
+     true,
+     run_motion},
+    {"reduce",
+     "kinetic energy and momentum summed, read by the host",
+     {"reduce", "memory", "launch"},
+     {"reduce"},
+     true,
+     run_sum},
+    {"gather",
+     "positions and velocities by id, to the host",
+     {"gather", "memory", "launch"},
+     {"gather"},
+     false,
+     run_gather},
+    {"step",
+     "a whole step without a rebuild",
+     {"sort", "neighbor", "force", "integrate", "memory", "launch"},
+     {"force", "integrate"},
+     true,
+     run_step},
+};
+
+const MdBenchStage *md_bench_stage(int k) {
+    return k < (int)(sizeof bench_stages / sizeof bench_stages[0]) ? &bench_stages[k] : NULL;
+}
+
+MdStatus md_bench_find(const char *name, MdErrors *errors) {
+    const MdBenchStage *stage;
+    if (strcmp(name, "all") == 0) return MD_OK;
+    for (int k = 0; (stage = md_bench_stage(k)) != NULL; k++)
+        if (strcmp(stage->name, name) == 0) return MD_OK;
+    char *known = md_copy_text("all");
+    for (int k = 0; (stage = md_bench_stage(k)) != NULL; k++) {
+        char *more = md_format("%s, %s", known, stage->name);
+        free(known);
+        known = more;
+    }
+    MdStatus status = md_fail(errors, MD_ERROR_INPUT, "--bench %s: no such stage; allowed: %s", name, known);
+    free(known);
+    return status;
+}
+
+/* --- the whole ----------------------------------------------------------------------------------------------------- */
+
+static int count_failed(const MdBenchCases *cases) {
+    int n = 0;
+    for (int k = 0; k < cases->n; k++) n += cases->rows[k].state == MD_BENCH_FAILED;
+    return n;
+}
+
+/* All stages that were asked for on one configuration; how many cases failed. */
+static int run_configuration(MdRecord *r, const char *wanted, const char *configuration, const MdSystem *system,
+                             MdJson *json) {
+    const MdBenchStage *stage;
+    int n_failed = 0;
+    for (int k = 0; (stage = md_bench_stage(k)) != NULL; k++) {
+        if (strcmp(wanted, "all") != 0 && strcmp(wanted, stage->name) != 0) continue;
+        MdBenchCases cases = md_bench_cases(r, stage);
+        md_bench_measure(r, stage, system, &cases);
+        md_bench_print(r->log, stage, configuration, &cases);
+        md_bench_write(json, stage, configuration, &cases);
+        n_failed += count_failed(&cases);
+        md_bench_cases_free(&cases);
+    }
+    return n_failed;
+}
+
+static MdJson *begin_json(const MdRecord *r, const char *stage, int64_t melt_steps) {
+    MdJson *json = md_json_create();
+    md_json_begin_object(json, NULL);
+    md_json_text(json, "bench", stage);
+    md_json_int(json, "n_atoms", r->plan.n_atoms);
+    md_json_int(json, "melt_steps", melt_steps);
+    md_json_text(json, "backend", r->ops->name);
+    md_json_raw(json, "provenance", r->provenance);
+    md_json_text(json, "effective_deck", r->effective_deck);
+    md_json_begin_array(json, "cases");
+    return json;
+}
+
+MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
+    if (melt_steps == MD_AUTO_INT) melt_steps = r->config->run_steps;
+    MdSystem *ordered = md_system_create(r->deck, &r->plan, r->errors);
+    if (!ordered || md_files_prepare(r->deck, &r->files, r->log, r->errors) != MD_OK) {
+        md_system_destroy(ordered);
+        return md_errors_status(r->errors);
+    }
+    md_report_head(r);
+    md_log(r->log,
+           "bench     %s; each variant alone against the deck's own setting (base); medians of %d rounds\n"
+           "          speed: that of the base is 1; =: not distinguishable; GB/s, GFLOP/s: model over time\n",
+           stage, MD_BENCH_ROUNDS);
+    MdJson *json = begin_json(r, stage, melt_steps);
+    int n_failed = run_configuration(r, stage, "ordered", ordered, json);
+    MdSystem *melted = md_bench_melt(r, ordered, melt_steps);
+    if (melted) {
+        MdSystem *shuffled = md_bench_shuffle(r, melted);
+        n_failed += run_configuration(r, stage, "melted", melted, json);
+        n_failed += run_configuration(r, stage, "shuffled", shuffled, json);
+        md_system_destroy(shuffled);
+    }
+    md_json_end_array(json);
+    md_json_text(json, "verdict", n_failed == 0 && melted ? "PASSED" : "FAILED");
+    md_json_end_object(json);
+    md_json_save(json, r->files.json, r->errors);
+    md_json_destroy(json);
+    md_system_destroy(melted);
+    md_system_destroy(ordered);
+    md_log(r->log, "\nverdict: %s\n", n_failed == 0 && melted ? "PASSED" : "FAILED");
+    if (n_failed > 0) md_fail(r->errors, MD_ERROR_PHYSICS, "%d of the timed variants failed their check", n_failed);
+    return md_errors_status(r->errors);
+}

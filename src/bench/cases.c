@@ -1,0 +1,91 @@
+#include "bench/cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static bool bears_on(const MdBenchStage *stage, const MdVariant *row) {
+    for (int k = 0; stage->stages[k]; k++)
+        if (strcmp(stage->stages[k], row->stage) == 0) return true;
+    return false;
+}
+
+/* Sets `section.key=word`. */
+static int set_value(MdConfig *config, const char *value) {
+    char name[64];
+    const char *equals = strchr(value, '=');
+    snprintf(name, sizeof name, "%.*s", (int)(equals - value), value);
+    const int option = md_option_by_name(name);
+    md_require(option >= 0);
+    const char *const *words = md_switch_words(option);
+    int word = 0;
+    while (words[word] && strcmp(words[word], equals + 1) != 0) word++;
+    md_require(words[word]);
+    md_switch_set(config, option, word);
+    return option;
+}
+
+/* All problems as one line. */
+static void join_errors(const MdErrors *errors, char *text, size_t size) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (int k = 0; k < md_errors_count(errors) && length < size; k++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s", k ? "; " : "", md_errors_text(errors, k));
+}
+
+/* The switches that differ from the base, but for the one that was set; whether that one does. */
+static bool compare(MdBenchCase *c, const MdConfig *base, int option) {
+    size_t length = 0;
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        if (!md_option_is_switch(k) || k == option) continue;
+        const int value = md_switch_value(&c->config, k);
+        if (value == md_switch_value(base, k) || length >= sizeof c->with) continue;
+        length += (size_t)snprintf(c->with + length, sizeof c->with - length, "%s%s=%s", length ? " " : "",
+                                   md_option_name(k), md_switch_words(k)[value]);
+    }
+    return length > 0 || md_switch_value(&c->config, option) != md_switch_value(base, option);
+}
+
+/* All pairs take N^2 tests: more than these are minutes a call, on one core and on a GPU. */
+static const double most_pairs_host = 2e10, most_pairs_device = 2e12;
+
+static bool takes_too_long(const MdRecord *r, const char *variant) {
+    const double n = (double)r->plan.n_atoms;
+    const bool all_pairs =
+        strncmp(variant, "force.kernel=pairs", 18) == 0 || strncmp(variant, "neighbor.search=brute", 21) == 0;
+    return all_pairs && n * n > (r->machine.device_total_bytes ? most_pairs_device : most_pairs_host);
+}
+
+static void make_case(const MdRecord *r, const char *variant, MdBenchCase *c) {
+    *c = (MdBenchCase){.variant = variant, .asked = *r->asked};
+    const int option = set_value(&c->asked, variant);
+    c->config = c->asked;
+    MdErrors *errors = md_errors_create();
+    if (r->ops->resolve(&c->config, &r->plan, NULL, errors) != MD_OK) {
+        c->state = MD_BENCH_REFUSED;
+        join_errors(errors, c->reason, sizeof c->reason);
+    } else if (!compare(c, r->config, option)) {
+        c->state = MD_BENCH_SAME;
+    } else if (takes_too_long(r, variant)) {
+        c->state = MD_BENCH_SKIPPED;
+        snprintf(c->reason, sizeof c->reason, "%.1e pairs a call: take fewer atoms", pow((double)r->plan.n_atoms, 2));
+    }
+    md_errors_destroy(errors);
+}
+
+MdBenchCases md_bench_cases(const MdRecord *r, const MdBenchStage *stage) {
+    MdVariantTable table = r->ops->variants();
+    MdBenchCases cases = {1, md_alloc((size_t)table.n_rows + 1, sizeof *cases.rows, "cases of the benchmark")};
+    cases.rows[0] = (MdBenchCase){.variant = "base", .asked = *r->asked, .config = *r->config};
+    for (int k = 0; k < table.n_rows; k++)
+        if (table.rows[k].value[0] && bears_on(stage, &table.rows[k]))
+            make_case(r, table.rows[k].value, &cases.rows[cases.n++]);
+    return cases;
+}
+
+void md_bench_cases_free(MdBenchCases *cases) {
+    md_free(cases->rows);
+    *cases = (MdBenchCases){0};
+}

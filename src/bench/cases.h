@@ -1,0 +1,54 @@
+/* The cases of a micro-benchmark: one for each row of the variants table that bears on a stage. */
+#ifndef MD_BENCH_CASES_H
+#define MD_BENCH_CASES_H
+
+#include "report/figures.h"
+#include "report/record.h"
+
+enum { MD_BENCH_ROUNDS = 11 };
+
+typedef enum MdBenchState {
+    MD_BENCH_READY,   /* not yet checked */
+    MD_BENCH_SAME,    /* sets what the base has: not timed twice */
+    MD_BENCH_REFUSED, /* cannot run here, or not with the other switches of the deck */
+    MD_BENCH_SKIPPED, /* would take too long */
+    MD_BENCH_FAILED,  /* ran, and was wrong */
+    MD_BENCH_PASSED,
+    MD_BENCH_TIMED /* passed, and has a time */
+} MdBenchState;
+
+typedef struct MdBenchCase {
+    const char *variant; /* `force.kernel=list`; `base` */
+    MdConfig asked, config;
+    char with[256]; /* what resolve changed besides, against the base */
+    MdBenchState state;
+    char reason[512];                          /* of what was refused, skipped or failed */
+    int64_t n_calls;                           /* of a batch */
+    double samples[MD_BENCH_ROUNDS];           /* seconds of a call, one a round */
+    double seconds, seconds_low, seconds_high; /* median and quartiles */
+    double ratio, ratio_low, ratio_high;       /* speed over that of the base in the same round: median and quartiles */
+    MdFigures figures;
+} MdBenchCase;
+
+typedef struct MdBenchCases {
+    int n; /* the base is the first */
+    MdBenchCase *rows;
+} MdBenchCases;
+
+/* One of the operations that are timed. */
+typedef struct MdBenchStage {
+    const char *name, *call; /* as in the table; what is called, in words */
+    const char *stages[8];   /* whose rows bear on it; NULL ends them */
+    const char *work[3];     /* whose model figures are its work; NULL ends them */
+    bool motion;             /* moves or sums velocities: conservation is checked, too */
+    MdStatus (*run)(const MdBackendOps *ops, void *context, MdFrame *frame);
+} MdBenchStage;
+
+/* stage by number, NULL after the last. */
+const MdBenchStage *md_bench_stage(int k);
+
+/* What the deck's setting becomes when each row is set alone. Free with md_bench_cases_free. */
+MdBenchCases md_bench_cases(const MdRecord *record, const MdBenchStage *stage);
+void md_bench_cases_free(MdBenchCases *cases);
+
+#endif

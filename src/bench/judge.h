@@ -1,0 +1,11 @@
+/* Whether a variant may be timed: it must be right first. */
+#ifndef MD_BENCH_JUDGE_H
+#define MD_BENCH_JUDGE_H
+
+#include "bench/cases.h"
+
+/* Runs the case on the system and compares with the reference: state becomes MD_BENCH_PASSED, or MD_BENCH_FAILED with
+ * the first check that did not hold in reason. */
+void md_bench_judge(const MdBackendOps *ops, const MdBenchStage *stage, const MdSystem *system, MdBenchCase *c);
+
+#endif
