@@ -1,5 +1,5 @@
-/* Every list variant against brute force, as sets by id: built on disordered and uneven states, regrown from a capacity
- * that cannot do, kept complete while particles move. */
+/* Lists of all pairs of values that bear on them against brute force, as sets by id: built on disordered and uneven
+ * states, regrown from a capacity that cannot do, kept complete while particles move. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,11 @@
 #include "cases.h"
 #include "check.h"
 #include "judge.h"
+
+/* Switches that no list depends on keep their defaults. */
+#define NOT_OF_LISTS                                                                                                   \
+    "memory.parameters force.threads_per_atom force.partial_sums force.cutoff_test force.arithmetic force.unroll "     \
+    "force.energy reduce.method reduce.addressing reduce.per_thread reduce.finish reduce.scratch reduce.accumulate"
 
 static double distance(const MdSystem *system, const double *position, int64_t i, int64_t j) {
     double d[3], wraps[3];
@@ -39,17 +44,18 @@ static bool count_entries(const MdRows *rows, int64_t n, unsigned char *count) {
 }
 
 /* Number of pairs that are wrong: absent though nearer than their cutoff plus reach_in, present though further than the
- * largest cutoff plus reach_out, named twice, by one row only, or by themselves. */
-static int64_t count_wrong(const MdSystem *system, const double *position, const unsigned char *count, double reach_in,
-                           double reach_out, bool tell) {
+ * largest cutoff plus reach_out, named twice, by themselves, in a full list by one row only, in a half list by both. */
+static int64_t count_wrong(const MdSystem *system, const double *position, const unsigned char *count, bool half,
+                           double reach_in, double reach_out, bool tell) {
     int64_t n = system->n_atoms, n_wrong = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++) {
             int here = count[i * n + j], there = count[j * n + i];
             double r = i == j ? 0 : distance(system, position, i, j);
-            bool absent = i != j && here == 0 && r < cutoff_of(system, i, j) + reach_in;
-            bool too_far = here > 0 && r > system->potential.cutoff_max + reach_out;
-            if (!absent && !too_far && here == there && here < 2 && (i != j || here == 0)) continue;
+            bool absent = i != j && here + there == 0 && r < cutoff_of(system, i, j) + reach_in;
+            bool too_far = here + there > 0 && r > system->potential.cutoff_max + reach_out;
+            bool paired = half ? here + there < 2 : here == there && here < 2;
+            if (!absent && !too_far && paired && (i != j || here == 0)) continue;
             if (tell && n_wrong == 0)
                 printf("pair %lld %lld at %.9g: %d in one row, %d in the other\n", (long long)i, (long long)j, r, here,
                        there);
@@ -58,54 +64,109 @@ static int64_t count_wrong(const MdSystem *system, const double *position, const
     return n_wrong;
 }
 
-/* A list as it was built at these places. */
-static bool check_built(const WalkRun *run, const MdSystem *system, const double *position, const MdConfig *config) {
-    MdRows rows = {0};
-    if (!walk_ok(run, run->ops->export_rows(run->context, &rows))) return false;
+/* A row in the order of ids; memory is in that order when it is not sorted. */
+static bool ascending(const MdRows *rows) {
+    for (int64_t i = 0; i < rows->n_atoms; i++)
+        for (int64_t k = rows->offsets[i] + 1; k < rows->offsets[i + 1]; k++)
+            if (rows->ids[k - 1] >= rows->ids[k]) return false;
+    return true;
+}
+
+/* A list as it was built at these places; rows to be freed by the caller. */
+static bool check_built(const WalkRun *run, const MdSystem *system, const double *position, MdRows *rows) {
+    const MdConfig *config = &run->config;
+    const bool half = config->neighbor_list == MD_LIST_HALF;
+    if (!walk_ok(run, run->ops->export_rows(run->context, rows))) return false;
     unsigned char *count = md_alloc((size_t)(system->n_atoms * system->n_atoms), 1, "entries");
     double error = distance_error(system, position, config->run_precision);
-    bool ok = count_entries(&rows, system->n_atoms, count) &&
-              CHECK(count_wrong(system, position, count, config->neighbor_skin - error, config->neighbor_skin + error,
-                                true) == 0);
+    bool ok = count_entries(rows, system->n_atoms, count) &&
+              CHECK(count_wrong(system, position, count, half, config->neighbor_skin - error,
+                                config->neighbor_skin + error, true) == 0);
+    if (ok && config->neighbor_sorted == MD_ON && config->memory_sort == MD_SORT_NONE) CHECK(ascending(rows));
     MdStatistics statistics;
     run->ops->statistics(run->context, &statistics);
-    double mean = (double)rows.offsets[system->n_atoms] / (double)system->n_atoms;
+    double mean = (double)rows->offsets[system->n_atoms] * (half ? 2 : 1) / (double)system->n_atoms;
     CHECK_NEAR(statistics.neighbors_per_atom, mean, 1e-12 * mean);
     md_free(count);
-    md_rows_free(&rows);
     return ok;
 }
 
-static bool check_first_list(const WalkRun *run, const MdSystem *system, const MdConfig *config) {
+static bool check_first_list(const WalkRun *run, const MdSystem *system, MdRows *rows) {
     return walk_ok(run, run->ops->update_neighbors(run->context, 0)) &&
-           check_built(run, system, system->position, config);
+           check_built(run, system, system->position, rows);
 }
 
-static void test_case(const MdBackendOps *ops, const Case *c) {
-    MdConfig config = state_config();
-    config.run_threads = 3;
-    MdSystem *system = cases_make(c, &config);
-    Walk walk;
-    for (walk_begin(&walk, ops, &config, NULL); walk_next(&walk);) {
-        WalkRun run;
-        MdStatistics statistics;
-        check_context("%s, N %lld: %s", c->name, (long long)system->n_atoms, walk.name);
-        if (walk_create(&run, ops, &walk.config, system)) {
-            check_first_list(&run, system, &walk.config);
-            walk_destroy(&run);
-        }
-        /* Room for a single entry: must overflow, grow, and give the same list. */
-        check_context("%s, capacity 1: %s", c->name, walk.name);
-        walk.config.neighbor_capacity = 1;
-        if (walk_create(&run, ops, &walk.config, system)) {
-            check_first_list(&run, system, &walk.config);
-            ops->statistics(run.context, &statistics);
-            CHECK(statistics.n_overflows > 0);
-            CHECK(statistics.capacity > 1);
-            walk_destroy(&run);
-        }
+/* A force kernel without rows says so. */
+static void check_no_rows(const WalkRun *run) {
+    MdRows rows = {0};
+    CHECK(walk_ok(run, run->ops->update_neighbors(run->context, 0)));
+    CHECK(run->ops->export_rows(run->context, &rows) == MD_ERROR_INPUT);
+    CHECK(md_errors_count(run->errors) == 1);
+    md_rows_free(&rows);
+}
+
+static bool same_rows(const MdRows *one, const MdRows *other) {
+    size_t n = (size_t)one->n_atoms;
+    return memcmp(one->offsets, other->offsets, (n + 1) * sizeof *one->offsets) == 0 &&
+           memcmp(one->ids, other->ids, (size_t)one->offsets[n] * sizeof *one->ids) == 0;
+}
+
+/* With room for a single entry the list must overflow, grow, and be right all the same; sorted rows, which do not
+ * depend on how they were built, are the same to the last entry. */
+static void check_regrown(Walk *walk, const Case *c, const MdConfig *base, const MdSystem *system,
+                          const MdRows *first) {
+    WalkRun run;
+    MdStatistics statistics;
+    MdRows rows = {0};
+    MdConfig narrow = *base;
+    narrow.neighbor_capacity = 1;
+    if (!CHECK(walk_create_next(walk, &run, c->name, &narrow, system))) return;
+    if (check_first_list(&run, system, &rows) && run.config.neighbor_sorted == MD_ON) CHECK(same_rows(first, &rows));
+    run.ops->statistics(run.context, &statistics);
+    CHECK(statistics.n_overflows > 0);
+    CHECK(statistics.capacity > 1);
+    md_rows_free(&rows);
+    walk_destroy(&run);
+}
+
+static void check_case(Walk *walk, const Case *c) {
+    MdConfig base = state_config();
+    base.run_threads = 3;
+    MdSystem *system = cases_make(c, &base);
+    WalkRun run;
+    if (walk_create_next(walk, &run, c->name, &base, system)) {
+        MdRows rows = {0};
+        bool has_rows = walk_has_rows(&run), ok = has_rows && check_first_list(&run, system, &rows);
+        if (!has_rows) check_no_rows(&run);
+        walk_destroy(&run);
+        if (ok) check_regrown(walk, c, &base, system, &rows);
+        md_rows_free(&rows);
     }
     md_system_destroy(system);
+}
+
+/* Plans of all cases: the caller's to free. */
+static MdSystemPlan *make_plans(void) {
+    MdSystemPlan *plans = md_alloc((size_t)cases_count, sizeof *plans, "plans");
+    for (int k = 0; k < cases_count; k++) {
+        MdConfig config = state_config();
+        MdSystem *system = cases_make(&cases_table[k], &config);
+        plans[k] = state_plan(system);
+        md_system_destroy(system);
+    }
+    return plans;
+}
+
+/* Each combination on cases that follow each other, more if it is refused there. */
+static void test_cases(const MdBackendOps *ops) {
+    enum { N_EACH = 3 };
+    MdConfig base = state_config();
+    MdSystemPlan *plans = make_plans();
+    Walk walk;
+    for (walk_begin(&walk, ops, &base, DESIGN_PAIRS, NOT_OF_LISTS, plans, cases_count); walk_next(&walk);)
+        for (int k = 0; k < N_EACH || (walk.n_created == 0 && k < cases_count); k++)
+            check_case(&walk, &cases_table[(walk.k * N_EACH + k) % cases_count]);
+    md_free(plans);
 }
 
 /* --- in motion ---------------------------------------------------------------------------------------------------- */
@@ -118,8 +179,10 @@ static int64_t n_rebuilds(const WalkRun *run) {
 
 /* A list must hold each pair within the plain cutoff at every step under host-check, and be exact right after a rebuild
  * under either rule. */
-static void check_motion(const WalkRun *run, const MdSystem *system, const MdConfig *config) {
+static void check_motion(const WalkRun *run, const MdSystem *system) {
     enum { N_STEPS = 30 };
+    const MdConfig *config = &run->config;
+    const bool half = config->neighbor_list == MD_LIST_HALF;
     int64_t n = system->n_atoms, before = 0;
     unsigned char *count = md_alloc((size_t)(n * n), 1, "entries");
     bool ok = walk_prepare(run);
@@ -131,10 +194,10 @@ static void check_motion(const WalkRun *run, const MdSystem *system, const MdCon
         bool fresh = ok && n_rebuilds(run) > before;
         double error = ok ? distance_error(system, gathered.position, config->run_precision) : 0;
         if (ok && fresh)
-            ok = CHECK(count_wrong(system, gathered.position, count, config->neighbor_skin - error,
+            ok = CHECK(count_wrong(system, gathered.position, count, half, config->neighbor_skin - error,
                                    config->neighbor_skin + error, true) == 0);
         else if (ok && config->neighbor_rebuild != MD_REBUILD_EVERY)
-            ok = CHECK(count_wrong(system, gathered.position, count, -error, 1e300, true) == 0);
+            ok = CHECK(count_wrong(system, gathered.position, count, half, -error, 1e300, true) == 0);
         if (ok && config->neighbor_rebuild == MD_REBUILD_EVERY) CHECK(fresh == (step % config->neighbor_every == 0));
         if (ok) before = n_rebuilds(run);
         judge_gathered_free(&gathered);
@@ -151,6 +214,7 @@ static void test_motion(const MdBackendOps *ops, int dimension) {
     MdConfig config = state_config();
     config.neighbor_every = 6;
     config.run_timestep = 0.004;
+    config.force_kernel = MD_KERNEL_LIST;
     MdSystem *system = state_shaken(&shape);
     /* A dilute gas, all at one speed in directions of their own: then pairs that meet head on use up the whole skin
      * when the largest displacement reaches half of it, and a rebuild that comes any later has missed some. */
@@ -158,12 +222,13 @@ static void test_motion(const MdBackendOps *ops, int dimension) {
         double *v = system->velocity + 3 * i, speed = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
         for (int a = 0; a < 3; a++) v[a] *= 5 / speed;
     }
+    MdSystemPlan plan = state_plan(system);
     Walk walk;
-    for (walk_begin(&walk, ops, &config, NULL); walk_next(&walk);) {
+    for (walk_begin(&walk, ops, &config, DESIGN_PAIRS, NOT_OF_LISTS " force.kernel", &plan, 1); walk_next(&walk);) {
         WalkRun run;
-        check_context("%d-D in motion: %s", dimension, walk.name);
-        if (!walk_create(&run, ops, &walk.config, system)) continue;
-        check_motion(&run, system, &walk.config);
+        if (!walk_create_next(&walk, &run, dimension == 2 ? "2-D in motion" : "3-D in motion", &config, system))
+            continue;
+        check_motion(&run, system);
         walk_destroy(&run);
     }
     md_system_destroy(system);
@@ -176,18 +241,23 @@ static void test_late(const MdBackendOps *ops) {
     static const struct {
         int rule, every;
         bool late;
-    } rules[] = {{MD_REBUILD_EVERY, 25, true}, {MD_REBUILD_EVERY, 2, false}, {MD_REBUILD_HOST_CHECK, 25, false}};
+    } rules[] = {{MD_REBUILD_EVERY, 25, true},
+                 {MD_REBUILD_EVERY, 2, false},
+                 {MD_REBUILD_HOST_CHECK, 25, false},
+                 {MD_REBUILD_DEVICE_CHECK, 25, false}};
     MdConfig config = state_config();
+    config.force_kernel = MD_KERNEL_LIST;
     MdSystem *system = cases_make(&c, &config);
+    MdSystemPlan plan = state_plan(system);
     for (size_t k = 0; k < sizeof rules / sizeof rules[0]; k++) {
         config.neighbor_rebuild = rules[k].rule;
         config.neighbor_every = rules[k].every;
         Walk walk;
-        for (walk_begin(&walk, ops, &config, "neighbor.rebuild"); walk_next(&walk);) {
+        for (walk_begin(&walk, ops, &config, DESIGN_SINGLES, NOT_OF_LISTS " force.kernel neighbor.rebuild", &plan, 1);
+             walk_next(&walk);) {
             WalkRun run;
             MdStatistics statistics = {0};
-            check_context("late, every %d: %s", rules[k].every, walk.name);
-            if (!walk_create(&run, ops, &walk.config, system)) continue;
+            if (!walk_create_next(&walk, &run, rules[k].late ? "late" : "never late", &config, system)) continue;
             CHECK(walk_prepare(&run) && walk_steps(&run, 1, 50));
             ops->statistics(run.context, &statistics);
             CHECK(statistics.n_rebuilds > 0);
@@ -214,14 +284,17 @@ static void test_far(const MdBackendOps *ops, int dimension) {
     for (int64_t i = 1; i < system->n_atoms; i++)
         if (i != 10 && system->position[3 * i] > system->position[3 * out]) out = i;
     system->velocity[3 * out] = 200; /* 0.4 a step: just below what counts as a fault */
+    MdSystemPlan plan = state_plan(system);
     Walk walk;
-    for (walk_begin(&walk, ops, &config, NULL); walk_next(&walk);) {
+    for (walk_begin(&walk, ops, &config, DESIGN_SINGLES, NOT_OF_LISTS, &plan, 1); walk_next(&walk);) {
         WalkRun run;
         MdStatistics statistics;
-        check_context("%d-D, far atoms: %s", dimension, walk.name);
-        if (!walk_create(&run, ops, &walk.config, system)) continue;
-        if (check_first_list(&run, system, &walk.config) && walk_prepare(&run) && walk_steps(&run, 1, 12))
-            judge_run(&run, system, &walk.config, true);
+        MdRows rows = {0};
+        if (!walk_create_next(&walk, &run, dimension == 2 ? "2-D, far atoms" : "3-D, far atoms", &config, system))
+            continue;
+        bool listed = !walk_has_rows(&run) || check_first_list(&run, system, &rows);
+        if (listed && walk_prepare(&run) && walk_steps(&run, 1, 12)) judge_run(&run, system, true);
+        md_rows_free(&rows);
         ops->statistics(run.context, &statistics);
         CHECK(statistics.host_bytes + statistics.device_bytes < 64u << 20);
         walk_destroy(&run);
@@ -242,7 +315,10 @@ static void test_planted_faults(void) {
     while (!count[near]) near++;
     int64_t far = 1;
     while (count[far]) far++;
-#define WRONG count_wrong(system, system->position, count, config.neighbor_skin, config.neighbor_skin, false)
+#define WRONG      WRONG_OF(false)
+#define WRONG_HALF WRONG_OF(true)
+#define WRONG_OF(half)                                                                                                 \
+    count_wrong(system, system->position, count, half, config.neighbor_skin, config.neighbor_skin, false)
     check_context("planted faults");
     CHECK(WRONG == 0);
     count[near] = 0;
@@ -257,16 +333,28 @@ static void test_planted_faults(void) {
     count[far] = count[far * n] = 0;
     count[0] = 1;
     CHECK(WRONG == 1); /* its own neighbour */
+    count[0] = 0;
+    for (int64_t k = 0; k < n * n; k++) count[k] = count[k] && k / n < k % n;
+    CHECK(WRONG > n); /* a half list is no full one, */
+    CHECK(WRONG_HALF == 0);
+    count[near * n] = 1;
+    CHECK(WRONG_HALF == 1); /* in both rows */
+    count[near] = count[near * n] = 0;
+    CHECK(WRONG_HALF == 1); /* lost */
+    count[near * n] = 1;
+    CHECK(WRONG_HALF == 0); /* in the other row: fine */
 #undef WRONG
+#undef WRONG_HALF
+#undef WRONG_OF
     md_free(count);
     md_system_destroy(system);
 }
 
 int main(void) {
-    test_planted_faults();
+    if (walk_first_shard()) test_planted_faults();
     MdConfig config = state_config();
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
-        for (int k = 0; k < cases_count; k++) test_case(ops, &cases_table[k]);
+        test_cases(ops);
         for (int dimension = 2; dimension <= 3; dimension++) {
             test_motion(ops, dimension);
             test_far(ops, dimension);

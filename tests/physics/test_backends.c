@@ -1,6 +1,6 @@
-/* Every backend, every combination of switches, against the reference: forces with and without energy, sums, gathering,
- * and again after motion, sorting and rebuilds. States are disordered and uneven, with atoms on faces, partial blocks
- * and the smallest legal box; planted faults show that these tolerances would see a fault. */
+/* Every backend, every value of every switch and all pairs of values, against the reference: forces with and without
+ * energy, sums, gathering, and again after motion, sorting and rebuilds. States are disordered and uneven, with atoms on
+ * faces, partial blocks and the smallest legal box; planted faults show that these tolerances would see a fault. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,12 +60,13 @@ static bool check_scaling(const WalkRun *run, const Judge *judge) {
 
 /* Some steps with rebuilds, short enough that nothing flies off: then forces and sums at the new places, and each id
  * where its own way led it. */
-static bool check_motion(const WalkRun *run, const MdSystem *system, const MdConfig *config) {
+static bool check_motion(const WalkRun *run, const MdSystem *system) {
     enum { N_STEPS = 24 };
+    const MdConfig *config = &run->config;
     MdStatistics before, after;
     Gathered gathered;
     run->ops->statistics(run->context, &before);
-    if (!walk_steps(run, 1, N_STEPS) || !judge_run(run, system, config, true)) return false;
+    if (!walk_steps(run, 1, N_STEPS) || !judge_run(run, system, true)) return false;
     run->ops->statistics(run->context, &after);
     CHECK(run->ops->fault(run->context).step == -1);
     CHECK(after.n_late_rebuilds == before.n_late_rebuilds);
@@ -86,13 +87,6 @@ static bool check_motion(const WalkRun *run, const MdSystem *system, const MdCon
     return ok;
 }
 
-static void check_combination(const Walk *walk, const MdSystem *system, const Judge *judge) {
-    WalkRun run;
-    if (!walk_create(&run, walk->ops, &walk->config, system)) return;
-    if (check_paths(&run, system, judge) && check_scaling(&run, judge)) check_motion(&run, system, &walk->config);
-    walk_destroy(&run);
-}
-
 static MdConfig base_config(void) {
     MdConfig config = state_config();
     config.run_threads = 3;     /* not a divisor of what is worked on */
@@ -101,21 +95,104 @@ static MdConfig base_config(void) {
     return config;
 }
 
-static void test_case(const MdBackendOps *ops, const Case *c) {
-    MdConfig config = base_config();
-    MdSystem *system = cases_make(c, &config);
-    Judge judges[N_PRECISIONS];
-    for (int p = 0; p < N_PRECISIONS; p++)
-        judges[precisions[p]] = judge_make(system, system->position, system->velocity, precisions[p]);
-    Walk walk;
-    int n_combinations = 0;
-    for (walk_begin(&walk, ops, &config, NULL); walk_next(&walk); n_combinations++) {
-        check_context("%s, N %lld: %s", c->name, (long long)system->n_atoms, walk.name);
-        check_combination(&walk, system, &judges[walk.config.run_precision]);
+/* --- systems ------------------------------------------------------------------------------------------------------ */
+
+enum { N_TOLERANCES = 36, MAX_STATES = 32 };
+
+/* A state, and what the reference says of it, kept for each kind of tolerance that was asked for. */
+typedef struct State {
+    Case described;
+    MdConfig base;
+    MdSystem *system;
+    Judge judges[N_TOLERANCES];
+} State;
+
+typedef struct States {
+    int n;
+    State state[MAX_STATES];
+    MdSystemPlan plan[MAX_STATES];
+} States;
+
+static void add_state(States *states, const Case *c) {
+    md_require(states->n < MAX_STATES);
+    State *state = &states->state[states->n];
+    *state = (State){.described = *c, .base = base_config()};
+    state->system = cases_make(c, &state->base);
+    states->plan[states->n++] = state_plan(state->system);
+}
+
+/* The cases first, then the sizes. */
+static States *make_states(void) {
+    States *states = md_alloc(1, sizeof *states, "states");
+    for (int k = 0; k < cases_count; k++) add_state(states, &cases_table[k]);
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        Case c = cases_table[0];
+        c.name = "partial blocks";
+        c.shape.n_atoms = 1025;
+        c.first_atoms = sizes[k];
+        add_state(states, &c);
     }
-    printf("%s: %s, %lld atoms: %d combinations\n", ops->name, c->name, (long long)system->n_atoms, n_combinations);
-    for (int p = 0; p < N_PRECISIONS; p++) judge_free(&judges[p]);
-    md_system_destroy(system);
+    return states;
+}
+
+static void free_states(States *states) {
+    for (int k = 0; k < states->n; k++) {
+        for (int t = 0; t < N_TOLERANCES; t++)
+            if (states->state[k].judges[t].force) judge_free(&states->state[k].judges[t]);
+        md_system_destroy(states->state[k].system);
+    }
+    md_free(states);
+}
+
+/* The switches on which a tolerance depends: see tolerance.h. */
+static const Judge *judge_of(State *state, const MdConfig *config) {
+    int key = config->run_precision +
+              3 * (config->reduce_accumulate + 3 * (config->force_arithmetic + 2 * config->neighbor_list));
+    md_require(key < N_TOLERANCES);
+    Judge *judge = &state->judges[key];
+    if (!judge->force) *judge = judge_make(state->system, state->system->position, state->system->velocity, config);
+    return judge;
+}
+
+/* False when this system is refused. */
+static bool check_combination(Walk *walk, State *state) {
+    WalkRun run;
+    if (!walk_create_next(walk, &run, state->described.name, &state->base, state->system)) return false;
+    const Judge *judge = judge_of(state, &run.config);
+    if (check_paths(&run, state->system, judge) && check_scaling(&run, judge)) check_motion(&run, state->system);
+    walk_destroy(&run);
+    return true;
+}
+
+/* Each value alone on every case, and on sizes that follow each other from one combination to the next. */
+static void test_singles(const MdBackendOps *ops, States *states) {
+    enum { N_SIZES_EACH = 4 };
+    Walk walk;
+    MdConfig base = base_config();
+    int n_runs = 0, n_refused = 0;
+    for (walk_begin(&walk, ops, &base, DESIGN_SINGLES, NULL, states->plan, states->n); walk_next(&walk);) {
+        for (int k = 0; k < cases_count + N_SIZES_EACH; k++) {
+            int next = cases_count + (walk.k * N_SIZES_EACH + k) % (states->n - cases_count);
+            bool ran = check_combination(&walk, &states->state[k < cases_count ? k : next]);
+            n_runs += ran, n_refused += !ran;
+        }
+    }
+    printf("%s: %d runs of values alone, %d systems refused\n", ops->name, n_runs, n_refused);
+}
+
+/* All pairs, each combination on the next system that can. */
+static void test_pairs(const MdBackendOps *ops, States *states) {
+    Walk walk;
+    MdConfig base = base_config();
+    int met[MAX_STATES] = {0}, n_runs = 0;
+    for (walk_begin(&walk, ops, &base, DESIGN_PAIRS, NULL, states->plan, states->n); walk_next(&walk); n_runs++)
+        for (int tries = 0; walk.n_created == 0 && tries < states->n; tries++) {
+            int next = (walk.k + tries) % states->n;
+            met[next] += check_combination(&walk, &states->state[next]);
+        }
+    printf("%s: %d runs for pairs of values; on each system:", ops->name, n_runs);
+    for (int k = 0; k < states->n; k++) printf(" %d", met[k]);
+    printf("\n");
 }
 
 /* --- planted faults ----------------------------------------------------------------------------------------------- */
@@ -148,7 +225,8 @@ static void test_planted_faults(int precision) {
     static const char *const names[] = {"double", "single", "mixed"};
     MdConfig config = base_config();
     MdSystem *system = cases_make(&cases_table[0], &config);
-    Judge judge = judge_make(system, system->position, system->velocity, precision);
+    config.run_precision = precision;
+    Judge judge = judge_make(system, system->position, system->velocity, &config);
     size_t n = (size_t)system->n_atoms * 3, bytes = n * sizeof(double);
     double *force = md_alloc(n, sizeof *force, "damaged forces");
     check_context("planted faults, %s", names[precision]);
@@ -211,17 +289,13 @@ static void test_planted_faults(int precision) {
 }
 
 int main(void) {
-    for (int p = 0; p < N_PRECISIONS; p++) test_planted_faults(precisions[p]);
+    for (int p = 0; walk_first_shard() && p < N_PRECISIONS; p++) test_planted_faults(precisions[p]);
+    States *states = make_states();
     MdConfig config = base_config();
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
-        for (int k = 0; k < cases_count; k++) test_case(ops, &cases_table[k]);
-        for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-            Case c = cases_table[0];
-            c.name = "partial blocks";
-            c.shape.n_atoms = 1025;
-            c.first_atoms = sizes[k];
-            test_case(ops, &c);
-        }
+        test_singles(ops, states);
+        test_pairs(ops, states);
     }
+    free_states(states);
     return check_finish();
 }

@@ -6,7 +6,7 @@
 
 static struct {
     int n_checks, n_failed;
-    char context[512];
+    char context[2560];
 } counts;
 
 bool check_at(const char *file, int line, bool holds, const char *text) {

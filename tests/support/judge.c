@@ -7,7 +7,7 @@
 #include "check.h"
 #include "cpu/reference.h"
 
-Judge judge_make(const MdSystem *system, const double *position, const double *velocity, int precision) {
+Judge judge_make(const MdSystem *system, const double *position, const double *velocity, const MdConfig *config) {
     Judge judge = {.system = system};
     judge.force = md_alloc((size_t)system->n_atoms * 3, sizeof(double), "reference forces");
     md_reference_forces(system, position, judge.force, &judge.sums);
@@ -20,7 +20,7 @@ Judge judge_make(const MdSystem *system, const double *position, const double *v
             judge.sums.force_sq_mass += f * f / mass;
         }
     }
-    judge.tolerance = tolerance_make(system, position, velocity, precision);
+    judge.tolerance = tolerance_make(system, position, velocity, config);
     return judge;
 }
 
@@ -123,12 +123,12 @@ void judge_gathered_free(Gathered *gathered) {
     free_guarded(gathered->force), free_guarded(gathered->image);
 }
 
-bool judge_run(const WalkRun *run, const MdSystem *system, const MdConfig *config, bool with_sums) {
+bool judge_run(const WalkRun *run, const MdSystem *system, bool with_sums) {
     Gathered gathered;
     MdSums sums;
     bool ok = judge_gather(run, system, &gathered) && walk_ok(run, run->ops->sum(run->context, &sums));
     if (ok) {
-        Judge judge = judge_make(system, gathered.position, gathered.velocity, config->run_precision);
+        Judge judge = judge_make(system, gathered.position, gathered.velocity, &run->config);
         ok = CHECK(judge_count_faults(&judge, gathered.force, with_sums ? &sums : NULL, true) == 0);
         judge_free(&judge);
     }

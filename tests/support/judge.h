@@ -5,7 +5,7 @@
 #include "tolerance.h"
 #include "walk.h"
 
-/* What the reference says of one state, and how far a precision may be from it. */
+/* What the reference says of one state, and how far a backend of this configuration may be from it. */
 typedef struct Judge {
     const MdSystem *system;
     double *force; /* [n_atoms][3] */
@@ -13,7 +13,7 @@ typedef struct Judge {
     Tolerance tolerance;
 } Judge;
 
-Judge judge_make(const MdSystem *system, const double *position, const double *velocity, int precision);
+Judge judge_make(const MdSystem *system, const double *position, const double *velocity, const MdConfig *config);
 void judge_free(Judge *judge);
 
 /* Number of force components and of sums that are out of tolerance; the first is printed when `tell`. Sums may be NULL.
@@ -29,6 +29,6 @@ bool judge_gather(const WalkRun *run, const MdSystem *system, Gathered *gathered
 void judge_gathered_free(Gathered *gathered);
 
 /* Checks forces and, if they are fresh, sums of a backend against the reference at the gathered places. */
-bool judge_run(const WalkRun *run, const MdSystem *system, const MdConfig *config, bool with_sums);
+bool judge_run(const WalkRun *run, const MdSystem *system, bool with_sums);
 
 #endif

@@ -162,3 +162,20 @@ MdSystem *state_shaken(const StateShape *shape) {
     stop_drift(system);
     return system;
 }
+
+MdSystemPlan state_plan(const MdSystem *system) {
+    MdSystemPlan plan = {.n_atoms = system->n_atoms, .box = system->box, .potential = system->potential};
+    double volume = 1; /* along an open axis that of the particles, but no less than the cutoff */
+    for (int a = 0; a < system->box.dimension; a++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t i = 0; i < system->n_atoms; i++) {
+            low = fmin(low, system->position[3 * i + a]);
+            high = fmax(high, system->position[3 * i + a]);
+        }
+        volume *= system->box.periodic[a] ? system->box.length[a] : fmax(high - low, system->potential.cutoff_max);
+    }
+    plan.density = (double)system->n_atoms / volume;
+    for (int t = 0; t < system->potential.n_types; t++)
+        snprintf(plan.type_name[t], sizeof plan.type_name[t], "%c", 'A' + t);
+    return plan;
+}

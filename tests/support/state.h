@@ -26,6 +26,9 @@ typedef struct StateShape {
 } StateShape;
 MdSystem *state_shaken(const StateShape *shape);
 
+/* What a plan of this system would say. */
+MdSystemPlan state_plan(const MdSystem *system);
+
 /* A configuration with every default, for use with a system made by state_shaken; the caller changes fields. */
 MdConfig state_config(void);
 

@@ -11,19 +11,29 @@
  *  formula   F = A - B with A ~ r^-13, B ~ r^-7. r^2 has 3 u (sum of products); its reciprocal 5 u (1 ulp, as
  *            approximate reciprocals have); r^-6 17 u (cube and two products); the r^-12 part of force over r, counted
  *            through parameters and products, 44 u, times a component 46 u. PAIR_ROUNDINGS = 48 covers force, energy
- *            (40) and virial (48), relative to A + B, not to A - B: the difference cancels.
+ *            (40) and virial (48), relative to A + B, not to A - B: the difference cancels. force.arithmetic = fast:
+ *            the reciprocal of r^2 has up to 6 u of its own in place of 2 u (rcp.approx of CUDA 2 u; rsqrt.approx,
+ *            relative error 2^-22.9, squared 5.3 u; rcpps, 1.5 2^-12, after one Newton step 2.3 u and its roundings),
+ *            which enters by its sixth power: 24 u more.
  *  cutoff    A pair nearer to the cutoff than the error of its distance may be counted by one side and not by the
  *            other: the whole value of the pair at the cutoff is allowed for.
  *
  * A force component sums the n pairs of one row: n u times the sum of absolute values (Higham, Accuracy and Stability
  * of Numerical Algorithms, 2nd ed., section 4.2), whatever the order. All of these are worst cases, and there are few
- * enough pairs in a row to add them as such.
+ * enough pairs in a row to add them as such. (Half lists add the same terms, in the order in which atomics come.)
  *
  * A total has N rows, and the worst case grows like N while real rounding errors, being independent, grow like
  * sqrt(N); the worst case would let a lost pair pass. For independent errors of mean zero bounded by e_k the sum stays
  * below LAMBDA sqrt(sum e_k^2) but for a probability of 2 exp(-LAMBDA^2/2), 3e-8 (Hoeffding; used for roundoff by
  * Higham and Mary, SIAM J. Sci. Comput. 41, A2815 (2019)). What is not independent is added in full: the rounding of
- * the parameters and of L, and adding up all pairs in double precision, in whatever order.
+ * the parameters and of L, and adding up all pairs in double precision, in whatever order. A half list meets each pair
+ * once and not twice, from either side with errors of their own: its error weighs twice in the sum of squares.
+ *
+ * reduce.accumulate = single: each value is rounded to single, and each addition on its way into the total rounds by u of
+ * a partial sum: at most (depth + 2) u times the sum of absolute values, with the depth the longest way of any value: a
+ * row of 128 elements, a tree over 1024 threads, and the partial sums of blocks of 32 one after the other. Not taken as
+ * independent: equal numbers round alike. compensated: values rounded once, the result once, what is lost in between
+ * is kept (Neumaier; Higham, section 4.3: 2 u and terms in u^2): 4 u whatever the depth.
  *
  * A run judges itself by bounds of its own (md_reference_bounds). These are kept apart on purpose: a mistake in the
  * ones cannot hide in the others. */
@@ -38,6 +48,7 @@
 #include "system/system.h"
 
 #define TOLERANCE_PAIR_ROUNDINGS 48.0
+#define TOLERANCE_FAST_ROUNDINGS 24.0
 #define TOLERANCE_LAMBDA         6.0
 
 typedef struct Tolerance {
@@ -57,12 +68,24 @@ static inline double tolerance_state_roundoff(int precision) {
     return precision == MD_PRECISION_SINGLE ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 }
 
+/* Of one pair, in u. */
+static inline double tolerance_pair_roundings(const MdConfig *config) {
+    return TOLERANCE_PAIR_ROUNDINGS + (config->force_arithmetic == MD_ARITHMETIC_FAST ? TOLERANCE_FAST_ROUNDINGS : 0);
+}
+
+/* What reduce.accumulate adds to the error of a total of n_atoms values, as a share of the sum of absolute values. */
+static inline double tolerance_accumulate(const MdConfig *config, int64_t n_atoms) {
+    const double u = FLT_EPSILON / 2, depth = 128 + 10 + (double)n_atoms / 32;
+    if (config->reduce_accumulate == MD_ACCUMULATE_SINGLE) return (depth + 2) * u;
+    return config->reduce_accumulate == MD_ACCUMULATE_COMPENSATED ? 4 * u : 0;
+}
+
 /* Error of one total as it is collected: see above. */
 typedef struct ToleranceTotal {
-    double independent_sq; /* sum of e_k^2 */
-    double coherent;       /* added in full */
-    double wrapped[3];     /* derivative by the length of each axis */
-    double value_abs;      /* sum over pairs of absolute values */
+    double pair_sq, row_sq; /* sums of e_k^2 */
+    double coherent;        /* added in full */
+    double wrapped[3];      /* derivative by the length of each axis */
+    double value_abs;       /* sum over pairs of absolute values */
 } ToleranceTotal;
 
 /* What one pair adds: value q, the sum of the absolute values of its parts, slope dq/dr. */
@@ -75,10 +98,10 @@ typedef struct ToleranceRow {
     double value_abs, slope_abs;
 } ToleranceRow;
 
-static inline void tolerance_add_pair(ToleranceTotal *total, ToleranceRow *row, TolerancePart q, double u,
-                                      double image_error, const double unit[3], const double wraps[3]) {
-    double e = TOLERANCE_PAIR_ROUNDINGS * u * q.parts + image_error * fabs(q.slope);
-    total->independent_sq += e * e / 2; /* each pair is met twice, once from either side */
+static inline void tolerance_add_pair(ToleranceTotal *total, ToleranceRow *row, TolerancePart q, double roundings,
+                                      double u, double image_error, const double unit[3], const double wraps[3]) {
+    double e = roundings * u * q.parts + image_error * fabs(q.slope);
+    total->pair_sq += e * e / 2; /* each pair is met twice, once from either side */
     total->coherent += u * q.parts / 2;
     for (int a = 0; a < 3; a++) total->wrapped[a] += q.slope * unit[a] * wraps[a] / 2;
     row->value_abs += fabs(q.value);
@@ -88,13 +111,17 @@ static inline void tolerance_add_pair(ToleranceTotal *total, ToleranceRow *row, 
 static inline void tolerance_add_row(ToleranceTotal *total, const ToleranceRow *row, double u, double extent,
                                      int64_t n_row) {
     double accumulated = (double)n_row * u * row->value_abs / 2, moved = u * extent * row->slope_abs;
-    total->independent_sq += accumulated * accumulated + moved * moved;
+    total->row_sq += accumulated * accumulated + moved * moved;
     total->value_abs += row->value_abs / 2;
 }
 
-static inline double tolerance_of_total(const ToleranceTotal *total, double u, const MdBox *box, int64_t n_terms) {
-    double sum = TOLERANCE_LAMBDA * sqrt(total->independent_sq) + total->coherent +
-                 (double)n_terms * (DBL_EPSILON / 2) * total->value_abs;
+static inline double tolerance_of_total(const ToleranceTotal *total, const MdConfig *config, double u,
+                                        const MdSystem *system, int64_t n_terms) {
+    const MdBox *box = &system->box;
+    double half = config->neighbor_list == MD_LIST_HALF ? 2 : 1;
+    double sum =
+        TOLERANCE_LAMBDA * sqrt(half * total->pair_sq + total->row_sq) + total->coherent +
+        ((double)n_terms * (DBL_EPSILON / 2) + tolerance_accumulate(config, system->n_atoms)) * total->value_abs;
     for (int a = 0; a < 3; a++)
         if (box->periodic[a]) sum += u * box->length[a] * fabs(total->wrapped[a]);
     return sum;
@@ -123,9 +150,13 @@ static inline double tolerance_separation(const MdSystem *system, const double *
     return r_sq;
 }
 
-/* Tolerances for a state, by all pairs: O(N^2), for the sizes of tests. Free with tolerance_free. */
+/* Tolerances for a state and the switches of config, by all pairs: O(N^2), for the sizes of tests. Free with
+ * tolerance_free. */
 static inline Tolerance tolerance_make(const MdSystem *system, const double *position, const double *velocity,
-                                       int precision) {
+                                       const MdConfig *config) {
+    const int precision = config->run_precision;
+    const double roundings = tolerance_pair_roundings(config);
+    const double accumulate = tolerance_accumulate(config, system->n_atoms);
     const MdBox *box = &system->box;
     const int64_t n = system->n_atoms;
     const double u = tolerance_roundoff(precision) + DBL_EPSILON / 2, root_d = sqrt(box->dimension);
@@ -168,13 +199,13 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
             }
             n_row++;
             stiff += fmax(fabs(slope), fabs(f) / r) * off;
-            formula += TOLERANCE_PAIR_ROUNDINGS * u * (repulsion + attraction + shift);
+            formula += roundings * u * (repulsion + attraction + shift);
             force_abs += fabs(f);
             truncation_abs += fabs(pair->truncation);
             for (int a = 0; a < 3; a++) force[a] += f * unit[a];
             double image_error = root_d * u * (longest + r);
-            tolerance_add_pair(&energy, &energy_row, e, u, image_error, unit, wraps);
-            tolerance_add_pair(&virial, &virial_row, w, u, image_error, unit, wraps);
+            tolerance_add_pair(&energy, &energy_row, e, roundings, u, image_error, unit, wraps);
+            tolerance_add_pair(&virial, &virial_row, w, roundings, u, image_error, unit, wraps);
         }
         tolerance_add_row(&energy, &energy_row, u, extent, n_row);
         tolerance_add_row(&virial, &virial_row, u, extent, n_row);
@@ -185,14 +216,14 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
         n_terms += n_row;
         t.accumulated_sq += (double)n_row * u * u * force_abs * force_abs;
 
-        /* Velocity: one rounding of the state; square, products with mass, sum: eight in all. Sums are in double. */
+        /* Velocity: one rounding of the state; square, products with mass, sum: eight in all. */
         const double *v = velocity + 3 * i, mass = system->mass[system->type[i]];
         double state = tolerance_state_roundoff(precision) + DBL_EPSILON / 2, v_sq = 0, f_sq = 0;
         for (int a = 0; a < 3; a++) {
             v_sq += v[a] * v[a];
             f_sq += force[a] * force[a];
         }
-        double sum_error = (double)n * DBL_EPSILON / 2;
+        double sum_error = (double)n * DBL_EPSILON / 2 + accumulate;
         t.kinetic += (8 * state + sum_error) * mass * v_sq / 2;
         speed += (4 * state + sum_error) * mass * sqrt(v_sq);
         t.force_sq_mass += (2 * root_d * sqrt(f_sq) * t.force[i] + box->dimension * t.force[i] * t.force[i] +
@@ -200,9 +231,9 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
                            mass;
     }
     t.momentum = speed;
-    t.potential = tolerance_of_total(&energy, u, box, n_terms) + edge_energy;
-    t.virial = tolerance_of_total(&virial, u, box, n_terms) + edge_virial;
-    t.truncation += (double)n_terms * (DBL_EPSILON / 2) * truncation_sum + edge_truncation;
+    t.potential = tolerance_of_total(&energy, config, u, system, n_terms) + edge_energy;
+    t.virial = tolerance_of_total(&virial, config, u, system, n_terms) + edge_virial;
+    t.truncation += ((double)n_terms * (DBL_EPSILON / 2) + accumulate) * truncation_sum + edge_truncation;
     return t;
 }
 

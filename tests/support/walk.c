@@ -1,72 +1,37 @@
 #include "walk.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "integrate/verlet.h"
+#include "state.h"
 
-/* --- the switches, from the table --------------------------------------------------------------------------------- */
+/* --- backends ----------------------------------------------------------------------------------------------------- */
 
-#define WORD(name, word) word,
-#define OPTION(section, key, type, value, low, high, set, unit, kind, help)                                            \
-    static const char *const words_##section##_##key[] = {MD_CHOICES_##set(WORD) NULL};
-#include "deck/options.def"
-#undef OPTION
-
-enum { IS_INT, IS_INT_AUTO, IS_REAL, IS_REAL_AUTO, IS_CHOICE, IS_CHOICES, IS_INTS, IS_REALS, IS_TEXT, IS_PATH };
-
-static const struct Option {
-    const char *name;
-    int type;
-    MdOptionKind kind;
-    size_t offset;
-    const char *const *words;
-} options[] = {
-#define OPTION(section, key, type, value, low, high, set, unit, kind, help)                                            \
-    {#section "." #key, IS_##type, MD_KIND_##kind, offsetof(MdConfig, section##_##key), words_##section##_##key},
-#include "deck/options.def"
-#undef OPTION
-};
-
-/* A switch: a choice that may not change the physics. Which backend is walked is the caller's choice. */
-static bool is_switch(const struct Option *option) {
-    return option->type == IS_CHOICE && option->kind == MD_KIND_PERFORMANCE && strcmp(option->name, "run.backend") != 0;
-}
-
-static const struct Option *switch_at(int k) {
-    for (int row = 0; row < MD_N_OPTIONS; row++)
-        if (is_switch(&options[row]) && k-- == 0) return &options[row];
-    return NULL;
-}
-
-static int *choice_field(MdConfig *config, const struct Option *option) {
-    return (int *)(void *)((char *)config + option->offset);
-}
-
-static bool has_word(const char *list, const char *word, char separator) {
-    size_t length = strlen(word);
-    for (const char *at = list; at && (at = strstr(at, word)) != NULL; at += length)
-        if ((at == list || at[-1] == separator) && (at[length] == separator || at[length] == '\0')) return true;
+/* Whether a list with commas has the name. */
+static bool lists(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = list; at && (at = strstr(at, name)) != NULL; at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0')) return true;
     return false;
 }
 
-static void set_backend(MdConfig *config, const char *name) {
-    for (int k = 0; words_run_backend[k]; k++)
-        if (strcmp(words_run_backend[k], name) == 0) config->run_backend = k;
+static int backend_value(const char *name) {
+    const char *const *words = md_switch_words(MD_OPTION_run_backend);
+    for (int value = 0; words[value]; value++)
+        if (strcmp(words[value], name) == 0) return value;
+    md_panic("no backend of the name %s", name);
 }
-
-/* --- backends ----------------------------------------------------------------------------------------------------- */
 
 static bool can_run(const MdBackendOps *ops, const MdConfig *base) {
     MdConfig config = *base;
     MdMachine machine;
     MdErrors *errors = md_errors_create();
-    set_backend(&config, ops->name);
+    config.run_backend = backend_value(ops->name);
     const char *wanted = getenv("MDMINI_TEST_BACKENDS");
-    if (wanted && !has_word(wanted, ops->name, ',')) {
+    if (wanted && !lists(wanted, ops->name)) {
         printf("backend %s left out: MDMINI_TEST_BACKENDS=%s\n", ops->name, wanted);
         md_errors_destroy(errors);
         return false;
@@ -76,7 +41,7 @@ static bool can_run(const MdBackendOps *ops, const MdConfig *base) {
     if (!runs) {
         const char *why = md_errors_count(errors) ? md_errors_text(errors, 0) : "no reason given";
         printf("backend %s SKIPPED: %s\n", ops->name, why);
-        if (has_word(wanted, ops->name, ',')) {
+        if (lists(wanted, ops->name)) {
             check_context("MDMINI_TEST_BACKENDS lists %s", ops->name);
             CHECK(!"a backend that must run");
         }
@@ -103,85 +68,46 @@ const MdBackendOps *walk_backend(const MdBackendOps *previous, const MdConfig *b
     return NULL;
 }
 
-/* --- the product -------------------------------------------------------------------------------------------------- */
+/* --- combinations ------------------------------------------------------------------------------------------------- */
 
-void walk_begin(Walk *walk, const MdBackendOps *ops, const MdConfig *base, const char *fixed) {
-    memset(walk, 0, sizeof *walk);
-    walk->ops = ops;
-    walk->base = *base;
-    walk->fixed = fixed;
-    set_backend(&walk->base, ops->name);
-    for (int k = 0; switch_at(k); k++) {
-        md_require(k < WALK_MAX_SWITCHES);
-        walk->choice[k] = has_word(fixed, switch_at(k)->name, ' ') ? *choice_field(&walk->base, switch_at(k)) : 0;
-    }
+/* k and n of MDMINI_TEST_SHARD=k/n; 0 and 1 without. */
+static void read_shard(int *k, int *n) {
+    const char *text = getenv("MDMINI_TEST_SHARD");
+    *k = 0, *n = 1;
+    if (text && (sscanf(text, "%d/%d", k, n) != 2 || *k < 0 || *k >= *n))
+        md_panic("MDMINI_TEST_SHARD=%s: k/n with k from 0 to n - 1 is needed", text);
 }
 
-/* Like an odometer, the first switch fastest. */
-static bool advance(Walk *walk) {
-    if (!walk->started) return walk->started = true;
-    for (int k = 0; switch_at(k); k++) {
-        const struct Option *option = switch_at(k);
-        if (has_word(walk->fixed, option->name, ' ')) continue;
-        if (option->words[++walk->choice[k]]) return true;
-        walk->choice[k] = 0;
-    }
-    return false;
+bool walk_first_shard(void) {
+    int k, n;
+    read_shard(&k, &n);
+    return k == 0;
 }
 
-static void check_coverage(const Walk *walk) {
-    for (int k = 0; switch_at(k); k++)
-        for (int w = 0; switch_at(k)->words[w]; w++) {
-            if (has_word(walk->fixed, switch_at(k)->name, ' ')) continue;
-            check_context("%s never ran %s=%s", walk->ops->name, switch_at(k)->name, switch_at(k)->words[w]);
-            CHECK(walk->ran[k][w]);
-        }
+void walk_begin(Walk *walk, const MdBackendOps *ops, const MdConfig *base, DesignKind kind, const char *fixed,
+                const MdSystemPlan *plans, int n_plans) {
+    *walk = (Walk){.ops = ops, .design = design_create(ops, base, kind, fixed, plans, n_plans), .k = -1};
+    walk->n = design_count(walk->design);
 }
 
 bool walk_next(Walk *walk) {
-    while (advance(walk)) {
-        walk->config = walk->base;
-        int length = snprintf(walk->name, sizeof walk->name, "%s", walk->ops->name);
-        for (int k = 0; switch_at(k); k++) {
-            *choice_field(&walk->config, switch_at(k)) = walk->choice[k];
-            length += snprintf(walk->name + length, sizeof walk->name - (size_t)length, " %s=%s", switch_at(k)->name,
-                               switch_at(k)->words[walk->choice[k]]);
-        }
-        MdMachine machine;
-        MdErrors *errors = md_errors_create();
-        bool accepted = walk->ops->probe(&walk->config, &machine, errors) == MD_OK;
-        if (!accepted) printf("refused: %s: %s\n", walk->name, md_errors_text(errors, 0));
-        md_errors_destroy(errors);
-        if (!accepted) continue;
-        for (int k = 0; switch_at(k); k++) walk->ran[k][walk->choice[k]] = true;
+    int shard, n_shards;
+    read_shard(&shard, &n_shards);
+    if (walk->k >= 0) {
         check_context("%s", walk->name);
-        return true;
+        if (!CHECK(walk->n_created > 0)) printf("never ran: %s: %s\n", walk->name, walk->refusal);
     }
-    check_coverage(walk);
-    return false;
-}
-
-/* Whether the combination has all the values that select this variant. */
-static bool is_selected(const Walk *walk, const MdVariant *variant) {
-    char switches[256];
-    snprintf(switches, sizeof switches, "%s", variant->switches);
-    for (char *word = strtok(switches, " "); word; word = strtok(NULL, " "))
-        if (!has_word(walk->name, word, ' ')) return false;
+    walk->k = walk->k < 0 ? shard : walk->k + n_shards;
+    walk->n_created = 0;
+    walk->refusal[0] = '\0';
+    if (walk->k >= walk->n) {
+        design_destroy(walk->design);
+        return false;
+    }
+    int length =
+        snprintf(walk->name, sizeof walk->name, "%s %s: ", walk->ops->name, design_purpose(walk->design, walk->k));
+    design_describe(walk->design, walk->k, walk->name + length, sizeof walk->name - (size_t)length);
     return true;
-}
-
-bool walk_deterministic(const Walk *walk) {
-    MdVariantTable table = walk->ops->variants();
-    bool deterministic = true;
-    for (int row = 0; row < table.n_rows; row++) {
-        int n_selected = 0;
-        for (int other = 0; other < table.n_rows; other++)
-            if (strcmp(table.rows[row].stage, table.rows[other].stage) == 0)
-                n_selected += is_selected(walk, &table.rows[other]);
-        if (!CHECK(n_selected == 1)) printf("stage %s has %d variants for this\n", table.rows[row].stage, n_selected);
-        if (is_selected(walk, &table.rows[row]) && !table.rows[row].deterministic) deterministic = false;
-    }
-    return deterministic;
 }
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
@@ -192,11 +118,40 @@ bool walk_ok(const WalkRun *run, MdStatus status) {
     return false;
 }
 
-bool walk_create(WalkRun *run, const MdBackendOps *ops, const MdConfig *config, const MdSystem *system) {
-    *run = (WalkRun){.ops = ops, .errors = md_errors_create()};
-    if (walk_ok(run, ops->create(&run->context, config, system, run->errors))) return true;
-    walk_destroy(run);
-    return false;
+/* MD_ERROR_INPUT when resolve refuses, a failed check when then the context cannot be made. */
+static MdStatus begin_run(WalkRun *run, const MdBackendOps *ops, const MdConfig *asked, const MdSystem *system) {
+    MdSystemPlan plan = state_plan(system);
+    MdConfig named = *asked;
+    named.run_backend = backend_value(ops->name);
+    *run = (WalkRun){.ops = ops, .config = named, .errors = md_errors_create()};
+    MdStatus status = ops->resolve(&run->config, &plan, NULL, run->errors);
+    if (status != MD_OK) return status;
+    status = ops->create(&run->context, &run->config, &named, system, run->errors);
+    walk_ok(run, status);
+    return status == MD_ERROR_INPUT ? MD_ERROR_INTERNAL : status;
+}
+
+bool walk_create(WalkRun *run, const MdBackendOps *ops, const MdConfig *asked, const MdSystem *system) {
+    MdStatus status = begin_run(run, ops, asked, system);
+    if (status == MD_ERROR_INPUT) walk_ok(run, status);
+    if (status != MD_OK) walk_destroy(run);
+    return status == MD_OK;
+}
+
+bool walk_create_next(Walk *walk, WalkRun *run, const char *system_name, const MdConfig *base, const MdSystem *system) {
+    MdConfig asked = *base;
+    design_apply(walk->design, walk->k, &asked);
+    check_context("%s, N %lld: %s", system_name, (long long)system->n_atoms, walk->name);
+    MdStatus status = begin_run(run, walk->ops, &asked, system);
+    if (status == MD_OK) walk->n_created++;
+    else if (md_errors_count(run->errors))
+        snprintf(walk->refusal, sizeof walk->refusal, "%s", md_errors_text(run->errors, 0));
+    if (status != MD_OK) walk_destroy(run);
+    return status == MD_OK;
+}
+
+bool walk_has_rows(const WalkRun *run) {
+    return run->config.force_kernel == MD_KERNEL_LIST || run->config.force_kernel == MD_KERNEL_LIST_SPLIT;
 }
 
 void walk_destroy(WalkRun *run) {

@@ -1,51 +1,55 @@
-/* Walks every backend, and within it the product of all values of all switches that options.def declares: a new value,
- * switch or backend is covered without a change here.
+/* Walks every backend, and within it a covering design of its switches (design.h): a new value, switch or backend is
+ * covered without a change here.
  *
  * A backend that cannot run here is skipped with its reason. MDMINI_TEST_BACKENDS (names separated by commas) chooses:
- * a backend that it lists must run, the others are left out. A combination that a backend refuses is printed; that each
- * value of each switch ran at least once is checked. */
+ * a backend that it lists must run, the others are left out. MDMINI_TEST_SHARD=k/n (k from 0) walks every n-th
+ * combination only, so that n processes share the work. */
 #ifndef MD_TESTS_WALK_H
 #define MD_TESTS_WALK_H
 
 #include "backend/backend.h"
-
-enum { WALK_MAX_SWITCHES = 32, WALK_MAX_WORDS = 32 };
-
-typedef struct Walk {
-    const MdBackendOps *ops;
-    MdConfig base;   /* the caller's, with the backend set */
-    MdConfig config; /* base with the switches of this combination */
-    char name[512];  /* backend and switch values, for messages */
-    int choice[WALK_MAX_SWITCHES];
-    bool ran[WALK_MAX_SWITCHES][WALK_MAX_WORDS];
-    const char *fixed; /* see walk_begin */
-    bool started;
-} Walk;
+#include "design.h"
 
 /* The backends of md_backends() that can run base, one after the other: pass NULL first, then what came back; NULL
  * after the last. Prints why one is skipped. */
 const MdBackendOps *walk_backend(const MdBackendOps *previous, const MdConfig *base);
 
-/* Starts the product for one backend. Switches named in `fixed` (blanks between them; NULL: none) keep the value of
- * base. */
-void walk_begin(Walk *walk, const MdBackendOps *ops, const MdConfig *base, const char *fixed);
-/* The next combination that the backend accepts, in walk->config, and as check_context; false after the last, when the
- * coverage has been checked. */
+/* Whether this process does what is not shared out: the first shard does. */
+bool walk_first_shard(void);
+
+typedef struct Walk {
+    const MdBackendOps *ops;
+    Design *design;
+    int k, n;        /* combination, of how many */
+    int n_created;   /* contexts of this combination so far */
+    char name[2048]; /* backend, purpose and switch values, for messages */
+    char refusal[512];
+} Walk;
+
+/* Starts a design for one backend: see design_create. plans of the systems on which it will be tried; kept by the
+ * caller until the end, as base is. */
+void walk_begin(Walk *walk, const MdBackendOps *ops, const MdConfig *base, DesignKind kind, const char *fixed,
+                const MdSystemPlan *plans, int n_plans);
+/* The next combination of this shard; false after the last. Checks that the one before ran on one system at least. */
 bool walk_next(Walk *walk);
 
-/* Whether all variants that the combination selects promise the same bits for the same input; checks that each
- * stage of the table has exactly one. */
-bool walk_deterministic(const Walk *walk);
-
-/* A context with the particles of system; NULL, as a failed check, when it cannot be made. Messages of the backend go
- * to *errors, to be destroyed by walk_destroy. */
+/* A context with the particles of system. Messages of the backend go to errors. */
 typedef struct WalkRun {
     const MdBackendOps *ops;
     void *context;
+    MdConfig config; /* as resolved */
     MdErrors *errors;
 } WalkRun;
-bool walk_create(WalkRun *run, const MdBackendOps *ops, const MdConfig *config, const MdSystem *system);
+
+/* With the configuration asked for; false, as a failed check, when it cannot be made. */
+bool walk_create(WalkRun *run, const MdBackendOps *ops, const MdConfig *asked, const MdSystem *system);
+/* With the switches of the combination and all else as in base; sets the check context to name and system. False when
+ * the backend refuses it for this system. */
+bool walk_create_next(Walk *walk, WalkRun *run, const char *system_name, const MdConfig *base, const MdSystem *system);
 void walk_destroy(WalkRun *run);
+
+/* Whether the force kernel that runs has rows of neighbours. */
+bool walk_has_rows(const WalkRun *run);
 
 /* Checks a status and prints the messages when it is not MD_OK. */
 bool walk_ok(const WalkRun *run, MdStatus status);
