@@ -48,6 +48,7 @@ static void destroy(void *opaque) {
     CudaContext *context = opaque;
     if (!context) return;
     if (context->stream) CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_steps_destroy(context);
     cuda_timing_destroy(context);
     cuda_memory_free(context);
     cuda_kernels_destroy(context);
@@ -66,6 +67,7 @@ static MdStatus set_up(CudaContext *context) {
     CUDA_CHECK(cudaEventCreateWithFlags(&context->watched, cudaEventDisableTiming));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaEventCreateWithFlags(&context->chunk_copied[k], cudaEventDisableTiming));
     cuda_timing_create(context);
+    context->arguments.n_force_items = cuda_force_blocks(context) * context->kernels[CUDA_K_force_plain].block_size;
     return cuda_memory_allocate(context);
 }
 
@@ -82,6 +84,7 @@ static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *as
     CudaContext *context = md_alloc(1, sizeof *context, "cuda context");
     context->errors = errors;
     context->device = device;
+    CUDA_CHECK(cudaDeviceGetAttribute(&context->n_sms, cudaDevAttrMultiProcessorCount, device));
     context->asked = *asked;
     configure(context, config, system->n_atoms, &system->box, &system->potential);
     status = set_up(context);
@@ -95,46 +98,48 @@ static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *as
 }
 
 static MdStatus kick_drift(void *context, int64_t step) {
-    (void)step; /* the device counts them */
-    cuda_integrate_kick_drift(context);
+    cuda_steps_kick_drift(context, step);
     return MD_OK;
 }
 
-static MdStatus update_neighbors(void *context, int64_t step) { return cuda_neighbor_update(context, step); }
+static MdStatus update_neighbors(void *context, int64_t step) { return cuda_steps_update_neighbors(context, step); }
 
-static MdStatus rebuild(void *context) { return cuda_neighbor_build(context); }
+static MdStatus rebuild(void *context) { return cuda_steps_rebuild(context); }
 
 static MdStatus compute_forces(void *opaque, bool with_energy) {
     CudaContext *context = opaque;
     md_require(context->built);
-    cuda_force_compute(context, with_energy);
+    cuda_steps_compute_forces(context, with_energy);
     return MD_OK;
 }
 
 static MdStatus kick(void *context) {
-    cuda_integrate_kick(context);
+    cuda_steps_kick(context);
     return MD_OK;
 }
 
 static MdStatus sum(void *context, MdSums *sums) {
-    cuda_integrate_settle(context);
-    cuda_reduce_sums(context, sums);
-    return MD_OK;
+    MdStatus status = cuda_steps_finish(context);
+    if (status == MD_OK) cuda_reduce_sums(context, sums);
+    return status;
 }
 
 static MdStatus scale_velocities(void *context, double factor) {
-    cuda_integrate_settle(context);
-    cuda_integrate_scale(context, factor);
-    return MD_OK;
+    MdStatus status = cuda_steps_finish(context);
+    if (status == MD_OK) cuda_integrate_scale(context, factor);
+    return status;
 }
 
 static MdStatus gather(void *context, MdFrame *frame) {
-    cuda_integrate_settle(context);
-    cuda_gather_frame(context, frame);
-    return MD_OK;
+    MdStatus status = cuda_steps_finish(context);
+    if (status == MD_OK) cuda_gather_frame(context, frame);
+    return status;
 }
 
-static MdStatus export_rows(void *context, MdRows *rows) { return cuda_neighbor_export(context, rows); }
+static MdStatus export_rows(void *context, MdRows *rows) {
+    MdStatus status = cuda_steps_finish(context);
+    return status == MD_OK ? cuda_neighbor_export(context, rows) : status;
+}
 
 static MdStatus count(void *context, MdCounters *counters) {
     (void)context;
@@ -146,9 +151,9 @@ static MdFault fault(void *context) { return cuda_integrate_fault(context); }
 
 static MdStatus finish(void *opaque) {
     CudaContext *context = opaque;
-    cuda_integrate_settle(context);
+    MdStatus status = cuda_steps_finish(context);
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
-    return MD_OK;
+    return status;
 }
 
 static void statistics(void *opaque, MdStatistics *statistics) {

@@ -25,6 +25,7 @@ typedef enum CudaStage {
     CUDA_INTEGRATE,
     CUDA_REDUCE,
     CUDA_GATHER,
+    CUDA_STEP, /* batches of steps: graphs, the resident kernel */
     CUDA_N_STAGES
 } CudaStage;
 
@@ -62,7 +63,8 @@ typedef enum CudaStage {
     X(gather, velocities_single, "")                                                                                   \
     X(gather, velocities_double, "")                                                                                   \
     X(gather, forces_single, "")                                                                                       \
-    X(gather, forces_double, "")
+    X(gather, forces_double, "")                                                                                       \
+    X(step, resident, "launch.persistent=on")
 
 typedef enum CudaKernelId {
 #define CUDA_KERNEL_ID(unit, name, condition) CUDA_K_##unit##_##name,
@@ -87,6 +89,7 @@ enum { CUDA_N_SPANS = 32, CUDA_MAX_BLOCKS = 48 };
 typedef struct CudaSpan { /* one timed call of a stage */
     cudaEvent_t begin, end;
     int stage;
+    int n_calls; /* that it encloses */
     bool pending;
 } CudaSpan;
 
@@ -94,6 +97,21 @@ typedef struct CudaTimer { /* of one stage */
     int64_t calls, timed;
     double timed_s;
 } CudaTimer;
+
+/* --- steps.c --- */
+
+typedef enum CudaProgress { CUDA_DRIFTED, CUDA_FORCED } CudaProgress;
+
+enum {
+    CUDA_JOURNAL_STEPS = 256, /* more than the host ever runs ahead */
+    CUDA_GRAPH_LEVELS = 5,
+    CUDA_KEPT_GRAPHS = 2 /* a rebuild swaps the two copies of the particles */
+};
+
+typedef struct CudaGraph {
+    cudaGraphExec_t exec; /* NULL: none */
+    CudaArguments arguments;
+} CudaGraph;
 
 typedef struct CudaContext {
     MdErrors *errors;
@@ -120,7 +138,18 @@ typedef struct CudaContext {
 
     bool built;
     bool lateness_sent; /* the displacement at the last use before a build by count is on its way to the host */
-    bool kick_due;      /* the second half kick of the last step is still to be done (launch.fuse) */
+
+    /* the steps, see steps.c */
+    int64_t step;                          /* the last one that was begun, counted from the start of the context */
+    int64_t step_offset;                   /* what the caller counts besides */
+    CudaProgress progress;                 /* how far it is */
+    bool kick_due;                         /* its second half kick is still to be issued */
+    int n_held;                            /* whole steps that are held back, and */
+    bool drift_held;                       /* the drift after them */
+    bool wants_energy[CUDA_JOURNAL_STEPS]; /* of step s: [s % CUDA_JOURNAL_STEPS] */
+    bool capturing;                        /* launches go into a graph */
+    CudaGraph graphs[CUDA_GRAPH_LEVELS][CUDA_KEPT_GRAPHS]; /* [level]: of 2^level steps */
+    int next_graph[CUDA_GRAPH_LEVELS];                     /* that is replaced next */
 
     /* measures, sums, particles on their way out */
     CudaWatch *h_watch;
@@ -153,6 +182,10 @@ const char *cuda_kernels_source(void); /* where they come from: NULL built in, e
 /* Launches on the stream of the context; checks as check.kernels says. */
 void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
+/* At most n_blocks, and no more than the GPU holds at once. */
+void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks);
+/* Books the kernels of a graph of n_steps steps. */
+void cuda_kernels_count_graph(CudaContext *context, int n_steps);
 void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics);
 
 /* --- memory.c --- */
@@ -180,6 +213,8 @@ void cuda_timing_create(CudaContext *context);
 void cuda_timing_destroy(CudaContext *context);
 void cuda_timing_begin(CudaContext *context, CudaStage stage);
 void cuda_timing_end(CudaContext *context);
+/* The same for n_calls calls at once: begin has counted one. */
+void cuda_timing_end_batch(CudaContext *context, int n_calls);
 double cuda_timing_seconds(CudaContext *context, CudaStage stage); /* NaN: never timed */
 
 /* --- the stages, each in its file --- */
@@ -188,17 +223,16 @@ bool cuda_sort_reorders(const CudaContext *context);
 void cuda_sort_particles(CudaContext *context);
 /* Wraps, sorts and builds the list anew. */
 MdStatus cuda_neighbor_build(CudaContext *context);
-/* Builds where the rule of neighbor.rebuild says so. */
+/* Whether rebuild=every or host-check has anything to do at this step; and it: builds where the rule says so. */
+bool cuda_neighbor_acts(const CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
 bool cuda_force_has_list(const CudaContext *context);
 /* Blocks of the force kernel, and so partial sums of its energy path. */
 int64_t cuda_force_blocks(const CudaContext *context);
 int64_t cuda_force_most_blocks(const CudaContext *context); /* at any block size: known without a device */
-void cuda_force_compute(CudaContext *context, bool with_energy);
-void cuda_integrate_kick_drift(CudaContext *context);
-void cuda_integrate_kick(CudaContext *context);
-void cuda_integrate_settle(CudaContext *context); /* the half kick that is due, if any */
+/* Issues the kernel, and with_energy the sums of its blocks. */
+void cuda_force_issue(CudaContext *context, bool with_energy);
 void cuda_integrate_scale(CudaContext *context, double factor);
 MdFault cuda_integrate_fault(CudaContext *context);
 /* totals[first + q] = sum of partials[q * n_partials ...] for n_sums sums. */
@@ -209,6 +243,16 @@ void cuda_reduce_sums(CudaContext *context, MdSums *sums);
 void cuda_reduce_measure(CudaContext *context);
 void cuda_gather_import(CudaContext *context, const MdSystem *system);
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
+
+/* --- steps.c --- */
+void cuda_steps_kick_drift(CudaContext *context, int64_t step);
+MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step);
+MdStatus cuda_steps_rebuild(CudaContext *context);
+void cuda_steps_compute_forces(CudaContext *context, bool with_energy);
+void cuda_steps_kick(CudaContext *context);
+/* Everything that was asked for is done (device-check) or issued: for those who look at particles or sums. */
+MdStatus cuda_steps_finish(CudaContext *context);
+void cuda_steps_destroy(CudaContext *context);
 
 /* --- resolve.c, variants.c --- */
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);

@@ -12,10 +12,8 @@ int64_t cuda_force_blocks(const CudaContext *context) {
 
 int64_t cuda_force_most_blocks(const CudaContext *context) { return cuda_blocks(context->n_atoms, 32); }
 
-void cuda_force_compute(CudaContext *context, bool with_energy) {
+void cuda_force_issue(CudaContext *context, bool with_energy) {
     int64_t blocks = cuda_force_blocks(context);
-    cuda_timing_begin(context, CUDA_FORCE);
     cuda_launch_blocks(context, with_energy ? CUDA_K_force_energy : CUDA_K_force_plain, blocks);
     if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, (int)blocks);
-    cuda_timing_end(context);
 }

@@ -21,7 +21,8 @@
 
 enum { MAX_SOURCES = 64, MAX_OPTIONS = 96, OPTION_BYTES = 96 };
 
-const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort", "neighbor", "force", "integrate", "reduce", "gather"};
+const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort",   "neighbor", "force", "integrate",
+                                                     "reduce", "gather",   "step"};
 
 static const struct {
     const char *unit, *name, *symbol, *condition;
@@ -161,17 +162,17 @@ static void define(Options *options, const Sources *sources, const bool marked[M
 }
 
 /* Rows differ in length: a smaller block is replaced sooner when its slowest warp is done. Kernels that stream through
- * memory take 256. */
-static int block_size(const CudaContext *context, int unit) {
+ * memory take 256. With auto these are where the search for the best occupancy begins. */
+static int first_block_size(const CudaContext *context, int unit) {
     int choice = context->config.launch_block_size;
     if (choice != MD_BLOCK_SIZE_AUTO) return 32 << choice;
-    return unit == CUDA_NEIGHBOR || unit == CUDA_FORCE ? 128 : 256;
+    return unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP ? 128 : 256;
 }
 
 /* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
 enum { BOUND_THREADS = 1024 };
 
-static void list_options(const CudaContext *context, const Sources *sources, int unit, bool counting,
+static void list_options(const CudaContext *context, const Sources *sources, int unit, int block, bool counting,
                          Options *options) {
     bool marked[MAX_SOURCES] = {false};
     char name[64];
@@ -196,7 +197,7 @@ static void list_options(const CudaContext *context, const Sources *sources, int
         const char *macro;
         int value;
     } facts[] = {
-        {"MD_BLOCK", block_size(context, unit)},
+        {"MD_BLOCK", block},
         {"MD_BOUND_THREADS", BOUND_THREADS},
         {"MD_N_TYPES", context->potential.n_types},
         {"MD_SHIFTED", context->potential.shift == MD_SHIFT_FORCE},
@@ -331,18 +332,56 @@ static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule modu
     return MD_OK;
 }
 
-static MdStatus create_unit(CudaContext *context, const Sources *sources, int unit) {
+/* Whether any kernel of the unit is there under these switches. */
+static bool is_needed(const CudaContext *context, int unit) {
+    for (int id = 0; id < CUDA_N_KERNELS; id++)
+        if (unit_of((CudaKernelId)id) == unit && md_condition_holds(kernel_table[id].condition, &context->config))
+            return true;
+    return false;
+}
+
+static MdStatus load_unit(CudaContext *context, const Sources *sources, int unit, int block) {
     Options options = {0};
     Image image = {0};
-    list_options(context, sources, unit, false, &options);
+    list_options(context, sources, unit, block, false, &options);
     MdStatus status = compile(context, sources, cuda_stage_names[unit], &options, &image);
     if (status != MD_OK) return status;
     DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
     md_free(image.bytes);
     for (int id = 0; id < CUDA_N_KERNELS && status == MD_OK; id++)
         if (unit_of((CudaKernelId)id) == unit && md_condition_holds(kernel_table[id].condition, &context->config))
-            status = load_kernel(context, (CudaKernelId)id, context->modules[unit], block_size(context, unit));
+            status = load_kernel(context, (CudaKernelId)id, context->modules[unit], block);
     return status;
+}
+
+/* launch.block_size=auto: half the block where that brings more threads of the unit's kernels onto a multiprocessor. */
+static int best_block_size(const CudaContext *context, int unit, int block) {
+    int best = block, most = 0;
+    for (int candidate = block; candidate >= 64; candidate /= 2) {
+        int threads = 0;
+        for (int id = 0; id < CUDA_N_KERNELS; id++) {
+            const CudaKernel *kernel = &context->kernels[id];
+            int blocks = 0;
+            if (unit_of((CudaKernelId)id) != unit || !kernel->function) continue;
+            DRIVER_CHECK(context,
+                         context->driver.occupancy(&blocks, kernel->function, candidate, kernel->dynamic_shared));
+            threads += blocks * candidate;
+        }
+        if (threads > most) best = candidate;
+        if (threads > most) most = threads;
+    }
+    return best;
+}
+
+static MdStatus create_unit(CudaContext *context, const Sources *sources, int unit) {
+    if (!is_needed(context, unit)) return MD_OK;
+    const int first = first_block_size(context, unit);
+    MdStatus status = load_unit(context, sources, unit, first);
+    if (status != MD_OK || context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return status;
+    const int best = best_block_size(context, unit, first);
+    if (best == first) return MD_OK;
+    DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
+    return load_unit(context, sources, unit, best);
 }
 
 MdStatus cuda_kernels_create(CudaContext *context) {
@@ -362,18 +401,47 @@ void cuda_kernels_destroy(CudaContext *context) {
 
 /* --- launching ----------------------------------------------------------------------------------------------------- */
 
-void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
-    CudaKernel *kernel = &context->kernels[id];
-    md_require(kernel->function != NULL);
-    /* Kernels with one parameter do not look at the second. */
-    void *parameters[] = {&context->arguments, context->pair_table};
-    CUresult result = context->driver.launch(kernel->function, (unsigned)n_blocks, 1, 1, (unsigned)kernel->block_size,
-                                             1, 1, (unsigned)kernel->dynamic_shared, context->stream, parameters, NULL);
-    kernel->launches++;
+/* Books and checks a launch; into a graph it is neither run nor to be waited for. */
+static void check_launch(CudaContext *context, CudaKernelId id, CUresult result) {
+    if (!context->capturing) context->kernels[id].launches++;
     if (context->config.check_kernels == MD_CHECK_KERNELS_OFF) return;
     driver_check(context, result, kernel_table[id].symbol, __FILE__, __LINE__);
     if (context->config.check_kernels == MD_CHECK_KERNELS_SYNC)
         cuda_check(cudaStreamSynchronize(context->stream), kernel_table[id].symbol, __FILE__, __LINE__);
+}
+
+void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
+    const CudaKernel *kernel = &context->kernels[id];
+    md_require(kernel->function != NULL);
+    /* Kernels with one parameter do not look at the second. */
+    void *parameters[] = {&context->arguments, context->pair_table};
+    check_launch(context, id,
+                 context->driver.launch(kernel->function, (unsigned)n_blocks, 1, 1, (unsigned)kernel->block_size, 1, 1,
+                                        (unsigned)kernel->dynamic_shared, context->stream, parameters, NULL));
+}
+
+void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
+    const CudaKernel *kernel = &context->kernels[id];
+    const int64_t most = (int64_t)kernel->blocks_per_sm * context->n_sms;
+    void *parameters[] = {&context->arguments, context->pair_table};
+    md_require(kernel->function != NULL && most > 0);
+    if (n_blocks > most) n_blocks = most;
+    check_launch(context, id,
+                 context->driver.launch_cooperative(kernel->function, (unsigned)n_blocks, 1, 1,
+                                                    (unsigned)kernel->block_size, 1, 1,
+                                                    (unsigned)kernel->dynamic_shared, context->stream, parameters));
+}
+
+void cuda_kernels_count_graph(CudaContext *context, int n_steps) {
+    CudaKernel *kernels = context->kernels;
+    kernels[CUDA_K_force_plain].launches += n_steps;
+    if (context->config.launch_fuse == MD_ON) {
+        kernels[CUDA_K_integrate_kick_drift].launches += n_steps;
+        return;
+    }
+    kernels[CUDA_K_integrate_kick].launches += 2 * n_steps;
+    kernels[CUDA_K_integrate_drift].launches += n_steps;
+    if (context->config.neighbor_rebuild != MD_REBUILD_EVERY) kernels[CUDA_K_integrate_check].launches += n_steps;
 }
 
 void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads) {

@@ -119,6 +119,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     add(arrays, &a->partials, partials > sums ? partials : sums, sizeof(double), "partial sums");
     add(arrays, &a->totals, CUDA_N_TOTALS, sizeof(double), "sums");
     add(arrays, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
+    add(arrays, &a->barrier, 1, sizeof *a->barrier, "barrier");
     add(arrays, &a->watch, 1, sizeof(CudaWatch), "measures");
     add(arrays, &context->staging, 3 * n, sizeof(double), "staging");
     if (!cuda_force_has_list(context)) return;

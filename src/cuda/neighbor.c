@@ -71,6 +71,11 @@ MdStatus cuda_neighbor_build(CudaContext *context) {
     return MD_OK;
 }
 
+bool cuda_neighbor_acts(const CudaContext *context, int64_t step) {
+    int64_t every = context->config.neighbor_every;
+    return context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK || step % every == 0 || (step + 1) % every == 0;
+}
+
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
     int64_t every = context->config.neighbor_every;
     if (!context->built) return cuda_neighbor_build(context);

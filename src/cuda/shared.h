@@ -119,8 +119,10 @@ typedef struct CudaArguments {
     void *partials;               /* sums of blocks, [quantity][n_partials] */
     double *totals;               /* [CUDA_N_TOTALS] */
     unsigned long long *counters; /* [CUDA_N_COUNTS], with MD_COUNT */
+    unsigned *barrier;            /* of the resident kernel: arrivals */
+    int64_t n_force_items;        /* threads of a force kernel */
 
-    /* of one call */
+    /* of one call; n is the first of these (steps.c) */
     int32_t n;          /* how many: cells of a scan, partial sums */
     int32_t first;      /* total that sums go to */
     int32_t kick_first; /* integrate: the second half kick of the step before comes first */

@@ -39,7 +39,7 @@ static bool book(CudaContext *context, CudaSpan *span) {
     CUDA_CHECK(error);
     float milliseconds = 0;
     CUDA_CHECK(cudaEventElapsedTime(&milliseconds, span->begin, span->end));
-    context->timers[span->stage].timed++;
+    context->timers[span->stage].timed += span->n_calls;
     context->timers[span->stage].timed_s += 1e-3 * (double)milliseconds;
     span->pending = false;
     return true;
@@ -52,6 +52,7 @@ void cuda_timing_begin(CudaContext *context, CudaStage stage) {
     CudaSpan *span = &context->spans[context->next_span];
     if (span->pending && !book(context, span)) return; /* the device is far behind: this call goes untimed */
     span->stage = stage;
+    span->n_calls = 1;
     CUDA_CHECK(cudaEventRecord(span->begin, context->stream));
     context->open_span = context->next_span;
 }
@@ -63,6 +64,12 @@ void cuda_timing_end(CudaContext *context) {
     span->pending = true;
     context->next_span = (context->open_span + 1) % CUDA_N_SPANS;
     context->open_span = -1;
+}
+
+void cuda_timing_end_batch(CudaContext *context, int n_calls) {
+    context->timers[CUDA_STEP].calls += n_calls - 1;
+    if (context->open_span >= 0) context->spans[context->open_span].n_calls = n_calls;
+    cuda_timing_end(context);
 }
 
 double cuda_timing_seconds(CudaContext *context, CudaStage stage) {

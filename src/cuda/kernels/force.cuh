@@ -18,10 +18,10 @@ struct PairTable {
  * device waits for the host, nothing may be computed. Every thread of the grid gets the same answer, since what it
  * depends on was written by earlier kernels. */
 __device__ inline bool force_begin(const CudaArguments &a) {
-    const bool halts =
-        MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK && __uint_as_float(a.watch->measures.moved_sq) > a.halt_sq;
+    const bool halts = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK &&
+                       __uint_as_float(*(volatile unsigned *)&a.watch->measures.moved_sq) > a.halt_sq;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        if (a.watch->drifted) {
+        if (*(volatile unsigned *)&a.watch->drifted) {
             a.watch->drifted = 0;
             a.watch->step += 1;
             *(volatile unsigned long long *)&a.signals->step = a.watch->step;

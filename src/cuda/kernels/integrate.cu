@@ -16,17 +16,7 @@ MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
     if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     float moved_sq[1] = {0};
     const int i = thread_index();
-    if (i < a.n_atoms) {
-        Full<State> v = load_velocity(a.now, i);
-        const Vec3<Pair> f = load<Pair>(a.now.force, i);
-        if (a.kick_first) half_kick(a, f, &v);
-        half_kick(a, f, &v);
-        Vec3<State> x = load<State>(a.now.state, i);
-        drift(a, i, v.v, &x);
-        store<State>(a.now.velocity, i, v.v, v.w);
-        const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i));
-        if (has_check) moved_sq[0] = displacement_sq(a, i, seen);
-    }
+    if (i < a.n_atoms) moved_sq[0] = integrate_atom(a, i, a.kick_first, has_check);
     if (i == 0) a.watch->drifted = 1;
     if (has_check) {
         block_max<1>(a, moved_sq); /* the whole block, as the reduction needs */

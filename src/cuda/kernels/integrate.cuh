@@ -42,4 +42,18 @@ __device__ inline float displacement_sq(const CudaArguments &a, int i, const Vec
     return (float)(dx * dx + dy * dy + dz * dz);
 }
 
+/* The whole integration of particle i up to the drift; kick_first: with the second half kick of the step before, by the
+ * same forces. Returns its squared displacement since the build where has_check asks for it. */
+__device__ inline float integrate_atom(const CudaArguments &a, int i, bool kick_first, bool has_check) {
+    Full<State> v = load_velocity(a.now, i);
+    const Vec3<Pair> f = load<Pair>(a.now.force, i);
+    if (kick_first) half_kick(a, f, &v);
+    half_kick(a, f, &v);
+    Vec3<State> x = load<State>(a.now.state, i);
+    drift(a, i, v.v, &x);
+    store<State>(a.now.velocity, i, v.v, v.w);
+    const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i));
+    return has_check ? displacement_sq(a, i, seen) : 0;
+}
+
 #endif

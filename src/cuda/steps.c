@@ -1,0 +1,229 @@
+/* How steps are issued to the device, and how the device stops itself.
+ *
+ * Ladder
+ *   launch.fuse=off            a kernel for each part of the integration
+ *   launch.fuse=on             one kernel for all of it (kernels/integrate.cu), the second half kick of a step waiting
+ *                              for the first of the next
+ *   launch.graph=on            steps that nobody looks at are held back and issued as one graph of some kernels: one
+ *                              call of the host for all of them, and gaps of half a microsecond between kernels
+ *   launch.persistent=on       the same steps by one resident kernel (kernels/step.cu) with a barrier over the whole
+ *                              grid in place of the launches
+ *
+ * neighbor.rebuild=device-check. The host does not wait to learn whether the list still holds. The integration finds the
+ * largest displacement; the force kernel after it reads that, and when it is more than half the skin computes nothing,
+ * raises `halted` (in device memory, for the kernels behind it, which then do nothing either, and in mapped memory, for
+ * the host). So the device stands still at the moment before the forces that the list would have got wrong. The host,
+ * which is some steps ahead, sees the flag in passing or at the next wait, builds the list, and issues again what had
+ * no effect: the journal is the number of the last step, how far it went, and which steps wanted energies. The host
+ * runs ahead by a few steps at most, so little is wasted: an idle kernel takes some two microseconds. */
+#include <stddef.h>
+#include <string.h>
+
+#include "cuda/context.h"
+
+enum {
+    BATCH_STEPS = 16,    /* of a graph: launches of 16 steps cost the host as much as one step issued by itself */
+    RESIDENT_STEPS = 64, /* of the resident kernel */
+    RUN_AHEAD_STEPS = 4  /* of the host, in steps issued one by one; batches: two of them */
+};
+
+static bool is_on(int value) { return value == MD_ON; }
+static bool checks_on_device(const CudaContext *context) {
+    return context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+}
+static bool is_resident(const CudaContext *context) { return context->config.launch_persistent == MD_PERSISTENT_ON; }
+static bool batches(const CudaContext *context) { return is_on(context->config.launch_graph) || is_resident(context); }
+static int batch_steps(const CudaContext *context) { return is_resident(context) ? RESIDENT_STEPS : BATCH_STEPS; }
+
+/* --- single steps -------------------------------------------------------------------------------------------------- */
+
+/* The integration up to the drift; kick_first: with the second half kick of the step before. */
+static void issue_drift(CudaContext *context, bool kick_first) {
+    const int n = context->n_atoms;
+    context->arguments.kick_first = kick_first;
+    if (is_on(context->config.launch_fuse)) {
+        cuda_launch(context, CUDA_K_integrate_kick_drift, n);
+        return;
+    }
+    if (kick_first) cuda_launch(context, CUDA_K_integrate_kick, n);
+    cuda_launch(context, CUDA_K_integrate_kick, n);
+    cuda_launch(context, CUDA_K_integrate_drift, n);
+    if (context->config.neighbor_rebuild != MD_REBUILD_EVERY) cuda_launch(context, CUDA_K_integrate_check, n);
+}
+
+static void time_drift(CudaContext *context, bool kick_first) {
+    cuda_timing_begin(context, CUDA_INTEGRATE);
+    issue_drift(context, kick_first);
+    cuda_timing_end(context);
+}
+
+static void time_forces(CudaContext *context, bool with_energy) {
+    cuda_timing_begin(context, CUDA_FORCE);
+    cuda_force_issue(context, with_energy);
+    cuda_timing_end(context);
+}
+
+/* --- batches ------------------------------------------------------------------------------------------------------- */
+
+/* The graph of 2^level steps for the arguments of the moment: of those kept, one of each pair of particle buffers. */
+static cudaGraphExec_t find_graph(CudaContext *context, int level) {
+    CudaGraph *kept = context->graphs[level];
+    /* What differs from call to call stands at the end of the arguments, and a step sets what it needs of it. */
+    const size_t lasting = offsetof(CudaArguments, n);
+    for (int k = 0; k < CUDA_KEPT_GRAPHS; k++)
+        if (kept[k].exec && memcmp(&kept[k].arguments, &context->arguments, lasting) == 0) return kept[k].exec;
+    CudaGraph *oldest = &kept[context->next_graph[level]];
+    context->next_graph[level] = (context->next_graph[level] + 1) % CUDA_KEPT_GRAPHS;
+    if (oldest->exec) CUDA_CHECK(cudaGraphExecDestroy(oldest->exec));
+
+    cudaGraph_t graph;
+    context->capturing = true;
+    CUDA_CHECK(cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeThreadLocal));
+    for (int step = 0; step < 1 << level; step++) {
+        issue_drift(context, true);
+        cuda_force_issue(context, false);
+    }
+    CUDA_CHECK(cudaStreamEndCapture(context->stream, &graph));
+    context->capturing = false;
+    CUDA_CHECK(cudaGraphInstantiateWithFlags(&oldest->exec, graph, 0));
+    CUDA_CHECK(cudaGraphDestroy(graph));
+    memcpy(&oldest->arguments, &context->arguments, sizeof oldest->arguments);
+    return oldest->exec;
+}
+
+/* Graphs of powers of two, the largest first: few of them serve for every number of steps. */
+static void issue_graphs(CudaContext *context, int n_steps) {
+    for (int level = CUDA_GRAPH_LEVELS - 1; level >= 0; level--) {
+        if (!(n_steps >> level & 1)) continue;
+        CUDA_CHECK(cudaGraphLaunch(find_graph(context, level), context->stream));
+        cuda_kernels_count_graph(context, 1 << level);
+    }
+}
+
+static void issue_resident(CudaContext *context, int n_steps) {
+    CudaArguments *a = &context->arguments;
+    CUDA_CHECK(cudaMemsetAsync(a->barrier, 0, sizeof *a->barrier, context->stream));
+    a->n = n_steps;
+    cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context));
+}
+
+/* Issues what was held back. */
+static void flush(CudaContext *context) {
+    int n_steps = context->n_held;
+    bool drift = context->drift_held;
+    context->n_held = 0;
+    context->drift_held = false;
+    if (n_steps > 0) {
+        cuda_timing_begin(context, CUDA_STEP);
+        if (is_resident(context)) issue_resident(context, n_steps);
+        else issue_graphs(context, n_steps);
+        cuda_timing_end_batch(context, n_steps);
+    }
+    if (drift) time_drift(context, true);
+}
+
+/* --- the device stands still --------------------------------------------------------------------------------------- */
+
+/* Builds the list at the step where the device stopped, and issues again all that came after its drift. */
+static MdStatus resume(CudaContext *context) {
+    cuda_watch_read(context, true);
+    int64_t step = (int64_t)context->h_watch->step;
+    context->h_signals->halted = 0;
+    CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->halted, 0, sizeof(unsigned), context->stream));
+    MdStatus status = cuda_neighbor_build(context);
+    if (status != MD_OK) return status;
+    for (; step < context->step || context->progress != CUDA_DRIFTED; step++) {
+        time_forces(context, context->wants_energy[step % CUDA_JOURNAL_STEPS]);
+        if (step == context->step) return MD_OK;
+        time_drift(context, true);
+    }
+    return MD_OK;
+}
+
+/* On return all that was asked for so far is issued and, with device-check, done. */
+static MdStatus settle(CudaContext *context) {
+    MdStatus status = MD_OK;
+    flush(context);
+    if (!checks_on_device(context)) return MD_OK;
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    /* After a fault the motion is over, and it stays as it is. */
+    while (context->h_signals->halted && !context->h_signals->fault && status == MD_OK) {
+        status = resume(context);
+        CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    }
+    return status;
+}
+
+/* Waits while the device is too far behind: what is issued beyond a halt is wasted. */
+static void wait_for_device(CudaContext *context) {
+    int64_t most = batches(context) ? 2 * batch_steps(context) : RUN_AHEAD_STEPS;
+    while (context->step - (int64_t)context->h_signals->step > most && !context->h_signals->halted) {
+        cudaError_t error = cudaStreamQuery(context->stream); /* keeps work moving, and tells of errors */
+        if (error == cudaSuccess) return;
+        if (error != cudaErrorNotReady) CUDA_CHECK(error);
+        (void)cudaGetLastError();
+    }
+}
+
+/* --- the operations ------------------------------------------------------------------------------------------------ */
+
+void cuda_steps_kick_drift(CudaContext *context, int64_t step) {
+    const bool kick_first = context->kick_due;
+    context->step++; /* as the device counts: from the start of the context */
+    context->step_offset = step - context->step;
+    context->progress = CUDA_DRIFTED;
+    context->kick_due = false;
+    /* Held back only with a half kick before it: all steps of a batch are the same. */
+    if (batches(context) && kick_first) {
+        context->drift_held = true;
+        return;
+    }
+    time_drift(context, kick_first);
+    if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) cuda_watch_read(context, false);
+}
+
+MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step) {
+    if (context->built && checks_on_device(context)) {
+        wait_for_device(context);
+        return context->h_signals->halted ? settle(context) : MD_OK;
+    }
+    if (context->built && !cuda_neighbor_acts(context, step)) return MD_OK;
+    flush(context);
+    return cuda_neighbor_update(context, step);
+}
+
+MdStatus cuda_steps_rebuild(CudaContext *context) {
+    MdStatus status = settle(context);
+    return status == MD_OK ? cuda_neighbor_build(context) : status;
+}
+
+void cuda_steps_compute_forces(CudaContext *context, bool with_energy) {
+    with_energy = with_energy || context->config.force_energy == MD_ENERGY_EVERY_STEP;
+    context->wants_energy[context->step % CUDA_JOURNAL_STEPS] = with_energy;
+    context->progress = CUDA_FORCED;
+    if (context->drift_held && !with_energy) {
+        context->drift_held = false;
+        if (++context->n_held == batch_steps(context)) flush(context);
+        return;
+    }
+    flush(context);
+    time_forces(context, with_energy);
+}
+
+void cuda_steps_kick(CudaContext *context) { context->kick_due = true; }
+
+MdStatus cuda_steps_finish(CudaContext *context) {
+    MdStatus status = settle(context);
+    if (status != MD_OK || !context->kick_due) return status;
+    context->kick_due = false;
+    cuda_timing_begin(context, CUDA_INTEGRATE);
+    cuda_launch(context, CUDA_K_integrate_kick, context->n_atoms);
+    cuda_timing_end(context);
+    return MD_OK;
+}
+
+void cuda_steps_destroy(CudaContext *context) {
+    for (int level = 0; level < CUDA_GRAPH_LEVELS; level++)
+        for (int k = 0; k < CUDA_KEPT_GRAPHS; k++)
+            if (context->graphs[level][k].exec) CUDA_CHECK(cudaGraphExecDestroy(context->graphs[level][k].exec));
+}
