@@ -40,7 +40,6 @@ typedef struct MdBenchStage {
     const char *name, *call; /* as in the table; what is called, in words */
     const char *stages[8];   /* whose rows bear on it; NULL ends them */
     const char *work[3];     /* whose model figures are its work; NULL ends them */
-    bool motion;             /* moves or sums velocities: conservation is checked, too */
     MdStatus (*run)(const MdBackendOps *ops, void *context, MdFrame *frame);
 } MdBenchStage;
 

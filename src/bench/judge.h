@@ -6,6 +6,6 @@
 
 /* Runs the case on the system and compares with the reference: state becomes MD_BENCH_PASSED, or MD_BENCH_FAILED with
  * the first check that did not hold in reason. */
-void md_bench_judge(const MdBackendOps *ops, const MdBenchStage *stage, const MdSystem *system, MdBenchCase *c);
+void md_bench_judge(const MdBackendOps *ops, const MdSystem *system, MdBenchCase *c);
 
 #endif

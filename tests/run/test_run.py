@@ -32,7 +32,7 @@ def listing(folder):
 
 def test_information(checks, folder):
     for argument, words in [("--version", ["mdmini", "HDF5", "backends", "cpu"]),
-                            ("--help", ["usage", "--check", "section.key=value", "Exit codes"]),
+                            ("--help", ["usage", "--check", "--bench", "section.key=value", "Exit codes"]),
                             ("--list-options", ["system", "density", "neighbor", "skin", "periodic"]),
                             ("--list-variants", ["neighbor", "force", "cpu"])]:
         done = program.run(argument, folder=folder)
@@ -294,6 +294,52 @@ def test_log(checks, folder):
         checks.that(word in done.stdout and word in done.path("log").read_text(), f"the log lacks {word}")
 
 
+def test_kernel_report(checks, folder):
+    """What ran and what it achieved: consistent with itself, and in log and JSON alike."""
+    small_deck(folder, report={"counters": "on"})
+    done = program.run("small.txt", "force.kernel=auto", folder=folder)
+    report = done.json()
+    stages = {stage["stage"]: stage for stage in report["stages"]}
+    checks.that({"force", "neighbor", "integrate", "reduce", "memory"} <= set(stages), f"stages {sorted(stages)}")
+    for name, stage in stages.items():
+        if stage["seconds"] is None or not stage["calls"]:
+            checks.that(stage["gb_per_s"] is None, f"{name}: a bandwidth without a time")
+            continue
+        checks.near(stage["share"], stage["seconds"] / report["loop_seconds"], 1e-12, f"{name}: share")
+        for rate, model in (("gb_per_s", "model_bytes"), ("gflop_per_s", "model_flops")):
+            if stage[model] > 0:
+                expected = 1e-9 * stage[model] * stage["calls"] / stage["seconds"]
+                checks.near(stage[rate], expected, 1e-9 * expected, f"{name}: {rate}")
+            else:
+                checks.that(stage[rate] is None, f"{name}: {rate} without a model")
+        checks.that(f"\n{name} " in done.stdout, f"the log does not show {name}")
+    checks.that(stages["force"]["model_bytes"] > 500, "forces of 500 atoms without bytes")
+    ran = dict(word.split("=") for word in stages["force"]["ran"].split())
+    checks.that("kernel=auto" in stages["force"]["asked"] and ran["kernel"] != "auto",
+                f"force: asked {stages['force']['asked']}, ran {stages['force']['ran']}")
+    chosen = {choice["option"]: choice for choice in report["choices"]}
+    checks.that(chosen.get("force.kernel", {}).get("value") == ran["kernel"] and bool(chosen["force.kernel"]["reason"]),
+                f"choices {chosen}")
+    flat = " ".join(done.stdout.split())
+    checks.that("(asked: auto)" in flat and f"force.kernel = {ran['kernel']}: " in flat, "the log does not say what auto became")
+    for kernel in report["kernels"]:
+        checks.that(kernel["launches"] > 0 and kernel["registers"] > 0 and 0 < kernel["occupancy"] <= 1,
+                    f"kernel {kernel}")
+        checks.that(f"\n{kernel['name']} " in done.stdout, f"the log does not show the kernel {kernel['name']}")
+    checks.that(bool(report["kernels"]) == (BACKEND == "cuda"), f"{len(report['kernels'])} kernels on {BACKEND}")
+    counters = report["counters"]
+    for stage in ("force", "search"):
+        tested, inside = counters.get(f"{stage}_pairs_tested"), counters.get(f"{stage}_pairs_inside")
+        if tested is not None and inside is not None:
+            checks.that(0 < inside <= tested, f"{stage}: {inside} pairs inside of {tested} tested")
+    if "force_pairs_inside" in counters:  # each pair once (half) or from both sides (full)
+        per_atom = counters["force_pairs_inside"] / report["n_atoms"]
+        checks.that(any(abs(per_atom / (share * report["pairs_per_atom"]) - 1) < 1e-3 for share in (1, 2)),
+                    f"{per_atom} pairs inside an atom, {report['pairs_per_atom']} by the sums")
+    without = program.run("small.txt", "report.counters=off", "output.existing=overwrite", folder=folder).json()
+    checks.that("counters" not in without, "counted without being asked")
+
+
 def test_deterministic(checks, folder):
     """The default run: same input, same bits; whatever the number of threads."""
     small_deck(folder)
@@ -311,7 +357,7 @@ def test_deterministic(checks, folder):
 def main():
     checks = Checks()
     for test in (test_information, test_check_only, test_decks, test_effective_deck, test_neighbors, test_endings,
-                 test_blow_up, test_verdict, test_not_lost, test_existing, test_log, test_deterministic, test_memory):
+                 test_blow_up, test_verdict, test_not_lost, test_existing, test_log, test_kernel_report, test_deterministic, test_memory):
         with program.temporary_folder() as folder:
             before = checks.n_failed
             test(checks, folder)

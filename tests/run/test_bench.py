@@ -1,0 +1,118 @@
+"""mdmini --bench: every row of the variants table, on every configuration, with a verdict; files and refusals as a run's."""
+import json
+import os
+import re
+from pathlib import Path
+
+import program
+from program import Checks
+
+BACKEND = os.environ.get("MDMINI_TEST_BACKENDS", "cpu").split(",")[0]
+STAGES = ["sort", "neighbor", "force", "integrate", "reduce", "gather"]
+CONFIGURATIONS = ["ordered", "melted", "shuffled"]
+STATES = {"timed", "same as base", "refused", "skipped", "failed"}
+
+
+def small_deck(folder, **run):
+    return program.write_deck(folder, "small", system={"cells": 5, "density": 0.8442, "temperature": 1.44},
+                              run={"steps": 30, "backend": BACKEND, **({"threads": 1} if BACKEND == "cpu" else {}), **run})
+
+
+def listing(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def rows_of_table(folder):
+    """(stage, `switch=value`) of the backend's table."""
+    backends = json.loads(program.run("--list-variants=json", folder=folder).stdout)["backends"]
+    rows = next(backend for backend in backends if backend["name"] == BACKEND)["variants"]
+    return {(row["stage"], f"{row['switch']}={row['value']}") for row in rows if row["switch"]}
+
+
+def check_case(checks, case):
+    what = f"{case['stage']}, {case['configuration']}, {case['variant']}"
+    checks.that(case["state"] in STATES, f"{what}: state {case['state']}")
+    checks.that(case["state"] != "failed", f"{what}: failed its check: {case.get('reason')}")
+    if case["state"] == "timed":
+        checks.that(case["verdict"] == "PASSED", f"{what}: timed, but the verdict is {case['verdict']}")
+        checks.that(0 < case["seconds_low"] <= case["seconds_per_call"] <= case["seconds_high"], f"{what}: times")
+        checks.that(0 < case["speed_low"] <= case["speed"] <= case["speed_high"], f"{what}: speeds")
+        checks.that(case["distinguishable"] == (case["speed_low"] > 1 or case["speed_high"] < 1), f"{what}: judgement")
+    else:
+        checks.that("seconds_per_call" not in case and "speed" not in case, f"{what}: {case['state']}, but has a speed")
+    if case["state"] == "refused":
+        checks.that(case["variant"].split("=")[0] in case["reason"] or "needs" in case["reason"],
+                    f"{what}: refused without a reason: {case['reason']!r}")
+
+
+def test_all(checks, folder):
+    small_deck(folder)
+    done = program.run("--bench", "all", "small.txt", "--melt", "20", folder=folder)
+    checks.that(done.code == 0, f"exit code {done.code}: {done.last_lines()}")
+    checks.that(listing(folder) == ["small.bench.json", "small.txt"], f"left {listing(folder)}")
+    report = json.loads((Path(folder) / "small.bench.json").read_text())
+    checks.that(report["verdict"] == "PASSED" and "verdict: PASSED" in done.stdout, f"verdict {report['verdict']}")
+    checks.that(report["n_atoms"] == 500 and report["melt_steps"] == 20 and report["backend"] == BACKEND, "head of JSON")
+    checks.that(bool(report["provenance"]["commit"]) and "--bench all" in report["provenance"]["command"], "provenance")
+    table = rows_of_table(folder)
+    for stage in STAGES:
+        expected = {value for of, value in table if of in (stage, "memory", "launch")} | {"base"}
+        for configuration in CONFIGURATIONS:
+            cases = [c for c in report["cases"] if c["stage"] == stage and c["configuration"] == configuration]
+            names = [case["variant"] for case in cases]
+            checks.that(len(names) == len(set(names)) and set(names) == expected,
+                        f"{stage}, {configuration}: rows {sorted(set(names) ^ expected)} missing or too many")
+            checks.that(cases[0]["variant"] == "base" and cases[0]["state"] == "timed", f"{stage}: no base")
+            # A switch without `auto` has one of its values in the base.
+            checks.that(any(case["state"] == "same as base" for case in cases) or len(cases) == 1,
+                        f"{stage}: nothing is as in the base")
+    for case in report["cases"]:
+        check_case(checks, case)
+    checks.that(sum(case["state"] == "timed" for case in report["cases"]) > 3 * len(STAGES) + 3, "only bases were timed")
+
+
+def test_table(checks, folder):
+    """The table ranks by speed, and brute force over 4,000 atoms is slower than cells."""
+    small_deck(folder)
+    done = program.run("--bench", "neighbor", "small.txt", "system.cells=10", "neighbor.search=cell", "--melt", "10",
+                       folder=folder)
+    checks.that(done.code == 0, f"exit code {done.code}: {done.last_lines()}")
+    tables = re.split(r"\n\n", done.stdout)
+    melted = next((table for table in tables if table.lstrip().startswith("neighbor, melted")), "")
+    ranking = [line.split() for line in melted.splitlines()[2:] if line.rstrip().endswith("PASSED")]
+    speeds = [1.0 if words[0] == "base" else float(words[5]) for words in ranking]
+    checks.that(len(speeds) > 2 and speeds == sorted(speeds, reverse=True), f"not ranked: {melted}")
+    brute = [float(words[5]) for words in ranking if words[0] == "neighbor.search=brute"]
+    checks.that(len(brute) == 1 and brute[0] < 0.8, f"brute force has {brute} of the speed of cells")
+
+
+def test_refusals(checks, folder):
+    small_deck(folder)
+    for words, says in [(["--bench", "forces", "small.txt"], "force"), (["--bench"], "--bench"),
+                        (["--bench", "force", "small.txt", "--melt", "-3"], "--melt"),
+                        (["--bench", "force", "small.txt", "--melt", "3x"], "--melt"),
+                        (["--bench", "force", "small.txt", "system.cells=2"], "box"),
+                        (["--bench", "force"], "FILE")]:
+        done = program.run(*words, folder=folder)
+        checks.that(done.code == 2 and says in done.stderr, f"{words}: exit code {done.code}, {done.stderr!r}")
+        checks.that(listing(folder) == ["small.txt"], f"{words} left {listing(folder)}")
+    words = ["--bench", "gather", "small.txt", "--melt", "0"]
+    first = program.run(*words, folder=folder)
+    old = (Path(folder) / "small.bench.json").read_bytes()
+    refused = program.run(*words, "output.existing=refuse", folder=folder)
+    checks.that(first.code == 0 and refused.code == 2 and "small.bench.json" in refused.stderr, "refuse does not refuse")
+    program.run(*words, folder=folder)
+    checks.that((Path(folder) / "small.bench.1.json").read_bytes() == old, "no backup of the older results")
+
+
+def main():
+    checks = Checks()
+    for test in (test_all, test_table, test_refusals):
+        with program.temporary_folder() as folder:
+            before = checks.n_failed
+            test(checks, folder)
+            print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}", flush=True)
+    checks.finish()
+
+
+main()

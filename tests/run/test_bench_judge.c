@@ -1,0 +1,174 @@
+/* The micro-benchmark judges before it times: backends with a planted fault are caught, and what was caught has no
+ * speed. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "bench/judge.h"
+#include "bench/measure.h"
+#include "bench/table.h"
+#include "check.h"
+#include "state.h"
+
+static const MdBackendOps *const good = &md_backend_cpu;
+
+/* --- faults -------------------------------------------------------------------------------------------------------- */
+
+/* One component of one force has the wrong sign. */
+static MdStatus gather_negated(void *context, MdFrame *frame) {
+    MdStatus status = good->gather(context, frame);
+    if (status == MD_OK && frame->force) ((double *)frame->force)[7] *= -1;
+    return status;
+}
+
+static MdStatus sum_pair_lost(void *context, MdSums *sums) {
+    MdStatus status = good->sum(context, sums);
+    sums->pairs -= 1;
+    return status;
+}
+
+static MdStatus sum_kinetic_short(void *context, MdSums *sums) {
+    MdStatus status = good->sum(context, sums);
+    sums->kinetic *= 0.9;
+    return status;
+}
+
+static MdStatus no_kick(void *context) {
+    (void)context;
+    return MD_OK;
+}
+
+/* The fault of rows in neighbor.order = row alone. */
+static bool row_order;
+static MdStatus create_watched(void **context, const MdConfig *config, const MdConfig *asked, const MdSystem *system,
+                               MdErrors *errors) {
+    row_order = config->neighbor_order == MD_LIST_ORDER_ROW;
+    return good->create(context, config, asked, system, errors);
+}
+static MdStatus gather_watched(void *context, MdFrame *frame) {
+    return row_order ? gather_negated(context, frame) : good->gather(context, frame);
+}
+
+/* --- checks -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Setup {
+    MdDeck *deck;
+    MdSystem *system;
+    MdRecord record;
+    MdConfig config;
+} Setup;
+
+static Setup make_setup(void) {
+    static const char *const words[] = {
+        "system.cells=5", "system.density=0.8442", "system.temperature=1.44", "run.backend=cpu",
+        "run.threads=1",  "neighbor.order=column", "neighbor.search=cell",    NULL};
+    Setup s = {.deck = state_deck(words)};
+    s.system = state_system(s.deck);
+    s.record = (MdRecord){.deck = s.deck, .asked = md_deck_config(s.deck), .ops = good, .errors = md_errors_create()};
+    CHECK(md_system_plan(s.deck, &s.record.plan, s.record.errors) == MD_OK);
+    s.config = *s.record.asked;
+    CHECK(good->resolve(&s.config, &s.record.plan, NULL, s.record.errors) == MD_OK);
+    return s;
+}
+
+static void free_setup(Setup *s) {
+    md_system_destroy(s->system);
+    md_errors_destroy(s->record.errors);
+    md_deck_destroy(s->deck);
+}
+
+static const MdBenchStage *stage_named(const char *name) {
+    const MdBenchStage *stage = NULL;
+    for (int k = 0; (stage = md_bench_stage(k)) != NULL && strcmp(stage->name, name) != 0;) k++;
+    return stage;
+}
+
+/* What the judge says of the base with these operations. */
+static void check_judged(const Setup *s, const MdBackendOps *ops, MdBenchState state, const char *says) {
+    MdBenchCase c = {.variant = "base", .asked = *s->record.asked, .config = s->config};
+    check_context("expected: %s", says);
+    md_bench_judge(ops, s->system, &c);
+    CHECK(c.state == state);
+    if (!CHECK(strstr(c.reason, says) != NULL)) printf("  it says: %s\n", c.reason);
+}
+
+static void test_judge(const Setup *s) {
+    check_judged(s, good, MD_BENCH_PASSED, "");
+    MdBackendOps wrong = *good;
+    wrong.gather = gather_negated;
+    check_judged(s, &wrong, MD_BENCH_FAILED, "forces");
+    wrong = *good;
+    wrong.sum = sum_pair_lost;
+    check_judged(s, &wrong, MD_BENCH_FAILED, "pairs");
+    wrong.sum = sum_kinetic_short;
+    check_judged(s, &wrong, MD_BENCH_FAILED, "conserved energy");
+    wrong = *good;
+    wrong.kick = no_kick;
+    check_judged(s, &wrong, MD_BENCH_FAILED, "conserved energy");
+}
+
+/* The text that print leaves. */
+static char *printed(const MdBenchStage *stage, const MdBenchCases *cases) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    MdLog *log = md_log_create(stream);
+    md_bench_print(log, stage, "ordered", cases);
+    md_log_destroy(log);
+    fclose(stream);
+    return text;
+}
+
+static void test_ranking(Setup *s) {
+    MdBackendOps watched = *good;
+    watched.create = create_watched;
+    watched.gather = gather_watched;
+    s->record.ops = &watched;
+    s->record.config = &s->config;
+    const MdBenchStage *stage = stage_named("neighbor");
+    MdBenchCases cases = md_bench_cases(&s->record, stage);
+    md_bench_measure(&s->record, stage, s->system, &cases);
+    int n_timed = 0, n_failed = 0;
+    for (int k = 0; k < cases.n; k++) {
+        const MdBenchCase *c = &cases.rows[k];
+        check_context("%s", c->variant);
+        const bool row = strcmp(c->variant, "neighbor.order=row") == 0;
+        CHECK((c->state == MD_BENCH_FAILED) == row);
+        CHECK((c->state == MD_BENCH_TIMED) == (c->seconds > 0));
+        n_timed += c->state == MD_BENCH_TIMED;
+        n_failed += row;
+        if (c->state != MD_BENCH_TIMED) continue;
+        CHECK(c->seconds_low <= c->seconds && c->seconds <= c->seconds_high);
+        CHECK(c->ratio_low <= c->ratio && c->ratio <= c->ratio_high && c->ratio > 0);
+    }
+    check_context("ranking");
+    CHECK(n_timed >= 3 && n_failed == 1);
+    char *text = printed(stage, &cases), *line = strstr(text, "\nneighbor.order=row");
+    if (CHECK(line != NULL)) {
+        line[1 + strcspn(line + 1, "\n")] = '\0';
+        CHECK(strstr(line, "FAILED: forces") != NULL && strstr(line, "PASSED") == NULL && strchr(line, '%') == NULL);
+    }
+    free(text);
+    md_bench_cases_free(&cases);
+}
+
+static void test_quantile(void) {
+    const double sorted[] = {1, 2, 3, 5, 9};
+    check_context("quantiles");
+    CHECK_NEAR(md_bench_quantile(sorted, 5, 0.5), 3, 0);
+    CHECK_NEAR(md_bench_quantile(sorted, 5, 0.25), 2, 0);
+    CHECK_NEAR(md_bench_quantile(sorted, 5, 1), 9, 0);
+    CHECK_NEAR(md_bench_quantile(sorted, 4, 0.5), 2.5, 0);
+    CHECK_NEAR(md_bench_quantile(sorted, 1, 0.5), 1, 0);
+}
+
+int main(void) {
+    Setup s = make_setup();
+    test_quantile();
+    test_judge(&s);
+    test_ranking(&s);
+    free_setup(&s);
+    return check_finish();
+}
