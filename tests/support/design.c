@@ -347,26 +347,25 @@ static Row complete_pair(Design *d, Set left[MAX_SWITCHES]) {
 }
 
 static void add_pair(Design *d, int x, int v, int y, int w) {
-    char reason[512] = "";
+    char pair[192], reason[512] = "";
     Set left[MAX_SWITCHES];
-    check_context("%s %s=%s with %s=%s", d->ops->name, md_option_name(d->option[x]), word(d, x, v),
-                  md_option_name(d->option[y]), word(d, y, w));
-    for (int try = 0; try < MAX_TRIES; try++) {
+    for (int try = 0; try < MAX_TRIES && d->pair[x][v][y][w] == PAIR_OPEN; try++) {
         /* Tried again, it has no auto that could choose wrong. */
-        int heed = try && begin_pair(d, x, v, y, w, WITH_EFFECT | WITHOUT_AUTO, left) ? WITH_EFFECT | WITHOUT_AUTO
-                                                                                      : WITH_EFFECT;
-        begin_pair(d, x, v, y, w, heed, left);
+        if (try == 0 || !begin_pair(d, x, v, y, w, WITH_EFFECT | WITHOUT_AUTO, left))
+            begin_pair(d, x, v, y, w, WITH_EFFECT, left);
         Row row = complete_pair(d, left);
         if (!accepted(d, &row, reason, sizeof reason)) continue;
         *add_row(d) = row;
         mark_covered(d, &row);
-        md_require(d->pair[x][v][y][w] == PAIR_COVERED);
-        return;
     }
+    bool covered = d->pair[x][v][y][w] == PAIR_COVERED, chooses = is_auto(d, x, v) || is_auto(d, y, w);
+    snprintf(pair, sizeof pair, "%s=%s with %s=%s", md_option_name(d->option[x]), word(d, x, v),
+             md_option_name(d->option[y]), word(d, y, w));
+    check_context("%s, a pair that the table allows: %s", d->ops->name, pair);
+    CHECK(covered || chooses);
+    if (covered) return;
+    printf("# %s: refused: %s: %s\n", d->ops->name, pair, reason);
     set_pair(d->pair, x, v, y, w, PAIR_REFUSED);
-    if (is_auto(d, x, v) || is_auto(d, y, w) || !CHECK(!"a pair that the table allows"))
-        printf("# %s: refused: %s=%s with %s=%s: %s\n", d->ops->name, md_option_name(d->option[x]), word(d, x, v),
-               md_option_name(d->option[y]), word(d, y, w), reason);
 }
 
 static void add_pairs(Design *d) {
@@ -382,7 +381,9 @@ static bool is_there(const Design *d, const Row *row) {
     return false;
 }
 
-static void add_single(Design *d, const unsigned char *wanted, int s, int value, const char *from) {
+/* Beside naive values an `auto` may choose what cannot go with them; from base it must run. */
+static void add_single(Design *d, const unsigned char *wanted, int s, int value, bool naive) {
+    const char *from = naive ? "naive" : "base";
     char reason[512] = "the table rules it out";
     bool can_run = false;
     Set left[MAX_SWITCHES];
@@ -396,7 +397,8 @@ static void add_single(Design *d, const unsigned char *wanted, int s, int value,
         if (can_run && !is_there(d, &row)) *add_row(d) = row;
     }
     check_context("%s %s=%s, from %s", d->ops->name, md_option_name(d->option[s]), word(d, s, value), from);
-    if (!CHECK(can_run)) printf("refused: %s\n", reason);
+    CHECK(can_run || (naive && is_auto(d, s, value)));
+    if (!can_run) printf("# refused: %s\n", reason);
 }
 
 /* Every value alone. run.precision stays where base has it, also in the naive configuration: much needs it not to be
@@ -410,7 +412,7 @@ static void add_singles(Design *d, const MdConfig *base) {
     for (int from = 0; from < 2; from++)
         for (int s = 0; s < d->n_switches; s++)
             for (Set rest = d->values[s]; rest; rest &= rest - 1)
-                add_single(d, wanted[from], s, first_of(rest), from ? "naive" : "base");
+                add_single(d, wanted[from], s, first_of(rest), from == 1);
 }
 
 /* --- for the walk ------------------------------------------------------------------------------------------------- */
