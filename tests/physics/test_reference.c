@@ -16,6 +16,12 @@ typedef struct Result {
     MdSums sums;
 } Result;
 
+/* How the reference computes. */
+static const MdConfig exact = {.run_precision = MD_PRECISION_DOUBLE,
+                               .force_arithmetic = MD_ARITHMETIC_IEEE,
+                               .neighbor_list = MD_LIST_FULL,
+                               .reduce_accumulate = MD_ACCUMULATE_DOUBLE};
+
 static Result evaluate(const MdSystem *system, const double *position, bool brute) {
     Result r = {.force = md_alloc((size_t)system->n_atoms * 3, sizeof(double), "forces")};
     (brute ? md_reference_forces_brute : md_reference_forces)(system, position, r.force, &r.sums);
@@ -82,7 +88,7 @@ static void test_shape(int k) {
     MdSystem *system = state_shaken(&shapes[k]);
     check_context("shape %d, %lld atoms", k, (long long)system->n_atoms);
     Result cells = evaluate(system, system->position, false), brute = evaluate(system, system->position, true);
-    Tolerance t = tolerance_make(system, system->position, system->velocity, MD_PRECISION_DOUBLE);
+    Tolerance t = tolerance_make(system, system->position, system->velocity, &exact);
     check_not_trivial(system, &brute, &t);
     check_same(system, &cells, &brute, &t);
 
@@ -101,7 +107,7 @@ static void test_shape(int k) {
     for (int64_t i = 0; i < 3 * system->n_atoms; i++)
         if (i % 3 < system->box.dimension) moved[i] += 0.37 * system->box.length[i % 3];
     wrap(&system->box, moved, system->n_atoms);
-    Tolerance t_moved = tolerance_make(system, moved, system->velocity, MD_PRECISION_DOUBLE);
+    Tolerance t_moved = tolerance_make(system, moved, system->velocity, &exact);
     t_moved.pairs += t.pairs;
     t_moved.potential += t.potential;
     t_moved.virial += t.virial;
@@ -208,7 +214,7 @@ static void check_gradient(const MdSystem *system) {
     const double h = 1e-4;
     double *position = copy_positions(system);
     Result at = evaluate(system, position, false);
-    Tolerance t = tolerance_make(system, position, system->velocity, MD_PRECISION_DOUBLE);
+    Tolerance t = tolerance_make(system, position, system->velocity, &exact);
     double largest = 0;
     int64_t n_tested = 0;
     for (int64_t k = 0; k < 3 * system->n_atoms; k++) {
@@ -270,7 +276,7 @@ static void test_virial(void) {
         MdSystem *system = state_shaken(&shape);
         check_context("virial of shape %d", k);
         Result at = evaluate(system, system->position, false);
-        Tolerance t = tolerance_make(system, system->position, system->velocity, MD_PRECISION_DOUBLE);
+        Tolerance t = tolerance_make(system, system->position, system->velocity, &exact);
         const double h = 1e-5;
         double energy[4], fifth = 0, crossing = 0, *position = copy_positions(system);
         MdBox box = system->box;

@@ -30,6 +30,7 @@ struct Design {
     Set values[MAX_SWITCHES];             /* that there are */
     Set with[MAX_SWITCHES][MAX_VALUES]
             [MAX_SWITCHES];                 /* values of the second switch that can go with that of the first */
+    uint64_t tied[MAX_SWITCHES];            /* bit y: its values rule out some of switch y */
     Set effect[MAX_SWITCHES][MAX_SWITCHES]; /* values of the second beside which the first has an effect */
     PairTable pair;                         /* PairState */
     int n_rows;
@@ -133,6 +134,7 @@ static void find_needs(Design *d, MdVariantTable table) {
                 if (!in(d->values[y], w) || in(allowed, w) || is_auto(d, y, w)) continue;
                 d->with[x][v][y] &= ~just(w);
                 d->with[y][w][x] &= ~just(v);
+                d->tied[x] |= (uint64_t)1 << y, d->tied[y] |= (uint64_t)1 << x;
             }
         }
     }
@@ -165,8 +167,8 @@ static bool propagate(const Design *d, Set left[MAX_SWITCHES]) {
         for (int x = 0; x < d->n_switches; x++)
             for (Set rest = left[x]; rest; rest &= rest - 1) {
                 int v = first_of(rest);
-                for (int y = 0; y < d->n_switches; y++)
-                    if (!(d->with[x][v][y] & left[y])) {
+                for (uint64_t ties = d->tied[x]; ties; ties &= ties - 1)
+                    if (!(d->with[x][v][__builtin_ctzll(ties)] & left[__builtin_ctzll(ties)])) {
                         left[x] &= ~just(v);
                         changed = true;
                         break;
