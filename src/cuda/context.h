@@ -84,7 +84,7 @@ typedef struct CudaKernel {
 
 /* --- timing.c --- */
 
-enum { CUDA_N_SPANS = 32, CUDA_MAX_BLOCKS = 48 };
+enum { CUDA_N_SPANS = 32, CUDA_MAX_BLOCKS = 96 };
 
 typedef struct CudaSpan { /* one timed call of a stage */
     cudaEvent_t begin, end;

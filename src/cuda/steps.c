@@ -124,6 +124,17 @@ static void flush(CudaContext *context) {
 
 /* --- the device stands still --------------------------------------------------------------------------------------- */
 
+/* A whole step: held back for a batch where that is possible, else issued. */
+static void add_step(CudaContext *context, bool with_energy) {
+    if (batches(context) && !with_energy) {
+        if (++context->n_held == batch_steps(context)) flush(context);
+        return;
+    }
+    flush(context);
+    time_drift(context, true);
+    time_forces(context, with_energy);
+}
+
 /* Builds the list at the step where the device stopped, and issues again all that came after its drift. */
 static MdStatus resume(CudaContext *context) {
     cuda_watch_read(context, true);
@@ -131,18 +142,23 @@ static MdStatus resume(CudaContext *context) {
     context->h_signals->halted = 0;
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->halted, 0, sizeof(unsigned), context->stream));
     MdStatus status = cuda_neighbor_build(context);
-    if (status != MD_OK) return status;
-    for (; step < context->step || context->progress != CUDA_DRIFTED; step++) {
-        time_forces(context, context->wants_energy[step % CUDA_JOURNAL_STEPS]);
-        if (step == context->step) return MD_OK;
-        time_drift(context, true);
-    }
+    if (status != MD_OK || (step == context->step && context->progress == CUDA_DRIFTED)) return status;
+    time_forces(context, context->wants_energy[step % CUDA_JOURNAL_STEPS]);
+    while (++step < context->step) add_step(context, context->wants_energy[step % CUDA_JOURNAL_STEPS]);
+    if (step == context->step && context->progress == CUDA_FORCED)
+        add_step(context, context->wants_energy[step % CUDA_JOURNAL_STEPS]);
+    else context->drift_held = step == context->step;
+    flush(context);
     return MD_OK;
 }
 
 /* On return all that was asked for so far is issued and, with device-check, done. */
 static MdStatus settle(CudaContext *context) {
     MdStatus status = MD_OK;
+    if (context->h_signals->halted) { /* what is held back would have no effect; the journal has it */
+        context->n_held = 0;
+        context->drift_held = false;
+    }
     flush(context);
     if (!checks_on_device(context)) return MD_OK;
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
