@@ -215,6 +215,7 @@ MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, dou
     const MdBox *box = &plan->box;
     double cutoff = plan->potential.cutoff_max, reach = cutoff + skin;
     MdStatus status = MD_OK;
+    md_require(skin >= 0); /* an `auto` that nobody resolved would pass every comparison */
     for (int a = 0; a < box->dimension; a++)
         if (box->periodic[a] && box->length[a] < 2 * reach)
             status = md_problem(&problems, size_option(md_deck_config(deck)),

@@ -178,6 +178,25 @@ static void test_smallest_box(void) {
             "needs at least 20.02");
 }
 
+/* A skin that the backend is to choose: the cutoff must fit at once, the whole range when the skin is known. */
+static void test_skin_to_come(void) {
+    check_context("neighbor.skin = auto");
+    const char *words[] = {"system.start=random", "system.atoms=20", "system.box=5.2 5.2 5.2", "neighbor.skin=auto",
+                           NULL};
+    MdDeck *deck = state_deck(words);
+    MdErrors *errors = md_errors_create();
+    MdSystemPlan plan;
+    CHECK(md_system_plan(deck, &plan, errors) == MD_OK);
+    CHECK(md_system_check_range(deck, &plan, 0.1, errors) == MD_OK && md_errors_count(errors) == 0);
+    CHECK(md_system_check_range(deck, &plan, 0.11, errors) == MD_ERROR_INPUT);
+    CHECK(refused_mentions(errors, "system.box: the box is 5.2 long along z") &&
+          refused_mentions(errors, "needs at least 5.22 = 2 (cutoff 2.5 + skin 0.11)"));
+    md_errors_destroy(errors);
+    md_deck_destroy(deck);
+    words[2] = "system.box=5.2 4.9 5.2";
+    REFUSED(words, "4.9 long along y", "needs at least 5 = 2 (cutoff 2.5 + skin 0)");
+}
+
 int main(void) {
     for (size_t k = 0; k < sizeof lattices / sizeof *lattices; k++) test_lattice(&lattices[k]);
     test_random_places("3-D", 0.85, WORDS("system.start=random", "system.atoms=3000", "system.density=0.8442"));
@@ -189,5 +208,6 @@ int main(void) {
     test_types();
     test_refusals();
     test_smallest_box();
+    test_skin_to_come();
     return check_finish();
 }
