@@ -66,8 +66,12 @@ bool md_parse_listing(const char *argument, const char *name, MdListFormat *form
 
 /* --- variants ----------------------------------------------------------------------------------------------------- */
 
-static const char *const stages[] = {"memory", "sort", "neighbor", "force", "integrate", "reduce", "gather", "launch"};
-enum { N_STAGES = sizeof stages / sizeof *stages };
+/* Whether row k is the first of its stage. */
+static bool begins_stage(MdVariantTable table, int k) {
+    for (int j = 0; j < k; j++)
+        if (strcmp(table.rows[j].stage, table.rows[k].stage) == 0) return false;
+    return true;
+}
 
 /* The switch of a row, `force.kernel`, and its value; both empty for a stage without a switch. */
 static void split_value(const MdVariant *row, char key[64], const char **value) {
@@ -127,7 +131,8 @@ static void print_backend_json(MdJson *json, const char *name, MdVariantTable ta
 
 static void print_backend_text(FILE *stream, const char *name, MdVariantTable table) {
     fprintf(stream, "%s%s\n", name, md_backend_find(name) ? "" : " (not built in)");
-    for (int s = 0; s < N_STAGES; s++) print_stage_text(stream, table, stages[s]);
+    for (int k = 0; k < table.n_rows; k++)
+        if (begins_stage(table, k)) print_stage_text(stream, table, table.rows[k].stage);
     const char *separator = "  no such stage: ";
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         if (!md_variants_lack(table, k)) continue;
@@ -180,7 +185,8 @@ static void print_backend_markdown(FILE *stream, const char *name, MdVariantTabl
         separator = ", ";
     }
     fputs(separator[0] == ',' ? ".\n" : "", stream);
-    for (int s = 0; s < N_STAGES; s++) print_stage_markdown(stream, table, stages[s]);
+    for (int k = 0; k < table.n_rows; k++)
+        if (begins_stage(table, k)) print_stage_markdown(stream, table, table.rows[k].stage);
 }
 
 static const char variants_introduction[] =

@@ -113,6 +113,9 @@ def main():
     print(f"{len(on_page)} switches; not in the option table yet: {', '.join(later)}")
 
     printed = subprocess.run([PROGRAM, "--list-variants=markdown"], check=True, stdout=subprocess.PIPE).stdout
+    n_printed = sum(line.startswith(b"| ") for line in printed.splitlines()) - printed.count(b"\n### ")  # less the heads
+    n_rows = sum(len(variants) for variants in rows.values())
+    check(n_printed == n_rows, f"{n_printed} rows on the page of variants, {n_rows} in the tables")
     with open(os.path.join(SOURCE, "inputs", "VARIANTS.md"), "rb") as file:
         check(file.read() == printed, "inputs/VARIANTS.md differs; print it anew: "
                                       "mdmini --list-variants=markdown > inputs/VARIANTS.md")
