@@ -2,6 +2,7 @@
 #include "cuda/driver.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -21,9 +22,10 @@ MdStatus cuda_driver_find(CudaDriver *driver, MdErrors *errors) {
         {"cuOccupancyMaxActiveBlocksPerMultiprocessor", offsetof(CudaDriver, occupancy)},
         {"cuGetErrorString", offsetof(CudaDriver, error_text)},
     };
-    void *library = RTLD_DEFAULT; /* in the program itself: an emulation of the driver, for tests */
-    if (!dlsym(library, functions[0].name)) library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
+    /* In the program itself: an emulation of the driver, for tests. RTLD_DEFAULT may be NULL. */
+    bool inside = dlsym(RTLD_DEFAULT, functions[0].name) != NULL;
+    void *library = inside ? RTLD_DEFAULT : dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!inside && !library)
         return md_fail(errors, MD_ERROR_INPUT,
                        "run.backend=cuda: no NVIDIA driver is here (libcuda.so.1); start on a node with a GPU, or take "
                        "run.backend=cpu");

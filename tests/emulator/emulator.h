@@ -1,0 +1,254 @@
+/* An emulator of the CUDA runtime, of the driver API and of NVRTC, as far as the cuda backend calls them: all kernels and
+ * all host code of that backend run on a machine without a GPU, and faults that a GPU passes over in silence stop the
+ * program. It is linked in place of those libraries with -DMDMINI_CUDA=EMULATED; cuRAND stays the real one.
+ *
+ * How it works
+ *   compile.c, rewrite.c   NVRTC: the source goes through the C++ compiler of this machine, with prelude.h for the device
+ *                          language. The "CUBIN" is a shared library.
+ *   module.c               driver API: modules, functions, launches; what a launch may ask for is checked.
+ *   grid.c, warp.c         a thread is a fiber (fiber.c), switched at barriers and collectives of warps. Threads and
+ *                          blocks run in random order, from a seed. A cooperative launch has all its blocks at once.
+ *   stream.c, graph.c      streams are queues. Nothing runs when it is issued: work runs when the host waits for it.
+ *   memory.c               device memory ends at a page without access and begins after one, starts as 0xff bytes, and
+ *                          addresses are never used twice.
+ *   runtime.c, device.c    the rest of the runtime API: an imaginary GPU of compute capability 9.0 with 4
+ *                          multiprocessors and 1 GiB.
+ *
+ * What stops the program (exit code 99, with kernel, block and thread): a barrier that not all live threads of the block
+ * reach, or that they reach at different places; a collective of a warp that lanes of its mask do not reach, or reach
+ * with another mask; a launch beyond the limits; an access outside of device memory, outside of an array of known size,
+ * or of freed memory; a copy beyond the ends of what it copies; a second or foreign free; a graph capture that the
+ * hardware would refuse; at the end of the program, whatever was not freed.
+ *
+ * What is not followed: time and its order of magnitude; races (one thread runs at a time; other orders come with other
+ * seeds); registers (32 for everything); caches; CUB; approximate functions, which are exact here. Cooperative groups:
+ * blocks, tiles of a warp and the grid, as far as device/cooperative_groups.h goes.
+ *
+ * Environment
+ *   MDMINI_EMULATOR_SEED     order of blocks and threads (1)
+ *   MDMINI_EMULATOR_PREEMPT  n: one atomic operation in n lets other threads go first (0: none)
+ *   MDMINI_EMULATOR_STREAMS  late: work runs when it is waited for (default); early: when it is issued; random: between
+ *   MDMINI_EMULATOR_LEAKS    0: memory that is not freed at the end is no error
+ *   MDMINI_EMULATOR_CACHE    folder that keeps compiled programs (one in the build; empty: none)
+ *   MDMINI_EMULATOR_DEVICES  number of GPUs (1) */
+#ifndef MD_EMULATOR_H
+#define MD_EMULATOR_H
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+#define EMULATOR_API __attribute__((visibility("default")))
+
+enum {
+    EMULATOR_EXIT = 99, /* exit code of a program that the emulator stopped */
+    EMULATOR_WARP = 32,
+    EMULATOR_MAX_THREADS = 1024, /* of a block */
+    EMULATOR_SMS = 4,
+    EMULATOR_SM_THREADS = 2048,
+    EMULATOR_SM_BLOCKS = 32,
+    EMULATOR_SM_REGISTERS = 65536,
+    EMULATOR_REGISTERS = 32,             /* of a thread */
+    EMULATOR_SM_SHARED = 228 * 1024,     /* bytes */
+    EMULATOR_SHARED = 48 * 1024,         /* of a block */
+    EMULATOR_SHARED_OPT_IN = 227 * 1024, /* of a block that asked for it */
+    EMULATOR_SHARED_RESERVED = 1024,     /* of each block, by the system */
+    EMULATOR_MAX_ARGUMENT_BYTES = 32764,
+    EMULATOR_QUEUE = 4096 /* operations on a stream before the oldest half runs by itself */
+};
+#define EMULATOR_MEMORY ((size_t)1 << 30)
+
+/* --- fault.c --- */
+/* Prints the message, with kernel, block and thread when one runs, and ends the program. */
+_Noreturn void emulator_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void emulator_catch_signals(void);
+/* One lock around the whole emulator: every call of an API holds it. */
+void emulator_enter(void);
+void emulator_leave(void);
+long emulator_setting(const char *name, long otherwise); /* an environment variable */
+uint32_t emulator_random(void);
+int64_t emulator_nanoseconds(void);
+
+/* --- fiber.c --- */
+typedef struct EmulatorFiber EmulatorFiber;
+/* Runs fiber until it returns to emulator_fiber_pause or ends. A stack is taken when it starts and given back when it
+ * ends, so that threads which never wait share one. */
+void emulator_fiber_run(EmulatorFiber *fiber);
+void emulator_fiber_pause(EmulatorFiber *fiber);
+/* Whether the address is in the page below a stack. */
+bool emulator_fiber_overflow(const void *address);
+
+struct EmulatorFiber {
+    void *pointer; /* of the stack, while it does not run */
+    int stack;     /* -1: none */
+    bool ended;
+};
+
+/* --- grid.c --- */
+typedef struct EmulatorModule EmulatorModule;
+typedef struct EmulatorFunction EmulatorFunction;
+
+typedef struct EmulatorLaunch {
+    const EmulatorFunction *function;
+    EmulatorIndex grid, block;
+    unsigned dynamic_shared; /* bytes */
+    bool cooperative;
+    void **arguments;
+} EmulatorLaunch;
+
+enum EmulatorState {
+    EMULATOR_READY,
+    EMULATOR_YIELDED,    /* runs again when others had their turn */
+    EMULATOR_AT_BARRIER, /* of the block, or of the grid */
+    EMULATOR_AT_WARP,
+    EMULATOR_DONE
+};
+
+typedef struct EmulatorBlock EmulatorBlock;
+typedef struct EmulatorLane { /* a thread, in the emulator */
+    EmulatorThread visible;   /* first: what the kernel sees */
+    EmulatorFiber fiber;
+    EmulatorBlock *home;
+    enum EmulatorState state;
+    /* what it waits for */
+    int operation, source, answer;
+    unsigned mask;
+    unsigned long long value;
+    const char *where;
+} EmulatorLane;
+
+struct EmulatorBlock {
+    EmulatorIndex index;
+    EmulatorLane *lanes;
+    unsigned n_threads, n_live, n_arrived; /* arrived: at the barrier */
+    unsigned warp_live[EMULATOR_MAX_THREADS / EMULATOR_WARP], warp_waiting[EMULATOR_MAX_THREADS / EMULATOR_WARP];
+    void *static_shared; /* its copy while another block runs */
+};
+
+extern const EmulatorServices emulator_services;
+extern EmulatorLane *emulator_running; /* NULL: the host */
+const EmulatorLaunch *emulator_launched(void);
+void emulator_grid_run(const EmulatorLaunch *launch);
+/* Pauses the running thread until state is EMULATOR_READY again. */
+void emulator_lane_wait(EmulatorLane *lane, enum EmulatorState state);
+/* Whether the address is in the page behind the dynamic shared memory. */
+bool emulator_beyond_shared(const void *address);
+void emulator_describe_lane(const EmulatorLane *lane, char *text, size_t size);
+
+/* --- warp.c --- */
+unsigned long long emulator_warp(int operation, unsigned mask, unsigned long long value, int source, const char *where);
+/* A lane of this warp has ended: others may have waited for it alone. */
+void emulator_warp_check(EmulatorBlock *block, unsigned warp);
+
+/* --- module.c --- */
+struct EmulatorModule {
+    void *library;
+    int file;
+    EmulatorFunction *functions;
+    unsigned n_functions;
+    EmulatorThread **self;
+    const char *base;    /* where the library lies */
+    size_t shared_bytes; /* static shared memory: the thread-local part of the library */
+    EmulatorModule *next;
+};
+struct EmulatorFunction {
+    EmulatorModule *module;
+    const EmulatorKernel *kernel;
+    unsigned max_dynamic_shared; /* bytes */
+};
+/* The static shared memory of a module; it is where the thread-local variables of this thread of the host are. */
+void *emulator_module_shared(const EmulatorModule *module);
+/* The head of what is passed off as a CUBIN; the shared library follows. */
+typedef struct EmulatorImage {
+    char magic[16]; /* EMULATED KERNELS */
+    uint64_t abi;   /* hash of what both sides must agree on */
+    uint64_t bytes;
+} EmulatorImage;
+/* Whether the bytes are a variable of a module; stops the program when they begin in one and end outside. */
+bool emulator_module_holds(const void *data, size_t bytes);
+uint64_t emulator_abi(void);
+uint64_t emulator_hash(uint64_t hash, const void *data, size_t bytes);
+size_t emulator_count_modules(void);
+
+/* --- memory.c --- */
+enum EmulatorSpace { EMULATOR_FOREIGN, EMULATOR_DEVICE, EMULATOR_PINNED, EMULATOR_MANAGED };
+/* NULL when out of memory. */
+void *emulator_memory_allocate(enum EmulatorSpace space, size_t bytes, const char *call);
+/* Stops the program when data is not the beginning of an allocation of that space; managed memory counts as device. */
+void emulator_memory_free(enum EmulatorSpace space, void *data, const char *call);
+void emulator_memory_check_free(enum EmulatorSpace space, void *data, const char *call);
+/* The space of an address; stops the program when [data, data + bytes) leaves its allocation. */
+enum EmulatorSpace emulator_memory_space(const void *data, size_t bytes, const char *call);
+/* Where a faulting address lies, in words. */
+void emulator_memory_describe(const void *address, char *text, size_t size);
+size_t emulator_memory_used(void);
+size_t emulator_memory_report(void); /* prints what is not freed; returns how many */
+
+/* --- stream.c --- */
+enum EmulatorKind {
+    EMULATOR_OP_LAUNCH,
+    EMULATOR_OP_COPY,
+    EMULATOR_OP_SET,
+    EMULATOR_OP_FREE,
+    EMULATOR_OP_RECORD,
+    EMULATOR_OP_WAIT,
+    EMULATOR_OP_CALL,
+    EMULATOR_OP_GRAPH
+};
+typedef struct EmulatorOp {
+    struct EmulatorOp *next;
+    enum EmulatorKind kind;
+    EmulatorLaunch launch; /* owns its arguments */
+    void *to;
+    const void *from; /* its own copy when it was pageable memory of the host */
+    bool owns_from;
+    size_t bytes;
+    int value;
+    cudaEvent_t event;
+    cudaStream_t stream; /* to wait for, up to: */
+    int64_t sequence;
+    cudaHostFn_t function;
+    struct EmulatorGraph *graph;
+} EmulatorOp;
+typedef struct EmulatorQueue {
+    EmulatorOp *first, *last;
+} EmulatorQueue;
+
+EmulatorOp *emulator_op(enum EmulatorKind kind);
+void emulator_op_free(EmulatorOp *op);
+void emulator_op_run(EmulatorOp *op);
+void emulator_queue_append(EmulatorQueue *queue, EmulatorOp *op);
+void emulator_queue_free(EmulatorQueue *queue);
+/* A block of pointers to arguments, with the arguments behind them. */
+void **emulator_copy_arguments(const EmulatorKernel *kernel, void *const *arguments);
+/* Puts op into the queue of the stream, or into the graph that is captured from it. */
+cudaError_t emulator_issue(cudaStream_t stream, EmulatorOp *op);
+void emulator_drain_all(void);
+/* Whether a capture goes on that forbids calls that wait or allocate; such a call spoils the capture. */
+bool emulator_capture_forbids(const char *call);
+cudaError_t emulator_error(cudaError_t error); /* remembers it for cudaGetLastError */
+size_t emulator_report_streams(void);
+
+/* --- graph.c --- */
+typedef struct EmulatorGraph {
+    EmulatorQueue ops;
+    size_t n_ops;
+    bool executable;
+    struct EmulatorGraph *next;
+} EmulatorGraph;
+EmulatorGraph *emulator_graph_create(void);
+void emulator_graph_run(EmulatorGraph *graph);
+size_t emulator_report_graphs(void);
+
+/* --- texture.c --- */
+const void *emulator_texel(unsigned long long texture, long long index, unsigned size, int kind, const char *where);
+size_t emulator_report_textures(void);
+
+/* --- device.c --- */
+int emulator_occupancy(unsigned threads, size_t shared_bytes); /* blocks of a multiprocessor */
+
+#endif

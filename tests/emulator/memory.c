@@ -1,0 +1,145 @@
+/* Memory of the device, pinned memory of the host and managed memory. Each allocation has pages of its own, ends at a
+ * page without access and begins after one; the rest of its first page is filled with a pattern that is checked when it
+ * is freed. Addresses are given out once only, so that freed memory stays without access. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "emulator.h"
+
+/* Ends are aligned for the largest vector that a kernel moves at once; what is behind the last byte is checked as well. */
+enum { PAGE = 4096, ALIGNMENT = 32, FILL = 0xff, FENCE = 0xa5 };
+
+typedef struct Allocation {
+    char *base; /* of the pages with access */
+    size_t mapped, bytes;
+    char *data;
+    enum EmulatorSpace space;
+    bool freed;
+    const char *call;
+} Allocation;
+
+static Allocation *allocations; /* by ascending address; freed ones stay, to be recognised */
+static size_t n_allocations, room;
+static size_t used; /* bytes of the device */
+static char *next_address = (char *)0x200000000000;
+
+static const char *space_name(enum EmulatorSpace space) {
+    static const char *const names[] = {"foreign", "device", "pinned host", "managed"};
+    return names[space];
+}
+
+static size_t pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+static void fence(const Allocation *a, unsigned char value, bool check) {
+    const unsigned char *begin = (const unsigned char *)a->base, *end = begin + a->mapped;
+    const unsigned char *data = (const unsigned char *)a->data;
+    for (const unsigned char *p = begin; p < end; p++) {
+        if (p == data) p += a->bytes;
+        if (p >= end) break;
+        if (!check) *(unsigned char *)(uintptr_t)p = value;
+        else if (*p != value)
+            emulator_fail("%s memory of %zu bytes (%s) was written %s", space_name(a->space), a->bytes, a->call,
+                          p < data ? "before its begin" : "behind its end");
+    }
+}
+
+void *emulator_memory_allocate(enum EmulatorSpace space, size_t bytes, const char *call) {
+    if (space != EMULATOR_PINNED && bytes > EMULATOR_MEMORY - used) return NULL;
+    if (n_allocations == room) {
+        room = room ? 2 * room : 256;
+        allocations = realloc(allocations, room * sizeof *allocations);
+        if (!allocations) emulator_fail("no memory");
+    }
+    size_t aligned = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    Allocation a = {.mapped = pages(aligned), .bytes = bytes, .space = space, .call = call};
+    char *map = mmap(next_address, a.mapped + 2 * PAGE, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (map != next_address) emulator_fail("%s: the system gave no memory for %zu bytes", call, bytes);
+    next_address += a.mapped + 2 * PAGE;
+    a.base = map + PAGE;
+    if (mprotect(a.base, a.mapped, PROT_READ | PROT_WRITE) != 0) emulator_fail("%s: mprotect", call);
+    a.data = a.base + a.mapped - aligned;
+    memset(a.data, FILL, bytes);
+    fence(&a, FENCE, false);
+    if (space != EMULATOR_PINNED) used += bytes;
+    allocations[n_allocations++] = a;
+    return a.data;
+}
+
+/* The allocation whose pages, or the ones without access around it, hold address; NULL: none. */
+static Allocation *find(const void *address) {
+    size_t low = 0, high = n_allocations;
+    const char *at = address;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (at < allocations[middle].base - PAGE) high = middle;
+        else low = middle + 1;
+    }
+    if (low == 0) return NULL;
+    Allocation *a = &allocations[low - 1];
+    return at < a->base + a->mapped + PAGE ? a : NULL;
+}
+
+static Allocation *find_for_free(enum EmulatorSpace space, void *data, const char *call) {
+    Allocation *a = find(data);
+    if (!a || a->data != data) emulator_fail("%s of %p, which is not the begin of an allocation", call, data);
+    if (a->freed) emulator_fail("%s of %p, which is freed already", call, data);
+    bool fits = space == a->space || (space == EMULATOR_DEVICE && a->space == EMULATOR_MANAGED);
+    if (!fits) emulator_fail("%s of %s memory (%s)", call, space_name(a->space), a->call);
+    return a;
+}
+
+void emulator_memory_check_free(enum EmulatorSpace space, void *data, const char *call) {
+    find_for_free(space, data, call);
+}
+
+void emulator_memory_free(enum EmulatorSpace space, void *data, const char *call) {
+    Allocation *a = find_for_free(space, data, call);
+    fence(a, FENCE, true);
+    a->freed = true;
+    if (a->space != EMULATOR_PINNED) used -= a->bytes;
+    /* The addresses stay taken, the memory goes back. */
+    if (mmap(a->base, a->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != a->base)
+        emulator_fail("%s: mmap", call);
+}
+
+enum EmulatorSpace emulator_memory_space(const void *data, size_t bytes, const char *call) {
+    const Allocation *a = find(data);
+    if (!a) return emulator_module_holds(data, bytes) ? EMULATOR_DEVICE : EMULATOR_FOREIGN;
+    const char *begin = data;
+    if (a->freed) emulator_fail("%s: %p is in %s memory that is freed", call, data, space_name(a->space));
+    if (begin < a->data || begin > a->data + a->bytes || bytes > (size_t)(a->data + a->bytes - begin))
+        emulator_fail("%s: %zu bytes from byte %td of %s memory of %zu bytes (%s)", call, bytes, begin - a->data,
+                      space_name(a->space), a->bytes, a->call);
+    return a->space;
+}
+
+void emulator_memory_describe(const void *address, char *text, size_t size) {
+    const Allocation *a = find(address);
+    const char *at = address;
+    if (!a) snprintf(text, size, "outside of all memory of the device");
+    else if (a->freed) snprintf(text, size, "in %s memory of %zu bytes that is freed", space_name(a->space), a->bytes);
+    else if (at < a->data)
+        snprintf(text, size, "%td bytes before %s memory of %zu bytes (%s)", a->data - at, space_name(a->space),
+                 a->bytes, a->call);
+    else
+        snprintf(text, size, "byte %td of %s memory of %zu bytes (%s)", at - a->data, space_name(a->space), a->bytes,
+                 a->call);
+}
+
+size_t emulator_memory_used(void) { return used; }
+
+size_t emulator_memory_report(void) {
+    size_t n = 0;
+    for (size_t k = 0; k < n_allocations; k++) {
+        const Allocation *a = &allocations[k];
+        if (a->freed) continue;
+        if (n++ < 16)
+            fprintf(stderr, "emulator: %zu bytes of %s memory not freed (%s)\n", a->bytes, space_name(a->space),
+                    a->call);
+    }
+    return n;
+}

@@ -1,0 +1,436 @@
+/* The emulator's own test: a small program of kernels (selftest.cu) that must give what a GPU gives, and planted faults
+ * that must stop the program, each in a process of its own. */
+#define _GNU_SOURCE
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { STOPPED = 99 };
+
+static CUmodule module;
+static cudaStream_t stream;
+
+static char *read_source(void) {
+    FILE *file = fopen(EMULATOR_SOURCE "/selftest.cu", "r");
+    static char text[65536];
+    if (!file) exit(1);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    return text;
+}
+
+static nvrtcResult compile(const char *source, const char *option, char **image, char *log) {
+    const char *header = "#define SELFTEST_INCREMENT 3\n", *name = "selftest.h";
+    const char *options[] = {"--gpu-architecture=sm_90", "--std=c++17", option};
+    size_t bytes = 0;
+    nvrtcProgram program;
+    nvrtcCreateProgram(&program, source, "selftest.cu", 1, &header, &name);
+    nvrtcResult result = nvrtcCompileProgram(program, option ? 3 : 2, options);
+    nvrtcGetProgramLogSize(program, &bytes);
+    if (log && bytes < 65536) nvrtcGetProgramLog(program, log);
+    if (result == NVRTC_SUCCESS && image) {
+        nvrtcGetCUBINSize(program, &bytes);
+        nvrtcGetCUBIN(program, *image = malloc(bytes));
+    }
+    nvrtcDestroyProgram(&program);
+    return result;
+}
+
+static CUfunction function(const char *name) {
+    CUfunction f = NULL;
+    if (!CHECK(cuModuleGetFunction(&f, module, name) == CUDA_SUCCESS)) exit(check_finish());
+    return f;
+}
+
+static void launch(const char *name, unsigned blocks, unsigned threads, unsigned shared, void **arguments) {
+    check_context("%s", name);
+    CHECK(cuLaunchKernel(function(name), blocks, 1, 1, threads, 1, 1, shared, stream, arguments, NULL) == CUDA_SUCCESS);
+}
+
+static void *device(size_t bytes) {
+    void *data = NULL;
+    CHECK(cudaMalloc(&data, bytes) == cudaSuccess);
+    return data;
+}
+
+static void to_device(void *data, const void *host, size_t bytes) {
+    CHECK(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, stream) == cudaSuccess);
+}
+
+static void to_host(void *host, const void *data, size_t bytes) {
+    CHECK(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDeviceToHost, stream) == cudaSuccess);
+    CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+}
+
+/* --- what has to work ----------------------------------------------------------------------------------------------- */
+
+static void test_threads(void) {
+    enum { N = 1000 };
+    float a[N], b[N], c[N];
+    for (int i = 0; i < N; i++) a[i] = (float)i, b[i] = 0.5f;
+    void *d_a = device(sizeof a), *d_b = device(sizeof b), *d_c = device(sizeof c);
+    to_device(d_a, a, sizeof a);
+    to_device(d_b, b, sizeof b);
+    int n = N - 1;
+    void *arguments[] = {&n, &d_a, &d_b, &d_c};
+    launch("k_add", 4, 256, 0, arguments);
+    to_host(c, d_c, sizeof c);
+    bool right = true;
+    for (int i = 0; i < n; i++) right = right && c[i] == (float)i + 0.5f;
+    CHECK(right);
+    CHECK(isnan(c[n])); /* never written: all bits set */
+    void *sums[] = {&n, &d_a, &d_b};
+    launch("k_block_sum", 8, 128, 0, sums);
+    to_host(b, d_b, sizeof b);
+    float total = 0;
+    for (int k = 0; k < 8; k++) total += b[k];
+    CHECK(total == 498501);
+    void *broken[] = {&d_a, &d_b};
+    launch("k_block_sum_broken", 1, 128, 0, broken);
+    to_host(b, d_b, sizeof b);
+    CHECK(!(b[0] == 8128)); /* a missing barrier shows */
+    launch("k_uninitialised", 1, 32, 0, &broken[1]);
+    to_host(b, d_b, sizeof b);
+    CHECK(isnan(b[0]));
+    unsigned index[3];
+    void *out[] = {&d_c};
+    CHECK(cuLaunchKernel(function("k_index"), 1, 2, 1, 4, 3, 2, 0, stream, out, NULL) == CUDA_SUCCESS);
+    to_host(index, d_c, sizeof index);
+    CHECK(index[0] == 3 && index[1] == 2 && index[2] == 0);
+    cudaFree(d_a);
+    cudaFree(d_b);
+    cudaFree(d_c);
+}
+
+static void test_warps(void) {
+    int in[32], out[256], sum = 0;
+    unsigned odd = 0;
+    for (int t = 0; t < 32; t++) {
+        in[t] = t * 7 % 31;
+        sum += in[t];
+        odd |= (unsigned)(in[t] & 1) << t;
+    }
+    void *d_in = device(sizeof in), *d_out = device(sizeof out), *arguments[] = {&d_in, &d_out};
+    to_device(d_in, in, sizeof in);
+    launch("k_warp", 1, 32, 0, arguments);
+    to_host(out, d_out, sizeof out);
+    for (int t = 0; t < 32; t++) {
+        const int *o = &out[8 * t];
+        int same = 0;
+        for (int l = t & 16; l < (t & 16) + 16; l++) same += (in[l] & 3) == (in[t] & 3);
+        CHECK(o[0] == sum && (unsigned)o[1] == odd && o[2] == 30);
+        CHECK(o[3] == in[t ^ 3] && o[4] == in[t % 8 ? t - 1 : t] && o[5] == 3 && o[6] == same && o[7] == 1);
+    }
+    cudaFree(d_in);
+    cudaFree(d_out);
+}
+
+static void test_memory(void) {
+    struct {
+        unsigned long long l;
+        double d;
+        int i;
+        unsigned u;
+        float f;
+    } host = {100, 0, 0, 0, 0}, *d = device(sizeof host);
+    to_device(d, &host, sizeof host);
+    void *i = &d->i, *u = &d->u, *f = &d->f, *dd = &d->d, *l = &d->l, *arguments[] = {&i, &u, &f, &dd, &l};
+    launch("k_atomics", 3, 100, 0, arguments);
+    to_host(&host, d, sizeof host);
+    CHECK(host.i == 300 && host.u == 2099 && host.f == 150 && host.d == 75 && host.l == 7);
+    cudaFree(d);
+
+    float out[16];
+    void *d_out = device(sizeof out), *only_out[] = {&d_out};
+    launch("k_dynamic", 1, 16, sizeof out, only_out);
+    to_host(out, d_out, sizeof out);
+    CHECK(out[0] == 15 && out[15] == 0);
+
+    const float scale[4] = {1, 2, 3, 4};
+    CUdeviceptr c_scale = 0;
+    size_t bytes = 0;
+    CHECK(cuModuleGetGlobal(&c_scale, &bytes, module, "c_scale") == CUDA_SUCCESS && bytes == sizeof scale);
+    to_device((void *)c_scale, scale, sizeof scale);
+    launch("k_constant", 1, 16, 0, only_out);
+    to_host(out, d_out, sizeof out);
+    CHECK(out[0] == 1 && out[7] == 4);
+
+    float texels[16];
+    for (int k = 0; k < 16; k++) texels[k] = (float)k;
+    void *d_texels = device(sizeof texels);
+    to_device(d_texels, texels, sizeof texels);
+    struct cudaResourceDesc resource = {.resType = cudaResourceTypeLinear};
+    resource.res.linear.devPtr = d_texels;
+    resource.res.linear.sizeInBytes = sizeof texels;
+    resource.res.linear.desc = (struct cudaChannelFormatDesc){32, 32, 32, 32, cudaChannelFormatKindFloat};
+    struct cudaTextureDesc how = {.readMode = cudaReadModeElementType};
+    cudaTextureObject_t texture = 0;
+    CHECK(cudaCreateTextureObject(&texture, &resource, &how, NULL) == cudaSuccess);
+    int n = 4;
+    void *of_texture[] = {&texture, &n, &d_out};
+    launch("k_texture", 1, 32, 0, of_texture);
+    to_host(out, d_out, sizeof out);
+    CHECK(out[3] == 12 + 130 + 1400 + 15000);
+    cudaDestroyTextureObject(texture);
+    cudaFree(d_texels);
+    cudaFree(d_out);
+}
+
+static void test_cooperative(void) {
+    enum { BLOCKS = 24, THREADS = 64, N = BLOCKS * THREADS };
+    int out[N], zeros[2] = {0, 0}, *d = device(sizeof zeros);
+    void *d_out = device(sizeof out), *count = d, *sum = d + 1, *arguments[] = {&count, &sum, &d_out};
+    to_device(d, zeros, sizeof zeros);
+    CUfunction f = function("k_cooperative");
+    check_context("k_cooperative");
+    CHECK(cuLaunchCooperativeKernel(f, BLOCKS, 1, 1, THREADS, 1, 1, THREADS * sizeof(int), stream, arguments) ==
+          CUDA_SUCCESS);
+    to_host(out, d_out, sizeof out);
+    bool right = true;
+    for (int k = 0; k < N; k++)
+        right = right && out[k] == (int)(BLOCKS * (BLOCKS - 1) / 2 + 1000 * (k / THREADS) + 1000000u * (unsigned)k);
+    CHECK(right);
+    CHECK(cuLaunchCooperativeKernel(f, 1000, 1, 1, THREADS, 1, 1, 0, stream, arguments) ==
+          CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    cudaFree(d);
+    cudaFree(d_out);
+}
+
+static void test_streams(void) {
+    int *pinned = NULL, zero = 0, *d = device(sizeof zero);
+    void *arguments[] = {&d};
+    cudaEvent_t copied, other;
+    cudaStream_t second;
+    check_context("streams");
+    CHECK(cudaMallocHost((void **)&pinned, sizeof *pinned) == cudaSuccess);
+    CHECK(cudaEventCreate(&copied) == cudaSuccess && cudaEventCreate(&other) == cudaSuccess);
+    CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking) == cudaSuccess);
+    to_device(d, &zero, sizeof zero);
+    zero = 77; /* pageable memory is copied when the copy is issued */
+    launch("k_increment", 1, 1, 0, arguments);
+    *pinned = -1;
+    cudaMemcpyAsync(pinned, d, sizeof *pinned, cudaMemcpyDeviceToHost, stream);
+    cudaEventRecord(copied, stream);
+    launch("k_increment", 1, 1, 0, arguments);
+    CHECK(*pinned == -1); /* nobody has waited */
+    CHECK(cudaEventSynchronize(copied) == cudaSuccess);
+    CHECK(*pinned == 3);
+    /* another stream takes over by an event */
+    cudaEventRecord(other, stream);
+    CHECK(cudaStreamWaitEvent(second, other, 0) == cudaSuccess);
+    cudaMemcpyAsync(pinned, d, sizeof *pinned, cudaMemcpyDeviceToHost, second);
+    CHECK(cudaStreamSynchronize(second) == cudaSuccess && *pinned == 6);
+    float elapsed = -1;
+    CHECK(cudaEventElapsedTime(&elapsed, copied, other) == cudaSuccess && elapsed >= 0);
+    /* an answer comes by polling */
+    launch("k_increment", 1, 1, 0, arguments);
+    cudaEventRecord(copied, stream);
+    int polls = 0;
+    while (cudaEventQuery(copied) == cudaErrorNotReady) polls++;
+    CHECK(polls == 1);
+    CHECK(cudaGetLastError() == cudaErrorNotReady && cudaGetLastError() == cudaSuccess);
+
+    check_context("graph");
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    size_t nodes = 0;
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    launch("k_increment", 1, 1, 0, arguments);
+    cudaMemcpyAsync(pinned, d, sizeof *pinned, cudaMemcpyDeviceToHost, stream);
+    CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    CHECK(cudaGraphGetNodes(graph, NULL, &nodes) == cudaSuccess && nodes == 2);
+    CHECK(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess && cudaGraphDestroy(graph) == cudaSuccess);
+    for (int k = 0; k < 3; k++) CHECK(cudaGraphLaunch(executable, stream) == cudaSuccess);
+    CHECK(*pinned == 6);
+    CHECK(cudaStreamSynchronize(stream) == cudaSuccess && *pinned == 9 + 9);
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    CHECK(cudaStreamSynchronize(stream) == cudaErrorStreamCaptureUnsupported);
+    CHECK(cudaStreamEndCapture(stream, &graph) == cudaErrorStreamCaptureInvalidated);
+    (void)cudaGetLastError();
+    cudaGraphExecDestroy(executable);
+    cudaEventDestroy(copied);
+    cudaEventDestroy(other);
+    cudaStreamDestroy(second);
+    cudaFreeHost(pinned);
+    cudaFree(d);
+}
+
+static void test_compiler(void) {
+    static char log[65536];
+    check_context("compiler");
+    CHECK(compile("extern \"C\" __global__ void k(int *a) { a[0] = b; }", NULL, NULL, log) == NVRTC_ERROR_COMPILATION);
+    CHECK(strstr(log, "selftest.cu") && strstr(log, "'b'") == NULL ? strstr(log, "b") != NULL : true);
+    CHECK(strstr(log, "selftest.cu:1") != NULL);
+    CHECK(compile("#include <cub/cub.cuh>\n", NULL, NULL, log) == NVRTC_ERROR_COMPILATION);
+    CHECK(strstr(log, "not emulated") != NULL);
+    CHECK(compile("", "--no-such-option", NULL, log) == NVRTC_ERROR_INVALID_OPTION);
+    int value = 0;
+    CHECK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function("k_add")) == CUDA_SUCCESS);
+    CHECK(value == 256);
+    char nothing[64] = "no image";
+    CUmodule other;
+    CHECK(cuModuleLoadData(&other, nothing) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+}
+
+/* --- what has to be caught ------------------------------------------------------------------------------------------ */
+
+static void run_kernel(const char *name, unsigned threads, unsigned shared) {
+    int n = 32;
+    void *d = device(128), *one[] = {&d}, *two[] = {&n, &d}, *null = NULL, *none[] = {&null};
+    bool counted = strcmp(name, "k_behind") == 0 || strcmp(name, "k_shared_index") == 0;
+    launch(name, 1, threads, shared, strcmp(name, "k_null") == 0 ? none : counted ? two : one);
+    cudaStreamSynchronize(stream);
+    cudaFree(d);
+}
+static void fault_divergent(void) { run_kernel("k_divergent", 64, 0); }
+static void fault_two_barriers(void) { run_kernel("k_two_barriers", 32, 0); }
+static void fault_behind(void) { run_kernel("k_behind", 32, 0); }
+static void fault_before(void) { run_kernel("k_before", 32, 0); }
+static void fault_null(void) { run_kernel("k_null", 1, 0); }
+static void fault_shared_index(void) { run_kernel("k_shared_index", 32, 0); }
+static void fault_dynamic_behind(void) { run_kernel("k_dynamic_behind", 32, 128); }
+static void fault_warp_missing(void) { run_kernel("k_warp_missing", 32, 0); }
+static void fault_warp_foreign(void) { run_kernel("k_warp_foreign", 32, 0); }
+static void fault_launch_bounds(void) { run_kernel("k_add", 257, 0); }
+static void fault_launch_threads(void) { run_kernel("k_index", 1025, 0); }
+static void fault_launch_empty(void) { run_kernel("k_index", 0, 0); }
+static void fault_launch_shared(void) { run_kernel("k_dynamic", 32, 49 * 1024); }
+static void fault_slack(void) { /* the last bytes before the guard page */
+    int n = 1;
+    void *d = device(4), *arguments[] = {&n, &d};
+    launch("k_behind", 1, 1, 0, arguments);
+    cudaFree(d);
+}
+static void fault_freed(void) {
+    void *d = device(128), *arguments[] = {&d};
+    cudaFree(d);
+    launch("k_increment", 1, 1, 0, arguments);
+    cudaStreamSynchronize(stream);
+}
+static void fault_free_twice(void) {
+    void *d = device(128);
+    cudaFree(d);
+    cudaFree(d);
+}
+static void fault_free_foreign(void) { cudaFree(&stream); }
+static void fault_free_pinned(void) {
+    void *d = NULL;
+    cudaMallocHost(&d, 8);
+    cudaFree(d);
+}
+static void fault_copy(void) {
+    char host[64] = "";
+    to_device(device(32), host, sizeof host);
+}
+static void fault_copy_kind(void) {
+    char host[64];
+    cudaMemcpyAsync(host, device(64), 64, cudaMemcpyHostToDevice, stream);
+}
+static void fault_texture(void) {
+    struct cudaResourceDesc resource = {.resType = cudaResourceTypeLinear};
+    struct cudaTextureDesc how = {.readMode = cudaReadModeElementType};
+    cudaTextureObject_t texture = 0;
+    int n = 5;
+    void *d = device(128), *arguments[] = {&texture, &n, &d};
+    resource.res.linear.devPtr = d;
+    resource.res.linear.sizeInBytes = 64;
+    resource.res.linear.desc = (struct cudaChannelFormatDesc){32, 32, 32, 32, cudaChannelFormatKindFloat};
+    cudaCreateTextureObject(&texture, &resource, &how, NULL);
+    launch("k_texture", 1, 32, 0, arguments);
+    cudaStreamSynchronize(stream);
+}
+static void fault_leak(void) { (void)device(8); }
+static void fault_stream(void) {
+    cudaStream_t more;
+    cudaStreamCreate(&more);
+}
+
+static const struct {
+    const char *name, *says;
+    void (*run)(void);
+} faults[] = {
+    {"divergent barrier", "which 17 of the 64 live threads", fault_divergent},
+    {"two barriers", "divergent barrier", fault_two_barriers},
+    {"access behind", "of device memory of 128 bytes (cudaMalloc)", fault_behind},
+    {"access before", "was written before its begin", fault_before},
+    {"null", "access to (nil)", fault_null},
+    {"index in shared memory", "index outside of an array", fault_shared_index},
+    {"behind dynamic shared memory", "behind the dynamic shared memory", fault_dynamic_behind},
+    {"lane missing", "lanes 0x80000000 of the mask do not come", fault_warp_missing},
+    {"lane not in its mask", "lacks the calling lane 0", fault_warp_foreign},
+    {"launch bounds", "more than its launch bounds of 256", fault_launch_bounds},
+    {"too many threads", "blocks of 1025 x 1 x 1 threads", fault_launch_threads},
+    {"no threads", "blocks of 0 x 1 x 1 threads", fault_launch_empty},
+    {"too much shared memory", "50176 bytes of dynamic shared memory", fault_launch_shared},
+    {"write into the slack", "was written behind its end", fault_slack},
+    {"freed memory", "128 bytes that is freed", fault_freed},
+    {"freed twice", "which is freed already", fault_free_twice},
+    {"foreign memory freed", "not the begin of an allocation", fault_free_foreign},
+    {"pinned memory freed as device memory", "cudaFree of pinned host memory", fault_free_pinned},
+    {"copy too long", "64 bytes from byte 0 of device memory of 32 bytes", fault_copy},
+    {"copy of the wrong kind", "does not fit its pointers", fault_copy_kind},
+    {"texture index", "of element 4 of a texture of 4", fault_texture},
+    {"leak", "8 bytes of device memory not freed (cudaMalloc)", fault_leak},
+    {"stream not destroyed", "1 streams and 0 events not destroyed", fault_stream},
+};
+
+static void finish(void) {
+    CHECK(cuModuleUnload(module) == CUDA_SUCCESS);
+    CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+static void test_fault(size_t k) {
+    int ends[2], status = 0;
+    char said[4096] = "";
+    if (pipe(ends) != 0) exit(1);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        dup2(ends[1], 2);
+        faults[k].run();
+        finish();
+        exit(0);
+    }
+    close(ends[1]);
+    for (size_t n = 0; n < sizeof said - 1;) {
+        ssize_t more = read(ends[0], said + n, sizeof said - 1 - n);
+        if (more <= 0) break;
+        n += (size_t)more;
+        said[n] = 0;
+    }
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    check_context("%s: %s", faults[k].name, said);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == STOPPED);
+    CHECK(strstr(said, faults[k].says) != NULL);
+}
+
+int main(void) {
+    static char log[65536];
+    char *image = NULL;
+    if (compile(read_source(), NULL, &image, log) != NVRTC_SUCCESS) {
+        printf("%s\n", log);
+        return 1;
+    }
+    CHECK(cuModuleLoadData(&module, image) == CUDA_SUCCESS);
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    free(image);
+    for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++) test_fault(k);
+    test_threads();
+    test_warps();
+    test_memory();
+    test_cooperative();
+    test_streams();
+    test_compiler();
+    finish();
+    return check_finish();
+}
