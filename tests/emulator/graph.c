@@ -42,8 +42,8 @@ static EmulatorOp *copy_of(const EmulatorOp *op) {
     return copy;
 }
 
-EMULATOR_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
-                                              unsigned long long flags) {
+EMULATOR_API cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                                       unsigned long long flags) {
     (void)flags;
     emulator_enter();
     EmulatorGraph *from = resolve(graph, false), *to = emulator_graph_create();
@@ -54,6 +54,13 @@ EMULATOR_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaG
     emulator_leave();
     return cudaSuccess;
 }
+
+#if CUDART_VERSION >= 12000 /* before, it had five parameters */
+EMULATOR_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                              unsigned long long flags) {
+    return cudaGraphInstantiateWithFlags(executable, graph, flags);
+}
+#endif
 
 EMULATOR_API cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
     emulator_enter();
