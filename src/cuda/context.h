@@ -117,7 +117,7 @@ typedef struct CudaContext {
     MdErrors *errors;
     MdConfig config; /* resolved; its texts and lists belong to the caller */
     MdConfig asked;
-    int device, n_sms;
+    int device, n_sms, compute_capability; /* 90 for 9.0 */
     cudaStream_t stream;
     CudaDriver driver;
     CUmodule modules[CUDA_N_UNITS];
@@ -178,7 +178,6 @@ typedef struct CudaContext {
  * error. Needs box and potential. */
 MdStatus cuda_kernels_create(CudaContext *context);
 void cuda_kernels_destroy(CudaContext *context);
-const char *cuda_kernels_source(void); /* where they come from: NULL built in, else the folder MDMINI_KERNELS */
 /* Launches on the stream of the context; checks as check.kernels says. */
 void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);

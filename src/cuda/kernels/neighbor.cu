@@ -17,7 +17,7 @@
 #include "cuda/kernels/common.cuh"
 
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;
-constexpr bool is_indexed =
+[[maybe_unused]] constexpr bool is_indexed =
     MD_SW_memory_sort == MD_SORT_NONE; /* slots hold numbers of particles; else the slot is the number */
 
 __device__ inline void store_entry(const CudaArguments &a, int i, int k, int j) {

@@ -1,0 +1,282 @@
+/* Compiling the kernels: see kernels.c for why this happens when the program starts.
+ *
+ * A unit is one file kernels/<stage>.cu. It sees the switches that its text names as MD_SW_<section>_<key> and no
+ * others, so that units which a switch does not concern come out the same, byte for byte.
+ *
+ * The text is part of the program. MDMINI_KERNELS may name a folder like src/ with the files cuda/kernels/... that are to be
+ * read instead: to try a change without a build. MDMINI_KERNEL_CACHE may name a folder where compiled units are kept
+ * between runs, by a hash of all that goes into them. */
+#include "cuda/compile.h"
+
+#include <ctype.h>
+#include <nvrtc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cuda/sources.h"
+
+enum { MAX_SOURCES = 64, MAX_OPTIONS = 96, OPTION_BYTES = 256 };
+
+/* --- the text of a unit -------------------------------------------------------------------------------------------- */
+
+/* Files by name: the built-in ones, with those of MDMINI_KERNELS in their place. */
+typedef struct Sources {
+    int n;
+    const char *names[MAX_SOURCES], *texts[MAX_SOURCES];
+    char *owned[MAX_SOURCES];
+} Sources;
+
+const char *cuda_compile_folder(void) {
+    const char *folder = getenv("MDMINI_KERNELS");
+    return folder && folder[0] ? folder : NULL;
+}
+
+static char *read_text(const char *folder, const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    size_t size = 0, room = 1 << 16;
+    char *text = md_alloc(room, 1, "kernel source");
+    for (size_t got; (got = fread(text + size, 1, room - size - 1, file)) > 0;) {
+        size += got;
+        if (room - size > 1) continue;
+        char *larger = md_alloc(2 * room, 1, "kernel source");
+        memcpy(larger, text, size);
+        md_free(text);
+        text = larger;
+        room *= 2;
+    }
+    fclose(file);
+    text[size] = '\0';
+    return text;
+}
+
+/* What NVRTC does not have of the C library; the rest of it is built into the compiler. */
+static const CudaSource library_headers[] = {
+    {"stdint.h", "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n"
+                 "typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned uint32_t;\n"
+                 "typedef long long int64_t; typedef unsigned long long uint64_t;\n"},
+    {"stdbool.h", "\n"},
+    {"math.h", "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n"},
+};
+
+static void gather_sources(Sources *sources) {
+    const char *folder = cuda_compile_folder();
+    memset(sources, 0, sizeof *sources);
+    for (size_t k = 0; k < sizeof library_headers / sizeof library_headers[0]; k++) {
+        sources->names[sources->n] = library_headers[k].name;
+        sources->texts[sources->n++] = library_headers[k].text;
+    }
+    for (int k = 0; k < cuda_n_sources; k++) {
+        md_require(sources->n < MAX_SOURCES);
+        char *own = folder ? read_text(folder, cuda_sources[k].name) : NULL;
+        sources->owned[sources->n] = own;
+        sources->names[sources->n] = cuda_sources[k].name;
+        sources->texts[sources->n++] = own ? own : cuda_sources[k].text;
+    }
+}
+
+static void free_sources(Sources *sources) {
+    for (int k = 0; k < sources->n; k++) md_free(sources->owned[k]);
+}
+
+static int find_source(const Sources *sources, const char *name, size_t length) {
+    for (int k = 0; k < sources->n; k++)
+        if (strlen(sources->names[k]) == length && strncmp(sources->names[k], name, length) == 0) return k;
+    return -1;
+}
+
+/* Marks source k and all that it includes. */
+static void mark_included(const Sources *sources, int k, bool marked[MAX_SOURCES]) {
+    if (k < 0 || marked[k]) return;
+    marked[k] = true;
+    static const char directive[] = "#include ";
+    for (const char *at = sources->texts[k]; (at = strstr(at, directive)) != NULL;) {
+        at += sizeof directive; /* past the quote as well */
+        mark_included(sources, find_source(sources, at, strcspn(at, "\">\n")), marked);
+    }
+}
+
+/* --- options of a unit --------------------------------------------------------------------------------------------- */
+
+typedef struct Options {
+    int n;
+    char text[MAX_OPTIONS][OPTION_BYTES];
+} Options;
+
+static void add_option(Options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_option(Options *options, const char *format, ...) {
+    md_require(options->n < MAX_OPTIONS);
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(options->text[options->n++], OPTION_BYTES, format, arguments);
+    va_end(arguments);
+    md_require(length < OPTION_BYTES);
+}
+
+static bool names_macro(const char *text, const char *macro) {
+    size_t length = strlen(macro);
+    for (const char *at = text; (at = strstr(at, macro)) != NULL; at += length)
+        if (!isalnum((unsigned char)at[length]) && at[length] != '_') return true;
+    return false;
+}
+
+/* Defines a macro where a marked source names it. */
+static void define(Options *options, const Sources *sources, const bool marked[MAX_SOURCES], const char *macro,
+                   int value) {
+    for (int k = 0; k < sources->n; k++) {
+        if (!marked[k] || !names_macro(sources->texts[k], macro)) continue;
+        add_option(options, "-D%s=%d", macro, value);
+        return;
+    }
+}
+
+/* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
+enum { BOUND_THREADS = 1024 };
+
+static void list_options(const CudaTarget *target, const Sources *sources, const char *unit, int block,
+                         Options *options) {
+    bool marked[MAX_SOURCES] = {false};
+    char name[64];
+    snprintf(name, sizeof name, "cuda/kernels/%s.cu", unit);
+    mark_included(sources, find_source(sources, name, strlen(name)), marked);
+
+    add_option(options, "--gpu-architecture=sm_%d", target->compute_capability);
+    add_option(options, "--std=c++17");
+    add_option(options, "--generate-line-info");
+    for (int option = 0; option < MD_N_OPTIONS; option++) {
+        if (!md_option_is_switch(option)) continue;
+        char macro[64];
+        snprintf(macro, sizeof macro, "MD_SW_%s", md_option_name(option));
+        *strchr(macro, '.') = '_';
+        define(options, sources, marked, macro, md_switch_value(target->config, option));
+    }
+    const MdBox *box = target->box;
+    const struct {
+        const char *macro;
+        int value;
+    } facts[] = {
+        {"MD_BLOCK", block},
+        {"MD_BOUND_THREADS", BOUND_THREADS},
+        {"MD_N_TYPES", target->potential->n_types},
+        {"MD_SHIFTED", target->potential->shift == MD_SHIFT_FORCE},
+        {"MD_DIMENSION", box->dimension},
+        {"MD_PERIODIC_X", box->periodic[0]},
+        {"MD_PERIODIC_Y", box->periodic[1]},
+        {"MD_PERIODIC_Z", box->dimension == 3 && box->periodic[2]},
+        {"MD_COUNT", target->counting},
+    };
+    for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
+        define(options, sources, marked, facts[k].macro, facts[k].value);
+}
+
+/* --- compiling ----------------------------------------------------------------------------------------------------- */
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_text(uint64_t hash, const char *text) {
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return (hash ^ 0xff) * UINT64_C(0x100000001b3); /* and the end, so that texts cannot run together */
+}
+
+/* Where the image of a unit is kept; false: nowhere. */
+static bool cache_path(const Sources *sources, const char *unit, const Options *options, char *path, size_t size) {
+    const char *folder = getenv("MDMINI_KERNEL_CACHE");
+    if (!folder || !folder[0]) return false;
+    int major = 0, minor = 0;
+    nvrtcVersion(&major, &minor);
+    uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
+    for (int h = 0; h < 2; h++) {
+        for (int k = 0; k < sources->n; k++) hash[h] = hash_text(hash[h], sources->texts[k]);
+        for (int k = 0; k < options->n; k++) hash[h] = hash_text(hash[h], options->text[k]);
+    }
+    snprintf(path, size, "%s/%s-%d.%d-%016llx%016llx.cubin", folder, unit, major, minor, (unsigned long long)hash[0],
+             (unsigned long long)hash[1]);
+    return true;
+}
+
+static bool read_image(const char *path, CudaImage *image) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return false;
+    fseek(file, 0, SEEK_END);
+    long size = ftell(file);
+    rewind(file);
+    image->size = size > 0 ? (size_t)size : 0;
+    image->bytes = md_alloc(image->size + 1, 1, "kernels");
+    bool whole = image->size > 0 && fread(image->bytes, 1, image->size, file) == image->size;
+    fclose(file);
+    if (!whole) md_free(image->bytes);
+    return whole;
+}
+
+/* Written aside and renamed, so that another process never sees half of it. What fails only costs a compilation later. */
+static void write_image(const char *path, const CudaImage *image) {
+    char aside[4200];
+    snprintf(aside, sizeof aside, "%s.%p", path, (const void *)image);
+    FILE *file = fopen(aside, "wbx");
+    if (!file) return;
+    bool whole = fwrite(image->bytes, 1, image->size, file) == image->size;
+    whole = fclose(file) == 0 && whole;
+    if (!whole || rename(aside, path) != 0) remove(aside);
+}
+
+static void nvrtc_check(nvrtcResult result, const char *what) {
+    if (result != NVRTC_SUCCESS) md_panic("%s: %s", what, nvrtcGetErrorString(result));
+}
+
+/* The compiler's messages, NULL when there are none; from md_alloc. */
+static char *read_messages(nvrtcProgram program) {
+    size_t size = 0;
+    nvrtc_check(nvrtcGetProgramLogSize(program, &size), "nvrtcGetProgramLogSize");
+    if (size <= 1) return NULL;
+    char *text = md_alloc(size + 1, 1, "messages of the compiler");
+    nvrtc_check(nvrtcGetProgramLog(program, text), "nvrtcGetProgramLog");
+    return text;
+}
+
+MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, CudaImage *image, MdErrors *errors) {
+    Sources sources;
+    Options options = {0};
+    char name[64], path[4096];
+    const char *texts[MAX_OPTIONS];
+    *image = (CudaImage){0};
+    gather_sources(&sources);
+    list_options(target, &sources, unit, block, &options);
+    for (int k = 0; k < options.n; k++) texts[k] = options.text[k];
+    const bool cached = cache_path(&sources, unit, &options, path, sizeof path);
+    if (cached && read_image(path, image)) {
+        free_sources(&sources);
+        return MD_OK;
+    }
+
+    MdStatus status = MD_OK;
+    nvrtcProgram program;
+    snprintf(name, sizeof name, "cuda/kernels/%s.cu", unit);
+    nvrtc_check(nvrtcCreateProgram(&program, sources.texts[find_source(&sources, name, strlen(name))], name, sources.n,
+                                   sources.texts, sources.names),
+                "nvrtcCreateProgram");
+    nvrtcResult result = nvrtcCompileProgram(program, options.n, texts);
+    image->messages = read_messages(program);
+    if (result != NVRTC_SUCCESS) {
+        status = md_fail(errors, cuda_compile_folder() ? MD_ERROR_INPUT : MD_ERROR_INTERNAL,
+                         "the kernels of stage %s do not compile (%s):\n%s", unit, nvrtcGetErrorString(result),
+                         image->messages ? image->messages : "");
+    } else {
+        nvrtc_check(nvrtcGetCUBINSize(program, &image->size), "nvrtcGetCUBINSize");
+        image->bytes = md_alloc(image->size, 1, "kernels");
+        nvrtc_check(nvrtcGetCUBIN(program, image->bytes), "nvrtcGetCUBIN");
+        if (cached) write_image(path, image);
+    }
+    nvrtc_check(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
+    free_sources(&sources);
+    return status;
+}
+
+void cuda_image_free(CudaImage *image) {
+    md_free(image->bytes);
+    md_free(image->messages);
+    *image = (CudaImage){0};
+}

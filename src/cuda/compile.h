@@ -1,0 +1,36 @@
+/* From the text of the kernels to code for one GPU, without one. */
+#ifndef MD_CUDA_COMPILE_H
+#define MD_CUDA_COMPILE_H
+
+#include "deck/deck.h"
+#include "physics/box.h"
+#include "system/system.h"
+
+/* What is compiled for. */
+typedef struct CudaTarget {
+    const MdConfig *config; /* resolved */
+    const MdBox *box;
+    const MdPotential *potential;
+    int compute_capability; /* 90 for 9.0 */
+    bool counting;          /* kernels that count their work */
+} CudaTarget;
+
+typedef struct CudaImage {
+    char *bytes; /* a cubin */
+    size_t size;
+    char *messages; /* of the compiler; NULL: none */
+} CudaImage;
+
+/* Compiles kernels/<unit>.cu for blocks of `block` threads. A text that does not compile is an internal fault (input,
+ * when it comes from MDMINI_KERNELS), with the compiler's messages. Free the image in any case. */
+MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, CudaImage *image, MdErrors *errors);
+void cuda_image_free(CudaImage *image);
+
+/* Compiles every unit that the switches need and throws the code away; a message of the compiler is a failure (with an
+ * empty cache). For tests on machines without a GPU. In kernels.c. */
+MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors);
+
+/* Where the text comes from: NULL built in, else the folder MDMINI_KERNELS. */
+const char *cuda_compile_folder(void);
+
+#endif

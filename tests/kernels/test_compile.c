@@ -1,0 +1,80 @@
+/* Every kernel compiles without a message, for every value of every switch and every pair of values, on machines
+ * without a GPU: NVRTC needs none. */
+#define _XOPEN_SOURCE 700
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "design.h"
+#include "state.h"
+
+#ifdef MDMINI_HAVE_CUDA
+#include "cuda/compile.h"
+
+/* resolve asks the device what `auto` becomes; here it becomes whatever comes first. */
+static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
+    (void)plan, (void)choices;
+    if (config->force_kernel == MD_KERNEL_AUTO) config->force_kernel = MD_KERNEL_LIST;
+    if (config->force_threads_per_atom == MD_THREADS_AUTO) config->force_threads_per_atom = MD_THREADS_8;
+    if (config->launch_persistent == MD_PERSISTENT_AUTO) config->launch_persistent = MD_PERSISTENT_OFF;
+    return md_variants_check(md_backend_cuda.variants(), "cuda", config, errors);
+}
+
+static void compile_design(const MdBackendOps *ops, const char *const *words, DesignKind kind, int compute_capability) {
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    MdSystemPlan plan = state_plan(system);
+    MdConfig base = *md_deck_config(deck);
+    Design *design = design_create(ops, &base, kind, NULL, &plan, 1);
+    int n_refused = 0;
+    for (int k = 0; k < design_count(design); k++) {
+        char text[2048];
+        MdConfig config = base;
+        MdErrors *errors = md_errors_create();
+        design_apply(design, k, &config);
+        design_describe(design, k, text, sizeof text);
+        check_context("sm_%d %s", compute_capability, text);
+        if (resolve(&config, &plan, NULL, errors) == MD_OK) {
+            for (int counting = 0; counting < 2; counting++) {
+                CudaTarget target = {&config, &plan.box, &plan.potential, compute_capability, counting == 1};
+                if (!CHECK(cuda_kernels_try(&target, errors) == MD_OK)) md_errors_print(errors, stdout);
+            }
+        } else n_refused++;
+        md_errors_destroy(errors);
+    }
+    printf("sm_%d: %d combinations, %d of them refused\n", compute_capability, design_count(design), n_refused);
+    CHECK(design_count(design) > 0 && 4 * n_refused < design_count(design));
+    design_destroy(design);
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
+int main(void) {
+    /* Units that a switch does not concern are compiled once. */
+    char folder[] = "/tmp/mdmini-kernels-XXXXXX", command[64];
+    if (!CHECK(mkdtemp(folder) != NULL)) return check_finish();
+    setenv("MDMINI_KERNEL_CACHE", folder, 1);
+    MdBackendOps ops = md_backend_cuda;
+    ops.resolve = resolve;
+    const char *melt[] = {"system.density=0.8442", "system.cells=5", NULL};
+    const char *mixture[] = {"system.dimension=2",
+                             "system.start=square",
+                             "system.density=0.8",
+                             "system.cells=20",
+                             "system.types=2",
+                             "system.fractions=1",
+                             "potential.shift=force",
+                             "system.boundary=periodic open",
+                             NULL};
+    compile_design(&ops, melt, DESIGN_PAIRS, 90);
+    compile_design(&ops, mixture, DESIGN_SINGLES, 80);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK(system(command) == 0);
+    return check_finish();
+}
+#else
+int main(void) {
+    printf("built without the cuda backend: nothing to compile\n");
+    return 77;
+}
+#endif
