@@ -87,8 +87,8 @@ struct Visitor {
     int shift;
     double *force; /* [n_atoms][3] */
     MdSums *sums;
-    MdSums lost;            /* what the additions to sums have rounded away so far */
-    double roundoff, shake; /* for bounds: see reference.h */
+    MdSums lost;                        /* what the additions to sums have rounded away so far */
+    double roundoff, accumulate, shake; /* for bounds: see reference.h */
     const double *position;
     double longest;      /* periodic edge */
     double *force_bound; /* [n_atoms] */
@@ -142,9 +142,9 @@ static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pa
     double force = (pair->force_12 * inverse_6 + pair->force_6) * inverse_6 / r;
     double energy = (pair->energy_12 * inverse_6 + pair->energy_6) * inverse_6;
     double force_size = force + fabs(pair->force_shift), force_bound = relative * force_size;
-    double energy_bound = visitor->roundoff * (energy + fabs(pair->energy_shift) + r * fabs(pair->force_shift));
-    double energy_shaken = shaken * energy + shake * fabs(pair->force_shift),
-           virial_bound = visitor->roundoff * force_size * r;
+    double total = visitor->roundoff + visitor->accumulate; /* sizes of parts are no less than that of the whole */
+    double energy_bound = total * (energy + fabs(pair->energy_shift) + r * fabs(pair->force_shift));
+    double energy_shaken = shaken * energy + shake * fabs(pair->force_shift), virial_bound = total * force_size * r;
     visitor->shaken_sq.potential += energy_shaken * energy_shaken;
     visitor->shaken_sq.virial += shaken * force_size * r * shaken * force_size * r;
     if (r > pair->cutoff - shake) {
@@ -157,7 +157,7 @@ static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pa
     visitor->force_bound[i] += force_bound;
     visitor->force_bound[j] += force_bound;
     visitor->sums_bound->potential += energy_bound;
-    visitor->sums_bound->truncation += visitor->roundoff * fabs(pair->truncation);
+    visitor->sums_bound->truncation += total * fabs(pair->truncation);
     visitor->sums_bound->virial += virial_bound;
 }
 
@@ -236,13 +236,14 @@ void md_reference_forces_brute(const MdSystem *system, const double *position, d
     finish_sums(&visitor);
 }
 
-void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double shake,
-                         double *force_bound, MdSums *sums_bound) {
+void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double accumulate,
+                         double shake, double *force_bound, MdSums *sums_bound) {
     memset(force_bound, 0, (size_t)system->n_atoms * sizeof *force_bound);
     memset(sums_bound, 0, sizeof *sums_bound);
     Visitor visitor = {.visit = add_bound,
                        .shift = system->potential.shift,
                        .roundoff = roundoff,
+                       .accumulate = accumulate,
                        .shake = shake,
                        .position = position,
                        .force_bound = force_bound,

@@ -17,9 +17,21 @@ static inline double md_tolerance_unit(int precision) {
     return precision == MD_PRECISION_DOUBLE ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
 }
 
-/* Relative error of a sum over a row of `terms` pairs. Both sides round, so the reference's own error is added. */
-static inline double md_tolerance_roundoff(int precision, double terms) {
-    return (48 + terms) * (md_tolerance_unit(precision) + DBL_EPSILON / 2);
+/* Relative error of a sum over a row of `terms` pairs. Both sides round, so the reference's own error is added. A fast
+ * reciprocal of r^2 is off by up to 6 u in place of 2 u, and enters by its sixth power. */
+static inline double md_tolerance_roundoff(const MdConfig *config, double terms) {
+    double fast = config->force_arithmetic == MD_ARITHMETIC_FAST ? 24 : 0;
+    return (48 + fast + terms) * (md_tolerance_unit(config->run_precision) + DBL_EPSILON / 2);
+}
+
+/* What adding up n_atoms values may lose, as a share of the sum of their sizes. In single precision each addition on
+ * the way of a value rounds, and equal numbers round alike: the longest way is that through a row of 128, a tree over
+ * 1024 threads and blocks of 32 one after the other. Compensated, a value is rounded once and the result once, to first
+ * order (Higham 2002, section 4.3). In double precision it is below what the pairs themselves lose. */
+static inline double md_tolerance_accumulate(const MdConfig *config, int64_t n_atoms) {
+    const double u = FLT_EPSILON / 2;
+    if (config->reduce_accumulate == MD_ACCUMULATE_SINGLE) return (128 + 10 + (double)n_atoms / 32 + 2) * u;
+    return config->reduce_accumulate == MD_ACCUMULATE_COMPENSATED ? 4 * u : 0;
 }
 
 /* Error of a distance, as a share of the largest coordinate or periodic edge in it: two coordinates rounded to the pair precision (each by at most u times it), the rounded

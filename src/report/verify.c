@@ -70,10 +70,17 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
     if (status == MD_OK) status = ops->sum(context, &sums);
     if (status == MD_OK) {
         ops->statistics(context, &statistics);
-        double roundoff = md_tolerance_roundoff(config->run_precision, statistics.neighbors_per_atom);
-        double shake = md_tolerance_shake(config->run_precision);
         md_reference_forces(system, position, expected, &reference);
-        md_reference_bounds(system, position, roundoff, shake, bound, &limits);
+        /* A kernel without a list adds what is inside the cutoff only. */
+        double row =
+            isfinite(statistics.neighbors_per_atom) ? statistics.neighbors_per_atom : 2 * reference.pairs / (double)n;
+        double roundoff = md_tolerance_roundoff(config, row),
+               accumulate = md_tolerance_accumulate(config, system->n_atoms);
+        double shake = md_tolerance_shake(config->run_precision);
+        md_reference_bounds(system, position, roundoff, accumulate, shake, bound, &limits);
+        /* The size of the potential energy is no more than its bound over what multiplies it there. */
+        verification->accumulated =
+            fmax(verification->accumulated, accumulate * limits.potential / (roundoff + accumulate) / (double)n);
         verification->curvature = fmax(verification->curvature, md_reference_curvature(system, position) / (double)n);
         /* Forces are compared in units of their bound, so the limit is 1. */
         add_check(verification, "forces, force-only path (error / bound)", step,
@@ -127,6 +134,9 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
     const MdThermo largest = largest_of(history, end);
     const double time_step = md_tolerance_time_step(&largest, verification->curvature, system, config->run_timestep);
     const double at_most = md_tolerance_energy_cap(first, epsilon);
+    /* Of the potential and the kinetic energy of one row. */
+    const double added_up =
+        verification->accumulated + md_tolerance_accumulate(config, system->n_atoms) * 1.5 * largest.temperature;
     /* The row that is furthest beyond its limit, or comes nearest to it, is the one shown. */
     double worst_moved = 0, worst_limit = INFINITY;
     for (size_t k = 1; k <= history->n; k++) {
@@ -134,7 +144,7 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
         double moved = fabs(row->conserved - first->conserved);
         double limit = (time_step < at_most ? time_step : at_most) +
                        md_tolerance_drift(config) * epsilon * (double)(row->step - first->step) +
-                       md_tolerance_unit(config->run_precision) * fabs(first->conserved);
+                       md_tolerance_unit(config->run_precision) * fabs(first->conserved) + 2 * added_up;
         if (moved - limit <= worst_moved - worst_limit) continue;
         worst_moved = moved; /* a NaN comes here, stays, and fails */
         worst_limit = limit;
@@ -145,6 +155,7 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
      * the roundings are independent of each other, so they grow with the root of the steps; |F| dt from fluctuation. */
     double speed = sqrt(3 * largest.temperature * mass), steps = (double)(end->step - first->step);
     double momentum_limit =
-        (speed + sqrt(largest.fluctuation * mass)) * sqrt(steps + 1) * md_tolerance_roundoff(config->run_precision, 64);
+        (speed + sqrt(largest.fluctuation * mass)) * sqrt(steps + 1) * md_tolerance_roundoff(config, 64) +
+        speed * md_tolerance_accumulate(config, system->n_atoms);
     add_check(verification, "total momentum per atom", -1, largest.momentum, momentum_limit);
 }

@@ -20,9 +20,10 @@ typedef struct MdCheck {
 typedef struct MdVerification {
     int n_checks;
     MdCheck checks[32];
-    double curvature; /* largest seen, per particle: scale of the time-step error of the energy */
-    MdFault fault;    /* step -1 when nothing went wrong */
-    bool complete;    /* everything that a verdict needs was checked: first step, last step, conservation */
+    double curvature;   /* largest seen, per particle: scale of the time-step error of the energy */
+    double accumulated; /* that adding up the potential energy may lose, per particle */
+    MdFault fault;      /* step -1 when nothing went wrong */
+    bool complete;      /* everything that a verdict needs was checked: first step, last step, conservation */
 } MdVerification;
 
 /* Compares the backend with the reference at the places where it stands. Leaves forces and energies of these places. */
