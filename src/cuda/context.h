@@ -52,7 +52,7 @@ typedef enum CudaStage {
     X(integrate, check, "")                                                                                            \
     X(integrate, scale, "")                                                                                            \
     X(reduce, sums, "")                                                                                                \
-    X(reduce, finish, "")                                                                                              \
+    X(reduce, finish, "reduce.finish=two-pass")                                                                        \
     X(reduce, measure, "")                                                                                             \
     X(gather, import_types, "")                                                                                        \
     X(gather, import_positions, "")                                                                                    \
@@ -113,6 +113,12 @@ typedef struct CudaGraph {
     CudaArguments arguments;
 } CudaGraph;
 
+typedef struct CudaPartials { /* partial sums on the host, with reduce.finish = host */
+    double *h_sums;           /* pinned, [quantity][n] */
+    size_t room;
+    int64_t n; /* blocks; 0: nothing was summed yet */
+} CudaPartials;
+
 typedef struct CudaContext {
     MdErrors *errors;
     MdConfig config; /* resolved; its texts and lists belong to the caller */
@@ -157,8 +163,10 @@ typedef struct CudaContext {
     MdFault fault;
     cudaEvent_t watched;
     double *h_totals;
-    void *staging;      /* [n_atoms][3] of 8 bytes */
-    char *h_staging[2]; /* CUDA_CHUNK_BYTES each */
+    CudaPartials pair_partials, atom_partials;
+    int64_t tree_threads; /* for so many threads there is room in arguments.tree */
+    void *staging;        /* [n_atoms][3] of 8 bytes */
+    char *h_staging[2];   /* CUDA_CHUNK_BYTES each */
     cudaEvent_t chunk_copied[2];
 
     /* books */
@@ -234,9 +242,14 @@ int64_t cuda_force_most_blocks(const CudaContext *context); /* at any block size
 void cuda_force_issue(CudaContext *context, bool with_energy);
 void cuda_integrate_scale(CudaContext *context, double factor);
 MdFault cuda_integrate_fault(CudaContext *context);
-/* totals[first + q] = sum of partials[q * n_partials ...] for n_sums sums. */
-void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int n_partials);
-int cuda_reduce_blocks(const CudaContext *context); /* of a sum over the particles */
+/* Before and after a kernel that adds to the totals first .. first + n_sums - 1 (add_to_totals in block.cuh), of n_blocks
+ * blocks. */
+void cuda_reduce_begin(CudaContext *context, int first, int n_sums);
+void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_blocks);
+int cuda_reduce_blocks(const CudaContext *context);          /* of a sum over the particles */
+int64_t cuda_reduce_most_blocks(const CudaContext *context); /* at any block size */
+/* Dynamic shared memory that the reductions of a kernel need. */
+size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, int block_size);
 void cuda_reduce_sums(CudaContext *context, MdSums *sums);
 /* Displacements since the last build and the bounding box, into the watch. */
 void cuda_reduce_measure(CudaContext *context);

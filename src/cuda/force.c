@@ -14,6 +14,7 @@ int64_t cuda_force_most_blocks(const CudaContext *context) { return cuda_blocks(
 
 void cuda_force_issue(CudaContext *context, bool with_energy) {
     int64_t blocks = cuda_force_blocks(context);
+    if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS);
     cuda_launch_blocks(context, with_energy ? CUDA_K_force_energy : CUDA_K_force_plain, blocks);
-    if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, (int)blocks);
+    if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
 }

@@ -66,6 +66,8 @@ static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule modu
                        "launch.block_size=%d: kernel %s takes %d registers a thread, which allows %d threads a block "
                        "here: take a smaller block, auto, or launch.bounds=on",
                        block, kernel_table[id].symbol, kernel->registers, most);
+    const size_t tree = cuda_reduce_dynamic_shared(context, id, block);
+    if (kernel->dynamic_shared < tree) kernel->dynamic_shared = tree; /* one block of memory, used in turn */
     DRIVER_CHECK(context, context->driver.occupancy(&kernel->blocks_per_sm, function, block, kernel->dynamic_shared));
     return MD_OK;
 }

@@ -103,6 +103,22 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
     add(arrays, &a->scan_sums, (size_t)context->max_cells / 32 + 2, sizeof(int32_t), "sums of the scan");
 }
 
+static size_t pair_partials(const CudaContext *context) {
+    return (size_t)cuda_force_most_blocks(context) * CUDA_PAIR_TOTALS;
+}
+
+static size_t atom_partials(const CudaContext *context) {
+    return (size_t)cuda_reduce_most_blocks(context) * CUDA_ATOM_TOTALS;
+}
+
+static void add_scratch(CudaContext *context, Arrays *arrays) {
+    CudaArguments *a = &context->arguments;
+    size_t pairs = pair_partials(context), atoms = atom_partials(context);
+    add(arrays, &a->partials, pairs > atoms ? pairs : atoms, sizeof(double), "partial sums");
+    if (context->config.reduce_method == MD_METHOD_GLOBAL)
+        add(arrays, &a->tree, (size_t)context->tree_threads, sizeof(double), "trees of sums");
+}
+
 static void list_arrays(CudaContext *context, Arrays *arrays) {
     CudaArguments *a = &context->arguments;
     size_t n = (size_t)context->n_atoms;
@@ -114,9 +130,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     add(arrays, &a->pairs, types, context->pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d),
         "parameters");
     if (cuda_sort_needs_cells(context)) add_cells(context, arrays);
-    size_t partials = (size_t)cuda_force_most_blocks(context) * CUDA_PAIR_TOTALS;
-    size_t sums = (size_t)CUDA_MAX_SUM_BLOCKS * CUDA_ATOM_TOTALS;
-    add(arrays, &a->partials, partials > sums ? partials : sums, sizeof(double), "partial sums");
+    add_scratch(context, arrays);
     add(arrays, &a->totals, CUDA_N_TOTALS, sizeof(double), "sums");
     add(arrays, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
     add(arrays, &a->barrier, 1, sizeof *a->barrier, "barrier");
@@ -130,18 +144,25 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
 static void plan(CudaContext *context) {
     context->max_cells = context->n_atoms > 64 ? context->n_atoms : 64;
     set_capacity(context, initial_capacity(context));
+    /* As many threads as blocks of a warp have; the last block of a larger size may stand out by almost one. The second
+     * pass has a block a sum. */
+    int64_t force = 32 * cuda_force_most_blocks(context), atoms = 32 * cuda_blocks(context->n_atoms, 32);
+    int64_t most = force > atoms ? force : atoms, second = CUDA_ATOM_TOTALS * 1024;
+    context->tree_threads = most + 1024 > second ? most + 1024 : second;
 }
 
-static uint64_t host_bytes(void) {
-    return 2 * (uint64_t)CUDA_CHUNK_BYTES + sizeof(CudaContext) + sizeof(CudaWatch) + CUDA_N_TOTALS * sizeof(double) +
-           sizeof(CudaSignals);
+static uint64_t host_bytes(const CudaContext *context) {
+    bool finishes = context->config.reduce_finish == MD_FINISH_HOST;
+    uint64_t partials = finishes ? (pair_partials(context) + atom_partials(context)) * sizeof(double) : 0;
+    return partials + 2 * (uint64_t)CUDA_CHUNK_BYTES + sizeof(CudaContext) + sizeof(CudaWatch) +
+           CUDA_N_TOTALS * sizeof(double) + sizeof(CudaSignals);
 }
 
 MdMemory cuda_memory_estimate(CudaContext *context) {
     Arrays arrays;
     plan(context);
     list_arrays(context, &arrays);
-    MdMemory memory = {.host_bytes = host_bytes()};
+    MdMemory memory = {.host_bytes = host_bytes(context)};
     for (int k = 0; k < arrays.n; k++) memory.device_bytes += (uint64_t)arrays.rows[k].count * arrays.rows[k].size;
     return memory;
 }
@@ -188,6 +209,11 @@ static void share_positions(const CudaContext *context, CudaParticles *p) {
     if (context->config.run_precision != MD_PRECISION_MIXED) p->state = p->position;
 }
 
+static void allocate_partials(CudaPartials *partials, size_t room) {
+    CUDA_CHECK(cudaMallocHost((void **)&partials->h_sums, room * sizeof(double)));
+    partials->room = room;
+}
+
 MdStatus cuda_memory_allocate(CudaContext *context) {
     Arrays arrays;
     plan(context);
@@ -202,12 +228,16 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     CUDA_CHECK(cudaMallocHost((void **)&context->h_watch, sizeof(CudaWatch)));
     CUDA_CHECK(cudaMallocHost((void **)&context->h_totals, CUDA_N_TOTALS * sizeof(double)));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaMallocHost((void **)&context->h_staging[k], CUDA_CHUNK_BYTES));
+    if (context->config.reduce_finish == MD_FINISH_HOST) {
+        allocate_partials(&context->pair_partials, pair_partials(context));
+        allocate_partials(&context->atom_partials, atom_partials(context));
+    }
     CudaSignals *signals = NULL;
     CUDA_CHECK(cudaHostAlloc((void **)&signals, sizeof *signals, cudaHostAllocMapped));
     CUDA_CHECK(cudaHostGetDevicePointer((void **)&context->arguments.signals, signals, 0));
     memset(signals, 0, sizeof *signals);
     context->h_signals = signals;
-    context->host_bytes = host_bytes();
+    context->host_bytes = host_bytes(context);
 
     const CudaArguments *a = &context->arguments;
     CUDA_CHECK(cudaMemsetAsync(a->watch, 0, sizeof(CudaWatch), context->stream));
@@ -225,7 +255,12 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
 void cuda_memory_free(CudaContext *context) {
     for (int k = 0; k < CUDA_MAX_BLOCKS; k++) release(context, context->blocks[k].data);
     /* any of these may be missing after a failure at start */
-    void *pinned[] = {context->h_watch, context->h_totals, context->h_staging[0], context->h_staging[1],
+    void *pinned[] = {context->h_watch,
+                      context->h_totals,
+                      context->h_staging[0],
+                      context->h_staging[1],
+                      context->pair_partials.h_sums,
+                      context->atom_partials.h_sums,
                       (void *)(uintptr_t)context->h_signals};
     for (size_t k = 0; k < sizeof pinned / sizeof pinned[0]; k++)
         if (pinned[k]) CUDA_CHECK(cudaFreeHost(pinned[k]));

@@ -1,26 +1,95 @@
-/* Stage reduce, host side; the kernels and their ladder stand in kernels/reduce.cu and kernels/block.cuh. */
+/* Stage reduce, host side; the kernels and their ladder stand in kernels/reduce.cu and kernels/block.cuh.
+ *
+ * A kernel that sums ends in add_to_totals (block.cuh) and is launched between cuda_reduce_begin and cuda_reduce_finish,
+ * whatever stage it belongs to. */
+#include "base/memory.h"
 #include "cuda/context.h"
 
 int cuda_reduce_blocks(const CudaContext *context) {
     int64_t blocks = cuda_blocks(context->n_atoms, context->kernels[CUDA_K_reduce_sums].block_size);
-    return blocks < CUDA_MAX_SUM_BLOCKS ? (int)blocks : CUDA_MAX_SUM_BLOCKS;
+    bool one = context->config.reduce_per_thread == MD_PER_THREAD_ONE;
+    return one || blocks < CUDA_MAX_SUM_BLOCKS ? (int)blocks : CUDA_MAX_SUM_BLOCKS;
 }
 
-void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int n_partials) {
-    context->arguments.first = first;
-    context->arguments.n = n_partials;
-    cuda_launch_blocks(context, CUDA_K_reduce_finish, n_sums);
+int64_t cuda_reduce_most_blocks(const CudaContext *context) {
+    int64_t blocks = cuda_blocks(context->n_atoms, 32);
+    bool one = context->config.reduce_per_thread == MD_PER_THREAD_ONE;
+    return one || blocks < CUDA_MAX_SUM_BLOCKS ? blocks : CUDA_MAX_SUM_BLOCKS;
+}
+
+/* The one number a thread that a tree needs, in the kernels that reduce. */
+size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, int block_size) {
+    if (context->config.reduce_method != MD_METHOD_SHARED_DYNAMIC) return 0;
+    switch (id) {
+    case CUDA_K_force_energy:
+    case CUDA_K_integrate_kick_drift:
+    case CUDA_K_integrate_check:
+    case CUDA_K_step_resident:
+    case CUDA_K_reduce_sums:
+    case CUDA_K_reduce_finish:
+    case CUDA_K_reduce_measure: return (size_t)block_size * sizeof(double);
+    default: return 0;
+    }
+}
+
+void cuda_reduce_begin(CudaContext *context, int first, int n_sums) {
+    if (context->config.reduce_finish == MD_FINISH_ATOMIC)
+        CUDA_CHECK(
+            cudaMemsetAsync(&context->arguments.totals[first], 0, (size_t)n_sums * sizeof(double), context->stream));
+}
+
+/* With `host` the partial sums of pairs wait on the host until somebody asks for sums. */
+static CudaPartials *host_partials(CudaContext *context, int first) {
+    return first == CUDA_POTENTIAL ? &context->pair_partials : &context->atom_partials;
+}
+
+void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_blocks) {
+    const size_t count = (size_t)n_sums * (size_t)n_blocks;
+    switch (context->config.reduce_finish) {
+    case MD_FINISH_HOST: {
+        CudaPartials *partials = host_partials(context, first);
+        md_require(count <= partials->room);
+        CUDA_CHECK(cudaMemcpyAsync(partials->h_sums, context->arguments.partials, count * sizeof(double),
+                                   cudaMemcpyDefault, context->stream));
+        partials->n = n_blocks;
+        break;
+    }
+    case MD_FINISH_TWO_PASS:
+        context->arguments.first = first;
+        context->arguments.n = (int32_t)n_blocks;
+        cuda_launch_blocks(context, CUDA_K_reduce_finish, n_sums);
+        break;
+    default: break; /* atomic: the totals are there */
+    }
+}
+
+/* Totals first, first + 1, ... from the partial sums on the host, in the order of the blocks. */
+static void add_on_host(const CudaPartials *partials, int n_sums, double *totals) {
+    for (int q = 0; q < n_sums; q++) {
+        totals[q] = 0;
+        for (int64_t k = 0; k < partials->n; k++) totals[q] += partials->h_sums[q * partials->n + k];
+    }
+}
+
+static void fetch_totals(CudaContext *context) {
+    const bool on_host = context->config.reduce_finish == MD_FINISH_HOST;
+    if (!on_host)
+        CUDA_CHECK(cudaMemcpyAsync(context->h_totals, context->arguments.totals, CUDA_N_TOTALS * sizeof(double),
+                                   cudaMemcpyDefault, context->stream));
+    cuda_timing_end(context);
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    if (!on_host) return;
+    add_on_host(&context->pair_partials, CUDA_PAIR_TOTALS, &context->h_totals[CUDA_POTENTIAL]);
+    add_on_host(&context->atom_partials, CUDA_ATOM_TOTALS, &context->h_totals[CUDA_KINETIC]);
 }
 
 void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
     int blocks = cuda_reduce_blocks(context);
     cuda_timing_begin(context, CUDA_REDUCE);
+    cuda_reduce_begin(context, CUDA_KINETIC, CUDA_ATOM_TOTALS);
     cuda_launch_blocks(context, CUDA_K_reduce_sums, blocks);
     cuda_reduce_finish(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
-    CUDA_CHECK(cudaMemcpyAsync(context->h_totals, context->arguments.totals, CUDA_N_TOTALS * sizeof(double),
-                               cudaMemcpyDeviceToHost, context->stream));
-    cuda_timing_end(context);
-    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    fetch_totals(context);
     const double *totals = context->h_totals;
     sums->pairs = totals[CUDA_PAIRS];
     sums->potential = totals[CUDA_POTENTIAL];

@@ -116,7 +116,8 @@ typedef struct CudaArguments {
 
     CudaWatch *watch;
     CudaSignals *signals;
-    void *partials;               /* sums of blocks, [quantity][n_partials] */
+    double *partials;             /* sums of blocks, [quantity][n_partials] */
+    double *tree;                 /* reduce.method = global: room for one value a thread */
     double *totals;               /* [CUDA_N_TOTALS] */
     unsigned long long *counters; /* [CUDA_N_COUNTS], with MD_COUNT */
     unsigned *barrier;            /* of the resident kernel: arrivals */

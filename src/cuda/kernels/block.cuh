@@ -1,57 +1,204 @@
 /* Reductions over one thread block.
  *
  * Ladder (reduce.method):
- *   shared   a tree in static shared memory, sequential addressing: active threads are the first ones, whole warps
- *            drop out, no bank conflict.
- * The order of the additions is fixed by the thread number, so the sums are the same in every run. */
+ *   global          a tree in global memory, each block its own stretch: log2(block) levels, each a trip to the cache
+ *                   and back, with a barrier between
+ *   shared          the same tree in static shared memory: tens of cycles a level in place of hundreds
+ *   shared-dynamic  the size comes with the launch: one kernel for every block size, at the price of an argument
+ *   syncwarp        levels that stay within a warp wait for that warp only; five of the barriers go
+ *   shuffle         a warp adds in registers; shared memory holds one value a warp, and two barriers are left for all
+ *                   values of a call together
+ *   cooperative     the same by cooperative groups: tiles and cg::reduce of the toolkit
+ *   cub             cub::BlockReduce of the toolkit
+ *
+ * Trees (reduce.addressing):
+ *   interleaved     thread t adds t + stride where t is a multiple of 2 stride: every warp stays busy with few threads,
+ *                   and from a stride of 32 words on all of them want the same bank
+ *   sequential      the first threads add: whole warps drop out, no conflict
+ * They take one value after the other, so that a block needs room for one a thread, whatever else lives in shared memory.
+ *
+ * The order of the additions is fixed by the thread number in all of them, so the sums are the same in every run.
+ *
+ * What a sum is held in (reduce.accumulate):
+ *   single          float: each addition rounds at 2^-24 of what is there already
+ *   compensated     two floats: what an addition loses is kept aside (Knuth's two-sum), about 2^-48; six additions for one
+ *   double          one addition, at half rate or a sixty-fourth, as the GPU has it
+ * That is in registers and in the block. The sums of blocks, a thousandth of the numbers, are finished in double. */
 #ifndef MD_CUDA_BLOCK_CUH
 #define MD_CUDA_BLOCK_CUH
 
+#if MD_SW_reduce_method == 5 /* cooperative */
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#elif MD_SW_reduce_method == 6 /* cub */
+#include <cub/block/block_reduce.cuh>
+#endif
+
 #include "cuda/kernels/common.cuh"
 
-/* What a sum over particles is held in. */
-typedef double Sum;
+constexpr bool is_double_sum = MD_SW_reduce_accumulate == MD_ACCUMULATE_DOUBLE;
+constexpr int reduce_method = MD_SW_reduce_method;
+constexpr bool is_interleaved = MD_SW_reduce_addressing == MD_ADDRESSING_INTERLEAVED;
+constexpr int n_warps = MD_BLOCK / 32; /* blocks are powers of two, from one warp on */
+
+/* --- what a sum over particles is held in ------------------------------------------------------------------------------ */
+
+struct Compensated {
+    float high, low;
+    __device__ explicit operator double() const { return (double)high + (double)low; }
+};
+
+typedef Select<MD_SW_reduce_accumulate == MD_ACCUMULATE_SINGLE, float,
+               Select<MD_SW_reduce_accumulate == MD_ACCUMULATE_COMPENSATED, Compensated, double>::type>::type Sum;
+
+__device__ inline void add(double &sum, double value) { sum += value; }
+__device__ inline void add(float &sum, double value) { sum += (float)value; }
+
+/* The intrinsics keep the compiler from merging an addition with a product that comes before it. */
+__device__ inline void add(Compensated &sum, double value) {
+    const float x = (float)value, total = __fadd_rn(sum.high, x), x_seen = __fsub_rn(total, sum.high);
+    const float lost = __fadd_rn(__fsub_rn(sum.high, __fsub_rn(total, x_seen)), __fsub_rn(x, x_seen));
+    sum.high = total;
+    sum.low = __fadd_rn(sum.low, lost);
+}
+
+/* Where each pair was met twice. Exact. */
+__device__ inline void halve(double &sum) { sum *= 0.5; }
+__device__ inline void halve(float &sum) { sum *= 0.5f; }
+__device__ inline void halve(Compensated &sum) { sum = Compensated{0.5f * sum.high, 0.5f * sum.low}; }
+
+/* What two threads have, together. */
+struct AddUp {
+    __device__ double operator()(double a, double b) const { return a + b; }
+    __device__ float operator()(float a, float b) const { return a + b; }
+    __device__ Compensated operator()(Compensated a, Compensated b) const {
+        add(a, (double)b.high);
+        return Compensated{a.high, a.low + b.low};
+    }
+};
+
+struct TakeLargest {
+    __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+};
+
+/* --- trees ------------------------------------------------------------------------------------------------------------- */
+
+/* Where the tree of this block stands: one T a thread. The argument of the launch for shared-dynamic is in reduce.c. */
+template <class T> __device__ inline T *tree_place(const CudaArguments &a) {
+    if constexpr (reduce_method == MD_METHOD_GLOBAL) {
+        return (T *)((double *)a.tree + (int64_t)blockIdx.x * MD_BLOCK);
+    } else if constexpr (reduce_method == MD_METHOD_SHARED_DYNAMIC) {
+        MD_DYNAMIC_SHARED(T, s_tree);
+        return s_tree;
+    } else {
+        __shared__ T s_tree[MD_BLOCK];
+        return s_tree;
+    }
+}
+
+/* The result is that of thread 0. */
+template <class Combine, class T> __device__ inline T tree_reduce(const CudaArguments &a, T own) {
+    T *tree = tree_place<T>(a);
+    const int t = (int)threadIdx.x;
+    __syncthreads(); /* an earlier use of the place is over */
+    tree[t] = own;
+    for (int level = 1; level < MD_BLOCK; level *= 2) {
+        const int stride = is_interleaved ? level : MD_BLOCK / 2 / level;
+        /* The level before is complete before this one reads it. Its values come from the 2 stride threads around. */
+        if (reduce_method == MD_METHOD_SYNCWARP && 2 * stride <= 32) __syncwarp();
+        else __syncthreads();
+        const bool adds = is_interleaved ? t % (2 * stride) == 0 : t < stride;
+        if (adds) tree[t] = Combine()(tree[t], tree[t + stride]);
+    }
+    return tree[t];
+}
+
+/* --- warps ------------------------------------------------------------------------------------------------------------- */
+
+template <class T> __device__ inline T from_lane_below(T value, int distance) {
+    return __shfl_down_sync(0xffffffffu, value, (unsigned)distance);
+}
+__device__ inline Compensated from_lane_below(Compensated value, int distance) {
+    return Compensated{from_lane_below(value.high, distance), from_lane_below(value.low, distance)};
+}
+
+/* Over the first WIDTH lanes; the result is that of lane 0. All lanes of the warp must call it. */
+template <int WIDTH, class Combine, class T> __device__ inline T warp_reduce(T value) {
+#if MD_SW_reduce_method == 5 /* cooperative */
+    namespace cg = cooperative_groups;
+    return cg::reduce(cg::tiled_partition<WIDTH>(cg::this_thread_block()), value, Combine());
+#else
+    for (int distance = WIDTH / 2; distance > 0; distance /= 2)
+        value = Combine()(value, from_lane_below(value, distance));
+    return value;
+#endif
+}
+
+template <class Combine, int N, class T> __device__ inline void reduce_by_warps(T (&value)[N]) {
+    for (int q = 0; q < N; q++) value[q] = warp_reduce<32, Combine>(value[q]);
+    if constexpr (n_warps > 1) {
+        __shared__ T s_of_warp[N][n_warps];
+        const int t = (int)threadIdx.x;
+        __syncthreads(); /* an earlier use of the array is over */
+        if (t % 32 == 0)
+            for (int q = 0; q < N; q++) s_of_warp[q][t / 32] = value[q];
+        __syncthreads(); /* all warps have written before the first one reads */
+        if (t < 32)
+            for (int q = 0; q < N; q++) value[q] = warp_reduce<n_warps, Combine>(s_of_warp[q][t % n_warps]);
+    }
+}
+
+/* --- the block --------------------------------------------------------------------------------------------------------- */
+
+template <class Combine, int N, class T> __device__ inline void block_reduce(const CudaArguments &a, T (&value)[N]) {
+    if constexpr (reduce_method == MD_METHOD_SHUFFLE || reduce_method == MD_METHOD_COOPERATIVE) {
+        reduce_by_warps<Combine>(value);
+    } else if constexpr (reduce_method == MD_METHOD_CUB) {
+#if MD_SW_reduce_method == 6 /* cub */
+        typedef cub::BlockReduce<T, MD_BLOCK> Reduction;
+        __shared__ typename Reduction::TempStorage s_storage[N];
+        __syncthreads(); /* an earlier use of the storage is over */
+        for (int q = 0; q < N; q++) value[q] = Reduction(s_storage[q]).Reduce(value[q], Combine());
+#endif
+    } else {
+        for (int q = 0; q < N; q++) value[q] = tree_reduce<Combine>(a, value[q]);
+    }
+}
 
 /* Sums N values over the threads of the block; the sums are in value[] of thread 0. Every thread of the block must call
  * it. */
-template <int N> __device__ inline void block_sum(const CudaArguments &a, Sum (&value)[N]) {
-    __shared__ Sum s_value[N][MD_BLOCK];
-    const int t = (int)threadIdx.x;
-    __syncthreads(); /* an earlier use of the array is over */
-    for (int q = 0; q < N; q++) s_value[q][t] = value[q];
-    __syncthreads(); /* all values are there before any is read by another thread */
-    for (int half = MD_BLOCK / 2; half > 0; half /= 2) {
-        if (t < half)
-            for (int q = 0; q < N; q++) s_value[q][t] += s_value[q][t + half];
-        __syncthreads(); /* this level is complete before the next one reads it */
-    }
-    if (t == 0)
-        for (int q = 0; q < N; q++) value[q] = s_value[q][0];
+template <int N, class T> __device__ inline void block_sum(const CudaArguments &a, T (&value)[N]) {
+    block_reduce<AddUp>(a, value);
 }
 
 /* The same for the largest of N values. */
 template <int N> __device__ inline void block_max(const CudaArguments &a, float (&value)[N]) {
-    __shared__ float s_value[N][MD_BLOCK];
-    const int t = (int)threadIdx.x;
-    __syncthreads(); /* as above */
-    for (int q = 0; q < N; q++) s_value[q][t] = value[q];
-    __syncthreads(); /* as above */
-    for (int half = MD_BLOCK / 2; half > 0; half /= 2) {
-        if (t < half)
-            for (int q = 0; q < N; q++) s_value[q][t] = fmaxf(s_value[q][t], s_value[q][t + half]);
-        __syncthreads(); /* as above */
+    block_reduce<TakeLargest>(a, value);
+}
+
+/* --- towards the totals ------------------------------------------------------------------------------------------------ */
+
+/* Sums N values over the block and hands the sums on to totals FIRST, FIRST + 1, ..., in the way of reduce.finish: added
+ * to the totals, which the host has set to zero, or as partial sums of gridDim.x blocks. Every thread must call it.
+ * The number of pairs stays exact: what one thread has met fits a float, what a block and what the system has need not. */
+template <int FIRST, int N> __device__ inline void add_to_totals(const CudaArguments &a, Sum (&sums)[N]) {
+    constexpr bool counts = FIRST <= CUDA_PAIRS && CUDA_PAIRS < FIRST + N && !is_double_sum;
+    double pairs[1];
+    if constexpr (counts) {
+        pairs[0] = (double)sums[CUDA_PAIRS - FIRST];
+        block_sum<1>(a, pairs);
     }
-    if (t == 0)
-        for (int q = 0; q < N; q++) value[q] = s_value[q][0];
+    block_sum<N>(a, sums);
+    if (threadIdx.x != 0) return;
+    for (int q = 0; q < N; q++) {
+        const double sum = counts && FIRST + q == CUDA_PAIRS ? pairs[0] : (double)sums[q];
+        if (MD_SW_reduce_finish == MD_FINISH_ATOMIC) atomicAdd(&a.totals[FIRST + q], sum);
+        else a.partials[(int64_t)q * gridDim.x + blockIdx.x] = sum;
+    }
 }
 
-/* The sums of this block, known to thread 0, as partial sums first, first + 1, ... of `n_partials` blocks. */
-template <int N> __device__ inline void store_partials(const CudaArguments &a, const Sum (&value)[N]) {
-    if (threadIdx.x == 0)
-        for (int q = 0; q < N; q++) ((Sum *)a.partials)[(int64_t)q * gridDim.x + blockIdx.x] = value[q];
-}
-
-/* Floats as unsigned integers of the same order, so that the integer atomicMax serves. Every float maps above 0. */
+/* Floats as unsigned integers of the same order, so that the integer atomicMax serves: exact, and free of order, so that
+ * extremes finish in this way whatever reduce.finish says. Every float maps above 0. */
 __device__ inline unsigned float_key(float value) {
     unsigned bits = __float_as_uint(value);
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;

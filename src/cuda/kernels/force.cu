@@ -20,7 +20,6 @@ MD_KERNEL k_force_energy(MD_FORCE_ARGUMENTS) {
     Sum sums[CUDA_PAIR_TOTALS] = {};
     force_block<true>(a, MD_PAIR_TABLE, (int)blockIdx.x, sums);
     /* Threads beyond the last row come here too: the sum needs the whole block. Each pair was met twice. */
-    for (int q = 0; q < CUDA_PAIR_TOTALS; q++) sums[q] = 0.5 * sums[q];
-    block_sum<CUDA_PAIR_TOTALS>(a, sums);
-    store_partials<CUDA_PAIR_TOTALS>(a, sums);
+    for (int q = 0; q < CUDA_PAIR_TOTALS; q++) halve(sums[q]);
+    add_to_totals<CUDA_POTENTIAL>(a, sums);
 }

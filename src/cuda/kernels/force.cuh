@@ -43,11 +43,11 @@ __device__ inline void add_pair(const PairParameters *pair, const Vec3<Pair> &d,
     force->y += f * d.y;
     if (MD_DIMENSION == 3) force->z += f * d.z;
     if (ENERGY) {
-        sums[CUDA_POTENTIAL] +=
-            (double)(MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : md_pair_energy_plain(pair, r_sq));
-        sums[CUDA_TRUNCATION] += (double)pair->truncation;
-        sums[CUDA_VIRIAL] += (double)(f * r_sq);
-        sums[CUDA_PAIRS] += 1;
+        add(sums[CUDA_POTENTIAL],
+            (double)(MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : md_pair_energy_plain(pair, r_sq)));
+        add(sums[CUDA_TRUNCATION], (double)pair->truncation);
+        add(sums[CUDA_VIRIAL], (double)(f * r_sq));
+        add(sums[CUDA_PAIRS], 1);
     }
 }
 

@@ -1,43 +1,50 @@
 /* Stage reduce: sums and extremes over all particles.
  *
  * Ladder: the method within a block stands in block.cuh. Beyond it:
- *   per_thread   grid-stride: each thread sums a stride of the particles in registers before the block adds up
- *   finish       two-pass: a second, small kernel adds the partial sums in the order of the blocks: deterministic, where
- *                atomicAdd of floating-point numbers is not. Extremes finish by an integer atomicMax, which is.
- * The number of blocks depends on the number of particles only, so the same input gives the same bits. */
+ *   per_thread   one: a thread a particle, as many blocks and partial sums as it takes
+ *                grid-stride: each thread sums a stride of the particles in registers before the block adds up: a fixed
+ *                number of blocks, and the tree weighs nothing
+ *   finish       host: the partial sums of blocks travel over the bus, the host adds them in order
+ *                atomic: blocks add to the total by atomicAdd, in order of arrival, which differs from run to run
+ *                two-pass: a second, small kernel adds them in the order of the blocks
+ *                Extremes finish by an integer atomicMax in any case: exact, and free of order.
+ *   scratch      per-call: room for partial sums is allocated and freed at each call, which waits for the device
+ *                static: once, at start
+ * The number of blocks depends on the number of particles only, so the same input gives the same bits (but for atomic). */
 #include "cuda/kernels/block.cuh"
 
 /* Kinetic energy, momentum and the sum of F^2/m. */
 MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
     Sum sums[CUDA_ATOM_TOTALS] = {};
-    for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
+    for (int64_t i = thread_index(); i < a.n_atoms; i += grid_size()) { /* 64 bits: a last stride may pass 2^31 */
         const Full<State> v = load_velocity(a.now, i);
         const Vec3<Pair> f = load<Pair>(a.now.force, i);
         const double vx = (double)v.v.x, vy = (double)v.v.y, vz = (double)v.v.z, inverse_mass = (double)v.w;
         const double fx = (double)f.x, fy = (double)f.y, fz = (double)f.z;
-        sums[0] += 0.5 * (vx * vx + vy * vy + vz * vz) / inverse_mass;
-        sums[1] += vx / inverse_mass;
-        sums[2] += vy / inverse_mass;
-        sums[3] += vz / inverse_mass;
-        sums[4] += (fx * fx + fy * fy + fz * fz) * inverse_mass;
+        add(sums[0], 0.5 * (vx * vx + vy * vy + vz * vz) / inverse_mass);
+        add(sums[1], vx / inverse_mass);
+        add(sums[2], vy / inverse_mass);
+        add(sums[3], vz / inverse_mass);
+        add(sums[4], (fx * fx + fy * fy + fz * fz) * inverse_mass);
     }
-    block_sum<CUDA_ATOM_TOTALS>(a, sums);
-    store_partials<CUDA_ATOM_TOTALS>(a, sums);
+    add_to_totals<CUDA_KINETIC>(a, sums);
 }
 
+#if MD_SW_reduce_finish == 2 /* two-pass */
 /* Block q adds up the a.n partial sums of quantity q, into total a.first + q. */
 MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
-    Sum sum[1] = {};
-    const Sum *mine = (const Sum *)a.partials + (int64_t)blockIdx.x * a.n;
+    double sum[1] = {};
+    const double *mine = a.partials + (int64_t)blockIdx.x * a.n;
     for (int k = (int)threadIdx.x; k < a.n; k += MD_BLOCK) sum[0] += mine[k];
     block_sum<1>(a, sum);
     if (threadIdx.x == 0) a.totals[a.first + blockIdx.x] = sum[0];
 }
+#endif
 
 /* Largest displacement since the last build, and the bounding box. */
 MD_KERNEL k_reduce_measure(MD_ARGUMENTS) {
     float extreme[7] = {0, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
-    for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
+    for (int64_t i = thread_index(); i < a.n_atoms; i += grid_size()) {
         const Vec3<Pair> x = load<Pair>(a.now.position, i), x0 = load<Pair>(a.reference, i);
         const Pair dx = x.x - x0.x, dy = x.y - x0.y, dz = x.z - x0.z;
         const float place[3] = {(float)x.x, (float)x.y, (float)x.z};
