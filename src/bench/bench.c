@@ -25,7 +25,6 @@ static MdStatus run_forces(const MdBackendOps *ops, void *context, MdFrame *fram
 static MdStatus run_motion(const MdBackendOps *ops, void *context, MdFrame *frame) {
     (void)frame;
     MdStatus status = ops->kick_drift(context, 1);
-    if (status == MD_OK) status = ops->update_neighbors(context, 1);
     return status == MD_OK ? ops->kick(context) : status;
 }
 
@@ -48,25 +47,42 @@ static MdStatus run_step(const MdBackendOps *ops, void *context, MdFrame *frame)
 }
 
 static const MdBenchStage bench_stages[] = {
-    {"sort", "a rebuild: sort and search", {"sort", "memory", "launch"}, {"sort", "neighbor"}, run_rebuild},
-    {"neighbor", "a rebuild: sort and search", {"neighbor", "memory", "launch"}, {"sort", "neighbor"}, run_rebuild},
-    {"force", "forces, without energy", {"force", "memory", "launch"}, {"force"}, run_forces},
-    {"integrate",
-     "half kick and drift, the test for a rebuild, half kick",
-     {"integrate", "memory", "launch"},
-     {"integrate"},
-     run_motion},
-    {"reduce",
-     "kinetic energy and momentum summed, read by the host",
-     {"reduce", "memory", "launch"},
-     {"reduce"},
-     run_sum},
-    {"gather", "positions and velocities by id, to the host", {"gather", "memory", "launch"}, {"gather"}, run_gather},
-    {"step",
-     "a whole step without a rebuild",
-     {"sort", "neighbor", "force", "integrate", "memory", "launch"},
-     {"force", "integrate"},
-     run_step},
+    {.name = "sort",
+     .call = "a rebuild: sort and search",
+     .stages = {"sort", "memory", "launch"},
+     .work = {"sort", "neighbor"},
+     .run = run_rebuild},
+    {.name = "neighbor",
+     .call = "a rebuild: sort and search",
+     .stages = {"neighbor", "memory", "launch"},
+     .work = {"sort", "neighbor"},
+     .run = run_rebuild},
+    {.name = "force",
+     .call = "forces, without energy",
+     .stages = {"force", "memory", "launch"},
+     .work = {"force"},
+     .run = run_forces},
+    {.name = "integrate",
+     .call = "half kick, drift, half kick",
+     .stages = {"integrate", "memory", "launch"},
+     .work = {"integrate"},
+     .run = run_motion},
+    {.name = "reduce",
+     .call = "kinetic energy and momentum summed, read by the host",
+     .stages = {"reduce", "memory", "launch"},
+     .work = {"reduce"},
+     .run = run_sum},
+    {.name = "gather",
+     .call = "positions and velocities by id, to the host",
+     .stages = {"gather", "memory", "launch"},
+     .work = {"gather"},
+     .run = run_gather},
+    {.name = "step",
+     .call = "a whole step without a rebuild",
+     .stages = {"step", "sort", "neighbor", "force", "integrate", "memory", "launch"},
+     .work = {"force", "integrate"},
+     .run = run_step,
+     .whole_steps = true},
 };
 
 const MdBenchStage *md_bench_stage(int k) {
@@ -139,6 +155,8 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
            "bench     %s; each variant alone against the deck's own setting (base); medians of %d rounds\n"
            "          speed: that of the base is 1; =: not distinguishable; GB/s, GFLOP/s: model over time\n",
            stage, MD_BENCH_ROUNDS);
+    if (md_variants_have(r->ops->variants(), MD_OPTION_launch_graph))
+        md_log(r->log, "          parts of a step are issued one by one: launch.graph=off, launch.persistent=off\n");
     MdJson *json = begin_json(r, stage, melt_steps);
     int n_failed = run_configuration(r, stage, "ordered", ordered, json);
     MdSystem *melted = md_bench_melt(r, ordered, melt_steps);

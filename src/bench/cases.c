@@ -58,30 +58,42 @@ static bool takes_too_long(const MdRecord *r, const char *variant) {
     return all_pairs && n * n > (r->machine.device_total_bytes ? most_pairs_device : most_pairs_host);
 }
 
-static void make_case(const MdRecord *r, const char *variant, MdBenchCase *c) {
-    *c = (MdBenchCase){.variant = variant, .asked = *r->asked};
-    const int option = set_value(&c->asked, variant);
+static void resolve(const MdRecord *r, MdBenchCase *c) {
     c->config = c->asked;
     MdErrors *errors = md_errors_create();
     if (r->ops->resolve(&c->config, &r->plan, NULL, errors) != MD_OK) {
         c->state = MD_BENCH_REFUSED;
         join_errors(errors, c->reason, sizeof c->reason);
-    } else if (!compare(c, r->config, option)) {
+    }
+    md_errors_destroy(errors);
+}
+
+static void make_case(const MdRecord *r, const MdBenchCase *base, const char *variant, MdBenchCase *c) {
+    *c = (MdBenchCase){.variant = variant, .asked = base->asked};
+    const int option = set_value(&c->asked, variant);
+    resolve(r, c);
+    if (c->state == MD_BENCH_REFUSED) return;
+    if (!compare(c, &base->config, option)) {
         c->state = MD_BENCH_SAME;
     } else if (takes_too_long(r, variant)) {
         c->state = MD_BENCH_SKIPPED;
         snprintf(c->reason, sizeof c->reason, "%.1e pairs a call: take fewer atoms", pow((double)r->plan.n_atoms, 2));
     }
-    md_errors_destroy(errors);
 }
 
 MdBenchCases md_bench_cases(const MdRecord *r, const MdBenchStage *stage) {
     MdVariantTable table = r->ops->variants();
     MdBenchCases cases = {1, md_alloc((size_t)table.n_rows + 1, sizeof *cases.rows, "cases of the benchmark")};
-    cases.rows[0] = (MdBenchCase){.variant = "base", .asked = *r->asked, .config = *r->config};
+    MdBenchCase *base = &cases.rows[0];
+    *base = (MdBenchCase){.variant = "base", .asked = *r->asked};
+    if (!stage->whole_steps) { /* a part is issued by itself, not held back for the rest of its step */
+        base->asked.launch_graph = MD_OFF;
+        base->asked.launch_persistent = MD_PERSISTENT_OFF;
+    }
+    resolve(r, base);
     for (int k = 0; k < table.n_rows; k++)
         if (table.rows[k].value[0] && bears_on(stage, &table.rows[k]))
-            make_case(r, table.rows[k].value, &cases.rows[cases.n++]);
+            make_case(r, base, table.rows[k].value, &cases.rows[cases.n++]);
     return cases;
 }
 

@@ -41,6 +41,7 @@ typedef struct MdBenchStage {
     const char *stages[8];   /* whose rows bear on it; NULL ends them */
     const char *work[3];     /* whose model figures are its work; NULL ends them */
     MdStatus (*run)(const MdBackendOps *ops, void *context, MdFrame *frame);
+    bool whole_steps; /* which can be held back and issued together: launch.graph, launch.persistent */
 } MdBenchStage;
 
 /* stage by number, NULL after the last. */

@@ -49,7 +49,12 @@ static void print_untimed(MdLog *log, const MdBenchCases *cases) {
     char *same = md_copy_text("");
     for (int k = 0; k < cases->n; k++) {
         const MdBenchCase *c = &cases->rows[k];
-        if (c->state == MD_BENCH_REFUSED) md_log_wrapped(log, "refused    ", c->reason);
+        if (c->state == MD_BENCH_REFUSED) {
+            const bool named = strncmp(c->reason, c->variant, strlen(c->variant)) == 0;
+            char *text = md_format("%s%s%s", named ? "" : c->variant, named ? "" : ": ", c->reason);
+            md_log_wrapped(log, "refused    ", text);
+            free(text);
+        }
         if (c->state == MD_BENCH_SKIPPED) md_log(log, "skipped     %s: %s\n", c->variant, c->reason);
         if (c->state != MD_BENCH_SAME) continue;
         char *longer = md_format("%s %s", same, c->variant);

@@ -43,27 +43,29 @@ static void log_stages(MdRecord *r) {
 
 /* --- what ran ------------------------------------------------------------------------------------------------------ */
 
-/* Takes the next word off *text; its length, 0 at the end. */
-static size_t next_word(const char **text, const char **word) {
-    *word = *text + strspn(*text, " ");
-    size_t length = strcspn(*word, " ");
-    *text = *word + length;
-    return length;
+/* The value of `key=` (n bytes) among the words of text; NULL when it is not there. *length: of the value. */
+static const char *find_value(const char *text, const char *key, size_t n, size_t *length) {
+    for (const char *word = text + strspn(text, " "); *word; word += strspn(word, " ")) {
+        *length = strcspn(word, " ");
+        if (*length >= n && strncmp(word, key, n) == 0) return *length -= n, word + n;
+        word += *length;
+    }
+    return NULL;
 }
 
 /* The switches of a stage; behind a value, what was asked for where that was another. */
 static void log_switches(MdRecord *r, const MdStageTime *stage) {
-    const char *ran = stage->ran, *asked = stage->asked, *now, *before;
     char head[32], text[2 * sizeof stage->ran + 64] = "";
     size_t length = 0;
-    for (size_t n_now, n_before; (n_now = next_word(&ran, &now)) > 0 && length < sizeof text;) {
-        n_before = next_word(&asked, &before);
-        const bool same = n_now == n_before && strncmp(now, before, n_now) == 0;
-        const char *value = memchr(before, '=', n_before);
-        length += (size_t)snprintf(text + length, sizeof text - length, "%.*s ", (int)n_now, now);
-        if (!same && value && length < sizeof text)
-            length += (size_t)snprintf(text + length, sizeof text - length, "(asked: %.*s) ",
-                                       (int)(before + n_before - value - 1), value + 1);
+    for (const char *ran = stage->ran; *ran && length < sizeof text; ran += strspn(ran, " ")) {
+        const size_t n = strcspn(ran, " "), n_key = strcspn(ran, "=") + 1;
+        size_t n_asked = 0;
+        const char *asked = n_key <= n ? find_value(stage->asked, ran, n_key, &n_asked) : NULL;
+        length += (size_t)snprintf(text + length, sizeof text - length, "%.*s ", (int)n, ran);
+        const bool same = !asked || (n_asked == n - n_key && strncmp(asked, ran + n_key, n_asked) == 0);
+        if (!same && length < sizeof text)
+            length += (size_t)snprintf(text + length, sizeof text - length, "(asked: %.*s) ", (int)n_asked, asked);
+        ran += n;
     }
     snprintf(head, sizeof head, "%-12s", stage->stage);
     if (length > 0) md_log_wrapped(r->log, head, text);

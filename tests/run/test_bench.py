@@ -66,6 +66,8 @@ def test_all(checks, folder):
             # A switch without `auto` has one of its values in the base.
             checks.that(any(case["state"] == "same as base" for case in cases) or len(cases) == 1,
                         f"{stage}: nothing is as in the base")
+    covered = {case["variant"] for case in report["cases"]}
+    checks.that({value for _, value in table} <= covered, f"never timed: {sorted({v for _, v in table} - covered)}")
     for case in report["cases"]:
         check_case(checks, case)
     checks.that(sum(case["state"] == "timed" for case in report["cases"]) > 3 * len(STAGES) + 3, "only bases were timed")
