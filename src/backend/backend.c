@@ -58,3 +58,11 @@ void md_choices_add(MdChoices *choices, const char *option, const char *value, c
     vsnprintf(row->reason, sizeof row->reason, reason, arguments);
     va_end(arguments);
 }
+
+void md_resolve_arithmetic(MdConfig *config, MdChoices *choices) {
+    if (config->force_arithmetic != MD_ARITHMETIC_AUTO) return;
+    bool is_double = config->run_precision == MD_PRECISION_DOUBLE;
+    config->force_arithmetic = is_double ? MD_ARITHMETIC_IEEE : MD_ARITHMETIC_FAST;
+    md_choices_add(choices, "force.arithmetic", is_double ? "ieee" : "fast", "pairs are in %s precision",
+                   is_double ? "double" : "single");
+}

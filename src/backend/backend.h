@@ -174,6 +174,9 @@ const MdBackendOps *md_backend_find(const char *name); /* NULL when not built in
 /* The variants tables of all backends, of those that are not built in as well: name and table by number; NULL ends. */
 const char *md_backend_table(int k, MdVariantTable *table);
 
+/* For resolve: force.arithmetic = auto, which is the same for every backend. */
+void md_resolve_arithmetic(MdConfig *config, MdChoices *choices);
+
 /* For resolve: records what option became; reason is a printf format. */
 void md_choices_add(MdChoices *choices, const char *option, const char *value, const char *reason, ...)
     __attribute__((format(printf, 4, 5)));

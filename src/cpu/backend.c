@@ -92,6 +92,7 @@ static void name_stages(MdCpuContext *c, const MdConfig *config, const MdConfig 
 
 static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     (void)plan;
+    md_resolve_arithmetic(config, choices);
     if (config->force_kernel == MD_KERNEL_AUTO) {
         config->force_kernel = MD_KERNEL_LIST;
         md_choices_add(choices, "force.kernel", "list", "the fastest of this backend at every size");

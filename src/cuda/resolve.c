@@ -2,6 +2,15 @@
 #include "cuda/context.h"
 #include "cuda/variants.h"
 
+/* Whether the table allows what config asks for; else the first reason. */
+static bool is_possible(const MdConfig *config, char *reason, size_t size) {
+    MdErrors *errors = md_errors_create();
+    bool possible = md_variants_check(md_cuda_variants(), "cuda", config, errors) == MD_OK;
+    if (!possible) snprintf(reason, size, "%s", md_errors_text(errors, 0));
+    md_errors_destroy(errors);
+    return possible;
+}
+
 /* The resident kernel where one thread an atom fits on the GPU, and everything else allows it. */
 static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_persistent != MD_PERSISTENT_AUTO) return;
@@ -10,11 +19,16 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
     CUDA_CHECK(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device));
     CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, device));
     const int64_t resident = (int64_t)n_sms * threads_per_sm / 2; /* at 64 registers a thread */
-    config->launch_persistent = MD_PERSISTENT_ON;
-    MdErrors *reasons = md_errors_create();
-    if (md_variants_check(md_cuda_variants(), "cuda", config, reasons) != MD_OK) {
+    if (config->launch_graph != MD_GRAPH_AUTO) {
         config->launch_persistent = MD_PERSISTENT_OFF;
-        md_choices_add(choices, "launch.persistent", "off", "%.150s", md_errors_text(reasons, 0));
+        md_choices_add(choices, "launch.persistent", "off", "launch.graph was given");
+        return;
+    }
+    char reason[160];
+    config->launch_persistent = MD_PERSISTENT_ON;
+    if (!is_possible(config, reason, sizeof reason)) {
+        config->launch_persistent = MD_PERSISTENT_OFF;
+        md_choices_add(choices, "launch.persistent", "off", "%s", reason);
     } else if (plan->n_atoms > resident) {
         config->launch_persistent = MD_PERSISTENT_OFF;
         md_choices_add(choices, "launch.persistent", "off",
@@ -23,7 +37,22 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
         md_choices_add(choices, "launch.persistent", "on", "all atoms have a thread among the %lld that are resident",
                        (long long)resident);
     }
-    md_errors_destroy(reasons);
+}
+
+/* A graph wherever everything else allows it and no resident kernel makes the steps. */
+static void resolve_graph(MdConfig *config, MdChoices *choices) {
+    if (config->launch_graph != MD_GRAPH_AUTO) return;
+    char reason[160];
+    config->launch_graph = MD_GRAPH_ON;
+    if (config->launch_persistent == MD_PERSISTENT_ON) {
+        config->launch_graph = MD_GRAPH_OFF;
+        md_choices_add(choices, "launch.graph", "off", "the resident kernel makes the steps");
+    } else if (!is_possible(config, reason, sizeof reason)) {
+        config->launch_graph = MD_GRAPH_OFF;
+        md_choices_add(choices, "launch.graph", "off", "%s", reason);
+    } else {
+        md_choices_add(choices, "launch.graph", "on", "nothing that a step does needs the host");
+    }
 }
 
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
@@ -31,6 +60,8 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
         config->force_kernel = MD_KERNEL_LIST;
         md_choices_add(choices, "force.kernel", "list", "one thread a row fills the GPU");
     }
+    md_resolve_arithmetic(config, choices);
     resolve_persistent(config, plan, choices);
+    resolve_graph(config, choices);
     return md_variants_check(md_cuda_variants(), "cuda", config, errors);
 }

@@ -32,7 +32,9 @@ static bool checks_on_device(const CudaContext *context) {
     return context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
 static bool is_resident(const CudaContext *context) { return context->config.launch_persistent == MD_PERSISTENT_ON; }
-static bool batches(const CudaContext *context) { return is_on(context->config.launch_graph) || is_resident(context); }
+static bool batches(const CudaContext *context) {
+    return context->config.launch_graph == MD_GRAPH_ON || is_resident(context);
+}
 static int batch_steps(const CudaContext *context) { return is_resident(context) ? RESIDENT_STEPS : BATCH_STEPS; }
 
 /* --- single steps -------------------------------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@
     X(1, "1") X(2, "2") X(4, "4") X(8, "8") X(16, "16") X(32, "32") X(AUTO, "auto")
 #define MD_CHOICES_PARTIAL_SUMS(X) X(ATOMIC, "atomic") X(SHARED, "shared") X(SHUFFLE, "shuffle")
 #define MD_CHOICES_CUTOFF_TEST(X) X(BRANCH, "branch") X(SELECT, "select")
-#define MD_CHOICES_ARITHMETIC(X) X(IEEE, "ieee") X(FAST, "fast")
+#define MD_CHOICES_ARITHMETIC(X) X(IEEE, "ieee") X(FAST, "fast") X(AUTO, "auto")
 #define MD_CHOICES_UNROLL(X) X(1, "1") X(2, "2") X(4, "4") X(8, "8")
 #define MD_CHOICES_ENERGY(X) X(EVERY_STEP, "every-step") X(ON_OUTPUT, "on-output")
 #define MD_CHOICES_METHOD(X)                                                                                           \
@@ -50,6 +50,7 @@
 #define MD_CHOICES_ACCUMULATE(X) X(SINGLE, "single") X(COMPENSATED, "compensated") X(DOUBLE, "double")
 #define MD_CHOICES_BLOCK_SIZE(X)                                                                                       \
     X(32, "32") X(64, "64") X(128, "128") X(256, "256") X(512, "512") X(1024, "1024") X(AUTO, "auto")
+#define MD_CHOICES_GRAPH(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_PERSISTENT(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_CHECK_KERNELS(X) X(SYNC, "sync") X(LAUNCH, "launch") X(OFF, "off")
 #define MD_CHOICES_FILE_PRECISION(X) X(SINGLE, "single") X(DOUBLE, "double")
@@ -128,6 +129,8 @@ enum { MD_CHOICES_SCRATCH(MD_ENUM_SCRATCH) };
 enum { MD_CHOICES_ACCUMULATE(MD_ENUM_ACCUMULATE) };
 #define MD_ENUM_BLOCK_SIZE(name, word) MD_BLOCK_SIZE_##name,
 enum { MD_CHOICES_BLOCK_SIZE(MD_ENUM_BLOCK_SIZE) };
+#define MD_ENUM_GRAPH(name, word) MD_GRAPH_##name,
+enum { MD_CHOICES_GRAPH(MD_ENUM_GRAPH) };
 #define MD_ENUM_PERSISTENT(name, word) MD_PERSISTENT_##name,
 enum { MD_CHOICES_PERSISTENT(MD_ENUM_PERSISTENT) };
 #define MD_ENUM_CHECK_KERNELS(name, word) MD_CHECK_KERNELS_##name,

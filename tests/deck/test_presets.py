@@ -13,7 +13,8 @@ PROGRAM, SOURCE = os.environ.get("MDMINI", ""), os.environ.get("MDMINI_SOURCE", 
 NAIVE_EXCEPTIONS = {"reduce.accumulate": "double"}  # in double precision nothing else is right
 # A rung changes one switch, or one idea: these keys together.
 IDEAS = {"list": {"force.kernel", "neighbor.search", "neighbor.write", "neighbor.list", "neighbor.order",
-                  "neighbor.index", "neighbor.sorted"}}
+                  "neighbor.index", "neighbor.sorted"},
+         "persistent": {"launch.graph", "launch.persistent"}}
 failures = []
 
 

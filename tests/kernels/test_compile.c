@@ -16,6 +16,8 @@ static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     (void)plan, (void)choices;
     if (config->force_kernel == MD_KERNEL_AUTO) config->force_kernel = MD_KERNEL_LIST;
     if (config->force_threads_per_atom == MD_THREADS_AUTO) config->force_threads_per_atom = MD_THREADS_8;
+    md_resolve_arithmetic(config, NULL);
+    if (config->launch_graph == MD_GRAPH_AUTO) config->launch_graph = MD_GRAPH_OFF;
     if (config->launch_persistent == MD_PERSISTENT_AUTO) config->launch_persistent = MD_PERSISTENT_OFF;
     return md_variants_check(md_backend_cuda.variants(), "cuda", config, errors);
 }
