@@ -170,8 +170,9 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     statistics->capacity = context->arguments.list.capacity;
     statistics->n_entries = context->n_entries;
     statistics->neighbors_per_atom = (double)context->n_entries / context->n_atoms;
-    statistics->host_bytes = context->host_bytes;
-    statistics->device_bytes = context->device_bytes;
+    const MdMemory held = cuda_memory_held(context);
+    statistics->host_bytes = held.host_bytes;
+    statistics->device_bytes = held.device_bytes;
     statistics->n_stages = CUDA_N_STAGES;
     for (int stage = 0; stage < CUDA_N_STAGES; stage++) {
         MdStageTime *time = &statistics->stages[stage];

@@ -173,8 +173,9 @@ typedef struct CudaContext {
     struct {
         void *data;
         size_t bytes;
+        bool pooled;
     } blocks[CUDA_MAX_BLOCKS];
-    uint64_t device_bytes, host_bytes;
+    uint64_t array_bytes, most_array_bytes; /* of blocks: now, and at most so far */
     CudaTimer timers[CUDA_N_STAGES];
     CudaSpan spans[CUDA_N_SPANS];
     int next_span;
@@ -195,6 +196,17 @@ void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_block
 void cuda_kernels_count_graph(CudaContext *context, int n_steps);
 void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics);
 
+/* --- allocate.c --- */
+
+/* An array in the memory that memory.space says; pooled: from the stream-ordered pool. What does not fit is a failure of the
+ * given kind. */
+MdStatus cuda_allocate(CudaContext *context, void **where, size_t bytes, bool pooled, const char *what,
+                       MdStatus failure);
+void cuda_release(CudaContext *context, void *data); /* NULL: nothing */
+void cuda_pool_keep(const CudaContext *context);     /* the pool keeps what is given back, until it is trimmed */
+void cuda_pool_trim(const CudaContext *context);
+MdStatus cuda_memory_resolve(const MdConfig *config, MdErrors *errors); /* what the GPU cannot */
+
 /* --- memory.c --- */
 enum { CUDA_CHUNK_BYTES = 4 << 20 }; /* large enough for the full rate of the bus, small enough to pin */
 
@@ -204,6 +216,21 @@ MdStatus cuda_memory_allocate(CudaContext *context);
 void cuda_memory_free(CudaContext *context);
 /* The same sizes without a device. */
 MdMemory cuda_memory_estimate(CudaContext *context);
+MdMemory cuda_memory_held(const CudaContext *context); /* at most so far */
+
+/* Arrays of one use. Where they are not kept (memory.allocation, reduce.scratch) begin allocates those that are not there, and
+ * end frees them. */
+typedef enum CudaGroup {
+    CUDA_KEPT,    /* never given back */
+    CUDA_FORCES,  /* from the force kernel to the drift that uses them last */
+    CUDA_REBUILD, /* cells, and the second copy of the forces */
+    CUDA_STAGING, /* of particles on their way in or out */
+    CUDA_SCRATCH  /* of reductions */
+} CudaGroup;
+void cuda_memory_begin(CudaContext *context, CudaGroup group);
+void cuda_memory_end(CudaContext *context, CudaGroup group);
+void cuda_memory_need_forces(CudaContext *context); /* for who reads them; zero where none are */
+
 /* Makes room for rows of at least `count` entries; the list is lost. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
 /* Device to host through the pinned chunks, after all work issued so far; waits. */
@@ -246,6 +273,9 @@ MdFault cuda_integrate_fault(CudaContext *context);
  * blocks. */
 void cuda_reduce_begin(CudaContext *context, int first, int n_sums);
 void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_blocks);
+/* Before and after a kernel that finds extremes (block_max). */
+void cuda_reduce_begin_extremes(CudaContext *context);
+void cuda_reduce_end_extremes(CudaContext *context);
 int cuda_reduce_blocks(const CudaContext *context);          /* of a sum over the particles */
 int64_t cuda_reduce_most_blocks(const CudaContext *context); /* at any block size */
 /* Dynamic shared memory that the reductions of a kernel need. */

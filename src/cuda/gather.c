@@ -5,7 +5,7 @@
 
 /* Each upload waits, on the stream, for the kernel that reads the one before. */
 static void import(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes) {
-    CUDA_CHECK(cudaMemcpyAsync(context->staging, host, bytes, cudaMemcpyHostToDevice, context->stream));
+    CUDA_CHECK(cudaMemcpyAsync(context->staging, host, bytes, cudaMemcpyDefault, context->stream));
     context->arguments.in = context->staging;
     cuda_launch(context, kernel, context->n_atoms);
 }
@@ -19,17 +19,19 @@ static void import_parameters(CudaContext *context) {
         memcpy(context->pair_table + (size_t)k * size, pair, size);
     }
     CUDA_CHECK(cudaMemcpyAsync((void *)(uintptr_t)context->arguments.pairs, context->pair_table, (size_t)n_pairs * size,
-                               cudaMemcpyHostToDevice, context->stream));
+                               cudaMemcpyDefault, context->stream));
 }
 
 void cuda_gather_import(CudaContext *context, const MdSystem *system) {
     size_t n = (size_t)context->n_atoms, vectors = 3 * n * sizeof(double);
     for (int t = 0; t < system->potential.n_types; t++) context->arguments.inverse_mass_of[t] = 1 / system->mass[t];
+    cuda_memory_begin(context, CUDA_STAGING);
     import(context, CUDA_K_gather_import_types, system->type, n * sizeof(int32_t));
     import(context, CUDA_K_gather_import_positions, system->position, vectors);
     import(context, CUDA_K_gather_import_velocities, system->velocity, vectors);
     import(context, CUDA_K_gather_import_images, system->image, 3 * n * sizeof(int32_t));
     import_parameters(context);
+    cuda_memory_end(context, CUDA_STAGING);
     CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* host arrays may go now */
 }
 
@@ -44,6 +46,8 @@ void cuda_gather_frame(CudaContext *context, MdFrame *frame) {
     CudaArguments *a = &context->arguments;
     const CudaKernelId positions = twice ? CUDA_K_gather_positions_double : CUDA_K_gather_positions_single;
     cuda_timing_begin(context, CUDA_GATHER);
+    cuda_memory_begin(context, CUDA_STAGING);
+    if (frame->force) cuda_memory_need_forces(context);
     a->out = context->staging;
     a->image = NULL;
     if (frame->position) export(context, positions, frame->position, reals);
@@ -56,6 +60,7 @@ void cuda_gather_frame(CudaContext *context, MdFrame *frame) {
                reals);
     if (frame->force)
         export(context, twice ? CUDA_K_gather_forces_double : CUDA_K_gather_forces_single, frame->force, reals);
+    cuda_memory_end(context, CUDA_STAGING);
     cuda_timing_end(context);
     CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* also when nothing was asked for */
 }

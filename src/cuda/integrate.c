@@ -14,7 +14,7 @@ void cuda_integrate_scale(CudaContext *context, double factor) {
 /* The flag costs a look at host memory; what it is about is fetched once, when the run is over anyway. */
 MdFault cuda_integrate_fault(CudaContext *context) {
     if (context->fault.step >= 0 || !context->h_signals->fault) return context->fault;
-    CUDA_CHECK(cudaMemcpyAsync(context->h_watch, context->arguments.watch, sizeof(CudaWatch), cudaMemcpyDeviceToHost,
+    CUDA_CHECK(cudaMemcpyAsync(context->h_watch, context->arguments.watch, sizeof(CudaWatch), cudaMemcpyDefault,
                                context->stream));
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     unsigned bits = (unsigned)(context->h_watch->fault_key & 0xffffffffu);

@@ -1,7 +1,9 @@
 /* Memory of the cuda backend: one table of arrays that allocation and estimate share, the regrowing list, and the way
- * from the device to the host.
+ * from the device to the host. How and where arrays are allocated stands in allocate.c.
  *
- * All arrays are allocated once, at start; only a list that overflows is allocated anew (and counted). */
+ * All arrays are allocated at start, so that what does not fit is refused there. With memory.allocation = per-call or pool,
+ * and reduce.scratch = per-call, those that are of no use between two calls are given back at once and taken for each
+ * call. Otherwise only a list that overflows is allocated anew (and counted). */
 #include <math.h>
 #include <string.h>
 
@@ -51,6 +53,7 @@ static int64_t initial_capacity(const CudaContext *context) {
 typedef struct Array {
     void **where;
     size_t count, size;
+    CudaGroup group;
     const char *what;
 } Array;
 
@@ -59,48 +62,56 @@ typedef struct Arrays {
     Array rows[CUDA_MAX_BLOCKS];
 } Arrays;
 
-static void add(Arrays *arrays, void *where, size_t count, size_t size, const char *what) {
+static void add(Arrays *arrays, CudaGroup group, void *where, size_t count, size_t size, const char *what) {
     md_require(arrays->n < CUDA_MAX_BLOCKS);
-    arrays->rows[arrays->n++] = (Array){where, count, size, what};
+    arrays->rows[arrays->n++] = (Array){where, count, size, group, what};
 }
 
 /* n vectors of numbers of `size` bytes, in the layout of the run. */
-static void add_vectors(const CudaContext *context, Arrays *arrays, CudaVectors *vectors, size_t size,
+static void add_vectors(const CudaContext *context, Arrays *arrays, CudaGroup group, CudaVectors *vectors, size_t size,
                         const char *what) {
     size_t n = (size_t)context->n_atoms;
     switch (context->config.memory_layout) {
-    case MD_LAYOUT_AOS: add(arrays, &vectors->part[0], n, 3 * size, what); break;
+    case MD_LAYOUT_AOS: add(arrays, group, &vectors->part[0], n, 3 * size, what); break;
     case MD_LAYOUT_SOA:
-        for (int k = 0; k < 3; k++) add(arrays, &vectors->part[k], n, size, what);
+        for (int k = 0; k < 3; k++) add(arrays, group, &vectors->part[k], n, size, what);
         break;
-    default: add(arrays, &vectors->part[0], n, 4 * size, what);
+    default: add(arrays, group, &vectors->part[0], n, 4 * size, what);
     }
 }
 
-static void add_particles(const CudaContext *context, Arrays *arrays, CudaParticles *p) {
+static void add_particles(const CudaContext *context, Arrays *arrays, CudaParticles *p, CudaGroup forces) {
     size_t n = (size_t)context->n_atoms;
-    add_vectors(context, arrays, &p->position, context->pair_size, "positions");
+    add_vectors(context, arrays, CUDA_KEPT, &p->position, context->pair_size, "positions");
     if (context->config.run_precision == MD_PRECISION_MIXED)
-        add_vectors(context, arrays, &p->state, context->state_size, "positions in double");
-    add_vectors(context, arrays, &p->velocity, context->state_size, "velocities");
-    add_vectors(context, arrays, &p->force, context->pair_size, "forces");
-    add(arrays, &p->tag, n, sizeof(CudaTag), "images and ids");
+        add_vectors(context, arrays, CUDA_KEPT, &p->state, context->state_size, "positions in double");
+    add_vectors(context, arrays, CUDA_KEPT, &p->velocity, context->state_size, "velocities");
+    add_vectors(context, arrays, forces, &p->force, context->pair_size, "forces");
+    add(arrays, CUDA_KEPT, &p->tag, n, sizeof(CudaTag), "images and ids");
     if (context->config.memory_layout == MD_LAYOUT_VEC4) return;
-    add(arrays, &p->type, n, sizeof(int32_t), "types");
-    add(arrays, &p->inverse_mass, n, context->state_size, "masses");
+    add(arrays, CUDA_KEPT, &p->type, n, sizeof(int32_t), "types");
+    add(arrays, CUDA_KEPT, &p->inverse_mass, n, context->state_size, "masses");
+}
+
+/* Whether the cells of the last build are read until the next one. */
+static bool cells_are_kept(const CudaContext *context) {
+    const MdConfig *config = &context->config;
+    return config->force_kernel == MD_KERNEL_CELL || config->force_kernel == MD_KERNEL_CLUSTER ||
+           config->neighbor_index == MD_INDEX_16;
 }
 
 static void add_cells(CudaContext *context, Arrays *arrays) {
     CudaArguments *a = &context->arguments;
+    const CudaGroup group = cells_are_kept(context) ? CUDA_KEPT : CUDA_REBUILD;
     size_t n = (size_t)context->n_atoms;
-    add(arrays, &a->cell, n, sizeof(int32_t), "cells of particles");
-    add(arrays, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
-    add(arrays, &a->slot_id, n, sizeof(int32_t), "ids by cell");
-    add(arrays, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
-    add(arrays, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
-    add(arrays, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
+    add(arrays, group, &a->cell, n, sizeof(int32_t), "cells of particles");
+    add(arrays, group, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
+    add(arrays, group, &a->slot_id, n, sizeof(int32_t), "ids by cell");
+    add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
+    add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
+    add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
     /* a sum for each block of the scan, and no block is smaller than a warp */
-    add(arrays, &a->scan_sums, (size_t)context->max_cells / 32 + 2, sizeof(int32_t), "sums of the scan");
+    add(arrays, group, &a->scan_sums, (size_t)context->max_cells / 32 + 2, sizeof(int32_t), "sums of the scan");
 }
 
 static size_t pair_partials(const CudaContext *context) {
@@ -114,31 +125,31 @@ static size_t atom_partials(const CudaContext *context) {
 static void add_scratch(CudaContext *context, Arrays *arrays) {
     CudaArguments *a = &context->arguments;
     size_t pairs = pair_partials(context), atoms = atom_partials(context);
-    add(arrays, &a->partials, pairs > atoms ? pairs : atoms, sizeof(double), "partial sums");
+    add(arrays, CUDA_SCRATCH, &a->partials, pairs > atoms ? pairs : atoms, sizeof(double), "partial sums");
     if (context->config.reduce_method == MD_METHOD_GLOBAL)
-        add(arrays, &a->tree, (size_t)context->tree_threads, sizeof(double), "trees of sums");
+        add(arrays, CUDA_SCRATCH, &a->tree, (size_t)context->tree_threads, sizeof(double), "trees of sums");
 }
 
 static void list_arrays(CudaContext *context, Arrays *arrays) {
     CudaArguments *a = &context->arguments;
     size_t n = (size_t)context->n_atoms;
     arrays->n = 0;
-    add_particles(context, arrays, &a->now);
-    if (cuda_sort_reorders(context)) add_particles(context, arrays, &a->spare);
-    add_vectors(context, arrays, &a->reference, context->pair_size, "positions of the last build");
+    add_particles(context, arrays, &a->now, CUDA_FORCES);
+    if (cuda_sort_reorders(context)) add_particles(context, arrays, &a->spare, CUDA_REBUILD);
+    add_vectors(context, arrays, CUDA_KEPT, &a->reference, context->pair_size, "positions of the last build");
     size_t types = (size_t)(context->potential.n_types * context->potential.n_types);
-    add(arrays, &a->pairs, types, context->pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d),
+    add(arrays, CUDA_KEPT, &a->pairs, types, context->pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d),
         "parameters");
     if (cuda_sort_needs_cells(context)) add_cells(context, arrays);
     add_scratch(context, arrays);
-    add(arrays, &a->totals, CUDA_N_TOTALS, sizeof(double), "sums");
-    add(arrays, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
-    add(arrays, &a->barrier, 1, sizeof *a->barrier, "barrier");
-    add(arrays, &a->watch, 1, sizeof(CudaWatch), "measures");
-    add(arrays, &context->staging, 3 * n, sizeof(double), "staging");
+    add(arrays, CUDA_KEPT, &a->totals, CUDA_N_TOTALS, sizeof(double), "sums");
+    add(arrays, CUDA_KEPT, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
+    add(arrays, CUDA_KEPT, &a->barrier, 1, sizeof *a->barrier, "barrier");
+    add(arrays, CUDA_KEPT, &a->watch, 1, sizeof(CudaWatch), "measures");
+    add(arrays, CUDA_STAGING, &context->staging, 3 * n, sizeof(double), "staging");
     if (!cuda_force_has_list(context)) return;
-    add(arrays, &a->list.counts, n, sizeof(int32_t), "row lengths");
-    add(arrays, &a->list.entries, list_bytes(context), 1, "neighbour list");
+    add(arrays, CUDA_KEPT, &a->list.counts, n, sizeof(int32_t), "row lengths");
+    add(arrays, CUDA_KEPT, &a->list.entries, list_bytes(context), 1, "neighbour list");
 }
 
 static void plan(CudaContext *context) {
@@ -158,51 +169,84 @@ static uint64_t host_bytes(const CudaContext *context) {
            CUDA_N_TOTALS * sizeof(double) + sizeof(CudaSignals);
 }
 
-MdMemory cuda_memory_estimate(CudaContext *context) {
-    Arrays arrays;
-    plan(context);
-    list_arrays(context, &arrays);
+static MdMemory memory_of(const CudaContext *context, uint64_t array_bytes) {
     MdMemory memory = {.host_bytes = host_bytes(context)};
-    for (int k = 0; k < arrays.n; k++) memory.device_bytes += (uint64_t)arrays.rows[k].count * arrays.rows[k].size;
+    *(context->config.memory_space == MD_SPACE_MAPPED ? &memory.host_bytes : &memory.device_bytes) += array_bytes;
     return memory;
 }
 
-static MdStatus allocate(CudaContext *context, void **where, size_t bytes, const char *what, MdStatus failure) {
-    *where = NULL;
-    cudaError_t error = cudaMalloc(where, bytes > 0 ? bytes : 1);
-    if (error == cudaErrorMemoryAllocation) {
-        size_t free_bytes = 0, total_bytes = 0;
-        (void)cudaGetLastError(); /* reported here; the next launch must not find it */
-        CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
-        return md_fail(context->errors, failure,
-                       "GPU %d has no room for the %s: %.1f MiB asked for, %.1f MiB free after %.1f MiB taken; take "
-                       "fewer atoms, run.precision=single, a smaller neighbor.skin or neighbor.capacity, or "
-                       "run.backend=cpu",
-                       context->device, what, (double)bytes / 1048576, (double)free_bytes / 1048576,
-                       (double)context->device_bytes / 1048576);
-    }
-    CUDA_CHECK(error);
-    for (int k = 0; k < CUDA_MAX_BLOCKS; k++) {
-        if (context->blocks[k].data) continue;
-        context->blocks[k].data = *where;
-        context->blocks[k].bytes = bytes;
-        context->device_bytes += bytes;
-        return MD_OK;
-    }
-    md_panic("more than %d device arrays", CUDA_MAX_BLOCKS);
+MdMemory cuda_memory_estimate(CudaContext *context) {
+    Arrays arrays;
+    uint64_t bytes = 0;
+    plan(context);
+    list_arrays(context, &arrays);
+    for (int k = 0; k < arrays.n; k++) bytes += (uint64_t)arrays.rows[k].count * arrays.rows[k].size;
+    return memory_of(context, bytes);
 }
 
-static void release(CudaContext *context, void *data) {
-    if (!data) return;
-    for (int k = 0; k < CUDA_MAX_BLOCKS; k++) {
-        if (context->blocks[k].data != data) continue;
-        CUDA_CHECK(cudaFree(data));
-        context->device_bytes -= context->blocks[k].bytes;
-        context->blocks[k].data = NULL;
-        return;
-    }
-    md_panic("a device array that nobody allocated");
+MdMemory cuda_memory_held(const CudaContext *context) { return memory_of(context, context->most_array_bytes); }
+
+/* --- for one call -------------------------------------------------------------------------------------------------- */
+
+static bool is_per_call(const CudaContext *context, CudaGroup group) {
+    if (group == CUDA_KEPT) return false;
+    if (group == CUDA_SCRATCH) return context->config.reduce_scratch == MD_SCRATCH_PER_CALL;
+    return context->config.memory_allocation != MD_ALLOCATION_ONCE;
 }
+
+static MdStatus allocate(CudaContext *context, const Array *array, MdStatus failure) {
+    bool pooled = context->config.memory_allocation == MD_ALLOCATION_POOL && array->group != CUDA_SCRATCH &&
+                  is_per_call(context, array->group);
+    return cuda_allocate(context, array->where, array->count * array->size, pooled, array->what, failure);
+}
+
+/* A second copy of the forces has a use only where there is a first one. */
+static bool is_wanted(const CudaContext *context, const Array *array) {
+    const CudaArguments *a = &context->arguments;
+    for (int part = 0; part < 3; part++)
+        if (array->where == (void **)(uintptr_t)&a->spare.force.part[part]) return a->now.force.part[0] != NULL;
+    return true;
+}
+
+void cuda_memory_begin(CudaContext *context, CudaGroup group) {
+    if (!is_per_call(context, group)) return;
+    Arrays arrays;
+    list_arrays(context, &arrays);
+    for (int k = 0; k < arrays.n; k++) {
+        const Array *array = &arrays.rows[k];
+        if (array->group != group || *array->where || !is_wanted(context, array)) continue;
+        if (allocate(context, array, MD_ERROR_INTERNAL) != MD_OK)
+            md_panic("the memory for the %s is gone: it was there when the program started", array->what);
+    }
+}
+
+void cuda_memory_end(CudaContext *context, CudaGroup group) {
+    if (!is_per_call(context, group)) return;
+    Arrays arrays;
+    list_arrays(context, &arrays);
+    for (int k = 0; k < arrays.n; k++) {
+        if (arrays.rows[k].group != group) continue;
+        cuda_release(context, *arrays.rows[k].where);
+        *arrays.rows[k].where = NULL;
+    }
+}
+
+static void zero_forces(CudaContext *context) {
+    Arrays arrays;
+    list_arrays(context, &arrays);
+    for (int k = 0; k < arrays.n; k++)
+        if (arrays.rows[k].group == CUDA_FORCES)
+            CUDA_CHECK(
+                cudaMemsetAsync(*arrays.rows[k].where, 0, arrays.rows[k].count * arrays.rows[k].size, context->stream));
+}
+
+void cuda_memory_need_forces(CudaContext *context) {
+    if (context->arguments.now.force.part[0]) return;
+    cuda_memory_begin(context, CUDA_FORCES);
+    zero_forces(context);
+}
+
+/* --- all of it ----------------------------------------------------------------------------------------------------- */
 
 /* In single and double precision what pairs see is the state. */
 static void share_positions(const CudaContext *context, CudaParticles *p) {
@@ -218,9 +262,9 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     Arrays arrays;
     plan(context);
     list_arrays(context, &arrays);
+    if (context->config.memory_allocation == MD_ALLOCATION_POOL) cuda_pool_keep(context);
     for (int k = 0; k < arrays.n; k++) {
-        const Array *array = &arrays.rows[k];
-        MdStatus status = allocate(context, array->where, array->count * array->size, array->what, MD_ERROR_INPUT);
+        MdStatus status = allocate(context, &arrays.rows[k], MD_ERROR_INPUT);
         if (status != MD_OK) return status;
     }
     share_positions(context, &context->arguments.now);
@@ -237,23 +281,21 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     CUDA_CHECK(cudaHostGetDevicePointer((void **)&context->arguments.signals, signals, 0));
     memset(signals, 0, sizeof *signals);
     context->h_signals = signals;
-    context->host_bytes = host_bytes(context);
 
     const CudaArguments *a = &context->arguments;
     CUDA_CHECK(cudaMemsetAsync(a->watch, 0, sizeof(CudaWatch), context->stream));
     CUDA_CHECK(
         cudaMemsetAsync(&a->watch->fault_step, 0xff, 2 * sizeof a->watch->fault_step, context->stream)); /* none */
     CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
-    for (int k = 0; k < arrays.n; k++) /* nothing has acted yet */
-        for (int part = 0; part < 3; part++)
-            if (arrays.rows[k].where == &a->now.force.part[part])
-                CUDA_CHECK(cudaMemsetAsync(a->now.force.part[part], 0, arrays.rows[k].count * arrays.rows[k].size,
-                                           context->stream));
+    zero_forces(context); /* nothing has acted yet */
+    const CudaGroup unused[] = {CUDA_REBUILD, CUDA_STAGING, CUDA_SCRATCH};
+    for (size_t k = 0; k < sizeof unused / sizeof unused[0]; k++) cuda_memory_end(context, unused[k]);
     return MD_OK;
 }
 
 void cuda_memory_free(CudaContext *context) {
-    for (int k = 0; k < CUDA_MAX_BLOCKS; k++) release(context, context->blocks[k].data);
+    for (int k = 0; k < CUDA_MAX_BLOCKS; k++) cuda_release(context, context->blocks[k].data);
+    if (context->stream && context->config.memory_allocation == MD_ALLOCATION_POOL) cuda_pool_trim(context);
     /* any of these may be missing after a failure at start */
     void *pinned[] = {context->h_watch,
                       context->h_totals,
@@ -267,12 +309,12 @@ void cuda_memory_free(CudaContext *context) {
 }
 
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count) {
-    release(context, context->arguments.list.entries); /* waits for the device; first, so that both need not fit */
+    cuda_release(context, context->arguments.list.entries); /* waits for the device; first, so that both need not fit */
     context->arguments.list.entries = NULL;
     set_capacity(context, count + count / 5 + 1); /* a fifth more, so that it does not happen again soon */
     context->n_overflows++;
-    return allocate(context, &context->arguments.list.entries, list_bytes(context), "neighbour list that had to grow",
-                    MD_ERROR_INTERNAL);
+    return cuda_allocate(context, &context->arguments.list.entries, list_bytes(context), false,
+                         "neighbour list that had to grow", MD_ERROR_INTERNAL);
 }
 
 void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes) {
@@ -284,8 +326,8 @@ void cuda_memory_download(CudaContext *context, void *host, const void *device, 
         size_t offset = k * CUDA_CHUNK_BYTES;
         if (k < n_chunks) {
             size_t size = bytes - offset < CUDA_CHUNK_BYTES ? bytes - offset : CUDA_CHUNK_BYTES;
-            CUDA_CHECK(cudaMemcpyAsync(context->h_staging[k % 2], from + offset, size, cudaMemcpyDeviceToHost,
-                                       context->stream));
+            CUDA_CHECK(
+                cudaMemcpyAsync(context->h_staging[k % 2], from + offset, size, cudaMemcpyDefault, context->stream));
             CUDA_CHECK(cudaEventRecord(context->chunk_copied[k % 2], context->stream));
         }
         if (k > 0) {
@@ -298,7 +340,7 @@ void cuda_memory_download(CudaContext *context, void *host, const void *device, 
 }
 
 void cuda_watch_read(CudaContext *context, bool wait) {
-    CUDA_CHECK(cudaMemcpyAsync(context->h_watch, context->arguments.watch, sizeof(CudaWatch), cudaMemcpyDeviceToHost,
+    CUDA_CHECK(cudaMemcpyAsync(context->h_watch, context->arguments.watch, sizeof(CudaWatch), cudaMemcpyDefault,
                                context->stream));
     CUDA_CHECK(cudaEventRecord(context->watched, context->stream));
     if (wait) CUDA_CHECK(cudaEventSynchronize(context->watched));

@@ -63,8 +63,10 @@ MdStatus cuda_neighbor_build(CudaContext *context) {
     }
     /* After a fault the motion is over: the old list is still safe to use, a new one could be of any size. */
     if (context->h_signals->fault) return MD_OK;
+    cuda_memory_begin(context, CUDA_REBUILD);
     cuda_sort_particles(context);
     MdStatus status = search_until_it_fits(context);
+    cuda_memory_end(context, CUDA_REBUILD);
     if (status != MD_OK) return status;
     context->built = true;
     context->n_builds++;

@@ -32,7 +32,17 @@ size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, i
     }
 }
 
+/* Extremes need no partial sums, only the place for a tree. */
+void cuda_reduce_begin_extremes(CudaContext *context) {
+    if (context->config.reduce_method == MD_METHOD_GLOBAL) cuda_memory_begin(context, CUDA_SCRATCH);
+}
+
+void cuda_reduce_end_extremes(CudaContext *context) {
+    if (context->config.reduce_method == MD_METHOD_GLOBAL) cuda_memory_end(context, CUDA_SCRATCH);
+}
+
 void cuda_reduce_begin(CudaContext *context, int first, int n_sums) {
+    cuda_memory_begin(context, CUDA_SCRATCH);
     if (context->config.reduce_finish == MD_FINISH_ATOMIC)
         CUDA_CHECK(
             cudaMemsetAsync(&context->arguments.totals[first], 0, (size_t)n_sums * sizeof(double), context->stream));
@@ -61,6 +71,7 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
         break;
     default: break; /* atomic: the totals are there */
     }
+    cuda_memory_end(context, CUDA_SCRATCH);
 }
 
 /* Totals first, first + 1, ... from the partial sums on the host, in the order of the blocks. */
@@ -86,6 +97,7 @@ static void fetch_totals(CudaContext *context) {
 void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
     int blocks = cuda_reduce_blocks(context);
     cuda_timing_begin(context, CUDA_REDUCE);
+    cuda_memory_need_forces(context);
     cuda_reduce_begin(context, CUDA_KINETIC, CUDA_ATOM_TOTALS);
     cuda_launch_blocks(context, CUDA_K_reduce_sums, blocks);
     cuda_reduce_finish(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
@@ -102,5 +114,7 @@ void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
 
 void cuda_reduce_measure(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->measures, 0, sizeof(CudaMeasures), context->stream));
+    cuda_reduce_begin_extremes(context);
     cuda_launch_blocks(context, CUDA_K_reduce_measure, cuda_reduce_blocks(context));
+    cuda_reduce_end_extremes(context);
 }

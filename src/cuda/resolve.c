@@ -63,5 +63,6 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     md_resolve_arithmetic(config, choices);
     resolve_persistent(config, plan, choices);
     resolve_graph(config, choices);
-    return md_variants_check(md_cuda_variants(), "cuda", config, errors);
+    MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
+    return status == MD_OK ? cuda_memory_resolve(config, errors) : status;
 }

@@ -55,12 +55,16 @@ static void issue_drift(CudaContext *context, bool kick_first) {
 
 static void time_drift(CudaContext *context, bool kick_first) {
     cuda_timing_begin(context, CUDA_INTEGRATE);
+    cuda_reduce_begin_extremes(context);
     issue_drift(context, kick_first);
+    cuda_reduce_end_extremes(context);
+    cuda_memory_end(context, CUDA_FORCES);
     cuda_timing_end(context);
 }
 
 static void time_forces(CudaContext *context, bool with_energy) {
     cuda_timing_begin(context, CUDA_FORCE);
+    cuda_memory_begin(context, CUDA_FORCES);
     cuda_force_issue(context, with_energy);
     cuda_timing_end(context);
 }

@@ -5,7 +5,14 @@
 #include "cuda/variants.h"
 
 static const MdVariant rows[] = {
+    {"memory", "memory.space=mapped", "", "", 0, 0, 0, 0, "every access crosses the bus to the memory of the host"},
+    {"memory", "memory.space=managed", "", "", 0, 0, 0, 0, "pages move at the first touch, by faults"},
+    {"memory", "memory.space=managed-prefetch", "", "", 0, 0, 0, 0, "pages are sent to the GPU at start"},
     {"memory", "memory.space=device", "", "", 0, 0, 0, 0, "arrays in the memory of the GPU; copies are explicit"},
+    {"memory", "memory.allocation=per-call", "launch.graph=off launch.persistent=off", "", 0, 0, 0, 0,
+     "forces, cells and staging are allocated and freed around each use; a free waits for the device"},
+    {"memory", "memory.allocation=pool", "memory.space=device launch.graph=off launch.persistent=off", "", 0, 0, 0, 0,
+     "the same from a pool, in the order of the stream, without waiting"},
     {"memory", "memory.allocation=once", "", "", 0, 0, 0, 0, "everything is allocated at start"},
     {"memory", "memory.layout=aos", "", "", 0, 0, 0, 0,
      "packed xyz: every third number of a line; three loads a gather"},
@@ -55,6 +62,8 @@ static const MdVariant rows[] = {
     {"reduce", "reduce.finish=host", "", "", 0, 0, 0, 0, "partial sums cross the bus"},
     {"reduce", "reduce.finish=atomic", "", "no", 0, 0, 0, 0, "blocks add in order of arrival"},
     {"reduce", "reduce.finish=two-pass", "", "", 0, 0, 0, 0, "a second small kernel, for the same bits in every run"},
+    {"reduce", "reduce.scratch=per-call", "launch.graph=off launch.persistent=off", "", 0, 0, 0, 0,
+     "room for partial sums is allocated and freed at each call; a free waits for the device"},
     {"reduce", "reduce.scratch=static", "", "", 0, 0, 0, 0, "allocated at start"},
     {"reduce", "reduce.accumulate=single", "run.precision=single|mixed", "", 0, 0, 0, 0,
      "one addition a value, and an error that grows with the number of atoms"},
