@@ -33,13 +33,13 @@ note() {
     nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm --format=csv,noheader
     nvcc --version | tail -1
 } | tee -a "$summary"
-note build build "$build" -DMDMINI_CUDA=ON -DMDMINI_WERROR=ON -DCMAKE_CUDA_ARCHITECTURES=native \
+note build build "$build" -DMDMINI_CUDA=ON -DMDMINI_WERROR=ON -DCMAKE_CUDA_ARCHITECTURES=native -DMDMINI_TEST_SHARDS=8 \
     ${MDMINI_COMMIT:+-DMDMINI_COMMIT=$MDMINI_COMMIT} || exit 1
 "$build/mdmini" --version | tee -a "$summary"
 python=$(find_python numpy,h5py) || { echo "no python3 imports numpy and h5py" | tee -a "$summary"; exit 1; }
 
 # Tests and sanitizers side by side: neither is timed. The benchmarks have the machine for themselves.
-run_tests() { MDMINI_TEST_BACKENDS=cuda note tests ctest --test-dir "$build" -L gpu --output-on-failure --timeout 500 -j 4; }
+run_tests() { MDMINI_TEST_BACKENDS=cuda note tests ctest --test-dir "$build" -L gpu --output-on-failure --timeout 500 -j 10; }
 run_sanitizers() {
     note sanitize "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --log "$folder/sanitize-findings.log"
 }
