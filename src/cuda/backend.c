@@ -50,6 +50,7 @@ static void destroy(void *opaque) {
     if (context->stream) CUDA_CHECK(cudaStreamSynchronize(context->stream));
     cuda_steps_destroy(context);
     cuda_timing_destroy(context);
+    cuda_textures_destroy(context);
     cuda_memory_free(context);
     cuda_kernels_destroy(context);
     if (context->watched) CUDA_CHECK(cudaEventDestroy(context->watched));
@@ -67,8 +68,10 @@ static MdStatus set_up(CudaContext *context) {
     CUDA_CHECK(cudaEventCreateWithFlags(&context->watched, cudaEventDisableTiming));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaEventCreateWithFlags(&context->chunk_copied[k], cudaEventDisableTiming));
     cuda_timing_create(context);
-    context->arguments.n_force_items = cuda_force_blocks(context) * context->kernels[CUDA_K_force_plain].block_size;
-    return cuda_memory_allocate(context);
+    context->arguments.n_force_items = cuda_force_items(context);
+    MdStatus allocated = cuda_memory_allocate(context);
+    if (allocated == MD_OK) cuda_textures_create(context);
+    return allocated;
 }
 
 static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *asked, const MdSystem *system,

@@ -125,14 +125,16 @@ static bool names_macro(const char *text, const char *macro) {
     return false;
 }
 
+static bool is_named(const Sources *sources, const bool marked[MAX_SOURCES], const char *macro) {
+    for (int k = 0; k < sources->n; k++)
+        if (marked[k] && names_macro(sources->texts[k], macro)) return true;
+    return false;
+}
+
 /* Defines a macro where a marked source names it. */
 static void define(Options *options, const Sources *sources, const bool marked[MAX_SOURCES], const char *macro,
                    int value) {
-    for (int k = 0; k < sources->n; k++) {
-        if (!marked[k] || !names_macro(sources->texts[k], macro)) continue;
-        add_option(options, "-D%s=%d", macro, value);
-        return;
-    }
+    if (is_named(sources, marked, macro)) add_option(options, "-D%s=%d", macro, value);
 }
 
 /* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
@@ -154,6 +156,12 @@ static void list_options(const CudaTarget *target, const Sources *sources, const
         snprintf(macro, sizeof macro, "MD_SW_%s", md_option_name(option));
         *strchr(macro, '.') = '_';
         define(options, sources, marked, macro, md_switch_value(target->config, option));
+    }
+    /* Of everything in the unit that divides or takes a root, pairs are all that is in single precision. */
+    if (target->config->force_arithmetic == MD_ARITHMETIC_FAST && is_named(sources, marked, "MD_SW_force_arithmetic")) {
+        add_option(options, "--ftz=true");
+        add_option(options, "--prec-div=false");
+        add_option(options, "--prec-sqrt=false");
     }
     const MdBox *box = target->box;
     const struct {

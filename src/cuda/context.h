@@ -187,6 +187,8 @@ typedef struct CudaContext {
  * error. Needs box and potential. */
 MdStatus cuda_kernels_create(CudaContext *context);
 void cuda_kernels_destroy(CudaContext *context);
+/* Copies pair_table to wherever kernels have it as a __constant__ array. */
+void cuda_kernels_set_parameters(CudaContext *context);
 /* Launches on the stream of the context; checks as check.kernels says. */
 void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
@@ -262,9 +264,12 @@ bool cuda_neighbor_acts(const CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
 bool cuda_force_has_list(const CudaContext *context);
-/* Blocks of the force kernel, and so partial sums of its energy path. */
+/* Threads of the force kernel: of one that holds all atoms at once. */
+int64_t cuda_force_items(const CudaContext *context);
+/* Its blocks, and so partial sums of its energy path. */
 int64_t cuda_force_blocks(const CudaContext *context);
 int64_t cuda_force_most_blocks(const CudaContext *context); /* at any block size: known without a device */
+size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynamic shared memory of a block */
 /* Issues the kernel, and with_energy the sums of its blocks. */
 void cuda_force_issue(CudaContext *context, bool with_energy);
 void cuda_integrate_scale(CudaContext *context, double factor);
@@ -296,7 +301,14 @@ void cuda_steps_kick(CudaContext *context);
 MdStatus cuda_steps_finish(CudaContext *context);
 void cuda_steps_destroy(CudaContext *context);
 
+/* --- texture.c --- */
+void cuda_textures_create(CudaContext *context); /* nothing without memory.load = texture; after the arrays */
+void cuda_textures_destroy(CudaContext *context);
+
 /* --- resolve.c, variants.c --- */
+/* What `auto` becomes in the stage force, and what a system or driver does not allow. */
+void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
+MdStatus cuda_force_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 
 extern const char *const cuda_stage_names[CUDA_N_STAGES];

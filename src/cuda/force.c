@@ -1,20 +1,134 @@
 /* Stage force, host side; the kernels and their ladder stand in kernels/force.cu. */
-#include "cuda/context.h"
+#include <nvrtc.h>
 
-bool cuda_force_has_list(const CudaContext *context) {
-    (void)context;
-    return true;
+#include "cuda/context.h"
+#include "cuda/variants.h"
+
+static bool has_rows(const MdConfig *config) {
+    return config->force_kernel == MD_KERNEL_LIST || config->force_kernel == MD_KERNEL_LIST_SPLIT;
+}
+
+bool cuda_force_has_list(const CudaContext *context) { return has_rows(&context->config); }
+
+/* Whether forces are added up in memory, by atomics. */
+static bool adds(const MdConfig *config) {
+    const bool split = config->force_kernel == MD_KERNEL_LIST_SPLIT;
+    return (has_rows(config) && config->neighbor_list == MD_LIST_HALF) ||
+           (split && config->force_partial_sums == MD_PARTIAL_SUMS_ATOMIC);
+}
+
+static int threads_per_atom(const MdConfig *config) {
+    return config->force_kernel == MD_KERNEL_LIST_SPLIT ? 1 << config->force_threads_per_atom : 1;
+}
+
+int64_t cuda_force_items(const CudaContext *context) {
+    return (int64_t)context->n_atoms * threads_per_atom(&context->config);
 }
 
 int64_t cuda_force_blocks(const CudaContext *context) {
-    return cuda_blocks(context->n_atoms, context->kernels[CUDA_K_force_energy].block_size);
+    return cuda_blocks(cuda_force_items(context), context->kernels[CUDA_K_force_energy].block_size);
 }
 
-int64_t cuda_force_most_blocks(const CudaContext *context) { return cuda_blocks(context->n_atoms, 32); }
+int64_t cuda_force_most_blocks(const CudaContext *context) { return cuda_blocks(cuda_force_items(context), 32); }
+
+size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
+    const MdConfig *config = &context->config;
+    const size_t threads = (size_t)block;
+    if (config->force_kernel == MD_KERNEL_PAIRS_TILED) return threads * 4 * context->pair_size; /* an atom each */
+    if (threads_per_atom(config) > 1 && config->force_partial_sums == MD_PARTIAL_SUMS_SHARED)
+        return threads * 3 * context->pair_size;
+    return 0;
+}
+
+static void zero_forces(CudaContext *context) {
+    const size_t n = (size_t)context->n_atoms * context->pair_size;
+    const int layout = context->config.memory_layout;
+    const CudaVectors *force = &context->arguments.now.force;
+    for (int part = 0; part < (layout == MD_LAYOUT_SOA ? 3 : 1); part++)
+        CUDA_CHECK(cudaMemsetAsync(force->part[part], 0,
+                                   layout == MD_LAYOUT_SOA   ? n
+                                   : layout == MD_LAYOUT_AOS ? 3 * n
+                                                             : 4 * n,
+                                   context->stream));
+}
 
 void cuda_force_issue(CudaContext *context, bool with_energy) {
     int64_t blocks = cuda_force_blocks(context);
+    if (adds(&context->config)) zero_forces(context);
     if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS);
     cuda_launch_blocks(context, with_energy ? CUDA_K_force_energy : CUDA_K_force_plain, blocks);
     if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
+}
+
+/* --- before the run ------------------------------------------------------------------------------------------------ */
+
+/* One thread a row where that fills the GPU; else as few threads a row as do. Each still has several entries: more than
+ * 16 threads a row would mostly add up their parts. */
+static void choose_kernel(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    int device = 0, n_sms = 0, threads_per_sm = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, device));
+    const long long resident = (long long)n_sms * threads_per_sm;
+    int log2_threads = 0;
+    while (log2_threads < 4 && (long long)plan->n_atoms << log2_threads < resident) log2_threads++;
+    if (config->force_kernel == MD_KERNEL_AUTO) {
+        /* Who asks for several threads a row asks for the kernel that has them. */
+        const bool split = config->force_threads_per_atom != MD_THREADS_AUTO || log2_threads > 0;
+        config->force_kernel = split ? MD_KERNEL_LIST_SPLIT : MD_KERNEL_LIST;
+        md_choices_add(choices, "force.kernel", split ? "list-split" : "list",
+                       split ? "one thread a row is less than the %lld threads that are resident"
+                             : "one thread a row fills the %lld threads that are resident",
+                       resident);
+    }
+    if (config->force_kernel != MD_KERNEL_LIST_SPLIT || config->force_threads_per_atom != MD_THREADS_AUTO) return;
+    config->force_threads_per_atom = log2_threads;
+    md_choices_add(choices, "force.threads_per_atom", md_switch_words(MD_OPTION_force_threads_per_atom)[log2_threads],
+                   "the fewest, up to 16, that fill the %lld resident threads with %lld rows", resident,
+                   (long long)plan->n_atoms);
+}
+
+/* Bytes that the parameters of a kernel may take. */
+static size_t most_argument_bytes(void) {
+    int compiler[2] = {0, 0}, driver = 0;
+    if (nvrtcVersion(&compiler[0], &compiler[1]) != NVRTC_SUCCESS) return 4096;
+    CUDA_CHECK(cudaDriverGetVersion(&driver));
+    return 1000 * compiler[0] + 10 * compiler[1] >= 12010 && driver >= 12010 ? 32764 : 4096;
+}
+
+static MdStatus check_arguments(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
+    if (config->memory_parameters != MD_PARAMETERS_ARGUMENT) return MD_OK;
+    const size_t size = config->run_precision == MD_PRECISION_DOUBLE ? sizeof(MdPair_d) : sizeof(MdPair_f);
+    const int n_types = plan->potential.n_types;
+    const size_t bytes = sizeof(CudaArguments) + (size_t)(n_types * n_types) * size;
+    if (bytes <= most_argument_bytes()) return MD_OK;
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "memory.parameters=argument: the parameters of %d types take %zu bytes, and a kernel has room for "
+                   "%zu with this driver: take memory.parameters=global or constant",
+                   n_types, bytes, most_argument_bytes());
+}
+
+static MdStatus check_texels(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
+    if (config->memory_load != MD_LOAD_TEXTURE) return MD_OK;
+    const int64_t most = INT64_C(1) << 27; /* of a linear texture, on every GPU since 2012 */
+    const bool twice = config->run_precision == MD_PRECISION_DOUBLE;
+    const int64_t per_atom = config->memory_layout == MD_LAYOUT_AOS             ? 3
+                             : config->memory_layout == MD_LAYOUT_VEC4 && twice ? 2
+                                                                                : 1;
+    if (plan->n_atoms <= most / per_atom) return MD_OK;
+    return md_fail(
+        errors, MD_ERROR_INPUT,
+        "memory.load=texture: a texture holds %lld positions in this layout, fewer than the %lld atoms: take "
+        "memory.load=global or ldg",
+        (long long)(most / per_atom), (long long)plan->n_atoms);
+}
+
+void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->force_kernel == MD_KERNEL_AUTO || config->force_kernel == MD_KERNEL_LIST_SPLIT)
+        choose_kernel(config, plan, choices);
+}
+
+MdStatus cuda_force_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
+    MdStatus status = check_arguments(config, plan, errors);
+    return check_texels(config, plan, errors) == MD_OK ? status : MD_ERROR_INPUT;
 }

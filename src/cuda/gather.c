@@ -20,6 +20,7 @@ static void import_parameters(CudaContext *context) {
     }
     CUDA_CHECK(cudaMemcpyAsync((void *)(uintptr_t)context->arguments.pairs, context->pair_table, (size_t)n_pairs * size,
                                cudaMemcpyDefault, context->stream));
+    cuda_kernels_set_parameters(context);
 }
 
 void cuda_gather_import(CudaContext *context, const MdSystem *system) {

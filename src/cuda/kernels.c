@@ -43,6 +43,14 @@ static int first_block_size(const MdConfig *config, int unit) {
     return unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP ? 128 : 256;
 }
 
+/* Dynamic shared memory of a kernel: one block of it, which pairs and sums use in turn. */
+static size_t dynamic_shared(const CudaContext *context, CudaKernelId id, int block) {
+    const bool has_pairs = unit_of(id) == CUDA_FORCE || unit_of(id) == CUDA_STEP;
+    const size_t pairs = has_pairs ? cuda_force_shared_bytes(context, block) : 0;
+    const size_t tree = cuda_reduce_dynamic_shared(context, id, block);
+    return pairs > tree ? pairs : tree;
+}
+
 /* --- loading ------------------------------------------------------------------------------------------------------- */
 
 static int attribute(const CudaContext *context, CUfunction function, CUfunction_attribute which) {
@@ -60,14 +68,21 @@ static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule modu
     kernel->registers = attribute(context, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
     kernel->static_shared = (size_t)attribute(context, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     kernel->local_bytes = (size_t)attribute(context, function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    kernel->dynamic_shared = dynamic_shared(context, id, block);
     int most = attribute(context, function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     if (most < block)
         return md_fail(context->errors, MD_ERROR_INPUT,
                        "launch.block_size=%d: kernel %s takes %d registers a thread, which allows %d threads a block "
                        "here: take a smaller block, auto, or launch.bounds=on",
                        block, kernel_table[id].symbol, kernel->registers, most);
-    const size_t tree = cuda_reduce_dynamic_shared(context, id, block);
-    if (kernel->dynamic_shared < tree) kernel->dynamic_shared = tree; /* one block of memory, used in turn */
+    /* A block gets more than 48 KiB only if it asks for them; older GPUs do not have more. */
+    if (kernel->static_shared + kernel->dynamic_shared > 48 << 10 &&
+        context->driver.set_function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                               (int)kernel->dynamic_shared) != CUDA_SUCCESS)
+        return md_fail(context->errors, MD_ERROR_INPUT,
+                       "launch.block_size=%d: kernel %s needs %zu bytes of shared memory a block, more than this GPU "
+                       "has: take a smaller block or auto",
+                       block, kernel_table[id].symbol, kernel->static_shared + kernel->dynamic_shared);
     DRIVER_CHECK(context, context->driver.occupancy(&kernel->blocks_per_sm, function, block, kernel->dynamic_shared));
     return MD_OK;
 }
@@ -101,8 +116,8 @@ static int best_block_size(const CudaContext *context, int unit, int block) {
             const CudaKernel *kernel = &context->kernels[id];
             int blocks = 0;
             if (unit_of((CudaKernelId)id) != unit || !kernel->function) continue;
-            DRIVER_CHECK(context,
-                         context->driver.occupancy(&blocks, kernel->function, candidate, kernel->dynamic_shared));
+            DRIVER_CHECK(context, context->driver.occupancy(&blocks, kernel->function, candidate,
+                                                            dynamic_shared(context, (CudaKernelId)id, candidate)));
             threads += blocks * candidate;
         }
         if (threads > most) best = candidate;
@@ -146,6 +161,20 @@ MdStatus cuda_kernels_create(CudaContext *context) {
 void cuda_kernels_destroy(CudaContext *context) {
     for (int unit = 0; unit < CUDA_N_UNITS; unit++)
         if (context->modules[unit]) DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
+}
+
+void cuda_kernels_set_parameters(CudaContext *context) {
+    for (int unit = 0; unit < CUDA_N_UNITS; unit++) {
+        CUdeviceptr place;
+        size_t size = 0;
+        if (!context->modules[unit]) continue;
+        CUresult result = context->driver.module_global(&place, &size, context->modules[unit], "c_pair_table");
+        if (result == CUDA_ERROR_NOT_FOUND) continue; /* a unit that does not use it */
+        DRIVER_CHECK(context, result);
+        md_require(size <= sizeof context->pair_table);
+        CUDA_CHECK(cudaMemcpyAsync((void *)(uintptr_t)place, context->pair_table, size, cudaMemcpyHostToDevice,
+                                   context->stream));
+    }
 }
 
 /* --- launching ----------------------------------------------------------------------------------------------------- */

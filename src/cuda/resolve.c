@@ -56,13 +56,11 @@ static void resolve_graph(MdConfig *config, MdChoices *choices) {
 }
 
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
-    if (config->force_kernel == MD_KERNEL_AUTO) {
-        config->force_kernel = MD_KERNEL_LIST;
-        md_choices_add(choices, "force.kernel", "list", "one thread a row fills the GPU");
-    }
+    cuda_force_resolve(config, plan, choices);
     md_resolve_arithmetic(config, choices);
     resolve_persistent(config, plan, choices);
     resolve_graph(config, choices);
     MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
-    return status == MD_OK ? cuda_memory_resolve(config, errors) : status;
+    if (status == MD_OK) status = cuda_memory_resolve(config, errors);
+    return status == MD_OK ? cuda_force_check(config, plan, errors) : status;
 }

@@ -1,12 +1,17 @@
 /* Stage force: forces, and on request energy and virial.
  *
- * Ladder (force.kernel):
- *   list   one thread a row: reads its entries, gathers each neighbour by one vector load (place and type together),
- *          and writes its own force once. No atomics: each pair is computed twice, which costs less than two atomic
- *          additions to memory. Threads of a warp walk their rows in step; a warp is as slow as its longest row.
+ * Ladder (force.kernel), each rung in its file:
+ *   pairs         force_pairs.cuh: one thread an atom, all others from global memory: O(N^2) distances, no list, no set-up.
+ *   pairs-tiled   the same through tiles in shared memory: memory is read once a block instead of once a warp.
+ *   list          force_list.cuh: one thread a row of the neighbour list: O(N). Each neighbour is one gather. No atomics:
+ *                 each pair is computed twice, which costs less than atomic additions to memory (neighbor.list = half
+ *                 shows it). Threads of a warp walk their rows in step; a warp is as slow as its longest row.
+ *   list-split    several threads a row (force.threads_per_atom): fills the GPU where there are fewer atoms than threads,
+ *                 and rows of a warp differ less; pays with adding up the parts (force.partial_sums).
  *
- * A kernel is a function force_block of a block of atoms, so that the resident kernel (step.cu) can go through several.
- * Energy and virial are computed in instances of their own, so that steps that need forces only do not pay for them. */
+ * A kernel is a function force_block of a block of atoms (force.cuh), so that the resident kernel can go through several.
+ * Energy and virial are computed in instances of their own, so that steps that need forces only do not pay for them
+ * (force.energy). How a pair is computed stands in pair.cuh, how its positions are read in position.cuh. */
 #include "cuda/kernels/force.cuh"
 
 MD_KERNEL k_force_plain(MD_FORCE_ARGUMENTS) {
@@ -19,7 +24,7 @@ MD_KERNEL k_force_energy(MD_FORCE_ARGUMENTS) {
     if (force_begin(a)) return;
     Sum sums[CUDA_PAIR_TOTALS] = {};
     force_block<true>(a, MD_PAIR_TABLE, (int)blockIdx.x, sums);
-    /* Threads beyond the last row come here too: the sum needs the whole block. Each pair was met twice. */
-    for (int q = 0; q < CUDA_PAIR_TOTALS; q++) halve(sums[q]);
+    if constexpr (meets_twice)
+        for (int q = 0; q < CUDA_PAIR_TOTALS; q++) halve(sums[q]);
     add_to_totals<CUDA_POTENTIAL>(a, sums);
 }

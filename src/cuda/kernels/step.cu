@@ -31,6 +31,7 @@ __device__ inline void integrate_share(const CudaArguments &a) {
     for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
         const float one = integrate_atom(a, i, true, has_check);
         moved_sq[0] = fmaxf(moved_sq[0], one);
+        if constexpr (forces_add) store<Pair>(a.now.force, i, Vec3<Pair>{0, 0, 0}, Pair(0));
     }
     if (!has_check) return;
     block_max<1>(a, moved_sq);

@@ -1,0 +1,65 @@
+/* Force kernels that walk the rows of the neighbour list: a thread a row (list), or several (list-split).
+ *
+ * Ladder (force.partial_sums): how the threads of a row add up
+ *   atomic    each adds its part to the force in memory, which was set to zero before
+ *   shared    through shared memory, and the first thread of the row adds them up
+ *   shuffle   from register to register, in log2 of the threads steps; no memory and no barrier of the block */
+#ifndef MD_CUDA_FORCE_LIST_CUH
+#define MD_CUDA_FORCE_LIST_CUH
+
+#include "cuda/kernels/pair.cuh"
+
+constexpr bool is_split = MD_SW_force_kernel == MD_KERNEL_LIST_SPLIT;
+constexpr int row_threads = is_split ? 1 << MD_SW_force_threads_per_atom : 1;
+constexpr bool is_summed_in_memory = is_split && MD_SW_force_partial_sums == MD_PARTIAL_SUMS_ATOMIC;
+
+/* Adds up the parts of a row's threads; false: the sum is not with this thread. Every thread of the block comes here. */
+__device__ inline bool sum_row(Vec3<Pair> *force) {
+    if constexpr (row_threads == 1 || is_summed_in_memory) {
+        return true;
+    } else if constexpr (MD_SW_force_partial_sums == MD_PARTIAL_SUMS_SHARED) {
+        MD_DYNAMIC_SHARED(Vec3<Pair>, s_part); /* [MD_BLOCK] */
+        const int t = (int)threadIdx.x;
+        __syncthreads(); /* the parts of an earlier call have been read */
+        s_part[t] = *force;
+        __syncthreads(); /* all parts are there */
+        if (t % row_threads != 0) return false;
+        for (int k = 1; k < row_threads; k++) {
+            force->x += s_part[t + k].x;
+            force->y += s_part[t + k].y;
+            force->z += s_part[t + k].z;
+        }
+        return true;
+    } else {
+        /* the threads of a row are neighbours in a warp */
+        for (int distance = row_threads / 2; distance > 0; distance /= 2) {
+            force->x += __shfl_xor_sync(0xffffffffu, force->x, distance);
+            force->y += __shfl_xor_sync(0xffffffffu, force->y, distance);
+            if (MD_DIMENSION == 3) force->z += __shfl_xor_sync(0xffffffffu, force->z, distance);
+        }
+        return threadIdx.x % row_threads == 0;
+    }
+}
+
+/* Block `block` of MD_BLOCK / row_threads rows. */
+template <bool ENERGY>
+__device__ inline void force_block_list(const CudaArguments &a, const PairParameters *pairs, int block,
+                                        Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    const int i = block * (MD_BLOCK / row_threads) + (int)threadIdx.x / row_threads;
+    Vec3<Pair> force = {0, 0, 0};
+    if (i < a.n_atoms) {
+        const Atom own = fetch_atom(a.now, i);
+        const int count = a.list.counts[i];
+        const int32_t *row = (const int32_t *)a.list.entries + i * a.list.row_stride;
+#pragma unroll unroll
+        for (int k = (int)threadIdx.x % row_threads; k < count; k += row_threads) {
+            const int j = row[k * a.list.entry_stride];
+            add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, j), j, true, &force, sums);
+        }
+    }
+    if (!sum_row(&force) || i >= a.n_atoms) return;
+    if constexpr (is_summed_in_memory) add_force(a, i, force);
+    else finish_force(a, i, force);
+}
+
+#endif

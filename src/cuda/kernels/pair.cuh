@@ -1,0 +1,102 @@
+/* One pair: its parameters, the test of the cutoff, force, energy and virial. All force kernels come here.
+ *
+ * Ladder (memory.parameters): where the table of type pairs lives
+ *   global     an array in memory: a load per parameter and pair, from L1. With one type the compiler takes it out of
+ *              the loop, unless the loop itself writes to memory (half lists).
+ *   argument   in the arguments of the kernel, which are in the constant bank: with one type they are operands of the
+ *              arithmetic itself, at no cost.
+ *   constant   a __constant__ array: the same bank, filled by the host; the arguments stay short.
+ * With several types the index differs between the threads of a warp, and the constant bank serves one address at a
+ * time: there both argument and constant pay for each kind of pair in the warp, while global is one gather from L1.
+ *
+ * Ladder (force.cutoff_test):
+ *   branch   pairs beyond the cutoff skip the arithmetic. A warp skips it only where all its 32 pairs do, which hardly
+ *            ever happens, and pays for the branch at each of them.
+ *   select   the arithmetic is done for every pair, and one select makes it zero beyond the cutoff. The loop has no
+ *            branch, so that unrolled pairs overlap. Not a factor of 0: a self pair is inf * 0.
+ *
+ * Ladder (force.arithmetic):
+ *   ieee   1/r^2 rounded correctly: the approximation, two Newton steps and a slow path for denormals
+ *   fast   the approximation alone (a bit or two less), denormals flushed to zero: flags of the unit (kernels.c), so
+ *          that the formula (physics/pair.inc) stays as it is */
+#ifndef MD_CUDA_PAIR_CUH
+#define MD_CUDA_PAIR_CUH
+
+#include "cuda/kernels/block.cuh"
+#include "cuda/kernels/position.cuh"
+
+constexpr bool is_branching = MD_SW_force_cutoff_test == MD_CUTOFF_TEST_BRANCH;
+static_assert(!(is_double && MD_SW_force_arithmetic == MD_ARITHMETIC_FAST),
+              "the approximations are of single precision");
+
+constexpr int unroll = 1 << MD_SW_force_unroll; /* pairs in flight */
+
+/* Half lists: a pair stands in one row, and its force goes to both atoms. */
+constexpr bool has_rows = MD_SW_force_kernel == MD_KERNEL_LIST || MD_SW_force_kernel == MD_KERNEL_LIST_SPLIT;
+constexpr bool is_half = has_rows && MD_SW_neighbor_list == MD_LIST_HALF;
+
+/* Otherwise each pair is met from both sides: sums over pairs are halved, in one place (k_force_energy). */
+constexpr bool meets_twice = !is_half;
+
+struct PairTable {
+    PairParameters pair[MD_N_TYPES * MD_N_TYPES];
+};
+
+#if MD_SW_memory_parameters == 0 /* global */
+#define MD_FORCE_ARGUMENTS MD_ARGUMENTS
+#define MD_PAIR_TABLE      ((const PairParameters *)a.pairs)
+#elif MD_SW_memory_parameters == 1 /* argument */
+#define MD_FORCE_ARGUMENTS MD_ARGUMENTS, const __grid_constant__ PairTable table
+#define MD_PAIR_TABLE      table.pair
+#else /* constant */
+extern "C" {
+__constant__ PairTable c_pair_table; /* filled by cuda_kernels_set_parameters */
+}
+#define MD_FORCE_ARGUMENTS MD_ARGUMENTS
+#define MD_PAIR_TABLE      c_pair_table.pair
+#endif
+
+__device__ inline void add_force(const CudaArguments &a, int64_t i, const Vec3<Pair> &f) {
+    const CudaVectors &force = a.now.force;
+    const int64_t at = is_aos ? 3 * i : is_vec4 ? 4 * i : i;
+    Pair *x = (Pair *)force.part[0] + at;
+    atomicAdd(x, f.x);
+    atomicAdd(is_soa ? (Pair *)force.part[1] + at : x + 1, f.y);
+    if (MD_DIMENSION == 3) atomicAdd(is_soa ? (Pair *)force.part[2] + at : x + 2, f.z);
+    MD_COUNT_ADD(CUDA_COUNT_ATOMICS, MD_DIMENSION);
+}
+
+/* The pair of atom x, whose row of the table is row, with atom j at y: force on x, and sums. counts: false for what is
+ * no pair (an atom and itself, padding). */
+template <bool ENERGY>
+__device__ inline void add_pair(const CudaArguments &a, const PairParameters *row, const Vec3<Pair> &x, const Atom &y,
+                                int64_t j, bool counts, Vec3<Pair> *force, Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    const Vec3<Pair> d = separation(a, x, y.v);
+    const Pair r_sq = squared(d);
+    const PairParameters *pair = &row[y.type];
+    const bool inside = counts && r_sq < pair->cutoff_sq;
+    if (counts) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
+    if (inside) MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
+    if (is_branching && !inside) return;
+    Pair f = MD_SHIFTED ? md_pair_force_shifted(pair, r_sq) : md_pair_force(pair, r_sq);
+    if (!is_branching) f = inside ? f : Pair(0);
+    force->x += f * d.x;
+    force->y += f * d.y;
+    if (MD_DIMENSION == 3) force->z += f * d.z;
+    if (is_half && inside) add_force(a, j, Vec3<Pair>{-f * d.x, -f * d.y, -f * d.z});
+    if (ENERGY && inside) {
+        add(sums[CUDA_POTENTIAL],
+            (double)(MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : md_pair_energy_plain(pair, r_sq)));
+        add(sums[CUDA_TRUNCATION], (double)pair->truncation);
+        add(sums[CUDA_VIRIAL], (double)(f * r_sq));
+        add(sums[CUDA_PAIRS], 1);
+    }
+}
+
+/* The force of an atom, when all its pairs are added up: this thread has them all, or (half) all of its own row. */
+__device__ inline void finish_force(const CudaArguments &a, int64_t i, const Vec3<Pair> &force) {
+    if constexpr (is_half) add_force(a, i, force);
+    else store<Pair>(a.now.force, i, force, Pair(0));
+}
+
+#endif
