@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "cuda/sources.h"
+#include "cuda/toolkit.h"
 
 enum { MAX_SOURCES = 64, MAX_OPTIONS = 96, OPTION_BYTES = 256 };
 
@@ -162,6 +163,12 @@ static void list_options(const CudaTarget *target, const Sources *sources, const
         add_option(options, "--ftz=true");
         add_option(options, "--prec-div=false");
         add_option(options, "--prec-sqrt=false");
+    }
+    char folder[CUDA_TOOLKIT_BYTES];
+    const char *header = is_named(sources, marked, "MD_SW_reduce_method") ? cuda_toolkit_header(target->config) : NULL;
+    if (header && cuda_toolkit_find(header, folder)) {
+        add_option(options, "--include-path=%s", folder);
+        add_option(options, "--include-path=%s/cccl", folder);
     }
     const MdBox *box = target->box;
     const struct {

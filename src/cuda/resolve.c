@@ -1,5 +1,6 @@
 /* What `auto` becomes, and what this machine forbids. */
 #include "cuda/context.h"
+#include "cuda/toolkit.h"
 #include "cuda/variants.h"
 
 /* Whether the table allows what config asks for; else the first reason. */
@@ -62,5 +63,6 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     resolve_graph(config, choices);
     MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
     if (status == MD_OK) status = cuda_memory_resolve(config, errors);
+    if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);
     return status == MD_OK ? cuda_force_check(config, plan, errors) : status;
 }

@@ -27,6 +27,21 @@ extern char **environ;
     extern __attribute__((visibility("hidden"))) const char name[]
 TEXT_OF(emulator_text_abi, EMULATOR_SOURCE "/abi.h");
 TEXT_OF(emulator_text_prelude, EMULATOR_SOURCE "/prelude.h");
+TEXT_OF(emulator_text_groups, EMULATOR_SOURCE "/device/cooperative_groups.h");
+TEXT_OF(emulator_text_groups_reduce, EMULATOR_SOURCE "/device/cooperative_groups_reduce.h");
+TEXT_OF(emulator_text_cub, EMULATOR_SOURCE "/device/cub_block_reduce.cuh");
+
+/* By the name under which a file of the compilation includes it. */
+static const struct {
+    const char *name, *text;
+} device_headers[] = {
+    {"emulator_abi.h", emulator_text_abi},
+    {"emulator_prelude.h", emulator_text_prelude},
+    {"cooperative_groups.h", emulator_text_groups},
+    {"cooperative_groups/reduce.h", emulator_text_groups_reduce},
+    {"cub/block/block_reduce.cuh", emulator_text_cub},
+};
+enum { N_DEVICE_HEADERS = sizeof device_headers / sizeof *device_headers };
 
 struct _nvrtcProgram {
     char *source, *name, *log;
@@ -47,8 +62,10 @@ static Cached *cache;
 
 /* What a compiled library and this emulator must agree on. */
 uint64_t emulator_abi(void) {
-    uint64_t hash = emulator_hash(1469598103934665603u, emulator_text_abi, strlen(emulator_text_abi));
-    return emulator_hash(hash, emulator_text_prelude, strlen(emulator_text_prelude));
+    uint64_t hash = 1469598103934665603u;
+    for (int k = 0; k < N_DEVICE_HEADERS; k++)
+        hash = emulator_hash(hash, device_headers[k].text, strlen(device_headers[k].text));
+    return hash;
 }
 
 static void *check(void *data) {
@@ -323,8 +340,7 @@ static bool compile_in(const char *folder, nvrtcProgram program, const Options *
     snprintf(source, room, "#line 1 \"%s\"\n%s", program->name, program->source);
     write_file(folder, "program.cu", source);
     free(source);
-    write_file(folder, "emulator_abi.h", emulator_text_abi);
-    write_file(folder, "emulator_prelude.h", emulator_text_prelude);
+    for (int k = 0; k < N_DEVICE_HEADERS; k++) write_file(folder, device_headers[k].name, device_headers[k].text);
     bool ok = preprocess(folder, asked);
     if (ok) {
         char *text = read_file(folder, "program.ii", NULL), *rewritten = emulator_rewrite(text);

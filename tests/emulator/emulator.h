@@ -21,8 +21,9 @@
  * hardware would refuse; at the end of the program, whatever was not freed.
  *
  * What is not followed: time and its order of magnitude; races (one thread runs at a time; other orders come with other
- * seeds); registers (32 for everything); caches; CUB; approximate functions, which are exact here. Cooperative groups:
- * blocks, tiles of a warp and the grid, as far as device/cooperative_groups.h goes.
+ * seeds); registers (32 for everything); caches; approximate functions, which are exact here. Of the headers of
+ * the toolkit there is what stands in device/: tiles of a warp of cooperative groups and their reduction, and
+ * cub::BlockReduce.
  *
  * Environment
  *   MDMINI_EMULATOR_SEED     order of blocks and threads (1)

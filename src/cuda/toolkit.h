@@ -1,0 +1,19 @@
+/* The toolkit's headers, where kernels include some: reduce.method = cooperative and cub. */
+#ifndef MD_CUDA_TOOLKIT_H
+#define MD_CUDA_TOOLKIT_H
+
+#include "deck/deck.h"
+
+enum { CUDA_TOOLKIT_BYTES = 224 }; /* of a path */
+
+/* What kernels include of the toolkit for this configuration; NULL: nothing. */
+const char *cuda_toolkit_header(const MdConfig *config);
+
+/* The include folder of a toolkit that has the header, there or in its part cccl; false: none is found. Looks where the
+ * program was built, then in $CUDA_HOME and $CUDA_PATH. */
+bool cuda_toolkit_find(const char *header, char folder[CUDA_TOOLKIT_BYTES]);
+
+/* Refuses what needs headers that are not here. */
+MdStatus cuda_toolkit_resolve(const MdConfig *config, MdErrors *errors);
+
+#endif
