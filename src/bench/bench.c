@@ -107,8 +107,9 @@ MdStatus md_bench_find(const char *name, MdErrors *errors) {
 
 /* --- the whole ----------------------------------------------------------------------------------------------------- */
 
+/* A base that cannot be timed is a failure, too: there is nothing to compare with. */
 static int count_failed(const MdBenchCases *cases) {
-    int n = 0;
+    int n = cases->rows[0].state != MD_BENCH_TIMED && cases->rows[0].state != MD_BENCH_FAILED;
     for (int k = 0; k < cases->n; k++) n += cases->rows[k].state == MD_BENCH_FAILED;
     return n;
 }
