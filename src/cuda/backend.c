@@ -149,9 +149,8 @@ static MdStatus export_rows(void *context, MdRows *rows) {
 }
 
 static MdStatus count(void *context, MdCounters *counters) {
-    (void)context;
-    *counters = (MdCounters){-1, -1, -1, -1, -1, -1, -1, -1};
-    return MD_OK;
+    MdStatus status = cuda_steps_finish(context);
+    return status == MD_OK ? cuda_counters_take(context, counters) : status;
 }
 
 static MdFault fault(void *context) { return cuda_integrate_fault(context); }

@@ -209,6 +209,14 @@ void cuda_pool_keep(const CudaContext *context);     /* the pool keeps what is g
 void cuda_pool_trim(const CudaContext *context);
 MdStatus cuda_memory_resolve(const MdConfig *config, MdErrors *errors); /* what the GPU cannot */
 
+/* Until end, force calls and searches are done by kernels that count (MD_COUNT), compiled now. end in any case. */
+typedef struct CudaUncounted {
+    CUmodule modules[CUDA_N_UNITS];
+    CudaKernel kernels[CUDA_N_KERNELS];
+} CudaUncounted;
+MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain);
+void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain);
+
 /* --- memory.c --- */
 enum { CUDA_CHUNK_BYTES = 4 << 20 }; /* large enough for the full rate of the bus, small enough to pin */
 
@@ -251,6 +259,7 @@ void cuda_timing_begin(CudaContext *context, CudaStage stage);
 void cuda_timing_end(CudaContext *context);
 /* The same for n_calls calls at once: begin has counted one. */
 void cuda_timing_end_batch(CudaContext *context, int n_calls);
+void cuda_timing_book(CudaContext *context); /* all calls that have completed */
 double cuda_timing_seconds(CudaContext *context, CudaStage stage); /* NaN: never timed */
 
 /* --- the stages, each in its file --- */
@@ -304,6 +313,10 @@ void cuda_steps_destroy(CudaContext *context);
 /* --- texture.c --- */
 void cuda_textures_create(CudaContext *context); /* nothing without memory.load = texture; after the arrays */
 void cuda_textures_destroy(CudaContext *context);
+
+/* --- counters.c --- */
+/* For `count` of backend.h, when all steps are done. */
+MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters);
 
 /* --- resolve.c, variants.c --- */
 /* What `auto` becomes in the stage force, and what a system or driver does not allow. */

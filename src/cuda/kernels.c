@@ -94,9 +94,9 @@ static bool is_needed(const MdConfig *config, int unit) {
     return false;
 }
 
-static MdStatus load_unit(CudaContext *context, int unit, int block) {
+static MdStatus load_unit(CudaContext *context, int unit, int block, bool counting) {
     const CudaTarget target = {&context->config, &context->box, &context->potential, context->compute_capability,
-                               false};
+                               counting};
     CudaImage image;
     MdStatus status = cuda_compile(&target, cuda_stage_names[unit], block, &image, context->errors);
     if (status == MD_OK) DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
@@ -129,12 +129,12 @@ static int best_block_size(const CudaContext *context, int unit, int block) {
 static MdStatus create_unit(CudaContext *context, int unit) {
     if (!is_needed(&context->config, unit)) return MD_OK;
     const int first = first_block_size(&context->config, unit);
-    MdStatus status = load_unit(context, unit, first);
+    MdStatus status = load_unit(context, unit, first, false);
     if (status != MD_OK || context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return status;
     const int best = best_block_size(context, unit, first);
     if (best == first) return MD_OK;
     DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
-    return load_unit(context, unit, best);
+    return load_unit(context, unit, best, false);
 }
 
 MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
@@ -175,6 +175,38 @@ void cuda_kernels_set_parameters(CudaContext *context) {
         CUDA_CHECK(cudaMemcpyAsync((void *)(uintptr_t)place, context->pair_table, size, cudaMemcpyHostToDevice,
                                    context->stream));
     }
+}
+
+/* --- counting ------------------------------------------------------------------------------------------------------ */
+
+static const int counting_units[] = {CUDA_NEIGHBOR, CUDA_FORCE};
+enum { N_COUNTING = sizeof counting_units / sizeof counting_units[0] };
+
+static int block_of(const CudaContext *context, int unit) {
+    int id = 0;
+    while (unit_of((CudaKernelId)id) != unit || !context->kernels[id].function) id++;
+    return context->kernels[id].block_size;
+}
+
+MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain) {
+    MdStatus status = MD_OK;
+    memcpy(plain->modules, context->modules, sizeof plain->modules);
+    memcpy(plain->kernels, context->kernels, sizeof plain->kernels);
+    for (int k = 0; k < N_COUNTING; k++) context->modules[counting_units[k]] = NULL;
+    for (int k = 0; k < N_COUNTING && status == MD_OK; k++)
+        status = load_unit(context, counting_units[k], block_of(context, counting_units[k]), true);
+    if (status == MD_OK) cuda_kernels_set_parameters(context);
+    return status;
+}
+
+void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain) {
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    for (int k = 0; k < N_COUNTING; k++) {
+        CUmodule module = context->modules[counting_units[k]];
+        if (module) DRIVER_CHECK(context, context->driver.module_unload(module));
+    }
+    memcpy(context->modules, plain->modules, sizeof plain->modules);
+    memcpy(context->kernels, plain->kernels, sizeof plain->kernels);
 }
 
 /* --- launching ----------------------------------------------------------------------------------------------------- */

@@ -72,9 +72,13 @@ void cuda_timing_end_batch(CudaContext *context, int n_calls) {
     cuda_timing_end(context);
 }
 
-double cuda_timing_seconds(CudaContext *context, CudaStage stage) {
+void cuda_timing_book(CudaContext *context) {
     for (int k = 0; k < CUDA_N_SPANS; k++)
         if (context->spans[k].pending) book(context, &context->spans[k]);
+}
+
+double cuda_timing_seconds(CudaContext *context, CudaStage stage) {
+    cuda_timing_book(context);
     const CudaTimer *timer = &context->timers[stage];
     if (timer->timed == 0) return NAN;
     return timer->timed_s / (double)timer->timed * (double)timer->calls;
