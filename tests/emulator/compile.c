@@ -28,20 +28,17 @@ extern char **environ;
 TEXT_OF(emulator_text_abi, EMULATOR_SOURCE "/abi.h");
 TEXT_OF(emulator_text_prelude, EMULATOR_SOURCE "/prelude.h");
 TEXT_OF(emulator_text_groups, EMULATOR_SOURCE "/device/cooperative_groups.h");
-TEXT_OF(emulator_text_groups_reduce, EMULATOR_SOURCE "/device/cooperative_groups_reduce.h");
-TEXT_OF(emulator_text_cub, EMULATOR_SOURCE "/device/cub_block_reduce.cuh");
+TEXT_OF(emulator_text_groups_reduce, EMULATOR_SOURCE "/device/cooperative_groups/reduce.h");
+TEXT_OF(emulator_text_cub, EMULATOR_SOURCE "/device/cub/block/block_reduce.cuh");
 
-/* By the name under which a file of the compilation includes it. */
 static const struct {
     const char *name, *text;
-} device_headers[] = {
-    {"emulator_abi.h", emulator_text_abi},
-    {"emulator_prelude.h", emulator_text_prelude},
-    {"cooperative_groups.h", emulator_text_groups},
-    {"cooperative_groups/reduce.h", emulator_text_groups_reduce},
-    {"cub/block/block_reduce.cuh", emulator_text_cub},
-};
-enum { N_DEVICE_HEADERS = sizeof device_headers / sizeof *device_headers };
+} device_headers[] = {{"emulator_abi.h", emulator_text_abi},
+                      {"emulator_prelude.h", emulator_text_prelude},
+                      {"cooperative_groups.h", emulator_text_groups},
+                      {"cooperative_groups/reduce.h", emulator_text_groups_reduce},
+                      {"cub/block/block_reduce.cuh", emulator_text_cub}};
+enum { N_DEVICE_HEADERS = sizeof device_headers / sizeof device_headers[0] };
 
 struct _nvrtcProgram {
     char *source, *name, *log;
@@ -311,6 +308,8 @@ static bool build(const char *folder, const Options *asked) {
                                         "-fsanitize=bounds",
                                         "-fsanitize-undefined-trap-on-error",
                                         "-nostdlib",
+                                        "-ffunction-sections",
+                                        "-Wl,--emit-relocs",
                                         "-fno-threadsafe-statics",
                                         NULL};
     static const char *const files[] = {"-x", "c++", "emulated.ii", "-o", "program.so", "-lm", NULL};

@@ -6,6 +6,7 @@
  *   compile.c, rewrite.c   NVRTC: the source goes through the C++ compiler of this machine, with prelude.h for the device
  *                          language. The "CUBIN" is a shared library.
  *   module.c               driver API: modules, functions, launches; what a launch may ask for is checked.
+ *   shared.c               which kernel uses how much shared memory
  *   grid.c, warp.c         a thread is a fiber (fiber.c), switched at barriers and collectives of warps. Threads and
  *                          blocks run in random order, from a seed. A cooperative launch has all its blocks at once.
  *   stream.c, graph.c      streams are queues. Nothing runs when it is issued: work runs when the host waits for it.
@@ -21,9 +22,8 @@
  * hardware would refuse; at the end of the program, whatever was not freed.
  *
  * What is not followed: time and its order of magnitude; races (one thread runs at a time; other orders come with other
- * seeds); registers (32 for everything); caches; approximate functions, which are exact here. Of the headers of
- * the toolkit there is what stands in device/: tiles of a warp of cooperative groups and their reduction, and
- * cub::BlockReduce.
+ * seeds); registers (32 for everything); caches; approximate functions, which are exact here. Cooperative groups and CUB
+ * are the small headers of device/, which tell whether they are used rightly, not whether the toolkit's are right.
  *
  * Environment
  *   MDMINI_EMULATOR_SEED     order of blocks and threads (1)
@@ -153,12 +153,13 @@ struct EmulatorModule {
     unsigned n_functions;
     EmulatorThread **self;
     const char *base;    /* where the library lies */
-    size_t shared_bytes; /* static shared memory: the thread-local part of the library */
+    size_t shared_bytes; /* static shared memory of all its kernels: the thread-local part of the library */
     EmulatorModule *next;
 };
 struct EmulatorFunction {
     EmulatorModule *module;
     const EmulatorKernel *kernel;
+    size_t static_shared;        /* bytes */
     unsigned max_dynamic_shared; /* bytes */
 };
 /* The static shared memory of a module; it is where the thread-local variables of this thread of the host are. */
@@ -174,6 +175,10 @@ bool emulator_module_holds(const void *data, size_t bytes);
 uint64_t emulator_abi(void);
 uint64_t emulator_hash(uint64_t hash, const void *data, size_t bytes);
 size_t emulator_count_modules(void);
+
+/* --- shared.c --- */
+/* Bytes of static shared memory of a kernel, from the bytes of its library. */
+size_t emulator_static_shared(const char *library, const char *kernel);
 
 /* --- memory.c --- */
 enum EmulatorSpace { EMULATOR_FOREIGN, EMULATOR_DEVICE, EMULATOR_PINNED, EMULATOR_MANAGED };

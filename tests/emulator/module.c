@@ -75,6 +75,14 @@ static void *load_library(const EmulatorImage *image, int *descriptor, char *why
     return library;
 }
 
+/* More than a block has is what ptxas would have refused. */
+static size_t static_shared(const EmulatorImage *image, const EmulatorKernel *kernel) {
+    size_t bytes = emulator_static_shared((const char *)(image + 1), kernel->name);
+    if (bytes > EMULATOR_SHARED)
+        emulator_fail("%s has %zu bytes of static shared memory, more than %d", kernel->name, bytes, EMULATOR_SHARED);
+    return bytes;
+}
+
 EMULATOR_API CUresult cuModuleLoadData(CUmodule *handle, const void *data) {
     const EmulatorImage *image = data;
     if (memcmp(image->magic, "EMULATED KERNELS", sizeof image->magic) != 0 || image->abi != emulator_abi())
@@ -100,7 +108,8 @@ EMULATOR_API CUresult cuModuleLoadData(CUmodule *handle, const void *data) {
     m->functions = calloc(m->n_functions + 1, sizeof *m->functions);
     if (!m->functions) emulator_fail("no memory");
     for (unsigned k = 0; k < m->n_functions; k++)
-        m->functions[k] = (EmulatorFunction){m, &program->kernels[k], EMULATOR_SHARED};
+        m->functions[k] =
+            (EmulatorFunction){m, &program->kernels[k], static_shared(image, &program->kernels[k]), EMULATOR_SHARED};
     m->next = modules;
     modules = m;
     *handle = (CUmodule)m;
@@ -189,7 +198,7 @@ EMULATOR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attrib
     CUresult result = CUDA_SUCCESS;
     switch ((int)attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)max_threads(function); break;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)function->module->shared_bytes; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)function->static_shared; break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = 0; break;
     case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = EMULATOR_REGISTERS; break;
@@ -207,7 +216,7 @@ EMULATOR_API CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute
     EmulatorFunction *function = function_at(handle);
     CUresult result = CUDA_SUCCESS;
     if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
-        if (value < 0 || (size_t)value + function->module->shared_bytes > EMULATOR_SHARED_OPT_IN)
+        if (value < 0 || (size_t)value + function->static_shared > EMULATOR_SHARED_OPT_IN)
             result = CUDA_ERROR_INVALID_VALUE;
         else function->max_dynamic_shared = (unsigned)value;
     } else if (attribute != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
@@ -223,7 +232,7 @@ EMULATOR_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, C
     const EmulatorFunction *function = function_at(handle);
     *blocks = (unsigned)threads > max_threads(function)
                   ? 0
-                  : emulator_occupancy((unsigned)threads, function->module->shared_bytes + dynamic_shared);
+                  : emulator_occupancy((unsigned)threads, function->static_shared + dynamic_shared);
     emulator_leave();
     return CUDA_SUCCESS;
 }
@@ -274,10 +283,11 @@ static void check_launch(const EmulatorLaunch *launch) {
         launch->grid.y > 65535 || launch->grid.z > 65535)
         emulator_fail("launch of %s with a grid of %u x %u x %u blocks", name, launch->grid.x, launch->grid.y,
                       launch->grid.z);
-    /* Static shared memory is known for the whole module only, so the sum of both is not checked. */
-    if (launch->dynamic_shared > function->max_dynamic_shared)
-        emulator_fail("launch of %s with %u bytes of dynamic shared memory; it may have %u", name,
-                      launch->dynamic_shared, function->max_dynamic_shared);
+    if (launch->dynamic_shared > function->max_dynamic_shared ||
+        (function->max_dynamic_shared == EMULATOR_SHARED &&
+         launch->dynamic_shared + function->static_shared > EMULATOR_SHARED))
+        emulator_fail("launch of %s with %u bytes of dynamic shared memory beside %zu static ones; it may have %u",
+                      name, launch->dynamic_shared, function->static_shared, function->max_dynamic_shared);
     for (unsigned k = 0; k < function->kernel->n_arguments; k++) bytes += function->kernel->argument_bytes[k];
     if (bytes > EMULATOR_MAX_ARGUMENT_BYTES) emulator_fail("launch of %s with %u bytes of arguments", name, bytes);
 }
@@ -287,7 +297,7 @@ static CUresult launch(EmulatorLaunch what, CUstream stream, void **arguments, v
     check_launch(&what);
     size_t threads = (size_t)what.block.x * what.block.y * what.block.z;
     if (what.cooperative) {
-        size_t shared = what.function->module->shared_bytes + what.dynamic_shared;
+        size_t shared = what.function->static_shared + what.dynamic_shared;
         if ((unsigned long long)what.grid.x * what.grid.y * what.grid.z >
             (unsigned long long)emulator_occupancy((unsigned)threads, shared) * EMULATOR_SMS)
             return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;

@@ -164,6 +164,26 @@ template <class T> static inline T emulator_shuffle(const char *where, unsigned 
     return emulator_low_bits<T>(
         emulator_services->warp(EMULATOR_WARP_SHUFFLE, mask, emulator_bits<unsigned long long>(value), source, where));
 }
+/* The intrinsics take numbers only; tiles of cooperative groups whatever has the size of one. */
+template <class T> struct EmulatorIsNumber {
+    enum { value = 0 };
+};
+#define EMULATOR_NUMBER(T)                                                                                             \
+    template <> struct EmulatorIsNumber<T> {                                                                           \
+        enum { value = 1 };                                                                                            \
+    };
+EMULATOR_NUMBER(int)
+EMULATOR_NUMBER(unsigned)
+EMULATOR_NUMBER(long)
+EMULATOR_NUMBER(unsigned long)
+EMULATOR_NUMBER(long long)
+EMULATOR_NUMBER(unsigned long long)
+EMULATOR_NUMBER(float)
+EMULATOR_NUMBER(double)
+template <class T> static inline T emulator_number(T value) {
+    static_assert(EmulatorIsNumber<T>::value, "no shuffle of the hardware moves this type");
+    return value;
+}
 static inline int emulator_width(const char *where, int width) {
     if (width < 1 || width > 32 || (width & (width - 1))) emulator_services->fail("width of a shuffle", where);
     return width;
@@ -188,10 +208,10 @@ static inline T emulator_shfl_xor(const char *where, unsigned mask, T value, int
     int lane = (int)emulator_self->lane, low = lane & ~(emulator_width(where, width) - 1), source = lane ^ bits;
     return emulator_shuffle(where, mask, value, source >= low + width ? lane : source);
 }
-#define __shfl_sync(...)      emulator_shfl(EMULATOR_WHERE, __VA_ARGS__)
-#define __shfl_up_sync(...)   emulator_shfl_up(EMULATOR_WHERE, __VA_ARGS__)
-#define __shfl_down_sync(...) emulator_shfl_down(EMULATOR_WHERE, __VA_ARGS__)
-#define __shfl_xor_sync(...)  emulator_shfl_xor(EMULATOR_WHERE, __VA_ARGS__)
+#define __shfl_sync(mask, value, ...)      emulator_shfl(EMULATOR_WHERE, mask, emulator_number(value), __VA_ARGS__)
+#define __shfl_up_sync(mask, value, ...)   emulator_shfl_up(EMULATOR_WHERE, mask, emulator_number(value), __VA_ARGS__)
+#define __shfl_down_sync(mask, value, ...) emulator_shfl_down(EMULATOR_WHERE, mask, emulator_number(value), __VA_ARGS__)
+#define __shfl_xor_sync(mask, value, ...)  emulator_shfl_xor(EMULATOR_WHERE, mask, emulator_number(value), __VA_ARGS__)
 
 static inline void emulator_syncwarp(const char *where, unsigned mask = 0xffffffffu) {
     emulator_services->warp(EMULATOR_WARP_SYNC, mask, 0, 0, where);

@@ -1,5 +1,10 @@
 /* Kernels of the emulator's own test: what has to work, then what has to be caught. */
 #include "selftest.h"
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cub/block/block_reduce.cuh>
+
+namespace cg = cooperative_groups;
 
 typedef int int32;
 
@@ -96,6 +101,20 @@ extern "C" __global__ void k_cooperative(unsigned *count, int *sum, int *out) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = all + 1000 * s_own + 1000000 * s_more[threadIdx.x];
 }
 
+/* Blocks of 64: the sum of the block by CUB, of each tile of 8, and the number of threads behind a barrier of the grid. */
+extern "C" __global__ void k_groups(int *counter, int *out) {
+    typedef cub::BlockReduce<int, 64> Reduction;
+    __shared__ Reduction::TempStorage s_storage;
+    const cg::grid_group grid = cg::this_grid();
+    const cg::thread_block_tile<8> tile = cg::tiled_partition<8>(cg::this_thread_block());
+    const int i = (int)grid.thread_rank();
+    const int of_tile = cg::reduce(tile, i, cg::plus<int>());
+    const int of_block = Reduction(s_storage).Sum(i);
+    atomicAdd(counter, 1);
+    grid.sync();
+    out[i] = threadIdx.x == 0 ? of_block : threadIdx.x == 1 ? *(volatile int *)counter : of_tile;
+}
+
 __constant__ float c_scale[4];
 
 extern "C" __global__ void k_constant(float *out) { out[threadIdx.x] = c_scale[threadIdx.x % 4]; }
@@ -113,6 +132,20 @@ extern "C" __global__ void k_index(uint3 *out) {
 }
 
 extern "C" __global__ void k_increment(int *value) { *value += SELFTEST_INCREMENT; }
+
+/* 64 bytes in a function that is not inlined, 32 of its own. */
+template <class T> __device__ __noinline__ T swap(T value) {
+    __shared__ T s_value[16];
+    s_value[threadIdx.x % 16] = value;
+    __syncthreads();
+    return s_value[15 - threadIdx.x % 16];
+}
+extern "C" __global__ void k_shared_size(int *out) {
+    __shared__ int s_own[8];
+    s_own[threadIdx.x % 8] = 1;
+    __syncthreads();
+    out[threadIdx.x] = swap(out[threadIdx.x] + s_own[threadIdx.x % 8]);
+}
 
 /* --- faults --------------------------------------------------------------------------------------------------------- */
 
