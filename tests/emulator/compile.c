@@ -350,7 +350,7 @@ static bool compile_in(const char *folder, nvrtcProgram program, const Options *
     }
     char *log = read_file(folder, "log", NULL);
     if (log) add_log(program, log);
-    if (!ok && log && (strstr(log, "cub/") || strstr(log, "cooperative_groups/")))
+    if (!ok && log && strstr(log, "No such file") && (strstr(log, "cub/") || strstr(log, "cooperative_groups/")))
         add_log(program, "emulator: these headers of the toolkit are not emulated\n");
     free(log);
     return ok;

@@ -17,7 +17,7 @@ template <class T, int THREADS> class BlockReduce {
         static_assert(THREADS % 32 == 0, "blocks of whole warps");
         const int t = (int)threadIdx.x;
         for (unsigned distance = 16; distance > 0; distance /= 2)
-            value = combine(value, __shfl_down_sync(0xffffffffu, value, distance));
+            value = combine(value, emulator_shfl_down(EMULATOR_WHERE, 0xffffffffu, value, distance));
         if (t % 32 == 0) storage.of_warp[t / 32] = value;
         __syncthreads();
         if (t == 0)
