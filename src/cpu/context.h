@@ -18,6 +18,7 @@
 #define MD_CPU_CONTEXT_H
 
 #include "backend/backend.h"
+#include "cpu/sums.h"
 
 enum {
     MD_CPU_SLICE = 16,  /* rows of a slice: the lanes of the widest register in single precision */
@@ -27,9 +28,18 @@ enum {
 };
 
 /* Sums of one block of atoms. */
+enum {
+    MD_CPU_POTENTIAL,
+    MD_CPU_TRUNCATION,
+    MD_CPU_VIRIAL,
+    MD_CPU_KINETIC,
+    MD_CPU_FORCE_SQ_MASS,
+    MD_CPU_MOMENTUM, /* and y, z */
+    MD_CPU_N_SUMS = MD_CPU_MOMENTUM + 3
+};
 typedef struct MdCpuPartial {
-    double pairs, potential, truncation, virial;
-    double kinetic, momentum[3], force_sq_mass;
+    MdCpuSum sum[MD_CPU_N_SUMS];
+    double pairs;           /* exact, whatever the sums are held in */
     double displacement_sq; /* largest */
     int64_t n_faults;
 } MdCpuPartial;
@@ -40,6 +50,11 @@ typedef struct MdCpuGrid {
     bool wraps[3];                /* neighbours are found across the boundary */
     double low[3], per_length[3]; /* cell = (position - low) * per_length, held to 0 .. n - 1 */
 } MdCpuGrid;
+
+typedef struct MdCpuRanked {
+    uint64_t key;
+    int32_t cell;
+} MdCpuRanked;
 
 enum { MD_CPU_SORT, MD_CPU_NEIGHBOR, MD_CPU_FORCE, MD_CPU_INTEGRATE, MD_CPU_REDUCE, MD_CPU_GATHER, MD_CPU_N_STAGES };
 
@@ -53,15 +68,15 @@ typedef struct MdCpuContext {
 
     /* from the configuration */
     double timestep, cutoff, skin, fault_distance;
-    int sort, search, write, order, rebuild;
+    int sort, search, write, order, list, rebuild, layout, kernel, cutoff_test, arithmetic, unroll, accumulate;
+    bool sorted, fuse, per_call, energy_always;
     int64_t every;
 
     /* the system */
     int64_t n_atoms, n_padded; /* padded to whole blocks */
+    int64_t n_places;          /* and by a register more */
     MdBox box;
     MdPotential potential;
-    float table_f[9][MD_MAX_TYPES * MD_MAX_TYPES]; /* the fields of MdPair_f, [field][type pair] */
-    double table_d[9][MD_MAX_TYPES * MD_MAX_TYPES];
     double mass[MD_MAX_TYPES];
     double period[3]; /* sigma that 2^32 steps of a place stand for */
 
@@ -71,19 +86,29 @@ typedef struct MdCpuContext {
     int32_t *image[3], *type, *id;
     void *scratch_double; /* one array each, for reordering */
     void *scratch_word;
+    bool kick_waits; /* the second half kick of the last step is left to the pass of the next one: launch.fuse */
 
     /* cells, and the particles in the order of cells: slots */
     MdCpuGrid grid;
     int32_t *cell_start;               /* [cells + 1] */
     int32_t *cell, *slot_of, *atom_in; /* of an atom: its cell and slot; of a slot: its atom */
     void *candidate[3];                /* places by slot */
+    int32_t *rank;                     /* of a cell: its place along the curve */
+    MdCpuRanked *ranked;               /* room to find it */
+    MdCpuGrid ranked_grid;             /* that rank was found for */
 
     /* the list */
     int32_t *entries, *count;
-    int32_t *buffers; /* [n_threads][stride + MD_CPU_SPARE]: one row while it is found */
-    uint8_t *crosses; /* by slice: some pair of it reaches across the boundary */
-    int64_t capacity, stride;
-    bool have_list, far_apart;  /* far_apart: an open axis is longer than the stretch that places can tell apart */
+    int32_t *buffers;               /* [n_threads][stride + MD_CPU_SPARE]: one row while it is found */
+    uint8_t *crosses;               /* by slice: some pair of it reaches across the boundary */
+    int64_t capacity, stride, room; /* room: of a row while it is found; of a half list that of both halves */
+    /* the atoms around a cell, by thread: force.kernel = cell */
+    void *around; /* [n_threads][x, y, z, type][around_room] */
+    int32_t *around_atoms;
+    int64_t around_room;
+    bool wants_energy; /* of the forces that are computed */
+    bool built,
+        far_apart; /* built: list or cells, or what the force kernel needs. far_apart: an open axis is longer than the stretch that places can tell apart */
     double largest_sq, used_sq; /* largest squared displacement since the build: now, and when the list was last used */
 
     MdCpuPartial *partial; /* by block */
@@ -97,7 +122,9 @@ typedef struct MdCpuContext {
 } MdCpuContext;
 
 typedef struct MdCpuKernels {
-    void (*kick_drift)(MdCpuContext *c); /* also fills place, and displacement_sq and n_faults of partial */
+    /* n_kicks: 2 when the last half kick of the step before is still to be done. Also fills place, and displacement_sq
+     * and n_faults of partial. */
+    void (*kick_drift)(MdCpuContext *c, int n_kicks);
     void (*kick)(MdCpuContext *c);
     void (*place_atoms)(MdCpuContext *c); /* place from position */
     void (*wrap)(MdCpuContext *c);        /* positions into the box, images; built_at after memory is in order */
@@ -123,9 +150,18 @@ MdStatus md_cpu_find_instructions(MdCpuInstructions *set, MdErrors *errors);
 const char *md_cpu_instructions_name(MdCpuInstructions set);
 const MdCpuKernels *md_cpu_kernels(MdCpuInstructions set, int precision);
 
-/* cells.c: sorts the atoms into cells; the order of memory follows when memory.sort = cell. */
-void md_cpu_sort_atoms(MdCpuContext *c);
+/* grid.c: the cells */
+void md_cpu_make_grid(MdCpuContext *c);
+int32_t md_cpu_cell_of(const MdCpuContext *c, int64_t i);
+int64_t md_cpu_count_cells(const MdCpuGrid *grid);
 int64_t md_cpu_cells_limit(int64_t n_atoms); /* most cells of a grid */
+
+/* sort.c: the order of memory, by memory.sort, and the cells of the atoms, as far as somebody needs them. */
+void md_cpu_sort_atoms(MdCpuContext *c);
+void md_cpu_find_cells(MdCpuContext *c); /* the cells alone; memory stays */
+
+/* The room that the cell kernel needs for the atoms around a cell. */
+void md_cpu_measure_cells(MdCpuContext *c);
 
 /* A stretch of slots that may hold neighbours. */
 typedef struct MdCpuRun {
@@ -138,26 +174,59 @@ enum { MD_CPU_MAX_RUNS = 18 }; /* three by three rows of cells, each in two part
 /* Where the neighbours of the atoms of a cell are; each slot once. */
 int md_cpu_find_runs(const MdCpuContext *c, int32_t cell, MdCpuRun runs[MD_CPU_MAX_RUNS]);
 
+int32_t md_cpu_cell_of_slot(const MdCpuContext *c, int64_t slot);
+
 /* list.c */
+/* Whether two atoms are near along the open axes, where their places repeat. */
+bool md_cpu_is_near(const MdCpuContext *c, int64_t i, int64_t j);
+/* Of a half list, the pair stands in row i, or in row j: about half of the pairs in each, however memory is ordered. */
+static inline bool md_cpu_owns(int64_t i, int64_t j) { return ((i + j) % 2 != 0) == (i < j); }
+int64_t md_cpu_keep_own(int64_t i, int32_t *row, int64_t n); /* those that row i owns; returns how many */
+void md_cpu_sort_row(int32_t *row, int64_t n);
 /* Takes atoms out of row that are near only because places along an open axis repeat; returns how many stay. */
 int64_t md_cpu_drop_far(const MdCpuContext *c, int64_t i, int32_t *row, int64_t n);
-void md_cpu_release_list(MdCpuContext *c);
 void md_cpu_build_list(MdCpuContext *c);
-void md_cpu_allocate_list(MdCpuContext *c, int64_t capacity);
+void md_cpu_allocate_list(MdCpuContext *c, int64_t capacity); /* without the row buffers, which live within a build */
+int64_t md_cpu_buffer_entries(const MdCpuContext *c);
 MdStatus md_cpu_export_rows(MdCpuContext *c, MdRows *rows);
 
 /* variants.c */
 MdVariantTable md_cpu_variants(void);
 
+/* plan.c */
+MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
+MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
+MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan);
+
+/* particles.c: in and out, by id */
+/* Particles per volume; along an open axis of the extent that they have, but no less than the cutoff. */
+double md_cpu_density(const MdSystem *system);
+void md_cpu_copy_particles(MdCpuContext *c, const MdSystem *system);
+void md_cpu_gather(const MdCpuContext *c, const MdFrame *frame);
+
+/* count.c */
+void md_cpu_count(MdCpuContext *c, MdCounters *counters);
+
+/* One component of the state of atom i. */
+static inline double md_cpu_state(const MdCpuContext *c, void *const array[3], int axis, int64_t i) {
+    return c->state_double ? ((const double *)array[axis])[i] : (double)((const float *)array[axis])[i];
+}
+
 /* context.c: makes and frees all arrays. */
 void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_atoms, const MdBox *box,
                       const MdPotential *potential);
-void md_cpu_allocate(MdCpuContext *c, int64_t capacity);
+/* density: particles per volume, for the first room of rows. */
+void md_cpu_allocate(MdCpuContext *c, const MdConfig *config, double density);
+void md_cpu_allocate_around(MdCpuContext *c, int64_t room);
 void md_cpu_free(MdCpuContext *c);
-int64_t md_cpu_first_capacity(const MdCpuContext *c, const MdConfig *config, double density);
+/* Arrays that live within a step; with memory.allocation = per-call they are made and freed in it. */
+void md_cpu_take_forces(MdCpuContext *c);
+void md_cpu_release_forces(MdCpuContext *c);
+void md_cpu_take_rebuild(MdCpuContext *c);
+void md_cpu_release_rebuild(MdCpuContext *c);
 
-/* Zeroed memory that is counted in host_bytes; release takes it off again and frees it. */
+/* Zeroed memory that is counted in host_bytes; release takes it off again and frees it, if there is any: NULL. */
 void *md_cpu_take(MdCpuContext *c, int64_t count, size_t size, const char *what);
-void md_cpu_release(MdCpuContext *c, void *memory, int64_t count, size_t size);
+void *md_cpu_release(MdCpuContext *c, void *memory, int64_t count, size_t size);
 
 #endif

@@ -6,9 +6,9 @@
  *   MdIndex_f, MdIndex_d   as many integers of the same size
  *   MdMask_f, MdMask_d     one yes or no a lane
  *
- * The point of the file is fetch: x, y, z and type of atoms at scattered indices. An atom's four numbers lie side by
- * side; whole 16-byte pieces are loaded and transposed in registers. Gather instructions would touch each atom once for
- * every number, and processors carry them out lane by lane. */
+ * The point of the file is fetch: x, y, z and type of atoms at scattered indices. Where an atom's numbers lie side by
+ * side, whole 16-byte pieces are loaded and transposed in registers. Gather instructions (pick_place, for separate
+ * arrays) touch each atom once for every number, and processors carry them out lane by lane. */
 #ifndef MD_CPU_LANES_H
 #define MD_CPU_LANES_H
 
@@ -92,6 +92,9 @@ MD_INLINE double md_lanes_sum_d(MdLanes_d a) {
 #endif
 }
 
+/* The address of an atom of fetch: p the first, `step` bytes to the next. */
+#define AT(lane) (p + step * (size_t)j[lane])
+
 #if MD_LANES_BYTES == 64
 
 typedef __mmask16 MdMask_f;
@@ -132,6 +135,12 @@ MD_INLINE MdLanes_f md_lanes_pick_f(const float *table, MdIndex_f at) {
 MD_INLINE MdLanes_d md_lanes_pick_d(const double *table, MdIndex_d at) {
     return (MdLanes_d)_mm512_i64gather_pd((__m512i)at, table, 8);
 }
+MD_INLINE MdIndex_f md_lanes_pick_place_f(const int32_t *array, const int32_t *j) {
+    return (MdIndex_f)_mm512_i32gather_epi32(_mm512_loadu_si512(j), array, 4);
+}
+MD_INLINE MdLanes_d md_lanes_pick_place_d(const double *array, const int32_t *j) {
+    return (MdLanes_d)_mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)j), array, 8);
+}
 /* Writes the indices of the lanes that hit one after the other (a whole register is written) and returns how many. */
 MD_INLINE int md_lanes_append_f(int32_t *to, MdMask_f hits, const int32_t *index) {
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(hits, _mm512_loadu_si512(index)));
@@ -150,12 +159,12 @@ MD_INLINE __m512i md_lanes_pieces(const void *a, const void *b, const void *c, c
     all = _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i *)c), 2);
     return _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i *)d), 3);
 }
-MD_INLINE void md_lanes_fetch_f(const MdPlace_f *p, const int32_t *j, MdIndex_f *x, MdIndex_f *y, MdIndex_f *z,
+MD_INLINE void md_lanes_fetch_f(const char *p, size_t step, const int32_t *j, MdIndex_f *x, MdIndex_f *y, MdIndex_f *z,
                                 MdIndex_f *type) {
-    __m512i a = md_lanes_pieces(p + j[0], p + j[4], p + j[8], p + j[12]);
-    __m512i b = md_lanes_pieces(p + j[1], p + j[5], p + j[9], p + j[13]);
-    __m512i c = md_lanes_pieces(p + j[2], p + j[6], p + j[10], p + j[14]);
-    __m512i d = md_lanes_pieces(p + j[3], p + j[7], p + j[11], p + j[15]);
+    __m512i a = md_lanes_pieces(AT(0), AT(4), AT(8), AT(12));
+    __m512i b = md_lanes_pieces(AT(1), AT(5), AT(9), AT(13));
+    __m512i c = md_lanes_pieces(AT(2), AT(6), AT(10), AT(14));
+    __m512i d = md_lanes_pieces(AT(3), AT(7), AT(11), AT(15));
     __m512i ab_xy = _mm512_unpacklo_epi32(a, b), ab_zt = _mm512_unpackhi_epi32(a, b);
     __m512i cd_xy = _mm512_unpacklo_epi32(c, d), cd_zt = _mm512_unpackhi_epi32(c, d);
     *x = (MdIndex_f)_mm512_unpacklo_epi64(ab_xy, cd_xy);
@@ -163,12 +172,12 @@ MD_INLINE void md_lanes_fetch_f(const MdPlace_f *p, const int32_t *j, MdIndex_f 
     *z = (MdIndex_f)_mm512_unpacklo_epi64(ab_zt, cd_zt);
     *type = (MdIndex_f)_mm512_unpackhi_epi64(ab_zt, cd_zt);
 }
-MD_INLINE void md_lanes_fetch_d(const MdPlace_d *p, const int32_t *j, MdLanes_d *x, MdLanes_d *y, MdLanes_d *z,
+MD_INLINE void md_lanes_fetch_d(const char *p, size_t step, const int32_t *j, MdLanes_d *x, MdLanes_d *y, MdLanes_d *z,
                                 MdIndex_d *type) {
-    __m512i a = md_lanes_pieces(&p[j[0]].x, &p[j[2]].x, &p[j[4]].x, &p[j[6]].x);
-    __m512i b = md_lanes_pieces(&p[j[1]].x, &p[j[3]].x, &p[j[5]].x, &p[j[7]].x);
-    __m512i c = md_lanes_pieces(&p[j[0]].z, &p[j[2]].z, &p[j[4]].z, &p[j[6]].z);
-    __m512i d = md_lanes_pieces(&p[j[1]].z, &p[j[3]].z, &p[j[5]].z, &p[j[7]].z);
+    __m512i a = md_lanes_pieces(AT(0), AT(2), AT(4), AT(6));
+    __m512i b = md_lanes_pieces(AT(1), AT(3), AT(5), AT(7));
+    __m512i c = md_lanes_pieces(AT(0) + 16, AT(2) + 16, AT(4) + 16, AT(6) + 16);
+    __m512i d = md_lanes_pieces(AT(1) + 16, AT(3) + 16, AT(5) + 16, AT(7) + 16);
     *x = (MdLanes_d)_mm512_unpacklo_epi64(a, b);
     *y = (MdLanes_d)_mm512_unpackhi_epi64(a, b);
     *z = (MdLanes_d)_mm512_unpacklo_epi64(c, d);
@@ -227,6 +236,12 @@ MD_INLINE MdLanes_d md_lanes_pick_d(const double *table, MdIndex_d at) {
 
 #if MD_LANES_BYTES == 32
 
+MD_INLINE MdIndex_f md_lanes_pick_place_f(const int32_t *array, const int32_t *j) {
+    return (MdIndex_f)_mm256_i32gather_epi32(array, _mm256_loadu_si256((const __m256i *)j), 4);
+}
+MD_INLINE MdLanes_d md_lanes_pick_place_d(const double *array, const int32_t *j) {
+    return (MdLanes_d)_mm256_i32gather_pd(array, _mm_loadu_si128((const __m128i *)j), 8);
+}
 MD_INLINE uint32_t md_lanes_bits_f(MdMask_f m) { return (uint32_t)_mm256_movemask_ps((__m256)m); }
 MD_INLINE uint32_t md_lanes_bits_d(MdMask_d m) { return (uint32_t)_mm256_movemask_pd((__m256d)m); }
 MD_INLINE MdLanes_f md_lanes_sqrt_f(MdLanes_f a) { return (MdLanes_f)_mm256_sqrt_ps((__m256)a); }
@@ -238,10 +253,10 @@ MD_INLINE __m256i md_lanes_pieces(const void *a, const void *b) {
     __m256i all = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)a));
     return _mm256_inserti128_si256(all, _mm_loadu_si128((const __m128i *)b), 1);
 }
-MD_INLINE void md_lanes_fetch_f(const MdPlace_f *p, const int32_t *j, MdIndex_f *x, MdIndex_f *y, MdIndex_f *z,
+MD_INLINE void md_lanes_fetch_f(const char *p, size_t step, const int32_t *j, MdIndex_f *x, MdIndex_f *y, MdIndex_f *z,
                                 MdIndex_f *type) {
-    __m256i a = md_lanes_pieces(p + j[0], p + j[4]), b = md_lanes_pieces(p + j[1], p + j[5]);
-    __m256i c = md_lanes_pieces(p + j[2], p + j[6]), d = md_lanes_pieces(p + j[3], p + j[7]);
+    __m256i a = md_lanes_pieces(AT(0), AT(4)), b = md_lanes_pieces(AT(1), AT(5));
+    __m256i c = md_lanes_pieces(AT(2), AT(6)), d = md_lanes_pieces(AT(3), AT(7));
     __m256i ab_xy = _mm256_unpacklo_epi32(a, b), ab_zt = _mm256_unpackhi_epi32(a, b);
     __m256i cd_xy = _mm256_unpacklo_epi32(c, d), cd_zt = _mm256_unpackhi_epi32(c, d);
     *x = (MdIndex_f)_mm256_unpacklo_epi64(ab_xy, cd_xy);
@@ -249,10 +264,10 @@ MD_INLINE void md_lanes_fetch_f(const MdPlace_f *p, const int32_t *j, MdIndex_f 
     *z = (MdIndex_f)_mm256_unpacklo_epi64(ab_zt, cd_zt);
     *type = (MdIndex_f)_mm256_unpackhi_epi64(ab_zt, cd_zt);
 }
-MD_INLINE void md_lanes_fetch_d(const MdPlace_d *p, const int32_t *j, MdLanes_d *x, MdLanes_d *y, MdLanes_d *z,
+MD_INLINE void md_lanes_fetch_d(const char *p, size_t step, const int32_t *j, MdLanes_d *x, MdLanes_d *y, MdLanes_d *z,
                                 MdIndex_d *type) {
-    __m256i a = md_lanes_pieces(&p[j[0]].x, &p[j[2]].x), b = md_lanes_pieces(&p[j[1]].x, &p[j[3]].x);
-    __m256i c = md_lanes_pieces(&p[j[0]].z, &p[j[2]].z), d = md_lanes_pieces(&p[j[1]].z, &p[j[3]].z);
+    __m256i a = md_lanes_pieces(AT(0), AT(2)), b = md_lanes_pieces(AT(1), AT(3));
+    __m256i c = md_lanes_pieces(AT(0) + 16, AT(2) + 16), d = md_lanes_pieces(AT(1) + 16, AT(3) + 16);
     *x = (MdLanes_d)_mm256_unpacklo_epi64(a, b);
     *y = (MdLanes_d)_mm256_unpackhi_epi64(a, b);
     *z = (MdLanes_d)_mm256_unpacklo_epi64(c, d);
@@ -261,6 +276,12 @@ MD_INLINE void md_lanes_fetch_d(const MdPlace_d *p, const int32_t *j, MdLanes_d 
 
 #else
 
+MD_INLINE MdIndex_f md_lanes_pick_place_f(const int32_t *array, const int32_t *j) {
+    return (MdIndex_f){array[j[0]], array[j[1]], array[j[2]], array[j[3]]};
+}
+MD_INLINE MdLanes_d md_lanes_pick_place_d(const double *array, const int32_t *j) {
+    return (MdLanes_d){array[j[0]], array[j[1]]};
+}
 MD_INLINE uint32_t md_lanes_bits_f(MdMask_f m) {
     uint32_t bits = 0;
     for (int l = 0; l < MD_LANES_f; l++) bits |= (uint32_t)(m[l] & 1) << l;
@@ -291,10 +312,10 @@ MD_INLINE MdLanes_d md_lanes_rint_d(MdLanes_d a) {
 #define MD_SHUFFLE_4(a, b, i, j, k, l) __builtin_shuffle(a, b, (MdIndex_f){i, j, k, l})
 #define MD_SHUFFLE_2(a, b, i, j)       __builtin_shuffle(a, b, (MdIndex_d){i, j})
 #endif
-MD_INLINE void md_lanes_fetch_f(const MdPlace_f *p, const int32_t *j, MdIndex_f *x, MdIndex_f *y, MdIndex_f *z,
+MD_INLINE void md_lanes_fetch_f(const char *p, size_t step, const int32_t *j, MdIndex_f *x, MdIndex_f *y, MdIndex_f *z,
                                 MdIndex_f *type) {
-    const MdIndex_f a = md_lanes_load_place_f(p + j[0]), b = md_lanes_load_place_f(p + j[1]);
-    const MdIndex_f c = md_lanes_load_place_f(p + j[2]), d = md_lanes_load_place_f(p + j[3]);
+    const MdIndex_f a = md_lanes_load_place_f(AT(0)), b = md_lanes_load_place_f(AT(1));
+    const MdIndex_f c = md_lanes_load_place_f(AT(2)), d = md_lanes_load_place_f(AT(3));
     const MdIndex_f ab_xy = MD_SHUFFLE_4(a, b, 0, 4, 1, 5), ab_zt = MD_SHUFFLE_4(a, b, 2, 6, 3, 7);
     const MdIndex_f cd_xy = MD_SHUFFLE_4(c, d, 0, 4, 1, 5), cd_zt = MD_SHUFFLE_4(c, d, 2, 6, 3, 7);
     *x = MD_SHUFFLE_4(ab_xy, cd_xy, 0, 1, 4, 5);
@@ -302,10 +323,10 @@ MD_INLINE void md_lanes_fetch_f(const MdPlace_f *p, const int32_t *j, MdIndex_f 
     *z = MD_SHUFFLE_4(ab_zt, cd_zt, 0, 1, 4, 5);
     *type = MD_SHUFFLE_4(ab_zt, cd_zt, 2, 3, 6, 7);
 }
-MD_INLINE void md_lanes_fetch_d(const MdPlace_d *p, const int32_t *j, MdLanes_d *x, MdLanes_d *y, MdLanes_d *z,
+MD_INLINE void md_lanes_fetch_d(const char *p, size_t step, const int32_t *j, MdLanes_d *x, MdLanes_d *y, MdLanes_d *z,
                                 MdIndex_d *type) {
-    const MdLanes_d a = md_lanes_load_place_d(&p[j[0]].x), b = md_lanes_load_place_d(&p[j[1]].x);
-    const MdLanes_d c = md_lanes_load_place_d(&p[j[0]].z), d = md_lanes_load_place_d(&p[j[1]].z);
+    const MdLanes_d a = md_lanes_load_place_d(AT(0)), b = md_lanes_load_place_d(AT(1));
+    const MdLanes_d c = md_lanes_load_place_d(AT(0) + 16), d = md_lanes_load_place_d(AT(1) + 16);
     *x = MD_SHUFFLE_2(a, b, 0, 2);
     *y = MD_SHUFFLE_2(a, b, 1, 3);
     *z = MD_SHUFFLE_2(c, d, 0, 2);
@@ -330,4 +351,18 @@ MD_INLINE int md_lanes_append_d(int32_t *to, MdMask_d hits, const int32_t *index
 }
 
 #endif
+#undef AT
+
+/* Types of the atoms at j, from an array of words: for the layout that keeps them apart. */
+MD_INLINE MdIndex_f md_lanes_pick_type_f(const int32_t *type, const int32_t *j) {
+    return md_lanes_pick_place_f(type, j);
+}
+MD_INLINE MdIndex_d md_lanes_pick_type_d(const int32_t *type, const int32_t *j) {
+    int64_t lanes[MD_LANES_d];
+    for (int l = 0; l < MD_LANES_d; l++) lanes[l] = type[j[l]];
+    MdIndex_d all;
+    memcpy(&all, lanes, sizeof all);
+    return all;
+}
+
 #endif

@@ -13,36 +13,57 @@
 /* Whole registers are loaded from a row, so the step from row to row is a multiple of the widest. */
 static int64_t stride_for(int64_t capacity) { return (capacity + MD_CPU_SLICE - 1) / MD_CPU_SLICE * MD_CPU_SLICE; }
 
-void md_cpu_release_list(MdCpuContext *c) {
-    if (!c->entries) return;
-    md_cpu_release(c, c->entries, c->n_padded * c->stride + MD_CPU_SPARE, sizeof(int32_t));
-    md_cpu_release(c, c->buffers, c->n_threads * (c->stride + MD_CPU_SPARE), sizeof(int32_t));
+static void release_list(MdCpuContext *c) {
+    c->entries = md_cpu_release(c, c->entries, c->n_padded * c->stride + MD_CPU_SPARE, sizeof(int32_t));
+    c->buffers = md_cpu_release(c, c->buffers, md_cpu_buffer_entries(c), sizeof(int32_t));
 }
 
 void md_cpu_allocate_list(MdCpuContext *c, int64_t capacity) {
-    md_cpu_release_list(c); /* first: both at once would be the peak of the memory */
+    release_list(c); /* first: both at once would be the peak of the memory */
     c->capacity = capacity;
     c->stride = stride_for(capacity);
+    c->room = c->list == MD_LIST_HALF ? 2 * c->stride : c->stride;
     c->entries = md_cpu_take(c, c->n_padded * c->stride + MD_CPU_SPARE, sizeof(int32_t), "neighbour list");
-    c->buffers = md_cpu_take(c, c->n_threads * (c->stride + MD_CPU_SPARE), sizeof(int32_t), "row buffers");
+}
+
+int64_t md_cpu_buffer_entries(const MdCpuContext *c) { return c->n_threads * (c->room + MD_CPU_SPARE); }
+
+bool md_cpu_is_near(const MdCpuContext *c, int64_t i, int64_t j) {
+    double r_sq = 0;
+    for (int a = 0; a < 3; a++) {
+        if (c->box.periodic[a]) continue; /* an open axis alone is enough to be far apart */
+        const double d = md_cpu_state(c, c->position, a, i) - md_cpu_state(c, c->position, a, j);
+        r_sq += d * d;
+    }
+    /* Far means by a whole period; a quarter more than the range is neither that nor a matter of rounding. */
+    return r_sq < 1.25 * (c->cutoff + c->skin) * (c->cutoff + c->skin);
 }
 
 int64_t md_cpu_drop_far(const MdCpuContext *c, int64_t i, int32_t *row, int64_t n) {
-    const double range_sq = (c->cutoff + c->skin) * (c->cutoff + c->skin);
     int64_t kept = 0;
-    for (int64_t k = 0; k < n; k++) {
-        double r_sq = 0;
-        for (int a = 0; a < 3; a++) {
-            if (c->box.periodic[a]) continue; /* an open axis alone is enough to be far apart */
-            double d = c->state_double
-                           ? ((double *)c->position[a])[i] - ((double *)c->position[a])[row[k]]
-                           : (double)((float *)c->position[a])[i] - (double)((float *)c->position[a])[row[k]];
-            r_sq += d * d;
-        }
-        /* Far means by a whole period; a quarter more than the range is neither that nor a matter of rounding. */
-        if (r_sq < 1.25 * range_sq) row[kept++] = row[k];
-    }
+    for (int64_t k = 0; k < n; k++)
+        if (md_cpu_is_near(c, i, row[k])) row[kept++] = row[k];
     return kept;
+}
+
+int64_t md_cpu_keep_own(int64_t i, int32_t *row, int64_t n) {
+    int64_t kept = 0;
+    for (int64_t k = 0; k < n; k++)
+        if (md_cpu_owns(i, row[k])) row[kept++] = row[k];
+    return kept;
+}
+
+/* Shell sort: rows are short, and stretches of them ascend already. Gaps of Ciura, Lecture Notes in Computer Science
+ * 2138, 106 (2001). */
+void md_cpu_sort_row(int32_t *row, int64_t n) {
+    static const int64_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (int64_t k = gaps[g]; k < n; k++) {
+            const int32_t entry = row[k];
+            int64_t to = k;
+            for (; to >= gaps[g] && row[to - gaps[g]] > entry; to -= gaps[g]) row[to] = row[to - gaps[g]];
+            row[to] = entry;
+        }
 }
 
 void md_cpu_build_list(MdCpuContext *c) {
@@ -52,19 +73,20 @@ void md_cpu_build_list(MdCpuContext *c) {
         if (longest <= c->capacity) break;
         c->statistics.n_overflows++;
         md_cpu_allocate_list(c, longest + longest / 10);
+        c->buffers = md_cpu_take(c, md_cpu_buffer_entries(c), sizeof(int32_t), "row buffers");
     }
     int64_t n_entries = 0;
     for (int64_t i = 0; i < c->n_atoms; i++) n_entries += c->count[i];
-    c->statistics.neighbors_per_atom = (double)n_entries / (double)c->n_atoms;
-    const size_t bytes = (size_t)c->n_padded * (c->state_double ? sizeof(double) : sizeof(float));
-    for (int a = 0; a < 3; a++) memcpy(c->built_at[a], c->position[a], bytes);
-    c->have_list = true;
-    c->largest_sq = c->used_sq = 0;
+    c->statistics.n_entries = n_entries;
+    const double rows_of_a_pair = c->list == MD_LIST_HALF ? 1 : 2;
+    c->statistics.neighbors_per_atom = 2 / rows_of_a_pair * (double)n_entries / (double)c->n_atoms;
 }
 
 MdStatus md_cpu_export_rows(MdCpuContext *c, MdRows *rows) {
     memset(rows, 0, sizeof *rows);
-    if (!c->have_list) return md_fail(c->errors, MD_ERROR_INTERNAL, "no neighbour list has been built yet");
+    if (c->kernel != MD_KERNEL_LIST)
+        return md_fail(c->errors, MD_ERROR_INPUT, "there is no neighbour list to show: take force.kernel = list");
+    if (!c->built) return md_fail(c->errors, MD_ERROR_INTERNAL, "no neighbour list has been built yet");
     rows->n_atoms = c->n_atoms;
     rows->offsets = md_alloc((size_t)c->n_atoms + 1, sizeof *rows->offsets, "exported list");
     for (int64_t i = 0; i < c->n_atoms; i++) rows->offsets[c->id[i] + 1] = c->count[i];

@@ -1,7 +1,6 @@
-/* Sorting the atoms into cells: a counting sort, stable, so that the order depends on nothing but the positions and the
- * order before.
+/* The cells.
  *
- * Cells are one list range wide along y and z, and a quarter of it along x, the axis along which they follow each other
+ * They are one list range wide along y and z, and a quarter of it along x, the axis along which they follow each other
  * in memory: a row of atoms then looks through nine runs of slots that overhang its range by little. Where the box is
  * too short for cells that the range does not meet twice, the axis is one cell and the nearest image decides. Along an
  * open axis the cells cover the bulk of the atoms (the bounding box, or where that would take too many cells, the mean
@@ -73,12 +72,12 @@ static void divide_axis(MdCpuContext *c, int axis, double range, double low, dou
     grid->per_length[axis] = n > 1 ? n / (high - low) : 0;
 }
 
-static int64_t count_cells(const MdCpuGrid *grid) {
+int64_t md_cpu_count_cells(const MdCpuGrid *grid) {
     double cells = (double)grid->n[0] * grid->n[1] * grid->n[2];
     return cells < 9e18 ? (int64_t)cells : INT64_MAX;
 }
 
-static void make_grid(MdCpuContext *c) {
+void md_cpu_make_grid(MdCpuContext *c) {
     MdCpuGrid *grid = &c->grid;
     const double range = (c->cutoff + c->skin) * width_margin;
     const int64_t limit = md_cpu_cells_limit(c->n_atoms);
@@ -93,20 +92,14 @@ static void make_grid(MdCpuContext *c) {
             if (high[a] - low[a] > 0.5 * c->period[a]) c->far_apart = true;
         }
     }
-    if (c->search == MD_SEARCH_BRUTE) memset(reach, 0, sizeof reach);
     for (bool narrowed = false;;) {
         for (int a = 0; a < 3; a++) {
-            if (reach[a] == 0) {
-                *grid = (MdCpuGrid){.n = {1, 1, 1}};
-                for (int b = 0; b < 3; b++) grid->wraps[b] = c->box.periodic[b];
-                break;
-            }
             divide_axis(c, a, range * coarser[a], low[a], high[a], reach[a]);
             /* Short axes: fewer and wider cells before none at all. */
             while (c->box.periodic[a] && grid->n[a] == 1 && reach[a] > 1)
                 divide_axis(c, a, range * coarser[a], low[a], high[a], --reach[a]);
         }
-        if (count_cells(grid) <= limit) return;
+        if (md_cpu_count_cells(grid) <= limit) return;
         if (!narrowed) {
             for (int a = 0; a < c->box.dimension; a++)
                 if (!c->box.periodic[a]) bulk_range(c, a, &low[a], &high[a]);
@@ -122,7 +115,7 @@ static void make_grid(MdCpuContext *c) {
     }
 }
 
-static int32_t cell_of(const MdCpuContext *c, int64_t i) {
+int32_t md_cpu_cell_of(const MdCpuContext *c, int64_t i) {
     const MdCpuGrid *grid = &c->grid;
     int32_t at[3];
     for (int a = 0; a < 3; a++) {
@@ -134,6 +127,10 @@ static int32_t cell_of(const MdCpuContext *c, int64_t i) {
 
 int md_cpu_find_runs(const MdCpuContext *c, int32_t cell, MdCpuRun runs[MD_CPU_MAX_RUNS]) {
     const MdCpuGrid *grid = &c->grid;
+    if (c->search == MD_SEARCH_BRUTE) { /* one cell, whose slots are the memory as it lies */
+        runs[0] = (MdCpuRun){0, (int32_t)c->n_atoms, grid->wraps[0] || grid->wraps[1] || grid->wraps[2]};
+        return 1;
+    }
     const int32_t nx = grid->n[0], ny = grid->n[1], nz = grid->n[2], reach = grid->reach[0];
     const int32_t cx = cell % nx, cy = cell / nx % ny, cz = cell / nx / ny;
     bool always = false; /* an axis of one cell: its neighbours may be on either side */
@@ -156,57 +153,25 @@ int md_cpu_find_runs(const MdCpuContext *c, int32_t cell, MdCpuRun runs[MD_CPU_M
     return n_runs;
 }
 
-/* array[slot] = old array[atom_in[slot]], by way of a scratch array that takes the place of the old one. */
-static void *reorder_words(MdCpuContext *c, void *array) {
-    int32_t *to = c->scratch_word; /* floats too: four bytes are four bytes */
-    const char *from = array;
-#pragma omp parallel for num_threads(c->n_threads) schedule(static)
-    for (int64_t slot = 0; slot < c->n_atoms; slot++)
-        memcpy(to + slot, from + sizeof *to * (size_t)c->atom_in[slot], sizeof *to);
-    memset(to + c->n_atoms, 0, (size_t)(c->n_padded - c->n_atoms) * sizeof *to);
-    c->scratch_word = array;
-    return to;
-}
-
-static void *reorder_doubles(MdCpuContext *c, void *array) {
-    double *to = c->scratch_double;
-    const double *from = array;
-#pragma omp parallel for num_threads(c->n_threads) schedule(static)
-    for (int64_t slot = 0; slot < c->n_atoms; slot++) to[slot] = from[c->atom_in[slot]];
-    memset(to + c->n_atoms, 0, (size_t)(c->n_padded - c->n_atoms) * sizeof *to);
-    c->scratch_double = array;
-    return to;
-}
-
-static void reorder_memory(MdCpuContext *c) {
-    void *(*reorder_state)(MdCpuContext *, void *) = c->state_double ? reorder_doubles : reorder_words;
-    for (int a = 0; a < 3; a++) {
-        c->position[a] = reorder_state(c, c->position[a]);
-        c->velocity[a] = reorder_state(c, c->velocity[a]);
-        c->image[a] = reorder_words(c, c->image[a]);
+int32_t md_cpu_cell_of_slot(const MdCpuContext *c, int64_t slot) {
+    int64_t low = 0, high = md_cpu_count_cells(&c->grid); /* cell_start[low] <= slot < cell_start[high] */
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (c->cell_start[middle] <= slot) low = middle;
+        else high = middle;
     }
-    c->type = reorder_words(c, c->type);
-    c->id = reorder_words(c, c->id);
-    c->cell = reorder_words(c, c->cell);
-    for (int64_t slot = 0; slot < c->n_atoms; slot++) c->atom_in[slot] = c->slot_of[slot] = (int32_t)slot;
+    return (int32_t)low;
 }
 
-void md_cpu_sort_atoms(MdCpuContext *c) {
-    make_grid(c);
-    const int64_t n_cells = count_cells(&c->grid);
-    int32_t *start = c->cell_start;
-    memset(start, 0, (size_t)(n_cells + 1) * sizeof *start);
-#pragma omp parallel for num_threads(c->n_threads) schedule(static)
-    for (int64_t i = 0; i < c->n_atoms; i++) c->cell[i] = cell_of(c, i);
-    for (int64_t i = 0; i < c->n_atoms; i++) start[c->cell[i] + 1]++;
-    for (int64_t k = 0; k < n_cells; k++) start[k + 1] += start[k];
-    /* start[k] moves through cell k as it fills, and ends where k + 1 began: shift back by one afterwards. */
-    for (int64_t i = 0; i < c->n_atoms; i++) {
-        int32_t slot = start[c->cell[i]]++;
-        c->slot_of[i] = slot;
-        c->atom_in[slot] = (int32_t)i;
+void md_cpu_measure_cells(MdCpuContext *c) {
+    const int64_t n_cells = md_cpu_count_cells(&c->grid);
+    int64_t most = 0;
+    for (int32_t cell = 0; cell < n_cells; cell++) {
+        if (c->cell_start[cell] == c->cell_start[cell + 1]) continue;
+        MdCpuRun runs[MD_CPU_MAX_RUNS];
+        int64_t n = 0;
+        for (int r = md_cpu_find_runs(c, cell, runs); r-- > 0;) n += runs[r].end - runs[r].start;
+        most = n > most ? n : most;
     }
-    memmove(start + 1, start, (size_t)n_cells * sizeof *start);
-    start[0] = 0;
-    if (c->sort == MD_SORT_CELL) reorder_memory(c);
+    if (most + MD_CPU_SPARE > c->around_room) md_cpu_allocate_around(c, most + most / 10);
 }

@@ -1,0 +1,71 @@
+/* Particles on their way in and out of the backend, by id. */
+#include <math.h>
+
+#include "cpu/context.h"
+
+/* Particles per volume; along an open axis of the extent that they have, but no less than the cutoff. */
+double md_cpu_density(const MdSystem *system) {
+    double volume = 1;
+    for (int a = 0; a < system->box.dimension; a++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t i = 0; i < system->n_atoms; i++) {
+            low = fmin(low, system->position[3 * i + a]);
+            high = fmax(high, system->position[3 * i + a]);
+        }
+        volume *= system->box.periodic[a] ? system->box.length[a] : fmax(high - low, system->potential.cutoff_max);
+    }
+    return (double)system->n_atoms / volume;
+}
+
+void md_cpu_copy_particles(MdCpuContext *c, const MdSystem *system) {
+    for (int64_t i = 0; i < c->n_atoms; i++) {
+        for (int a = 0; a < 3; a++) {
+            const double x = system->position[3 * i + a], v = system->velocity[3 * i + a];
+            if (c->state_double) {
+                ((double *)c->position[a])[i] = x;
+                ((double *)c->velocity[a])[i] = v;
+            } else {
+                ((float *)c->position[a])[i] = (float)x;
+                ((float *)c->velocity[a])[i] = (float)v;
+            }
+            c->image[a][i] = system->image[3 * i + a];
+        }
+        c->type[i] = system->type[i];
+        c->id[i] = (int32_t)i;
+    }
+}
+
+static void put(void *array, int precision, int64_t at, double value) {
+    if (precision == MD_FILE_PRECISION_SINGLE) ((float *)array)[at] = (float)value;
+    else ((double *)array)[at] = value;
+}
+
+/* Wraps a position as the frame will show it: in single precision a hair below the length rounds up to it. */
+static double wrap_position(double x, double length, int precision, int32_t *image) {
+    double turns = floor(x / length);
+    if (!(fabs(turns) < 1e9)) turns = 0; /* blown up: shown as it is */
+    x -= turns * length;
+    if (x < 0) x = 0;
+    if (x >= length || (precision == MD_FILE_PRECISION_SINGLE && (float)x >= (float)length)) {
+        x = 0;
+        turns += 1;
+    }
+    *image += (int32_t)turns;
+    return x;
+}
+
+void md_cpu_gather(const MdCpuContext *c, const MdFrame *frame) {
+    for (int64_t i = 0; i < c->n_atoms; i++)
+        for (int a = 0; a < 3; a++) {
+            const int64_t at = 3 * (int64_t)c->id[i] + a;
+            int32_t image = c->image[a][i];
+            double x = md_cpu_state(c, c->position, a, i);
+            if (c->box.periodic[a]) x = wrap_position(x, c->box.length[a], frame->precision, &image);
+            if (frame->position) put(frame->position, frame->precision, at, x);
+            if (frame->velocity) put(frame->velocity, frame->precision, at, md_cpu_state(c, c->velocity, a, i));
+            if (frame->force)
+                put(frame->force, frame->precision, at,
+                    c->pair_double ? ((double *)c->force[a])[i] : (double)((float *)c->force[a])[i]);
+            if (frame->image) frame->image[at] = image;
+        }
+}

@@ -1,0 +1,45 @@
+/* What is settled before anything is allocated: whether it can run here, what `auto` becomes, how much memory it takes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu/context.h"
+
+MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
+    MdCpuInstructions set;
+    MdStatus status = md_cpu_find_instructions(&set, errors);
+    if (status != MD_OK) return status;
+    memset(machine, 0, sizeof *machine);
+    snprintf(machine->name, sizeof machine->name, "processor of unknown name");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    if (file) {
+        char line[256];
+        while (fgets(line, sizeof line, file))
+            if (sscanf(line, "model name : %127[^\n]", machine->name) == 1) break;
+        fclose(file);
+    }
+    MdCpuContext c = {0};
+    const MdBox box = {.dimension = 3};
+    const MdPotential potential = {.n_types = 1};
+    md_cpu_configure(&c, config, 0, &box, &potential);
+    snprintf(machine->details, sizeof machine->details, "%d thread%s, instruction set %s", c.n_threads,
+             c.n_threads == 1 ? "" : "s", md_cpu_instructions_name(set));
+    return MD_OK;
+}
+
+MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan) {
+    MdCpuContext c = {.counting = true};
+    md_cpu_configure(&c, config, plan->n_atoms, &plan->box, &plan->potential);
+    md_cpu_allocate(&c, config, plan->density);
+    return (MdMemory){.host_bytes = c.host_bytes};
+}
+
+MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
+    (void)plan;
+    md_resolve_arithmetic(config, choices);
+    if (config->force_kernel == MD_KERNEL_AUTO) {
+        config->force_kernel = MD_KERNEL_LIST;
+        md_choices_add(choices, "force.kernel", "list", "the fastest of this backend at every size");
+    }
+    return md_variants_check(md_cpu_variants(), "cpu", config, errors);
+}

@@ -1,0 +1,128 @@
+/* The order of memory, and the cells of the atoms: counting sorts, stable, so that the order depends on nothing but the
+ * positions and the order before.
+ *
+ *   none      memory stays as it is; slots, in the order of cells, say who is in which cell
+ *   cell      memory in the order of cells, row by row of the box: slots and memory are one
+ *   morton    memory along the Z curve through cubes of cells: each stretch of memory is compact in space, jumps remain
+ *   hilbert   along the Hilbert curve, which has no jumps
+ *
+ * The search wants rows of cells one after the other, so that slots always go row by row: along a curve the atoms are
+ * sorted twice, by the rank of their cell in memory and by its number in slots. Ranks hold as long as the grid does. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/context.h"
+#include "physics/curve.h"
+
+/* array[slot] = old array[atom_in[slot]], by way of a scratch array that takes the place of the old one. */
+static void *reorder_words(MdCpuContext *c, void *array) {
+    int32_t *to = c->scratch_word; /* floats too: four bytes are four bytes */
+    const char *from = array;
+#pragma omp parallel for num_threads(c->n_threads) schedule(static)
+    for (int64_t slot = 0; slot < c->n_atoms; slot++)
+        memcpy(to + slot, from + sizeof *to * (size_t)c->atom_in[slot], sizeof *to);
+    memset(to + c->n_atoms, 0, (size_t)(c->n_padded - c->n_atoms) * sizeof *to);
+    c->scratch_word = array;
+    return to;
+}
+
+static void *reorder_doubles(MdCpuContext *c, void *array) {
+    double *to = c->scratch_double;
+    const double *from = array;
+#pragma omp parallel for num_threads(c->n_threads) schedule(static)
+    for (int64_t slot = 0; slot < c->n_atoms; slot++) to[slot] = from[c->atom_in[slot]];
+    memset(to + c->n_atoms, 0, (size_t)(c->n_padded - c->n_atoms) * sizeof *to);
+    c->scratch_double = array;
+    return to;
+}
+
+static void reorder_memory(MdCpuContext *c) {
+    void *(*reorder_state)(MdCpuContext *, void *) = c->state_double ? reorder_doubles : reorder_words;
+    for (int a = 0; a < 3; a++) {
+        c->position[a] = reorder_state(c, c->position[a]);
+        c->velocity[a] = reorder_state(c, c->velocity[a]);
+        c->image[a] = reorder_words(c, c->image[a]);
+    }
+    c->type = reorder_words(c, c->type);
+    c->id = reorder_words(c, c->id);
+    c->cell = reorder_words(c, c->cell);
+    for (int64_t slot = 0; slot < c->n_atoms; slot++) c->atom_in[slot] = c->slot_of[slot] = (int32_t)slot;
+}
+
+/* slot_of and atom_in in the order of key[cell], or of the cells themselves; start afterwards holds where each begins. */
+static void count_sort(MdCpuContext *c, const int32_t *key) {
+    const int64_t n_cells = md_cpu_count_cells(&c->grid);
+    int32_t *start = c->cell_start;
+    memset(start, 0, (size_t)(n_cells + 1) * sizeof *start);
+    for (int64_t i = 0; i < c->n_atoms; i++) start[(key ? key[c->cell[i]] : c->cell[i]) + 1]++;
+    for (int64_t k = 0; k < n_cells; k++) start[k + 1] += start[k];
+    /* start[k] moves through cell k as it fills, and ends where k + 1 began: shift back by one afterwards. */
+    for (int64_t i = 0; i < c->n_atoms; i++) {
+        int32_t slot = start[key ? key[c->cell[i]] : c->cell[i]]++;
+        c->slot_of[i] = slot;
+        c->atom_in[slot] = (int32_t)i;
+    }
+    memmove(start + 1, start, (size_t)n_cells * sizeof *start);
+    start[0] = 0;
+}
+
+/* By key; the thin cells of one cube, which share it, along x. */
+static int compare_ranked(const void *a, const void *b) {
+    const MdCpuRanked *left = a, *right = b;
+    if (left->key != right->key) return left->key < right->key ? -1 : 1;
+    return (left->cell > right->cell) - (left->cell < right->cell);
+}
+
+static void rank_cells(MdCpuContext *c) {
+    const MdCpuGrid *grid = &c->grid;
+    if (memcmp(grid->n, c->ranked_grid.n, sizeof grid->n) == 0 && grid->reach[0] == c->ranked_grid.reach[0]) return;
+    const int32_t n_cells = (int32_t)md_cpu_count_cells(grid), thin = grid->reach[0] > 1 ? grid->reach[0] : 1;
+    int32_t longest = grid->n[0] / thin + 1;
+    for (int a = 1; a < 3; a++) longest = grid->n[a] > longest ? grid->n[a] : longest;
+    const int bits = md_curve_bits((uint32_t)longest);
+    for (int32_t cell = 0; cell < n_cells; cell++) {
+        const uint32_t x = (uint32_t)(cell % grid->n[0] / thin), y = (uint32_t)(cell / grid->n[0] % grid->n[1]);
+        const uint32_t z = (uint32_t)(cell / grid->n[0] / grid->n[1]);
+        const uint64_t key =
+            c->sort == MD_SORT_MORTON ? md_curve_morton(x, y, z) : md_curve_hilbert(c->box.dimension, bits, x, y, z);
+        c->ranked[cell] = (MdCpuRanked){key, cell};
+    }
+    qsort(c->ranked, (size_t)n_cells, sizeof *c->ranked, compare_ranked);
+    for (int32_t place = 0; place < n_cells; place++) c->rank[c->ranked[place].cell] = place;
+    c->ranked_grid = *grid;
+}
+
+/* Grid and cell of each atom. */
+static void assign_cells(MdCpuContext *c) {
+    md_cpu_make_grid(c);
+    if (c->sort == MD_SORT_NONE && c->search == MD_SEARCH_BRUTE) return;
+#pragma omp parallel for num_threads(c->n_threads) schedule(static)
+    for (int64_t i = 0; i < c->n_atoms; i++) c->cell[i] = md_cpu_cell_of(c, i);
+}
+
+/* Slots for the search; without cells, memory as it lies. */
+static void assign_slots(MdCpuContext *c) {
+    if (c->search == MD_SEARCH_CELL) count_sort(c, NULL);
+    else
+        for (int64_t slot = 0; slot < c->n_atoms; slot++) c->atom_in[slot] = c->slot_of[slot] = (int32_t)slot;
+}
+
+void md_cpu_sort_atoms(MdCpuContext *c) {
+    assign_cells(c);
+    if (c->sort == MD_SORT_CELL) {
+        count_sort(c, NULL);
+        reorder_memory(c); /* and slots are memory */
+        return;
+    }
+    if (c->sort == MD_SORT_MORTON || c->sort == MD_SORT_HILBERT) {
+        rank_cells(c);
+        count_sort(c, c->rank);
+        reorder_memory(c);
+    }
+    assign_slots(c);
+}
+
+void md_cpu_find_cells(MdCpuContext *c) {
+    assign_cells(c);
+    assign_slots(c);
+}
