@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one command: builds, runs the tests of the cuda backend, the sanitizers over
-# every variant, and the benchmarks. Prints a short table last and leaves its records in a folder.
+# every variant, the mutants of every kernel, and the benchmarks. Prints a short table last and leaves its records in a
+# folder. run/ladder.py measures what each switch is worth.
 #
 #   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
 #
-# MDMINI_STAGES=tests,sanitize,bench chooses among the stages; MDMINI_COMMIT names the commit where the source is no checkout.
+# MDMINI_STAGES=tests,sanitize,mutants,bench chooses among the stages; MDMINI_COMMIT names the commit where the source is no checkout.
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 command -v nvidia-smi >/dev/null && nvidia-smi -L | grep -q GPU || { echo "no GPU here: nothing was checked"; exit 1; }
 gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | sed 's/NVIDIA //' | tr 'A-Z ' 'a-z-')
 folder=${1:-$top/run/results/$gpu}
-stages=${MDMINI_STAGES:-tests,sanitize,bench}
+stages=${MDMINI_STAGES:-tests,sanitize,mutants,bench}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 summary=$folder/gpu-check.txt
@@ -33,20 +34,28 @@ note() {
     nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm --format=csv,noheader
     nvcc --version | tail -1
 } | tee -a "$summary"
-note build build "$build" -DMDMINI_CUDA=ON -DMDMINI_WERROR=ON -DCMAKE_CUDA_ARCHITECTURES=native \
+note build build "$build" -DMDMINI_CUDA=ON -DMDMINI_WERROR=ON -DMDMINI_TEST_SHARDS=8 \
     ${MDMINI_COMMIT:+-DMDMINI_COMMIT=$MDMINI_COMMIT} || exit 1
 "$build/mdmini" --version | tee -a "$summary"
 python=$(find_python numpy,h5py) || { echo "no python3 imports numpy and h5py" | tee -a "$summary"; exit 1; }
 
+# The same kernels are asked for again and again.
+export MDMINI_KERNEL_CACHE=$build/kernels
+mkdir -p "$MDMINI_KERNEL_CACHE"
+
 # Tests and sanitizers side by side: neither is timed. The benchmarks have the machine for themselves.
-run_tests() { MDMINI_TEST_BACKENDS=cuda note tests ctest --test-dir "$build" -L gpu --output-on-failure --timeout 500 -j 4; }
+run_tests() { MDMINI_TEST_BACKENDS=cuda note tests ctest --test-dir "$build" -L gpu --output-on-failure --timeout 500 -j 12; }
 run_sanitizers() {
     note sanitize "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --log "$folder/sanitize-findings.log"
+}
+run_mutants() {
+    note mutants "$python" "$top/tests/gpu/mutants.py" "$build" --jobs 14 --json "$folder/mutants.json"
 }
 jobs=()
 case $stages in *tests*) run_tests & jobs+=($!) ;; esac
 case $stages in *sanitize*) run_sanitizers & jobs+=($!) ;; esac
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
+case $stages in *mutants*) run_mutants || failed=1 ;; esac
 case $stages in *bench*)
     note bench "$python" "$top/run/bench.py" "$build/mdmini" --output "$folder/bench.json" || failed=1 ;;
 esac
@@ -54,6 +63,7 @@ case $stages in *tests*)
     grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tail -n 40 | tee -a "$summary" ;;
 esac
 case $stages in *sanitize*) tail -n 40 "$folder/sanitize.log" | tee -a "$summary" ;; esac
+case $stages in *mutants*) tail -n 5 "$folder/mutants.log" | tee -a "$summary" ;; esac
 case $stages in *bench*) cat "$folder/bench.log" | tee -a "$summary" ;; esac
 [ $failed -eq 0 ] && echo "gpu-check: passed" | tee -a "$summary" || echo "gpu-check: FAILED" | tee -a "$summary"
 exit $failed

@@ -1,79 +1,127 @@
 #!/usr/bin/env python3
 """compute-sanitizer over every variant: memcheck, racecheck, initcheck, synccheck.
 
-Walks the option table (mdmini --list-options=json): the product of all performance switches that have named values,
-for a small periodic 3-D melt, and one run of each other kind of system (2-D, open, two types). Each run is a child of its
-own; several run side by side. Prints what failed and a count; exit code 1 when any tool found anything.
+Walks the covering design of the tests (tests/support/walk_list: all pairs of switch values), each combination on one of
+the systems below in turn, and every system with the defaults. Each run is a child of its own; several run side by side.
+Combinations that together have every value come first, for all tools; what the budget leaves out after them is said.
+Prints what failed and a count; exit code 1 when a tool found anything, did not sum up, or did not meet a value.
 
-usage: sanitize.py MDMINI [--tools memcheck,racecheck,...] [--jobs N] [--log FILE]
+usage: sanitize.py MDMINI [--walk-list PROGRAM] [--tools memcheck,racecheck,...] [--jobs N] [--budget SECONDS] [--log FILE]
 """
 import argparse
 import concurrent.futures
-import itertools
-import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 
-SKIPPED = {"run.backend"}  # the backend is what is being checked
-MELT = ["system.cells=5", "system.density=0.8442", "system.temperature=1.44", "run.steps=24", "neighbor.capacity=20",
-        "output.thermo_every=8", "output.frames_every=12", "output.velocities=on", "output.forces=on",
-        "output.images=on"]
+COMMON = ["run.steps=24", "output.thermo_every=8", "output.frames_every=12", "output.velocities=on", "output.forces=on",
+          "output.images=on", "report.counters=on"]
 SYSTEMS = {
-    "two-dimensional": ["system.dimension=2", "system.start=hexagonal", "system.cells=13 8", "system.density=0.86",
-                        "run.steps=24", "output.thermo_every=8"],
-    "open": ["system.cells=4", "system.density=0.8442", "system.boundary=open", "run.steps=24", "output.thermo_every=8"],
-    "slab": ["system.cells=6 6 5", "system.density=0.8442", "system.boundary=periodic periodic open", "run.steps=24"],
+    "melt": ["system.cells=5", "system.density=0.8442", "system.temperature=1.44"],
+    "two-dimensional": ["system.dimension=2", "system.start=hexagonal", "system.cells=13 8", "system.density=0.86"],
+    "open": ["system.cells=4", "system.density=0.8442", "system.boundary=open"],
+    "slab": ["system.cells=6 6 5", "system.density=0.8442", "system.boundary=periodic periodic open"],
     "two types, force shift": ["system.cells=5", "system.density=0.8442", "system.types=2", "system.fractions=0.7 0.3",
-                               "potential.sigma=1 0.9", "potential.shift=force", "run.steps=24"],
-    "thermostat": ["system.cells=5", "system.density=0.8442", "ensemble.thermostat=rescale", "ensemble.target=0.5 1.5",
-                   "run.steps=24"],
+                               "potential.sigma=1 0.9", "potential.shift=force"],
+    "thermostat": ["system.cells=5", "system.density=0.8442", "ensemble.thermostat=rescale", "ensemble.target=0.5 1.5"],
 }
+LISTS = {"force.kernel=" + kernel for kernel in ("list", "list-split", "cluster", "auto")}
+NARROW = ["neighbor.capacity=20"]  # the list overflows and regrows
+FOUND, REFUSED = 99, 2             # exit codes: of the sanitizer, of mdmini
 
 
-def switch_product(mdmini):
-    options = json.loads(subprocess.run([mdmini, "--list-options=json"], check=True, capture_output=True).stdout)
-    switches = []
-    for option in options:
-        name = f'{option["section"]}.{option["key"]}'
-        if option["kind"] == "performance" and option.get("choices") and name not in SKIPPED:
-            switches.append([f"{name}={value}" for value in option["choices"]])
-    return [list(values) for values in itertools.product(*switches)]
+def combinations(walk_list):
+    """The switches of each combination; those first that bring values which none before them has."""
+    done = subprocess.run([walk_list, "cuda", "pairs"], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{walk_list} failed:\n{done.stdout[-2000:]}{done.stderr}")
+    rest = [line.split() for line in done.stdout.splitlines() if re.match(r"[a-z]+\.[a-z_]+=\S", line)]
+    met, first = set(), []
+    while rest:
+        best = max(rest, key=lambda words: len(set(words) - met))
+        if not set(best) - met:
+            break
+        met |= set(best)
+        first.append(best)
+        rest.remove(best)
+    return first, rest
 
 
-def run(mdmini, tool, label, words):
+def run(mdmini, tool, system, words):
+    narrow = NARROW if not words or LISTS & set(words) else []
     with tempfile.TemporaryDirectory() as folder:
         open(os.path.join(folder, "deck.txt"), "w").write("# sanitizer\n[run]\nbackend = cuda\n")
-        command = ["compute-sanitizer", f"--tool={tool}", "--error-exitcode=99", mdmini, "deck.txt", *words]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-        return tool, label, words, done.returncode, done.stdout + done.stderr
+        command = ["compute-sanitizer", f"--tool={tool}", f"--error-exitcode={FOUND}", mdmini, "deck.txt", *COMMON,
+                   *SYSTEMS[system], *narrow, *words]
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+        except subprocess.TimeoutExpired as late:
+            return -1, f"no end after {late.timeout:.0f} s"
+        return done.returncode, done.stdout + done.stderr
+
+
+def judge(mdmini, tool, system, words):
+    """(system that ran, what is wrong or "", output). A system that cannot have the switches gives way to the melt."""
+    code, text = run(mdmini, tool, system, words)
+    if code == REFUSED and system != "melt":
+        system = "melt"
+        code, text = run(mdmini, tool, system, words)
+    if code != 0:
+        return system, f"exit code {code}", text
+    if not re.search(r"SUMMARY: 0 (errors|hazards)", text):
+        return system, "no summary without errors", text
+    return system, "", text
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("mdmini")
+    parser.add_argument("--walk-list")
     parser.add_argument("--tools", default="memcheck,racecheck,initcheck,synccheck")
     parser.add_argument("--jobs", type=int, default=12)
+    parser.add_argument("--budget", type=float, default=200)
     parser.add_argument("--log")
     a = parser.parse_args()
-    mdmini = os.path.abspath(a.mdmini)
-    cases = [("melt " + " ".join(words), MELT + words) for words in switch_product(mdmini)]
-    cases += list(SYSTEMS.items())
-    failed, log = [], open(a.log, "w") if a.log else sys.stdout
-    with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
-        futures = [pool.submit(run, mdmini, tool, label, words) for tool in a.tools.split(",") for label, words in cases]
+    mdmini, tools, log = os.path.abspath(a.mdmini), a.tools.split(","), open(a.log, "w") if a.log else sys.stdout
+    first, rest = combinations(a.walk_list or os.path.join(os.path.dirname(mdmini), "tests", "walk_list"))
+    names = list(SYSTEMS)
+    walked = [(names[k % len(names)], words) for k, words in enumerate(first + rest)]
+    must = [(name, []) for name in names] + walked[:len(first)]
+    values = set().union(*map(set, first))
+    end, met = time.monotonic() + a.budget, {tool: set() for tool in tools}
+    n_run, n_late, failed = dict.fromkeys(tools, 0), 0, []
+
+    def work(tool, system, words, needed):
+        if not needed and time.monotonic() > end:
+            return tool, words, None
+        return tool, words, judge(mdmini, tool, system, words)
+
+    with tempfile.TemporaryDirectory() as cache, concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
+        os.environ.setdefault("MDMINI_KERNEL_CACHE", cache)  # the tools run the same kernels
+        futures = [pool.submit(work, tool, *one, needed)
+                   for part, needed in ((must, True), (walked[len(first):], False)) for one in part for tool in tools]
         for future in concurrent.futures.as_completed(futures):
-            tool, label, words, code, text = future.result()
-            if code != 0:
-                failed.append((tool, label, code))
-                print(f"=== {tool}, {label}: exit code {code}\n{text}", file=log, flush=True)
-    for tool in a.tools.split(","):
-        n = sum(1 for f in failed if f[0] == tool)
-        print(f"{tool}: {len(cases)} runs, {n} failed")
-        for _, label, code in [f for f in failed if f[0] == tool][:8]:
-            print(f"    exit code {code}: {label}")
-    return 1 if failed else 0
+            tool, words, result = future.result()
+            if result is None:
+                n_late += 1
+                continue
+            system, wrong, text = result
+            n_run[tool] += 1
+            met[tool] |= set(words)
+            if wrong:
+                failed.append((tool, wrong, system, " ".join(words)))
+                print(f"=== {tool}, {wrong}: {system}: {' '.join(words)}\n{text}", file=log, flush=True)
+    for tool in tools:
+        mine = [f for f in failed if f[0] == tool]
+        print(f"{tool}: {n_run[tool]} runs, {len(mine)} failed, {len(met[tool] & values)} of {len(values)} switch values")
+        for _, wrong, system, words in mine[:8]:
+            print(f"    {wrong}: {system}: {words}")
+    if n_late:
+        print(f"{n_late} of {len(futures)} runs left out: {a.budget:.0f} s were over")
+    return 1 if failed or any(values - met[tool] for tool in tools) else 0
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ static const int64_t sizes[] = {2, 3, 7, 9, 31, 33, 127, 128, 129, 255, 257, 102
 
 /* --- one combination on one state --------------------------------------------------------------------------------- */
 
-/* What is read again must be the same; the path without energy gives the same forces. */
+/* What is read again must be right again, and the same if sums promise that; the path without energy gives the same
+ * forces, and leaves the energies as they were. */
 static bool check_paths(const WalkRun *run, const MdSystem *system, const Judge *judge) {
     const MdBackendOps *ops = run->ops;
     MdSums first, second;
@@ -26,9 +27,11 @@ static bool check_paths(const WalkRun *run, const MdSystem *system, const Judge 
     if (!walk_prepare(run) || !walk_ok(run, ops->sum(run->context, &first)) ||
         !walk_ok(run, ops->sum(run->context, &second)))
         return false;
-    CHECK(memcmp(&first, &second, sizeof first) == 0);
+    const bool same_bits = md_variants_deterministic(ops->variants(), &run->config);
+    if (same_bits) CHECK(memcmp(&first, &second, sizeof first) == 0);
     bool ok = judge_gather(run, system, &gathered);
-    ok = ok && CHECK(judge_count_faults(judge, gathered.force, &first, true) == 0);
+    ok = ok && CHECK(judge_count_faults(judge, gathered.force, &first, true) == 0) &&
+         CHECK(judge_count_faults(judge, NULL, &second, true) == 0);
     double state = tolerance_state_roundoff(judge->tolerance.precision);
     double rounding = tolerance_position(system, system->position, judge->tolerance.precision);
     for (int64_t k = 0; ok && k < 3 * system->n_atoms; k++) {
@@ -40,8 +43,8 @@ static bool check_paths(const WalkRun *run, const MdSystem *system, const Judge 
     judge_gathered_free(&gathered);
     if (!ok || !walk_ok(run, ops->compute_forces(run->context, false))) return false;
     ok = judge_gather(run, system, &gathered) && walk_ok(run, ops->sum(run->context, &second));
-    ok = ok && CHECK(judge_count_faults(judge, gathered.force, NULL, true) == 0);
-    CHECK(first.potential == second.potential && first.virial == second.virial);
+    ok = ok && CHECK(judge_count_faults(judge, gathered.force, &second, true) == 0);
+    if (same_bits) CHECK(first.potential == second.potential && first.virial == second.virial);
     judge_gathered_free(&gathered);
     return ok;
 }

@@ -13,6 +13,7 @@ typedef uint32_t Set; /* bit v: value v */
 
 typedef struct Row {
     unsigned char value[MAX_SWITCHES];
+    bool effective[MAX_SWITCHES]; /* beside what every auto became */
     char purpose[MAX_PURPOSE];
 } Row;
 
@@ -221,19 +222,14 @@ static void complete_near(const Design *d, Set left[MAX_SWITCHES], const unsigne
     }
 }
 
-static bool effective(const Design *d, const unsigned char *value, int s) {
-    for (int y = 0; y < d->n_switches; y++)
-        if (!in(d->effect[s][y], value[y])) return false;
-    return true;
-}
-
 /* --- what the backend itself says --------------------------------------------------------------------------------- */
 
 static void apply(const Design *d, const Row *row, MdConfig *config) {
     for (int s = 0; s < d->n_switches; s++) md_switch_set(config, d->option[s], row->value[s]);
 }
 
-static bool accepted(const Design *d, const Row *row, char *reason, size_t size) {
+/* Whether some system is accepted; which switches have an effect there goes into row. */
+static bool accepted(const Design *d, Row *row, char *reason, size_t size) {
     for (int k = 0; k < d->n_plans; k++) {
         MdConfig config = *d->base;
         MdErrors *errors = md_errors_create();
@@ -241,6 +237,7 @@ static bool accepted(const Design *d, const Row *row, char *reason, size_t size)
         bool ok = d->ops->resolve(&config, &d->plans[k], NULL, errors) == MD_OK;
         if (!ok) snprintf(reason, size, "%s", md_errors_count(errors) ? md_errors_text(errors, 0) : "no reason given");
         md_errors_destroy(errors);
+        for (int s = 0; s < d->n_switches; s++) row->effective[s] = md_option_has_effect(&config, d->option[s]);
         if (ok) return true;
     }
     return false;
@@ -325,8 +322,7 @@ static void settle(Design *d, Set left[MAX_SWITCHES], int x) {
 static void mark_covered(Design *d, const Row *row) {
     for (int x = 0; x < d->n_switches; x++)
         for (int y = x + 1; y < d->n_switches; y++)
-            if (effective(d, row->value, x) && effective(d, row->value, y) &&
-                d->pair[x][row->value[x]][y][row->value[y]] == PAIR_OPEN)
+            if (row->effective[x] && row->effective[y] && d->pair[x][row->value[x]][y][row->value[y]] == PAIR_OPEN)
                 set_pair(d->pair, x, row->value[x], y, row->value[y], PAIR_COVERED);
 }
 
@@ -349,14 +345,14 @@ static Row complete_pair(Design *d, Set left[MAX_SWITCHES]) {
 }
 
 static void add_pair(Design *d, int x, int v, int y, int w) {
-    char pair[192], reason[512] = "";
+    char pair[192], reason[512] = "an auto makes it one without effect";
     Set left[MAX_SWITCHES];
     for (int try = 0; try < MAX_TRIES && d->pair[x][v][y][w] == PAIR_OPEN; try++) {
         /* Tried again, it has no auto that could choose wrong. */
         if (try == 0 || !begin_pair(d, x, v, y, w, WITH_EFFECT | WITHOUT_AUTO, left))
             begin_pair(d, x, v, y, w, WITH_EFFECT, left);
         Row row = complete_pair(d, left);
-        if (!accepted(d, &row, reason, sizeof reason)) continue;
+        if (!accepted(d, &row, reason, sizeof reason) || !row.effective[x] || !row.effective[y]) continue;
         *add_row(d) = row;
         mark_covered(d, &row);
     }
@@ -386,7 +382,7 @@ static bool is_there(const Design *d, const Row *row) {
 /* Beside naive values an `auto` may choose what cannot go with them; from base it must run. */
 static void add_single(Design *d, const unsigned char *wanted, int s, int value, bool naive) {
     const char *from = naive ? "naive" : "base";
-    char reason[512] = "the table rules it out";
+    char reason[512] = "ruled out by the table, or without effect beside what an auto chose";
     bool can_run = false;
     Set left[MAX_SWITCHES];
     for (int heed = WITH_EFFECT; !can_run && heed <= (WITH_EFFECT | WITHOUT_AUTO); heed += WITHOUT_AUTO) {
@@ -395,7 +391,7 @@ static void add_single(Design *d, const unsigned char *wanted, int s, int value,
         complete_near(d, left, wanted, &row);
         snprintf(row.purpose, sizeof row.purpose, "%s=%s alone, from %s", md_option_name(d->option[s]),
                  word(d, s, value), from);
-        can_run = is_there(d, &row) || accepted(d, &row, reason, sizeof reason);
+        can_run = accepted(d, &row, reason, sizeof reason) && row.effective[s];
         if (can_run && !is_there(d, &row)) *add_row(d) = row;
     }
     check_context("%s %s=%s, from %s", d->ops->name, md_option_name(d->option[s]), word(d, s, value), from);
@@ -447,9 +443,11 @@ void design_apply(const Design *design, int k, MdConfig *config) { apply(design,
 const char *design_purpose(const Design *design, int k) { return design->row[k].purpose; }
 
 void design_describe(const Design *design, int k, char *text, size_t size) {
+    const Row *row = &design->row[k];
     size_t length = 0;
     text[0] = '\0';
     for (int s = 0; s < design->n_switches && length < size; s++)
-        length += (size_t)snprintf(text + length, size - length, "%s%s=%s", s ? " " : "",
-                                   md_option_name(design->option[s]), word(design, s, design->row[k].value[s]));
+        if (row->effective[s])
+            length += (size_t)snprintf(text + length, size - length, "%s%s=%s", length ? " " : "",
+                                       md_option_name(design->option[s]), word(design, s, row->value[s]));
 }

@@ -36,7 +36,7 @@ void design_apply(const Design *design, int k, MdConfig *config);
 /* What combination k is there for, `memory.layout=aos alone, from base` or `pairs`. */
 const char *design_purpose(const Design *design, int k);
 
-/* The values of combination k, `memory.space=device memory.layout=aos ...`. */
+/* The values of combination k, `memory.space=device memory.layout=aos ...`, without switches that have no effect. */
 void design_describe(const Design *design, int k, char *text, size_t size);
 
 #endif

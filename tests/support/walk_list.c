@@ -1,6 +1,6 @@
 /* Prints the combinations that the tests walk for a backend, one a line as `key=value ...`: walk_list BACKEND
- * singles|pairs. For programs that start mdmini themselves, such as tests/gpu/sanitize.py. The table's own remarks are
- * printed as `# ...`. */
+ * singles|pairs. For programs that start mdmini themselves, such as tests/gpu/sanitize.py. Lines of another form are
+ * remarks. */
 #include <stdio.h>
 #include <string.h>
 
