@@ -295,7 +295,7 @@ static void test_bits(const MdBackendOps *ops, const MdDeck *deck, DesignKind ki
     printf("%s: %d combinations promise the same bits; of %d that do not, %d gave others\n", ops->name, n_promised,
            n_other, n_differ);
     check_context("%s", ops->name);
-    if (kind == DESIGN_SINGLES) CHECK(n_promised > 0);
+    if (kind == DESIGN_SINGLES && !design_is_narrowed()) CHECK(n_promised > 0);
     md_system_destroy(system);
 }
 
@@ -344,7 +344,7 @@ int main(void) {
     MdConfig config = *md_deck_config(shifted);
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
         test_bits(ops, small, DESIGN_SINGLES);
-        test_bits(ops, small, DESIGN_PAIRS);
+        if (!design_is_narrowed()) test_bits(ops, small, DESIGN_PAIRS);
         if (!walk_first_shard()) continue;
         MdSystem *liquid = melted(shifted, ops, 400), *smooth_liquid = melted(smooth, ops, 400);
         for (int p = 0; p < N_PRECISIONS; p++) {

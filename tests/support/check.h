@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* Each returns whether it held, so that loops can stop at the first failure. */
+/* Each returns whether it held, so that loops can stop at the first failure. With MDMINI_TEST_STOP in the environment the
+ * program ends there. */
 bool check_at(const char *file, int line, bool holds, const char *text);
 bool check_near_at(const char *file, int line, double value, double expected, double tolerance, const char *text);
 

@@ -1,6 +1,7 @@
 #include "design.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -413,6 +414,34 @@ static void add_singles(Design *d, const MdConfig *base) {
                 add_single(d, wanted[from], s, first_of(rest), from == 1);
 }
 
+/* --- one combination ---------------------------------------------------------------------------------------------- */
+
+static const char *asked_only(void) { return getenv("MDMINI_TEST_ONLY"); }
+
+bool design_is_narrowed(void) { return asked_only() != NULL; }
+
+static void add_only(Design *d, const MdConfig *base, const char *fixed) {
+    unsigned char wanted[MAX_SWITCHES];
+    char reason[512] = "ruled out by the table";
+    Set left[MAX_SWITCHES], set;
+    bool can_run = true;
+    int option;
+    memcpy(left, d->values, sizeof left);
+    for (int s = 0; s < d->n_switches; s++) wanted[s] = (unsigned char)md_switch_value(base, d->option[s]);
+    for (const char *at = asked_only(); (at = read_term(at, &option, &set)) != NULL;) {
+        int s = switch_of(d, option);
+        if (names(fixed, md_option_name(option))) continue;
+        can_run = can_run && s >= 0 && is_single(set) && narrow(d, left, s, first_of(set));
+    }
+    if (can_run && solvable(d, left)) {
+        Row row = {.purpose = "asked for"};
+        complete_near(d, left, wanted, &row);
+        if (accepted(d, &row, reason, sizeof reason)) *add_row(d) = row;
+    }
+    check_context("MDMINI_TEST_ONLY=%s", asked_only());
+    if (!CHECK(d->n_rows == 1)) printf("# refused: %s\n", reason);
+}
+
 /* --- for the walk ------------------------------------------------------------------------------------------------- */
 
 Design *design_create(const MdBackendOps *ops, const MdConfig *base, DesignKind kind, const char *fixed,
@@ -424,13 +453,16 @@ Design *design_create(const MdBackendOps *ops, const MdConfig *base, DesignKind 
     find_values(d, ops->variants(), base, fixed);
     find_needs(d, ops->variants());
     find_effects(d);
-    if (kind == DESIGN_SINGLES) add_singles(d, base);
+    if (design_is_narrowed()) add_only(d, base, fixed);
+    else if (kind == DESIGN_SINGLES) add_singles(d, base);
     else {
         classify_pairs(d);
         add_pairs(d);
     }
     printf("# %s: %d combinations for %s\n", ops->name, d->n_rows,
-           kind == DESIGN_SINGLES ? "each value alone" : "all pairs of values");
+           design_is_narrowed()     ? asked_only()
+           : kind == DESIGN_SINGLES ? "each value alone"
+                                    : "all pairs of values");
     return d;
 }
 

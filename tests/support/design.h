@@ -28,6 +28,10 @@ Design *design_create(const MdBackendOps *ops, const MdConfig *base, DesignKind 
                       const MdSystemPlan *plans, int n_plans);
 void design_destroy(Design *design);
 
+/* MDMINI_TEST_ONLY="key=value ..." makes one combination only, whatever the kind: the nearest to base with these
+ * values. Those of `fixed` switches do not matter. */
+bool design_is_narrowed(void);
+
 int design_count(const Design *design);
 
 /* Sets the switches of combination k in config. */

@@ -10,11 +10,11 @@
 
 /* --- backends ----------------------------------------------------------------------------------------------------- */
 
-/* Whether a list with commas has the name. */
-static bool lists(const char *list, const char *name) {
+/* Whether a list with separators has the name. */
+static bool lists(const char *list, char separator, const char *name) {
     size_t length = strlen(name);
     for (const char *at = list; at && (at = strstr(at, name)) != NULL; at += length)
-        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0')) return true;
+        if ((at == list || at[-1] == separator) && (at[length] == separator || at[length] == '\0')) return true;
     return false;
 }
 
@@ -31,7 +31,7 @@ static bool can_run(const MdBackendOps *ops, const MdConfig *base) {
     MdErrors *errors = md_errors_create();
     config.run_backend = backend_value(ops->name);
     const char *wanted = getenv("MDMINI_TEST_BACKENDS");
-    if (wanted && !lists(wanted, ops->name)) {
+    if (wanted && !lists(wanted, ',', ops->name)) {
         printf("backend %s left out: MDMINI_TEST_BACKENDS=%s\n", ops->name, wanted);
         md_errors_destroy(errors);
         return false;
@@ -41,7 +41,7 @@ static bool can_run(const MdBackendOps *ops, const MdConfig *base) {
     if (!runs) {
         const char *why = md_errors_count(errors) ? md_errors_text(errors, 0) : "no reason given";
         printf("backend %s SKIPPED: %s\n", ops->name, why);
-        if (lists(wanted, ops->name)) {
+        if (lists(wanted, ',', ops->name)) {
             check_context("MDMINI_TEST_BACKENDS lists %s", ops->name);
             CHECK(!"a backend that must run");
         }
@@ -81,7 +81,7 @@ static void read_shard(int *k, int *n) {
 bool walk_first_shard(void) {
     int k, n;
     read_shard(&k, &n);
-    return k == 0;
+    return k == 0 && !design_is_narrowed();
 }
 
 void walk_begin(Walk *walk, const MdBackendOps *ops, const MdConfig *base, DesignKind kind, const char *fixed,
@@ -95,7 +95,8 @@ bool walk_next(Walk *walk) {
     read_shard(&shard, &n_shards);
     if (walk->k >= 0) {
         check_context("%s", walk->name);
-        if (!CHECK(walk->n_created > 0)) printf("never ran: %s: %s\n", walk->name, walk->refusal);
+        if (!getenv("MDMINI_TEST_SYSTEM") && !CHECK(walk->n_created > 0))
+            printf("never ran: %s: %s\n", walk->name, walk->refusal);
     }
     walk->k = walk->k < 0 ? shard : walk->k + n_shards;
     walk->n_created = 0;
@@ -139,6 +140,8 @@ bool walk_create(WalkRun *run, const MdBackendOps *ops, const MdConfig *asked, c
 }
 
 bool walk_create_next(Walk *walk, WalkRun *run, const char *system_name, const MdConfig *base, const MdSystem *system) {
+    const char *wanted = getenv("MDMINI_TEST_SYSTEM");
+    if (wanted && !lists(wanted, '|', system_name)) return false;
     MdConfig asked = *base;
     design_apply(walk->design, walk->k, &asked);
     check_context("%s, N %lld: %s", system_name, (long long)system->n_atoms, walk->name);

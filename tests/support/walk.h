@@ -3,7 +3,9 @@
  *
  * A backend that cannot run here is skipped with its reason. MDMINI_TEST_BACKENDS (names separated by commas) chooses:
  * a backend that it lists must run, the others are left out. MDMINI_TEST_SHARD=k/n (k from 0) walks every n-th
- * combination only, so that n processes share the work. */
+ * combination only, so that n processes share the work. MDMINI_TEST_ONLY="key=value ..." walks one combination and does
+ * nothing else (design.h), MDMINI_TEST_SYSTEM="name|name" walks on systems of these names only: for tests/gpu/mutants.py,
+ * which wants the shortest way to a failure. */
 #ifndef MD_TESTS_WALK_H
 #define MD_TESTS_WALK_H
 
@@ -14,7 +16,7 @@
  * after the last. Prints why one is skipped. */
 const MdBackendOps *walk_backend(const MdBackendOps *previous, const MdConfig *base);
 
-/* Whether this process does what is not shared out: the first shard does. */
+/* Whether this process does what is not shared out: the first shard does, unless there is one combination only. */
 bool walk_first_shard(void);
 
 typedef struct Walk {
