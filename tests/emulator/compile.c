@@ -419,6 +419,13 @@ static void to_cache(uint64_t key, nvrtcProgram program) {
     if (!ok || rename(path, final) != 0) remove(path);
 }
 
+/* In memory, where the system has such a folder: a compilation writes thirty files. */
+static const char *temporary_folder(void) {
+    const char *asked = getenv("TMPDIR");
+    if (asked && *asked) return asked;
+    return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
 EMULATOR_API nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n_options, const char *const *options) {
     Options asked = {.n = 0};
     free(program->log);
@@ -431,9 +438,8 @@ EMULATOR_API nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n_options
     uint64_t key = key_of(program, &asked);
     bool ok = from_cache(key, program);
     if (!ok) {
-        const char *temporary = getenv("TMPDIR");
         char folder[4096];
-        snprintf(folder, sizeof folder, "%s/mdmini-kernels-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+        snprintf(folder, sizeof folder, "%s/mdmini-kernels-XXXXXX", temporary_folder());
         if (!mkdtemp(folder)) emulator_fail("cannot make a folder %s: %s", folder, strerror(errno));
         ok = compile_in(folder, program, &asked);
         if (ok) {

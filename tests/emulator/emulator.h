@@ -18,7 +18,7 @@
  * What stops the program (exit code 99, with kernel, block and thread): a barrier that not all live threads of the block
  * reach, or that they reach at different places; a collective of a warp that lanes of its mask do not reach, or reach
  * with another mask; a launch beyond the limits; an access outside of device memory, outside of an array of known size,
- * or of freed memory; a copy beyond the ends of what it copies; a second or foreign free; a graph capture that the
+ * or of freed memory; an access of the host to device memory; a copy beyond the ends of what it copies; a second or foreign free; a graph capture that the
  * hardware would refuse; at the end of the program, whatever was not freed.
  *
  * What is not followed: time and its order of magnitude; races (one thread runs at a time; other orders come with other
@@ -191,6 +191,9 @@ void emulator_memory_check_free(enum EmulatorSpace space, void *data, const char
 enum EmulatorSpace emulator_memory_space(const void *data, size_t bytes, const char *call);
 /* Where a faulting address lies, in words. */
 void emulator_memory_describe(const void *address, char *text, size_t size);
+/* Memory of the device is open to the emulator and to kernels, and closed while the host runs. */
+void emulator_memory_open(void);
+void emulator_memory_close(void);
 size_t emulator_memory_used(void);
 size_t emulator_memory_report(void); /* prints what is not freed; returns how many */
 

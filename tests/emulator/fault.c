@@ -73,6 +73,7 @@ static void at_exit(int code, void *unused) {
 }
 
 static pthread_mutex_t lock;
+static int depth; /* of calls that hold it */
 
 static void start(void) {
     pthread_mutexattr_t recursive;
@@ -86,9 +87,13 @@ void emulator_enter(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start);
     pthread_mutex_lock(&lock);
+    if (depth++ == 0) emulator_catch_signals();
 }
 
-void emulator_leave(void) { pthread_mutex_unlock(&lock); }
+void emulator_leave(void) {
+    if (--depth == 0) emulator_memory_close();
+    pthread_mutex_unlock(&lock);
+}
 
 long emulator_setting(const char *name, long otherwise) {
     const char *text = getenv(name);

@@ -346,7 +346,6 @@ static void run_cooperative(unsigned n) {
 }
 
 void emulator_grid_run(const EmulatorLaunch *what) {
-    emulator_catch_signals();
     if (preempt < 0) preempt = emulator_setting("MDMINI_EMULATOR_PREEMPT", 0);
     launch = what;
     make_dynamic_shared();

@@ -1,6 +1,7 @@
 /* Memory of the device, pinned memory of the host and managed memory. Each allocation has pages of its own, ends at a
  * page without access and begins after one; the rest of its first page is filled with a pattern that is checked when it
- * is freed. Addresses are given out once only, so that freed memory stays without access. */
+ * is freed. Addresses are given out once only, so that freed memory stays without access. Memory of the device has access
+ * only while the emulator is at work: the host must not touch it. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,31 @@ typedef struct Allocation {
     enum EmulatorSpace space;
     bool freed;
     const char *call;
+    size_t next; /* of those that are not freed; SIZE_MAX: none */
 } Allocation;
 
 static Allocation *allocations; /* by ascending address; freed ones stay, to be recognised */
 static size_t n_allocations, room;
 static size_t used; /* bytes of the device */
 static char *next_address = (char *)0x200000000000;
+static size_t first_live = SIZE_MAX;
+static bool is_open; /* whether memory of the device has access */
+
+static void set_access(int access) {
+    for (size_t k = first_live; k != SIZE_MAX; k = allocations[k].next)
+        if (allocations[k].space == EMULATOR_DEVICE &&
+            mprotect(allocations[k].base, allocations[k].mapped, access) != 0)
+            emulator_fail("mprotect");
+    is_open = access != PROT_NONE;
+}
+
+void emulator_memory_open(void) {
+    if (!is_open) set_access(PROT_READ | PROT_WRITE);
+}
+
+void emulator_memory_close(void) {
+    if (is_open) set_access(PROT_NONE);
+}
 
 static const char *space_name(enum EmulatorSpace space) {
     static const char *const names[] = {"foreign", "device", "pinned host", "managed"};
@@ -53,6 +73,7 @@ void *emulator_memory_allocate(enum EmulatorSpace space, size_t bytes, const cha
         allocations = realloc(allocations, room * sizeof *allocations);
         if (!allocations) emulator_fail("no memory");
     }
+    emulator_memory_open();
     size_t aligned = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     Allocation a = {.mapped = pages(aligned), .bytes = bytes, .space = space, .call = call};
     char *map = mmap(next_address, a.mapped + 2 * PAGE, PROT_NONE,
@@ -65,6 +86,8 @@ void *emulator_memory_allocate(enum EmulatorSpace space, size_t bytes, const cha
     memset(a.data, FILL, bytes);
     fence(&a, FENCE, false);
     if (space != EMULATOR_PINNED) used += bytes;
+    a.next = first_live;
+    first_live = n_allocations;
     allocations[n_allocations++] = a;
     return a.data;
 }
@@ -98,8 +121,12 @@ void emulator_memory_check_free(enum EmulatorSpace space, void *data, const char
 
 void emulator_memory_free(enum EmulatorSpace space, void *data, const char *call) {
     Allocation *a = find_for_free(space, data, call);
+    emulator_memory_open();
     fence(a, FENCE, true);
     a->freed = true;
+    size_t *link = &first_live;
+    while (&allocations[*link] != a) link = &allocations[*link].next;
+    *link = a->next;
     if (a->space != EMULATOR_PINNED) used -= a->bytes;
     /* The addresses stay taken, the memory goes back. */
     if (mmap(a->base, a->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != a->base)
@@ -134,9 +161,8 @@ size_t emulator_memory_used(void) { return used; }
 
 size_t emulator_memory_report(void) {
     size_t n = 0;
-    for (size_t k = 0; k < n_allocations; k++) {
+    for (size_t k = first_live; k != SIZE_MAX; k = allocations[k].next) {
         const Allocation *a = &allocations[k];
-        if (a->freed) continue;
         if (n++ < 16)
             fprintf(stderr, "emulator: %zu bytes of %s memory not freed (%s)\n", a->bytes, space_name(a->space),
                     a->call);

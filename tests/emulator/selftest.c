@@ -380,6 +380,7 @@ static void fault_texture(void) {
     launch("k_texture", 1, 32, 0, arguments);
     cudaStreamSynchronize(stream);
 }
+static void fault_host(void) { printf("%d\n", *(volatile int *)device(8)); }
 static void fault_leak(void) { (void)device(8); }
 static void fault_stream(void) {
     cudaStream_t more;
@@ -411,6 +412,7 @@ static const struct {
     {"copy too long", "64 bytes from byte 0 of device memory of 32 bytes", fault_copy},
     {"copy of the wrong kind", "does not fit its pointers", fault_copy_kind},
     {"texture index", "of element 4 of a texture of 4", fault_texture},
+    {"host touches device memory", "the host accesses", fault_host},
     {"leak", "8 bytes of device memory not freed (cudaMalloc)", fault_leak},
     {"stream not destroyed", "1 streams and 0 events not destroyed", fault_stream},
 };

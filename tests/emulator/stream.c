@@ -115,6 +115,7 @@ static void run_first(cudaStream_t stream) {
     EmulatorOp *op = stream->queue.first;
     stream->queue.first = op->next;
     if (!op->next) stream->queue.last = NULL;
+    emulator_memory_open();
     emulator_op_run(op);
     stream->run++;
     emulator_op_free(op);
