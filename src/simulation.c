@@ -206,14 +206,15 @@ static MdStatus verify(MdSimulation *s, int64_t step) {
     return status;
 }
 
+/* The backend first: what it finds that it cannot run is known before any file is touched. */
 static MdStatus set_up(MdSimulation *s) {
+    s->record.ops->create(&s->context, s->record.config, s->record.asked, s->system, s->record.errors);
+    if (!s->context) return md_errors_status(s->record.errors);
     MdStatus status = md_files_prepare(s->record.deck, &s->record.files, s->record.log, s->record.errors);
     if (status == MD_OK) status = md_log_open(s->record.log, s->record.files.log, s->record.errors);
     if (status != MD_OK) return status;
     s->record.files_ready = true;
     md_report_head(&s->record);
-    s->record.ops->create(&s->context, s->record.config, s->record.asked, s->system, s->record.errors);
-    if (!s->context) return md_errors_status(s->record.errors);
     if (s->record.files.h5) {
         MdH5mdSpec spec = trajectory_spec(s);
         s->pipeline = md_pipeline_create(s->record.files.h5, &spec, s->record.errors);
