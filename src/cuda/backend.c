@@ -169,9 +169,7 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     statistics->n_rebuilds = context->n_builds > 0 ? context->n_builds - 1 : 0;
     statistics->n_late_rebuilds = context->n_late_rebuilds;
     statistics->n_overflows = context->n_overflows;
-    statistics->capacity = context->arguments.list.capacity;
-    statistics->n_entries = context->n_entries;
-    statistics->neighbors_per_atom = (double)context->n_entries / context->n_atoms;
+    cuda_neighbor_statistics(context, statistics);
     const MdMemory held = cuda_memory_held(context);
     statistics->host_bytes = held.host_bytes;
     statistics->device_bytes = held.device_bytes;

@@ -34,6 +34,7 @@ typedef enum CudaStage {
 /* Every kernel: its name in kernels/<unit>.cu is k_<unit>_<name>; it is there under the condition (variants.h). */
 #define CUDA_KERNELS(X)                                                                                                \
     X(sort, wrap, "")                                                                                                  \
+    X(sort, curve, "memory.sort=morton|hilbert")                                                                       \
     X(sort, bin, "")                                                                                                   \
     X(sort, scan_tiles, "")                                                                                            \
     X(sort, scan_sums, "")                                                                                             \
@@ -42,7 +43,10 @@ typedef enum CudaStage {
     X(sort, rank, "")                                                                                                  \
     X(sort, reorder, "")                                                                                               \
     X(neighbor, brute, "neighbor.search=brute")                                                                        \
+    X(neighbor, brute_tiled, "neighbor.search=brute-tiled")                                                            \
     X(neighbor, cell, "neighbor.search=cell")                                                                          \
+    X(neighbor, bases, "neighbor.search=cell neighbor.index=16")                                                       \
+    X(neighbor, sort_rows, "neighbor.sorted=on")                                                                       \
     X(neighbor, count, "")                                                                                             \
     X(force, plain, "")                                                                                                \
     X(force, energy, "")                                                                                               \
@@ -141,6 +145,7 @@ typedef struct CudaContext {
 
     /* cells, only where something needs them */
     int max_cells;
+    int32_t curve_grid[3]; /* cells of the grid that cell_place was made for */
 
     bool built;
     bool lateness_sent; /* the displacement at the last use before a build by count is on its way to the host */
@@ -265,12 +270,18 @@ double cuda_timing_seconds(CudaContext *context, CudaStage stage); /* NaN: never
 /* --- the stages, each in its file --- */
 bool cuda_sort_needs_cells(const CudaContext *context);
 bool cuda_sort_reorders(const CudaContext *context);
+bool cuda_sort_follows_curve(const CudaContext *context);
+int cuda_sort_most_cells(CudaContext *context); /* that any grid of this system has; needs no device */
 void cuda_sort_particles(CudaContext *context);
 /* Wraps, sorts and builds the list anew. */
 MdStatus cuda_neighbor_build(CudaContext *context);
 /* Whether rebuild=every or host-check has anything to do at this step; and it: builds where the rule says so. */
 bool cuda_neighbor_acts(const CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);
+bool cuda_neighbor_halves(const CudaContext *context);     /* neighbor.list = half */
+bool cuda_neighbor_compresses(const CudaContext *context); /* neighbor.index = 16 */
+size_t cuda_neighbor_entry_bytes(const CudaContext *context);
+void cuda_neighbor_statistics(const CudaContext *context, MdStatistics *statistics); /* capacity, rows, entries */
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
 bool cuda_force_has_list(const CudaContext *context);
 /* Threads of the force kernel: of one that holds all atoms at once. */

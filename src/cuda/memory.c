@@ -19,7 +19,10 @@ void cuda_check(cudaError_t error, const char *expression, const char *file, int
 }
 
 /* Column order: rows side by side, padded so that each column starts on a 128-byte line. */
-static int64_t column_stride(int64_t n_atoms) { return (n_atoms + 31) / 32 * 32; }
+static int64_t column_stride(const CudaContext *context) {
+    const int64_t line = 128 / (int64_t)cuda_neighbor_entry_bytes(context);
+    return (context->n_atoms + line - 1) / line * line;
+}
 
 static void set_capacity(CudaContext *context, int64_t count) {
     int64_t most = context->n_atoms; /* a row has at most n - 1 entries */
@@ -28,13 +31,12 @@ static void set_capacity(CudaContext *context, int64_t count) {
     bool column = context->config.neighbor_order == MD_LIST_ORDER_COLUMN;
     context->arguments.list.capacity = (int32_t)capacity;
     context->arguments.list.row_stride = column ? 1 : capacity;
-    context->arguments.list.entry_stride = column ? column_stride(context->n_atoms) : 1;
+    context->arguments.list.entry_stride = column ? column_stride(context) : 1;
 }
 
 static size_t list_bytes(const CudaContext *context) {
-    int64_t rows =
-        context->config.neighbor_order == MD_LIST_ORDER_COLUMN ? column_stride(context->n_atoms) : context->n_atoms;
-    return (size_t)rows * (size_t)context->arguments.list.capacity * sizeof(int32_t);
+    int64_t rows = context->config.neighbor_order == MD_LIST_ORDER_COLUMN ? column_stride(context) : context->n_atoms;
+    return (size_t)rows * (size_t)context->arguments.list.capacity * cuda_neighbor_entry_bytes(context);
 }
 
 /* Entries of a row at first: the neighbours of a uniform system of this density, a fifth more for fluctuations (in a
@@ -45,7 +47,10 @@ static int64_t initial_capacity(const CudaContext *context) {
     double volume = 1, sphere = context->box.dimension == 2 ? 1.0 : 4.0 / 3.0;
     for (int a = 0; a < context->box.dimension; a++) volume *= fmax(context->box.length[a], 1.0);
     sphere *= 3.14159265358979323846 * pow(context->range, context->box.dimension);
-    return (int64_t)fmin(ceil(1.2 * sphere * context->n_atoms / volume) + 8, (double)context->n_atoms);
+    double neighbors = sphere * context->n_atoms / volume;
+    /* a half list has half of them, and fluctuates as much */
+    if (cuda_neighbor_halves(context)) neighbors = 0.5 * neighbors + 8;
+    return (int64_t)fmin(ceil(1.2 * neighbors) + 8, (double)context->n_atoms);
 }
 
 /* --- the arrays --- */
@@ -97,7 +102,7 @@ static void add_particles(const CudaContext *context, Arrays *arrays, CudaPartic
 static bool cells_are_kept(const CudaContext *context) {
     const MdConfig *config = &context->config;
     return config->force_kernel == MD_KERNEL_CELL || config->force_kernel == MD_KERNEL_CLUSTER ||
-           config->neighbor_index == MD_INDEX_16;
+           cuda_neighbor_compresses(context);
 }
 
 static void add_cells(CudaContext *context, Arrays *arrays) {
@@ -110,6 +115,11 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
     add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
     add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
     add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
+    if (cuda_sort_follows_curve(context))
+        add(arrays, CUDA_KEPT, &a->cell_place, (size_t)context->max_cells, sizeof(int32_t), "cells along the curve");
+    if (cuda_neighbor_compresses(context))
+        add(arrays, CUDA_KEPT, &a->cell_bases, (size_t)context->max_cells * CUDA_STENCIL, sizeof(int32_t),
+            "cells around cells");
     /* a sum for each block of the scan, and no block is smaller than a warp */
     add(arrays, group, &a->scan_sums, (size_t)context->max_cells / 32 + 2, sizeof(int32_t), "sums of the scan");
 }
@@ -153,7 +163,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
 }
 
 static void plan(CudaContext *context) {
-    context->max_cells = context->n_atoms > 64 ? context->n_atoms : 64;
+    context->max_cells = cuda_sort_most_cells(context);
     set_capacity(context, initial_capacity(context));
     /* As many threads as blocks of a warp have; the last block of a larger size may stand out by almost one. The second
      * pass has a block a sum. */

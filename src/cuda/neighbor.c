@@ -3,23 +3,60 @@
  *
  * A thread that is past the capacity keeps counting but writes nothing; the host reads the largest count, grows the
  * list and repeats the search. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "cuda/context.h"
+
+bool cuda_neighbor_halves(const CudaContext *context) {
+    return md_option_has_effect(&context->config, MD_OPTION_neighbor_list) &&
+           context->config.neighbor_list == MD_LIST_HALF;
+}
+
+bool cuda_neighbor_compresses(const CudaContext *context) {
+    return md_option_has_effect(&context->config, MD_OPTION_neighbor_index) &&
+           context->config.neighbor_index == MD_INDEX_16;
+}
+
+size_t cuda_neighbor_entry_bytes(const CudaContext *context) {
+    return cuda_neighbor_compresses(context) ? sizeof(uint16_t) : sizeof(int32_t);
+}
+
+static int n_cells(const CudaContext *context) {
+    const int32_t *n = context->arguments.grid.n;
+    return n[0] * n[1] * n[2];
+}
 
 static void search(CudaContext *context) {
     const CudaList *list = &context->arguments.list;
     size_t bytes = (size_t)context->n_atoms * sizeof(int32_t);
     if (context->config.neighbor_write == MD_LIST_WRITE_ATOMIC)
         CUDA_CHECK(cudaMemsetAsync(list->counts, 0, bytes, context->stream));
-    if (context->config.neighbor_search == MD_SEARCH_BRUTE)
-        cuda_launch(context, CUDA_K_neighbor_brute, context->n_atoms);
-    else cuda_launch(context, CUDA_K_neighbor_cell, context->n_atoms);
+    if (cuda_neighbor_compresses(context)) {
+        context->arguments.n = n_cells(context);
+        cuda_launch(context, CUDA_K_neighbor_bases, n_cells(context));
+    }
+    static const CudaKernelId kernels[] = {[MD_SEARCH_BRUTE] = CUDA_K_neighbor_brute,
+                                           [MD_SEARCH_BRUTE_TILED] = CUDA_K_neighbor_brute_tiled,
+                                           [MD_SEARCH_CELL] = CUDA_K_neighbor_cell};
+    cuda_launch(context, kernels[context->config.neighbor_search], context->n_atoms);
+}
+
+static void sort_rows(CudaContext *context) {
+    if (context->config.neighbor_sorted != MD_ON) return;
+    const int rows_per_block = context->kernels[CUDA_K_neighbor_sort_rows].block_size / 32; /* a warp a row */
+    cuda_launch_blocks(context, CUDA_K_neighbor_sort_rows, cuda_blocks(context->n_atoms, rows_per_block));
 }
 
 static void zero_measures(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->measures, 0, sizeof(CudaMeasures), context->stream));
+}
+
+static MdStatus refuse_crowd(CudaContext *context, int32_t crowd) {
+    return md_fail(context->errors, MD_ERROR_INPUT,
+                   "neighbor.index=16: a cell holds %d atoms, and an entry can tell %d apart: take neighbor.index=32",
+                   crowd, CUDA_MAX_CROWD);
 }
 
 static MdStatus search_until_it_fits(CudaContext *context) {
@@ -29,10 +66,13 @@ static MdStatus search_until_it_fits(CudaContext *context) {
         search(context);
         cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
         cuda_watch_read(context, true);
-        cuda_timing_end(context);
-        int32_t largest = context->h_watch->measures.largest_count;
+        int32_t largest = context->h_watch->measures.largest_count, crowd = context->h_watch->measures.crowd;
         context->n_entries = (int64_t)context->h_watch->measures.entries;
-        if (largest <= context->arguments.list.capacity) return MD_OK;
+        const bool fits = largest <= context->arguments.list.capacity;
+        if (fits) sort_rows(context);
+        cuda_timing_end(context);
+        if (crowd > 0) return refuse_crowd(context, crowd);
+        if (fits) return MD_OK;
         MdStatus status = cuda_memory_grow_list(context, largest);
         if (status != MD_OK) return status;
     }
@@ -65,7 +105,9 @@ MdStatus cuda_neighbor_build(CudaContext *context) {
     if (context->h_signals->fault) return MD_OK;
     cuda_memory_begin(context, CUDA_REBUILD);
     cuda_sort_particles(context);
-    MdStatus status = search_until_it_fits(context);
+    MdStatus status = MD_OK;
+    if (cuda_force_has_list(context)) status = search_until_it_fits(context);
+    else zero_measures(context);
     cuda_memory_end(context, CUDA_REBUILD);
     if (status != MD_OK) return status;
     context->built = true;
@@ -98,17 +140,62 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
     return MD_OK;
 }
 
+void cuda_neighbor_statistics(const CudaContext *context, MdStatistics *statistics) {
+    const bool has_list = cuda_force_has_list(context);
+    const double rows_of_pair = cuda_neighbor_halves(context) ? 2 : 1; /* where it is not stored */
+    statistics->capacity = has_list ? context->arguments.list.capacity : 0;
+    statistics->n_entries = has_list ? context->n_entries : 0;
+    statistics->neighbors_per_atom =
+        has_list ? rows_of_pair * (double)context->n_entries / context->n_atoms : (double)NAN;
+}
+
+static void *download(CudaContext *context, const void *device, size_t count, size_t size) {
+    void *host = md_alloc(count, size, "export of the list");
+    cuda_memory_download(context, host, device, count * size);
+    return host;
+}
+
+/* The list on the host, as it is stored. */
+typedef struct HostList {
+    CudaTag *tags;
+    int32_t *counts;
+    void *entries;
+    int32_t *slot_cell, *bases; /* neighbor.index = 16 */
+} HostList;
+
+static void download_list(CudaContext *context, HostList *host) {
+    const CudaArguments *a = &context->arguments;
+    size_t n = (size_t)context->n_atoms;
+    int64_t last = context->n_atoms - 1;
+    int64_t n_stored = last * a->list.row_stride + (a->list.capacity - 1) * a->list.entry_stride + 1;
+    host->tags = download(context, a->now.tag, n, sizeof *host->tags);
+    host->counts = download(context, a->list.counts, n, sizeof *host->counts);
+    host->entries = download(context, a->list.entries, (size_t)n_stored, cuda_neighbor_entry_bytes(context));
+    host->slot_cell = host->bases = NULL;
+    if (!cuda_neighbor_compresses(context)) return;
+    host->slot_cell = download(context, a->slot_cell, n, sizeof *host->slot_cell);
+    host->bases = download(context, a->cell_bases, (size_t)n_cells(context) * CUDA_STENCIL, sizeof *host->bases);
+}
+
+/* As entry_atom of kernels/list.cuh. */
+static int32_t entry_atom(const HostList *host, int64_t i, int64_t at) {
+    if (!host->bases) return ((const int32_t *)host->entries)[at];
+    int entry = ((const uint16_t *)host->entries)[at];
+    const int32_t *bases = host->bases + (int64_t)host->slot_cell[i] * CUDA_STENCIL;
+    return bases[entry / CUDA_MAX_CROWD] + entry % CUDA_MAX_CROWD;
+}
+
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows) {
+    if (!cuda_force_has_list(context) || context->config.force_kernel == MD_KERNEL_CLUSTER)
+        return md_fail(context->errors, MD_ERROR_INPUT,
+                       "there are no rows of neighbours with this force.kernel: take list or list-split");
     if (!context->built) return md_fail(context->errors, MD_ERROR_INTERNAL, "there is no neighbour list yet");
     const CudaList *list = &context->arguments.list;
-    int64_t n = context->n_atoms, last = n - 1;
-    size_t n_stored = (size_t)(last * list->row_stride + (list->capacity - 1) * list->entry_stride + 1);
-    CudaTag *tags = md_alloc((size_t)n, sizeof *tags, "ids for the export of the list");
-    int32_t *counts = md_alloc((size_t)n, sizeof *counts, "row lengths for the export of the list");
-    int32_t *entries = md_alloc(n_stored, sizeof *entries, "export of the list");
-    cuda_memory_download(context, tags, context->arguments.now.tag, (size_t)n * sizeof *tags);
-    cuda_memory_download(context, counts, list->counts, (size_t)n * sizeof *counts);
-    cuda_memory_download(context, entries, list->entries, n_stored * sizeof *entries);
+    int64_t n = context->n_atoms;
+    HostList host;
+    download_list(context, &host);
+    const CudaTag *tags = host.tags;
+    const int32_t *counts = host.counts;
 
     memset(rows, 0, sizeof *rows);
     rows->n_atoms = n;
@@ -118,9 +205,9 @@ MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows) {
     rows->ids = md_alloc((size_t)rows->offsets[n], sizeof *rows->ids, "ids of rows");
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < counts[i]; k++)
-            rows->ids[rows->offsets[tags[i].id] + k] = tags[entries[i * list->row_stride + k * list->entry_stride]].id;
-    md_free(tags);
-    md_free(counts);
-    md_free(entries);
+            rows->ids[rows->offsets[tags[i].id] + k] =
+                tags[entry_atom(&host, i, i * list->row_stride + k * list->entry_stride)].id;
+    void *arrays[] = {host.tags, host.counts, host.entries, host.slot_cell, host.bases};
+    for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++) md_free(arrays[k]);
     return MD_OK;
 }

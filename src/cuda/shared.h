@@ -37,7 +37,7 @@ typedef struct CudaParticles {
     unsigned long long texture[3]; /* texture objects over position, with memory.load = texture */
 } CudaParticles;
 
-/* Cells in row-major order, x fastest. Their edges are at least the range of the list, so that neighbours are in
+/* Cells are numbered in row-major order, x fastest. Their edges are at least the range of the list, so that neighbours are in
  * adjacent cells. Particles beyond the origin or the end of an open axis belong to its first or last cell. */
 typedef struct CudaGrid {
     int32_t n[3];
@@ -59,7 +59,7 @@ typedef struct CudaMeasures {   /* zeroed before each build; every member grows 
     unsigned moved_sq;          /* float bits: largest squared displacement since the build */
     int32_t largest_count;      /* of a row */
     unsigned high[3], low[3];   /* float keys (block.cuh) of the largest x, and of the largest -x */
-    int32_t crowd;              /* particles of the fullest cell */
+    int32_t crowd;              /* neighbor.index = 16: particles of the fullest cell, if it has too many for that */
 } CudaMeasures;
 
 typedef struct CudaWatch {
@@ -90,6 +90,9 @@ enum {
 };
 enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
 
+/* neighbor.index = 16: cells that an entry can name, and places in a cell. */
+enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
+
 /* Counted by kernels that are compiled with MD_COUNT. */
 enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS };
 
@@ -111,7 +114,9 @@ typedef struct CudaArguments {
     int32_t *slot_id;    /* [n_atoms] ids by cell, within a cell in order of arrival */
     int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by id */
     int32_t *slot_cell;  /* [n_atoms] cell of a slot */
-    int32_t *cell_start; /* [n_cells + 1] first slot of each cell */
+    int32_t *cell_start; /* [n_cells + 1] first slot of each cell, cells in their order in memory */
+    int32_t *cell_place; /* [n_cells] where a cell stands in that order; with memory.sort = morton, hilbert */
+    int32_t *cell_bases; /* [n_cells][CUDA_STENCIL] first slots of the cells around; with neighbor.index = 16 */
     int32_t *scan_sums;  /* of the blocks of a scan */
 
     CudaWatch *watch;

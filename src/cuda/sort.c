@@ -6,8 +6,16 @@
 
 bool cuda_sort_reorders(const CudaContext *context) { return context->config.memory_sort != MD_SORT_NONE; }
 
+bool cuda_sort_follows_curve(const CudaContext *context) {
+    return context->config.memory_sort == MD_SORT_MORTON || context->config.memory_sort == MD_SORT_HILBERT;
+}
+
 bool cuda_sort_needs_cells(const CudaContext *context) {
-    return cuda_sort_reorders(context) || context->config.neighbor_search == MD_SEARCH_CELL;
+    const MdConfig *config = &context->config;
+    const bool searched =
+        md_option_has_effect(config, MD_OPTION_neighbor_search) && config->neighbor_search == MD_SEARCH_CELL;
+    return cuda_sort_reorders(context) || searched || config->force_kernel == MD_KERNEL_CELL ||
+           config->force_kernel == MD_KERNEL_CLUSTER;
 }
 
 static float key_value(unsigned key) {
@@ -28,11 +36,12 @@ static void plan_grid(CudaContext *context) {
         grid->wraps[a] = context->box.periodic[a];
         grid->origin[a] = 0;
         extent[a] = context->box.length[a];
-        if (!grid->wraps[a]) {
+        if (a >= context->box.dimension) {
+            extent[a] = 0;
+        } else if (!grid->wraps[a]) {
             grid->origin[a] = -(double)key_value(measures->low[a]);
             extent[a] = (double)key_value(measures->high[a]) - grid->origin[a];
         }
-        if (a >= context->box.dimension) extent[a] = 0;
         grid->n[a] = (int)fmin(fmax(floor(extent[a] / edge), 1.0), 1e6);
     }
     while ((double)grid->n[0] * grid->n[1] * grid->n[2] > context->max_cells) {
@@ -40,6 +49,23 @@ static void plan_grid(CudaContext *context) {
         grid->n[longest] -= (grid->n[longest] + 7) / 8;
     }
     for (int a = 0; a < 3; a++) grid->inverse_edge[a] = extent[a] > 0 ? grid->n[a] / extent[a] : 0;
+}
+
+int cuda_sort_most_cells(CudaContext *context) {
+    context->max_cells = context->n_atoms > 64 ? context->n_atoms : 64;
+    for (int a = 0; a < context->box.dimension; a++)
+        if (!context->box.periodic[a]) return context->max_cells; /* its extent is that of the particles */
+    plan_grid(context);
+    return context->arguments.grid.n[0] * context->arguments.grid.n[1] * context->arguments.grid.n[2];
+}
+
+/* The places of the cells along the curve, when the grid is another than the last one. */
+static void follow_curve(CudaContext *context, int n_cells) {
+    CudaArguments *a = &context->arguments;
+    if (memcmp(context->curve_grid, a->grid.n, sizeof context->curve_grid) == 0) return;
+    memcpy(context->curve_grid, a->grid.n, sizeof context->curve_grid);
+    a->n = n_cells;
+    cuda_launch(context, CUDA_K_sort_curve, n_cells);
 }
 
 /* Counts of cells to starts, in place; the entry after the last cell becomes n_atoms. */
@@ -59,6 +85,7 @@ static void sort_into_cells(CudaContext *context) {
     int n = context->n_atoms;
     plan_grid(context);
     int n_cells = a->grid.n[0] * a->grid.n[1] * a->grid.n[2];
+    if (cuda_sort_follows_curve(context)) follow_curve(context, n_cells);
     CUDA_CHECK(cudaMemsetAsync(a->cell_start, 0, ((size_t)n_cells + 1) * sizeof(int32_t), context->stream));
     cuda_launch(context, CUDA_K_sort_bin, n);
     scan_cells(context, n_cells);

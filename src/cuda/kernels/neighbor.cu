@@ -1,42 +1,76 @@
 /* Stage neighbor: the list of all pairs within cutoff plus skin.
  *
- * Ladder (search, then write, then order; each combination is a variant):
- *   brute       a thread reads all n particles for its row: O(N^2), no set-up. All threads of a warp read the same
- *               particle at once, so it is bound by arithmetic, not by memory.
- *   cell        only the 27 (2-D: 9) adjacent cells: O(N). Threads of a warp own neighbouring slots, mostly of the same
- *               cell, so they read the same particles as well.
- *   atomic      each pair is found once, by the particle with the smaller number, and appended to both rows by
- *               atomicAdd: half the appends are to foreign rows, and rows come out in a different order in every run.
- *   nonatomic   each pair is found twice, a thread owns its row and counts in a register: no atomics, same bits in
- *               every run.
- *   row         rows are contiguous: the threads of a warp, each in its own row, touch 32 lines at each entry.
- *   column      entry k of all rows is contiguous: one line or two for a warp. The force kernel reads it many times.
+ * Ladder (search, then write, list, order, index; each combination is a variant):
+ *   brute        a thread reads all n particles for its row: O(N^2), no set-up. All threads of a warp read the same
+ *                particle at once, but each warp reads all of them through the cache hierarchy.
+ *   brute-tiled  a block brings MD_BLOCK particles at a time into shared memory, each thread one, and all threads read
+ *                them there: a read of global memory serves MD_BLOCK rows. Still O(N^2).
+ *   cell         only the 27 (2-D: 9) adjacent cells: O(N). Threads of a warp own neighbouring slots, mostly of the same
+ *                cell, so they read the same particles as well. What holds for a whole cell (which image of it is near)
+ *                is worked out once for it, not for each pair.
+ *   atomic       each pair is found once, by the particle with the smaller number, and appended to its rows by
+ *                atomicAdd: appends go to foreign rows, and rows come out in a different order in every run.
+ *   nonatomic    a thread owns its row and counts in a register: no atomics, same bits in every run. With full lists each
+ *                pair is found twice.
+ *   half         each pair stands in one row, chosen so that rows are of equal length (owns). With nonatomic each
+ *                pair is tested once: a thread passes over those that belong to the other row.
+ *   row          rows are contiguous: the threads of a warp, each in its own row, touch 32 lines at each entry.
+ *   column       entry k of all rows is contiguous: one line or two for a warp. The force kernel reads it many times.
+ *   16           entries of half the size (list.cuh).
+ *   sorted       rows in ascending order after the search: atomics then leave no trace in the results.
  *
  * A thread that is past the capacity keeps counting but writes nothing; the host reads the largest count, grows the
  * list and repeats the search. */
-#include "cuda/kernels/common.cuh"
+#include "cuda/kernels/list.cuh"
 
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;
-[[maybe_unused]] constexpr bool is_indexed =
-    MD_SW_memory_sort == MD_SORT_NONE; /* slots hold numbers of particles; else the slot is the number */
+constexpr bool is_half = MD_SW_neighbor_list == MD_LIST_HALF;
 
-__device__ inline void store_entry(const CudaArguments &a, int i, int k, int j) {
-    if (k < a.list.capacity) ((int32_t *)a.list.entries)[i * a.list.row_stride + k * a.list.entry_stride] = j;
+/* Half lists: the pair stands in row i. Exactly one of (i, j) and (j, i) is true; each row owns every other particle. */
+__device__ inline bool owns(int i, int j) { return (((i + j) & 1) != 0) == (i < j); }
+
+/* The thread of row i tests the pair with j. */
+__device__ inline bool tests(int i, int j) {
+    if constexpr (is_atomic) return i < j;
+    else if constexpr (is_half) return i != j && owns(i, j);
+    else return i != j;
 }
 
-/* One candidate j of row i. atomic: the pair goes to both rows, when i finds it first. */
-__device__ inline void try_candidate(const CudaArguments &a, int i, const Vec3<Pair> &x, int j, int *count) {
-    if (is_atomic ? j <= i : j == i) return;
+/* A row in the hands of its thread. */
+struct Row {
+    int i, count;
+    Vec3<Pair> x;
+    Entry *next; /* where entry `count` goes */
+};
+
+__device__ inline Row begin_row(const CudaArguments &a, int i) {
+    return Row{i, 0, load<Pair>(a.now.position, i), row_entries(a, i)};
+}
+
+__device__ inline void end_row(const CudaArguments &a, const Row &row) {
+    if (!is_atomic) a.list.counts[row.i] = row.count;
+}
+
+__device__ inline void append(const CudaArguments &a, int i, Entry entry) {
+    const int k = atomicAdd(&a.list.counts[i], 1);
+    if (k < a.list.capacity) row_entries(a, i)[k * a.list.entry_stride] = entry;
+    MD_COUNT_ADD(CUDA_COUNT_ATOMICS, 1);
+}
+
+/* A pair that a thread tests and that is at distance d: into the list if it is in range. `mine` is the entry for j in
+ * row i, `theirs` that for i in row j. */
+__device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const Vec3<Pair> &d, Entry mine,
+                                Entry theirs) {
     MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
-    if (!(squared(separation(a, x, load<Pair>(a.now.position, j))) < (Pair)a.range_sq)) return;
+    if (!(squared(d) < (Pair)a.range_sq)) return;
     MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
-    if (is_atomic) {
-        store_entry(a, i, atomicAdd(&a.list.counts[i], 1), j);
-        store_entry(a, j, atomicAdd(&a.list.counts[j], 1), i);
-        MD_COUNT_ADD(CUDA_COUNT_ATOMICS, 2);
+    if constexpr (is_atomic) {
+        if (!is_half || owns(row->i, j)) append(a, row->i, mine);
+        if (!is_half || owns(j, row->i)) append(a, j, theirs);
     } else {
-        store_entry(a, i, *count, j);
-        *count += 1;
+        if (row->count < a.list.capacity) *row->next = mine;
+        row->next += a.list.entry_stride;
+        row->count++;
     }
 }
 
@@ -44,53 +78,149 @@ __device__ inline void try_candidate(const CudaArguments &a, int i, const Vec3<P
 MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    const Vec3<Pair> x = load<Pair>(a.now.position, i);
-    int count = 0;
-    for (int j = 0; j < a.n_atoms; j++) try_candidate(a, i, x, j, &count);
-    if (!is_atomic) a.list.counts[i] = count;
+    Row row = begin_row(a, i);
+    for (int j = 0; j < a.n_atoms; j++)
+        if (tests(i, j)) try_pair(a, &row, j, separation(a, row.x, load<Pair>(a.now.position, j)), (Entry)j, (Entry)i);
+    end_row(a, row);
 }
 #endif
 
-/* Cells next to cell c along an axis, as offsets from *low to *high. An axis of one or two cells has no more of them
- * than that, and none may be visited twice. */
-__device__ inline void stencil(int n, int wraps, int c, int *low, int *high) {
-    if (wraps) {
-        *low = n >= 3 ? -1 : 0;
-        *high = n >= 3 ? 1 : n - 1;
-    } else {
-        *low = c > 0 ? -1 : 0;
-        *high = c < n - 1 ? 1 : 0;
+#if MD_SW_neighbor_search == 1 /* brute-tiled */
+MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
+    __shared__ Pair s_position[3][MD_BLOCK];
+    const int t = (int)threadIdx.x, own = thread_index();
+    const bool has_row = own < a.n_atoms; /* threads without one bring particles all the same */
+    Row row = begin_row(a, has_row ? own : 0);
+    for (int first = 0; first < a.n_atoms; first += MD_BLOCK) {
+        __syncthreads(); /* the tile before has been read by all */
+        if (first + t < a.n_atoms) {
+            const Vec3<Pair> x = load<Pair>(a.now.position, first + t);
+            s_position[0][t] = x.x;
+            s_position[1][t] = x.y;
+            s_position[2][t] = x.z;
+        }
+        __syncthreads(); /* the tile is complete */
+        const int n = has_row ? min(MD_BLOCK, a.n_atoms - first) : 0;
+        for (int k = 0; k < n; k++) {
+            const int j = first + k;
+            const Vec3<Pair> x = {s_position[0][k], s_position[1][k], s_position[2][k]};
+            if (tests(row.i, j)) try_pair(a, &row, j, separation(a, row.x, x), (Entry)j, (Entry)row.i);
+        }
+    }
+    if (has_row) end_row(a, row);
+}
+#endif
+
+#if MD_SW_neighbor_search == 2 /* cell */
+/* Lines of cells that are one run of slots. Entries of 16 bits name the cell, so that each needs its own. */
+constexpr bool has_lines = !is_curve && !is_compressed;
+
+/* How far the image of cell c that is meant is from the cell itself, in boxes. */
+__device__ inline int image_of(int c, int n) { return c < 0 ? -1 : c >= n ? 1 : 0; }
+
+/* A periodic axis of one or two cells shows a cell as two images at once: there the nearer one is found for each pair. */
+__device__ inline bool is_narrow(const CudaGrid &grid) {
+    return (MD_PERIODIC_X && grid.n[0] < 3) || (MD_PERIODIC_Y && grid.n[1] < 3) || (MD_PERIODIC_Z && grid.n[2] < 3);
+}
+
+/* The cell whose stencil step is (dx, dy, dz), and its own step the other way. An axis of two cells has one step. */
+__device__ inline int stencil_code(int dx, int dy, int dz) { return ((dz + 1) * 3 + dy + 1) * 3 + dx + 1; }
+__device__ inline int step_back(const CudaGrid &grid, int axis, int d) {
+    return grid.wraps[axis] && grid.n[axis] < 3 ? d : -d;
+}
+
+/* What a run of slots has in common. */
+struct Run {
+    int begin, end;
+    Vec3<Pair> shift;    /* of its image, from where the particles are */
+    int code, code_back; /* 16 bits: of its cell as seen from the row's, and the other way */
+    int row_begin;       /* 16 bits: first particle of the row's own cell */
+};
+
+template <bool NARROW> __device__ inline void search_run(const CudaArguments &a, Row *row, const Run &run) {
+#pragma unroll 4
+    for (int s = run.begin; s < run.end; s++) {
+        const int j = slot_particle(a, s);
+        if (!tests(row->i, j)) continue;
+        const Vec3<Pair> x = load<Pair>(a.now.position, j);
+        Vec3<Pair> d;
+        if constexpr (NARROW) {
+            d = separation(a, row->x, x);
+        } else { /* the same numbers: a difference of the nearest image, whichever side it is seen from */
+            d = Vec3<Pair>{row->x.x - x.x, row->x.y - x.y, MD_DIMENSION == 3 ? row->x.z - x.z : Pair(0)};
+            if (MD_PERIODIC_X) d.x -= run.shift.x;
+            if (MD_PERIODIC_Y) d.y -= run.shift.y;
+            if (MD_PERIODIC_Z) d.z -= run.shift.z;
+        }
+        try_pair(a, row, j, d, make_entry(j, run.code, run.begin), make_entry(row->i, run.code_back, run.row_begin));
     }
 }
 
-__device__ inline int wrapped_cell(int c, int n) { return c < 0 ? c + n : c >= n ? c - n : c; }
-
-#if MD_SW_neighbor_search == 2 /* cell */
-MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
-    const int slot = thread_index();
-    if (slot >= a.n_atoms) return;
-    const int i = is_indexed ? a.slot_atom[slot] : slot;
-    const Vec3<Pair> x = load<Pair>(a.now.position, i);
-    int count = 0;
-    const int c = a.slot_cell[slot], cx = c % a.grid.n[0], rest = c / a.grid.n[0];
-    const int cy = rest % a.grid.n[1], cz = rest / a.grid.n[1];
+template <bool NARROW> __device__ inline void search_cells(const CudaArguments &a, Row *row, int c) {
+    const CudaGrid &grid = a.grid;
+    const Cell at = cell_at(grid, c);
     int x_low, x_high, y_low, y_high, z_low, z_high;
-    stencil(a.grid.n[0], a.grid.wraps[0], cx, &x_low, &x_high);
-    stencil(a.grid.n[1], a.grid.wraps[1], cy, &y_low, &y_high);
-    stencil(a.grid.n[2], a.grid.wraps[2], cz, &z_low, &z_high);
+    stencil(grid.n[0], grid.wraps[0], at.x, &x_low, &x_high);
+    stencil(grid.n[1], grid.wraps[1], at.y, &y_low, &y_high);
+    stencil(grid.n[2], grid.wraps[2], at.z, &z_low, &z_high);
+    Run run = {};
+    run.row_begin = is_compressed ? cell_begin(a, c) : 0;
     for (int dz = z_low; dz <= z_high; dz++) {
-        const int layer = wrapped_cell(cz + dz, a.grid.n[2]) * a.grid.n[1];
+        const int layer = wrapped_cell(at.z + dz, grid.n[2]) * grid.n[1];
+        run.shift.z = (Pair)image_of(at.z + dz, grid.n[2]) * box_length(a, 2);
         for (int dy = y_low; dy <= y_high; dy++) {
-            const int line = (layer + wrapped_cell(cy + dy, a.grid.n[1])) * a.grid.n[0];
-            for (int dx = x_low; dx <= x_high; dx++) {
-                const int other = line + wrapped_cell(cx + dx, a.grid.n[0]);
-                const int end = a.cell_start[other + 1];
-                for (int s = a.cell_start[other]; s < end; s++)
-                    try_candidate(a, i, x, is_indexed ? a.slot_atom[s] : s, &count);
+            const int line = (layer + wrapped_cell(at.y + dy, grid.n[1])) * grid.n[0];
+            run.shift.y = (Pair)image_of(at.y + dy, grid.n[1]) * box_length(a, 1);
+            for (int dx = x_low, last; dx <= x_high; dx = last + 1) {
+                const int x = at.x + dx, image = image_of(x, grid.n[0]);
+                /* a line of cells as far as it is inside the grid; what is round its end is one cell */
+                last = has_lines && image == 0 ? min(x_high, grid.n[0] - 1 - at.x) : dx;
+                const int first = line + wrapped_cell(x, grid.n[0]);
+                run.begin = cell_begin(a, first);
+                run.end = cell_end(a, first + last - dx);
+                run.shift.x = (Pair)image * box_length(a, 0);
+                if constexpr (is_compressed) {
+                    run.code = stencil_code(dx, dy, dz);
+                    run.code_back =
+                        stencil_code(step_back(grid, 0, dx), step_back(grid, 1, dy), step_back(grid, 2, dz));
+                }
+                search_run<NARROW>(a, row, run);
             }
         }
     }
-    if (!is_atomic) a.list.counts[i] = count;
+}
+
+MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
+    const int slot = thread_index();
+    if (slot >= a.n_atoms) return;
+    Row row = begin_row(a, slot_particle(a, slot));
+    if (is_narrow(a.grid)) search_cells<true>(a, &row, a.slot_cell[slot]);
+    else search_cells<false>(a, &row, a.slot_cell[slot]);
+    end_row(a, row);
+}
+
+/* The table that entries of 16 bits are read with: for each cell, the first particles of the cells around it. A cell
+ * with more particles than an entry can tell apart is reported. */
+MD_KERNEL k_neighbor_bases(MD_ARGUMENTS) {
+    const int c = thread_index();
+    if (c >= a.n) return;
+    const CudaGrid &grid = a.grid;
+    const Cell at = cell_at(grid, c);
+    int32_t *bases = a.cell_bases + (int64_t)c * CUDA_STENCIL;
+    int low[3], high[3];
+    stencil(grid.n[0], grid.wraps[0], at.x, &low[0], &high[0]);
+    stencil(grid.n[1], grid.wraps[1], at.y, &low[1], &high[1]);
+    stencil(grid.n[2], grid.wraps[2], at.z, &low[2], &high[2]);
+    for (int code = 0; code < CUDA_STENCIL; code++) {
+        const int dx = code % 3 - 1, dy = code / 3 % 3 - 1, dz = code / 9 - 1;
+        const bool there =
+            dx >= low[0] && dx <= high[0] && dy >= low[1] && dy <= high[1] && dz >= low[2] && dz <= high[2];
+        const int x = wrapped_cell(at.x + dx, grid.n[0]), y = wrapped_cell(at.y + dy, grid.n[1]);
+        const int z = wrapped_cell(at.z + dz, grid.n[2]);
+        bases[code] = there ? cell_begin(a, (z * grid.n[1] + y) * grid.n[0] + x) : 0;
+    }
+    const int crowd = cell_end(a, c) - cell_begin(a, c);
+    if (crowd > CUDA_MAX_CROWD) atomicMax(&a.watch->measures.crowd, crowd);
 }
 #endif
 
@@ -116,4 +246,72 @@ MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
         atomicMax(&a.watch->measures.largest_count, s_largest);
         atomicAdd(&a.watch->measures.entries, s_entries);
     }
+}
+
+/* --- neighbor.sorted ----------------------------------------------------------------------------------------------- */
+
+/* What rows are sorted by: the particle, above the bits of an entry that is not the particle itself. */
+typedef Select<is_compressed, int64_t, int32_t>::type SortKey;
+
+__device__ inline SortKey sort_key(const int32_t *bases, Entry entry) {
+    if constexpr (is_compressed) return (int64_t)entry_atom(bases, entry) << 16 | entry;
+    else return entry;
+}
+
+/* A row that is sorted where it is, and one in shared memory. */
+struct RowInPlace {
+    Entry *entries;
+    int64_t stride;
+    const int32_t *bases;
+    __device__ SortKey get(int k) const { return sort_key(bases, entries[k * stride]); }
+    __device__ void set(int k, SortKey key) const { entries[k * stride] = (Entry)key; }
+};
+struct RowInShared {
+    SortKey *keys;
+    __device__ SortKey get(int k) const { return keys[k]; }
+    __device__ void set(int k, SortKey key) const { keys[k] = key; }
+};
+
+/* Bitonic merge sort by the 32 lanes of a warp. All comparators put the smaller key first, so that keys that are not
+ * there, behind the n that are, would be the largest and never move: n may be any number. */
+template <class Keys> __device__ inline void sort_by_warp(const Keys &keys, int n, int lane) {
+    for (int half = 1; half < n; half *= 2) {
+        /* runs of `half` are in order: the first step of a merge compares them from opposite ends */
+        for (int distance = half; distance > 0; distance /= 2) {
+            const bool opposite = distance == half;
+            __syncwarp(); /* the step before is complete */
+            for (int t = lane;; t += 32) {
+                const int within = t & (distance - 1), low = 2 * t - within;
+                if (low >= n) break;
+                const int high = opposite ? low + 2 * (distance - within) - 1 : low + distance;
+                if (high >= n) continue;
+                const SortKey first = keys.get(low), second = keys.get(high);
+                if (second < first) {
+                    keys.set(low, second);
+                    keys.set(high, first);
+                }
+            }
+        }
+    }
+    __syncwarp(); /* the last step is complete */
+}
+
+/* A warp a row, in shared memory; rows that are too long for that are sorted in place. */
+MD_KERNEL k_neighbor_sort_rows(MD_ARGUMENTS) {
+    constexpr int n_warps = MD_BLOCK / 32, most = 32768 / (n_warps * (int)sizeof(SortKey)),
+                  room = most < 512 ? most : 512;
+    __shared__ SortKey s_keys[n_warps][room];
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+    const int i = (int)blockIdx.x * n_warps + warp;
+    if (i >= a.n_atoms) return; /* the whole warp */
+    const RowInPlace row = {row_entries(a, i), a.list.entry_stride, row_bases(a, i)};
+    const RowInShared shared = {s_keys[warp]};
+    const int n = a.list.counts[i];
+    if (n > room) {
+        sort_by_warp(row, n, lane);
+        return;
+    }
+    for (int k = lane; k < n; k += 32) shared.set(k, row.get(k));
+    sort_by_warp(shared, n, lane);
+    for (int k = lane; k < n; k += 32) row.set(k, shared.get(k));
 }

@@ -4,12 +4,17 @@
  *   none   the order of the particles stays; cells hold numbers of particles. Neighbours in space are anywhere in
  *          memory: each gather of the force kernel is a transaction of its own, mostly from L2 or beyond.
  *   cell   all arrays are reordered by cell at each rebuild. Neighbours share cache lines, and the particles of a cell
- *          are one contiguous run that needs no index. Costs one read and one write of all arrays a rebuild.
+ *          are one contiguous run that needs no index. Costs one read and one write of all arrays a rebuild. Cells that
+ *          are next to each other along y or z are still far apart in memory.
+ *   morton, hilbert
+ *          the same, cells in the order of a space-filling curve: what a block of threads works on is compact along
+ *          all axes, so that more of its neighbours are the same ones. Costs a look-up for each cell that is visited.
  *
  * The cells come from a counting sort: histogram by integer atomics (k_sort_bin), exclusive scan, scatter. The
  * atomics give each cell its particles in order of arrival, which differs from run to run; k_sort_rank therefore puts
  * each cell in the order of ids. Everything that follows (rows, sums) is then the same in every run. */
-#include "cuda/kernels/common.cuh"
+#include "cuda/kernels/cells.cuh"
+#include "physics/curve.h"
 
 /* Where particles are, wrapped; where they were at the build, for the displacement. Positions may have left the box
  * since the last build: the image counters take what the wrap takes off. */
@@ -43,7 +48,38 @@ MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     const int cz = cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], grid.n[2]);
     const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
     a.cell[i] = c;
-    a.arrival[i] = atomicAdd(&a.cell_start[c], 1);
+    a.arrival[i] = atomicAdd(&a.cell_start[cell_place(a, c)], 1);
+}
+
+/* Key of the octant at (x, y, z), in units of octants of 2^level cells: the order in which the curve enters them. */
+__device__ inline uint64_t octant_key(int bits, int level, int x, int y, int z) {
+    if (MD_SW_memory_sort == MD_SORT_MORTON) return md_curve_morton((uint32_t)x, (uint32_t)y, (uint32_t)z);
+    return md_curve_hilbert(MD_DIMENSION, bits - level, (uint32_t)x, (uint32_t)y, (uint32_t)z);
+}
+
+/* Cells of octant o that are inside the grid, along one axis. */
+__device__ inline int octant_cells(int o, int level, int n) { return min(max(n - (o << level), 0), 1 << level); }
+
+/* The place of each cell is the number of cells that the curve visits before it. A curve fills an octant before it
+ * enters the next, so these are, at each level, the cells in those of the eight (2-D: four) octants around it that are
+ * entered before its own, as far as the grid reaches into them: counted, without a sort. */
+MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
+    const int c = thread_index();
+    if (c >= a.n) return;
+    const int *n = a.grid.n;
+    const int bits = md_curve_bits((uint32_t)max(max(n[0], n[1]), n[2]));
+    const Cell at = cell_at(a.grid, c);
+    int place = 0;
+    for (int level = 0; level < bits; level++) {
+        const uint64_t own = octant_key(bits, level, at.x >> level, at.y >> level, at.z >> level);
+        for (int octant = 0; octant < 1 << MD_DIMENSION; octant++) {
+            const int x = (at.x >> level & ~1) + (octant & 1), y = (at.y >> level & ~1) + (octant >> 1 & 1);
+            const int z = (at.z >> level & ~1) + (octant >> 2);
+            if (octant_key(bits, level, x, y, z) >= own) continue;
+            place += octant_cells(x, level, n[0]) * octant_cells(y, level, n[1]) * octant_cells(z, level, n[2]);
+        }
+    }
+    a.cell_place[c] = place;
 }
 
 /* --- exclusive scan of a.n numbers in cell_start, in place, in three launches: sums of tiles, scan of the sums by one
@@ -94,7 +130,7 @@ MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
 MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    a.slot_id[a.cell_start[a.cell[i]] + a.arrival[i]] = a.now.tag[i].id;
+    a.slot_id[cell_begin(a, a.cell[i]) + a.arrival[i]] = a.now.tag[i].id;
 }
 
 /* The place of a particle in its cell is the number of smaller ids there. Quadratic in the crowd of a cell, but so is
@@ -103,7 +139,7 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const int c = a.cell[i], id = a.now.tag[i].id;
-    const int begin = a.cell_start[c], end = a.cell_start[c + 1];
+    const int begin = cell_begin(a, c), end = cell_end(a, c);
     int slot = begin;
     for (int s = begin; s < end; s++) slot += a.slot_id[s] < id;
     a.slot_atom[slot] = i;

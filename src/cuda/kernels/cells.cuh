@@ -1,0 +1,52 @@
+/* The grid of cells as kernels walk it.
+ *
+ * Cells are numbered row by row, x fastest; where a cell's particles are in memory is another matter (memory.sort):
+ *   none, cell       in that same order: a line of cells along x is one run of slots. With none, slots hold the numbers
+ *                    of particles, and each particle is one more access away; with cell, a slot is a particle.
+ *   morton, hilbert  in the order of the curve, so that cells near in space are near in memory along all axes, not along
+ *                    x alone; pays with the look-up of a cell's place. */
+#ifndef MD_CUDA_CELLS_CUH
+#define MD_CUDA_CELLS_CUH
+
+#include "cuda/kernels/common.cuh"
+
+constexpr bool is_indexed = MD_SW_memory_sort == MD_SORT_NONE;
+constexpr bool is_curve = MD_SW_memory_sort == MD_SORT_MORTON || MD_SW_memory_sort == MD_SORT_HILBERT;
+
+/* Slots of cell c: from cell_begin to before cell_end. */
+__device__ inline int cell_place(const CudaArguments &a, int c) {
+    if constexpr (is_curve) return a.cell_place[c];
+    else return c;
+}
+__device__ inline int cell_begin(const CudaArguments &a, int c) { return a.cell_start[cell_place(a, c)]; }
+__device__ inline int cell_end(const CudaArguments &a, int c) { return a.cell_start[cell_place(a, c) + 1]; }
+
+__device__ inline int slot_particle(const CudaArguments &a, int slot) {
+    if constexpr (is_indexed) return a.slot_atom[slot];
+    else return slot;
+}
+
+struct Cell {
+    int x, y, z;
+};
+
+__device__ inline Cell cell_at(const CudaGrid &grid, int c) {
+    const int line = c / grid.n[0], layer = line / grid.n[1];
+    return Cell{c - line * grid.n[0], line - layer * grid.n[1], layer};
+}
+
+/* Cells next to cell c along an axis, as offsets from *low to *high. An axis of one or two cells has no more of them
+ * than that, and none may be visited twice. */
+__device__ inline void stencil(int n, int wraps, int c, int *low, int *high) {
+    if (wraps) {
+        *low = n >= 3 ? -1 : 0;
+        *high = n >= 3 ? 1 : n - 1;
+    } else {
+        *low = c > 0 ? -1 : 0;
+        *high = c < n - 1 ? 1 : 0;
+    }
+}
+
+__device__ inline int wrapped_cell(int c, int n) { return c < 0 ? c + n : c >= n ? c - n : c; }
+
+#endif
