@@ -26,6 +26,7 @@ typedef unsigned char PairTable[MAX_SWITCHES][MAX_VALUES][MAX_SWITCHES][MAX_VALU
 struct Design {
     const MdBackendOps *ops;
     const MdConfig *base;
+    const char *fixed;
     const MdSystemPlan *plans;
     int n_plans;
     int n_switches, option[MAX_SWITCHES]; /* rows of the option table */
@@ -380,14 +381,15 @@ static bool is_there(const Design *d, const Row *row) {
     return false;
 }
 
-/* Beside naive values an `auto` may choose what cannot go with them; from base it must run. */
+/* A value that fixed switches rule out is left out. Beside naive values an `auto` may choose what cannot go with them; from base it must run. */
 static void add_single(Design *d, const unsigned char *wanted, int s, int value, bool naive) {
     const char *from = naive ? "naive" : "base";
     char reason[512] = "ruled out by the table, or without effect beside what an auto chose";
-    bool can_run = false;
+    bool can_run = false, possible = !d->fixed;
     Set left[MAX_SWITCHES];
     for (int heed = WITH_EFFECT; !can_run && heed <= (WITH_EFFECT | WITHOUT_AUTO); heed += WITHOUT_AUTO) {
         if (!begin_pair(d, s, value, s, value, heed, left)) continue;
+        possible = true;
         Row row;
         complete_near(d, left, wanted, &row);
         snprintf(row.purpose, sizeof row.purpose, "%s=%s alone, from %s", md_option_name(d->option[s]),
@@ -395,6 +397,7 @@ static void add_single(Design *d, const unsigned char *wanted, int s, int value,
         can_run = accepted(d, &row, reason, sizeof reason) && row.effective[s];
         if (can_run && !is_there(d, &row)) *add_row(d) = row;
     }
+    if (!possible) return;
     check_context("%s %s=%s, from %s", d->ops->name, md_option_name(d->option[s]), word(d, s, value), from);
     CHECK(can_run || (naive && is_auto(d, s, value)));
     if (!can_run) printf("# refused: %s\n", reason);
@@ -447,7 +450,7 @@ static void add_only(Design *d, const MdConfig *base, const char *fixed) {
 Design *design_create(const MdBackendOps *ops, const MdConfig *base, DesignKind kind, const char *fixed,
                       const MdSystemPlan *plans, int n_plans) {
     Design *d = md_alloc(1, sizeof *d, "a covering design");
-    d->ops = ops, d->base = base;
+    d->ops = ops, d->base = base, d->fixed = fixed;
     d->plans = plans, d->n_plans = n_plans;
     d->random = 0x9E3779B97F4A7C15u;
     find_values(d, ops->variants(), base, fixed);
