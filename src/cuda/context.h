@@ -288,7 +288,9 @@ bool cuda_force_has_list(const CudaContext *context);
 int64_t cuda_force_items(const CudaContext *context);
 /* Its blocks, and so partial sums of its energy path. */
 int64_t cuda_force_blocks(const CudaContext *context);
-int64_t cuda_force_most_blocks(const CudaContext *context); /* at any block size: known without a device */
+/* At any block size: known without a device. Blocks of 32 threads; larger ones have no more threads in all, up to one
+ * block. */
+int64_t cuda_force_most_blocks(const CudaContext *context);
 size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynamic shared memory of a block */
 /* Issues the kernel, and with_energy the sums of its blocks. */
 void cuda_force_issue(CudaContext *context, bool with_energy);
@@ -296,7 +298,7 @@ void cuda_integrate_scale(CudaContext *context, double factor);
 MdFault cuda_integrate_fault(CudaContext *context);
 /* Before and after a kernel that adds to the totals first .. first + n_sums - 1 (add_to_totals in block.cuh), of n_blocks
  * blocks. */
-void cuda_reduce_begin(CudaContext *context, int first, int n_sums);
+void cuda_reduce_begin(CudaContext *context, int first, int n_sums, int64_t n_blocks);
 void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_blocks);
 /* Before and after a kernel that finds extremes (block_max). */
 void cuda_reduce_begin_extremes(CudaContext *context);

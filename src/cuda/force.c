@@ -55,7 +55,7 @@ static void zero_forces(CudaContext *context) {
 void cuda_force_issue(CudaContext *context, bool with_energy) {
     int64_t blocks = cuda_force_blocks(context);
     if (adds(&context->config)) zero_forces(context);
-    if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS);
+    if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
     cuda_launch_blocks(context, with_energy ? CUDA_K_force_energy : CUDA_K_force_plain, blocks);
     if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
 }

@@ -298,6 +298,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         cudaMemsetAsync(&a->watch->fault_step, 0xff, 2 * sizeof a->watch->fault_step, context->stream)); /* none */
     CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
     zero_forces(context); /* nothing has acted yet */
+    CUDA_CHECK(cudaMemsetAsync(a->partials, 0, pair_partials(context) * sizeof(double), context->stream));
     const CudaGroup unused[] = {CUDA_REBUILD, CUDA_STAGING, CUDA_SCRATCH};
     for (size_t k = 0; k < sizeof unused / sizeof unused[0]; k++) cuda_memory_end(context, unused[k]);
     return MD_OK;

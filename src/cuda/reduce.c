@@ -41,8 +41,13 @@ void cuda_reduce_end_extremes(CudaContext *context) {
     if (context->config.reduce_method == MD_METHOD_GLOBAL) cuda_memory_end(context, CUDA_SCRATCH);
 }
 
-void cuda_reduce_begin(CudaContext *context, int first, int n_sums) {
+void cuda_reduce_begin(CudaContext *context, int first, int n_sums, int64_t n_blocks) {
+    const size_t count = (size_t)n_sums * (size_t)n_blocks;
     cuda_memory_begin(context, CUDA_SCRATCH);
+    /* A kernel that finds the device halted writes nothing, and what comes after it reads all the same. */
+    if (context->config.reduce_scratch == MD_SCRATCH_PER_CALL &&
+        context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK)
+        CUDA_CHECK(cudaMemsetAsync(context->arguments.partials, 0, count * sizeof(double), context->stream));
     if (context->config.reduce_finish == MD_FINISH_ATOMIC)
         CUDA_CHECK(
             cudaMemsetAsync(&context->arguments.totals[first], 0, (size_t)n_sums * sizeof(double), context->stream));
@@ -98,7 +103,7 @@ void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
     int blocks = cuda_reduce_blocks(context);
     cuda_timing_begin(context, CUDA_REDUCE);
     cuda_memory_need_forces(context);
-    cuda_reduce_begin(context, CUDA_KINETIC, CUDA_ATOM_TOTALS);
+    cuda_reduce_begin(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
     cuda_launch_blocks(context, CUDA_K_reduce_sums, blocks);
     cuda_reduce_finish(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
     fetch_totals(context);
