@@ -19,12 +19,13 @@ MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
     for (int64_t i = thread_index(); i < a.n_atoms; i += grid_size()) { /* 64 bits: a last stride may pass 2^31 */
         const Full<State> v = load_velocity(a.now, i);
         const Vec3<Pair> f = load<Pair>(a.now.force, i);
-        const double vx = (double)v.v.x, vy = (double)v.v.y, vz = (double)v.v.z, inverse_mass = (double)v.w;
+        const double vx = (double)v.v.x, vy = (double)v.v.y, vz = (double)v.v.z;
+        const double inverse_mass = (double)v.w, mass = 1 / inverse_mass;
         const double fx = (double)f.x, fy = (double)f.y, fz = (double)f.z;
-        add(sums[0], 0.5 * (vx * vx + vy * vy + vz * vz) / inverse_mass);
-        add(sums[1], vx / inverse_mass);
-        add(sums[2], vy / inverse_mass);
-        add(sums[3], vz / inverse_mass);
+        add(sums[0], 0.5 * mass * (vx * vx + vy * vy + vz * vz));
+        add(sums[1], mass * vx);
+        add(sums[2], mass * vy);
+        add(sums[3], mass * vz);
         add(sums[4], (fx * fx + fy * fy + fz * fz) * inverse_mass);
     }
     add_to_totals<CUDA_KINETIC>(a, sums);
