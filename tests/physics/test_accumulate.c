@@ -1,0 +1,65 @@
+/* reduce.accumulate on the cuda backend: pairs of floats hold what doubles hold. The bounds of the other tests are those
+ * of any correct sum of rounded values; they cannot tell whether the second float of a pair is of any use. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "state.h"
+#include "walk.h"
+
+static const char *const methods[] = {"global",      "shared", "shared-dynamic", "syncwarp", "shuffle",
+                                      "cooperative", "cub"};
+enum { N_METHODS = sizeof methods / sizeof *methods };
+
+static MdSums sums_of(const MdBackendOps *ops, MdConfig config, const MdSystem *system, int method, int accumulate) {
+    MdSums sums = {0};
+    WalkRun run;
+    config.reduce_method = method;
+    config.reduce_accumulate = accumulate;
+    config.run_precision = MD_PRECISION_MIXED;
+    if (!walk_create(&run, ops, &config, system)) return sums;
+    if (walk_prepare(&run)) walk_ok(&run, ops->sum(run.context, &sums));
+    walk_destroy(&run);
+    return sums;
+}
+
+/* The energies and virials of pairs are floats before they are added, the same ones in all three runs. A row and a tree are
+ * less than 256 additions, each of which loses 2^-48 of what is there when two floats hold it, and 2^-24 in one. The
+ * single sum is off by less than its bound, of course; that it is off at all shows that the test can fail. */
+static void test_pairs_of_floats(const MdBackendOps *ops, const MdDeck *deck, const MdSystem *system) {
+    const double lost = 256 * ldexp(1, -48);
+    for (int method = 0; method < N_METHODS; method++) {
+        check_context("reduce.method=%s", methods[method]);
+        const MdConfig *config = md_deck_config(deck);
+        const MdSums one = sums_of(ops, *config, system, method, MD_ACCUMULATE_SINGLE);
+        const MdSums two = sums_of(ops, *config, system, method, MD_ACCUMULATE_COMPENSATED);
+        const MdSums all = sums_of(ops, *config, system, method, MD_ACCUMULATE_DOUBLE);
+        const double bound = lost * fabs(all.potential); /* nearly all terms have one sign: the sum of sizes is near */
+        CHECK(all.potential < -4.0 * (double)system->n_atoms && all.pairs > 20.0 * (double)system->n_atoms);
+        CHECK_NEAR(two.potential, all.potential, 2 * bound);
+        CHECK_NEAR(two.truncation, all.truncation, lost * fabs(all.truncation));
+        CHECK(fabs(one.potential - all.potential) > 2 * bound);
+        CHECK(one.pairs == all.pairs && two.pairs == all.pairs);
+    }
+}
+
+int main(void) {
+    const char *words[] = {"run.backend=cuda", "system.cells=7", "system.density=0.8442", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    bool met = false;
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) /* a crystal has few different terms, and they may sum exactly */
+        system->position[k] =
+            fmod(system->position[k] + 0.03 * (1 + sin(12.9898 * (double)k)), system->box.length[k % 3]);
+    for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, md_deck_config(deck))) != NULL;) {
+        if (strcmp(ops->name, "cuda") != 0) continue;
+        met = true;
+        test_pairs_of_floats(ops, deck, system);
+    }
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+    if (met) return check_finish();
+    printf("skipped: no cuda backend\n");
+    return CHECK_SKIPPED;
+}
