@@ -7,6 +7,7 @@
 #ifndef MD_CUDA_FORCE_LIST_CUH
 #define MD_CUDA_FORCE_LIST_CUH
 
+#include "cuda/kernels/list.cuh"
 #include "cuda/kernels/pair.cuh"
 
 constexpr bool is_split = MD_SW_force_kernel == MD_KERNEL_LIST_SPLIT;
@@ -50,10 +51,11 @@ __device__ inline void force_block_list(const CudaArguments &a, const PairParame
     if (i < a.n_atoms) {
         const Atom own = fetch_atom(a.now, i);
         const int count = a.list.counts[i];
-        const int32_t *row = (const int32_t *)a.list.entries + i * a.list.row_stride;
+        const Entry *row = row_entries(a, i);
+        const int32_t *bases = row_bases(a, i);
 #pragma unroll unroll
         for (int k = (int)threadIdx.x % row_threads; k < count; k += row_threads) {
-            const int j = row[k * a.list.entry_stride];
+            const int j = entry_atom(bases, row[k * a.list.entry_stride]);
             add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, j), j, true, &force, sums);
         }
     }
