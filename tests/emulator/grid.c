@@ -12,6 +12,8 @@
 
 #include "emulator.h"
 
+/* Of blocks that live together, another one may come after any thread, on average after so many. */
+enum { TURN_THREADS = 128 };
 /* Turns in which threads did nothing but ask for another one, after which they never will do anything else. */
 enum { PAGE = 4096, SPIN_LIMIT = 200 * 1000 };
 
@@ -213,15 +215,16 @@ static unsigned random_stride(unsigned n) {
     }
 }
 
-/* Runs threads of block until all wait, have yielded or ended. Returns whether any ran; *yielded: some want another turn. */
+/* Runs threads of block until all wait, have yielded or ended, or until another block is to come first. Returns whether
+ * any ran; *yielded: some want another turn. */
 static bool block_turn(EmulatorBlock *block, bool *yielded) {
     EmulatorThread **self = launch->function->module->self;
-    bool ran = false;
+    bool ran = false, interrupted = false;
     *yielded = false;
-    for (;;) {
+    while (!interrupted) {
         bool progress = false;
         unsigned n = block->n_threads, stride = random_stride(n), t = emulator_random() % n;
-        for (unsigned k = 0; k < n; k++) {
+        for (unsigned k = 0; k < n && !interrupted; k++) {
             EmulatorLane *lane = &block->lanes[t];
             if (lane->state == EMULATOR_READY) {
                 progress = true;
@@ -229,6 +232,7 @@ static bool block_turn(EmulatorBlock *block, bool *yielded) {
                 emulator_running = lane;
                 emulator_fiber_run(&lane->fiber);
                 if (lane->fiber.ended) end_lane(block, lane, t);
+                interrupted = n_blocks > 1 && emulator_random() % TURN_THREADS == 0;
             }
             t += stride;
             if (t >= n) t -= n;
