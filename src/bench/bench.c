@@ -66,7 +66,8 @@ static const MdBenchStage bench_stages[] = {
      .call = "half kick, drift, half kick",
      .stages = {"integrate", "memory", "launch"},
      .work = {"integrate"},
-     .run = run_motion},
+     .run = run_motion,
+     .same_forces = true},
     {.name = "reduce",
      .call = "kinetic energy and momentum summed, read by the host",
      .stages = {"reduce", "memory", "launch"},
@@ -157,7 +158,8 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
            "          speed: that of the base is 1; =: not distinguishable; GB/s, GFLOP/s: model over time\n",
            stage, MD_BENCH_ROUNDS);
     if (md_variants_have(r->ops->variants(), MD_OPTION_launch_graph))
-        md_log(r->log, "          parts of a step are issued one by one: launch.graph=off, launch.persistent=off\n");
+        md_log(r->log, "          parts of a step are issued one by one: launch.graph=off, launch.persistent=off;\n"
+                       "          integrate: memory.allocation=once\n");
     MdJson *json = begin_json(r, stage, melt_steps);
     int n_failed = run_configuration(r, stage, "ordered", ordered, json);
     MdSystem *melted = md_bench_melt(r, ordered, melt_steps);

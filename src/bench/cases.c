@@ -68,13 +68,18 @@ static void resolve(const MdRecord *r, MdBenchCase *c) {
     md_errors_destroy(errors);
 }
 
-static void make_case(const MdRecord *r, const MdBenchCase *base, const char *variant, MdBenchCase *c) {
+static void make_case(const MdRecord *r, const MdBenchStage *stage, const MdBenchCase *base, const char *variant,
+                      MdBenchCase *c) {
     *c = (MdBenchCase){.variant = variant, .asked = base->asked};
     const int option = set_value(&c->asked, variant);
     resolve(r, c);
     if (c->state == MD_BENCH_REFUSED) return;
     if (!compare(c, &base->config, option)) {
         c->state = MD_BENCH_SAME;
+    } else if (stage->same_forces && c->config.memory_allocation != MD_ALLOCATION_ONCE) {
+        c->state = MD_BENCH_SKIPPED;
+        snprintf(c->reason, sizeof c->reason,
+                 "forces that live for one step cannot serve every call: see --bench step");
     } else if (takes_too_long(r, variant)) {
         c->state = MD_BENCH_SKIPPED;
         snprintf(c->reason, sizeof c->reason, "%.1e pairs a call: take fewer atoms", pow((double)r->plan.n_atoms, 2));
@@ -87,13 +92,14 @@ MdBenchCases md_bench_cases(const MdRecord *r, const MdBenchStage *stage) {
     MdBenchCase *base = &cases.rows[0];
     *base = (MdBenchCase){.variant = "base", .asked = *r->asked};
     if (!stage->whole_steps) { /* a part is issued by itself, not held back for the rest of its step */
-        base->asked.launch_graph = MD_OFF;
+        base->asked.launch_graph = MD_GRAPH_OFF;
         base->asked.launch_persistent = MD_PERSISTENT_OFF;
     }
+    if (stage->same_forces) base->asked.memory_allocation = MD_ALLOCATION_ONCE;
     resolve(r, base);
     for (int k = 0; k < table.n_rows; k++)
         if (table.rows[k].value[0] && bears_on(stage, &table.rows[k]))
-            make_case(r, base, table.rows[k].value, &cases.rows[cases.n++]);
+            make_case(r, stage, base, table.rows[k].value, &cases.rows[cases.n++]);
     return cases;
 }
 

@@ -42,6 +42,7 @@ typedef struct MdBenchStage {
     const char *work[3];     /* whose model figures are its work; NULL ends them */
     MdStatus (*run)(const MdBackendOps *ops, void *context, MdFrame *frame);
     bool whole_steps; /* which can be held back and issued together: launch.graph, launch.persistent */
+    bool same_forces; /* every call uses the same forces: those that live for one step only do not serve */
 } MdBenchStage;
 
 /* stage by number, NULL after the last. */
