@@ -45,6 +45,7 @@ typedef enum CudaStage {
     X(neighbor, brute, "neighbor.search=brute")                                                                        \
     X(neighbor, brute_tiled, "neighbor.search=brute-tiled")                                                            \
     X(neighbor, cell, "neighbor.search=cell")                                                                          \
+    X(neighbor, cluster, "force.kernel=cluster")                                                                       \
     X(neighbor, bases, "neighbor.search=cell neighbor.index=16")                                                       \
     X(neighbor, sort_rows, "neighbor.sorted=on")                                                                       \
     X(neighbor, count, "")                                                                                             \
@@ -284,6 +285,7 @@ size_t cuda_neighbor_entry_bytes(const CudaContext *context);
 void cuda_neighbor_statistics(const CudaContext *context, MdStatistics *statistics); /* capacity, rows, entries */
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
 bool cuda_force_has_list(const CudaContext *context);
+bool cuda_force_has_clusters(const CudaContext *context); /* its rows are those of clusters */
 /* Threads of the force kernel: of one that holds all atoms at once. */
 int64_t cuda_force_items(const CudaContext *context);
 /* Its blocks, and so partial sums of its energy path. */

@@ -38,7 +38,7 @@ static MdStatus count_search(CudaContext *context, MdCounters *counters) {
     counters->search_pairs_inside = (int64_t)counts[CUDA_COUNT_INSIDE];
     counters->search_atomics = (int64_t)counts[CUDA_COUNT_ATOMICS];
     counters->list_entries = context->n_entries;
-    counters->list_bytes = context->n_entries * (int64_t)sizeof(int32_t);
+    counters->list_bytes = context->n_entries * (int64_t)cuda_neighbor_entry_bytes(context);
     return MD_OK;
 }
 

@@ -8,7 +8,11 @@ static bool has_rows(const MdConfig *config) {
     return config->force_kernel == MD_KERNEL_LIST || config->force_kernel == MD_KERNEL_LIST_SPLIT;
 }
 
-bool cuda_force_has_list(const CudaContext *context) { return has_rows(&context->config); }
+bool cuda_force_has_clusters(const CudaContext *context) { return context->config.force_kernel == MD_KERNEL_CLUSTER; }
+
+bool cuda_force_has_list(const CudaContext *context) {
+    return has_rows(&context->config) || cuda_force_has_clusters(context);
+}
 
 /* Whether forces are added up in memory, by atomics. */
 static bool adds(const MdConfig *config) {
@@ -22,19 +26,28 @@ static int threads_per_atom(const MdConfig *config) {
 }
 
 int64_t cuda_force_items(const CudaContext *context) {
-    return (int64_t)context->n_atoms * threads_per_atom(&context->config);
+    const int32_t *n = context->arguments.grid.n;
+    switch (context->config.force_kernel) {
+    case MD_KERNEL_CELL: return 32 * (int64_t)n[0] * n[1] * n[2]; /* a warp each */
+    case MD_KERNEL_CLUSTER: return 32 * cuda_blocks(context->n_atoms, CUDA_CLUSTER);
+    default: return (int64_t)context->n_atoms * threads_per_atom(&context->config);
+    }
 }
 
 int64_t cuda_force_blocks(const CudaContext *context) {
     return cuda_blocks(cuda_force_items(context), context->kernels[CUDA_K_force_energy].block_size);
 }
 
-int64_t cuda_force_most_blocks(const CudaContext *context) { return cuda_blocks(cuda_force_items(context), 32); }
+int64_t cuda_force_most_blocks(const CudaContext *context) {
+    if (context->config.force_kernel == MD_KERNEL_CELL) return context->max_cells;
+    return cuda_blocks(cuda_force_items(context), 32);
+}
 
 size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
     const MdConfig *config = &context->config;
     const size_t threads = (size_t)block;
-    if (config->force_kernel == MD_KERNEL_PAIRS_TILED) return threads * 4 * context->pair_size; /* an atom each */
+    if (config->force_kernel == MD_KERNEL_PAIRS_TILED || config->force_kernel == MD_KERNEL_CELL)
+        return threads * 4 * context->pair_size; /* an atom each */
     if (threads_per_atom(config) > 1 && config->force_partial_sums == MD_PARTIAL_SUMS_SHARED)
         return threads * 3 * context->pair_size;
     return 0;

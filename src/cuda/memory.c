@@ -24,18 +24,25 @@ static int64_t column_stride(const CudaContext *context) {
     return (context->n_atoms + line - 1) / line * line;
 }
 
+/* Rows of clusters are read by a warp each: entry after entry is as good as any. */
+static bool has_columns(const CudaContext *context) {
+    return context->config.neighbor_order == MD_LIST_ORDER_COLUMN && !cuda_force_has_clusters(context);
+}
+
 static void set_capacity(CudaContext *context, int64_t count) {
-    int64_t most = context->n_atoms; /* a row has at most n - 1 entries */
+    const int64_t n = context->n_atoms, n_clusters = cuda_blocks(n, CUDA_CLUSTER);
+    const int64_t most = cuda_force_has_clusters(context) ? n_clusters : n; /* entries of a row */
     int64_t capacity = (count < most ? count : most);
     capacity = (capacity + 3) / 4 * 4;
-    bool column = context->config.neighbor_order == MD_LIST_ORDER_COLUMN;
+    const bool column = has_columns(context);
+    context->arguments.list.n_rows = (int32_t)most;
     context->arguments.list.capacity = (int32_t)capacity;
     context->arguments.list.row_stride = column ? 1 : capacity;
     context->arguments.list.entry_stride = column ? column_stride(context) : 1;
 }
 
 static size_t list_bytes(const CudaContext *context) {
-    int64_t rows = context->config.neighbor_order == MD_LIST_ORDER_COLUMN ? column_stride(context) : context->n_atoms;
+    const int64_t rows = has_columns(context) ? column_stride(context) : context->arguments.list.n_rows;
     return (size_t)rows * (size_t)context->arguments.list.capacity * cuda_neighbor_entry_bytes(context);
 }
 
@@ -48,6 +55,9 @@ static int64_t initial_capacity(const CudaContext *context) {
     for (int a = 0; a < context->box.dimension; a++) volume *= fmax(context->box.length[a], 1.0);
     sphere *= 3.14159265358979323846 * pow(context->range, context->box.dimension);
     double neighbors = sphere * context->n_atoms / volume;
+    /* nearly all that have a part in the cells around: most of a cube of three ranges */
+    if (cuda_force_has_clusters(context))
+        neighbors = pow(3 * context->range, context->box.dimension) * context->n_atoms / (volume * CUDA_CLUSTER) + 8;
     /* a half list has half of them, and fluctuates as much */
     if (cuda_neighbor_halves(context)) neighbors = 0.5 * neighbors + 8;
     return (int64_t)fmin(ceil(1.2 * neighbors) + 8, (double)context->n_atoms);

@@ -30,6 +30,10 @@ static int n_cells(const CudaContext *context) {
 
 static void search(CudaContext *context) {
     const CudaList *list = &context->arguments.list;
+    if (cuda_force_has_clusters(context)) {
+        cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows); /* a warp a row */
+        return;
+    }
     size_t bytes = (size_t)context->n_atoms * sizeof(int32_t);
     if (context->config.neighbor_write == MD_LIST_WRITE_ATOMIC)
         CUDA_CHECK(cudaMemsetAsync(list->counts, 0, bytes, context->stream));
@@ -44,7 +48,7 @@ static void search(CudaContext *context) {
 }
 
 static void sort_rows(CudaContext *context) {
-    if (context->config.neighbor_sorted != MD_ON) return;
+    if (context->config.neighbor_sorted != MD_ON || cuda_force_has_clusters(context)) return;
     const int rows_per_block = context->kernels[CUDA_K_neighbor_sort_rows].block_size / 32; /* a warp a row */
     cuda_launch_blocks(context, CUDA_K_neighbor_sort_rows, cuda_blocks(context->n_atoms, rows_per_block));
 }
@@ -105,6 +109,7 @@ MdStatus cuda_neighbor_build(CudaContext *context) {
     if (context->h_signals->fault) return MD_OK;
     cuda_memory_begin(context, CUDA_REBUILD);
     cuda_sort_particles(context);
+    context->arguments.n_force_items = cuda_force_items(context); /* as many cells as there are now */
     MdStatus status = MD_OK;
     if (cuda_force_has_list(context)) status = search_until_it_fits(context);
     else zero_measures(context);
@@ -141,12 +146,12 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
 }
 
 void cuda_neighbor_statistics(const CudaContext *context, MdStatistics *statistics) {
-    const bool has_list = cuda_force_has_list(context);
+    const bool has_list = cuda_force_has_list(context), has_rows = has_list && !cuda_force_has_clusters(context);
     const double rows_of_pair = cuda_neighbor_halves(context) ? 2 : 1; /* where it is not stored */
     statistics->capacity = has_list ? context->arguments.list.capacity : 0;
     statistics->n_entries = has_list ? context->n_entries : 0;
     statistics->neighbors_per_atom =
-        has_list ? rows_of_pair * (double)context->n_entries / context->n_atoms : (double)NAN;
+        has_rows ? rows_of_pair * (double)context->n_entries / context->n_atoms : (double)NAN;
 }
 
 static void *download(CudaContext *context, const void *device, size_t count, size_t size) {
@@ -186,7 +191,7 @@ static int32_t entry_atom(const HostList *host, int64_t i, int64_t at) {
 }
 
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows) {
-    if (!cuda_force_has_list(context) || context->config.force_kernel == MD_KERNEL_CLUSTER)
+    if (!cuda_force_has_list(context) || cuda_force_has_clusters(context))
         return md_fail(context->errors, MD_ERROR_INPUT,
                        "there are no rows of neighbours with this force.kernel: take list or list-split");
     if (!context->built) return md_fail(context->errors, MD_ERROR_INTERNAL, "there is no neighbour list yet");

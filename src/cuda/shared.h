@@ -51,6 +51,7 @@ typedef struct CudaList {
     int32_t *counts; /* may exceed capacity while a build overflows */
     int64_t row_stride, entry_stride;
     int32_t capacity;
+    int32_t n_rows; /* of atoms, or of clusters of atoms */
 } CudaList;
 
 /* What kernels find out and the host reads. */
@@ -89,6 +90,8 @@ enum {
     CUDA_N_TOTALS
 };
 enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
+
+enum { CUDA_CLUSTER = 8 }; /* atoms of a cluster: force.kernel = cluster */
 
 /* neighbor.index = 16: cells that an entry can name, and places in a cell. */
 enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };

@@ -49,4 +49,20 @@ __device__ inline void stencil(int n, int wraps, int c, int *low, int *high) {
 
 __device__ inline int wrapped_cell(int c, int n) { return c < 0 ? c + n : c >= n ? c - n : c; }
 
+/* visit(cell) for cell c and those around it, each once. */
+template <class Visit> __device__ inline void for_cells_around(const CudaGrid &grid, int c, Visit visit) {
+    const Cell cell = cell_at(grid, c);
+    int x_low, x_high, y_low, y_high, z_low, z_high;
+    stencil(grid.n[0], grid.wraps[0], cell.x, &x_low, &x_high);
+    stencil(grid.n[1], grid.wraps[1], cell.y, &y_low, &y_high);
+    stencil(grid.n[2], grid.wraps[2], cell.z, &z_low, &z_high);
+    for (int dz = z_low; dz <= z_high; dz++) {
+        const int layer = wrapped_cell(cell.z + dz, grid.n[2]) * grid.n[1];
+        for (int dy = y_low; dy <= y_high; dy++) {
+            const int line = (layer + wrapped_cell(cell.y + dy, grid.n[1])) * grid.n[0];
+            for (int dx = x_low; dx <= x_high; dx++) visit(line + wrapped_cell(cell.x + dx, grid.n[0]));
+        }
+    }
+}
+
 #endif

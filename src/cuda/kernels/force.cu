@@ -8,6 +8,10 @@
  *                 shows it). Threads of a warp walk their rows in step; a warp is as slow as its longest row.
  *   list-split    several threads a row (force.threads_per_atom): fills the GPU where there are fewer atoms than threads,
  *                 and rows of a warp differ less; pays with adding up the parts (force.partial_sums).
+ *   cell          force_cell.cuh: a warp a cell, the cells around it through shared memory: no list to build or read, nine
+ *                 distances for one that counts.
+ *   cluster       force_cluster.cuh: clusters of 8 atoms against clusters of 8: one entry for 64 pairs, most of which are
+ *                 out of range at short cutoffs.
  *
  * A kernel is a function force_block of a block of atoms (force.cuh), so that the resident kernel can go through several.
  * Energy and virial are computed in instances of their own, so that steps that need forces only do not pay for them

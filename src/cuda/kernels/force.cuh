@@ -2,6 +2,8 @@
 #ifndef MD_CUDA_FORCE_CUH
 #define MD_CUDA_FORCE_CUH
 
+#include "cuda/kernels/force_cell.cuh"
+#include "cuda/kernels/force_cluster.cuh"
 #include "cuda/kernels/force_list.cuh"
 #include "cuda/kernels/force_pairs.cuh"
 
@@ -36,6 +38,8 @@ __device__ inline void force_block(const CudaArguments &a, const PairParameters 
     constexpr int kernel = MD_SW_force_kernel;
     if constexpr (kernel == MD_KERNEL_PAIRS) force_block_pairs<ENERGY>(a, pairs, block, sums);
     else if constexpr (kernel == MD_KERNEL_PAIRS_TILED) force_block_tiled<ENERGY>(a, pairs, block, sums);
+    else if constexpr (kernel == MD_KERNEL_CELL) force_block_cell<ENERGY>(a, pairs, block, sums);
+    else if constexpr (kernel == MD_KERNEL_CLUSTER) force_block_cluster<ENERGY>(a, pairs, block, sums);
     else force_block_list<ENERGY>(a, pairs, block, sums);
 }
 

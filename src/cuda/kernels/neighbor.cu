@@ -21,6 +21,7 @@
  *
  * A thread that is past the capacity keeps counting but writes nothing; the host reads the largest count, grows the
  * list and repeats the search. */
+#include "cuda/kernels/cluster.cuh"
 #include "cuda/kernels/list.cuh"
 
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;
@@ -224,6 +225,10 @@ MD_KERNEL k_neighbor_bases(MD_ARGUMENTS) {
 }
 #endif
 
+#if MD_SW_force_kernel == 5 /* cluster */
+MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) { search_clusters(a); }
+#endif
+
 /* Largest row and number of entries. Integers: the order of the atomics does not matter. */
 MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
     __shared__ int s_largest;
@@ -235,7 +240,7 @@ MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
     __syncthreads(); /* the zeros before the atomics */
     int largest = 0;
     unsigned long long entries = 0;
-    for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
+    for (int i = thread_index(); i < a.list.n_rows; i += grid_size()) {
         largest = max(largest, a.list.counts[i]);
         entries += (unsigned long long)a.list.counts[i];
     }
