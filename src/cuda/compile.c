@@ -103,6 +103,25 @@ static void mark_included(const Sources *sources, int k, bool marked[MAX_SOURCES
     }
 }
 
+/* Leaves what the unit includes, and what headers of the toolkit may: so that the unit of kernels/force.cu comes out the same,
+ * and is found in the cache, when kernels/sort.cu changes. */
+static void drop_others(Sources *sources, const char *unit) {
+    bool marked[MAX_SOURCES] = {false};
+    mark_included(sources, find_source(sources, unit, strlen(unit)), marked);
+    int n_left = 0;
+    for (int k = 0; k < sources->n; k++) {
+        const bool is_library = k < (int)(sizeof library_headers / sizeof library_headers[0]);
+        if (!marked[k] && !is_library) {
+            md_free(sources->owned[k]);
+            continue;
+        }
+        sources->owned[n_left] = sources->owned[k];
+        sources->names[n_left] = sources->names[k];
+        sources->texts[n_left++] = sources->texts[k];
+    }
+    sources->n = n_left;
+}
+
 /* --- options of a unit --------------------------------------------------------------------------------------------- */
 
 typedef struct Options {
@@ -127,28 +146,21 @@ static bool names_macro(const char *text, const char *macro) {
     return false;
 }
 
-static bool is_named(const Sources *sources, const bool marked[MAX_SOURCES], const char *macro) {
+static bool is_named(const Sources *sources, const char *macro) {
     for (int k = 0; k < sources->n; k++)
-        if (marked[k] && names_macro(sources->texts[k], macro)) return true;
+        if (names_macro(sources->texts[k], macro)) return true;
     return false;
 }
 
-/* Defines a macro where a marked source names it. */
-static void define(Options *options, const Sources *sources, const bool marked[MAX_SOURCES], const char *macro,
-                   int value) {
-    if (is_named(sources, marked, macro)) add_option(options, "-D%s=%d", macro, value);
+/* Defines a macro where a source names it. */
+static void define(Options *options, const Sources *sources, const char *macro, int value) {
+    if (is_named(sources, macro)) add_option(options, "-D%s=%d", macro, value);
 }
 
 /* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
 enum { BOUND_THREADS = 1024 };
 
-static void list_options(const CudaTarget *target, const Sources *sources, const char *unit, int block,
-                         Options *options) {
-    bool marked[MAX_SOURCES] = {false};
-    char name[64];
-    snprintf(name, sizeof name, "cuda/kernels/%s.cu", unit);
-    mark_included(sources, find_source(sources, name, strlen(name)), marked);
-
+static void list_options(const CudaTarget *target, const Sources *sources, int block, Options *options) {
     add_option(options, "--gpu-architecture=sm_%d", target->compute_capability);
     add_option(options, "--std=c++17");
     add_option(options, "--generate-line-info");
@@ -157,16 +169,16 @@ static void list_options(const CudaTarget *target, const Sources *sources, const
         char macro[64];
         snprintf(macro, sizeof macro, "MD_SW_%s", md_option_name(option));
         *strchr(macro, '.') = '_';
-        define(options, sources, marked, macro, md_switch_value(target->config, option));
+        define(options, sources, macro, md_switch_value(target->config, option));
     }
     /* Of everything in the unit that divides or takes a root, pairs are all that is in single precision. */
-    if (target->config->force_arithmetic == MD_ARITHMETIC_FAST && is_named(sources, marked, "MD_SW_force_arithmetic")) {
+    if (target->config->force_arithmetic == MD_ARITHMETIC_FAST && is_named(sources, "MD_SW_force_arithmetic")) {
         add_option(options, "--ftz=true");
         add_option(options, "--prec-div=false");
         add_option(options, "--prec-sqrt=false");
     }
     char folder[CUDA_TOOLKIT_BYTES];
-    const char *header = is_named(sources, marked, "MD_SW_reduce_method") ? cuda_toolkit_header(target->config) : NULL;
+    const char *header = is_named(sources, "MD_SW_reduce_method") ? cuda_toolkit_header(target->config) : NULL;
     if (header && cuda_toolkit_find(header, folder)) {
         add_option(options, "--include-path=%s", folder);
         add_option(options, "--include-path=%s/cccl", folder);
@@ -187,7 +199,7 @@ static void list_options(const CudaTarget *target, const Sources *sources, const
         {"MD_COUNT", target->counting},
     };
     for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
-        define(options, sources, marked, facts[k].macro, facts[k].value);
+        define(options, sources, facts[k].macro, facts[k].value);
 }
 
 /* --- compiling ----------------------------------------------------------------------------------------------------- */
@@ -259,8 +271,10 @@ MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, Cud
     char name[64], path[4096];
     const char *texts[MAX_OPTIONS];
     *image = (CudaImage){0};
+    snprintf(name, sizeof name, "cuda/kernels/%s.cu", unit);
     gather_sources(&sources);
-    list_options(target, &sources, unit, block, &options);
+    drop_others(&sources, name);
+    list_options(target, &sources, block, &options);
     for (int k = 0; k < options.n; k++) texts[k] = options.text[k];
     const bool cached = cache_path(&sources, unit, &options, path, sizeof path);
     if (cached && read_image(path, image)) {
@@ -270,7 +284,6 @@ MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, Cud
 
     MdStatus status = MD_OK;
     nvrtcProgram program;
-    snprintf(name, sizeof name, "cuda/kernels/%s.cu", unit);
     nvrtc_check(nvrtcCreateProgram(&program, sources.texts[find_source(&sources, name, strlen(name))], name, sources.n,
                                    sources.texts, sources.names),
                 "nvrtcCreateProgram");
