@@ -1,0 +1,428 @@
+"""The mutants: what is broken, where, and which tests are to notice.
+
+A row: name; file and, after a blank, text from the first line of the function; what stands there exactly once; what takes its
+place; killers, in the order in which they are tried. What would only change the speed does not belong here, nor does what
+changes nothing that anybody could see.
+
+tests(...)     tests/physics/test_backends: forces, sums, motion and gathering, in the combination nearest to the defaults
+               that has these switches
+rows(...)      tests/neighbor/test_rows: lists as sets, regrown from an overflow, in motion
+bits(...)      tests/physics/test_dynamics: the same bits when run again
+DYNAMICS       conservation, reversal, order and faults, with the defaults
+race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU
+"""
+from typing import NamedTuple
+
+
+class Killer(NamedTuple):
+    name: str
+    program: str
+    environment: tuple = ()
+    words: tuple = ()
+    only: str = ""  # "gpu" or "emulated"
+
+
+class Mutant(NamedTuple):
+    name: str
+    file: str
+    head: str
+    old: str
+    new: str
+    killers: tuple
+
+
+def narrowed(program, switches, systems, seed):
+    environment = (("MDMINI_TEST_ONLY", switches), ("MDMINI_TEST_SYSTEM", systems))
+    if seed:
+        environment += (("MDMINI_EMULATOR_SEED", str(seed)),)
+    name = f"{program} ({switches})" if switches else program
+    return Killer(name + (f", seed {seed}" if seed else ""), program, environment, only="emulated" if seed else "")
+
+
+BOTH = "3-D mixed boundary, 2 types|2-D uneven"
+IN_MOTION = BOTH + "|2-D in motion|3-D in motion"
+
+
+def tests(switches="", systems=BOTH, seed=0):
+    return narrowed("test_backends", switches, systems, seed)
+
+
+def rows(switches="", systems=IN_MOTION, seed=0):
+    return narrowed("test_rows", switches, systems, seed)
+
+
+def bits(switches=""):
+    return narrowed("test_dynamics", switches, "bits", 0)
+
+
+def on_gpu(killer):
+    """Where threads run at the same time: those of the emulator stop at barriers only."""
+    return killer._replace(only="gpu")
+
+
+DYNAMICS = Killer("test_dynamics", "test_dynamics", (("MDMINI_TEST_SHARD", "0/100000"),), only="gpu")  # emulated: an hour
+DECK = ("system.cells=6", "system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
+
+
+def race(switches):
+    return Killer(f"racecheck ({switches})", "racecheck", words=DECK + tuple(switches.split()))
+
+
+def barrier(switches, systems=BOTH):
+    """Killers of a missing barrier: the emulator runs threads in an order that a seed gives."""
+    return (tests(switches, systems), *(tests(switches, systems, seed) for seed in (11, 12, 13)), race(switches))
+
+
+# In place of "atomicAdd(": what another thread adds in between is lost.
+PLAIN = "[](auto *at, auto by) { const auto old = *at; *at = old + by; return old; }("
+
+MUTANTS = []
+
+
+def mutant(name, place, old, new, *killers):
+    file, _, head = place.partition(" ")
+    flat = sum(((k,) if isinstance(k, Killer) else tuple(k) for k in killers), ())
+    MUTANTS.append(Mutant(name, file, head, old, new, flat))
+
+# --- positions, layouts, box ------------------------------------------------------------------------------------------
+
+COMMON = "cuda/kernels/common.cuh"
+LAYOUTS = ("aos", "soa", "vec4")
+for layout, old, new in (("aos", "return Vec3<T>{xyz[0], xyz[1], xyz[2]};", "return Vec3<T>{xyz[0], xyz[1], xyz[1]};"),
+                         ("soa", "((const T *)v.part[2])[i]}", "((const T *)v.part[1])[i]}"),
+                         ("vec4", "return Vec3<T>{x.x, x.y, x.z};", "return Vec3<T>{x.x, x.x, x.z};")):
+    mutant(f"load {layout}: one component for another", COMMON + " Vec3<T> load(", old, new,
+           tests(f"memory.layout={layout}"))
+mutant("store aos: z is lost", COMMON + " void store(", "xyz[2] = x.z;", "", tests("memory.layout=aos"))
+mutant("store soa: z is lost", COMMON + " void store(", "((T *)v.part[2])[i] = x.z;", "", tests("memory.layout=soa"))
+mutant("store vec4: the fourth is lost", COMMON + " void store(", "x.z, w}", "x.z, T(0)}", tests("memory.layout=vec4"))
+mutant("load_full: the fourth of another", COMMON + " Full<T> load_full(", "x.z}, x.w}", "x.z}, x.z}", tests("memory.layout=vec4"))
+mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(((const Vec4<Pair> *)p.position.part[0])[i].w);",
+       "return 0;", tests("memory.layout=vec4"))
+mutant("load_type arrays: always 0", COMMON + " int load_type(", "return p.type[i];", "return 0;", tests("memory.layout=soa"))
+mutant("store_position: what pairs see is not written", COMMON + " Vec3<Pair> store_position(",
+       "if constexpr (is_mixed) store<Pair>", "if constexpr (false) store<Pair>", tests("run.precision=mixed"))
+for axis, letter in enumerate("xyz"):
+    mutant(f"separation: no image along {letter}", COMMON + " Vec3<Pair> separation(",
+           f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
+           tests("neighbor.search=brute force.kernel=list", "3-D"))
+mutant("separation: z does not count", COMMON + " Vec3<Pair> separation(", "x.z - y.z : Pair(0)", "Pair(0) : Pair(0)",
+       tests("neighbor.search=brute"))
+mutant("squared: minus", COMMON + " Pair squared(", "d.x * d.x + d.y * d.y + d.z * d.z", "d.x * d.x + d.y * d.y - d.z * d.z", tests())
+mutant("wrap: off by an image", COMMON + " T wrap(", "*image += (int32_t)boxes;", "*image += (int32_t)boxes + 1;", tests())
+mutant("wrap: the image counter stays", COMMON + " T wrap(", "*image += (int32_t)boxes;", "", tests())
+mutant("wrap: the image counter goes the other way", COMMON + " T wrap(", "*image += (int32_t)boxes;", "*image -= (int32_t)boxes;", tests())
+mutant("wrap: the upper face stays outside", COMMON + " T wrap(", "if ((double)wrapped >= length)", "if (false)",
+       tests("run.precision=single", "3-D"), tests("run.precision=mixed", "3-D"))
+mutant("wrap: the other way", COMMON + " T wrap(", "(T)(x - boxes * length)", "(T)(x + boxes * length)", tests(), rows())
+
+POSITION = "cuda/kernels/position.cuh"
+mutant("texture double vec4: zw from xy", POSITION + " Vec4<Pair> fetch_vec4(", "(int)(2 * i + 1)", "(int)(2 * i)",
+       tests("memory.load=texture memory.layout=vec4 run.precision=double"))
+mutant("texture double: halves swapped", POSITION + " Pair texel(", "__hiloint2double(halves.y, halves.x)",
+       "__hiloint2double(halves.x, halves.y)", tests("memory.load=texture memory.layout=soa run.precision=double"))
+mutant("texture vec4: y for x", POSITION + " Vec4<Pair> fetch_vec4(",
+       "const float4 x = tex1Dfetch<float4>(p.texture[0], (int)i);\n        return Vec4<Pair>{(Pair)x.x",
+       "const float4 x = tex1Dfetch<float4>(p.texture[0], (int)i);\n        return Vec4<Pair>{(Pair)x.y",
+       tests("memory.load=texture memory.layout=vec4 run.precision=single"))
+mutant("texture aos: y for z", POSITION + " Atom fetch_atom(", "texel(p.texture[0], at + 2)", "texel(p.texture[0], at + 1)",
+       tests("memory.load=texture memory.layout=aos"))
+mutant("texture soa: y for z", POSITION + " Atom fetch_atom(", "texel(p.texture[2], at)", "texel(p.texture[1], at)",
+       tests("memory.load=texture memory.layout=soa"))
+for load in ("global", "ldg"):
+    mutant(f"fetch {load}: the next one", POSITION + " T fetch(",
+           "return __ldg(array + i);" if load == "ldg" else "return array[i];",
+           "return __ldg(array + i + 1);" if load == "ldg" else "return array[i + 1];", tests(f"memory.load={load}"))
+mutant("fetch_vec4 double: w from z", POSITION + " Vec4<Pair> fetch_vec4(", "(Pair)zw.x, (Pair)zw.y}", "(Pair)zw.x, (Pair)zw.x}",
+       tests("run.precision=double memory.layout=vec4 memory.load=ldg"))
+mutant("fetch_atom: every atom is of type 0", POSITION + " Atom fetch_atom(", "MD_N_TYPES == 1 ? 0 : fetch(p.type, i)", "0",
+       tests("memory.layout=aos"))
+mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom fetch_atom(", "MD_N_TYPES == 1 ? 0 : type_of(x.w)", "0",
+       tests("memory.layout=vec4"))
+
+# --- sort --------------------------------------------------------------------------------------------------------------
+
+SORT = "cuda/kernels/sort.cu"
+CELLS = "neighbor.search=cell force.kernel=list"
+mutant("sort wrap: x stays outside", SORT + " k_sort_wrap(", "x.x = wrap<State>((double)x.x, a.length[0], a.inverse[0], &tag.ix);", "",
+       rows(CELLS), tests(CELLS))
+mutant("sort wrap: z by the edge of y", SORT + " k_sort_wrap(", "a.length[2]", "a.length[1]", tests(CELLS), rows(CELLS))
+mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", "a.now.tag[i] = tag;", "", tests(CELLS))
+mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, seen, type_bits<Pair>(type));", "",
+       tests(CELLS + " memory.sort=none neighbor.rebuild=host-check"), rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
+mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;",
+       tests(CELLS), rows(CELLS))
+mutant("cell_along: next cell", SORT + " int cell_along(", "floor((x - origin) * inverse_edge)", "floor((x - origin) * inverse_edge + 0.5)",
+       tests(CELLS), rows(CELLS))
+mutant("cell_along: no upper clamp", SORT + " int cell_along(", "(double)(n - 1)", "(double)n",
+       rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
+mutant("cell_along: no lower clamp", SORT + " int cell_along(", "fmax(floor((x - origin) * inverse_edge), 0.0)",
+       "floor((x - origin) * inverse_edge)", rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
+mutant("sort bin: y and z swapped", SORT + " k_sort_bin(", "(cz * grid.n[1] + cy) * grid.n[0] + cx", "(cy * grid.n[1] + cz) * grid.n[0] + cx",
+       tests(CELLS, "3-D uneven, shift force|3-D"))
+mutant("sort bin: plain addition", SORT + " k_sort_bin(", "= atomicAdd(", f"= {PLAIN}", on_gpu(tests(CELLS)))
+mutant("sort bin: arrival from one", SORT + " k_sort_bin(", ", 1);", ", 1) + 1;", tests(CELLS))
+mutant("sort bin: the last atom is left out", SORT + " k_sort_bin(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(CELLS))
+MANY = "3-D open, 3 types|3-D|2-D uneven"
+SCAN = CELLS + " launch.block_size=32"
+mutant("block_scan: one round too few", SORT + " int block_scan(", "distance < MD_BLOCK", "distance < MD_BLOCK / 2", tests(SCAN, MANY))
+mutant("block_scan: off by a thread", SORT + " int block_scan(", "t >= distance ?", "t > distance ?", tests(SCAN, MANY))
+mutant("block_scan: no barrier between rounds", SORT + " int block_scan(", "__syncthreads(); /* the round", "/* the round",
+       barrier(CELLS + " launch.block_size=256", MANY))
+mutant("block_scan: no barrier before the array is used again", SORT + " int block_scan(", "__syncthreads(); /* an earlier", "/* an earlier",
+       barrier(SCAN, "3-D, far atoms|" + MANY))
+mutant("scan tiles: sum of another thread", SORT + " k_sort_scan_tiles(", "threadIdx.x == MD_BLOCK - 1", "threadIdx.x == MD_BLOCK - 2", tests(SCAN, MANY))
+mutant("scan sums: inclusive", SORT + " k_sort_scan_sums(", "before + sum - own", "before + sum", tests(SCAN, MANY))
+mutant("scan sums: rounds forget", SORT + " k_sort_scan_sums(", "before = s_before;", "", tests(SCAN, MANY),
+       rows(SCAN, "2-D, far atoms|3-D, far atoms"))
+mutant("scan sums: no barrier after the write", SORT + " k_sort_scan_sums(", "__syncthreads(); /* the last", "/* the last", barrier(SCAN, MANY))
+mutant("scan sums: no barrier after the read", SORT + " k_sort_scan_sums(", "__syncthreads(); /* all have", "/* all have", barrier(SCAN, MANY))
+mutant("scan finish: inclusive", SORT + " k_sort_scan_finish(", "+ sum - own", "+ sum", tests(SCAN, MANY))
+mutant("scan finish: the last number is left out", SORT + " k_sort_scan_finish(", "if (k < a.n) a", "if (k < a.n - 1) a", tests(SCAN, MANY))
+mutant("scatter: without arrival", SORT + " k_sort_scatter(", " + a.arrival[i]]", "]", tests(CELLS))
+mutant("rank: the cell's last is not counted", SORT + " k_sort_rank(", "s < end", "s < end - 1", tests(CELLS))
+mutant("rank: equal ids", SORT + " k_sort_rank(", "a.slot_id[s] < id", "a.slot_id[s] <= id", tests(CELLS))
+mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.slot_cell[slot] = c;", "a.slot_cell[slot] = c > 0 ? c - 1 : c;", tests(CELLS))
+SORTED = CELLS + " memory.sort=cell"
+mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += a.slot_id[s] < id;", "slot += s - begin < a.arrival[i];", bits(SORTED))
+mutant("reorder: forces stay behind", SORT + " k_sort_reorder(", "store<Pair>(a.spare.force, slot, load<Pair>(a.now.force, i), Pair(0));", ";",
+       rows(SORTED), tests(SORTED))
+mutant("reorder: tags stay behind", SORT + " k_sort_reorder(", "a.spare.tag[slot] = a.now.tag[i];", "a.spare.tag[slot] = a.now.tag[slot];", tests(SORTED))
+mutant("reorder: types stay behind", SORT + " k_sort_reorder(", "a.spare.type[slot] = a.now.type[i];", "a.spare.type[slot] = a.now.type[slot];",
+       tests(SORTED + " memory.layout=soa"))
+mutant("reorder: masses stay behind", SORT + " k_sort_reorder(", "[slot] = v.w;", "[slot] = ((State *)a.now.inverse_mass)[slot];",
+       tests(SORTED + " memory.layout=soa"))
+mutant("reorder: velocities of others", SORT + " k_sort_reorder(", "load_velocity(a.now, i)", "load_velocity(a.now, slot)", tests(SORTED))
+mutant("reorder: no reference positions", SORT + " k_sort_reorder(", "store<Pair>(a.reference, slot, seen, type_bits<Pair>(type));", ";",
+       tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
+mutant("reorder: the last atom is left out", SORT + " k_sort_reorder(", "if (slot >= a.n_atoms) return;", "if (slot >= a.n_atoms - 1) return;", tests(SORTED))
+
+# --- force -------------------------------------------------------------------------------------------------------------
+
+PAIR = "cuda/kernels/pair.cuh"
+LIST = "force.kernel=list"
+for kind, switch in (("branch", "force.cutoff_test=branch"), ("select", "force.cutoff_test=select")):
+    mutant(f"add_pair {kind}: no cutoff", PAIR + " void add_pair(", "counts && r_sq < pair->cutoff_sq", "counts",
+           tests(f"{LIST} {switch}"))
+mutant("add_pair: itself counts", PAIR + " void add_pair(", "counts && r_sq <", "r_sq <", tests("force.kernel=pairs"))
+mutant("add_pair: wrong sign", PAIR + " void add_pair(", "force->y += f * d.y;", "force->y -= f * d.y;", tests(LIST))
+mutant("add_pair: z does not count", PAIR + " void add_pair(", "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(LIST))
+mutant("add_pair select: force beyond the cutoff", PAIR + " void add_pair(", "f = inside ? f : Pair(0);", ";",
+       tests(LIST + " force.cutoff_test=select"))
+mutant("add_pair: energy without shift", PAIR + " void add_pair(", "MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : ", "",
+       tests(LIST, "3-D uneven, shift force"))
+mutant("add_pair: force without shift", PAIR + " void add_pair(", "MD_SHIFTED ? md_pair_force_shifted(pair, r_sq) : ", "",
+       tests(LIST, "3-D uneven, shift force"))
+mutant("add_pair: energy negated", PAIR + " void add_pair(", "md_pair_energy_plain(pair, r_sq)", "-md_pair_energy_plain(pair, r_sq)", tests(LIST))
+mutant("add_pair: no truncation", PAIR + " void add_pair(", "(double)pair->truncation", "0.0", tests(LIST, "3-D"))
+mutant("add_pair: virial without r", PAIR + " void add_pair(", "(double)(f * r_sq)", "(double)f", tests(LIST))
+mutant("add_pair: pairs not counted", PAIR + " void add_pair(", "add(sums[CUDA_PAIRS], 1);", "", tests(LIST))
+HALF = LIST + " neighbor.list=half"
+mutant("half: same sign on the other atom", PAIR + " void add_pair(", "Vec3<Pair>{-f * d.x", "Vec3<Pair>{f * d.x", tests(HALF))
+mutant("half: the other atom gets nothing", PAIR + " void add_pair(", "if (is_half && inside) add_force", "if (false) add_force", tests(HALF))
+mutant("half: own row is written, not added", PAIR + " void finish_force(", "if constexpr (is_half) add_force(a, i, force);",
+       "if constexpr (is_half) store<Pair>(a.now.force, i, force, Pair(0));", tests(HALF))
+for layout in LAYOUTS:
+    mutant(f"add_force {layout}: wrong place", PAIR + " void add_force(", "is_aos ? 3 * i : is_vec4 ? 4 * i : i",
+           "(is_aos ? 3 * i : is_vec4 ? 4 * i : i) + 1", tests(f"{HALF} memory.layout={layout}"))
+mutant("add_force: plain additions", PAIR + " void add_force(", "atomicAdd(x, f.x);", PLAIN + "x, f.x);", on_gpu(tests(HALF)))
+mutant("add_force: z is lost", PAIR + " void add_force(", "if (MD_DIMENSION == 3) atomicAdd", "if (false) atomicAdd", tests(HALF))
+for where in ("global", "argument", "constant"):
+    mutant(f"parameters {where}: of one type", "cuda/kernels/" + ("pair.cuh"), {
+        "global": "#define MD_PAIR_TABLE      ((const PairParameters *)a.pairs)",
+        "argument": "#define MD_PAIR_TABLE      table.pair",
+        "constant": "#define MD_PAIR_TABLE      c_pair_table.pair"}[where], {
+            "global": "#define MD_PAIR_TABLE      ((const PairParameters *)a.pairs + 1)",
+            "argument": "#define MD_PAIR_TABLE      (table.pair + 1)",
+            "constant": "#define MD_PAIR_TABLE      (c_pair_table.pair + 1)"}[where],
+           tests(f"{LIST} memory.parameters={where}"))
+
+PAIRS = "cuda/kernels/force_pairs.cuh"
+mutant("force pairs: the last atom is left out", PAIRS + " void force_block_pairs(", "j < a.n_atoms;", "j < a.n_atoms - 1;", tests("force.kernel=pairs"))
+mutant("force pairs: the last row is left out", PAIRS + " void force_block_pairs(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;",
+       tests("force.kernel=pairs"))
+mutant("force pairs: the row of another type", PAIRS + " void force_block_pairs(", "own.type * MD_N_TYPES", "0", tests("force.kernel=pairs"))
+TILED = "force.kernel=pairs-tiled"
+mutant("force pairs-tiled: the last tile is left out", PAIRS + " void force_block_tiled(", "first < a.n_atoms;", "first + MD_BLOCK < a.n_atoms;", tests(TILED))
+mutant("force pairs-tiled: the last of a tile is left out", PAIRS + " void force_block_tiled(", "k < size;", "k < size - 1;", tests(TILED))
+mutant("force pairs-tiled: itself counts", PAIRS + " void force_block_tiled(", "first + k != i", "true", tests(TILED))
+mutant("force pairs-tiled: the last tile is full", PAIRS + " void force_block_tiled(", "min(MD_BLOCK, a.n_atoms - first)", "MD_BLOCK", tests(TILED))
+mutant("force pairs-tiled: no barrier before a tile", PAIRS + " void force_block_tiled(", "__syncthreads(); /* the tile before", "/* the tile before",
+       barrier(TILED))
+mutant("force pairs-tiled: no barrier after a tile", PAIRS + " void force_block_tiled(", "__syncthreads(); /* this tile", "/* this tile", barrier(TILED))
+
+ROWS = "cuda/kernels/force_list.cuh"
+mutant("force list: the last pair of a row is left out", ROWS + " void force_block_list(", "k < count;", "k < count - 1;", tests(LIST), tests(HALF))
+mutant("force list: the last row is left out", ROWS + " void force_block_list(", "if (i < a.n_atoms) {", "if (i < a.n_atoms - 1) {", tests(LIST))
+mutant("force list: the row of another type", ROWS + " void force_block_list(", "own.type * MD_N_TYPES", "0", tests(LIST))
+mutant("force list: the last row is not stored", ROWS + " void force_block_list(", "|| i >= a.n_atoms) return;", "|| i >= a.n_atoms - 1) return;", tests(LIST))
+for sums in ("atomic", "shared", "shuffle"):
+    SPLIT = f"force.kernel=list-split force.threads_per_atom=8 force.partial_sums={sums}"
+    mutant(f"force list-split {sums}: each thread skips its last", ROWS + " void force_block_list(", "k < count;", "k < count - row_threads;", tests(SPLIT))
+    mutant(f"force list-split {sums}: threads walk the same", ROWS + " void force_block_list(", "k = (int)threadIdx.x % row_threads;", "k = 0;", tests(SPLIT))
+    mutant(f"force list-split {sums}: rows of the next block", ROWS + " void force_block_list(", "block * (MD_BLOCK / row_threads)", "block * MD_BLOCK", tests(SPLIT))
+SPLIT = "force.kernel=list-split force.threads_per_atom=8 force.partial_sums="
+mutant("sum_row shared: one part too few", ROWS + " bool sum_row(", "k < row_threads;", "k < row_threads - 1;", tests(SPLIT + "shared"))
+mutant("sum_row shared: z is lost", ROWS + " bool sum_row(", "force->z += s_part[t + k].z;", "", tests(SPLIT + "shared"))
+mutant("sum_row shared: no barrier", ROWS + " bool sum_row(", "__syncthreads(); /* all parts", "/* all parts", barrier(SPLIT + "shared launch.block_size=256"))
+mutant("sum_row shuffle: one step too few", ROWS + " bool sum_row(", "distance = row_threads / 2;", "distance = row_threads / 4;", tests(SPLIT + "shuffle"))
+mutant("sum_row shuffle: z is lost", ROWS + " bool sum_row(", "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(SPLIT + "shuffle"))
+mutant("sum_row atomic: stored, not added", ROWS + " void force_block_list(", "if constexpr (is_summed_in_memory) add_force(a, i, force);",
+       "if constexpr (is_summed_in_memory) store<Pair>(a.now.force, i, force, Pair(0));", tests(SPLIT + "atomic"))
+
+FORCE = "cuda/kernels/force.cu"
+mutant("force energy: pairs counted twice", FORCE + " k_force_energy(", "halve(sums[q]);", "(void)0;", tests(LIST))
+mutant("force energy: half lists halved", FORCE + " k_force_energy(", "if constexpr (meets_twice)", "if constexpr (true)", tests(HALF))
+mutant("force energy: forces are not stored", FORCE + " k_force_energy(", "force_block<true>(a, MD_PAIR_TABLE, (int)blockIdx.x, sums);",
+       "if (blockIdx.x + 1 < gridDim.x) force_block<true>(a, MD_PAIR_TABLE, (int)blockIdx.x, sums);", tests(LIST))
+mutant("force plain: the last block is left out", FORCE + " k_force_plain(", "force_block<false>",
+       "if (blockIdx.x + 1 < gridDim.x) force_block<false>", tests(LIST))
+BEGIN = "cuda/kernels/force.cuh bool force_begin("
+DEVICE = "neighbor.rebuild=device-check"
+mutant("force_begin: never halts", BEGIN, "> a.halt_sq", "> 4 * a.halt_sq", rows(DEVICE, IN_MOTION))
+mutant("force_begin: halts, but computes", BEGIN, "return halts;", "return false;", rows(DEVICE, IN_MOTION))
+mutant("force_begin: does not tell the host", BEGIN, "*(volatile int *)&a.signals->halted = 1;", "", rows(DEVICE, IN_MOTION))
+mutant("force_begin: steps are not counted", BEGIN, "a.watch->step += 1;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))
+mutant("force_begin: a step is counted again", BEGIN, "a.watch->drifted = 0;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))
+
+# --- integrate ---------------------------------------------------------------------------------------------------------
+
+MOVE = "cuda/kernels/integrate.cuh"
+FUSED, APART = "launch.fuse=on launch.graph=off launch.persistent=off", "launch.fuse=off launch.graph=off launch.persistent=off"
+mutant("half_kick: wrong sign", MOVE + " void half_kick(", "v->v.y += c", "v->v.y -= c", tests(FUSED))
+mutant("half_kick: whole kick", MOVE + " void half_kick(", "(State)a.half_step * v->w", "(State)a.half_step * 2 * v->w", tests(FUSED))
+mutant("half_kick: without mass", MOVE + " void half_kick(", "(State)a.half_step * v->w", "(State)a.half_step", tests(FUSED))
+mutant("half_kick: z is lost", MOVE + " void half_kick(", "v->v.z += c * (State)f.z;", "", tests(FUSED))
+mutant("drift: z is lost", MOVE + " void drift(", "x->z += d.z;", "", tests(FUSED))
+mutant("drift: half a step", MOVE + " void drift(", "(State)a.whole_step", "(State)a.half_step", tests(FUSED))
+mutant("drift: faults pass", MOVE + " void drift(", "distance_sq <= (State)a.fault_sq", "true", DYNAMICS)
+mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.watch->step + 1;", "a.watch->step;", DYNAMICS)
+mutant("raise_fault: later steps replace it", MOVE + " void raise_fault(", "if (seen != ~0ull && seen != step) return;",
+       "if (seen != ~0ull) a.watch->fault_step = step;", DYNAMICS)
+mutant("raise_fault: another id", MOVE + " void raise_fault(", "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", DYNAMICS)
+mutant("displacement: z does not count", MOVE + " float displacement_sq(", " + dz * dz", "", rows("neighbor.rebuild=host-check " + APART, IN_MOTION),
+       rows(DEVICE, IN_MOTION))
+for fuse, switches in (("on", FUSED), ("off", APART)):
+    mutant(f"displacement: always 0, fuse {fuse}", MOVE + " float displacement_sq(", "(float)(dx * dx", "0 * (float)(dx * dx",
+           rows("neighbor.rebuild=host-check " + switches, IN_MOTION))
+mutant("integrate_atom: the kick before is forgotten", MOVE + " float integrate_atom(", "if (kick_first) half_kick(a, f, &v);", "", tests(FUSED))
+mutant("integrate_atom: kicked once too often", MOVE + " float integrate_atom(", "if (kick_first) half_kick", "half_kick", tests(FUSED))
+mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_atom(", "store<State>(a.now.velocity, i, v.v, v.w);", "", tests(FUSED))
+mutant("integrate_atom: drift by the old velocity", MOVE + " float integrate_atom(", "drift(a, i, v.v, &x);", "drift(a, i, load_velocity(a.now, i).v, &x);", tests(FUSED))
+STEP = "cuda/kernels/integrate.cu"
+mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_atoms)", "if (i < a.n_atoms - 1)", tests(FUSED))
+mutant("kick_drift: the largest displacement of another thread", STEP + " k_integrate_kick_drift(", "if (threadIdx.x == 0)", "if (threadIdx.x == 1)",
+       rows("neighbor.rebuild=host-check " + FUSED, IN_MOTION))
+mutant("kick_drift: moves on while halted", STEP + " k_integrate_kick_drift(", "if (a.watch->halted) return;", "", rows(DEVICE + " " + FUSED, IN_MOTION))
+mutant("kick: the last atom is left out", STEP + " k_integrate_kick(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(APART), tests(FUSED))
+mutant("drift kernel: the last atom is left out", STEP + " k_integrate_drift(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(APART))
+mutant("drift kernel: does not say so", STEP + " k_integrate_drift(", "a.watch->drifted = 1;", ";", rows(DEVICE + " " + APART, IN_MOTION))
+mutant("check: the last block is left out", STEP + " k_integrate_check(", "if (i < a.n_atoms)", "if (i < a.n_atoms && blockIdx.x + 1 < gridDim.x)",
+       rows("neighbor.rebuild=host-check launch.block_size=128 " + APART, IN_MOTION))
+mutant("check: a plain maximum", STEP + " k_integrate_check(", "atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));",
+       "a.watch->measures.moved_sq = __float_as_uint(moved_sq[0]);", rows("neighbor.rebuild=host-check launch.block_size=32 " + APART, IN_MOTION))
+mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (State)((double)v.v.z * a.factor);", "", tests())
+mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests())
+
+# --- reduce ------------------------------------------------------------------------------------------------------------
+
+BLOCK = "cuda/kernels/block.cuh"
+WIDE = " launch.block_size=256"
+for method in ("global", "shared", "shared-dynamic", "syncwarp"):
+    for addressing in ("interleaved", "sequential"):
+        switches = f"reduce.method={method} reduce.addressing={addressing}" + WIDE
+        mutant(f"tree {method} {addressing}: the last level is left out", BLOCK + " T tree_reduce(", "level < MD_BLOCK;", "level < MD_BLOCK / 2;", tests(switches))
+        mutant(f"tree {method} {addressing}: no barrier between levels", BLOCK + " T tree_reduce(", "else __syncthreads();", "else ;", barrier(switches))
+    mutant(f"tree {method}: no barrier before the place is used again", BLOCK + " T tree_reduce(", "__syncthreads(); /* an earlier", "/* an earlier",
+           barrier(f"reduce.method={method}" + WIDE))
+mutant("tree syncwarp: no barrier of the warp", BLOCK + " T tree_reduce(", "2 * stride <= 32) __syncwarp();", "2 * stride <= 32) ;",
+       barrier("reduce.method=syncwarp" + WIDE))
+mutant("tree syncwarp: a level beyond the warp", BLOCK + " T tree_reduce(", "2 * stride <= 32", "2 * stride <= 128", barrier("reduce.method=syncwarp" + WIDE))
+mutant("tree interleaved: one thread in four", BLOCK + " T tree_reduce(", "t % (2 * stride) == 0", "t % (4 * stride) == 0",
+       tests("reduce.method=shared reduce.addressing=interleaved"))
+mutant("tree sequential: one thread too few", BLOCK + " T tree_reduce(", "t < stride;", "t < stride - 1;", tests("reduce.method=shared reduce.addressing=sequential"))
+mutant("tree global: blocks share a place", BLOCK + " T *tree_place(", "(int64_t)blockIdx.x * MD_BLOCK", "0", tests("reduce.method=global launch.block_size=32"),
+       race("reduce.method=global launch.block_size=32"))
+SHUFFLE = "reduce.method=shuffle" + WIDE
+mutant("warp_reduce: one step too few", BLOCK + " T warp_reduce(", "distance > 0;", "distance > 1;", tests(SHUFFLE))
+mutant("reduce_by_warps: the last warp is left out", BLOCK + " void reduce_by_warps(", "s_of_warp[q][t % n_warps]", "t % n_warps < n_warps - 1 ? s_of_warp[q][t % n_warps] : T{}",
+       tests(SHUFFLE))
+mutant("reduce_by_warps: no barrier before the array is used again", BLOCK + " void reduce_by_warps(", "__syncthreads(); /* an earlier", "/* an earlier",
+       race(SHUFFLE + " reduce.accumulate=single run.precision=single"))
+mutant("reduce_by_warps: no barrier", BLOCK + " void reduce_by_warps(", "__syncthreads(); /* all warps", "/* all warps", barrier(SHUFFLE))
+mutant("block_max: a sum", BLOCK + " void block_max(", "block_reduce<TakeLargest>", "block_reduce<AddUp>", rows("neighbor.rebuild=host-check", IN_MOTION),
+       rows("neighbor.rebuild=every", "never late|late"))
+mutant("compensated: what is lost is lost", BLOCK + " void add(Compensated", "sum.low = __fadd_rn(sum.low, lost);", "",
+       tests("reduce.accumulate=compensated run.precision=mixed", "3-D|3-D uneven, shift force"))
+mutant("compensated: threads forget the low part", BLOCK + " struct AddUp", "a.low + b.low", "a.low",
+       tests("reduce.accumulate=compensated run.precision=mixed", "3-D|3-D uneven, shift force"))
+for kind in ("double", "float", "Compensated"):
+    mutant(f"halve {kind}: a third", BLOCK + f" void halve({kind}", "0.5f * sum.high" if kind == "Compensated" else "0.5", "0.3f * sum.high" if kind == "Compensated" else "0.3",
+           tests(f"{LIST} reduce.accumulate=" + {"double": "double", "float": "single run.precision=single", "Compensated": "compensated run.precision=mixed"}[kind]))
+for finish, old, new in (("atomic", "atomicAdd(&a.totals[FIRST + q], sum);", "a.totals[FIRST + q] += sum;"),
+                         ("two-pass", "(int64_t)q * gridDim.x + blockIdx.x] = sum;", "(int64_t)q * gridDim.x + blockIdx.x] = blockIdx.x + 1 < gridDim.x ? sum : 0;"),
+                         ("host", "(int64_t)q * gridDim.x + blockIdx.x] = sum;", "(int64_t)q * gridDim.x + blockIdx.x] = blockIdx.x + 1 < gridDim.x ? sum : 0;")):
+    mutant(f"finish {finish}: " + ("a plain addition" if finish == "atomic" else "the last block is left out"), BLOCK + " void add_to_totals(", old, new,
+           on_gpu(tests(f"reduce.finish={finish} launch.block_size=32")) if finish == "atomic" else tests(
+               f"reduce.finish={finish} launch.block_size=32"))
+mutant("number of pairs in single", BLOCK + " void add_to_totals(", "(double)sums[CUDA_PAIRS - FIRST];", "0;",
+       tests("reduce.accumulate=single run.precision=single"))
+REDUCE = "cuda/kernels/reduce.cu"
+mutant("reduce sums: the last atom is left out", REDUCE + " k_reduce_sums(", "i < a.n_atoms;", "i < a.n_atoms - 1;", tests())
+mutant("reduce sums: kinetic energy without mass", REDUCE + " k_reduce_sums(", "(vx * vx + vy * vy + vz * vz) / inverse_mass", "(vx * vx + vy * vy + vz * vz)", tests())
+mutant("reduce sums: no half", REDUCE + " k_reduce_sums(", "0.5 * (vx", "1.0 * (vx", tests())
+mutant("reduce sums: momentum of another axis", REDUCE + " k_reduce_sums(", "add(sums[3], vz", "add(sums[3], vy", tests())
+mutant("reduce sums: forces without mass", REDUCE + " k_reduce_sums(", "(fx * fx + fy * fy + fz * fz) * inverse_mass", "(fx * fx + fy * fy + fz * fz)", tests())
+for kind in ("one", "grid-stride"):
+    mutant(f"reduce sums {kind}: the last block is left out", REDUCE + " k_reduce_sums(", "add_to_totals<",
+           "if (blockIdx.x > 0 && blockIdx.x + 1 == gridDim.x) for (int q = 0; q < CUDA_ATOM_TOTALS; q++) sums[q] = Sum{};\n    add_to_totals<",
+           tests(f"reduce.per_thread={kind} launch.block_size=32"))
+TWO = "reduce.finish=two-pass launch.block_size=32"
+mutant("reduce finish: the last partial sum is left out", REDUCE + " k_reduce_finish(", "k < a.n;", "k < a.n - 1;", tests(TWO))
+mutant("reduce finish: one round only", REDUCE + " k_reduce_finish(", "k += MD_BLOCK", "k += a.n", tests(TWO))
+mutant("reduce finish: into the next total", REDUCE + " k_reduce_finish(", "a.first + blockIdx.x", "a.first", tests(TWO))
+mutant("measure: displacement of the first only", REDUCE + " k_reduce_measure(", "atomicMax(&a.watch->measures.moved_sq,", "if (blockIdx.x == 0) atomicMax(&a.watch->measures.moved_sq,",
+       rows("neighbor.rebuild=every", "late"), tests("", "3-D open, 3 types"))
+mutant("measure: upper bound too low", REDUCE + " k_reduce_measure(", "fmaxf(extreme[1 + k], place[k])", "fmaxf(extreme[1 + k], place[k] - 4)",
+       tests("", "3-D open, 3 types"), rows(CELLS, "2-D, far atoms|3-D, far atoms"))
+
+# --- gather ------------------------------------------------------------------------------------------------------------
+
+GATHER = "cuda/kernels/gather.cu"
+for kernel in ("types", "positions", "velocities", "images"):
+    mutant(f"import {kernel}: the last atom is left out", GATHER + f" k_gather_import_{kernel}(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests())
+mutant("import types: mass of type 0", GATHER + " k_gather_import_types(", "a.inverse_mass_of[type]", "a.inverse_mass_of[0]", tests())
+mutant("import types: all of type 0", GATHER + " k_gather_import_types(", "((const int32_t *)a.in)[i];", "0;", tests())
+mutant("import types: ids from one", GATHER + " k_gather_import_types(", "CudaTag{0, 0, 0, i}", "CudaTag{0, 0, 0, i > 0 ? i - 1 : 0}", tests())
+mutant("import: y for z", GATHER + " Vec3<State> import_vector(", "(State)xyz[2]", "(State)xyz[1]", tests())
+mutant("import velocities: mass is lost", GATHER + " k_gather_import_velocities(", "load_velocity(a.now, i).w", "State(1)", tests("memory.layout=vec4"))
+mutant("import images: y for z", GATHER + " k_gather_import_images(", "image[1], image[2]", "image[1], image[1]", tests())
+mutant("gather positions: not wrapped", GATHER + " void gather_position(", "wrap<Out>((double)x.x, a.length[0], a.inverse[0], &tag.ix)", "(Out)x.x", tests())
+mutant("gather positions: in memory's order", GATHER + " void gather_position(", "3 * (int64_t)tag.id", "3 * (int64_t)i", tests("memory.sort=cell"))
+mutant("gather images: y for z", GATHER + " void gather_position(", "a.image[row + 2] = tag.iz;", "a.image[row + 2] = tag.iy;", tests(), rows())
+mutant("gather vectors: in memory's order", GATHER + " void gather_vector(", "3 * (int64_t)a.now.tag[i].id", "3 * (int64_t)i", tests("memory.sort=cell"))
+mutant("gather vectors: z negated", GATHER + " void gather_vector(", "(Out)v.z", "(Out)-v.z", tests())
+for what in ("positions", "velocities", "forces"):
+    mutant(f"gather {what} single: nothing", GATHER + f" k_gather_{what}_single(", "{ gather_", "{ if (blockIdx.x > 0) gather_", tests())
+
+# --- steps in one launch ---------------------------------------------------------------------------------------------------
+
+RESIDENT = "cuda/kernels/step.cu"
+PERSISTENT = "launch.persistent=on neighbor.rebuild="
+mutant("resident: no barrier after the drift", RESIDENT + " k_step_resident(", "grid_barrier(a, &target);\n        if (force_begin", "if (force_begin",
+       tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12), race(PERSISTENT + "every"))
+mutant("resident: no barrier after the forces", RESIDENT + " k_step_resident(", "unused);\n        grid_barrier(a, &target);", "unused);",
+       tests(PERSISTENT + "every launch.block_size=32"), tests(PERSISTENT + "every launch.block_size=32", seed=11),
+       tests(PERSISTENT + "every launch.block_size=32", seed=12), race(PERSISTENT + "every"))
+mutant("resident: the last block is left out", RESIDENT + " k_step_resident(", "block < n_blocks;", "block < n_blocks - 1;", tests(PERSISTENT + "every"))
+mutant("resident: one step too few", RESIDENT + " k_step_resident(", "step < a.n;", "step < a.n - 1;", tests(PERSISTENT + "every"))
+mutant("resident: goes on while halted", RESIDENT + " k_step_resident(", "if (force_begin(a)) return;", "force_begin(a);", rows(PERSISTENT + "device-check", IN_MOTION),
+       tests(PERSISTENT + "device-check"))
+mutant("resident: the drift is not told", RESIDENT + " k_step_resident(", "*(volatile unsigned *)&a.watch->drifted = 1;", ";", tests(PERSISTENT + "device-check"),
+       rows(PERSISTENT + "device-check", IN_MOTION))
+mutant("grid barrier: does not wait", RESIDENT + " void grid_barrier(", "< *target) __nanosleep(20);", "< 0u) __nanosleep(20);",
+       tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12))
+mutant("grid barrier: threads do not wait for their block", RESIDENT + " void grid_barrier(", "        __threadfence(); /* the arrivals before what is read next; drops what L1 holds */\n    }\n    __syncthreads();",
+       "    }", tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), race(PERSISTENT + "every"))
+mutant("resident: forces are added to the last ones", RESIDENT + " void integrate_share(", "if constexpr (forces_add)", "if constexpr (false)",
+       tests(PERSISTENT + "every " + SPLIT + "atomic"))
