@@ -9,6 +9,7 @@
 #include "check.h"
 #include "cpu/reference.h"
 #include "judge.h"
+#include "path.h"
 
 enum { N_PRECISIONS = 3 };
 static const int precisions[N_PRECISIONS] = {MD_PRECISION_DOUBLE, MD_PRECISION_SINGLE, MD_PRECISION_MIXED};
@@ -49,8 +50,9 @@ static bool check_paths(const WalkRun *run, const MdSystem *system, const Judge 
     return ok;
 }
 
+#define SCALED -0.75
 static bool check_scaling(const WalkRun *run, const Judge *judge) {
-    const double factor = -0.75;
+    const double factor = SCALED;
     MdSums sums;
     Judge scaled = *judge;
     if (!walk_ok(run, run->ops->scale_velocities(run->context, factor)) ||
@@ -62,9 +64,9 @@ static bool check_scaling(const WalkRun *run, const Judge *judge) {
 }
 
 /* Some steps with rebuilds, short enough that nothing flies off: then forces and sums at the new places, and each id
- * where its own way led it. */
-static bool check_motion(const WalkRun *run, const MdSystem *system) {
-    enum { N_STEPS = 24 };
+ * where its own way leads it. */
+enum { N_STEPS = 24 };
+static bool check_motion(const WalkRun *run, const MdSystem *system, const Judge *judge, const Path *path) {
     const MdConfig *config = &run->config;
     MdStatistics before, after;
     Gathered gathered;
@@ -75,17 +77,7 @@ static bool check_motion(const WalkRun *run, const MdSystem *system) {
     CHECK(after.n_late_rebuilds == before.n_late_rebuilds);
     if (config->neighbor_rebuild == MD_REBUILD_EVERY)
         CHECK(after.n_rebuilds - before.n_rebuilds == N_STEPS / config->neighbor_every);
-    bool ok = judge_gather(run, system, &gathered);
-    for (int64_t i = 0; ok && i < system->n_atoms; i++) {
-        double moved_sq = 0;
-        for (int a = 0; a < 3; a++) {
-            double length = system->box.periodic[a] ? system->box.length[a] : 0;
-            double moved = gathered.position[3 * i + a] - system->position[3 * i + a] +
-                           (gathered.image[3 * i + a] - system->image[3 * i + a]) * length;
-            moved_sq += moved * moved;
-        }
-        ok = CHECK(moved_sq < 0.16); /* half the least distance between two atoms */
-    }
+    bool ok = judge_gather(run, system, &gathered) && path_check(path, judge, config, &gathered);
     judge_gathered_free(&gathered);
     return ok;
 }
@@ -108,6 +100,7 @@ typedef struct State {
     MdConfig base;
     MdSystem *system;
     Judge judges[N_TOLERANCES];
+    Path path; /* from here, when it was asked for */
 } State;
 
 typedef struct States {
@@ -142,6 +135,7 @@ static void free_states(States *states) {
     for (int k = 0; k < states->n; k++) {
         for (int t = 0; t < N_TOLERANCES; t++)
             if (states->state[k].judges[t].force) judge_free(&states->state[k].judges[t]);
+        path_free(&states->state[k].path);
         md_system_destroy(states->state[k].system);
     }
     md_free(states);
@@ -162,7 +156,9 @@ static bool check_combination(Walk *walk, State *state) {
     WalkRun run;
     if (!walk_create_next(walk, &run, state->described.name, &state->base, state->system)) return false;
     const Judge *judge = judge_of(state, &run.config);
-    if (check_paths(&run, state->system, judge) && check_scaling(&run, judge)) check_motion(&run, state->system);
+    if (!state->path.position) state->path = path_follow(state->system, SCALED, state->base.run_timestep, N_STEPS);
+    if (check_paths(&run, state->system, judge) && check_scaling(&run, judge))
+        check_motion(&run, state->system, judge, &state->path);
     walk_destroy(&run);
     return true;
 }

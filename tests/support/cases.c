@@ -21,6 +21,11 @@ const Case cases_table[] = {
      {2, 500, 0.75, 0.12, 2.5, 0.3, {false, true, false}, false, 2, MD_SHIFT_FORCE, 6},
      0,
      false},
+    /* more cells than the square of the smallest block, so that sums of blocks of them fill more than one block */
+    {"2-D dilute, many cells",
+     {2, 1200, 0.12, 0.30, 2.5, 0.3, {true, true, false}, false, 1, MD_SHIFT_ENERGY, 9},
+     0,
+     false},
     {"smallest box 3-D", {3, 256, 0.80, 0.10, 2.5, 0.3, {true, true, true}, false, 1, MD_SHIFT_NONE, 7}, 0, true},
     {"smallest box 2-D", {2, 36, 0.80, 0.10, 2.5, 0.3, {true, true, false}, false, 1, MD_SHIFT_NONE, 8}, 0, true},
 };

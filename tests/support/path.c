@@ -1,0 +1,107 @@
+#include "path.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "cpu/reference.h"
+
+static void wrap(const MdSystem *system, const double *position, double *wrapped) {
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) {
+        double length = system->box.length[k % 3];
+        wrapped[k] = position[k];
+        if (!system->box.periodic[k % 3]) continue;
+        wrapped[k] -= floor(position[k] / length) * length;
+        if (wrapped[k] >= length) wrapped[k] = 0;
+    }
+}
+
+/* One way: position and velocity come with the start and leave with the end. */
+static void follow(const MdSystem *system, double dt, int n_steps, double *position, double *velocity) {
+    const int64_t n = 3 * system->n_atoms;
+    double *force = md_alloc((size_t)n, sizeof *force, "forces on a path");
+    double *wrapped = md_alloc((size_t)n, sizeof *wrapped, "places on a path");
+    MdSums sums;
+    for (int step = 0; step <= n_steps; step++) {
+        wrap(system, position, wrapped);
+        md_reference_forces(system, wrapped, force, &sums);
+        for (int64_t k = 0; k < n; k++) {
+            double kick = force[k] * dt / 2 / system->mass[system->type[k / 3]];
+            if (step > 0) velocity[k] += kick;
+            if (step == n_steps) continue;
+            velocity[k] += kick;
+            position[k] += velocity[k] * dt;
+        }
+    }
+    md_free(force);
+    md_free(wrapped);
+}
+
+static double *begin(const double *values, double factor, int64_t n) {
+    double *copy = md_alloc((size_t)n, sizeof *copy, "a path");
+    for (int64_t k = 0; k < n; k++) copy[k] = factor * values[k];
+    return copy;
+}
+
+Path path_follow(const MdSystem *system, double factor, double dt, int n_steps) {
+    const int64_t n = 3 * system->n_atoms;
+    const double off = 1e-7; /* small beside the way on which forces change, large beside rounding */
+    Path path = {.system = system, .dt = dt, .n_steps = n_steps, .growth = {1, 0}};
+    path.position = begin(system->position, 1, n), path.velocity = begin(system->velocity, factor, n);
+    follow(system, dt, n_steps, path.position, path.velocity);
+    double *position = begin(system->position, 1, n), *velocity = begin(system->velocity, factor, n);
+    for (int64_t k = 0; k < n; k++) {
+        if (k % 3 < system->box.dimension) position[k] += (k * 7 / 3) % 2 ? off : -off;
+        path.moved = fmax(path.moved, fabs(path.position[k] - system->position[k]));
+    }
+    follow(system, dt, n_steps, position, velocity);
+    for (int64_t k = 0; k < n; k++) {
+        path.growth[0] = fmax(path.growth[0], fabs(position[k] - path.position[k]) / off);
+        path.growth[1] = fmax(path.growth[1], fabs(velocity[k] - path.velocity[k]) / off);
+    }
+    md_free(position);
+    md_free(velocity);
+    for (int k = 0; k < system->potential.n_types * system->potential.n_types; k++) {
+        const MdPair_d *pair = &system->potential.pair[k];
+        path.jump = fmax(path.jump, fabs(md_pair_force_d(pair, pair->cutoff_sq) * pair->cutoff - pair->force_shift));
+    }
+    return path;
+}
+
+void path_free(Path *path) {
+    md_free(path->position);
+    md_free(path->velocity);
+}
+
+/* Each step may be off, in places by two roundings of the state (the sum, the wrap), in velocities by four of its own and by
+ * the tolerance of the forces at either end of the way, whichever is larger, twice that, since atoms may be nearer in
+ * between. One pair of an atom may cross the cutoff a step sooner or later. An error of a velocity is one of a place that is
+ * as large as what it makes of it until the end. */
+bool path_check(const Path *path, const Judge *start, const MdConfig *config, const Gathered *gathered) {
+    const MdSystem *system = path->system;
+    const int64_t n = system->n_atoms;
+    double *wrapped = begin(path->position, 1, 3 * n), lightest = 1e300, force_error = 0, speed = 0;
+    wrap(system, path->position, wrapped);
+    Tolerance end = tolerance_make(system, wrapped, path->velocity, config);
+    for (int64_t i = 0; i < n; i++) {
+        lightest = fmin(lightest, system->mass[system->type[i]]);
+        force_error = fmax(force_error, 2 * fmax(end.force[i], start->tolerance.force[i]));
+        for (int a = 0; a < 3; a++) speed = fmax(speed, fabs(path->velocity[3 * i + a]));
+    }
+    const double steps = path->n_steps + 1, u = tolerance_state_roundoff(config->run_precision) + DBL_EPSILON / 2;
+    const double place = steps * 2 * u * tolerance_extent(system, path->position);
+    const double kick = steps * (4 * u * speed + path->dt / lightest * force_error) + path->dt / lightest * path->jump;
+    const double error = place + kick * path->dt * steps;
+    const double allowed[2] = {path->growth[0] * error, path->growth[1] * error + kick};
+    bool ok = CHECK(allowed[0] < 0.05 * path->moved); /* else it says nothing */
+    for (int64_t k = 0; ok && k < 3 * n; k++) {
+        double length = system->box.periodic[k % 3] ? system->box.length[k % 3] : 0;
+        double start_image = system->image[k] * length;
+        ok = CHECK_NEAR(gathered->position[k] + gathered->image[k] * length - start_image, path->position[k],
+                        allowed[0]) &&
+             CHECK_NEAR(gathered->velocity[k], path->velocity[k], allowed[1]);
+    }
+    tolerance_free(&end);
+    md_free(wrapped);
+    return ok;
+}
