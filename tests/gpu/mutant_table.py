@@ -99,7 +99,6 @@ mutant("store vec4: the fourth is lost", COMMON + " void store(", "x.z, w}", "x.
 mutant("load_full: the fourth of another", COMMON + " Full<T> load_full(", "x.z}, x.w}", "x.z}, x.z}", tests("memory.layout=vec4"))
 mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(((const Vec4<Pair> *)p.position.part[0])[i].w);",
        "return 0;", tests("memory.layout=vec4"))
-mutant("load_type arrays: always 0", COMMON + " int load_type(", "return p.type[i];", "return 0;", tests("memory.layout=soa"))
 mutant("store_position: what pairs see is not written", COMMON + " Vec3<Pair> store_position(",
        "if constexpr (is_mixed) store<Pair>", "if constexpr (false) store<Pair>", tests("run.precision=mixed"))
 for axis, letter in enumerate("xyz"):
@@ -151,7 +150,7 @@ mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", "a.now.tag[i] = tag;"
 mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, seen, type_bits<Pair>(type));", "",
        tests(CELLS + " memory.sort=none neighbor.rebuild=host-check"), rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
 mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;",
-       tests(CELLS), rows(CELLS))
+       rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
 mutant("cell_along: next cell", SORT + " int cell_along(", "floor((x - origin) * inverse_edge)", "floor((x - origin) * inverse_edge + 0.5)",
        tests(CELLS), rows(CELLS))
 mutant("cell_along: no upper clamp", SORT + " int cell_along(", "(double)(n - 1)", "(double)n",
@@ -163,18 +162,17 @@ mutant("sort bin: y and z swapped", SORT + " k_sort_bin(", "(cz * grid.n[1] + cy
 mutant("sort bin: plain addition", SORT + " k_sort_bin(", "= atomicAdd(", f"= {PLAIN}", on_gpu(tests(CELLS)))
 mutant("sort bin: arrival from one", SORT + " k_sort_bin(", ", 1);", ", 1) + 1;", tests(CELLS))
 mutant("sort bin: the last atom is left out", SORT + " k_sort_bin(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(CELLS))
-MANY = "3-D open, 3 types|3-D|2-D uneven"
+MANY = "2-D dilute, many cells"
 SCAN = CELLS + " launch.block_size=32"
 mutant("block_scan: one round too few", SORT + " int block_scan(", "distance < MD_BLOCK", "distance < MD_BLOCK / 2", tests(SCAN, MANY))
 mutant("block_scan: off by a thread", SORT + " int block_scan(", "t >= distance ?", "t > distance ?", tests(SCAN, MANY))
 mutant("block_scan: no barrier between rounds", SORT + " int block_scan(", "__syncthreads(); /* the round", "/* the round",
        barrier(CELLS + " launch.block_size=256", MANY))
 mutant("block_scan: no barrier before the array is used again", SORT + " int block_scan(", "__syncthreads(); /* an earlier", "/* an earlier",
-       barrier(SCAN, "3-D, far atoms|" + MANY))
+       barrier(SCAN, MANY))
 mutant("scan tiles: sum of another thread", SORT + " k_sort_scan_tiles(", "threadIdx.x == MD_BLOCK - 1", "threadIdx.x == MD_BLOCK - 2", tests(SCAN, MANY))
 mutant("scan sums: inclusive", SORT + " k_sort_scan_sums(", "before + sum - own", "before + sum", tests(SCAN, MANY))
-mutant("scan sums: rounds forget", SORT + " k_sort_scan_sums(", "before = s_before;", "", tests(SCAN, MANY),
-       rows(SCAN, "2-D, far atoms|3-D, far atoms"))
+mutant("scan sums: rounds forget", SORT + " k_sort_scan_sums(", "before = s_before;", "", tests(SCAN, MANY))
 mutant("scan sums: no barrier after the write", SORT + " k_sort_scan_sums(", "__syncthreads(); /* the last", "/* the last", barrier(SCAN, MANY))
 mutant("scan sums: no barrier after the read", SORT + " k_sort_scan_sums(", "__syncthreads(); /* all have", "/* all have", barrier(SCAN, MANY))
 mutant("scan finish: inclusive", SORT + " k_sort_scan_finish(", "+ sum - own", "+ sum", tests(SCAN, MANY))
@@ -185,8 +183,6 @@ mutant("rank: equal ids", SORT + " k_sort_rank(", "a.slot_id[s] < id", "a.slot_i
 mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.slot_cell[slot] = c;", "a.slot_cell[slot] = c > 0 ? c - 1 : c;", tests(CELLS))
 SORTED = CELLS + " memory.sort=cell"
 mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += a.slot_id[s] < id;", "slot += s - begin < a.arrival[i];", bits(SORTED))
-mutant("reorder: forces stay behind", SORT + " k_sort_reorder(", "store<Pair>(a.spare.force, slot, load<Pair>(a.now.force, i), Pair(0));", ";",
-       rows(SORTED), tests(SORTED))
 mutant("reorder: tags stay behind", SORT + " k_sort_reorder(", "a.spare.tag[slot] = a.now.tag[i];", "a.spare.tag[slot] = a.now.tag[slot];", tests(SORTED))
 mutant("reorder: types stay behind", SORT + " k_sort_reorder(", "a.spare.type[slot] = a.now.type[i];", "a.spare.type[slot] = a.now.type[slot];",
        tests(SORTED + " memory.layout=soa"))
@@ -196,6 +192,101 @@ mutant("reorder: velocities of others", SORT + " k_sort_reorder(", "load_velocit
 mutant("reorder: no reference positions", SORT + " k_sort_reorder(", "store<Pair>(a.reference, slot, seen, type_bits<Pair>(type));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
 mutant("reorder: the last atom is left out", SORT + " k_sort_reorder(", "if (slot >= a.n_atoms) return;", "if (slot >= a.n_atoms - 1) return;", tests(SORTED))
+
+for curve, old, new in (
+        ("morton", "return md_curve_morton((uint32_t)x, (uint32_t)y, (uint32_t)z);", "return 0;"),
+        ("hilbert", "return md_curve_hilbert(MD_DIMENSION, bits - level, (uint32_t)x, (uint32_t)y, (uint32_t)z);", "return 0;")):
+    CURVE = f"{CELLS} memory.sort={curve}"
+    mutant(f"curve {curve}: no order", SORT + " uint64_t octant_key(", old, new, tests(CURVE))
+    mutant(f"curve {curve}: the last octant is left out", SORT + " k_sort_curve(", "octant < 1 << MD_DIMENSION", "octant < (1 << MD_DIMENSION) - 1", tests(CURVE))
+    mutant(f"curve {curve}: cells in rows", "cuda/kernels/cells.cuh int cell_place(", "return a.cell_place[c];", "return c;", tests(CURVE), rows(CURVE))
+mutant("curve: its own octant counts", SORT + " k_sort_curve(", ">= own) continue;", "> own) continue;", tests(CELLS + " memory.sort=morton"))
+mutant("curve: octants reach beyond the grid", SORT + " int octant_cells(", "min(max(n - (o << level), 0), 1 << level)", "1 << level",
+       tests(CELLS + " memory.sort=morton"))
+mutant("curve: the last cell is left out", SORT + " k_sort_curve(", "if (c >= a.n) return;", "if (c >= a.n - 1) return;", tests(CELLS + " memory.sort=hilbert"))
+
+# --- lists ---------------------------------------------------------------------------------------------------------------
+
+GRID = "cuda/kernels/cells.cuh"
+mutant("cell_end: one too few", GRID + " int cell_end(", "a.cell_start[cell_place(a, c) + 1]", "a.cell_start[cell_place(a, c) + 1] - 1", tests(CELLS))
+mutant("slot_particle: the slot itself", GRID + " int slot_particle(", "return a.slot_atom[slot];", "return slot;", tests(CELLS + " memory.sort=none"))
+mutant("cell_at: y for z", GRID + " Cell cell_at(", "line - layer * grid.n[1], layer}", "layer, line - layer * grid.n[1]}", tests(CELLS, "3-D|3-D uneven, shift force"))
+mutant("stencil: no cell below", GRID + " void stencil(", "*low = n >= 3 ? -1 : 0;", "*low = 0;", tests(CELLS, "3-D"))
+mutant("stencil: no cell above", GRID + " void stencil(", "*high = n >= 3 ? 1 : n - 1;", "*high = n >= 3 ? 0 : n - 1;", tests(CELLS, "3-D"))
+mutant("stencil: a narrow axis is visited twice", GRID + " void stencil(", "*low = n >= 3 ? -1 : 0;", "*low = -1;", tests(CELLS, "smallest box 3-D"))
+mutant("stencil: an open axis ends early", GRID + " void stencil(", "c < n - 1 ? 1 : 0", "c < n - 2 ? 1 : 0", tests(CELLS, "3-D open, 3 types"))
+mutant("stencil: an open axis begins late", GRID + " void stencil(", "c > 0 ? -1 : 0", "c > 1 ? -1 : 0", tests(CELLS, "3-D open, 3 types"))
+mutant("wrapped_cell: not round the upper end", GRID + " int wrapped_cell(", "c >= n ? c - n : c", "c >= n ? n - 1 : c", tests(CELLS, "3-D"))
+
+NEIGHBOR = "cuda/kernels/neighbor.cu"
+BRUTE, TILES = "neighbor.search=brute force.kernel=list", "neighbor.search=brute-tiled force.kernel=list"
+ATOMIC, HALVES, NARROW = " neighbor.write=atomic", " neighbor.list=half", "smallest box 3-D|smallest box 2-D"
+mutant("brute: the last atom is left out", NEIGHBOR + " k_neighbor_brute(", "j < a.n_atoms;", "j < a.n_atoms - 1;", tests(BRUTE))
+mutant("brute: the last row is left out", NEIGHBOR + " k_neighbor_brute(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(BRUTE))
+mutant("brute-tiled: the last tile is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "first < a.n_atoms;", "first + MD_BLOCK < a.n_atoms;", tests(TILES))
+mutant("brute-tiled: the last of a tile is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "k < n;", "k < n - 1;", tests(TILES))
+mutant("brute-tiled: the last row is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "own < a.n_atoms;", "own < a.n_atoms - 1;", tests(TILES))
+mutant("brute-tiled: no barrier before a tile", NEIGHBOR + " k_neighbor_brute_tiled(", "__syncthreads(); /* the tile before", "/* the tile before",
+       barrier(TILES))
+mutant("brute-tiled: no barrier after a tile", NEIGHBOR + " k_neighbor_brute_tiled(", "__syncthreads(); /* the tile is", "/* the tile is", barrier(TILES))
+mutant("cell search: no cell above along z", NEIGHBOR + " void search_cells(", "dz <= z_high", "dz < z_high", tests(CELLS, "3-D"))
+mutant("cell search: no cell below along y", NEIGHBOR + " void search_cells(", "dy = y_low;", "dy = y_low + 1;", tests(CELLS, "3-D"))
+mutant("cell search: the last cell of a line is left out", NEIGHBOR + " void search_cells(", "dx <= x_high;", "dx < x_high;", tests(CELLS + " memory.sort=morton", "3-D"))
+mutant("cell search: lines end a cell early", NEIGHBOR + " void search_cells(", "first + last - dx)", "first)", tests(CELLS + " memory.sort=cell", "3-D uneven, shift force|2-D uneven"))
+mutant("cell search: lines are not cut at the end of the grid", NEIGHBOR + " void search_cells(", "min(x_high, grid.n[0] - 1 - at.x)", "x_high",
+       tests(CELLS + " memory.sort=cell", "3-D|2-D uneven"))
+for axis in "xyz":
+    mutant(f"cell search: image along {axis} forgotten", NEIGHBOR + " void search_run(", f"if (MD_PERIODIC_{axis.upper()}) d.{axis} -= run.shift.{axis};", "",
+           tests(CELLS, "3-D uneven, shift force"))
+mutant("cell search: image of the other side", NEIGHBOR + " int image_of(", "c < 0 ? -1", "c < 0 ? 1", tests(CELLS, "3-D uneven, shift force|2-D uneven"))
+mutant("cell search: narrow axes are taken for wide ones", NEIGHBOR + " bool is_narrow(", "return (", "return false && (", tests(CELLS, NARROW), rows(CELLS, NARROW))
+mutant("cell search: the last row is left out", NEIGHBOR + " k_neighbor_cell(", "if (slot >= a.n_atoms) return;", "if (slot >= a.n_atoms - 1) return;", tests(CELLS))
+mutant("search: range without skin", NEIGHBOR + " void try_pair(", "(Pair)a.range_sq", "(Pair)(a.range_sq * 0.85)", rows(CELLS), tests(CELLS))
+mutant("search nonatomic: past the capacity", NEIGHBOR + " void try_pair(", "if (row->count < a.list.capacity) *", "*", rows(CELLS + " neighbor.order=row", BOTH),
+       rows(CELLS + " neighbor.order=column", BOTH))
+mutant("search nonatomic: counts stop at the capacity", NEIGHBOR + " void try_pair(", "row->count++;", "if (row->count < a.list.capacity) row->count++;",
+       rows(CELLS, BOTH))
+mutant("search atomic: past the capacity", NEIGHBOR + " void append(", "if (k < a.list.capacity) ", "", rows(CELLS + ATOMIC, BOTH))
+mutant("search atomic: a plain addition", NEIGHBOR + " void append(", "atomicAdd(", PLAIN, on_gpu(rows(CELLS + ATOMIC, BOTH)))
+mutant("search atomic: the other row gets nothing", NEIGHBOR + " void try_pair(", "append(a, j, theirs);", ";", tests(CELLS + ATOMIC))
+mutant("search atomic: each pair twice", NEIGHBOR + " bool tests(", "return i < j;", "return i != j;", tests(CELLS + ATOMIC))
+mutant("search: itself", NEIGHBOR + " bool tests(", "else return i != j;", "else return true;", rows(CELLS))
+mutant("half: a pair in both rows", NEIGHBOR + " bool tests(", "return i != j && owns(i, j);", "return i != j;", rows(CELLS + HALVES), tests(CELLS + HALVES))
+mutant("half atomic: a pair in both rows", NEIGHBOR + " void try_pair(", "if (!is_half || owns(j, row->i))", "if (true)", rows(CELLS + HALVES + ATOMIC))
+mutant("half: pairs of equal parity are lost", NEIGHBOR + " bool owns(", "(((i + j) & 1) != 0) == (i < j)", "(((i + j) & 1) != 0) && (i < j)", rows(CELLS + HALVES))
+mutant("row ends without a count", NEIGHBOR + " void end_row(", "a.list.counts[row.i] = row.count;", "a.list.counts[row.i] = row.count - 1;", tests(CELLS))
+for order in ("row", "column"):
+    mutant(f"entries {order}: rows overlap", "cuda/kernels/list.cuh Entry *row_entries(", "i * a.list.row_stride", "(i > 0 ? i - 1 : 0) * a.list.row_stride",
+           tests(f"{CELLS} neighbor.order={order}"))
+SMALL = CELLS + " memory.sort=cell neighbor.index=16"
+CODES = "cuda/kernels/list.cuh"
+mutant("index 16: without the cell", CODES + " int entry_atom(", "bases[entry / CUDA_MAX_CROWD]", "bases[13]", tests(SMALL))
+mutant("index 16: the place is cut short", CODES + " Entry make_entry(", "(CUDA_MAX_CROWD - 1)", "(8 - 1)", tests(SMALL))
+mutant("index 16: bases of another cell", CODES + " const int32_t *row_bases(", "a.slot_cell[i] * CUDA_STENCIL", "a.slot_cell[i] * (CUDA_STENCIL - 1)", tests(SMALL))
+mutant("index 16: the way back is the way there", NEIGHBOR + " int step_back(", "? d : -d;", "? d : d;", tests(SMALL + ATOMIC))
+mutant("index 16: the way back on a narrow axis", NEIGHBOR + " int step_back(", "grid.n[axis] < 3 ? d : -d;", "grid.n[axis] < 3 ? -d : -d;", tests(SMALL + ATOMIC, NARROW))
+mutant("bases: not round the end", NEIGHBOR + " k_neighbor_bases(", "x = wrapped_cell(at.x + dx, grid.n[0])", "x = max(0, min(at.x + dx, grid.n[0] - 1))", tests(SMALL, "3-D"))
+mutant("bases: the last cell is left out", NEIGHBOR + " k_neighbor_bases(", "if (c >= a.n) return;", "if (c >= a.n - 1) return;", tests(SMALL))
+mutant("bases: z is left out", NEIGHBOR + " k_neighbor_bases(", "dz >= low[2] && dz <= high[2]", "dz == 0", tests(SMALL, "3-D"))
+mutant("count: the largest row of another block", NEIGHBOR + " k_neighbor_count(", "largest = max(largest, a.list.counts[i]);", "if (i > 0) largest = max(1, a.list.counts[1]);",
+       rows(CELLS, BOTH))
+mutant("count: the last atom is left out", NEIGHBOR + " k_neighbor_count(", "i < a.n_atoms;", "i < a.n_atoms - 1;", rows(CELLS, BOTH))
+mutant("count: no barrier after the zeros", NEIGHBOR + " k_neighbor_count(", "__syncthreads(); /* the zeros", "/* the zeros",
+       rows(CELLS, BOTH), rows(CELLS, BOTH, 11), rows(CELLS, BOTH, 12), race(CELLS))
+mutant("count: no barrier before the result", NEIGHBOR + " k_neighbor_count(", "__syncthreads(); /* the atomics", "/* the atomics",
+       rows(CELLS, BOTH), rows(CELLS, BOTH, 11), rows(CELLS, BOTH, 12), race(CELLS))
+mutant("count: plain addition", NEIGHBOR + " k_neighbor_count(", "atomicAdd(&s_entries, entries);", "s_entries += entries;", on_gpu(rows(CELLS, BOTH)), race(CELLS))
+SORTED_ROWS = CELLS + " neighbor.sorted=on"
+ASCENDING = SORTED_ROWS + " memory.sort=none"
+mutant("sorted rows: the last merge is left out", NEIGHBOR + " void sort_by_warp(", "half < n;", "2 * half < n;", rows(ASCENDING))
+mutant("sorted rows: the other way", NEIGHBOR + " void sort_by_warp(", "if (second < first)", "if (first < second)", rows(ASCENDING))
+mutant("sorted rows: no step from opposite ends", NEIGHBOR + " void sort_by_warp(", "opposite = distance == half;", "opposite = false;", rows(ASCENDING))
+mutant("sorted rows: no barrier", NEIGHBOR + " void sort_by_warp(", "__syncwarp(); /* the step", "/* the step", rows(ASCENDING), rows(ASCENDING, seed=11), race(SORTED_ROWS))
+mutant("sorted rows: the last entry is lost", NEIGHBOR + " k_neighbor_sort_rows(", "k < n; k += 32) row.set", "k < n - 1; k += 32) row.set", rows(ASCENDING, seed=0),
+       tests(SORTED_ROWS))
+mutant("sorted rows: the last row is left out", NEIGHBOR + " k_neighbor_sort_rows(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", rows(ASCENDING))
+mutant("sorted rows 16: by the entry", NEIGHBOR + " SortKey sort_key(", "(int64_t)entry_atom(bases, entry) << 16 | entry", "entry", rows(SMALL + ATOMIC + " neighbor.sorted=on"),
+       bits(SMALL + ATOMIC + " neighbor.sorted=on"))
 
 # --- force -------------------------------------------------------------------------------------------------------------
 
