@@ -58,12 +58,14 @@ __device__ inline void append(const CudaArguments &a, int i, Entry entry) {
     MD_COUNT_ADD(CUDA_COUNT_ATOMICS, 1);
 }
 
-/* A pair that a thread tests and that is at distance d: into the list if it is in range. `mine` is the entry for j in
+/* A pair at distance d, into the list if this thread tests it and it is in range. The distance is there first, since
+ * for full lists a branch round it would cost more than it saves: it is in vain for i itself alone. `mine` is the entry for j in
  * row i, `theirs` that for i in row j. */
 __device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const Vec3<Pair> &d, Entry mine,
                                 Entry theirs) {
-    MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
-    if (!(squared(d) < (Pair)a.range_sq)) return;
+    const bool is_tested = tests(row->i, j), is_inside = squared(d) < (Pair)a.range_sq;
+    if (is_tested) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
+    if (!(is_tested & is_inside)) return;
     MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
     if constexpr (is_atomic) {
         if (!is_half || owns(row->i, j)) append(a, row->i, mine);
@@ -81,7 +83,7 @@ MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
     if (i >= a.n_atoms) return;
     Row row = begin_row(a, i);
     for (int j = 0; j < a.n_atoms; j++)
-        if (tests(i, j)) try_pair(a, &row, j, separation(a, row.x, load<Pair>(a.now.position, j)), (Entry)j, (Entry)i);
+        try_pair(a, &row, j, separation(a, row.x, load<Pair>(a.now.position, j)), (Entry)j, (Entry)i);
     end_row(a, row);
 }
 #endif
@@ -105,7 +107,7 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
         for (int k = 0; k < n; k++) {
             const int j = first + k;
             const Vec3<Pair> x = {s_position[0][k], s_position[1][k], s_position[2][k]};
-            if (tests(row.i, j)) try_pair(a, &row, j, separation(a, row.x, x), (Entry)j, (Entry)row.i);
+            try_pair(a, &row, j, separation(a, row.x, x), (Entry)j, (Entry)row.i);
         }
     }
     if (has_row) end_row(a, row);
@@ -142,7 +144,7 @@ template <bool NARROW> __device__ inline void search_run(const CudaArguments &a,
 #pragma unroll 4
     for (int s = run.begin; s < run.end; s++) {
         const int j = slot_particle(a, s);
-        if (!tests(row->i, j)) continue;
+        if (is_atomic && !tests(row->i, j)) continue; /* whole cells of them */
         const Vec3<Pair> x = load<Pair>(a.now.position, j);
         Vec3<Pair> d;
         if constexpr (NARROW) {
