@@ -163,14 +163,18 @@ void cuda_kernels_destroy(CudaContext *context) {
         if (context->modules[unit]) DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
 }
 
+/* The units whose kernels compute pair forces. */
+static const int pair_units[] = {CUDA_FORCE, CUDA_STEP};
+enum { N_PAIR_UNITS = sizeof pair_units / sizeof pair_units[0] };
+
 void cuda_kernels_set_parameters(CudaContext *context) {
-    for (int unit = 0; unit < CUDA_N_UNITS; unit++) {
+    if (context->config.memory_parameters != MD_PARAMETERS_CONSTANT) return;
+    for (int k = 0; k < N_PAIR_UNITS; k++) {
         CUdeviceptr place;
         size_t size = 0;
-        if (!context->modules[unit]) continue;
-        CUresult result = context->driver.module_global(&place, &size, context->modules[unit], "c_pair_table");
-        if (result == CUDA_ERROR_NOT_FOUND) continue; /* a unit that does not use it */
-        DRIVER_CHECK(context, result);
+        CUmodule module = context->modules[pair_units[k]];
+        if (!module) continue;
+        DRIVER_CHECK(context, context->driver.module_global(&place, &size, module, "c_pair_table"));
         md_require(size <= sizeof context->pair_table);
         CUDA_CHECK(cudaMemcpyAsync((void *)(uintptr_t)place, context->pair_table, size, cudaMemcpyHostToDevice,
                                    context->stream));

@@ -147,6 +147,7 @@ static MdStatus resume(CudaContext *context) {
     int64_t step = (int64_t)context->h_watch->step;
     context->h_signals->halted = 0;
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->halted, 0, sizeof(unsigned), context->stream));
+    cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
     MdStatus status = cuda_neighbor_build(context);
     if (status != MD_OK || (step == context->step && context->progress == CUDA_DRIFTED)) return status;
     time_forces(context, context->wants_energy[step % CUDA_JOURNAL_STEPS]);

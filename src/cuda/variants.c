@@ -124,7 +124,7 @@ static const MdVariant rows[] = {
     {"launch", "launch.block_size=128", "", "", 0, 0, 0, 0, "replaced soon when its slowest warp is done"},
     {"launch", "launch.block_size=256", "", "", 0, 0, 0, 0, "fewer blocks to schedule"},
     {"launch", "launch.block_size=512", "", "", 0, 0, 0, 0, "waits longer for its slowest warp"},
-    {"launch", "launch.block_size=1024", "", "", 0, 0, 0, 0, "one slow warp holds 31 others; at most 64 registers a thread"},
+    {"launch", "launch.block_size=1024", "launch.bounds=on", "", 0, 0, 0, 0, "one slow warp holds 31 others; at most 64 registers a thread"},
     {"launch", "launch.bounds=off", "", "", 0, 0, 0, 0, "the compiler takes the registers it likes"},
     {"launch", "launch.bounds=on", "", "", 0, 0, 0, 0,
      "registers are capped so that enough warps are resident; may spill"},

@@ -359,10 +359,12 @@ static void add_pair(Design *d, int x, int v, int y, int w) {
         mark_covered(d, &row);
     }
     bool covered = d->pair[x][v][y][w] == PAIR_COVERED, chooses = is_auto(d, x, v) || is_auto(d, y, w);
+    /* A fixed switch has its value in every row, but beside another fixed one it may be without effect. */
+    bool fixed = names(d->fixed, md_option_name(d->option[x])) || names(d->fixed, md_option_name(d->option[y]));
     snprintf(pair, sizeof pair, "%s=%s with %s=%s", md_option_name(d->option[x]), word(d, x, v),
              md_option_name(d->option[y]), word(d, y, w));
     check_context("%s, a pair that the table allows: %s", d->ops->name, pair);
-    CHECK(covered || chooses);
+    CHECK(covered || chooses || fixed);
     if (covered) return;
     printf("# %s: refused: %s: %s\n", d->ops->name, pair, reason);
     set_pair(d->pair, x, v, y, w, PAIR_REFUSED);
