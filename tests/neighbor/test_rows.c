@@ -8,6 +8,7 @@
 #include "cases.h"
 #include "check.h"
 #include "judge.h"
+#include "path.h"
 
 /* Switches that no list depends on keep their defaults. */
 #define NOT_OF_LISTS NOT_OF_PAIRS " force.cutoff_test"
@@ -273,6 +274,41 @@ static void test_late(const MdBackendOps *ops) {
     md_system_destroy(system);
 }
 
+/* One atom alone is fast, first, in the middle or last in memory, along one axis: it alone tells that the list is too old.
+ * Issued without a look in between, so that a device that halts has steps behind it to hold back. */
+static void test_one_moves(const MdBackendOps *ops, int axis) {
+    enum { N_STEPS = 40 };
+    const double speed = 5, dt = 0.004;
+    StateShape shape = {3, 400, 0.05, 0.2, 2.0, 0.3, {true, true, true}, false, 1, MD_SHIFT_FORCE, 24};
+    MdConfig config = state_config();
+    config.run_timestep = dt;
+    config.neighbor_every = 5; /* soon enough */
+    config.force_kernel = MD_KERNEL_LIST;
+    MdSystem *system = state_shaken(&shape);
+    memset(system->velocity, 0, (size_t)system->n_atoms * 3 * sizeof(double));
+    system->velocity[3 * (axis * (system->n_atoms - 1) / 2) + axis] = speed;
+    Path path = path_follow(system, 1, dt, N_STEPS);
+    const double n_expected = floor(path.moved / (config.neighbor_skin / 2 + speed * dt)) - 1;
+    CHECK(n_expected >= 2);
+    MdSystemPlan plan = state_plan(system);
+    Walk walk;
+    for (walk_begin(&walk, ops, &config, DESIGN_SINGLES, NOT_OF_LISTS " force.kernel", &plan, 1); walk_next(&walk);) {
+        WalkRun run;
+        Gathered gathered = {0};
+        if (!walk_create_next(&walk, &run, "one moves", &config, system)) continue;
+        if (walk_prepare(&run) && walk_steps(&run, 1, N_STEPS) && judge_gather(&run, system, &gathered)) {
+            Judge judge = judge_make(system, system->position, system->velocity, &run.config);
+            path_check(&path, &judge, &run.config, &gathered);
+            judge_free(&judge);
+            if (run.config.neighbor_rebuild != MD_REBUILD_EVERY) CHECK((double)n_rebuilds(&run) >= n_expected);
+        }
+        judge_gathered_free(&gathered);
+        walk_destroy(&run);
+    }
+    path_free(&path);
+    md_system_destroy(system);
+}
+
 /* Open boundaries: two atoms have flown off, one far, one very far, a third flies; nothing is lost near by, and no
  * cell grid grows with the distance. */
 static void test_far(const MdBackendOps *ops, int dimension) {
@@ -364,6 +400,7 @@ int main(void) {
             test_motion(ops, dimension);
             test_far(ops, dimension);
         }
+        for (int axis = 0; axis < 3; axis++) test_one_moves(ops, axis);
         test_late(ops);
     }
     return check_finish();

@@ -151,8 +151,7 @@ static void find_effects(Design *d) {
         for (int y = 0; y < d->n_switches; y++) {
             int held = md_switch_value(&config, d->option[y]);
             Set effective = 0;
-            for (int w = 0; w < MAX_VALUES; w++) {
-                if (!in(d->values[y], w)) continue;
+            for (int w = 0; md_switch_words(d->option[y])[w]; w++) { /* also those that a fixed switch does not take */
                 md_switch_set(&config, d->option[y], w);
                 if (md_option_has_effect(&config, d->option[x])) effective |= just(w);
             }
