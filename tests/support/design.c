@@ -382,7 +382,8 @@ static bool is_there(const Design *d, const Row *row) {
     return false;
 }
 
-/* A value that fixed switches rule out is left out. Beside naive values an `auto` may choose what cannot go with them; from base it must run. */
+/* A value that fixed switches rule out is left out. Beside naive or fixed values an `auto` may choose what cannot go with
+ * them; from base alone it must run. */
 static void add_single(Design *d, const unsigned char *wanted, int s, int value, bool naive) {
     const char *from = naive ? "naive" : "base";
     char reason[512] = "ruled out by the table, or without effect beside what an auto chose";
@@ -400,7 +401,7 @@ static void add_single(Design *d, const unsigned char *wanted, int s, int value,
     }
     if (!possible) return;
     check_context("%s %s=%s, from %s", d->ops->name, md_option_name(d->option[s]), word(d, s, value), from);
-    CHECK(can_run || (naive && is_auto(d, s, value)));
+    CHECK(can_run || ((naive || d->fixed) && is_auto(d, s, value)));
     if (!can_run) printf("# refused: %s\n", reason);
 }
 
@@ -424,7 +425,7 @@ static const char *asked_only(void) { return getenv("MDMINI_TEST_ONLY"); }
 
 bool design_is_narrowed(void) { return asked_only() != NULL; }
 
-static void add_only(Design *d, const MdConfig *base, const char *fixed) {
+static void add_only(Design *d, const MdConfig *base) {
     unsigned char wanted[MAX_SWITCHES];
     char reason[512] = "ruled out by the table";
     Set left[MAX_SWITCHES], set;
@@ -434,7 +435,7 @@ static void add_only(Design *d, const MdConfig *base, const char *fixed) {
     for (int s = 0; s < d->n_switches; s++) wanted[s] = (unsigned char)md_switch_value(base, d->option[s]);
     for (const char *at = asked_only(); (at = read_term(at, &option, &set)) != NULL;) {
         int s = switch_of(d, option);
-        if (names(fixed, md_option_name(option))) continue;
+        if (names(d->fixed, md_option_name(option))) continue;
         can_run = can_run && s >= 0 && is_single(set) && narrow(d, left, s, first_of(set));
     }
     if (can_run && solvable(d, left)) {
@@ -443,7 +444,7 @@ static void add_only(Design *d, const MdConfig *base, const char *fixed) {
         if (accepted(d, &row, reason, sizeof reason)) *add_row(d) = row;
     }
     check_context("MDMINI_TEST_ONLY=%s", asked_only());
-    if (!CHECK(d->n_rows == 1)) printf("# refused: %s\n", reason);
+    if (d->n_rows == 0 && !CHECK(d->fixed)) printf("# refused: %s\n", reason);
 }
 
 /* --- for the walk ------------------------------------------------------------------------------------------------- */
@@ -457,7 +458,7 @@ Design *design_create(const MdBackendOps *ops, const MdConfig *base, DesignKind 
     find_values(d, ops->variants(), base, fixed);
     find_needs(d, ops->variants());
     find_effects(d);
-    if (design_is_narrowed()) add_only(d, base, fixed);
+    if (design_is_narrowed()) add_only(d, base);
     else if (kind == DESIGN_SINGLES) add_singles(d, base);
     else {
         classify_pairs(d);

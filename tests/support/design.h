@@ -29,7 +29,7 @@ Design *design_create(const MdBackendOps *ops, const MdConfig *base, DesignKind 
 void design_destroy(Design *design);
 
 /* MDMINI_TEST_ONLY="key=value ..." makes one combination only, whatever the kind: the nearest to base with these
- * values. Those of `fixed` switches do not matter. */
+ * values. Those of `fixed` switches do not matter, and there may be none that goes with what is fixed. */
 bool design_is_narrowed(void);
 
 int design_count(const Design *design);
