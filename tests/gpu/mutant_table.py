@@ -442,9 +442,9 @@ mutant("reduce_by_warps: no barrier", BLOCK + " void reduce_by_warps(", "__synct
 mutant("block_max: a sum", BLOCK + " void block_max(", "block_reduce<TakeLargest>", "block_reduce<AddUp>", rows("neighbor.rebuild=host-check", IN_MOTION),
        rows("neighbor.rebuild=every", "never late|late"))
 mutant("compensated: what is lost is lost", BLOCK + " void add(Compensated", "sum.low = __fadd_rn(sum.low, lost);", "",
-       tests("reduce.accumulate=compensated run.precision=mixed", "3-D|3-D uneven, shift force"))
+       tests("reduce.accumulate=compensated run.precision=mixed", "compensated sums"))
 mutant("compensated: threads forget the low part", BLOCK + " struct AddUp", "a.low + b.low", "a.low",
-       tests("reduce.accumulate=compensated run.precision=mixed", "3-D|3-D uneven, shift force"))
+       tests("reduce.accumulate=compensated run.precision=mixed", "compensated sums"))
 for kind in ("double", "float", "Compensated"):
     mutant(f"halve {kind}: a third", BLOCK + f" void halve({kind}", "0.5f * sum.high" if kind == "Compensated" else "0.5", "0.3f * sum.high" if kind == "Compensated" else "0.3",
            tests(f"{LIST} reduce.accumulate=" + {"double": "double", "float": "single run.precision=single", "Compensated": "compensated run.precision=mixed"}[kind]))

@@ -7,9 +7,10 @@ switches that select the broken code, until one turns red; the same killers must
 that all of them pass has SURVIVED: a hole in the tests, and exit code 1. So are a change that no longer fits the source
 and one that does not compile: an error, for the table must not rot.
 
-usage: mutants.py BUILD [--jobs N] [--only TEXT,...] [--json FILE] [--list]
+usage: mutants.py BUILD [--jobs N] [--only TEXT,...] [--every N] [--json FILE] [--list]
 
-BUILD is a build folder with tests, for a GPU or for its emulation. --only: mutants whose names have one of the texts.
+BUILD is a build folder with tests, for a GPU or for its emulation. --only: mutants whose names have one of the texts;
+--every: each n-th, a sample. Some killers need a GPU, others the emulation; a mutant that has none here is left out.
 """
 import argparse
 import concurrent.futures
@@ -162,10 +163,11 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="")
+    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--json")
     parser.add_argument("--list", action="store_true")
     a = parser.parse_args()
-    chosen = [m for m in MUTANTS if any(text in m.name for text in a.only.split(","))]
+    chosen = [m for m in MUTANTS if any(text in m.name for text in a.only.split(","))][::a.every]
     if len({m.name for m in MUTANTS}) != len(MUTANTS):
         sys.exit("two mutants have the same name")
     if a.list:

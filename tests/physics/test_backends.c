@@ -194,6 +194,46 @@ static void test_pairs(const MdBackendOps *ops, States *states) {
     printf("\n");
 }
 
+/* --- compensated sums --------------------------------------------------------------------------------------------- */
+
+/* All switches but those of reductions, and that one. */
+static void list_fixed(char *fixed, size_t size) {
+    size_t length = 0;
+    for (int option = 0; option < MD_N_OPTIONS; option++) {
+        const char *name = md_option_name(option);
+        if (!md_option_is_switch(option) || (strncmp(name, "reduce.", 7) == 0 && option != MD_OPTION_reduce_accumulate))
+            continue;
+        length += (size_t)snprintf(fixed + length, size - length, "%s ", name);
+        md_require(length < size);
+    }
+}
+
+/* Kinetic energies that single precision holds exactly, one of 2^23 and all others of 2^-3, which single precision drops
+ * beside it: compensated, the sum is right to the second order of the roundoff, n u^2. */
+static void test_compensated(const MdBackendOps *ops) {
+    char fixed[4096];
+    Case c = cases_table[0];
+    MdConfig base = base_config();
+    MdSystem *system = cases_make(&c, &base);
+    const double n = (double)system->n_atoms, u = FLT_EPSILON / 2, exact = exp2(23) + (n - 1) * exp2(-3);
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) system->velocity[k] = k % 3 ? 0 : k == 3 * 500 ? 4096 : 0.5;
+    CHECK(system->mass[0] == 1);
+    base.reduce_accumulate = MD_ACCUMULATE_COMPENSATED;
+    base.run_precision = MD_PRECISION_MIXED;
+    list_fixed(fixed, sizeof fixed);
+    MdSystemPlan plan = state_plan(system);
+    Walk walk;
+    for (walk_begin(&walk, ops, &base, DESIGN_SINGLES, fixed, &plan, 1); walk_next(&walk);) {
+        WalkRun run;
+        MdSums sums;
+        if (!walk_create_next(&walk, &run, "compensated sums", &base, system)) continue;
+        if (walk_prepare(&run) && walk_ok(&run, ops->sum(run.context, &sums)))
+            CHECK_NEAR(sums.kinetic, exact, n * u * u * exact);
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
 /* --- planted faults ----------------------------------------------------------------------------------------------- */
 
 /* The pair whose force is the smallest that there is: the hardest to miss. */
@@ -293,6 +333,7 @@ int main(void) {
     MdConfig config = base_config();
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
         test_singles(ops, states);
+        test_compensated(ops);
         if (!design_is_narrowed()) test_pairs(ops, states);
     }
     free_states(states);
