@@ -9,6 +9,7 @@ tests(...)     tests/physics/test_backends: forces, sums, motion and gathering, 
 rows(...)      tests/neighbor/test_rows: lists as sets, regrown from an overflow, in motion
 bits(...)      tests/physics/test_dynamics: the same bits when run again
 DYNAMICS       conservation, reversal, order and faults, with the defaults
+OVERFLOW       a run of mdmini, judged by itself: rows of clusters that have to grow
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU
 """
 from typing import NamedTuple
@@ -66,6 +67,9 @@ DECK = ("system.cells=6", "system.density=0.8442", "run.steps=24", "output.therm
 
 def race(switches):
     return Killer(f"racecheck ({switches})", "racecheck", words=DECK + tuple(switches.split()))
+
+
+OVERFLOW = Killer("mdmini (clusters of one entry)", "mdmini", words=DECK + ("force.kernel=cluster", "neighbor.capacity=1", "report.verify=on"))
 
 
 def barrier(switches, systems=BOTH):
@@ -168,13 +172,10 @@ mutant("block_scan: one round too few", SORT + " int block_scan(", "distance < M
 mutant("block_scan: off by a thread", SORT + " int block_scan(", "t >= distance ?", "t > distance ?", tests(SCAN, MANY))
 mutant("block_scan: no barrier between rounds", SORT + " int block_scan(", "__syncthreads(); /* the round", "/* the round",
        barrier(CELLS + " launch.block_size=256", MANY))
-mutant("block_scan: no barrier before the array is used again", SORT + " int block_scan(", "__syncthreads(); /* an earlier", "/* an earlier",
-       barrier(SCAN, MANY))
 mutant("scan tiles: sum of another thread", SORT + " k_sort_scan_tiles(", "threadIdx.x == MD_BLOCK - 1", "threadIdx.x == MD_BLOCK - 2", tests(SCAN, MANY))
 mutant("scan sums: inclusive", SORT + " k_sort_scan_sums(", "before + sum - own", "before + sum", tests(SCAN, MANY))
 mutant("scan sums: rounds forget", SORT + " k_sort_scan_sums(", "before = s_before;", "", tests(SCAN, MANY))
 mutant("scan sums: no barrier after the write", SORT + " k_sort_scan_sums(", "__syncthreads(); /* the last", "/* the last", barrier(SCAN, MANY))
-mutant("scan sums: no barrier after the read", SORT + " k_sort_scan_sums(", "__syncthreads(); /* all have", "/* all have", barrier(SCAN, MANY))
 mutant("scan finish: inclusive", SORT + " k_sort_scan_finish(", "+ sum - own", "+ sum", tests(SCAN, MANY))
 mutant("scan finish: the last number is left out", SORT + " k_sort_scan_finish(", "if (k < a.n) a", "if (k < a.n - 1) a", tests(SCAN, MANY))
 mutant("scatter: without arrival", SORT + " k_sort_scatter(", " + a.arrival[i]]", "]", tests(CELLS))
@@ -198,8 +199,7 @@ for curve, old, new in (
         ("hilbert", "return md_curve_hilbert(MD_DIMENSION, bits - level, (uint32_t)x, (uint32_t)y, (uint32_t)z);", "return 0;")):
     CURVE = f"{CELLS} memory.sort={curve}"
     mutant(f"curve {curve}: no order", SORT + " uint64_t octant_key(", old, new, tests(CURVE))
-    mutant(f"curve {curve}: the last octant is left out", SORT + " k_sort_curve(", "octant < 1 << MD_DIMENSION", "octant < (1 << MD_DIMENSION) - 1", tests(CURVE))
-    mutant(f"curve {curve}: cells in rows", "cuda/kernels/cells.cuh int cell_place(", "return a.cell_place[c];", "return c;", tests(CURVE), rows(CURVE))
+    mutant(f"curve {curve}: the first octant is left out", SORT + " k_sort_curve(", "octant = 0;", "octant = 1;", tests(CURVE))
 mutant("curve: its own octant counts", SORT + " k_sort_curve(", ">= own) continue;", "> own) continue;", tests(CELLS + " memory.sort=morton"))
 mutant("curve: octants reach beyond the grid", SORT + " int octant_cells(", "min(max(n - (o << level), 0), 1 << level)", "1 << level",
        tests(CELLS + " memory.sort=morton"))
@@ -270,7 +270,7 @@ mutant("bases: the last cell is left out", NEIGHBOR + " k_neighbor_bases(", "if 
 mutant("bases: z is left out", NEIGHBOR + " k_neighbor_bases(", "dz >= low[2] && dz <= high[2]", "dz == 0", tests(SMALL, "3-D"))
 mutant("count: the largest row of another block", NEIGHBOR + " k_neighbor_count(", "largest = max(largest, a.list.counts[i]);", "if (i > 0) largest = max(1, a.list.counts[1]);",
        rows(CELLS, BOTH))
-mutant("count: the last atom is left out", NEIGHBOR + " k_neighbor_count(", "i < a.n_atoms;", "i < a.n_atoms - 1;", rows(CELLS, BOTH))
+mutant("count: the last atom is left out", NEIGHBOR + " k_neighbor_count(", "i < a.list.n_rows;", "i < a.list.n_rows - 1;", rows(CELLS, BOTH))
 mutant("count: no barrier after the zeros", NEIGHBOR + " k_neighbor_count(", "__syncthreads(); /* the zeros", "/* the zeros",
        rows(CELLS, BOTH), rows(CELLS, BOTH, 11), rows(CELLS, BOTH, 12), race(CELLS))
 mutant("count: no barrier before the result", NEIGHBOR + " k_neighbor_count(", "__syncthreads(); /* the atomics", "/* the atomics",
@@ -361,13 +361,43 @@ mutant("sum_row shuffle: z is lost", ROWS + " bool sum_row(", "if (MD_DIMENSION 
 mutant("sum_row atomic: stored, not added", ROWS + " void force_block_list(", "if constexpr (is_summed_in_memory) add_force(a, i, force);",
        "if constexpr (is_summed_in_memory) store<Pair>(a.now.force, i, force, Pair(0));", tests(SPLIT + "atomic"))
 
+BLOCKS, OF_CELLS = "cuda/kernels/force_cell.cuh", "force.kernel=cell"
+mutant("force cell: the last atom of a cell is left out", BLOCKS + " void add_cell(", "k < size;", "k < size - 1;", tests(OF_CELLS))
+mutant("force cell: itself counts", BLOCKS + " void add_cell(", "counts && first + k != i", "counts", tests(OF_CELLS))
+mutant("force cell: crowds end at a warp", BLOCKS + " void add_cell(", "first < end;", "first < min(end, begin + 16);", tests(OF_CELLS, "3-D|3-D uneven, shift force"))
+mutant("force cell: no barrier before the stage is used again", BLOCKS + " void add_cell(", "__syncwarp(); /* the atoms before", "/* the atoms before", barrier(OF_CELLS))
+mutant("force cell: no barrier", BLOCKS + " void add_cell(", "__syncwarp(); /* these", "/* these", barrier(OF_CELLS))
+mutant("force cell: warps share a stage", BLOCKS + " void force_block_cell(", "s_atoms + 32 * warp", "s_atoms", barrier(OF_CELLS + " launch.block_size=128"))
+mutant("force cell: the last cell is left out", BLOCKS + " void force_block_cell(", "c >= grid.n[0] * grid.n[1] * grid.n[2]", "c >= grid.n[0] * grid.n[1] * grid.n[2] - 1",
+       tests(OF_CELLS))
+mutant("force cell: the row of another type", BLOCKS + " void force_block_cell(", "own.type * MD_N_TYPES", "0", tests(OF_CELLS))
+CLUSTER, OF_CLUSTERS = "cuda/kernels/force_cluster.cuh", "force.kernel=cluster"
+mutant("force cluster: the last cluster of a row is left out", CLUSTER + " void force_block_cluster(", "k < count;", "k < count - 1;", tests(OF_CLUSTERS))
+mutant("force cluster: one turn", CLUSTER + " void force_block_cluster(", "turn < CUDA_CLUSTER;", "turn < cluster_lanes;", tests(OF_CLUSTERS))
+mutant("force cluster: the last row is left out", CLUSTER + " void force_block_cluster(", "c >= a.list.n_rows", "c >= a.list.n_rows - 1", tests(OF_CLUSTERS))
+mutant("force cluster: padding counts", CLUSTER + " void force_block_cluster(", "j <= last && ", "", tests(OF_CLUSTERS))
+mutant("force cluster: itself counts", CLUSTER + " void force_block_cluster(", "j <= last && j != i", "j <= last", tests(OF_CLUSTERS))
+mutant("force cluster: lanes are not all added", CLUSTER + " void force_block_cluster(", "distance < 32;", "distance < 16;", tests(OF_CLUSTERS))
+mutant("force cluster: z is lost", CLUSTER + " void force_block_cluster(", "if (MD_DIMENSION == 3) force.z", "if (false) force.z", tests(OF_CLUSTERS))
+ROWS_OF_CLUSTERS = "cuda/kernels/cluster.cuh"
+mutant("clusters: twice in a row", ROWS_OF_CLUSTERS + " bool is_listed(", "return __any_sync(0xffffffffu, found);", "return false && __any_sync(0xffffffffu, found);", tests(OF_CLUSTERS))
+mutant("clusters: one turn", ROWS_OF_CLUSTERS + " bool is_near(", "turn < CUDA_CLUSTER;", "turn < 32 / CUDA_CLUSTER;", tests(OF_CLUSTERS))
+mutant("clusters: a lane decides", ROWS_OF_CLUSTERS + " bool is_near(", "return __any_sync(0xffffffffu, near);", "return __all_sync(0xffffffffu, near);", tests(OF_CLUSTERS))
+mutant("clusters: the last one of a cell is left out", ROWS_OF_CLUSTERS + " void add_clusters(", "j <= (end - 1) / CUDA_CLUSTER", "j < (end - 1) / CUDA_CLUSTER", tests(OF_CLUSTERS))
+mutant("clusters: past the capacity", ROWS_OF_CLUSTERS + " void add_clusters(", " && *count < a.list.capacity", "", tests(OF_CLUSTERS + " neighbor.order=row"), OVERFLOW)
+mutant("clusters: no barrier after an entry", ROWS_OF_CLUSTERS + " void add_clusters(", "__syncwarp(); /* the entry", "/* the entry", tests(OF_CLUSTERS), tests(OF_CLUSTERS, seed=11),
+       tests(OF_CLUSTERS, seed=12))
+mutant("clusters: around the first particle only", ROWS_OF_CLUSTERS + " void search_clusters(", "k < size;", "k < 1;", tests(OF_CLUSTERS))
+mutant("clusters: the last row is left out", ROWS_OF_CLUSTERS + " void search_clusters(", "c >= a.list.n_rows", "c >= a.list.n_rows - 1", tests(OF_CLUSTERS))
+
 FORCE = "cuda/kernels/force.cu"
 mutant("force energy: pairs counted twice", FORCE + " k_force_energy(", "halve(sums[q]);", "(void)0;", tests(LIST))
 mutant("force energy: half lists halved", FORCE + " k_force_energy(", "if constexpr (meets_twice)", "if constexpr (true)", tests(HALF))
 mutant("force energy: forces are not stored", FORCE + " k_force_energy(", "force_block<true>(a, MD_PAIR_TABLE, (int)blockIdx.x, sums);",
        "if (blockIdx.x + 1 < gridDim.x) force_block<true>(a, MD_PAIR_TABLE, (int)blockIdx.x, sums);", tests(LIST))
 mutant("force plain: the last block is left out", FORCE + " k_force_plain(", "force_block<false>",
-       "if (blockIdx.x + 1 < gridDim.x) force_block<false>", tests(LIST))
+       "if (blockIdx.x + 1 < gridDim.x) force_block<false>",
+       tests(LIST + " launch.persistent=off launch.graph=off"))
 BEGIN = "cuda/kernels/force.cuh bool force_begin("
 DEVICE = "neighbor.rebuild=device-check"
 mutant("force_begin: never halts", BEGIN, "> a.halt_sq", "> 4 * a.halt_sq", rows(DEVICE, IN_MOTION))
@@ -458,9 +488,9 @@ mutant("number of pairs in single", BLOCK + " void add_to_totals(", "(double)sum
        tests("reduce.accumulate=single run.precision=single"))
 REDUCE = "cuda/kernels/reduce.cu"
 mutant("reduce sums: the last atom is left out", REDUCE + " k_reduce_sums(", "i < a.n_atoms;", "i < a.n_atoms - 1;", tests())
-mutant("reduce sums: kinetic energy without mass", REDUCE + " k_reduce_sums(", "(vx * vx + vy * vy + vz * vz) / inverse_mass", "(vx * vx + vy * vy + vz * vz)", tests())
-mutant("reduce sums: no half", REDUCE + " k_reduce_sums(", "0.5 * (vx", "1.0 * (vx", tests())
-mutant("reduce sums: momentum of another axis", REDUCE + " k_reduce_sums(", "add(sums[3], vz", "add(sums[3], vy", tests())
+mutant("reduce sums: kinetic energy without mass", REDUCE + " k_reduce_sums(", "0.5 * mass * (vx", "0.5 * (vx", tests())
+mutant("reduce sums: no half", REDUCE + " k_reduce_sums(", "0.5 * mass", "mass", tests())
+mutant("reduce sums: momentum of another axis", REDUCE + " k_reduce_sums(", "add(sums[3], mass * vz", "add(sums[3], mass * vy", tests())
 mutant("reduce sums: forces without mass", REDUCE + " k_reduce_sums(", "(fx * fx + fy * fy + fz * fz) * inverse_mass", "(fx * fx + fy * fy + fz * fz)", tests())
 for kind in ("one", "grid-stride"):
     mutant(f"reduce sums {kind}: the last block is left out", REDUCE + " k_reduce_sums(", "add_to_totals<",

@@ -78,10 +78,12 @@ class Bench:
 
     def command(self, killer):
         """Program, arguments and environment; None where it cannot run."""
-        if killer.program == "racecheck":
+        if killer.words:
+            run = [os.path.join(self.build, "mdmini"), "deck.txt", "run.backend=cuda", *killer.words]
+            if killer.program == "mdmini":
+                return run
             return self.sanitizer and not self.emulated and [
-                self.sanitizer, "--tool=racecheck", "--error-exitcode=99", os.path.join(self.build, "mdmini"), "deck.txt",
-                "run.backend=cuda", *killer.words]
+                self.sanitizer, f"--tool={killer.program}", "--error-exitcode=99", *run]
         return [os.path.join(self.build, "tests", killer.program)]
 
     def run(self, killer, folder):
@@ -108,9 +110,9 @@ class Bench:
             return BROKEN, text[text.index(NO_COMPILE):][:600]
         if done.returncode == 0:
             return GREEN, ""
-        if killer.program == "racecheck" and done.returncode == 2:
+        if killer.words and done.returncode == 2:
             return BROKEN, text[-600:]
-        for pattern in (r"^FAILED .*?: (.*?)( \[|$)", r"^.*emulator: (.*)", r"SUMMARY: (.*)", r"^.*(?i:error)\S* (.*)"):
+        for pattern in (r"^FAILED .*?: (.*?)( \[|$)", r"(verdict: FAILED)", r"^.*emulator: (.*)", r"SUMMARY: (.*)", r"^.*(?i:error)\S* (.*)"):
             found = re.search(pattern, text, re.M)
             if found:
                 return RED, " ".join(found.group(1).split())[:100]
