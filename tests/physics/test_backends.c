@@ -179,17 +179,18 @@ static void test_singles(const MdBackendOps *ops, States *states) {
     printf("%s: %d runs of values alone, %d systems refused\n", ops->name, n_runs, n_refused);
 }
 
-/* All pairs, each combination on the next system that can. */
+/* All pairs, each combination on one of the cases and on one of the sizes: the next ones that can. */
 static void test_pairs(const MdBackendOps *ops, States *states) {
     Walk walk;
     MdConfig base = base_config();
-    int met[MAX_STATES] = {0}, n_runs = 0;
-    for (walk_begin(&walk, ops, &base, DESIGN_PAIRS, NULL, states->plan, states->n); walk_next(&walk); n_runs++)
-        for (int tries = 0; walk.n_created == 0 && tries < states->n; tries++) {
-            int next = (walk.k + tries) % states->n;
+    int met[MAX_STATES] = {0}, n_combinations = 0;
+    for (walk_begin(&walk, ops, &base, DESIGN_PAIRS, NULL, states->plan, states->n); walk_next(&walk); n_combinations++)
+        for (int tries = 0; walk.n_created < 2 && tries < states->n; tries++) {
+            int next = walk.k + tries / 2, n_sizes = states->n - cases_count;
+            next = tries % 2 ? cases_count + next % n_sizes : next % cases_count;
             met[next] += check_combination(&walk, &states->state[next]);
         }
-    printf("%s: %d runs for pairs of values; on each system:", ops->name, n_runs);
+    printf("%s: %d combinations for pairs of values; runs of each system:", ops->name, n_combinations);
     for (int k = 0; k < states->n; k++) printf(" %d", met[k]);
     printf("\n");
 }
@@ -259,16 +260,20 @@ static void find_weakest(const MdSystem *system, int64_t weakest[2], double forc
         }
 }
 
-/* A perfect answer passes; each damaged one must not. */
-static void test_planted_faults(int precision) {
+/* A perfect answer passes; each damaged one must not, under the widest tolerances of each precision. */
+static void test_planted_faults(int precision, int accumulate) {
     static const char *const names[] = {"double", "single", "mixed"};
     MdConfig config = base_config();
     MdSystem *system = cases_make(&cases_table[0], &config);
     config.run_precision = precision;
+    config.reduce_accumulate = accumulate;
+    config.force_arithmetic = MD_ARITHMETIC_FAST;
+    config.neighbor_list = MD_LIST_HALF;
     Judge judge = judge_make(system, system->position, system->velocity, &config);
     size_t n = (size_t)system->n_atoms * 3, bytes = n * sizeof(double);
     double *force = md_alloc(n, sizeof *force, "damaged forces");
-    check_context("planted faults, %s", names[precision]);
+    check_context("planted faults, %s, sums in %s", names[precision],
+                  md_switch_words(MD_OPTION_reduce_accumulate)[accumulate]);
 
     memcpy(force, judge.force, bytes);
     CHECK(judge_count_faults(&judge, force, &judge.sums, true) == 0);
@@ -328,7 +333,10 @@ static void test_planted_faults(int precision) {
 }
 
 int main(void) {
-    for (int p = 0; walk_first_shard() && p < N_PRECISIONS; p++) test_planted_faults(precisions[p]);
+    for (int p = 0; walk_first_shard() && p < N_PRECISIONS; p++)
+        for (int sums = MD_ACCUMULATE_SINGLE; sums <= MD_ACCUMULATE_DOUBLE; sums++)
+            if (precisions[p] != MD_PRECISION_DOUBLE || sums == MD_ACCUMULATE_DOUBLE)
+                test_planted_faults(precisions[p], sums);
     States *states = make_states();
     MdConfig config = base_config();
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
