@@ -173,6 +173,30 @@ static void test_cases(const MdBackendOps *ops) {
     md_free(plans);
 }
 
+/* Sorted rows with memory in the order of ids, where ascending is seen, however they were found. */
+static void test_sorted(const MdBackendOps *ops) {
+    const Case *c = &cases_table[1];
+    MdConfig base = state_config();
+    MdSystem *system = cases_make(c, &base);
+    MdSystemPlan plan = state_plan(system);
+    base.memory_sort = MD_SORT_NONE;
+    base.neighbor_sorted = MD_ON;
+    base.force_kernel = MD_KERNEL_LIST;
+    Walk walk;
+    for (walk_begin(&walk, ops, &base, DESIGN_SINGLES, NOT_OF_LISTS " memory.sort neighbor.sorted force.kernel", &plan,
+                    1);
+         walk_next(&walk);) {
+        WalkRun run;
+        MdRows rows = {0};
+        if (!walk_create_next(&walk, &run, c->name, &base, system)) continue;
+        CHECK(run.config.memory_sort == MD_SORT_NONE && run.config.neighbor_sorted == MD_ON);
+        check_first_list(&run, system, &rows);
+        md_rows_free(&rows);
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
 /* --- in motion ---------------------------------------------------------------------------------------------------- */
 
 static int64_t n_rebuilds(const WalkRun *run) {
@@ -396,6 +420,7 @@ int main(void) {
     MdConfig config = state_config();
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
         test_cases(ops);
+        test_sorted(ops);
         for (int dimension = 2; dimension <= 3; dimension++) {
             test_motion(ops, dimension);
             test_far(ops, dimension);

@@ -140,6 +140,23 @@ static void test_singles(MdConfig *configs) {
     design_destroy(design);
 }
 
+/* What a fixed switch leaves without effect is not asked for. */
+static void test_fixed(void) {
+    MdConfig base = state_config();
+    MdSystemPlan plan = {.n_atoms = 1000};
+    check_context("reduce.method is fixed");
+    CHECK(base.reduce_method == MD_METHOD_SHUFFLE);
+    for (DesignKind kind = DESIGN_SINGLES; kind <= DESIGN_PAIRS; kind++) {
+        Design *design = design_create(&made_up, &base, kind, "reduce.method", &plan, 1);
+        for (int k = 0; k < design_count(design); k++) {
+            char text[2048];
+            design_describe(design, k, text, sizeof text);
+            CHECK(strstr(text, "reduce.addressing") == NULL);
+        }
+        design_destroy(design);
+    }
+}
+
 static MdStatus refuse_sort_none(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     if (config->memory_sort == MD_SORT_NONE) return md_fail(errors, MD_ERROR_INPUT, "not today");
     return resolve(config, plan, choices, errors);
@@ -193,6 +210,7 @@ int main(void) {
     test_pairs(configs);
     test_singles(configs);
     md_free(configs);
+    test_fixed();
     test_refusals();
     return check_finish();
 }
