@@ -56,14 +56,14 @@ static char *read_text(const char *folder, const char *name) {
     return text;
 }
 
-/* What NVRTC does not have of the C library; the rest of it is built into the compiler. */
+/* What NVRTC does not have of the C library; the rest of it is built into the compiler. No macros: headers of the
+ * toolkit (CUB) define them in their own way. */
 static const CudaSource library_headers[] = {
     {"stdint.h", "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n"
                  "typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned uint32_t;\n"
-                 "typedef long long int64_t; typedef unsigned long long uint64_t;\n"
-                 "#define UINT32_C(value) value##u\n#define UINT64_C(value) value##ull\n"},
+                 "typedef long long int64_t; typedef unsigned long long uint64_t;\n"},
     {"stdbool.h", "\n"},
-    {"math.h", "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n"},
+    {"math.h", "\n"},
 };
 
 static void gather_sources(Sources *sources) {

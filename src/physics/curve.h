@@ -16,11 +16,11 @@
 /* The bits of x, two places apart from each other: bit b goes to 3 b. */
 MD_HD uint64_t md_curve_spread(uint32_t x) {
     uint64_t bits = x & 0x1fffff;
-    bits = (bits | bits << 32) & UINT64_C(0x001f00000000ffff);
-    bits = (bits | bits << 16) & UINT64_C(0x001f0000ff0000ff);
-    bits = (bits | bits << 8) & UINT64_C(0x100f00f00f00f00f);
-    bits = (bits | bits << 4) & UINT64_C(0x10c30c30c30c30c3);
-    return (bits | bits << 2) & UINT64_C(0x1249249249249249);
+    bits = (bits | bits << 32) & 0x001f00000000ffffull;
+    bits = (bits | bits << 16) & 0x001f0000ff0000ffull;
+    bits = (bits | bits << 8) & 0x100f00f00f00f00full;
+    bits = (bits | bits << 4) & 0x10c30c30c30c30c3ull;
+    return (bits | bits << 2) & 0x1249249249249249ull;
 }
 
 /* Place along the Z curve, x fastest. In two dimensions z is 0, and the order is that of the flat curve. */
@@ -32,7 +32,7 @@ MD_HD uint64_t md_curve_morton(uint32_t x, uint32_t y, uint32_t z) {
  * gaps (every third bit is 0); what counts is their order. */
 MD_HD uint64_t md_curve_hilbert(int dimension, int bits, uint32_t x, uint32_t y, uint32_t z) {
     uint32_t at[3] = {x, y, z};
-    for (uint32_t bit = UINT32_C(1) << (bits - 1); bit > 1; bit >>= 1) {
+    for (uint32_t bit = (uint32_t)1 << (bits - 1); bit > 1; bit >>= 1) {
         const uint32_t below = bit - 1;
         for (int a = 0; a < dimension; a++) {
             const uint32_t swap = (at[0] ^ at[a]) & below;
@@ -43,7 +43,7 @@ MD_HD uint64_t md_curve_hilbert(int dimension, int bits, uint32_t x, uint32_t y,
     }
     for (int a = 1; a < dimension; a++) at[a] ^= at[a - 1]; /* Gray code */
     uint32_t turns = 0;
-    for (uint32_t bit = UINT32_C(1) << (bits - 1); bit > 1; bit >>= 1)
+    for (uint32_t bit = (uint32_t)1 << (bits - 1); bit > 1; bit >>= 1)
         if (at[dimension - 1] & bit) turns ^= bit - 1;
     uint64_t key = 0;
     for (int a = 0; a < dimension; a++) key |= md_curve_spread(at[a] ^ turns) << (dimension - 1 - a);
@@ -53,7 +53,7 @@ MD_HD uint64_t md_curve_hilbert(int dimension, int bits, uint32_t x, uint32_t y,
 /* Bits that coordinates below n need; at least one. */
 MD_HD int md_curve_bits(uint32_t n) {
     int bits = 1;
-    while (bits < MD_CURVE_BITS && n > UINT32_C(1) << bits) bits++;
+    while (bits < MD_CURVE_BITS && n > (uint32_t)1 << bits) bits++;
     return bits;
 }
 

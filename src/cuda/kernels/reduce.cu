@@ -44,7 +44,8 @@ MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
 
 /* Largest displacement since the last build, and the bounding box. */
 MD_KERNEL k_reduce_measure(MD_ARGUMENTS) {
-    float extreme[7] = {0, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    const float none = __int_as_float((int)0xff800000); /* minus infinity */
+    float extreme[7] = {0, none, none, none, none, none, none};
     for (int64_t i = thread_index(); i < a.n_atoms; i += grid_size()) {
         const Vec3<Pair> x = load<Pair>(a.now.position, i), x0 = load<Pair>(a.reference, i);
         const Pair dx = x.x - x0.x, dy = x.y - x0.y, dz = x.z - x0.z;
