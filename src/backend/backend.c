@@ -66,3 +66,24 @@ void md_resolve_arithmetic(MdConfig *config, MdChoices *choices) {
     md_choices_add(choices, "force.arithmetic", is_double ? "ieee" : "fast", "pairs are in %s precision",
                    is_double ? "double" : "single");
 }
+
+/* With rebuilds by count nobody looks whether the skin suffices; this is the benchmark's, for intervals of 20 steps. */
+static const double usual_skin = 0.3;
+
+void md_resolve_skin(MdConfig *config, const MdSystemPlan *plan, double fastest, MdChoices *choices) {
+    if (!md_is_auto(config->neighbor_skin)) return;
+    const bool by_count = config->neighbor_rebuild == MD_REBUILD_EVERY;
+    double skin = by_count ? usual_skin : fastest, room = INFINITY;
+    for (int a = 0; a < plan->box.dimension; a++)
+        if (plan->box.periodic[a]) room = fmin(room, plan->box.length[a] / 2 - plan->potential.cutoff_max);
+    const char *reason = by_count ? "the usual benchmark's: rebuilds by count do not ask what suffices"
+                                  : "the fastest for a melt of this size";
+    if (room < skin) {
+        skin = fmax(room * (1 - 1e-9), 0); /* below the room whatever the sum with the cutoff rounds to */
+        reason = "as much as the box has room for beyond the cutoff";
+    }
+    config->neighbor_skin = skin;
+    char value[24];
+    snprintf(value, sizeof value, "%g", skin);
+    md_choices_add(choices, "neighbor.skin", value, "%s", reason);
+}

@@ -177,6 +177,10 @@ const char *md_backend_table(int k, MdVariantTable *table);
 /* For resolve: force.arithmetic = auto, which is the same for every backend. */
 void md_resolve_arithmetic(MdConfig *config, MdChoices *choices);
 
+/* For resolve: neighbor.skin = auto, with the skin that the backend has found to be the fastest where displacements are
+ * watched; less where the box has no room for it. */
+void md_resolve_skin(MdConfig *config, const MdSystemPlan *plan, double fastest, MdChoices *choices);
+
 /* For resolve: records what option became; reason is a printf format. */
 void md_choices_add(MdChoices *choices, const char *option, const char *value, const char *reason, ...)
     __attribute__((format(printf, 4, 5)));

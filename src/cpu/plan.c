@@ -37,30 +37,10 @@ MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan) {
 /* Skins between 0.2 and 0.5, melt of 32,000 atoms, neighbor.rebuild = device-check: fewer rebuilds pay for longer rows up
  * to 0.4, and both ways from there it gets slower by a tenth or so. */
 static const double fastest_skin = 0.4;
-/* With rebuilds by count nobody looks whether the skin suffices; this is the benchmark's, for intervals of 20 steps. */
-static const double usual_skin = 0.3;
-
-static void resolve_skin(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
-    if (!md_is_auto(config->neighbor_skin)) return;
-    const bool by_count = config->neighbor_rebuild == MD_REBUILD_EVERY;
-    double skin = by_count ? usual_skin : fastest_skin, room = INFINITY;
-    for (int a = 0; a < plan->box.dimension; a++)
-        if (plan->box.periodic[a]) room = fmin(room, plan->box.length[a] / 2 - plan->potential.cutoff_max);
-    const char *reason = by_count ? "the usual benchmark's: rebuilds by count do not ask what suffices"
-                                  : "the fastest for a melt of 32,000 atoms";
-    if (room < skin) {
-        skin = fmax(room * (1 - 1e-9), 0); /* below the room whatever the sum with the cutoff rounds to */
-        reason = "as much as the box has room for beyond the cutoff";
-    }
-    config->neighbor_skin = skin;
-    char value[24];
-    snprintf(value, sizeof value, "%g", skin);
-    md_choices_add(choices, "neighbor.skin", value, "%s", reason);
-}
 
 MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     md_resolve_arithmetic(config, choices);
-    resolve_skin(config, plan, choices);
+    md_resolve_skin(config, plan, fastest_skin, choices);
     if (config->force_kernel == MD_KERNEL_AUTO) {
         config->force_kernel = MD_KERNEL_LIST;
         md_choices_add(choices, "force.kernel", "list", "the fastest of this backend at every size");
