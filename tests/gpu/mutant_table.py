@@ -11,6 +11,7 @@ bits(...)      tests/physics/test_dynamics: the same bits when run again
 DYNAMICS       conservation, reversal, order and faults, with the defaults
 OVERFLOW       a run of mdmini, judged by itself: rows of clusters that have to grow
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU
+memory(...)    memcheck, likewise: what the emulation sees at its guard pages
 """
 from typing import NamedTuple
 
@@ -67,6 +68,10 @@ DECK = ("system.cells=6", "system.density=0.8442", "run.steps=24", "output.therm
 
 def race(switches):
     return Killer(f"racecheck ({switches})", "racecheck", words=DECK + tuple(switches.split()))
+
+
+def memory(switches):
+    return Killer(f"memcheck ({switches})", "memcheck", words=DECK + tuple(switches.split()))
 
 
 OVERFLOW = Killer("mdmini (clusters of one entry)", "mdmini", words=DECK + ("force.kernel=cluster", "neighbor.capacity=1", "report.verify=on"))
@@ -243,10 +248,10 @@ mutant("cell search: narrow axes are taken for wide ones", NEIGHBOR + " bool is_
 mutant("cell search: the last row is left out", NEIGHBOR + " k_neighbor_cell(", "if (slot >= a.n_atoms) return;", "if (slot >= a.n_atoms - 1) return;", tests(CELLS))
 mutant("search: range without skin", NEIGHBOR + " void try_pair(", "(Pair)a.range_sq", "(Pair)(a.range_sq * 0.85)", rows(CELLS), tests(CELLS))
 mutant("search nonatomic: past the capacity", NEIGHBOR + " void try_pair(", "if (row->count < a.list.capacity) *", "*", rows(CELLS + " neighbor.order=row", BOTH),
-       rows(CELLS + " neighbor.order=column", BOTH))
+       rows(CELLS + " neighbor.order=column", BOTH), memory(CELLS + " neighbor.capacity=1"))
 mutant("search nonatomic: counts stop at the capacity", NEIGHBOR + " void try_pair(", "row->count++;", "if (row->count < a.list.capacity) row->count++;",
        rows(CELLS, BOTH))
-mutant("search atomic: past the capacity", NEIGHBOR + " void append(", "if (k < a.list.capacity) ", "", rows(CELLS + ATOMIC, BOTH))
+mutant("search atomic: past the capacity", NEIGHBOR + " void append(", "if (k < a.list.capacity) ", "", rows(CELLS + ATOMIC, BOTH), memory(CELLS + ATOMIC + " neighbor.capacity=1"))
 mutant("search atomic: a plain addition", NEIGHBOR + " void append(", "atomicAdd(", PLAIN, on_gpu(rows(CELLS + ATOMIC, BOTH)))
 mutant("search atomic: the other row gets nothing", NEIGHBOR + " void try_pair(", "append(a, j, theirs);", ";", tests(CELLS + ATOMIC))
 mutant("search atomic: each pair twice", NEIGHBOR + " bool tests(", "return i < j;", "return i != j;", tests(CELLS + ATOMIC))
