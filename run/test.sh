@@ -15,5 +15,13 @@ build "$top/build" -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON
 
 say "tests"
 ctest --test-dir "$top/build" --output-on-failure --timeout 900 "$@"
+if "$top/build/mdmini" --version | grep -q ', cuda ('; then
+    say "the cuda backend on an emulated GPU: a sample of its tests"
+    # One set of instructions is enough here, and one shard of those that walk all switches.
+    build "$top/build-emulated" -DMDMINI_CUDA=EMULATED -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON -DMDMINI_HAVE_CPU_LEVELS=OFF \
+        -DMDMINI_TEST_SHARDS=12
+    MDMINI_TEST_BACKENDS=cuda ctest --test-dir "$top/build-emulated" --output-on-failure --timeout 600 -j 2 \
+        -R '^(emulator|mutation)/|/test_(backends|rows)-0$'
+fi
 "$top/build/mdmini" --check "$top/inputs/melt.txt" run.backend=cuda >/dev/null 2>&1 ||
     echo "The cuda backend was not tested: it cannot run here. run/gpu-check.sh tests it on a machine with a GPU."

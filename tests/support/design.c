@@ -383,7 +383,7 @@ static bool is_there(const Design *d, const Row *row) {
 }
 
 /* A value that fixed switches rule out is left out. Beside naive or fixed values an `auto` may choose what cannot go with
- * them; from base alone it must run. */
+ * them, and a fixed `auto` may become one beside which the value has no effect; from base alone it must run. */
 static void add_single(Design *d, const unsigned char *wanted, int s, int value, bool naive) {
     const char *from = naive ? "naive" : "base";
     char reason[512] = "ruled out by the table, or without effect beside what an auto chose";
@@ -401,7 +401,8 @@ static void add_single(Design *d, const unsigned char *wanted, int s, int value,
     }
     if (!possible) return;
     check_context("%s %s=%s, from %s", d->ops->name, md_option_name(d->option[s]), word(d, s, value), from);
-    CHECK(can_run || ((naive || d->fixed) && is_auto(d, s, value)));
+    bool needs_auto = d->fixed && !begin_pair(d, s, value, s, value, WITH_EFFECT | WITHOUT_AUTO, left);
+    CHECK(can_run || needs_auto || ((naive || d->fixed) && is_auto(d, s, value)));
     if (!can_run) printf("# refused: %s\n", reason);
 }
 
