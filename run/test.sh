@@ -24,4 +24,4 @@ if "$top/build/mdmini" --version | grep -q ', cuda ('; then
         -R '^(emulator|mutation)/|/test_(backends|rows)-0$'
 fi
 "$top/build/mdmini" --check "$top/inputs/melt.txt" run.backend=cuda >/dev/null 2>&1 ||
-    echo "The cuda backend was not tested: it cannot run here. run/gpu-check.sh tests it on a machine with a GPU."
+    echo "No GPU can be used here: run/gpu-check.sh tests the cuda backend on a machine that has one."
