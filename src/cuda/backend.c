@@ -179,7 +179,7 @@ static void statistics(void *opaque, MdStatistics *statistics) {
         snprintf(time->stage, sizeof time->stage, "%s", cuda_stage_names[stage]);
         md_variants_describe(table, time->stage, &context->asked, time->asked, sizeof time->asked);
         md_variants_describe(table, time->stage, &context->config, time->ran, sizeof time->ran);
-        time->calls = context->timers[stage].calls;
+        time->calls = context->timers[stage].calls - context->timers[stage].undone;
         time->seconds = cuda_timing_seconds(context, (CudaStage)stage);
     }
     cuda_kernels_report(context, statistics);

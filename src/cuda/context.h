@@ -99,13 +99,20 @@ typedef struct CudaSpan { /* one timed call of a stage */
 } CudaSpan;
 
 typedef struct CudaTimer { /* of one stage */
-    int64_t calls, timed;
+    int64_t calls;         /* issued */
+    int64_t undone, timed; /* of these: found the device halted and were issued again; were timed */
     double timed_s;
 } CudaTimer;
 
 /* --- steps.c --- */
 
 typedef enum CudaProgress { CUDA_DRIFTED, CUDA_FORCED } CudaProgress;
+typedef enum CudaIssue { CUDA_HELD, CUDA_SINGLY, CUDA_IN_BATCH } CudaIssue;
+
+typedef struct CudaJournalStep {
+    bool wants_energy;
+    CudaIssue issued; /* how, if at all */
+} CudaJournalStep;
 
 enum {
     CUDA_JOURNAL_STEPS = 256, /* more than the host ever runs ahead */
@@ -152,14 +159,15 @@ typedef struct CudaContext {
     bool lateness_sent; /* the displacement at the last use before a build by count is on its way to the host */
 
     /* the steps, see steps.c */
-    int64_t step;                          /* the last one that was begun, counted from the start of the context */
-    int64_t step_offset;                   /* what the caller counts besides */
-    CudaProgress progress;                 /* how far it is */
-    bool kick_due;                         /* its second half kick is still to be issued */
-    int n_held;                            /* whole steps that are held back, and */
-    bool drift_held;                       /* the drift after them */
-    bool wants_energy[CUDA_JOURNAL_STEPS]; /* of step s: [s % CUDA_JOURNAL_STEPS] */
-    bool capturing;                        /* launches go into a graph */
+    int64_t step;          /* the last one that was begun, counted from the start of the context */
+    int64_t step_offset;   /* what the caller counts besides */
+    CudaProgress progress; /* how far it is */
+    bool kick_due;         /* its second half kick is still to be issued */
+    int n_held;            /* whole steps that are held back, */
+    int64_t last_held;     /* the last of them, and */
+    bool drift_held;       /* the drift of `step` after them */
+    CudaJournalStep journal[CUDA_JOURNAL_STEPS];           /* of step s: [s % CUDA_JOURNAL_STEPS] */
+    bool capturing;                                        /* launches go into a graph */
     CudaGraph graphs[CUDA_GRAPH_LEVELS][CUDA_KEPT_GRAPHS]; /* [level]: of 2^level steps */
     int next_graph[CUDA_GRAPH_LEVELS];                     /* that is replaced next */
 
@@ -265,7 +273,7 @@ void cuda_timing_begin(CudaContext *context, CudaStage stage);
 void cuda_timing_end(CudaContext *context);
 /* The same for n_calls calls at once: begin has counted one. */
 void cuda_timing_end_batch(CudaContext *context, int n_calls);
-void cuda_timing_book(CudaContext *context); /* all calls that have completed */
+void cuda_timing_book(CudaContext *context);                       /* all calls that have completed */
 double cuda_timing_seconds(CudaContext *context, CudaStage stage); /* NaN: never timed */
 
 /* --- the stages, each in its file --- */

@@ -35,6 +35,9 @@ static bool is_resident(const CudaContext *context) { return context->config.lau
 static bool batches(const CudaContext *context) {
     return context->config.launch_graph == MD_GRAPH_ON || is_resident(context);
 }
+static CudaJournalStep *entry(CudaContext *context, int64_t step) {
+    return &context->journal[step % CUDA_JOURNAL_STEPS];
+}
 static int batch_steps(const CudaContext *context) { return is_resident(context) ? RESIDENT_STEPS : BATCH_STEPS; }
 
 /* --- single steps -------------------------------------------------------------------------------------------------- */
@@ -120,25 +123,49 @@ static void flush(CudaContext *context) {
     context->n_held = 0;
     context->drift_held = false;
     if (n_steps > 0) {
+        for (int k = 0; k < n_steps; k++) entry(context, context->last_held - k)->issued = CUDA_IN_BATCH;
         cuda_timing_begin(context, CUDA_STEP);
         if (is_resident(context)) issue_resident(context, n_steps);
         else issue_graphs(context, n_steps);
         cuda_timing_end_batch(context, n_steps);
     }
-    if (drift) time_drift(context, true);
+    if (drift) {
+        entry(context, context->step)->issued = CUDA_SINGLY;
+        time_drift(context, true);
+    }
+}
+
+/* Holds back a whole step. */
+static void hold(CudaContext *context, int64_t step) {
+    entry(context, step)->issued = CUDA_HELD;
+    context->last_held = step;
+    if (++context->n_held == batch_steps(context)) flush(context);
 }
 
 /* --- the device stands still --------------------------------------------------------------------------------------- */
 
 /* A whole step: held back for a batch where that is possible, else issued. */
-static void add_step(CudaContext *context, bool with_energy) {
+static void add_step(CudaContext *context, int64_t step) {
+    const bool with_energy = entry(context, step)->wants_energy;
     if (batches(context) && !with_energy) {
-        if (++context->n_held == batch_steps(context)) flush(context);
+        hold(context, step);
         return;
     }
     flush(context);
+    entry(context, step)->issued = CUDA_SINGLY;
     time_drift(context, true);
     time_forces(context, with_energy);
+}
+
+/* Books what found the device halted at the forces of `first`: it is not to count as calls. */
+static void book_undone(CudaContext *context, int64_t first) {
+    for (int64_t step = first; step <= context->step; step++) {
+        const bool forced = step < context->step || context->progress == CUDA_FORCED;
+        const CudaIssue issued = entry(context, step)->issued;
+        if (issued == CUDA_IN_BATCH) context->timers[CUDA_STEP].undone++;
+        if (issued == CUDA_SINGLY && forced) context->timers[CUDA_FORCE].undone++;
+        if (issued == CUDA_SINGLY && step > first) context->timers[CUDA_INTEGRATE].undone++;
+    }
 }
 
 /* Builds the list at the step where the device stopped, and issues again all that came after its drift. */
@@ -148,12 +175,13 @@ static MdStatus resume(CudaContext *context) {
     context->h_signals->halted = 0;
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->halted, 0, sizeof(unsigned), context->stream));
     cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
+    book_undone(context, step);
     MdStatus status = cuda_neighbor_build(context);
     if (status != MD_OK || (step == context->step && context->progress == CUDA_DRIFTED)) return status;
-    time_forces(context, context->wants_energy[step % CUDA_JOURNAL_STEPS]);
-    while (++step < context->step) add_step(context, context->wants_energy[step % CUDA_JOURNAL_STEPS]);
-    if (step == context->step && context->progress == CUDA_FORCED)
-        add_step(context, context->wants_energy[step % CUDA_JOURNAL_STEPS]);
+    entry(context, step)->issued = CUDA_SINGLY;
+    time_forces(context, entry(context, step)->wants_energy);
+    while (++step < context->step) add_step(context, step);
+    if (step == context->step && context->progress == CUDA_FORCED) add_step(context, step);
     else context->drift_held = step == context->step;
     flush(context);
     return MD_OK;
@@ -198,9 +226,11 @@ void cuda_steps_kick_drift(CudaContext *context, int64_t step) {
     context->kick_due = false;
     /* Held back only with a half kick before it: all steps of a batch are the same. */
     if (batches(context) && kick_first) {
+        entry(context, context->step)->issued = CUDA_HELD;
         context->drift_held = true;
         return;
     }
+    entry(context, context->step)->issued = CUDA_SINGLY;
     time_drift(context, kick_first);
     if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) cuda_watch_read(context, false);
 }
@@ -222,11 +252,11 @@ MdStatus cuda_steps_rebuild(CudaContext *context) {
 
 void cuda_steps_compute_forces(CudaContext *context, bool with_energy) {
     with_energy = with_energy || context->config.force_energy == MD_ENERGY_EVERY_STEP;
-    context->wants_energy[context->step % CUDA_JOURNAL_STEPS] = with_energy;
+    entry(context, context->step)->wants_energy = with_energy;
     context->progress = CUDA_FORCED;
     if (context->drift_held && !with_energy) {
         context->drift_held = false;
-        if (++context->n_held == batch_steps(context)) flush(context);
+        hold(context, context->step);
         return;
     }
     flush(context);

@@ -254,14 +254,30 @@ static bool same_bits(const MdSystem *system, const Bits *one, const Bits *other
            memcmp(&one->sums, &other->sums, sizeof one->sums) == 0;
 }
 
-/* Thirty steps, with rebuilds. */
+/* Steps whose forces are there, by whatever stage they were computed. */
+static int64_t forced_steps(const WalkRun *run) {
+    MdStatistics statistics;
+    int64_t n = 0;
+    run->ops->statistics(run->context, &statistics);
+    for (int k = 0; k < statistics.n_stages; k++) {
+        const MdStageTime *stage = &statistics.stages[k];
+        if (strcmp(stage->stage, "force") == 0 || strcmp(stage->stage, "step") == 0) n += stage->calls;
+    }
+    return n;
+}
+
+/* Thirty steps, with rebuilds. Work that a device has issued again since it had halted counts once. */
+enum { N_BITS_STEPS = 30 };
 static bool run_bits(Walk *walk, const MdConfig *base, const MdSystem *system, Bits *bits, bool *promised) {
     WalkRun run;
     MdStatistics statistics;
     if (!walk_create_next(walk, &run, "bits", base, system)) return false;
     *promised = md_variants_deterministic(walk->ops->variants(), &run.config);
-    bool ok = walk_prepare(&run) && walk_steps(&run, 1, 30) && judge_gather(&run, system, &bits->gathered) &&
-              walk_ok(&run, run.ops->sum(run.context, &bits->sums));
+    bool ok = walk_prepare(&run);
+    const int64_t before = forced_steps(&run);
+    ok = ok && walk_steps(&run, 1, N_BITS_STEPS) && judge_gather(&run, system, &bits->gathered) &&
+         walk_ok(&run, run.ops->sum(run.context, &bits->sums));
+    CHECK(forced_steps(&run) - before == N_BITS_STEPS);
     run.ops->statistics(run.context, &statistics);
     CHECK(statistics.n_rebuilds > 0);
     walk_destroy(&run);
