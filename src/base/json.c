@@ -1,6 +1,5 @@
 #include "base/json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/replace.h"
 
 enum { MAX_DEPTH = 32 };
 
@@ -159,14 +159,8 @@ void md_json_bool(MdJson *json, const char *key, bool value) {
 
 const char *md_json_string(const MdJson *json) { return json->text; }
 
+static void write_text(FILE *file, const void *text) { fputs(text, file); }
+
 MdStatus md_json_save(const MdJson *json, const char *path, MdErrors *errors) {
-    char *aside = md_format("%s.tmp", path);
-    FILE *file = fopen(aside, "w");
-    int reason = file ? 0 : errno;
-    if (file && fputs(json->text, file) < 0) reason = errno;
-    if (file && fclose(file) != 0 && !reason) reason = errno;
-    if (!reason && rename(aside, path) != 0) reason = errno;
-    if (reason) remove(aside);
-    free(aside);
-    return reason ? md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(reason)) : MD_OK;
+    return md_replace_file(path, write_text, json->text, errors);
 }
