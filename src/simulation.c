@@ -76,10 +76,12 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     const uint64_t driver = UINT64_C(100) << 20; /* a CUDA context on the host side, as measured with driver 580 */
     uint64_t n = (uint64_t)s->record.plan.n_atoms;
     MdMemory memory = s->record.ops->estimate(s->record.config, &s->record.plan);
-    MdH5mdSpec spec = trajectory_spec(s);
+    const MdSlotSpec slot_spec = md_pipeline_slots(s->record.config, s->record.files.h5 != NULL);
+    const MdMemory slots = s->record.ops->slots_estimate(s->record.config, &s->record.plan, &slot_spec);
     memory.host_bytes += program + md_system_bytes(&s->record.plan);
     if (s->record.machine.device_total_bytes) memory.host_bytes += driver;
-    if (s->record.files.h5) memory.host_bytes += md_pipeline_bytes(&spec);
+    memory.host_bytes += slots.host_bytes;
+    memory.device_bytes += slots.device_bytes;
     if (s->record.config->report_verify == MD_ON) memory.host_bytes += md_verify_bytes(n);
     return memory;
 }
@@ -108,17 +110,18 @@ static MdStatus check_disk(MdSimulation *s) {
     if (!s->record.files.h5) return MD_OK;
     MdH5mdSpec spec = trajectory_spec(s);
     s->record.n_frames = spec.n_frames;
-    s->record.trajectory_bytes = (uint64_t)spec.n_frames * md_pipeline_bytes(&spec);
+    const uint64_t frame_bytes = md_pipeline_frame_bytes(spec.n_atoms, md_pipeline_quantities(s->record.config),
+                                                         s->record.config->output_precision);
+    s->record.trajectory_bytes = (uint64_t)spec.n_frames * frame_bytes;
     struct statvfs disk;
     if (statvfs(s->record.config->output_directory, &disk) != 0) return MD_OK; /* the folder was looked at already */
     const double gibi = 1024.0 * 1024.0 * 1024.0, free_bytes = (double)disk.f_bavail * (double)disk.f_frsize;
-    if ((double)spec.n_frames * (double)md_pipeline_bytes(&spec) <= free_bytes) return MD_OK;
+    if ((double)s->record.trajectory_bytes <= free_bytes) return MD_OK;
     return md_fail(s->record.errors, MD_ERROR_INPUT,
                    "%s: output.frames_every: %lld frames need %.2f GiB, but %.2f GiB are free in %s: fewer frames, or "
                    "another output.directory",
                    md_deck_origin(s->record.deck, MD_OPTION_output_frames_every), (long long)spec.n_frames,
-                   (double)spec.n_frames * (double)md_pipeline_bytes(&spec) / gibi, free_bytes / gibi,
-                   s->record.config->output_directory);
+                   (double)s->record.trajectory_bytes / gibi, free_bytes / gibi, s->record.config->output_directory);
 }
 
 static char *compose_provenance(const MdSimulation *s, const char *command) {
@@ -171,30 +174,21 @@ void md_simulation_destroy(MdSimulation *s) {
 
 /* --- the run ---------------------------------------------------------------------------------------------------- */
 
-static MdThermo thermo_row(const MdSimulation *s, const MdSums *sums, int64_t step) {
-    return md_thermo_from_sums(sums, &s->record.plan.box, s->record.plan.n_atoms, step, s->record.config->run_timestep,
-                               s->thermostat.heat);
+/* A thermo row from the writer of the pipeline. */
+static void take_row(void *user, const MdThermo *row) {
+    MdSimulation *s = user;
+    md_history_add(&s->record.history, row);
+    md_progress_pause(s->progress);
+    md_report_thermo(&s->record, row);
+    md_progress_resume(s->progress);
 }
 
-/* Thermo row and frame of the present step, as far as they are due. */
-static MdStatus write_output(MdSimulation *s, int64_t step) {
+/* Thermo row and frame of the present step, as far as they are due: asked for; the pipeline writes them. */
+static MdStatus put_output(MdSimulation *s, int64_t step) {
     bool thermo_due = md_schedule_thermo(s->record.config, step), frame_due = md_schedule_frame(s->record.config, step);
     if (!thermo_due && !frame_due) return MD_OK;
-    MdSums sums;
-    MdStatus status = s->record.ops->sum(s->context, &sums);
-    if (status != MD_OK) return status;
-    s->record.verification.fault =
-        s->record.ops->fault(s->context); /* exact now: rows and frames after a fault are not written */
-    if (s->record.verification.fault.step >= 0) return MD_ERROR_PHYSICS;
-    MdThermo row = thermo_row(s, &sums, step);
-    if (thermo_due) {
-        md_history_add(&s->record.history, &row);
-        md_progress_clear(s->progress);
-        md_report_thermo(&s->record, &row);
-    }
-    if (frame_due && s->pipeline)
-        status = md_pipeline_put(s->pipeline, s->record.ops, s->context, &row, s->record.errors);
-    return status;
+    return md_pipeline_put(s->pipeline, step, thermo_due, frame_due ? md_pipeline_quantities(s->record.config) : 0,
+                           s->thermostat.heat, s->record.errors);
 }
 
 static MdStatus verify(MdSimulation *s, int64_t step) {
@@ -206,6 +200,21 @@ static MdStatus verify(MdSimulation *s, int64_t step) {
     return status;
 }
 
+static MdStatus create_pipeline(MdSimulation *s) {
+    const MdH5mdSpec trajectory = trajectory_spec(s);
+    const MdPipelineSpec spec = {.ops = s->record.ops,
+                                 .context = s->context,
+                                 .config = s->record.config,
+                                 .box = &s->record.plan.box,
+                                 .n_atoms = s->record.plan.n_atoms,
+                                 .path = s->record.files.h5,
+                                 .trajectory = &trajectory,
+                                 .take_row = take_row,
+                                 .user = s};
+    s->pipeline = md_pipeline_create(&spec, s->record.errors);
+    return s->pipeline ? MD_OK : md_errors_status(s->record.errors);
+}
+
 /* The backend first: what it finds that it cannot run is known before any file is touched. */
 static MdStatus set_up(MdSimulation *s) {
     s->record.ops->create(&s->context, s->record.config, s->record.asked, s->system, s->record.errors);
@@ -215,11 +224,8 @@ static MdStatus set_up(MdSimulation *s) {
     if (status != MD_OK) return status;
     s->record.files_ready = true;
     md_report_head(&s->record);
-    if (s->record.files.h5) {
-        MdH5mdSpec spec = trajectory_spec(s);
-        s->pipeline = md_pipeline_create(s->record.files.h5, &spec, s->record.errors);
-        if (!s->pipeline) return MD_ERROR_OUTPUT;
-    }
+    status = create_pipeline(s);
+    if (status != MD_OK) return status;
     status = md_verlet_start(s->record.ops, s->context, true);
     if (status == MD_OK && s->record.files.neighbors)
         status = md_neighbors_write(s->record.files.neighbors, s->record.ops, s->context, s->system, s->record.errors);
@@ -239,24 +245,33 @@ static MdStatus advance(MdSimulation *s, int64_t step) {
     s->record.verification.fault = s->record.ops->fault(s->context);
     if (s->record.verification.fault.step >= 0) return MD_ERROR_PHYSICS;
     s->record.step = step;
-    return write_output(s, step);
+    return put_output(s, step);
 }
 
+/* The clock runs until the last row and frame are written. */
 static MdStatus run_loop(MdSimulation *s) {
-    MdStatus status = write_output(s, 0);
-    double frames_before = s->pipeline ? md_pipeline_seconds(s->pipeline) : 0;
+    MdStatus status = put_output(s, 0), drained = md_pipeline_drain(s->pipeline, s->record.errors);
+    if (status == MD_OK) status = drained;
     MdStatistics before;
+    MdPipelineStatistics written_before;
     s->record.ops->statistics(s->context, &before);
+    md_pipeline_statistics(s->pipeline, &written_before);
     double start = md_clock_s();
     for (int64_t step = 1; status == MD_OK && step <= s->record.config->run_steps; step++) {
         status = advance(s, step);
         md_progress_update(s->progress, step);
     }
     if (status == MD_OK) status = s->record.ops->finish(s->context);
+    drained = md_pipeline_drain(s->pipeline, s->record.errors);
+    if (status == MD_OK) status = drained;
     s->record.loop_seconds = md_clock_s() - start;
+    s->record.verification.fault = s->record.ops->fault(s->context); /* exact now */
+    if (s->record.verification.fault.step >= 0 && s->record.step >= s->record.verification.fault.step)
+        s->record.step = s->record.verification.fault.step - 1; /* the host was ahead */
     s->record.ops->statistics(s->context, &s->record.statistics);
     md_statistics_subtract(&s->record.statistics, &before);
-    if (s->pipeline) s->record.frame_seconds = md_pipeline_seconds(s->pipeline) - frames_before;
+    md_pipeline_statistics(s->pipeline, &s->record.written);
+    md_pipeline_statistics_subtract(&s->record.written, &written_before);
     md_progress_destroy(s->progress);
     s->progress = NULL;
     return status;
@@ -283,7 +298,8 @@ static MdStatus verify_end(MdSimulation *s) {
     MdSums sums;
     if (status == MD_OK) status = s->record.ops->sum(s->context, &sums); /* verify leaves forces with energy */
     if (status != MD_OK) return status;
-    MdThermo end = thermo_row(s, &sums, s->record.step);
+    MdThermo end = md_thermo_from_sums(&sums, &s->record.plan.box, s->record.plan.n_atoms, s->record.step,
+                                       s->record.config->run_timestep, s->thermostat.heat);
     if (s->record.step > 0)
         md_verify_conservation(&s->record.verification, &s->record.history, &end, s->system, s->record.config);
     s->record.verification.complete = true;

@@ -13,7 +13,7 @@ typedef struct MdSimulation {
     MdSystem *system;
     void *context; /* of the backend */
     MdPipeline *pipeline;
-    MdProgress *progress;
+    MdProgress *progress; /* the writer of the pipeline takes its bar away for a line */
     MdThermostat thermostat;
 } MdSimulation;
 

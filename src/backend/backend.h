@@ -57,6 +57,33 @@ typedef struct MdFault {
     double displacement; /* that it would have moved in the step, sigma; NaN when not finite */
 } MdFault;
 
+/* Quantities of a frame, as bits. */
+enum { MD_FRAME_POSITION = 1, MD_FRAME_VELOCITY = 2, MD_FRAME_FORCE = 4, MD_FRAME_IMAGE = 8 };
+
+/* The slots through which output leaves the backend while the steps go on: a row slot takes the sums of a step, a frame
+ * slot its particles by id. They are numbered from 0. Whoever asks for output (output/pipeline.c) says which slots it goes
+ * to, and owns a slot from output_begin until it has no more use for what output_wait gave. */
+typedef struct MdSlotSpec {
+    int n_rows, n_frames;
+    unsigned quantities; /* that a frame can have */
+    int precision;       /* of its numbers: MD_FILE_PRECISION_SINGLE, _DOUBLE */
+} MdSlotSpec;
+
+typedef struct MdOutputRequest {
+    int64_t step;        /* the last one that was made */
+    int row;             /* slot of the sums */
+    int frame;           /* slot of the frame; -1: only sums are wanted */
+    unsigned quantities; /* of the frame, of those of the spec */
+} MdOutputRequest;
+
+typedef struct MdOutput {
+    bool filled;   /* false: a fault came before, and the slots will never be filled */
+    MdSums sums;   /* as sum gives them */
+    MdFault fault; /* found up to this step: sums and frame are not to be used */
+    MdFrame frame; /* its arrays lie in the slot, NULL for quantities that were not asked for; time is not set */
+    double copy_s; /* that the way to the host took; 0 where there is none, NaN where it was not measured */
+} MdOutput;
+
 typedef struct MdStageTime {
     char stage[16];  /* sort, neighbor, force, integrate, reduce, gather */
     char asked[256]; /* the switches of the stage as configured, `kernel=auto unroll=4` */
@@ -146,6 +173,20 @@ typedef struct MdBackendOps {
     MdStatus (*scale_velocities)(void *context, double factor);
     /* Particles by id, into host memory. Waits for the device. */
     MdStatus (*gather)(void *context, MdFrame *frame);
+    /* Bytes that slots_create will take, beyond those of create. */
+    MdMemory (*slots_estimate)(const MdConfig *config, const MdSystemPlan *plan, const MdSlotSpec *spec);
+    /* Makes the slots, once; destroy frees them. What does not fit is an input error. */
+    MdStatus (*slots_create)(void *context, const MdSlotSpec *spec);
+    /* Asks for sums and frame of the particles as they are now, at the end of a step with energy. Does not wait for the
+     * device, unless the memory of the slot forces it to (output.host_memory = pageable). */
+    MdStatus (*output_begin)(void *context, const MdOutputRequest *request);
+    /* Waits until the slots of a request are filled, and says what is in them. Requests are waited for in the order of
+     * output_begin, each once, by one thread, which may be another than that of the steps; this is the one operation
+     * that another thread may call while the steps go on. */
+    MdStatus (*output_wait)(void *context, const MdOutputRequest *request, MdOutput *output);
+    /* On return output_wait gives everything that was asked for without further help of the caller, who may so wait for
+     * the thread that calls it. Waits for the device. */
+    MdStatus (*output_settle)(void *context);
     /* The list as it stands (cutoff plus skin as built), by id, each pair in the rows where it is stored; free with
      * md_rows_free. With a force kernel that has no list: an input error. */
     MdStatus (*export_rows)(void *context, MdRows *rows);

@@ -1,6 +1,8 @@
+#define _POSIX_C_SOURCE 200809L
 #include "base/log.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,7 @@
 #include "base/memory.h"
 
 struct MdLog {
+    pthread_mutex_t mutex; /* of all that follows */
     FILE *terminal, *file;
     char *pending; /* text written before the file was opened */
     size_t n_pending;
@@ -16,6 +19,7 @@ struct MdLog {
 
 MdLog *md_log_create(FILE *terminal) {
     MdLog *log = md_alloc(1, sizeof *log, "log");
+    pthread_mutex_init(&log->mutex, NULL);
     log->terminal = terminal;
     return log;
 }
@@ -24,6 +28,7 @@ void md_log_destroy(MdLog *log) {
     if (!log) return;
     if (log->file) fclose(log->file);
     free(log->pending);
+    pthread_mutex_destroy(&log->mutex);
     md_free(log);
 }
 
@@ -64,7 +69,9 @@ static void write_format(MdLog *log, int on_terminal, const char *prefix, const 
     memcpy(text, prefix, n_prefix);
     vsnprintf(text + n_prefix, (size_t)length + 1, format, again);
     va_end(again);
+    pthread_mutex_lock(&log->mutex);
     write_text(log, text, on_terminal);
+    pthread_mutex_unlock(&log->mutex);
     free(text);
 }
 

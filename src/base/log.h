@@ -1,5 +1,7 @@
 /* The log: what a person reads, on standard output and in NAME.log.
  *
+ * Several threads may write; the text of one call stays together.
+ *
  * Until md_log_open is called the text is kept in memory, so that a run whose input is wrong touches no file. */
 #ifndef MD_BASE_LOG_H
 #define MD_BASE_LOG_H

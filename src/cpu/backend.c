@@ -240,6 +240,17 @@ static MdStatus gather(void *context, MdFrame *frame) {
     return MD_OK;
 }
 
+static MdStatus output_begin(void *context, const MdOutputRequest *request) {
+    MdCpuContext *c = context;
+    md_require(request->row >= 0 && request->row < c->slots.spec.n_rows);
+    MdCpuRow *row = &c->slots.rows[request->row];
+    MdStatus status = sum(context, &row->sums);
+    row->fault = c->fault;
+    if (status != MD_OK || request->frame < 0) return status;
+    MdFrame frame = md_cpu_slots_frame(c, request);
+    return gather(context, &frame);
+}
+
 static MdStatus count(void *context, MdCounters *counters) {
     MdCpuContext *c = context;
     finish_kick(c);
@@ -282,6 +293,11 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .sum = sum,
                                      .scale_velocities = scale_velocities,
                                      .gather = gather,
+                                     .slots_estimate = md_cpu_slots_estimate,
+                                     .slots_create = md_cpu_slots_create,
+                                     .output_begin = output_begin,
+                                     .output_wait = md_cpu_output_wait,
+                                     .output_settle = md_cpu_output_settle,
                                      .export_rows = export_rows,
                                      .count = count,
                                      .fault = get_fault,

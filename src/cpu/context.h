@@ -60,6 +60,17 @@ enum { MD_CPU_SORT, MD_CPU_NEIGHBOR, MD_CPU_FORCE, MD_CPU_INTEGRATE, MD_CPU_REDU
 
 struct MdCpuKernels;
 
+typedef struct MdCpuRow { /* of output, as of the end of a step */
+    MdSums sums;
+    MdFault fault;
+} MdCpuRow;
+
+typedef struct MdCpuSlots {
+    MdSlotSpec spec;
+    MdCpuRow *rows;  /* [spec.n_rows] */
+    MdFrame *frames; /* [spec.n_frames], with arrays of their own */
+} MdCpuSlots;
+
 typedef struct MdCpuContext {
     const struct MdCpuKernels *kernels;
     MdErrors *errors;
@@ -115,6 +126,7 @@ typedef struct MdCpuContext {
     int64_t n_blocks;
     MdSums pair_sums; /* those of the last forces with energy */
     MdFault fault;
+    MdCpuSlots slots;
     int64_t last_build_step;
     uint64_t host_bytes;
     bool counting; /* arrays are counted, not allocated: for the estimate */
@@ -203,6 +215,15 @@ MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan);
 double md_cpu_density(const MdSystem *system);
 void md_cpu_copy_particles(MdCpuContext *c, const MdSystem *system);
 void md_cpu_gather(const MdCpuContext *c, const MdFrame *frame);
+
+/* output.c: the slots */
+MdMemory md_cpu_slots_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdSlotSpec *spec);
+MdStatus md_cpu_slots_create(void *context, const MdSlotSpec *spec);
+void md_cpu_slots_free(MdCpuContext *c);
+/* Where a request wants its particles. */
+MdFrame md_cpu_slots_frame(const MdCpuContext *c, const MdOutputRequest *request);
+MdStatus md_cpu_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
+MdStatus md_cpu_output_settle(void *context);
 
 /* count.c */
 void md_cpu_count(MdCpuContext *c, MdCounters *counters);

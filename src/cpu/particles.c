@@ -54,7 +54,9 @@ static double wrap_position(double x, double length, int precision, int32_t *ima
     return x;
 }
 
+/* Each particle has rows of its own. */
 void md_cpu_gather(const MdCpuContext *c, const MdFrame *frame) {
+#pragma omp parallel for num_threads(c->n_threads) schedule(static)
     for (int64_t i = 0; i < c->n_atoms; i++)
         for (int a = 0; a < 3; a++) {
             const int64_t at = 3 * (int64_t)c->id[i] + a;

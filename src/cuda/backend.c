@@ -44,6 +44,12 @@ static MdMemory estimate(const MdConfig *config, const MdSystemPlan *plan) {
     return cuda_memory_estimate(&context);
 }
 
+static MdMemory slots_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdSlotSpec *spec) {
+    CudaContext context = {0};
+    configure(&context, config, plan->n_atoms < max_atoms ? plan->n_atoms : max_atoms, &plan->box, &plan->potential);
+    return cuda_slots_estimate(&context, spec);
+}
+
 static void destroy(void *opaque) {
     CudaContext *context = opaque;
     if (!context) return;
@@ -51,6 +57,7 @@ static void destroy(void *opaque) {
     cuda_steps_destroy(context);
     cuda_timing_destroy(context);
     cuda_textures_destroy(context);
+    cuda_slots_destroy(context);
     cuda_memory_free(context);
     cuda_kernels_destroy(context);
     if (context->watched) CUDA_CHECK(cudaEventDestroy(context->watched));
@@ -199,6 +206,11 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .sum = sum,
                                       .scale_velocities = scale_velocities,
                                       .gather = gather,
+                                      .slots_estimate = slots_estimate,
+                                      .slots_create = cuda_slots_create,
+                                      .output_begin = cuda_output_begin,
+                                      .output_wait = cuda_output_wait,
+                                      .output_settle = cuda_output_settle,
                                       .export_rows = export_rows,
                                       .count = count,
                                       .fault = fault,

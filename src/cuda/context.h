@@ -131,6 +131,12 @@ typedef struct CudaPartials { /* partial sums on the host, with reduce.finish = 
     int64_t n; /* blocks; 0: nothing was summed yet */
 } CudaPartials;
 
+typedef struct CudaSlots {
+    MdSlotSpec spec;
+    MdOutput *rows;
+    char *h_frames;
+} CudaSlots;
+
 typedef struct CudaContext {
     MdErrors *errors;
     MdConfig config; /* resolved; its texts and lists belong to the caller */
@@ -182,6 +188,8 @@ typedef struct CudaContext {
     void *staging;        /* [n_atoms][3] of 8 bytes */
     char *h_staging[2];   /* CUDA_CHUNK_BYTES each */
     cudaEvent_t chunk_copied[2];
+
+    CudaSlots slots;
 
     /* books */
     struct {
@@ -322,6 +330,14 @@ void cuda_reduce_sums(CudaContext *context, MdSums *sums);
 void cuda_reduce_measure(CudaContext *context);
 void cuda_gather_import(CudaContext *context, const MdSystem *system);
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
+
+/* --- output.c --- */
+MdMemory cuda_slots_estimate(CudaContext *context, const MdSlotSpec *spec);
+MdStatus cuda_slots_create(void *context, const MdSlotSpec *spec);
+void cuda_slots_destroy(CudaContext *context);
+MdStatus cuda_output_begin(void *context, const MdOutputRequest *request);
+MdStatus cuda_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
+MdStatus cuda_output_settle(void *context);
 
 /* --- steps.c --- */
 void cuda_steps_kick_drift(CudaContext *context, int64_t step);

@@ -57,6 +57,8 @@ static const Need needs[] = {
     NEED(output_forces, output_frames_every, ABOVE_ZERO),
     NEED(output_images, output_frames_every, ABOVE_ZERO),
     NEED(output_precision, output_frames_every, ABOVE_ZERO),
+    NEED(output_slots, output_pipeline, BIT(MD_ON)),
+    NEED(output_slots, output_frames_every, ABOVE_ZERO),
     NEED(report_neighbors, force_kernel, ROWS),
 };
 enum { N_NEEDS = sizeof needs / sizeof *needs };

@@ -400,6 +400,13 @@ MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *ther
     return MD_ERROR_OUTPUT;
 }
 
+MdStatus md_h5md_commit(MdH5md *file, bool sync, MdErrors *errors) {
+    (void)sync;
+    MdH5Calls calls = {.path = file->path, .errors = errors};
+    H5_CALL(&calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
+    return calls.failed ? MD_ERROR_OUTPUT : MD_OK;
+}
+
 MdStatus md_h5md_close(MdH5md *file, MdErrors *errors) {
     if (!file) return MD_OK;
     char *path = md_copy_text(file->path);

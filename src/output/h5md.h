@@ -35,6 +35,9 @@ MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *error
  * stay readable, and the file can still be closed. */
 MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors);
 
+/* Hands all frames over to the system; sync: waits until they are on the disk. */
+MdStatus md_h5md_commit(MdH5md *file, bool sync, MdErrors *errors);
+
 /* Flushes and closes; the status says whether everything reached the file. Accepts NULL. */
 MdStatus md_h5md_close(MdH5md *file, MdErrors *errors);
 

@@ -1,61 +1,286 @@
+#define _POSIX_C_SOURCE 200809L
 #include "output/pipeline.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 
+/* Requests on their way at once: enough for a row of every step while a frame is written that takes longer than these.
+ * A slot of sums is small. */
+enum { N_ROWS = 32 };
+
+typedef struct Item {
+    MdOutputRequest request;
+    bool row;
+    double heat;
+} Item;
+
 struct MdPipeline {
+    MdPipelineSpec spec;
+    MdSlotSpec slots;
     MdH5md *file;
-    MdFrame slot;
-    double seconds;
+    bool threaded; /* output.pipeline = on */
+    pthread_t writer;
+
+    pthread_mutex_t mutex;     /* of what follows, up to the errors */
+    pthread_cond_t work, done; /* something for the writer; something for who waits for it */
+    Item ring[N_ROWS];
+    int64_t n_put, n_done;               /* requests, ever */
+    int64_t n_frames_put, n_frames_done; /* of these with a frame */
+    bool commit_due, closing;
+    MdStatus status; /* of the writer; the first error stays */
+    bool told;       /* its messages have been handed on */
+
+    MdErrors *errors;                /* the writer's own; others look at them once status is an error */
+    MdPipelineStatistics statistics; /* written and copied: the writer's; the others: the caller's */
 };
 
-static size_t real_bytes(const MdH5mdSpec *spec) {
-    return spec->precision == MD_FILE_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+/* --- what a run needs ---------------------------------------------------------------------------------------------- */
+
+unsigned md_pipeline_quantities(const MdConfig *config) {
+    return MD_FRAME_POSITION | (config->output_velocities == MD_ON ? MD_FRAME_VELOCITY : 0u) |
+           (config->output_forces == MD_ON ? MD_FRAME_FORCE : 0u) |
+           (config->output_images == MD_ON ? MD_FRAME_IMAGE : 0u);
 }
 
-uint64_t md_pipeline_bytes(const MdH5mdSpec *spec) {
-    uint64_t reals = 1 + (uint64_t)spec->velocities + (uint64_t)spec->forces;
-    return (uint64_t)spec->n_atoms * 3 * (reals * real_bytes(spec) + (spec->images ? sizeof(int32_t) : 0));
+MdSlotSpec md_pipeline_slots(const MdConfig *config, bool frames) {
+    const bool on = config->output_pipeline == MD_ON;
+    return (MdSlotSpec){.n_rows = on ? N_ROWS : 1,
+                        .n_frames = !frames ? 0
+                                    : on    ? (int)config->output_slots
+                                            : 1,
+                        .quantities = md_pipeline_quantities(config),
+                        .precision = config->output_precision};
 }
 
-static void destroy(MdPipeline *pipeline) {
-    md_free(pipeline->slot.position);
-    md_free(pipeline->slot.velocity);
-    md_free(pipeline->slot.force);
-    md_free(pipeline->slot.image);
-    md_free(pipeline);
+uint64_t md_pipeline_frame_bytes(int64_t n_atoms, unsigned quantities, int precision) {
+    const uint64_t real = precision == MD_FILE_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+    uint64_t number = 0;
+    for (unsigned bit = MD_FRAME_POSITION; bit <= MD_FRAME_FORCE; bit <<= 1) number += quantities & bit ? real : 0;
+    return 3 * (uint64_t)n_atoms * (number + (quantities & MD_FRAME_IMAGE ? sizeof(int32_t) : 0));
 }
 
-MdPipeline *md_pipeline_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors) {
-    MdPipeline *pipeline = md_alloc(1, sizeof *pipeline, "output pipeline");
-    size_t count = (size_t)spec->n_atoms * 3, bytes = real_bytes(spec);
-    pipeline->slot.precision = spec->precision;
-    pipeline->slot.position = md_alloc(count, bytes, "frame positions");
-    if (spec->velocities) pipeline->slot.velocity = md_alloc(count, bytes, "frame velocities");
-    if (spec->forces) pipeline->slot.force = md_alloc(count, bytes, "frame forces");
-    if (spec->images) pipeline->slot.image = md_alloc(count, sizeof(int32_t), "frame images");
-    pipeline->file = md_h5md_create(path, spec, errors);
-    if (pipeline->file) return pipeline;
-    destroy(pipeline);
+/* --- the writer ---------------------------------------------------------------------------------------------------- */
+
+static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *output, const MdThermo *thermo) {
+    MdFrame frame = output->frame;
+    frame.time = thermo->time;
+    const double start_s = md_clock_s();
+    MdStatus status = md_h5md_append(p->file, &frame, thermo, p->errors);
+    p->statistics.write_s += md_clock_s() - start_s;
+    p->statistics.copy_s += output->copy_s;
+    if (status != MD_OK) return status;
+    p->statistics.n_frames++;
+    p->statistics.frame_bytes += md_pipeline_frame_bytes(p->spec.n_atoms, item->request.quantities, p->slots.precision);
+    return MD_OK;
+}
+
+static MdStatus write_item(MdPipeline *p, const Item *item) {
+    MdOutput output;
+    MdStatus status = p->spec.ops->output_wait(p->spec.context, &item->request, &output);
+    if (status != MD_OK) return md_fail(p->errors, status, "output of step %lld", (long long)item->request.step);
+    if (!output.filled || output.fault.step >= 0) return MD_ERROR_PHYSICS;
+    MdThermo thermo = md_thermo_from_sums(&output.sums, p->spec.box, p->spec.n_atoms, item->request.step,
+                                          p->spec.config->run_timestep, item->heat);
+    if (item->row) {
+        p->spec.take_row(p->spec.user, &thermo);
+        p->statistics.n_rows++;
+    }
+    return item->request.frame >= 0 ? write_frame(p, item, &output, &thermo) : MD_OK;
+}
+
+/* After an error requests are passed over: nobody waits in vain for their slots. Called with the mutex, which is free
+ * while something is written. */
+static void write_next(MdPipeline *p) {
+    const Item item = p->ring[p->n_done % N_ROWS];
+    if (p->status == MD_OK) {
+        pthread_mutex_unlock(&p->mutex);
+        MdStatus status = write_item(p, &item);
+        pthread_mutex_lock(&p->mutex);
+        p->status = status;
+    }
+    p->n_done++;
+    if (item.request.frame >= 0) p->n_frames_done++;
+    pthread_cond_broadcast(&p->done);
+}
+
+static void commit_file(MdPipeline *p) {
+    MdStatus status = p->status;
+    pthread_mutex_unlock(&p->mutex);
+    if (status == MD_OK && p->file) status = md_h5md_commit(p->file, true, p->errors);
+    pthread_mutex_lock(&p->mutex);
+    p->status = status;
+    p->commit_due = false;
+    pthread_cond_broadcast(&p->done);
+}
+
+static void *write_all(void *opaque) {
+    MdPipeline *p = opaque;
+    pthread_mutex_lock(&p->mutex);
+    for (;;) {
+        if (p->n_done < p->n_put) write_next(p);
+        else if (p->commit_due) commit_file(p);
+        else if (p->closing) break;
+        else pthread_cond_wait(&p->work, &p->mutex);
+    }
+    pthread_mutex_unlock(&p->mutex);
     return NULL;
 }
 
-MdStatus md_pipeline_put(MdPipeline *pipeline, const MdBackendOps *ops, void *context, const MdThermo *thermo,
-                         MdErrors *errors) {
-    double start = md_clock_s();
-    pipeline->slot.step = thermo->step;
-    pipeline->slot.time = thermo->time;
-    MdStatus status = ops->gather(context, &pipeline->slot);
-    if (status == MD_OK) status = md_h5md_append(pipeline->file, &pipeline->slot, thermo, errors);
-    pipeline->seconds += md_clock_s() - start;
+/* Signals that end or hurry a run are for the thread of the steps. */
+static MdStatus start_writer(MdPipeline *p, MdErrors *errors) {
+    sigset_t ours, before;
+    sigemptyset(&ours);
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++) sigaddset(&ours, signals[k]);
+    pthread_sigmask(SIG_BLOCK, &ours, &before);
+    const int failed = pthread_create(&p->writer, NULL, write_all, p);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) return md_fail(errors, MD_ERROR_INTERNAL, "output.pipeline = on: the system gave no thread");
+    p->threaded = true;
+    return MD_OK;
+}
+
+/* --- the thread of the steps --------------------------------------------------------------------------------------- */
+
+static void destroy(MdPipeline *p) {
+    pthread_cond_destroy(&p->done);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->mutex);
+    md_errors_destroy(p->errors);
+    md_free(p);
+}
+
+MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
+    MdPipeline *p = md_alloc(1, sizeof *p, "output pipeline");
+    p->spec = *spec;
+    p->spec.trajectory = NULL;
+    p->slots = md_pipeline_slots(spec->config, spec->path != NULL);
+    p->errors = md_errors_create();
+    pthread_mutex_init(&p->mutex, NULL);
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->done, NULL);
+    MdStatus status = spec->ops->slots_create(spec->context, &p->slots);
+    if (status == MD_OK && spec->path) {
+        p->file = md_h5md_create(spec->path, spec->trajectory, errors);
+        if (!p->file) status = MD_ERROR_OUTPUT;
+    }
+    if (status == MD_OK && spec->config->output_pipeline == MD_ON) status = start_writer(p, errors);
+    if (status == MD_OK) return p;
+    md_h5md_close(p->file, errors);
+    destroy(p);
+    return NULL;
+}
+
+/* The writer's status, and with the first error its messages. Called with the mutex. */
+static MdStatus tell(MdPipeline *p, MdErrors *errors) {
+    if (p->status == MD_OK || p->told) return p->status;
+    for (int k = 0; k < md_errors_count(p->errors); k++) md_fail(errors, p->status, "%s", md_errors_text(p->errors, k));
+    p->told = true;
+    return p->status;
+}
+
+static bool has_room(const MdPipeline *p, bool frame) {
+    return p->n_put - p->n_done < p->slots.n_rows && (!frame || p->n_frames_put - p->n_frames_done < p->slots.n_frames);
+}
+
+/* Back-pressure. The writer may wait for a slot that the device will fill only with the help of this thread. */
+static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
+    pthread_mutex_lock(&p->mutex);
+    bool has = has_room(p, frame);
+    MdStatus status = tell(p, errors);
+    pthread_mutex_unlock(&p->mutex);
+    if (has || status != MD_OK) return status;
+    const double start_s = md_clock_s();
+    status = p->spec.ops->output_settle(p->spec.context);
+    pthread_mutex_lock(&p->mutex);
+    while (!has_room(p, frame) && p->status == MD_OK) pthread_cond_wait(&p->done, &p->mutex);
+    MdStatus told = tell(p, errors);
+    pthread_mutex_unlock(&p->mutex);
+    p->statistics.n_full++;
+    p->statistics.full_s += md_clock_s() - start_s;
+    return status == MD_OK ? told : status;
+}
+
+static MdStatus put(MdPipeline *p, const Item *item, MdErrors *errors) {
+    MdStatus status = p->spec.ops->output_begin(p->spec.context, &item->request);
+    if (status == MD_OK && !p->threaded) status = p->spec.ops->output_settle(p->spec.context);
+    if (status != MD_OK) return status;
+    pthread_mutex_lock(&p->mutex);
+    p->ring[p->n_put++ % N_ROWS] = *item;
+    if (item->request.frame >= 0) p->n_frames_put++;
+    if (p->threaded) pthread_cond_signal(&p->work);
+    else write_next(p);
+    status = tell(p, errors);
+    pthread_mutex_unlock(&p->mutex);
     return status;
 }
 
-MdStatus md_pipeline_close(MdPipeline *pipeline, MdErrors *errors) {
-    if (!pipeline) return MD_OK;
-    MdStatus status = md_h5md_close(pipeline->file, errors);
-    destroy(pipeline);
+MdStatus md_pipeline_put(MdPipeline *p, int64_t step, bool row, unsigned quantities, double heat, MdErrors *errors) {
+    const double start_s = md_clock_s();
+    const bool frame = quantities != 0;
+    md_require(!frame || p->file);
+    MdStatus status = wait_for_room(p, frame, errors);
+    /* n_put and n_frames_put are this thread's to change: it may read them as they are. */
+    const Item item = {.request = {.step = step,
+                                   .row = (int)(p->n_put % p->slots.n_rows),
+                                   .frame = frame ? (int)(p->n_frames_put % p->slots.n_frames) : -1,
+                                   .quantities = quantities},
+                       .row = row,
+                       .heat = heat};
+    if (status == MD_OK) status = put(p, &item, errors);
+    p->statistics.put_s += md_clock_s() - start_s;
     return status;
 }
 
-double md_pipeline_seconds(const MdPipeline *pipeline) { return pipeline->seconds; }
+static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
+    const double start_s = md_clock_s();
+    MdStatus status = p->spec.ops->output_settle(p->spec.context);
+    pthread_mutex_lock(&p->mutex);
+    p->commit_due = commit;
+    if (p->threaded) pthread_cond_signal(&p->work);
+    else if (commit) commit_file(p);
+    while (p->n_done < p->n_put || p->commit_due) pthread_cond_wait(&p->done, &p->mutex);
+    MdStatus told = tell(p, errors);
+    pthread_mutex_unlock(&p->mutex);
+    p->statistics.drain_s += md_clock_s() - start_s;
+    return status == MD_OK ? told : status;
+}
+
+MdStatus md_pipeline_drain(MdPipeline *p, MdErrors *errors) { return wait_until_done(p, false, errors); }
+
+MdStatus md_pipeline_commit(MdPipeline *p, MdErrors *errors) { return wait_until_done(p, true, errors); }
+
+MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
+    if (!p) return MD_OK;
+    MdStatus status = md_pipeline_drain(p, errors);
+    if (p->threaded) {
+        pthread_mutex_lock(&p->mutex);
+        p->closing = true;
+        pthread_cond_signal(&p->work);
+        pthread_mutex_unlock(&p->mutex);
+        pthread_join(p->writer, NULL);
+    }
+    MdStatus closed = md_h5md_close(p->file, errors);
+    destroy(p);
+    return status == MD_OK ? closed : status;
+}
+
+/* --- the books ----------------------------------------------------------------------------------------------------- */
+
+void md_pipeline_statistics(const MdPipeline *p, MdPipelineStatistics *statistics) { *statistics = p->statistics; }
+
+void md_pipeline_statistics_subtract(MdPipelineStatistics *after, const MdPipelineStatistics *before) {
+    after->n_rows -= before->n_rows;
+    after->n_frames -= before->n_frames;
+    after->frame_bytes -= before->frame_bytes;
+    after->put_s -= before->put_s;
+    after->n_full -= before->n_full;
+    after->full_s -= before->full_s;
+    after->drain_s -= before->drain_s;
+    after->copy_s -= before->copy_s;
+    after->write_s -= before->write_s;
+}

@@ -1,7 +1,19 @@
-/* The way of a frame from the backend into the trajectory file.
+/* The way of thermo rows and frames from the backend to the log and into the trajectory file.
  *
- * Frames are written in line with the steps: gathered by id into the one slot there is, then appended. This interface
- * is the seam for a ring of slots and a writer thread: the step loop knows no more than put and close. */
+ * The thread of the steps puts a request and goes on; the backend fills slots in the order of the device's work; one
+ * thread of the pipeline, the writer, waits for each slot in turn, makes the thermo row of its sums, hands it on and
+ * appends the frame to the file. So the steps wait for neither device, bus nor disk, unless all slots are taken: then they
+ * wait for the writer (back-pressure), and that is counted. With output.pipeline = off the same is done in line, by the
+ * thread of the steps, one request at a time.
+ *
+ *   a slot belongs to        from                          to
+ *   nobody                   the writer is done with it    md_pipeline_put
+ *   the backend              md_pipeline_put               output_wait returns
+ *   the writer               output_wait returns           it is written
+ *
+ * Between create and close the writer alone calls HDF5. The first error wins: nothing is written after it, and put returns
+ * it, so that the run ends; messages travel with the call that returns the status. Rows and frames of a motion that has
+ * become unstable are not written: MD_ERROR_PHYSICS without a message, ops->fault says more. */
 #ifndef MD_OUTPUT_PIPELINE_H
 #define MD_OUTPUT_PIPELINE_H
 
@@ -9,19 +21,57 @@
 
 typedef struct MdPipeline MdPipeline;
 
-/* Creates the file at path and the slots. NULL, with the problem in errors. */
-MdPipeline *md_pipeline_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors);
+typedef struct MdPipelineSpec {
+    const MdBackendOps *ops;
+    void *context; /* of the backend; must live until close */
+    const MdConfig *config;
+    const MdBox *box;
+    int64_t n_atoms;
+    const char *path;             /* of the trajectory; NULL: there are only rows */
+    const MdH5mdSpec *trajectory; /* read by create alone */
+    /* Gets each thermo row, in order, on the writer's thread. */
+    void (*take_row)(void *user, const MdThermo *row);
+    void *user;
+} MdPipelineSpec;
 
-/* Puts the present particles of the backend, at the step of thermo, into the file. */
-MdStatus md_pipeline_put(MdPipeline *pipeline, const MdBackendOps *ops, void *context, const MdThermo *thermo,
+typedef struct MdPipelineStatistics {
+    int64_t n_rows, n_frames; /* written */
+    uint64_t frame_bytes;     /* of these frames */
+    double put_s;             /* host time that the steps spent in put, */
+    int64_t n_full;           /* of that in waits for a slot: how many, */
+    double full_s;            /* and how long */
+    double drain_s;           /* in waits for all that was under way */
+    double copy_s, write_s;   /* device to host (NaN: not measured), and in the file */
+} MdPipelineStatistics;
+
+/* Creates slots, file and writer. NULL, with the problem in errors. */
+MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors);
+
+/* Asks for the thermo row (row), the frame (quantities: MD_FRAME_..., 0 for none) or both of the particles as they are,
+ * after `step`, which computed energies. heat: what the thermostat has put in so far. Returns at once, unless it has to
+ * wait for a slot. An error may be that of an earlier request. */
+MdStatus md_pipeline_put(MdPipeline *pipeline, int64_t step, bool row, unsigned quantities, double heat,
                          MdErrors *errors);
 
-/* Waits for what is under way and closes the file. Accepts NULL. */
+/* Waits until all that was put is written: rows handed on, frames given to the file. */
+MdStatus md_pipeline_drain(MdPipeline *pipeline, MdErrors *errors);
+
+/* The same, and until it is safe on the disk: flushed and synced. */
+MdStatus md_pipeline_commit(MdPipeline *pipeline, MdErrors *errors);
+
+/* Waits for what is under way, ends the writer and closes the file. Accepts NULL. */
 MdStatus md_pipeline_close(MdPipeline *pipeline, MdErrors *errors);
 
-double md_pipeline_seconds(const MdPipeline *pipeline); /* host time in put */
+/* Of all that was put so far; call drain before. */
+void md_pipeline_statistics(const MdPipeline *pipeline, MdPipelineStatistics *statistics);
+/* What happened between two readings: after less before. */
+void md_pipeline_statistics_subtract(MdPipelineStatistics *after, const MdPipelineStatistics *before);
 
-/* Bytes of host memory that the slots take. */
-uint64_t md_pipeline_bytes(const MdH5mdSpec *spec);
+/* The slots of a run with these switches; frames: it has a trajectory. */
+MdSlotSpec md_pipeline_slots(const MdConfig *config, bool frames);
+/* Quantities that its frames have. */
+unsigned md_pipeline_quantities(const MdConfig *config);
+/* Bytes of a frame. */
+uint64_t md_pipeline_frame_bytes(int64_t n_atoms, unsigned quantities, int precision);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,7 +21,9 @@ enum { MAX_STRIDE = 64 };
 struct MdProgress {
     MdProgressSpec spec;
     int mode; /* auto resolved */
-    bool blocks, visible;
+    bool blocks;
+    pthread_mutex_t mutex; /* of the terminal: the bar, or somebody's lines; and of visible */
+    bool visible;
     int bar_width;
     int64_t next_look, last_step;   /* step of the next look at the clock, and of the last */
     double interval_s;              /* between displays */
@@ -47,6 +50,7 @@ MdProgress *md_progress_create(const MdProgressSpec *spec) {
     MdProgress *progress = md_alloc(1, sizeof *progress, "progress");
     const char *terminal = getenv("TERM");
     bool dumb = !terminal || !*terminal || strcmp(terminal, "dumb") == 0;
+    pthread_mutex_init(&progress->mutex, NULL);
     progress->spec = *spec;
     progress->mode = spec->mode;
     if (spec->mode == MD_PROGRESS_AUTO) progress->mode = spec->terminal && !dumb ? MD_PROGRESS_BAR : MD_PROGRESS_PLAIN;
@@ -61,17 +65,28 @@ MdProgress *md_progress_create(const MdProgressSpec *spec) {
     return progress;
 }
 
-void md_progress_destroy(MdProgress *progress) {
-    if (!progress) return;
-    md_progress_clear(progress);
-    md_free(progress);
-}
-
-void md_progress_clear(MdProgress *progress) {
+static void clear(MdProgress *progress) {
     if (!progress->visible) return;
     fputs("\r\033[K", progress->spec.stream);
     fflush(progress->spec.stream);
     progress->visible = false;
+}
+
+void md_progress_destroy(MdProgress *progress) {
+    if (!progress) return;
+    clear(progress);
+    pthread_mutex_destroy(&progress->mutex);
+    md_free(progress);
+}
+
+void md_progress_pause(MdProgress *progress) {
+    if (!progress) return;
+    pthread_mutex_lock(&progress->mutex);
+    clear(progress);
+}
+
+void md_progress_resume(MdProgress *progress) {
+    if (progress) pthread_mutex_unlock(&progress->mutex);
 }
 
 /* 7 s, 1:05, 2:03:04, 5 d 01:00:00 */
@@ -122,7 +137,9 @@ void md_progress_update(MdProgress *progress, int64_t step) {
     if (step < progress->next_look) return;
     double now_s = progress->spec.clock_s(), passed_s = now_s - progress->last_s;
     if (now_s >= progress->next_s && step <= progress->spec.n_steps) {
+        pthread_mutex_lock(&progress->mutex);
         show(progress, step, now_s);
+        pthread_mutex_unlock(&progress->mutex);
         progress->next_s = now_s + progress->interval_s;
     }
     double stride = MAX_STRIDE;

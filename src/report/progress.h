@@ -24,7 +24,9 @@ void md_progress_destroy(MdProgress *progress); /* accepts NULL; takes the bar a
  * steps as take about a tenth of the time between two displays. */
 void md_progress_update(MdProgress *progress, int64_t step);
 
-/* Takes the bar away, so that a line can be written in its place; the next update that is due draws it again. */
-void md_progress_clear(MdProgress *progress);
+/* Takes the bar away, so that lines can be written in its place, and keeps it away until resume; the next update that is
+ * due draws it again. For any thread. Accept NULL. */
+void md_progress_pause(MdProgress *progress);
+void md_progress_resume(MdProgress *progress);
 
 #endif

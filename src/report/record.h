@@ -6,6 +6,7 @@
 #include "backend/backend.h"
 #include "base/log.h"
 #include "output/files.h"
+#include "output/pipeline.h"
 #include "report/history.h"
 #include "report/verify.h"
 
@@ -35,9 +36,9 @@ typedef struct MdRecord {
     int64_t step;     /* the last one completed */
     bool files_ready; /* what was in the way is moved, the log is open: the report may write */
     double setup_seconds, loop_seconds, verify_seconds;
-    double frame_seconds;    /* host time of writing frames inside the loop */
-    MdStatistics statistics; /* of the loop alone */
-    MdCounters counters;     /* of the last configuration, where they were asked for */
+    MdPipelineStatistics written; /* rows and frames of the loop alone */
+    MdStatistics statistics;      /* of the loop alone */
+    MdCounters counters;          /* of the last configuration, where they were asked for */
     bool counted;
 } MdRecord;
 

@@ -83,11 +83,13 @@ static void test_bar(void) {
     CHECK(!strchr(display.text, '\n') && strchr(display.text, '#'));
     for (char *line = strtok(display.text, "\r"); line; line = strtok(NULL, "\r"))
         if (!CHECK(strlen(line) < 80 + strlen("\033[K"))) break;
-    md_progress_clear(display.progress);
+    md_progress_pause(display.progress);
+    md_progress_resume(display.progress);
     fflush(display.stream);
     CHECK(display.length > 4 && strcmp(display.text + display.length - 4, "\r\033[K") == 0);
     size_t before = display.length;
-    md_progress_clear(display.progress);
+    md_progress_pause(display.progress);
+    md_progress_resume(display.progress);
     fflush(display.stream);
     CHECK(display.length == before); /* nothing is there to be cleared */
     close_display(&display);
