@@ -49,22 +49,28 @@ static MdStatus resolve(MdSimulation *s, bool planned) {
     return status == MD_OK ? given : status;
 }
 
-static MdH5mdSpec trajectory_spec(const MdSimulation *s) {
+static MdTrajectorySpec trajectory_spec(const MdSimulation *s) {
     const MdConfig *c = s->record.config;
-    MdH5mdSpec spec = {.n_atoms = s->record.plan.n_atoms,
-                       .box = s->record.plan.box,
-                       .n_types = s->record.plan.potential.n_types,
-                       .precision = c->output_precision,
-                       .velocities = c->output_velocities == MD_ON,
-                       .forces = c->output_forces == MD_ON,
-                       .images = c->output_images == MD_ON,
-                       .n_frames = md_schedule_count(c->output_frames_every, c->run_steps),
-                       .deck = s->record.effective_deck,
-                       .provenance = s->record.provenance};
-    for (int t = 0; t < spec.n_types; t++) spec.type_name[t] = s->record.plan.type_name[t];
+    MdTrajectorySpec spec = {.h5_path = s->record.files.h5,
+                             .xyz_path = s->record.files.xyz,
+                             .xyz_velocities = c->output_xyz_velocities == MD_ON,
+                             .h5md = {.n_atoms = s->record.plan.n_atoms,
+                                      .box = s->record.plan.box,
+                                      .n_types = s->record.plan.potential.n_types,
+                                      .precision = c->output_precision,
+                                      .compression = c->output_compression,
+                                      .unwrapped = c->output_unwrapped == MD_ON,
+                                      .every = {c->output_frames_every, c->output_velocities_every,
+                                                c->output_forces_every, c->output_images_every},
+                                      .last_step = c->run_steps,
+                                      .commit_frames = c->output_commit_frames,
+                                      .commit_seconds = c->output_commit_seconds,
+                                      .deck = s->record.effective_deck,
+                                      .provenance = s->record.provenance}};
+    for (int t = 0; t < spec.h5md.n_types; t++) spec.h5md.type_name[t] = s->record.plan.type_name[t];
     if (s->system) {
-        spec.type = s->system->type;
-        spec.mass = s->system->mass;
+        spec.h5md.type = s->system->type;
+        spec.h5md.mass = s->system->mass;
     }
     return spec;
 }
@@ -76,7 +82,7 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     const uint64_t driver = UINT64_C(100) << 20; /* a CUDA context on the host side, as measured with driver 580 */
     uint64_t n = (uint64_t)s->record.plan.n_atoms;
     MdMemory memory = s->record.ops->estimate(s->record.config, &s->record.plan);
-    const MdSlotSpec slot_spec = md_pipeline_slots(s->record.config, s->record.files.h5 != NULL);
+    const MdSlotSpec slot_spec = md_pipeline_slots(s->record.config);
     const MdMemory slots = s->record.ops->slots_estimate(s->record.config, &s->record.plan, &slot_spec);
     memory.host_bytes += program + md_system_bytes(&s->record.plan);
     if (s->record.machine.device_total_bytes) memory.host_bytes += driver;
@@ -108,19 +114,18 @@ static MdStatus check_memory(MdSimulation *s) {
 /* A trajectory that cannot fit is refused before the first step, not noticed after the last one that did. */
 static MdStatus check_disk(MdSimulation *s) {
     if (!s->record.files.h5) return MD_OK;
-    MdH5mdSpec spec = trajectory_spec(s);
-    s->record.n_frames = spec.n_frames;
-    const uint64_t frame_bytes = md_pipeline_frame_bytes(spec.n_atoms, md_pipeline_quantities(s->record.config),
-                                                         s->record.config->output_precision);
-    s->record.trajectory_bytes = (uint64_t)spec.n_frames * frame_bytes;
+    const MdTrajectorySpec spec = trajectory_spec(s);
+    s->record.n_frames = md_schedule_count(s->record.config->output_frames_every, 0, s->record.config->run_steps);
+    s->record.trajectory_bytes = md_h5md_bytes(&spec.h5md);
     struct statvfs disk;
     if (statvfs(s->record.config->output_directory, &disk) != 0) return MD_OK; /* the folder was looked at already */
     const double gibi = 1024.0 * 1024.0 * 1024.0, free_bytes = (double)disk.f_bavail * (double)disk.f_frsize;
-    if ((double)s->record.trajectory_bytes <= free_bytes) return MD_OK;
+    /* How much compression will save nobody knows. */
+    if (spec.h5md.compression != MD_COMPRESSION_NONE || (double)s->record.trajectory_bytes <= free_bytes) return MD_OK;
     return md_fail(s->record.errors, MD_ERROR_INPUT,
                    "%s: output.frames_every: %lld frames need %.2f GiB, but %.2f GiB are free in %s: fewer frames, or "
                    "another output.directory",
-                   md_deck_origin(s->record.deck, MD_OPTION_output_frames_every), (long long)spec.n_frames,
+                   md_deck_origin(s->record.deck, MD_OPTION_output_frames_every), (long long)s->record.n_frames,
                    (double)s->record.trajectory_bytes / gibi, free_bytes / gibi, s->record.config->output_directory);
 }
 
@@ -183,12 +188,10 @@ static void take_row(void *user, const MdThermo *row) {
     md_progress_resume(s->progress);
 }
 
-/* Thermo row and frame of the present step, as far as they are due: asked for; the pipeline writes them. */
+/* Thermo row and frames of the present step, as far as they are due: asked for; the pipeline writes them. */
 static MdStatus put_output(MdSimulation *s, int64_t step) {
-    bool thermo_due = md_schedule_thermo(s->record.config, step), frame_due = md_schedule_frame(s->record.config, step);
-    if (!thermo_due && !frame_due) return MD_OK;
-    return md_pipeline_put(s->pipeline, step, thermo_due, frame_due ? md_pipeline_quantities(s->record.config) : 0,
-                           s->thermostat.heat, s->record.errors);
+    const unsigned due = md_schedule_mask(s->record.config, step);
+    return due ? md_pipeline_put(s->pipeline, step, due, s->thermostat.heat, s->record.errors) : MD_OK;
 }
 
 static MdStatus verify(MdSimulation *s, int64_t step) {
@@ -201,14 +204,13 @@ static MdStatus verify(MdSimulation *s, int64_t step) {
 }
 
 static MdStatus create_pipeline(MdSimulation *s) {
-    const MdH5mdSpec trajectory = trajectory_spec(s);
+    const MdTrajectorySpec trajectory = trajectory_spec(s);
     const MdPipelineSpec spec = {.ops = s->record.ops,
                                  .context = s->context,
                                  .config = s->record.config,
                                  .box = &s->record.plan.box,
                                  .n_atoms = s->record.plan.n_atoms,
-                                 .path = s->record.files.h5,
-                                 .trajectory = &trajectory,
+                                 .trajectory = trajectory.h5_path || trajectory.xyz_path ? &trajectory : NULL,
                                  .take_row = take_row,
                                  .user = s};
     s->pipeline = md_pipeline_create(&spec, s->record.errors);
@@ -236,7 +238,7 @@ static MdStatus set_up(MdSimulation *s) {
 
 /* One step, and what is due after it. */
 static MdStatus advance(MdSimulation *s, int64_t step) {
-    bool with_energy = md_schedule_thermo(s->record.config, step) || md_schedule_frame(s->record.config, step);
+    bool with_energy = md_schedule_mask(s->record.config, step) != 0;
     MdStatus status = md_verlet_step(s->record.ops, s->context, step, with_energy);
     if (status == MD_OK)
         status = md_thermostat_apply(&s->thermostat, s->record.ops, s->context, step, s->record.plan.n_atoms,

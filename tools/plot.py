@@ -358,7 +358,7 @@ def main():
             frames = [Frame(file, k) for k in sorted({0, n_frames - 1})]
             thermo = load_thermo(arguments.trajectory, file)
         if arguments.color == "speed" and frames[0].speed is None:
-            raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities = on)")
+            raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities_every)")
         if arguments.neighbors and frames[0].dimension != 2:
             raise ValueError("--neighbors draws two-dimensional systems only")
         plot_thermo(thermo, frames[0].dimension, prefix + "-thermo.png")

@@ -11,10 +11,13 @@
 typedef struct Need {
     int option, other;
     unsigned values; /* bit v: choice v of the other serves; of a number, bit 1: any above 0 */
+    int also;        /* a number that serves in its place when it is above 0; the other itself where there is none */
 } Need;
 
 #define NEED(option, other, values)                                                                                    \
-    { MD_OPTION_##option, MD_OPTION_##other, (values) }
+    { MD_OPTION_##option, MD_OPTION_##other, (values), MD_OPTION_##other }
+#define NEED_FRAMES(option)                                                                                            \
+    { MD_OPTION_##option, MD_OPTION_output_frames_every, ABOVE_ZERO, MD_OPTION_output_xyz_every }
 #define BIT(value) (1u << (value))
 #define LATTICES                                                                                                       \
     (BIT(MD_START_SQUARE) | BIT(MD_START_HEXAGONAL) | BIT(MD_START_SC) | BIT(MD_START_BCC) | BIT(MD_START_FCC))
@@ -53,26 +56,37 @@ static const Need needs[] = {
     NEED(force_partial_sums, force_kernel, SPLIT),
     NEED(reduce_addressing, reduce_method, TREES),
     NEED(launch_graph, launch_persistent, BIT(MD_PERSISTENT_OFF) | BIT(MD_PERSISTENT_AUTO)),
-    NEED(output_velocities, output_frames_every, ABOVE_ZERO),
-    NEED(output_forces, output_frames_every, ABOVE_ZERO),
-    NEED(output_images, output_frames_every, ABOVE_ZERO),
-    NEED(output_precision, output_frames_every, ABOVE_ZERO),
+    NEED(output_velocities_every, output_frames_every, ABOVE_ZERO),
+    NEED(output_forces_every, output_frames_every, ABOVE_ZERO),
+    NEED(output_images_every, output_frames_every, ABOVE_ZERO),
+    NEED(output_xyz_velocities, output_xyz_every, ABOVE_ZERO),
+    NEED(output_compression, output_frames_every, ABOVE_ZERO),
+    NEED_FRAMES(output_precision),
+    NEED_FRAMES(output_unwrapped),
     NEED(output_slots, output_pipeline, BIT(MD_ON)),
-    NEED(output_slots, output_frames_every, ABOVE_ZERO),
+    NEED_FRAMES(output_slots),
+    NEED(output_commit_frames, output_frames_every, ABOVE_ZERO),
+    NEED(output_commit_seconds, output_frames_every, ABOVE_ZERO),
     NEED(report_neighbors, force_kernel, ROWS),
 };
 enum { N_NEEDS = sizeof needs / sizeof *needs };
 
+static bool value_serves(const MdConfig *config, int other, unsigned values) {
+    const MdOptionRow *row = md_option_row(other);
+    const void *field = (const char *)config + row->offset;
+    int value = row->type == MD_TYPE_CHOICE ? *(const int *)field : *(const int64_t *)field > 0;
+    return values >> value & 1;
+}
+
 static bool need_holds(const MdConfig *config, const Need *need) {
-    const MdOptionRow *other = md_option_row(need->other);
-    const void *field = (const char *)config + other->offset;
-    int value = other->type == MD_TYPE_CHOICE ? *(const int *)field : *(const int64_t *)field > 0;
-    return need->values >> value & 1;
+    return value_serves(config, need->other, need->values) ||
+           (need->also != need->other && value_serves(config, need->also, ABOVE_ZERO));
 }
 
 /* `run.backend = cpu or auto`, `output.frames_every above 0`. */
 static char *describe_need(const Need *need) {
     const MdOptionRow *other = md_option_row(need->other);
+    if (need->also != need->other) return md_format("%s or %s above 0", other->name, md_option_name(need->also));
     if (other->type != MD_TYPE_CHOICE) return md_format("%s above 0", other->name);
     MdText text = {0};
     md_text_add(&text, "%s = ", other->name);
@@ -100,9 +114,9 @@ char *md_option_lack(const MdConfig *config, int option) {
 }
 
 static void check_need(MdDeck *deck, const Need *need, MdErrors *errors) {
-    if (deck->doubtful[need->option] || deck->doubtful[need->other]) return;
+    if (deck->doubtful[need->option] || deck->doubtful[need->other] || deck->doubtful[need->also]) return;
     if (deck->layer[need->option] == 0 || need_holds(&deck->config, need)) return;
-    if (deck->layer[need->option] < deck->layer[need->other]) {
+    if (deck->layer[need->option] < deck->layer[need->other] || deck->layer[need->option] < deck->layer[need->also]) {
         md_deck_reset(deck, need->option);
         return;
     }
@@ -114,8 +128,26 @@ static void check_need(MdDeck *deck, const Need *need, MdErrors *errors) {
     free(found);
 }
 
+/* Images belong to wrapped positions: a reader adds them up, and H5MD wants them at the same steps. */
+static void check_images(const MdDeck *deck, MdErrors *errors) {
+    const MdConfig *c = &deck->config;
+    if (deck->doubtful[MD_OPTION_output_images_every] || deck->doubtful[MD_OPTION_output_frames_every]) return;
+    if (c->output_images_every > 0 && c->output_images_every != c->output_frames_every)
+        md_fail(errors, MD_ERROR_INPUT,
+                "%s: output.images_every: read %lld; H5MD ties images to positions, so allowed: 0, and %lld as "
+                "output.frames_every (%s)",
+                md_deck_origin(deck, MD_OPTION_output_images_every), (long long)c->output_images_every,
+                (long long)c->output_frames_every, md_deck_origin(deck, MD_OPTION_output_frames_every));
+    if (c->output_unwrapped == MD_ON && c->output_images_every > 0)
+        md_fail(errors, MD_ERROR_INPUT,
+                "%s: output.unwrapped: on, and output.images_every above 0 (%s): a reader would "
+                "unwrap twice; take one of them",
+                md_deck_origin(deck, MD_OPTION_output_unwrapped), md_deck_origin(deck, MD_OPTION_output_images_every));
+}
+
 void md_deck_check(MdDeck *deck, MdErrors *errors) {
     for (int k = 0; k < N_NEEDS; k++) check_need(deck, &needs[k], errors);
+    check_images(deck, errors);
     int n_targets = deck->config.ensemble_target.n;
     if (n_targets > 2)
         md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",

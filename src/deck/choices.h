@@ -54,6 +54,9 @@
 #define MD_CHOICES_PERSISTENT(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_CHECK_KERNELS(X) X(SYNC, "sync") X(LAUNCH, "launch") X(OFF, "off")
 #define MD_CHOICES_FILE_PRECISION(X) X(SINGLE, "single") X(DOUBLE, "double")
+#define MD_CHOICES_COMPRESSION(X)                                                                                      \
+    X(NONE, "none") X(1, "gzip-1") X(2, "gzip-2") X(3, "gzip-3") X(4, "gzip-4") X(5, "gzip-5") X(6, "gzip-6")          \
+    X(7, "gzip-7") X(8, "gzip-8") X(9, "gzip-9")
 #define MD_CHOICES_EXISTING(X) X(BACKUP, "backup") X(REFUSE, "refuse") X(OVERWRITE, "overwrite")
 #define MD_CHOICES_PROGRESS(X) X(AUTO, "auto") X(BAR, "bar") X(PLAIN, "plain") X(OFF, "off")
 
@@ -137,6 +140,8 @@ enum { MD_CHOICES_PERSISTENT(MD_ENUM_PERSISTENT) };
 enum { MD_CHOICES_CHECK_KERNELS(MD_ENUM_CHECK_KERNELS) };
 #define MD_ENUM_FILE_PRECISION(name, word) MD_FILE_PRECISION_##name,
 enum { MD_CHOICES_FILE_PRECISION(MD_ENUM_FILE_PRECISION) };
+#define MD_ENUM_COMPRESSION(name, word) MD_COMPRESSION_##name,
+enum { MD_CHOICES_COMPRESSION(MD_ENUM_COMPRESSION) };
 #define MD_ENUM_EXISTING(name, word) MD_EXISTING_##name,
 enum { MD_CHOICES_EXISTING(MD_ENUM_EXISTING) };
 #define MD_ENUM_PROGRESS(name, word) MD_PROGRESS_##name,

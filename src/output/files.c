@@ -12,8 +12,9 @@
 #include "base/memory.h"
 
 /* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
- * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. */
-enum { H5, JSON, LOG, NEIGHBORS, N_FILES };
+ * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. Not so an xy.xyz, which may well be the
+ * coordinates that somebody starts from: it is an output where it is asked for. */
+enum { H5, JSON, LOG, XYZ, NEIGHBORS, N_FILES };
 
 /* A path as what stands before and after the place where a backup gets its number; path is their join. */
 typedef struct Output {
@@ -26,13 +27,13 @@ static const char *run_name(const MdDeck *deck) {
 }
 
 static void make_outputs(const MdDeck *deck, bool bench, Output outputs[N_FILES]) {
-    static const char *const endings[] = {[H5] = ".h5", [JSON] = ".json", [LOG] = ".log"};
+    static const char *const endings[] = {[H5] = ".h5", [JSON] = ".json", [LOG] = ".log", [XYZ] = ".xyz"};
     const MdConfig *config = md_deck_config(deck);
     const char *directory = config->output_directory;
     bool here = strcmp(directory, ".") == 0;
     for (int k = 0; k < N_FILES; k++) outputs[k] = (Output){0};
-    for (int k = H5; k <= LOG; k++) {
-        if (bench && k != JSON) continue;
+    for (int k = H5; k <= XYZ; k++) {
+        if ((bench && k != JSON) || (k == XYZ && config->output_xyz_every == 0)) continue;
         outputs[k].stem =
             md_format("%s%s%s%s", here ? "" : directory, here ? "" : "/", run_name(deck), bench ? ".bench" : "");
         outputs[k].ending = md_copy_text(endings[k]);
@@ -104,8 +105,8 @@ static void check_neighbors(const MdDeck *deck, const Output outputs[N_FILES], M
     char *folder = folder_of(path);
     check_folder(deck, MD_OPTION_report_neighbors, folder, errors);
     free(folder);
-    for (int k = H5; k <= LOG; k++)
-        if (same_place(path, outputs[k].path))
+    for (int k = H5; k <= XYZ; k++)
+        if (outputs[k].path && same_place(path, outputs[k].path))
             fail_option(deck, errors, MD_OPTION_report_neighbors, path, "the run writes that file itself");
 }
 
@@ -163,6 +164,7 @@ static MdStatus plan(const MdDeck *deck, bool bench, MdFiles *files, MdErrors *e
         files->h5 = outputs[H5].path && config->output_frames_every > 0 ? md_copy_text(outputs[H5].path) : NULL;
         files->json = md_copy_text(outputs[JSON].path);
         files->log = outputs[LOG].path ? md_copy_text(outputs[LOG].path) : NULL;
+        files->xyz = outputs[XYZ].path ? md_copy_text(outputs[XYZ].path) : NULL;
         files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
     }
     free_outputs(outputs);
@@ -226,10 +228,20 @@ MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, 
     return status;
 }
 
+const char *md_files_lost(const char *path, int descriptor) {
+    struct stat open_file, named;
+    if (fstat(descriptor, &open_file) != 0) return strerror(errno);
+    if (open_file.st_nlink == 0) return "was deleted while the run wrote to it";
+    if (stat(path, &named) != 0) return "was moved while the run wrote to it";
+    bool same = named.st_dev == open_file.st_dev && named.st_ino == open_file.st_ino;
+    return same ? NULL : "was replaced by another file while the run wrote to it";
+}
+
 void md_files_free(MdFiles *files) {
     free(files->h5);
     free(files->json);
     free(files->log);
+    free(files->xyz);
     free(files->neighbors);
     *files = (MdFiles){0};
 }

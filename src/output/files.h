@@ -7,7 +7,8 @@
 
 typedef struct MdFiles {
     char *h5, *json, *log; /* paths; h5 NULL when no trajectory is asked for */
-    char *neighbors;       /* NULL when not asked for */
+    char *xyz;             /* NULL when not asked for */
+    char *neighbors;       /* the same */
     bool bench;            /* json alone, NAME.bench.json */
 } MdFiles;
 
@@ -21,6 +22,10 @@ MdStatus md_files_plan_bench(const MdDeck *deck, MdFiles *files, MdErrors *error
 /* Moves what is in the way: output.existing = backup renames all files of the run together to NAME.k.h5, .json, .log
  * with the smallest k that none of them has, and the log says so. */
 MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, MdErrors *errors);
+
+/* A file that was deleted, moved or replaced takes all that is written to it, and nobody ever sees it. What happened to
+ * the open file that was at path; NULL while it is there. */
+const char *md_files_lost(const char *path, int descriptor);
 
 void md_files_free(MdFiles *files);
 

@@ -1,17 +1,24 @@
 /* NAME.h5: the trajectory as H5MD 1.1 (de Buyl, Colberg, Hoefling, Comput. Phys. Commun. 185, 1546 (2014)), laid out so
- * that MDAnalysis, VMD's plugin, pyh5md and h5dump open it as it is. Only this module sees HDF5.
+ * that MDAnalysis, VMD's plugin, pyh5md and h5dump open it as it is. Only src/output/h5* sees HDF5.
  *
  * MDAnalysis does not know the ending .h5 and expects units where there are none; it opens the file with
  *     u = MDAnalysis.Universe.empty(n_atoms, trajectory=False)
  *     u.load_new("xy.h5", format="H5MD", convert_units=False)
  *
- * Two-dimensional systems are embedded in three components (z = 0, third boundary none). Rows are in id order. */
+ * Two-dimensional systems are embedded in three components (z = 0, third boundary none). Rows are in id order.
+ *
+ * A frame is safe once it is committed: whatever then happens to the process, md_h5md_recover makes of what is left a
+ * file that every reader opens, with every committed frame in it. All calls on one file, and all calls of HDF5 in the
+ * program, come from one thread at a time. */
 #ifndef MD_OUTPUT_H5MD_H
 #define MD_OUTPUT_H5MD_H
 
 #include "backend/backend.h"
 
 typedef struct MdH5md MdH5md;
+
+/* What a particle has in the file, each at its own steps. */
+enum { MD_H5MD_POSITION, MD_H5MD_VELOCITY, MD_H5MD_FORCE, MD_H5MD_IMAGE, MD_H5MD_N_QUANTITIES };
 
 typedef struct MdH5mdSpec {
     int64_t n_atoms;
@@ -21,25 +28,37 @@ typedef struct MdH5mdSpec {
     const double *mass;                  /* [n_types] */
     const char *type_name[MD_MAX_TYPES]; /* [n_types], for VMD */
     int precision;                       /* MD_FILE_PRECISION_SINGLE or _DOUBLE */
-    bool velocities, forces, images;
-    int64_t n_frames;       /* planned: no more than these can be appended */
-    const char *deck;       /* effective deck, text */
-    const char *provenance; /* JSON text */
+    int compression;                     /* MD_COMPRESSION_NONE, or the level of gzip: 1 to 9 */
+    bool unwrapped;                      /* what positions are, for who reads the file */
+    int64_t every[MD_H5MD_N_QUANTITIES]; /* steps between two frames, 0: not in the file. Positions above 0; images 0 or
+                                            as positions. Equal to that of positions: at the same steps always */
+    int64_t last_step;                   /* of the run: all quantities are due there, too */
+    int64_t commit_frames;               /* frames of positions between two commits, from 1 */
+    double commit_seconds;               /* and the longest time that an appended frame waits for one */
+    const char *deck;                    /* effective deck, text */
+    const char *provenance;              /* JSON text */
 } MdH5mdSpec;
 
 /* Creates the file with everything but frames in it. NULL, with the problem in errors (MD_ERROR_OUTPUT). */
 MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors);
 
-/* Appends one frame and the observables of the same step, and flushes. frame->precision is that of the spec, and the
- * arrays that the spec asks for are not NULL. MD_ERROR_OUTPUT (disk full, more frames than planned): the frames so far
- * stay readable, and the file can still be closed. */
+/* Appends those arrays of the frame that are not NULL and, with positions, the observables of the same step; commits
+ * when that is due. frame->precision is that of the spec. MD_ERROR_OUTPUT (disk full, file deleted, more frames than
+ * planned): nothing more can be appended; what was committed stays readable, and the file can still be closed. */
 MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors);
 
-/* Hands all frames over to the system; sync: waits until they are on the disk. */
+/* Hands all frames over to the system, in an order that a kill at any moment leaves whole. sync: waits until they are
+ * on the disk, as a restart file needs that refers to them. */
 MdStatus md_h5md_commit(MdH5md *file, bool sync, MdErrors *errors);
 
-/* Flushes and closes; the status says whether everything reached the file. Accepts NULL. */
+/* Frames of positions appended so far, those of before a restart included. */
+int64_t md_h5md_frames(const MdH5md *file);
+
+/* Commits, syncs and closes; the status says whether everything reached the disk. Accepts NULL. */
 MdStatus md_h5md_close(MdH5md *file, MdErrors *errors);
+
+/* Bytes that the file will hold when the run has ended, before compression. */
+uint64_t md_h5md_bytes(const MdH5mdSpec *spec);
 
 /* Version of the HDF5 library at run time, `1.10.8`. */
 const char *md_h5md_library_version(char buffer[32]);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "output/schedule.h"
 
 /* Requests on their way at once: enough for a row of every step while a frame is written that takes longer than these.
  * A slot of sums is small. */
@@ -14,14 +15,14 @@ enum { N_ROWS = 32 };
 
 typedef struct Item {
     MdOutputRequest request;
-    bool row;
+    unsigned due;
     double heat;
 } Item;
 
 struct MdPipeline {
     MdPipelineSpec spec;
     MdSlotSpec slots;
-    MdH5md *file;
+    MdTrajectory *files;
     bool threaded; /* output.pipeline = on */
     pthread_t writer;
 
@@ -40,19 +41,14 @@ struct MdPipeline {
 
 /* --- what a run needs ---------------------------------------------------------------------------------------------- */
 
-unsigned md_pipeline_quantities(const MdConfig *config) {
-    return MD_FRAME_POSITION | (config->output_velocities == MD_ON ? MD_FRAME_VELOCITY : 0u) |
-           (config->output_forces == MD_ON ? MD_FRAME_FORCE : 0u) |
-           (config->output_images == MD_ON ? MD_FRAME_IMAGE : 0u);
-}
-
-MdSlotSpec md_pipeline_slots(const MdConfig *config, bool frames) {
+MdSlotSpec md_pipeline_slots(const MdConfig *config) {
+    const unsigned quantities = md_schedule_all_quantities(config);
     const bool on = config->output_pipeline == MD_ON;
     return (MdSlotSpec){.n_rows = on ? N_ROWS : 1,
-                        .n_frames = !frames ? 0
-                                    : on    ? (int)config->output_slots
-                                            : 1,
-                        .quantities = md_pipeline_quantities(config),
+                        .n_frames = !quantities ? 0
+                                    : on        ? (int)config->output_slots
+                                                : 1,
+                        .quantities = quantities,
                         .precision = config->output_precision};
 }
 
@@ -69,7 +65,7 @@ static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *out
     MdFrame frame = output->frame;
     frame.time = thermo->time;
     const double start_s = md_clock_s();
-    MdStatus status = md_h5md_append(p->file, &frame, thermo, p->errors);
+    MdStatus status = md_trajectory_append(p->files, &frame, item->due, thermo, p->errors);
     p->statistics.write_s += md_clock_s() - start_s;
     p->statistics.copy_s += output->copy_s;
     if (status != MD_OK) return status;
@@ -85,7 +81,7 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
     if (!output.filled || output.fault.step >= 0) return MD_ERROR_PHYSICS;
     MdThermo thermo = md_thermo_from_sums(&output.sums, p->spec.box, p->spec.n_atoms, item->request.step,
                                           p->spec.config->run_timestep, item->heat);
-    if (item->row) {
+    if (item->due & MD_DUE_THERMO) {
         p->spec.take_row(p->spec.user, &thermo);
         p->statistics.n_rows++;
     }
@@ -110,7 +106,7 @@ static void write_next(MdPipeline *p) {
 static void commit_file(MdPipeline *p) {
     MdStatus status = p->status;
     pthread_mutex_unlock(&p->mutex);
-    if (status == MD_OK && p->file) status = md_h5md_commit(p->file, true, p->errors);
+    if (status == MD_OK && p->files) status = md_trajectory_commit(p->files, true, p->errors);
     pthread_mutex_lock(&p->mutex);
     p->status = status;
     p->commit_due = false;
@@ -158,19 +154,19 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
     MdPipeline *p = md_alloc(1, sizeof *p, "output pipeline");
     p->spec = *spec;
     p->spec.trajectory = NULL;
-    p->slots = md_pipeline_slots(spec->config, spec->path != NULL);
+    p->slots = md_pipeline_slots(spec->config);
     p->errors = md_errors_create();
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->done, NULL);
     MdStatus status = spec->ops->slots_create(spec->context, &p->slots);
-    if (status == MD_OK && spec->path) {
-        p->file = md_h5md_create(spec->path, spec->trajectory, errors);
-        if (!p->file) status = MD_ERROR_OUTPUT;
+    if (status == MD_OK && spec->trajectory) {
+        p->files = md_trajectory_create(spec->trajectory, errors);
+        if (!p->files) status = MD_ERROR_OUTPUT;
     }
     if (status == MD_OK && spec->config->output_pipeline == MD_ON) status = start_writer(p, errors);
     if (status == MD_OK) return p;
-    md_h5md_close(p->file, errors);
+    md_trajectory_close(p->files, errors);
     destroy(p);
     return NULL;
 }
@@ -219,17 +215,18 @@ static MdStatus put(MdPipeline *p, const Item *item, MdErrors *errors) {
     return status;
 }
 
-MdStatus md_pipeline_put(MdPipeline *p, int64_t step, bool row, unsigned quantities, double heat, MdErrors *errors) {
+MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat, MdErrors *errors) {
     const double start_s = md_clock_s();
+    const unsigned quantities = md_schedule_quantities(p->spec.config, due);
     const bool frame = quantities != 0;
-    md_require(!frame || p->file);
+    md_require(!frame || p->files);
     MdStatus status = wait_for_room(p, frame, errors);
     /* n_put and n_frames_put are this thread's to change: it may read them as they are. */
     const Item item = {.request = {.step = step,
                                    .row = (int)(p->n_put % p->slots.n_rows),
                                    .frame = frame ? (int)(p->n_frames_put % p->slots.n_frames) : -1,
                                    .quantities = quantities},
-                       .row = row,
+                       .due = due,
                        .heat = heat};
     if (status == MD_OK) status = put(p, &item, errors);
     p->statistics.put_s += md_clock_s() - start_s;
@@ -264,7 +261,7 @@ MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
         pthread_mutex_unlock(&p->mutex);
         pthread_join(p->writer, NULL);
     }
-    MdStatus closed = md_h5md_close(p->file, errors);
+    MdStatus closed = md_trajectory_close(p->files, errors);
     destroy(p);
     return status == MD_OK ? closed : status;
 }

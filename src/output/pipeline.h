@@ -1,4 +1,4 @@
-/* The way of thermo rows and frames from the backend to the log and into the trajectory file.
+/* The way of thermo rows and frames from the backend to the log and into the trajectory files.
  *
  * The thread of the steps puts a request and goes on; the backend fills slots in the order of the device's work; one
  * thread of the pipeline, the writer, waits for each slot in turn, makes the thermo row of its sums, hands it on and
@@ -17,7 +17,7 @@
 #ifndef MD_OUTPUT_PIPELINE_H
 #define MD_OUTPUT_PIPELINE_H
 
-#include "output/h5md.h"
+#include "output/trajectory.h"
 
 typedef struct MdPipeline MdPipeline;
 
@@ -27,8 +27,7 @@ typedef struct MdPipelineSpec {
     const MdConfig *config;
     const MdBox *box;
     int64_t n_atoms;
-    const char *path;             /* of the trajectory; NULL: there are only rows */
-    const MdH5mdSpec *trajectory; /* read by create alone */
+    const MdTrajectorySpec *trajectory; /* NULL: there are only rows */
     /* Gets each thermo row, in order, on the writer's thread. */
     void (*take_row)(void *user, const MdThermo *row);
     void *user;
@@ -47,11 +46,9 @@ typedef struct MdPipelineStatistics {
 /* Creates slots, file and writer. NULL, with the problem in errors. */
 MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors);
 
-/* Asks for the thermo row (row), the frame (quantities: MD_FRAME_..., 0 for none) or both of the particles as they are,
- * after `step`, which computed energies. heat: what the thermostat has put in so far. Returns at once, unless it has to
+/* Asks for what is due (output/schedule.h) of the particles as they are, after `step`, which computed energies. heat: what the thermostat has put in so far. Returns at once, unless it has to
  * wait for a slot. An error may be that of an earlier request. */
-MdStatus md_pipeline_put(MdPipeline *pipeline, int64_t step, bool row, unsigned quantities, double heat,
-                         MdErrors *errors);
+MdStatus md_pipeline_put(MdPipeline *pipeline, int64_t step, unsigned due, double heat, MdErrors *errors);
 
 /* Waits until all that was put is written: rows handed on, frames given to the file. */
 MdStatus md_pipeline_drain(MdPipeline *pipeline, MdErrors *errors);
@@ -67,10 +64,8 @@ void md_pipeline_statistics(const MdPipeline *pipeline, MdPipelineStatistics *st
 /* What happened between two readings: after less before. */
 void md_pipeline_statistics_subtract(MdPipelineStatistics *after, const MdPipelineStatistics *before);
 
-/* The slots of a run with these switches; frames: it has a trajectory. */
-MdSlotSpec md_pipeline_slots(const MdConfig *config, bool frames);
-/* Quantities that its frames have. */
-unsigned md_pipeline_quantities(const MdConfig *config);
+/* The slots of a run with these switches. */
+MdSlotSpec md_pipeline_slots(const MdConfig *config);
 /* Bytes of a frame. */
 uint64_t md_pipeline_frame_bytes(int64_t n_atoms, unsigned quantities, int precision);
 

@@ -1,26 +1,62 @@
-/* When something is due. */
+/* What is due at a step. */
 #ifndef MD_OUTPUT_SCHEDULE_H
 #define MD_OUTPUT_SCHEDULE_H
 
 #include <stdbool.h>
 
-#include "deck/deck.h"
+#include "backend/backend.h"
+
+/* What can be due, as bits of a mask: first the quantities of particles, by the bits of the backend's frames. */
+enum {
+    MD_DUE_POSITION = MD_FRAME_POSITION, /* a frame of the trajectory: positions, box and observables */
+    MD_DUE_VELOCITY = MD_FRAME_VELOCITY, /* velocities in the trajectory */
+    MD_DUE_FORCE = MD_FRAME_FORCE,
+    MD_DUE_IMAGE = MD_FRAME_IMAGE,
+    MD_DUE_TRAJECTORY = MD_DUE_POSITION | MD_DUE_VELOCITY | MD_DUE_FORCE | MD_DUE_IMAGE,
+    MD_DUE_XYZ = 16,   /* a frame of the XYZ file */
+    MD_DUE_THERMO = 32 /* a row of the thermo table */
+};
 
 /* Every `every` steps from step 0 on, and at the last step; never for every = 0. */
 static inline bool md_schedule_due(int64_t every, int64_t step, int64_t last_step) {
     return every > 0 && (step % every == 0 || step == last_step);
 }
 
-static inline int64_t md_schedule_count(int64_t every, int64_t last_step) {
-    return every > 0 ? last_step / every + 1 + (last_step % every != 0) : 0;
+/* How often that is in the steps from `from` (included) to last_step. */
+static inline int64_t md_schedule_count(int64_t every, int64_t from, int64_t last_step) {
+    if (every == 0 || from > last_step) return 0;
+    int64_t before = from > 0 ? (from - 1) / every + 1 : 0;
+    return last_step / every + 1 - before + (last_step % every != 0);
 }
 
-static inline bool md_schedule_thermo(const MdConfig *config, int64_t step) {
-    return md_schedule_due(config->output_thermo_every, step, config->run_steps);
+/* All that is due at a step, for what somebody looks at. */
+static inline unsigned md_schedule_mask(const MdConfig *config, int64_t step) {
+    const struct {
+        int64_t every;
+        unsigned bit;
+    } rows[] = {{config->output_thermo_every, MD_DUE_THERMO},       {config->output_frames_every, MD_DUE_POSITION},
+                {config->output_velocities_every, MD_DUE_VELOCITY}, {config->output_forces_every, MD_DUE_FORCE},
+                {config->output_images_every, MD_DUE_IMAGE},        {config->output_xyz_every, MD_DUE_XYZ}};
+    unsigned mask = 0;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (md_schedule_due(rows[k].every, step, config->run_steps)) mask |= rows[k].bit;
+    return mask;
 }
 
-static inline bool md_schedule_frame(const MdConfig *config, int64_t step) {
-    return md_schedule_due(config->output_frames_every, step, config->run_steps);
+/* The quantities that a frame has to bring for what is due, MD_FRAME_...; 0: no frame. */
+static inline unsigned md_schedule_quantities(const MdConfig *config, unsigned due) {
+    unsigned quantities = due & MD_DUE_TRAJECTORY;
+    if (due & MD_DUE_XYZ) {
+        quantities |= MD_DUE_POSITION;
+        if (config->output_xyz_velocities == MD_ON) quantities |= MD_DUE_VELOCITY;
+    }
+    if ((quantities & MD_DUE_POSITION) && config->output_unwrapped == MD_ON) quantities |= MD_DUE_IMAGE;
+    return quantities;
+}
+
+/* Those of all frames of a run together. */
+static inline unsigned md_schedule_all_quantities(const MdConfig *config) {
+    return md_schedule_quantities(config, md_schedule_mask(config, 0)); /* everything is due at the start */
 }
 
 #endif

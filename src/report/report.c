@@ -74,8 +74,8 @@ void md_report_plan(MdRecord *r) {
 void md_report_head(MdRecord *r) {
     log_setup(r, "");
     md_log(r->log, "output   ");
-    const char *files[] = {r->files.h5, r->files.json, r->files.log};
-    for (int k = 0; k < 3; k++)
+    const char *files[] = {r->files.h5, r->files.xyz, r->files.json, r->files.log};
+    for (int k = 0; k < 4; k++)
         if (files[k]) md_log(r->log, " %s", files[k]);
     md_log(r->log, "\n");
     md_log_file_only(r->log, "\n%s", r->effective_deck);

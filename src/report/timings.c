@@ -37,7 +37,7 @@ static void log_stages(MdRecord *r) {
     md_log(r->log,
            "GB/s and GFLOP/s: bytes and operations are a model (mdmini --list-variants), the time is measured\n");
     md_log(r->log, "set-up %.3f s, verification %.3f s (outside the loop)", r->setup_seconds, r->verify_seconds);
-    if (r->files.h5) md_log(r->log, "; writing frames %.3f s", r->written.write_s);
+    if (r->files.h5 || r->files.xyz) md_log(r->log, "; writing frames %.3f s", r->written.write_s);
     md_log(r->log, "\n");
 }
 

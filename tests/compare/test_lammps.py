@@ -15,7 +15,7 @@ N_STEPS = 200
 TIMESTEP = 0.004
 ROUNDOFF = 2.0**-53
 
-COMMON = ["output.frames_every=200", "output.precision=double", "output.velocities=on", "run.precision=double",
+COMMON = ["output.frames_every=200", "output.precision=double", "output.velocities_every=200", "run.precision=double",
           f"run.steps={2 * N_STEPS}", f"run.timestep={TIMESTEP}", "run.threads=2", "neighbor.rebuild=host-check",
           "neighbor.skin=0.3", "output.thermo_every=200"]
 MELT = ["system.start=fcc", "system.cells=6", "system.density=0.8442", "system.temperature=1.44"]

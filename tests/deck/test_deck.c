@@ -110,7 +110,7 @@ static void test_types(void) {
                               "timestep = 1.0000000000000002e-3\n"
                               "[output]\n"
                               "name = \"a # b\\\\ \\\"c\\\"\"   # quoted\n"
-                              "velocities = on\n"
+                              "velocities_every = 500\n"
                               "[system]\n"
                               "temperature = 0");
     check_context("types");
@@ -124,7 +124,7 @@ static void test_types(void) {
     CHECK(same_text(config->potential_pairs, "1 2 0.5 0.88; 2 2 1 1# no comment"));
     CHECK(config->run_timestep == 1.0000000000000002e-3);
     CHECK(same_text(config->output_name, "a # b\\ \"c\""));
-    CHECK(config->output_velocities == MD_ON);
+    CHECK(config->output_velocities_every == 500);
     CHECK(config->system_temperature == 0);
     CHECK(same_text(md_deck_origin(deck, MD_OPTION_system_atoms), "layer1.txt:4"));
     CHECK(same_text(md_deck_origin(deck, MD_OPTION_system_temperature), "layer1.txt:17"));
@@ -229,8 +229,8 @@ static void test_moot(void) {
                   "[neighbor]\nevery = 3\n"));
     CHECK(refused(WORDS("run.threads: has no effect", "run.backend = cpu or auto"),
                   "[run]\nbackend = cuda\nthreads = 2\n", NULL));
-    CHECK(refused(WORDS("output.velocities: has no effect", "output.frames_every above 0"),
-                  "[output]\nframes_every = 0\nvelocities = on\n", NULL));
+    CHECK(refused(WORDS("output.velocities_every: has no effect", "output.frames_every above 0"),
+                  "[output]\nframes_every = 0\nvelocities_every = 10\n", NULL));
     CHECK(refused(WORDS("layer1.txt:4: neighbor.order: has no effect", "force.kernel = list or list-split or auto",
                         "force.kernel is pairs (layer1.txt:2)"),
                   "[force]\nkernel = pairs\n[neighbor]\norder = row\n", NULL));

@@ -17,8 +17,8 @@ import sys
 import tempfile
 import time
 
-COMMON = ["run.steps=24", "output.thermo_every=8", "output.frames_every=12", "output.velocities=on", "output.forces=on",
-          "output.images=on", "report.counters=on"]
+COMMON = ["run.steps=24", "output.thermo_every=8", "output.frames_every=12", "output.velocities_every=12", "output.forces_every=12",
+          "output.images_every=12", "report.counters=on"]
 SYSTEMS = {
     "melt": ["system.cells=5", "system.density=0.8442", "system.temperature=1.44"],
     "two-dimensional": ["system.dimension=2", "system.start=hexagonal", "system.cells=13 8", "system.density=0.86"],

@@ -15,7 +15,7 @@ BACKEND = os.environ.get("MDMINI_TEST_BACKENDS", "cpu").split(",")[0]
 SMALL = {
     "system": {"start": "fcc", "cells": 5, "density": 0.8442, "temperature": 1.44},
     "run": {"steps": 60, "backend": BACKEND, **({"threads": 2} if BACKEND == "cpu" else {})},
-    "output": {"frames_every": 20, "thermo_every": 20, "precision": "double", "velocities": "on"},
+    "output": {"frames_every": 20, "thermo_every": 20, "precision": "double", "velocities_every": 20},
 }
 
 

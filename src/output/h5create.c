@@ -1,0 +1,241 @@
+/* Layout of the trajectory.
+ *
+ * Every series is a chunked dataset whose first axis counts frames. Its greatest extent is the planned number of frames
+ * and its room is reserved at creation (the file is sparse: room that was not written takes no disk), so HDF5 places
+ * chunk k at a computed address and keeps no index of chunks. That is what makes appending safe: a frame changes nothing
+ * but its own bytes and the extents in a few small object headers, a full disk cannot break what is there, and a
+ * killed run leaves a file that opens as it is. The layout without an index needs file format 1.10. The superblock stays
+ * that of 1.8: it has no `open for writing` mark, which a kill would leave set, and which readers refuse.
+ *
+ * Compressed chunks differ in size, so they have an index that grows with them. There the order of writing matters; it
+ * is that of a file with a single writer and multiple readers (SWMR), whose metadata never refer to what is not yet
+ * written. Such a file bears the mark: after a kill it wants md_h5md_recover. Particles alone are compressed.
+ *
+ * File space is handed out in pages of 4096 bytes that no small piece of metadata crosses. A kill can cut a write short
+ * only between pages, so none is ever half old and half new, which its checksum would turn into a loss.
+ *
+ * What it costs: the file shows the planned size in `ls` from the start, also after an early stop (a copy by `h5repack`
+ * holds what is there), and for more frames than were planned the file must be copied (md_h5md_reopen). */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "output/h5file.h"
+#include "output/schedule.h"
+
+/* Largest chunk; HDF5 wants them below 4 GiB. Compression takes memory for two more of them. */
+#define MAX_CHUNK_BYTES            (UINT64_C(1) << 31)
+#define MAX_COMPRESSED_CHUNK_BYTES (UINT64_C(1) << 26)
+/* Rows of a few numbers share a chunk of this size: a page. */
+#define PAGE_BYTES                 4096
+/* Everything that has no row per atom or frame. */
+#define HEADER_BYTES               (UINT64_C(1) << 20)
+
+static const char *const elements[N_ELEMENTS] = {[MD_H5MD_POSITION] = "particles/all/position",
+                                                 [MD_H5MD_VELOCITY] = "particles/all/velocity",
+                                                 [MD_H5MD_FORCE] = "particles/all/force",
+                                                 [MD_H5MD_IMAGE] = "particles/all/image",
+                                                 [EDGES] = "particles/all/box/edges",
+                                                 [PARTICLE_NUMBER] = "observables/particle_number",
+                                                 [TEMPERATURE] = "observables/temperature",
+                                                 [PRESSURE] = "observables/pressure",
+                                                 [DENSITY] = "observables/density",
+                                                 [POTENTIAL_ENERGY] = "observables/potential_energy",
+                                                 [KINETIC_ENERGY] = "observables/kinetic_energy",
+                                                 [INTERNAL_ENERGY] = "observables/internal_energy",
+                                                 [CONSERVED_ENERGY] = "observables/conserved_energy"};
+
+const char *md_h5_element(int element) { return elements[element]; }
+
+char *md_h5_series_path(int series) {
+    if (series < N_ELEMENTS) return md_format("%s/value", elements[series]);
+    int timeline = (series - TIME) / 2;
+    return md_format("%s/%s", elements[timeline], (series - TIME) % 2 ? "step" : "time");
+}
+
+void md_h5_define_series(MdH5md *file, int k, int timeline) {
+    Series *series = &file->series[k];
+    *series = (Series){.timeline = timeline, .type = H5T_NATIVE_DOUBLE, .rank = 1, .row = {1, 1, 1}};
+    bool particles = k < MD_H5MD_N_QUANTITIES;
+    if (particles) series->rank = 3, series->row[1] = (hsize_t)file->spec.n_atoms, series->row[2] = 3;
+    if (k == EDGES) series->rank = 3, series->row[1] = 3, series->row[2] = 3;
+    if (k == MD_H5MD_IMAGE) series->type = H5T_NATIVE_INT32;
+    else if (particles && file->spec.precision == MD_FILE_PRECISION_SINGLE) series->type = H5T_NATIVE_FLOAT;
+    else if (k == PARTICLE_NUMBER || (k >= TIME && (k - TIME) % 2)) series->type = H5T_NATIVE_INT64;
+    series->row_bytes = H5Tget_size(series->type) * series->row[1] * series->row[2];
+    if (!particles) series->rows = md_alloc(BUFFER_ROWS, series->row_bytes, "rows of the trajectory");
+}
+
+/* Which quantities are there, on which timeline, and how many frames are planned. */
+static void plan_series(MdH5md *file) {
+    const MdH5mdSpec *spec = &file->spec;
+    for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++) {
+        if (spec->every[q] == 0) continue;
+        int timeline = q == MD_H5MD_IMAGE || spec->every[q] == spec->every[MD_H5MD_POSITION] ? 0 : q;
+        md_h5_define_series(file, q, timeline);
+        file->timeline[timeline].planned = md_schedule_count(spec->every[q], 0, spec->last_step);
+    }
+    for (int k = EDGES; k < N_ELEMENTS; k++) md_h5_define_series(file, k, 0);
+    for (int t = 0; t < N_TIMELINES; t++)
+        for (int k = TIME + 2 * t; file->timeline[t].planned && k <= STEP + 2 * t; k++) md_h5_define_series(file, k, t);
+}
+
+uint64_t md_h5md_bytes(const MdH5mdSpec *spec) {
+    uint64_t bytes = 0, real = spec->precision == MD_FILE_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+    for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
+        bytes += (uint64_t)md_schedule_count(spec->every[q], 0, spec->last_step) * (uint64_t)spec->n_atoms * 3 *
+                 (q == MD_H5MD_IMAGE ? sizeof(int32_t) : real);
+    return bytes;
+}
+
+/* Bytes that a file at path may grow to: free space of the file system and the process's own limit. */
+static double available_bytes(const char *path) {
+    double bytes = 1e300;
+    struct statvfs system;
+    if (statvfs(path, &system) == 0 && system.f_blocks > 0) bytes = (double)system.f_bavail * (double)system.f_frsize;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (double)limit.rlim_cur < bytes)
+        bytes = (double)limit.rlim_cur;
+    return bytes;
+}
+
+/* Frames that there is room for: those planned, or a share of them when the disk is too small; else the greatest extent
+ * of the file itself could not be had. Compressed frames are not reserved. */
+static MdStatus plan_capacity(MdH5md *file, MdErrors *errors) {
+    double planned = 0, least = 0, per_atom = 2 * sizeof(int32_t) + sizeof(double); /* species, id; mass */
+    for (int k = 0; k < N_SERIES; k++) {
+        const Series *series = &file->series[k];
+        planned += (double)series->row_bytes * (double)file->timeline[series->timeline].planned;
+        least += (double)series->row_bytes;
+    }
+    double room = available_bytes(file->path) - (double)HEADER_BYTES - (double)file->spec.n_atoms * per_atom;
+    if (room < least) return md_fail(errors, MD_ERROR_OUTPUT, "%s: no space left for a single frame", file->path);
+    bool all = planned <= room || file->spec.compression != MD_COMPRESSION_NONE;
+    for (int t = 0; t < N_TIMELINES; t++) {
+        Timeline *timeline = &file->timeline[t];
+        timeline->capacity = all ? timeline->planned : (int64_t)((double)timeline->planned * (room / planned));
+        if (timeline->planned && timeline->capacity == 0) timeline->capacity = 1;
+    }
+    return MD_OK;
+}
+
+/* A frame is a chunk: it goes to the file in one piece, past HDF5's cache, which it would only cross. Small rows share a
+ * page, and chunks that would be too large are cut. */
+static hid_t create_dataset(MdH5Calls *calls, const MdH5md *file, int k, const char *path) {
+    const Series *series = &file->series[k];
+    bool compressed = k < MD_H5MD_N_QUANTITIES && file->spec.compression != MD_COMPRESSION_NONE;
+    hsize_t none[3], most[3], chunk[3];
+    memcpy(none, series->row, sizeof none);
+    memcpy(most, series->row, sizeof most);
+    memcpy(chunk, series->row, sizeof chunk);
+    none[0] = 0;
+    most[0] = compressed ? H5S_UNLIMITED : (hsize_t)file->timeline[series->timeline].capacity;
+    uint64_t largest = compressed ? MAX_COMPRESSED_CHUNK_BYTES : MAX_CHUNK_BYTES;
+    if (series->rank > 1) chunk[1] = (chunk[1] - 1) / ((series->row_bytes - 1) / largest + 1) + 1;
+    if (series->row_bytes < PAGE_BYTES && !compressed) chunk[0] = PAGE_BYTES / series->row_bytes;
+    if (chunk[0] > most[0]) chunk[0] = most[0];
+
+    hid_t space = H5_CALL(calls, H5Screate_simple(series->rank, none, most));
+    hid_t creation = H5_CALL(calls, H5Pcreate(H5P_DATASET_CREATE)),
+          access = H5_CALL(calls, H5Pcreate(H5P_DATASET_ACCESS));
+    hid_t link = H5_CALL(calls, H5Pcreate(H5P_LINK_CREATE));
+    H5_CALL(calls, H5Pset_create_intermediate_group(link, 1));
+    H5_CALL(calls, H5Pset_chunk(creation, series->rank, chunk));
+    H5_CALL(calls, H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER));
+    if (compressed) {
+        H5_CALL(calls, H5Pset_shuffle(creation));
+        H5_CALL(calls, H5Pset_deflate(creation, (unsigned)file->spec.compression));
+    } else {
+        H5_CALL(calls, H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY));
+    }
+    if (chunk[0] == 1) H5_CALL(calls, H5Pset_chunk_cache(access, 1, 0, 0));
+    hid_t dataset = H5_CALL(calls, H5Dcreate2(file->file, path, series->type, space, link, creation, access));
+    H5_CALL(calls, H5Pclose(link));
+    H5_CALL(calls, H5Pclose(access));
+    H5_CALL(calls, H5Pclose(creation));
+    H5_CALL(calls, H5Sclose(space));
+    return dataset;
+}
+
+static void create_series(MdH5Calls *calls, MdH5md *file, int k) {
+    char *path = md_h5_series_path(k);
+    file->series[k].dataset = create_dataset(calls, file, k, path);
+    free(path);
+}
+
+/* Step and time of an element: its timeline's, by hard links where another element has brought them. */
+static void link_timeline(MdH5Calls *calls, MdH5md *file, int element) {
+    int timeline = file->series[element].timeline;
+    for (int k = TIME + 2 * timeline; k <= STEP + 2 * timeline; k++) {
+        if (element == timeline) {
+            create_series(calls, file, k);
+            continue;
+        }
+        char *path = md_format("%s/%s", elements[element], (k - TIME) % 2 ? "step" : "time");
+        H5_CALL(calls, H5Olink(file->series[k].dataset, file->file, path, H5P_DEFAULT, H5P_DEFAULT));
+        free(path);
+    }
+}
+
+void md_h5_create_contents(MdH5Calls *calls, MdH5md *file) {
+    for (int k = 0; k < N_ELEMENTS && !calls->failed; k++) {
+        if (!file->series[k].row_bytes) continue;
+        create_series(calls, file, k);
+        link_timeline(calls, file, k);
+    }
+    md_h5_write_head(calls, file);
+    H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
+}
+
+hid_t md_h5_file_access(MdH5Calls *calls, bool swmr) {
+    /* HDF5's own clean-up at exit crashes after a failed flush; and errors are ours to print. */
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hid_t access = H5_CALL(calls, H5Pcreate(H5P_FILE_ACCESS));
+    H5_CALL(calls, H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+    /* Cluster file systems without locks must not stop a run. */
+    H5_CALL(calls, H5Pset_file_locking(access, 1, 1));
+#endif
+    H5_CALL(calls, H5Pset_libver_bounds(access, swmr ? H5F_LIBVER_V110 : H5F_LIBVER_V18, H5F_LIBVER_V110));
+    return access;
+}
+
+static hid_t create_file(MdH5Calls *calls, bool swmr) {
+    hid_t access = md_h5_file_access(calls, swmr), creation = H5_CALL(calls, H5Pcreate(H5P_FILE_CREATE));
+    H5_CALL(calls, H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_PAGE, false, 1));
+    H5_CALL(calls, H5Pset_file_space_page_size(creation, PAGE_BYTES));
+    hid_t file = H5_CALL(calls, H5Fcreate(calls->path, H5F_ACC_TRUNC, creation, access));
+    H5_CALL(calls, H5Pclose(creation));
+    H5_CALL(calls, H5Pclose(access));
+    /* Superblock as said above, all else in format 1.10. */
+    if (file >= 0) H5_CALL(calls, H5Fset_libver_bounds(file, H5F_LIBVER_V110, H5F_LIBVER_V110));
+    return file;
+}
+
+MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors) {
+    md_require(spec->n_atoms > 0 && spec->every[MD_H5MD_POSITION] > 0 && spec->n_types <= MD_MAX_TYPES);
+    MdH5Calls calls = {.path = path, .errors = errors};
+    MdH5md *file = md_alloc(1, sizeof *file, "trajectory");
+    file->path = md_copy_text(path);
+    file->spec = *spec;
+    file->file = create_file(&calls, spec->compression != MD_COMPRESSION_NONE);
+    if (calls.failed) {
+        md_h5_release(&calls, file);
+        return NULL;
+    }
+    plan_series(file);
+    calls.failed = plan_capacity(file, errors) != MD_OK;
+    if (!calls.failed) md_h5_create_contents(&calls, file);
+    if (!calls.failed) md_h5_begin(&calls, file);
+    if (calls.failed) {
+        unlink(path);
+        md_h5_release(&calls, file);
+        return NULL;
+    }
+    return file;
+}

@@ -1,0 +1,91 @@
+/* The trajectory as the modules that write, continue and recover it see it: series of rows on timelines. Private to
+ * src/output/h5*.
+ *
+ * A series is a dataset that grows by a row with each frame of its timeline; a timeline has a series of steps and one of
+ * times of its own. Everything that comes with the positions shares their timeline, by hard links in the file. */
+#ifndef MD_OUTPUT_H5FILE_H
+#define MD_OUTPUT_H5FILE_H
+
+#include "output/h5calls.h"
+#include "output/h5md.h"
+
+/* In the order of writing: a frame whose step is there is complete. The quantities of particles come first, by their
+ * numbers in h5md.h. */
+enum {
+    EDGES = MD_H5MD_N_QUANTITIES,
+    PARTICLE_NUMBER,
+    TEMPERATURE,
+    PRESSURE,
+    DENSITY,
+    POTENTIAL_ENERGY,
+    KINETIC_ENERGY,
+    INTERNAL_ENERGY,
+    CONSERVED_ENERGY,
+    N_ELEMENTS,
+    TIME = N_ELEMENTS, /* of timeline t: TIME + 2 t */
+    STEP               /* and STEP + 2 t */
+};
+
+/* Timelines bear the number of the first quantity on them; images are never the first. */
+enum { N_TIMELINES = MD_H5MD_IMAGE, N_SERIES = N_ELEMENTS + 2 * N_TIMELINES };
+
+typedef struct Series {
+    hid_t dataset; /* 0: not in the file */
+    hid_t type;    /* in memory */
+    int timeline;
+    int rank;
+    hsize_t row[3];  /* extents with one frame: {1, ...} */
+    hid_t row_space; /* of particles */
+    char *rows;      /* of all others: BUFFER_ROWS rows that wait to be written */
+    size_t row_bytes;
+} Series;
+
+typedef struct Timeline {
+    int64_t planned;   /* rows; 0: there is no such timeline */
+    int64_t capacity;  /* rows that the file has room for */
+    int64_t n_rows;    /* appended */
+    int64_t n_drained; /* of which the file holds the small series, too */
+    int64_t n_committed;
+} Timeline;
+
+struct MdH5md {
+    char *path;
+    hid_t file;
+    int descriptor; /* of the system, owned by HDF5 */
+    Series series[N_SERIES];
+    Timeline timeline[N_TIMELINES];
+    MdH5mdSpec spec;
+    double edges[9], density;
+    double committed_s, appended_s; /* when that was last done, by md_clock_s */
+    bool broken;                    /* an append or a commit has failed: nothing more is written */
+};
+
+/* Rows of small series are gathered in memory and written together, at the latest when there are so many. */
+enum { BUFFER_ROWS = 512 };
+
+/* Paths in the file: of an element's group, and of the dataset of a series; free(). */
+const char *md_h5_element(int element);
+char *md_h5_series_path(int series);
+
+/* Fills in what series k is (not its dataset): on which timeline, of what type and shape. */
+void md_h5_define_series(MdH5md *file, int k, int timeline);
+
+/* The file as md_h5md_create makes it, with the room and the timelines that file->timeline and file->series give. */
+void md_h5_create_contents(MdH5Calls *calls, MdH5md *file);
+
+/* Everything in it but series: who made it, the box, what particles are, the deck. */
+void md_h5_write_head(MdH5Calls *calls, const MdH5md *file);
+
+/* Properties with which files are created and opened for writing. */
+hid_t md_h5_file_access(MdH5Calls *calls, bool swmr);
+
+/* Makes an open file ready for appending. */
+void md_h5_begin(MdH5Calls *calls, MdH5md *file);
+
+/* Grows or shrinks a series to n rows. */
+void md_h5_set_rows(MdH5Calls *calls, const Series *series, int64_t n);
+
+/* Closes what is open, whatever state it is in, and frees. */
+void md_h5_release(MdH5Calls *calls, MdH5md *file);
+
+#endif

@@ -1,0 +1,109 @@
+/* What a trajectory holds besides series: who made it, the box, what the particles are, the deck. */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/version.h"
+#include "output/h5file.h"
+
+static void write_creator(MdH5Calls *calls, hid_t file) {
+    const MdVersion *version = md_version();
+    const char *author = getenv("MDMINI_AUTHOR_NAME");
+    char *creator = md_format("%s+g%s%s", version->version, version->commit, version->dirty ? ".dirty" : "");
+    hid_t head = md_h5_group(calls, file, "h5md");
+    md_h5_attribute_ints(calls, head, "version", 2, (const int[]){1, 1});
+    hid_t group = md_h5_group(calls, head, "author");
+    md_h5_attribute_text(calls, group, "name", author && *author ? author : "N/A");
+    H5_CALL(calls, H5Gclose(group));
+    group = md_h5_group(calls, head, "creator");
+    md_h5_attribute_text(calls, group, "name", "mdmini");
+    md_h5_attribute_text(calls, group, "version", creator);
+    H5_CALL(calls, H5Gclose(group));
+    hid_t modules = md_h5_group(calls, head, "modules");
+    group = md_h5_group(calls, modules, "thermodynamics");
+    md_h5_attribute_ints(calls, group, "version", 2, (const int[]){1, 0});
+    H5_CALL(calls, H5Gclose(group));
+    H5_CALL(calls, H5Gclose(modules));
+    H5_CALL(calls, H5Gclose(head));
+    free(creator);
+}
+
+/* A dataset with a number for each atom, made block by block: a copy of the whole would cost memory. */
+enum { PER_ATOM_SPECIES, PER_ATOM_ID, PER_ATOM_MASS };
+
+static void write_per_atom(MdH5Calls *calls, const MdH5mdSpec *spec, hid_t parent, const char *name, int what) {
+    enum { BLOCK = 65536 };
+    bool real = what == PER_ATOM_MASS;
+    size_t size = real ? sizeof(double) : sizeof(int32_t);
+    void *block = md_alloc(BLOCK, size, "trajectory block");
+    hid_t type = real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT32;
+    hsize_t n_atoms = (hsize_t)spec->n_atoms;
+    hid_t space = H5_CALL(calls, H5Screate_simple(1, &n_atoms, NULL));
+    hid_t set = H5_CALL(calls, H5Dcreate2(parent, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    for (hsize_t first = 0; first < n_atoms && !calls->failed; first += BLOCK) {
+        hsize_t n = n_atoms - first < BLOCK ? n_atoms - first : BLOCK;
+        for (hsize_t i = 0; i < n; i++) {
+            if (real) ((double *)block)[i] = spec->mass[spec->type[first + i]];
+            else ((int32_t *)block)[i] = what == PER_ATOM_ID ? (int32_t)(first + i) : spec->type[first + i];
+        }
+        hid_t memory = H5_CALL(calls, H5Screate_simple(1, &n, NULL));
+        H5_CALL(calls, H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &n, NULL));
+        H5_CALL(calls, H5Dwrite(set, type, memory, space, H5P_DEFAULT, block));
+        H5_CALL(calls, H5Sclose(memory));
+    }
+    H5_CALL(calls, H5Dclose(set));
+    H5_CALL(calls, H5Sclose(space));
+    md_free(block);
+}
+
+/* An axis that the dimension lacks has no boundary; H5MD leaves its edge free. */
+static void write_box(MdH5Calls *calls, const MdH5md *file) {
+    const MdBox *box = &file->spec.box;
+    const char *boundary[3];
+    for (int a = 0; a < 3; a++) boundary[a] = a < box->dimension && box->periodic[a] ? "periodic" : "none";
+    hid_t group = H5_CALL(calls, H5Gopen2(file->file, "particles/all/box", H5P_DEFAULT));
+    md_h5_attribute_int(calls, group, "dimension", 3);
+    md_h5_attribute_texts(calls, group, "boundary", 3, boundary);
+    H5_CALL(calls, H5Gclose(group));
+}
+
+static void write_particles(MdH5Calls *calls, const MdH5md *file) {
+    hid_t all = H5_CALL(calls, H5Gopen2(file->file, "particles/all", H5P_DEFAULT));
+    write_per_atom(calls, &file->spec, all, "species", PER_ATOM_SPECIES);
+    write_per_atom(calls, &file->spec, all, "id", PER_ATOM_ID);
+    write_per_atom(calls, &file->spec, all, "mass", PER_ATOM_MASS);
+    H5_CALL(calls, H5Gclose(all));
+    hid_t observables = H5_CALL(calls, H5Gopen2(file->file, "observables", H5P_DEFAULT));
+    md_h5_attribute_int(calls, observables, "dimension", file->spec.box.dimension);
+    H5_CALL(calls, H5Gclose(observables));
+}
+
+static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
+    const MdH5mdSpec *spec = &file->spec;
+    hid_t parameters = md_h5_group(calls, file->file, "parameters"), group = md_h5_group(calls, parameters, "mdmini");
+    md_h5_attribute_int(calls, group, "dimension", spec->box.dimension);
+    md_h5_attribute_text(calls, group, "unit_style", "lj");
+    md_h5_attribute_text(calls, group, "positions", spec->unwrapped ? "unwrapped" : "wrapped");
+    md_h5_dataset_text(calls, group, "deck", spec->deck);
+    md_h5_dataset_text(calls, group, "provenance", spec->provenance);
+    H5_CALL(calls, H5Gclose(group));
+
+    /* How VMD names and draws the species. It wants a chemical element: argon, which Lennard-Jones atoms stand for. */
+    int species[MD_MAX_TYPES], element[MD_MAX_TYPES], n = spec->n_types;
+    float radius[MD_MAX_TYPES];
+    for (int a = 0; a < n; a++) species[a] = a, element[a] = 18, radius[a] = 0.5f;
+    group = md_h5_group(calls, parameters, "vmd_structure");
+    md_h5_dataset_vector(calls, group, "indexOfSpecies", H5T_STD_I32LE, H5T_NATIVE_INT, n, species);
+    md_h5_dataset_texts(calls, group, "name", n, spec->type_name);
+    md_h5_dataset_texts(calls, group, "type", n, spec->type_name);
+    md_h5_dataset_vector(calls, group, "radius", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, n, radius);
+    md_h5_dataset_vector(calls, group, "atomicnumber", H5T_STD_I32LE, H5T_NATIVE_INT, n, element);
+    H5_CALL(calls, H5Gclose(group));
+    H5_CALL(calls, H5Gclose(parameters));
+}
+
+void md_h5_write_head(MdH5Calls *calls, const MdH5md *file) {
+    write_creator(calls, file->file);
+    write_box(calls, file);
+    write_particles(calls, file);
+    write_parameters(calls, file);
+}

@@ -1,0 +1,63 @@
+#include "output/trajectory.h"
+
+#include "base/memory.h"
+#include "output/schedule.h"
+#include "output/xyz.h"
+
+struct MdTrajectory {
+    MdTrajectorySpec spec;
+    MdH5md *h5;
+    MdXyz *xyz;
+};
+
+MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *errors) {
+    MdTrajectory *t = md_alloc(1, sizeof *t, "trajectory files");
+    t->spec = *spec;
+    if (spec->h5_path) t->h5 = md_h5md_create(spec->h5_path, &spec->h5md, errors);
+    if (spec->xyz_path && (t->h5 || !spec->h5_path))
+        t->xyz = md_xyz_create(spec->xyz_path, &spec->h5md, spec->xyz_velocities, errors);
+    if ((t->h5 || !spec->h5_path) && (t->xyz || !spec->xyz_path)) return t;
+    md_trajectory_close(t, errors);
+    return NULL;
+}
+
+/* In double precision, and rounded once. */
+static void unwrap(const MdH5mdSpec *spec, MdFrame *frame) {
+    bool twice = frame->precision == MD_FILE_PRECISION_DOUBLE;
+    for (int64_t k = 0; k < 3 * spec->n_atoms; k++) {
+        double shift = frame->image[k] * (k % 3 < spec->box.dimension ? spec->box.length[k % 3] : 0);
+        if (twice) ((double *)frame->position)[k] += shift;
+        else ((float *)frame->position)[k] = (float)(((float *)frame->position)[k] + shift);
+    }
+}
+
+MdStatus md_trajectory_append(MdTrajectory *t, MdFrame *frame, unsigned due, const MdThermo *thermo, MdErrors *errors) {
+    if (t->spec.h5md.unwrapped && frame->position) unwrap(&t->spec.h5md, frame);
+    MdFrame part = *frame;
+    if (!(due & MD_DUE_POSITION)) part.position = NULL;
+    if (!(due & MD_DUE_VELOCITY)) part.velocity = NULL;
+    if (!(due & MD_DUE_FORCE)) part.force = NULL;
+    if (!(due & MD_DUE_IMAGE)) part.image = NULL;
+    MdStatus status = MD_OK;
+    if (t->h5 && (due & MD_DUE_TRAJECTORY)) status = md_h5md_append(t->h5, &part, thermo, errors);
+    if (status == MD_OK && t->xyz && (due & MD_DUE_XYZ)) status = md_xyz_append(t->xyz, frame, thermo, errors);
+    return status;
+}
+
+MdStatus md_trajectory_commit(MdTrajectory *t, bool sync, MdErrors *errors) {
+    MdStatus h5 = t->h5 ? md_h5md_commit(t->h5, sync, errors) : MD_OK;
+    MdStatus xyz = t->xyz && sync ? md_xyz_sync(t->xyz, errors) : MD_OK;
+    return h5 == MD_OK ? xyz : h5;
+}
+
+void md_trajectory_frames(const MdTrajectory *t, int64_t *n_h5, int64_t *n_xyz) {
+    *n_h5 = t->h5 ? md_h5md_frames(t->h5) : 0;
+    *n_xyz = t->xyz ? md_xyz_frames(t->xyz) : 0;
+}
+
+MdStatus md_trajectory_close(MdTrajectory *t, MdErrors *errors) {
+    if (!t) return MD_OK;
+    MdStatus h5 = md_h5md_close(t->h5, errors), xyz = md_xyz_close(t->xyz, errors);
+    md_free(t);
+    return h5 == MD_OK ? xyz : h5;
+}

@@ -1,0 +1,34 @@
+/* The files that frames go to, NAME.h5 and NAME.xyz: what is due of a frame goes where it belongs. All calls come from
+ * one thread at a time. */
+#ifndef MD_OUTPUT_TRAJECTORY_H
+#define MD_OUTPUT_TRAJECTORY_H
+
+#include "output/h5md.h"
+
+typedef struct MdTrajectorySpec {
+    const char *h5_path, *xyz_path; /* NULL: there is no such file */
+    bool xyz_velocities;
+    MdH5mdSpec h5md; /* for both; h5md.type stays where it is until the files are closed */
+} MdTrajectorySpec;
+
+typedef struct MdTrajectory MdTrajectory;
+
+/* NULL, with the problem in errors. */
+MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *errors);
+
+/* Writes what is due (bits of output/schedule.h) of a frame that holds the quantities that
+ * md_schedule_quantities names.
+ * Unwraps the frame's positions where the spec says so. MD_ERROR_OUTPUT: nothing more can be appended. */
+MdStatus md_trajectory_append(MdTrajectory *trajectory, MdFrame *frame, unsigned due, const MdThermo *thermo,
+                              MdErrors *errors);
+
+/* Hands all frames to the system; sync: waits until they are on the disk. */
+MdStatus md_trajectory_commit(MdTrajectory *trajectory, bool sync, MdErrors *errors);
+
+/* Frames of positions in each file, those of before a restart included; 0 where there is no such file. */
+void md_trajectory_frames(const MdTrajectory *trajectory, int64_t *n_h5, int64_t *n_xyz);
+
+/* Commits, syncs and closes. Accepts NULL. */
+MdStatus md_trajectory_close(MdTrajectory *trajectory, MdErrors *errors);
+
+#endif

@@ -1,0 +1,34 @@
+/* NAME.xyz: frames as extended XYZ, which OVITO, ASE and many others read, and mdmini itself as a start (velocities
+ * included, where they are asked for). Text: slow and large beside the H5MD file.
+ *
+ * Columns are species:S:1:pos:R:3[:velo:R:3]; the comment line holds Lattice, pbc, step, time and the observables, energies
+ * per particle. Two-dimensional systems are embedded as in the H5MD file. Numbers have the digits that bring back the
+ * same bits. */
+#ifndef MD_OUTPUT_XYZ_H
+#define MD_OUTPUT_XYZ_H
+
+#include "output/h5md.h"
+
+typedef struct MdXyz MdXyz;
+
+/* NULL, with the problem in errors (MD_ERROR_OUTPUT). Of the spec: particles, box and precision; spec->type stays where
+ * it is until the file is closed. */
+MdXyz *md_xyz_create(const char *path, const MdH5mdSpec *spec, bool velocities, MdErrors *errors);
+
+/* Continues a file of an earlier run of this spec: what does not end a whole frame, and frames after last_step, are cut
+ * off. MD_ERROR_INPUT for a file of something else. */
+MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, bool velocities, int64_t last_step, MdErrors *errors);
+
+/* Appends positions, and velocities where they are in the file, and hands the frame to the system. MD_ERROR_OUTPUT: the
+ * frames before it stay, nothing more can be appended, and the file can still be closed. */
+MdStatus md_xyz_append(MdXyz *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors);
+
+/* Waits until all frames are on the disk. */
+MdStatus md_xyz_sync(MdXyz *file, MdErrors *errors);
+
+int64_t md_xyz_frames(const MdXyz *file); /* in the file, those of before a restart included */
+
+/* Syncs and closes. Accepts NULL. */
+MdStatus md_xyz_close(MdXyz *file, MdErrors *errors);
+
+#endif
