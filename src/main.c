@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/stop.h"
 #include "bench/bench.h"
 #include "report/listing.h"
 #include "report/report.h"
@@ -35,8 +36,9 @@ static void calm_openmp(char **argv) {
 /* What the command line asks for besides layers. */
 typedef struct Request {
     bool check_only;
-    const char *bench;  /* the stage; NULL: a run */
-    int64_t melt_steps; /* of the bench */
+    const char *restart; /* the file to go on from; NULL: a new run */
+    const char *bench;   /* the stage; NULL: a run */
+    int64_t melt_steps;  /* of the bench */
 } Request;
 
 /* Plans and, unless only a check is wanted, runs. */
@@ -45,21 +47,27 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     MdLog *log = md_log_create(stdout);
     MdSimulation *simulation = NULL;
     MdDeck *deck = NULL;
-    if (!request->bench || md_bench_find(request->bench, errors) == MD_OK)
+    MdCheckpoint *resumed = request->restart ? md_checkpoint_open(request->restart, errors) : NULL;
+    MdStatus status = MD_OK;
+    if (request->bench || request->check_only) md_stop_release();
+    else md_stop_watch();
+    if (resumed) deck = md_checkpoint_deck(resumed, n_arguments, arguments, errors);
+    else if (!request->restart && (!request->bench || md_bench_find(request->bench, errors) == MD_OK))
         deck = md_deck_read(n_arguments, arguments, errors);
-    if (deck) simulation = md_simulation_plan(deck, request->bench != NULL, command, log, errors);
+    if (deck) simulation = md_simulation_plan(deck, request->bench != NULL, resumed, command, log, errors);
     if (simulation && request->check_only) {
         md_report_plan(&simulation->record);
     } else if (simulation && request->bench) {
         md_bench_run(&simulation->record, request->bench, request->melt_steps);
     } else if (simulation) {
-        MdStatus status = md_simulation_run(simulation);
+        status = md_simulation_run(simulation);
         md_report_run(&simulation->record, status);
     }
     md_errors_print(errors, stderr);
-    int code = (int)md_errors_status(errors);
+    const int code = md_errors_count(errors) ? (int)md_errors_status(errors) : (int)status;
     md_simulation_destroy(simulation);
     md_deck_destroy(deck);
+    md_checkpoint_close(resumed);
     md_log_destroy(log);
     md_errors_destroy(errors);
     return code;
@@ -85,6 +93,7 @@ static int64_t read_steps(const char *text) {
 }
 
 int main(int argc, char **argv) {
+    md_stop_hold(); /* a signal that comes before the run, or while the program starts itself again, waits */
     calm_openmp(argv);
     /* A file-size limit, or a reader that went away, is then a failed write, with a message, not a death. */
     signal(SIGXFSZ, SIG_IGN);
@@ -99,6 +108,8 @@ int main(int argc, char **argv) {
             request.check_only = true;
         } else if (strcmp(argv[k], "--bench") == 0 && next) {
             request.bench = argv[++k];
+        } else if (strcmp(argv[k], "--restart") == 0 && next) {
+            request.restart = argv[++k];
         } else if (strcmp(argv[k], "--melt") == 0 && read_steps(next) >= 0) {
             request.melt_steps = read_steps(argv[++k]);
         } else if (argv[k][0] == '-' && argv[k][1] != '\0') {

@@ -1,12 +1,15 @@
 #define _POSIX_C_SOURCE 200809L
 #include "simulation.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/stop.h"
 #include "integrate/verlet.h"
 #include "output/schedule.h"
 #include "report/neighbors.h"
@@ -129,6 +132,17 @@ static MdStatus check_disk(MdSimulation *s) {
                    (double)s->record.trajectory_bytes / gibi, free_bytes / gibi, s->record.config->output_directory);
 }
 
+/* A run that is resumed goes on with its trajectory. */
+static MdStatus check_trajectory(const MdSimulation *s) {
+    const MdResume *resume = &s->record.resume;
+    if (!s->record.files.h5 || resume->n_frames == 0 || access(s->record.files.h5, R_OK | W_OK) == 0) return MD_OK;
+    return md_fail(
+        s->record.errors, MD_ERROR_INPUT,
+        "%s: the trajectory of the run, of %lld frames, cannot be continued: %s; put it back, name its folder "
+        "with output.directory, or go on without one: output.frames_every=0",
+        s->record.files.h5, (long long)resume->n_frames, strerror(errno));
+}
+
 static char *compose_provenance(const MdSimulation *s, const char *command) {
     MdJson *json = md_json_create();
     md_provenance_write(json, NULL, command, s->record.ops, &s->record.machine);
@@ -137,8 +151,8 @@ static char *compose_provenance(const MdSimulation *s, const char *command) {
     return text;
 }
 
-MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, const char *argument_text, MdLog *log,
-                                 MdErrors *errors) {
+MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *resumed, const char *argument_text,
+                                 MdLog *log, MdErrors *errors) {
     MdSimulation *s = md_alloc(1, sizeof *s, "simulation");
     s->record.deck = deck;
     s->record.asked = md_deck_config(deck);
@@ -147,18 +161,25 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, const char *arg
     s->record.log = log;
     s->record.errors = errors;
     s->record.verification.fault.step = -1;
+    s->start_s = md_clock_s();
+    s->resumed = resumed;
+    s->record.resume.sessions = md_alloc(MD_MAX_SESSIONS, sizeof(MdSession), "sessions");
+    const MdFilesUse use = bench ? MD_FILES_BENCH : resumed ? MD_FILES_RESUME : MD_FILES_RUN;
     /* All of these are tried, so that all problems are shown together. */
-    MdStatus planned = md_system_plan(deck, &s->record.plan, errors);
+    MdStatus planned = resumed ? md_checkpoint_plan(resumed, deck, &s->record.plan, errors)
+                               : md_system_plan(deck, &s->record.plan, errors);
     MdStatus chosen = choose_backend(s);
-    MdStatus filed = (bench ? md_files_plan_bench : md_files_plan)(deck, &s->record.files, errors);
+    MdStatus filed = md_files_plan(deck, use, &s->record.files, errors);
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
     if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
+        MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
         s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
         s->record.provenance = compose_provenance(s, argument_text);
         s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config);
-        MdStatus memory = check_memory(s), disk = check_disk(s);
-        if (memory == MD_OK && disk == MD_OK) return s;
+        if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);
+        MdStatus memory = check_memory(s), disk = check_disk(s), there = check_trajectory(s);
+        if (recalled == MD_OK && memory == MD_OK && disk == MD_OK && there == MD_OK) return s;
     }
     md_simulation_destroy(s);
     return NULL;
@@ -174,6 +195,8 @@ void md_simulation_destroy(MdSimulation *s) {
     free(s->record.effective_deck);
     free(s->record.provenance);
     free(s->record.backend_reason);
+    md_free(s->record.resume.sessions);
+    free(s->record.resume.difference);
     md_free(s);
 }
 
@@ -214,24 +237,37 @@ static MdStatus create_pipeline(MdSimulation *s) {
                                  .take_row = take_row,
                                  .user = s};
     s->pipeline = md_pipeline_create(&spec, s->record.errors);
+    s->n_frames_before = s->record.resume.n_frames;
     return s->pipeline ? MD_OK : md_errors_status(s->record.errors);
+}
+
+/* List and forces: of the first configuration, or of that at which the run was stopped. */
+static MdStatus start(MdSimulation *s) {
+    const MdBackendOps *ops = s->record.ops;
+    MdStatus status = s->resumed ? md_checkpoint_load(s->resumed, &s->record, s->system, s->context) : MD_OK;
+    if (status != MD_OK || s->record.resume.same_list) return status;
+    status = md_verlet_start(ops, s->context, true);
+    if (status == MD_OK && s->record.files.neighbors && !s->resumed)
+        status = md_neighbors_write(s->record.files.neighbors, ops, s->context, s->system, s->record.errors);
+    return status;
 }
 
 /* The backend first: what it finds that it cannot run is known before any file is touched. */
 static MdStatus set_up(MdSimulation *s) {
     s->record.ops->create(&s->context, s->record.config, s->record.asked, s->system, s->record.errors);
     if (!s->context) return md_errors_status(s->record.errors);
-    MdStatus status = md_files_prepare(s->record.deck, &s->record.files, s->record.log, s->record.errors);
-    if (status == MD_OK) status = md_log_open(s->record.log, s->record.files.log, s->record.errors);
+    if (md_stop_requested()) return MD_STOPPED; /* nothing has been touched */
+    MdStatus status = MD_OK;
+    if (!s->resumed) status = md_files_prepare(s->record.deck, &s->record.files, s->record.log, s->record.errors);
+    if (status == MD_OK) status = md_log_open(s->record.log, s->record.files.log, s->resumed != NULL, s->record.errors);
     if (status != MD_OK) return status;
     s->record.files_ready = true;
     md_report_head(&s->record);
     status = create_pipeline(s);
-    if (status != MD_OK) return status;
-    status = md_verlet_start(s->record.ops, s->context, true);
-    if (status == MD_OK && s->record.files.neighbors)
-        status = md_neighbors_write(s->record.files.neighbors, s->record.ops, s->context, s->system, s->record.errors);
-    if (status == MD_OK) status = verify(s, 0);
+    if (status == MD_OK) status = start(s);
+    /* A run that was stopped before this is verified when it is resumed. */
+    if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !md_stop_requested())
+        status = verify(s, 0);
     if (status == MD_OK) status = s->record.ops->finish(s->context);
     return status;
 }
@@ -250,18 +286,54 @@ static MdStatus advance(MdSimulation *s, int64_t step) {
     return put_output(s, step);
 }
 
+/* Of run.walltime: what a restart file takes is known when one was written, and a share is left for all else. */
+static void set_time_limit(const MdSimulation *s) {
+    const double walltime = s->record.config->run_walltime, gone = md_clock_s() - s->start_s;
+    const double reserve = fmin(60, walltime / 20) + 2 * s->record.resume.longest_seconds;
+    if (walltime > 0) md_stop_after(walltime - reserve - gone);
+}
+
+/* Commits the output first, so that a restart file never knows of a frame that is not there. */
+static MdStatus checkpoint(MdSimulation *s) {
+    MdResume *resume = &s->record.resume;
+    const double start_s = md_clock_s();
+    MdPipelineStatistics written;
+    MdStatus status = md_pipeline_commit(s->pipeline, s->record.errors);
+    if (status == MD_OK) status = s->record.ops->finish(s->context);
+    if (status != MD_OK || (s->record.verification.fault = s->record.ops->fault(s->context)).step >= 0)
+        return status != MD_OK ? status : MD_ERROR_PHYSICS;
+    md_pipeline_statistics(s->pipeline, &written);
+    resume->n_frames = s->n_frames_before + written.n_frames;
+    status = md_checkpoint_save(&s->record, s->system, s->thermostat.heat, s->context);
+    if (status != MD_OK) return status;
+    const double seconds = md_clock_s() - start_s;
+    resume->file_valid = true;
+    resume->file_step = s->record.step;
+    resume->n_files++;
+    resume->seconds += seconds;
+    if (seconds > resume->longest_seconds) {
+        resume->longest_seconds = seconds;
+        set_time_limit(s);
+    }
+    return status;
+}
+
 /* The clock runs until the last row and frame are written. */
 static MdStatus run_loop(MdSimulation *s) {
-    MdStatus status = put_output(s, 0), drained = md_pipeline_drain(s->pipeline, s->record.errors);
+    const MdConfig *config = s->record.config;
+    /* What was written when the run was stopped is there. */
+    MdStatus status = s->resumed ? MD_OK : put_output(s, 0), drained = md_pipeline_drain(s->pipeline, s->record.errors);
     if (status == MD_OK) status = drained;
     MdStatistics before;
     MdPipelineStatistics written_before;
     s->record.ops->statistics(s->context, &before);
     md_pipeline_statistics(s->pipeline, &written_before);
     double start = md_clock_s();
-    for (int64_t step = 1; status == MD_OK && step <= s->record.config->run_steps; step++) {
-        status = advance(s, step);
-        md_progress_update(s->progress, step);
+    while (status == MD_OK && s->record.step < config->run_steps && !md_stop_requested()) {
+        status = advance(s, s->record.step + 1);
+        s->record.loop_seconds = md_clock_s() - start;
+        if (status == MD_OK && md_schedule_restart(config, s->record.step)) status = checkpoint(s);
+        md_progress_update(s->progress, s->record.step);
     }
     if (status == MD_OK) status = s->record.ops->finish(s->context);
     drained = md_pipeline_drain(s->pipeline, s->record.errors);
@@ -270,6 +342,7 @@ static MdStatus run_loop(MdSimulation *s) {
     s->record.verification.fault = s->record.ops->fault(s->context); /* exact now */
     if (s->record.verification.fault.step >= 0 && s->record.step >= s->record.verification.fault.step)
         s->record.step = s->record.verification.fault.step - 1; /* the host was ahead */
+    if (s->record.step < config->run_steps) s->record.resume.stopped = md_stop_reason();
     s->record.ops->statistics(s->context, &s->record.statistics);
     md_statistics_subtract(&s->record.statistics, &before);
     md_pipeline_statistics(s->pipeline, &s->record.written);
@@ -310,7 +383,9 @@ static MdStatus verify_end(MdSimulation *s) {
 
 MdStatus md_simulation_run(MdSimulation *s) {
     double start = md_clock_s();
-    s->system = md_system_create(s->record.deck, &s->record.plan, s->record.errors);
+    set_time_limit(s);
+    s->system = s->resumed ? md_checkpoint_system(s->resumed, &s->record.plan, s->record.errors)
+                           : md_system_create(s->record.deck, &s->record.plan, s->record.errors);
     if (!s->system) return md_errors_status(s->record.errors);
     MdStatus status = set_up(s);
     s->record.setup_seconds = md_clock_s() - start - s->record.verify_seconds;
@@ -323,8 +398,11 @@ MdStatus md_simulation_run(MdSimulation *s) {
         s->progress = md_progress_create(&spec);
         status = run_loop(s);
     }
+    if (status == MD_OK && (s->record.resume.stopped || s->record.config->restart_every > 0 || s->resumed))
+        status = checkpoint(s);
     /* The file is closed before anything else can go wrong. */
     MdStatus closed = md_pipeline_close(s->pipeline, s->record.errors);
+    if (status == MD_OK && closed == MD_OK && s->record.resume.stopped) return MD_STOPPED;
     if (status == MD_OK) status = count_work(s);
     if (status == MD_OK) status = verify_end(s);
     if (status == MD_OK && md_verify_verdict(&s->record.verification) == MD_VERDICT_FAILED) status = MD_ERROR_PHYSICS;

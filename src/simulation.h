@@ -2,6 +2,7 @@
 #ifndef MD_SIMULATION_H
 #define MD_SIMULATION_H
 
+#include "checkpoint.h"
 #include "integrate/thermostat.h"
 #include "output/pipeline.h"
 #include "report/progress.h"
@@ -15,13 +16,16 @@ typedef struct MdSimulation {
     MdPipeline *pipeline;
     MdProgress *progress; /* the writer of the pipeline takes its bar away for a line */
     MdThermostat thermostat;
+    MdCheckpoint *resumed;   /* NULL: the run begins */
+    int64_t n_frames_before; /* that the trajectory had when this process opened it */
+    double start_s;          /* of the program, by md_clock_s */
 } MdSimulation;
 
 /* Reads what the deck asks for and checks all of it against this machine: system, backend, memory, files. Problems go
  * to errors; nothing is touched. bench: for --bench, which leaves a file of its own and
- * makes no run. argument_text: the command line, for the provenance. NULL when there are problems. */
-MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, const char *argument_text, MdLog *log,
-                                 MdErrors *errors);
+ * makes no run. resumed: what the run goes on from, which stays the caller's; NULL: from its beginning. argument_text: the command line, for the provenance. NULL when there are problems. */
+MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *resumed, const char *argument_text,
+                                 MdLog *log, MdErrors *errors);
 
 /* Runs what was planned; fills everything the report needs. The status is that of the run: MD_ERROR_PHYSICS for a run
  * that blew up or failed its verification, MD_ERROR_OUTPUT when output could not be written. */

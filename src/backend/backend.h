@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend/state.h"
 #include "backend/variants.h"
 #include "base/status.h"
 #include "deck/deck.h"
@@ -187,6 +188,13 @@ typedef struct MdBackendOps {
     /* On return output_wait gives everything that was asked for without further help of the caller, who may so wait for
      * the thread that calls it. Waits for the device. */
     MdStatus (*output_settle)(void *context);
+    /* The whole state after a step, for a restart file (state.h). Waits for the device; the steps that follow are the same
+     * bits as without. */
+    MdStatus (*save)(void *context, MdState *state);
+    /* The same into a context that has just been created. With state->same_list the step after state->step can follow, and
+     * with deterministic switches every bit from then on is that of the context that was saved; else list and forces are
+     * still to be made (md_verlet_start). */
+    MdStatus (*load)(void *context, MdState *state);
     /* The list as it stands (cutoff plus skin as built), by id, each pair in the rows where it is stored; free with
      * md_rows_free. With a force kernel that has no list: an input error. */
     MdStatus (*export_rows)(void *context, MdRows *rows);

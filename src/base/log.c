@@ -32,8 +32,8 @@ void md_log_destroy(MdLog *log) {
     md_free(log);
 }
 
-MdStatus md_log_open(MdLog *log, const char *path, MdErrors *errors) {
-    log->file = fopen(path, "w");
+MdStatus md_log_open(MdLog *log, const char *path, bool append, MdErrors *errors) {
+    log->file = fopen(path, append ? "a" : "w");
     if (!log->file) return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(errno));
     if (log->n_pending && fwrite(log->pending, 1, log->n_pending, log->file) != log->n_pending) log->failed = 1;
     free(log->pending);

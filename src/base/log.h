@@ -6,6 +6,8 @@
 #ifndef MD_BASE_LOG_H
 #define MD_BASE_LOG_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 typedef struct MdLog MdLog;
@@ -13,8 +15,9 @@ typedef struct MdLog MdLog;
 MdLog *md_log_create(FILE *terminal); /* terminal may be NULL: only the file is written */
 void md_log_destroy(MdLog *log);
 
-/* Writes the text so far, and all that follows, to the file at path as well. MD_ERROR_OUTPUT when it cannot. */
-MdStatus md_log_open(MdLog *log, const char *path, MdErrors *errors);
+/* Writes the text so far, and all that follows, to the file at path as well; append: after what it holds. MD_ERROR_OUTPUT
+ * when it cannot. */
+MdStatus md_log_open(MdLog *log, const char *path, bool append, MdErrors *errors);
 
 /* One or more whole lines (the newline is the caller's). */
 void md_log(MdLog *log, const char *format, ...) __attribute__((format(printf, 2, 3)));

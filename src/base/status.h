@@ -23,7 +23,8 @@ typedef enum MdStatus {
     MD_ERROR_INTERNAL = 1, /* the program or the hardware failed */
     MD_ERROR_INPUT = 2,    /* the user's input cannot be used */
     MD_ERROR_PHYSICS = 3,  /* the run failed its own verification */
-    MD_ERROR_OUTPUT = 4    /* output could not be written */
+    MD_ERROR_OUTPUT = 4,   /* output could not be written */
+    MD_STOPPED = 75        /* ended early, in good order: resume it */
 } MdStatus;
 
 typedef struct MdErrors MdErrors;

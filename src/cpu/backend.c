@@ -259,6 +259,17 @@ static MdStatus count(void *context, MdCounters *counters) {
     return MD_OK;
 }
 
+static MdStatus save(void *context, MdState *state) {
+    finish_kick(context);
+    need_forces(context);
+    return md_cpu_save(context, state);
+}
+
+static MdStatus load(void *context, MdState *state) {
+    need_forces(context);
+    return md_cpu_load(context, state);
+}
+
 static MdStatus export_rows(void *context, MdRows *rows) { return md_cpu_export_rows(context, rows); }
 static MdFault get_fault(void *context) { return ((MdCpuContext *)context)->fault; }
 
@@ -298,6 +309,8 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .output_begin = output_begin,
                                      .output_wait = md_cpu_output_wait,
                                      .output_settle = md_cpu_output_settle,
+                                     .save = save,
+                                     .load = load,
                                      .export_rows = export_rows,
                                      .count = count,
                                      .fault = get_fault,

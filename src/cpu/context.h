@@ -170,7 +170,7 @@ int64_t md_cpu_cells_limit(int64_t n_atoms); /* most cells of a grid */
 
 /* sort.c: the order of memory, by memory.sort, and the cells of the atoms, as far as somebody needs them. */
 void md_cpu_sort_atoms(MdCpuContext *c);
-void md_cpu_find_cells(MdCpuContext *c); /* the cells alone; memory stays */
+void md_cpu_find_cells(MdCpuContext *c); /* the atoms of the cells of the grid; memory stays */
 
 /* The room that the cell kernel needs for the atoms around a cell. */
 void md_cpu_measure_cells(MdCpuContext *c);
@@ -224,6 +224,9 @@ void md_cpu_slots_free(MdCpuContext *c);
 MdFrame md_cpu_slots_frame(const MdCpuContext *c, const MdOutputRequest *request);
 MdStatus md_cpu_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
 MdStatus md_cpu_output_settle(void *context);
+/* state.c: the whole state, into a restart file and out of it. Half kicks are done, arrays for forces are there. */
+MdStatus md_cpu_save(MdCpuContext *c, MdState *state);
+MdStatus md_cpu_load(MdCpuContext *c, MdState *state);
 
 /* count.c */
 void md_cpu_count(MdCpuContext *c, MdCounters *counters);

@@ -65,6 +65,7 @@ void md_cpu_count(MdCpuContext *c, MdCounters *counters) {
     counters->list_entries = c->statistics.n_entries;
     counters->list_bytes = (int64_t)sizeof(int32_t) * (c->statistics.n_entries + c->n_atoms);
     if (c->per_call) md_cpu_take_rebuild(c);
+    md_cpu_make_grid(c);
     md_cpu_find_cells(c);
     count_search(c, counters);
     if (c->per_call) md_cpu_release_rebuild(c);

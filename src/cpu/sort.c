@@ -92,9 +92,8 @@ static void rank_cells(MdCpuContext *c) {
     c->ranked_grid = *grid;
 }
 
-/* Grid and cell of each atom. */
+/* The cell of each atom. */
 static void assign_cells(MdCpuContext *c) {
-    md_cpu_make_grid(c);
     if (c->sort == MD_SORT_NONE && c->search == MD_SEARCH_BRUTE) return;
 #pragma omp parallel for num_threads(c->n_threads) schedule(static)
     for (int64_t i = 0; i < c->n_atoms; i++) c->cell[i] = md_cpu_cell_of(c, i);
@@ -108,6 +107,7 @@ static void assign_slots(MdCpuContext *c) {
 }
 
 void md_cpu_sort_atoms(MdCpuContext *c) {
+    md_cpu_make_grid(c);
     assign_cells(c);
     if (c->sort == MD_SORT_CELL) {
         count_sort(c, NULL);

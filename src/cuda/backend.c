@@ -160,6 +160,12 @@ static MdStatus count(void *context, MdCounters *counters) {
     return status == MD_OK ? cuda_counters_take(context, counters) : status;
 }
 
+static MdStatus save(void *opaque, MdState *state) {
+    CudaContext *context = opaque;
+    (void)state;
+    return md_fail(context->errors, MD_ERROR_OUTPUT, "the cuda backend cannot write a restart file yet");
+}
+
 static MdFault fault(void *context) { return cuda_integrate_fault(context); }
 
 static MdStatus finish(void *opaque) {
@@ -211,6 +217,8 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .output_begin = cuda_output_begin,
                                       .output_wait = cuda_output_wait,
                                       .output_settle = cuda_output_settle,
+                                      .save = save,
+                                      .load = save,
                                       .export_rows = export_rows,
                                       .count = count,
                                       .fault = fault,

@@ -56,9 +56,7 @@ static char *name_of_file(const char *path) {
     return name;
 }
 
-MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) {
-    MdDeck *deck = md_deck_create();
-    int n_before = md_errors_count(errors);
+void md_deck_read_layers(MdDeck *deck, int n_arguments, char *const *arguments, MdErrors *errors) {
     bool in_overrides = false;
     deck->files = calloc((size_t)n_arguments + 1, sizeof *deck->files);
     if (!deck->files) md_panic("out of memory");
@@ -75,6 +73,12 @@ MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) 
             md_deck_read_file(deck, arguments[k], errors);
         }
     }
+}
+
+MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) {
+    MdDeck *deck = md_deck_create();
+    int n_before = md_errors_count(errors);
+    md_deck_read_layers(deck, n_arguments, arguments, errors);
     if (!deck->name)
         md_fail(errors, MD_ERROR_INPUT,
                 "no input file: call it as mdmini FILE... [section.key=value...], for example mdmini inputs/xy.txt");
@@ -97,9 +101,9 @@ const char *md_deck_name(const MdDeck *deck) { return deck->name; }
 
 const char *md_deck_file(const MdDeck *deck, int k) { return k < deck->n_files ? deck->files[k] : NULL; }
 
-char *md_deck_value_text(const MdDeck *deck, int option) {
-    return md_value_write(md_option_row(option), &deck->config);
-}
+char *md_config_value_text(const MdConfig *config, int option) { return md_value_write(md_option_row(option), config); }
+
+char *md_deck_value_text(const MdDeck *deck, int option) { return md_config_value_text(&deck->config, option); }
 
 bool md_deck_has_default(const MdDeck *deck, int option) {
     const char *expected = md_option_row(option)->default_text;

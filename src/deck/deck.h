@@ -29,6 +29,7 @@ typedef struct MdRealList {
 #define MD_FIELD_INT_AUTO  int64_t
 #define MD_FIELD_REAL      double
 #define MD_FIELD_REAL_AUTO double
+#define MD_FIELD_TIME      double
 #define MD_FIELD_CHOICE    int
 #define MD_FIELD_CHOICES   MdIntList
 #define MD_FIELD_INTS      MdIntList
@@ -59,6 +60,14 @@ typedef struct MdDeck MdDeck;
  * them cannot be used. A file that is no deck but a table of coordinates or XYZ sets system.start = file, system.file,
  * system.dimension and an open boundary. */
 MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors);
+/* The deck of a run that is resumed: that of its restart file, and the arguments on top of it. What shapes the physics or
+ * the precision may not change, but for run.steps. */
+typedef struct MdDeckSaved {
+    const char *path; /* of the restart file, for messages */
+    const char *name; /* of the run's first deck */
+    const char *text; /* the effective deck */
+} MdDeckSaved;
+MdDeck *md_deck_resume(const MdDeckSaved *saved, int n_arguments, char *const *arguments, MdErrors *errors);
 void md_deck_destroy(MdDeck *deck);
 
 const MdConfig *md_deck_config(const MdDeck *deck);
@@ -79,6 +88,7 @@ char *md_deck_effective_text(const MdDeck *deck, const bool *lacking, const char
 
 /* The value of an option as it would stand in a deck; text from malloc. */
 char *md_deck_value_text(const MdDeck *deck, int option);
+char *md_config_value_text(const MdConfig *config, int option);
 
 /* --- the table itself, for help, reference page, JSON --- */
 

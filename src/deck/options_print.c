@@ -54,7 +54,7 @@ static void print_text(FILE *stream) {
 
 /* --- JSON --- */
 
-static const char *const type_words[] = {"int",     "int or auto", "real",  "real or auto", "choice",
+static const char *const type_words[] = {"int",     "int or auto", "real",  "real or auto", "time", "choice",
                                          "choices", "ints",        "reals", "text",         "path"};
 
 /* `"low": 2, "high": 3`; `"above": 0` where the limit itself is excluded; nothing where there is no limit. */

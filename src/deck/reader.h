@@ -32,6 +32,9 @@ void md_deck_reset(MdDeck *deck, int option);
 void md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const char *text, size_t n,
                        MdErrors *errors);
 
+/* Applies the arguments of a command line in their order. The first file gives the deck its name, if it has none. */
+void md_deck_read_layers(MdDeck *deck, int n_arguments, char *const *arguments, MdErrors *errors);
+
 /* Applies one file. */
 void md_deck_read_file(MdDeck *deck, const char *path, MdErrors *errors);
 

@@ -131,6 +131,7 @@ char *md_option_allowed(const MdOptionRow *row) {
     case MD_TYPE_INT_AUTO: md_text_add(&text, "a whole number"); break;
     case MD_TYPE_REAL:
     case MD_TYPE_REAL_AUTO: md_text_add(&text, "a number"); break;
+    case MD_TYPE_TIME: md_text_add(&text, "seconds, M:SS or H:MM:SS,"); break;
     case MD_TYPE_INTS: md_text_add(&text, "whole numbers"); break;
     case MD_TYPE_REALS: md_text_add(&text, "numbers"); break;
     case MD_TYPE_CHOICE: add_words(&text, row); break;
@@ -141,7 +142,7 @@ char *md_option_allowed(const MdOptionRow *row) {
     case MD_TYPE_TEXT: md_text_add(&text, "text, \"\" for none"); break;
     case MD_TYPE_PATH: md_text_add(&text, "a path%s", row->default_text[0] ? "" : ", \"\" for none"); break;
     }
-    bool number = row->type <= MD_TYPE_REAL_AUTO, numbers = row->type == MD_TYPE_INTS || row->type == MD_TYPE_REALS;
+    bool number = row->type <= MD_TYPE_TIME, numbers = row->type == MD_TYPE_INTS || row->type == MD_TYPE_REALS;
     if (number || numbers) add_range(&text, row);
     if (numbers) md_text_add(&text, ", separated by blanks");
     if (md_option_takes_auto(row)) md_text_add(&text, ", or auto");

@@ -18,6 +18,7 @@ typedef enum MdOptionType {
     MD_TYPE_INT_AUTO,
     MD_TYPE_REAL,
     MD_TYPE_REAL_AUTO,
+    MD_TYPE_TIME,
     MD_TYPE_CHOICE,
     MD_TYPE_CHOICES,
     MD_TYPE_INTS,

@@ -87,6 +87,32 @@ static bool read_real(const MdOptionRow *row, const char *text, double *value) {
     return in_range(row, *value);
 }
 
+/* Digits, their value below limit: a field of H:MM:SS. */
+static bool read_field(const char **text, int64_t limit, int64_t *value) {
+    const char *c = *text;
+    *value = 0;
+    for (; is_digit(*c) && *value < limit; c++) *value = 10 * *value + (*c - '0');
+    const bool good = c > *text && *value < limit;
+    *text = c;
+    return good;
+}
+
+/* Seconds as a number, or with minutes and hours before them: M:SS, H:MM:SS. The last fields have two digits. */
+static bool read_time(const MdOptionRow *row, const char *text, double *value) {
+    if (!strchr(text, ':')) return read_real(row, text, value);
+    int64_t total = 0, field = 0;
+    const char *c = text;
+    if (!read_field(&c, INT64_C(1000000000), &total)) return false;
+    for (int n_fields = 1; *c; n_fields++) {
+        if (n_fields == 3 || *c != ':') return false;
+        const char *begin = ++c;
+        if (!read_field(&c, 60, &field) || c - begin != 2) return false;
+        total = 60 * total + field;
+    }
+    *value = (double)total;
+    return in_range(row, *value);
+}
+
 /* Entry k of a list. */
 static bool read_entry(const MdOptionRow *row, const char *word, int k, MdValue *value) {
     if (row->type == MD_TYPE_REALS) return read_real(row, word, &value->reals.values[k]);
@@ -187,6 +213,7 @@ char *md_value_read(const MdOptionRow *row, const char *text, const char *folder
         if (automatic) value->real = NAN;
         else ok = read_real(row, text, &value->real);
         break;
+    case MD_TYPE_TIME: ok = read_time(row, text, &value->real); break;
     case MD_TYPE_CHOICE: ok = (value->choice = md_option_word(row, text)) >= 0; break;
     case MD_TYPE_CHOICES:
     case MD_TYPE_INTS:
@@ -203,7 +230,8 @@ void md_value_store(const MdOptionRow *row, MdConfig *config, const MdValue *val
     case MD_TYPE_INT:
     case MD_TYPE_INT_AUTO: *(int64_t *)field = value->integer; break;
     case MD_TYPE_REAL:
-    case MD_TYPE_REAL_AUTO: *(double *)field = value->real; break;
+    case MD_TYPE_REAL_AUTO:
+    case MD_TYPE_TIME: *(double *)field = value->real; break;
     case MD_TYPE_CHOICE: *(int *)field = value->choice; break;
     case MD_TYPE_CHOICES:
     case MD_TYPE_INTS: *(MdIntList *)field = value->integers; break;
@@ -248,6 +276,7 @@ char *md_value_write(const MdOptionRow *row, const MdConfig *config) {
         break;
     case MD_TYPE_REAL:
     case MD_TYPE_REAL_AUTO:
+    case MD_TYPE_TIME:
         if (md_is_auto(*(const double *)field)) md_text_add(&text, "auto");
         else add_real(&text, *(const double *)field);
         break;

@@ -14,7 +14,7 @@
 /* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
  * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. Not so an xy.xyz, which may well be the
  * coordinates that somebody starts from: it is an output where it is asked for. */
-enum { H5, JSON, LOG, XYZ, NEIGHBORS, N_FILES };
+enum { H5, JSON, LOG, XYZ, NEIGHBORS, RESTART, PREVIOUS, N_FILES };
 
 /* A path as what stands before and after the place where a backup gets its number; path is their join. */
 typedef struct Output {
@@ -39,8 +39,15 @@ static void make_outputs(const MdDeck *deck, bool bench, Output outputs[N_FILES]
         outputs[k].ending = md_copy_text(endings[k]);
         outputs[k].path = md_format("%s%s", outputs[k].stem, outputs[k].ending);
     }
+    if (bench) return;
+    const char *restart = config->restart_file;
+    for (int k = RESTART; k <= PREVIOUS; k++) {
+        outputs[k].stem = *restart ? md_copy_text(restart) : md_copy_text(outputs[LOG].stem);
+        outputs[k].ending = md_format("%s%s", *restart ? "" : ".restart", k == PREVIOUS ? ".prev" : "");
+        outputs[k].path = md_format("%s%s", outputs[k].stem, outputs[k].ending);
+    }
     const char *path = config->report_neighbors;
-    if (bench || !*path) return;
+    if (!*path) return;
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(base, '.');
     size_t n_stem = dot && dot > base ? (size_t)(dot - path) : strlen(path);
     outputs[NEIGHBORS].stem = md_format("%.*s", (int)n_stem, path);
@@ -95,19 +102,20 @@ static bool same_place(const char *a, const char *b) {
     return same;
 }
 
-static void check_neighbors(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
-    const char *path = outputs[NEIGHBORS].path;
+/* A file that an option names. */
+static void check_named(const MdDeck *deck, int option, int which, const Output outputs[N_FILES], MdErrors *errors) {
+    const char *path = outputs[which].path;
     const char *slash = strrchr(path, '/');
     if (slash && !slash[1]) {
-        fail_option(deck, errors, MD_OPTION_report_neighbors, path, "names a folder, not a file");
+        fail_option(deck, errors, option, path, "names a folder, not a file");
         return;
     }
     char *folder = folder_of(path);
-    check_folder(deck, MD_OPTION_report_neighbors, folder, errors);
+    check_folder(deck, option, folder, errors);
     free(folder);
-    for (int k = H5; k <= XYZ; k++)
-        if (outputs[k].path && same_place(path, outputs[k].path))
-            fail_option(deck, errors, MD_OPTION_report_neighbors, path, "the run writes that file itself");
+    for (int k = H5; k < N_FILES; k++)
+        if (k != which && outputs[k].path && same_place(path, outputs[k].path))
+            fail_option(deck, errors, option, path, "the run writes that file itself");
 }
 
 /* An input that bears the name of an output would be moved away, or lost. */
@@ -144,8 +152,9 @@ static void check_existing(const MdDeck *deck, const Output outputs[N_FILES], Md
     }
 }
 
-static MdStatus plan(const MdDeck *deck, bool bench, MdFiles *files, MdErrors *errors) {
+MdStatus md_files_plan(const MdDeck *deck, MdFilesUse use, MdFiles *files, MdErrors *errors) {
     const MdConfig *config = md_deck_config(deck);
+    const bool bench = use == MD_FILES_BENCH;
     int before = md_errors_count(errors);
     Output outputs[N_FILES];
     *files = (MdFiles){.bench = bench};
@@ -154,10 +163,11 @@ static MdStatus plan(const MdDeck *deck, bool bench, MdFiles *files, MdErrors *e
                            "may not contain '/': the folder is output.directory");
     make_outputs(deck, bench, outputs);
     check_folder(deck, MD_OPTION_output_directory, config->output_directory, errors);
-    if (outputs[NEIGHBORS].path) check_neighbors(deck, outputs, errors);
+    if (outputs[NEIGHBORS].path) check_named(deck, MD_OPTION_report_neighbors, NEIGHBORS, outputs, errors);
+    if (*config->restart_file && !bench) check_named(deck, MD_OPTION_restart_file, RESTART, outputs, errors);
     if (md_errors_count(errors) == before) {
         check_inputs(deck, outputs, errors);
-        check_existing(deck, outputs, errors);
+        if (use != MD_FILES_RESUME) check_existing(deck, outputs, errors);
     }
     bool good = md_errors_count(errors) == before;
     if (good) {
@@ -166,17 +176,10 @@ static MdStatus plan(const MdDeck *deck, bool bench, MdFiles *files, MdErrors *e
         files->log = outputs[LOG].path ? md_copy_text(outputs[LOG].path) : NULL;
         files->xyz = outputs[XYZ].path ? md_copy_text(outputs[XYZ].path) : NULL;
         files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
+        files->restart = outputs[RESTART].path ? md_copy_text(outputs[RESTART].path) : NULL;
     }
     free_outputs(outputs);
     return good ? MD_OK : MD_ERROR_INPUT;
-}
-
-MdStatus md_files_plan(const MdDeck *deck, MdFiles *files, MdErrors *errors) {
-    return plan(deck, false, files, errors);
-}
-
-MdStatus md_files_plan_bench(const MdDeck *deck, MdFiles *files, MdErrors *errors) {
-    return plan(deck, true, files, errors);
 }
 
 /* Moves the files that exist to the first number that none of the set has. */
@@ -199,7 +202,8 @@ static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *err
         bool failed = rename(outputs[k].path, path) != 0;
         if (failed)
             md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be renamed %s: %s", outputs[k].path, path, strerror(errno));
-        else if (k == NEIGHBORS) md_log(log, "existing %s -> %s\n", outputs[k].path, path);
+        else if (strcmp(outputs[k].stem, outputs[JSON].stem) != 0)
+            md_log(log, "existing %s -> %s\n", outputs[k].path, path);
         else {
             char *longer = md_format("%s%s%s", moved, *moved ? ", " : "", outputs[k].path);
             free(moved);
@@ -243,5 +247,6 @@ void md_files_free(MdFiles *files) {
     free(files->log);
     free(files->xyz);
     free(files->neighbors);
+    free(files->restart);
     *files = (MdFiles){0};
 }

@@ -9,15 +9,17 @@ typedef struct MdFiles {
     char *h5, *json, *log; /* paths; h5 NULL when no trajectory is asked for */
     char *xyz;             /* NULL when not asked for */
     char *neighbors;       /* the same */
+    char *restart;         /* restart.file, or NAME.restart; NULL for bench */
     bool bench;            /* json alone, NAME.bench.json */
 } MdFiles;
 
+/* What the files are for: a new run; one that is resumed, whose files are there; --bench, which leaves NAME.bench.json
+ * alone. */
+typedef enum MdFilesUse { MD_FILES_RUN, MD_FILES_RESUME, MD_FILES_BENCH } MdFilesUse;
+
 /* Checks that the folder exists and can be written to and that, with output.existing = refuse, none of the files is
  * there. Touches nothing. */
-MdStatus md_files_plan(const MdDeck *deck, MdFiles *files, MdErrors *errors);
-
-/* The same for --bench, which leaves NAME.bench.json alone. */
-MdStatus md_files_plan_bench(const MdDeck *deck, MdFiles *files, MdErrors *errors);
+MdStatus md_files_plan(const MdDeck *deck, MdFilesUse use, MdFiles *files, MdErrors *errors);
 
 /* Moves what is in the way: output.existing = backup renames all files of the run together to NAME.k.h5, .json, .log
  * with the smallest k that none of them has, and the log says so. */

@@ -59,4 +59,9 @@ static inline unsigned md_schedule_all_quantities(const MdConfig *config) {
     return md_schedule_quantities(config, md_schedule_mask(config, 0)); /* everything is due at the start */
 }
 
+/* In the run; that of the last step is written after the loop. */
+static inline bool md_schedule_restart(const MdConfig *config, int64_t step) {
+    return config->restart_every > 0 && step % config->restart_every == 0 && step < config->run_steps;
+}
+
 #endif

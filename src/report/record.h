@@ -10,6 +10,32 @@
 #include "report/history.h"
 #include "report/verify.h"
 
+/* One process of a run that is stopped and resumed. */
+typedef struct MdSession {
+    int64_t from_step, to_step;
+    double loop_seconds;
+} MdSession;
+
+enum { MD_MAX_SESSIONS = 1024 }; /* later ones are added to the last */
+
+/* What joins the processes of a run. */
+typedef struct MdResume {
+    char run_id[24];                 /* of the run from its very start, 16 digits */
+    const char *from;                /* the restart file; NULL: this process began the run */
+    int64_t from_step;               /* where this process began */
+    int64_t n_sessions;              /* before this one, in sessions */
+    MdSession *sessions;             /* from md_alloc; room for MD_MAX_SESSIONS */
+    MdStatistics before;             /* counts of the processes before; no times */
+    int64_t n_frames;                /* of the trajectory up to from_step */
+    bool same_list;                  /* backend and switches are those of before: the list goes on as it was */
+    char *difference;                /* why bits are not as if it had never stopped, from malloc; NULL: they are */
+    const char *stopped;             /* what ended this process early: SIGTERM, ...; NULL: nothing */
+    bool file_valid;                 /* files.restart is of this run */
+    int64_t file_step;               /* and of this step */
+    int n_files;                     /* restart files written by this process */
+    double seconds, longest_seconds; /* that writing them took; the longest */
+} MdResume;
+
 typedef struct MdRecord {
     const MdDeck *deck;     /* deck, log and errors are the caller's */
     const MdConfig *config; /* as it runs: resolved, no `auto` in its switches */
@@ -29,6 +55,8 @@ typedef struct MdRecord {
     char *backend_reason;      /* why run.backend = auto takes the cpu; NULL when it was not asked or took the GPU */
     int64_t n_frames;          /* planned */
     uint64_t trajectory_bytes; /* that they take in the file */
+
+    MdResume resume;
 
     /* the run */
     MdHistory history;

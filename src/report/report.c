@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stop.h"
 #include "base/version.h"
 #include "report/figures.h"
 #include "report/provenance.h"
@@ -71,20 +72,36 @@ void md_report_plan(MdRecord *r) {
         md_log(r->log, "# whether random places are found for all atoms is seen when it runs\n");
 }
 
+static void log_heading(MdRecord *r) {
+    md_log(r->log, "\n%12s %12s %12s %14s %14s %14s %14s\n", "step", "time", "temperature", "potential", "total",
+           "conserved", "pressure");
+}
+
+static void log_resumed(MdRecord *r) {
+    const MdResume *resume = &r->resume;
+    char *line = md_format("at step %lld of run %s, by %s: %s%s%s", (long long)resume->from_step, resume->run_id,
+                           resume->from, resume->difference ? "statistically equivalent only, as " : "",
+                           resume->difference ? resume->difference : "the bits are those of a run that never stopped",
+                           resume->same_list ? "" : "; list and forces are made anew");
+    md_log_wrapped(r->log, "resumed  ", line);
+    free(line);
+}
+
 void md_report_head(MdRecord *r) {
+    if (r->resume.from) md_log(r->log, "\n");
     log_setup(r, "");
     md_log(r->log, "output   ");
     const char *files[] = {r->files.h5, r->files.xyz, r->files.json, r->files.log};
     for (int k = 0; k < 4; k++)
         if (files[k]) md_log(r->log, " %s", files[k]);
     md_log(r->log, "\n");
+    if (r->resume.from) log_resumed(r);
     md_log_file_only(r->log, "\n%s", r->effective_deck);
+    if (r->resume.from) log_heading(r);
 }
 
 void md_report_thermo(MdRecord *r, const MdThermo *t) {
-    if (t->step == 0)
-        md_log(r->log, "\n%12s %12s %12s %14s %14s %14s %14s\n", "step", "time", "temperature", "potential", "total",
-               "conserved", "pressure");
+    if (t->step == 0) log_heading(r);
     char pressure[32] = "-"; /* there is none in an open box */
     if (isfinite(md_box_volume(&r->plan.box))) snprintf(pressure, sizeof pressure, "%.7f", t->pressure);
     md_log(r->log, "%12lld %12.6g %12.6f %14.7f %14.7f %14.7f %14s\n", (long long)t->step, t->time, t->temperature,
@@ -117,12 +134,32 @@ static void log_verification(MdRecord *r) {
                MD_FAULT_SHARE * r->plan.potential.cutoff_min);
 }
 
+/* What is to be done after an early end. */
+static void log_stop(MdRecord *r, MdStatus status) {
+    const MdResume *resume = &r->resume;
+    if (status == MD_STOPPED)
+        md_log(r->log, "\nstopped early by %s at step %lld of %lld, resume with: mdmini --restart %s\n",
+               resume->stopped, (long long)r->step, (long long)r->config->run_steps, r->files.restart);
+    else if (status == MD_ERROR_OUTPUT && resume->file_valid)
+        md_log(r->log, "\nthe restart file of step %lld is whole, resume with: mdmini --restart %s\n",
+               (long long)resume->file_step, r->files.restart);
+    if (resume->n_files > 0)
+        md_log(r->log, "restart files: %d, %.3f s each at most\n", resume->n_files, resume->longest_seconds);
+}
+
 void md_report_run(MdRecord *r, MdStatus status) {
-    if (!r->files_ready) return; /* it ended before it owned any file; the errors say why */
+    if (!r->files_ready) { /* it ended before it owned any file; the errors say why */
+        if (status == MD_STOPPED)
+            fprintf(stderr,
+                    "mdmini: stopped by %s before the first step: no file was touched, start it again as it was\n",
+                    md_stop_reason());
+        return;
+    }
     MdVerdict verdict = md_verify_verdict(&r->verification);
     md_figures_complete(&r->statistics, r->ops, r->config, r->asked);
-    if (r->step > 0) md_timings_log(r);
+    if (r->step > r->resume.from_step) md_timings_log(r);
     log_verification(r);
+    log_stop(r, status);
     for (int k = 0; k < md_errors_count(r->errors); k++)
         md_log_file_only(r->log, "error: %s\n", md_errors_text(r->errors, k));
     md_log(r->log, "\nverdict: %s\n", md_verdict_text(verdict));
@@ -134,5 +171,5 @@ void md_report_run(MdRecord *r, MdStatus status) {
                          (long long)r->step);
     if (!md_log_healthy(r->log))
         status = md_fail(r->errors, MD_ERROR_OUTPUT, "%s: could not be written to the end", r->files.log);
-    md_summary_write(r, status == MD_OK ? MD_OK : md_errors_status(r->errors), verdict);
+    md_summary_write(r, status == MD_OK || status == MD_STOPPED ? status : md_errors_status(r->errors), verdict);
 }

@@ -163,9 +163,53 @@ static void write_thermo(MdJson *json, const MdHistory *history) {
     md_json_end_object(json);
 }
 
+/* The processes of the run: this one is the last. */
+static void write_sessions(MdJson *json, const MdRecord *r) {
+    const MdSession now = {r->resume.from_step, r->step, r->loop_seconds};
+    md_json_begin_array(json, "sessions");
+    for (int64_t k = 0; k <= r->resume.n_sessions; k++) {
+        const MdSession *session = k < r->resume.n_sessions ? &r->resume.sessions[k] : &now;
+        md_json_begin_object(json, NULL);
+        md_json_int(json, "from_step", session->from_step);
+        md_json_int(json, "to_step", session->to_step);
+        md_json_real(json, "loop_seconds", session->loop_seconds);
+        md_json_end_object(json);
+    }
+    md_json_end_array(json);
+}
+
+static void write_resume(MdJson *json, const MdRecord *r, MdStatus status) {
+    const MdResume *resume = &r->resume;
+    md_json_text(json, "run_id", resume->run_id);
+    write_sessions(json, r);
+    if (resume->from) {
+        md_json_begin_object(json, "resumed");
+        md_json_int(json, "step", resume->from_step);
+        md_json_text(json, "file", resume->from);
+        md_json_bool(json, "same_bits", resume->difference == NULL);
+        md_json_text(json, "difference", resume->difference); /* null: none */
+        md_json_end_object(json);
+    }
+    md_json_int(json, "restart_files", resume->n_files);
+    md_json_real(json, "restart_seconds", resume->seconds);
+    if (resume->file_valid) {
+        md_json_text(json, "restart_file", r->files.restart);
+        md_json_int(json, "restart_step", resume->file_step);
+    }
+    if (status != MD_STOPPED) return;
+    char *command = md_format("mdmini --restart %s", r->files.restart);
+    md_json_begin_object(json, "stopped");
+    md_json_text(json, "by", resume->stopped);
+    md_json_int(json, "step", r->step);
+    md_json_text(json, "resume", command);
+    md_json_end_object(json);
+    free(command);
+}
+
 static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     MdJson *json = md_json_create();
-    double speed = r->step > 0 ? (double)r->step / r->loop_seconds : NAN;
+    const int64_t n_steps = r->step - r->resume.from_step; /* of this process, as all times are */
+    double speed = n_steps > 0 ? (double)n_steps / r->loop_seconds : NAN;
     md_json_begin_object(json, NULL);
     md_json_text(json, "verdict", md_verdict_text(verdict));
     md_json_int(json, "exit_code", status);
@@ -183,15 +227,16 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_json_real(json, "setup_seconds", r->setup_seconds);
     md_json_real(json, "verify_seconds", r->verify_seconds);
     md_json_real(json, "frame_seconds", r->written.put_s + r->written.drain_s);
-    md_json_int(json, "n_rebuilds", r->statistics.n_rebuilds);
-    md_json_int(json, "n_late_rebuilds", r->statistics.n_late_rebuilds);
-    md_json_int(json, "n_overflows", r->statistics.n_overflows);
+    md_json_int(json, "n_rebuilds", r->resume.before.n_rebuilds + r->statistics.n_rebuilds);
+    md_json_int(json, "n_late_rebuilds", r->resume.before.n_late_rebuilds + r->statistics.n_late_rebuilds);
+    md_json_int(json, "n_overflows", r->resume.before.n_overflows + r->statistics.n_overflows);
     md_json_int(json, "neighbor_capacity", r->statistics.capacity);
     md_json_real(json, "neighbors_per_atom", r->statistics.neighbors_per_atom);
     md_json_int(json, "memory_announced_host_bytes", (int64_t)r->memory.host_bytes);
     md_json_int(json, "memory_announced_device_bytes", (int64_t)r->memory.device_bytes);
     md_json_int(json, "memory_peak_host_bytes", (int64_t)md_host_memory_peak_bytes());
     md_json_int(json, "memory_device_bytes", (int64_t)r->statistics.device_bytes);
+    write_resume(json, r, status);
     write_checks(json, &r->verification);
     write_stages(json, r);
     write_kernels(json, &r->statistics);

@@ -143,7 +143,7 @@ MdStatus md_potential_make(const MdProblems *problems, int n_types, MdPotential 
     return status ? status : table_to_potential(problems, &table, potential);
 }
 
-MdStatus md_potential_from_config(const MdDeck *deck, MdPotential *potential, MdErrors *errors) {
+MdStatus md_potential_from_config(const MdDeck *deck, int n_types, MdPotential *potential, MdErrors *errors) {
     MdProblems problems = {deck, errors};
-    return md_potential_make(&problems, (int)md_deck_config(deck)->system_types, potential);
+    return md_potential_make(&problems, n_types, potential);
 }

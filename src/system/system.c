@@ -9,13 +9,13 @@
 #include "system/plan.h"
 #include "system/velocity.h"
 
-static MdSystem *system_allocate(const MdLayout *layout) {
+MdSystem *md_system_allocate(const MdSystemPlan *plan, const double mass[MD_MAX_TYPES]) {
     MdSystem *system = md_alloc(1, sizeof *system, "the system");
-    size_t n = (size_t)layout->plan.n_atoms;
-    system->n_atoms = layout->plan.n_atoms;
-    system->box = layout->plan.box;
-    system->potential = layout->plan.potential;
-    memcpy(system->mass, layout->mass, sizeof system->mass);
+    size_t n = (size_t)plan->n_atoms;
+    system->n_atoms = plan->n_atoms;
+    system->box = plan->box;
+    system->potential = plan->potential;
+    memcpy(system->mass, mass, sizeof system->mass);
     system->position = md_alloc(3 * n, sizeof(double), "positions");
     system->velocity = md_alloc(3 * n, sizeof(double), "velocities");
     system->image = md_alloc(3 * n, sizeof(int32_t), "periodic images");
@@ -133,7 +133,7 @@ MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdError
     MdLayout layout;
     MdCoordinates *coordinates;
     if (md_layout_make(deck, &layout, &coordinates, errors)) return NULL;
-    MdSystem *system = system_allocate(&layout);
+    MdSystem *system = md_system_allocate(&layout.plan, layout.mass);
     MdStatus status = system_fill(&problems, &layout, coordinates, plan, system);
     md_coordinates_destroy(coordinates);
     if (status == MD_OK) return system;

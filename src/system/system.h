@@ -58,6 +58,8 @@ MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, dou
 /* Positions, types and velocities as planned. NULL, with the problem in errors, when random placement finds no room
  * or the file has changed. */
 MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors);
+/* The planned particles without places, velocities and types, for who has them from elsewhere. */
+MdSystem *md_system_allocate(const MdSystemPlan *plan, const double mass[MD_MAX_TYPES]);
 void md_system_destroy(MdSystem *system);
 
 /* Bytes of host memory that the particles take. */
@@ -65,8 +67,8 @@ static inline uint64_t md_system_bytes(const MdSystemPlan *plan) {
     return (uint64_t)plan->n_atoms * (6 * sizeof(double) + 4 * sizeof(int32_t));
 }
 
-/* Parameters of all type pairs from the options of section potential, with the mixing rule. */
-MdStatus md_potential_from_config(const MdDeck *deck, MdPotential *potential, MdErrors *errors);
+/* Parameters of all type pairs from the options of section potential, with the mixing rule, for so many types. */
+MdStatus md_potential_from_config(const MdDeck *deck, int n_types, MdPotential *potential, MdErrors *errors);
 
 #ifdef __cplusplus
 }

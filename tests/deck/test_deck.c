@@ -409,7 +409,7 @@ static void test_every_row(void) {
         CHECK(refused(WORDS(where, allowed), deck, NULL));
         free(deck);
         /* One beyond each limit. */
-        bool number = row->type <= MD_TYPE_REAL_AUTO || row->type == MD_TYPE_INTS || row->type == MD_TYPE_REALS;
+        bool number = row->type <= MD_TYPE_TIME || row->type == MD_TYPE_INTS || row->type == MD_TYPE_REALS;
         for (int side = 0; number && side < 2; side++) {
             if (side && row->high == MD_NO_LIMIT) continue;
             double limit = side ? row->high * 1.5 + 1 : row->low == MD_ABOVE_ZERO ? 0 : row->low - 1;

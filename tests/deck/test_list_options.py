@@ -6,7 +6,7 @@ import sys
 
 PROGRAM, SOURCE = os.environ.get("MDMINI", ""), os.environ.get("MDMINI_SOURCE", "")
 
-TYPES = ("int", "int or auto", "real", "real or auto", "choice", "choices", "ints", "reals", "text", "path")
+TYPES = ("int", "int or auto", "real", "real or auto", "time", "choice", "choices", "ints", "reals", "text", "path")
 
 
 def main():

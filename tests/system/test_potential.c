@@ -62,7 +62,7 @@ static void test_shifts(void) {
         MdDeck *deck = state_deck(WORDS("system.types=2", "potential.epsilon=1 0.7", "potential.sigma=1 1.3", word));
         MdErrors *errors = md_errors_create();
         MdPotential potential;
-        CHECK(md_potential_from_config(deck, &potential, errors) == MD_OK);
+        CHECK(md_potential_from_config(deck, (int)md_deck_config(deck)->system_types, &potential, errors) == MD_OK);
         CHECK(potential.shift == shift && potential.cutoff_max == 2.5 && potential.cutoff_min == 2.5);
         for (int k = 0; k < 4; k++) {
             check_context("shift %s, pair %d", words[shift], k);
@@ -94,7 +94,7 @@ static MdPotential potential_of(const char *const *words) {
     MdDeck *deck = state_deck(words);
     MdErrors *errors = md_errors_create();
     MdPotential potential = {0};
-    CHECK(md_potential_from_config(deck, &potential, errors) == MD_OK);
+    CHECK(md_potential_from_config(deck, (int)md_deck_config(deck)->system_types, &potential, errors) == MD_OK);
     md_errors_print(errors, stdout);
     md_errors_destroy(errors);
     md_deck_destroy(deck);

@@ -1,0 +1,49 @@
+#include "backend/state.h"
+
+#include <string.h>
+
+enum { BLOCK_ROWS = 4096 };
+
+MdStatus md_state_array(MdState *state, const char *name, void *data, uint64_t bytes) {
+    MdStatus status = state->begin(state, name, bytes);
+    return status == MD_OK ? state->move(state, data, bytes) : status;
+}
+
+/* size is a constant where this is called, so that the copies become moves. */
+static inline void copy_block(void *const columns[3], int64_t first, int64_t n, size_t size, char *block,
+                              bool loading) {
+    for (int axis = 0; axis < 3; axis++) {
+        char *column = (char *)columns[axis] + (size_t)first * size, *row = block + (size_t)axis * size;
+        for (int64_t i = 0; i < n; i++, row += 3 * size, column += size) {
+            if (loading) memcpy(column, row, size);
+            else memcpy(row, column, size);
+        }
+    }
+}
+
+MdStatus md_state_columns(MdState *state, const char *name, void *const columns[3], int64_t n, size_t size) {
+    char block[BLOCK_ROWS * 3 * sizeof(double)];
+    MdStatus status = state->begin(state, name, (uint64_t)n * 3 * size);
+    for (int64_t first = 0; status == MD_OK && first < n; first += BLOCK_ROWS) {
+        const int64_t rows = n - first < BLOCK_ROWS ? n - first : BLOCK_ROWS;
+        for (int pass = 0; pass < 2 && status == MD_OK; pass++) { /* out: copy, move; in: move, copy */
+            if ((pass == 0) == state->loading) status = state->move(state, block, (uint64_t)rows * 3 * size);
+            else if (size == sizeof(double)) copy_block(columns, first, rows, sizeof(double), block, state->loading);
+            else copy_block(columns, first, rows, sizeof(float), block, state->loading);
+        }
+    }
+    return status;
+}
+
+MdStatus md_state_rows(MdState *state, const char *name, double *rows, int64_t n, size_t size) {
+    if (size == sizeof(double)) return md_state_array(state, name, rows, (uint64_t)n * 3 * size);
+    float block[BLOCK_ROWS * 3];
+    MdStatus status = state->begin(state, name, (uint64_t)n * 3 * size);
+    for (int64_t first = 0; status == MD_OK && first < 3 * n; first += 3 * BLOCK_ROWS) {
+        const int64_t count = 3 * n - first < 3 * BLOCK_ROWS ? 3 * n - first : 3 * BLOCK_ROWS;
+        for (int64_t k = 0; k < count && !state->loading; k++) block[k] = (float)rows[first + k];
+        status = state->move(state, block, (uint64_t)count * size);
+        for (int64_t k = 0; k < count && state->loading; k++) rows[first + k] = (double)block[k];
+    }
+    return status;
+}

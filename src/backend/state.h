@@ -1,0 +1,42 @@
+/* The whole state of a backend on its way into a restart file or out of it. The backend names its sections; where they
+ * go is not its business. Particles stand in the order of memory, so that a run goes on in the order that it had.
+ *
+ *   id        int32 [n]      who is where
+ *   image     int32 [n][3]
+ *   position  State [n][3]   not wrapped: as they are
+ *   velocity  State [n][3]   of the whole step: no half kick is pending
+ *   force     Pair  [n][3]
+ *
+ * State and Pair are float or double by run.precision. These every backend reads from any other. What else it keeps to
+ * make its list again exactly as it is stands in sections of its own. */
+#ifndef MD_BACKEND_STATE_H
+#define MD_BACKEND_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct MdState MdState;
+struct MdState {
+    bool loading;
+    /* loading: the same backend with the same switches has saved this, so that its list can be made again as it was */
+    bool same_list;
+    int64_t step;        /* that the state belongs to */
+    const int32_t *type; /* loading: [n], by id */
+    /* Begins a section of so many bytes, or finds it: an error when it is not there or of another size. */
+    MdStatus (*begin)(MdState *state, const char *name, uint64_t bytes);
+    /* The next bytes of it, from data or into data. */
+    MdStatus (*move)(MdState *state, void *data, uint64_t bytes);
+};
+
+/* A section of one array. */
+MdStatus md_state_array(MdState *state, const char *name, void *data, uint64_t bytes);
+
+/* A section of n rows of three numbers of `size` bytes, which lie apart: columns[axis][i]. */
+MdStatus md_state_columns(MdState *state, const char *name, void *const columns[3], int64_t n, size_t size);
+
+/* The same from rows that are double in memory and of `size` bytes (float or double) in the section. */
+MdStatus md_state_rows(MdState *state, const char *name, double *rows, int64_t n, size_t size);
+
+#endif

@@ -1,0 +1,91 @@
+#define _POSIX_C_SOURCE 200809L
+#include "base/stop.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The first of the signals that came; 0: none. Handlers run on any thread. */
+static atomic_int requested;
+static atomic_llong first_ns; /* when SIGTERM or SIGINT came for the first time; 0: not yet */
+
+/* Senders that mean one stop may signal twice: timeout(1) and batch systems signal the process and then its group. */
+static const long long echo_ns = 200000000;
+
+static const struct {
+    int signal;
+    const char *name;
+} watched[] = {{SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}, {SIGUSR1, "SIGUSR1"}, {SIGALRM, "the walltime"}};
+enum { N_WATCHED = sizeof watched / sizeof *watched };
+
+static long long now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void note(int signal) {
+    int none = 0;
+    atomic_compare_exchange_strong(&requested, &none, signal);
+    if (signal != SIGTERM && signal != SIGINT) return;
+    long long first = 0, now = now_ns();
+    if (!atomic_compare_exchange_strong(&first_ns, &first, now) && now - first > echo_ns) _exit(128 + signal);
+}
+
+static void all_watched(sigset_t *set) {
+    sigemptyset(set);
+    for (int k = 0; k < N_WATCHED; k++) sigaddset(set, watched[k].signal);
+}
+
+void md_stop_hold(void) {
+    sigset_t set;
+    all_watched(&set);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+void md_stop_release(void) {
+    sigset_t set;
+    all_watched(&set);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void md_stop_watch(void) {
+    sigset_t set;
+    all_watched(&set);
+    for (int k = 0; k < N_WATCHED; k++) {
+        struct sigaction action, before;
+        if (sigaction(watched[k].signal, NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+        action.sa_handler = note;
+        action.sa_flags = SA_RESTART;
+        action.sa_mask = set;
+        sigaction(watched[k].signal, &action, NULL);
+    }
+    md_stop_release();
+}
+
+void md_stop_after(double seconds) {
+    struct itimerval timer = {0};
+    if (seconds > 1e9) seconds = 1e9;
+    if (seconds > 0) {
+        timer.it_value.tv_sec = (time_t)seconds;
+        timer.it_value.tv_usec = (suseconds_t)(1e6 * (seconds - (double)timer.it_value.tv_sec));
+    }
+    if (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0) {
+        note(SIGALRM);
+        return;
+    }
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+bool md_stop_requested(void) { return atomic_load_explicit(&requested, memory_order_relaxed) != 0; }
+
+const char *md_stop_reason(void) {
+    const int signal = atomic_load(&requested);
+    for (int k = 0; k < N_WATCHED; k++)
+        if (watched[k].signal == signal) return watched[k].name;
+    return NULL;
+}

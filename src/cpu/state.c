@@ -1,0 +1,92 @@
+/* The whole state of the cpu backend, into a restart file and out of it.
+ *
+ * The list itself is not kept: it is several times the size of all else. What it was made from is, the places at the last
+ * build in the order of memory and the grid, and from these the search makes the same rows with their entries in the
+ * same order. */
+#include <string.h>
+
+#include "cpu/context.h"
+
+/* What there is besides arrays; no gaps, as its bytes go into the file. */
+typedef struct ListState {
+    MdCpuGrid grid;
+    int64_t far_apart;
+    int64_t last_build_step, capacity;
+    double largest_sq, used_sq;
+} ListState;
+
+_Static_assert(sizeof(MdCpuGrid) == 80, "the grid has three flags and five bytes after them");
+
+static MdStatus move_particles(MdCpuContext *c, MdState *state) {
+    const size_t real = c->state_double ? sizeof(double) : sizeof(float);
+    const size_t pair = c->pair_double ? sizeof(double) : sizeof(float);
+    const uint64_t words = (uint64_t)c->n_atoms * sizeof(int32_t);
+    void *const image[3] = {c->image[0], c->image[1], c->image[2]};
+    MdStatus status = md_state_array(state, "id", c->id, words);
+    if (status == MD_OK) status = md_state_columns(state, "image", image, c->n_atoms, sizeof(int32_t));
+    if (status == MD_OK) status = md_state_columns(state, "position", c->position, c->n_atoms, real);
+    if (status == MD_OK) status = md_state_columns(state, "velocity", c->velocity, c->n_atoms, real);
+    if (status == MD_OK) status = md_state_columns(state, "force", c->force, c->n_atoms, pair);
+    return status;
+}
+
+static MdStatus move_list(MdCpuContext *c, MdState *state, ListState *list) {
+    const size_t real = c->state_double ? sizeof(double) : sizeof(float);
+    MdStatus status = md_state_array(state, "cpu list", list, sizeof *list);
+    if (status == MD_OK) status = md_state_columns(state, "cpu built at", c->built_at, c->n_atoms, real);
+    return status;
+}
+
+MdStatus md_cpu_save(MdCpuContext *c, MdState *state) {
+    ListState list;
+    memset(&list, 0, sizeof list);
+    for (int a = 0; a < 3; a++) {
+        list.grid.n[a] = c->grid.n[a];
+        list.grid.reach[a] = c->grid.reach[a];
+        list.grid.wraps[a] = c->grid.wraps[a];
+        list.grid.low[a] = c->grid.low[a];
+        list.grid.per_length[a] = c->grid.per_length[a];
+    }
+    list.far_apart = c->far_apart;
+    list.last_build_step = c->last_build_step;
+    list.capacity = c->capacity;
+    list.largest_sq = c->largest_sq;
+    list.used_sq = c->used_sq;
+    MdStatus status = move_particles(c, state);
+    return status == MD_OK ? move_list(c, state, &list) : status;
+}
+
+/* The list as it was made: by the same search, from the same places in the same order. */
+static void restore_list(MdCpuContext *c, const ListState *list) {
+    void *now[3];
+    memcpy(now, c->position, sizeof now);
+    memcpy(c->position, c->built_at, sizeof now);
+    c->grid = list->grid;
+    c->far_apart = list->far_apart != 0;
+    if (c->kernel == MD_KERNEL_LIST && list->capacity > c->capacity) {
+        md_cpu_allocate_list(c, list->capacity);
+        if (!c->per_call) c->buffers = md_cpu_take(c, md_cpu_buffer_entries(c), sizeof(int32_t), "row buffers");
+    }
+    if (c->per_call) md_cpu_take_rebuild(c);
+    md_cpu_find_cells(c);
+    c->kernels->place_atoms(c);
+    if (c->kernel == MD_KERNEL_LIST) md_cpu_build_list(c);
+    if (c->kernel == MD_KERNEL_CELL) md_cpu_measure_cells(c);
+    if (c->per_call) md_cpu_release_rebuild(c);
+    memcpy(c->position, now, sizeof now);
+    c->built = true;
+    c->last_build_step = list->last_build_step;
+    c->largest_sq = list->largest_sq;
+    c->used_sq = list->used_sq;
+}
+
+MdStatus md_cpu_load(MdCpuContext *c, MdState *state) {
+    ListState list;
+    MdStatus status = move_particles(c, state);
+    if (status == MD_OK && state->same_list) status = move_list(c, state, &list);
+    if (status != MD_OK) return status;
+    for (int64_t i = 0; i < c->n_atoms; i++) c->type[i] = state->type[c->id[i]];
+    if (state->same_list) restore_list(c, &list);
+    c->kernels->place_atoms(c);
+    return MD_OK;
+}
