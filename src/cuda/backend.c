@@ -160,11 +160,12 @@ static MdStatus count(void *context, MdCounters *counters) {
     return status == MD_OK ? cuda_counters_take(context, counters) : status;
 }
 
-static MdStatus save(void *opaque, MdState *state) {
-    CudaContext *context = opaque;
-    (void)state;
-    return md_fail(context->errors, MD_ERROR_OUTPUT, "the cuda backend cannot write a restart file yet");
+static MdStatus save(void *context, MdState *state) {
+    MdStatus status = cuda_steps_finish(context);
+    return status == MD_OK ? cuda_state_save(context, state) : status;
 }
+
+static MdStatus load(void *context, MdState *state) { return cuda_state_load(context, state); }
 
 static MdFault fault(void *context) { return cuda_integrate_fault(context); }
 
@@ -218,7 +219,7 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .output_wait = cuda_output_wait,
                                       .output_settle = cuda_output_settle,
                                       .save = save,
-                                      .load = save,
+                                      .load = load,
                                       .export_rows = export_rows,
                                       .count = count,
                                       .fault = fault,

@@ -63,6 +63,8 @@ typedef enum CudaStage {
     X(gather, import_positions, "")                                                                                    \
     X(gather, import_velocities, "")                                                                                   \
     X(gather, import_images, "")                                                                                       \
+    X(gather, import_raw, "")                                                                                          \
+    X(gather, export_raw, "")                                                                                          \
     X(gather, positions_single, "")                                                                                    \
     X(gather, positions_double, "")                                                                                    \
     X(gather, velocities_single, "")                                                                                   \
@@ -290,8 +292,12 @@ bool cuda_sort_reorders(const CudaContext *context);
 bool cuda_sort_follows_curve(const CudaContext *context);
 int cuda_sort_most_cells(CudaContext *context); /* that any grid of this system has; needs no device */
 void cuda_sort_particles(CudaContext *context);
+/* The cells of the grid, for particles that are where they were at a build. */
+void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
 /* Wraps, sorts and builds the list anew. */
 MdStatus cuda_neighbor_build(CudaContext *context);
+/* The same for particles that are in the places and the order of a former build: makes its list again. */
+MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid);
 /* Whether rebuild=every or host-check has anything to do at this step; and it: builds where the rule says so. */
 bool cuda_neighbor_acts(const CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);
@@ -338,6 +344,10 @@ void cuda_slots_destroy(CudaContext *context);
 MdStatus cuda_output_begin(void *context, const MdOutputRequest *request);
 MdStatus cuda_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
 MdStatus cuda_output_settle(void *context);
+
+/* --- state.c: restart files; all steps are done --- */
+MdStatus cuda_state_save(CudaContext *context, MdState *state);
+MdStatus cuda_state_load(CudaContext *context, MdState *state);
 
 /* --- steps.c --- */
 void cuda_steps_kick_drift(CudaContext *context, int64_t step);

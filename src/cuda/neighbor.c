@@ -95,6 +95,19 @@ static bool needs_bounds(const CudaContext *context) {
     return open && cuda_sort_needs_cells(context);
 }
 
+/* What is left when the particles are in their cells. */
+static MdStatus build_sorted(CudaContext *context) {
+    context->arguments.n_force_items = cuda_force_items(context); /* as many cells as there are now */
+    MdStatus status = MD_OK;
+    if (cuda_force_has_list(context)) status = search_until_it_fits(context);
+    else zero_measures(context);
+    cuda_memory_end(context, CUDA_REBUILD);
+    if (status != MD_OK) return status;
+    context->built = true;
+    context->n_builds++;
+    return MD_OK;
+}
+
 MdStatus cuda_neighbor_build(CudaContext *context) {
     if (context->lateness_sent) {
         CUDA_CHECK(cudaEventSynchronize(context->watched));
@@ -109,15 +122,13 @@ MdStatus cuda_neighbor_build(CudaContext *context) {
     if (context->h_signals->fault) return MD_OK;
     cuda_memory_begin(context, CUDA_REBUILD);
     cuda_sort_particles(context);
-    context->arguments.n_force_items = cuda_force_items(context); /* as many cells as there are now */
-    MdStatus status = MD_OK;
-    if (cuda_force_has_list(context)) status = search_until_it_fits(context);
-    else zero_measures(context);
-    cuda_memory_end(context, CUDA_REBUILD);
-    if (status != MD_OK) return status;
-    context->built = true;
-    context->n_builds++;
-    return MD_OK;
+    return build_sorted(context);
+}
+
+MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid) {
+    cuda_memory_begin(context, CUDA_REBUILD);
+    cuda_sort_again(context, grid);
+    return build_sorted(context);
 }
 
 bool cuda_neighbor_acts(const CudaContext *context, int64_t step) {

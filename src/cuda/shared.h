@@ -96,6 +96,9 @@ enum { CUDA_CLUSTER = 8 }; /* atoms of a cluster: force.kernel = cluster */
 /* neighbor.index = 16: cells that an entry can name, and places in a cell. */
 enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
 
+/* What restart files hold of the particles. */
+enum { CUDA_RAW_POSITION, CUDA_RAW_VELOCITY, CUDA_RAW_FORCE, CUDA_RAW_REFERENCE };
+
 /* Counted by kernels that are compiled with MD_COUNT. */
 enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS };
 
@@ -133,7 +136,7 @@ typedef struct CudaArguments {
 
     /* of one call; n is the first of these (steps.c) */
     int32_t n;          /* how many: cells of a scan, partial sums */
-    int32_t first;      /* total that sums go to */
+    int32_t first;      /* total that sums go to; CUDA_RAW_... */
     int32_t kick_first; /* integrate: the second half kick of the step before comes first */
     double factor;      /* of velocities */
     const void *in;

@@ -83,7 +83,6 @@ static void scan_cells(CudaContext *context, int n_cells) {
 static void sort_into_cells(CudaContext *context) {
     CudaArguments *a = &context->arguments;
     int n = context->n_atoms;
-    plan_grid(context);
     int n_cells = a->grid.n[0] * a->grid.n[1] * a->grid.n[2];
     if (cuda_sort_follows_curve(context)) follow_curve(context, n_cells);
     CUDA_CHECK(cudaMemsetAsync(a->cell_start, 0, ((size_t)n_cells + 1) * sizeof(int32_t), context->stream));
@@ -101,6 +100,14 @@ static void sort_into_cells(CudaContext *context) {
 void cuda_sort_particles(CudaContext *context) {
     cuda_timing_begin(context, CUDA_SORT);
     cuda_launch(context, CUDA_K_sort_wrap, context->n_atoms);
-    if (cuda_sort_needs_cells(context)) sort_into_cells(context);
+    if (cuda_sort_needs_cells(context)) {
+        plan_grid(context);
+        sort_into_cells(context);
+    }
     cuda_timing_end(context);
+}
+
+void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
+    context->arguments.grid = *grid;
+    if (cuda_sort_needs_cells(context)) sort_into_cells(context);
 }

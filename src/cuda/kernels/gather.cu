@@ -86,3 +86,34 @@ MD_KERNEL k_gather_velocities_single(MD_ARGUMENTS) { gather_vector<State, float>
 MD_KERNEL k_gather_velocities_double(MD_ARGUMENTS) { gather_vector<State, double>(a, a.now.velocity); }
 MD_KERNEL k_gather_forces_single(MD_ARGUMENTS) { gather_vector<Pair, float>(a, a.now.force); }
 MD_KERNEL k_gather_forces_double(MD_ARGUMENTS) { gather_vector<Pair, double>(a, a.now.force); }
+
+/* For restart files: numbers as they are, in the order of memory, as double (exact for both precisions). a.first: which,
+ * CUDA_RAW_... */
+template <class T> __device__ inline void export_raw(const CudaArguments &a, const CudaVectors &vectors, int i) {
+    const Vec3<T> v = load<T>(vectors, i);
+    double *out = (double *)a.out + 3 * (int64_t)i;
+    out[0] = (double)v.x;
+    out[1] = (double)v.y;
+    out[2] = (double)v.z;
+}
+
+MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= a.n_atoms) return;
+    if (a.first == CUDA_RAW_POSITION) export_raw<State>(a, a.now.state, i);
+    else if (a.first == CUDA_RAW_VELOCITY) export_raw<State>(a, a.now.velocity, i);
+    else if (a.first == CUDA_RAW_FORCE) export_raw<Pair>(a, a.now.force, i);
+    else export_raw<Pair>(a, a.reference, i);
+}
+
+/* Types, masses and tags are there. */
+MD_KERNEL k_gather_import_raw(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= a.n_atoms) return;
+    const Vec3<State> x = import_vector(a, i);
+    const Vec3<Pair> y = {(Pair)x.x, (Pair)x.y, (Pair)x.z}; /* they were that */
+    if (a.first == CUDA_RAW_POSITION) store_position(a.now, i, x, load_type(a.now, i));
+    else if (a.first == CUDA_RAW_VELOCITY) store<State>(a.now.velocity, i, x, load_velocity(a.now, i).w);
+    else if (a.first == CUDA_RAW_FORCE) store<Pair>(a.now.force, i, y, Pair(0));
+    else store<Pair>(a.reference, i, y, type_bits<Pair>(load_type(a.now, i)));
+}

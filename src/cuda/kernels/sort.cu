@@ -38,10 +38,11 @@ __device__ inline int cell_along(double x, double origin, double inverse_edge, i
     return (int)fmin(fmax(floor((x - origin) * inverse_edge), 0.0), (double)(n - 1));
 }
 
+/* By the positions that pairs see: those of the last build are kept, so that a restart finds the same cells. */
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    const Vec3<State> x = load<State>(a.now.state, i);
+    const Vec3<Pair> x = load<Pair>(a.now.position, i);
     const CudaGrid &grid = a.grid;
     const int cx = cell_along((double)x.x, grid.origin[0], grid.inverse_edge[0], grid.n[0]);
     const int cy = cell_along((double)x.y, grid.origin[1], grid.inverse_edge[1], grid.n[1]);
