@@ -73,6 +73,21 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     return code;
 }
 
+/* mdmini --recover FILE */
+static int recover(const char *path) {
+    MdErrors *errors = md_errors_create();
+    MdH5mdRecovery recovery;
+    if (md_h5md_recover(path, &recovery, errors) == MD_OK) {
+        char *text = md_h5md_describe_recovery(path, &recovery);
+        fputs(text, stdout);
+        free(text);
+    }
+    md_errors_print(errors, stderr);
+    int code = (int)md_errors_status(errors);
+    md_errors_destroy(errors);
+    return code;
+}
+
 /* Prints what the program says of itself; whether argument asked for that. */
 static bool print_information(const char *argument) {
     MdListFormat format;
@@ -104,6 +119,7 @@ int main(int argc, char **argv) {
     for (int k = 1; k < argc; k++) {
         const char *next = argv[k + 1]; /* NULL after the last */
         if (print_information(argv[k])) return fflush(stdout) == 0 && !ferror(stdout) ? MD_OK : MD_ERROR_OUTPUT;
+        if (strcmp(argv[k], "--recover") == 0 && next) return recover(next);
         if (strcmp(argv[k], "--check") == 0) {
             request.check_only = true;
         } else if (strcmp(argv[k], "--bench") == 0 && next) {

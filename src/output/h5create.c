@@ -70,18 +70,14 @@ void md_h5_define_series(MdH5md *file, int k, int timeline) {
     if (!particles) series->rows = md_alloc(BUFFER_ROWS, series->row_bytes, "rows of the trajectory");
 }
 
-/* Which quantities are there, on which timeline, and how many frames are planned. */
-static void plan_series(MdH5md *file) {
-    const MdH5mdSpec *spec = &file->spec;
-    for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++) {
-        if (spec->every[q] == 0) continue;
-        int timeline = q == MD_H5MD_IMAGE || spec->every[q] == spec->every[MD_H5MD_POSITION] ? 0 : q;
-        md_h5_define_series(file, q, timeline);
-        file->timeline[timeline].planned = md_schedule_count(spec->every[q], 0, spec->last_step);
+void md_h5_define_all(MdH5md *file, const int timelines[MD_H5MD_N_QUANTITIES]) {
+    for (int k = 0; k < N_ELEMENTS; k++) {
+        int timeline = k < MD_H5MD_N_QUANTITIES ? timelines[k] : 0;
+        if (timeline < 0) continue;
+        md_h5_define_series(file, k, timeline);
+        for (int s = TIME + 2 * timeline; k == timeline && s <= STEP + 2 * timeline; s++)
+            md_h5_define_series(file, s, timeline);
     }
-    for (int k = EDGES; k < N_ELEMENTS; k++) md_h5_define_series(file, k, 0);
-    for (int t = 0; t < N_TIMELINES; t++)
-        for (int k = TIME + 2 * t; file->timeline[t].planned && k <= STEP + 2 * t; k++) md_h5_define_series(file, k, t);
 }
 
 uint64_t md_h5md_bytes(const MdH5mdSpec *spec) {
@@ -181,7 +177,7 @@ static void link_timeline(MdH5Calls *calls, MdH5md *file, int element) {
     }
 }
 
-void md_h5_create_contents(MdH5Calls *calls, MdH5md *file) {
+static void create_contents(MdH5Calls *calls, MdH5md *file) {
     for (int k = 0; k < N_ELEMENTS && !calls->failed; k++) {
         if (!file->series[k].row_bytes) continue;
         create_series(calls, file, k);
@@ -191,7 +187,7 @@ void md_h5_create_contents(MdH5Calls *calls, MdH5md *file) {
     H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
 }
 
-hid_t md_h5_file_access(MdH5Calls *calls, bool swmr) {
+hid_t md_h5_file_access(MdH5Calls *calls, bool with_marks) {
     /* HDF5's own clean-up at exit crashes after a failed flush; and errors are ours to print. */
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -201,12 +197,12 @@ hid_t md_h5_file_access(MdH5Calls *calls, bool swmr) {
     /* Cluster file systems without locks must not stop a run. */
     H5_CALL(calls, H5Pset_file_locking(access, 1, 1));
 #endif
-    H5_CALL(calls, H5Pset_libver_bounds(access, swmr ? H5F_LIBVER_V110 : H5F_LIBVER_V18, H5F_LIBVER_V110));
+    H5_CALL(calls, H5Pset_libver_bounds(access, with_marks ? H5F_LIBVER_V110 : H5F_LIBVER_V18, H5F_LIBVER_V110));
     return access;
 }
 
-static hid_t create_file(MdH5Calls *calls, bool swmr) {
-    hid_t access = md_h5_file_access(calls, swmr), creation = H5_CALL(calls, H5Pcreate(H5P_FILE_CREATE));
+static hid_t create_empty(MdH5Calls *calls, bool with_marks) {
+    hid_t access = md_h5_file_access(calls, with_marks), creation = H5_CALL(calls, H5Pcreate(H5P_FILE_CREATE));
     H5_CALL(calls, H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_PAGE, false, 1));
     H5_CALL(calls, H5Pset_file_space_page_size(creation, PAGE_BYTES));
     hid_t file = H5_CALL(calls, H5Fcreate(calls->path, H5F_ACC_TRUNC, creation, access));
@@ -217,25 +213,35 @@ static hid_t create_file(MdH5Calls *calls, bool swmr) {
     return file;
 }
 
-MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors) {
+MdH5md *md_h5_new(const char *path, const MdH5mdSpec *spec) {
     md_require(spec->n_atoms > 0 && spec->every[MD_H5MD_POSITION] > 0 && spec->n_types <= MD_MAX_TYPES);
-    MdH5Calls calls = {.path = path, .errors = errors};
     MdH5md *file = md_alloc(1, sizeof *file, "trajectory");
     file->path = md_copy_text(path);
     file->spec = *spec;
-    file->file = create_file(&calls, spec->compression != MD_COMPRESSION_NONE);
-    if (calls.failed) {
-        md_h5_release(&calls, file);
-        return NULL;
-    }
-    plan_series(file);
-    calls.failed = plan_capacity(file, errors) != MD_OK;
-    if (!calls.failed) md_h5_create_contents(&calls, file);
-    if (!calls.failed) md_h5_begin(&calls, file);
-    if (calls.failed) {
-        unlink(path);
-        md_h5_release(&calls, file);
-        return NULL;
-    }
     return file;
+}
+
+void md_h5_create_file(MdH5Calls *calls, MdH5md *file) {
+    file->file = create_empty(calls, file->spec.compression != MD_COMPRESSION_NONE);
+    if (calls->failed) return; /* what is there of that name was not made here */
+    calls->failed = plan_capacity(file, calls->errors) != MD_OK;
+    if (!calls->failed) create_contents(calls, file);
+    if (calls->failed) unlink(file->path);
+}
+
+MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors) {
+    MdH5Calls calls = {.path = path, .errors = errors};
+    MdH5md *file = md_h5_new(path, spec);
+    int timelines[MD_H5MD_N_QUANTITIES];
+    for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++) {
+        bool shared = q == MD_H5MD_IMAGE || spec->every[q] == spec->every[MD_H5MD_POSITION];
+        timelines[q] = spec->every[q] == 0 ? -1 : shared ? 0 : q;
+        if (timelines[q] == q) file->timeline[q].planned = md_schedule_count(spec->every[q], 0, spec->last_step);
+    }
+    md_h5_define_all(file, timelines);
+    md_h5_create_file(&calls, file);
+    if (!calls.failed) md_h5_begin(&calls, file);
+    if (!calls.failed) return file;
+    md_h5_release(&calls, file);
+    return NULL;
 }

@@ -34,9 +34,8 @@ typedef struct Series {
     hid_t type;    /* in memory */
     int timeline;
     int rank;
-    hsize_t row[3];  /* extents with one frame: {1, ...} */
-    hid_t row_space; /* of particles */
-    char *rows;      /* of all others: BUFFER_ROWS rows that wait to be written */
+    hsize_t row[3]; /* extents with one frame: {1, ...} */
+    char *rows;     /* BUFFER_ROWS rows that wait to be written; NULL for particles */
     size_t row_bytes;
 } Series;
 
@@ -67,17 +66,22 @@ enum { BUFFER_ROWS = 512 };
 const char *md_h5_element(int element);
 char *md_h5_series_path(int series);
 
+/* Memory for a trajectory that is to be written; md_h5_release. */
+MdH5md *md_h5_new(const char *path, const MdH5mdSpec *spec);
+
 /* Fills in what series k is (not its dataset): on which timeline, of what type and shape. */
 void md_h5_define_series(MdH5md *file, int k, int timeline);
+/* The same for all series, for the quantities on these timelines (-1: not in the file). */
+void md_h5_define_all(MdH5md *file, const int timelines[MD_H5MD_N_QUANTITIES]);
 
-/* The file as md_h5md_create makes it, with the room and the timelines that file->timeline and file->series give. */
-void md_h5_create_contents(MdH5Calls *calls, MdH5md *file);
+/* Creates the file at file->path with all that is not a frame, for the series defined and the rows planned. */
+void md_h5_create_file(MdH5Calls *calls, MdH5md *file);
 
 /* Everything in it but series: who made it, the box, what particles are, the deck. */
 void md_h5_write_head(MdH5Calls *calls, const MdH5md *file);
 
-/* Properties with which files are created and opened for writing. */
-hid_t md_h5_file_access(MdH5Calls *calls, bool swmr);
+/* Properties with which files are created and opened; with_marks: for a file that bears the mark of a writer. */
+hid_t md_h5_file_access(MdH5Calls *calls, bool with_marks);
 
 /* Makes an open file ready for appending. */
 void md_h5_begin(MdH5Calls *calls, MdH5md *file);
@@ -85,7 +89,11 @@ void md_h5_begin(MdH5Calls *calls, MdH5md *file);
 /* Grows or shrinks a series to n rows. */
 void md_h5_set_rows(MdH5Calls *calls, const Series *series, int64_t n);
 
-/* Closes what is open, whatever state it is in, and frees. */
+/* n rows of a series from `first` on, which it has. */
+void md_h5_write_rows(MdH5Calls *calls, const Series *series, int64_t first, int64_t n, const void *values);
+void md_h5_read_rows(MdH5Calls *calls, const Series *series, int64_t first, int64_t n, void *values);
+
+/* Closes what is open, whatever state it is in, and frees. Accepts NULL. */
 void md_h5_release(MdH5Calls *calls, MdH5md *file);
 
 #endif

@@ -21,8 +21,8 @@
 #include "output/h5file.h"
 
 void md_h5_release(MdH5Calls *calls, MdH5md *file) {
+    if (!file) return;
     for (int k = 0; k < N_SERIES; k++) {
-        if (file->series[k].row_space > 0) H5_CALL(calls, H5Sclose(file->series[k].row_space));
         if (file->series[k].dataset > 0) H5_CALL(calls, H5Dclose(file->series[k].dataset));
         md_free(file->series[k].rows);
     }
@@ -38,10 +38,6 @@ void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
     /* Three edge vectors. An axis that the dimension lacks needs some edge above 0, or readers drop the whole box. */
     for (int a = 0; a < 3; a++) file->edges[4 * a] = a < box->dimension ? box->length[a] : largest;
     file->density = (double)file->spec.n_atoms / md_box_volume(box);
-    for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++) {
-        Series *series = &file->series[q];
-        if (series->dataset > 0) series->row_space = H5_CALL(calls, H5Screate_simple(series->rank, series->row, NULL));
-    }
     if (file->spec.compression != MD_COMPRESSION_NONE) H5_CALL(calls, H5Fstart_swmr_write(file->file));
     void *handle = NULL;
     H5_CALL(calls, H5Fget_vfd_handle(file->file, H5P_DEFAULT, &handle));
@@ -61,15 +57,26 @@ void md_h5_set_rows(MdH5Calls *calls, const Series *series, int64_t n) {
     H5_CALL(calls, H5Dset_extent(series->dataset, extent));
 }
 
-static bool is_small(const Series *series) { return series->dataset > 0 && series->rows; }
-
-/* Rows first .. first + n - 1 of a series, which has room for them. */
-static void write_rows(MdH5Calls *calls, const Series *series, hid_t memory, int64_t first, int64_t n,
-                       const void *values) {
+/* Memory space and file space of n rows; both to be closed. */
+static hid_t select_rows(MdH5Calls *calls, const Series *series, int64_t first, int64_t n, hid_t *memory) {
     hsize_t start[3] = {(hsize_t)first, 0, 0}, count[3] = {(hsize_t)n, series->row[1], series->row[2]};
     hid_t space = H5_CALL(calls, H5Dget_space(series->dataset));
+    *memory = H5_CALL(calls, H5Screate_simple(series->rank, count, NULL));
     H5_CALL(calls, H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL));
+    return space;
+}
+
+void md_h5_write_rows(MdH5Calls *calls, const Series *series, int64_t first, int64_t n, const void *values) {
+    hid_t memory, space = select_rows(calls, series, first, n, &memory);
     H5_CALL(calls, H5Dwrite(series->dataset, series->type, memory, space, H5P_DEFAULT, values));
+    H5_CALL(calls, H5Sclose(memory));
+    H5_CALL(calls, H5Sclose(space));
+}
+
+void md_h5_read_rows(MdH5Calls *calls, const Series *series, int64_t first, int64_t n, void *values) {
+    hid_t memory, space = select_rows(calls, series, first, n, &memory);
+    H5_CALL(calls, H5Dread(series->dataset, series->type, memory, space, H5P_DEFAULT, values));
+    H5_CALL(calls, H5Sclose(memory));
     H5_CALL(calls, H5Sclose(space));
 }
 
@@ -78,12 +85,10 @@ static void drain(MdH5Calls *calls, MdH5md *file) {
     for (int k = 0; k < N_SERIES && !calls->failed; k++) {
         const Series *series = &file->series[k];
         const Timeline *timeline = &file->timeline[series->timeline];
-        hsize_t count[3] = {(hsize_t)(timeline->n_rows - timeline->n_drained), series->row[1], series->row[2]};
-        if (!is_small(series) || count[0] == 0) continue;
-        hid_t memory = H5_CALL(calls, H5Screate_simple(series->rank, count, NULL));
+        int64_t n = timeline->n_rows - timeline->n_drained;
+        if (series->dataset <= 0 || !series->rows || n == 0) continue;
         md_h5_set_rows(calls, series, timeline->n_rows);
-        write_rows(calls, series, memory, timeline->n_drained, (int64_t)count[0], series->rows);
-        H5_CALL(calls, H5Sclose(memory));
+        md_h5_write_rows(calls, series, timeline->n_drained, n, series->rows);
     }
     for (int t = 0; t < N_TIMELINES && !calls->failed; t++) file->timeline[t].n_drained = file->timeline[t].n_rows;
 }
@@ -179,7 +184,7 @@ MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *ther
         if (timeline->n_rows == timeline->capacity) return fail_full(file, timeline, errors);
         touched[series->timeline] = true;
         md_h5_set_rows(&calls, series, timeline->n_rows + 1);
-        write_rows(&calls, series, series->row_space, timeline->n_rows, 1, arrays[q]);
+        md_h5_write_rows(&calls, series, timeline->n_rows, 1, arrays[q]);
     }
     if (calls.failed) return give_up(file);
     if (frame->position) keep_observables(file, thermo);

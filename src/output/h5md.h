@@ -57,6 +57,30 @@ int64_t md_h5md_frames(const MdH5md *file);
 /* Commits, syncs and closes; the status says whether everything reached the disk. Accepts NULL. */
 MdStatus md_h5md_close(MdH5md *file, MdErrors *errors);
 
+/* What md_h5md_recover found and did. */
+typedef struct MdH5mdRecovery {
+    bool changed; /* false: the file was in good order and is as it was, byte for byte */
+    /* Of positions, velocities and forces that have steps of their own, and of those that go with the positions; frames
+     * kept (-1: no such quantity, or it goes with the positions), dropped, and the last step kept (-1: none). */
+    struct {
+        int64_t n_kept, n_dropped, last_step;
+    } series[MD_H5MD_IMAGE];
+} MdH5mdRecovery;
+
+/* Makes of a file that a killed program or a full disk has left a file that every reader opens: all frames up to the
+ * first that is not whole. Done again, it changes nothing. MD_ERROR_INPUT, with the reason and the file as it was: it is not
+ * a trajectory of mdmini, is damaged beyond repair, or a program is writing to it. */
+MdStatus md_h5md_recover(const char *path, MdH5mdRecovery *recovery, MdErrors *errors);
+
+/* What a recovery did, in a few words a line; free(). */
+char *md_h5md_describe_recovery(const char *path, const MdH5mdRecovery *recovery);
+
+/* Continues the file of an earlier run: recovers it, drops frames after last_step and makes room for those that the spec
+ * plans after it. Where the spec asks for more frames than were planned, other intervals, precision or compression, the
+ * file is copied, beside itself, into one that has room for them; the frames stay. MD_ERROR_INPUT when it is not there, is
+ * of other particles, or has images or unwrapped positions where the spec has not, or the other way round. */
+MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, int64_t last_step, MdErrors *errors);
+
 /* Bytes that the file will hold when the run has ended, before compression. */
 uint64_t md_h5md_bytes(const MdH5mdSpec *spec);
 

@@ -1,0 +1,224 @@
+#include "output/h5open.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Whether all links of a path lead somewhere. */
+static bool exists(hid_t file, const char *path) {
+    char *part = md_copy_text(path);
+    bool there = true;
+    for (char *slash = part; there && slash;) {
+        slash = strchr(slash + 1, '/');
+        if (slash) *slash = 0;
+        there = H5Lexists(file, part, H5P_DEFAULT) > 0;
+        if (slash) *slash = '/';
+    }
+    free(part);
+    return there;
+}
+
+static void refuse(MdH5Calls *calls, const char *what) {
+    if (calls->failed) return;
+    calls->failed = true;
+    md_fail(calls->errors, MD_ERROR_INPUT, "%s: %s", calls->path, what);
+}
+
+/* Whether mdmini made the file. */
+static void check_creator(MdH5Calls *calls, hid_t file) {
+    char name[16] = "";
+    if (exists(file, "h5md/creator") && H5Aexists_by_name(file, "h5md/creator", "name", H5P_DEFAULT) > 0) {
+        hid_t attribute = H5_CALL(calls, H5Aopen_by_name(file, "h5md/creator", "name", H5P_DEFAULT, H5P_DEFAULT));
+        hid_t type = H5_CALL(calls, H5Aget_type(attribute));
+        bool fixed = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
+        if (fixed && H5Tget_size(type) < sizeof name) H5_CALL(calls, H5Aread(attribute, type, name));
+        H5_CALL(calls, H5Tclose(type));
+        H5_CALL(calls, H5Aclose(attribute));
+    }
+    if (strcmp(name, "mdmini") != 0) refuse(calls, "is not a trajectory of mdmini");
+}
+
+/* Extents of a dataset: those present, and the greatest; whether it has the rank. */
+static bool get_extents(MdH5Calls *calls, hid_t dataset, int rank, hsize_t present[3], hsize_t most[3]) {
+    hid_t space = H5_CALL(calls, H5Dget_space(dataset));
+    bool right = H5Sget_simple_extent_ndims(space) == rank;
+    if (right) H5_CALL(calls, H5Sget_simple_extent_dims(space, present, most));
+    H5_CALL(calls, H5Sclose(space));
+    return right;
+}
+
+int64_t md_h5_rows(MdH5Calls *calls, const Series *series) {
+    hsize_t present[3] = {0}, most[3];
+    get_extents(calls, series->dataset, series->rank, present, most);
+    return (int64_t)present[0];
+}
+
+/* How particles are stored, from the positions. */
+static void read_format(MdH5Calls *calls, MdH5md *file, hid_t position) {
+    hsize_t present[3], most[3];
+    hid_t type = H5_CALL(calls, H5Dget_type(position)), creation = H5_CALL(calls, H5Dget_create_plist(position));
+    bool real = H5Tget_class(type) == H5T_FLOAT;
+    if (!get_extents(calls, position, 3, present, most) || !real || present[2] != 3) {
+        refuse(calls, "holds positions of another kind than mdmini writes");
+    } else {
+        file->spec.n_atoms = (int64_t)present[1];
+        file->spec.precision =
+            H5Tget_size(type) == sizeof(double) ? MD_FILE_PRECISION_DOUBLE : MD_FILE_PRECISION_SINGLE;
+        unsigned flags, level = 0;
+        size_t n = 1;
+        if (H5Pget_nfilters(creation) > 0)
+            H5_CALL(calls, H5Pget_filter_by_id2(creation, H5Z_FILTER_DEFLATE, &flags, &n, &level, 0, NULL, NULL));
+        file->spec.compression = (int)level;
+    }
+    H5_CALL(calls, H5Pclose(creation));
+    H5_CALL(calls, H5Tclose(type));
+}
+
+static void open_series(MdH5Calls *calls, MdH5md *file, int k, int timeline) {
+    hsize_t present[3], most[3];
+    char *path = md_h5_series_path(k);
+    hid_t access = H5_CALL(calls, H5Pcreate(H5P_DATASET_ACCESS));
+    if (k < MD_H5MD_N_QUANTITIES) H5_CALL(calls, H5Pset_chunk_cache(access, 1, 0, 0));
+    hid_t dataset = H5_CALL(calls, H5Dopen2(file->file, path, access));
+    H5_CALL(calls, H5Pclose(access));
+    md_h5_define_series(file, k, timeline);
+    Series *series = &file->series[k];
+    series->dataset = dataset;
+    bool right = dataset > 0 && get_extents(calls, dataset, series->rank, present, most);
+    for (int a = 1; right && a < series->rank; a++) right = present[a] == series->row[a];
+    if (!right) refuse(calls, "holds other series than mdmini writes");
+    else if (k == timeline) file->timeline[timeline].planned = file->timeline[timeline].capacity = INT64_MAX;
+    Timeline *line = &file->timeline[timeline];
+    if (right && most[0] != H5S_UNLIMITED && (int64_t)most[0] < line->capacity)
+        line->planned = line->capacity = (int64_t)most[0];
+    free(path);
+}
+
+/* Whether two paths lead to one object. */
+static bool is_same(MdH5Calls *calls, hid_t file, const char *path, const char *other) {
+    hobj_ref_t a = 0, b = 0;
+    H5_CALL(calls, H5Rcreate(&a, file, path, H5R_OBJECT, -1));
+    H5_CALL(calls, H5Rcreate(&b, file, other, H5R_OBJECT, -1));
+    return a == b;
+}
+
+/* The timeline of an element: that of positions where both have the same series of steps. */
+static int find_timeline(MdH5Calls *calls, const MdH5md *file, int element) {
+    if (element == MD_H5MD_POSITION || element >= MD_H5MD_IMAGE) return 0;
+    char *path = md_format("%s/step", md_h5_element(element)), *first = md_h5_series_path(STEP);
+    bool shared = is_same(calls, file->file, path, first);
+    free(first);
+    free(path);
+    return shared ? 0 : element;
+}
+
+static void open_all_series(MdH5Calls *calls, MdH5md *file) {
+    for (int k = 0; k < N_ELEMENTS && !calls->failed; k++) {
+        bool optional = k > MD_H5MD_POSITION && k < MD_H5MD_N_QUANTITIES, there = exists(file->file, md_h5_element(k));
+        if (!there && optional) continue;
+        if (!there) {
+            refuse(calls, "lacks what every trajectory of mdmini has");
+            return;
+        }
+        int timeline = find_timeline(calls, file, k);
+        open_series(calls, file, k, timeline);
+        for (int s = TIME + 2 * timeline; k == timeline && s <= STEP + 2 * timeline; s++)
+            open_series(calls, file, s, timeline);
+    }
+}
+
+static bool read_unwrapped(MdH5Calls *calls, hid_t file) {
+    char text[16] = "";
+    if (H5Aexists_by_name(file, "parameters/mdmini", "positions", H5P_DEFAULT) <= 0) return false;
+    hid_t attribute = H5_CALL(calls, H5Aopen_by_name(file, "parameters/mdmini", "positions", H5P_DEFAULT, H5P_DEFAULT));
+    hid_t type = H5_CALL(calls, H5Aget_type(attribute));
+    if (H5Tget_size(type) < sizeof text) H5_CALL(calls, H5Aread(attribute, type, text));
+    H5_CALL(calls, H5Tclose(type));
+    H5_CALL(calls, H5Aclose(attribute));
+    return strcmp(text, "unwrapped") == 0;
+}
+
+MdH5md *md_h5_open(MdH5Calls *calls, unsigned flags) {
+    hid_t access = md_h5_file_access(calls, true);
+    MdH5md *file = md_alloc(1, sizeof *file, "trajectory");
+    file->path = md_copy_text(calls->path);
+    file->file = H5_CALL(calls, H5Fopen(calls->path, flags, access));
+    H5_CALL(calls, H5Pclose(access));
+    if (!calls->failed) check_creator(calls, file->file);
+    if (!calls->failed && !exists(file->file, "particles/all/position/value"))
+        refuse(calls, "holds no positions of particles");
+    if (!calls->failed) {
+        hid_t position = H5_CALL(calls, H5Dopen2(file->file, "particles/all/position/value", H5P_DEFAULT));
+        read_format(calls, file, position);
+        H5_CALL(calls, H5Dclose(position));
+        file->spec.unwrapped = read_unwrapped(calls, file->file);
+    }
+    if (!calls->failed) open_all_series(calls, file);
+    if (!calls->failed) return file;
+    md_h5_release(calls, file);
+    return NULL;
+}
+
+int64_t *md_h5_read_steps(MdH5Calls *calls, const MdH5md *file, int timeline, int64_t n) {
+    int64_t *steps = md_alloc((size_t)n + 1, sizeof *steps, "steps of the trajectory");
+    if (n > 0) md_h5_read_rows(calls, &file->series[STEP + 2 * timeline], 0, n, steps);
+    return steps;
+}
+
+/* Whether the chunks of a row are there, and within the first n_bytes of the file. */
+static bool row_is_stored(const Series *series, const hsize_t chunk[3], int64_t row, uint64_t n_bytes) {
+    hsize_t at[3] = {(hsize_t)row / chunk[0] * chunk[0], 0, 0}, size;
+    unsigned mask;
+    haddr_t place;
+    for (; at[1] < series->row[1]; at[1] += chunk[1]) {
+        if (H5Dget_chunk_info_by_coord(series->dataset, at, &mask, &place, &size) < 0) return false;
+        if (place == HADDR_UNDEF || size == 0 || (n_bytes && place + size > n_bytes)) return false;
+        if (series->rank == 1) break;
+    }
+    return true;
+}
+
+/* A row of compressed chunks that are cut short, or not of the checksum that they end with, cannot be read. */
+static bool row_is_readable(const Series *series, int64_t row) {
+    void *values = md_alloc(1, series->row_bytes, "row of the trajectory");
+    MdErrors *ignored = md_errors_create();
+    MdH5Calls calls = {.path = "", .errors = ignored};
+    md_h5_read_rows(&calls, series, row, 1, values);
+    md_errors_destroy(ignored);
+    md_free(values);
+    return !calls.failed;
+}
+
+/* Of the first n rows of a series, those before the first that is not stored; the last of them can be read. */
+static int64_t stored_rows(MdH5Calls *calls, const Series *series, bool compressed, int64_t n, uint64_t n_bytes) {
+    if (!compressed && !n_bytes) return n;
+    hsize_t chunk[3] = {1, 1, 1};
+    hid_t creation = H5_CALL(calls, H5Dget_create_plist(series->dataset));
+    H5_CALL(calls, H5Pget_chunk(creation, series->rank, chunk));
+    H5_CALL(calls, H5Pclose(creation));
+    int64_t stored = 0;
+    while (stored < n && row_is_stored(series, chunk, stored, n_bytes)) stored++;
+    while (compressed && stored > 0 && !row_is_readable(series, stored - 1)) stored--;
+    return stored;
+}
+
+int64_t md_h5_whole_rows(MdH5Calls *calls, const MdH5md *file, int timeline, uint64_t n_bytes) {
+    int64_t n = INT64_MAX;
+    for (int k = 0; k < N_SERIES; k++) {
+        const Series *series = &file->series[k];
+        if (series->dataset <= 0 || series->timeline != timeline) continue;
+        int64_t rows = md_h5_rows(calls, series);
+        n = rows < n ? rows : n;
+    }
+    for (int k = 0; k < N_SERIES && !calls->failed; k++) {
+        const Series *series = &file->series[k];
+        bool compressed = k < MD_H5MD_N_QUANTITIES && file->spec.compression != MD_COMPRESSION_NONE;
+        if (series->dataset > 0 && series->timeline == timeline) n = stored_rows(calls, series, compressed, n, n_bytes);
+    }
+    if (calls->failed) return 0;
+    int64_t *steps = md_h5_read_steps(calls, file, timeline, n), whole = 0;
+    while (whole < n && steps[whole] >= 0 && (whole == 0 || steps[whole] > steps[whole - 1])) whole++;
+    md_free(steps);
+    return calls->failed ? 0 : whole;
+}

@@ -1,0 +1,166 @@
+/* What a kill leaves, and how it is mended.
+ *
+ * Data reach the file before the headers that tell of them, and no header is torn, so what a killed program leaves is at
+ * worst: the mark of an open file and an end of file that is too early (compressed files), and series of which some are
+ * longer than others. A copy that was broken off, or a disk that was full, may have cut the file short as well. The
+ * superblock is mended first, by bytes: opening and closing a file whose end is too early would cut off what lies
+ * behind. Then the library opens it, and all series of a timeline are cut to the frames that are whole in all of them. */
+#define _GNU_SOURCE /* locks of open files */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "output/h5open.h"
+#include "output/superblock.h"
+
+typedef struct Patient {
+    const char *path;
+    int descriptor;
+    uint64_t size; /* of the file as it was found */
+    MdSuperblock found, mended;
+    bool writable;
+} Patient;
+
+static MdStatus refuse(const Patient *patient, const char *reason, MdErrors *errors) {
+    return md_fail(errors, MD_ERROR_INPUT, "%s: %s", patient->path, reason);
+}
+
+/* Whether a running program holds the file; also its readers go on undisturbed. */
+static bool is_in_use(int descriptor) {
+#ifdef F_OFD_GETLK
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    if (fcntl(descriptor, F_OFD_GETLK, &lock) == 0) return lock.l_type != F_UNLCK;
+#endif
+    (void)descriptor;
+    return false;
+}
+
+static MdStatus examine(Patient *patient, MdErrors *errors) {
+    struct stat status;
+    unsigned char bytes[MD_SUPERBLOCK_BYTES] = {0};
+    patient->descriptor = open(patient->path, O_RDWR | O_CLOEXEC);
+    patient->writable = patient->descriptor >= 0;
+    if (!patient->writable) patient->descriptor = open(patient->path, O_RDONLY | O_CLOEXEC);
+    if (patient->descriptor < 0 || fstat(patient->descriptor, &status) != 0)
+        return refuse(patient, strerror(errno), errors);
+    if (!S_ISREG(status.st_mode)) return refuse(patient, "is no plain file", errors);
+    if (status.st_size == 0) return refuse(patient, "is empty: there is nothing to recover", errors);
+    if (pread(patient->descriptor, bytes, sizeof bytes, 0) < 0) return refuse(patient, strerror(errno), errors);
+    const char *problem = md_superblock_read(&patient->found, bytes);
+    if (problem) return refuse(patient, problem, errors);
+    if (is_in_use(patient->descriptor)) return refuse(patient, "is being written by a running program", errors);
+    patient->size = (uint64_t)status.st_size;
+    return MD_OK;
+}
+
+/* Whether the library would open it as it is. */
+static bool is_openable(const Patient *patient) {
+    return !patient->found.marked && patient->found.end <= patient->size;
+}
+
+/* A patient that cannot be written to can only be found in good order. */
+static MdStatus write_superblock(const Patient *patient, const MdSuperblock *superblock, uint64_t size,
+                                 MdErrors *errors) {
+    if (!patient->writable) return refuse(patient, "wants recovery, but may not be written to", errors);
+    if (ftruncate(patient->descriptor, (off_t)size) == 0 &&
+        pwrite(patient->descriptor, superblock->bytes, MD_SUPERBLOCK_BYTES, 0) == MD_SUPERBLOCK_BYTES)
+        return MD_OK;
+    return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", patient->path, strerror(errno));
+}
+
+/* End of file and size agree at the end of a page, as the library leaves them. */
+static MdStatus mend(Patient *patient, MdErrors *errors) {
+    const uint64_t page = 4096;
+    uint64_t end = patient->found.end > patient->size ? patient->found.end : patient->size;
+    end = (end + page - 1) / page * page;
+    patient->mended = patient->found;
+    md_superblock_mend(&patient->mended, end);
+    return write_superblock(patient, &patient->mended, end, errors);
+}
+
+/* Frames that stay and go, by timeline; whether any go. */
+static bool count_rows(MdH5Calls *calls, const MdH5md *file, uint64_t n_bytes, MdH5mdRecovery *recovery) {
+    bool ragged = false;
+    for (int t = 0; t < N_TIMELINES; t++) {
+        recovery->series[t].n_kept = recovery->series[t].last_step = -1;
+        recovery->series[t].n_dropped = 0;
+        if (file->series[STEP + 2 * t].dataset <= 0) continue;
+        int64_t n = md_h5_whole_rows(calls, file, t, n_bytes);
+        int64_t *steps = md_h5_read_steps(calls, file, t, n);
+        recovery->series[t].n_kept = n;
+        if (n > 0) recovery->series[t].last_step = steps[n - 1];
+        for (int k = 0; k < N_SERIES; k++) {
+            if (file->series[k].dataset <= 0 || file->series[k].timeline != t) continue;
+            int64_t excess = md_h5_rows(calls, &file->series[k]) - n;
+            ragged = ragged || excess != 0;
+            if (excess > recovery->series[t].n_dropped) recovery->series[t].n_dropped = excess;
+        }
+        md_free(steps);
+    }
+    return ragged;
+}
+
+/* Opens what the library can open now, and cuts it where that is called for. */
+static MdStatus cut(Patient *patient, MdH5mdRecovery *recovery, MdErrors *errors) {
+    MdH5Calls calls = {.path = patient->path, .errors = errors};
+    bool whole = is_openable(patient);
+    unsigned flags = whole ? H5F_ACC_RDONLY : H5F_ACC_RDWR;
+    uint64_t n_bytes = patient->found.end > patient->size ? patient->size : 0;
+    MdH5md *file = md_h5_open(&calls, flags);
+    bool ragged = file && count_rows(&calls, file, n_bytes, recovery);
+    if (file && ragged && whole) { /* again, for writing */
+        md_h5_release(&calls, file);
+        file = NULL;
+        if (!patient->writable) return refuse(patient, "wants recovery, but may not be written to", errors);
+        if (!calls.failed) file = md_h5_open(&calls, H5F_ACC_RDWR);
+    }
+    for (int k = 0; file && ragged && k < N_SERIES && !calls.failed; k++)
+        if (file->series[k].dataset > 0)
+            md_h5_set_rows(&calls, &file->series[k], recovery->series[file->series[k].timeline].n_kept);
+    recovery->changed = ragged || !whole;
+    if (file) md_h5_release(&calls, file);
+    if (!calls.failed && recovery->changed && fdatasync(patient->descriptor) != 0)
+        return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", patient->path, strerror(errno));
+    return calls.failed ? md_errors_status(errors) : MD_OK;
+}
+
+MdStatus md_h5md_recover(const char *path, MdH5mdRecovery *recovery, MdErrors *errors) {
+    Patient patient = {.path = path};
+    MdStatus status = examine(&patient, errors);
+    bool openable = status == MD_OK && is_openable(&patient);
+    if (status == MD_OK && !openable) status = mend(&patient, errors);
+    if (status == MD_OK) {
+        MdErrors *own = md_errors_create();
+        status = cut(&patient, recovery, own);
+        /* A file that HDF5 cannot read is bad input; a disk that takes nothing is another matter. */
+        for (int k = 0; k < md_errors_count(own); k++) md_fail(errors, MD_ERROR_INPUT, "%s", md_errors_text(own, k));
+        if (status != MD_OK) status = MD_ERROR_INPUT;
+        md_errors_destroy(own);
+        if (status != MD_OK && !openable) write_superblock(&patient, &patient.found, patient.size, errors);
+    }
+    if (patient.descriptor >= 0) close(patient.descriptor);
+    return status;
+}
+
+char *md_h5md_describe_recovery(const char *path, const MdH5mdRecovery *recovery) {
+    static const char *const names[] = {"frames", "velocities", "forces"};
+    char *text = md_format("%s: %s\n", path, recovery->changed ? "recovered" : "in good order, left as it is");
+    for (int t = 0; t < MD_H5MD_IMAGE; t++) {
+        if (recovery->series[t].n_kept < 0) continue;
+        char *old = text, *dropped = recovery->series[t].n_dropped ? md_format("; %lld that were not whole are dropped",
+                                                                               (long long)recovery->series[t].n_dropped)
+                                                                   : md_copy_text("");
+        char *last = recovery->series[t].n_kept
+                         ? md_format(", the last of step %lld", (long long)recovery->series[t].last_step)
+                         : md_copy_text("");
+        text = md_format("%s  %lld %s%s%s\n", old, (long long)recovery->series[t].n_kept, names[t], last, dropped);
+        free(old);
+        free(dropped);
+        free(last);
+    }
+    return text;
+}

@@ -1,0 +1,167 @@
+/* Continuing a trajectory. Its room was planned, so a run that goes on as it was planned goes on in the file as it is.
+ * Whatever wants another layout - more steps than were planned, other intervals, precision or compression - gets it in a
+ * copy, frame by frame, that takes the file's place when it is complete: one way for all of them, at the price of reading
+ * and writing the file once. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "output/h5open.h"
+#include "output/schedule.h"
+
+/* What the continued file holds: of each timeline the rows kept and the rows in all. */
+typedef struct Plan {
+    int timelines[MD_H5MD_N_QUANTITIES]; /* -1: not in the file */
+    int64_t n_kept[N_TIMELINES], n_rows[N_TIMELINES];
+} Plan;
+
+static bool has(const MdH5md *file, int quantity) { return file->series[quantity].dataset > 0; }
+
+/* What cannot change in the middle of a file. */
+static bool fits(const MdH5md *old, const MdH5mdSpec *spec, MdErrors *errors) {
+    const char *problem = NULL;
+    if (old->spec.n_atoms != spec->n_atoms) problem = "holds another number of particles";
+    else if (old->spec.unwrapped != spec->unwrapped) problem = "output.unwrapped cannot change within a file";
+    else if (has(old, MD_H5MD_IMAGE) != (spec->every[MD_H5MD_IMAGE] > 0))
+        problem =
+            "images go with positions from the first frame to the last: output.images_every cannot be turned on or "
+            "off within a file";
+    if (problem) md_fail(errors, MD_ERROR_INPUT, "%s: %s", old->path, problem);
+    return !problem;
+}
+
+static int64_t count_kept(MdH5Calls *calls, const MdH5md *file, int timeline, int64_t last_step) {
+    const Series *series = &file->series[STEP + 2 * timeline];
+    if (series->dataset <= 0) return 0;
+    int64_t n = md_h5_rows(calls, series), kept = 0, *steps = md_h5_read_steps(calls, file, timeline, n);
+    while (kept < n && steps[kept] <= last_step) kept++;
+    md_free(steps);
+    return kept;
+}
+
+/* A quantity that is no longer asked for stays with the frames it has. It goes with the positions where it always has. */
+static Plan make_plan(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spec, int64_t last_step) {
+    Plan plan = {.timelines = {0, -1, -1, -1}};
+    for (int t = 0; t < N_TIMELINES; t++) plan.n_kept[t] = count_kept(calls, old, t, last_step);
+    if (has(old, MD_H5MD_IMAGE)) plan.timelines[MD_H5MD_IMAGE] = 0;
+    for (int q = MD_H5MD_VELOCITY; q < MD_H5MD_IMAGE; q++) {
+        if (!has(old, q) && spec->every[q] == 0) continue;
+        bool together = has(old, q) ? old->series[q].timeline == 0 : plan.n_kept[0] == 0;
+        plan.timelines[q] = together && spec->every[q] == spec->every[MD_H5MD_POSITION] ? 0 : q;
+        if (plan.timelines[q] == q && has(old, q)) plan.n_kept[q] = plan.n_kept[old->series[q].timeline];
+    }
+    for (int t = 0; t < N_TIMELINES; t++)
+        if (plan.timelines[t] == t)
+            plan.n_rows[t] = plan.n_kept[t] + md_schedule_count(spec->every[t], last_step + 1, spec->last_step);
+    return plan;
+}
+
+static bool needs_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *plan) {
+    bool copy = old->spec.precision != spec->precision || old->spec.compression != spec->compression;
+    for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
+        copy = copy || plan->timelines[q] != (has(old, q) ? old->series[q].timeline : -1);
+    for (int t = 0; t < N_TIMELINES; t++) copy = copy || plan->n_rows[t] > old->timeline[t].capacity;
+    return copy;
+}
+
+static void set_counts(MdH5md *file, const Plan *plan) {
+    for (int t = 0; t < N_TIMELINES; t++) {
+        Timeline *timeline = &file->timeline[t];
+        timeline->n_rows = timeline->n_drained = timeline->n_committed = plan->n_kept[t];
+    }
+}
+
+static void copy_series(MdH5Calls *calls, const Series *from, const Series *to, int64_t n) {
+    int64_t block = to->rows ? BUFFER_ROWS : 1;
+    void *values = md_alloc((size_t)block, to->row_bytes, "rows to copy");
+    /* Read as what they are written as: the library converts. */
+    Series source = *from;
+    source.type = to->type;
+    md_h5_set_rows(calls, to, n);
+    for (int64_t first = 0; first < n && !calls->failed; first += block) {
+        int64_t count = n - first < block ? n - first : block;
+        md_h5_read_rows(calls, &source, first, count, values);
+        md_h5_write_rows(calls, to, first, count, values);
+    }
+    md_free(values);
+}
+
+/* The series of the old file that series k continues; a quantity that leaves the positions takes their steps along. */
+static const Series *find_source(const MdH5md *old, const MdH5md *file, int k) {
+    if (k < N_ELEMENTS) return &old->series[k];
+    int quantity = file->series[k].timeline;
+    return &old->series[k + 2 * ((has(old, quantity) ? old->series[quantity].timeline : quantity) - quantity)];
+}
+
+static void copy_all(MdH5Calls *calls, const MdH5md *old, MdH5md *file, const Plan *plan, MdErrors *errors) {
+    for (int t = 0; t < N_TIMELINES && !calls->failed; t++) {
+        if (file->timeline[t].capacity >= plan->n_rows[t]) continue;
+        calls->failed = true;
+        md_fail(errors, MD_ERROR_OUTPUT, "%s: there is no room for the copy that the continuation needs", old->path);
+    }
+    for (int k = 0; k < N_SERIES && !calls->failed; k++) {
+        const Series *to = &file->series[k], *from = to->dataset > 0 ? find_source(old, file, k) : NULL;
+        if (from && from->dataset > 0) copy_series(calls, from, to, plan->n_kept[to->timeline]);
+    }
+    H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
+}
+
+/* The copy, in the place of the file. */
+static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *plan, MdErrors *errors) {
+    char *path = md_format("%s.tmp", old->path);
+    MdH5Calls calls = {.path = path, .errors = errors};
+    MdH5md *file = md_h5_new(path, spec);
+    for (int t = 0; t < N_TIMELINES; t++) file->timeline[t].planned = plan->n_rows[t];
+    md_h5_define_all(file, plan->timelines);
+    md_h5_create_file(&calls, file);
+    bool created = !calls.failed;
+    if (created) copy_all(&calls, old, file, plan, errors);
+    set_counts(file, plan);
+    if (!calls.failed) md_h5_begin(&calls, file);
+    if (!calls.failed && (fdatasync(file->descriptor) != 0 || rename(path, old->path) != 0)) {
+        calls.failed = true;
+        md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(errno));
+    }
+    if (created && calls.failed) unlink(path);
+    free(path);
+    if (calls.failed) {
+        md_h5_release(&calls, file);
+        return NULL;
+    }
+    free(file->path);
+    file->path = md_copy_text(old->path);
+    return file;
+}
+
+/* Takes the spec over from a run whose layout the file has already. */
+static void continue_in_place(MdH5Calls *calls, MdH5md *file, const MdH5mdSpec *spec, const Plan *plan) {
+    file->spec = *spec;
+    set_counts(file, plan);
+    for (int k = 0; k < N_SERIES; k++)
+        if (file->series[k].dataset > 0)
+            md_h5_set_rows(calls, &file->series[k], plan->n_kept[file->series[k].timeline]);
+    H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
+    if (!calls->failed) md_h5_begin(calls, file);
+}
+
+MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, int64_t last_step, MdErrors *errors) {
+    MdH5mdRecovery recovery;
+    if (md_h5md_recover(path, &recovery, errors) != MD_OK) return NULL;
+    MdH5Calls calls = {.path = path, .errors = errors};
+    MdH5md *old = md_h5_open(&calls, H5F_ACC_RDWR), *file = NULL;
+    bool good = old && fits(old, spec, errors);
+    Plan plan = {0};
+    if (good) plan = make_plan(&calls, old, spec, last_step);
+    if (good && !calls.failed && !needs_copy(old, spec, &plan)) {
+        continue_in_place(&calls, old, spec, &plan);
+        if (!calls.failed) return old;
+    } else if (good && !calls.failed) {
+        file = make_copy(old, spec, &plan, errors);
+    }
+    md_h5_release(&calls, old);
+    return file;
+}

@@ -1,0 +1,26 @@
+/* The first 48 bytes of an HDF5 file: the superblock of versions 2 and 3 (HDF5 File Format Specification, section II.A).
+ *
+ * A killed program leaves two things there that keep others from opening the file: a mark that it is open for writing, and
+ * an end of file that lies before what was written last. Both are mended here, by the format as it is specified, since
+ * the library offers no public way. */
+#ifndef MD_OUTPUT_SUPERBLOCK_H
+#define MD_OUTPUT_SUPERBLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MD_SUPERBLOCK_BYTES = 48 };
+
+typedef struct MdSuperblock {
+    unsigned char bytes[MD_SUPERBLOCK_BYTES];
+    bool marked;  /* open for writing, as readers see it */
+    uint64_t end; /* of the file, as HDF5 knows it: a shorter file is refused, what lies beyond is free space */
+} MdSuperblock;
+
+/* NULL, or why these bytes at the start of a file are no superblock of that kind. */
+const char *md_superblock_read(MdSuperblock *superblock, const unsigned char bytes[MD_SUPERBLOCK_BYTES]);
+
+/* Sets mark and end, and the checksum over all. */
+void md_superblock_mend(MdSuperblock *superblock, uint64_t end);
+
+#endif
