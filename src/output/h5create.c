@@ -184,6 +184,13 @@ static void create_contents(MdH5Calls *calls, MdH5md *file) {
         link_timeline(calls, file, k);
     }
     md_h5_write_head(calls, file);
+    /* Room is taken when a series first has a row. To take it now means that no later kill can meet a file whose end is
+     * about to move. */
+    for (int k = 0; k < N_SERIES && !calls->failed; k++) {
+        if (file->series[k].dataset <= 0) continue;
+        md_h5_set_rows(calls, &file->series[k], 1);
+        md_h5_set_rows(calls, &file->series[k], 0);
+    }
     H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
 }
 

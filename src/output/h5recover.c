@@ -57,9 +57,10 @@ static MdStatus examine(Patient *patient, MdErrors *errors) {
     return MD_OK;
 }
 
-/* Whether the library would open it as it is. */
+/* Whether the library can be let near it. An end of file that is too early lets it open, and then fail, or cut off what
+ * lies behind. */
 static bool is_openable(const Patient *patient) {
-    return !patient->found.marked && patient->found.end <= patient->size;
+    return !patient->found.marked && patient->found.end == patient->size;
 }
 
 /* A patient that cannot be written to can only be found in good order. */
