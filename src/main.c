@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
     for (int k = 1; k < argc; k++) {
         const char *next = argv[k + 1]; /* NULL after the last */
         if (print_information(argv[k])) return fflush(stdout) == 0 && !ferror(stdout) ? MD_OK : MD_ERROR_OUTPUT;
-        if (strcmp(argv[k], "--recover") == 0 && next) return recover(next);
+        if (strcmp(argv[k], "--recover") == 0 && argc == 3 && next) return recover(next);
         if (strcmp(argv[k], "--check") == 0) {
             request.check_only = true;
         } else if (strcmp(argv[k], "--bench") == 0 && next) {

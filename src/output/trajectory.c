@@ -10,13 +10,25 @@ struct MdTrajectory {
     MdXyz *xyz;
 };
 
+static MdH5md *open_h5(const MdTrajectorySpec *spec, MdErrors *errors) {
+    return spec->continue_h5 ? md_h5md_reopen(spec->h5_path, &spec->h5md, spec->resumed_step, errors)
+                             : md_h5md_create(spec->h5_path, &spec->h5md, errors);
+}
+
+static MdXyz *open_xyz(const MdTrajectorySpec *spec, MdErrors *errors) {
+    return spec->continue_xyz
+               ? md_xyz_reopen(spec->xyz_path, &spec->h5md, spec->xyz_velocities, spec->resumed_step, errors)
+               : md_xyz_create(spec->xyz_path, &spec->h5md, spec->xyz_velocities, errors);
+}
+
 MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *errors) {
     MdTrajectory *t = md_alloc(1, sizeof *t, "trajectory files");
     t->spec = *spec;
-    if (spec->h5_path) t->h5 = md_h5md_create(spec->h5_path, &spec->h5md, errors);
-    if (spec->xyz_path && (t->h5 || !spec->h5_path))
-        t->xyz = md_xyz_create(spec->xyz_path, &spec->h5md, spec->xyz_velocities, errors);
-    if ((t->h5 || !spec->h5_path) && (t->xyz || !spec->xyz_path)) return t;
+    if (spec->h5_path) t->h5 = open_h5(spec, errors);
+    bool good = t->h5 || !spec->h5_path;
+    if (good && spec->xyz_path) t->xyz = open_xyz(spec, errors);
+    good = good && (t->xyz || !spec->xyz_path);
+    if (good) return t;
     md_trajectory_close(t, errors);
     return NULL;
 }

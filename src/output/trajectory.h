@@ -8,12 +8,14 @@
 typedef struct MdTrajectorySpec {
     const char *h5_path, *xyz_path; /* NULL: there is no such file */
     bool xyz_velocities;
+    bool continue_h5, continue_xyz; /* the file is there, of an earlier run, and is continued: */
+    int64_t resumed_step;           /* its frames after this step are dropped */
     MdH5mdSpec h5md; /* for both; h5md.type stays where it is until the files are closed */
 } MdTrajectorySpec;
 
 typedef struct MdTrajectory MdTrajectory;
 
-/* NULL, with the problem in errors. */
+/* Creates the files, or continues them. NULL, with the problem in errors. */
 MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *errors);
 
 /* Writes what is due (bits of output/schedule.h) of a frame that holds the quantities that
