@@ -91,6 +91,7 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     if (s->record.machine.device_total_bytes) memory.host_bytes += driver;
     memory.host_bytes += slots.host_bytes;
     memory.device_bytes += slots.device_bytes;
+    if (s->record.files.trace) memory.host_bytes += md_trace_bytes(MD_TRACE_EVENTS);
     if (s->record.config->report_verify == MD_ON) memory.host_bytes += md_verify_bytes(n);
     return memory;
 }
@@ -189,6 +190,7 @@ void md_simulation_destroy(MdSimulation *s) {
     if (!s) return;
     md_progress_destroy(s->progress);
     if (s->record.ops && s->context) s->record.ops->destroy(s->context);
+    md_trace_destroy(s->trace);
     md_system_destroy(s->system);
     md_history_free(&s->record.history);
     md_files_free(&s->record.files);
@@ -211,7 +213,24 @@ static void take_row(void *user, const MdThermo *row) {
     md_progress_resume(s->progress);
 }
 
-/* Thermo row and frames of the present step, as far as they are due: asked for; the pipeline writes them. */
+/* A part of the whole run on the timeline, until now. */
+static void trace_phase(MdSimulation *s, const char *name, double begin_s) {
+    MdTraceTrack *phases = md_trace_track(s->trace, MD_TRACE_HOST, "phases");
+    md_trace_span(phases, MD_TRACE_PHASE, name, begin_s, md_clock_s(), -1);
+}
+
+/* The timeline of what was run, however it ended. */
+static MdStatus save_trace(MdSimulation *s) {
+    if (!s->trace || !s->context) return MD_OK;
+    s->record.ops->trace(s->context, NULL);
+    if (!s->record.files_ready) return MD_OK;
+    if (md_trace_dropped(s->trace) > 0)
+        md_warn(s->record.log, "the trace holds %lld events; %lld later ones found no room in it\n",
+                (long long)md_trace_count(s->trace), (long long)md_trace_dropped(s->trace));
+    return md_trace_save(s->trace, s->record.files.trace, s->record.errors);
+}
+
+/* Thermo row and frame of the present step, as far as they are due: asked for; the pipeline writes them. */
 static MdStatus put_output(MdSimulation *s, int64_t step) {
     const unsigned due = md_schedule_mask(s->record.config, step);
     return due ? md_pipeline_put(s->pipeline, step, due, s->thermostat.heat, s->record.errors) : MD_OK;
@@ -235,7 +254,8 @@ static MdStatus create_pipeline(MdSimulation *s) {
                                  .n_atoms = s->record.plan.n_atoms,
                                  .trajectory = trajectory.h5_path || trajectory.xyz_path ? &trajectory : NULL,
                                  .take_row = take_row,
-                                 .user = s};
+                                 .user = s,
+                                 .trace = s->trace};
     s->pipeline = md_pipeline_create(&spec, s->record.errors);
     s->n_frames_before = s->record.resume.n_frames;
     return s->pipeline ? MD_OK : md_errors_status(s->record.errors);
@@ -257,6 +277,8 @@ static MdStatus set_up(MdSimulation *s) {
     s->record.ops->create(&s->context, s->record.config, s->record.asked, s->system, s->record.errors);
     if (!s->context) return md_errors_status(s->record.errors);
     if (md_stop_requested()) return MD_STOPPED; /* nothing has been touched */
+    md_trace_name_process(s->trace, MD_TRACE_DEVICE, s->record.machine.name);
+    if (s->trace) s->record.ops->trace(s->context, s->trace);
     MdStatus status = MD_OK;
     if (!s->resumed) status = md_files_prepare(s->record.deck, &s->record.files, s->record.log, s->record.errors);
     if (status == MD_OK) status = md_log_open(s->record.log, s->record.files.log, s->resumed != NULL, s->record.errors);
@@ -339,6 +361,7 @@ static MdStatus run_loop(MdSimulation *s) {
     drained = md_pipeline_drain(s->pipeline, s->record.errors);
     if (status == MD_OK) status = drained;
     s->record.loop_seconds = md_clock_s() - start;
+    trace_phase(s, "loop", start);
     s->record.verification.fault = s->record.ops->fault(s->context); /* exact now */
     if (s->record.verification.fault.step >= 0 && s->record.step >= s->record.verification.fault.step)
         s->record.step = s->record.verification.fault.step - 1; /* the host was ahead */
@@ -381,7 +404,7 @@ static MdStatus verify_end(MdSimulation *s) {
     return MD_OK;
 }
 
-MdStatus md_simulation_run(MdSimulation *s) {
+static MdStatus run_phases(MdSimulation *s) {
     double start = md_clock_s();
     set_time_limit(s);
     s->system = s->resumed ? md_checkpoint_system(s->resumed, &s->record.plan, s->record.errors)
@@ -389,6 +412,7 @@ MdStatus md_simulation_run(MdSimulation *s) {
     if (!s->system) return md_errors_status(s->record.errors);
     MdStatus status = set_up(s);
     s->record.setup_seconds = md_clock_s() - start - s->record.verify_seconds;
+    trace_phase(s, "set-up", start);
     if (status == MD_OK) {
         MdProgressSpec spec = {.mode = s->record.config->output_progress,
                                .n_steps = s->record.config->run_steps,
@@ -401,10 +425,20 @@ MdStatus md_simulation_run(MdSimulation *s) {
     if (status == MD_OK && (s->record.resume.stopped || s->record.config->restart_every > 0 || s->resumed))
         status = checkpoint(s);
     /* The file is closed before anything else can go wrong. */
+    start = md_clock_s();
     MdStatus closed = md_pipeline_close(s->pipeline, s->record.errors);
+    trace_phase(s, "close", start);
+    start = md_clock_s();
     if (status == MD_OK && closed == MD_OK && s->record.resume.stopped) return MD_STOPPED;
     if (status == MD_OK) status = count_work(s);
     if (status == MD_OK) status = verify_end(s);
+    trace_phase(s, "check", start);
     if (status == MD_OK && md_verify_verdict(&s->record.verification) == MD_VERDICT_FAILED) status = MD_ERROR_PHYSICS;
     return status == MD_OK ? closed : status;
+}
+
+MdStatus md_simulation_run(MdSimulation *s) {
+    if (s->record.files.trace) s->trace = md_trace_create(MD_TRACE_EVENTS);
+    MdStatus status = run_phases(s), traced = save_trace(s);
+    return traced == MD_OK || (status != MD_OK && status != MD_STOPPED) ? status : traced;
 }

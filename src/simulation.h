@@ -14,6 +14,7 @@ typedef struct MdSimulation {
     MdSystem *system;
     void *context; /* of the backend */
     MdPipeline *pipeline;
+    MdTrace *trace;       /* NULL when not asked for */
     MdProgress *progress; /* the writer of the pipeline takes its bar away for a line */
     MdThermostat thermostat;
     MdCheckpoint *resumed;   /* NULL: the run begins */

@@ -13,6 +13,7 @@
 #include "backend/state.h"
 #include "backend/variants.h"
 #include "base/status.h"
+#include "base/trace.h"
 #include "deck/deck.h"
 #include "physics/thermo.h"
 #include "system/system.h"
@@ -206,6 +207,9 @@ typedef struct MdBackendOps {
     /* Waits for all that was issued: for the clock of the caller. */
     MdStatus (*finish)(void *context);
     void (*statistics)(void *context, MdStatistics *statistics);
+    /* From now on times every call of a stage and records it on tracks of trace, and where the host waits for the device.
+     * With NULL that ends: waits for what is under way, so that the tracks are complete. */
+    void (*trace)(void *context, MdTrace *trace);
 
     MdVariantTable (*variants)(void);
     /* Versions of what it stands on, for --version and the provenance; empty when there is nothing to say. Returns

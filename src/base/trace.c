@@ -28,7 +28,7 @@ struct MdTraceTrack {
 };
 
 struct MdTrace {
-    double origin_s;
+    double origin_s, device_error_s;
     int64_t n_events;
     int n_tracks;
     MdTraceTrack tracks[MD_TRACE_MAX_TRACKS];
@@ -54,8 +54,8 @@ void md_trace_destroy(MdTrace *trace) {
     md_free(trace);
 }
 
-uint64_t md_trace_bytes(int64_t n_events, int n_tracks) {
-    return sizeof(MdTrace) + (uint64_t)n_tracks * (uint64_t)n_events * sizeof(Event);
+uint64_t md_trace_bytes(int64_t n_events) {
+    return sizeof(MdTrace) + MD_TRACE_MAX_TRACKS * (uint64_t)n_events * sizeof(Event);
 }
 
 MdTraceTrack *md_trace_track(MdTrace *trace, MdTraceProcess process, const char *name) {
@@ -96,6 +96,8 @@ void md_trace_stretch(MdTraceTrack *track, double origin_s, double factor) {
         if (event->kind != VALUE) event->end_s = origin_s + (event->end_s - origin_s) * factor;
     }
 }
+
+void md_trace_set_device_error(MdTrace *trace, double seconds) { trace->device_error_s = seconds; }
 
 int64_t md_trace_count(const MdTrace *trace) {
     int64_t n = 0;
@@ -163,8 +165,8 @@ static void write_file(FILE *file, const void *data) {
     Writer writer = {.file = file, .trace = trace, .separator = ""};
     fprintf(file,
             "{\"displayTimeUnit\": \"ms\",\n\"otherData\": {\"program\": \"mdmini %s\", \"events\": %" PRId64
-            ", \"dropped\": %" PRId64 "},\n\"traceEvents\": [\n",
-            md_version()->version, md_trace_count(trace), md_trace_dropped(trace));
+            ", \"dropped\": %" PRId64 ", \"device_error_us\": %.3f},\n\"traceEvents\": [\n",
+            md_version()->version, md_trace_count(trace), md_trace_dropped(trace), 1e6 * trace->device_error_s);
     for (int k = 0; k < trace->n_tracks; k++) {
         const MdTraceTrack *track = &trace->tracks[k];
         write_name(&writer, k, "process_name", trace->process_name[track->process]);

@@ -30,17 +30,17 @@ typedef enum MdTraceKind {
     MD_TRACE_N_KINDS
 } MdTraceKind;
 
-enum { MD_TRACE_MAX_TRACKS = 8, MD_TRACE_EVENTS = 1 << 18 }; /* events: of a track in a run, 12 MiB */
+enum { MD_TRACE_MAX_TRACKS = 6, MD_TRACE_EVENTS = 1 << 18 }; /* events: of a track in a run, 10 MiB */
 
 /* n_events: room of each track. The time of the trace begins now. */
 MdTrace *md_trace_create(int64_t n_events);
 void md_trace_destroy(MdTrace *trace); /* accepts NULL */
 
-/* Bytes of host memory that a trace of n_events and n_tracks takes. */
-uint64_t md_trace_bytes(int64_t n_events, int n_tracks);
+/* Bytes of host memory that a trace takes at most. */
+uint64_t md_trace_bytes(int64_t n_events);
 
-/* The track of that name, made if there is none; NULL where trace is NULL. For the thread that created the trace, before
- * others record. name is copied. */
+/* The track of that name, made if there is none; NULL where trace is NULL. For the thread that created the trace;
+ * others record on what they are given. name is copied. */
 MdTraceTrack *md_trace_track(MdTrace *trace, MdTraceProcess process, const char *name);
 
 /* For the text of a process beside its tracks, such as the name of a GPU; copied. */
@@ -72,6 +72,9 @@ static inline void md_trace_value(MdTraceTrack *track, const char *name, double 
 /* Corrects a clock that ran at another rate: every time of the track becomes origin_s + (time - origin_s) * factor.
  * Accepts NULL. */
 void md_trace_stretch(MdTraceTrack *track, double origin_s, double factor);
+
+/* How far the times of the device may be off those of the host, for who reads the file. */
+void md_trace_set_device_error(MdTrace *trace, double seconds);
 
 int64_t md_trace_count(const MdTrace *trace);   /* events kept; 0 for NULL */
 int64_t md_trace_dropped(const MdTrace *trace); /* events that found no room; 0 for NULL */

@@ -14,9 +14,15 @@
 
 static const char *const stage_names[MD_CPU_N_STAGES] = {"sort", "neighbor", "force", "integrate", "reduce", "gather"};
 
+static const MdTraceKind stage_kinds[MD_CPU_N_STAGES] = {
+    [MD_CPU_SORT] = MD_TRACE_LIST,       [MD_CPU_NEIGHBOR] = MD_TRACE_LIST, [MD_CPU_FORCE] = MD_TRACE_STEPS,
+    [MD_CPU_INTEGRATE] = MD_TRACE_STEPS, [MD_CPU_REDUCE] = MD_TRACE_GATHER, [MD_CPU_GATHER] = MD_TRACE_GATHER};
+
 static void end_stage(MdCpuContext *c, int stage, double start_s) {
+    const double end_s = md_clock_s();
     c->statistics.stages[stage].calls++;
-    c->statistics.stages[stage].seconds += md_clock_s() - start_s;
+    c->statistics.stages[stage].seconds += end_s - start_s;
+    md_trace_span(c->track, stage_kinds[stage], stage_names[stage], start_s, end_s, c->step);
 }
 
 static void name_stages(MdCpuContext *c, const MdConfig *config, const MdConfig *asked) {
@@ -88,6 +94,7 @@ static void need_forces(MdCpuContext *c) {
 static MdStatus kick_drift(void *context, int64_t step) {
     MdCpuContext *c = context;
     const double start_s = md_clock_s();
+    c->step = step;
     need_forces(c);
     c->kernels->kick_drift(c, c->kick_waits ? 2 : 1);
     c->kick_waits = false;
@@ -285,6 +292,10 @@ static void get_statistics(void *context, MdStatistics *statistics) {
     *statistics = c->statistics;
 }
 
+static void record(void *context, MdTrace *trace) {
+    ((MdCpuContext *)context)->track = md_trace_track(trace, MD_TRACE_HOST, "steps");
+}
+
 static const char *libraries(char *buffer, size_t size) {
     snprintf(buffer, size, "OpenMP %d", _OPENMP); /* year and month of the standard */
     return buffer;
@@ -316,5 +327,6 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .fault = get_fault,
                                      .finish = finish,
                                      .statistics = get_statistics,
+                                     .trace = record,
                                      .variants = md_cpu_variants,
                                      .libraries = libraries};

@@ -127,7 +127,9 @@ typedef struct MdCpuContext {
     MdSums pair_sums; /* those of the last forces with energy */
     MdFault fault;
     MdCpuSlots slots;
+    int64_t step; /* the last one that was begun */
     int64_t last_build_step;
+    MdTraceTrack *track; /* NULL: no trace */
     uint64_t host_bytes;
     bool counting; /* arrays are counted, not allocated: for the estimate */
     MdStatistics statistics;

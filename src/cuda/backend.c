@@ -172,7 +172,7 @@ static MdFault fault(void *context) { return cuda_integrate_fault(context); }
 static MdStatus finish(void *opaque) {
     CudaContext *context = opaque;
     MdStatus status = cuda_steps_finish(context);
-    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_wait_stream(context, "wait: device");
     return status;
 }
 
@@ -198,6 +198,8 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     }
     cuda_kernels_report(context, statistics);
 }
+
+static void trace(void *context, MdTrace *trace) { cuda_timing_trace(context, trace); }
 
 const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .probe = cuda_device_probe,
@@ -225,5 +227,6 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .fault = fault,
                                       .finish = finish,
                                       .statistics = statistics,
+                                      .trace = trace,
                                       .variants = md_cuda_variants,
                                       .libraries = md_cuda_versions};

@@ -91,13 +91,17 @@ typedef struct CudaKernel {
 
 /* --- timing.c --- */
 
-enum { CUDA_N_SPANS = 32, CUDA_MAX_BLOCKS = 96 };
+enum { CUDA_SAMPLED_SPANS = 32, CUDA_TRACED_SPANS = 512, CUDA_MAX_BLOCKS = 96 };
 
-typedef struct CudaSpan { /* one timed call of a stage */
+typedef struct CudaSpan { /* one timed call of a stage, or a copy */
     cudaEvent_t begin, end;
-    int stage;
-    int n_calls; /* that it encloses */
+    int timer;    /* stage whose timer it goes to; CUDA_N_STAGES: none */
+    int n_calls;  /* that it encloses */
+    int64_t step; /* the last one that had been begun when it was issued */
     bool pending;
+    MdTraceTrack *track; /* NULL: only timed */
+    MdTraceKind kind;
+    const char *name;
 } CudaSpan;
 
 typedef struct CudaTimer { /* of one stage */
@@ -105,6 +109,16 @@ typedef struct CudaTimer { /* of one stage */
     int64_t undone, timed; /* of these: found the device halted and were issued again; were timed */
     double timed_s;
 } CudaTimer;
+
+/* --- trace.c --- */
+
+typedef struct CudaTrace {
+    MdTrace *trace; /* NULL: none, and no tracks */
+    MdTraceTrack *steps, *compute, *copy;
+    cudaEvent_t base, spare;
+    double base_s;            /* when base was, by the clock of the device */
+    double origin_s, error_s; /* moment at which both clocks say the same, give or take so much */
+} CudaTrace;
 
 /* --- steps.c --- */
 
@@ -201,9 +215,10 @@ typedef struct CudaContext {
     } blocks[CUDA_MAX_BLOCKS];
     uint64_t array_bytes, most_array_bytes; /* of blocks: now, and at most so far */
     CudaTimer timers[CUDA_N_STAGES];
-    CudaSpan spans[CUDA_N_SPANS];
-    int next_span;
-    int open_span; /* -1: the stage that runs is not timed */
+    CudaSpan spans[CUDA_TRACED_SPANS]; /* a ring of n_spans */
+    int n_spans, next_span;
+    CudaSpan *open_span; /* NULL: the stage that runs is not timed */
+    CudaTrace trace;
     int64_t n_builds, n_late_rebuilds, n_overflows, n_entries;
 } CudaContext;
 
@@ -285,6 +300,22 @@ void cuda_timing_end(CudaContext *context);
 void cuda_timing_end_batch(CudaContext *context, int n_calls);
 void cuda_timing_book(CudaContext *context);                       /* all calls that have completed */
 double cuda_timing_seconds(CudaContext *context, CudaStage stage); /* NaN: never timed */
+
+/* With a trace every call is timed and recorded; with NULL all that has been issued is waited for and recorded. */
+void cuda_timing_trace(CudaContext *context, MdTrace *trace);
+/* Begins and ends a copy on the stream, for the trace alone. Begin returns NULL where there is none. */
+CudaSpan *cuda_timing_begin_copy(CudaContext *context, cudaStream_t stream, const char *name);
+void cuda_timing_end_copy(CudaSpan *span, cudaStream_t stream);
+
+/* --- trace.c --- */
+void cuda_trace_begin(CudaContext *context, MdTrace *trace);
+void cuda_trace_end(CudaContext *context); /* when all spans are placed */
+/* Records a span whose events have completed, of that length. */
+void cuda_trace_place(CudaContext *context, CudaSpan *span, double seconds);
+/* Waiting of the thread that issues the steps, by name on the timeline. */
+void cuda_wait_stream(CudaContext *context, const char *what);
+void cuda_wait_event(CudaContext *context, cudaEvent_t event, const char *what);
+void cuda_wait_record(CudaContext *context, const char *what, double begin_s); /* that it waited until now */
 
 /* --- the stages, each in its file --- */
 bool cuda_sort_needs_cells(const CudaContext *context);

@@ -63,5 +63,5 @@ void cuda_gather_frame(CudaContext *context, MdFrame *frame) {
         export(context, twice ? CUDA_K_gather_forces_double : CUDA_K_gather_forces_single, frame->force, reals);
     cuda_memory_end(context, CUDA_STAGING);
     cuda_timing_end(context);
-    CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* also when nothing was asked for */
+    cuda_wait_stream(context, "wait: frame"); /* also when nothing was asked for */
 }

@@ -354,7 +354,7 @@ void cuda_memory_download(CudaContext *context, void *host, const void *device, 
         if (k > 0) {
             size_t before = offset - CUDA_CHUNK_BYTES;
             size_t size = bytes - before < CUDA_CHUNK_BYTES ? bytes - before : CUDA_CHUNK_BYTES;
-            CUDA_CHECK(cudaEventSynchronize(context->chunk_copied[(k - 1) % 2]));
+            cuda_wait_event(context, context->chunk_copied[(k - 1) % 2], "wait: copy");
             memcpy(to + before, context->h_staging[(k - 1) % 2], size);
         }
     }
@@ -364,5 +364,5 @@ void cuda_watch_read(CudaContext *context, bool wait) {
     CUDA_CHECK(cudaMemcpyAsync(context->h_watch, context->arguments.watch, sizeof(CudaWatch), cudaMemcpyDefault,
                                context->stream));
     CUDA_CHECK(cudaEventRecord(context->watched, context->stream));
-    if (wait) CUDA_CHECK(cudaEventSynchronize(context->watched));
+    if (wait) cuda_wait_event(context, context->watched, "wait: device");
 }

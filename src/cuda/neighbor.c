@@ -110,7 +110,7 @@ static MdStatus build_sorted(CudaContext *context) {
 
 MdStatus cuda_neighbor_build(CudaContext *context) {
     if (context->lateness_sent) {
-        CUDA_CHECK(cudaEventSynchronize(context->watched));
+        cuda_wait_event(context, context->watched, "wait: displacement");
         context->lateness_sent = false;
         if (moved_too_far(context)) context->n_late_rebuilds++;
     }
@@ -142,7 +142,7 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
     if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) {
         /* kick_drift has measured and sent the displacement of this step; the one wait of the step. The build comes
          * before the forces that would have missed a pair, so that none of these rebuilds is late. */
-        CUDA_CHECK(cudaEventSynchronize(context->watched));
+        cuda_wait_event(context, context->watched, "wait: displacement");
         return moved_too_far(context) ? cuda_neighbor_build(context) : MD_OK;
     }
     if (step % every == 0) return cuda_neighbor_build(context);

@@ -93,7 +93,7 @@ static void fetch_totals(CudaContext *context) {
         CUDA_CHECK(cudaMemcpyAsync(context->h_totals, context->arguments.totals, CUDA_N_TOTALS * sizeof(double),
                                    cudaMemcpyDefault, context->stream));
     cuda_timing_end(context);
-    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_wait_stream(context, "wait: sums");
     if (!on_host) return;
     add_on_host(&context->pair_partials, CUDA_PAIR_TOTALS, &context->h_totals[CUDA_POTENTIAL]);
     add_on_host(&context->atom_partials, CUDA_ATOM_TOTALS, &context->h_totals[CUDA_KINETIC]);

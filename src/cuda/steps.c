@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cuda/context.h"
 
 enum {
@@ -196,24 +197,28 @@ static MdStatus settle(CudaContext *context) {
     }
     flush(context);
     if (!checks_on_device(context)) return MD_OK;
-    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_wait_stream(context, "wait: steps");
     /* After a fault the motion is over, and it stays as it is. */
     while (context->h_signals->halted && !context->h_signals->fault && status == MD_OK) {
         status = resume(context);
-        CUDA_CHECK(cudaStreamSynchronize(context->stream));
+        cuda_wait_stream(context, "wait: steps");
     }
     return status;
 }
 
 /* Waits while the device is too far behind: what is issued beyond a halt is wasted. */
 static void wait_for_device(CudaContext *context) {
-    int64_t most = batches(context) ? 2 * batch_steps(context) : RUN_AHEAD_STEPS;
-    while (context->step - (int64_t)context->h_signals->step > most && !context->h_signals->halted) {
+    const int64_t most = batches(context) ? 2 * batch_steps(context) : RUN_AHEAD_STEPS;
+    const double begin_s = md_clock_s();
+    bool waits = false, idle = false;
+    while (!idle && context->step - (int64_t)context->h_signals->step > most && !context->h_signals->halted) {
         cudaError_t error = cudaStreamQuery(context->stream); /* keeps work moving, and tells of errors */
-        if (error == cudaSuccess) return;
-        if (error != cudaErrorNotReady) CUDA_CHECK(error);
+        waits = true;
+        idle = error == cudaSuccess;
+        if (!idle && error != cudaErrorNotReady) CUDA_CHECK(error);
         (void)cudaGetLastError();
     }
+    if (waits) cuda_wait_record(context, "wait: steps", begin_s);
 }
 
 /* --- the operations ------------------------------------------------------------------------------------------------ */

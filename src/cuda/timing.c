@@ -6,7 +6,8 @@
  *
  * Recording costs about a microsecond of the host each, so the stages that run in every step are timed in one call of
  * CUDA_SAMPLE only, and the time of all calls is the mean of those times the number of calls. The first call of a stage
- * is never timed: it loads the kernels. */
+ * does not count: it loads the kernels. With a trace every call is timed, and the host waits where it is too far ahead
+ * for that. */
 #include <math.h>
 
 #include "cuda/context.h"
@@ -14,19 +15,26 @@
 /* A prime: calls that repeat with the period of the thermo table must not always, or never, be among the timed ones. */
 enum { CUDA_SAMPLE = 17 };
 
-void cuda_timing_create(CudaContext *context) {
-    context->open_span = -1;
-    for (int k = 0; k < CUDA_N_SPANS; k++) {
-        CUDA_CHECK(cudaEventCreate(&context->spans[k].begin));
-        CUDA_CHECK(cudaEventCreate(&context->spans[k].end));
+static const MdTraceKind stage_kinds[CUDA_N_STAGES] = {
+    [CUDA_SORT] = MD_TRACE_LIST,       [CUDA_NEIGHBOR] = MD_TRACE_LIST, [CUDA_FORCE] = MD_TRACE_STEPS,
+    [CUDA_INTEGRATE] = MD_TRACE_STEPS, [CUDA_REDUCE] = MD_TRACE_GATHER, [CUDA_GATHER] = MD_TRACE_GATHER,
+    [CUDA_STEP] = MD_TRACE_STEPS};
+
+static void create_spans(CudaContext *context, int n) {
+    for (; context->n_spans < n; context->n_spans++) {
+        CUDA_CHECK(cudaEventCreate(&context->spans[context->n_spans].begin));
+        CUDA_CHECK(cudaEventCreate(&context->spans[context->n_spans].end));
     }
 }
 
+void cuda_timing_create(CudaContext *context) { create_spans(context, CUDA_SAMPLED_SPANS); }
+
 void cuda_timing_destroy(CudaContext *context) {
-    for (int k = 0; k < CUDA_N_SPANS; k++) {
-        if (context->spans[k].begin) CUDA_CHECK(cudaEventDestroy(context->spans[k].begin));
-        if (context->spans[k].end) CUDA_CHECK(cudaEventDestroy(context->spans[k].end));
+    for (int k = 0; k < context->n_spans; k++) {
+        CUDA_CHECK(cudaEventDestroy(context->spans[k].begin));
+        CUDA_CHECK(cudaEventDestroy(context->spans[k].end));
     }
+    context->n_spans = 0;
 }
 
 /* Books a span whose events have completed; false when they have not. */
@@ -39,41 +47,89 @@ static bool book(CudaContext *context, CudaSpan *span) {
     CUDA_CHECK(error);
     float milliseconds = 0;
     CUDA_CHECK(cudaEventElapsedTime(&milliseconds, span->begin, span->end));
-    context->timers[span->stage].timed += span->n_calls;
-    context->timers[span->stage].timed_s += 1e-3 * (double)milliseconds;
+    if (span->timer < CUDA_N_STAGES) {
+        context->timers[span->timer].timed += span->n_calls;
+        context->timers[span->timer].timed_s += 1e-3 * (double)milliseconds;
+    }
     span->pending = false;
+    if (span->track) cuda_trace_place(context, span, 1e-3 * (double)milliseconds);
     return true;
+}
+
+/* The next of the ring, its beginning recorded; NULL when the device is too far behind. */
+static CudaSpan *begin_span(CudaContext *context, cudaStream_t stream) {
+    CudaSpan *span = &context->spans[context->next_span];
+    if (span->pending && context->trace.steps) cuda_wait_event(context, span->end, "wait: trace");
+    if (span->pending && !book(context, span)) return NULL;
+    context->next_span = (context->next_span + 1) % context->n_spans;
+    span->n_calls = 1;
+    span->step = context->step + context->step_offset;
+    span->track = NULL;
+    CUDA_CHECK(cudaEventRecord(span->begin, stream));
+    return span;
+}
+
+static void end_span(CudaSpan *span, cudaStream_t stream) {
+    CUDA_CHECK(cudaEventRecord(span->end, stream));
+    span->pending = true;
 }
 
 void cuda_timing_begin(CudaContext *context, CudaStage stage) {
     int64_t call = context->timers[stage].calls++;
     bool each_step = stage == CUDA_FORCE || stage == CUDA_INTEGRATE;
-    if (call == 0 || (each_step && call % CUDA_SAMPLE != 1)) return;
-    CudaSpan *span = &context->spans[context->next_span];
-    if (span->pending && !book(context, span)) return; /* the device is far behind: this call goes untimed */
-    span->stage = stage;
-    span->n_calls = 1;
-    CUDA_CHECK(cudaEventRecord(span->begin, context->stream));
-    context->open_span = context->next_span;
+    bool counts = call > 0 && (!each_step || call % CUDA_SAMPLE == 1 || context->trace.compute);
+    if (!counts && !context->trace.compute) return;
+    CudaSpan *span = begin_span(context, context->stream);
+    if (!span) return; /* this call goes untimed */
+    span->timer = counts ? stage : CUDA_N_STAGES;
+    span->track = context->trace.compute;
+    span->kind = stage_kinds[stage];
+    span->name = cuda_stage_names[stage];
+    context->open_span = span;
 }
 
 void cuda_timing_end(CudaContext *context) {
-    if (context->open_span < 0) return;
-    CudaSpan *span = &context->spans[context->open_span];
-    CUDA_CHECK(cudaEventRecord(span->end, context->stream));
-    span->pending = true;
-    context->next_span = (context->open_span + 1) % CUDA_N_SPANS;
-    context->open_span = -1;
+    if (context->open_span) end_span(context->open_span, context->stream);
+    context->open_span = NULL;
 }
 
 void cuda_timing_end_batch(CudaContext *context, int n_calls) {
     context->timers[CUDA_STEP].calls += n_calls - 1;
-    if (context->open_span >= 0) context->spans[context->open_span].n_calls = n_calls;
+    if (context->open_span) {
+        context->open_span->n_calls = n_calls;
+        context->open_span->step = context->last_held + context->step_offset;
+    }
     cuda_timing_end(context);
 }
 
+CudaSpan *cuda_timing_begin_copy(CudaContext *context, cudaStream_t stream, const char *name) {
+    if (!context->trace.copy) return NULL;
+    CudaSpan *span = begin_span(context, stream);
+    span->timer = CUDA_N_STAGES;
+    span->track = stream == context->stream ? context->trace.compute : context->trace.copy;
+    span->kind = MD_TRACE_COPY;
+    span->name = name;
+    return span;
+}
+
+void cuda_timing_end_copy(CudaSpan *span, cudaStream_t stream) {
+    if (span) end_span(span, stream);
+}
+
+void cuda_timing_trace(CudaContext *context, MdTrace *trace) {
+    if (trace) {
+        create_spans(context, CUDA_TRACED_SPANS);
+        cuda_trace_begin(context, trace);
+        return;
+    }
+    for (int k = 0; k < context->n_spans; k++)
+        if (context->spans[k].pending) CUDA_CHECK(cudaEventSynchronize(context->spans[k].end));
+    cuda_timing_book(context);
+    cuda_trace_end(context);
+}
+
 void cuda_timing_book(CudaContext *context) {
-    for (int k = 0; k < CUDA_N_SPANS; k++)
+    for (int k = 0; k < context->n_spans; k++)
         if (context->spans[k].pending) book(context, &context->spans[k]);
 }
 

@@ -10,11 +10,16 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "deck/table.h"
 
 /* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
  * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. Not so an xy.xyz, which may well be the
  * coordinates that somebody starts from: it is an output where it is asked for. */
-enum { H5, JSON, LOG, XYZ, NEIGHBORS, RESTART, PREVIOUS, N_FILES };
+enum { H5, JSON, LOG, XYZ, NEIGHBORS, TRACE, RESTART, PREVIOUS, N_FILES };
+
+/* Those with an option of their own for the path; the others have NAME and the folder of the run. */
+static const int path_option[N_FILES] = {
+    [NEIGHBORS] = MD_OPTION_report_neighbors, [TRACE] = MD_OPTION_report_trace, [RESTART] = MD_OPTION_restart_file};
 
 /* A path as what stands before and after the place where a backup gets its number; path is their join. */
 typedef struct Output {
@@ -24,6 +29,17 @@ typedef struct Output {
 static const char *run_name(const MdDeck *deck) {
     const MdConfig *config = md_deck_config(deck);
     return *config->output_name ? config->output_name : md_deck_name(deck);
+}
+
+/* A file whose path an option gives; an empty path: none. */
+static void make_output_of_path(const MdConfig *config, int file, Output *output) {
+    const char *path = *(char *const *)((const char *)config + md_option_row(path_option[file])->offset);
+    if (!*path) return;
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(base, '.');
+    size_t n_stem = dot && dot > base ? (size_t)(dot - path) : strlen(path);
+    output->stem = md_format("%.*s", (int)n_stem, path);
+    output->ending = md_copy_text(path + n_stem);
+    output->path = md_copy_text(path);
 }
 
 static void make_outputs(const MdDeck *deck, bool bench, Output outputs[N_FILES]) {
@@ -46,13 +62,7 @@ static void make_outputs(const MdDeck *deck, bool bench, Output outputs[N_FILES]
         outputs[k].ending = md_format("%s%s", *restart ? "" : ".restart", k == PREVIOUS ? ".prev" : "");
         outputs[k].path = md_format("%s%s", outputs[k].stem, outputs[k].ending);
     }
-    const char *path = config->report_neighbors;
-    if (!*path) return;
-    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(base, '.');
-    size_t n_stem = dot && dot > base ? (size_t)(dot - path) : strlen(path);
-    outputs[NEIGHBORS].stem = md_format("%.*s", (int)n_stem, path);
-    outputs[NEIGHBORS].ending = md_copy_text(path + n_stem);
-    outputs[NEIGHBORS].path = md_copy_text(path);
+    for (int k = NEIGHBORS; k <= TRACE; k++) make_output_of_path(config, k, &outputs[k]);
 }
 
 static void free_outputs(Output outputs[N_FILES]) {
@@ -103,19 +113,19 @@ static bool same_place(const char *a, const char *b) {
 }
 
 /* A file that an option names. */
-static void check_named(const MdDeck *deck, int option, int which, const Output outputs[N_FILES], MdErrors *errors) {
+static void check_named(const MdDeck *deck, int which, const Output outputs[N_FILES], MdErrors *errors) {
     const char *path = outputs[which].path;
     const char *slash = strrchr(path, '/');
     if (slash && !slash[1]) {
-        fail_option(deck, errors, option, path, "names a folder, not a file");
+        fail_option(deck, errors, path_option[which], path, "names a folder, not a file");
         return;
     }
     char *folder = folder_of(path);
-    check_folder(deck, option, folder, errors);
+    check_folder(deck, path_option[which], folder, errors);
     free(folder);
     for (int k = H5; k < N_FILES; k++)
         if (k != which && outputs[k].path && same_place(path, outputs[k].path))
-            fail_option(deck, errors, option, path, "the run writes that file itself");
+            fail_option(deck, errors, path_option[which], path, "the run writes that file itself");
 }
 
 /* An input that bears the name of an output would be moved away, or lost. */
@@ -128,13 +138,14 @@ static void check_inputs(const MdDeck *deck, const Output outputs[N_FILES], MdEr
             if (same_place(md_deck_file(deck, i), outputs[k].path)) {
                 found = true;
                 md_fail(errors, MD_ERROR_INPUT,
-                        "%s: the run writes a file of that name; choose another with output.name "
-                        "or report.neighbors",
+                        "%s: the run writes a file of that name; choose another with output.name, "
+                        "report.neighbors or report.trace",
                         md_deck_file(deck, i));
             }
         if (!found && *coordinates && same_place(coordinates, outputs[k].path))
             fail_option(deck, errors, MD_OPTION_system_file, coordinates,
-                        "the run writes a file of that name; choose another with output.name or report.neighbors");
+                        "the run writes a file of that name; choose another with output.name, report.neighbors or "
+                        "report.trace");
     }
 }
 
@@ -163,8 +174,9 @@ MdStatus md_files_plan(const MdDeck *deck, MdFilesUse use, MdFiles *files, MdErr
                            "may not contain '/': the folder is output.directory");
     make_outputs(deck, bench, outputs);
     check_folder(deck, MD_OPTION_output_directory, config->output_directory, errors);
-    if (outputs[NEIGHBORS].path) check_named(deck, MD_OPTION_report_neighbors, NEIGHBORS, outputs, errors);
-    if (*config->restart_file && !bench) check_named(deck, MD_OPTION_restart_file, RESTART, outputs, errors);
+    for (int k = NEIGHBORS; k <= TRACE; k++)
+        if (outputs[k].path) check_named(deck, k, outputs, errors);
+    if (*config->restart_file && !bench) check_named(deck, RESTART, outputs, errors);
     if (md_errors_count(errors) == before) {
         check_inputs(deck, outputs, errors);
         if (use != MD_FILES_RESUME) check_existing(deck, outputs, errors);
@@ -177,6 +189,7 @@ MdStatus md_files_plan(const MdDeck *deck, MdFilesUse use, MdFiles *files, MdErr
         files->xyz = outputs[XYZ].path ? md_copy_text(outputs[XYZ].path) : NULL;
         files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
         files->restart = outputs[RESTART].path ? md_copy_text(outputs[RESTART].path) : NULL;
+        files->trace = outputs[TRACE].path ? md_copy_text(outputs[TRACE].path) : NULL;
     }
     free_outputs(outputs);
     return good ? MD_OK : MD_ERROR_INPUT;
@@ -248,5 +261,6 @@ void md_files_free(MdFiles *files) {
     free(files->xyz);
     free(files->neighbors);
     free(files->restart);
+    free(files->trace);
     *files = (MdFiles){0};
 }

@@ -6,11 +6,10 @@
 #include "deck/deck.h"
 
 typedef struct MdFiles {
-    char *h5, *json, *log; /* paths; h5 NULL when no trajectory is asked for */
-    char *xyz;             /* NULL when not asked for */
-    char *neighbors;       /* the same */
-    char *restart;         /* restart.file, or NAME.restart; NULL for bench */
-    bool bench;            /* json alone, NAME.bench.json */
+    char *h5, *json, *log;         /* paths; h5 NULL when no trajectory is asked for */
+    char *xyz, *neighbors, *trace; /* NULL when not asked for */
+    char *restart;                 /* restart.file, or NAME.restart; NULL for bench */
+    bool bench;                    /* json alone, NAME.bench.json */
 } MdFiles;
 
 /* What the files are for: a new run; one that is resumed, whose files are there; --bench, which leaves NAME.bench.json

@@ -25,6 +25,7 @@ struct MdPipeline {
     MdTrajectory *files;
     bool threaded; /* output.pipeline = on */
     pthread_t writer;
+    MdTraceTrack *steps_track, *writer_track; /* in line one and the same */
 
     pthread_mutex_t mutex;     /* of what follows, up to the errors */
     pthread_cond_t work, done; /* something for the writer; something for who waits for it */
@@ -66,7 +67,9 @@ static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *out
     frame.time = thermo->time;
     const double start_s = md_clock_s();
     MdStatus status = md_trajectory_append(p->files, &frame, item->due, thermo, p->errors);
-    p->statistics.write_s += md_clock_s() - start_s;
+    const double end_s = md_clock_s();
+    md_trace_span(p->writer_track, MD_TRACE_WRITE, "append", start_s, end_s, frame.step);
+    p->statistics.write_s += end_s - start_s;
     p->statistics.copy_s += output->copy_s;
     if (status != MD_OK) return status;
     p->statistics.n_frames++;
@@ -76,16 +79,25 @@ static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *out
 
 static MdStatus write_item(MdPipeline *p, const Item *item) {
     MdOutput output;
+    const double start_s = md_clock_s();
     MdStatus status = p->spec.ops->output_wait(p->spec.context, &item->request, &output);
+    const double ready_s = md_clock_s();
+    md_trace_span(p->writer_track, MD_TRACE_WAIT, "wait: device", start_s, ready_s, item->request.step);
     if (status != MD_OK) return md_fail(p->errors, status, "output of step %lld", (long long)item->request.step);
     if (!output.filled || output.fault.step >= 0) return MD_ERROR_PHYSICS;
     MdThermo thermo = md_thermo_from_sums(&output.sums, p->spec.box, p->spec.n_atoms, item->request.step,
                                           p->spec.config->run_timestep, item->heat);
     if (item->due & MD_DUE_THERMO) {
         p->spec.take_row(p->spec.user, &thermo);
+        md_trace_span(p->writer_track, MD_TRACE_WRITE, "row", ready_s, md_clock_s(), item->request.step);
         p->statistics.n_rows++;
     }
     return item->request.frame >= 0 ? write_frame(p, item, &output, &thermo) : MD_OK;
+}
+
+/* Called with the mutex. */
+static void trace_slots(const MdPipeline *p, MdTraceTrack *track) {
+    md_trace_value(track, "slots in use", md_clock_s(), (double)(p->n_frames_put - p->n_frames_done));
 }
 
 /* After an error requests are passed over: nobody waits in vain for their slots. Called with the mutex, which is free
@@ -99,14 +111,19 @@ static void write_next(MdPipeline *p) {
         p->status = status;
     }
     p->n_done++;
-    if (item.request.frame >= 0) p->n_frames_done++;
+    if (item.request.frame >= 0) {
+        p->n_frames_done++;
+        trace_slots(p, p->writer_track);
+    }
     pthread_cond_broadcast(&p->done);
 }
 
 static void commit_file(MdPipeline *p) {
     MdStatus status = p->status;
     pthread_mutex_unlock(&p->mutex);
+    const double start_s = md_clock_s();
     if (status == MD_OK && p->files) status = md_trajectory_commit(p->files, true, p->errors);
+    md_trace_span(p->writer_track, MD_TRACE_WRITE, "commit", start_s, md_clock_s(), -1);
     pthread_mutex_lock(&p->mutex);
     p->status = status;
     p->commit_due = false;
@@ -156,6 +173,9 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
     p->spec.trajectory = NULL;
     p->slots = md_pipeline_slots(spec->config);
     p->errors = md_errors_create();
+    p->steps_track = md_trace_track(spec->trace, MD_TRACE_HOST, "steps");
+    p->writer_track =
+        md_trace_track(spec->trace, MD_TRACE_HOST, spec->config->output_pipeline == MD_ON ? "writer" : "steps");
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->done, NULL);
@@ -192,12 +212,15 @@ static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
     if (has || status != MD_OK) return status;
     const double start_s = md_clock_s();
     status = p->spec.ops->output_settle(p->spec.context);
+    const double settled_s = md_clock_s();
     pthread_mutex_lock(&p->mutex);
     while (!has_room(p, frame) && p->status == MD_OK) pthread_cond_wait(&p->done, &p->mutex);
     MdStatus told = tell(p, errors);
     pthread_mutex_unlock(&p->mutex);
+    const double end_s = md_clock_s();
+    md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: slot", settled_s, end_s, -1);
     p->statistics.n_full++;
-    p->statistics.full_s += md_clock_s() - start_s;
+    p->statistics.full_s += end_s - start_s;
     return status == MD_OK ? told : status;
 }
 
@@ -207,7 +230,10 @@ static MdStatus put(MdPipeline *p, const Item *item, MdErrors *errors) {
     if (status != MD_OK) return status;
     pthread_mutex_lock(&p->mutex);
     p->ring[p->n_put++ % N_ROWS] = *item;
-    if (item->request.frame >= 0) p->n_frames_put++;
+    if (item->request.frame >= 0) {
+        p->n_frames_put++;
+        trace_slots(p, p->steps_track);
+    }
     if (p->threaded) pthread_cond_signal(&p->work);
     else write_next(p);
     status = tell(p, errors);
@@ -236,6 +262,7 @@ MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat,
 static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
     const double start_s = md_clock_s();
     MdStatus status = p->spec.ops->output_settle(p->spec.context);
+    const double settled_s = md_clock_s();
     pthread_mutex_lock(&p->mutex);
     p->commit_due = commit;
     if (p->threaded) pthread_cond_signal(&p->work);
@@ -243,7 +270,9 @@ static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
     while (p->n_done < p->n_put || p->commit_due) pthread_cond_wait(&p->done, &p->mutex);
     MdStatus told = tell(p, errors);
     pthread_mutex_unlock(&p->mutex);
-    p->statistics.drain_s += md_clock_s() - start_s;
+    const double end_s = md_clock_s();
+    if (p->threaded) md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: writer", settled_s, end_s, -1);
+    p->statistics.drain_s += end_s - start_s;
     return status == MD_OK ? told : status;
 }
 
@@ -261,7 +290,9 @@ MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
         pthread_mutex_unlock(&p->mutex);
         pthread_join(p->writer, NULL);
     }
+    const double start_s = md_clock_s();
     MdStatus closed = md_trajectory_close(p->files, errors);
+    if (p->files) md_trace_span(p->steps_track, MD_TRACE_WRITE, "close", start_s, md_clock_s(), -1);
     destroy(p);
     return status == MD_OK ? closed : status;
 }

@@ -31,6 +31,7 @@ typedef struct MdPipelineSpec {
     /* Gets each thermo row, in order, on the writer's thread. */
     void (*take_row)(void *user, const MdThermo *row);
     void *user;
+    MdTrace *trace; /* NULL: none */
 } MdPipelineSpec;
 
 typedef struct MdPipelineStatistics {

@@ -98,11 +98,13 @@ static void test_names(char *root) {
     check_folder(""); /* names are made, no file */
 
     mkdir("sub", 0700);
-    result = RUN("output.directory=sub", "output.name=other", "output.frames_every=0", "report.neighbors=sub/list");
+    result = RUN("output.directory=sub", "output.name=other", "output.frames_every=0", "report.neighbors=sub/list",
+                 "report.trace=sub/t.json");
     CHECK(result.plan == MD_OK && !result.files.h5);
     CHECK(result.files.json && strstr(result.files.json, "sub/other.json"));
     CHECK(result.files.log && strstr(result.files.log, "sub/other.log"));
     CHECK(result.files.neighbors && strstr(result.files.neighbors, "sub/list"));
+    CHECK(result.files.trace && strstr(result.files.trace, "sub/t.json"));
     end_case(&result);
 }
 
@@ -122,10 +124,12 @@ static void test_backup(char *root) {
     check_context("backup again, with the list of neighbours and without a trajectory");
     write_file("xy.h5", "c");
     write_file("list.txt", "d");
-    result = RUN("output.frames_every=0", "report.neighbors=list.txt");
+    write_file("t.json", "e");
+    result = RUN("output.frames_every=0", "report.neighbors=list.txt", "report.trace=t.json");
     CHECK(result.prepare == MD_OK);
-    check_folder("list.3.txt=d xy.1.log=old xy.2.h5=b xy.2.json=a xy.3.h5=c xyz.json=stays");
+    check_folder("list.3.txt=d t.3.json=e xy.1.log=old xy.2.h5=b xy.2.json=a xy.3.h5=c xyz.json=stays");
     CHECK(strstr(result.log, "list.txt -> ") && strstr(result.log, "list.3.txt\n"));
+    CHECK(strstr(result.log, "t.json -> ") && strstr(result.log, "t.3.json\n"));
     end_case(&result);
 }
 
@@ -167,6 +171,14 @@ static void test_bad_folders(char *root) {
     check_refused(&result, 2, "output.directory");
     result = RUN("report.neighbors=xy.log");
     check_refused(&result, 1, "report.neighbors");
+    result = RUN("report.trace=none/t.json");
+    check_refused(&result, 1, "report.trace");
+    result = RUN("report.trace=sub/");
+    check_refused(&result, 1, "report.trace");
+    result = RUN("report.neighbors=list", "report.trace=list");
+    check_refused(&result, 2, "report.neighbors");
+    result = RUN("report.trace=xy.restart");
+    check_refused(&result, 1, "report.trace");
     check_folder("plain=");
     /* The superuser may write everywhere but where the system itself forbids it. */
     mkdir("closed", 0500);
