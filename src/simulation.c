@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/nvtx.h"
 #include "base/stop.h"
 #include "integrate/verlet.h"
 #include "output/schedule.h"
@@ -326,7 +327,12 @@ static MdStatus checkpoint(MdSimulation *s) {
         return status != MD_OK ? status : MD_ERROR_PHYSICS;
     md_pipeline_statistics(s->pipeline, &written);
     resume->n_frames = s->n_frames_before + written.n_frames;
+    const double save_s = md_clock_s();
+    md_nvtx_begin("restart file", s->record.step);
     status = md_checkpoint_save(&s->record, s->system, s->thermostat.heat, s->context);
+    md_nvtx_end();
+    MdTraceTrack *track = md_trace_track(s->trace, MD_TRACE_HOST, "restart files");
+    md_trace_span(track, MD_TRACE_WRITE, "save", save_s, md_clock_s(), s->record.step);
     if (status != MD_OK) return status;
     const double seconds = md_clock_s() - start_s;
     resume->file_valid = true;
@@ -438,6 +444,7 @@ static MdStatus run_phases(MdSimulation *s) {
 }
 
 MdStatus md_simulation_run(MdSimulation *s) {
+    md_nvtx_name_thread("steps");
     if (s->record.files.trace) s->trace = md_trace_create(MD_TRACE_EVENTS);
     MdStatus status = run_phases(s), traced = save_trace(s);
     return traced == MD_OK || (status != MD_OK && status != MD_STOPPED) ? status : traced;

@@ -72,6 +72,7 @@ static MdStatus set_up(CudaContext *context) {
     MdStatus status = cuda_kernels_create(context);
     if (status != MD_OK) return status;
     CUDA_CHECK(cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
+    cuda_trace_name_stream(context->stream, "compute stream");
     CUDA_CHECK(cudaEventCreateWithFlags(&context->watched, cudaEventDisableTiming));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaEventCreateWithFlags(&context->chunk_copied[k], cudaEventDisableTiming));
     cuda_timing_create(context);

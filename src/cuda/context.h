@@ -309,7 +309,8 @@ void cuda_timing_end_copy(CudaSpan *span, cudaStream_t stream);
 
 /* --- trace.c --- */
 void cuda_trace_begin(CudaContext *context, MdTrace *trace);
-void cuda_trace_end(CudaContext *context); /* when all spans are placed */
+void cuda_trace_end(CudaContext *context);                          /* when all spans are placed */
+void cuda_trace_name_stream(cudaStream_t stream, const char *name); /* for NVIDIA's profilers, base/nvtx.h */
 /* Records a span whose events have completed, of that length. */
 void cuda_trace_place(CudaContext *context, CudaSpan *span, double seconds);
 /* Waiting of the thread that issues the steps, by name on the timeline. */

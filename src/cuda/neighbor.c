@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/nvtx.h"
 #include "cuda/context.h"
 
 bool cuda_neighbor_halves(const CudaContext *context) {
@@ -121,8 +122,11 @@ MdStatus cuda_neighbor_build(CudaContext *context) {
     /* After a fault the motion is over: the old list is still safe to use, a new one could be of any size. */
     if (context->h_signals->fault) return MD_OK;
     cuda_memory_begin(context, CUDA_REBUILD);
+    md_nvtx_begin("rebuild", context->n_builds);
     cuda_sort_particles(context);
-    return build_sorted(context);
+    MdStatus status = build_sorted(context);
+    md_nvtx_end();
+    return status;
 }
 
 MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid) {

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/nvtx.h"
 #include "cuda/context.h"
 
 enum {
@@ -125,10 +126,12 @@ static void flush(CudaContext *context) {
     context->drift_held = false;
     if (n_steps > 0) {
         for (int k = 0; k < n_steps; k++) entry(context, context->last_held - k)->issued = CUDA_IN_BATCH;
+        md_nvtx_begin("issue steps", n_steps);
         cuda_timing_begin(context, CUDA_STEP);
         if (is_resident(context)) issue_resident(context, n_steps);
         else issue_graphs(context, n_steps);
         cuda_timing_end_batch(context, n_steps);
+        md_nvtx_end();
     }
     if (drift) {
         entry(context, context->step)->issued = CUDA_SINGLY;

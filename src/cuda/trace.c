@@ -9,6 +9,17 @@
 
 #include "base/clock.h"
 #include "cuda/context.h"
+#ifdef MDMINI_HAVE_NVTX
+#include <nvtx3/nvToolsExtCudaRt.h>
+#endif
+
+void cuda_trace_name_stream(cudaStream_t stream, const char *name) {
+#ifdef MDMINI_HAVE_NVTX
+    nvtxNameCudaStreamA(stream, name);
+#else
+    (void)stream, (void)name;
+#endif
+}
 
 /* A moment on both clocks. */
 typedef struct Meeting {

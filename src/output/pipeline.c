@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/nvtx.h"
 #include "output/schedule.h"
 
 /* Requests on their way at once: enough for a row of every step while a frame is written that takes longer than these.
@@ -66,7 +67,9 @@ static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *out
     MdFrame frame = output->frame;
     frame.time = thermo->time;
     const double start_s = md_clock_s();
+    md_nvtx_begin("append", frame.step);
     MdStatus status = md_trajectory_append(p->files, &frame, item->due, thermo, p->errors);
+    md_nvtx_end();
     const double end_s = md_clock_s();
     md_trace_span(p->writer_track, MD_TRACE_WRITE, "append", start_s, end_s, frame.step);
     p->statistics.write_s += end_s - start_s;
@@ -122,7 +125,9 @@ static void commit_file(MdPipeline *p) {
     MdStatus status = p->status;
     pthread_mutex_unlock(&p->mutex);
     const double start_s = md_clock_s();
+    md_nvtx_begin("commit", -1);
     if (status == MD_OK && p->files) status = md_trajectory_commit(p->files, true, p->errors);
+    md_nvtx_end();
     md_trace_span(p->writer_track, MD_TRACE_WRITE, "commit", start_s, md_clock_s(), -1);
     pthread_mutex_lock(&p->mutex);
     p->status = status;
@@ -132,6 +137,7 @@ static void commit_file(MdPipeline *p) {
 
 static void *write_all(void *opaque) {
     MdPipeline *p = opaque;
+    md_nvtx_name_thread("writer");
     pthread_mutex_lock(&p->mutex);
     for (;;) {
         if (p->n_done < p->n_put) write_next(p);
@@ -246,6 +252,7 @@ MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat,
     const unsigned quantities = md_schedule_quantities(p->spec.config, due);
     const bool frame = quantities != 0;
     md_require(!frame || p->files);
+    md_nvtx_begin("put", step);
     MdStatus status = wait_for_room(p, frame, errors);
     /* n_put and n_frames_put are this thread's to change: it may read them as they are. */
     const Item item = {.request = {.step = step,
@@ -255,6 +262,7 @@ MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat,
                        .due = due,
                        .heat = heat};
     if (status == MD_OK) status = put(p, &item, errors);
+    md_nvtx_end();
     p->statistics.put_s += md_clock_s() - start_s;
     return status;
 }
@@ -290,9 +298,10 @@ MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
         pthread_mutex_unlock(&p->mutex);
         pthread_join(p->writer, NULL);
     }
+    MdTraceTrack *track = p->files ? p->steps_track : NULL;
     const double start_s = md_clock_s();
     MdStatus closed = md_trajectory_close(p->files, errors);
-    if (p->files) md_trace_span(p->steps_track, MD_TRACE_WRITE, "close", start_s, md_clock_s(), -1);
+    md_trace_span(track, MD_TRACE_WRITE, "close", start_s, md_clock_s(), -1);
     destroy(p);
     return status == MD_OK ? closed : status;
 }

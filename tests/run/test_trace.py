@@ -11,7 +11,7 @@ from program import Checks
 SMALL = {
     "system": {"start": "fcc", "cells": 5, "density": 0.8442, "temperature": 1.44},
     "run": {"steps": 60},
-    "output": {"frames_every": 20, "thermo_every": 20, "precision": "double", "velocities": "on",
+    "output": {"frames_every": 20, "thermo_every": 20, "precision": "double", "velocities_every": 20,
                "existing": "overwrite"},
 }
 KINDS = {"phase", "steps", "list", "gather", "copy", "wait", "write"}
