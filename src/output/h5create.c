@@ -49,12 +49,15 @@ static const char *const elements[N_ELEMENTS] = {[MD_H5MD_POSITION] = "particles
                                                  [INTERNAL_ENERGY] = "observables/internal_energy",
                                                  [CONSERVED_ENERGY] = "observables/conserved_energy"};
 
-const char *md_h5_element(int element) { return elements[element]; }
+const char *md_h5_element(int element, int timeline) {
+    static const char *const apart[] = {
+        [MD_H5MD_VELOCITY] = "particles/all_velocity/velocity", [MD_H5MD_FORCE] = "particles/all_force/force"};
+    return timeline != MD_H5MD_POSITION ? apart[element] : elements[element];
+}
 
-char *md_h5_series_path(int series) {
-    if (series < N_ELEMENTS) return md_format("%s/value", elements[series]);
-    int timeline = (series - TIME) / 2;
-    return md_format("%s/%s", elements[timeline], (series - TIME) % 2 ? "step" : "time");
+char *md_h5_series_path(int series, int timeline) {
+    if (series < N_ELEMENTS) return md_format("%s/value", md_h5_element(series, timeline));
+    return md_format("%s/%s", md_h5_element(timeline, timeline), (series - TIME) % 2 ? "step" : "time");
 }
 
 void md_h5_define_series(MdH5md *file, int k, int timeline) {
@@ -158,7 +161,7 @@ static hid_t create_dataset(MdH5Calls *calls, const MdH5md *file, int k, const c
 }
 
 static void create_series(MdH5Calls *calls, MdH5md *file, int k) {
-    char *path = md_h5_series_path(k);
+    char *path = md_h5_series_path(k, file->series[k].timeline);
     file->series[k].dataset = create_dataset(calls, file, k, path);
     free(path);
 }

@@ -2,7 +2,9 @@
  * src/output/h5*.
  *
  * A series is a dataset that grows by a row with each frame of its timeline; a timeline has a series of steps and one of
- * times of its own. Everything that comes with the positions shares their timeline, by hard links in the file. */
+ * times of its own. Everything that comes with the positions shares their timeline, by hard links in the file. Velocities
+ * and forces at other steps are in particles groups of their own, all_velocity and all_force: readers pair what is in one
+ * group by the number of the frame, and would give positions the velocities of another step. */
 #ifndef MD_OUTPUT_H5FILE_H
 #define MD_OUTPUT_H5FILE_H
 
@@ -55,6 +57,7 @@ struct MdH5md {
     Timeline timeline[N_TIMELINES];
     MdH5mdSpec spec;
     double edges[9], density;
+    int n_restarts;                 /* how often the file was continued */
     double committed_s, appended_s; /* when that was last done, by md_clock_s */
     bool broken;                    /* an append or a commit has failed: nothing more is written */
 };
@@ -63,8 +66,8 @@ struct MdH5md {
 enum { BUFFER_ROWS = 512 };
 
 /* Paths in the file: of an element's group, and of the dataset of a series; free(). */
-const char *md_h5_element(int element);
-char *md_h5_series_path(int series);
+const char *md_h5_element(int element, int timeline);
+char *md_h5_series_path(int series, int timeline);
 
 /* Memory for a trajectory that is to be written; md_h5_release. */
 MdH5md *md_h5_new(const char *path, const MdH5mdSpec *spec);
@@ -76,6 +79,9 @@ void md_h5_define_all(MdH5md *file, const int timelines[MD_H5MD_N_QUANTITIES]);
 
 /* Creates the file at file->path with all that is not a frame, for the series defined and the rows planned. */
 void md_h5_create_file(MdH5Calls *calls, MdH5md *file);
+
+/* The box as three edge vectors; all readers get three dimensions. */
+void md_h5_fill_edges(const MdBox *box, double edges[9]);
 
 /* Everything in it but series: who made it, the box, what particles are, the deck. */
 void md_h5_write_head(MdH5Calls *calls, const MdH5md *file);

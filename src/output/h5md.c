@@ -32,12 +32,8 @@ void md_h5_release(MdH5Calls *calls, MdH5md *file) {
 }
 
 void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
-    const MdBox *box = &file->spec.box;
-    double largest = 0;
-    for (int a = 0; a < box->dimension; a++) largest = box->length[a] > largest ? box->length[a] : largest;
-    /* Three edge vectors. An axis that the dimension lacks needs some edge above 0, or readers drop the whole box. */
-    for (int a = 0; a < 3; a++) file->edges[4 * a] = a < box->dimension ? box->length[a] : largest;
-    file->density = (double)file->spec.n_atoms / md_box_volume(box);
+    md_h5_fill_edges(&file->spec.box, file->edges);
+    file->density = (double)file->spec.n_atoms / md_box_volume(&file->spec.box);
     if (file->spec.compression != MD_COMPRESSION_NONE) H5_CALL(calls, H5Fstart_swmr_write(file->file));
     void *handle = NULL;
     H5_CALL(calls, H5Fget_vfd_handle(file->file, H5P_DEFAULT, &handle));

@@ -31,7 +31,8 @@ typedef struct MdH5mdSpec {
     int compression;                     /* MD_COMPRESSION_NONE, or the level of gzip: 1 to 9 */
     bool unwrapped;                      /* what positions are, for who reads the file */
     int64_t every[MD_H5MD_N_QUANTITIES]; /* steps between two frames, 0: not in the file. Positions above 0; images 0 or
-                                            as positions. Equal to that of positions: at the same steps always */
+                                            as positions. Velocities and forces at other steps than the
+                                            positions are in particles groups of their own */
     int64_t last_step;                   /* of the run: all quantities are due there, too */
     int64_t commit_frames;               /* frames of positions between two commits, from 1 */
     double commit_seconds;               /* and the longest time that an appended frame waits for one */

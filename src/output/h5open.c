@@ -77,7 +77,7 @@ static void read_format(MdH5Calls *calls, MdH5md *file, hid_t position) {
 
 static void open_series(MdH5Calls *calls, MdH5md *file, int k, int timeline) {
     hsize_t present[3], most[3];
-    char *path = md_h5_series_path(k);
+    char *path = md_h5_series_path(k, timeline);
     hid_t access = H5_CALL(calls, H5Pcreate(H5P_DATASET_ACCESS));
     if (k < MD_H5MD_N_QUANTITIES) H5_CALL(calls, H5Pset_chunk_cache(access, 1, 0, 0));
     hid_t dataset = H5_CALL(calls, H5Dopen2(file->file, path, access));
@@ -95,48 +95,48 @@ static void open_series(MdH5Calls *calls, MdH5md *file, int k, int timeline) {
     free(path);
 }
 
-/* Whether two paths lead to one object. */
-static bool is_same(MdH5Calls *calls, hid_t file, const char *path, const char *other) {
-    hobj_ref_t a = 0, b = 0;
-    H5_CALL(calls, H5Rcreate(&a, file, path, H5R_OBJECT, -1));
-    H5_CALL(calls, H5Rcreate(&b, file, other, H5R_OBJECT, -1));
-    return a == b;
-}
-
-/* The timeline of an element: that of positions where both have the same series of steps. */
-static int find_timeline(MdH5Calls *calls, const MdH5md *file, int element) {
-    if (element == MD_H5MD_POSITION || element >= MD_H5MD_IMAGE) return 0;
-    char *path = md_format("%s/step", md_h5_element(element)), *first = md_h5_series_path(STEP);
-    bool shared = is_same(calls, file->file, path, first);
-    free(first);
-    free(path);
-    return shared ? 0 : element;
+/* The timeline of an element; -1 where there is none. */
+static int find_timeline(const MdH5md *file, int element) {
+    if (exists(file->file, md_h5_element(element, 0))) return 0;
+    bool apart = element == MD_H5MD_VELOCITY || element == MD_H5MD_FORCE;
+    return apart && exists(file->file, md_h5_element(element, element)) ? element : -1;
 }
 
 static void open_all_series(MdH5Calls *calls, MdH5md *file) {
     for (int k = 0; k < N_ELEMENTS && !calls->failed; k++) {
-        bool optional = k > MD_H5MD_POSITION && k < MD_H5MD_N_QUANTITIES, there = exists(file->file, md_h5_element(k));
-        if (!there && optional) continue;
-        if (!there) {
+        bool optional = k > MD_H5MD_POSITION && k < MD_H5MD_N_QUANTITIES;
+        int timeline = find_timeline(file, k);
+        if (timeline < 0 && optional) continue;
+        if (timeline < 0) {
             refuse(calls, "lacks what every trajectory of mdmini has");
             return;
         }
-        int timeline = find_timeline(calls, file, k);
         open_series(calls, file, k, timeline);
         for (int s = TIME + 2 * timeline; k == timeline && s <= STEP + 2 * timeline; s++)
             open_series(calls, file, s, timeline);
     }
 }
 
-static bool read_unwrapped(MdH5Calls *calls, hid_t file) {
+static void read_parameters(MdH5Calls *calls, MdH5md *file) {
+    static const char group[] = "parameters/mdmini";
+    if (!exists(file->file, group)) {
+        refuse(calls, "lacks what every trajectory of mdmini has");
+        return;
+    }
     char text[16] = "";
-    if (H5Aexists_by_name(file, "parameters/mdmini", "positions", H5P_DEFAULT) <= 0) return false;
-    hid_t attribute = H5_CALL(calls, H5Aopen_by_name(file, "parameters/mdmini", "positions", H5P_DEFAULT, H5P_DEFAULT));
-    hid_t type = H5_CALL(calls, H5Aget_type(attribute));
-    if (H5Tget_size(type) < sizeof text) H5_CALL(calls, H5Aread(attribute, type, text));
-    H5_CALL(calls, H5Tclose(type));
-    H5_CALL(calls, H5Aclose(attribute));
-    return strcmp(text, "unwrapped") == 0;
+    if (H5Aexists_by_name(file->file, group, "positions", H5P_DEFAULT) > 0) {
+        hid_t attribute = H5_CALL(calls, H5Aopen_by_name(file->file, group, "positions", H5P_DEFAULT, H5P_DEFAULT));
+        hid_t type = H5_CALL(calls, H5Aget_type(attribute));
+        if (H5Tget_size(type) < sizeof text) H5_CALL(calls, H5Aread(attribute, type, text));
+        H5_CALL(calls, H5Tclose(type));
+        H5_CALL(calls, H5Aclose(attribute));
+    }
+    file->spec.unwrapped = strcmp(text, "unwrapped") == 0;
+    if (H5Aexists_by_name(file->file, group, "n_restarts", H5P_DEFAULT) > 0) {
+        hid_t attribute = H5_CALL(calls, H5Aopen_by_name(file->file, group, "n_restarts", H5P_DEFAULT, H5P_DEFAULT));
+        H5_CALL(calls, H5Aread(attribute, H5T_NATIVE_INT, &file->n_restarts));
+        H5_CALL(calls, H5Aclose(attribute));
+    }
 }
 
 MdH5md *md_h5_open(MdH5Calls *calls, unsigned flags) {
@@ -152,8 +152,8 @@ MdH5md *md_h5_open(MdH5Calls *calls, unsigned flags) {
         hid_t position = H5_CALL(calls, H5Dopen2(file->file, "particles/all/position/value", H5P_DEFAULT));
         read_format(calls, file, position);
         H5_CALL(calls, H5Dclose(position));
-        file->spec.unwrapped = read_unwrapped(calls, file->file);
     }
+    if (!calls->failed) read_parameters(calls, file);
     if (!calls->failed) open_all_series(calls, file);
     if (!calls->failed) return file;
     md_h5_release(calls, file);

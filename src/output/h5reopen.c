@@ -115,6 +115,7 @@ static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *
     char *path = md_format("%s.tmp", old->path);
     MdH5Calls calls = {.path = path, .errors = errors};
     MdH5md *file = md_h5_new(path, spec);
+    file->n_restarts = old->n_restarts + 1;
     for (int t = 0; t < N_TIMELINES; t++) file->timeline[t].planned = plan->n_rows[t];
     md_h5_define_all(file, plan->timelines);
     md_h5_create_file(&calls, file);
@@ -140,6 +141,12 @@ static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *
 /* Takes the spec over from a run whose layout the file has already. */
 static void continue_in_place(MdH5Calls *calls, MdH5md *file, const MdH5mdSpec *spec, const Plan *plan) {
     file->spec = *spec;
+    file->n_restarts++;
+    hid_t group = H5_CALL(calls, H5Gopen2(file->file, "parameters/mdmini", H5P_DEFAULT));
+    hid_t attribute = H5_CALL(calls, H5Aopen(group, "n_restarts", H5P_DEFAULT));
+    H5_CALL(calls, H5Awrite(attribute, H5T_NATIVE_INT, &file->n_restarts));
+    H5_CALL(calls, H5Aclose(attribute));
+    H5_CALL(calls, H5Gclose(group));
     set_counts(file, plan);
     for (int k = 0; k < N_SERIES; k++)
         if (file->series[k].dataset > 0)

@@ -10,7 +10,7 @@ typedef struct MdTrajectorySpec {
     bool xyz_velocities;
     bool continue_h5, continue_xyz; /* the file is there, of an earlier run, and is continued: */
     int64_t resumed_step;           /* its frames after this step are dropped */
-    MdH5mdSpec h5md; /* for both; h5md.type stays where it is until the files are closed */
+    MdH5mdSpec h5md;                /* for both; h5md.type stays where it is until the files are closed */
 } MdTrajectorySpec;
 
 typedef struct MdTrajectory MdTrajectory;

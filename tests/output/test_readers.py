@@ -1,6 +1,7 @@
 """Trajectories open in other programs and hold the right numbers there: h5py (with a strict check of the structure),
 h5dump and MDAnalysis. The files come from `test_h5md FOLDER`; the numbers from the formula that is in both."""
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -17,17 +18,29 @@ try:
     import h5py
     import numpy as np
 
-    import h5md_check
+    import h5check
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
 PERIODIC, OPEN = b"periodic", b"none"
-#          name       N  frames dimension box             boundary                  types type   v  f  images
-SAMPLES = [("all3d", 101, 4, 3, [7.5, 8.5, 9.25], [PERIODIC] * 3, 2, "float32", True, True, True),
-           ("plain2d", 64, 3, 2, [8, 10, 10], [PERIODIC, PERIODIC, OPEN], 1, "float64", False, False, False),
-           ("open3d", 33, 1, 3, [5, 6, 7], [PERIODIC, OPEN, PERIODIC], 1, "float32", True, False, False),
-           ("many", 9, 700, 3, [4, 4, 4], [PERIODIC] * 3, 8, "float64", False, True, False)]
+#          name       N  frames dimension box             boundary                  types type    v  f  images: steps
+SAMPLES = [("all3d", 101, 4, 3, [7.5, 8.5, 9.25], [PERIODIC] * 3, 2, "float32", 50, 50, 50),
+           ("plain2d", 64, 3, 2, [8, 10, 10], [PERIODIC, PERIODIC, OPEN], 1, "float64", 0, 0, 0),
+           ("open3d", 33, 1, 3, [5, 6, 7], [PERIODIC, OPEN, PERIODIC], 1, "float32", 50, 0, 0),
+           ("many", 9, 700, 3, [4, 4, 4], [PERIODIC] * 3, 8, "float64", 0, 50, 0),
+           ("gzip", 2000, 8, 3, [7, 8, 9], [PERIODIC] * 3, 3, "float32", 50, 0, 50),
+           ("intervals", 40, 12, 3, [7, 8, 9], [PERIODIC] * 3, 2, "float32", 100, 150, 50),
+           ("gzipped", 40, 12, 3, [7, 8, 9], [PERIODIC] * 3, 2, "float64", 100, 50, 0)]
+
+
+def expected_quantities(sample):
+    return [name for name, every in zip(("velocity", "force", "image"), sample[8:]) if every]
+
+
+def due(every, frames):
+    """Numbers of the frames of a quantity: frame t is of step 50 t, and the last one has everything."""
+    return [t for t in range(frames) if every and (50 * t % every == 0 or t == 11)]
 
 
 def values(quantity, t, n_atoms, dimension, box, dtype):
@@ -42,20 +55,27 @@ def values(quantity, t, n_atoms, dimension, box, dtype):
 
 def check_h5py(path, sample):
     name, n, frames, dimension, box, boundary, types, dtype, velocities, forces, images = sample
-    problems = h5md_check.check(path, velocities, forces, images)
+    problems = h5check.check(path, expected_quantities(sample))
     assert not problems, "\n".join(problems)
     with h5py.File(path, "r") as file:
         particles = file["particles/all"]
+        filtered = particles["position/value"].compression, particles["position/value"].shuffle
+        assert filtered == (("gzip", True) if name.startswith("gzip") else (None, False)), filtered
         assert particles["position/value"].shape[0] == frames and particles["position/value"].dtype == dtype
         assert [bytes(word) for word in particles["box"].attrs["boundary"]] == boundary
         assert (particles["box/edges/value"][:] == np.diag(box)).all()
         assert particles["position/step"][:].tolist() == [50 * t for t in range(frames)]
         assert particles["position/time"][:].tolist() == [0.25 * t for t in range(frames)]
         for quantity, element in enumerate(["position", "velocity", "force"]):
-            if element in particles:
-                for t in range(frames):
+            every = [50, velocities, forces][quantity]
+            group = particles if every == 50 else file.get(f"particles/all_{element}")
+            assert (every > 0) == (group is not None) and (element in particles) == (every == 50), element
+            if every:
+                numbers = due(every, frames)
+                assert group[f"{element}/step"][:].tolist() == [50 * t for t in numbers], element
+                for row, t in enumerate(numbers):
                     expected = values(quantity, t, n, dimension, box, dtype)
-                    assert np.allclose(particles[f"{element}/value"][t], expected, rtol=0, atol=2e-6), (element, t)
+                    assert np.allclose(group[f"{element}/value"][row], expected, rtol=0, atol=2e-6), (element, t)
         if images:
             k = np.arange(3 * n).reshape(n, 3)
             assert all((particles["image/value"][t] == k % 5 - 2 + t).all() for t in range(frames))
@@ -81,7 +101,7 @@ def check_strictness(path, folder):
         shutil.copy(path, copy)
         with h5py.File(copy, "r+") as file:
             change(file)
-        assert h5md_check.check(copy), f"damage {number} was not seen"
+        assert h5check.check(copy), f"damage {number} was not seen"
 
     def copy_step(file):
         steps = file["observables/pressure/step"][:]
@@ -100,8 +120,33 @@ def check_strictness(path, folder):
     def add_unit(file):
         file["particles/all/position/value"].attrs["unit"] = "sigma"
 
-    for number, change in enumerate([copy_step, swap_ids, variable_text, shorten, add_unit]):
+    def no_number(file):
+        file["particles/all/velocity/value"][1, 7, 2] = np.nan
+
+    def leave_box(file):
+        file["particles/all/position/value"][2, 5, 0] = 7.5  # the edge itself is outside
+
+    def go_back(file):
+        file["particles/all/position/step"][3] = 100
+
+    def miss_a_step(file):
+        text = "[output]\nframes_every = 25\n"
+        del file["parameters/mdmini/deck"]
+        file["parameters/mdmini"].create_dataset("deck", data=np.bytes_(text))
+
+    def no_energy(file):
+        file["observables/internal_energy/value"][0] = np.inf
+
+    changes = [copy_step, swap_ids, variable_text, shorten, add_unit, no_number, leave_box, go_back, miss_a_step, no_energy]
+    for number, change in enumerate(changes):
         damage(number, change)
+    tool = os.path.join(os.environ["MDMINI_SOURCE"], "tools", "h5check.py")
+    for bad in (os.path.join(folder, "damaged5.h5"), tool, os.path.join(folder, "none.h5")):
+        run = subprocess.run([sys.executable, "-B", tool, path, bad], capture_output=True, text=True)
+        lines = run.stdout.splitlines()
+        assert run.returncode == 1 and lines[0] == f"{path}: good" and lines[1].startswith(bad) and len(lines) == 2, run
+    run = subprocess.run([sys.executable, "-B", tool, "--json", path], capture_output=True, text=True)
+    assert run.returncode == 0 and json.loads(run.stdout) == {path: []}, run
 
 
 def check_h5dump(path, sample):
@@ -123,10 +168,11 @@ def check_mdanalysis(path, sample, mda):
     for t, frame in enumerate(universe.trajectory):
         assert np.allclose(frame.dimensions, box + [90, 90, 90]), frame.dimensions
         assert frame.time == 0.25 * t and frame.data["step"] == 50 * t, (frame.time, frame.data)
-        assert frame.has_velocities == velocities and frame.has_forces == forces
+        velocities_here, forces_here = velocities == 50, forces == 50  # of other steps than the positions: elsewhere
+        assert frame.has_velocities == velocities_here and frame.has_forces == forces_here
         present = [(0, frame.positions)]
-        present += [(1, frame.velocities)] if velocities else []
-        present += [(2, frame.forces)] if forces else []
+        present += [(1, frame.velocities)] if velocities_here else []
+        present += [(2, frame.forces)] if forces_here else []
         for quantity, array in present:
             assert np.allclose(array, values(quantity, t, n, dimension, box, "float32"), rtol=0, atol=2e-6), quantity
         assert np.isclose(frame.data["temperature"], 1 + t)

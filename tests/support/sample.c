@@ -119,8 +119,10 @@ static void check_line(hid_t file, const char *name, int64_t n, double scale, do
 
 static void check_quantity(hid_t file, const Sample *sample, int quantity, int64_t n_least, int64_t n_most) {
     static const char *const names[] = {"position", "velocity", "force", "image"};
-    char *path = md_format("particles/all/%s/value", names[quantity]);
-    char *step_path = md_format("particles/all/%s/step", names[quantity]);
+    /* At steps of their own they are in a group of their own. */
+    char *group = sample->every[quantity] == 50 ? md_format("particles/all/%s", names[quantity])
+                                                : md_format("particles/all_%s/%s", names[quantity], names[quantity]);
+    char *path = md_format("%s/value", group), *step_path = md_format("%s/step", group);
     int64_t n_rows, n_steps, row = 0, n_needed = 0, t = -1;
     double *values = read_all(file, path, &n_rows), *steps = read_all(file, step_path, &n_steps);
     for (int64_t s = 0; s < n_least; s++) n_needed += is_due(sample, quantity, s);
@@ -138,6 +140,7 @@ static void check_quantity(hid_t file, const Sample *sample, int quantity, int64
                (long long)n_steps, (long long)n_needed, (long long)row - 1);
     md_free(values);
     md_free(steps);
+    free(group);
     free(path);
     free(step_path);
 }

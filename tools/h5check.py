@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""Checks trajectories: H5MD 1.1 as specified, the narrower layout that MDAnalysis, VMD and other readers need, and what
+mdmini promises of the numbers: ids in order, steps that increase and miss nothing that was due, equal lengths, finite
+numbers, positions inside the box.
+
+    h5check.py FILE... [--json]
+
+One line for each problem; exit code 0 when there is none, else 1. A file that a killed run has left is mended by
+`mdmini --recover FILE`.
+"""
+import argparse
+import json
+import re
+import sys
+
+import h5py
+import numpy as np
+
+OBSERVABLES = ["particle_number", "temperature", "pressure", "density", "potential_energy", "kinetic_energy",
+               "internal_energy", "conserved_energy"]
+
+
+class Checker:
+    def __init__(self, file):
+        self.file = file
+        self.problems = []
+
+    def need(self, holds, text):
+        if not holds:
+            self.problems.append(text)
+        return bool(holds)
+
+    def attribute(self, path, name):
+        node = self.file.get(path)
+        if not self.need(node is not None and name in node.attrs, f"{path}@{name} is missing"):
+            return None
+        return node.attrs.get_id(name)
+
+    def text(self, path, name, expected=None):
+        """A scalar attribute of fixed-length string type."""
+        attribute = self.attribute(path, name)
+        if attribute is None:
+            return
+        kind = attribute.get_type()
+        fixed = isinstance(kind, h5py.h5t.TypeStringID) and not kind.is_variable_str()
+        if not self.need(fixed and attribute.shape == (), f"{path}@{name} is not a scalar fixed-length string"):
+            return
+        value = bytes(self.file[path].attrs[name])
+        self.need(value and (expected is None or value == expected), f"{path}@{name} is {value!r}")
+
+    def integers(self, path, name, expected):
+        attribute = self.attribute(path, name)
+        if attribute is None:
+            return
+        value = np.array(self.file[path].attrs[name])
+        self.need(value.dtype.kind in "iu" and value.tolist() == expected,
+                  f"{path}@{name} is {value.tolist()}, not {expected}")
+
+    def dataset(self, path, kinds, shape):
+        node = self.file.get(path)
+        if not self.need(isinstance(node, h5py.Dataset), f"{path} is no dataset"):
+            return None
+        self.need(str(node.dtype) in kinds, f"{path} has type {node.dtype}, not one of {kinds}")
+        self.need(node.shape == shape, f"{path} has shape {node.shape}, not {shape}")
+        return node
+
+    def same_object(self, a, b):
+        if not self.need(a in self.file and b in self.file, f"{a} or {b} is missing"):
+            return
+        group, name = a.rsplit("/", 1)
+        self.need(isinstance(self.file[group].get(name, getlink=True), h5py.HardLink), f"{a} is not a hard link")
+        self.need(self.file[a] == self.file[b] and
+                  h5py.h5o.get_info(self.file[a].id).addr == h5py.h5o.get_info(self.file[b].id).addr,
+                  f"{a} is not the same object as {b}")
+
+    def element(self, path, kinds, shape):
+        """Depends on time, with the frames of the position."""
+        group = self.file.get(path)
+        if not self.need(isinstance(group, h5py.Group), f"{path} is no group"):
+            return
+        self.need(set(group) == {"value", "step", "time"}, f"{path} holds {sorted(group)}")
+        self.dataset(path + "/value", kinds, (self.n_frames,) + shape)
+        for name in ("step", "time"):
+            self.same_object(f"{path}/{name}", f"/particles/all/position/{name}")
+
+    def timeline(self, path, n_frames):
+        for name, kind in (("step", "int64"), ("time", "float64")):
+            series = self.dataset(f"{path}/{name}", [kind], (n_frames,))
+            if series is not None and n_frames:
+                self.need((np.diff(series[:]) > 0).all(), f"{series.name} does not increase")
+                self.need(series[0] >= 0, f"{series.name} begins below 0")
+
+    def numbers(self, path, low=None, high=None):
+        """Frame by frame: finite, and within [low, high) along the axes where these are not NaN."""
+        node = self.file[path]
+        for t in range(node.shape[0]):
+            frame = node[t]
+            if not self.need(np.isfinite(frame).all(), f"{path}: frame {t} holds numbers that are not finite"):
+                return
+            if low is None:
+                continue
+            with np.errstate(invalid="ignore"):  # comparisons with NaN are false
+                outside = (frame < low.astype(frame.dtype)) | (frame >= high.astype(frame.dtype))
+            if not self.need(not outside.any(), f"{path}: frame {t} has {np.count_nonzero(outside.any(axis=1))} "
+                                                f"particles outside the box"):
+                return
+
+    def schedule(self, path, interval, last_step):
+        """Every step that was due up to last_step is there."""
+        steps = set(self.file[path + "/step"][:].tolist())
+        missing = [step for step in range(0, last_step + 1, interval) if step not in steps]
+        self.need(not missing, f"{path}: step {missing[:1]} was due, every {interval} steps, and is missing")
+        extra = [step for step in steps if step % interval and step != max(steps)]
+        self.need(not extra, f"{path}: step {extra[:1]} was not due: every {interval} steps")
+
+
+def check(path, quantities=None):
+    """The problems of a file. quantities: those of velocity, force and image that it has to hold, and no others; None: any."""
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        return [f"cannot be opened: {error}"]
+    with file:
+        checker = Checker(file)
+        checker.n_frames = 0
+        try:
+            if checker.need("/particles/all/position/value" in file, "/particles/all/position/value is missing"):
+                walk(checker, file, quantities)
+        except (KeyError, TypeError, ValueError, IndexError, OSError, RuntimeError) as error:  # absent, or of another kind
+            checker.problems.append(f"{type(error).__name__}: {error}")
+        return checker.problems
+
+
+def walk(checker, file, quantities):
+    position = file["/particles/all/position/value"]
+    checker.n_frames, n_atoms = position.shape[0], position.shape[1]
+    check_head(checker, file)
+    elements = check_particles(checker, file, n_atoms, quantities)
+    check_box(checker, file)
+    dimension = check_observables(checker, file, n_atoms)
+    check_parameters(checker, file)
+    check_numbers(checker, file, elements, dimension)
+    check_intervals(checker, file, elements)
+
+    def no_units(name, node):
+        checker.need("unit" not in node.attrs, f"{name} has a unit, which no reader knows in reduced units")
+
+    file.visititems(no_units)
+
+
+def check_head(checker, file):
+    checker.need(set(file) == {"h5md", "particles", "observables", "parameters"}, f"the root holds {sorted(file)}")
+    checker.integers("/h5md", "version", [1, 1])
+    checker.text("/h5md/author", "name")
+    checker.text("/h5md/creator", "name", b"mdmini")
+    checker.text("/h5md/creator", "version")
+    checker.integers("/h5md/modules/thermodynamics", "version", [1, 0])
+
+
+def check_particles(checker, file, n_atoms, quantities):
+    """{quantity: path of its element}"""
+    particles = file["/particles/all"]
+    real = [str(particles["position/value"].dtype)]
+    checker.need(real[0] in ("float32", "float64"), f"position has type {real[0]}")
+    elements = {name: f"/particles/all/{name}" for name in ("position", "velocity", "force", "image") if name in particles}
+    checker.need(set(particles) == {"box", "species", "id", "mass"} | set(elements), f"/particles/all holds {sorted(particles)}")
+    for name, path in elements.items():
+        checker.element(path, ["int32"] if name == "image" else real, (n_atoms, 3))
+    checker.timeline("/particles/all/position", checker.n_frames)
+    checker.dataset("/particles/all/species", ["int32"], (n_atoms,))
+    mass = checker.dataset("/particles/all/mass", ["float64"], (n_atoms,))
+    checker.need(mass is not None and (mass[:] > 0).all(), "a mass is not above zero")
+    ids = checker.dataset("/particles/all/id", ["int32"], (n_atoms,))
+    checker.need(ids is not None and np.array_equal(ids[:], np.arange(n_atoms)), "ids are not 0 .. N-1")
+    for name in ("velocity", "force"):
+        if f"all_{name}" in file["particles"]:
+            checker.need(name not in elements, f"there are two of {name}")
+            elements[name] = check_apart(checker, file, name, real, n_atoms)
+    known = {"all"} | {f"all_{name}" for name in elements}
+    checker.need(set(file["particles"]) <= known, f"/particles holds {sorted(file['particles'])}")
+    found = set(elements) - {"position"}
+    checker.need(quantities is None or set(quantities) == found, f"the file has {sorted(found)}")
+    return elements
+
+
+def check_apart(checker, file, name, real, n_atoms):
+    """The group of a quantity at steps of its own, which readers would pair with positions of other steps."""
+    group = f"/particles/all_{name}"
+    checker.need(set(file[group]) == {"box", "species", "id", "mass", name}, f"{group} holds {sorted(file[group])}")
+    for shared in ("species", "id", "mass"):
+        checker.same_object(f"{group}/{shared}", f"/particles/all/{shared}")
+    checker.integers(f"{group}/box", "dimension", 3)
+    same = list(file[f"{group}/box"].attrs["boundary"]) == list(file["/particles/all/box"].attrs["boundary"])
+    checker.need(same, f"{group}/box@boundary is not that of the positions")
+    checker.dataset(f"{group}/box/edges", ["float64"], (3, 3))
+    n_frames = file[f"{group}/{name}/step"].shape[0]
+    checker.dataset(f"{group}/{name}/value", real, (n_frames, n_atoms, 3))
+    checker.timeline(f"{group}/{name}", n_frames)
+    return f"{group}/{name}"
+
+
+def check_box(checker, file):
+    checker.integers("/particles/all/box", "dimension", 3)
+    boundary = checker.attribute("/particles/all/box", "boundary")
+    if boundary is not None:
+        values = [bytes(word) for word in file["/particles/all/box"].attrs["boundary"]]
+        checker.need(boundary.shape == (3,) and not boundary.get_type().is_variable_str() and
+                     set(values) <= {b"periodic", b"none"}, f"box@boundary is {values}")
+    checker.element("/particles/all/box/edges", ["float64"], (3, 3))
+    edges = file["/particles/all/box/edges/value"][:]
+    checker.need((edges[:, [0, 1, 2], [0, 1, 2]] > 0).all(), "a box edge is not above zero")
+    checker.need(np.count_nonzero(edges) == 3 * checker.n_frames, "the box is not a cuboid")
+
+
+def check_observables(checker, file, n_atoms):
+    """The dimension of the system."""
+    dimension = file["/parameters/mdmini"].attrs["dimension"]
+    checker.need(dimension in (2, 3), f"dimension is {dimension}")
+    checker.integers("/observables", "dimension", int(dimension))
+    checker.need(set(file["observables"]) == set(OBSERVABLES), f"/observables holds {sorted(file['observables'])}")
+    for name in OBSERVABLES:
+        checker.element(f"/observables/{name}", ["int64"] if name == "particle_number" else ["float64"], ())
+    checker.need((file["/observables/particle_number/value"][:] == n_atoms).all(), "particle_number is wrong")
+    return int(dimension)
+
+
+def check_parameters(checker, file):
+    checker.text("/parameters/mdmini", "unit_style", b"lj")
+    for name in ("deck", "provenance"):
+        node = file[f"/parameters/mdmini/{name}"]
+        checker.need(node.shape == () and len(node[()]) > 0, f"/parameters/mdmini/{name} is no text")
+    json.loads(file["/parameters/mdmini/provenance"][()])
+    species = file["/parameters/vmd_structure/indexOfSpecies"][:]
+    checker.need(set(file["/particles/all/species"][:]) <= set(species), "vmd_structure lacks a species")
+    for name in ("name", "type", "radius", "atomicnumber"):
+        complete = file[f"/parameters/vmd_structure/{name}"].shape == species.shape
+        checker.need(complete, f"vmd_structure/{name} is incomplete")
+
+
+def check_numbers(checker, file, elements, dimension):
+    particles = file["/particles/all"]
+    boundary = [bytes(word) for word in particles["box"].attrs["boundary"]]
+    closed = b"none" not in boundary[:dimension]
+    for name in OBSERVABLES:
+        if closed or name not in ("pressure", "density"):  # which an open box does not have
+            series = file[f"/observables/{name}/value"][:]
+            checker.need(np.isfinite(series).all(), f"/observables/{name} holds numbers that are not finite")
+    if dimension == 2:
+        checker.need(not any(frame[:, 2].any() for frame in particles["position/value"]), "a 2-D system has z")
+        checker.need(boundary[2] == b"none", "a 2-D system has a third boundary")
+    wrapped = bytes(file["/parameters/mdmini"].attrs.get("positions", b"wrapped")) == b"wrapped"
+    low = high = None
+    if wrapped and checker.n_frames:
+        edges = np.diag(particles["box/edges/value"][0])
+        periodic = np.array([word == b"periodic" for word in boundary])
+        low, high = np.where(periodic, 0, np.nan), np.where(periodic, edges, np.nan)
+    checker.numbers("/particles/all/position/value", low, high)
+    for name in ("velocity", "force"):
+        if name in elements:
+            checker.numbers(f"{elements[name]}/value")
+
+
+def check_intervals(checker, file, elements):
+    """A run that was never resumed has the intervals of its deck, from step 0 on."""
+    attributes = file["/parameters/mdmini"].attrs
+    deck = file["/parameters/mdmini/deck"][()].decode(errors="replace")
+    output = deck[deck.find("[output]"):]
+    keys = {"position": "frames_every", "velocity": "velocities_every", "force": "forces_every", "image": "images_every"}
+    if checker.n_frames == 0 or attributes.get("n_restarts", 1) != 0 or "[output]" not in deck:
+        return
+    last_step = int(file["/particles/all/position/step"][-1])
+    for name, path in elements.items():
+        found = re.search(rf"^{keys[name]} *= *(\d+)", output, re.MULTILINE)
+        if found and int(found[1]) > 0:
+            checker.schedule(path, int(found[1]), last_step)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0],
+                                     epilog="Exit code 0: no problem in any file; 1: some.")
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--json", action="store_true", help="print {file: [problems]}")
+    arguments = parser.parse_args()
+    problems = {path: check(path) for path in arguments.files}
+    if arguments.json:
+        print(json.dumps(problems, indent=1))
+    else:
+        for path, found in problems.items():
+            print("\n".join(f"{path}: {problem}" for problem in found) if found else f"{path}: good")
+    return 1 if any(problems.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
