@@ -23,6 +23,14 @@ static void keep_system_message(char *text) {
     text[length] = 0;
 }
 
+void md_h5_start(void) { H5dont_atexit(); }
+
+MdH5Calls md_h5_calls(const char *path, MdErrors *errors) {
+    md_h5_start();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return (MdH5Calls){.path = path, .errors = errors};
+}
+
 hid_t md_h5_check(MdH5Calls *calls, int64_t result, const char *call, const char *file, int line) {
     if (result >= 0 || calls->failed) return result;
     calls->failed = true;

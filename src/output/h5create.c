@@ -198,9 +198,6 @@ static void create_contents(MdH5Calls *calls, MdH5md *file) {
 }
 
 hid_t md_h5_file_access(MdH5Calls *calls, bool with_marks) {
-    /* HDF5's own clean-up at exit crashes after a failed flush; and errors are ours to print. */
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t access = H5_CALL(calls, H5Pcreate(H5P_FILE_ACCESS));
     H5_CALL(calls, H5Pset_fclose_degree(access, H5F_CLOSE_STRONG));
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
@@ -240,7 +237,7 @@ void md_h5_create_file(MdH5Calls *calls, MdH5md *file) {
 }
 
 MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors) {
-    MdH5Calls calls = {.path = path, .errors = errors};
+    MdH5Calls calls = md_h5_calls(path, errors);
     MdH5md *file = md_h5_new(path, spec);
     int timelines[MD_H5MD_N_QUANTITIES];
     for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++) {

@@ -119,7 +119,7 @@ static void cut_back(MdH5Calls *calls, MdH5md *file) {
  * were committed stay. */
 static MdStatus give_up(MdH5md *file) {
     MdErrors *ignored = md_errors_create();
-    MdH5Calls calls = {.path = file->path, .errors = ignored};
+    MdH5Calls calls = md_h5_calls(file->path, ignored);
     file->broken = true;
     for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
         if (file->series[q].dataset > 0)
@@ -170,7 +170,7 @@ MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *ther
     if (file->broken) return MD_ERROR_OUTPUT;
     const void *arrays[MD_H5MD_N_QUANTITIES] = {frame->position, frame->velocity, frame->force, frame->image};
     md_require(frame->precision == file->spec.precision);
-    MdH5Calls calls = {.path = file->path, .errors = errors};
+    MdH5Calls calls = md_h5_calls(file->path, errors);
     bool touched[N_TIMELINES] = {false};
     for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++) {
         const Series *series = &file->series[q];
@@ -201,7 +201,7 @@ MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *ther
 
 MdStatus md_h5md_commit(MdH5md *file, bool sync, MdErrors *errors) {
     if (file->broken) return MD_ERROR_OUTPUT;
-    MdH5Calls calls = {.path = file->path, .errors = errors};
+    MdH5Calls calls = md_h5_calls(file->path, errors);
     commit(&calls, file);
     if (calls.failed) return give_up(file);
     if (!sync || fdatasync(file->descriptor) == 0) return MD_OK;
@@ -215,7 +215,8 @@ MdStatus md_h5md_close(MdH5md *file, MdErrors *errors) {
     if (!file) return MD_OK;
     MdStatus status = md_h5md_commit(file, true, errors);
     char *path = md_copy_text(file->path);
-    MdH5Calls calls = {.path = path, .errors = errors, .failed = status != MD_OK};
+    MdH5Calls calls = md_h5_calls(path, errors);
+    calls.failed = status != MD_OK;
     md_h5_release(&calls, file);
     free(path);
     return calls.failed ? MD_ERROR_OUTPUT : MD_OK;
@@ -223,6 +224,7 @@ MdStatus md_h5md_close(MdH5md *file, MdErrors *errors) {
 
 const char *md_h5md_library_version(char buffer[32]) {
     unsigned major, minor, release_number;
+    md_h5_start();
     H5get_libversion(&major, &minor, &release_number);
     snprintf(buffer, 32, "%u.%u.%u", major, minor, release_number);
     return buffer;

@@ -183,7 +183,7 @@ static bool row_is_stored(const Series *series, const hsize_t chunk[3], int64_t 
 static bool row_is_readable(const Series *series, int64_t row) {
     void *values = md_alloc(1, series->row_bytes, "row of the trajectory");
     MdErrors *ignored = md_errors_create();
-    MdH5Calls calls = {.path = "", .errors = ignored};
+    MdH5Calls calls = md_h5_calls("", ignored);
     md_h5_read_rows(&calls, series, row, 1, values);
     md_errors_destroy(ignored);
     md_free(values);

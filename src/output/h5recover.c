@@ -107,7 +107,7 @@ static bool count_rows(MdH5Calls *calls, const MdH5md *file, uint64_t n_bytes, M
 
 /* Opens what the library can open now, and cuts it where that is called for. */
 static MdStatus cut(Patient *patient, MdH5mdRecovery *recovery, MdErrors *errors) {
-    MdH5Calls calls = {.path = patient->path, .errors = errors};
+    MdH5Calls calls = md_h5_calls(patient->path, errors);
     bool whole = is_openable(patient);
     unsigned flags = whole ? H5F_ACC_RDONLY : H5F_ACC_RDWR;
     uint64_t n_bytes = patient->found.end > patient->size ? patient->size : 0;

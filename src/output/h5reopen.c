@@ -113,7 +113,7 @@ static void copy_all(MdH5Calls *calls, const MdH5md *old, MdH5md *file, const Pl
 /* The copy, in the place of the file. */
 static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *plan, MdErrors *errors) {
     char *path = md_format("%s.tmp", old->path);
-    MdH5Calls calls = {.path = path, .errors = errors};
+    MdH5Calls calls = md_h5_calls(path, errors);
     MdH5md *file = md_h5_new(path, spec);
     file->n_restarts = old->n_restarts + 1;
     for (int t = 0; t < N_TIMELINES; t++) file->timeline[t].planned = plan->n_rows[t];
@@ -158,7 +158,7 @@ static void continue_in_place(MdH5Calls *calls, MdH5md *file, const MdH5mdSpec *
 MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, int64_t last_step, MdErrors *errors) {
     MdH5mdRecovery recovery;
     if (md_h5md_recover(path, &recovery, errors) != MD_OK) return NULL;
-    MdH5Calls calls = {.path = path, .errors = errors};
+    MdH5Calls calls = md_h5_calls(path, errors);
     MdH5md *old = md_h5_open(&calls, H5F_ACC_RDWR), *file = NULL;
     bool good = old && fits(old, spec, errors);
     Plan plan = {0};

@@ -1,5 +1,5 @@
-/* NAME.xyz: frames as extended XYZ, which OVITO, ASE and many others read, and mdmini itself as a start (velocities
- * included, where they are asked for). Text: slow and large beside the H5MD file.
+/* NAME.xyz: frames as extended XYZ, which OVITO, ASE and many others read, and mdmini itself as a start (one
+ * frame of it, velocities included where they are asked for). Text: slow and large beside the H5MD file.
  *
  * Columns are species:S:1:pos:R:3[:velo:R:3]; the comment line holds Lattice, pbc, step, time and the observables, energies
  * per particle. Two-dimensional systems are embedded as in the H5MD file. Numbers have the digits that bring back the

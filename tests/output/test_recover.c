@@ -1,0 +1,368 @@
+/* Recovery of files that are damaged, foreign or in use, and continuing a trajectory: in place, and in a copy where the
+ * layout changes. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <hdf5.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "check.h"
+#include "sample.h"
+
+static const Sample plain = {
+    "plain", 500, 20, 0, {3, {7.5, 8.5, 9.25}, {true, true, true}}, 2, MD_FILE_PRECISION_SINGLE, 0, {50, 50, 0, 50}};
+static const Sample gzip = {
+    "gzip", 500, 20, 0, {3, {7.5, 8.5, 9.25}, {true, true, true}}, 2, MD_FILE_PRECISION_DOUBLE, 3, {50, 100, 50, 0}};
+
+static void write_frames(const char *path, const Sample *sample, int64_t n) {
+    MdErrors *errors = md_errors_create();
+    MdH5md *file = sample_create(path, sample, errors);
+    md_require(file);
+    for (int64_t t = 0; t < n; t++) CHECK(sample_append(file, sample, t, errors) == MD_OK);
+    CHECK(md_h5md_close(file, errors) == MD_OK);
+    md_errors_print(errors, stdout);
+    md_errors_destroy(errors);
+}
+
+/* All of a file; free(). */
+static char *read_file(const char *path, size_t *size) {
+    struct stat status;
+    *size = 0;
+    if (stat(path, &status) != 0) return NULL;
+    char *bytes = malloc((size_t)status.st_size + 1);
+    int descriptor = open(path, O_RDONLY);
+    md_require(bytes && descriptor >= 0 && read(descriptor, bytes, (size_t)status.st_size) == status.st_size);
+    close(descriptor);
+    *size = (size_t)status.st_size;
+    return bytes;
+}
+
+static void write_file(const char *path, const char *bytes, size_t size) {
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    md_require(descriptor >= 0 && write(descriptor, bytes, size) == (ssize_t)size);
+    close(descriptor);
+}
+
+/* Refused as bad input with this text in the message, and not a byte of the file is another. */
+static void check_refused(const char *path, const char *text) {
+    size_t size, size_after;
+    char *before = read_file(path, &size), *after;
+    MdErrors *errors = md_errors_create();
+    MdH5mdRecovery recovery;
+    CHECK(md_h5md_recover(path, &recovery, errors) == MD_ERROR_INPUT);
+    if (!CHECK(md_errors_count(errors) == 1 && md_errors_status(errors) == MD_ERROR_INPUT &&
+               strstr(md_errors_text(errors, 0), text) && strstr(md_errors_text(errors, 0), path)))
+        md_errors_print(errors, stdout);
+    after = read_file(path, &size_after);
+    CHECK(size == size_after && (!before || memcmp(before, after, size) == 0));
+    md_errors_destroy(errors);
+    free(before);
+    free(after);
+}
+
+static void test_good_order(const char *path) {
+    for (int k = 0; k < 2; k++) {
+        const Sample *sample = k ? &gzip : &plain;
+        check_context("%s in good order", sample->name);
+        write_frames(path, sample, 11);
+        size_t size, size_after;
+        char *before = read_file(path, &size), *after;
+        MdErrors *errors = md_errors_create();
+        MdH5mdRecovery recovery;
+        CHECK(chmod(path, 0400) == 0); /* nothing needs to be written */
+        CHECK(md_h5md_recover(path, &recovery, errors) == MD_OK && !recovery.changed);
+        CHECK(recovery.series[0].n_kept == 11 && recovery.series[0].last_step == 500);
+        CHECK(recovery.series[1].n_kept == (k ? 6 : -1) && recovery.series[2].n_kept == -1);
+        char *text = md_h5md_describe_recovery(path, &recovery);
+        CHECK(strstr(text, "good order") && strstr(text, "11 frames, the last of step 500"));
+        after = read_file(path, &size_after);
+        CHECK(size == size_after && memcmp(before, after, size) == 0);
+        md_errors_destroy(errors);
+        unlink(path);
+        free(text), free(before), free(after);
+    }
+}
+
+static void test_refused(const char *folder, const char *path) {
+    check_context("no file");
+    check_refused(path, "No such file");
+    check_context("a folder");
+    MdErrors *errors = md_errors_create();
+    MdH5mdRecovery recovery;
+    CHECK(md_h5md_recover(folder, &recovery, errors) == MD_ERROR_INPUT);
+    md_errors_destroy(errors);
+    check_context("an empty file");
+    write_file(path, "", 0);
+    check_refused(path, "empty");
+    check_context("text");
+    write_file(path, "[system]\n", 9);
+    check_refused(path, "not an HDF5 file");
+
+    check_context("HDF5 of somebody else");
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Gclose(H5Gcreate2(file, "h5md", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Fclose(file);
+    H5Pclose(access);
+    check_refused(path, "not a trajectory of mdmini");
+    check_context("the same, open for writing when its program died");
+    size_t size;
+    char *bytes = read_file(path, &size);
+    bytes[size] = 0;
+    char *longer = md_alloc(size + 10000, 1, "file");
+    memcpy(longer, bytes, size);
+    write_file(path, longer, size + 10000);
+    check_refused(path, "not a trajectory of mdmini");
+    md_free(longer);
+    free(bytes);
+
+    write_frames(path, &plain, 5);
+    bytes = read_file(path, &size);
+    check_context("a damaged superblock");
+    bytes[30] ^= 4;
+    write_file(path, bytes, size);
+    check_refused(path, "damaged");
+    bytes[30] ^= 4;
+    check_context("damaged groups");
+    for (size_t k = 48; k < 4096; k++) bytes[k] = 'x';
+    write_file(path, bytes, size);
+    check_refused(path, "");
+    check_context("only the first page is there");
+    write_file(path, bytes, 4096);
+    check_refused(path, "");
+    free(bytes);
+    unlink(path);
+}
+
+/* Cut short anywhere: refused, or what is left of it is right. */
+static void test_truncated(const char *path) {
+    for (int k = 0; k < 2; k++) {
+        const Sample *sample = k ? &gzip : &plain;
+        write_frames(path, sample, sample->n_planned);
+        size_t size;
+        char *bytes = read_file(path, &size);
+        int n_recovered = 0, n_partly = 0;
+        for (size_t cut = size - 1; cut > 4096; cut -= cut > 30000 ? 5003 : 701) {
+            check_context("%s cut after %zu of %zu bytes", sample->name, cut, size);
+            write_file(path, bytes, cut);
+            MdErrors *errors = md_errors_create();
+            MdH5mdRecovery recovery;
+            MdStatus status = md_h5md_recover(path, &recovery, errors);
+            md_errors_destroy(errors);
+            if (status == MD_OK) {
+                int64_t n = recovery.series[0].n_kept;
+                n_recovered++;
+                n_partly += n > 0 && n < sample->n_planned;
+                CHECK(recovery.changed);
+                CHECK(sample_check(path, sample, 0, sample->n_planned) == n);
+            } else {
+                CHECK(status == MD_ERROR_INPUT);
+                struct stat after;
+                CHECK(stat(path, &after) == 0 && (size_t)after.st_size == cut); /* as it was */
+            }
+        }
+        printf("%s: %d truncated files recovered, %d of them partly\n", sample->name, n_recovered, n_partly);
+        CHECK(n_recovered > 0);
+        free(bytes);
+        unlink(path);
+    }
+}
+
+/* A file that is being written is left alone. */
+static void test_in_use(const char *path) {
+    for (int k = 0; k < 2; k++) {
+        const Sample *sample = k ? &gzip : &plain;
+        check_context("%s, in use", sample->name);
+        int ready[2];
+        md_require(pipe(ready) == 0);
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            MdErrors *errors = md_errors_create();
+            MdH5md *file = sample_create(path, sample, errors);
+            bool good = file && sample_append(file, sample, 0, errors) == MD_OK;
+            if (write(ready[1], "", good) != good) _exit(1);
+            for (;;) pause();
+        }
+        char byte;
+        CHECK(read(ready[0], &byte, 1) == 1);
+        MdErrors *errors = md_errors_create();
+        MdH5mdRecovery recovery;
+        CHECK(md_h5md_recover(path, &recovery, errors) == MD_ERROR_INPUT);
+        CHECK(md_errors_count(errors) == 1 && strstr(md_errors_text(errors, 0), "running program"));
+        md_errors_destroy(errors);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        close(ready[0]), close(ready[1]);
+        errors = md_errors_create();
+        CHECK(md_h5md_recover(path, &recovery, errors) == MD_OK && recovery.series[0].n_kept == 1);
+        sample_check(path, sample, 1, 1);
+        md_errors_destroy(errors);
+        unlink(path);
+    }
+}
+
+/* --- continuing ---------------------------------------------------------------------------------------------------- */
+
+static MdH5md *reopen(const char *path, const Sample *sample, int64_t last_step, MdErrors *errors) {
+    MdH5mdSpec spec = sample_spec(sample);
+    MdH5md *file = md_h5md_reopen(path, &spec, last_step, errors);
+    sample_free_spec(&spec);
+    return file;
+}
+
+/* The first n frames by one sample, from frame `from` on by another. */
+static void test_continue(const char *path, const Sample *first, int64_t n, const Sample *then, int64_t from,
+                          bool in_place) {
+    struct stat before, after;
+    write_frames(path, first, n);
+    CHECK(stat(path, &before) == 0);
+    MdErrors *errors = md_errors_create();
+    MdH5md *file = reopen(path, then, 50 * (from - 1), errors);
+    if (CHECK(file != NULL)) {
+        CHECK(md_h5md_frames(file) == from);
+        for (int64_t t = from; t < then->n_planned; t++) CHECK(sample_append(file, then, t, errors) == MD_OK);
+        CHECK(sample_append(file, then, then->n_planned, errors) == MD_ERROR_OUTPUT); /* no more were planned */
+        CHECK(md_errors_count(errors) == 1);
+        CHECK(md_h5md_close(file, errors) == MD_OK);
+        CHECK(stat(path, &after) == 0 && (before.st_ino == after.st_ino) == in_place);
+        char *copy = md_format("%s.tmp", path);
+        CHECK(access(copy, F_OK) != 0);
+        free(copy);
+    } else {
+        md_errors_print(errors, stdout);
+    }
+    md_errors_destroy(errors);
+}
+
+static void test_all_continuations(const char *path) {
+    Sample longer = plain, other;
+    check_context("in place");
+    test_continue(path, &plain, 20, &plain, 13, true);
+    sample_check(path, &plain, 20, 20);
+    test_continue(path, &plain, 5, &plain, 5, true);
+    sample_check(path, &plain, 20, 20);
+    test_continue(path, &gzip, 20, &gzip, 7, true);
+    sample_check(path, &gzip, 20, 20);
+    check_context("from the very start");
+    test_continue(path, &gzip, 20, &gzip, 0, true);
+    sample_check(path, &gzip, 20, 20);
+
+    check_context("more frames than were planned");
+    longer.n_planned = 35;
+    test_continue(path, &plain, 20, &longer, 20, false);
+    sample_check(path, &longer, 35, 35);
+    longer = gzip;
+    longer.n_planned = 41; /* frame 19 has velocities, as the last one then; sample_check would miss that */
+    test_continue(path, &gzip, 19, &longer, 19, false);
+    sample_check(path, &longer, 41, 41);
+
+    check_context("compression and precision change");
+    other = plain;
+    other.compression = 6;
+    test_continue(path, &plain, 20, &other, 8, false);
+    sample_check(path, &plain, 20, 20);
+    test_continue(path, &other, 20, &plain, 8, false);
+    sample_check(path, &plain, 20, 20);
+    other = gzip;
+    other.precision = MD_FILE_PRECISION_SINGLE;
+    test_continue(path, &gzip, 20, &other, 8, false);
+    sample_check(path, &other, 20, 20);
+}
+
+/* Velocities from some frame on, and no more of them: the file keeps what it has, at steps of their own. */
+static void test_quantities_change(const char *path) {
+    Sample without = plain, with = plain;
+    without.every[MD_H5MD_VELOCITY] = 0;
+    check_context("velocities from the middle on");
+    test_continue(path, &without, 20, &with, 10, false);
+    sample_check(path, &without, 20, 20);
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    double steps[20] = {0};
+    hid_t set = H5Dopen2(file, "particles/all_velocity/velocity/step", H5P_DEFAULT);
+    CHECK(set >= 0 && H5Dget_storage_size(set) > 0 &&
+          H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, steps) >= 0);
+    CHECK(steps[0] == 500 && steps[9] == 950 && steps[10] == 0);
+    H5Dclose(set);
+    H5Fclose(file);
+    check_context("no velocities from the middle on");
+    test_continue(path, &with, 20, &without, 10, false);
+    sample_check(path, &without, 20, 20);
+    memset(steps, 0, sizeof steps);
+    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    set = H5Dopen2(file, "particles/all_velocity/velocity/step", H5P_DEFAULT);
+    CHECK(set >= 0 && H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, steps) >= 0);
+    CHECK(steps[0] == 0 && steps[9] == 450 && steps[10] == 0);
+    H5Dclose(set);
+    H5Fclose(file);
+}
+
+static void check_not_continued(const char *path, const Sample *sample, const char *text) {
+    MdErrors *errors = md_errors_create();
+    CHECK(reopen(path, sample, 200, errors) == NULL);
+    if (!CHECK(md_errors_count(errors) == 1 && md_errors_status(errors) == MD_ERROR_INPUT &&
+               strstr(md_errors_text(errors, 0), text)))
+        md_errors_print(errors, stdout);
+    md_errors_destroy(errors);
+}
+
+static void test_not_continued(const char *path) {
+    check_context("what cannot be continued");
+    unlink(path);
+    check_not_continued(path, &plain, "No such file");
+    write_frames(path, &plain, 10);
+    Sample other = plain;
+    other.n_atoms--;
+    check_not_continued(path, &other, "another number of particles");
+    other = plain;
+    other.every[MD_H5MD_IMAGE] = 0;
+    check_not_continued(path, &other, "output.images_every");
+    sample_check(path, &plain, 10, 10);
+}
+
+/* The copy finds no room: the file stays as it is. */
+static void test_no_room_for_copy(const char *path) {
+    check_context("no room for a copy");
+    write_frames(path, &plain, 20);
+    struct rlimit old, limit;
+    getrlimit(RLIMIT_FSIZE, &old);
+    limit = old;
+    limit.rlim_cur = 300000; /* twenty frames take 360000 bytes */
+    setrlimit(RLIMIT_FSIZE, &limit);
+    Sample longer = plain;
+    longer.n_planned = 30;
+    MdErrors *errors = md_errors_create();
+    CHECK(reopen(path, &longer, 950, errors) == NULL && md_errors_status(errors) == MD_ERROR_OUTPUT);
+    setrlimit(RLIMIT_FSIZE, &old);
+    md_errors_destroy(errors);
+    sample_check(path, &plain, 20, 20);
+    char *copy = md_format("%s.tmp", path);
+    CHECK(access(copy, F_OK) != 0);
+    free(copy);
+}
+
+int main(void) {
+    signal(SIGXFSZ, SIG_IGN);
+    char folder[] = "test_recover_XXXXXX";
+    if (!CHECK(mkdtemp(folder) != NULL)) return check_finish();
+    char *path = md_format("%s/x.h5", folder);
+    test_good_order(path);
+    test_refused(folder, path);
+    test_truncated(path);
+    test_in_use(path);
+    test_all_continuations(path);
+    test_quantities_change(path);
+    test_not_continued(path);
+    test_no_room_for_copy(path);
+    unlink(path);
+    free(path);
+    CHECK(rmdir(folder) == 0);
+    return check_finish();
+}

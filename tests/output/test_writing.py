@@ -1,0 +1,253 @@
+"""The files of frames, by runs of the program: intervals of their own, unwrapped positions, compression that changes no
+number, XYZ that other programs and mdmini itself read; and what happens when the disk is full, the file is deleted or moved,
+or the folder is read-only: the run ends at once with code 4 and the reason, and what was committed can be read."""
+import os
+import re
+import shutil
+import subprocess
+import threading
+import time
+
+import h5check
+import numpy as np
+import program
+from program import Checks
+
+checks = Checks()
+SYSTEM = {"system": {"start": "fcc", "cells": 4, "density": 0.8442, "temperature": 1.44, "seed": 7},
+          "run": {"steps": 60, "backend": "cpu"}}
+
+
+def run(folder, *arguments, **output):
+    keys = {"frames_every": 10, "thermo_every": 10, "existing": "overwrite"} | output
+    deck = program.write_deck(folder, "w", **SYSTEM, output=keys)
+    return program.run(deck, *arguments, folder=folder)
+
+
+def good(result, what):
+    problems = h5check.check(result.path("h5"))
+    return checks.that(result.code == 0 and not problems, f"{what}: {problems}\n{result.last_lines()}")
+
+
+def test_intervals(folder):
+    result = run(folder, velocities_every=20, forces_every=10, images_every=10)
+    good(result, "intervals")
+    with result.h5() as h5:
+        steps = h5["particles/all_velocity/velocity/step"][:].tolist()
+        checks.that(steps == [0, 20, 40, 60], f"steps of velocities: {steps}")
+        checks.that("force" in h5["particles/all"] and "velocity" not in h5["particles/all"], "where forces and velocities are")
+    result = run(folder, "run.steps=35", velocities_every=25)
+    good(result, "the last step is due for all")
+    with result.h5() as h5:
+        checks.that(h5["particles/all_velocity/velocity/step"][:].tolist() == [0, 25, 35], "velocities at the last step")
+        checks.that(h5["particles/all/position/step"][:].tolist() == [0, 10, 20, 30, 35], "positions at the last step")
+    for words, text in ((["images_every=20"], "allowed: 0, and 10"), (["images_every=10", "unwrapped=on"], "unwrap twice"),
+                        (["frames_every=0", "unwrapped=on"], "output.frames_every or output.xyz_every above 0"),
+                        (["compression=gzip-0"], "gzip-1")):
+        result = run(folder, *(f"output.{word}" for word in words))
+        checks.that(result.code == 2 and text in result.stderr, f"{words}: code {result.code}, {result.stderr}")
+
+
+def arrays(result):
+    with result.h5() as h5:
+        particles = h5["particles/all"]
+        return {name: particles[name + "/value"][:] for name in particles if name not in ("box", "species", "id", "mass")}
+
+
+def test_same_numbers(folder):
+    """Compressed and unwrapped files hold the numbers of the plain one."""
+    quantities = {"velocities_every": 10, "forces_every": 10}
+    for precision in ("single", "double"):
+        result = run(folder, "run.steps=400", precision=precision, images_every=10, **quantities)
+        good(result, precision)
+        plain = arrays(result)
+        with result.h5() as h5:
+            edge = h5["particles/all/box/edges/value"][0][0, 0]
+        checks.that(plain["image"].any(), "some particle has left the box")
+        for level in (1, 9):
+            result = run(folder, "run.steps=400", precision=precision, images_every=10, compression=f"gzip-{level}", **quantities)
+            good(result, f"gzip-{level}")
+            packed = arrays(result)
+            same = all(packed[name].tobytes() == plain[name].tobytes() for name in plain) and set(packed) == set(plain)
+            checks.that(same, f"{precision}: gzip-{level} changes numbers")
+        result = run(folder, "run.steps=400", precision=precision, unwrapped="on", **quantities)
+        good(result, "unwrapped")
+        unwrapped = arrays(result)["position"]
+        expected = (plain["position"].astype(float) + plain["image"] * edge).astype(plain["position"].dtype)
+        checks.that((unwrapped == expected).all(), f"{precision}: unwrapped positions")
+
+
+def read_xyz(path):
+    """[(comment, species, numbers)]"""
+    frames, lines = [], path.read_text().splitlines()
+    while lines:
+        n = int(lines[0])
+        rows = [line.split() for line in lines[2:2 + n]]
+        frames.append((lines[1], [row[0] for row in rows], np.array([row[1:] for row in rows], float)))
+        lines = lines[2 + n:]
+    return frames
+
+
+def test_xyz(folder):
+    result = run(folder, xyz_every=30, xyz_velocities="on", velocities_every=10, precision="double")
+    good(result, "with an XYZ file")
+    frames = read_xyz(result.path("xyz"))
+    with result.h5() as h5:
+        edge = h5["particles/all/box/edges/value"][0][0, 0]
+        for (comment, species, numbers), row in zip(frames, (0, 3, 6)):
+            checks.that((numbers[:, :3] == h5["particles/all/position/value"][row]).all(), "positions in XYZ")
+            checks.that((numbers[:, 3:] == h5["particles/all/velocity/value"][row]).all(), "velocities in XYZ")
+            lattice = re.search(r'Lattice="([^"]*)"', comment)[1].split()
+            checks.that(np.array_equal(np.array(lattice, float).reshape(3, 3), edge * np.eye(3)), f"Lattice {lattice}")
+            checks.that('pbc="T T T"' in comment and f" step={10 * row} " in comment, comment)
+            energy = float(re.search(r"potential_energy=(\S+)", comment)[1])
+            checks.that(energy == h5["observables/potential_energy/value"][row], "energy in XYZ")
+            checks.that(set(species) == {"A"}, f"species {set(species)}")
+    checks.that(len(frames) == 3, f"{len(frames)} frames in XYZ")
+
+    # mdmini starts from it, with the velocities that it holds
+    lines = result.path("xyz").read_text().splitlines(keepends=True)
+    with open(os.path.join(folder, "start.xyz"), "w") as file:
+        file.writelines(lines[:2 + int(lines[0])])
+    again = program.run("start.xyz", "run.steps=0", "run.backend=cpu", "output.frames_every=1", "output.velocities_every=1",
+                        "output.precision=double", folder=folder)
+    checks.that(again.code == 0, again.last_lines())
+    with again.h5() as h5:
+        checks.that((h5["particles/all/position/value"][0] == frames[0][2][:, :3]).all(), "started from the XYZ file")
+
+    result = run(folder, "system.dimension=2", "system.start=hexagonal", "system.cells=8 4", "system.density=0.8", xyz_every=60,
+                 frames_every=0)
+    checks.that(result.code == 0, result.last_lines())
+    comment, _, numbers = read_xyz(result.path("xyz"))[0]
+    checks.that(numbers.shape[1] == 3 and not numbers[:, 2].any() and 'pbc="T T F"' in comment, f"in two dimensions: {comment}")
+    try:
+        import ase.io
+    except ImportError:
+        print("not tested: ASE is not installed")
+    else:
+        for image, (_, _, numbers) in zip(ase.io.read(result.path("xyz"), ":"), read_xyz(result.path("xyz"))):
+            checks.that(np.allclose(image.positions, numbers[:, :3]) and image.pbc.tolist() == [True, True, False], "ASE")
+
+    # files that are there: like all other outputs
+    result = run(folder, xyz_every=30, existing="refuse")
+    checks.that(result.code == 2 and "w.xyz' exists" in result.stderr, result.stderr)
+    before = result.path("xyz").read_bytes()
+    result = run(folder, xyz_every=30, existing="backup")
+    moved = [name for name in os.listdir(folder) if re.fullmatch(r"w\.\d+\.xyz", name)]
+    checks.that(result.code == 0 and len(moved) == 1 and open(os.path.join(folder, moved[0]), "rb").read() == before,
+                f"backup of the XYZ file: {moved}")
+
+
+def recovered(result, least):
+    """What is left can be read, after recovery if need be; the number of frames."""
+    healed = subprocess.run([program.program(), "--recover", result.path("h5")], capture_output=True, text=True)
+    checks.that(healed.returncode == 0, healed.stderr)
+    problems = h5check.check(result.path("h5"))
+    checks.that(not problems, f"{problems}")
+    with result.h5() as h5:
+        n = h5["particles/all/position/step"].shape[0]
+    return checks.that(n >= least, f"{n} frames are left, at least {least} expected")
+
+
+def test_disk_full(folder):
+    """By the limit of file sizes, on a compressed file and an XYZ file: the space of others is reserved at the start."""
+    for name, output, ending in (("compressed", {"frames_every": 1, "compression": "gzip-1", "precision": "double"}, "h5"),
+                                 ("xyz", {"frames_every": 20, "xyz_every": 1}, "xyz")):
+        deck = program.write_deck(folder, "w", **SYSTEM, output={"thermo_every": 10, "existing": "overwrite"} | output)
+        result = program.run(deck, "run.steps=400", folder=folder, file_size_limit=1_300_000)
+        told = result.stderr.splitlines()
+        checks.that(result.code == 4 and len(told) == 1 and "File too large" in told[0] and f"w.{ending}" in told[0],
+                    f"{name}: code {result.code}\n{result.stderr}")
+        recovered(result, 5)
+        if ending == "xyz":
+            checks.that(len(read_xyz(result.path("xyz"))) >= 5, "frames of a full disk in XYZ")
+    left = sorted(os.listdir(folder))
+    checks.that(left == ["w.h5", "w.json", "w.log", "w.txt", "w.xyz"], f"left behind: {left}")
+
+
+def wait_for(condition, what):
+    for _ in range(2000):
+        if condition():
+            return True
+        time.sleep(0.01)
+    return checks.that(False, what)
+
+
+def interfere(folder, harm, *arguments, **output):
+    """A long run, harmed once its file is there; result and seconds from the harm to the end."""
+    times = {}
+    path = os.path.join(folder, "w.h5")
+
+    def act():
+        if wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > 0, "the file appears"):
+            time.sleep(1)
+            harm(path)
+            times["harm"] = time.monotonic()
+
+    thread = threading.Thread(target=act)
+    thread.start()
+    result = run(folder, "run.steps=1000000", "output.progress=off", *arguments, **output)
+    thread.join()
+    return result, time.monotonic() - times.get("harm", 0)
+
+
+def test_lost(folder):
+    def replace(path):
+        os.rename(path, path + ".moved")
+        shutil.copy(path + ".moved", path)
+
+    harms = [("deleted", os.unlink), ("moved", lambda path: os.rename(path, path + ".moved")), ("replaced", replace),
+             ("deleted", lambda path: shutil.rmtree(os.path.dirname(path)))]
+    for number, (word, harm) in enumerate(harms):
+        inner = os.path.join(folder, f"lost{number}")
+        os.mkdir(inner)
+        result, seconds = interfere(inner, harm, frames_every=1000, thermo_every=1000)
+        checks.that(result.code == 4 and word in result.stderr, f"{word}: code {result.code}\n{result.last_lines()}")
+        checks.that(seconds < 20, f"{word}: noticed after {seconds:.1f} s")
+
+
+def writer_of(path):
+    """The process that has the file open for writing."""
+    place = os.stat(path)
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            for descriptor in os.listdir(f"/proc/{process}/fd"):
+                found = os.stat(f"/proc/{process}/fd/{descriptor}")
+                if (found.st_dev, found.st_ino) == (place.st_dev, place.st_ino):
+                    return int(process)
+        except OSError:
+            continue
+    raise RuntimeError(f"nobody has {path} open")
+
+
+def test_kill(folder):
+    """The program itself, killed while it writes."""
+    for output in ({}, {"compression": "gzip-1"}, {"commit_frames": 5}):
+        result, _ = interfere(folder, lambda path: os.kill(writer_of(path), 9),
+                              frames_every=10, velocities_every=10, thermo_every=100000, **output)
+        checks.that(result.code == -9, f"killed: {result.code}")
+        recovered(result, 1)
+
+
+def test_read_only(folder):
+    os.mkdir(os.path.join(folder, "closed"))
+    os.chmod(os.path.join(folder, "closed"), 0o500)
+    if os.access(os.path.join(folder, "closed"), os.W_OK):
+        print("not tested: a read-only folder, for this user may write everywhere")
+        return
+    result = run(folder, directory="closed")
+    checks.that(result.code == 2 and "Permission denied" in result.stderr and not os.listdir(os.path.join(folder, "closed")),
+                f"read-only folder: {result.code}, {result.stderr}")
+
+
+def test_recover_arguments(folder):
+    for words in (["--recover"], ["--recover", "a.h5", "b.h5"], ["w.txt", "--recover", "a.h5"]):
+        result = subprocess.run([program.program(), *words], cwd=folder, capture_output=True, text=True)
+        checks.that(result.returncode == 2 and "--recover" in result.stderr, f"{words}: {result}")
+
+
+for test in (test_intervals, test_same_numbers, test_xyz, test_disk_full, test_lost, test_kill, test_read_only,
+             test_recover_arguments):
+    with program.temporary_folder() as place:
+        test(place)
+checks.finish()
