@@ -34,7 +34,7 @@ from matplotlib.patches import Patch
 KINDS = {"steps": ("#0072B2", "forces and integration"), "list": ("#E69F00", "rebuild of the list"),
          "gather": ("#56B4E9", "sums, gathering of frames"), "copy": ("#009E73", "copy to the host"),
          "write": ("#D55E00", "into files"), "wait": ("#BBBBBB", "waits")}
-IDLE = "#F4F4F4"
+IDLE = "#F0F0F0"
 PHASES = "phases"  # of the run as a whole: not drawn, but they say where the loop is
 WIDTH = 1600  # in which two spans that are nearer to each other than one of it are drawn as one
 
@@ -138,6 +138,10 @@ def busy(spans, first, last):
     return sum(b - a for a, b, kind, _ in clip(spans, first, last) if kind != "wait") / (last - first)
 
 
+def percent(share):
+    return f"{100 * share:.0f}" if share >= 0.0995 or share == 0 else f"{100 * share:.1g}"
+
+
 # --- the picture ------------------------------------------------------------------------------------------------------
 
 
@@ -154,7 +158,7 @@ def draw_row(axes, y, row, first, last):
         if name and kind != "wait" and len(name) + 1 < room:
             axes.text((a + b) / 2, y, name, ha="center", va="center", fontsize=7,
                       color="black" if kind in ("list", "gather") else "white", clip_on=True)
-    axes.text(last + 0.006 * (last - first), y, f"{100 * busy(row.spans, first, last):.0f} %", va="center", fontsize=9)
+    axes.text(last + 0.006 * (last - first), y, f"{percent(busy(row.spans, first, last))} %", va="center", fontsize=9)
 
 
 def draw_panel(axes, trace, title, first, last):
