@@ -14,7 +14,7 @@
 
 /* Numbers of the run; no gaps, as the bytes go into the file. */
 typedef struct RunNumbers {
-    int64_t step, n_frames;
+    int64_t step, n_frames, n_xyz_frames;
     int64_t n_rebuilds, n_late_rebuilds, n_overflows;
     double heat; /* of the thermostat */
     char run_id[24];
@@ -231,6 +231,7 @@ MdStatus md_checkpoint_recall(MdCheckpoint *c, MdRecord *r) {
     resume->from = c->path;
     r->step = resume->from_step = c->run.step;
     resume->n_frames = c->run.n_frames;
+    resume->n_xyz_frames = c->run.n_xyz_frames;
     memcpy(resume->run_id, c->run.run_id, sizeof resume->run_id);
     resume->before.n_rebuilds = c->run.n_rebuilds;
     resume->before.n_late_rebuilds = c->run.n_late_rebuilds;
@@ -296,6 +297,7 @@ static void put_run(MdRestart *file, const MdRecord *r, double heat, void *conte
     r->ops->statistics(context, &now);
     RunNumbers run = {.step = r->step,
                       .n_frames = r->resume.n_frames,
+                      .n_xyz_frames = r->resume.n_xyz_frames,
                       .n_rebuilds = r->resume.before.n_rebuilds + now.n_rebuilds,
                       .n_late_rebuilds = r->resume.before.n_late_rebuilds + now.n_late_rebuilds,
                       .n_overflows = r->resume.before.n_overflows + now.n_overflows,

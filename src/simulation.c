@@ -134,15 +134,21 @@ static MdStatus check_disk(MdSimulation *s) {
                    (double)s->record.trajectory_bytes / gibi, free_bytes / gibi, s->record.config->output_directory);
 }
 
-/* A run that is resumed goes on with its trajectory. */
-static MdStatus check_trajectory(const MdSimulation *s) {
-    const MdResume *resume = &s->record.resume;
-    if (!s->record.files.h5 || resume->n_frames == 0 || access(s->record.files.h5, R_OK | W_OK) == 0) return MD_OK;
+static MdStatus check_there(const MdSimulation *s, const char *path, int64_t n_frames, const char *option) {
+    if (!path || n_frames == 0 || access(path, R_OK | W_OK) == 0) return MD_OK;
     return md_fail(
         s->record.errors, MD_ERROR_INPUT,
         "%s: the trajectory of the run, of %lld frames, cannot be continued: %s; put it back, name its folder "
-        "with output.directory, or go on without one: output.frames_every=0",
-        s->record.files.h5, (long long)resume->n_frames, strerror(errno));
+        "with output.directory, or go on without one: %s=0",
+        path, (long long)n_frames, strerror(errno), option);
+}
+
+/* A run that is resumed goes on with its files. */
+static MdStatus check_trajectory(const MdSimulation *s) {
+    const MdResume *resume = &s->record.resume;
+    MdStatus h5 = check_there(s, s->record.files.h5, resume->n_frames, "output.frames_every");
+    MdStatus xyz = check_there(s, s->record.files.xyz, resume->n_xyz_frames, "output.xyz_every");
+    return h5 == MD_OK ? xyz : h5;
 }
 
 static char *compose_provenance(const MdSimulation *s, const char *command) {
@@ -246,8 +252,31 @@ static MdStatus verify(MdSimulation *s, int64_t step) {
     return status;
 }
 
+/* The last step that stays in a file of frames that is continued. What is there because the run ended goes when it is
+ * extended: the run is then one that was longer from the start. */
+static int64_t continue_from(const MdSimulation *s, int64_t n_frames, int64_t every) {
+    const int64_t step = s->record.step;
+    if (!s->resumed || n_frames == 0) return MD_NEW_FILE;
+    return step == 0 || md_schedule_due(every, step, s->record.config->run_steps) ? step : step - 1;
+}
+
+/* A file that has lost frames cannot be made whole. */
+static MdStatus check_frames(const MdSimulation *s, const char *path, int64_t n, int64_t before, int64_t from) {
+    const MdResume *resume = &s->record.resume;
+    const int64_t wanted = before - (from == s->record.step - 1); /* at most that one was dropped */
+    if (!path || from == MD_NEW_FILE || n >= wanted) return MD_OK;
+    return md_fail(
+        s->record.errors, MD_ERROR_INPUT,
+        "%s: has %lld frames up to step %lld, and had %lld when %s was written: not the same file, or damaged", path,
+        (long long)n, (long long)s->record.step, (long long)before, resume->from);
+}
+
 static MdStatus create_pipeline(MdSimulation *s) {
-    const MdTrajectorySpec trajectory = trajectory_spec(s);
+    const MdConfig *config = s->record.config;
+    MdResume *resume = &s->record.resume;
+    MdTrajectorySpec trajectory = trajectory_spec(s);
+    trajectory.h5_from = continue_from(s, resume->n_frames, config->output_frames_every);
+    trajectory.xyz_from = continue_from(s, resume->n_xyz_frames, config->output_xyz_every);
     const MdPipelineSpec spec = {.ops = s->record.ops,
                                  .context = s->context,
                                  .config = s->record.config,
@@ -258,16 +287,19 @@ static MdStatus create_pipeline(MdSimulation *s) {
                                  .user = s,
                                  .trace = s->trace};
     s->pipeline = md_pipeline_create(&spec, s->record.errors);
-    s->n_frames_before = s->record.resume.n_frames;
-    return s->pipeline ? MD_OK : md_errors_status(s->record.errors);
+    if (!s->pipeline) return md_errors_status(s->record.errors);
+    int64_t n_h5, n_xyz;
+    md_pipeline_frames(s->pipeline, &n_h5, &n_xyz);
+    MdStatus h5 = check_frames(s, trajectory.h5_path, n_h5, resume->n_frames, trajectory.h5_from);
+    MdStatus xyz = check_frames(s, trajectory.xyz_path, n_xyz, resume->n_xyz_frames, trajectory.xyz_from);
+    return h5 == MD_OK ? xyz : h5;
 }
 
 /* List and forces: of the first configuration, or of that at which the run was stopped. */
 static MdStatus start(MdSimulation *s) {
     const MdBackendOps *ops = s->record.ops;
-    MdStatus status = s->resumed ? md_checkpoint_load(s->resumed, &s->record, s->system, s->context) : MD_OK;
-    if (status != MD_OK || s->record.resume.same_list) return status;
-    status = md_verlet_start(ops, s->context, true);
+    if (s->record.resume.same_list) return MD_OK; /* they came with the state */
+    MdStatus status = md_verlet_start(ops, s->context, true);
     if (status == MD_OK && s->record.files.neighbors && !s->resumed)
         status = md_neighbors_write(s->record.files.neighbors, ops, s->context, s->system, s->record.errors);
     return status;
@@ -286,7 +318,8 @@ static MdStatus set_up(MdSimulation *s) {
     if (status != MD_OK) return status;
     s->record.files_ready = true;
     md_report_head(&s->record);
-    status = create_pipeline(s);
+    if (s->resumed) status = md_checkpoint_load(s->resumed, &s->record, s->system, s->context);
+    if (status == MD_OK) status = create_pipeline(s);
     if (status == MD_OK) status = start(s);
     /* A run that was stopped before this is verified when it is resumed. */
     if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !md_stop_requested())
@@ -320,13 +353,14 @@ static void set_time_limit(const MdSimulation *s) {
 static MdStatus checkpoint(MdSimulation *s) {
     MdResume *resume = &s->record.resume;
     const double start_s = md_clock_s();
-    MdPipelineStatistics written;
     MdStatus status = md_pipeline_commit(s->pipeline, s->record.errors);
     if (status == MD_OK) status = s->record.ops->finish(s->context);
     if (status != MD_OK || (s->record.verification.fault = s->record.ops->fault(s->context)).step >= 0)
         return status != MD_OK ? status : MD_ERROR_PHYSICS;
-    md_pipeline_statistics(s->pipeline, &written);
-    resume->n_frames = s->n_frames_before + written.n_frames;
+    int64_t n_h5, n_xyz;
+    md_pipeline_frames(s->pipeline, &n_h5, &n_xyz);
+    if (s->record.files.h5) resume->n_frames = n_h5; /* a file that this process leaves alone keeps its number */
+    if (s->record.files.xyz) resume->n_xyz_frames = n_xyz;
     const double save_s = md_clock_s();
     md_nvtx_begin("restart file", s->record.step);
     status = md_checkpoint_save(&s->record, s->system, s->thermostat.heat, s->context);

@@ -17,9 +17,8 @@ typedef struct MdSimulation {
     MdTrace *trace;       /* NULL when not asked for */
     MdProgress *progress; /* the writer of the pipeline takes its bar away for a line */
     MdThermostat thermostat;
-    MdCheckpoint *resumed;   /* NULL: the run begins */
-    int64_t n_frames_before; /* that the trajectory had when this process opened it */
-    double start_s;          /* of the program, by md_clock_s */
+    MdCheckpoint *resumed; /* NULL: the run begins */
+    double start_s;        /* of the program, by md_clock_s */
 } MdSimulation;
 
 /* Reads what the deck asks for and checks all of it against this machine: system, backend, memory, files. Problems go

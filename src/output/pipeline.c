@@ -288,6 +288,11 @@ MdStatus md_pipeline_drain(MdPipeline *p, MdErrors *errors) { return wait_until_
 
 MdStatus md_pipeline_commit(MdPipeline *p, MdErrors *errors) { return wait_until_done(p, true, errors); }
 
+void md_pipeline_frames(const MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
+    *n_h5 = *n_xyz = 0;
+    if (p->files) md_trajectory_frames(p->files, n_h5, n_xyz);
+}
+
 MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
     if (!p) return MD_OK;
     MdStatus status = md_pipeline_drain(p, errors);

@@ -57,6 +57,9 @@ MdStatus md_pipeline_drain(MdPipeline *pipeline, MdErrors *errors);
 /* The same, and until it is safe on the disk: flushed and synced. */
 MdStatus md_pipeline_commit(MdPipeline *pipeline, MdErrors *errors);
 
+/* Frames in the files, as md_trajectory_frames; after commit. */
+void md_pipeline_frames(const MdPipeline *pipeline, int64_t *n_h5, int64_t *n_xyz);
+
 /* Waits for what is under way, ends the writer and closes the file. Accepts NULL. */
 MdStatus md_pipeline_close(MdPipeline *pipeline, MdErrors *errors);
 

@@ -11,14 +11,13 @@ struct MdTrajectory {
 };
 
 static MdH5md *open_h5(const MdTrajectorySpec *spec, MdErrors *errors) {
-    return spec->continue_h5 ? md_h5md_reopen(spec->h5_path, &spec->h5md, spec->resumed_step, errors)
-                             : md_h5md_create(spec->h5_path, &spec->h5md, errors);
+    if (spec->h5_from == MD_NEW_FILE) return md_h5md_create(spec->h5_path, &spec->h5md, errors);
+    return md_h5md_reopen(spec->h5_path, &spec->h5md, spec->h5_from, errors);
 }
 
 static MdXyz *open_xyz(const MdTrajectorySpec *spec, MdErrors *errors) {
-    return spec->continue_xyz
-               ? md_xyz_reopen(spec->xyz_path, &spec->h5md, spec->xyz_velocities, spec->resumed_step, errors)
-               : md_xyz_create(spec->xyz_path, &spec->h5md, spec->xyz_velocities, errors);
+    if (spec->xyz_from == MD_NEW_FILE) return md_xyz_create(spec->xyz_path, &spec->h5md, spec->xyz_velocities, errors);
+    return md_xyz_reopen(spec->xyz_path, &spec->h5md, spec->xyz_velocities, spec->xyz_from, errors);
 }
 
 MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *errors) {

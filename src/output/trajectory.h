@@ -5,12 +5,13 @@
 
 #include "output/h5md.h"
 
+enum { MD_NEW_FILE = -1 };
+
 typedef struct MdTrajectorySpec {
     const char *h5_path, *xyz_path; /* NULL: there is no such file */
     bool xyz_velocities;
-    bool continue_h5, continue_xyz; /* the file is there, of an earlier run, and is continued: */
-    int64_t resumed_step;           /* its frames after this step are dropped */
-    MdH5mdSpec h5md;                /* for both; h5md.type stays where it is until the files are closed */
+    int64_t h5_from, xyz_from; /* last step that stays of a file that is continued; MD_NEW_FILE: there is none yet */
+    MdH5mdSpec h5md;           /* for both; h5md.type stays where it is until the files are closed */
 } MdTrajectorySpec;
 
 typedef struct MdTrajectory MdTrajectory;

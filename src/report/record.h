@@ -26,7 +26,7 @@ typedef struct MdResume {
     int64_t n_sessions;              /* before this one, in sessions */
     MdSession *sessions;             /* from md_alloc; room for MD_MAX_SESSIONS */
     MdStatistics before;             /* counts of the processes before; no times */
-    int64_t n_frames;                /* of the trajectory up to from_step */
+    int64_t n_frames, n_xyz_frames;  /* in the files, of steps up to that of the restart file */
     bool same_list;                  /* backend and switches are those of before: the list goes on as it was */
     char *difference;                /* why bits are not as if it had never stopped, from malloc; NULL: they are */
     const char *stopped;             /* what ended this process early: SIGTERM, ...; NULL: nothing */

@@ -1,0 +1,443 @@
+"""Runs that are stopped, killed and resumed: the end is that of a run that never stopped, bit by bit.
+
+MDMINI_TEST_KILLS: how many times a run is killed (24); MDMINI_TEST_SEED: of the random moments; MDMINI_TEST_BACKENDS."""
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+import numpy
+
+import program
+import restart_file
+from restart_file import sections
+
+BACKEND = os.environ.get("MDMINI_TEST_BACKENDS", "cpu").split(",")[0]
+N_KILLS = int(os.environ.get("MDMINI_TEST_KILLS", "24"))
+random.seed(int(os.environ.get("MDMINI_TEST_SEED", "1")))
+# A melting crystal, so that lists are made often; 256 atoms, whose box has just room for cutoff and skin.
+SMALL = {
+    "system": {"start": "fcc", "cells": 4, "density": 0.8442, "temperature": 1.44},
+    "potential": {"cutoff": 2.2},
+    "run": {"steps": 60, "backend": BACKEND, **({"threads": 2} if BACKEND == "cpu" else {})},
+    "neighbor": {"skin": 0.2},
+    "output": {"frames_every": 5, "thermo_every": 5, "velocities_every": 10, "images_every": 5, "progress": "off"},
+    "restart": {"every": 20},
+}
+
+
+def deck(folder, name, **more):
+    content = {section: dict(keys) for section, keys in SMALL.items()}
+    for section, keys in more.items():
+        content.setdefault(section, {}).update(keys)
+        content[section] = {key: value for key, value in content[section].items() if value is not None}
+    return program.write_deck(folder, name, **content).name
+
+
+def series(path):
+    """Every dataset of a trajectory that grows with the run."""
+    found = {}
+    with h5py.File(path, "r") as h5:
+        for root in ("particles", "observables"):
+            h5[root].visititems(lambda name, item: found.__setitem__(f"{root}/{name}", item[...])
+                                if isinstance(item, h5py.Dataset) and name.split("/")[-1] in ("value", "step", "time")
+                                else None)
+    return found
+
+
+def same_frames(checks, folder, a, b, what):
+    first, second = series(folder / f"{a}.h5"), series(folder / f"{b}.h5")
+    checks.that(first.keys() == second.keys() and len(first) > 8, f"{what}: the trajectories hold different things")
+    for name in first:
+        checks.that(first[name].tobytes() == second[name].tobytes(), f"{what}: {name} differs")
+
+
+def same_end(checks, folder, a, b, what):
+    """Restart file, frames, thermo rows and verdict."""
+    different = restart_file.difference(folder / f"{a}.restart", folder / f"{b}.restart")
+    checks.that(not different, f"{what}: the restart files differ in {different}")
+    same_frames(checks, folder, a, b, what)
+    first, second = (json.loads((folder / f"{name}.json").read_text()) for name in (a, b))
+    checks.that(first["thermo"] == second["thermo"], f"{what}: the thermo rows differ")
+    checks.that(first["verdict"] == second["verdict"] == "PASSED", f"{what}: {first['verdict']}, {second['verdict']}")
+    checks.that(first["n_rebuilds"] == second["n_rebuilds"], f"{what}: {first['n_rebuilds']}, {second['n_rebuilds']} rebuilds")
+    checks.that(not list(folder.glob("*.tmp")), f"{what}: leaves {list(folder.glob('*.tmp'))}")
+
+
+def resume(folder, name, *words, **more):
+    return program.run("--restart", f"{name}.restart", *words, folder=folder, name=name, **more)
+
+
+def two_parts(checks, folder, words, cut, what):
+    """Up to the cut and on from there, against all at once. The file of the cut is the one before that of the end, so that
+    frames after the cut have to go."""
+    assert 30 < cut < 60
+    name = deck(folder, "parts")
+    for run, every in (("whole", 20), ("half", cut)):
+        done = program.run(name, f"output.name={run}", f"restart.every={every}", "output.existing=overwrite", *words,
+                           folder=folder, name=run)
+        if not checks.that(done.code == 0, f"{what}: {done.last_lines()}"):
+            return
+    checks.that(restart_file.run_numbers(sections(folder / "half.restart.prev"))[0] == cut, f"{what}: no file of step {cut}")
+    half = program.run("--restart", "half.restart.prev", folder=folder, name="half")
+    if checks.that(half.code == 0 and half.json()["resumed"]["same_bits"], f"{what}: {half.last_lines()}"):
+        same_end(checks, folder, "whole", "half", what)
+
+
+def test_ensembles(checks, folder):
+    """Every ensemble and precision, cut where a list is just made, just before and between."""
+    ensembles = {"constant energy": [],
+                 "constant temperature": ["ensemble.thermostat=rescale", "ensemble.target=0.8", "ensemble.every=3"],
+                 "ramp": ["ensemble.thermostat=rescale", "ensemble.target=1.4 0.5", "ensemble.every=4"]}
+    rebuilds = {"device-check": [], "host-check": ["neighbor.rebuild=host-check"],
+                "every": ["neighbor.rebuild=every", "neighbor.every=10"]}
+    for ensemble, heat in ensembles.items():
+        for precision in ("single", "mixed", "double"):
+            for rebuild, rule in rebuilds.items():
+                for cut in (39, 40, 41) if rebuild == "every" else (random.randrange(31, 60),):
+                    two_parts(checks, folder, [*heat, f"run.precision={precision}", *rule], cut,
+                              f"{ensemble}, {precision}, {rebuild}, cut at {cut}")
+
+
+def test_every_cut(checks, folder):
+    """Cut after each step of a stretch in which the list is made several times."""
+    for cut in range(31, 60, 1 if BACKEND == "cpu" else 7):
+        two_parts(checks, folder, [], cut, f"cut at {cut}")
+
+
+def test_open_box(checks, folder):
+    """Cells of an open box hang on where the particles are."""
+    for boundary in ("open", "periodic periodic open"):
+        two_parts(checks, folder, [f"system.boundary={boundary}", "run.timestep=0.002"], 47, f"boundary {boundary}")
+
+
+def switches():
+    """The words of each switch of the backend."""
+    found = {}
+    options = json.loads(program.run("--list-options=json", folder=".").stdout)
+    for option in options:
+        if option["kind"] == "performance" and option["type"] == "choice" and option["section"] != "run":
+            found[f"{option['section']}.{option['key']}"] = option["choices"]
+    return found
+
+
+def test_switches(checks, folder):
+    """Random sets of switches, those that can run and give the same bits twice."""
+    name, words, n_done = deck(folder, "parts"), switches(), 0
+    for _ in range(400):
+        chosen = [f"{key}={random.choice(words[key])}" for key in random.sample(sorted(words), 5)]
+        if program.run("--check", name, *chosen, folder=folder).code != 0:
+            continue
+        once = program.run(name, *chosen, "output.name=once", "output.existing=overwrite", folder=folder, name="once")
+        again = program.run("--restart", "once.restart.prev", folder=folder, name="once")
+        if not checks.that(once.code == again.code == 0, f"{chosen}: {once.last_lines()} {again.last_lines()}"):
+            continue
+        if not again.json()["resumed"]["same_bits"]:
+            continue
+        two_parts(checks, folder, chosen, random.randrange(31, 60), " ".join(chosen))
+        n_done += 1
+        if n_done == (20 if BACKEND == "cpu" else 8):
+            break
+    checks.that(n_done >= 8, f"only {n_done} sets of switches could run")
+
+
+def test_undisturbed(checks, folder):
+    """Restart files, however often, and looking at the run, change no bit of it."""
+    name = deck(folder, "bits")
+    for run, words in {"never": ["restart.every=60"], "always": ["restart.every=1"], "seldom": ["restart.every=17"],
+                       "in_line": ["restart.every=7", "output.pipeline=off"],
+                       "looked_at": ["output.thermo_every=1", "output.frames_every=1", "output.images_every=1"]}.items():
+        done = program.run(name, f"output.name={run}", *words, folder=folder, name=run)
+        checks.that(done.code == 0, f"{run}: {done.last_lines()}")
+        if run == "looked_at":
+            different = restart_file.difference(folder / "never.restart", folder / f"{run}.restart")
+            checks.that(set(word.split()[0] for word in different) <= {"thermo", "run"}, f"{run}: {different}")
+        else:
+            same_end(checks, folder, "never", run, run)
+
+
+def test_extended(checks, folder):
+    """A run that ended goes on to more steps, as if it had been that long from the start."""
+    name = deck(folder, "long")
+    program.run(name, "output.name=long", folder=folder)
+    for steps in (40, 43):
+        program.run(name, "output.name=short", f"run.steps={steps}", "output.existing=overwrite", folder=folder)
+        done = resume(folder, "short", "run.steps=60")
+        checks.that(done.code == 0, f"extended from {steps}: {done.last_lines()}")
+        same_end(checks, folder, "long", "short", f"extended from {steps}")
+    done = resume(folder, "short", "run.steps=30")
+    checks.that(done.code == 2 and "step 60 is done" in done.stderr, f"shortened: {done.code} {done.stderr}")
+    ramp = deck(folder, "ramp", ensemble={"thermostat": "rescale", "target": "1 0.5"})
+    program.run(ramp, folder=folder)
+    done = resume(folder, "ramp", "run.steps=80")
+    checks.that(done.code == 2 and "ensemble.last_step" in done.stderr, f"a ramp changes its slope: {done.stderr}")
+
+
+# --- stopped by signals and by the clock
+
+
+def start(folder, *words):
+    return subprocess.Popen([program.program(), *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def slow_deck(folder, name, **more):
+    """Long enough to be met in the middle; resumed it is cut short to where it is compared."""
+    return deck(folder, name, run={"steps": 1000000},
+                output={"frames_every": 50, "thermo_every": 50, "velocities_every": 100, "images_every": 50}, **more)
+
+
+def wait_for(path, seconds=60):
+    end = time.monotonic() + seconds
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.002)
+    return path.exists()
+
+
+def test_signals(checks, folder):
+    """Each signal, at any moment: exit code 75 within seconds, and what follows is as if nothing had been."""
+    for k, name in enumerate(("SIGTERM", "SIGINT", "SIGUSR1")):
+        run = f"stopped{k}"
+        child = start(folder, slow_deck(folder, run, restart={"every": 0}))
+        wait_for(folder / f"{run}.log")
+        time.sleep(random.uniform(0.05, 0.5))
+        begun = time.monotonic()
+        child.send_signal(getattr(signal, name))
+        child.wait(60)
+        checks.that(child.returncode == 75, f"{name}: exit code {child.returncode}, {child.stderr.read()}")
+        checks.that(time.monotonic() - begun < 10, f"{name}: {time.monotonic() - begun:.1f} s to stop")
+        report = json.loads((folder / f"{run}.json").read_text())
+        log = (folder / f"{run}.log").read_text()
+        checks.that(report["exit_code"] == 75 and report["stopped"]["by"] == name, f"{name}: {report.get('stopped')}")
+        checks.that(report["verdict"] == "NOT CHECKED", f"{name}: the verdict is {report['verdict']}")
+        checks.that(f"resume with: mdmini --restart {run}.restart" in log, f"{name}: the log does not say how to resume")
+        checks.that(not (folder / f"{run}.restart.tmp").exists(), f"{name}: leaves a file")
+        end = report["n_steps"] // 50 * 50 + 100
+        done = resume(folder, run, f"run.steps={end}")
+        checks.that(done.code == 0 and done.json()["resumed"]["same_bits"], f"{name}: {done.last_lines()}")
+        checks.that(len(done.json()["sessions"]) == 2 and done.json()["n_steps"] == end, f"{name}: sessions")
+        program.run(f"{run}.txt", "output.name=whole", f"run.steps={end}", "restart.every=1000000",
+                    "output.existing=overwrite", folder=folder)
+        same_end(checks, folder, "whole", run, name)
+
+
+def test_early_signal(checks, folder):
+    """While the program starts and sets up: 75 or nothing touched, and never a broken end."""
+    name = slow_deck(folder, "early")
+    for k in range(12):
+        for path in folder.glob("early.*"):
+            if path.name != name:
+                path.unlink()
+        child = start(folder, name)
+        time.sleep(0.01 * k)
+        child.send_signal(signal.SIGTERM)
+        child.wait(60)
+        # before main has run there is nobody to hold the signal
+        checks.that(child.returncode in (75, -signal.SIGTERM), f"after {10 * k} ms: exit code {child.returncode}")
+        if child.returncode == 75 and (folder / "early.json").exists():
+            report = json.loads((folder / "early.json").read_text())
+            end = report["n_steps"] // 50 * 50 + 50
+            done = resume(folder, "early", f"run.steps={end}")
+            checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"after {10 * k} ms: {done.last_lines()}")
+
+
+def test_second_signal(checks, folder):
+    """It ends at once, whatever the program does; the files of before can be resumed."""
+    for first, second in ((signal.SIGINT, signal.SIGINT), (signal.SIGUSR1, signal.SIGTERM)):
+        name = slow_deck(folder, first.name, restart={"every": 50})
+        child = start(folder, name)
+        wait_for(folder / f"{first.name}.restart")
+        child.send_signal(signal.SIGSTOP)  # both are there when it goes on, and count as one
+        child.send_signal(first)
+        child.send_signal(second)
+        child.send_signal(signal.SIGCONT)
+        child.wait(60)
+        checks.that(child.returncode == 75, f"{first.name} and {second.name} at one moment: {child.returncode}")
+    # A program that hangs in its set-up, by a fifo where it reads its coordinates.
+    os.mkfifo(folder / "never.txt")
+    child = start(folder, "never.txt")
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    time.sleep(0.4)
+    checks.that(child.poll() is None, "the first SIGINT ends what hangs: then this test shows nothing")
+    child.send_signal(signal.SIGINT)
+    child.wait(10)
+    checks.that(child.returncode == 130, f"second SIGINT: exit code {child.returncode}")
+
+
+def test_walltime(checks, folder):
+    name = slow_deck(folder, "wall")
+    for text, seconds in (("2", 2), ("0:03", 3)):
+        begun = time.monotonic()
+        done = program.run(name, f"run.walltime={text}", "output.existing=overwrite", folder=folder)
+        took = time.monotonic() - begun
+        checks.that(done.code == 75 and done.json()["stopped"]["by"] == "the walltime", f"{text}: {done.last_lines()}")
+        checks.that(0.5 * seconds < took < seconds + 1, f"walltime {text}: {took:.1f} s")
+    step = done.json()["n_steps"]
+    done = resume(folder, "wall", "run.walltime=2")
+    checks.that(done.code == 75 and done.json()["n_steps"] > step, f"resumed with a walltime: {done.last_lines()}")
+
+
+# --- killed
+
+
+def frames_are_prefix(checks, whole, path, what):
+    """What was recovered is the beginning of the undisturbed trajectory; returns the frames of positions."""
+    part = series(path)
+    for name, data in part.items():
+        checks.that(data.tobytes() == whole[name][:len(data)].tobytes(), f"{what}: {name} is no beginning of the whole")
+    with h5py.File(path, "r") as h5:
+        return len(h5["particles/all/position/step"])
+
+
+def test_kills(checks, folder):
+    """kill -9 at any moment, again and again until the run is through."""
+    steps = {"run": {"steps": 400},
+             "output": {"frames_every": 4, "thermo_every": 4, "velocities_every": 8, "images_every": 4, "commit_frames": 3},
+             "restart": {"every": 9}}
+    program.run(deck(folder, "whole", **steps), folder=folder)
+    begun = time.monotonic()
+    program.run(deck(folder, "timed", **steps), folder=folder)
+    longest, whole = time.monotonic() - begun, series(folder / "whole.h5")
+    n_kills = n_resumed = n_runs = 0
+    while n_kills < N_KILLS:
+        run = f"killed{n_runs}"
+        name, words, n_runs = deck(folder, run, **steps), None, n_runs + 1
+        for attempt in range(1000):
+            restart, h5 = folder / f"{run}.restart", folder / f"{run}.h5"
+            words = ("--restart", restart.name) if restart.exists() else (name, "output.existing=overwrite")
+            child = start(folder, *words)
+            try:
+                child.wait(random.uniform(0, 1.2 * longest))
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+                n_kills += 1
+            if child.returncode == 0:
+                break
+            what = f"kill {n_kills}, {' '.join(words)}"
+            if not checks.that(child.returncode == -signal.SIGKILL, f"{what}: {child.returncode}, {child.stderr.read()}"):
+                break
+            if not restart.exists():
+                continue
+            n_resumed += 1
+            copy = folder / "copy.h5"
+            shutil.copy(h5, copy)
+            recovered = program.run("--recover", "copy.h5", folder=folder)
+            if checks.that(recovered.code == 0, f"{what}: {recovered.last_lines()}"):
+                n = frames_are_prefix(checks, whole, copy, what)
+                wanted = restart_file.run_numbers(sections(restart))[1]
+                checks.that(n >= wanted, f"{what}: {n} frames are left, the restart file knows of {wanted}")
+        same_end(checks, folder, "whole", run, f"killed run {n_runs}")
+        for path in folder.glob(f"{run}.*"):
+            path.unlink()
+    print(f"{n_kills} kills in {n_runs} runs, {n_resumed} of them with a restart file")
+    checks.that(n_resumed >= n_kills / 4, f"only {n_resumed} of {n_kills} kills met a run with a restart file")
+
+
+# --- damaged files
+
+
+def test_damage(checks, folder):
+    """Every section, cut anywhere, foreign or newer: refused with a reason and exit code 2; the one before is offered."""
+    program.run(deck(folder, "good"), folder=folder)
+    data = (folder / "good.restart").read_bytes()
+    found = sections(folder / "good.restart")
+    checks.that(restart_file.compose(found) == data, "the file is not what its form says")
+
+    def refused(content, word, what):
+        (folder / "bad.restart").write_bytes(content)
+        done = program.run("--restart", "bad.restart", folder=folder, name="bad")
+        checks.that(done.code == 2 and word in done.stderr, f"{what}: exit code {done.code}, {done.stderr}")
+        return done
+
+    for name, at, n in restart_file.places(data):
+        for byte in {at - 40, at - 10, at, at + n // 2, at + n - 1, at + n + -n % 8 + 7} - ({at, at - 1} if not n else set()):
+            flipped = bytearray(data)
+            flipped[byte] ^= 1 << random.randrange(8)
+            refused(bytes(flipped), "damaged", f"{name}, byte {byte - at} of {n}")
+    for n in [0, 1, 15, 31, 32, 40] + [random.randrange(len(data)) for _ in range(20)] + [len(data) - 1]:
+        refused(data[:n], "no restart file" if n < 32 else "damaged", f"cut to {n} bytes")
+    refused(data + b"\0", "damaged", "a byte too many")
+    refused(b"[run]\nsteps = 3\n" * 10, "no restart file", "a deck")
+    refused((folder / "good.h5").read_bytes(), "no restart file", "a trajectory")
+    refused(restart_file.compose(found, version=2), "version 2", "a newer version")
+    swapped = dict(found, velocity=found["position"], position=found["velocity"])
+    refused(data.replace(found["position"], found["velocity"]), "damaged", "another section's bytes")
+    without = {name: content for name, content in found.items() if name != "velocity"}
+    done = program.run("--restart", "bad.restart", folder=folder)
+    (folder / "bad.restart").write_bytes(restart_file.compose(without))
+    (folder / "bad.restart.prev").write_bytes(data)
+    done = program.run("--restart", "bad.restart", folder=folder)
+    checks.that(done.code == 2 and "velocity" in done.stderr, f"a section is missing: {done.code} {done.stderr}")
+    done = refused(data[:1000], "mdmini --restart bad.restart.prev", "the older generation is not offered")
+    (folder / "bad.restart").unlink()
+    done = program.run("--restart", "bad.restart", folder=folder)
+    checks.that(done.code == 2 and "bad.restart.prev" in done.stderr, f"no such file: {done.code} {done.stderr}")
+    checks.that(restart_file.compose(swapped) != data, "the test composes what it is given")
+
+
+def test_refusals(checks, folder):
+    """What cannot change on the way, and files that are not there."""
+    program.run(deck(folder, "run"), "run.steps=40", folder=folder)
+    before = (folder / "run.h5").read_bytes()
+    for word, reason in (("run.timestep=0.001", "the physics"), ("system.temperature=2", "the physics"),
+                         ("run.precision=double", "the precision"), ("potential.cutoff=2.1", "the physics"),
+                         ("output.unwrapped=on", "output.unwrapped"), ("no.such=1", "[no]")):
+        done = resume(folder, "run", "run.steps=60", word)
+        checks.that(done.code == 2 and reason in done.stderr, f"{word}: {done.code} {done.stderr}")
+    checks.that((folder / "run.h5").read_bytes() == before, "a run that was refused has touched the trajectory")
+    (folder / "run.h5").rename(folder / "away.h5")
+    done = resume(folder, "run", "run.steps=60")
+    checks.that(done.code == 2 and "run.h5" in done.stderr, f"no trajectory: {done.code} {done.stderr}")
+    program.run("run.txt", "output.name=other", "run.steps=20", folder=folder)
+    (folder / "other.h5").rename(folder / "run.h5")
+    done = resume(folder, "run", "run.steps=60")
+    checks.that(done.code == 2 and "5 frames" in done.stderr, f"a shorter trajectory: {done.code} {done.stderr}")
+    (folder / "away.h5").rename(folder / "run.h5")
+    done = resume(folder, "run", "run.steps=60", "neighbor.sorted=on")
+    log = (folder / "run.log").read_text()
+    checks.that(done.code == 0 and "statistically equivalent only" in log and "neighbor.sorted" in log,
+                f"another switch: {done.code} {done.last_lines()}")
+    checks.that(not done.json()["resumed"]["same_bits"] and done.json()["verdict"] == "PASSED", "another switch: report")
+
+
+def test_full_disk(checks, folder):
+    """No room for the restart file: said at once, exit code 4, the file of before is whole and goes on."""
+    name = deck(folder, "full", system={"cells": 6}, potential={"cutoff": 2.5}, neighbor={"skin": 0.3},
+                output={"frames_every": 0, "velocities_every": None, "images_every": None})
+    program.run(name, "output.name=whole", folder=folder)
+    size = (folder / "whole.restart").stat().st_size
+    program.run(name, "run.steps=40", "output.name=full", folder=folder)
+    kept = (folder / "full.restart").read_bytes()
+    done = program.run("--restart", "full.restart", "run.steps=60", folder=folder, name="full", file_size_limit=size // 2)
+    checks.that(done.code == 4 and "full.restart.tmp" in done.stderr, f"no room: {done.code} {done.stderr}")
+    checks.that((folder / "full.restart").read_bytes() == kept, "no room: the restart file is another")
+    checks.that(not (folder / "full.restart.tmp").exists(), "no room: a piece of a file is left")
+    done = resume(folder, "full", "run.steps=60")
+    different = restart_file.difference(folder / "whole.restart", folder / "full.restart")
+    checks.that(done.code == 0 and not different, f"room again: {done.code} {different} {done.last_lines()}")
+
+
+def main():
+    checks = program.Checks()
+    for test in (test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended,
+                 test_signals, test_early_signal, test_second_signal, test_walltime, test_kills, test_damage,
+                 test_refusals, test_full_disk):
+        if os.environ.get("MDMINI_TEST_ONLY", test.__name__) != test.__name__:
+            continue
+        with program.temporary_folder() as folder:
+            before, begun = checks.n_failed, time.monotonic()
+            test(checks, Path(folder))
+            print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}, "
+                  f"{time.monotonic() - begun:.1f} s", flush=True)
+    checks.finish()
+
+
+main()
