@@ -186,7 +186,7 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     statistics->n_overflows = context->n_overflows;
     cuda_neighbor_statistics(context, statistics);
     const MdMemory held = cuda_memory_held(context);
-    statistics->host_bytes = held.host_bytes;
+    statistics->host_bytes = held.host_bytes + cuda_slots_host_bytes(context);
     statistics->device_bytes = held.device_bytes;
     statistics->n_stages = CUDA_N_STAGES;
     for (int stage = 0; stage < CUDA_N_STAGES; stage++) {

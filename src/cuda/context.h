@@ -1,13 +1,15 @@
 /* The cuda backend from inside: its context, and what the stages offer each other. Only files of this folder see it.
  *
  * Host code is C11; the kernels stand in kernels/ and are compiled when the program starts, for exactly the switches of
- * the run (kernels.c). One host thread uses a context; all work goes to its one stream, so that stages follow each other
- * without a word. The host waits in three places only: for a decision at a rebuild (and with host-check once a step),
- * for sums, and for particles that leave the device. */
+ * the run (kernels.c). One host thread uses a context; all kernels go to its one stream, so that stages follow each other
+ * without a word. Beside it there are a stream that copies, and a thread that waits for what it brings (output.c). The
+ * host waits in few places: for a decision at a rebuild (and with host-check once a step), and where sums or particles are
+ * asked for at once. */
 #ifndef MD_CUDA_CONTEXT_H
 #define MD_CUDA_CONTEXT_H
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stdint.h>
 
 #include "backend/backend.h"
@@ -59,14 +61,18 @@ typedef enum CudaStage {
     X(reduce, sums, "")                                                                                                \
     X(reduce, finish, "reduce.finish=two-pass")                                                                        \
     X(reduce, measure, "")                                                                                             \
+    X(reduce, seal, "")                                                                                                \
     X(gather, import_types, "")                                                                                        \
     X(gather, import_positions, "")                                                                                    \
     X(gather, import_velocities, "")                                                                                   \
     X(gather, import_images, "")                                                                                       \
     X(gather, import_raw, "")                                                                                          \
     X(gather, export_raw, "")                                                                                          \
+    X(gather, places, "output.pack=shared|padded")                                                                     \
     X(gather, positions_single, "")                                                                                    \
     X(gather, positions_double, "")                                                                                    \
+    X(gather, images_single, "")                                                                                       \
+    X(gather, images_double, "")                                                                                       \
     X(gather, velocities_single, "")                                                                                   \
     X(gather, velocities_double, "")                                                                                   \
     X(gather, forces_single, "")                                                                                       \
@@ -128,6 +134,9 @@ typedef enum CudaIssue { CUDA_HELD, CUDA_SINGLY, CUDA_IN_BATCH } CudaIssue;
 typedef struct CudaJournalStep {
     bool wants_energy;
     CudaIssue issued; /* how, if at all */
+    bool has_output;  /* at its end, */
+    bool kicked;      /* and before it the second half kick, which so does not wait for the next step */
+    MdOutputRequest output;
 } CudaJournalStep;
 
 enum {
@@ -141,16 +150,39 @@ typedef struct CudaGraph {
     CudaArguments arguments;
 } CudaGraph;
 
-typedef struct CudaPartials { /* partial sums on the host, with reduce.finish = host */
-    double *h_sums;           /* pinned, [quantity][n] */
-    size_t room;
-    int64_t n; /* blocks; 0: nothing was summed yet */
+typedef struct CudaPartials { /* sums of blocks until somebody asks for them, with reduce.finish = host */
+    double *sums;             /* [quantity][n], on the device */
+    int64_t n;                /* blocks; 0: nothing was summed yet */
 } CudaPartials;
+
+/* The sums of a step on their way to the host. With reduce.finish = host the partial sums of pairs and then of atoms
+ * follow the head. */
+typedef struct CudaRow {
+    CudaRowHead *d_head, *h_head; /* h_head: pinned */
+    bool adds;                    /* the host adds up n_pairs and n_atoms partial sums of each quantity */
+    int64_t n_pairs, n_atoms;
+} CudaRow;
+
+/* --- output.c --- */
+
+typedef struct CudaSlot { /* of one request: a row, and what tells that it is there */
+    CudaRow row;
+    cudaEvent_t filled, copy_begun, copied;
+    int64_t n_begun, n_issued; /* issues ever; of the mutex */
+    int64_t n_seen;            /* of these waited for */
+    int64_t step_offset;       /* see CudaContext */
+} CudaSlot;
 
 typedef struct CudaSlots {
     MdSlotSpec spec;
-    MdOutput *rows;
-    char *h_frames;
+    CudaSlot *slots; /* [spec.n_rows]; NULL: there are none */
+    char *d_rows, *h_rows;
+    char *d_frames, *h_frames; /* [spec.n_frames][frame_bytes] */
+    size_t frame_bytes;
+    cudaStream_t copy_stream; /* that of the context, or its own */
+    pthread_mutex_t mutex;    /* of the counts of issues, and of */
+    pthread_cond_t issued;
+    bool abandoned; /* what is not issued by now never will be */
 } CudaSlots;
 
 typedef struct CudaContext {
@@ -198,8 +230,9 @@ typedef struct CudaContext {
     volatile CudaSignals *h_signals; /* mapped, so that the host can look without waiting */
     MdFault fault;
     cudaEvent_t watched;
-    double *h_totals;
+    CudaRow sums; /* for who waits for them */
     CudaPartials pair_partials, atom_partials;
+    bool places_stale;    /* arguments.place_of_id is of an earlier order of the particles */
     int64_t tree_threads; /* for so many threads there is room in arguments.tree */
     void *staging;        /* [n_atoms][3] of 8 bytes */
     char *h_staging[2];   /* CUDA_CHUNK_BYTES each */
@@ -352,6 +385,7 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynami
 void cuda_force_issue(CudaContext *context, bool with_energy);
 void cuda_integrate_scale(CudaContext *context, double factor);
 MdFault cuda_integrate_fault(CudaContext *context);
+MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long key, int64_t step_offset);
 /* Before and after a kernel that adds to the totals first .. first + n_sums - 1 (add_to_totals in block.cuh), of n_blocks
  * blocks. */
 void cuda_reduce_begin(CudaContext *context, int first, int n_sums, int64_t n_blocks);
@@ -363,11 +397,19 @@ int cuda_reduce_blocks(const CudaContext *context);          /* of a sum over th
 int64_t cuda_reduce_most_blocks(const CudaContext *context); /* at any block size */
 /* Dynamic shared memory that the reductions of a kernel need. */
 size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, int block_size);
-void cuda_reduce_sums(CudaContext *context, MdSums *sums);
+void cuda_reduce_sums(CudaContext *context, MdSums *sums); /* waits */
+/* The same in parts: sums of the particles and of the last forces with energy into the row on the device, as those of
+ * `step`; to the host; and there, when it has arrived, to sums. */
+size_t cuda_reduce_row_bytes(const CudaContext *context);
+void cuda_reduce_row(CudaContext *context, CudaRow *row, int64_t step);
+void cuda_reduce_copy_row(const CudaRow *row, cudaStream_t stream);
+void cuda_reduce_read_row(const CudaRow *row, MdSums *sums);
 /* Displacements since the last build and the bounding box, into the watch. */
 void cuda_reduce_measure(CudaContext *context);
 void cuda_gather_import(CudaContext *context, const MdSystem *system);
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
+/* One quantity (MD_FRAME_...) by id into out, on the device; precision of the frame. */
+void cuda_gather_quantity(CudaContext *context, unsigned quantity, int precision, void *out);
 
 /* --- output.c --- */
 MdMemory cuda_slots_estimate(CudaContext *context, const MdSlotSpec *spec);
@@ -380,6 +422,9 @@ MdStatus cuda_output_settle(void *context);
 /* --- state.c: restart files; all steps are done --- */
 MdStatus cuda_state_save(CudaContext *context, MdState *state);
 MdStatus cuda_state_load(CudaContext *context, MdState *state);
+uint64_t cuda_slots_host_bytes(const CudaContext *context); /* that are taken */
+/* Queues all that fills the slots of a request. */
+void cuda_output_issue(CudaContext *context, const MdOutputRequest *request);
 
 /* --- steps.c --- */
 void cuda_steps_kick_drift(CudaContext *context, int64_t step);
@@ -389,6 +434,10 @@ void cuda_steps_compute_forces(CudaContext *context, bool with_energy);
 void cuda_steps_kick(CudaContext *context);
 /* Everything that was asked for is done (device-check) or issued: for those who look at particles or sums. */
 MdStatus cuda_steps_finish(CudaContext *context);
+/* Output at the end of the step, and again if the device has halted before it. */
+MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request);
+/* Everything that was asked for is issued; with device-check it is done, unless a fault has ended the motion. */
+MdStatus cuda_steps_settle(CudaContext *context);
 void cuda_steps_destroy(CudaContext *context);
 
 /* --- texture.c --- */

@@ -32,35 +32,42 @@ void cuda_gather_import(CudaContext *context, const MdSystem *system) {
     import(context, CUDA_K_gather_import_velocities, system->velocity, vectors);
     import(context, CUDA_K_gather_import_images, system->image, 3 * n * sizeof(int32_t));
     import_parameters(context);
+    context->places_stale = true;
     cuda_memory_end(context, CUDA_STAGING);
     CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* host arrays may go now */
 }
 
-static void export(CudaContext *context, CudaKernelId kernel, void *host, size_t bytes) {
-    cuda_launch(context, kernel, context->n_atoms);
-    cuda_memory_download(context, host, context->staging, bytes);
+/* The kernel of a quantity, by its bit, in single and double precision. */
+static const CudaKernelId gather_kernels[4][2] = {
+    {CUDA_K_gather_positions_single, CUDA_K_gather_positions_double},
+    {CUDA_K_gather_velocities_single, CUDA_K_gather_velocities_double},
+    {CUDA_K_gather_forces_single, CUDA_K_gather_forces_double},
+    {CUDA_K_gather_images_single, CUDA_K_gather_images_double},
+};
+
+void cuda_gather_quantity(CudaContext *context, unsigned quantity, int precision, void *out) {
+    int k = 0;
+    while (1u << k != quantity) k++;
+    if (quantity == MD_FRAME_FORCE) cuda_memory_need_forces(context);
+    if (context->places_stale && context->config.output_pack != MD_PACK_NAIVE)
+        cuda_launch(context, CUDA_K_gather_places, context->n_atoms);
+    context->places_stale = false;
+    context->arguments.out = out;
+    cuda_launch(context, gather_kernels[k][precision == MD_FILE_PRECISION_DOUBLE], context->n_atoms);
 }
 
 void cuda_gather_frame(CudaContext *context, MdFrame *frame) {
     const bool twice = frame->precision == MD_FILE_PRECISION_DOUBLE;
-    const size_t n = 3 * (size_t)context->n_atoms, reals = n * (twice ? sizeof(double) : sizeof(float));
-    CudaArguments *a = &context->arguments;
-    const CudaKernelId positions = twice ? CUDA_K_gather_positions_double : CUDA_K_gather_positions_single;
+    const size_t n = 3 * (size_t)context->n_atoms, real = twice ? sizeof(double) : sizeof(float);
+    void *const arrays[4] = {frame->position, frame->velocity, frame->force, frame->image};
     cuda_timing_begin(context, CUDA_GATHER);
     cuda_memory_begin(context, CUDA_STAGING);
-    if (frame->force) cuda_memory_need_forces(context);
-    a->out = context->staging;
-    a->image = NULL;
-    if (frame->position) export(context, positions, frame->position, reals);
-    if (frame->image) {
-        a->image = context->staging;
-        export(context, positions, frame->image, n * sizeof(int32_t));
+    for (int k = 0; k < 4; k++) {
+        if (!arrays[k]) continue;
+        cuda_gather_quantity(context, 1u << k, frame->precision, context->staging);
+        cuda_memory_download(context, arrays[k], context->staging,
+                             n * (1u << k == MD_FRAME_IMAGE ? sizeof(int32_t) : real));
     }
-    if (frame->velocity)
-        export(context, twice ? CUDA_K_gather_velocities_double : CUDA_K_gather_velocities_single, frame->velocity,
-               reals);
-    if (frame->force)
-        export(context, twice ? CUDA_K_gather_forces_double : CUDA_K_gather_forces_single, frame->force, reals);
     cuda_memory_end(context, CUDA_STAGING);
     cuda_timing_end(context);
     cuda_wait_stream(context, "wait: frame"); /* also when nothing was asked for */

@@ -11,17 +11,22 @@ void cuda_integrate_scale(CudaContext *context, double factor) {
     cuda_timing_end(context);
 }
 
+MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long key, int64_t step_offset) {
+    const unsigned bits = (unsigned)(key & 0xffffffffu);
+    float displacement;
+    memcpy(&displacement, &bits, sizeof displacement);
+    return (MdFault){.step = (int64_t)step + step_offset,
+                     .id = (int32_t)(key >> 32),
+                     .displacement = isfinite(displacement) ? (double)displacement : (double)NAN};
+}
+
 /* The flag costs a look at host memory; what it is about is fetched once, when the run is over anyway. */
 MdFault cuda_integrate_fault(CudaContext *context) {
     if (context->fault.step >= 0 || !context->h_signals->fault) return context->fault;
     CUDA_CHECK(cudaMemcpyAsync(context->h_watch, context->arguments.watch, sizeof(CudaWatch), cudaMemcpyDefault,
                                context->stream));
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
-    unsigned bits = (unsigned)(context->h_watch->fault_key & 0xffffffffu);
-    float displacement;
-    memcpy(&displacement, &bits, sizeof displacement);
-    context->fault.step = (int64_t)context->h_watch->fault_step + context->step_offset;
-    context->fault.id = (int32_t)(context->h_watch->fault_key >> 32);
-    context->fault.displacement = isfinite(displacement) ? (double)displacement : (double)NAN;
+    context->fault =
+        cuda_integrate_read_fault(context->h_watch->fault_step, context->h_watch->fault_key, context->step_offset);
     return context->fault;
 }

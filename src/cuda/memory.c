@@ -163,6 +163,13 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     if (cuda_sort_needs_cells(context)) add_cells(context, arrays);
     add_scratch(context, arrays);
     add(arrays, CUDA_KEPT, &a->totals, CUDA_N_TOTALS, sizeof(double), "sums");
+    add(arrays, CUDA_KEPT, &context->sums.d_head, cuda_reduce_row_bytes(context), 1, "sums for the host");
+    if (context->config.reduce_finish == MD_FINISH_HOST) {
+        add(arrays, CUDA_KEPT, &context->pair_partials.sums, pair_partials(context), sizeof(double), "sums of pairs");
+        add(arrays, CUDA_KEPT, &context->atom_partials.sums, atom_partials(context), sizeof(double), "sums of atoms");
+    }
+    if (context->config.output_pack != MD_PACK_NAIVE)
+        add(arrays, CUDA_KEPT, &a->place_of_id, n, sizeof(int32_t), "places by id");
     add(arrays, CUDA_KEPT, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
     add(arrays, CUDA_KEPT, &a->barrier, 1, sizeof *a->barrier, "barrier");
     add(arrays, CUDA_KEPT, &a->watch, 1, sizeof(CudaWatch), "measures");
@@ -183,10 +190,8 @@ static void plan(CudaContext *context) {
 }
 
 static uint64_t host_bytes(const CudaContext *context) {
-    bool finishes = context->config.reduce_finish == MD_FINISH_HOST;
-    uint64_t partials = finishes ? (pair_partials(context) + atom_partials(context)) * sizeof(double) : 0;
-    return partials + 2 * (uint64_t)CUDA_CHUNK_BYTES + sizeof(CudaContext) + sizeof(CudaWatch) +
-           CUDA_N_TOTALS * sizeof(double) + sizeof(CudaSignals);
+    return cuda_reduce_row_bytes(context) + 2 * (uint64_t)CUDA_CHUNK_BYTES + sizeof(CudaContext) + sizeof(CudaWatch) +
+           sizeof(CudaSignals);
 }
 
 static MdMemory memory_of(const CudaContext *context, uint64_t array_bytes) {
@@ -273,11 +278,6 @@ static void share_positions(const CudaContext *context, CudaParticles *p) {
     if (context->config.run_precision != MD_PRECISION_MIXED) p->state = p->position;
 }
 
-static void allocate_partials(CudaPartials *partials, size_t room) {
-    CUDA_CHECK(cudaMallocHost((void **)&partials->h_sums, room * sizeof(double)));
-    partials->room = room;
-}
-
 MdStatus cuda_memory_allocate(CudaContext *context) {
     Arrays arrays;
     plan(context);
@@ -290,12 +290,8 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     share_positions(context, &context->arguments.now);
     share_positions(context, &context->arguments.spare);
     CUDA_CHECK(cudaMallocHost((void **)&context->h_watch, sizeof(CudaWatch)));
-    CUDA_CHECK(cudaMallocHost((void **)&context->h_totals, CUDA_N_TOTALS * sizeof(double)));
+    CUDA_CHECK(cudaMallocHost((void **)&context->sums.h_head, cuda_reduce_row_bytes(context)));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaMallocHost((void **)&context->h_staging[k], CUDA_CHUNK_BYTES));
-    if (context->config.reduce_finish == MD_FINISH_HOST) {
-        allocate_partials(&context->pair_partials, pair_partials(context));
-        allocate_partials(&context->atom_partials, atom_partials(context));
-    }
     CudaSignals *signals = NULL;
     CUDA_CHECK(cudaHostAlloc((void **)&signals, sizeof *signals, cudaHostAllocMapped));
     CUDA_CHECK(cudaHostGetDevicePointer((void **)&context->arguments.signals, signals, 0));
@@ -318,12 +314,7 @@ void cuda_memory_free(CudaContext *context) {
     for (int k = 0; k < CUDA_MAX_BLOCKS; k++) cuda_release(context, context->blocks[k].data);
     if (context->stream && context->config.memory_allocation == MD_ALLOCATION_POOL) cuda_pool_trim(context);
     /* any of these may be missing after a failure at start */
-    void *pinned[] = {context->h_watch,
-                      context->h_totals,
-                      context->h_staging[0],
-                      context->h_staging[1],
-                      context->pair_partials.h_sums,
-                      context->atom_partials.h_sums,
+    void *pinned[] = {context->h_watch, context->sums.h_head, context->h_staging[0], context->h_staging[1],
                       (void *)(uintptr_t)context->h_signals};
     for (size_t k = 0; k < sizeof pinned / sizeof pinned[0]; k++)
         if (pinned[k]) CUDA_CHECK(cudaFreeHost(pinned[k]));

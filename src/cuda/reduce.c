@@ -2,7 +2,6 @@
  *
  * A kernel that sums ends in add_to_totals (block.cuh) and is launched between cuda_reduce_begin and cuda_reduce_finish,
  * whatever stage it belongs to. */
-#include "base/memory.h"
 #include "cuda/context.h"
 
 int cuda_reduce_blocks(const CudaContext *context) {
@@ -53,8 +52,8 @@ void cuda_reduce_begin(CudaContext *context, int first, int n_sums, int64_t n_bl
             cudaMemsetAsync(&context->arguments.totals[first], 0, (size_t)n_sums * sizeof(double), context->stream));
 }
 
-/* With `host` the partial sums of pairs wait on the host until somebody asks for sums. */
-static CudaPartials *host_partials(CudaContext *context, int first) {
+/* With `host` partial sums wait on the device until somebody asks for sums. */
+static CudaPartials *kept_partials(CudaContext *context, int first) {
     return first == CUDA_POTENTIAL ? &context->pair_partials : &context->atom_partials;
 }
 
@@ -62,9 +61,8 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
     const size_t count = (size_t)n_sums * (size_t)n_blocks;
     switch (context->config.reduce_finish) {
     case MD_FINISH_HOST: {
-        CudaPartials *partials = host_partials(context, first);
-        md_require(count <= partials->room);
-        CUDA_CHECK(cudaMemcpyAsync(partials->h_sums, context->arguments.partials, count * sizeof(double),
+        CudaPartials *partials = kept_partials(context, first);
+        CUDA_CHECK(cudaMemcpyAsync(partials->sums, context->arguments.partials, count * sizeof(double),
                                    cudaMemcpyDefault, context->stream));
         partials->n = n_blocks;
         break;
@@ -79,35 +77,65 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
     cuda_memory_end(context, CUDA_SCRATCH);
 }
 
-/* Totals first, first + 1, ... from the partial sums on the host, in the order of the blocks. */
-static void add_on_host(const CudaPartials *partials, int n_sums, double *totals) {
-    for (int q = 0; q < n_sums; q++) {
-        totals[q] = 0;
-        for (int64_t k = 0; k < partials->n; k++) totals[q] += partials->h_sums[q * partials->n + k];
-    }
+/* --- rows: the sums of a step for the host -------------------------------------------------------------------------- */
+
+size_t cuda_reduce_row_bytes(const CudaContext *context) {
+    if (context->config.reduce_finish != MD_FINISH_HOST) return sizeof(CudaRowHead);
+    return sizeof(CudaRowHead) + sizeof(double) * ((size_t)cuda_force_most_blocks(context) * CUDA_PAIR_TOTALS +
+                                                   (size_t)cuda_reduce_most_blocks(context) * CUDA_ATOM_TOTALS);
 }
 
-static void fetch_totals(CudaContext *context) {
-    const bool on_host = context->config.reduce_finish == MD_FINISH_HOST;
-    if (!on_host)
-        CUDA_CHECK(cudaMemcpyAsync(context->h_totals, context->arguments.totals, CUDA_N_TOTALS * sizeof(double),
-                                   cudaMemcpyDefault, context->stream));
-    cuda_timing_end(context);
-    cuda_wait_stream(context, "wait: sums");
-    if (!on_host) return;
-    add_on_host(&context->pair_partials, CUDA_PAIR_TOTALS, &context->h_totals[CUDA_POTENTIAL]);
-    add_on_host(&context->atom_partials, CUDA_ATOM_TOTALS, &context->h_totals[CUDA_KINETIC]);
+static double *partials_of(CudaRowHead *head) { return (double *)(head + 1); }
+static size_t count_pairs(const CudaRow *row) { return (size_t)row->n_pairs * CUDA_PAIR_TOTALS; }
+static size_t count_atoms(const CudaRow *row) { return (size_t)row->n_atoms * CUDA_ATOM_TOTALS; }
+
+/* The partial sums move behind the head, where the next step does not overwrite them. */
+static void keep_partials(CudaContext *context, CudaRow *row) {
+    double *to = partials_of(row->d_head);
+    row->n_pairs = context->pair_partials.n;
+    row->n_atoms = context->atom_partials.n;
+    CUDA_CHECK(cudaMemcpyAsync(to, context->pair_partials.sums, count_pairs(row) * sizeof(double), cudaMemcpyDefault,
+                               context->stream));
+    CUDA_CHECK(cudaMemcpyAsync(to + count_pairs(row), context->atom_partials.sums, count_atoms(row) * sizeof(double),
+                               cudaMemcpyDefault, context->stream));
 }
 
-void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
-    int blocks = cuda_reduce_blocks(context);
+void cuda_reduce_row(CudaContext *context, CudaRow *row, int64_t step) {
+    const int blocks = cuda_reduce_blocks(context);
     cuda_timing_begin(context, CUDA_REDUCE);
     cuda_memory_need_forces(context);
     cuda_reduce_begin(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
     cuda_launch_blocks(context, CUDA_K_reduce_sums, blocks);
     cuda_reduce_finish(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
-    fetch_totals(context);
-    const double *totals = context->h_totals;
+    row->adds = context->config.reduce_finish == MD_FINISH_HOST;
+    if (row->adds) keep_partials(context, row);
+    context->arguments.row = row->d_head;
+    context->arguments.row_step = step;
+    cuda_launch_blocks(context, CUDA_K_reduce_seal, 1);
+    cuda_timing_end(context);
+}
+
+void cuda_reduce_copy_row(const CudaRow *row, cudaStream_t stream) {
+    const size_t partials = row->adds ? count_pairs(row) + count_atoms(row) : 0;
+    CUDA_CHECK(cudaMemcpyAsync(row->h_head, row->d_head, sizeof(CudaRowHead) + partials * sizeof(double),
+                               cudaMemcpyDefault, stream));
+}
+
+/* n_sums totals from the sums of n blocks each, in the order of the blocks. */
+static void add_on_host(const double *partials, int64_t n, int n_sums, double *totals) {
+    for (int q = 0; q < n_sums; q++) {
+        totals[q] = 0;
+        for (int64_t k = 0; k < n; k++) totals[q] += partials[q * n + k];
+    }
+}
+
+void cuda_reduce_read_row(const CudaRow *row, MdSums *sums) {
+    double *totals = row->h_head->totals;
+    if (row->adds) {
+        const double *partials = partials_of(row->h_head);
+        add_on_host(partials, row->n_pairs, CUDA_PAIR_TOTALS, &totals[CUDA_POTENTIAL]);
+        add_on_host(partials + count_pairs(row), row->n_atoms, CUDA_ATOM_TOTALS, &totals[CUDA_KINETIC]);
+    }
     sums->pairs = totals[CUDA_PAIRS];
     sums->potential = totals[CUDA_POTENTIAL];
     sums->truncation = totals[CUDA_TRUNCATION];
@@ -115,6 +143,13 @@ void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
     sums->kinetic = totals[CUDA_KINETIC];
     for (int axis = 0; axis < 3; axis++) sums->momentum[axis] = totals[CUDA_MOMENTUM + axis];
     sums->force_sq_mass = totals[CUDA_FORCE_SQ];
+}
+
+void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
+    cuda_reduce_row(context, &context->sums, context->step);
+    cuda_reduce_copy_row(&context->sums, context->stream);
+    cuda_wait_stream(context, "wait: sums");
+    cuda_reduce_read_row(&context->sums, sums);
 }
 
 void cuda_reduce_measure(CudaContext *context) {

@@ -91,6 +91,17 @@ enum {
 };
 enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
 
+/* What a step leaves for the host, as of its end: the head of a row slot. With reduce.finish = host the partial sums of
+ * pairs and atoms follow it. */
+typedef struct CudaRowHead {
+    double totals[CUDA_N_TOTALS];
+    unsigned long long fault_step, fault_key; /* as in CudaWatch */
+    long long step;                           /* -1 until all of it is there: a device that is halted leaves it so */
+} CudaRowHead;
+
+/* output.pack = padded: numbers that part the components of a tile, see kernels/gather.cu. */
+enum { CUDA_TILE_PAD = 11 };
+
 enum { CUDA_CLUSTER = 8 }; /* atoms of a cluster: force.kernel = cluster */
 
 /* neighbor.index = 16: cells that an entry can name, and places in a cell. */
@@ -133,6 +144,7 @@ typedef struct CudaArguments {
     unsigned long long *counters; /* [CUDA_N_COUNTS], with MD_COUNT */
     unsigned *barrier;            /* of the resident kernel: arrivals */
     int64_t n_force_items;        /* threads of a force kernel */
+    int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
 
     /* of one call; n is the first of these (steps.c) */
     int32_t n;          /* how many: cells of a scan, partial sums */
@@ -141,7 +153,8 @@ typedef struct CudaArguments {
     double factor;      /* of velocities */
     const void *in;
     void *out;
-    int32_t *image;
+    CudaRowHead *row;
+    int64_t row_step; /* that goes into it */
 } CudaArguments;
 
 #endif

@@ -95,6 +95,7 @@ static void sort_into_cells(CudaContext *context) {
     CudaParticles old = a->now;
     a->now = a->spare;
     a->spare = old;
+    context->places_stale = true;
 }
 
 void cuda_sort_particles(CudaContext *context) {

@@ -106,6 +106,7 @@ static MdStatus load_tags(CudaContext *context, MdState *state, int32_t **ids) {
         CUDA_CHECK(
             cudaMemcpyAsync(context->arguments.now.tag, tags, n * sizeof *tags, cudaMemcpyDefault, context->stream));
         CUDA_CHECK(cudaStreamSynchronize(context->stream));
+        context->places_stale = true;
     }
     md_free(words);
     md_free(tags);

@@ -14,7 +14,8 @@
  * raises `halted` (in device memory, for the kernels behind it, which then do nothing either, and in mapped memory, for
  * the host). So the device stands still at the moment before the forces that the list would have got wrong. The host,
  * which is some steps ahead, sees the flag in passing or at the next wait, builds the list, and issues again what had
- * no effect: the journal is the number of the last step, how far it went, and which steps wanted energies. The host
+ * no effect: the journal is the number of the last step, how far it went, which steps wanted energies, and what output was
+ * asked for at their ends (output.c). The host
  * runs ahead by a few steps at most, so little is wasted: an idle kernel takes some two microseconds. */
 #include <stddef.h>
 #include <string.h>
@@ -148,27 +149,52 @@ static void hold(CudaContext *context, int64_t step) {
 
 /* --- the device stands still --------------------------------------------------------------------------------------- */
 
-/* A whole step: held back for a batch where that is possible, else issued. */
-static void add_step(CudaContext *context, int64_t step) {
-    const bool with_energy = entry(context, step)->wants_energy;
-    if (batches(context) && !with_energy) {
-        hold(context, step);
-        return;
-    }
+/* The second half kick by itself, for who looks at the end of the step. */
+static void time_kick(CudaContext *context) {
+    cuda_timing_begin(context, CUDA_INTEGRATE);
+    cuda_launch(context, CUDA_K_integrate_kick, context->n_atoms);
+    cuda_timing_end(context);
+}
+
+/* What was asked for at the end of a step. */
+static void add_output(CudaContext *context, const CudaJournalStep *step) {
+    if (!step->has_output) return;
+    flush(context);
+    if (step->kicked) time_kick(context);
+    cuda_output_issue(context, &step->output);
+}
+
+/* A drift whose step before is in the journal. */
+static void add_drift(CudaContext *context, int64_t step) {
     flush(context);
     entry(context, step)->issued = CUDA_SINGLY;
-    time_drift(context, true);
-    time_forces(context, with_energy);
+    time_drift(context, !entry(context, step - 1)->kicked);
+}
+
+/* A whole step: held back for a batch where that is possible, else issued. */
+static void add_step(CudaContext *context, int64_t step) {
+    const CudaJournalStep *now = entry(context, step);
+    if (batches(context) && !now->wants_energy && !entry(context, step - 1)->kicked) {
+        hold(context, step);
+    } else {
+        add_drift(context, step);
+        time_forces(context, now->wants_energy);
+    }
+    add_output(context, now);
 }
 
 /* Books what found the device halted at the forces of `first`: it is not to count as calls. */
 static void book_undone(CudaContext *context, int64_t first) {
     for (int64_t step = first; step <= context->step; step++) {
         const bool forced = step < context->step || context->progress == CUDA_FORCED;
-        const CudaIssue issued = entry(context, step)->issued;
+        const CudaJournalStep *undone = entry(context, step);
+        const CudaIssue issued = undone->issued;
         if (issued == CUDA_IN_BATCH) context->timers[CUDA_STEP].undone++;
         if (issued == CUDA_SINGLY && forced) context->timers[CUDA_FORCE].undone++;
         if (issued == CUDA_SINGLY && step > first) context->timers[CUDA_INTEGRATE].undone++;
+        if (undone->has_output && undone->kicked) context->timers[CUDA_INTEGRATE].undone++;
+        if (undone->has_output) context->timers[CUDA_REDUCE].undone++;
+        if (undone->has_output && undone->output.frame >= 0) context->timers[CUDA_GATHER].undone++;
     }
 }
 
@@ -184,9 +210,10 @@ static MdStatus resume(CudaContext *context) {
     if (status != MD_OK || (step == context->step && context->progress == CUDA_DRIFTED)) return status;
     entry(context, step)->issued = CUDA_SINGLY;
     time_forces(context, entry(context, step)->wants_energy);
+    add_output(context, entry(context, step));
     while (++step < context->step) add_step(context, step);
     if (step == context->step && context->progress == CUDA_FORCED) add_step(context, step);
-    else context->drift_held = step == context->step;
+    else if (step == context->step) add_drift(context, step);
     flush(context);
     return MD_OK;
 }
@@ -232,6 +259,8 @@ void cuda_steps_kick_drift(CudaContext *context, int64_t step) {
     context->step_offset = step - context->step;
     context->progress = CUDA_DRIFTED;
     context->kick_due = false;
+    entry(context, context->step)->has_output = false;
+    entry(context, context->step)->kicked = false;
     /* Held back only with a half kick before it: all steps of a batch are the same. */
     if (batches(context) && kick_first) {
         entry(context, context->step)->issued = CUDA_HELD;
@@ -277,9 +306,25 @@ MdStatus cuda_steps_finish(CudaContext *context) {
     MdStatus status = settle(context);
     if (status != MD_OK || !context->kick_due) return status;
     context->kick_due = false;
-    cuda_timing_begin(context, CUDA_INTEGRATE);
-    cuda_launch(context, CUDA_K_integrate_kick, context->n_atoms);
-    cuda_timing_end(context);
+    time_kick(context);
+    return MD_OK;
+}
+
+MdStatus cuda_steps_settle(CudaContext *context) { return settle(context); }
+
+MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request) {
+    CudaJournalStep *now = entry(context, context->step);
+    /* The journal has room for one request a step: of another before it nothing may be left to do. */
+    MdStatus status = now->has_output ? settle(context) : MD_OK;
+    if (status != MD_OK) return status;
+    flush(context);
+    *now = (CudaJournalStep){.wants_energy = now->wants_energy,
+                             .issued = now->issued,
+                             .has_output = true,
+                             .kicked = context->kick_due,
+                             .output = *request};
+    context->kick_due = false;
+    add_output(context, now);
     return MD_OK;
 }
 

@@ -29,6 +29,8 @@ typedef struct Need {
 #define SEARCH     (ROWS | BIT(MD_KERNEL_CLUSTER))
 /* Reductions that add by strides over memory; in registers there is nothing to address. */
 #define TREES      (BIT(MD_METHOD_GLOBAL) | BIT(MD_METHOD_SHARED) | BIT(MD_METHOD_SHARED_DYNAMIC) | BIT(MD_METHOD_SYNCWARP))
+/* Frames that are copied to the host; into mapped memory the kernels write. */
+#define COPIED     (BIT(MD_HOST_MEMORY_PAGEABLE) | BIT(MD_HOST_MEMORY_PINNED) | BIT(MD_HOST_MEMORY_WRITE_COMBINED))
 
 static const Need needs[] = {
     NEED(system_file, system_start, BIT(MD_START_FILE)),
@@ -63,6 +65,8 @@ static const Need needs[] = {
     NEED(output_compression, output_frames_every, ABOVE_ZERO),
     NEED_FRAMES(output_precision),
     NEED_FRAMES(output_unwrapped),
+    NEED(output_streams, output_pipeline, BIT(MD_ON)),
+    NEED(output_streams, output_host_memory, COPIED),
     NEED(output_slots, output_pipeline, BIT(MD_ON)),
     NEED_FRAMES(output_slots),
     NEED(output_commit_frames, output_frames_every, ABOVE_ZERO),

@@ -53,6 +53,10 @@
 #define MD_CHOICES_GRAPH(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_PERSISTENT(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_CHECK_KERNELS(X) X(SYNC, "sync") X(LAUNCH, "launch") X(OFF, "off")
+#define MD_CHOICES_STREAMS(X) X(1, "1") X(2, "2")
+#define MD_CHOICES_HOST_MEMORY(X)                                                                                      \
+    X(PAGEABLE, "pageable") X(PINNED, "pinned") X(WRITE_COMBINED, "write-combined") X(MAPPED, "mapped")
+#define MD_CHOICES_PACK(X) X(NAIVE, "naive") X(SHARED, "shared") X(PADDED, "padded")
 #define MD_CHOICES_FILE_PRECISION(X) X(SINGLE, "single") X(DOUBLE, "double")
 #define MD_CHOICES_COMPRESSION(X)                                                                                      \
     X(NONE, "none") X(1, "gzip-1") X(2, "gzip-2") X(3, "gzip-3") X(4, "gzip-4") X(5, "gzip-5") X(6, "gzip-6")          \
@@ -138,6 +142,12 @@ enum { MD_CHOICES_GRAPH(MD_ENUM_GRAPH) };
 enum { MD_CHOICES_PERSISTENT(MD_ENUM_PERSISTENT) };
 #define MD_ENUM_CHECK_KERNELS(name, word) MD_CHECK_KERNELS_##name,
 enum { MD_CHOICES_CHECK_KERNELS(MD_ENUM_CHECK_KERNELS) };
+#define MD_ENUM_STREAMS(name, word) MD_STREAMS_##name,
+enum { MD_CHOICES_STREAMS(MD_ENUM_STREAMS) };
+#define MD_ENUM_HOST_MEMORY(name, word) MD_HOST_MEMORY_##name,
+enum { MD_CHOICES_HOST_MEMORY(MD_ENUM_HOST_MEMORY) };
+#define MD_ENUM_PACK(name, word) MD_PACK_##name,
+enum { MD_CHOICES_PACK(MD_ENUM_PACK) };
 #define MD_ENUM_FILE_PRECISION(name, word) MD_FILE_PRECISION_##name,
 enum { MD_CHOICES_FILE_PRECISION(MD_ENUM_FILE_PRECISION) };
 #define MD_ENUM_COMPRESSION(name, word) MD_COMPRESSION_##name,

@@ -167,8 +167,10 @@ EMULATOR_API cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t byte
         op->owns_from = true;
     }
     cudaError_t error = emulator_issue(stream, op);
+    /* To pageable memory the runtime comes back when the copy is done. */
+    const bool waits = error == cudaSuccess && target == EMULATOR_FOREIGN;
     emulator_leave();
-    return error;
+    return waits ? cudaStreamSynchronize(stream) : error;
 }
 
 EMULATOR_API cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {

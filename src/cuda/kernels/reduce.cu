@@ -42,6 +42,17 @@ MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
 }
 #endif
 
+/* What the host will see of this step. One block. */
+MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
+    const int t = (int)threadIdx.x;
+    if (t < CUDA_N_TOTALS) a.row->totals[t] = a.totals[t];
+    if (t > 0) return;
+    a.row->fault_step = a.watch->fault_step;
+    a.row->fault_key = a.watch->fault_key;
+    /* Halted: sums and particles are those of another step, and this comes again. */
+    a.row->step = a.watch->halted ? -1 : a.row_step;
+}
+
 /* Largest displacement since the last build, and the bounding box. */
 MD_KERNEL k_reduce_measure(MD_ARGUMENTS) {
     const float none = __int_as_float((int)0xff800000); /* minus infinity */
