@@ -82,8 +82,11 @@ static double largest_displacement_sq(const MdCpuContext *c) {
 
 /* The half kick that launch.fuse leaves to the next step, for whoever looks before. */
 static void finish_kick(MdCpuContext *c) {
-    if (c->kick_waits) c->kernels->kick(c);
+    if (!c->kick_waits) return;
+    const double start_s = md_clock_s();
+    c->kernels->kick(c);
     c->kick_waits = false;
+    md_trace_span(c->track, MD_TRACE_STEPS, "half kick", start_s, md_clock_s(), c->step);
 }
 
 /* Before the first forces, and where they have been given back: zeros. */
