@@ -6,6 +6,7 @@
 #   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
 #
 # MDMINI_STAGES=tests,sanitize,mutants,bench chooses among the stages; MDMINI_COMMIT names the commit where the source is no checkout.
+# MDMINI_MUTANTS="--shard 0/2" are further arguments of tests/gpu/mutants.py.
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 command -v nvidia-smi >/dev/null && nvidia-smi -L | grep -q GPU || { echo "no GPU here: nothing was checked"; exit 1; }
@@ -49,7 +50,7 @@ run_sanitizers() {
     note sanitize "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --log "$folder/sanitize-findings.log"
 }
 run_mutants() {
-    note mutants "$python" "$top/tests/gpu/mutants.py" "$build" --jobs 14 --json "$folder/mutants.json"
+    note mutants "$python" "$top/tests/gpu/mutants.py" "$build" --json "$folder/mutants.json" ${MDMINI_MUTANTS:-}
 }
 jobs=()
 case $stages in *tests*) run_tests & jobs+=($!) ;; esac

@@ -77,6 +77,8 @@ static MdStatus search_until_it_fits(CudaContext *context) {
         cuda_timing_end(context);
         if (crowd > 0) return refuse_crowd(context, crowd);
         if (fits) return MD_OK;
+        /* Rows with room for everything overflow only where a kernel lists something twice: no growth would end that. */
+        md_require(context->arguments.list.capacity < context->arguments.list.n_rows);
         MdStatus status = cuda_memory_grow_list(context, largest);
         if (status != MD_OK) return status;
     }
