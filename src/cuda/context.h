@@ -166,6 +166,8 @@ typedef struct CudaContext {
     int n_held;            /* whole steps that are held back, */
     int64_t last_held;     /* the last of them, and */
     bool drift_held;       /* the drift of `step` after them */
+    int64_t built_step;    /* of the last build, with device-check, */
+    int64_t last_interval; /* and steps that the list before it was good for */
     CudaJournalStep journal[CUDA_JOURNAL_STEPS];           /* of step s: [s % CUDA_JOURNAL_STEPS] */
     bool capturing;                                        /* launches go into a graph */
     CudaGraph graphs[CUDA_GRAPH_LEVELS][CUDA_KEPT_GRAPHS]; /* [level]: of 2^level steps */
@@ -284,6 +286,8 @@ int cuda_sort_most_cells(CudaContext *context); /* that any grid of this system 
 void cuda_sort_particles(CudaContext *context);
 /* Wraps, sorts and builds the list anew. */
 MdStatus cuda_neighbor_build(CudaContext *context);
+/* Counts the build by count that is due as late, if the displacement that was sent says so. */
+void cuda_neighbor_book_lateness(CudaContext *context);
 /* Whether rebuild=every or host-check has anything to do at this step; and it: builds where the rule says so. */
 bool cuda_neighbor_acts(const CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);

@@ -97,12 +97,15 @@ static bool needs_bounds(const CudaContext *context) {
     return open && cuda_sort_needs_cells(context);
 }
 
+void cuda_neighbor_book_lateness(CudaContext *context) {
+    if (!context->lateness_sent) return;
+    CUDA_CHECK(cudaEventSynchronize(context->watched));
+    context->lateness_sent = false;
+    if (moved_too_far(context)) context->n_late_rebuilds++;
+}
+
 MdStatus cuda_neighbor_build(CudaContext *context) {
-    if (context->lateness_sent) {
-        CUDA_CHECK(cudaEventSynchronize(context->watched));
-        context->lateness_sent = false;
-        if (moved_too_far(context)) context->n_late_rebuilds++;
-    }
+    cuda_neighbor_book_lateness(context);
     if (needs_bounds(context)) {
         cuda_reduce_measure(context);
         cuda_watch_read(context, true);

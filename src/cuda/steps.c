@@ -14,17 +14,19 @@
  * raises `halted` (in device memory, for the kernels behind it, which then do nothing either, and in mapped memory, for
  * the host). So the device stands still at the moment before the forces that the list would have got wrong. The host,
  * which is some steps ahead, sees the flag in passing or at the next wait, builds the list, and issues again what had
- * no effect: the journal is the number of the last step, how far it went, and which steps wanted energies. The host
- * runs ahead by a few steps at most, so little is wasted: an idle kernel takes some two microseconds. */
+ * no effect: the journal is the number of the last step, how far it went, and which steps wanted energies. What was
+ * issued beyond the halt is wasted (an idle kernel takes some two microseconds), so the host runs ahead by a few steps
+ * only; with batches as far as the list lasted the last time, and from there on by a quarter of that at a time. */
 #include <stddef.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cuda/context.h"
 
 enum {
     BATCH_STEPS = 16,    /* of a graph: launches of 16 steps cost the host as much as one step issued by itself */
     RESIDENT_STEPS = 64, /* of the resident kernel */
-    RUN_AHEAD_STEPS = 4  /* of the host, in steps issued one by one; batches: two of them */
+    RUN_AHEAD_STEPS = 4  /* of the host, in steps issued one by one */
 };
 
 static bool is_on(int value) { return value == MD_ON; }
@@ -38,7 +40,45 @@ static bool batches(const CudaContext *context) {
 static CudaJournalStep *entry(CudaContext *context, int64_t step) {
     return &context->journal[step % CUDA_JOURNAL_STEPS];
 }
-static int batch_steps(const CudaContext *context) { return is_resident(context) ? RESIDENT_STEPS : BATCH_STEPS; }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* --- how far ahead ------------------------------------------------------------------------------------------------- */
+
+static int64_t most_batch_steps(const CudaContext *context) {
+    return is_resident(context) ? RESIDENT_STEPS : BATCH_STEPS;
+}
+
+/* Steps that may be wasted when the list fails: a quarter of what it lasted the last time, or has lasted by now. */
+static int64_t slack(const CudaContext *context, int64_t step) {
+    return larger(larger(context->last_interval, step - context->built_step) / 4, 2);
+}
+
+/* Steps from `step` on that the list is expected to be good for: as many after its build as the last one was. The resident
+ * kernel stops by itself in the midst of a batch, so that some more in it cost nothing. */
+static int64_t safe_steps(const CudaContext *context, int64_t step) {
+    const int64_t safe = context->built_step + context->last_interval - step;
+    return is_resident(context) ? safe + slack(context, step) : safe;
+}
+
+/* Steps of the batch that begins with step `first`. */
+static int64_t batch_steps(const CudaContext *context, int64_t first) {
+    const int64_t safe = safe_steps(context, first), doubtful = slack(context, first) / (is_resident(context) ? 1 : 2);
+    if (!checks_on_device(context)) return most_batch_steps(context);
+    return smaller(safe > 0 ? safe : doubtful, most_batch_steps(context));
+}
+
+/* How far before the device the host may be when it issues `step`: two batches keep the device busy. */
+static int64_t run_ahead(const CudaContext *context, int64_t step) {
+    if (!batches(context)) return RUN_AHEAD_STEPS;
+    const int64_t safe = safe_steps(context, (int64_t)context->h_signals->step);
+    return smaller(larger(safe, slack(context, step)), 2 * most_batch_steps(context));
+}
+
+static void book_build(CudaContext *context, int64_t step) {
+    context->last_interval = step - context->built_step;
+    context->built_step = step;
+}
 
 /* --- single steps -------------------------------------------------------------------------------------------------- */
 
@@ -139,7 +179,24 @@ static void flush(CudaContext *context) {
 static void hold(CudaContext *context, int64_t step) {
     entry(context, step)->issued = CUDA_HELD;
     context->last_held = step;
-    if (++context->n_held == batch_steps(context)) flush(context);
+    context->n_held++;
+    if (context->n_held >= batch_steps(context, step - context->n_held + 1)) flush(context);
+}
+
+/* What is held back would have no effect on a device that stands still; the journal has it. */
+static void drop_held(CudaContext *context) {
+    context->n_held = 0;
+    context->drift_held = false;
+}
+
+/* Waits while the device is too far behind `step`. */
+static void wait_for_device(CudaContext *context, int64_t step) {
+    while (step - (int64_t)context->h_signals->step > run_ahead(context, step) && !context->h_signals->halted) {
+        cudaError_t error = cudaStreamQuery(context->stream); /* keeps work moving, and tells of errors */
+        if (error == cudaSuccess) return;
+        if (error != cudaErrorNotReady) CUDA_CHECK(error);
+        (void)cudaGetLastError();
+    }
 }
 
 /* --- the device stands still --------------------------------------------------------------------------------------- */
@@ -168,52 +225,50 @@ static void book_undone(CudaContext *context, int64_t first) {
     }
 }
 
-/* Builds the list at the step where the device stopped, and issues again all that came after its drift. */
+/* Builds the list at the step where the device stopped, and issues again what came after its drift: all of it, unless the
+ * device stops again. Some may be held back. */
 static MdStatus resume(CudaContext *context) {
+    drop_held(context);
     cuda_watch_read(context, true);
     int64_t step = (int64_t)context->h_watch->step;
     context->h_signals->halted = 0;
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->halted, 0, sizeof(unsigned), context->stream));
     cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
     book_undone(context, step);
+    md_require(step < context->step || context->progress == CUDA_FORCED); /* it stopped at forces that were issued */
     MdStatus status = cuda_neighbor_build(context);
-    if (status != MD_OK || (step == context->step && context->progress == CUDA_DRIFTED)) return status;
+    if (status != MD_OK) return status;
+    book_build(context, step);
+    for (int64_t later = step + 1; later <= context->step; later++) entry(context, later)->issued = CUDA_HELD;
     entry(context, step)->issued = CUDA_SINGLY;
     time_forces(context, entry(context, step)->wants_energy);
-    while (++step < context->step) add_step(context, step);
+    while (++step < context->step) {
+        add_step(context, step);
+        wait_for_device(context, step);
+        if (context->h_signals->halted) return MD_OK;
+    }
     if (step == context->step && context->progress == CUDA_FORCED) add_step(context, step);
     else context->drift_held = step == context->step;
-    flush(context);
+    if (!batches(context)) flush(context);
     return MD_OK;
 }
+
+/* After a fault the motion is over, and it stays as it is. */
+static bool needs_list(const CudaContext *context) { return context->h_signals->halted && !context->h_signals->fault; }
 
 /* On return all that was asked for so far is issued and, with device-check, done. */
 static MdStatus settle(CudaContext *context) {
     MdStatus status = MD_OK;
-    if (context->h_signals->halted) { /* what is held back would have no effect; the journal has it */
-        context->n_held = 0;
-        context->drift_held = false;
-    }
+    if (context->h_signals->halted) drop_held(context);
     flush(context);
     if (!checks_on_device(context)) return MD_OK;
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
-    /* After a fault the motion is over, and it stays as it is. */
-    while (context->h_signals->halted && !context->h_signals->fault && status == MD_OK) {
+    while (needs_list(context) && status == MD_OK) {
         status = resume(context);
+        if (!context->h_signals->halted) flush(context);
         CUDA_CHECK(cudaStreamSynchronize(context->stream));
     }
     return status;
-}
-
-/* Waits while the device is too far behind: what is issued beyond a halt is wasted. */
-static void wait_for_device(CudaContext *context) {
-    int64_t most = batches(context) ? 2 * batch_steps(context) : RUN_AHEAD_STEPS;
-    while (context->step - (int64_t)context->h_signals->step > most && !context->h_signals->halted) {
-        cudaError_t error = cudaStreamQuery(context->stream); /* keeps work moving, and tells of errors */
-        if (error == cudaSuccess) return;
-        if (error != cudaErrorNotReady) CUDA_CHECK(error);
-        (void)cudaGetLastError();
-    }
 }
 
 /* --- the operations ------------------------------------------------------------------------------------------------ */
@@ -236,9 +291,14 @@ void cuda_steps_kick_drift(CudaContext *context, int64_t step) {
 }
 
 MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step) {
+    MdStatus status = MD_OK;
     if (context->built && checks_on_device(context)) {
-        wait_for_device(context);
-        return context->h_signals->halted ? settle(context) : MD_OK;
+        wait_for_device(context, context->step);
+        while (needs_list(context) && status == MD_OK) {
+            status = resume(context);
+            wait_for_device(context, context->step);
+        }
+        return status;
     }
     if (context->built && !cuda_neighbor_acts(context, step)) return MD_OK;
     flush(context);
@@ -247,7 +307,9 @@ MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step) {
 
 MdStatus cuda_steps_rebuild(CudaContext *context) {
     MdStatus status = settle(context);
-    return status == MD_OK ? cuda_neighbor_build(context) : status;
+    if (status == MD_OK) status = cuda_neighbor_build(context);
+    context->built_step = context->step;
+    return status;
 }
 
 void cuda_steps_compute_forces(CudaContext *context, bool with_energy) {
