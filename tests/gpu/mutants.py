@@ -103,7 +103,8 @@ class Bench:
         command = self.command(killer)
         if not command or killer.only not in ("", "emulated" if self.emulated else "gpu"):
             return ABSENT, "", 0
-        environment = dict(os.environ, MDMINI_TEST_BACKENDS="cuda", MDMINI_TEST_STOP="1", **dict(killer.environment))
+        environment = dict(os.environ, MDMINI_TEST_BACKENDS="cuda", MDMINI_TEST_STOP="1", OMP_NUM_THREADS="1",
+                           **dict(killer.environment))
         if folder:
             environment["MDMINI_KERNELS"] = folder
         start = time.monotonic()
