@@ -15,8 +15,11 @@
 static const char *const stage_names[MD_CPU_N_STAGES] = {"sort", "neighbor", "force", "integrate", "reduce", "gather"};
 
 static void end_stage(MdCpuContext *c, int stage, double start_s) {
-    c->statistics.stages[stage].calls++;
-    c->statistics.stages[stage].seconds += md_clock_s() - start_s;
+    MdStageTime *time = &c->statistics.stages[stage];
+    time->calls++;
+    time->timed++;
+    time->timed_s += md_clock_s() - start_s;
+    time->seconds = time->timed_s;
 }
 
 static void name_stages(MdCpuContext *c, const MdConfig *config, const MdConfig *asked) {

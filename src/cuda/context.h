@@ -212,6 +212,8 @@ void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
 void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 /* Books the kernels of a graph of n_steps steps. */
 void cuda_kernels_count_graph(CudaContext *context, int n_steps);
+/* What launch.block_size = auto became: `sort:256,neighbor:128,...`; one line a unit in choices. */
+void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t size);
 void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics);
 
 /* --- allocate.c --- */
@@ -275,8 +277,8 @@ void cuda_timing_begin(CudaContext *context, CudaStage stage);
 void cuda_timing_end(CudaContext *context);
 /* The same for n_calls calls at once: begin has counted one. */
 void cuda_timing_end_batch(CudaContext *context, int n_calls);
-void cuda_timing_book(CudaContext *context);                       /* all calls that have completed */
-double cuda_timing_seconds(CudaContext *context, CudaStage stage); /* NaN: never timed */
+void cuda_timing_book(CudaContext *context); /* all calls that have completed */
+void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time);
 
 /* --- the stages, each in its file --- */
 bool cuda_sort_needs_cells(const CudaContext *context);

@@ -1,13 +1,18 @@
 /* What `auto` becomes, and what this machine forbids. */
+#include <string.h>
+
 #include "cuda/context.h"
 #include "cuda/toolkit.h"
 #include "cuda/variants.h"
 
-/* Whether the table allows what config asks for; else the first reason. */
+/* Whether the table allows what config asks for; else the first reason, without the ways out: auto takes one. */
 static bool is_possible(const MdConfig *config, char *reason, size_t size) {
     MdErrors *errors = md_errors_create();
     bool possible = md_variants_check(md_cuda_variants(), "cuda", config, errors) == MD_OK;
-    if (!possible) snprintf(reason, size, "%s", md_errors_text(errors, 0));
+    if (!possible) {
+        const char *text = md_errors_text(errors, 0), *ways_out = strstr(text, ": change that");
+        snprintf(reason, size, "%.*s", ways_out ? (int)(ways_out - text) : (int)size, text);
+    }
     md_errors_destroy(errors);
     return possible;
 }
@@ -25,7 +30,7 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
         md_choices_add(choices, "launch.persistent", "off", "launch.graph was given");
         return;
     }
-    char reason[160];
+    char reason[sizeof choices->rows[0].reason];
     config->launch_persistent = MD_PERSISTENT_ON;
     if (!is_possible(config, reason, sizeof reason)) {
         config->launch_persistent = MD_PERSISTENT_OFF;
@@ -43,7 +48,7 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
 /* A graph wherever everything else allows it and no resident kernel makes the steps. */
 static void resolve_graph(MdConfig *config, MdChoices *choices) {
     if (config->launch_graph != MD_GRAPH_AUTO) return;
-    char reason[160];
+    char reason[sizeof choices->rows[0].reason];
     config->launch_graph = MD_GRAPH_ON;
     if (config->launch_persistent == MD_PERSISTENT_ON) {
         config->launch_graph = MD_GRAPH_OFF;

@@ -71,16 +71,21 @@ static void log_switches(MdRecord *r, const MdStageTime *stage) {
     if (length > 0) md_log_wrapped(r->log, head, text);
 }
 
-static void log_ran(MdRecord *r) {
-    md_log(r->log, "\n%-12s switches as they ran\n", "stage");
-    for (int k = 0; k < r->statistics.n_stages; k++) log_switches(r, &r->statistics.stages[k]);
-    if (r->choices.n > 0) md_log(r->log, "\n");
-    for (int k = 0; k < r->choices.n; k++) {
-        const MdChoice *choice = &r->choices.rows[k];
+static void log_choices(MdRecord *r, const MdChoices *choices) {
+    for (int k = 0; k < choices->n; k++) {
+        const MdChoice *choice = &choices->rows[k];
         char text[sizeof *choice + 8];
         snprintf(text, sizeof text, "%s = %s: %s", choice->option, choice->value, choice->reason);
         md_log_wrapped(r->log, "auto        ", text);
     }
+}
+
+static void log_ran(MdRecord *r) {
+    md_log(r->log, "\n%-12s switches as they ran\n", "stage");
+    for (int k = 0; k < r->statistics.n_stages; k++) log_switches(r, &r->statistics.stages[k]);
+    if (r->choices.n + r->statistics.choices.n > 0) md_log(r->log, "\n");
+    log_choices(r, &r->choices);
+    log_choices(r, &r->statistics.choices);
 }
 
 static void log_kernels(MdRecord *r) {
