@@ -155,12 +155,17 @@ MdStatus md_variants_check_given(MdVariantTable table, const char *backend, cons
     return status;
 }
 
+static bool is_off(int option, const MdConfig *config) {
+    return md_option_is_switch(option) && strcmp(md_switch_words(option)[md_switch_value(config, option)], "off") == 0;
+}
+
 MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, const MdConfig *resolved,
                                    MdErrors *errors) {
     MdStatus status = MD_OK;
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!md_option_has_effect(md_deck_config(deck), option) || md_option_has_effect(resolved, option)) continue;
         if (md_deck_has_default(deck, option) || md_variants_lack(table, option)) continue;
+        if (is_off(option, resolved)) continue;
         char *lack = md_option_lack(resolved, option);
         status = md_fail(errors, MD_ERROR_INPUT,
                          "%s: %s: has no effect: it needs %s, and auto chose otherwise here: name what it needs",

@@ -53,7 +53,8 @@ bool md_variants_lack(MdVariantTable table, int option);
 MdStatus md_variants_check_given(MdVariantTable table, const char *backend, const MdDeck *deck, MdErrors *errors);
 
 /* After resolve: what an `auto` became must not take the ground from a switch that the deck sets to another value than its
- * default (neighbor.order = row while auto took a kernel without a list). */
+ * default (neighbor.order = row while auto took a kernel without a list). What the deck sets to `off` has what it wants
+ * there (launch.graph = off while a resident kernel makes the steps). */
 MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, const MdConfig *resolved,
                                    MdErrors *errors);
 

@@ -25,9 +25,9 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
     CUDA_CHECK(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device));
     CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, device));
     const int64_t resident = (int64_t)n_sms * threads_per_sm / 2; /* at 64 registers a thread */
-    if (config->launch_graph != MD_GRAPH_AUTO) {
+    if (config->launch_graph == MD_GRAPH_ON) { /* without a graph, a resident kernel is still possible */
         config->launch_persistent = MD_PERSISTENT_OFF;
-        md_choices_add(choices, "launch.persistent", "off", "launch.graph was given");
+        md_choices_add(choices, "launch.persistent", "off", "launch.graph = on was given");
         return;
     }
     char reason[sizeof choices->rows[0].reason];

@@ -18,6 +18,8 @@ static const MdVariant rows[] = {
     {"neighbor", "neighbor.write=atomic", "", "neighbor.sorted=on", 0, 0, 8, 0, "-"},
     {"neighbor", "neighbor.write=nonatomic", "neighbor.list=full", "", 0, 0, 4, 0, "-"},
     {"gather", "", "", "", 60, 0, 0, 0, "-"},
+    {"step", "launch.graph=off", "", "", 0, 0, 0, 0, "-"},
+    {"step", "launch.graph=on", "", "", 0, 0, 0, 0, "-"},
 };
 static const MdVariantTable table = {rows, sizeof rows / sizeof rows[0]};
 
@@ -151,11 +153,14 @@ static void test_grounds(void) {
          MD_KERNEL_CELL,
          {"deck.txt:2: neighbor.write: has no effect: it needs force.kernel = list or list-split or auto"}},
         {"[force]\npartial_sums = atomic\n", MD_KERNEL_LIST, {NULL}}, /* the table has no such switch at all */
+        {"[launch]\ngraph = off\n", MD_KERNEL_LIST, {NULL}},          /* a resident kernel is no graph either */
+        {"[launch]\ngraph = on\n", MD_KERNEL_LIST, {"deck.txt:2: launch.graph: has no effect: it needs launch.pers"}},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         MdDeck *deck = read_deck(cases[k].deck, NULL);
         MdConfig resolved = *md_deck_config(deck);
         resolved.force_kernel = cases[k].kernel;
+        resolved.launch_persistent = MD_PERSISTENT_ON;
         CHECK(said(md_variants_check_grounds(table, deck, &resolved, errors), cases[k].words));
         md_deck_destroy(deck);
     }
