@@ -9,7 +9,8 @@
 #include "cuda/variants.h"
 #include "cuda/versions.h"
 
-/* Thread indices are ints, and a grid-stride loop adds one whole grid to the last of them. */
+/* Numbers of threads are ints where an atom has one. The margin is for loops that stride by a grid of up to
+ * CUDA_MAX_SUM_BLOCKS blocks, or by one that is resident; sums by larger grids count in 64 bits. */
 static const int64_t max_atoms = INT_MAX - 2 * (int64_t)CUDA_MAX_SUM_BLOCKS * 1024;
 
 static void configure(CudaContext *context, const MdConfig *config, int64_t n_atoms, const MdBox *box,
@@ -159,6 +160,7 @@ static MdStatus finish(void *opaque) {
     CudaContext *context = opaque;
     MdStatus status = cuda_steps_finish(context);
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_kernels_check(context);
     return status;
 }
 

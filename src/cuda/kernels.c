@@ -229,10 +229,20 @@ void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain)
 /* Books and checks a launch; into a graph it is neither run nor to be waited for. */
 static void check_launch(CudaContext *context, CudaKernelId id, CUresult result) {
     if (!context->capturing) context->kernels[id].launches++;
-    if (context->config.check_kernels == MD_CHECK_KERNELS_OFF) return;
+    if (context->config.check_kernels == MD_CHECK_KERNELS_OFF) {
+        if (result != CUDA_SUCCESS && context->refused == CUDA_SUCCESS) {
+            context->refused = result;
+            context->refused_kernel = kernel_table[id].symbol;
+        }
+        return;
+    }
     driver_check(context, result, kernel_table[id].symbol, __FILE__, __LINE__);
     if (context->config.check_kernels == MD_CHECK_KERNELS_SYNC)
         cuda_check(cudaStreamSynchronize(context->stream), kernel_table[id].symbol, __FILE__, __LINE__);
+}
+
+void cuda_kernels_check(const CudaContext *context) {
+    driver_check(context, context->refused, context->refused_kernel, __FILE__, __LINE__);
 }
 
 void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks) {

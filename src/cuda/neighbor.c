@@ -14,13 +14,12 @@ bool cuda_neighbor_halves(const CudaContext *context) {
            context->config.neighbor_list == MD_LIST_HALF;
 }
 
-bool cuda_neighbor_compresses(const CudaContext *context) {
-    return md_option_has_effect(&context->config, MD_OPTION_neighbor_index) &&
-           context->config.neighbor_index == MD_INDEX_16;
+bool cuda_neighbor_compresses(const MdConfig *config) {
+    return md_option_has_effect(config, MD_OPTION_neighbor_index) && config->neighbor_index == MD_INDEX_16;
 }
 
 size_t cuda_neighbor_entry_bytes(const CudaContext *context) {
-    return cuda_neighbor_compresses(context) ? sizeof(uint16_t) : sizeof(int32_t);
+    return cuda_neighbor_compresses(&context->config) ? sizeof(uint16_t) : sizeof(int32_t);
 }
 
 static int n_cells(const CudaContext *context) {
@@ -37,7 +36,7 @@ static void search(CudaContext *context) {
     size_t bytes = (size_t)context->n_atoms * sizeof(int32_t);
     if (context->config.neighbor_write == MD_LIST_WRITE_ATOMIC)
         CUDA_CHECK(cudaMemsetAsync(list->counts, 0, bytes, context->stream));
-    if (cuda_neighbor_compresses(context)) {
+    if (cuda_neighbor_compresses(&context->config)) {
         context->arguments.n = n_cells(context);
         cuda_launch(context, CUDA_K_neighbor_bases, n_cells(context));
     }
@@ -182,7 +181,7 @@ static void download_list(CudaContext *context, HostList *host) {
     host->counts = download(context, a->list.counts, n, sizeof *host->counts);
     host->entries = download(context, a->list.entries, (size_t)n_stored, cuda_neighbor_entry_bytes(context));
     host->slot_cell = host->bases = NULL;
-    if (!cuda_neighbor_compresses(context)) return;
+    if (!cuda_neighbor_compresses(&context->config)) return;
     host->slot_cell = download(context, a->slot_cell, n, sizeof *host->slot_cell);
     host->bases = download(context, a->cell_bases, (size_t)n_cells(context) * CUDA_STENCIL, sizeof *host->bases);
 }

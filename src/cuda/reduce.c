@@ -45,7 +45,7 @@ void cuda_reduce_begin(CudaContext *context, int first, int n_sums, int64_t n_bl
     const size_t count = (size_t)n_sums * (size_t)n_blocks;
     cuda_memory_begin(context, CUDA_SCRATCH);
     /* A kernel that finds the device halted writes nothing, and what comes after it reads all the same. */
-    if (context->config.reduce_scratch == MD_SCRATCH_PER_CALL &&
+    if (context->config.reduce_scratch == MD_SCRATCH_PER_CALL && context->arguments.partials &&
         context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK)
         CUDA_CHECK(cudaMemsetAsync(context->arguments.partials, 0, count * sizeof(double), context->stream));
     if (context->config.reduce_finish == MD_FINISH_ATOMIC)
@@ -94,6 +94,7 @@ static void fetch_totals(CudaContext *context) {
                                    cudaMemcpyDefault, context->stream));
     cuda_timing_end(context);
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_kernels_check(context);
     if (!on_host) return;
     add_on_host(&context->pair_partials, CUDA_PAIR_TOTALS, &context->h_totals[CUDA_POTENTIAL]);
     add_on_host(&context->atom_partials, CUDA_ATOM_TOTALS, &context->h_totals[CUDA_KINETIC]);

@@ -70,6 +70,21 @@ static void test_lateness(const MdBackendOps *ops, const MdSystem *system, bool 
     walk_destroy(&run);
 }
 
+/* Cells of 16-bit entries that would be too full are refused before anything is allocated. */
+static void test_crowd(const MdBackendOps *ops, const MdSystem *system) {
+    MdErrors *errors = md_errors_create();
+    MdSystemPlan plan = state_plan(system);
+    for (int crowded = 0; crowded < 2; crowded++) {
+        MdConfig config = state_config();
+        config.neighbor_index = MD_INDEX_16;
+        config.force_kernel = MD_KERNEL_LIST;
+        plan.n_atoms = crowded ? 1000000 : 8 * 2048; /* in eight cells */
+        check_context("index 16, %lld atoms in few cells", (long long)plan.n_atoms);
+        CHECK(ops->resolve(&config, &plan, NULL, errors) == (crowded ? MD_ERROR_INPUT : MD_OK));
+    }
+    md_errors_destroy(errors);
+}
+
 /* --- steps issued in vain ------------------------------------------------------------------------------------------ */
 
 /* The list lasts some eight steps. Nobody looks at 400 of them, so that the host could run far ahead. */
@@ -114,6 +129,7 @@ int main(void) {
     for (int search = MD_SEARCH_BRUTE; search <= MD_SEARCH_BRUTE_TILED; search++)
         for (int write = 0; write < 2; write++)
             for (int list = 0; list < 2; list++) test_counted(ops, system, search, write, list);
+    test_crowd(ops, system);
     test_lateness(ops, system, false);
     test_lateness(ops, system, true);
     test_waste(ops, system, MD_GRAPH_ON, MD_PERSISTENT_OFF);

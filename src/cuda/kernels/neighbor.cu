@@ -248,7 +248,7 @@ MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
     __syncthreads(); /* the zeros before the atomics */
     int largest = 0;
     unsigned long long entries = 0;
-    for (int i = thread_index(); i < a.list.n_rows; i += grid_size()) {
+    for (int64_t i = thread_index(); i < a.list.n_rows; i += grid_size()) { /* 64 bits: as in k_reduce_sums */
         largest = max(largest, a.list.counts[i]);
         entries += (unsigned long long)a.list.counts[i];
     }
