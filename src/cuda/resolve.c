@@ -22,7 +22,7 @@ static bool is_possible(const MdConfig *config, char *reason, size_t size) {
 static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_persistent != MD_PERSISTENT_AUTO) return;
     const int64_t resident = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
-    if (config->launch_graph != MD_GRAPH_AUTO) {
+    if (config->launch_graph == MD_GRAPH_ON) { /* without a graph, a resident kernel is still possible */
         config->launch_persistent = MD_PERSISTENT_OFF;
         md_choices_add(choices, "launch.persistent", "off", "launch.graph = on was given");
         return;

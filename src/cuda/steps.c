@@ -114,13 +114,23 @@ static void time_forces(CudaContext *context, bool with_energy) {
 
 /* --- batches ------------------------------------------------------------------------------------------------------- */
 
+/* The arguments of the moment as far as a graph depends on them. What differs from call to call stands at their end, and a
+ * step sets what it needs of it; the grid, which every build of a system with an open axis measures anew, is read by one of
+ * the force kernels only. */
+static void lasting_arguments(const CudaContext *context, CudaArguments *arguments) {
+    const size_t lasting = offsetof(CudaArguments, n);
+    memcpy(arguments, &context->arguments, lasting);
+    memset((char *)arguments + lasting, 0, sizeof *arguments - lasting);
+    if (context->config.force_kernel != MD_KERNEL_CELL) memset(&arguments->grid, 0, sizeof arguments->grid);
+}
+
 /* The graph of 2^level steps for the arguments of the moment: of those kept, one of each pair of particle buffers. */
 static cudaGraphExec_t find_graph(CudaContext *context, int level) {
     CudaGraph *kept = context->graphs[level];
-    /* What differs from call to call stands at the end of the arguments, and a step sets what it needs of it. */
-    const size_t lasting = offsetof(CudaArguments, n);
+    CudaArguments arguments;
+    lasting_arguments(context, &arguments);
     for (int k = 0; k < CUDA_KEPT_GRAPHS; k++)
-        if (kept[k].exec && memcmp(&kept[k].arguments, &context->arguments, lasting) == 0) return kept[k].exec;
+        if (kept[k].exec && memcmp(&kept[k].arguments, &arguments, sizeof arguments) == 0) return kept[k].exec;
     CudaGraph *oldest = &kept[context->next_graph[level]];
     context->next_graph[level] = (context->next_graph[level] + 1) % CUDA_KEPT_GRAPHS;
     if (oldest->exec) CUDA_CHECK(cudaGraphExecDestroy(oldest->exec));
@@ -136,7 +146,7 @@ static cudaGraphExec_t find_graph(CudaContext *context, int level) {
     context->capturing = false;
     CUDA_CHECK(cudaGraphInstantiateWithFlags(&oldest->exec, graph, 0));
     CUDA_CHECK(cudaGraphDestroy(graph));
-    memcpy(&oldest->arguments, &context->arguments, sizeof oldest->arguments);
+    memcpy(&oldest->arguments, &arguments, sizeof arguments);
     return oldest->exec;
 }
 
