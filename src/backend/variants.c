@@ -204,6 +204,11 @@ void md_variants_describe(MdVariantTable table, const char *stage, const MdConfi
 MdWork md_variants_work(MdVariantTable table, const char *stage, const MdConfig *config, double n_atoms,
                         double n_entries) {
     MdWork work = {0, 0};
+    if (strcmp(stage, "step") == 0) {
+        const MdWork force = md_variants_work(table, "force", config, n_atoms, n_entries),
+                     integrate = md_variants_work(table, "integrate", config, n_atoms, n_entries);
+        work = (MdWork){force.bytes + integrate.bytes, force.flops + integrate.flops};
+    }
     for (int k = 0; k < table.n_rows; k++) {
         const MdVariant *row = &table.rows[k];
         if (strcmp(row->stage, stage) != 0 || !md_variant_selected(row, config)) continue;

@@ -81,7 +81,7 @@ static const MdBenchStage bench_stages[] = {
     {.name = "step",
      .call = "a whole step without a rebuild",
      .stages = {"step", "sort", "neighbor", "force", "integrate", "memory", "launch"},
-     .work = {"force", "integrate"},
+     .work = {"step"},
      .run = run_step,
      .whole_steps = true},
 };

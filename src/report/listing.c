@@ -153,6 +153,10 @@ static void print_cell(FILE *stream, const char *text) {
 
 /* `32 N + 4 E`; a model without either is a dash. */
 static void print_model(FILE *stream, double per_atom, double per_entry) {
+    if (isnan(per_atom + per_entry)) {
+        fputs("no model | ", stream);
+        return;
+    }
     if (per_atom != 0) fprintf(stream, "%g N", per_atom);
     if (per_entry != 0) fprintf(stream, "%s%g E", per_atom == 0 ? "" : per_entry < 0 ? " " : " + ", per_entry);
     fputs(per_atom == 0 && per_entry == 0 ? "- | " : " | ", stream);
