@@ -100,6 +100,8 @@ void cuda_neighbor_book_lateness(CudaContext *context) {
     if (!context->lateness_sent) return;
     CUDA_CHECK(cudaEventSynchronize(context->watched));
     context->lateness_sent = false;
+    const int kernel = context->config.force_kernel; /* one that walks all pairs misses none */
+    if (kernel == MD_KERNEL_PAIRS || kernel == MD_KERNEL_PAIRS_TILED) return;
     if (moved_too_far(context)) context->n_late_rebuilds++;
 }
 

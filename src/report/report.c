@@ -83,8 +83,11 @@ void md_report_head(MdRecord *r) {
 
 void md_report_thermo(MdRecord *r, const MdThermo *t) {
     if (t->step == 0)
-        md_log(r->log, "\n%12s %12s %12s %14s %14s %14s %14s\n", "step", "time", "temperature", "potential", "total",
-               "conserved", "pressure");
+        md_log(r->log,
+               "\nreduced units, energies per atom; conserved: total energy less the heat of the thermostat, with "
+               "truncated "
+               "pairs made whole\n%12s %12s %12s %14s %14s %14s %14s\n",
+               "step", "time", "temperature", "potential", "total", "conserved", "pressure");
     char pressure[32] = "-"; /* there is none in an open box */
     if (isfinite(md_box_volume(&r->plan.box))) snprintf(pressure, sizeof pressure, "%.7f", t->pressure);
     md_log(r->log, "%12lld %12.6g %12.6f %14.7f %14.7f %14.7f %14s\n", (long long)t->step, t->time, t->temperature,

@@ -34,8 +34,9 @@ static void log_stages(MdRecord *r) {
     md_log(r->log, "%-12s %9s %10.4f %7.1f%%  output, launches, waits\n", "remainder", "", loop - attributed,
            100 * (loop - attributed) / loop);
     md_log(r->log, "%-12s %9lld %10.4f           host clock, all of it\n", "loop", (long long)r->step, loop);
-    md_log(r->log,
-           "GB/s and GFLOP/s: bytes and operations are a model (mdmini --list-variants), the time is measured\n");
+    md_log(
+        r->log,
+        "GB/s and GFLOP/s: bytes and operations are a model (mdmini --list-variants=markdown), the time is measured\n");
     md_log(r->log, "set-up %.3f s, verification %.3f s (outside the loop)", r->setup_seconds, r->verify_seconds);
     if (r->files.h5) md_log(r->log, "; writing frames %.3f s", r->frame_seconds);
     md_log(r->log, "\n");
@@ -139,7 +140,7 @@ static void log_rebuilds(MdRecord *r) {
     const MdStatistics *statistics = &r->statistics;
     md_log(r->log, "\nrebuilds  %lld", (long long)statistics->n_rebuilds);
     if (statistics->n_rebuilds > 0)
-        md_log(r->log, " (every %.1f steps)", (double)r->step / (double)statistics->n_rebuilds);
+        md_log(r->log, " (one in %.1f steps)", (double)r->step / (double)statistics->n_rebuilds);
     if (statistics->capacity > 0)
         md_log(r->log, ", %.1f neighbours per atom within cutoff and skin, row capacity %lld, overflows %lld\n",
                statistics->neighbors_per_atom, (long long)statistics->capacity, (long long)statistics->n_overflows);
