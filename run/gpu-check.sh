@@ -5,13 +5,22 @@
 #
 #   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
 #
-# MDMINI_STAGES=tests,sanitize,mutants,bench chooses among the stages; MDMINI_COMMIT names the commit where the source is no checkout.
+# MDMINI_STAGES=tests,sanitize,mutants,bench chooses among the stages; the last line names those that were left out.
+# MDMINI_COMMIT names the commit where the source is no checkout.
+# MDMINI_MUTANTS="--shard 0/2" are further arguments of tests/gpu/mutants.py.
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
+all_stages=tests,sanitize,mutants,bench
+stages=${MDMINI_STAGES:-$all_stages}
+has() { case ",$2," in *",$1,"*) return 0 ;; *) return 1 ;; esac; } # has STAGE LIST
+for stage in ${stages//,/ }; do
+    has "$stage" "$all_stages" || { echo "MDMINI_STAGES: no stage $stage; there are $all_stages"; exit 2; }
+done
+left_out=
+for stage in ${all_stages//,/ }; do has "$stage" "$stages" || left_out+=" $stage"; done
 command -v nvidia-smi >/dev/null && nvidia-smi -L | grep -q GPU || { echo "no GPU here: nothing was checked"; exit 1; }
 gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1 | sed 's/NVIDIA //' | tr 'A-Z ' 'a-z-')
 folder=${1:-$top/run/results/$gpu}
-stages=${MDMINI_STAGES:-tests,sanitize,mutants,bench}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 summary=$folder/gpu-check.txt
@@ -44,26 +53,25 @@ export MDMINI_KERNEL_CACHE=$build/kernels
 mkdir -p "$MDMINI_KERNEL_CACHE"
 
 # Tests and sanitizers side by side: neither is timed. The benchmarks have the machine for themselves.
-run_tests() { MDMINI_TEST_BACKENDS=cuda note tests ctest --test-dir "$build" -L gpu --output-on-failure --timeout 500 -j 12; }
+run_tests() { MDMINI_TEST_BACKENDS=cuda note tests ctest --test-dir "$build" -L gpu --no-tests=error --output-on-failure --timeout 500 -j 12; }
 run_sanitizers() {
     note sanitize "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --log "$folder/sanitize-findings.log"
 }
 run_mutants() {
-    note mutants "$python" "$top/tests/gpu/mutants.py" "$build" --jobs 14 --json "$folder/mutants.json"
+    note mutants "$python" "$top/tests/gpu/mutants.py" "$build" --json "$folder/mutants.json" ${MDMINI_MUTANTS:-}
 }
 jobs=()
-case $stages in *tests*) run_tests & jobs+=($!) ;; esac
-case $stages in *sanitize*) run_sanitizers & jobs+=($!) ;; esac
+has tests "$stages" && { run_tests & jobs+=($!); }
+has sanitize "$stages" && { run_sanitizers & jobs+=($!); }
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
-case $stages in *mutants*) run_mutants || failed=1 ;; esac
-case $stages in *bench*)
-    note bench "$python" "$top/run/bench.py" "$build/mdmini" --output "$folder/bench.json" || failed=1 ;;
-esac
-case $stages in *tests*)
-    grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tail -n 40 | tee -a "$summary" ;;
-esac
-case $stages in *sanitize*) tail -n 40 "$folder/sanitize.log" | tee -a "$summary" ;; esac
-case $stages in *mutants*) tail -n 5 "$folder/mutants.log" | tee -a "$summary" ;; esac
-case $stages in *bench*) cat "$folder/bench.log" | tee -a "$summary" ;; esac
-[ $failed -eq 0 ] && echo "gpu-check: passed" | tee -a "$summary" || echo "gpu-check: FAILED" | tee -a "$summary"
+has mutants "$stages" && { run_mutants || failed=1; }
+has bench "$stages" && { note bench "$python" "$top/run/bench.py" "$build/mdmini" --output "$folder/bench.json" || failed=1; }
+has tests "$stages" &&
+    grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tail -n 40 | tee -a "$summary"
+has sanitize "$stages" && tail -n 40 "$folder/sanitize.log" | tee -a "$summary"
+has mutants "$stages" && tail -n 5 "$folder/mutants.log" | tee -a "$summary"
+has bench "$stages" && tee -a "$summary" <"$folder/bench.log"
+verdict=passed
+[ $failed -eq 0 ] || verdict=FAILED
+echo "gpu-check: $verdict: $stages${MDMINI_MUTANTS:+; mutants $MDMINI_MUTANTS}${left_out:+; left out:$left_out}" | tee -a "$summary"
 exit $failed

@@ -135,6 +135,11 @@ int main(int argc, char **argv) {
             argv[n++] = argv[k];
         }
     }
+    if (request.bench ? request.check_only : request.melt_steps != MD_AUTO_INT) {
+        fprintf(stderr, "mdmini: error: --%s; see mdmini --help\n",
+                request.bench ? "check and --bench exclude each other" : "melt belongs to --bench");
+        return MD_ERROR_INPUT;
+    }
     const int code = run(n, argv, command, &request);
     free(command);
     return code;

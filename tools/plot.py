@@ -156,8 +156,8 @@ def nearest_vectors(frame, origins, n_nearest):
     if frame.periodic.any():
         reach = min(reach, frame.length[frame.periodic].min() / 2)
     found = [(k, vector) for k, _, vector in find_pairs(frame, reach, origins)]
-    k = np.concatenate([entry[0] for entry in found])
-    vector = np.concatenate([entry[1] for entry in found])
+    k = np.concatenate([entry[0] for entry in found] or [np.zeros(0, dtype=np.int64)])
+    vector = np.concatenate([entry[1] for entry in found] or [np.zeros((0, d))])
     order = np.lexsort((np.einsum("ij,ij->i", vector, vector), k))
     k, vector = k[order], vector[order]
     rank = np.arange(len(k)) - np.searchsorted(k, k)

@@ -36,13 +36,20 @@ void md_rows_free(MdRows *rows) {
     memset(rows, 0, sizeof *rows);
 }
 
+void md_stage_extend(MdStageTime *stage) {
+    const double calls = (double)stage->calls, timed = (double)stage->timed;
+    stage->seconds = stage->calls == 0 ? 0 : stage->timed > 0 ? stage->timed_s / timed * calls : (double)NAN;
+}
+
 void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
     after->n_rebuilds -= before->n_rebuilds;
     after->n_late_rebuilds -= before->n_late_rebuilds;
     after->n_overflows -= before->n_overflows;
     for (int k = 0; k < after->n_stages; k++) {
         after->stages[k].calls -= before->stages[k].calls;
-        if (isfinite(before->stages[k].seconds)) after->stages[k].seconds -= before->stages[k].seconds;
+        after->stages[k].timed -= before->stages[k].timed;
+        after->stages[k].timed_s -= before->stages[k].timed_s;
+        md_stage_extend(&after->stages[k]);
     }
     for (int k = 0; k < after->n_kernels; k++) after->kernels[k].launches -= before->kernels[k].launches;
 }

@@ -91,7 +91,9 @@ typedef struct MdStageTime {
     char asked[256]; /* the switches of the stage as configured, `kernel=auto unroll=4` */
     char ran[256];   /* and as they ran: without `auto` */
     int64_t calls;
-    double seconds; /* NaN where it was not measured */
+    int64_t timed; /* of the calls, */
+    double timed_s;
+    double seconds; /* and so of all calls, if those were like the others (md_stage_extend); NaN where none was timed */
 } MdStageTime;
 
 /* One kernel as it was compiled and launched. */
@@ -103,13 +105,13 @@ typedef struct MdKernelUse {
     int64_t launches;
 } MdKernelUse;
 
+enum { MD_MAX_STAGES = 12, MD_MAX_KERNELS = 64, MD_MAX_CHOICES = 24 };
+
 /* What an `auto` became. */
 typedef struct MdChoice {
     char option[40], value[24]; /* `force.kernel`, `list-split` */
-    char reason[160];
+    char reason[256];
 } MdChoice;
-
-enum { MD_MAX_STAGES = 12, MD_MAX_KERNELS = 64, MD_MAX_CHOICES = 24 };
 
 typedef struct MdChoices {
     int n;
@@ -135,6 +137,7 @@ typedef struct MdStatistics {
     MdStageTime stages[MD_MAX_STAGES];
     int n_kernels;
     MdKernelUse kernels[MD_MAX_KERNELS];
+    MdChoices choices; /* those that were made after resolve: of sizes that the compiled kernels decide */
     uint64_t host_bytes, device_bytes; /* held by the context's own arrays */
 } MdStatistics;
 
@@ -239,6 +242,9 @@ void md_choices_add(MdChoices *choices, const char *option, const char *value, c
     __attribute__((format(printf, 4, 5)));
 
 void md_rows_free(MdRows *rows);
+
+/* Sets seconds by what was timed. */
+void md_stage_extend(MdStageTime *stage);
 
 /* What happened between two readings: counts and times of after less those of before. */
 void md_statistics_subtract(MdStatistics *after, const MdStatistics *before);

@@ -155,12 +155,17 @@ MdStatus md_variants_check_given(MdVariantTable table, const char *backend, cons
     return status;
 }
 
+static bool is_off(int option, const MdConfig *config) {
+    return md_option_is_switch(option) && strcmp(md_switch_words(option)[md_switch_value(config, option)], "off") == 0;
+}
+
 MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, const MdConfig *resolved,
                                    MdErrors *errors) {
     MdStatus status = MD_OK;
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!md_option_has_effect(md_deck_config(deck), option) || md_option_has_effect(resolved, option)) continue;
         if (md_deck_has_default(deck, option) || md_variants_lack(table, option)) continue;
+        if (is_off(option, resolved)) continue;
         char *lack = md_option_lack(resolved, option);
         status = md_fail(errors, MD_ERROR_INPUT,
                          "%s: %s: has no effect: it needs %s, and auto chose otherwise here: name what it needs",
@@ -199,6 +204,11 @@ void md_variants_describe(MdVariantTable table, const char *stage, const MdConfi
 MdWork md_variants_work(MdVariantTable table, const char *stage, const MdConfig *config, double n_atoms,
                         double n_entries) {
     MdWork work = {0, 0};
+    if (strcmp(stage, "step") == 0) {
+        const MdWork force = md_variants_work(table, "force", config, n_atoms, n_entries),
+                     integrate = md_variants_work(table, "integrate", config, n_atoms, n_entries);
+        work = (MdWork){force.bytes + integrate.bytes, force.flops + integrate.flops};
+    }
     for (int k = 0; k < table.n_rows; k++) {
         const MdVariant *row = &table.rows[k];
         if (strcmp(row->stage, stage) != 0 || !md_variant_selected(row, config)) continue;

@@ -7,6 +7,7 @@
 #ifndef MD_BACKEND_VARIANTS_H
 #define MD_BACKEND_VARIANTS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,6 +17,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* In place of a figure: work that follows neither the atoms nor the entries of a list (all pairs, or cells without a
+ * list). report.counters = on counts it. */
+#define MD_NO_MODEL NAN
 
 typedef struct MdVariant {
     const char *stage;         /* memory, sort, neighbor, force, integrate, reduce, gather, step, launch */
@@ -53,7 +58,8 @@ bool md_variants_lack(MdVariantTable table, int option);
 MdStatus md_variants_check_given(MdVariantTable table, const char *backend, const MdDeck *deck, MdErrors *errors);
 
 /* After resolve: what an `auto` became must not take the ground from a switch that the deck sets to another value than its
- * default (neighbor.order = row while auto took a kernel without a list). */
+ * default (neighbor.order = row while auto took a kernel without a list). What the deck sets to `off` has what it wants
+ * there (launch.graph = off while a resident kernel makes the steps). */
 MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, const MdConfig *resolved,
                                    MdErrors *errors);
 
@@ -68,7 +74,8 @@ bool md_variants_deterministic(MdVariantTable table, const MdConfig *config);
 /* The selected values of a stage, `kernel=list unroll=4`, as far as `size` holds. */
 void md_variants_describe(MdVariantTable table, const char *stage, const MdConfig *config, char *text, size_t size);
 
-/* Bytes and operations of one call of a stage by the model. */
+/* Bytes and operations of one call of a stage by the model; NaN where it has none. Of the stage step: force and
+ * integrate. */
 typedef struct MdWork {
     double bytes, flops;
 } MdWork;

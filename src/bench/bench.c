@@ -67,7 +67,7 @@ static const MdBenchStage bench_stages[] = {
      .stages = {"integrate", "memory", "launch"},
      .work = {"integrate"},
      .run = run_motion,
-     .same_forces = true},
+     .only_moves = true},
     {.name = "reduce",
      .call = "kinetic energy and momentum summed, read by the host",
      .stages = {"reduce", "memory", "launch"},
@@ -81,7 +81,7 @@ static const MdBenchStage bench_stages[] = {
     {.name = "step",
      .call = "a whole step without a rebuild",
      .stages = {"step", "sort", "neighbor", "force", "integrate", "memory", "launch"},
-     .work = {"force", "integrate"},
+     .work = {"step"},
      .run = run_step,
      .whole_steps = true},
 };
@@ -108,9 +108,10 @@ MdStatus md_bench_find(const char *name, MdErrors *errors) {
 
 /* --- the whole ----------------------------------------------------------------------------------------------------- */
 
-/* A base that cannot be timed is a failure, too: there is nothing to compare with. */
+/* A base that cannot be timed is a failure, too: there is nothing to compare with. (One that is refused is bad input.) */
 static int count_failed(const MdBenchCases *cases) {
-    int n = cases->rows[0].state != MD_BENCH_TIMED && cases->rows[0].state != MD_BENCH_FAILED;
+    const MdBenchState base = cases->rows[0].state;
+    int n = base != MD_BENCH_TIMED && base != MD_BENCH_FAILED && base != MD_BENCH_REFUSED;
     for (int k = 0; k < cases->n; k++) n += cases->rows[k].state == MD_BENCH_FAILED;
     return n;
 }
@@ -125,6 +126,10 @@ static int run_configuration(MdRecord *r, const char *wanted, const char *config
         MdBenchCases cases = md_bench_cases(r, stage);
         md_bench_measure(r, stage, system, &cases);
         md_bench_print(r->log, stage, configuration, &cases);
+        const MdBenchCase *base = &cases.rows[0];
+        if (base->state == MD_BENCH_REFUSED)
+            md_fail(r->errors, MD_ERROR_INPUT, "%s, %s: the deck's own setting: %s", stage->name, configuration,
+                    base->reason);
         md_bench_write(json, stage, configuration, &cases);
         n_failed += count_failed(&cases);
         md_bench_cases_free(&cases);
@@ -152,11 +157,14 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
         md_system_destroy(ordered);
         return md_errors_status(r->errors);
     }
+    double confidence;
+    md_bench_interval(MD_BENCH_ROUNDS, &confidence);
     md_report_head(r);
     md_log(r->log,
            "bench     %s; each variant alone against the deck's own setting (base); medians of %d rounds\n"
+           "          and their %.1f %% intervals; base: us per call of the base in the same rounds\n"
            "          speed: that of the base is 1; =: not distinguishable; GB/s, GFLOP/s: model over time\n",
-           stage, MD_BENCH_ROUNDS);
+           stage, MD_BENCH_ROUNDS, 100 * confidence);
     if (md_variants_have(r->ops->variants(), MD_OPTION_launch_graph))
         md_log(r->log, "          parts of a step are issued one by one: launch.graph=off, launch.persistent=off;\n"
                        "          integrate: memory.allocation=once\n");
@@ -170,13 +178,14 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
         md_system_destroy(shuffled);
     }
     md_json_end_array(json);
-    md_json_text(json, "verdict", n_failed == 0 && melted ? "PASSED" : "FAILED");
+    const bool passed = n_failed == 0 && melted && md_errors_status(r->errors) == MD_OK;
+    md_json_text(json, "verdict", passed ? "PASSED" : "FAILED");
     md_json_end_object(json);
     md_json_save(json, r->files.json, r->errors);
     md_json_destroy(json);
     md_system_destroy(melted);
     md_system_destroy(ordered);
-    md_log(r->log, "\nverdict: %s\n", n_failed == 0 && melted ? "PASSED" : "FAILED");
+    md_log(r->log, "\nverdict: %s\n", passed ? "PASSED" : "FAILED");
     if (n_failed > 0) md_fail(r->errors, MD_ERROR_PHYSICS, "%d of the timed variants failed their check", n_failed);
     return md_errors_status(r->errors);
 }

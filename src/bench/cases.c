@@ -74,9 +74,17 @@ static void make_case(const MdRecord *r, const MdBenchStage *stage, const MdBenc
     const int option = set_value(&c->asked, variant);
     resolve(r, c);
     if (c->state == MD_BENCH_REFUSED) return;
-    if (!compare(c, &base->config, option)) {
+    char *lack = md_option_lack(&c->config, option);
+    if (lack) {
+        c->state = MD_BENCH_MOOT;
+        snprintf(c->reason, sizeof c->reason, "needs %s", lack);
+    } else if (!compare(c, &base->config, option)) {
         c->state = MD_BENCH_SAME;
-    } else if (stage->same_forces && c->config.memory_allocation != MD_ALLOCATION_ONCE) {
+    } else if (stage->only_moves && c->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK &&
+               base->config.neighbor_rebuild != MD_REBUILD_HOST_CHECK) {
+        c->state = MD_BENCH_SKIPPED;
+        snprintf(c->reason, sizeof c->reason, "the host waits for its check after the move: see --bench step");
+    } else if (stage->only_moves && c->config.memory_allocation != MD_ALLOCATION_ONCE) {
         c->state = MD_BENCH_SKIPPED;
         snprintf(c->reason, sizeof c->reason,
                  "forces that live for one step cannot serve every call: see --bench step");
@@ -84,6 +92,7 @@ static void make_case(const MdRecord *r, const MdBenchStage *stage, const MdBenc
         c->state = MD_BENCH_SKIPPED;
         snprintf(c->reason, sizeof c->reason, "%.1e pairs a call: take fewer atoms", pow((double)r->plan.n_atoms, 2));
     }
+    free(lack);
 }
 
 MdBenchCases md_bench_cases(const MdRecord *r, const MdBenchStage *stage) {
@@ -95,7 +104,7 @@ MdBenchCases md_bench_cases(const MdRecord *r, const MdBenchStage *stage) {
         base->asked.launch_graph = MD_GRAPH_OFF;
         base->asked.launch_persistent = MD_PERSISTENT_OFF;
     }
-    if (stage->same_forces) base->asked.memory_allocation = MD_ALLOCATION_ONCE;
+    if (stage->only_moves) base->asked.memory_allocation = MD_ALLOCATION_ONCE;
     resolve(r, base);
     for (int k = 0; k < table.n_rows; k++)
         if (table.rows[k].value[0] && bears_on(stage, &table.rows[k]))

@@ -10,6 +10,7 @@ enum { MD_BENCH_ROUNDS = 11 };
 typedef enum MdBenchState {
     MD_BENCH_READY,   /* not yet checked */
     MD_BENCH_SAME,    /* sets what the base has: not timed twice */
+    MD_BENCH_MOOT,    /* the switch has no effect as the others stand */
     MD_BENCH_REFUSED, /* cannot run here, or not with the other switches of the deck */
     MD_BENCH_SKIPPED, /* would take too long */
     MD_BENCH_FAILED,  /* ran, and was wrong */
@@ -22,11 +23,12 @@ typedef struct MdBenchCase {
     MdConfig asked, config;
     char with[256]; /* what resolve changed besides, against the base */
     MdBenchState state;
-    char reason[512];                          /* of what was refused, skipped or failed */
+    char reason[512];                          /* of what has no effect, was refused, skipped or failed */
     int64_t n_calls;                           /* of a batch */
     double samples[MD_BENCH_ROUNDS];           /* seconds of a call, one a round */
-    double seconds, seconds_low, seconds_high; /* median and quartiles */
-    double ratio, ratio_low, ratio_high;       /* speed over that of the base in the same round: median and quartiles */
+    double seconds, seconds_low, seconds_high; /* median and its interval (md_bench_interval) */
+    double base_seconds;                       /* median of the base in the same rounds */
+    double ratio, ratio_low, ratio_high;       /* speed over that of the base in the same round: median and interval */
     MdFigures figures;
 } MdBenchCase;
 
@@ -42,7 +44,7 @@ typedef struct MdBenchStage {
     const char *work[3];     /* whose model figures are its work; NULL ends them */
     MdStatus (*run)(const MdBackendOps *ops, void *context, MdFrame *frame);
     bool whole_steps; /* which can be held back and issued together: launch.graph, launch.persistent */
-    bool same_forces; /* every call uses the same forces: those that live for one step only do not serve */
+    bool only_moves;  /* every call uses the same forces, and none looks at the list: what needs either is not met */
 } MdBenchStage;
 
 /* stage by number, NULL after the last. */

@@ -57,7 +57,8 @@ void md_bench_judge(const MdBackendOps *ops, const MdSystem *system, MdBenchCase
     if (status == MD_OK) status = md_verify_forces(&v, ops, context, system, &c->config, 0);
     if (status == MD_OK) status = check_motion(&v, ops, context, system, &c->config);
     v.complete = true;
-    c->state = status == MD_OK && md_verify_verdict(&v) == MD_VERDICT_PASSED ? MD_BENCH_PASSED : MD_BENCH_FAILED;
+    const bool passed = status == MD_OK && md_verify_verdict(&v) == MD_VERDICT_PASSED;
+    c->state = passed ? MD_BENCH_PASSED : status == MD_ERROR_INPUT ? MD_BENCH_REFUSED : MD_BENCH_FAILED;
     if (status != MD_OK)
         snprintf(c->reason, sizeof c->reason, "%s",
                  md_errors_count(errors) ? md_errors_text(errors, 0) : "the backend stopped");

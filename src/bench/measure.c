@@ -30,10 +30,29 @@ static int compare_reals(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-double md_bench_quantile(const double *sorted, int n, double share) {
-    const double place = share * (n - 1);
-    const int k = (int)place < n - 1 ? (int)place : n - 2;
-    return n == 1 ? sorted[0] : sorted[k] + (place - k) * (sorted[k + 1] - sorted[k]);
+double md_bench_median(const double *sorted, int n) { return 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]); }
+
+int md_bench_interval(int n, double *confidence) {
+    double below = ldexp(1, -n), term = below; /* probability that fewer than k values lie below the median */
+    int k = 1;
+    for (;;) {
+        *confidence = 1 - 2 * below;
+        term *= (double)(n - k + 1) / k;
+        if (2 * k + 1 > n || 1 - 2 * (below + term) < 0.95) return k;
+        below += term;
+        k++;
+    }
+}
+
+/* Median and interval of the values of all rounds. */
+static void summarize(const double values[MD_BENCH_ROUNDS], double *low, double *median, double *high) {
+    double sorted[MD_BENCH_ROUNDS], confidence;
+    memcpy(sorted, values, sizeof sorted);
+    qsort(sorted, MD_BENCH_ROUNDS, sizeof sorted[0], compare_reals);
+    const int k = md_bench_interval(MD_BENCH_ROUNDS, &confidence);
+    *low = sorted[k - 1];
+    *median = md_bench_median(sorted, MD_BENCH_ROUNDS);
+    *high = sorted[MD_BENCH_ROUNDS - k];
 }
 
 /* Steps that move nothing: the arithmetic of a time step so short that the configuration stands still, and a list that
@@ -45,8 +64,8 @@ static MdConfig freeze(const MdConfig *config) {
     return frozen;
 }
 
-static void fail_case(Runner *r) {
-    r->c->state = MD_BENCH_FAILED;
+static void fail_case(Runner *r, MdStatus status) {
+    r->c->state = status == MD_ERROR_INPUT ? MD_BENCH_REFUSED : MD_BENCH_FAILED; /* no room beside the others, say */
     snprintf(r->c->reason, sizeof r->c->reason, "%s",
              md_errors_count(r->errors) ? md_errors_text(r->errors, 0) : "the backend stopped");
 }
@@ -58,16 +77,20 @@ static double time_batch(const MdBackendOps *ops, const MdBenchStage *stage, Run
     for (int64_t k = 0; k < r->c->n_calls && status == MD_OK; k++) status = stage->run(ops, r->context, &r->frame);
     if (status == MD_OK) status = ops->finish(r->context);
     if (status == MD_OK) return (md_clock_s() - start_s) / (double)r->c->n_calls;
-    fail_case(r);
+    fail_case(r, status);
     return NAN;
 }
 
-/* Finds how many calls a batch takes; warms up on the way. */
+/* Finds how many calls a batch takes; warms up on the way. The first call pays for what only the first call needs, and does
+ * not count; nor does one batch that was held up: two in a row must be long enough. */
 static void warm_up(const MdBackendOps *ops, const MdBenchStage *stage, Runner *r) {
     r->c->n_calls = 1;
-    for (;;) {
+    if (isnan(time_batch(ops, stage, r))) return;
+    for (int n_long = 0;;) {
         double seconds = time_batch(ops, stage, r) * (double)r->c->n_calls;
-        if (!(seconds < batch_s) || r->c->n_calls == MOST_CALLS) return;
+        n_long = seconds < batch_s ? 0 : n_long + 1;
+        if (isnan(seconds) || n_long == 2 || (n_long == 0 && r->c->n_calls == MOST_CALLS)) return;
+        if (n_long == 1) continue;
         double wanted = 1.2 * (double)r->c->n_calls * batch_s / fmax(seconds, 1e-7);
         r->c->n_calls = (int64_t)fmin(fmax(wanted, 2.0 * (double)r->c->n_calls), MOST_CALLS);
     }
@@ -85,7 +108,7 @@ static void start(const MdRecord *record, const MdBenchStage *stage, const MdSys
     if (status == MD_OK) status = record->ops->compute_forces(r->context, true);
     if (status == MD_OK) status = record->ops->finish(r->context);
     if (status == MD_OK) warm_up(record->ops, stage, r);
-    else fail_case(r);
+    else fail_case(r, status);
 }
 
 static void stop(const MdRecord *record, const MdBenchStage *stage, Runner *r) {
@@ -100,12 +123,7 @@ static void stop(const MdRecord *record, const MdBenchStage *stage, Runner *r) {
             work.bytes += more.bytes;
             work.flops += more.flops;
         }
-        double sorted[MD_BENCH_ROUNDS];
-        memcpy(sorted, c->samples, sizeof sorted);
-        qsort(sorted, MD_BENCH_ROUNDS, sizeof sorted[0], compare_reals);
-        c->seconds_low = md_bench_quantile(sorted, MD_BENCH_ROUNDS, 0.25);
-        c->seconds = md_bench_quantile(sorted, MD_BENCH_ROUNDS, 0.5);
-        c->seconds_high = md_bench_quantile(sorted, MD_BENCH_ROUNDS, 0.75);
+        summarize(c->samples, &c->seconds_low, &c->seconds, &c->seconds_high);
         c->figures = md_figures_of_work(work, c->seconds);
         c->state = MD_BENCH_TIMED;
     }
@@ -117,12 +135,10 @@ static void stop(const MdRecord *record, const MdBenchStage *stage, Runner *r) {
 
 /* Speed against the base, round by round. */
 static void compare_with(const MdBenchCase *base, MdBenchCase *c) {
-    double ratios[MD_BENCH_ROUNDS];
+    double ratios[MD_BENCH_ROUNDS], low, high;
     for (int k = 0; k < MD_BENCH_ROUNDS; k++) ratios[k] = base->samples[k] / c->samples[k];
-    qsort(ratios, MD_BENCH_ROUNDS, sizeof ratios[0], compare_reals);
-    c->ratio_low = md_bench_quantile(ratios, MD_BENCH_ROUNDS, 0.25);
-    c->ratio = md_bench_quantile(ratios, MD_BENCH_ROUNDS, 0.5);
-    c->ratio_high = md_bench_quantile(ratios, MD_BENCH_ROUNDS, 0.75);
+    summarize(ratios, &c->ratio_low, &c->ratio, &c->ratio_high);
+    summarize(base->samples, &low, &c->base_seconds, &high);
 }
 
 static void run_rounds(const MdBackendOps *ops, const MdBenchStage *stage, Runner *runners, int n, MdRandom *random) {

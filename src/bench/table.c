@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "bench/measure.h"
 
 static bool distinguishable(const MdBenchCase *c) { return c->ratio_low > 1 || c->ratio_high < 1; }
 
@@ -20,7 +21,7 @@ static void print_timed(MdLog *log, const MdBenchCase *c) {
     if (strcmp(c->variant, "base") != 0)
         snprintf(ratio, sizeof ratio, "%6.3f  %.3f to %.3f%s", c->ratio, c->ratio_low, c->ratio_high,
                  distinguishable(c) ? "" : " =");
-    md_log(log, "%-34s %11.2f %6.1f%% %8s %8s  %-26s %s\n", c->variant, 1e6 * c->seconds,
+    md_log(log, "%-34s %11.2f %11.2f %6.1f%% %8s %8s  %-26s %s\n", c->variant, 1e6 * c->seconds, 1e6 * c->base_seconds,
            100 * (c->seconds_high - c->seconds_low) / c->seconds, md_figure_text(bandwidth, c->figures.gb_per_s),
            md_figure_text(speed, c->figures.gflop_per_s), ratio, verdict_of(c));
     if (c->with[0]) md_log(log, "  and with it %s\n", c->with);
@@ -44,7 +45,7 @@ static void print_ranking(MdLog *log, const MdBenchCases *cases) {
     md_free(timed);
 }
 
-/* What the base has itself, what could not run, what would have taken too long. */
+/* What the base has itself, what has no effect, what could not run, what would have taken too long. */
 static void print_untimed(MdLog *log, const MdBenchCases *cases) {
     char *same = md_copy_text("");
     for (int k = 0; k < cases->n; k++) {
@@ -55,6 +56,7 @@ static void print_untimed(MdLog *log, const MdBenchCases *cases) {
             md_log_wrapped(log, "refused    ", text);
             free(text);
         }
+        if (c->state == MD_BENCH_MOOT) md_log(log, "no effect   %s: %s\n", c->variant, c->reason);
         if (c->state == MD_BENCH_SKIPPED) md_log(log, "skipped     %s: %s\n", c->variant, c->reason);
         if (c->state != MD_BENCH_SAME) continue;
         char *longer = md_format("%s %s", same, c->variant);
@@ -67,13 +69,14 @@ static void print_untimed(MdLog *log, const MdBenchCases *cases) {
 
 void md_bench_print(MdLog *log, const MdBenchStage *stage, const char *configuration, const MdBenchCases *cases) {
     md_log(log, "\n%s, %s: %s\n", stage->name, configuration, stage->call);
-    md_log(log, "%-34s %11s %7s %8s %8s  %6s  %-18s %s\n", "variant", "us per call", "spread", "GB/s", "GFLOP/s",
-           "speed", "quartiles", "verdict");
+    md_log(log, "%-34s %11s %11s %7s %8s %8s  %6s  %-18s %s\n", "variant", "us per call", "base", "spread", "GB/s",
+           "GFLOP/s", "speed", "interval", "verdict");
     print_ranking(log, cases);
     for (int k = 0; k < cases->n; k++) {
         const MdBenchCase *c = &cases->rows[k];
         if (c->state == MD_BENCH_FAILED)
-            md_log(log, "%-34s %11s %7s %8s %8s  %-26s FAILED: %s\n", c->variant, "-", "-", "-", "-", "", c->reason);
+            md_log(log, "%-34s %11s %11s %7s %8s %8s  %-26s FAILED: %s\n", c->variant, "-", "-", "-", "-", "-", "",
+                   c->reason);
     }
     print_untimed(log, cases);
 }
@@ -82,11 +85,15 @@ void md_bench_print(MdLog *log, const MdBenchStage *stage, const char *configura
 
 static void write_times(MdJson *json, const MdBenchCase *c) {
     md_json_int(json, "calls_per_batch", c->n_calls);
+    double confidence;
+    md_bench_interval(MD_BENCH_ROUNDS, &confidence);
     md_json_int(json, "rounds", MD_BENCH_ROUNDS);
+    md_json_real(json, "interval_confidence", confidence);
     md_json_real(json, "seconds_per_call", c->seconds);
     md_json_real(json, "seconds_low", c->seconds_low);
     md_json_real(json, "seconds_high", c->seconds_high);
-    md_json_real(json, "speed", c->ratio); /* that of the base is 1 */
+    md_json_real(json, "base_seconds_per_call", c->base_seconds); /* in the same rounds */
+    md_json_real(json, "speed", c->ratio);                        /* that of the base is 1 */
     md_json_real(json, "speed_low", c->ratio_low);
     md_json_real(json, "speed_high", c->ratio_high);
     md_json_bool(json, "distinguishable", distinguishable(c));
@@ -98,9 +105,9 @@ static void write_times(MdJson *json, const MdBenchCase *c) {
 
 void md_bench_write(MdJson *json, const MdBenchStage *stage, const char *configuration, const MdBenchCases *cases) {
     static const char *const states[] = {
-        [MD_BENCH_READY] = "not run",   [MD_BENCH_SAME] = "same as base", [MD_BENCH_REFUSED] = "refused",
-        [MD_BENCH_SKIPPED] = "skipped", [MD_BENCH_FAILED] = "failed",     [MD_BENCH_PASSED] = "not timed",
-        [MD_BENCH_TIMED] = "timed"};
+        [MD_BENCH_READY] = "not run",    [MD_BENCH_SAME] = "same as base", [MD_BENCH_MOOT] = "without effect here",
+        [MD_BENCH_REFUSED] = "refused",  [MD_BENCH_SKIPPED] = "skipped",   [MD_BENCH_FAILED] = "failed",
+        [MD_BENCH_PASSED] = "not timed", [MD_BENCH_TIMED] = "timed"};
     for (int k = 0; k < cases->n; k++) {
         const MdBenchCase *c = &cases->rows[k];
         md_json_begin_object(json, NULL);

@@ -1,12 +1,14 @@
 /* The judge: see reference.h.
  *
  * Cells are cubes at least one cutoff wide, so that all partners of an atom lie in its own cell and those around it.
- * Cells live in a hash table of chains, keyed by three whole numbers: there is no grid to size, and an atom that has
+ * Cells live in a hash table, keyed by three whole numbers: there is no grid to size, and an atom that has
  * flown far out of an open box costs nothing. Along a periodic axis the cells divide the length evenly, and the cell
  * numbers wrap; with two cells along an axis both sides are the same cell, with one cell there is no other, and each
- * is visited once. A pair is taken where its second atom has the larger number, and forces are added in that order.
+ * is visited once.
  *
- * What is done with a pair is a visitor: one adds forces and energies, one adds the bounds of rounding. */
+ * Each atom looks at all of its partners by itself, so atoms are independent of each other: blocks of them, whose size
+ * does not depend on the number of threads, are shared out among the threads, and their totals are added in the order of the
+ * blocks. What is done with a pair is a visitor: one adds forces and energies, one adds the bounds of rounding. */
 #include "cpu/reference.h"
 
 #include <stdlib.h>
@@ -22,9 +24,10 @@ typedef struct Cells {
     int64_t n_periodic[3];         /* cells along a periodic axis, 0 along an open one */
     int n_around[3], around[3][3]; /* steps to the cells to visit along an axis */
     uint64_t mask;                 /* buckets - 1 */
-    int64_t *first;                /* [buckets] first atom of the chain, -1: none */
-    int64_t *next;                 /* [n_atoms] */
-    int64_t (*cell)[3];            /* [n_atoms] */
+    int64_t *start;                /* [buckets + 1] first slot of each bucket */
+    int64_t *atom;      /* [n_atoms] that stands in a slot: atoms of a bucket in the order of their numbers */
+    int64_t (*cell)[3]; /* [n_atoms] its cell */
+    double (*place)[3]; /* [n_atoms] and its position, so that a bucket is read in one go */
 } Cells;
 
 static uint64_t bucket_of(const Cells *cells, const int64_t cell[3]) {
@@ -42,9 +45,40 @@ static int64_t wrap_cell(const Cells *cells, int axis, int64_t c) {
     return n ? (c % n + n) % n : c;
 }
 
-static Cells make_cells(const MdSystem *system, const double *position, double margin) {
+static uint64_t place_atom(const Cells *cells, const double position[3], int64_t cell[3]) {
+    for (int a = 0; a < 3; a++) {
+        /* Cells beyond 1e15 are one cell: the double cannot tell them apart anyway. NaN goes there too. */
+        double c = floor(position[a] * cells->per_length[a]);
+        cell[a] = wrap_cell(cells, a, fabs(c) < 1e15 ? (int64_t)c : INT64_C(1000000000000000));
+    }
+    return bucket_of(cells, cell);
+}
+
+/* Sorts the atoms by bucket: counts, sums up, puts in. */
+static void fill_cells(Cells *cells, int64_t n_atoms, const double *position) {
+    const uint64_t n_buckets = cells->mask + 1;
+    int64_t cell[3];
+    cells->start = md_alloc(n_buckets + 1, sizeof *cells->start, "reference cells");
+    cells->atom = md_alloc((size_t)n_atoms, sizeof *cells->atom, "reference cells");
+    cells->cell = md_alloc((size_t)n_atoms, sizeof *cells->cell, "reference cells");
+    cells->place = md_alloc((size_t)n_atoms, sizeof *cells->place, "reference cells");
+    memset(cells->start, 0, (n_buckets + 1) * sizeof *cells->start);
+    for (int64_t i = 0; i < n_atoms; i++) cells->start[place_atom(cells, &position[3 * i], cell) + 1]++;
+    for (uint64_t b = 0; b < n_buckets; b++) cells->start[b + 1] += cells->start[b];
+    /* Backwards from the end of each bucket, which then is its start. */
+    for (int64_t i = n_atoms - 1; i >= 0; i--) {
+        const int64_t slot = --cells->start[place_atom(cells, &position[3 * i], cell) + 1];
+        cells->atom[slot] = i;
+        memcpy(cells->cell[slot], cell, sizeof cell);
+        memcpy(cells->place[slot], &position[3 * i], sizeof cells->place[slot]);
+    }
+    memmove(cells->start, cells->start + 1, n_buckets * sizeof *cells->start);
+    cells->start[n_buckets] = n_atoms;
+}
+
+static Cells make_cells(const MdSystem *system, const double *position, double reach) {
     Cells cells = {.mask = 1};
-    double width = (system->potential.cutoff_max + margin) * rounding_margin;
+    double width = reach * rounding_margin;
     for (int a = 0; a < 3; a++) {
         bool periodic = system->box.periodic[a];
         int64_t n = (int64_t)floor(system->box.length[a] / width);
@@ -57,45 +91,44 @@ static Cells make_cells(const MdSystem *system, const double *position, double m
         memcpy(cells.around[a], steps, sizeof steps);
     }
     while (cells.mask + 1 < (uint64_t)system->n_atoms) cells.mask = 2 * cells.mask + 1;
-    cells.first = md_alloc(cells.mask + 1, sizeof *cells.first, "reference cells");
-    cells.next = md_alloc((size_t)system->n_atoms, sizeof *cells.next, "reference cells");
-    cells.cell = md_alloc((size_t)system->n_atoms, sizeof *cells.cell, "reference cells");
-    for (uint64_t b = 0; b <= cells.mask; b++) cells.first[b] = -1;
-    for (int64_t i = system->n_atoms - 1; i >= 0; i--) { /* backwards, so that chains run in order of the atoms */
-        for (int a = 0; a < 3; a++) {
-            /* Cells beyond 1e15 are one cell: the double cannot tell them apart anyway. NaN goes there too. */
-            double c = floor(position[3 * i + a] * cells.per_length[a]);
-            cells.cell[i][a] = wrap_cell(&cells, a, fabs(c) < 1e15 ? (int64_t)c : INT64_C(1000000000000000));
-        }
-        uint64_t b = bucket_of(&cells, cells.cell[i]);
-        cells.next[i] = cells.first[b];
-        cells.first[b] = i;
-    }
+    fill_cells(&cells, system->n_atoms, position);
     return cells;
 }
 
 static void free_cells(Cells *cells) {
-    md_free(cells->first);
-    md_free(cells->next);
+    md_free(cells->start);
+    md_free(cells->atom);
     md_free(cells->cell);
+    md_free(cells->place);
 }
 
-/* What is done with each pair: d points from j to i, nearest image; pairs beyond their cutoff come too. */
+/* What comes together over the pairs of a block of atoms. */
+typedef struct Totals {
+    MdSums sums, lost;            /* lost: what the additions to sums have rounded away so far */
+    MdSums sums_bound, shaken_sq; /* shaken_sq: squares of what the shake does to each pair */
+    double curvature;
+} Totals;
+
+/* An atom and one of its partners: d points from j to i, nearest image. */
+typedef struct Partners {
+    int64_t i, j;
+    const double *x_i, *x_j;
+    const MdPair_d *pair;
+    double d[3], r_sq;
+} Partners;
+
+/* What is done with each atom and each of its partners within reach, some beyond their cutoff. Every pair comes twice,
+ * once from either atom: what belongs to the pair is taken where i < j. */
 typedef struct Visitor Visitor;
 struct Visitor {
-    void (*visit)(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3], double r_sq);
+    void (*visit)(const Visitor *visitor, const Partners *p, Totals *totals);
+    const MdSystem *system;
+    double reach; /* sigma */
     int shift;
-    double *force; /* [n_atoms][3] */
-    MdSums *sums;
-    MdSums lost;                        /* what the additions to sums have rounded away so far */
+    double *force;                      /* [n_atoms][3] */
     double roundoff, accumulate, shake; /* for bounds: see reference.h */
-    const double *position;
-    double longest;      /* periodic edge */
-    double *force_bound; /* [n_atoms] */
-    MdSums *sums_bound;
-    MdSums shaken_sq;       /* squares of what the shake does to each pair */
-    const MdSystem *system; /* for the curvature */
-    double curvature;
+    double longest;                     /* periodic edge */
+    double *force_bound;                /* [n_atoms] */
 };
 
 static double force_over_r(const Visitor *visitor, const MdPair_d *pair, double r_sq) {
@@ -111,18 +144,16 @@ static void add_term(double *total, double *lost, double term) {
     *total = sum;
 }
 
-/* Adds the pair to forces and sums if it is inside its cutoff. */
-static void add_pair(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3], double r_sq) {
-    if (!(r_sq < pair->cutoff_sq)) return;
-    double over_r = force_over_r(visitor, pair, r_sq);
-    for (int a = 0; a < 3; a++) {
-        visitor->force[3 * i + a] += over_r * d[a];
-        visitor->force[3 * j + a] -= over_r * d[a];
-    }
-    visitor->sums->pairs++;
-    add_term(&visitor->sums->potential, &visitor->lost.potential, md_pair_energy_d(pair, r_sq));
-    add_term(&visitor->sums->truncation, &visitor->lost.truncation, pair->truncation);
-    add_term(&visitor->sums->virial, &visitor->lost.virial, over_r * r_sq);
+/* Adds the pair to the force on i, and once to the sums, if it is inside its cutoff. */
+static void add_pair(const Visitor *visitor, const Partners *p, Totals *totals) {
+    if (!(p->r_sq < p->pair->cutoff_sq)) return;
+    double over_r = force_over_r(visitor, p->pair, p->r_sq);
+    for (int a = 0; a < 3; a++) visitor->force[3 * p->i + a] += over_r * p->d[a];
+    if (p->i > p->j) return;
+    totals->sums.pairs++;
+    add_term(&totals->sums.potential, &totals->lost.potential, md_pair_energy_d(p->pair, p->r_sq));
+    add_term(&totals->sums.truncation, &totals->lost.truncation, p->pair->truncation);
+    add_term(&totals->sums.virial, &totals->lost.virial, over_r * p->r_sq);
 }
 
 /* Adds what rounding may do to this pair. In the force on one atom every part is added in full. In the sums over all
@@ -130,11 +161,10 @@ static void add_pair(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pai
  * independent, so that six times the root of the sum of their squares bounds them (Hoeffding). The two powers of the formula round on their own, so their sizes add; a shift
  * of the distance by shake changes each by up to 14 shake / r of itself (the steepest power is r^-14 in force over r,
  * times r); and a pair within shake of its cutoff may be counted by one side and not by the other. */
-static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3], double r_sq) {
-    (void)d;
-    double r = sqrt(r_sq), extent = visitor->longest;
-    for (int a = 0; a < 3; a++)
-        extent = fmax(extent, fmax(fabs(visitor->position[3 * i + a]), fabs(visitor->position[3 * j + a])));
+static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals) {
+    const MdPair_d *pair = p->pair;
+    double r_sq = p->r_sq, r = sqrt(r_sq), extent = visitor->longest;
+    for (int a = 0; a < 3; a++) extent = fmax(extent, fmax(fabs(p->x_i[a]), fabs(p->x_j[a])));
     double shake = visitor->shake * extent + visitor->roundoff * r;
     if (!(r < pair->cutoff + shake)) return;
     double inverse_6 = 1 / (r_sq * r_sq * r_sq);
@@ -142,123 +172,161 @@ static void add_bound(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pa
     double force = (pair->force_12 * inverse_6 + pair->force_6) * inverse_6 / r;
     double energy = (pair->energy_12 * inverse_6 + pair->energy_6) * inverse_6;
     double force_size = force + fabs(pair->force_shift), force_bound = relative * force_size;
+    double edge_force = r > pair->cutoff - shake ? fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r : 0;
+    visitor->force_bound[p->i] += force_bound + edge_force;
+    if (p->i > p->j) return;
     double total = visitor->roundoff + visitor->accumulate; /* sizes of parts are no less than that of the whole */
-    double energy_bound = total * (energy + fabs(pair->energy_shift) + r * fabs(pair->force_shift));
-    double energy_shaken = shaken * energy + shake * fabs(pair->force_shift), virial_bound = total * force_size * r;
-    visitor->shaken_sq.potential += energy_shaken * energy_shaken;
-    visitor->shaken_sq.virial += shaken * force_size * r * shaken * force_size * r;
+    double energy_shaken = shaken * energy + shake * fabs(pair->force_shift);
+    totals->shaken_sq.potential += energy_shaken * energy_shaken;
+    totals->shaken_sq.virial += shaken * force_size * r * shaken * force_size * r;
     if (r > pair->cutoff - shake) {
-        force_bound += fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r;
-        virial_bound += fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r * r;
-        energy_bound += fabs(md_pair_energy_d(pair, pair->cutoff_sq));
-        visitor->sums_bound->truncation += fabs(pair->truncation);
-        visitor->sums_bound->pairs++;
+        totals->sums_bound.potential += fabs(md_pair_energy_d(pair, pair->cutoff_sq));
+        totals->sums_bound.truncation += fabs(pair->truncation);
+        totals->sums_bound.pairs++;
     }
-    visitor->force_bound[i] += force_bound;
-    visitor->force_bound[j] += force_bound;
-    visitor->sums_bound->potential += energy_bound;
-    visitor->sums_bound->truncation += total * fabs(pair->truncation);
-    visitor->sums_bound->virial += virial_bound;
+    totals->sums_bound.potential += total * (energy + fabs(pair->energy_shift) + r * fabs(pair->force_shift));
+    totals->sums_bound.truncation += total * fabs(pair->truncation);
+    totals->sums_bound.virial += total * force_size * r + edge_force * r;
 }
 
-/* Laplacian of the pair energy by the place of either atom, over its mass: U'' + (D - 1) U'/r. */
-static void add_curvature(Visitor *visitor, int64_t i, int64_t j, const MdPair_d *pair, const double d[3],
-                          double r_sq) {
-    (void)d;
-    if (!(r_sq < pair->cutoff_sq)) return;
+/* Laplacian of the pair energy by the place of atom i, over its mass: U'' + (D - 1) U'/r. */
+static void add_curvature(const Visitor *visitor, const Partners *p, Totals *totals) {
+    if (!(p->r_sq < p->pair->cutoff_sq)) return;
     const MdSystem *system = visitor->system;
-    double inverse_6 = 1 / (r_sq * r_sq * r_sq);
-    double second = (13 * pair->force_12 * inverse_6 - 7 * pair->force_6) * inverse_6 / r_sq;
-    double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, pair, r_sq);
-    visitor->curvature += laplacian * (1 / system->mass[system->type[i]] + 1 / system->mass[system->type[j]]);
+    double inverse_6 = 1 / (p->r_sq * p->r_sq * p->r_sq);
+    double second = (13 * p->pair->force_12 * inverse_6 - 7 * p->pair->force_6) * inverse_6 / p->r_sq;
+    double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, p->pair, p->r_sq);
+    totals->curvature += laplacian / system->mass[system->type[p->i]];
 }
 
-static void visit_pair(const MdSystem *system, const double *position, int64_t i, int64_t j, Visitor *visitor) {
+static void visit_pair(const Visitor *visitor, int64_t i, const double *x_i, int64_t j, const double *x_j,
+                       Totals *totals) {
+    const MdSystem *system = visitor->system;
     const MdPotential *potential = &system->potential;
-    double d[3], r_sq = 0;
+    Partners p = {.i = i, .j = j, .x_i = x_i, .x_j = x_j};
     for (int a = 0; a < 3; a++) {
-        d[a] = md_nearest_image_d(position[3 * i + a] - position[3 * j + a], system->box.length[a],
-                                  md_box_inverse(&system->box, a));
-        r_sq += d[a] * d[a];
+        p.d[a] = md_nearest_image_d(x_i[a] - x_j[a], system->box.length[a], md_box_inverse(&system->box, a));
+        p.r_sq += p.d[a] * p.d[a];
     }
-    const MdPair_d *pair = &potential->pair[system->type[i] * potential->n_types + system->type[j]];
-    visitor->visit(visitor, i, j, pair, d, r_sq);
+    if (!(p.r_sq <= visitor->reach * visitor->reach)) return;
+    p.pair = &potential->pair[system->type[i] * potential->n_types + system->type[j]];
+    visitor->visit(visitor, &p, totals);
 }
 
-/* Pairs of atom i with the atoms of one cell. */
-static void visit_cell(const MdSystem *system, const Cells *cells, const double *position, int64_t i,
-                       const int64_t cell[3], Visitor *visitor) {
-    for (int64_t j = cells->first[bucket_of(cells, cell)]; j >= 0; j = cells->next[j]) {
-        const int64_t *other = cells->cell[j]; /* a chain holds every cell that hashes to its bucket */
-        if (j > i && other[0] == cell[0] && other[1] == cell[1] && other[2] == cell[2])
-            visit_pair(system, position, i, j, visitor);
+/* The atom in a slot with the atoms of one cell. */
+static void visit_cell(const Visitor *visitor, const Cells *cells, int64_t slot, const int64_t cell[3],
+                       Totals *totals) {
+    const uint64_t bucket = bucket_of(cells, cell);
+    for (int64_t other = cells->start[bucket]; other < cells->start[bucket + 1]; other++) {
+        const int64_t *of_other = cells->cell[other]; /* every cell that hashes to the bucket is there */
+        if (other != slot && of_other[0] == cell[0] && of_other[1] == cell[1] && of_other[2] == cell[2])
+            visit_pair(visitor, cells->atom[slot], cells->place[slot], cells->atom[other], cells->place[other], totals);
     }
 }
 
-/* Each pair nearer than cutoff_max + margin once, and others that come along. */
-static void visit_pairs(const MdSystem *system, const double *position, double margin, Visitor *visitor) {
-    Cells cells = make_cells(system, position, margin);
-    for (int64_t i = 0; i < system->n_atoms; i++)
-        for (int z = 0; z < cells.n_around[2]; z++)
-            for (int y = 0; y < cells.n_around[1]; y++)
-                for (int x = 0; x < cells.n_around[0]; x++) {
-                    const int64_t cell[3] = {wrap_cell(&cells, 0, cells.cell[i][0] + cells.around[0][x]),
-                                             wrap_cell(&cells, 1, cells.cell[i][1] + cells.around[1][y]),
-                                             wrap_cell(&cells, 2, cells.cell[i][2] + cells.around[2][z])};
-                    visit_cell(system, &cells, position, i, cell, visitor);
-                }
+static void visit_atom(const Visitor *visitor, const Cells *cells, int64_t slot, Totals *totals) {
+    for (int z = 0; z < cells->n_around[2]; z++)
+        for (int y = 0; y < cells->n_around[1]; y++)
+            for (int x = 0; x < cells->n_around[0]; x++) {
+                const int64_t *own = cells->cell[slot];
+                const int64_t cell[3] = {wrap_cell(cells, 0, own[0] + cells->around[0][x]),
+                                         wrap_cell(cells, 1, own[1] + cells->around[1][y]),
+                                         wrap_cell(cells, 2, own[2] + cells->around[2][z])};
+                visit_cell(visitor, cells, slot, cell, totals);
+            }
+}
+
+static void add_sums(MdSums *sums, const MdSums *more) {
+    sums->pairs += more->pairs;
+    sums->potential += more->potential;
+    sums->truncation += more->truncation;
+    sums->virial += more->virial;
+}
+
+static void add_totals(Totals *totals, const Totals *block) {
+    totals->sums.pairs += block->sums.pairs;
+    add_term(&totals->sums.potential, &totals->lost.potential, block->sums.potential);
+    add_term(&totals->sums.truncation, &totals->lost.truncation, block->sums.truncation);
+    add_term(&totals->sums.virial, &totals->lost.virial, block->sums.virial);
+    add_sums(&totals->lost, &block->lost);
+    add_sums(&totals->sums_bound, &block->sums_bound);
+    add_sums(&totals->shaken_sq, &block->shaken_sq);
+    totals->curvature += block->curvature;
+}
+
+/* Each atom with every other within reach. */
+static Totals visit_pairs(const Visitor *visitor, const double *position) {
+    enum { BLOCK = 4096 };
+    const int64_t n_atoms = visitor->system->n_atoms, n_blocks = (n_atoms + BLOCK - 1) / BLOCK;
+    Cells cells = make_cells(visitor->system, position, visitor->reach);
+    Totals *blocks = md_alloc((size_t)n_blocks, sizeof *blocks, "reference totals"), totals = {0};
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t b = 0; b < n_blocks; b++) {
+        const int64_t end = (b + 1) * BLOCK < n_atoms ? (b + 1) * BLOCK : n_atoms;
+        blocks[b] = (Totals){0};
+        for (int64_t slot = b * BLOCK; slot < end; slot++) visit_atom(visitor, &cells, slot, &blocks[b]);
+    }
+    for (int64_t b = 0; b < n_blocks; b++) add_totals(&totals, &blocks[b]);
+    md_free(blocks);
     free_cells(&cells);
+    return totals;
 }
 
-static Visitor force_visitor(const MdSystem *system, double *force, MdSums *sums) {
+static Visitor force_visitor(const MdSystem *system, double *force) {
     memset(force, 0, (size_t)system->n_atoms * 3 * sizeof *force);
-    memset(sums, 0, sizeof *sums);
-    Visitor visitor = {.visit = add_pair, .shift = system->potential.shift, .force = force, .sums = sums};
-    return visitor;
+    return (Visitor){.visit = add_pair,
+                     .system = system,
+                     .reach = system->potential.cutoff_max,
+                     .shift = system->potential.shift,
+                     .force = force};
 }
 
-static void finish_sums(Visitor *visitor) {
-    visitor->sums->potential += visitor->lost.potential;
-    visitor->sums->truncation += visitor->lost.truncation;
-    visitor->sums->virial += visitor->lost.virial;
+static MdSums finished_sums(const Totals *totals) {
+    MdSums sums = totals->sums;
+    add_sums(&sums, &totals->lost);
+    return sums;
 }
 
 void md_reference_forces(const MdSystem *system, const double *position, double *force, MdSums *sums) {
-    Visitor visitor = force_visitor(system, force, sums);
-    visit_pairs(system, position, 0, &visitor);
-    finish_sums(&visitor);
+    const Visitor visitor = force_visitor(system, force);
+    const Totals totals = visit_pairs(&visitor, position);
+    *sums = finished_sums(&totals);
 }
 
 void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums) {
-    Visitor visitor = force_visitor(system, force, sums);
+    const Visitor visitor = force_visitor(system, force);
+    Totals totals = {0};
     for (int64_t i = 0; i < system->n_atoms; i++)
-        for (int64_t j = i + 1; j < system->n_atoms; j++) visit_pair(system, position, i, j, &visitor);
-    finish_sums(&visitor);
+        for (int64_t j = 0; j < system->n_atoms; j++)
+            if (i != j) visit_pair(&visitor, i, &position[3 * i], j, &position[3 * j], &totals);
+    *sums = finished_sums(&totals);
 }
 
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double accumulate,
                          double shake, double *force_bound, MdSums *sums_bound) {
     memset(force_bound, 0, (size_t)system->n_atoms * sizeof *force_bound);
-    memset(sums_bound, 0, sizeof *sums_bound);
+    /* Pairs this far beyond the cutoff are looked at, in case that rounding brings them in: more than enough where the
+     * places are worth anything. */
     Visitor visitor = {.visit = add_bound,
+                       .system = system,
+                       .reach = 1.05 * system->potential.cutoff_max,
                        .shift = system->potential.shift,
                        .roundoff = roundoff,
                        .accumulate = accumulate,
                        .shake = shake,
-                       .position = position,
-                       .force_bound = force_bound,
-                       .sums_bound = sums_bound};
+                       .force_bound = force_bound};
     for (int a = 0; a < system->box.dimension; a++)
         if (system->box.periodic[a]) visitor.longest = fmax(visitor.longest, system->box.length[a]);
-    /* Pairs this far beyond the cutoff are looked at, in case that rounding brings them in: more than enough where the
-     * places are worth anything. */
-    visit_pairs(system, position, 0.05 * system->potential.cutoff_max, &visitor);
-    sums_bound->potential += 6 * sqrt(visitor.shaken_sq.potential);
-    sums_bound->virial += 6 * sqrt(visitor.shaken_sq.virial);
+    const Totals totals = visit_pairs(&visitor, position);
+    *sums_bound = totals.sums_bound;
+    sums_bound->potential += 6 * sqrt(totals.shaken_sq.potential);
+    sums_bound->virial += 6 * sqrt(totals.shaken_sq.virial);
 }
 
 double md_reference_curvature(const MdSystem *system, const double *position) {
-    Visitor visitor = {.visit = add_curvature, .shift = system->potential.shift, .system = system};
-    visit_pairs(system, position, 0, &visitor);
-    return visitor.curvature;
+    const Visitor visitor = {.visit = add_curvature,
+                             .system = system,
+                             .reach = system->potential.cutoff_max,
+                             .shift = system->potential.shift};
+    return visit_pairs(&visitor, position).curvature;
 }

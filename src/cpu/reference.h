@@ -1,4 +1,5 @@
-/* The judge: forces, energy and virial in double precision, serial, written for reading.
+/* The judge: forces, energy and virial in double precision, written for reading: an atom at a time, the same sums on any
+ * number of threads.
  *
  * It shares nothing with the backends but the pair formula and the nearest image: it makes its own cells from the
  * positions each time, so that a fault in a list, an order or a kernel cannot hide in it. Cost: O(N). */

@@ -9,7 +9,8 @@
 #include "cuda/variants.h"
 #include "cuda/versions.h"
 
-/* Thread indices are ints, and a grid-stride loop adds one whole grid to the last of them. */
+/* Numbers of threads are ints where an atom has one. The margin is for loops that stride by a grid of up to
+ * CUDA_MAX_SUM_BLOCKS blocks, or by one that is resident; sums by larger grids count in 64 bits. */
 static const int64_t max_atoms = INT_MAX - 2 * (int64_t)CUDA_MAX_SUM_BLOCKS * 1024;
 
 static void configure(CudaContext *context, const MdConfig *config, int64_t n_atoms, const MdBox *box,
@@ -177,6 +178,22 @@ static MdStatus finish(void *opaque) {
     return status;
 }
 
+/* The switches of all launches, with the sizes of blocks that auto became. */
+static void describe_launch(const CudaContext *context, MdStageTime *time) {
+    static const char is_auto[] = "block_size=auto";
+    char ran[sizeof time->ran], sizes[sizeof time->ran / 2];
+    snprintf(time->stage, sizeof time->stage, "launch");
+    md_variants_describe(md_cuda_variants(), time->stage, &context->asked, time->asked, sizeof time->asked);
+    md_variants_describe(md_cuda_variants(), time->stage, &context->config, ran, sizeof ran);
+    time->seconds = NAN; /* no stage that takes time */
+    const char *at = strstr(ran, is_auto);
+    cuda_kernels_describe_blocks(context, sizes, sizeof sizes);
+    if (at)
+        snprintf(time->ran, sizeof time->ran, "%.*sblock_size=%s%s", (int)(at - ran), ran, sizes,
+                 at + sizeof is_auto - 1);
+    else snprintf(time->ran, sizeof time->ran, "%s", ran);
+}
+
 static void statistics(void *opaque, MdStatistics *statistics) {
     CudaContext *context = opaque;
     const MdVariantTable table = md_cuda_variants();
@@ -194,9 +211,9 @@ static void statistics(void *opaque, MdStatistics *statistics) {
         snprintf(time->stage, sizeof time->stage, "%s", cuda_stage_names[stage]);
         md_variants_describe(table, time->stage, &context->asked, time->asked, sizeof time->asked);
         md_variants_describe(table, time->stage, &context->config, time->ran, sizeof time->ran);
-        time->calls = context->timers[stage].calls - context->timers[stage].undone;
-        time->seconds = cuda_timing_seconds(context, (CudaStage)stage);
+        cuda_timing_report(context, (CudaStage)stage, time);
     }
+    describe_launch(context, &statistics->stages[statistics->n_stages++]);
     cuda_kernels_report(context, statistics);
 }
 

@@ -30,7 +30,7 @@ typedef struct Sources {
     char *owned[MAX_SOURCES];
 } Sources;
 
-const char *cuda_compile_folder(void) {
+static const char *own_folder(void) {
     const char *folder = getenv("MDMINI_KERNELS");
     return folder && folder[0] ? folder : NULL;
 }
@@ -67,7 +67,7 @@ static const CudaSource library_headers[] = {
 };
 
 static void gather_sources(Sources *sources) {
-    const char *folder = cuda_compile_folder();
+    const char *folder = own_folder();
     memset(sources, 0, sizeof *sources);
     for (size_t k = 0; k < sizeof library_headers / sizeof library_headers[0]; k++) {
         sources->names[sources->n] = library_headers[k].name;
@@ -80,6 +80,17 @@ static void gather_sources(Sources *sources) {
         sources->names[sources->n] = cuda_sources[k].name;
         sources->texts[sources->n++] = own ? own : cuda_sources[k].text;
     }
+}
+
+/* A file that the folder lacks comes from the program; a folder that lacks them all is a mistake. */
+static MdStatus check_folder(const Sources *sources, MdErrors *errors) {
+    bool has_own = own_folder() == NULL;
+    for (int k = 0; k < sources->n; k++) has_own = has_own || sources->owned[k];
+    if (has_own) return MD_OK;
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "MDMINI_KERNELS=%s: no file of the kernels is there (such as %s/cuda/kernels/force.cu): name a "
+                   "folder like src/, or unset it",
+                   own_folder(), own_folder());
 }
 
 static void free_sources(Sources *sources) {
@@ -122,6 +133,10 @@ static void drop_others(Sources *sources, const char *unit) {
     sources->n = n_left;
 }
 
+static void nvrtc_check(nvrtcResult result, const char *what) {
+    if (result != NVRTC_SUCCESS) md_panic("%s: %s", what, nvrtcGetErrorString(result));
+}
+
 /* --- options of a unit --------------------------------------------------------------------------------------------- */
 
 typedef struct Options {
@@ -152,6 +167,19 @@ static bool is_named(const Sources *sources, const char *macro) {
     return false;
 }
 
+CudaArchitecture cuda_compile_architecture(int compute_capability) {
+    enum { MAX_ARCHITECTURES = 256 };
+    int n = 0, known[MAX_ARCHITECTURES];
+    CudaArchitecture best = {0, true};
+    nvrtc_check(nvrtcGetNumSupportedArchs(&n), "nvrtcGetNumSupportedArchs");
+    md_require(n <= MAX_ARCHITECTURES);
+    nvrtc_check(nvrtcGetSupportedArchs(known), "nvrtcGetSupportedArchs");
+    for (int k = 0; k < n; k++)
+        if (known[k] <= compute_capability && known[k] > best.number) best.number = known[k];
+    best.is_ptx = best.number != compute_capability;
+    return best;
+}
+
 /* Defines a macro where a source names it. */
 static void define(Options *options, const Sources *sources, const char *macro, int value) {
     if (is_named(sources, macro)) add_option(options, "-D%s=%d", macro, value);
@@ -160,8 +188,9 @@ static void define(Options *options, const Sources *sources, const char *macro, 
 /* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
 enum { BOUND_THREADS = 1024 };
 
-static void list_options(const CudaTarget *target, const Sources *sources, int block, Options *options) {
-    add_option(options, "--gpu-architecture=sm_%d", target->compute_capability);
+static void list_options(const CudaTarget *target, CudaArchitecture architecture, const Sources *sources, int block,
+                         Options *options) {
+    add_option(options, "--gpu-architecture=%s_%d", architecture.is_ptx ? "compute" : "sm", architecture.number);
     add_option(options, "--std=c++17");
     add_option(options, "--generate-line-info");
     for (int option = 0; option < MD_N_OPTIONS; option++) {
@@ -221,7 +250,7 @@ static bool cache_path(const Sources *sources, const char *unit, const Options *
         for (int k = 0; k < sources->n; k++) hash[h] = hash_text(hash[h], sources->texts[k]);
         for (int k = 0; k < options->n; k++) hash[h] = hash_text(hash[h], options->text[k]);
     }
-    snprintf(path, size, "%s/%s-%d.%d-%016llx%016llx.cubin", folder, unit, major, minor, (unsigned long long)hash[0],
+    snprintf(path, size, "%s/%s-%d.%d-%016llx%016llx.image", folder, unit, major, minor, (unsigned long long)hash[0],
              (unsigned long long)hash[1]);
     return true;
 }
@@ -236,7 +265,7 @@ static bool read_image(const char *path, CudaImage *image) {
     image->bytes = md_alloc(image->size + 1, 1, "kernels");
     bool whole = image->size > 0 && fread(image->bytes, 1, image->size, file) == image->size;
     fclose(file);
-    if (!whole) md_free(image->bytes);
+    if (!whole) cuda_image_free(image);
     return whole;
 }
 
@@ -251,10 +280,6 @@ static void write_image(const char *path, const CudaImage *image) {
     if (!whole || rename(aside, path) != 0) remove(aside);
 }
 
-static void nvrtc_check(nvrtcResult result, const char *what) {
-    if (result != NVRTC_SUCCESS) md_panic("%s: %s", what, nvrtcGetErrorString(result));
-}
-
 /* The compiler's messages, NULL when there are none; from md_alloc. */
 static char *read_messages(nvrtcProgram program) {
     size_t size = 0;
@@ -265,16 +290,29 @@ static char *read_messages(nvrtcProgram program) {
     return text;
 }
 
+static void take_code(nvrtcProgram program, CudaArchitecture architecture, CudaImage *image) {
+    const bool is_ptx = architecture.is_ptx;
+    nvrtc_check((is_ptx ? nvrtcGetPTXSize : nvrtcGetCUBINSize)(program, &image->size), "size of the compiled kernels");
+    image->bytes = md_alloc(image->size, 1, "kernels");
+    nvrtc_check((is_ptx ? nvrtcGetPTX : nvrtcGetCUBIN)(program, image->bytes), "the compiled kernels");
+}
+
 MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, CudaImage *image, MdErrors *errors) {
     Sources sources;
     Options options = {0};
     char name[64], path[4096];
     const char *texts[MAX_OPTIONS];
+    const CudaArchitecture architecture = cuda_compile_architecture(target->compute_capability);
+    md_require(architecture.number > 0); /* cuda_device_probe has refused such a GPU */
     *image = (CudaImage){0};
     snprintf(name, sizeof name, "cuda/kernels/%s.cu", unit);
     gather_sources(&sources);
+    if (check_folder(&sources, errors) != MD_OK) {
+        free_sources(&sources);
+        return MD_ERROR_INPUT;
+    }
     drop_others(&sources, name);
-    list_options(target, &sources, block, &options);
+    list_options(target, architecture, &sources, block, &options);
     for (int k = 0; k < options.n; k++) texts[k] = options.text[k];
     const bool cached = cache_path(&sources, unit, &options, path, sizeof path);
     if (cached && read_image(path, image)) {
@@ -290,13 +328,11 @@ MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, Cud
     nvrtcResult result = nvrtcCompileProgram(program, options.n, texts);
     image->messages = read_messages(program);
     if (result != NVRTC_SUCCESS) {
-        status = md_fail(errors, cuda_compile_folder() ? MD_ERROR_INPUT : MD_ERROR_INTERNAL,
+        status = md_fail(errors, own_folder() ? MD_ERROR_INPUT : MD_ERROR_INTERNAL,
                          "the kernels of stage %s do not compile (%s):\n%s", unit, nvrtcGetErrorString(result),
                          image->messages ? image->messages : "");
     } else {
-        nvrtc_check(nvrtcGetCUBINSize(program, &image->size), "nvrtcGetCUBINSize");
-        image->bytes = md_alloc(image->size, 1, "kernels");
-        nvrtc_check(nvrtcGetCUBIN(program, image->bytes), "nvrtcGetCUBIN");
+        take_code(program, architecture, image);
         if (cached) write_image(path, image);
     }
     nvrtc_check(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");

@@ -15,8 +15,16 @@ typedef struct CudaTarget {
     bool counting;          /* kernels that count their work */
 } CudaTarget;
 
+/* What NVRTC compiles to for a GPU: code for that GPU, or, for one that is newer than this NVRTC, PTX of the newest
+ * architecture before it, which the driver compiles on. */
+typedef struct CudaArchitecture {
+    int number; /* 90 for 9.0; 0: the GPU is older than all that this NVRTC has */
+    bool is_ptx;
+} CudaArchitecture;
+CudaArchitecture cuda_compile_architecture(int compute_capability);
+
 typedef struct CudaImage {
-    char *bytes; /* a cubin */
+    char *bytes; /* a cubin, or PTX */
     size_t size;
     char *messages; /* of the compiler; NULL: none */
 } CudaImage;
@@ -29,8 +37,5 @@ void cuda_image_free(CudaImage *image);
 /* Compiles every unit that the switches need and throws the code away; a message of the compiler is a failure (with an
  * empty cache). For tests on machines without a GPU. In kernels.c. */
 MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors);
-
-/* Where the text comes from: NULL built in, else the folder MDMINI_KERNELS. */
-const char *cuda_compile_folder(void);
 
 #endif

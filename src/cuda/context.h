@@ -194,6 +194,8 @@ typedef struct CudaContext {
     CudaDriver driver;
     CUmodule modules[CUDA_N_UNITS];
     CudaKernel kernels[CUDA_N_KERNELS];
+    CUresult refused; /* check.kernels = off: what the first launch that failed returned, */
+    const char *refused_kernel;
 
     /* what is simulated */
     int n_atoms;
@@ -220,6 +222,8 @@ typedef struct CudaContext {
     int n_held;            /* whole steps that are held back, */
     int64_t last_held;     /* the last of them, and */
     bool drift_held;       /* the drift of `step` after them */
+    int64_t built_step;    /* of the last build, with device-check, */
+    int64_t last_interval; /* and steps that the list before it was good for */
     CudaJournalStep journal[CUDA_JOURNAL_STEPS];           /* of step s: [s % CUDA_JOURNAL_STEPS] */
     bool capturing;                                        /* launches go into a graph */
     CudaGraph graphs[CUDA_GRAPH_LEVELS][CUDA_KEPT_GRAPHS]; /* [level]: of 2^level steps */
@@ -266,9 +270,21 @@ void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks)
 void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
 /* At most n_blocks, and no more than the GPU holds at once. */
 void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks);
+/* check.kernels = off: at a wait, whether all launches before it were accepted. */
+void cuda_kernels_check(const CudaContext *context);
 /* Books the kernels of a graph of n_steps steps. */
 void cuda_kernels_count_graph(CudaContext *context, int n_steps);
+/* What launch.block_size = auto became: `sort:256,neighbor:128,...`; one line a unit in choices. */
+void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t size);
 void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics);
+
+/* Until end, force calls and searches are done by kernels that count (MD_COUNT), compiled now. end in any case. */
+typedef struct CudaUncounted {
+    CUmodule modules[CUDA_N_UNITS];
+    CudaKernel kernels[CUDA_N_KERNELS];
+} CudaUncounted;
+MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain);
+void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain);
 
 /* --- allocate.c --- */
 
@@ -280,14 +296,6 @@ void cuda_release(CudaContext *context, void *data); /* NULL: nothing */
 void cuda_pool_keep(const CudaContext *context);     /* the pool keeps what is given back, until it is trimmed */
 void cuda_pool_trim(const CudaContext *context);
 MdStatus cuda_memory_resolve(const MdConfig *config, MdErrors *errors); /* what the GPU cannot */
-
-/* Until end, force calls and searches are done by kernels that count (MD_COUNT), compiled now. end in any case. */
-typedef struct CudaUncounted {
-    CUmodule modules[CUDA_N_UNITS];
-    CudaKernel kernels[CUDA_N_KERNELS];
-} CudaUncounted;
-MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain);
-void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain);
 
 /* --- memory.c --- */
 enum { CUDA_CHUNK_BYTES = 4 << 20 }; /* large enough for the full rate of the bus, small enough to pin */
@@ -322,6 +330,7 @@ void cuda_watch_read(CudaContext *context, bool wait);
 
 /* --- device.c --- */
 MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors);
+int64_t cuda_device_resident_threads(void); /* that the current GPU holds at once, at most */
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
 
 /* --- timing.c --- */
@@ -331,8 +340,8 @@ void cuda_timing_begin(CudaContext *context, CudaStage stage);
 void cuda_timing_end(CudaContext *context);
 /* The same for n_calls calls at once: begin has counted one. */
 void cuda_timing_end_batch(CudaContext *context, int n_calls);
-void cuda_timing_book(CudaContext *context);                       /* all calls that have completed */
-double cuda_timing_seconds(CudaContext *context, CudaStage stage); /* NaN: never timed */
+void cuda_timing_book(CudaContext *context); /* all calls that have completed */
+void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time);
 
 /* With a trace every call is timed and recorded; with NULL all that has been issued is waited for and recorded. */
 void cuda_timing_trace(CudaContext *context, MdTrace *trace);
@@ -363,11 +372,13 @@ void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
 MdStatus cuda_neighbor_build(CudaContext *context);
 /* The same for particles that are in the places and the order of a former build: makes its list again. */
 MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid);
+/* Counts the build by count that is due as late, if the displacement that was sent says so. */
+void cuda_neighbor_book_lateness(CudaContext *context);
 /* Whether rebuild=every or host-check has anything to do at this step; and it: builds where the rule says so. */
 bool cuda_neighbor_acts(const CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);
-bool cuda_neighbor_halves(const CudaContext *context);     /* neighbor.list = half */
-bool cuda_neighbor_compresses(const CudaContext *context); /* neighbor.index = 16 */
+bool cuda_neighbor_halves(const CudaContext *context); /* neighbor.list = half */
+bool cuda_neighbor_compresses(const MdConfig *config); /* neighbor.index = 16 */
 size_t cuda_neighbor_entry_bytes(const CudaContext *context);
 void cuda_neighbor_statistics(const CudaContext *context, MdStatistics *statistics); /* capacity, rows, entries */
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
@@ -381,6 +392,7 @@ int64_t cuda_force_blocks(const CudaContext *context);
  * block. */
 int64_t cuda_force_most_blocks(const CudaContext *context);
 size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynamic shared memory of a block */
+void cuda_force_zero(CudaContext *context);                            /* the forces on all atoms */
 /* Issues the kernel, and with_energy the sums of its blocks. */
 void cuda_force_issue(CudaContext *context, bool with_energy);
 void cuda_integrate_scale(CudaContext *context, double factor);

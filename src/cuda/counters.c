@@ -57,7 +57,9 @@ MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters) {
     *counters = (MdCounters){-1, -1, -1, -1, -1, -1, -1, -1};
     /* What is done here does not belong to the books of the run. */
     CudaTimer timers[CUDA_N_STAGES];
+    cuda_neighbor_book_lateness(context); /* of the next build of the run, not of the one that is counted */
     const int64_t n_builds = context->n_builds, n_late_rebuilds = context->n_late_rebuilds;
+    const int64_t n_overflows = context->n_overflows;
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     cuda_timing_book(context);
     memcpy(timers, context->timers, sizeof timers);
@@ -70,5 +72,6 @@ MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters) {
     memcpy(context->timers, timers, sizeof timers);
     context->n_builds = n_builds;
     context->n_late_rebuilds = n_late_rebuilds;
+    context->n_overflows = n_overflows;
     return status;
 }

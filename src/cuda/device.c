@@ -2,6 +2,7 @@
  * names the ways out. */
 #include <stdio.h>
 
+#include "cuda/compile.h"
 #include "cuda/context.h"
 #include "parallel/rank.h"
 
@@ -50,12 +51,27 @@ MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *error
     return MD_OK;
 }
 
+int64_t cuda_device_resident_threads(void) {
+    int device = 0, n_sms = 0, threads_per_sm = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, device));
+    return (int64_t)n_sms * threads_per_sm;
+}
+
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
     int device = 0, clock_khz = 0, memory_khz = 0, driver = 0, runtime = 0;
     MdStatus status = cuda_device_choose(config, &device, errors);
     if (status != MD_OK) return status;
     struct cudaDeviceProp properties;
     CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    if (cuda_compile_architecture(10 * properties.major + properties.minor).number == 0)
+        return md_fail(
+            errors, MD_ERROR_INPUT,
+            "run.backend=cuda: GPU %d (%s) has compute capability %d.%d, for which the NVRTC of this program "
+            "has no target any more; take another GPU by run.device, build with an older toolkit, or take "
+            "run.backend=cpu",
+            device, properties.name, properties.major, properties.minor);
     cudaError_t error = cudaSetDevice(device);
     size_t free_bytes = 0, total_bytes = 0;
     if (error == cudaSuccess) error = cudaMemGetInfo(&free_bytes, &total_bytes); /* makes the device's context */

@@ -53,7 +53,7 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
     return 0;
 }
 
-static void zero_forces(CudaContext *context) {
+void cuda_force_zero(CudaContext *context) {
     const size_t n = (size_t)context->n_atoms * context->pair_size;
     const int layout = context->config.memory_layout;
     const CudaVectors *force = &context->arguments.now.force;
@@ -67,7 +67,7 @@ static void zero_forces(CudaContext *context) {
 
 void cuda_force_issue(CudaContext *context, bool with_energy) {
     int64_t blocks = cuda_force_blocks(context);
-    if (adds(&context->config)) zero_forces(context);
+    if (adds(&context->config)) cuda_force_zero(context);
     if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
     cuda_launch_blocks(context, with_energy ? CUDA_K_force_energy : CUDA_K_force_plain, blocks);
     if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
@@ -82,11 +82,7 @@ static const long long split_below = 16; /* a sixteenth */
 
 /* As few threads a row as fill the GPU. Each still has several entries: more than 16 would mostly add up their parts. */
 static void choose_kernel(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
-    int device = 0, n_sms = 0, threads_per_sm = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, device));
-    const long long resident = (long long)n_sms * threads_per_sm;
+    const long long resident = cuda_device_resident_threads();
     int log2_threads = 0;
     while (log2_threads < 4 && (long long)plan->n_atoms << log2_threads < resident) log2_threads++;
     const bool few = split_below * plan->n_atoms < resident;

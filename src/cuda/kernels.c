@@ -107,19 +107,30 @@ static MdStatus load_unit(CudaContext *context, int unit, int block, bool counti
     return status;
 }
 
-/* launch.block_size=auto: half the block where that brings more threads of the unit's kernels onto a multiprocessor. */
+/* Threads that a multiprocessor holds of a kernel of the unit, on the average, in blocks of that size. */
+static double resident_threads(const CudaContext *context, int unit, int block) {
+    int threads = 0, n_kernels = 0;
+    for (int id = 0; id < CUDA_N_KERNELS; id++) {
+        const CudaKernel *kernel = &context->kernels[id];
+        int blocks = 0;
+        if (unit_of((CudaKernelId)id) != unit || !kernel->function) continue;
+        DRIVER_CHECK(context, context->driver.occupancy(&blocks, kernel->function, block,
+                                                        dynamic_shared(context, (CudaKernelId)id, block)));
+        threads += blocks * block;
+        n_kernels++;
+    }
+    return n_kernels > 0 ? (double)threads / n_kernels : 0;
+}
+
+enum { SMALLEST_BLOCK = 64 };
+
+/* launch.block_size=auto: of the block, its half, and so on, the one that brings most threads of the unit's kernels onto a
+ * multiprocessor; of equals the largest. */
 static int best_block_size(const CudaContext *context, int unit, int block) {
-    int best = block, most = 0;
-    for (int candidate = block; candidate >= 64; candidate /= 2) {
-        int threads = 0;
-        for (int id = 0; id < CUDA_N_KERNELS; id++) {
-            const CudaKernel *kernel = &context->kernels[id];
-            int blocks = 0;
-            if (unit_of((CudaKernelId)id) != unit || !kernel->function) continue;
-            DRIVER_CHECK(context, context->driver.occupancy(&blocks, kernel->function, candidate,
-                                                            dynamic_shared(context, (CudaKernelId)id, candidate)));
-            threads += blocks * candidate;
-        }
+    int best = block;
+    double most = 0;
+    for (int candidate = block; candidate >= SMALLEST_BLOCK; candidate /= 2) {
+        const double threads = resident_threads(context, unit, candidate);
         if (threads > most) best = candidate;
         if (threads > most) most = threads;
     }
@@ -218,10 +229,20 @@ void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain)
 /* Books and checks a launch; into a graph it is neither run nor to be waited for. */
 static void check_launch(CudaContext *context, CudaKernelId id, CUresult result) {
     if (!context->capturing) context->kernels[id].launches++;
-    if (context->config.check_kernels == MD_CHECK_KERNELS_OFF) return;
+    if (context->config.check_kernels == MD_CHECK_KERNELS_OFF) {
+        if (result != CUDA_SUCCESS && context->refused == CUDA_SUCCESS) {
+            context->refused = result;
+            context->refused_kernel = kernel_table[id].symbol;
+        }
+        return;
+    }
     driver_check(context, result, kernel_table[id].symbol, __FILE__, __LINE__);
     if (context->config.check_kernels == MD_CHECK_KERNELS_SYNC)
         cuda_check(cudaStreamSynchronize(context->stream), kernel_table[id].symbol, __FILE__, __LINE__);
+}
+
+void cuda_kernels_check(const CudaContext *context) {
+    driver_check(context, context->refused, context->refused_kernel, __FILE__, __LINE__);
 }
 
 void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
@@ -262,9 +283,36 @@ void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads) {
     cuda_launch_blocks(context, id, cuda_blocks(n_threads, context->kernels[id].block_size));
 }
 
+void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t size) {
+    size_t length = 0;
+    for (int unit = 0; unit < CUDA_N_UNITS; unit++) {
+        if (!context->modules[unit]) continue;
+        length += (size_t)snprintf(text + length, size - length, "%s%s:%d", length > 0 ? "," : "",
+                                   cuda_stage_names[unit], block_of(context, unit));
+        md_require(length < size);
+    }
+}
+
+/* What launch.block_size = auto became in each unit. */
+static void report_choices(const CudaContext *context, int threads_per_sm, MdChoices *choices) {
+    choices->n = 0;
+    if (context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return;
+    for (int unit = 0; unit < CUDA_N_UNITS; unit++) {
+        if (!context->modules[unit]) continue;
+        const int block = block_of(context, unit), first = first_block_size(&context->config, unit);
+        char value[16];
+        snprintf(value, sizeof value, "%d", block);
+        md_choices_add(
+            choices, "launch.block_size", value,
+            "stage %s: of %d down to %d the most threads on a multiprocessor, %.0f of %d by the occupancy API",
+            cuda_stage_names[unit], first, SMALLEST_BLOCK, resident_threads(context, unit, block), threads_per_sm);
+    }
+}
+
 void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
     int threads_per_sm = 0;
     CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, context->device));
+    report_choices(context, threads_per_sm, &statistics->choices);
     statistics->n_kernels = 0;
     for (int id = 0; id < CUDA_N_KERNELS; id++) {
         const CudaKernel *kernel = &context->kernels[id];

@@ -112,7 +112,7 @@ static void add_particles(const CudaContext *context, Arrays *arrays, CudaPartic
 static bool cells_are_kept(const CudaContext *context) {
     const MdConfig *config = &context->config;
     return config->force_kernel == MD_KERNEL_CELL || config->force_kernel == MD_KERNEL_CLUSTER ||
-           cuda_neighbor_compresses(context);
+           cuda_neighbor_compresses(&context->config);
 }
 
 static void add_cells(CudaContext *context, Arrays *arrays) {
@@ -127,7 +127,7 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
     add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
     if (cuda_sort_follows_curve(context))
         add(arrays, CUDA_KEPT, &a->cell_place, (size_t)context->max_cells, sizeof(int32_t), "cells along the curve");
-    if (cuda_neighbor_compresses(context))
+    if (cuda_neighbor_compresses(&context->config))
         add(arrays, CUDA_KEPT, &a->cell_bases, (size_t)context->max_cells * CUDA_STENCIL, sizeof(int32_t),
             "cells around cells");
     /* a sum for each block of the scan, and no block is smaller than a warp */
@@ -145,7 +145,8 @@ static size_t atom_partials(const CudaContext *context) {
 static void add_scratch(CudaContext *context, Arrays *arrays) {
     CudaArguments *a = &context->arguments;
     size_t pairs = pair_partials(context), atoms = atom_partials(context);
-    add(arrays, CUDA_SCRATCH, &a->partials, pairs > atoms ? pairs : atoms, sizeof(double), "partial sums");
+    if (context->config.reduce_finish != MD_FINISH_ATOMIC)
+        add(arrays, CUDA_SCRATCH, &a->partials, pairs > atoms ? pairs : atoms, sizeof(double), "partial sums");
     if (context->config.reduce_method == MD_METHOD_GLOBAL)
         add(arrays, CUDA_SCRATCH, &a->tree, (size_t)context->tree_threads, sizeof(double), "trees of sums");
 }
@@ -256,19 +257,10 @@ void cuda_memory_end(CudaContext *context, CudaGroup group) {
     }
 }
 
-static void zero_forces(CudaContext *context) {
-    Arrays arrays;
-    list_arrays(context, &arrays);
-    for (int k = 0; k < arrays.n; k++)
-        if (arrays.rows[k].group == CUDA_FORCES)
-            CUDA_CHECK(
-                cudaMemsetAsync(*arrays.rows[k].where, 0, arrays.rows[k].count * arrays.rows[k].size, context->stream));
-}
-
 void cuda_memory_need_forces(CudaContext *context) {
     if (context->arguments.now.force.part[0]) return;
     cuda_memory_begin(context, CUDA_FORCES);
-    zero_forces(context);
+    cuda_force_zero(context);
 }
 
 /* --- all of it ----------------------------------------------------------------------------------------------------- */
@@ -303,8 +295,9 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     CUDA_CHECK(
         cudaMemsetAsync(&a->watch->fault_step, 0xff, 2 * sizeof a->watch->fault_step, context->stream)); /* none */
     CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
-    zero_forces(context); /* nothing has acted yet */
-    CUDA_CHECK(cudaMemsetAsync(a->partials, 0, pair_partials(context) * sizeof(double), context->stream));
+    cuda_force_zero(context); /* nothing has acted yet */
+    if (a->partials)
+        CUDA_CHECK(cudaMemsetAsync(a->partials, 0, pair_partials(context) * sizeof(double), context->stream));
     const CudaGroup unused[] = {CUDA_REBUILD, CUDA_STAGING, CUDA_SCRATCH};
     for (size_t k = 0; k < sizeof unused / sizeof unused[0]; k++) cuda_memory_end(context, unused[k]);
     return MD_OK;

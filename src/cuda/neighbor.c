@@ -15,13 +15,12 @@ bool cuda_neighbor_halves(const CudaContext *context) {
            context->config.neighbor_list == MD_LIST_HALF;
 }
 
-bool cuda_neighbor_compresses(const CudaContext *context) {
-    return md_option_has_effect(&context->config, MD_OPTION_neighbor_index) &&
-           context->config.neighbor_index == MD_INDEX_16;
+bool cuda_neighbor_compresses(const MdConfig *config) {
+    return md_option_has_effect(config, MD_OPTION_neighbor_index) && config->neighbor_index == MD_INDEX_16;
 }
 
 size_t cuda_neighbor_entry_bytes(const CudaContext *context) {
-    return cuda_neighbor_compresses(context) ? sizeof(uint16_t) : sizeof(int32_t);
+    return cuda_neighbor_compresses(&context->config) ? sizeof(uint16_t) : sizeof(int32_t);
 }
 
 static int n_cells(const CudaContext *context) {
@@ -38,7 +37,7 @@ static void search(CudaContext *context) {
     size_t bytes = (size_t)context->n_atoms * sizeof(int32_t);
     if (context->config.neighbor_write == MD_LIST_WRITE_ATOMIC)
         CUDA_CHECK(cudaMemsetAsync(list->counts, 0, bytes, context->stream));
-    if (cuda_neighbor_compresses(context)) {
+    if (cuda_neighbor_compresses(&context->config)) {
         context->arguments.n = n_cells(context);
         cuda_launch(context, CUDA_K_neighbor_bases, n_cells(context));
     }
@@ -78,6 +77,8 @@ static MdStatus search_until_it_fits(CudaContext *context) {
         cuda_timing_end(context);
         if (crowd > 0) return refuse_crowd(context, crowd);
         if (fits) return MD_OK;
+        /* Rows with room for everything overflow only where a kernel lists something twice: no growth would end that. */
+        md_require(context->arguments.list.capacity < context->arguments.list.n_rows);
         MdStatus status = cuda_memory_grow_list(context, largest);
         if (status != MD_OK) return status;
     }
@@ -96,6 +97,15 @@ static bool needs_bounds(const CudaContext *context) {
     return open && cuda_sort_needs_cells(context);
 }
 
+void cuda_neighbor_book_lateness(CudaContext *context) {
+    if (!context->lateness_sent) return;
+    cuda_wait_event(context, context->watched, "wait: displacement");
+    context->lateness_sent = false;
+    const int kernel = context->config.force_kernel; /* one that walks all pairs misses none */
+    if (kernel == MD_KERNEL_PAIRS || kernel == MD_KERNEL_PAIRS_TILED) return;
+    if (moved_too_far(context)) context->n_late_rebuilds++;
+}
+
 /* What is left when the particles are in their cells. */
 static MdStatus build_sorted(CudaContext *context) {
     context->arguments.n_force_items = cuda_force_items(context); /* as many cells as there are now */
@@ -110,11 +120,7 @@ static MdStatus build_sorted(CudaContext *context) {
 }
 
 MdStatus cuda_neighbor_build(CudaContext *context) {
-    if (context->lateness_sent) {
-        cuda_wait_event(context, context->watched, "wait: displacement");
-        context->lateness_sent = false;
-        if (moved_too_far(context)) context->n_late_rebuilds++;
-    }
+    cuda_neighbor_book_lateness(context);
     if (needs_bounds(context)) {
         cuda_reduce_measure(context);
         cuda_watch_read(context, true);
@@ -192,7 +198,7 @@ static void download_list(CudaContext *context, HostList *host) {
     host->counts = download(context, a->list.counts, n, sizeof *host->counts);
     host->entries = download(context, a->list.entries, (size_t)n_stored, cuda_neighbor_entry_bytes(context));
     host->slot_cell = host->bases = NULL;
-    if (!cuda_neighbor_compresses(context)) return;
+    if (!cuda_neighbor_compresses(&context->config)) return;
     host->slot_cell = download(context, a->slot_cell, n, sizeof *host->slot_cell);
     host->bases = download(context, a->cell_bases, (size_t)n_cells(context) * CUDA_STENCIL, sizeof *host->bases);
 }

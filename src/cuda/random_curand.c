@@ -3,11 +3,11 @@
  * The ordering is LEGACY for all generators: the one that NVIDIA keeps the same in all releases, and the one that host
  * and device generators share. Cost of the first numbers on one core, measured with CUDA 13: philox and xorwow
  * 10 ms, mrg32k3a 30 ms (its default ordering: 600 ms), mt19937 4 s (its 8192 states are set up one after another). */
-#include <cuda_runtime_api.h>
 #include <curand.h>
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "cuda/context.h"
 #include "deck/choices.h"
 #include "system/random_source.h"
 
@@ -21,16 +21,6 @@ struct MdCurand {
     do {                                                                                                               \
         curandStatus_t status_ = (call);                                                                               \
         if (status_ != CURAND_STATUS_SUCCESS) md_panic("%s failed with cuRAND status %d", #call, (int)status_);        \
-    } while (0)
-
-#define CUDA_CHECK(call)                                                                                               \
-    do {                                                                                                               \
-        cudaError_t error_ = (call);                                                                                   \
-        if (error_ != cudaSuccess) {                                                                                   \
-            int device_ = -1;                                                                                          \
-            cudaGetDevice(&device_);                                                                                   \
-            md_panic("%s failed on device %d: %s", #call, device_, cudaGetErrorString(error_));                        \
-        }                                                                                                              \
     } while (0)
 
 static curandRngType_t curand_type(int generator) {

@@ -1,13 +1,19 @@
 /* What `auto` becomes, and what this machine forbids. */
+#include <math.h>
+#include <string.h>
+
 #include "cuda/context.h"
 #include "cuda/toolkit.h"
 #include "cuda/variants.h"
 
-/* Whether the table allows what config asks for; else the first reason. */
+/* Whether the table allows what config asks for; else the first reason, without the ways out: auto takes one. */
 static bool is_possible(const MdConfig *config, char *reason, size_t size) {
     MdErrors *errors = md_errors_create();
     bool possible = md_variants_check(md_cuda_variants(), "cuda", config, errors) == MD_OK;
-    if (!possible) snprintf(reason, size, "%s", md_errors_text(errors, 0));
+    if (!possible) {
+        const char *text = md_errors_text(errors, 0), *ways_out = strstr(text, ": change that");
+        snprintf(reason, size, "%.*s", ways_out ? (int)(ways_out - text) : (int)size, text);
+    }
     md_errors_destroy(errors);
     return possible;
 }
@@ -15,17 +21,13 @@ static bool is_possible(const MdConfig *config, char *reason, size_t size) {
 /* The resident kernel where one thread an atom fits on the GPU, and everything else allows it. */
 static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_persistent != MD_PERSISTENT_AUTO) return;
-    int device = 0, n_sms = 0, threads_per_sm = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, device));
-    const int64_t resident = (int64_t)n_sms * threads_per_sm / 2; /* at 64 registers a thread */
-    if (config->launch_graph != MD_GRAPH_AUTO) {
+    const int64_t resident = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
+    if (config->launch_graph == MD_GRAPH_ON) { /* without a graph, a resident kernel is still possible */
         config->launch_persistent = MD_PERSISTENT_OFF;
-        md_choices_add(choices, "launch.persistent", "off", "launch.graph was given");
+        md_choices_add(choices, "launch.persistent", "off", "launch.graph = on was given");
         return;
     }
-    char reason[160];
+    char reason[sizeof choices->rows[0].reason];
     config->launch_persistent = MD_PERSISTENT_ON;
     if (!is_possible(config, reason, sizeof reason)) {
         config->launch_persistent = MD_PERSISTENT_OFF;
@@ -43,7 +45,7 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
 /* A graph wherever everything else allows it and no resident kernel makes the steps. */
 static void resolve_graph(MdConfig *config, MdChoices *choices) {
     if (config->launch_graph != MD_GRAPH_AUTO) return;
-    char reason[160];
+    char reason[sizeof choices->rows[0].reason];
     config->launch_graph = MD_GRAPH_ON;
     if (config->launch_persistent == MD_PERSISTENT_ON) {
         config->launch_graph = MD_GRAPH_OFF;
@@ -60,6 +62,20 @@ static void resolve_graph(MdConfig *config, MdChoices *choices) {
  * of a small system waits for the host, so that rare ones pay for long rows. */
 static double fastest_skin(const MdSystemPlan *plan) { return plan->n_atoms < 16000 ? 0.8 : 0.5; }
 
+/* Cells that hold more atoms on the average than an entry of 16 bits can tell apart. */
+static MdStatus check_crowd(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
+    if (!cuda_neighbor_compresses(config)) return MD_OK;
+    double n_cells = 1;
+    for (int axis = 0; axis < plan->box.dimension; axis++)
+        n_cells *= fmax(floor(plan->box.length[axis] / (plan->potential.cutoff_max + config->neighbor_skin)), 1);
+    const double crowd = (double)plan->n_atoms / n_cells;
+    if (crowd <= CUDA_MAX_CROWD) return MD_OK;
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "neighbor.index=16: a cell of this system holds %.0f atoms on the average, and an entry can tell %d "
+                   "apart: take neighbor.index=32, or a smaller cutoff or neighbor.skin",
+                   crowd, CUDA_MAX_CROWD);
+}
+
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     md_resolve_skin(config, plan, fastest_skin(plan), choices);
     cuda_force_resolve(config, plan, choices);
@@ -69,5 +85,6 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
     if (status == MD_OK) status = cuda_memory_resolve(config, errors);
     if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);
+    if (status == MD_OK) status = check_crowd(config, plan, errors);
     return status == MD_OK ? cuda_force_check(config, plan, errors) : status;
 }

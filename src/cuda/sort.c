@@ -30,7 +30,6 @@ static float key_value(unsigned key) {
  * mostly void. */
 static void plan_grid(CudaContext *context) {
     CudaGrid *grid = &context->arguments.grid;
-    const CudaMeasures *measures = &context->h_watch->measures;
     double extent[3], edge = context->range * (1 + 1e-6); /* rounding must not part neighbours by two cells */
     for (int a = 0; a < 3; a++) {
         grid->wraps[a] = context->box.periodic[a];
@@ -39,6 +38,7 @@ static void plan_grid(CudaContext *context) {
         if (a >= context->box.dimension) {
             extent[a] = 0;
         } else if (!grid->wraps[a]) {
+            const CudaMeasures *measures = &context->h_watch->measures;
             grid->origin[a] = -(double)key_value(measures->low[a]);
             extent[a] = (double)key_value(measures->high[a]) - grid->origin[a];
         }

@@ -15,19 +15,21 @@
  * the host). So the device stands still at the moment before the forces that the list would have got wrong. The host,
  * which is some steps ahead, sees the flag in passing or at the next wait, builds the list, and issues again what had
  * no effect: the journal is the number of the last step, how far it went, which steps wanted energies, and what output was
- * asked for at their ends (output.c). The host
- * runs ahead by a few steps at most, so little is wasted: an idle kernel takes some two microseconds. */
+ * asked for at their ends (output.c). What was issued beyond the halt is wasted (an idle kernel takes some two
+ * microseconds), so the host runs ahead by a few steps only; with batches as far as the list lasted the last time, and
+ * from there on by a quarter of that at a time. */
 #include <stddef.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/nvtx.h"
 #include "cuda/context.h"
 
 enum {
     BATCH_STEPS = 16,    /* of a graph: launches of 16 steps cost the host as much as one step issued by itself */
     RESIDENT_STEPS = 64, /* of the resident kernel */
-    RUN_AHEAD_STEPS = 4  /* of the host, in steps issued one by one; batches: two of them */
+    RUN_AHEAD_STEPS = 4  /* of the host, in steps issued one by one */
 };
 
 static bool is_on(int value) { return value == MD_ON; }
@@ -41,7 +43,45 @@ static bool batches(const CudaContext *context) {
 static CudaJournalStep *entry(CudaContext *context, int64_t step) {
     return &context->journal[step % CUDA_JOURNAL_STEPS];
 }
-static int batch_steps(const CudaContext *context) { return is_resident(context) ? RESIDENT_STEPS : BATCH_STEPS; }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* --- how far ahead ------------------------------------------------------------------------------------------------- */
+
+static int64_t most_batch_steps(const CudaContext *context) {
+    return is_resident(context) ? RESIDENT_STEPS : BATCH_STEPS;
+}
+
+/* Steps that may be wasted when the list fails: a quarter of what it lasted the last time, or has lasted by now. */
+static int64_t slack(const CudaContext *context, int64_t step) {
+    return larger(larger(context->last_interval, step - context->built_step) / 4, 2);
+}
+
+/* Steps from `step` on that the list is expected to be good for: as many after its build as the last one was. The resident
+ * kernel stops by itself in the midst of a batch, so that some more in it cost nothing. */
+static int64_t safe_steps(const CudaContext *context, int64_t step) {
+    const int64_t safe = context->built_step + context->last_interval - step;
+    return is_resident(context) ? safe + slack(context, step) : safe;
+}
+
+/* Steps of the batch that begins with step `first`. */
+static int64_t batch_steps(const CudaContext *context, int64_t first) {
+    const int64_t safe = safe_steps(context, first), doubtful = slack(context, first) / (is_resident(context) ? 1 : 2);
+    if (!checks_on_device(context)) return most_batch_steps(context);
+    return smaller(safe > 0 ? safe : doubtful, most_batch_steps(context));
+}
+
+/* How far before the device the host may be when it issues `step`: two batches keep the device busy. */
+static int64_t run_ahead(const CudaContext *context, int64_t step) {
+    if (!batches(context)) return RUN_AHEAD_STEPS;
+    const int64_t safe = safe_steps(context, (int64_t)context->h_signals->step);
+    return smaller(larger(safe, slack(context, step)), 2 * most_batch_steps(context));
+}
+
+static void book_build(CudaContext *context, int64_t step) {
+    context->last_interval = step - context->built_step;
+    context->built_step = step;
+}
 
 /* --- single steps -------------------------------------------------------------------------------------------------- */
 
@@ -77,13 +117,23 @@ static void time_forces(CudaContext *context, bool with_energy) {
 
 /* --- batches ------------------------------------------------------------------------------------------------------- */
 
+/* The arguments of the moment as far as a graph depends on them. What differs from call to call stands at their end, and a
+ * step sets what it needs of it; the grid, which every build of a system with an open axis measures anew, is read by one of
+ * the force kernels only. */
+static void lasting_arguments(const CudaContext *context, CudaArguments *arguments) {
+    const size_t lasting = offsetof(CudaArguments, n);
+    memcpy(arguments, &context->arguments, lasting);
+    memset((char *)arguments + lasting, 0, sizeof *arguments - lasting);
+    if (context->config.force_kernel != MD_KERNEL_CELL) memset(&arguments->grid, 0, sizeof arguments->grid);
+}
+
 /* The graph of 2^level steps for the arguments of the moment: of those kept, one of each pair of particle buffers. */
 static cudaGraphExec_t find_graph(CudaContext *context, int level) {
     CudaGraph *kept = context->graphs[level];
-    /* What differs from call to call stands at the end of the arguments, and a step sets what it needs of it. */
-    const size_t lasting = offsetof(CudaArguments, n);
+    CudaArguments arguments;
+    lasting_arguments(context, &arguments);
     for (int k = 0; k < CUDA_KEPT_GRAPHS; k++)
-        if (kept[k].exec && memcmp(&kept[k].arguments, &context->arguments, lasting) == 0) return kept[k].exec;
+        if (kept[k].exec && memcmp(&kept[k].arguments, &arguments, sizeof arguments) == 0) return kept[k].exec;
     CudaGraph *oldest = &kept[context->next_graph[level]];
     context->next_graph[level] = (context->next_graph[level] + 1) % CUDA_KEPT_GRAPHS;
     if (oldest->exec) CUDA_CHECK(cudaGraphExecDestroy(oldest->exec));
@@ -99,7 +149,7 @@ static cudaGraphExec_t find_graph(CudaContext *context, int level) {
     context->capturing = false;
     CUDA_CHECK(cudaGraphInstantiateWithFlags(&oldest->exec, graph, 0));
     CUDA_CHECK(cudaGraphDestroy(graph));
-    memcpy(&oldest->arguments, &context->arguments, sizeof oldest->arguments);
+    memcpy(&oldest->arguments, &arguments, sizeof arguments);
     return oldest->exec;
 }
 
@@ -144,7 +194,29 @@ static void flush(CudaContext *context) {
 static void hold(CudaContext *context, int64_t step) {
     entry(context, step)->issued = CUDA_HELD;
     context->last_held = step;
-    if (++context->n_held == batch_steps(context)) flush(context);
+    context->n_held++;
+    if (context->n_held >= batch_steps(context, step - context->n_held + 1)) flush(context);
+}
+
+/* What is held back would have no effect on a device that stands still; the journal has it. */
+static void drop_held(CudaContext *context) {
+    context->n_held = 0;
+    context->drift_held = false;
+}
+
+/* Waits while the device is too far behind `step`. */
+static void wait_for_device(CudaContext *context, int64_t step) {
+    const double begin_s = md_clock_s();
+    bool waits = false, idle = false;
+    while (!idle && step - (int64_t)context->h_signals->step > run_ahead(context, step) &&
+           !context->h_signals->halted) {
+        cudaError_t error = cudaStreamQuery(context->stream); /* keeps work moving, and tells of errors */
+        waits = true;
+        idle = error == cudaSuccess;
+        if (!idle && error != cudaErrorNotReady) CUDA_CHECK(error);
+        (void)cudaGetLastError();
+    }
+    if (waits) cuda_wait_record(context, "wait: steps", begin_s);
 }
 
 /* --- the device stands still --------------------------------------------------------------------------------------- */
@@ -183,6 +255,18 @@ static void add_step(CudaContext *context, int64_t step) {
     add_output(context, now);
 }
 
+/* The present step, as far as it has gone. */
+static void add_last(CudaContext *context, int64_t step) {
+    if (context->progress == CUDA_FORCED) {
+        add_step(context, step);
+    } else if (batches(context) && !entry(context, step - 1)->kicked) {
+        entry(context, step)->issued = CUDA_HELD;
+        context->drift_held = true;
+    } else {
+        add_drift(context, step);
+    }
+}
+
 /* Books what found the device halted at the forces of `first`: it is not to count as calls. */
 static void book_undone(CudaContext *context, int64_t first) {
     for (int64_t step = first; step <= context->step; step++) {
@@ -192,63 +276,57 @@ static void book_undone(CudaContext *context, int64_t first) {
         if (issued == CUDA_IN_BATCH) context->timers[CUDA_STEP].undone++;
         if (issued == CUDA_SINGLY && forced) context->timers[CUDA_FORCE].undone++;
         if (issued == CUDA_SINGLY && step > first) context->timers[CUDA_INTEGRATE].undone++;
-        if (undone->has_output && undone->kicked) context->timers[CUDA_INTEGRATE].undone++;
-        if (undone->has_output) context->timers[CUDA_REDUCE].undone++;
-        if (undone->has_output && undone->output.frame >= 0) context->timers[CUDA_GATHER].undone++;
+        if (!undone->has_output || issued == CUDA_HELD) continue;
+        if (undone->kicked) context->timers[CUDA_INTEGRATE].undone++;
+        context->timers[CUDA_REDUCE].undone++;
+        if (undone->output.frame >= 0) context->timers[CUDA_GATHER].undone++;
     }
 }
 
-/* Builds the list at the step where the device stopped, and issues again all that came after its drift. */
+/* Builds the list at the step where the device stopped, and issues again what came after its drift: all of it, unless the
+ * device stops again. Some may be held back. */
 static MdStatus resume(CudaContext *context) {
+    drop_held(context);
     cuda_watch_read(context, true);
     int64_t step = (int64_t)context->h_watch->step;
     context->h_signals->halted = 0;
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->halted, 0, sizeof(unsigned), context->stream));
     cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
     book_undone(context, step);
+    md_require(step < context->step || context->progress == CUDA_FORCED); /* it stopped at forces that were issued */
     MdStatus status = cuda_neighbor_build(context);
-    if (status != MD_OK || (step == context->step && context->progress == CUDA_DRIFTED)) return status;
+    if (status != MD_OK) return status;
+    book_build(context, step);
+    for (int64_t later = step + 1; later <= context->step; later++) entry(context, later)->issued = CUDA_HELD;
     entry(context, step)->issued = CUDA_SINGLY;
     time_forces(context, entry(context, step)->wants_energy);
     add_output(context, entry(context, step));
-    while (++step < context->step) add_step(context, step);
-    if (step == context->step && context->progress == CUDA_FORCED) add_step(context, step);
-    else if (step == context->step) add_drift(context, step);
-    flush(context);
+    while (++step < context->step) {
+        add_step(context, step);
+        wait_for_device(context, step);
+        if (context->h_signals->halted) return MD_OK;
+    }
+    if (step == context->step) add_last(context, step);
+    if (!batches(context)) flush(context);
     return MD_OK;
 }
+
+/* After a fault the motion is over, and it stays as it is. */
+static bool needs_list(const CudaContext *context) { return context->h_signals->halted && !context->h_signals->fault; }
 
 /* On return all that was asked for so far is issued and, with device-check, done. */
 static MdStatus settle(CudaContext *context) {
     MdStatus status = MD_OK;
-    if (context->h_signals->halted) { /* what is held back would have no effect; the journal has it */
-        context->n_held = 0;
-        context->drift_held = false;
-    }
+    if (context->h_signals->halted) drop_held(context);
     flush(context);
     if (!checks_on_device(context)) return MD_OK;
     cuda_wait_stream(context, "wait: steps");
-    /* After a fault the motion is over, and it stays as it is. */
-    while (context->h_signals->halted && !context->h_signals->fault && status == MD_OK) {
+    while (needs_list(context) && status == MD_OK) {
         status = resume(context);
+        if (!context->h_signals->halted) flush(context);
         cuda_wait_stream(context, "wait: steps");
     }
     return status;
-}
-
-/* Waits while the device is too far behind: what is issued beyond a halt is wasted. */
-static void wait_for_device(CudaContext *context) {
-    const int64_t most = batches(context) ? 2 * batch_steps(context) : RUN_AHEAD_STEPS;
-    const double begin_s = md_clock_s();
-    bool waits = false, idle = false;
-    while (!idle && context->step - (int64_t)context->h_signals->step > most && !context->h_signals->halted) {
-        cudaError_t error = cudaStreamQuery(context->stream); /* keeps work moving, and tells of errors */
-        waits = true;
-        idle = error == cudaSuccess;
-        if (!idle && error != cudaErrorNotReady) CUDA_CHECK(error);
-        (void)cudaGetLastError();
-    }
-    if (waits) cuda_wait_record(context, "wait: steps", begin_s);
 }
 
 /* --- the operations ------------------------------------------------------------------------------------------------ */
@@ -273,9 +351,14 @@ void cuda_steps_kick_drift(CudaContext *context, int64_t step) {
 }
 
 MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step) {
+    MdStatus status = MD_OK;
     if (context->built && checks_on_device(context)) {
-        wait_for_device(context);
-        return context->h_signals->halted ? settle(context) : MD_OK;
+        wait_for_device(context, context->step);
+        while (needs_list(context) && status == MD_OK) {
+            status = resume(context);
+            wait_for_device(context, context->step);
+        }
+        return status;
     }
     if (context->built && !cuda_neighbor_acts(context, step)) return MD_OK;
     flush(context);
@@ -284,7 +367,9 @@ MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step) {
 
 MdStatus cuda_steps_rebuild(CudaContext *context) {
     MdStatus status = settle(context);
-    return status == MD_OK ? cuda_neighbor_build(context) : status;
+    if (status == MD_OK) status = cuda_neighbor_build(context);
+    context->built_step = context->step;
+    return status;
 }
 
 void cuda_steps_compute_forces(CudaContext *context, bool with_energy) {

@@ -8,8 +8,6 @@
  * CUDA_SAMPLE only, and the time of all calls is the mean of those times the number of calls. The first call of a stage
  * does not count: it loads the kernels. With a trace every call is timed, and the host waits where it is too far ahead
  * for that. */
-#include <math.h>
-
 #include "cuda/context.h"
 
 /* A prime: calls that repeat with the period of the thermo table must not always, or never, be among the timed ones. */
@@ -133,9 +131,11 @@ void cuda_timing_book(CudaContext *context) {
         if (context->spans[k].pending) book(context, &context->spans[k]);
 }
 
-double cuda_timing_seconds(CudaContext *context, CudaStage stage) {
+void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time) {
     cuda_timing_book(context);
     const CudaTimer *timer = &context->timers[stage];
-    if (timer->timed == 0) return NAN;
-    return timer->timed_s / (double)timer->timed * (double)timer->calls;
+    time->calls = timer->calls - timer->undone;
+    time->timed = timer->timed;
+    time->timed_s = timer->timed_s;
+    md_stage_extend(time);
 }

@@ -102,11 +102,13 @@ void cuda_wait_record(CudaContext *context, const char *what, double begin_s) {
 void cuda_wait_stream(CudaContext *context, const char *what) {
     const double begin_s = md_clock_s();
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_kernels_check(context);
     cuda_wait_record(context, what, begin_s);
 }
 
 void cuda_wait_event(CudaContext *context, cudaEvent_t event, const char *what) {
     const double begin_s = md_clock_s();
     CUDA_CHECK(cudaEventSynchronize(event));
+    cuda_kernels_check(context);
     cuda_wait_record(context, what, begin_s);
 }

@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700
 #include "deck/value.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -126,7 +127,8 @@ static bool read_entry(const MdOptionRow *row, const char *word, int k, MdValue 
 static char *refuse(const MdOptionRow *row, const char *read) {
     char *shown = md_show_text(read, strlen(read), MD_SHOW_VALUE), *allowed = md_option_allowed(row);
     MdNearest nearest = md_nearest_begin(read);
-    for (int k = 0; row->words[k]; k++) md_nearest_offer(&nearest, row->words[k]);
+    const bool number = isdigit((unsigned char)*read); /* one is no slip for another */
+    for (int k = 0; row->words[k] && !number; k++) md_nearest_offer(&nearest, row->words[k]);
     if (md_option_takes_auto(row)) md_nearest_offer(&nearest, "auto");
     const char *meant = md_nearest_name(&nearest);
     char *problem = md_format("read \"%s\"; allowed: %s%s%s%s", shown, allowed, meant ? "; did you mean \"" : "",

@@ -16,7 +16,7 @@ void md_print_help(FILE *stream) {
           "\n"
           "  FILE                a deck ([section], key = value, # comment); several are layered, later ones win.\n"
           "                      Or a table of coordinates (two or three columns), or an XYZ file.\n"
-          "  section.key=value   sets one option; wins over all files\n"
+          "  section.key=value   sets one option; wins over what stands before it, and over all files\n"
           "\n"
           "  --check             read and check everything, print the effective deck and the memory it needs\n"
           "  --bench STAGE       time every variant of a stage (sort, neighbor, force, integrate, reduce, gather, a "
@@ -30,7 +30,8 @@ void md_print_help(FILE *stream) {
           "  --version           version, commit, compilers, libraries, backends\n"
           "  --help              this text\n"
           "\n"
-          "A run NAME leaves NAME.log, NAME.json and the trajectory NAME.h5 in the working directory.\n"
+          "A run NAME leaves NAME.log, NAME.json and, if frames are asked for, the trajectory NAME.h5 in the working "
+          "directory.\n"
           "Exit codes: 0 passed; 1 internal or hardware failure; 2 bad input; 3 verification failed;\n"
           "4 output could not be written.\n"
           "\n"
@@ -156,6 +157,10 @@ static void print_cell(FILE *stream, const char *text) {
 
 /* `32 N + 4 E`; a model without either is a dash. */
 static void print_model(FILE *stream, double per_atom, double per_entry) {
+    if (isnan(per_atom + per_entry)) {
+        fputs("no model | ", stream);
+        return;
+    }
     if (per_atom != 0) fprintf(stream, "%g N", per_atom);
     if (per_entry != 0) fprintf(stream, "%s%g E", per_atom == 0 ? "" : per_entry < 0 ? " " : " + ", per_entry);
     fputs(per_atom == 0 && per_entry == 0 ? "- | " : " | ", stream);

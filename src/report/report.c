@@ -73,8 +73,11 @@ void md_report_plan(MdRecord *r) {
 }
 
 static void log_heading(MdRecord *r) {
-    md_log(r->log, "\n%12s %12s %12s %14s %14s %14s %14s\n", "step", "time", "temperature", "potential", "total",
-           "conserved", "pressure");
+    md_log(
+        r->log,
+        "\nreduced units, energies per atom; conserved: total energy less the heat of the thermostat, with truncated "
+        "pairs made whole\n%12s %12s %12s %14s %14s %14s %14s\n",
+        "step", "time", "temperature", "potential", "total", "conserved", "pressure");
 }
 
 static void log_resumed(MdRecord *r) {

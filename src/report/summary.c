@@ -72,7 +72,6 @@ static void write_unused(MdJson *json, const MdRecord *r) {
 }
 
 static void write_choices(MdJson *json, const MdChoices *choices) {
-    md_json_begin_array(json, "choices");
     for (int k = 0; k < choices->n; k++) {
         md_json_begin_object(json, NULL);
         md_json_text(json, "option", choices->rows[k].option);
@@ -80,7 +79,6 @@ static void write_choices(MdJson *json, const MdChoices *choices) {
         md_json_text(json, "reason", choices->rows[k].reason);
         md_json_end_object(json);
     }
-    md_json_end_array(json);
 }
 
 /* What a backend does not count is left out. */
@@ -240,7 +238,10 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     write_checks(json, &r->verification);
     write_stages(json, r);
     write_kernels(json, &r->statistics);
+    md_json_begin_array(json, "choices");
     write_choices(json, &r->choices);
+    write_choices(json, &r->statistics.choices);
+    md_json_end_array(json);
     write_unused(json, r);
     if (r->counted) write_counters(json, &r->counters);
     write_options(json, r->deck);

@@ -35,8 +35,9 @@ static void log_stages(MdRecord *r) {
            100 * (loop - attributed) / loop);
     md_log(r->log, "%-12s %9lld %10.4f           host clock, all of it\n", "loop",
            (long long)(r->step - r->resume.from_step), loop);
-    md_log(r->log,
-           "GB/s and GFLOP/s: bytes and operations are a model (mdmini --list-variants), the time is measured\n");
+    md_log(
+        r->log,
+        "GB/s and GFLOP/s: bytes and operations are a model (mdmini --list-variants=markdown), the time is measured\n");
     md_log(r->log, "set-up %.3f s, verification %.3f s (outside the loop)", r->setup_seconds, r->verify_seconds);
     if (r->files.h5 || r->files.xyz) md_log(r->log, "; writing frames %.3f s", r->written.write_s);
     md_log(r->log, "\n");
@@ -72,16 +73,21 @@ static void log_switches(MdRecord *r, const MdStageTime *stage) {
     if (length > 0) md_log_wrapped(r->log, head, text);
 }
 
-static void log_ran(MdRecord *r) {
-    md_log(r->log, "\n%-12s switches as they ran\n", "stage");
-    for (int k = 0; k < r->statistics.n_stages; k++) log_switches(r, &r->statistics.stages[k]);
-    if (r->choices.n > 0) md_log(r->log, "\n");
-    for (int k = 0; k < r->choices.n; k++) {
-        const MdChoice *choice = &r->choices.rows[k];
+static void log_choices(MdRecord *r, const MdChoices *choices) {
+    for (int k = 0; k < choices->n; k++) {
+        const MdChoice *choice = &choices->rows[k];
         char text[sizeof *choice + 8];
         snprintf(text, sizeof text, "%s = %s: %s", choice->option, choice->value, choice->reason);
         md_log_wrapped(r->log, "auto        ", text);
     }
+}
+
+static void log_ran(MdRecord *r) {
+    md_log(r->log, "\n%-12s switches as they ran\n", "stage");
+    for (int k = 0; k < r->statistics.n_stages; k++) log_switches(r, &r->statistics.stages[k]);
+    if (r->choices.n + r->statistics.choices.n > 0) md_log(r->log, "\n");
+    log_choices(r, &r->choices);
+    log_choices(r, &r->statistics.choices);
 }
 
 static void log_kernels(MdRecord *r) {
@@ -135,7 +141,8 @@ static void log_rebuilds(MdRecord *r) {
     const MdStatistics *statistics = &r->statistics;
     md_log(r->log, "\nrebuilds  %lld", (long long)statistics->n_rebuilds);
     if (statistics->n_rebuilds > 0)
-        md_log(r->log, " (every %.1f steps)", (double)(r->step - r->resume.from_step) / (double)statistics->n_rebuilds);
+        md_log(r->log, " (one in %.1f steps)",
+               (double)(r->step - r->resume.from_step) / (double)statistics->n_rebuilds);
     if (statistics->capacity > 0)
         md_log(r->log, ", %.1f neighbours per atom within cutoff and skin, row capacity %lld, overflows %lld\n",
                statistics->neighbors_per_atom, (long long)statistics->capacity, (long long)statistics->n_overflows);

@@ -45,9 +45,9 @@ static double worst_force(const MdSystem *system, const double *force, const dou
 }
 
 uint64_t md_verify_bytes(uint64_t n_atoms) {
-    /* five arrays of its own (13 doubles an atom); the reference's cells: link and cell of an atom, and its buckets,
-     * between one and two an atom */
-    return n_atoms * (13 * sizeof(double) + 6 * sizeof(int64_t));
+    /* five arrays of its own (13 doubles an atom); the reference's cells: number, cell and place of an atom, and its
+     * buckets, between one and two an atom */
+    return n_atoms * (16 * sizeof(double) + 6 * sizeof(int64_t));
 }
 
 MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,

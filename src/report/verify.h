@@ -1,7 +1,7 @@
 /* How a run judges itself.
  *
  * At the first and the last step the backend's forces (force-only path and force-and-energy path), energy and virial
- * are compared with the serial double-precision reference at the same places. Over the run the conserved energy and
+ * are compared with the double-precision reference at the same places. Over the run the conserved energy and
  * the total momentum must stay within limits that follow from time step, precision and length (tolerance.h). */
 #ifndef MD_REPORT_VERIFY_H
 #define MD_REPORT_VERIFY_H

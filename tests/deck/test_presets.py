@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 PROGRAM, SOURCE = os.environ.get("MDMINI", ""), os.environ.get("MDMINI_SOURCE", "")
+sys.path.insert(0, str(Path(SOURCE) / "run"))
+from decks import read_deck
 # As inputs/SWITCHES.md says under "The presets".
 NAIVE_EXCEPTIONS = {"reduce.accumulate": "double"}  # in double precision nothing else is right
 # A rung changes one switch, or one idea: these keys together.
@@ -24,19 +26,6 @@ def check(holds, text):
         failures.append(text)
         print("FAILED:", text)
     return holds
-
-
-def read_deck(path):
-    """{section.key: value} of a deck."""
-    section, found = "", {}
-    for line in path.read_text().splitlines():
-        line = line.split("#")[0].strip()
-        if line.startswith("["):
-            section = line.strip("[]")
-        elif line:
-            key, value = (word.strip() for word in line.split("="))
-            found[f"{section}.{key}"] = value
-    return found
 
 
 def effective(*words):

@@ -18,6 +18,10 @@ static const MdVariant rows[] = {
     {"neighbor", "neighbor.write=atomic", "", "neighbor.sorted=on", 0, 0, 8, 0, "-"},
     {"neighbor", "neighbor.write=nonatomic", "neighbor.list=full", "", 0, 0, 4, 0, "-"},
     {"gather", "", "", "", 60, 0, 0, 0, "-"},
+    {"integrate", "neighbor.rebuild=every", "", "", 192, 18, 0, 0, "-"},
+    {"integrate", "neighbor.rebuild=device-check", "", "", 192, 18, 0, 0, "-"},
+    {"step", "launch.graph=off", "", "", 0, 0, 0, 0, "-"},
+    {"step", "launch.graph=on", "", "", 0, 0, 0, 0, "-"},
 };
 static const MdVariantTable table = {rows, sizeof rows / sizeof rows[0]};
 
@@ -104,6 +108,8 @@ static void test_selected(void) {
            neighbor = md_variants_work(table, "neighbor", &config, 100, 1000),
            gather = md_variants_work(table, "gather", &config, 100, 1000);
     CHECK(force.bytes == 4100 && force.flops == 21000 && neighbor.bytes == 8000 && gather.bytes == 6000);
+    MdWork step = md_variants_work(table, "step", &config, 100, 1000); /* force and integrate */
+    CHECK(step.bytes == 4100 + 19200 && step.flops == 21000 + 1800);
 
     config.force_kernel = MD_KERNEL_CELL; /* no rows: what shapes them is not selected */
     config.neighbor_sorted = MD_OFF;
@@ -151,11 +157,14 @@ static void test_grounds(void) {
          MD_KERNEL_CELL,
          {"deck.txt:2: neighbor.write: has no effect: it needs force.kernel = list or list-split or auto"}},
         {"[force]\npartial_sums = atomic\n", MD_KERNEL_LIST, {NULL}}, /* the table has no such switch at all */
+        {"[launch]\ngraph = off\n", MD_KERNEL_LIST, {NULL}},          /* a resident kernel is no graph either */
+        {"[launch]\ngraph = on\n", MD_KERNEL_LIST, {"deck.txt:2: launch.graph: has no effect: it needs launch.pers"}},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         MdDeck *deck = read_deck(cases[k].deck, NULL);
         MdConfig resolved = *md_deck_config(deck);
         resolved.force_kernel = cases[k].kernel;
+        resolved.launch_persistent = MD_PERSISTENT_ON;
         CHECK(said(md_variants_check_grounds(table, deck, &resolved, errors), cases[k].words));
         md_deck_destroy(deck);
     }
@@ -174,7 +183,12 @@ static void test_table(const char *backend, MdVariantTable own) {
         check_context("%s: %s %s", backend, row->stage, row->value);
         CHECK(strstr(stages, stage) != NULL);
         CHECK(row->cost[0] != '\0');
-        CHECK(isfinite(row->bytes_per_atom + row->flops_per_atom + row->bytes_per_entry + row->flops_per_entry));
+        CHECK(isfinite(row->bytes_per_atom + row->bytes_per_entry + row->flops_per_entry));
+        /* What tests all pairs, or walks cells without a list, has no operations that N and E could tell. */
+        const bool walks = strncmp(row->value, "force.kernel=pairs", 18) == 0 ||
+                           strncmp(row->value, "neighbor.search=brute", 21) == 0 ||
+                           strcmp(row->value, "force.kernel=cell") == 0;
+        CHECK(walks ? isnan(row->flops_per_atom) : isfinite(row->flops_per_atom));
         /* Words that do not exist panic. */
         md_variant_selected(row, md_deck_config(deck));
         md_condition_holds(row->value, md_deck_config(deck));

@@ -46,6 +46,7 @@ struct _nvrtcProgram {
     int n_headers;
     void *image;
     size_t image_bytes;
+    bool is_ptx; /* as which the image is to be fetched */
 };
 
 typedef struct Cached {
@@ -172,6 +173,12 @@ static bool is_dropped(const char *option) {
     return false;
 }
 
+/* What this NVRTC compiles for. */
+static bool is_target(int number) {
+    const long only = emulator_setting("MDMINI_EMULATOR_TARGET", 0);
+    return only ? number == only : number == 80 || number == 90;
+}
+
 /* Options of NVRTC as options of g++; false: NVRTC would not know the option. */
 static bool translate(nvrtcProgram program, int n, const char *const *from, Options *to) {
     static const char *const defines[] = {"--define-macro=", "-D"}, *const arch[] = {"--gpu-architecture=", "-arch="};
@@ -189,6 +196,8 @@ static bool translate(nvrtcProgram program, int n, const char *const *from, Opti
             else if ((rest = after(option, arch[form]))) {
                 int number = atoi(strpbrk(rest, "0123456789") ? strpbrk(rest, "0123456789") : "0");
                 if (number < 50 || number > 90) emulator_fail("the emulated GPU cannot run code for %s", rest);
+                if (!is_target(number)) emulator_fail("this NVRTC has no target %s", rest);
+                program->is_ptx = strncmp(rest, "compute_", 8) == 0;
                 snprintf(text, sizeof text, "%d", 10 * number);
                 add_option(to, "-D__CUDA_ARCH__=", text);
             } else if (after(option, paths[form])) continue; /* headers of the toolkit are not for g++ */
@@ -453,14 +462,33 @@ EMULATOR_API nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n_options
     return ok ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
 }
 
-EMULATOR_API nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *bytes) {
-    *bytes = program->image_bytes;
+static nvrtcResult get_code(nvrtcProgram program, bool as_ptx, char *image) {
+    if (!program->image || program->is_ptx != as_ptx) return NVRTC_ERROR_INVALID_PROGRAM;
+    memcpy(image, program->image, program->image_bytes);
     return NVRTC_SUCCESS;
 }
 
-EMULATOR_API nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *image) {
-    if (!program->image) return NVRTC_ERROR_INVALID_PROGRAM;
-    memcpy(image, program->image, program->image_bytes);
+static nvrtcResult get_size(nvrtcProgram program, bool as_ptx, size_t *bytes) {
+    *bytes = program->is_ptx == as_ptx ? program->image_bytes : 0;
+    return NVRTC_SUCCESS;
+}
+
+EMULATOR_API nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *bytes) {
+    return get_size(program, false, bytes);
+}
+EMULATOR_API nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *image) { return get_code(program, false, image); }
+EMULATOR_API nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *bytes) { return get_size(program, true, bytes); }
+EMULATOR_API nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *image) { return get_code(program, true, image); }
+
+EMULATOR_API nvrtcResult nvrtcGetNumSupportedArchs(int *n) {
+    *n = 0;
+    for (int number = 0; number < 1000; number++) *n += is_target(number);
+    return NVRTC_SUCCESS;
+}
+
+EMULATOR_API nvrtcResult nvrtcGetSupportedArchs(int *numbers) {
+    for (int number = 0; number < 1000; number++)
+        if (is_target(number)) *numbers++ = number;
     return NVRTC_SUCCESS;
 }
 
@@ -488,14 +516,4 @@ EMULATOR_API const char *nvrtcGetErrorString(nvrtcResult result) {
     case NVRTC_ERROR_INVALID_PROGRAM: return "NVRTC_ERROR_INVALID_PROGRAM";
     default: return "NVRTC_ERROR";
     }
-}
-
-EMULATOR_API nvrtcResult nvrtcGetNumSupportedArchs(int *n) {
-    *n = 1;
-    return NVRTC_SUCCESS;
-}
-
-EMULATOR_API nvrtcResult nvrtcGetSupportedArchs(int *archs) {
-    archs[0] = 90;
-    return NVRTC_SUCCESS;
 }

@@ -31,7 +31,8 @@
  *   MDMINI_EMULATOR_STREAMS  late: work runs when it is waited for (default); early: when it is issued; random: between
  *   MDMINI_EMULATOR_LEAKS    0: memory that is not freed at the end is no error
  *   MDMINI_EMULATOR_CACHE    folder that keeps compiled programs (one in the build; empty: none)
- *   MDMINI_EMULATOR_DEVICES  number of GPUs (1) */
+ *   MDMINI_EMULATOR_DEVICES  number of GPUs (1)
+ *   MDMINI_EMULATOR_TARGET   the one architecture that NVRTC compiles for (80 and 90; the GPU is 90) */
 #ifndef MD_EMULATOR_H
 #define MD_EMULATOR_H
 

@@ -5,12 +5,14 @@ Kernels are read from a folder at run time (MDMINI_KERNELS), so a mutant is a co
 built. The table of mutants is mutant_table.py. For each mutant its killers are run in order, test programs narrowed to the
 switches that select the broken code, until one turns red; the same killers must be green without the change. A mutant
 that all of them pass has SURVIVED: a hole in the tests, and exit code 1. So are a change that no longer fits the source
-and one that does not compile: an error, for the table must not rot.
+and one that does not compile: an error, for the table must not rot; and mutants whose turn did not come, by --budget or
+because the run was ended.
 
-usage: mutants.py BUILD [--jobs N] [--only TEXT,...] [--every N] [--json FILE] [--list]
+usage: mutants.py BUILD [--jobs N] [--only TEXT,...] [--every N] [--shard K/N] [--budget SECONDS] [--json FILE] [--list]
 
 BUILD is a build folder with tests, for a GPU or for its emulation. --only: mutants whose names have one of the texts;
---every: each n-th, a sample. Some killers need a GPU, others the emulation; a mutant that has none here is left out.
+--every: each n-th, a sample; --shard: those of share K (from 0) of N, so that N calls do them all. Some killers need a
+GPU, others the emulation; a mutant that has none here is left out.
 """
 import argparse
 import concurrent.futures
@@ -18,6 +20,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,7 +31,14 @@ from mutant_table import MUTANTS
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
 KERNELS = ("cuda/kernels", "cuda/shared.h", "deck/choices.h", "physics")  # as CMakeLists.txt embeds them
-LIMIT_S = 120  # a killer that takes longer has found a hang
+LIMIT_S = 300  # without a mutant
+
+
+def limit(seconds):
+    """A killer that takes so much longer than without the mutant has found a hang."""
+    return 20 + 5 * seconds
+
+
 NO_COMPILE = "do not compile"
 GREEN, RED, ABSENT, BROKEN = "green", "red", "absent", "broken"
 
@@ -46,12 +56,14 @@ def region(text, head):
 
 def change(text, mutant):
     """The text with the change; ValueError when it does not fit exactly once."""
-    begin, end = region(text, mutant.head) if mutant.head else (0, len(text))
-    n_found = text.count(mutant.old, begin, end)
-    if n_found != 1:
-        raise ValueError(f"{mutant.old!r} stands {n_found} times in {mutant.file} {mutant.head}, not once")
-    at = text.index(mutant.old, begin, end)
-    return text[:at] + mutant.new + text[at + len(mutant.old):]
+    for old, new in zip(mutant.old, mutant.new, strict=True):
+        begin, end = region(text, mutant.head) if mutant.head else (0, len(text))
+        n_found = text.count(old, begin, end)
+        if n_found != 1:
+            raise ValueError(f"{old!r} stands {n_found} times in {mutant.file} {mutant.head}, not once")
+        at = text.index(old, begin, end)
+        text = text[:at] + new + text[at + len(old):]
+    return text
 
 
 def make_folder(mutant, parent):
@@ -69,7 +81,9 @@ def make_folder(mutant, parent):
 class Bench:
     """Runs killers; remembers which are green."""
 
-    def __init__(self, build):
+    def __init__(self, build, budget_s):
+        self.end = time.monotonic() + budget_s if budget_s else None
+        self.stopped, self.children = False, set()
         self.build = os.path.abspath(build)
         cache = open(os.path.join(build, "CMakeCache.txt")).read()
         self.emulated = re.search(r"^MDMINI_CUDA:\w+=EMULATED", cache, re.M) is not None
@@ -79,44 +93,52 @@ class Bench:
     def command(self, killer):
         """Program, arguments and environment; None where it cannot run."""
         if killer.words:
-            run = [os.path.join(self.build, "mdmini"), "deck.txt", "run.backend=cuda", *killer.words]
-            if killer.program == "mdmini":
-                return run
-            return self.sanitizer and not self.emulated and [
-                self.sanitizer, f"--tool={killer.program}", "--error-exitcode=99", *run]
+            return not self.emulated and [
+                self.sanitizer or "compute-sanitizer", f"--tool={killer.program}", "--error-exitcode=99",
+                os.path.join(self.build, "mdmini"), "deck.txt", "run.backend=cuda", *killer.words]
         return [os.path.join(self.build, "tests", killer.program)]
 
-    def run(self, killer, folder):
-        """(outcome, how it showed)."""
+    def run(self, killer, folder, limit_s):
+        """(outcome, how it showed, after how many seconds)."""
         command = self.command(killer)
         if not command or killer.only not in ("", "emulated" if self.emulated else "gpu"):
-            return ABSENT, ""
-        environment = dict(os.environ, MDMINI_TEST_BACKENDS="cuda", MDMINI_TEST_STOP="1", **dict(killer.environment))
+            return ABSENT, "", 0
+        environment = dict(os.environ, MDMINI_TEST_BACKENDS="cuda", MDMINI_TEST_STOP="1", OMP_NUM_THREADS="1",
+                           **dict(killer.environment))
         if folder:
             environment["MDMINI_KERNELS"] = folder
+        start = time.monotonic()
         with tempfile.TemporaryDirectory() as place:
             open(os.path.join(place, "deck.txt"), "w").write("# mutant\n")
             try:
-                done = subprocess.run(command, cwd=place, env=environment, stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LIMIT_S)
+                child = subprocess.Popen(command, cwd=place, env=environment, stdout=subprocess.PIPE,
+                                         stderr=subprocess.STDOUT, text=True, errors="replace")
+            except OSError as error:
+                return BROKEN, str(error), 0
+            self.children.add(child)
+            try:
+                text = child.communicate(timeout=limit_s)[0]
+                outcome, how = self.judge(killer, child.returncode, text)
             except subprocess.TimeoutExpired:
-                return RED, f"no end after {LIMIT_S} s"
-        return self.judge(killer, done)
+                child.kill()
+                child.communicate()
+                outcome, how = RED, f"no end after {limit_s:.0f} s"
+            self.children.discard(child)
+        return outcome, how, time.monotonic() - start
 
     @staticmethod
-    def judge(killer, done):
-        text = done.stdout
+    def judge(killer, code, text):
         if NO_COMPILE in text:
             return BROKEN, text[text.index(NO_COMPILE):][:600]
-        if done.returncode == 0:
+        if code == 0:
             return GREEN, ""
-        if killer.words and done.returncode == 2:
+        if killer.words and code == 2:
             return BROKEN, text[-600:]
         for pattern in (r"^FAILED .*?: (.*?)( \[|$)", r"(verdict: FAILED)", r"^.*emulator: (.*)", r"SUMMARY: (.*)", r"^.*(?i:error)\S* (.*)"):
             found = re.search(pattern, text, re.M)
             if found:
                 return RED, " ".join(found.group(1).split())[:100]
-        return RED, f"exit code {done.returncode}"
+        return RED, f"exit code {code}"
 
     def baseline(self, killer):
         """Whether it is green without a change; run once."""
@@ -125,39 +147,53 @@ class Bench:
             if mine:
                 self.baselines[killer] = concurrent.futures.Future()
         if mine:
-            self.baselines[killer].set_result(self.run(killer, None))
+            self.baselines[killer].set_result(self.run(killer, None, LIMIT_S))
         return self.baselines[killer].result()
 
     def hunt(self, mutant, parent):
         """What became of a mutant, for the JSON file."""
-        start = time.monotonic()
-        found = {"name": mutant.name, "file": mutant.file, "change": [mutant.old, mutant.new], "killer": None, "how": ""}
+        found = {"name": mutant.name, "file": mutant.file, "change": [mutant.old, mutant.new], "killer": None, "how": "",
+                 "seconds": 0}
+        if self.stopped or self.end and time.monotonic() > self.end:
+            return dict(found, verdict="NOT RUN", how="the time was over")
         try:
             folder = make_folder(mutant, parent)
         except (ValueError, OSError) as error:
-            return dict(found, verdict="ERROR", how=str(error), seconds=0)
-        outcome, n_tried = GREEN, 0
+            return dict(found, verdict="ERROR", how=str(error))
+        tried = []
         for killer in mutant.killers:
-            baseline, text = self.baseline(killer)
+            baseline, text, seconds = self.baseline(killer)
             if baseline == ABSENT:
                 continue
+            if baseline == GREEN:
+                outcome, how, seconds = self.run(killer, folder, limit(seconds))
+                tried.append(killer.name)
+            if self.stopped:  # it may have been ended from outside
+                return dict(found, verdict="NOT RUN", how="ended while it ran")
             if baseline != GREEN:
-                return dict(found, verdict="ERROR", how=f"{killer.name} fails without a mutant: {text}", seconds=0)
-            killed_at = time.monotonic()
-            outcome, how = self.run(killer, folder)
-            n_tried += 1
+                return dict(found, verdict="ERROR", how=f"{killer.name} fails without a mutant: {text}")
+            found["seconds"] = round(found["seconds"] + seconds, 2)
             if outcome == BROKEN:
-                return dict(found, verdict="ERROR", how=how, seconds=0)
+                return dict(found, verdict="ERROR", how=how)
             if outcome == RED:
-                found.update(killer=killer.name, how=how, seconds=round(time.monotonic() - killed_at, 2))
-                break
+                shutil.rmtree(folder)
+                return dict(found, verdict="killed", killer=killer.name, how=how)
         shutil.rmtree(folder)
-        if outcome == RED:
-            return dict(found, verdict="killed")
-        if n_tried == 0:
-            return dict(found, verdict="left out", how="none of its killers runs here", seconds=0)
-        return dict(found, verdict="SURVIVED", how=", ".join(k.name for k in mutant.killers),
-                    seconds=round(time.monotonic() - start, 2))
+        if not tried:
+            return dict(found, verdict="left out",
+                        how="for " + ("a GPU" if self.emulated else "the emulation") + " only: " + mutant.killers[0].name)
+        return dict(found, verdict="SURVIVED", how=", ".join(tried))
+
+    def stop(self, *_):
+        """Ends what runs; what has not been judged is NOT RUN."""
+        self.stopped = True
+        for child in tuple(self.children):
+            child.kill()
+
+
+def slow_first(mutant):
+    """So that nobody waits for the last one."""
+    return {"racecheck": 2, "test_dynamics": 3}.get(mutant.killers[0].program, 0) + (len(mutant.killers) > 2)
 
 
 def main():
@@ -166,35 +202,46 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--shard", default="0/1")
+    parser.add_argument("--budget", type=float)
     parser.add_argument("--json")
     parser.add_argument("--list", action="store_true")
     a = parser.parse_args()
     chosen = [m for m in MUTANTS if any(text in m.name for text in a.only.split(","))][::a.every]
+    share, n_shares = map(int, a.shard.split("/"))
+    chosen = chosen[share::n_shares]
     if len({m.name for m in MUTANTS}) != len(MUTANTS):
         sys.exit("two mutants have the same name")
     if a.list:
         print(*(f"{m.name}: {m.file} {m.head}: {m.old!r} -> {m.new!r}" for m in chosen), sep="\n")
         return 0
-    bench, results, start = Bench(a.build), [], time.monotonic()
+    bench, results, start = Bench(a.build, a.budget), [], time.monotonic()
+    signal.signal(signal.SIGTERM, bench.stop)
+    signal.signal(signal.SIGINT, bench.stop)
     with tempfile.TemporaryDirectory() as parent, concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
         os.makedirs(os.path.join(parent, "cache"))
         os.environ.setdefault("MDMINI_KERNEL_CACHE", os.path.join(parent, "cache"))
-        for future in concurrent.futures.as_completed([pool.submit(bench.hunt, m, parent) for m in chosen]):
+        for future in concurrent.futures.as_completed(
+                [pool.submit(bench.hunt, m, parent) for m in sorted(chosen, key=slow_first, reverse=True)]):
             r = future.result()
             results.append(r)
             by = f"by {r['killer']}, {r['seconds']:.1f} s: {r['how']}" if r["killer"] else r["how"]
             print(f"{r['verdict']:8}  {r['name']:52}  {by}", flush=True)
+    order = {m.name: k for k, m in enumerate(MUTANTS)}
+    results.sort(key=lambda r: order[r["name"]])
     counts = {verdict: sum(r["verdict"] == verdict for r in results)
-              for verdict in ("killed", "SURVIVED", "ERROR", "left out")}
+              for verdict in ("killed", "SURVIVED", "ERROR", "NOT RUN", "left out")}
     print(f"{len(results)} mutants in {time.monotonic() - start:.0f} s: " + ", ".join(
         f"{n} {verdict}" for verdict, n in counts.items() if n or verdict == "SURVIVED"))
     for r in results:
-        if r["verdict"] in ("SURVIVED", "ERROR"):
+        if r["verdict"] in ("SURVIVED", "ERROR", "NOT RUN"):
             print(f"    {r['verdict']}: {r['name']}: {r['how']}")
     if a.json:
         with open(a.json, "w") as file:
-            json.dump({"emulated": bench.emulated, "counts": counts, "mutants": results}, file, indent=1)
-    return 1 if counts["SURVIVED"] or counts["ERROR"] or not counts["killed"] else 0
+            json.dump({"emulated": bench.emulated, "shard": a.shard, "counts": counts, "mutants": results}, file, indent=1)
+    if counts["NOT RUN"]:
+        print(f"UNFINISHED: {counts['NOT RUN']} mutants have not had their turn")
+    return 1 if counts["SURVIVED"] or counts["ERROR"] or counts["NOT RUN"] or not counts["killed"] else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-/* The judge judged: the serial reference against all pairs, against numbers from outside, and against itself by
+/* The judge judged: the reference against all pairs, against numbers from outside, and against itself by
  * derivatives of the energy. */
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@ from program import Checks
 BACKEND = os.environ.get("MDMINI_TEST_BACKENDS", "cpu").split(",")[0]
 STAGES = ["sort", "neighbor", "force", "integrate", "reduce", "gather"]
 CONFIGURATIONS = ["ordered", "melted", "shuffled"]
-STATES = {"timed", "same as base", "refused", "skipped", "failed"}
+STATES = {"timed", "same as base", "without effect here", "refused", "skipped", "failed"}
 
 
 def small_deck(folder, **run):
@@ -36,10 +36,14 @@ def check_case(checks, case):
     if case["state"] == "timed":
         checks.that(case["verdict"] == "PASSED", f"{what}: timed, but the verdict is {case['verdict']}")
         checks.that(0 < case["seconds_low"] <= case["seconds_per_call"] <= case["seconds_high"], f"{what}: times")
+        checks.that(case["base_seconds_per_call"] > 0 and abs(case["interval_confidence"] - 0.98828125) < 1e-9,
+                    f"{what}: base {case['base_seconds_per_call']}, interval of {case['interval_confidence']}")
         checks.that(0 < case["speed_low"] <= case["speed"] <= case["speed_high"], f"{what}: speeds")
         checks.that(case["distinguishable"] == (case["speed_low"] > 1 or case["speed_high"] < 1), f"{what}: judgement")
     else:
         checks.that("seconds_per_call" not in case and "speed" not in case, f"{what}: {case['state']}, but has a speed")
+    if case["state"] == "without effect here":
+        checks.that(re.fullmatch(r"needs \w+\.\w+ = .+", case["reason"]), f"{what}: no effect, but {case['reason']!r}")
     if case["state"] == "refused":
         checks.that(case["variant"].split("=")[0] in case["reason"] or "needs" in case["reason"],
                     f"{what}: refused without a reason: {case['reason']!r}")
@@ -64,7 +68,7 @@ def test_all(checks, folder):
                         f"{stage}, {configuration}: rows {sorted(set(names) ^ expected)} missing or too many")
             checks.that(cases[0]["variant"] == "base" and cases[0]["state"] == "timed", f"{stage}: no base")
             # A switch without `auto` has one of its values in the base.
-            checks.that(any(case["state"] == "same as base" for case in cases) or len(cases) == 1,
+            checks.that(any(case["state"] in ("same as base", "without effect here") for case in cases) or len(cases) == 1,
                         f"{stage}: nothing is as in the base")
     covered = {case["variant"] for case in report["cases"]}
     checks.that({value for _, value in table} <= covered, f"never timed: {sorted({v for _, v in table} - covered)}")
@@ -82,10 +86,25 @@ def test_table(checks, folder):
     tables = re.split(r"\n\n", done.stdout)
     melted = next((table for table in tables if table.lstrip().startswith("neighbor, melted")), "")
     ranking = [line.split() for line in melted.splitlines()[2:] if line.rstrip().endswith("PASSED")]
-    speeds = [1.0 if words[0] == "base" else float(words[5]) for words in ranking]
+    speeds = [1.0 if words[0] == "base" else float(words[6]) for words in ranking]
     checks.that(len(speeds) > 2 and speeds == sorted(speeds, reverse=True), f"not ranked: {melted}")
-    brute = [float(words[5]) for words in ranking if words[0] == "neighbor.search=brute"]
+    brute = [float(words[6]) for words in ranking if words[0] == "neighbor.search=brute"]
     checks.that(len(brute) == 1 and brute[0] < 0.8, f"brute force has {brute} of the speed of cells")
+
+
+def test_no_effect(checks, folder):
+    """Switches of a list where no kernel has one are not timed, nor a wait where nothing waits; each says why."""
+    small_deck(folder)
+    program.run("--bench", "neighbor", "small.txt", "force.kernel=pairs", "--melt", "0", folder=folder)
+    cases = json.loads((Path(folder) / "small.bench.json").read_text())["cases"]
+    states = {case["state"] for case in cases if case["variant"].startswith("neighbor.")}
+    checks.that(states == {"without effect here"}, f"rows of a list that is not there: {states}")
+    done = program.run("--bench", "integrate", "small.txt", "--melt", "0", "output.existing=overwrite", folder=folder)
+    checks.that(done.code == 0, f"exit code {done.code}: {done.last_lines()}")
+    cases = json.loads((Path(folder) / "small.bench.json").read_text())["cases"]
+    waits = [case for case in cases if case["variant"] == "neighbor.rebuild=host-check"]
+    checks.that(all(case["state"] == "skipped" and "--bench step" in case["reason"] for case in waits) and waits,
+                f"host-check: {waits[:1]}")
 
 
 def test_refusals(checks, folder):
@@ -109,7 +128,7 @@ def test_refusals(checks, folder):
 
 def main():
     checks = Checks()
-    for test in (test_all, test_table, test_refusals):
+    for test in (test_all, test_table, test_no_effect, test_refusals):
         with program.temporary_folder() as folder:
             before = checks.n_failed
             test(checks, folder)

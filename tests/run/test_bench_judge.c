@@ -1,7 +1,9 @@
 /* The micro-benchmark judges before it times: backends with a planted fault are caught, and what was caught has no
  * speed. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench/judge.h"
 #include "bench/measure.h"
@@ -46,6 +48,29 @@ static MdStatus create_watched(void **context, const MdConfig *config, const MdC
 }
 static MdStatus gather_watched(void *context, MdFrame *frame) {
     return row_order ? gather_negated(context, frame) : good->gather(context, frame);
+}
+
+/* Not wrong: not possible here. */
+static MdStatus create_refused(void **context, const MdConfig *config, const MdConfig *asked, const MdSystem *system,
+                               MdErrors *errors) {
+    (void)context, (void)config, (void)asked, (void)system;
+    return md_fail(errors, MD_ERROR_INPUT, "no room for that");
+}
+
+/* The first call of a context that stands still, as those that are timed do, takes long; the others nothing. */
+static bool is_still;
+static int n_rebuilds;
+static MdStatus create_cold(void **context, const MdConfig *config, const MdConfig *asked, const MdSystem *system,
+                            MdErrors *errors) {
+    is_still = config->run_timestep < 1e-6;
+    n_rebuilds = 0;
+    return good->create(context, config, asked, system, errors);
+}
+static MdStatus rebuild_cold(void *context) {
+    if (!is_still) return good->rebuild(context);
+    struct timespec pause = {.tv_nsec = 20000000}; /* four times a batch */
+    if (n_rebuilds++ == 0) nanosleep(&pause, NULL);
+    return MD_OK;
 }
 
 /* --- checks -------------------------------------------------------------------------------------------------------- */
@@ -104,6 +129,9 @@ static void test_judge(const Setup *s) {
     wrong = *good;
     wrong.kick = no_kick;
     check_judged(s, &wrong, MD_BENCH_FAILED, "conserved energy");
+    wrong = *good;
+    wrong.create = create_refused;
+    check_judged(s, &wrong, MD_BENCH_REFUSED, "no room");
 }
 
 /* The line of a variant in what print leaves; "" when it has none. */
@@ -116,6 +144,21 @@ static void print_line(const MdBenchStage *stage, const MdBenchCases *cases, con
     rewind(stream);
     while (fgets(line, 256, stream) && strncmp(line, variant, strlen(variant)) != 0) line[0] = '\0';
     fclose(stream);
+}
+
+/* A batch is as long as many calls that are warm, not as the first. */
+static void test_warm_up(Setup *s) {
+    MdBackendOps cold = *good;
+    cold.create = create_cold;
+    cold.rebuild = rebuild_cold;
+    s->record.ops = &cold;
+    s->record.config = &s->config;
+    MdBenchCases cases = md_bench_cases(&s->record, stage_named("neighbor"));
+    cases.n = 1; /* the base */
+    md_bench_measure(&s->record, stage_named("neighbor"), s->system, &cases);
+    check_context("warm-up: batches of %lld calls", (long long)cases.rows[0].n_calls);
+    CHECK(cases.rows[0].state == MD_BENCH_TIMED && cases.rows[0].n_calls > 1000);
+    md_bench_cases_free(&cases);
 }
 
 static void test_ranking(Setup *s) {
@@ -151,17 +194,26 @@ static void test_ranking(Setup *s) {
 static void test_quantile(void) {
     const double sorted[] = {1, 2, 3, 5, 9};
     check_context("quantiles");
-    CHECK_NEAR(md_bench_quantile(sorted, 5, 0.5), 3, 0);
-    CHECK_NEAR(md_bench_quantile(sorted, 5, 0.25), 2, 0);
-    CHECK_NEAR(md_bench_quantile(sorted, 5, 1), 9, 0);
-    CHECK_NEAR(md_bench_quantile(sorted, 4, 0.5), 2.5, 0);
-    CHECK_NEAR(md_bench_quantile(sorted, 1, 0.5), 1, 0);
+    CHECK_NEAR(md_bench_median(sorted, 5), 3, 0);
+    CHECK_NEAR(md_bench_median(sorted, 4), 2.5, 0);
+    CHECK_NEAR(md_bench_median(sorted, 1), 1, 0);
+    /* Tables of the binomial distribution: 11 values, 1 - 2 (1 + 11) / 2048; with the third ones it would be 0.935. */
+    static const struct {
+        int n, k;
+        double confidence;
+    } intervals[] = {{11, 2, 0.98828125}, {6, 1, 0.96875}, {5, 1, 0.9375}, {1, 1, 0}, {20, 6, 0.958610534667969}};
+    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++) {
+        double confidence = -1;
+        CHECK(md_bench_interval(intervals[i].n, &confidence) == intervals[i].k);
+        CHECK_NEAR(confidence, intervals[i].confidence, 1e-12);
+    }
 }
 
 int main(void) {
     Setup s = make_setup();
     test_quantile();
     test_judge(&s);
+    test_warm_up(&s);
     test_ranking(&s);
     free_setup(&s);
     return check_finish();

@@ -320,6 +320,8 @@ def test_kernel_report(checks, folder):
     chosen = {choice["option"]: choice for choice in report["choices"]}
     checks.that(chosen.get("force.kernel", {}).get("value") == ran["kernel"] and bool(chosen["force.kernel"]["reason"]),
                 f"choices {chosen}")
+    checks.that(not any("=auto" in stage["ran"] for stage in stages.values()), "an auto that nobody resolved")
+    checks.that(("launch.block_size" in chosen) == (BACKEND == "cuda"), f"choices {list(chosen)}")
     flat = " ".join(done.stdout.split())
     checks.that("(asked: auto)" in flat and f"force.kernel = {ran['kernel']}: " in flat, "the log does not say what auto became")
     for kernel in report["kernels"]:

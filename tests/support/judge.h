@@ -1,4 +1,4 @@
-/* Compares a backend with the serial reference at the places where the backend's particles are. */
+/* Compares a backend with the reference at the places where the backend's particles are. */
 #ifndef MD_TESTS_JUDGE_H
 #define MD_TESTS_JUDGE_H
 

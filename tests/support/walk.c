@@ -25,6 +25,8 @@ static int backend_value(const char *name) {
     md_panic("no backend of the name %s", name);
 }
 
+static int n_created; /* contexts, of all walks */
+
 static bool can_run(const MdBackendOps *ops, const MdConfig *base) {
     MdConfig config = *base;
     MdMachine machine;
@@ -65,6 +67,10 @@ const MdBackendOps *walk_backend(const MdBackendOps *previous, const MdConfig *b
     }
     for (; *ops; ops++)
         if (can_run(*ops, base)) return *ops;
+    if (getenv("MDMINI_TEST_SYSTEM")) {
+        check_context("MDMINI_TEST_SYSTEM=%s", getenv("MDMINI_TEST_SYSTEM"));
+        CHECK(n_created > 0); /* a run on something */
+    }
     return NULL;
 }
 
@@ -146,7 +152,7 @@ bool walk_create_next(Walk *walk, WalkRun *run, const char *system_name, const M
     design_apply(walk->design, walk->k, &asked);
     check_context("%s, N %lld: %s", system_name, (long long)system->n_atoms, walk->name);
     MdStatus status = begin_run(run, walk->ops, &asked, system);
-    if (status == MD_OK) walk->n_created++;
+    if (status == MD_OK) walk->n_created++, n_created++;
     else if (md_errors_count(run->errors))
         snprintf(walk->refusal, sizeof walk->refusal, "%s", md_errors_text(run->errors, 0));
     if (status != MD_OK) walk_destroy(run);

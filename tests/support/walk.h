@@ -4,8 +4,8 @@
  * A backend that cannot run here is skipped with its reason. MDMINI_TEST_BACKENDS (names separated by commas) chooses:
  * a backend that it lists must run, the others are left out. MDMINI_TEST_SHARD=k/n (k from 0) walks every n-th
  * combination only, so that n processes share the work. MDMINI_TEST_ONLY="key=value ..." walks one combination and does
- * nothing else (design.h), MDMINI_TEST_SYSTEM="name|name" walks on systems of these names only: for tests/gpu/mutants.py,
- * which wants the shortest way to a failure. */
+ * nothing else (design.h), MDMINI_TEST_SYSTEM="name|name" walks on systems of these names only (one at
+ * least must be run): for tests/gpu/mutants.py, which wants the shortest way to a failure. */
 #ifndef MD_TESTS_WALK_H
 #define MD_TESTS_WALK_H
 

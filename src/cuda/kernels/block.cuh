@@ -6,7 +6,7 @@
  *   shared          the same tree in static shared memory: tens of cycles a level in place of hundreds
  *   shared-dynamic  the size comes with the launch: one kernel for every block size, at the price of an argument
  *   syncwarp        levels that stay within a warp wait for that warp only; five of the barriers go
- *   shuffle         a warp adds in registers; shared memory holds one value a warp, and two barriers are left for all
+ *   shuffle         a warp adds in registers; shared memory holds one value a warp, and one barrier is left for all
  *                   values of a call together
  *   cooperative     the same by cooperative groups: tiles and cg::reduce of the toolkit
  *   cub             cub::BlockReduce of the toolkit
@@ -139,7 +139,6 @@ template <class Combine, int N, class T> __device__ inline void reduce_by_warps(
     if constexpr (n_warps > 1) {
         __shared__ T s_of_warp[N][n_warps];
         const int t = (int)threadIdx.x;
-        __syncthreads(); /* an earlier use of the array is over */
         if (t % 32 == 0)
             for (int q = 0; q < N; q++) s_of_warp[q][t / 32] = value[q];
         __syncthreads(); /* all warps have written before the first one reads */
@@ -157,7 +156,6 @@ template <class Combine, int N, class T> __device__ inline void block_reduce(con
 #if MD_SW_reduce_method == 6 /* cub */
         typedef cub::BlockReduce<T, MD_BLOCK> Reduction;
         __shared__ typename Reduction::TempStorage s_storage[N];
-        __syncthreads(); /* an earlier use of the storage is over */
         for (int q = 0; q < N; q++) value[q] = Reduction(s_storage[q]).Reduce(value[q], Combine());
 #endif
     } else {
@@ -166,7 +164,7 @@ template <class Combine, int N, class T> __device__ inline void block_reduce(con
 }
 
 /* Sums N values over the threads of the block; the sums are in value[] of thread 0. Every thread of the block must call
- * it. */
+ * it; between two calls for the same N and type a barrier must lie (of the grid, in the resident kernel). */
 template <int N, class T> __device__ inline void block_sum(const CudaArguments &a, T (&value)[N]) {
     block_reduce<AddUp>(a, value);
 }

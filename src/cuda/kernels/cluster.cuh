@@ -50,7 +50,8 @@ __device__ inline void add_clusters(const CudaArguments &a, int c, int other, co
 
 /* Past the capacity clusters are found more than once: the count is then at least what is needed. */
 __device__ inline void search_clusters(const CudaArguments &a) {
-    const int c = thread_index() / 32, lane = (int)threadIdx.x % 32;
+    /* By block: a thread's own number passes 2^31 at 2^29 atoms. */
+    const int c = (int)blockIdx.x * (MD_BLOCK / 32) + (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     if (c >= a.list.n_rows) return;
     const int first = c * CUDA_CLUSTER, size = min(CUDA_CLUSTER, a.n_atoms - first);
     const bool exists = lane % CUDA_CLUSTER < size;

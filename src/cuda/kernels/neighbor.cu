@@ -8,12 +8,13 @@
  *   cell         only the 27 (2-D: 9) adjacent cells: O(N). Threads of a warp own neighbouring slots, mostly of the same
  *                cell, so they read the same particles as well. What holds for a whole cell (which image of it is near)
  *                is worked out once for it, not for each pair.
- *   atomic       each pair is found once, by the particle with the smaller number, and appended to its rows by
- *                atomicAdd: appends go to foreign rows, and rows come out in a different order in every run.
- *   nonatomic    a thread owns its row and counts in a register: no atomics, same bits in every run. With full lists each
- *                pair is found twice.
- *   half         each pair stands in one row, chosen so that rows are of equal length (owns). With nonatomic each
- *                pair is tested once: a thread passes over those that belong to the other row.
+ *   atomic       the distance of each pair is computed once, by the particle with the smaller number, which appends it to
+ *                its rows by atomicAdd: appends go to foreign rows, and rows come out in a different order in every run.
+ *   nonatomic    a thread owns its row and counts in a register: no atomics, same bits in every run. Distances are
+ *                computed from both sides.
+ *   half         each pair stands in one row, chosen so that rows are of equal length (owns). With nonatomic the thread
+ *                of the other row computes the distance all the same: whether a row owns an atom alternates from lane to
+ *                lane, so that a branch round it would not save the warp anything.
  *   row          rows are contiguous: the threads of a warp, each in its own row, touch 32 lines at each entry.
  *   column       entry k of all rows is contiguous: one line or two for a warp. The force kernel reads it many times.
  *   16           entries of half the size (list.cuh).
@@ -30,12 +31,15 @@ constexpr bool is_half = MD_SW_neighbor_list == MD_LIST_HALF;
 /* Half lists: the pair stands in row i. Exactly one of (i, j) and (j, i) is true; each row owns every other particle. */
 __device__ inline bool owns(int i, int j) { return (((i + j) & 1) != 0) == (i < j); }
 
-/* The thread of row i tests the pair with j. */
+/* The pair with j is one for the thread of row i. */
 __device__ inline bool tests(int i, int j) {
     if constexpr (is_atomic) return i < j;
     else if constexpr (is_half) return i != j && owns(i, j);
     else return i != j;
 }
+
+/* The first one of all in question. */
+__device__ inline int first_partner(int i) { return is_atomic ? i + 1 : 0; }
 
 /* A row in the hands of its thread. */
 struct Row {
@@ -58,13 +62,13 @@ __device__ inline void append(const CudaArguments &a, int i, Entry entry) {
     MD_COUNT_ADD(CUDA_COUNT_ATOMICS, 1);
 }
 
-/* A pair at distance d, into the list if this thread tests it and it is in range. The distance is there first, since
- * for full lists a branch round it would cost more than it saves: it is in vain for i itself alone. `mine` is the entry for j in
- * row i, `theirs` that for i in row j. */
+/* A pair at distance d, into the list if it is this thread's and in range. The distance is there first: a branch round it
+ * would cost more than it saves where it is in vain for i itself alone (full lists) or for every other lane (half lists).
+ * `mine` is the entry for j in row i, `theirs` that for i in row j. */
 __device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const Vec3<Pair> &d, Entry mine,
                                 Entry theirs) {
     const bool is_tested = tests(row->i, j), is_inside = squared(d) < (Pair)a.range_sq;
-    if (is_tested) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
+    MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
     if (!(is_tested & is_inside)) return;
     MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
     if constexpr (is_atomic) {
@@ -82,7 +86,7 @@ MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     Row row = begin_row(a, i);
-    for (int j = 0; j < a.n_atoms; j++)
+    for (int j = first_partner(i); j < a.n_atoms; j++)
         try_pair(a, &row, j, separation(a, row.x, load<Pair>(a.now.position, j)), (Entry)j, (Entry)i);
     end_row(a, row);
 }
@@ -93,8 +97,10 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
     __shared__ Pair s_position[3][MD_BLOCK];
     const int t = (int)threadIdx.x, own = thread_index();
     const bool has_row = own < a.n_atoms; /* threads without one bring particles all the same */
+    const int first_tile =
+        first_partner(own - t) / MD_BLOCK * MD_BLOCK; /* of the block's first row: the same for all */
     Row row = begin_row(a, has_row ? own : 0);
-    for (int first = 0; first < a.n_atoms; first += MD_BLOCK) {
+    for (int first = first_tile; first < a.n_atoms; first += MD_BLOCK) {
         __syncthreads(); /* the tile before has been read by all */
         if (first + t < a.n_atoms) {
             const Vec3<Pair> x = load<Pair>(a.now.position, first + t);
@@ -104,7 +110,7 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
         }
         __syncthreads(); /* the tile is complete */
         const int n = has_row ? min(MD_BLOCK, a.n_atoms - first) : 0;
-        for (int k = 0; k < n; k++) {
+        for (int k = max(0, first_partner(row.i) - first); k < n; k++) {
             const int j = first + k;
             const Vec3<Pair> x = {s_position[0][k], s_position[1][k], s_position[2][k]};
             try_pair(a, &row, j, separation(a, row.x, x), (Entry)j, (Entry)row.i);
@@ -242,7 +248,7 @@ MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
     __syncthreads(); /* the zeros before the atomics */
     int largest = 0;
     unsigned long long entries = 0;
-    for (int i = thread_index(); i < a.list.n_rows; i += grid_size()) {
+    for (int64_t i = thread_index(); i < a.list.n_rows; i += grid_size()) { /* 64 bits: as in k_reduce_sums */
         largest = max(largest, a.list.counts[i]);
         entries += (unsigned long long)a.list.counts[i];
     }

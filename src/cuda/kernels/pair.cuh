@@ -17,7 +17,7 @@
  *
  * Ladder (force.arithmetic):
  *   ieee   1/r^2 rounded correctly: the approximation, two Newton steps and a slow path for denormals
- *   fast   the approximation alone (a bit or two less), denormals flushed to zero: flags of the unit (kernels.c), so
+ *   fast   the approximation alone (a bit or two less), denormals flushed to zero: flags of the unit (compile.c), so
  *          that the formula (physics/pair.inc) stays as it is */
 #ifndef MD_CUDA_PAIR_CUH
 #define MD_CUDA_PAIR_CUH

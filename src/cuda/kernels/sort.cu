@@ -86,12 +86,12 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
 /* --- exclusive scan of a.n numbers in cell_start, in place, in three launches: sums of tiles, scan of the sums by one
  * block, scan of each tile from its offset. A tile is what one block scans: MD_BLOCK numbers. -------------------- */
 
-/* Inclusive scan over the block, Hillis and Steele: log2(MD_BLOCK) rounds. Returns the thread's own. */
+/* Inclusive scan over the block, Hillis and Steele: log2(MD_BLOCK) rounds. Returns the thread's own. A barrier must lie
+ * between two calls. */
 __device__ inline int block_scan(int value) {
     __shared__ int s_value[2][MD_BLOCK];
     const int t = (int)threadIdx.x;
     int now = 0;
-    __syncthreads(); /* an earlier use of the array is over */
     s_value[0][t] = value;
     for (int distance = 1; distance < MD_BLOCK; distance *= 2) {
         __syncthreads(); /* the round before is complete */
@@ -116,9 +116,9 @@ MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) {
         const int own = k < a.n ? a.scan_sums[k] : 0, sum = block_scan(own);
         if (k < a.n) a.scan_sums[k] = before + sum - own;
         if (threadIdx.x == MD_BLOCK - 1) s_before = before + sum;
-        __syncthreads(); /* the last thread has written it */
+        /* the last thread has written it; the next scan has barriers of its own before it is written again */
+        __syncthreads();
         before = s_before;
-        __syncthreads(); /* all have read it before the next round writes */
     }
 }
 

@@ -1,0 +1,262 @@
+/* What stands in the memory of the GPU after a build, which no result shows: particles in the order of memory.sort, the
+ * positions that displacements are counted from, sorted rows in the order of memory; and a search that finds no room
+ * counts on, but writes nothing past the capacity of a row. Looks into the context of the cuda backend. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+#include "check.h"
+
+#ifdef MDMINI_HAVE_CUDA
+#include "cuda/context.h"
+#include "judge.h"
+#include "physics/curve.h"
+
+/* Switches that change nothing of this. */
+#define NOT_OF_MEMORY                                                                                                  \
+    "memory.allocation memory.load memory.parameters neighbor.rebuild force.threads_per_atom force.partial_sums "      \
+    "force.arithmetic force.cutoff_test force.unroll force.energy reduce.method reduce.addressing reduce.per_thread "  \
+    "reduce.finish reduce.scratch reduce.accumulate launch.fuse launch.graph launch.persistent"
+
+/* --- vectors in the layout of the run ------------------------------------------------------------------------------- */
+
+static size_t n_parts(const CudaContext *context) { return context->config.memory_layout == MD_LAYOUT_SOA ? 3 : 1; }
+static size_t width(const CudaContext *context) {
+    return context->config.memory_layout == MD_LAYOUT_SOA ? 1 : context->config.memory_layout == MD_LAYOUT_AOS ? 3 : 4;
+}
+
+static void fill(CudaContext *context, void *device, int byte, size_t bytes) {
+    CUDA_CHECK(cudaMemsetAsync(device, byte, bytes, context->stream));
+}
+
+/* Not a number, everywhere. */
+static void spoil(CudaContext *context, const CudaVectors *vectors, size_t size) {
+    for (size_t k = 0; k < n_parts(context); k++)
+        fill(context, vectors->part[k], 0xff, (size_t)context->n_atoms * width(context) * size);
+}
+
+static void *download(CudaContext *context, const void *device, size_t count, size_t size) {
+    void *host = md_alloc(count, size, "an array of the device");
+    cuda_memory_download(context, host, device, count * size);
+    return host;
+}
+
+/* [n_atoms][3], of numbers of `size` bytes. */
+static double *vectors(CudaContext *context, const CudaVectors *from, size_t size) {
+    const size_t n = (size_t)context->n_atoms, wide = width(context), parts = n_parts(context);
+    double *xyz = md_alloc(3 * n, sizeof *xyz, "vectors of the device");
+    for (size_t part = 0; part < parts; part++) {
+        void *raw = download(context, from->part[part], n * wide, size);
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < 3 / parts; k++) {
+                const size_t at = i * wide + k;
+                xyz[3 * i + part + k] = size == sizeof(float) ? (double)((float *)raw)[at] : ((double *)raw)[at];
+            }
+        md_free(raw);
+    }
+    return xyz;
+}
+
+/* --- order ---------------------------------------------------------------------------------------------------------- */
+
+/* Where memory.sort puts a particle at x, before those with a larger number. */
+static uint64_t order_key(const CudaContext *context, const double x[3]) {
+    const CudaGrid *grid = &context->arguments.grid;
+    uint32_t c[3], most = 1;
+    for (int a = 0; a < 3; a++) {
+        double cell = floor((x[a] - grid->origin[a]) * grid->inverse_edge[a]);
+        c[a] = (uint32_t)fmin(fmax(cell, 0), grid->n[a] - 1);
+        if ((uint32_t)grid->n[a] > most) most = (uint32_t)grid->n[a];
+    }
+    switch (context->config.memory_sort) {
+    case MD_SORT_NONE: return 0;
+    case MD_SORT_MORTON: return md_curve_morton(c[0], c[1], c[2]);
+    case MD_SORT_HILBERT: return md_curve_hilbert(context->box.dimension, md_curve_bits(most), c[0], c[1], c[2]);
+    default: return ((uint64_t)c[2] * (uint64_t)grid->n[1] + c[1]) * (uint64_t)grid->n[0] + c[0];
+    }
+}
+
+/* Each particle once, by key, then by id. */
+static int64_t count_out_of_order(const CudaContext *context, const double *x, const CudaTag *tag) {
+    int64_t n_wrong = 0;
+    for (int i = 1; i < context->n_atoms; i++) {
+        const uint64_t before = order_key(context, x + 3 * (i - 1)), key = order_key(context, x + 3 * i);
+        n_wrong += before > key || (before == key && tag[i - 1].id >= tag[i].id);
+    }
+    return n_wrong;
+}
+
+/* Places inside the box, which with their images are those of the system; and what pairs see of them, now and as the
+ * reference of displacements. */
+static int64_t count_misplaced(CudaContext *context, const MdSystem *system, const double *x, const CudaTag *tag) {
+    const CudaArguments *a = &context->arguments;
+    const double u = tolerance_state_roundoff(context->config.run_precision);
+    double *seen = vectors(context, &a->now.position, context->pair_size);
+    double *reference = vectors(context, &a->reference, context->pair_size);
+    int64_t n_wrong = 0;
+    for (int64_t k = 0; k < 3 * (int64_t)context->n_atoms; k++) {
+        const int64_t i = k / 3, axis = k % 3, there = 3 * (int64_t)tag[i].id + axis;
+        const int32_t image = axis == 0 ? tag[i].ix : axis == 1 ? tag[i].iy : tag[i].iz;
+        const double length = system->box.periodic[axis] ? system->box.length[axis] : 0;
+        const double pair = context->pair_size == sizeof(float) ? (double)(float)x[k] : x[k];
+        const double off = x[k] + image * length - system->position[there] - system->image[there] * length;
+        /* one rounding of the place, and one of each step of the wrap; an image is exact in double */
+        const double allowed = 4 * u * (fabs(system->position[there]) + length) + DBL_EPSILON * 8 * length;
+        n_wrong += !(seen[k] == pair && reference[k] == pair && fabs(off) <= allowed);
+        n_wrong += length > 0 && !(x[k] >= 0 && x[k] < length);
+    }
+    md_free(seen), md_free(reference);
+    return n_wrong;
+}
+
+/* Rows whose neighbours do not stand in the order of memory. */
+static int64_t count_unsorted(const WalkRun *run, const CudaTag *tag) {
+    const CudaContext *context = run->context;
+    MdRows rows = {0};
+    if (!walk_ok(run, run->ops->export_rows(run->context, &rows))) return -1;
+    int64_t n_wrong = 0, *place = md_alloc((size_t)context->n_atoms, sizeof *place, "places of ids");
+    for (int64_t i = 0; i < context->n_atoms; i++) place[tag[i].id] = i;
+    for (int64_t i = 0; i < rows.n_atoms; i++)
+        for (int64_t k = rows.offsets[i] + 1; k < rows.offsets[i + 1]; k++)
+            n_wrong += place[rows.ids[k - 1]] >= place[rows.ids[k]];
+    md_free(place);
+    md_rows_free(&rows);
+    return n_wrong;
+}
+
+static bool check_memory(const WalkRun *run, const MdSystem *system) {
+    CudaContext *context = run->context;
+    const CudaArguments *a = &context->arguments;
+    CudaTag *tag = download(context, a->now.tag, (size_t)context->n_atoms, sizeof *tag);
+    double *x = vectors(context, &a->now.state, context->state_size);
+    bool ok = true;
+    for (int i = 0; ok && i < context->n_atoms; i++) ok = CHECK(tag[i].id >= 0 && tag[i].id < context->n_atoms);
+    ok = ok && CHECK(count_out_of_order(context, x, tag) == 0) && CHECK(count_misplaced(context, system, x, tag) == 0);
+    if (ok && run->config.neighbor_sorted == MD_ON && walk_has_rows(run)) ok = CHECK(count_unsorted(run, tag) == 0);
+    md_free(tag), md_free(x);
+    return ok;
+}
+
+/* --- capacity ------------------------------------------------------------------------------------------------------- */
+
+static void search(CudaContext *context) {
+    static const CudaKernelId kernels[] = {[MD_SEARCH_BRUTE] = CUDA_K_neighbor_brute,
+                                           [MD_SEARCH_BRUTE_TILED] = CUDA_K_neighbor_brute_tiled,
+                                           [MD_SEARCH_CELL] = CUDA_K_neighbor_cell};
+    const CudaList *list = &context->arguments.list;
+    if (cuda_force_has_clusters(context)) cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows);
+    else cuda_launch(context, kernels[context->config.neighbor_search], context->n_atoms);
+}
+
+/* Searched again with a smaller capacity in an array as large as before. */
+static void check_capacity(const WalkRun *run) {
+    enum { ROOM = 2 };
+    CudaContext *context = run->context;
+    CudaList *list = &context->arguments.list;
+    const size_t n_rows = (size_t)list->n_rows, size = cuda_neighbor_entry_bytes(context);
+    const int32_t capacity = list->capacity;
+    const int64_t n_stored = (list->n_rows - 1) * list->row_stride + (capacity - 1) * list->entry_stride + 1;
+    int32_t *needed = download(context, list->counts, n_rows, sizeof *needed);
+    list->capacity = ROOM;
+    fill(context, list->counts, 0, n_rows * sizeof *needed);
+    fill(context, list->entries, 0xff, (size_t)n_stored * size);
+    search(context);
+    int32_t *counts = download(context, list->counts, n_rows, sizeof *counts);
+    char *entries = download(context, list->entries, (size_t)n_stored, size);
+    static const char untouched[sizeof(int32_t)] = {-1, -1, -1, -1};
+    int64_t n_past = 0, n_lost = 0, n_miscounted = 0, n_over = 0;
+    for (int64_t i = 0; i < list->n_rows; i++) {
+        n_over += needed[i] > ROOM;
+        /* clusters that were not stored are found again */
+        n_miscounted += cuda_force_has_clusters(context) ? counts[i] < needed[i] : counts[i] != needed[i];
+        for (int64_t k = 0; k < capacity; k++) {
+            const char *entry = entries + (size_t)(i * list->row_stride + k * list->entry_stride) * size;
+            const bool written = memcmp(entry, untouched, size) != 0;
+            if (k >= ROOM) n_past += written;
+            else if (k < needed[i]) n_lost += !written;
+        }
+    }
+    CHECK(n_over > 0);
+    CHECK(n_past == 0);
+    CHECK(n_lost == 0);
+    CHECK(n_miscounted == 0);
+    md_free(needed), md_free(counts), md_free(entries);
+}
+
+/* --- the walk ------------------------------------------------------------------------------------------------------- */
+
+static const Case more_cells = {"3-D dilute, many cells",
+                                {3, 1500, 0.10, 0.30, 2.5, 0.3, {true, true, true}, true, 1, MD_SHIFT_ENERGY, 31},
+                                0,
+                                false};
+
+/* Many of its atoms, the first and the last among them, a box away from where they belong. */
+static MdSystem *make_strayed(const Case *c, MdConfig *config) {
+    MdSystem *system = cases_make(c, config);
+    for (int64_t i = 0; i < system->n_atoms; i++)
+        for (int a = 0; a < system->box.dimension; a++) {
+            const int boxes = i == 0 || i == system->n_atoms - 1 ? 1 : (int)((i + a) % 5) - 2;
+            if (!system->box.periodic[a] || (boxes != 1 && boxes != -1)) continue;
+            system->position[3 * i + a] += boxes * system->box.length[a];
+            system->image[3 * i + a] -= boxes;
+        }
+    return system;
+}
+
+static void check_combination(Walk *walk, const char *name, const MdConfig *base, const MdSystem *system) {
+    WalkRun run;
+    if (!walk_create_next(walk, &run, name, base, system)) return;
+    CudaContext *context = run.context;
+    bool ok = true;
+    /* Built twice: the second time from the order of the first. What a build leaves out does not pass for what another
+     * context may have left there. */
+    for (int build = 0; ok && build < 2; build++) {
+        spoil(context, &context->arguments.reference, context->pair_size);
+        if (build == 0 && context->arguments.cell_place)
+            fill(context, context->arguments.cell_place, 0, (size_t)context->max_cells * sizeof(int32_t));
+        ok = walk_ok(&run, build == 0 ? run.ops->update_neighbors(run.context, 0) : run.ops->rebuild(run.context)) &&
+             check_memory(&run, system);
+    }
+    if (ok && cuda_force_has_list(context)) check_capacity(&run);
+    walk_destroy(&run);
+}
+
+static void test_memory(const MdBackendOps *ops) {
+    /* flat and not, edges of different length, few cells and many, one type and two, an open axis */
+    const Case *cases[] = {&cases_table[1], &cases_table[2], &cases_table[4], &cases_table[6], &more_cells};
+    enum { N_CASES = sizeof cases / sizeof cases[0] };
+    MdConfig base[N_CASES];
+    MdSystem *system[N_CASES];
+    MdSystemPlan plan[N_CASES];
+    for (int k = 0; k < N_CASES; k++) {
+        base[k] = state_config();
+        system[k] = make_strayed(cases[k], &base[k]);
+        plan[k] = state_plan(system[k]);
+    }
+    Walk walk;
+    for (walk_begin(&walk, ops, &base[0], DESIGN_SINGLES, NOT_OF_MEMORY, plan, N_CASES); walk_next(&walk);)
+        for (int k = 0; k < N_CASES; k++) check_combination(&walk, cases[k]->name, &base[k], system[k]);
+    for (int k = 0; k < N_CASES; k++) md_system_destroy(system[k]);
+}
+
+int main(void) {
+    MdConfig config = state_config();
+    bool ran = false;
+    for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
+        if (ops != &md_backend_cuda) continue;
+        test_memory(ops);
+        ran = true;
+    }
+    if (ran || getenv("MDMINI_TEST_BACKENDS")) return check_finish();
+    printf("skipped: no GPU to look into\n");
+    return CHECK_SKIPPED;
+}
+#else
+int main(void) {
+    printf("skipped: built without the cuda backend\n");
+    return CHECK_SKIPPED;
+}
+#endif

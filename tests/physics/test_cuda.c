@@ -1,0 +1,141 @@
+/* What only the cuda backend promises: the work that its searches are counted with, and how little is issued in vain
+ * while the device decides when the list is built. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "state.h"
+#include "walk.h"
+
+static int64_t launches_of(const MdStatistics *statistics, const char *name) {
+    for (int k = 0; k < statistics->n_kernels; k++)
+        if (strcmp(statistics->kernels[k].name, name) == 0) return statistics->kernels[k].launches;
+    return 0;
+}
+
+static int64_t calls_of(const MdStatistics *statistics, const char *stage) {
+    for (int k = 0; k < statistics->n_stages; k++)
+        if (strcmp(statistics->stages[k].stage, stage) == 0) return statistics->stages[k].calls;
+    return 0;
+}
+
+/* --- counters ------------------------------------------------------------------------------------------------------ */
+
+/* Distances that a search of all pairs computes: with atomic each pair's once, otherwise those of all rows. */
+static void test_counted(const MdBackendOps *ops, const MdSystem *system, int search, int write, int list) {
+    MdConfig config = state_config();
+    const double n = (double)system->n_atoms;
+    const bool once = write == MD_LIST_WRITE_ATOMIC;
+    MdCounters counters;
+    MdStatistics before, after;
+    WalkRun run;
+    config.neighbor_skin = 0.3;
+    config.force_kernel = MD_KERNEL_LIST;
+    config.neighbor_search = search;
+    config.neighbor_write = write;
+    config.neighbor_list = list;
+    config.neighbor_capacity = 4; /* it has to grow before anything is counted */
+    check_context("search %s, write %s, list %s", md_switch_words(MD_OPTION_neighbor_search)[search],
+                  md_switch_words(MD_OPTION_neighbor_write)[write], md_switch_words(MD_OPTION_neighbor_list)[list]);
+    if (!walk_create(&run, ops, &config, system)) return;
+    if (walk_prepare(&run)) {
+        ops->statistics(run.context, &before);
+        CHECK(walk_ok(&run, ops->count(run.context, &counters)));
+        ops->statistics(run.context, &after);
+        CHECK(counters.search_pairs_tested == (int64_t)(once ? n * (n - 1) / 2 : n * n));
+        CHECK(counters.search_pairs_inside * (once && list == MD_LIST_FULL ? 2 : 1) == counters.list_entries);
+        CHECK(after.n_overflows == before.n_overflows && after.n_rebuilds == before.n_rebuilds);
+    }
+    walk_destroy(&run);
+}
+
+/* Counting between the last use of a list and its late build leaves the lateness in the books. */
+static void test_lateness(const MdBackendOps *ops, const MdSystem *system, bool counts) {
+    MdConfig config = state_config();
+    MdCounters counters;
+    MdStatistics statistics;
+    WalkRun run;
+    config.neighbor_skin = 0.4;
+    config.force_kernel = MD_KERNEL_LIST;
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = 40;
+    check_context("rebuild every 40 steps, counted at step 39: %s", counts ? "yes" : "no");
+    if (!walk_create(&run, ops, &config, system)) return;
+    if (walk_prepare(&run) && walk_steps(&run, 1, 39) &&
+        (!counts || walk_ok(&run, ops->count(run.context, &counters))) && walk_steps(&run, 40, 1)) {
+        ops->statistics(run.context, &statistics);
+        CHECK(statistics.n_rebuilds == 1 && statistics.n_late_rebuilds == 1);
+    }
+    walk_destroy(&run);
+}
+
+/* Cells of 16-bit entries that would be too full are refused before anything is allocated. */
+static void test_crowd(const MdBackendOps *ops, const MdSystem *system) {
+    MdErrors *errors = md_errors_create();
+    MdSystemPlan plan = state_plan(system);
+    for (int crowded = 0; crowded < 2; crowded++) {
+        MdConfig config = state_config();
+        config.neighbor_index = MD_INDEX_16;
+        config.force_kernel = MD_KERNEL_LIST;
+        plan.n_atoms = crowded ? 1000000 : 8 * 2048; /* in eight cells */
+        check_context("index 16, %lld atoms in few cells", (long long)plan.n_atoms);
+        CHECK(ops->resolve(&config, &plan, NULL, errors) == (crowded ? MD_ERROR_INPUT : MD_OK));
+    }
+    md_errors_destroy(errors);
+}
+
+/* --- steps issued in vain ------------------------------------------------------------------------------------------ */
+
+/* The list lasts some eight steps. Nobody looks at 400 of them, so that the host could run far ahead. */
+static void test_waste(const MdBackendOps *ops, const MdSystem *system, int graph, int persistent) {
+    enum { N_STEPS = 400 };
+    MdConfig config = state_config();
+    MdStatistics statistics;
+    WalkRun run;
+    config.neighbor_skin = 0.4;
+    config.force_kernel = MD_KERNEL_LIST;
+    config.launch_graph = graph;
+    config.launch_persistent = persistent;
+    check_context("graph %s, persistent %s", md_switch_words(MD_OPTION_launch_graph)[graph],
+                  md_switch_words(MD_OPTION_launch_persistent)[persistent]);
+    if (!walk_create(&run, ops, &config, system)) return;
+    if (walk_prepare(&run) && walk_steps(&run, 1, N_STEPS) && walk_ok(&run, ops->finish(run.context))) {
+        ops->statistics(run.context, &statistics);
+        const int64_t builds = statistics.n_rebuilds, forces = launches_of(&statistics, "k_force_plain");
+        printf("graph %s, persistent %s: %d steps, list built %lld times, %lld force kernels without energy, %lld "
+               "resident kernels, %lld calls\n",
+               md_switch_words(MD_OPTION_launch_graph)[graph], md_switch_words(MD_OPTION_launch_persistent)[persistent],
+               N_STEPS, (long long)builds, (long long)forces, (long long)launches_of(&statistics, "k_step_resident"),
+               (long long)(calls_of(&statistics, "step") + calls_of(&statistics, "force")));
+        CHECK(builds > N_STEPS / 20 && builds < N_STEPS / 4);
+        /* Two steps beyond the halt, those that it came early, and its own. */
+        if (persistent == MD_PERSISTENT_OFF && graph == MD_GRAPH_ON) CHECK(forces <= N_STEPS + 4 * builds);
+        if (persistent == MD_PERSISTENT_ON) CHECK(launches_of(&statistics, "k_step_resident") <= 3 * builds);
+    }
+    walk_destroy(&run);
+}
+
+int main(void) {
+    const MdConfig base = state_config();
+    const MdBackendOps *ops = NULL;
+    while ((ops = walk_backend(ops, &base)) != NULL)
+        if (strcmp(ops->name, "cuda") == 0) break;
+    if (!ops) return CHECK_SKIPPED;
+    const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=6",
+                           NULL}; /* hot: 256 atoms */
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    for (int search = MD_SEARCH_BRUTE; search <= MD_SEARCH_BRUTE_TILED; search++)
+        for (int write = 0; write < 2; write++)
+            for (int list = 0; list < 2; list++) test_counted(ops, system, search, write, list);
+    test_crowd(ops, system);
+    test_lateness(ops, system, false);
+    test_lateness(ops, system, true);
+    test_waste(ops, system, MD_GRAPH_ON, MD_PERSISTENT_OFF);
+    test_waste(ops, system, MD_GRAPH_OFF, MD_PERSISTENT_ON);
+    test_waste(ops, system, MD_GRAPH_OFF, MD_PERSISTENT_OFF);
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+    return check_finish();
+}

@@ -1,0 +1,41 @@
+"""GPUs that NVRTC does not know, and where the text of the kernels comes from: on the emulated GPU (compute capability
+9.0), whose NVRTC can be told what it compiles for."""
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import program
+
+checks = program.Checks()
+
+
+def run(folder, *words, **environment):
+    program.write_deck(folder, "small", system={"cells": 4, "density": 0.8442}, run={"steps": 4},
+                       output={"thermo_every": 4, "frames_every": 0})
+    os.environ.update(environment)
+    result = program.run("small.txt", "output.existing=overwrite", *words, folder=folder)
+    for name in environment:
+        del os.environ[name]
+    return result
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    if "emulated GPU" not in run(folder, "run.backend=auto").stdout:
+        print("skipped: this is not the build with the emulated GPU")
+        sys.exit(program.SKIPPED)
+    newer = run(folder, "run.backend=cuda", MDMINI_EMULATOR_TARGET="80")
+    checks.that(newer.code == 0, f"a GPU newer than NVRTC: {newer.last_lines()}")
+    for words in (("run.backend=cuda",), ("run.backend=cuda", "--check")):
+        older = run(folder, *words, MDMINI_EMULATOR_TARGET="100")
+        checks.that(older.code == 2 and "run.backend=cpu" in older.stderr, f"a GPU that NVRTC has dropped: {older.last_lines()}")
+    other = run(folder, "run.backend=auto", MDMINI_EMULATOR_TARGET="100")
+    checks.that(other.code == 0 and other.json()["backend"] == "cpu", f"auto takes the cpu: {other.last_lines()}")
+    nowhere = run(folder, "run.backend=cuda", MDMINI_KERNELS="/nonexistent")
+    checks.that(nowhere.code == 2 and "MDMINI_KERNELS" in nowhere.stderr, f"no kernels there: {nowhere.last_lines()}")
+    (folder / "cuda/kernels").mkdir(parents=True)
+    (folder / "cuda/kernels/sort.cu").write_text((Path(os.environ["MDMINI_SOURCE"]) / "src/cuda/kernels/sort.cu").read_text())
+    some = run(folder, "run.backend=cuda", MDMINI_KERNELS=str(folder))
+    checks.that(some.code == 0, f"what the folder lacks comes from the program: {some.last_lines()}")
+checks.finish()
