@@ -139,6 +139,8 @@ def busy(spans, first, last):
 
 
 def percent(share):
+    if 0 < share < 0.001:
+        return "< 0.1"
     return f"{100 * share:.0f}" if share >= 0.0995 or share == 0 else f"{100 * share:.1g}"
 
 

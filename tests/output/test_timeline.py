@@ -70,7 +70,7 @@ def test_numbers():
     check(len(apart) == 2, "what is apart was joined")
     check([value for _, value in trace.values] == [1, 2, 0], f"values {trace.values}")
     check(timeline.window([trace], None, None) == (0, 10), "the window is the loop")
-    check([timeline.percent(share) for share in (0, 0.004, 0.05, 0.5, 1)] == ["0", "0.4", "5", "50", "100"], "percent")
+    check([timeline.percent(share) for share in (0, 1e-5, 0.004, 0.05, 0.5, 1)] == ["0", "< 0.1", "0.4", "5", "50", "100"], "percent")
 
 
 def run(*words):
