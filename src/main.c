@@ -47,10 +47,10 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     MdLog *log = md_log_create(stdout);
     MdSimulation *simulation = NULL;
     MdDeck *deck = NULL;
-    MdCheckpoint *resumed = request->restart ? md_checkpoint_open(request->restart, errors) : NULL;
     MdStatus status = MD_OK;
     if (request->bench || request->check_only) md_stop_release();
     else md_stop_watch();
+    MdCheckpoint *resumed = request->restart ? md_checkpoint_open(request->restart, errors) : NULL;
     if (resumed) deck = md_checkpoint_deck(resumed, n_arguments, arguments, errors);
     else if (!request->restart && (!request->bench || md_bench_find(request->bench, errors) == MD_OK))
         deck = md_deck_read(n_arguments, arguments, errors);
@@ -75,6 +75,7 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
 
 /* mdmini --recover FILE */
 static int recover(const char *path) {
+    md_stop_release();
     MdErrors *errors = md_errors_create();
     MdH5mdRecovery recovery;
     if (md_h5md_recover(path, &recovery, errors) == MD_OK) {

@@ -307,12 +307,12 @@ static MdStatus start(MdSimulation *s) {
 
 /* The backend first: what it finds that it cannot run is known before any file is touched. */
 static MdStatus set_up(MdSimulation *s) {
-    s->record.ops->create(&s->context, s->record.config, s->record.asked, s->system, s->record.errors);
-    if (!s->context) return md_errors_status(s->record.errors);
-    if (md_stop_requested()) return MD_STOPPED; /* nothing has been touched */
+    MdStatus status =
+        s->record.ops->create(&s->context, s->record.config, s->record.asked, s->system, s->record.errors);
+    if (status == MD_OK && md_stop_requested()) status = MD_STOPPED; /* nothing has been touched */
+    if (status != MD_OK) return status;
     md_trace_name_process(s->trace, MD_TRACE_DEVICE, s->record.machine.name);
     if (s->trace) s->record.ops->trace(s->context, s->trace);
-    MdStatus status = MD_OK;
     if (!s->resumed) status = md_files_prepare(s->record.deck, &s->record.files, s->record.log, s->record.errors);
     if (status == MD_OK) status = md_log_open(s->record.log, s->record.files.log, s->resumed != NULL, s->record.errors);
     if (status != MD_OK) return status;
@@ -349,14 +349,13 @@ static void set_time_limit(const MdSimulation *s) {
     if (walltime > 0) md_stop_after(walltime - reserve - gone);
 }
 
-/* Commits the output first, so that a restart file never knows of a frame that is not there. */
-static MdStatus checkpoint(MdSimulation *s) {
+/* The state as it is, after all steps; the files hold what they hold. */
+static MdStatus write_restart(MdSimulation *s) {
     MdResume *resume = &s->record.resume;
-    const double start_s = md_clock_s();
-    MdStatus status = md_pipeline_commit(s->pipeline, s->record.errors);
-    if (status == MD_OK) status = s->record.ops->finish(s->context);
-    if (status != MD_OK || (s->record.verification.fault = s->record.ops->fault(s->context)).step >= 0)
-        return status != MD_OK ? status : MD_ERROR_PHYSICS;
+    MdStatus status = s->record.ops->finish(s->context);
+    if (status != MD_OK) return status;
+    s->record.verification.fault = s->record.ops->fault(s->context);
+    if (s->record.verification.fault.step >= 0) return MD_ERROR_PHYSICS;
     int64_t n_h5, n_xyz;
     md_pipeline_frames(s->pipeline, &n_h5, &n_xyz);
     if (s->record.files.h5) resume->n_frames = n_h5; /* a file that this process leaves alone keeps its number */
@@ -368,16 +367,32 @@ static MdStatus checkpoint(MdSimulation *s) {
     MdTraceTrack *track = md_trace_track(s->trace, MD_TRACE_HOST, "restart files");
     md_trace_span(track, MD_TRACE_WRITE, "save", save_s, md_clock_s(), s->record.step);
     if (status != MD_OK) return status;
-    const double seconds = md_clock_s() - start_s;
     resume->file_valid = true;
     resume->file_step = s->record.step;
     resume->n_files++;
+    return MD_OK;
+}
+
+/* Commits the output first, so that a restart file never knows of a frame that is not there. */
+static MdStatus checkpoint(MdSimulation *s) {
+    MdResume *resume = &s->record.resume;
+    const double start_s = md_clock_s();
+    MdStatus status = md_pipeline_commit(s->pipeline, s->record.errors);
+    if (status == MD_OK) status = write_restart(s);
+    const double seconds = md_clock_s() - start_s;
     resume->seconds += seconds;
-    if (seconds > resume->longest_seconds) {
+    if (status == MD_OK && seconds > resume->longest_seconds) {
         resume->longest_seconds = seconds;
         set_time_limit(s);
     }
     return status;
+}
+
+/* After frames could not be written: where there is nothing yet to resume from, the state is kept, if there is room, and
+ * what is lost are the frames that did not get into the file. */
+static void rescue(MdSimulation *s) {
+    if (s->record.resume.file_valid || s->resumed) return;
+    if (write_restart(s) == MD_OK) s->record.resume.frames_lost = true;
 }
 
 /* The clock runs until the last row and frame are written. */
@@ -461,6 +476,7 @@ static MdStatus run_phases(MdSimulation *s) {
                                .clock_s = md_clock_s};
         s->progress = md_progress_create(&spec);
         status = run_loop(s);
+        if (status == MD_ERROR_OUTPUT) rescue(s);
     }
     if (status == MD_OK && (s->record.resume.stopped || s->record.config->restart_every > 0 || s->resumed))
         status = checkpoint(s);

@@ -156,7 +156,7 @@ typedef struct MdBackendOps {
     MdMemory (*estimate)(const MdConfig *config, const MdSystemPlan *plan);
 
     /* Copies the particles of system. Builds no list and computes no force yet. asked: the configuration before resolve,
-     * for the report. */
+     * for the report. MD_STOPPED when that takes long and the run is to stop (base/stop.h). */
     MdStatus (*create)(void **context, const MdConfig *config, const MdConfig *asked, const MdSystem *system,
                        MdErrors *errors);
     void (*destroy)(void *context);

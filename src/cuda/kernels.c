@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stop.h"
 #include "cuda/compile.h"
 #include "cuda/context.h"
 
@@ -165,7 +166,8 @@ MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
 MdStatus cuda_kernels_create(CudaContext *context) {
     MdStatus status = cuda_driver_find(&context->driver, context->errors);
     if (status != MD_OK) return status;
-    for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++) status = create_unit(context, unit);
+    for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++)
+        status = md_stop_requested() ? MD_STOPPED : create_unit(context, unit); /* each takes seconds */
     return status;
 }
 

@@ -31,6 +31,7 @@ typedef struct MdResume {
     char *difference;                /* why bits are not as if it had never stopped, from malloc; NULL: they are */
     const char *stopped;             /* what ended this process early: SIGTERM, ...; NULL: nothing */
     bool file_valid;                 /* files.restart is of this run */
+    bool frames_lost;                /* and frames before it may be missing in the files */
     int64_t file_step;               /* and of this step */
     int n_files;                     /* restart files written by this process */
     double seconds, longest_seconds; /* that writing them took; the longest */

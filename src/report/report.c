@@ -144,8 +144,12 @@ static void log_stop(MdRecord *r, MdStatus status) {
         md_log(r->log, "\nstopped early by %s at step %lld of %lld, resume with: mdmini --restart %s\n",
                resume->stopped, (long long)r->step, (long long)r->config->run_steps, r->files.restart);
     else if (status == MD_ERROR_OUTPUT && resume->file_valid)
-        md_log(r->log, "\nthe restart file of step %lld is whole, resume with: mdmini --restart %s\n",
-               (long long)resume->file_step, r->files.restart);
+        md_log(r->log, "\nthe restart file of step %lld is whole%s; when there is room again: mdmini --restart %s\n",
+               (long long)resume->file_step, resume->frames_lost ? ", but frames before it are lost" : "",
+               r->files.restart);
+    else if (status == MD_ERROR_OUTPUT && resume->from)
+        md_log(r->log, "\nthe restart file of step %lld is whole; when there is room again: mdmini --restart %s\n",
+               (long long)resume->from_step, resume->from);
     if (resume->n_files > 0)
         md_log(r->log, "restart files: %d, %.3f s each at most\n", resume->n_files, resume->longest_seconds);
 }

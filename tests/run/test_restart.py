@@ -423,6 +423,19 @@ def test_full_disk(checks, folder):
     done = resume(folder, "full", "run.steps=60")
     different = restart_file.difference(folder / "whole.restart", folder / "full.restart")
     checks.that(done.code == 0 and not different, f"room again: {done.code} {different} {done.last_lines()}")
+    # No room for frames, and nothing to resume from: the state is kept, and goes on; only frames are lost.
+    name = deck(folder, "frames", system={"cells": 6}, potential={"cutoff": 2.5}, neighbor={"skin": 0.3}, restart={"every": 0},
+                output={"frames_every": 1, "thermo_every": 10, "images_every": 1, "precision": "double"})
+    done = program.run(name, folder=folder, file_size_limit=1500000)
+    checks.that(done.code == 4 and "mdmini --restart frames.restart" in done.stdout, f"no room for frames: {done.code} {done.last_lines()}")
+    checks.that("frames before it are lost" in done.stdout, "no room for frames: the loss is not told")
+    done = resume(folder, "frames")
+    checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"room for frames again: {done.last_lines()}")
+    with done.h5() as h5:
+        steps = h5["particles/all/position/step"][...]
+        checks.that(steps[-1] == 60 and len(steps) < 61 and (numpy.diff(steps) > 0).all(), f"frames of steps {steps}")
+    different = restart_file.difference(folder / "whole.restart", folder / "frames.restart")
+    checks.that(set(word.split()[0] for word in different) <= {"thermo", "run"}, f"room for frames again: {different}")
 
 
 def main():

@@ -1,0 +1,187 @@
+/* The whole state of a backend, out and in again, for all pairs of values of its switches: the context that gets it goes
+ * on as the one that gave it, bit by bit, and that one goes on as if it had not been asked. Cut somewhere between
+ * two builds of the list, at a build, and one step before; what cannot promise the same bits must be near. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cases.h"
+#include "check.h"
+#include "integrate/verlet.h"
+#include "walk.h"
+
+/* --- a restart file in memory ------------------------------------------------------------------------------------- */
+
+typedef struct Section {
+    char name[24];
+    size_t begin, n_bytes;
+} Section;
+
+typedef struct Store {
+    MdState state;
+    char *bytes;
+    size_t n, room, at; /* at: where the section that is open is */
+    Section sections[32];
+    int n_sections;
+} Store;
+
+static MdStatus save_begin(MdState *state, const char *name, uint64_t n_bytes) {
+    Store *store = (Store *)state;
+    Section *section = &store->sections[store->n_sections++];
+    snprintf(section->name, sizeof section->name, "%s", name);
+    section->begin = store->n;
+    section->n_bytes = n_bytes;
+    return MD_OK;
+}
+
+static MdStatus save_move(MdState *state, void *data, uint64_t n_bytes) {
+    Store *store = (Store *)state;
+    if (store->n + n_bytes > store->room) {
+        store->room = 2 * (store->n + n_bytes);
+        store->bytes = realloc(store->bytes, store->room);
+        md_require(store->bytes);
+    }
+    memcpy(store->bytes + store->n, data, n_bytes);
+    store->n += n_bytes;
+    return MD_OK;
+}
+
+static MdStatus load_begin(MdState *state, const char *name, uint64_t n_bytes) {
+    Store *store = (Store *)state;
+    for (int k = 0; k < store->n_sections; k++) {
+        if (strcmp(store->sections[k].name, name) != 0) continue;
+        store->at = store->sections[k].begin;
+        return CHECK(store->sections[k].n_bytes == n_bytes) ? MD_OK : MD_ERROR_INTERNAL;
+    }
+    return CHECK(!"a section that was not saved") ? MD_OK : MD_ERROR_INTERNAL;
+}
+
+static MdStatus load_move(MdState *state, void *data, uint64_t n_bytes) {
+    Store *store = (Store *)state;
+    memcpy(data, store->bytes + store->at, n_bytes);
+    store->at += n_bytes;
+    return MD_OK;
+}
+
+static bool save(const WalkRun *run, Store *store, int64_t step) {
+    *store = (Store){.state = {.step = step, .begin = save_begin, .move = save_move}};
+    bool ok = walk_ok(run, run->ops->save(run->context, &store->state));
+    size_t n_bytes = 0;
+    for (int k = 0; k < store->n_sections; k++) n_bytes += store->sections[k].n_bytes;
+    return ok && CHECK(n_bytes == store->n); /* all sections are full */
+}
+
+static bool load(const WalkRun *run, Store *store, const MdSystem *system) {
+    store->state.loading = store->state.same_list = true;
+    store->state.type = system->type;
+    store->state.begin = load_begin;
+    store->state.move = load_move;
+    return walk_ok(run, run->ops->load(run->context, &store->state));
+}
+
+/* Order of memory, places, forces, list: everything that was saved, byte by byte. */
+static void check_same(const Store *a, const Store *b) {
+    CHECK(a->n_sections == b->n_sections && a->n == b->n);
+    for (int k = 0; k < a->n_sections && a->n == b->n; k++) {
+        const Section *section = &a->sections[k];
+        if (!CHECK(memcmp(a->bytes + section->begin, b->bytes + section->begin, section->n_bytes) == 0))
+            printf("section %s differs\n", section->name);
+    }
+}
+
+/* --- one combination ---------------------------------------------------------------------------------------------- */
+
+enum { EVERY = 6, N_AFTER = 30 };
+
+static MdConfig base_config(void) {
+    MdConfig config = state_config();
+    config.run_threads = 3;
+    config.run_timestep = 3e-3; /* in N_AFTER steps nearly every case wants a new list */
+    config.neighbor_every = EVERY;
+    return config;
+}
+
+/* To the end without a break, to the end with a look into it, and by way of the file. */
+static void check_cut(const WalkRun *first, const MdSystem *system, int64_t cut, int64_t *n_rebuilds) {
+    WalkRun second;
+    Store middle, end, end_of_second;
+    MdStatistics before, statistics[2];
+    if (!walk_prepare(first) || !walk_steps(first, 1, cut) || !save(first, &middle, cut)) return;
+    first->ops->statistics(first->context, &before);
+    bool ok = walk_create(&second, first->ops, &first->config, system) && load(&second, &middle, system);
+    ok = ok && walk_steps(first, cut + 1, N_AFTER) && walk_steps(&second, cut + 1, N_AFTER);
+    if (ok && save(first, &end, cut + N_AFTER) && save(&second, &end_of_second, cut + N_AFTER)) {
+        first->ops->statistics(first->context, &statistics[0]);
+        second.ops->statistics(second.context, &statistics[1]);
+        *n_rebuilds += statistics[1].n_rebuilds;
+        CHECK(statistics[0].n_rebuilds - before.n_rebuilds == statistics[1].n_rebuilds);
+        CHECK(statistics[0].n_late_rebuilds - before.n_late_rebuilds == statistics[1].n_late_rebuilds);
+        if (md_variants_deterministic(first->ops->variants(), &first->config)) check_same(&end, &end_of_second);
+        CHECK(second.ops->fault(second.context).step == -1);
+        free(end.bytes);
+        free(end_of_second.bytes);
+    }
+    walk_destroy(&second);
+    free(middle.bytes);
+}
+
+/* Saving at every step against never. */
+static void check_untouched(const WalkRun *looked_at, const MdSystem *system) {
+    WalkRun alone;
+    Store ends[2];
+    const int64_t n = 2 * EVERY + 3;
+    if (!walk_create(&alone, looked_at->ops, &looked_at->config, system)) return;
+    bool ok = walk_prepare(looked_at) && walk_prepare(&alone) && walk_steps(&alone, 1, n);
+    for (int64_t step = 1; ok && step <= n; step++) {
+        Store store;
+        const bool last = step == n;
+        ok = walk_ok(looked_at, md_verlet_step(looked_at->ops, looked_at->context, step, last));
+        ok = ok && save(looked_at, &store, step);
+        if (ok) free(store.bytes);
+    }
+    if (ok && save(looked_at, &ends[0], n) && save(&alone, &ends[1], n)) {
+        if (md_variants_deterministic(alone.ops->variants(), &alone.config)) check_same(&ends[0], &ends[1]);
+        free(ends[0].bytes);
+        free(ends[1].bytes);
+    }
+    walk_destroy(&alone);
+}
+
+/* Each combination on the next case that it can run, at the next of the cuts. */
+static void test_pairs(const MdBackendOps *ops) {
+    static const int64_t cuts[] = {EVERY + 2, 2 * EVERY, 2 * EVERY - 1};
+    MdSystem *systems[16];
+    MdSystemPlan plans[16];
+    MdConfig bases[16], base = base_config();
+    Walk walk;
+    int n_runs = 0, n_cut = 0;
+    int64_t n_rebuilds = 0; /* of the contexts that were loaded */
+    md_require(cases_count <= 16);
+    for (int k = 0; k < cases_count; k++) {
+        bases[k] = base_config();
+        systems[k] = cases_make(&cases_table[k], &bases[k]);
+        plans[k] = state_plan(systems[k]);
+    }
+    for (walk_begin(&walk, ops, &base, DESIGN_PAIRS, NULL, plans, cases_count); walk_next(&walk);)
+        for (int tries = 0; walk.n_created == 0 && tries < cases_count; tries++) {
+            const int k = (walk.k + tries) % cases_count;
+            WalkRun run;
+            if (!walk_create_next(&walk, &run, cases_table[k].name, &bases[k], systems[k])) continue;
+            if (walk.k % 5 == 4) check_untouched(&run, systems[k]);
+            else check_cut(&run, systems[k], cuts[walk.k % 3], &n_rebuilds);
+            walk_destroy(&run);
+            n_runs++;
+            n_cut += walk.k % 5 != 4;
+        }
+    printf("%s: %d combinations saved and loaded, %lld builds of lists after that\n", ops->name, n_runs,
+           (long long)n_rebuilds);
+    CHECK(n_rebuilds >= n_cut || n_cut < 5);
+    for (int k = 0; k < cases_count; k++) md_system_destroy(systems[k]);
+}
+
+int main(void) {
+    MdConfig base = base_config();
+    for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &base)) != NULL;) test_pairs(ops);
+    return check_finish();
+}
