@@ -109,29 +109,24 @@ def check_cpu(checks, trace, report):
     checks.that(steps == list(range(1, report["n_steps"] + 1)), f"steps of the forces: {steps[:5]} ...")
 
 
-def estimate(spans):
-    """Seconds of all calls as timing.c estimates them: the first call does not count, and stands for the mean."""
-    timed = sum(span[5] for span in spans[1:])
-    total = sum(span[1] - span[0] for span in spans[1:]) * 1e-6
-    return total / timed * sum(span[5] for span in spans) if timed else None
-
-
 def check_cuda(checks, trace, report):
     """The report's seconds are recomputed from the spans. They differ by the rate of the clock, which is known to the
     error of two meetings over the run (trace.c) and must be within a ten thousandth, and by the last bit of each reading."""
     begin, end = trace.phase("loop")
+    begin -= trace.other["device_error_us"]  # nothing was under way when the loop began
     n_stages = 0
     for stage in report["stages"]:
         spans = trace.named("compute stream", stage["stage"])
         if not stage["calls"] or stage["seconds"] is None:
             continue
         n_stages += 1
-        before = [span for span in spans if span[0] < begin]
-        until = [span for span in spans if span[0] < end]
-        issued = sum(span[5] for span in until) - sum(span[5] for span in before)
+        inside = [span for span in spans if begin <= span[0] < end]
+        issued = sum(span[5] for span in inside)
         checks.that(issued >= stage["calls"], f"{stage['stage']}: {issued} calls on the stream, {stage['calls']} reported")
-        seconds = (estimate(until) or 0) - (estimate(before) or 0)
-        bound = seconds * (1e-4 + 4e-6 * trace.other["device_error_us"] / report["loop_seconds"]) + len(until) * 2e-6 * DEVICE_US
+        # The first call of a stage does not count (timing.c); it stands for the mean, as do calls that were issued again.
+        timed = [span for span in inside if span is not spans[0]]
+        seconds = sum(span[1] - span[0] for span in timed) * 1e-6 / sum(span[5] for span in timed) * stage["calls"]
+        bound = seconds * (1e-4 + 4e-6 * trace.other["device_error_us"] / report["loop_seconds"]) + len(timed) * 1e-6 * DEVICE_US
         checks.near(seconds, stage["seconds"], bound, f"seconds of {stage['stage']}")
     checks.that(n_stages >= 4, f"{n_stages} stages on the compute stream")
     checks.that(trace.tracks["steps"] and {span[3] for span in trace.tracks["steps"]} <= {"wait", "write", "gather"},
