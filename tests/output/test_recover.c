@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "check.h"
+#include "output/xyz.h"
 #include "sample.h"
 
 static const Sample plain = {
@@ -348,6 +349,57 @@ static void test_no_room_for_copy(const char *path) {
     free(copy);
 }
 
+/* --- XYZ ----------------------------------------------------------------------------------------------------------- */
+
+static void append_xyz(MdXyz *file, int64_t t, bool good) {
+    float position[9] = {0.5f, 1, 2, 3, 4, (float)t, 0.1f, 0.25f, 1e-7f};
+    MdFrame frame = {50 * t, 0.25 * (double)t, MD_FILE_PRECISION_SINGLE, position, position, NULL, NULL};
+    MdThermo thermo = {.step = frame.step, .time = frame.time, .temperature = 1 + (double)t};
+    MdErrors *errors = md_errors_create();
+    CHECK((md_xyz_append(file, &frame, &thermo, errors) == MD_OK) == good);
+    md_errors_destroy(errors);
+}
+
+/* Frames 0 .. 9, the last step of which is torn; continued after step 200, the file is that of a run that was not. */
+static void test_xyz(const char *path) {
+    check_context("XYZ");
+    const Sample sample = {"",           3, 20, 0, {3, {5, 5, 5}, {true, true, true}}, 1, MD_FILE_PRECISION_SINGLE, 0,
+                           {50, 0, 0, 0}};
+    MdH5mdSpec spec = sample_spec(&sample);
+    MdErrors *errors = md_errors_create();
+    MdXyz *file = md_xyz_create(path, &spec, true, errors);
+    for (int64_t t = 0; t < 10; t++) append_xyz(file, t, true);
+    CHECK(md_xyz_frames(file) == 10 && md_xyz_close(file, errors) == MD_OK);
+    size_t size, size_after;
+    char *whole = read_file(path, &size), *after;
+    const int64_t cuts[] = {0, 1, 77, 200};
+    for (int k = 0; k < 4; k++)
+        for (int64_t last = -50; last <= 450; last += 250) {
+            write_file(path, whole, size - (size_t)cuts[k]);
+            file = md_xyz_reopen(path, &spec, true, last, errors);
+            if (!CHECK(file != NULL)) continue;
+            int64_t from = md_xyz_frames(file);
+            CHECK(from == last / 50 + 1 || (last == 450 && from == 9 && k > 0));
+            for (int64_t t = from; t < 10; t++) append_xyz(file, t, true);
+            CHECK(md_xyz_close(file, errors) == MD_OK);
+            after = read_file(path, &size_after);
+            CHECK(size == size_after && memcmp(whole, after, size) == 0);
+            free(after);
+        }
+    CHECK(md_errors_count(errors) == 0);
+    CHECK(md_xyz_reopen(path, &spec, false, 450, errors) == NULL && md_errors_status(errors) == MD_ERROR_INPUT);
+    after = read_file(path, &size_after);
+    CHECK(size == size_after && memcmp(whole, after, size) == 0); /* refused, and left alone */
+    free(after);
+    file = md_xyz_reopen(path, &spec, true, 450, errors);
+    unlink(path);
+    append_xyz(file, 10, false); /* it is gone */
+    CHECK(md_xyz_close(file, errors) == MD_ERROR_OUTPUT);
+    md_errors_destroy(errors);
+    sample_free_spec(&spec);
+    free(whole);
+}
+
 int main(void) {
     signal(SIGXFSZ, SIG_IGN);
     char folder[] = "test_recover_XXXXXX";
@@ -361,6 +413,7 @@ int main(void) {
     test_quantities_change(path);
     test_not_continued(path);
     test_no_room_for_copy(path);
+    test_xyz(path);
     unlink(path);
     free(path);
     CHECK(rmdir(folder) == 0);
