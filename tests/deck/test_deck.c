@@ -394,6 +394,30 @@ static void test_many_problems(void) {
     free(text.text);
 }
 
+static void test_times(void) {
+    static const struct {
+        const char *text;
+        double seconds;
+    } times[] = {{"0", 0},        {"90", 90},        {"0.5", 0.5},       {"1:30", 90},
+                 {"90:00", 5400}, {"1:00:05", 3605}, {"24:00:00", 86400}};
+    static const char *const wrong[] = {
+        "1:60", "1:5", "1:005", ":30", "1:", "1:00:00:00", "-1:00", "1:30.5", "1:60:00", "auto"};
+    for (size_t k = 0; k < sizeof times / sizeof *times; k++) {
+        char *word = md_format("run.walltime=%s", times[k].text);
+        MdDeck *deck = READ(NULL, "#\n", word);
+        check_context("%s", word);
+        if (CHECK(deck)) CHECK(md_deck_config(deck)->run_walltime == times[k].seconds);
+        md_deck_destroy(deck);
+        free(word);
+    }
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        char *word = md_format("run.walltime=%s", wrong[k]);
+        check_context("%s", word);
+        CHECK(refused(WORDS("run.walltime", "H:MM:SS"), "#\n", word));
+        free(word);
+    }
+}
+
 /* A value that the row must refuse, whatever its type. */
 static const char *bad_value(const MdOptionRow *row) {
     return row->type == MD_TYPE_TEXT || row->type == MD_TYPE_PATH ? "\"no end" : "1x";
@@ -602,6 +626,7 @@ int main(void) {
     test_lacking();
     test_messages();
     test_many_problems();
+    test_times();
     test_every_row();
     test_round_trip();
 
