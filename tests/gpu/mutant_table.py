@@ -9,6 +9,7 @@ tests(...)     tests/physics/test_backends: forces, sums, motion and gathering, 
 rows(...)      tests/neighbor/test_rows: lists as sets, regrown from an overflow, in motion
 bits(...)      tests/physics/test_dynamics: the same bits when run again
 held(...)      tests/neighbor/test_memory: what stands in the memory of the GPU after a build
+overlap(...)   tests/pipeline/test_overlap: rows and frames beside the steps, as the steps are issued there
 DYNAMICS       conservation, reversal, order and faults, with the defaults
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
 """
@@ -58,6 +59,13 @@ def held(switches="", systems="3-D dilute, many cells|2-D dilute, many cells"):
 
 def bits(switches=""):
     return narrowed("test_dynamics", switches, "bits", 0)
+
+
+def overlap(mode):
+    return Killer(f"test_overlap ({mode})", "test_overlap", (("MDMINI_TEST_MODE", mode),))
+
+
+STEPWISE, BY_GRAPH = "device-check, step by step", "device-check, graph"
 
 
 def on_gpu(killer):
@@ -522,13 +530,28 @@ mutant("import types: ids from one", GATHER + " k_gather_import_types(", "CudaTa
 mutant("import: y for z", GATHER + " Vec3<State> import_vector(", "(State)xyz[2]", "(State)xyz[1]", tests())
 mutant("import velocities: mass is lost", GATHER + " k_gather_import_velocities(", "load_velocity(a.now, i).w", "State(1)", tests("memory.layout=vec4"))
 mutant("import images: y for z", GATHER + " k_gather_import_images(", "image[1], image[2]", "image[1], image[1]", tests())
-mutant("gather positions: not wrapped", GATHER + " void gather_position(", "wrap<Out>((double)x.x, a.length[0], a.inverse[0], &tag.ix)", "(Out)x.x", tests())
-mutant("gather positions: in memory's order", GATHER + " void gather_position(", "3 * (int64_t)tag.id", "3 * (int64_t)i", tests("memory.sort=cell"))
-mutant("gather images: y for z", GATHER + " void gather_position(", "a.image[row + 2] = tag.iz;", "a.image[row + 2] = tag.iy;", tests(), rows())
-mutant("gather vectors: in memory's order", GATHER + " void gather_vector(", "3 * (int64_t)a.now.tag[i].id", "3 * (int64_t)i", tests("memory.sort=cell"))
-mutant("gather vectors: z negated", GATHER + " void gather_vector(", "(Out)v.z", "(Out)-v.z", tests())
+mutant("gather: not wrapped", GATHER + " Wrapped<Out> wrapped(", "wrap<Out>((double)x.x, a.length[0], a.inverse[0], &tag.ix)", "(Out)x.x", tests())
+mutant("gather: image z of y", GATHER + " Wrapped<Out> wrapped(", "tag.iy, tag.iz}", "tag.iy, tag.iy}", tests(), rows(), overlap(STEPWISE))
+mutant("gather images: without those of the past", GATHER + " void gather_images(", "a.now.tag[i])", "CudaTag{0, 0, 0, 0})", tests(), rows(), overlap(STEPWISE))
+mutant("gather vectors: z negated", GATHER + " void gather_vectors(", "(Out)v.z", "(Out)-v.z", tests())
+NAIVE, SHARED, PADDED = ("output.pack=" + pack for pack in ("naive", "shared", "padded"))
+mutant("gather naive: in memory's order", GATHER + " void gather_rows(", "(int64_t)a.now.tag[i].id", "(int64_t)i", tests(NAIVE + " memory.sort=cell"))
+mutant("gather naive: y for z", GATHER + " void gather_rows(", "row[2] = x.z;", "row[2] = x.y;", tests(NAIVE))
+mutant("gather naive: the last atom is left out", GATHER + " void gather_rows(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(NAIVE))
+mutant("gather places: in memory's order", GATHER + " k_gather_places(", "a.place_of_id[a.now.tag[i].id] = i;", "a.place_of_id[i] = i;", tests("memory.sort=cell"))
+mutant("gather places: the last atom is left out", GATHER + " k_gather_places(", "i < a.n_atoms)", "i < a.n_atoms - 1)", tests(), rows())
+for pack in (SHARED, PADDED):
+    mutant(f"gather {pack}: y for z", GATHER + " void gather_rows(", "+ t] = x.z;", "+ t] = x.y;", tests(pack))
+    mutant(f"gather {pack}: no barrier", GATHER + " void gather_rows(", ("if (id < a.n_atoms) {", "__syncthreads();"), (LATE + " if (id < a.n_atoms) {", ";"), barrier(pack + " launch.block_size=128"))
+    mutant(f"gather {pack}: the last number is left out", GATHER + " void gather_rows(", "k < 3 * n_rows;", "k < 3 * n_rows - 1;", tests(pack))
+    mutant(f"gather {pack}: rows beyond the last", GATHER + " void gather_rows(", "a.n_atoms - first < MD_BLOCK ? a.n_atoms - first : MD_BLOCK;", "MD_BLOCK;",
+           tests(pack), overlap(STEPWISE))
+mutant("gather padded: read without the pad", GATHER + " void gather_rows(", "k % 3 * tile_edge", "k % 3 * MD_BLOCK", tests(PADDED))
 for what in ("positions", "velocities", "forces"):
     mutant(f"gather {what} single: nothing", GATHER + f" k_gather_{what}_single(", "{ gather_", "{ if (blockIdx.x > 0) gather_", tests())
+mutant("seal: output of a halted step counts", REDUCE + " k_reduce_seal(", "a.watch->halted ? -1 : a.row_step", "a.row_step", overlap(STEPWISE), overlap(BY_GRAPH))
+mutant("seal: another total", REDUCE + " k_reduce_seal(", "a.totals[t]", "a.totals[0]", tests())
+mutant("seal: no fault", REDUCE + " k_reduce_seal(", "= a.watch->fault_step;", "= ~0ull;", overlap(STEPWISE))
 
 # --- steps in one launch ---------------------------------------------------------------------------------------------------
 
