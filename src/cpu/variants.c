@@ -88,9 +88,9 @@ static const MdVariant rows[] = {
      "doubles, which a processor adds as fast as floats in a sum that runs in order"},
     {"gather", "", "", "", 60, 0, 0, 0,
      "one scattered write an atom"},
-    {"gather", "output.pipeline=off", "", "", 0, 0, 0, 0,
+    {"output", "output.pipeline=off", "", "", 0, 0, 0, 0,
      "the steps wait while rows and frames are written"},
-    {"gather", "output.pipeline=on", "", "", 0, 0, 0, 0,
+    {"output", "output.pipeline=on", "", "", 0, 0, 0, 0,
      "a thread of its own writes; it takes a core where the steps use them all"},
 };
 

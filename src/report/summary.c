@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "report/figures.h"
+#include "report/overlap.h"
 
 static void write_last_row(MdJson *json, const MdHistory *history) {
     if (history->n == 0) return;
@@ -224,7 +225,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_json_real(json, "atom_steps_per_second", speed * (double)r->plan.n_atoms);
     md_json_real(json, "setup_seconds", r->setup_seconds);
     md_json_real(json, "verify_seconds", r->verify_seconds);
-    md_json_real(json, "frame_seconds", r->written.put_s + r->written.drain_s);
+    md_overlap_write(json, r);
     md_json_int(json, "n_rebuilds", r->resume.before.n_rebuilds + r->statistics.n_rebuilds);
     md_json_int(json, "n_late_rebuilds", r->resume.before.n_late_rebuilds + r->statistics.n_late_rebuilds);
     md_json_int(json, "n_overflows", r->resume.before.n_overflows + r->statistics.n_overflows);

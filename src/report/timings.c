@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/figures.h"
+#include "report/overlap.h"
 
 /* --- stages ------------------------------------------------------------------------------------------------------- */
 
@@ -39,7 +40,6 @@ static void log_stages(MdRecord *r) {
         r->log,
         "GB/s and GFLOP/s: bytes and operations are a model (mdmini --list-variants=markdown), the time is measured\n");
     md_log(r->log, "set-up %.3f s, verification %.3f s (outside the loop)", r->setup_seconds, r->verify_seconds);
-    if (r->files.h5 || r->files.xyz) md_log(r->log, "; writing frames %.3f s", r->written.write_s);
     md_log(r->log, "\n");
 }
 
@@ -157,6 +157,7 @@ static void log_rebuilds(MdRecord *r) {
 
 void md_timings_log(MdRecord *r) {
     log_stages(r);
+    md_overlap_log(r);
     log_ran(r);
     log_kernels(r);
     log_counters(r);
