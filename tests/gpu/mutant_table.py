@@ -10,7 +10,8 @@ rows(...)      tests/neighbor/test_rows: lists as sets, regrown from an overflow
 bits(...)      tests/physics/test_dynamics: the same bits when run again
 held(...)      tests/neighbor/test_memory: what stands in the memory of the GPU after a build
 overlap(...)   tests/pipeline/test_overlap: rows and frames beside the steps, as the steps are issued there
-DYNAMICS       conservation, reversal, order and faults, with the defaults
+FAULTS         of atoms that are too fast, with the defaults
+UNFORESEEN     a list that fails in the middle of a batch of steps
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
 """
 from typing import NamedTuple
@@ -73,7 +74,8 @@ def on_gpu(killer):
     return killer._replace(only="gpu")
 
 
-DYNAMICS = Killer("test_dynamics", "test_dynamics", (("MDMINI_TEST_SHARD", "0/100000"),), only="gpu")  # emulated: an hour
+FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM", "faults"),))
+UNFORESEEN = Killer("test_cuda (unforeseen)", "test_cuda", (("MDMINI_TEST_SYSTEM", "unforeseen"),))
 DECK = ("system.cells=6", "system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
 
 
@@ -432,11 +434,11 @@ mutant("half_kick: without mass", MOVE + " void half_kick(", "(State)a.half_step
 mutant("half_kick: z is lost", MOVE + " void half_kick(", "v->v.z += c * (State)f.z;", "", tests(FUSED))
 mutant("drift: z is lost", MOVE + " void drift(", "x->z += d.z;", "", tests(FUSED))
 mutant("drift: half a step", MOVE + " void drift(", "(State)a.whole_step", "(State)a.half_step", tests(FUSED))
-mutant("drift: faults pass", MOVE + " void drift(", "distance_sq <= (State)a.fault_sq", "true", DYNAMICS)
-mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.watch->step + 1;", "a.watch->step;", DYNAMICS)
+mutant("drift: faults pass", MOVE + " void drift(", "distance_sq <= (State)a.fault_sq", "true", FAULTS)
+mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.watch->step + 1;", "a.watch->step;", FAULTS)
 mutant("raise_fault: later steps replace it", MOVE + " void raise_fault(", "if (seen != ~0ull && seen != step) return;",
-       "if (seen != ~0ull) a.watch->fault_step = step;", DYNAMICS)
-mutant("raise_fault: another id", MOVE + " void raise_fault(", "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", DYNAMICS)
+       "if (seen != ~0ull) a.watch->fault_step = step;", FAULTS)
+mutant("raise_fault: another id", MOVE + " void raise_fault(", "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", FAULTS)
 mutant("displacement: z does not count", MOVE + " float displacement_sq(", " + dz * dz", "", rows("neighbor.rebuild=host-check " + APART, IN_MOTION),
        rows(DEVICE, IN_MOTION))
 for fuse, switches in (("on", FUSED), ("off", APART)):
@@ -565,8 +567,7 @@ mutant("resident: no barrier after the forces", RESIDENT + " k_step_resident(", 
 mutant("resident: the last block is left out", RESIDENT + " k_step_resident(", "block < n_blocks;", "block < n_blocks - 1;",
        tests(PERSISTENT + "every run.precision=double"))  # where forces that are a step old are far off
 mutant("resident: one step too few", RESIDENT + " k_step_resident(", "step < a.n;", "step < a.n - 1;", tests(PERSISTENT + "every"))
-mutant("resident: goes on while halted", RESIDENT + " k_step_resident(", "if (force_begin(a)) return;", "force_begin(a);", rows(PERSISTENT + "device-check", IN_MOTION),
-       tests(PERSISTENT + "device-check"))
+mutant("resident: goes on while halted", RESIDENT + " k_step_resident(", "if (force_begin(a)) return;", "force_begin(a);", UNFORESEEN)
 mutant("resident: the drift is not told", RESIDENT + " k_step_resident(", "*(volatile unsigned *)&a.watch->drifted = 1;", ";", tests(PERSISTENT + "device-check"),
        rows(PERSISTENT + "device-check", IN_MOTION))
 mutant("grid barrier: does not wait", RESIDENT + " void grid_barrier(", "< *target) __nanosleep(20);", "< 0u) __nanosleep(20);",

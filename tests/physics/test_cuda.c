@@ -1,5 +1,6 @@
-/* What only the cuda backend promises: the work that its searches are counted with, and how little is issued in vain
- * while the device decides when the list is built. */
+/* What only the cuda backend promises: the work that its searches are counted with, how little is issued in vain while the
+ * device decides when the list is built, and that it stands still in the middle of a batch. MDMINI_TEST_SYSTEM as in
+ * walk.h. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,12 +117,54 @@ static void test_waste(const MdBackendOps *ops, const MdSystem *system, int grap
     walk_destroy(&run);
 }
 
-int main(void) {
-    const MdConfig base = state_config();
-    const MdBackendOps *ops = NULL;
-    while ((ops = walk_backend(ops, &base)) != NULL)
-        if (strcmp(ops->name, "cuda") == 0) break;
-    if (!ops) return CHECK_SKIPPED;
+/* --- a list that fails unforeseen ---------------------------------------------------------------------------------- */
+
+/* A cold crystal keeps its list for so long that batches have become long; then its atoms are made so fast that each of
+ * them would need the list built several times. Returns how often it was built. */
+static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system, int rebuild, int graph,
+                                 int persistent) {
+    enum { COLD_STEPS = 128, HOT_STEPS = 32 };
+    MdConfig config = state_config();
+    MdStatistics cold = {0}, hot = {0};
+    WalkRun run;
+    config.run_precision = MD_PRECISION_DOUBLE; /* so that the motion is the same whatever the order of additions */
+    config.neighbor_skin = 0.4;
+    config.force_kernel = MD_KERNEL_LIST;
+    config.neighbor_rebuild = rebuild;
+    config.launch_graph = graph;
+    config.launch_persistent = persistent;
+    check_context("rebuild %s, graph %s, persistent %s", md_switch_words(MD_OPTION_neighbor_rebuild)[rebuild],
+                  md_switch_words(MD_OPTION_launch_graph)[graph],
+                  md_switch_words(MD_OPTION_launch_persistent)[persistent]);
+    if (!walk_create(&run, ops, &config, system)) return -1;
+    CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
+    ops->statistics(run.context, &cold);
+    CHECK(cold.n_rebuilds == 0);
+    CHECK(walk_ok(&run, ops->scale_velocities(run.context, 400)) && walk_steps(&run, COLD_STEPS + 1, HOT_STEPS) &&
+          walk_ok(&run, ops->finish(run.context)));
+    ops->statistics(run.context, &hot);
+    walk_destroy(&run);
+    return hot.n_rebuilds;
+}
+
+/* Built at the very steps where a host that looks at each step builds it, though the device was given more of them. */
+static void test_unforeseen(const MdBackendOps *ops) {
+    const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=1e-4", NULL};
+    static const struct {
+        int graph, persistent;
+    } ways[] = {{MD_GRAPH_OFF, MD_PERSISTENT_OFF}, {MD_GRAPH_ON, MD_PERSISTENT_OFF}, {MD_GRAPH_OFF, MD_PERSISTENT_ON}};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    const int64_t expected = builds_unforeseen(ops, system, MD_REBUILD_HOST_CHECK, MD_GRAPH_OFF, MD_PERSISTENT_OFF);
+    CHECK(expected >= 4);
+    for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++)
+        CHECK(builds_unforeseen(ops, system, MD_REBUILD_DEVICE_CHECK, ways[k].graph, ways[k].persistent) == expected);
+    printf("a list that fails unforeseen: built %lld times\n", (long long)expected);
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
+static void test_melt(const MdBackendOps *ops) {
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=6",
                            NULL}; /* hot: 256 atoms */
     MdDeck *deck = state_deck(words);
@@ -137,5 +180,15 @@ int main(void) {
     test_waste(ops, system, MD_GRAPH_OFF, MD_PERSISTENT_OFF);
     md_system_destroy(system);
     md_deck_destroy(deck);
+}
+
+int main(void) {
+    const MdConfig base = state_config();
+    const MdBackendOps *ops = NULL;
+    while ((ops = walk_backend(ops, &base)) != NULL)
+        if (strcmp(ops->name, "cuda") == 0) break;
+    if (!ops) return CHECK_SKIPPED;
+    if (walk_wants("unforeseen")) test_unforeseen(ops);
+    if (walk_wants("melt")) test_melt(ops);
     return check_finish();
 }

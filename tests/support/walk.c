@@ -74,6 +74,11 @@ const MdBackendOps *walk_backend(const MdBackendOps *previous, const MdConfig *b
     return NULL;
 }
 
+bool walk_wants(const char *system_name) {
+    const char *wanted = getenv("MDMINI_TEST_SYSTEM");
+    return !wanted || lists(wanted, '|', system_name);
+}
+
 /* --- combinations ------------------------------------------------------------------------------------------------- */
 
 /* k and n of MDMINI_TEST_SHARD=k/n; 0 and 1 without. */
@@ -134,7 +139,7 @@ static MdStatus begin_run(WalkRun *run, const MdBackendOps *ops, const MdConfig 
     MdStatus status = ops->resolve(&run->config, &plan, NULL, run->errors);
     if (status != MD_OK) return status;
     status = ops->create(&run->context, &run->config, &named, system, run->errors);
-    walk_ok(run, status);
+    if (walk_ok(run, status)) n_created++;
     return status == MD_ERROR_INPUT ? MD_ERROR_INTERNAL : status;
 }
 
@@ -146,13 +151,12 @@ bool walk_create(WalkRun *run, const MdBackendOps *ops, const MdConfig *asked, c
 }
 
 bool walk_create_next(Walk *walk, WalkRun *run, const char *system_name, const MdConfig *base, const MdSystem *system) {
-    const char *wanted = getenv("MDMINI_TEST_SYSTEM");
-    if (wanted && !lists(wanted, '|', system_name)) return false;
+    if (!walk_wants(system_name)) return false;
     MdConfig asked = *base;
     design_apply(walk->design, walk->k, &asked);
     check_context("%s, N %lld: %s", system_name, (long long)system->n_atoms, walk->name);
     MdStatus status = begin_run(run, walk->ops, &asked, system);
-    if (status == MD_OK) walk->n_created++, n_created++;
+    if (status == MD_OK) walk->n_created++;
     else if (md_errors_count(run->errors))
         snprintf(walk->refusal, sizeof walk->refusal, "%s", md_errors_text(run->errors, 0));
     if (status != MD_OK) walk_destroy(run);

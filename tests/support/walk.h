@@ -16,6 +16,9 @@
  * after the last. Prints why one is skipped. */
 const MdBackendOps *walk_backend(const MdBackendOps *previous, const MdConfig *base);
 
+/* Whether MDMINI_TEST_SYSTEM, where it is set, has this name. */
+bool walk_wants(const char *system_name);
+
 /* Whether this process does what is not shared out: the first shard does, unless there is one combination only. */
 bool walk_first_shard(void);
 

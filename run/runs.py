@@ -1,0 +1,162 @@
+"""Runs of the program whose loop is watched, so that the next one can be set up while the last is being verified."""
+import atexit
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+
+class NotRun(Exception):
+    """There is no report, and why."""
+
+    def __init__(self, kind, text):
+        super().__init__(text)
+        self.kind = kind  # refused, too slow, crashed, time
+
+
+COARSE_S = 0.05  # a loop that looks shorter from outside may have been anything: lines arrive when the reader has its turn
+
+
+class Run:
+    """A run that has been started. Its thermo table has two rows, printed just before the loop and at its end: so one sees
+    from outside when the loop began, when it ended, and what of the run was not the loop."""
+    alive = set()
+
+    def __init__(self, command, n_steps, limit_s):
+        self.folder, self.errors = tempfile.TemporaryDirectory(), tempfile.TemporaryFile("w+")
+        self.n_steps, self.limit_s = n_steps, limit_s
+        self.loop_began = self.loop_ended = self.gone = None
+        self.loop_is_over = threading.Event()  # or will never begin
+        self.why_killed = self.result = None
+        self.child = subprocess.Popen(command, cwd=self.folder.name, stdout=subprocess.PIPE, stderr=self.errors,
+                                      stdin=subprocess.DEVNULL, text=True, errors="replace")
+        Run.alive.add(self)
+        self.timer = threading.Timer(limit_s, self.kill, ("too slow", f"{n_steps} steps took more than {limit_s:g} s"))
+        self.reader = threading.Thread(target=self.read)
+        for thread in (self.timer, self.reader):
+            thread.daemon = True
+            thread.start()
+
+    def read(self):
+        for line in self.child.stdout:
+            word = (line.split(maxsplit=1) or [""])[0]
+            if word == "0" and not self.loop_began:
+                self.loop_began = time.monotonic()
+            elif word == str(self.n_steps) and self.loop_began and not self.loop_ended:
+                self.loop_ended = time.monotonic()
+                self.loop_is_over.set()
+        self.child.wait()
+        self.gone = time.monotonic()
+        self.loop_is_over.set()
+
+    def kill(self, kind, text):
+        if self.child.poll() is not None:
+            return  # it has come to its own end
+        self.why_killed = NotRun(kind, text)
+        self.child.kill()
+
+    def loop_seconds(self):
+        """After loop_is_over: as seen from outside, where that is good enough, or from the report, which is waited for. None:
+        it did not get to its end."""
+        if self.loop_ended and self.loop_ended - self.loop_began >= COARSE_S:
+            return self.loop_ended - self.loop_began
+        try:
+            return self.report()["loop_seconds"]
+        except NotRun:
+            return None
+
+    def discard(self):
+        """Ends it, and whatever it said does not count."""
+        self.child.kill()
+        self.why_killed = NotRun("time", "discarded")
+        self.reader.join()
+        self.close()
+
+    def report(self):
+        """Waits for the end: the JSON report, less what is long and not needed. NotRun where there is none."""
+        if not self.result:
+            self.reader.join()
+            try:
+                self.result = self.read_report()
+            except NotRun as why:
+                self.result = why
+            self.close()
+        if isinstance(self.result, NotRun):
+            raise self.result
+        return self.result
+
+    def close(self):
+        self.timer.cancel()
+        Run.alive.discard(self)
+        self.errors.close()
+        self.folder.cleanup()
+
+    def read_report(self):
+        if self.why_killed:
+            raise self.why_killed
+        self.errors.seek(0)
+        code, path = self.child.returncode, Path(self.folder.name) / "step.json"
+        message = (self.errors.read().strip().splitlines() or ["no message"])[0].replace("mdmini: error: ", "")
+        if code == 2:
+            raise NotRun("refused", "refused: " + message)
+        if code not in (0, 3):  # 3: the physics failed, which the report says
+            raise NotRun("crashed", f"CRASHED: exit code {code}: {message[:200]}")
+        if not path.exists():
+            raise NotRun("crashed", f"CRASHED: exit code {code}, and no report")
+        report = json.loads(path.read_text())
+        for key in ("thermo", "effective_deck", "options"):
+            report.pop(key, None)
+        return report
+
+
+@atexit.register
+def kill_all(kind="time", text="ended while it ran"):
+    for run in tuple(Run.alive):
+        run.kill(kind, text)
+
+
+class Program:
+    """Runs the program on one deck and size, and knows what its backend has."""
+
+    def __init__(self, a, cells):
+        self.path, self.deck = os.path.abspath(a.mdmini), os.path.abspath(a.deck)
+        self.cells, self.limit = cells, a.limit
+        # Of the files, the presets of the other backend's switches pass; so the backend comes with the overrides.
+        self.common = ["output.frames_every=0", "output.progress=off", "output.name=step", f"run.backend={a.backend}",
+                       *a.words.split()]
+        done = subprocess.run([self.path, "--check", self.deck, *self.common, f"system.cells={cells}"], capture_output=True,
+                              text=True, errors="replace")
+        found = re.search(r"# backend +(\w+),[^#]*# system +(\d+) atoms", done.stdout)
+        if not found:
+            print(done.stderr.strip() or f"ladder.py: {a.mdmini} does not answer as mdmini does", file=sys.stderr)
+            raise SystemExit(2)
+        self.backend, self.n_atoms = found[1], int(found[2])
+        self.options = {f"{row['section']}.{row['key']}": row for row in self.listing("options")}
+        table = next(b for b in self.listing("variants")["backends"] if b["name"] == self.backend)
+        self.lacks = set(table["lacks"])
+        self.rows = {(row["switch"], row["value"]): row for row in table["variants"] if row["switch"]}
+        self.switches = {(row["stage"], row["switch"].split(".")[1]): row["switch"] for row in self.rows.values()}
+
+    def listing(self, what):
+        return json.loads(subprocess.run([self.path, f"--list-{what}=json"], check=True, stdout=subprocess.PIPE).stdout)
+
+    def start(self, step, n_steps, verify, cells=None):
+        command = [self.path, self.deck, *map(str, step.layers), *self.common, *step.words,
+                   f"system.cells={cells or self.cells}", f"run.steps={n_steps}", f"output.thermo_every={n_steps}",
+                   f"report.verify={'on' if verify else 'off'}"]
+        # Start and comparison with the reference are outside the loop, and not what the limit is for.
+        return Run(command, n_steps, self.limit + (600 if verify else 30))
+
+    def ran(self, report):
+        """{switch: value} that had an effect in a run."""
+        found = {"run.precision": report["precision"]}
+        for stage in report["stages"]:
+            for word in stage["ran"].split():
+                key, value = word.split("=")
+                found[self.switches[stage["stage"], key]] = value
+        return found
