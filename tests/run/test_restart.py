@@ -118,12 +118,13 @@ def test_open_box(checks, folder):
 
 
 def switches():
-    """The words of each switch of the backend."""
+    """The words of each switch that the backend has."""
     found = {}
-    options = json.loads(program.run("--list-options=json", folder=".").stdout)
-    for option in options:
-        if option["kind"] == "performance" and option["type"] == "choice" and option["section"] != "run":
-            found[f"{option['section']}.{option['key']}"] = option["choices"]
+    listed = json.loads(program.run("--list-variants=json", folder=".").stdout)
+    table = next(backend for backend in listed["backends"] if backend["name"] == BACKEND)
+    for row in table["variants"]:
+        if not row["switch"].startswith("run."):
+            found.setdefault(row["switch"], []).append(row["value"])
     return found
 
 
