@@ -81,7 +81,10 @@ def collect(a, places):
     for repeat in range(a.repeats):
         for (name, every, pipeline), folder in cases.items():
             verify = [] if repeat == 0 else ["report.verify=off"]
-            reports[name, every, pipeline].append(run(a.mdmini, folder, words_of(a, every, pipeline, a.steps) + verify))
+            report = run(a.mdmini, folder, words_of(a, every, pipeline, a.steps) + verify)
+            reports[name, every, pipeline].append(report)
+            what = f"to {name}, every {every}, pipeline {pipeline}" if every else "no frames"
+            print(f"{what}: {report['loop_seconds']:.3f} s, {report['verdict']}", file=sys.stderr, flush=True)
     return reports
 
 
