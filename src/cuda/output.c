@@ -234,6 +234,7 @@ MdStatus cuda_output_settle(void *opaque) {
     CudaContext *context = opaque;
     CudaSlots *slots = &context->slots;
     MdStatus status = cuda_steps_settle(context);
+    cuda_wait_stream(context, "wait: steps");
     if (status == MD_OK && !context->h_signals->halted) return MD_OK;
     pthread_mutex_lock(&slots->mutex); /* what is behind the halt stays undone */
     slots->abandoned = true;

@@ -209,6 +209,14 @@ static bool has_room(const MdPipeline *p, bool frame) {
     return p->n_put - p->n_done < p->slots.n_rows && (!frame || p->n_frames_put - p->n_frames_done < p->slots.n_frames);
 }
 
+/* Waits for the device. That is no cost of output: it computes the steps that it was given. */
+static MdStatus settle(MdPipeline *p) {
+    const double start_s = md_clock_s();
+    MdStatus status = p->spec.ops->output_settle(p->spec.context);
+    p->statistics.device_s += md_clock_s() - start_s;
+    return status;
+}
+
 /* Back-pressure. The writer may wait for a slot that the device will fill only with the help of this thread. */
 static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
     pthread_mutex_lock(&p->mutex);
@@ -216,8 +224,7 @@ static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
     MdStatus status = tell(p, errors);
     pthread_mutex_unlock(&p->mutex);
     if (has || status != MD_OK) return status;
-    const double start_s = md_clock_s();
-    status = p->spec.ops->output_settle(p->spec.context);
+    status = settle(p);
     const double settled_s = md_clock_s();
     pthread_mutex_lock(&p->mutex);
     while (!has_room(p, frame) && p->status == MD_OK) pthread_cond_wait(&p->done, &p->mutex);
@@ -226,13 +233,13 @@ static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
     const double end_s = md_clock_s();
     md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: slot", settled_s, end_s, -1);
     p->statistics.n_full++;
-    p->statistics.full_s += end_s - start_s;
+    p->statistics.full_s += end_s - settled_s;
     return status == MD_OK ? told : status;
 }
 
 static MdStatus put(MdPipeline *p, const Item *item, MdErrors *errors) {
     MdStatus status = p->spec.ops->output_begin(p->spec.context, &item->request);
-    if (status == MD_OK && !p->threaded) status = p->spec.ops->output_settle(p->spec.context);
+    if (status == MD_OK && !p->threaded) status = settle(p);
     if (status != MD_OK) return status;
     pthread_mutex_lock(&p->mutex);
     p->ring[p->n_put++ % N_ROWS] = *item;
@@ -248,7 +255,7 @@ static MdStatus put(MdPipeline *p, const Item *item, MdErrors *errors) {
 }
 
 MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat, MdErrors *errors) {
-    const double start_s = md_clock_s();
+    const double start_s = md_clock_s(), device_s = p->statistics.device_s;
     const unsigned quantities = md_schedule_quantities(p->spec.config, due);
     const bool frame = quantities != 0;
     md_require(!frame || p->files);
@@ -263,13 +270,12 @@ MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat,
                        .heat = heat};
     if (status == MD_OK) status = put(p, &item, errors);
     md_nvtx_end();
-    p->statistics.put_s += md_clock_s() - start_s;
+    p->statistics.put_s += md_clock_s() - start_s - (p->statistics.device_s - device_s);
     return status;
 }
 
 static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
-    const double start_s = md_clock_s();
-    MdStatus status = p->spec.ops->output_settle(p->spec.context);
+    MdStatus status = settle(p);
     const double settled_s = md_clock_s();
     pthread_mutex_lock(&p->mutex);
     p->commit_due = commit;
@@ -280,7 +286,7 @@ static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
     pthread_mutex_unlock(&p->mutex);
     const double end_s = md_clock_s();
     if (p->threaded) md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: writer", settled_s, end_s, -1);
-    p->statistics.drain_s += end_s - start_s;
+    p->statistics.drain_s += end_s - settled_s;
     return status == MD_OK ? told : status;
 }
 
@@ -323,6 +329,7 @@ void md_pipeline_statistics_subtract(MdPipelineStatistics *after, const MdPipeli
     after->n_full -= before->n_full;
     after->full_s -= before->full_s;
     after->drain_s -= before->drain_s;
+    after->device_s -= before->device_s;
     after->copy_s -= before->copy_s;
     after->write_s -= before->write_s;
 }

@@ -37,11 +37,12 @@ typedef struct MdPipelineSpec {
 typedef struct MdPipelineStatistics {
     int64_t n_rows, n_frames; /* written */
     uint64_t frame_bytes;     /* of these frames */
-    double put_s;             /* host time that the steps spent in put, */
-    int64_t n_full;           /* of that in waits for a slot: how many, */
-    double full_s;            /* and how long */
-    double drain_s;           /* in waits for all that was under way */
-    double copy_s, write_s;   /* device to host (NaN: not measured), and in the file */
+    double put_s;           /* host time that the steps spent in put, without waits for the device to make its steps, */
+    int64_t n_full;         /* of that in waits for a slot: how often all were taken, */
+    double full_s;          /* and how long it took the writer to give one back */
+    double drain_s;         /* in waits for the writer to end with all that was under way */
+    double device_s;        /* in waits for the device before these */
+    double copy_s, write_s; /* device to host (NaN: not measured), and in the file */
 } MdPipelineStatistics;
 
 /* Creates slots, file and writer. NULL, with the problem in errors. */

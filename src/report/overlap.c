@@ -22,7 +22,9 @@ static Overlap find_overlap(const MdRecord *r) {
     const MdSlotSpec slots = md_pipeline_slots(r->config);
     const double copy_s = isfinite(w->copy_s) ? w->copy_s : 0;
     Overlap o = {.lost_s = w->put_s + w->drain_s, .work_s = copy_s + w->write_s, .slots = slots};
-    o.waited_s = aside ? w->full_s + w->drain_s : o.lost_s;
+    /* In line all of it is waited for; copies to pageable memory are, wherever they are made. */
+    o.waited_s = !aside ? o.work_s : w->full_s + w->drain_s;
+    if (aside && r->config->output_host_memory == MD_HOST_MEMORY_PAGEABLE) o.waited_s += copy_s;
     o.hidden = w->n_frames > 0 ? fmax(0, 1 - o.waited_s / o.work_s) : NAN;
     o.bytes_per_s = w->n_frames > 0 ? (double)w->frame_bytes / w->write_s : NAN;
     o.at_file_speed = (w->n_full > 0 || !aside) && w->write_s > busy_share * r->loop_seconds;
