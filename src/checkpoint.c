@@ -230,6 +230,7 @@ MdStatus md_checkpoint_recall(MdCheckpoint *c, MdRecord *r) {
     MdResume *resume = &r->resume;
     resume->from = c->path;
     r->step = resume->from_step = c->run.step;
+    resume->good_step = r->files.restart && md_files_same(c->path, r->files.restart) ? c->run.step : -1;
     resume->n_frames = c->run.n_frames;
     resume->n_xyz_frames = c->run.n_xyz_frames;
     memcpy(resume->run_id, c->run.run_id, sizeof resume->run_id);
@@ -245,6 +246,7 @@ MdStatus md_checkpoint_recall(MdCheckpoint *c, MdRecord *r) {
 }
 
 MdStatus md_checkpoint_name(MdRecord *r) {
+    r->resume.good_step = -1;
     uint64_t number = 0;
     /* Where the system has no random numbers yet, time and process tell two runs apart as well. */
     if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
@@ -333,7 +335,9 @@ static void put_sessions(MdRestart *file, const MdRecord *r) {
 }
 
 MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double heat, void *context) {
-    MdRestart *file = md_restart_create(r->files.restart, r->errors);
+    /* A file that nobody has checked may be damaged, and one of the same step is no older generation. */
+    const int64_t before = r->resume.good_step;
+    MdRestart *file = md_restart_create(r->files.restart, before >= 0 && before != r->step, r->errors);
     if (!file) return MD_ERROR_OUTPUT;
     char *switches = compose_switches(r), *origin = compose_origin(r);
     put_text(file, "name", md_deck_name(r->deck));

@@ -368,7 +368,7 @@ static MdStatus write_restart(MdSimulation *s) {
     md_trace_span(track, MD_TRACE_WRITE, "save", save_s, md_clock_s(), s->record.step);
     if (status != MD_OK) return status;
     resume->file_valid = true;
-    resume->file_step = s->record.step;
+    resume->file_step = resume->good_step = s->record.step;
     resume->n_files++;
     return MD_OK;
 }

@@ -99,8 +99,7 @@ static char *folder_of(const char *path) {
     return slash == path ? md_copy_text("/") : md_format("%.*s", (int)(slash - path), path);
 }
 
-/* Whether two paths lead to the same place, the file itself existing or not. */
-static bool same_place(const char *a, const char *b) {
+bool md_files_same(const char *a, const char *b) {
     struct stat of_a, of_b;
     if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0) return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
     char *folder_a = folder_of(a), *folder_b = folder_of(b);
@@ -124,7 +123,7 @@ static void check_named(const MdDeck *deck, int which, const Output outputs[N_FI
     check_folder(deck, path_option[which], folder, errors);
     free(folder);
     for (int k = H5; k < N_FILES; k++)
-        if (k != which && outputs[k].path && same_place(path, outputs[k].path))
+        if (k != which && outputs[k].path && md_files_same(path, outputs[k].path))
             fail_option(deck, errors, path_option[which], path, "the run writes that file itself");
 }
 
@@ -135,14 +134,14 @@ static void check_inputs(const MdDeck *deck, const Output outputs[N_FILES], MdEr
         if (!outputs[k].path) continue;
         bool found = false;
         for (int i = 0; !found && md_deck_file(deck, i); i++)
-            if (same_place(md_deck_file(deck, i), outputs[k].path)) {
+            if (md_files_same(md_deck_file(deck, i), outputs[k].path)) {
                 found = true;
                 md_fail(errors, MD_ERROR_INPUT,
                         "%s: the run writes a file of that name; choose another with output.name, "
                         "report.neighbors or report.trace",
                         md_deck_file(deck, i));
             }
-        if (!found && *coordinates && same_place(coordinates, outputs[k].path))
+        if (!found && *coordinates && md_files_same(coordinates, outputs[k].path))
             fail_option(deck, errors, MD_OPTION_system_file, coordinates,
                         "the run writes a file of that name; choose another with output.name, report.neighbors or "
                         "report.trace");

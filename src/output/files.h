@@ -28,6 +28,9 @@ MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, 
  * the open file that was at path; NULL while it is there. */
 const char *md_files_lost(const char *path, int descriptor);
 
+/* Whether two paths lead to the same place, the file itself existing or not. */
+bool md_files_same(const char *a, const char *b);
+
 void md_files_free(MdFiles *files);
 
 #endif

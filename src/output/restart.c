@@ -43,6 +43,7 @@ struct MdRestart {
     MdErrors *errors;
     FILE *file;
     MdStatus status; /* of writing: the first failure */
+    bool keep;       /* the file of before */
     Section sections[MAX_SECTIONS];
     int n_sections;
     MdChecksum whole, data; /* data: of the section that is open */
@@ -76,12 +77,13 @@ static void end_section(MdRestart *r) {
     put_checksum(r, md_checksum_value(&r->data));
 }
 
-MdRestart *md_restart_create(const char *path, MdErrors *errors) {
+MdRestart *md_restart_create(const char *path, bool keep, MdErrors *errors) {
     MdRestart *r = md_alloc(1, sizeof *r, "restart file");
     Head head = {.version = MD_RESTART_VERSION, .byte_order = BYTE_ORDER_MARK};
     r->path = md_copy_text(path);
     r->aside = md_format("%s.tmp", path);
     r->errors = errors;
+    r->keep = keep;
     r->whole = md_checksum_begin();
     r->file = fopen(r->aside, "wb");
     if (!r->file) {
@@ -96,6 +98,7 @@ MdRestart *md_restart_create(const char *path, MdErrors *errors) {
 }
 
 MdStatus md_restart_begin(MdRestart *r, const char *name, uint64_t n_bytes) {
+    if (r->status != MD_OK) return r->status; /* the section before it may have ended early */
     end_section(r);
     md_require(r->n_sections < MAX_SECTIONS && strlen(name) < MD_RESTART_NAME_BYTES);
     SectionHead *head = &r->sections[r->n_sections++].head;
@@ -111,6 +114,7 @@ MdStatus md_restart_begin(MdRestart *r, const char *name, uint64_t n_bytes) {
 }
 
 MdStatus md_restart_write(MdRestart *r, const void *data, uint64_t n_bytes) {
+    if (r->status != MD_OK) return r->status;
     md_require(n_bytes <= r->n_left);
     md_checksum_add(&r->data, data, n_bytes);
     r->n_left -= n_bytes;
@@ -132,17 +136,25 @@ static void sync_folder(MdRestart *r) {
     free(folder);
 }
 
-/* The file of before gets a second name and loses its first when the new one takes that over: there is a whole file
- * under the name at every moment. Where a file cannot have two names, it is renamed. */
-static void keep_previous(MdRestart *r) {
-    char *previous = md_format("%s.prev", r->path);
+/* The file of before gets another name, aside, and the new one takes over its first: there is a whole file under the name
+ * at every moment. Only then is the other name that of the older generation, so that a failure in between costs neither.
+ * Where a file cannot have two names, it is renamed. */
+static void take_place(MdRestart *r) {
+    char *previous = md_format("%s.prev", r->path), *before = md_format("%s.prev.tmp", r->path);
     struct stat there;
-    if (stat(r->path, &there) == 0) {
-        unlink(previous);
-        if (link(r->path, previous) != 0 && rename(r->path, previous) != 0)
-            fail_write(r, "the file of before could not be kept as .prev");
+    const bool keep = r->keep && stat(r->path, &there) == 0 && S_ISREG(there.st_mode);
+    unlink(before); /* of a program that was killed here */
+    if (keep && link(r->path, before) != 0 && rename(r->path, before) != 0)
+        fail_write(r, "the file of before could not be kept as .prev");
+    if (r->status == MD_OK && rename(r->aside, r->path) != 0) fail_write(r, "cannot be renamed");
+    else if (r->status == MD_OK && keep && rename(before, previous) != 0)
+        fail_write(r, "the file of before could not be kept as .prev");
+    if (keep && r->status != MD_OK) {
+        rename(before, r->path); /* does nothing where it has two names */
+        unlink(before);
     }
     free(previous);
+    free(before);
 }
 
 static void end_file(MdRestart *r) {
@@ -158,8 +170,7 @@ MdStatus md_restart_commit(MdRestart *r, MdStatus so_far) {
     if (r->status == MD_OK && (fflush(r->file) != 0 || fdatasync(fileno(r->file)) != 0)) fail_write(r, "write");
     if (fclose(r->file) != 0) fail_write(r, "write");
     r->file = NULL;
-    if (r->status == MD_OK) keep_previous(r);
-    if (r->status == MD_OK && rename(r->aside, r->path) != 0) fail_write(r, "cannot be renamed");
+    if (r->status == MD_OK) take_place(r);
     if (r->status == MD_OK) sync_folder(r);
     else unlink(r->aside);
     const MdStatus status = r->status;

@@ -5,7 +5,8 @@
  *   end       a section of that name: the checksum over the checksums of all sections, in order
  *
  * Numbers are little endian. A file is written aside (FILE.tmp), brought to the disk, and takes its
- * place by one rename, so that FILE is a whole restart file at every moment; the one before it stays as FILE.prev. */
+ * place by one rename, so that FILE is a whole restart file at every moment; the one before it stays as FILE.prev, where
+ * the writer knows it for a good one. */
 #ifndef MD_OUTPUT_RESTART_H
 #define MD_OUTPUT_RESTART_H
 
@@ -20,8 +21,9 @@ typedef struct MdRestart MdRestart;
 
 /* --- writing: any failure is kept, and told by md_restart_commit --- */
 
-/* Begins FILE.tmp. NULL, with the problem in errors (MD_ERROR_OUTPUT). */
-MdRestart *md_restart_create(const char *path, MdErrors *errors);
+/* Begins FILE.tmp. keep: FILE is known to be a good one, of another moment, and stays as FILE.prev; else FILE.prev stays as
+ * it is, which may be all that is left. NULL, with the problem in errors (MD_ERROR_OUTPUT). */
+MdRestart *md_restart_create(const char *path, bool keep, MdErrors *errors);
 /* Begins a section of so many bytes, which follow in pieces. */
 MdStatus md_restart_begin(MdRestart *restart, const char *name, uint64_t n_bytes);
 MdStatus md_restart_write(MdRestart *restart, const void *data, uint64_t n_bytes);

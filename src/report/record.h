@@ -33,6 +33,7 @@ typedef struct MdResume {
     bool file_valid;                 /* files.restart is of this run */
     bool frames_lost;                /* and frames before it may be missing in the files */
     int64_t file_step;               /* and of this step */
+    int64_t good_step;               /* of files.restart as this process has read or written it; -1: it has not */
     int n_files;                     /* restart files written by this process */
     double seconds, longest_seconds; /* that writing them took; the longest */
 } MdResume;

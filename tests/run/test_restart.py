@@ -439,11 +439,37 @@ def test_full_disk(checks, folder):
     checks.that(set(word.split()[0] for word in different) <= {"thermo", "run"}, f"room for frames again: {different}")
 
 
+def test_generations(checks, folder):
+    """Gone on from the older file, as the program offers, the older file stays until there is a new one beside it; a file
+    of the same step is no older one."""
+    program.run(deck(folder, "run"), "run.steps=40", folder=folder)
+    restart, older = folder / "run.restart", folder / "run.restart.prev"
+
+    def steps():
+        return [restart_file.run_numbers(sections(path))[0] for path in (restart, older)]
+
+    good = older.read_bytes()
+    restart.write_bytes(restart.read_bytes()[:1000])
+    done = program.run("--restart", older.name, folder=folder, name="run")
+    checks.that(done.code == 0 and steps() == [40, 20] and older.read_bytes() == good,
+                f"gone on from the older file: {done.last_lines()}")
+    for _ in range(2):
+        done = resume(folder, "run")
+        checks.that(done.code == 0 and steps() == [40, 20], f"an end resumed: steps {steps()}, {done.last_lines()}")
+    done = resume(folder, "run", "run.steps=50")
+    checks.that(done.code == 0 and steps() == [50, 40], f"extended: steps {steps()}, {done.last_lines()}")
+    # A disk that is full from the start.
+    (folder / "run.restart.tmp").symlink_to("/dev/full")
+    done = resume(folder, "run", "run.steps=60")
+    checks.that(done.code == 4 and steps() == [50, 40], f"a full disk: {done.code}, {steps()}, {done.last_lines()}")
+    checks.that(not (folder / "run.restart.tmp").is_symlink(), "a full disk: a piece of a file is left")
+
+
 def main():
     checks = program.Checks()
     for test in (test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended,
                  test_signals, test_early_signal, test_second_signal, test_walltime, test_kills, test_damage,
-                 test_refusals, test_full_disk):
+                 test_refusals, test_full_disk, test_generations):
         if os.environ.get("MDMINI_TEST_ONLY", test.__name__) != test.__name__:
             continue
         with program.temporary_folder() as folder:
