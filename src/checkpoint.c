@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/version.h"
 #include "output/restart.h"
+#include "output/schedule.h"
 
 /* Numbers of the run; no gaps, as the bytes go into the file. */
 typedef struct RunNumbers {
@@ -190,10 +191,9 @@ MdSystem *md_checkpoint_system(MdCheckpoint *c, const MdSystemPlan *plan, MdErro
 /* The last row of a run that ended is there because it was the last; extended, the run is one that never ended. */
 static void drop_last_row(MdRecord *r) {
     MdHistory *history = &r->history;
-    const MdConfig *config = r->config;
-    if (history->n < 2 || r->step == config->run_steps) return;
-    const MdThermo *last = &history->rows[history->n - 1];
-    if (last->step == r->step && last->step % config->output_thermo_every != 0) history->n--;
+    if (history->n < 2 || history->rows[history->n - 1].step != r->step) return;
+    const int64_t every_before = md_deck_config(md_deck_before(r->deck))->output_thermo_every;
+    if (!md_schedule_stays(every_before, r->config->output_thermo_every, r->step, r->config->run_steps)) history->n--;
 }
 
 static MdStatus read_history(MdCheckpoint *c, MdRecord *r) {

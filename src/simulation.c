@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/nvtx.h"
 #include "base/stop.h"
+#include "continue.h"
 #include "integrate/verlet.h"
 #include "output/schedule.h"
 #include "report/neighbors.h"
@@ -121,34 +122,22 @@ static MdStatus check_disk(MdSimulation *s) {
     if (!s->record.files.h5) return MD_OK;
     const MdTrajectorySpec spec = trajectory_spec(s);
     s->record.n_frames = md_schedule_count(s->record.config->output_frames_every, 0, s->record.config->run_steps);
-    s->record.trajectory_bytes = md_h5md_bytes(&spec.h5md);
+    s->record.trajectory_bytes = md_h5md_bytes(&spec.h5md, 0);
+    /* What is in a file that goes on as it is has its room already; one that is copied needs it once more. */
+    const int64_t from = s->resumed && !md_continue_copies(&s->record) ? s->record.step + 1 : 0;
+    const uint64_t needed = md_h5md_bytes(&spec.h5md, from);
     struct statvfs disk;
     if (statvfs(s->record.config->output_directory, &disk) != 0) return MD_OK; /* the folder was looked at already */
     const double gibi = 1024.0 * 1024.0 * 1024.0, free_bytes = (double)disk.f_bavail * (double)disk.f_frsize;
     /* How much compression will save nobody knows. */
-    if (spec.h5md.compression != MD_COMPRESSION_NONE || (double)s->record.trajectory_bytes <= free_bytes) return MD_OK;
+    if (spec.h5md.compression != MD_COMPRESSION_NONE || (double)needed <= free_bytes) return MD_OK;
+    const int64_t n_frames =
+        md_schedule_count(s->record.config->output_frames_every, from, s->record.config->run_steps);
     return md_fail(s->record.errors, MD_ERROR_INPUT,
                    "%s: output.frames_every: %lld frames need %.2f GiB, but %.2f GiB are free in %s: fewer frames, or "
                    "another output.directory",
-                   md_deck_origin(s->record.deck, MD_OPTION_output_frames_every), (long long)s->record.n_frames,
-                   (double)s->record.trajectory_bytes / gibi, free_bytes / gibi, s->record.config->output_directory);
-}
-
-static MdStatus check_there(const MdSimulation *s, const char *path, int64_t n_frames, const char *option) {
-    if (!path || n_frames == 0 || access(path, R_OK | W_OK) == 0) return MD_OK;
-    return md_fail(
-        s->record.errors, MD_ERROR_INPUT,
-        "%s: the trajectory of the run, of %lld frames, cannot be continued: %s; put it back, name its folder "
-        "with output.directory, or go on without one: %s=0",
-        path, (long long)n_frames, strerror(errno), option);
-}
-
-/* A run that is resumed goes on with its files. */
-static MdStatus check_trajectory(const MdSimulation *s) {
-    const MdResume *resume = &s->record.resume;
-    MdStatus h5 = check_there(s, s->record.files.h5, resume->n_frames, "output.frames_every");
-    MdStatus xyz = check_there(s, s->record.files.xyz, resume->n_xyz_frames, "output.xyz_every");
-    return h5 == MD_OK ? xyz : h5;
+                   md_deck_origin(s->record.deck, MD_OPTION_output_frames_every), (long long)n_frames,
+                   (double)needed / gibi, free_bytes / gibi, s->record.config->output_directory);
 }
 
 static char *compose_provenance(const MdSimulation *s, const char *command) {
@@ -186,7 +175,8 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *r
         s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config);
         if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);
-        MdStatus memory = check_memory(s), disk = check_disk(s), there = check_trajectory(s);
+        MdStatus memory = check_memory(s), disk = check_disk(s),
+                 there = resumed ? md_continue_check(&s->record) : MD_OK;
         if (recalled == MD_OK && memory == MD_OK && disk == MD_OK && there == MD_OK) return s;
     }
     md_simulation_destroy(s);
@@ -252,31 +242,9 @@ static MdStatus verify(MdSimulation *s, int64_t step) {
     return status;
 }
 
-/* The last step that stays in a file of frames that is continued. What is there because the run ended goes when it is
- * extended: the run is then one that was longer from the start. */
-static int64_t continue_from(const MdSimulation *s, int64_t n_frames, int64_t every) {
-    const int64_t step = s->record.step;
-    if (!s->resumed || n_frames == 0) return MD_NEW_FILE;
-    return step == 0 || md_schedule_due(every, step, s->record.config->run_steps) ? step : step - 1;
-}
-
-/* A file that has lost frames cannot be made whole. */
-static MdStatus check_frames(const MdSimulation *s, const char *path, int64_t n, int64_t before, int64_t from) {
-    const MdResume *resume = &s->record.resume;
-    const int64_t wanted = before - (from == s->record.step - 1); /* at most that one was dropped */
-    if (!path || from == MD_NEW_FILE || n >= wanted) return MD_OK;
-    return md_fail(
-        s->record.errors, MD_ERROR_INPUT,
-        "%s: has %lld frames up to step %lld, and had %lld when %s was written: not the same file, or damaged", path,
-        (long long)n, (long long)s->record.step, (long long)before, resume->from);
-}
-
 static MdStatus create_pipeline(MdSimulation *s) {
-    const MdConfig *config = s->record.config;
-    MdResume *resume = &s->record.resume;
     MdTrajectorySpec trajectory = trajectory_spec(s);
-    trajectory.h5_from = continue_from(s, resume->n_frames, config->output_frames_every);
-    trajectory.xyz_from = continue_from(s, resume->n_xyz_frames, config->output_xyz_every);
+    if (s->resumed) md_continue_plan(&s->record, &trajectory);
     const MdPipelineSpec spec = {.ops = s->record.ops,
                                  .context = s->context,
                                  .config = s->record.config,
@@ -287,12 +255,7 @@ static MdStatus create_pipeline(MdSimulation *s) {
                                  .user = s,
                                  .trace = s->trace};
     s->pipeline = md_pipeline_create(&spec, s->record.errors);
-    if (!s->pipeline) return md_errors_status(s->record.errors);
-    int64_t n_h5, n_xyz;
-    md_pipeline_frames(s->pipeline, &n_h5, &n_xyz);
-    MdStatus h5 = check_frames(s, trajectory.h5_path, n_h5, resume->n_frames, trajectory.h5_from);
-    MdStatus xyz = check_frames(s, trajectory.xyz_path, n_xyz, resume->n_xyz_frames, trajectory.xyz_from);
-    return h5 == MD_OK ? xyz : h5;
+    return s->pipeline ? MD_OK : md_errors_status(s->record.errors);
 }
 
 /* List and forces: of the first configuration, or of that at which the run was stopped. */

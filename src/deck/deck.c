@@ -38,6 +38,7 @@ void md_deck_destroy(MdDeck *deck) {
     for (int k = 0; k < deck->n_files; k++) free(deck->files[k]);
     free(deck->files);
     free(deck->name);
+    md_deck_destroy(deck->before);
     md_free(deck);
 }
 
@@ -91,6 +92,8 @@ MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) 
 int md_deck_layer(const MdDeck *deck, int option) { return deck->layer[option]; }
 
 const MdConfig *md_deck_config(const MdDeck *deck) { return &deck->config; }
+
+const MdDeck *md_deck_before(const MdDeck *deck) { return deck->before; }
 
 const char *md_deck_origin(const MdDeck *deck, int option) {
     md_require(option >= 0 && option < MD_N_OPTIONS);

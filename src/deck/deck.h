@@ -72,6 +72,9 @@ void md_deck_destroy(MdDeck *deck);
 
 const MdConfig *md_deck_config(const MdDeck *deck);
 
+/* The deck of a run that is resumed, as its restart file has it; NULL for a new run. It lives as long as deck. */
+const MdDeck *md_deck_before(const MdDeck *deck);
+
 /* Where the value of an option came from: `default`, `file:line`, `command line`. */
 const char *md_deck_origin(const MdDeck *deck, int option);
 

@@ -16,6 +16,7 @@ struct MdDeck {
     char *name;   /* of the first file */
     char **files; /* all of them, in order */
     int n_files;
+    MdDeck *before; /* of a run that is resumed: as it was saved; NULL: a new run */
 };
 
 /* Every option at its default. */

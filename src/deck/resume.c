@@ -12,14 +12,15 @@ static bool is_fixed(int option) {
     return (md_option_kind(option) == MD_KIND_PHYSICS && !may_change(option)) || option == MD_OPTION_run_precision;
 }
 
-static void refuse_change(const MdDeck *deck, int option, const char *before, MdErrors *errors) {
-    char *value = md_deck_value_text(deck, option);
+static void check_fixed(const MdDeck *deck, int option, MdErrors *errors) {
+    char *value = md_deck_value_text(deck, option), *before = md_deck_value_text(deck->before, option);
     if (strcmp(value, before) != 0)
         md_fail(errors, MD_ERROR_INPUT,
                 "%s: %s: read %s, but it is %s in the run that is resumed, and %s cannot change on the way",
                 md_deck_origin(deck, option), md_option_name(option), value, before,
                 md_option_kind(option) == MD_KIND_PHYSICS ? "the physics" : "the precision");
     free(value);
+    free(before);
 }
 
 /* A ramp that ends at the last step has a slope that follows from the number of steps. */
@@ -35,22 +36,25 @@ static void check_ramp(const MdDeck *deck, int64_t steps_before, MdErrors *error
             md_deck_origin(deck, MD_OPTION_run_steps), (long long)config->run_steps, (long long)steps_before);
 }
 
-MdDeck *md_deck_resume(const MdDeckSaved *saved, int n_arguments, char *const *arguments, MdErrors *errors) {
+static MdDeck *read_saved(const MdDeckSaved *saved, MdErrors *errors) {
     MdDeck *deck = md_deck_create();
-    char *before[MD_N_OPTIONS];
-    const int n_before = md_errors_count(errors);
     deck->name = md_copy_text(saved->name);
     deck->n_layers = 0;
     md_deck_read_text(deck, saved->path, ".", saved->text, strlen(saved->text), errors);
-    for (int k = 0; k < MD_N_OPTIONS; k++) before[k] = md_deck_value_text(deck, k);
-    const int64_t steps_before = deck->config.run_steps;
+    return deck;
+}
+
+MdDeck *md_deck_resume(const MdDeckSaved *saved, int n_arguments, char *const *arguments, MdErrors *errors) {
+    const int n_before = md_errors_count(errors);
+    MdDeck *deck = read_saved(saved, errors);
+    MdErrors *told = md_errors_create();
+    deck->before = read_saved(saved, told);
+    md_errors_destroy(told);
     md_deck_read_layers(deck, n_arguments, arguments, errors);
     md_deck_check(deck, errors);
-    for (int k = 0; k < MD_N_OPTIONS; k++) {
-        if (is_fixed(k)) refuse_change(deck, k, before[k], errors);
-        free(before[k]);
-    }
-    if (md_errors_count(errors) == n_before) check_ramp(deck, steps_before, errors);
+    for (int k = 0; k < MD_N_OPTIONS; k++)
+        if (is_fixed(k)) check_fixed(deck, k, errors);
+    if (md_errors_count(errors) == n_before) check_ramp(deck, deck->before->config.run_steps, errors);
     if (md_errors_count(errors) == n_before) return deck;
     md_deck_destroy(deck);
     return NULL;

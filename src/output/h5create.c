@@ -83,10 +83,10 @@ void md_h5_define_all(MdH5md *file, const int timelines[MD_H5MD_N_QUANTITIES]) {
     }
 }
 
-uint64_t md_h5md_bytes(const MdH5mdSpec *spec) {
+uint64_t md_h5md_bytes(const MdH5mdSpec *spec, int64_t from) {
     uint64_t bytes = 0, real = spec->precision == MD_FILE_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
     for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
-        bytes += (uint64_t)md_schedule_count(spec->every[q], 0, spec->last_step) * (uint64_t)spec->n_atoms * 3 *
+        bytes += (uint64_t)md_schedule_count(spec->every[q], from, spec->last_step) * (uint64_t)spec->n_atoms * 3 *
                  (q == MD_H5MD_IMAGE ? sizeof(int32_t) : real);
     return bytes;
 }

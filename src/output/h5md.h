@@ -76,14 +76,21 @@ MdStatus md_h5md_recover(const char *path, MdH5mdRecovery *recovery, MdErrors *e
 /* What a recovery did, in a few words a line; free(). */
 char *md_h5md_describe_recovery(const char *path, const MdH5mdRecovery *recovery);
 
-/* Continues the file of an earlier run: recovers it, drops frames after last_step and makes room for those that the spec
+/* What stays of the file of an earlier run. */
+typedef struct MdH5mdKept {
+    int64_t last_step[MD_H5MD_N_QUANTITIES]; /* of each quantity */
+    int64_t n_frames;                        /* that it has of positions up to there, at least */
+} MdH5mdKept;
+
+/* Continues the file of an earlier run: recovers it, drops frames after those kept and makes room for those that the spec
  * plans after it. Where the spec asks for more frames than were planned, other intervals, precision or compression, the
  * file is copied, beside itself, into one that has room for them; the frames stay. MD_ERROR_INPUT when it is not there, is
- * of other particles, or has images or unwrapped positions where the spec has not, or the other way round. */
-MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, int64_t last_step, MdErrors *errors);
+ * of other particles, has fewer frames, or has images or unwrapped positions where the spec has not, or the other way
+ * round; no frame is touched then. */
+MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors);
 
-/* Bytes that the file will hold when the run has ended, before compression. */
-uint64_t md_h5md_bytes(const MdH5mdSpec *spec);
+/* Bytes of the frames that the spec plans from a step on, before compression. */
+uint64_t md_h5md_bytes(const MdH5mdSpec *spec, int64_t from);
 
 /* Version of the HDF5 library at run time, `1.10.8`. */
 const char *md_h5md_library_version(char buffer[32]);

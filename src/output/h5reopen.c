@@ -44,20 +44,33 @@ static int64_t count_kept(MdH5Calls *calls, const MdH5md *file, int timeline, in
 }
 
 /* A quantity that is no longer asked for stays with the frames it has. It goes with the positions where it always has. */
-static Plan make_plan(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spec, int64_t last_step) {
+static Plan make_plan(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spec, const MdH5mdKept *kept) {
     Plan plan = {.timelines = {0, -1, -1, -1}};
-    for (int t = 0; t < N_TIMELINES; t++) plan.n_kept[t] = count_kept(calls, old, t, last_step);
+    for (int t = 0; t < N_TIMELINES; t++) plan.n_kept[t] = count_kept(calls, old, t, kept->last_step[t]);
     if (has(old, MD_H5MD_IMAGE)) plan.timelines[MD_H5MD_IMAGE] = 0;
     for (int q = MD_H5MD_VELOCITY; q < MD_H5MD_IMAGE; q++) {
         if (!has(old, q) && spec->every[q] == 0) continue;
         bool together = has(old, q) ? old->series[q].timeline == 0 : plan.n_kept[0] == 0;
         plan.timelines[q] = together && spec->every[q] == spec->every[MD_H5MD_POSITION] ? 0 : q;
-        if (plan.timelines[q] == q && has(old, q)) plan.n_kept[q] = plan.n_kept[old->series[q].timeline];
+        if (plan.timelines[q] == q && has(old, q))
+            plan.n_kept[q] = count_kept(calls, old, old->series[q].timeline, kept->last_step[q]);
     }
     for (int t = 0; t < N_TIMELINES; t++)
         if (plan.timelines[t] == t)
-            plan.n_rows[t] = plan.n_kept[t] + md_schedule_count(spec->every[t], last_step + 1, spec->last_step);
+            plan.n_rows[t] =
+                plan.n_kept[t] + md_schedule_count(spec->every[t], kept->last_step[t] + 1, spec->last_step);
     return plan;
+}
+
+/* A file that has lost frames cannot be made whole. */
+static bool has_frames(const MdH5md *old, int64_t n, const MdH5mdKept *kept, MdErrors *errors) {
+    if (n >= kept->n_frames) return true;
+    md_fail(
+        errors, MD_ERROR_INPUT,
+        "%s: has %lld frames up to step %lld, and had %lld when the restart file was written: not the same file, or "
+        "damaged",
+        old->path, (long long)n, (long long)kept->last_step[MD_H5MD_POSITION], (long long)kept->n_frames);
+    return false;
 }
 
 static bool needs_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *plan) {
@@ -155,18 +168,19 @@ static void continue_in_place(MdH5Calls *calls, MdH5md *file, const MdH5mdSpec *
     if (!calls->failed) md_h5_begin(calls, file);
 }
 
-MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, int64_t last_step, MdErrors *errors) {
+MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors) {
     MdH5mdRecovery recovery;
     if (md_h5md_recover(path, &recovery, errors) != MD_OK) return NULL;
     MdH5Calls calls = md_h5_calls(path, errors);
     MdH5md *old = md_h5_open(&calls, H5F_ACC_RDWR), *file = NULL;
     bool good = old && fits(old, spec, errors);
     Plan plan = {0};
-    if (good) plan = make_plan(&calls, old, spec, last_step);
-    if (good && !calls.failed && !needs_copy(old, spec, &plan)) {
+    if (good) plan = make_plan(&calls, old, spec, kept);
+    good = good && !calls.failed && has_frames(old, plan.n_kept[0], kept, errors);
+    if (good && !needs_copy(old, spec, &plan)) {
         continue_in_place(&calls, old, spec, &plan);
         if (!calls.failed) return old;
-    } else if (good && !calls.failed) {
+    } else if (good) {
         file = make_copy(old, spec, &plan, errors);
     }
     md_h5_release(&calls, old);

@@ -29,6 +29,13 @@ static inline int64_t md_schedule_count(int64_t every, int64_t from, int64_t las
     return last_step / every + 1 - before + (last_step % every != 0);
 }
 
+/* Whether what stands at the last step of a run stays there when the run goes on after it, perhaps with another interval
+ * and to another last step. What was written only because the run ended goes: the run is then one that was longer from
+ * the start. */
+static inline bool md_schedule_stays(int64_t every_before, int64_t every, int64_t step, int64_t last_step) {
+    return every_before == 0 || step % every_before == 0 || md_schedule_due(every, step, last_step);
+}
+
 /* All that is due at a step, for what somebody looks at. */
 static inline unsigned md_schedule_mask(const MdConfig *config, int64_t step) {
     const struct {

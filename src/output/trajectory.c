@@ -11,13 +11,14 @@ struct MdTrajectory {
 };
 
 static MdH5md *open_h5(const MdTrajectorySpec *spec, MdErrors *errors) {
-    if (spec->h5_from == MD_NEW_FILE) return md_h5md_create(spec->h5_path, &spec->h5md, errors);
-    return md_h5md_reopen(spec->h5_path, &spec->h5md, spec->h5_from, errors);
+    if (!spec->h5_there) return md_h5md_create(spec->h5_path, &spec->h5md, errors);
+    return md_h5md_reopen(spec->h5_path, &spec->h5md, &spec->h5_kept, errors);
 }
 
 static MdXyz *open_xyz(const MdTrajectorySpec *spec, MdErrors *errors) {
-    if (spec->xyz_from == MD_NEW_FILE) return md_xyz_create(spec->xyz_path, &spec->h5md, spec->xyz_velocities, errors);
-    return md_xyz_reopen(spec->xyz_path, &spec->h5md, spec->xyz_velocities, spec->xyz_from, errors);
+    if (!spec->xyz_there) return md_xyz_create(spec->xyz_path, &spec->h5md, spec->xyz_velocities, errors);
+    return md_xyz_reopen(spec->xyz_path, &spec->h5md, spec->xyz_velocities, spec->xyz_last_step, spec->n_xyz_frames,
+                         errors);
 }
 
 MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *errors) {

@@ -5,13 +5,13 @@
 
 #include "output/h5md.h"
 
-enum { MD_NEW_FILE = -1 };
-
 typedef struct MdTrajectorySpec {
     const char *h5_path, *xyz_path; /* NULL: there is no such file */
     bool xyz_velocities;
-    int64_t h5_from, xyz_from; /* last step that stays of a file that is continued; MD_NEW_FILE: there is none yet */
-    MdH5mdSpec h5md;           /* for both; h5md.type stays where it is until the files are closed */
+    bool h5_there, xyz_there; /* files of this run that are continued, and what stays of them: */
+    MdH5mdKept h5_kept;
+    int64_t xyz_last_step, n_xyz_frames; /* frames up to that step stay; there are so many, at least */
+    MdH5mdSpec h5md;                     /* for both; h5md.type stays where it is until the files are closed */
 } MdTrajectorySpec;
 
 typedef struct MdTrajectory MdTrajectory;

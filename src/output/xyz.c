@@ -133,7 +133,16 @@ static int64_t skip_frame(const MdXyz *xyz, FILE *reader, char **line, size_t *s
     return step;
 }
 
-MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, bool velocities, int64_t last_step, MdErrors *errors) {
+/* Why a file cannot be gone on with; NULL: it can. */
+static const char *find_problem(const MdXyz *xyz, bool foreign, int64_t n_frames) {
+    if (foreign) return "holds other particles, or other columns, than this run writes";
+    if (xyz->n_frames < n_frames)
+        return "has fewer frames than when the restart file was written: not the same file, or damaged";
+    return NULL;
+}
+
+MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, bool velocities, int64_t last_step, int64_t n_frames,
+                     MdErrors *errors) {
     MdXyz *xyz = open_file(path, O_RDWR, spec, velocities, errors);
     if (!xyz) return NULL;
     FILE *reader = fopen(path, "r");
@@ -147,8 +156,8 @@ MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, bool velocities, 
     }
     free(line);
     if (reader) fclose(reader);
-    const char *problem = foreign ? "holds other particles, or other columns, than this run writes" : NULL;
-    MdStatus status = foreign ? MD_ERROR_INPUT : MD_ERROR_OUTPUT;
+    const char *problem = find_problem(xyz, foreign, n_frames);
+    MdStatus status = problem ? MD_ERROR_INPUT : MD_ERROR_OUTPUT;
     if (!problem && (ftruncate(xyz->descriptor, xyz->end) != 0 || lseek(xyz->descriptor, xyz->end, SEEK_SET) < 0))
         problem = strerror(errno);
     if (!problem) return xyz;

@@ -132,7 +132,8 @@ static void check_state(const char *path, const Sample *sample, int64_t n_commit
         if (go_on) {
             MdH5mdSpec spec = sample_spec(sample);
             int64_t from = n / 2;
-            MdH5md *file = md_h5md_reopen(path, &spec, 50 * (from - 1), errors);
+            const int64_t last = 50 * (from - 1);
+            MdH5md *file = md_h5md_reopen(path, &spec, &(MdH5mdKept){.last_step = {last, last, last, last}}, errors);
             if (CHECK(file != NULL)) {
                 CHECK(md_h5md_frames(file) == from);
                 for (int64_t t = from; t < sample->n_planned; t++)

@@ -214,7 +214,8 @@ static void test_in_use(const char *path) {
 
 static MdH5md *reopen(const char *path, const Sample *sample, int64_t last_step, MdErrors *errors) {
     MdH5mdSpec spec = sample_spec(sample);
-    MdH5md *file = md_h5md_reopen(path, &spec, last_step, errors);
+    const MdH5mdKept kept = {.last_step = {last_step, last_step, last_step, last_step}};
+    MdH5md *file = md_h5md_reopen(path, &spec, &kept, errors);
     sample_free_spec(&spec);
     return file;
 }
@@ -325,6 +326,12 @@ static void test_not_continued(const char *path) {
     other = plain;
     other.every[MD_H5MD_IMAGE] = 0;
     check_not_continued(path, &other, "output.images_every");
+    MdErrors *errors = md_errors_create();
+    MdH5mdSpec spec = sample_spec(&plain);
+    const MdH5mdKept kept = {.last_step = {200, 200, 200, 200}, .n_frames = 6}; /* 5 are up to there */
+    CHECK(md_h5md_reopen(path, &spec, &kept, errors) == NULL && md_errors_status(errors) == MD_ERROR_INPUT);
+    sample_free_spec(&spec);
+    md_errors_destroy(errors);
     sample_check(path, &plain, 10, 10);
 }
 
@@ -376,7 +383,7 @@ static void test_xyz(const char *path) {
     for (int k = 0; k < 4; k++)
         for (int64_t last = -50; last <= 450; last += 250) {
             write_file(path, whole, size - (size_t)cuts[k]);
-            file = md_xyz_reopen(path, &spec, true, last, errors);
+            file = md_xyz_reopen(path, &spec, true, last, 0, errors);
             if (!CHECK(file != NULL)) continue;
             int64_t from = md_xyz_frames(file);
             CHECK(from == last / 50 + 1 || (last == 450 && from == 9 && k > 0));
@@ -387,11 +394,16 @@ static void test_xyz(const char *path) {
             free(after);
         }
     CHECK(md_errors_count(errors) == 0);
-    CHECK(md_xyz_reopen(path, &spec, false, 450, errors) == NULL && md_errors_status(errors) == MD_ERROR_INPUT);
+    CHECK(md_xyz_reopen(path, &spec, false, 450, 0, errors) == NULL && md_errors_status(errors) == MD_ERROR_INPUT);
     after = read_file(path, &size_after);
     CHECK(size == size_after && memcmp(whole, after, size) == 0); /* refused, and left alone */
     free(after);
-    file = md_xyz_reopen(path, &spec, true, 450, errors);
+    CHECK(md_xyz_reopen(path, &spec, true, 200, 6, errors) == NULL &&
+          md_errors_count(errors) == 2); /* 5 are up to there */
+    after = read_file(path, &size_after);
+    CHECK(size == size_after && memcmp(whole, after, size) == 0);
+    free(after);
+    file = md_xyz_reopen(path, &spec, true, 450, 10, errors);
     unlink(path);
     append_xyz(file, 10, false); /* it is gone */
     CHECK(md_xyz_close(file, errors) == MD_ERROR_OUTPUT);

@@ -148,8 +148,6 @@ static uint64_t hash_end(const WalkRun *run, const MdSystem *system) {
 
 static MdTrajectorySpec trajectory(const MdSystem *system, const MdConfig *config, const char *path) {
     MdTrajectorySpec spec = {.h5_path = path,
-                             .h5_from = MD_NEW_FILE,
-                             .xyz_from = MD_NEW_FILE,
                              .h5md = {.n_atoms = system->n_atoms,
                                       .box = system->box,
                                       .n_types = system->potential.n_types,

@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -174,6 +175,23 @@ def test_extended(checks, folder):
         same_end(checks, folder, "long", "short", f"extended from {steps}")
     done = resume(folder, "short", "run.steps=30")
     checks.that(done.code == 2 and "step 60 is done" in done.stderr, f"shortened: {done.code} {done.stderr}")
+    # Each quantity by its own interval: of step 45 some stay, and some were there because it was the last.
+    for k, every in enumerate([(10, 5, 20), (5, 10, 20), (20, 20, 9), (45, 4, 10)]):
+        words = [f"output.{key}={n}" for key, n in zip(("frames_every", "velocities_every", "thermo_every"), every)]
+        words += [f"output.images_every={every[0]}", f"output.forces_every={every[1]}", "output.existing=overwrite"]
+        program.run(name, "output.name=long", *words, folder=folder)
+        program.run(name, "output.name=short", "run.steps=45", *words, folder=folder)
+        done = resume(folder, "short", "run.steps=60")
+        checks.that(done.code == 0, f"intervals {every}: {done.last_lines()}")
+        same_end(checks, folder, "long", "short", f"intervals {every}")
+    # With another interval from there on, what was due by the old one stays.
+    program.run(name, "output.name=other", "run.steps=45", "output.frames_every=15", "output.images_every=15", folder=folder)
+    done = resume(folder, "other", "run.steps=70", "output.frames_every=30", "output.images_every=30", "output.velocities_every=4")
+    checks.that(done.code == 0, f"another interval: {done.last_lines()}")
+    with done.h5() as h5:
+        found = [h5[f"particles/{path}/step"][...].tolist() for path in ("all/position", "all_velocity/velocity")]
+    checks.that(found == [[0, 15, 30, 45, 60, 70], [0, 10, 20, 30, 40, 48, 52, 56, 60, 64, 68, 70]],
+                f"another interval: steps {found}")
     ramp = deck(folder, "ramp", ensemble={"thermostat": "rescale", "target": "1 0.5"})
     program.run(ramp, folder=folder)
     done = resume(folder, "ramp", "run.steps=80")
@@ -424,6 +442,20 @@ def test_full_disk(checks, folder):
     done = resume(folder, "full", "run.steps=60")
     different = restart_file.difference(folder / "whole.restart", folder / "full.restart")
     checks.that(done.code == 0 and not different, f"room again: {done.code} {different} {done.last_lines()}")
+    # What is in the file already needs no room again: a run that has come far, as its restart file says, is refused for
+    # what is left of it alone.
+    program.run(deck(folder, "far"), folder=folder)
+    found = sections(folder / "far.restart")
+    n_steps, done_steps = 10**15, 10**15 - 1000
+    found["run"] = struct.pack("<q", done_steps) + found["run"][8:]
+    found["deck"] = re.sub(rb"(?m)^(steps *= *)60", rb"\g<1>%d" % n_steps, found["deck"])
+    (folder / "far.restart").write_bytes(restart_file.compose(found))
+    done = program.run("--restart", "far.restart", "--check", folder=folder)
+    checks.that(done.code == 0, f"room for what is left: {done.last_lines()}")
+    found["run"] = struct.pack("<q", 100) + found["run"][8:]
+    (folder / "far.restart").write_bytes(restart_file.compose(found))
+    done = program.run("--restart", "far.restart", "--check", folder=folder)
+    checks.that(done.code == 2 and "are free" in done.stderr, f"no room for what is left: {done.last_lines()}")
     # No room for frames, and nothing to resume from: the state is kept, and goes on; only frames are lost.
     name = deck(folder, "frames", system={"cells": 6}, potential={"cutoff": 2.5}, neighbor={"skin": 0.3}, restart={"every": 0},
                 output={"frames_every": 1, "thermo_every": 10, "images_every": 1, "precision": "double"})

@@ -1,0 +1,55 @@
+#define _POSIX_C_SOURCE 200809L
+#include "continue.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "output/schedule.h"
+
+static MdStatus check_there(const MdRecord *r, const char *path, int64_t n_frames, const char *option) {
+    if (!path || n_frames == 0 || access(path, R_OK | W_OK) == 0) return MD_OK;
+    return md_fail(
+        r->errors, MD_ERROR_INPUT,
+        "%s: the trajectory of the run, of %lld frames, cannot be continued: %s; put it back, name its folder "
+        "with output.directory, or go on without one: %s=0",
+        path, (long long)n_frames, strerror(errno), option);
+}
+
+MdStatus md_continue_check(const MdRecord *r) {
+    MdStatus h5 = check_there(r, r->files.h5, r->resume.n_frames, "output.frames_every");
+    MdStatus xyz = check_there(r, r->files.xyz, r->resume.n_xyz_frames, "output.xyz_every");
+    return h5 == MD_OK ? xyz : h5;
+}
+
+bool md_continue_copies(const MdRecord *r) {
+    const MdConfig *now = r->config, *before = md_deck_config(md_deck_before(r->deck));
+    return now->run_steps > before->run_steps || now->output_frames_every != before->output_frames_every ||
+           now->output_velocities_every != before->output_velocities_every ||
+           now->output_forces_every != before->output_forces_every ||
+           now->output_precision != before->output_precision || now->output_compression != before->output_compression;
+}
+
+/* The last step that stays of what was written at one interval and goes on at another. */
+static int64_t last_step(const MdRecord *r, int64_t every_before, int64_t every) {
+    const bool stays = md_schedule_stays(every_before, every, r->step, r->config->run_steps);
+    return stays ? r->step : r->step - 1;
+}
+
+/* Frames up to that step, of those that there were; at most one was dropped. */
+static int64_t frames_left(const MdRecord *r, int64_t n_frames, int64_t last_step) {
+    return last_step == r->step ? n_frames : n_frames - 1;
+}
+
+void md_continue_plan(const MdRecord *r, MdTrajectorySpec *spec) {
+    const MdConfig *now = r->config, *before = md_deck_config(md_deck_before(r->deck));
+    const int64_t every_before[MD_H5MD_N_QUANTITIES] = {before->output_frames_every, before->output_velocities_every,
+                                                        before->output_forces_every, before->output_images_every};
+    for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
+        spec->h5_kept.last_step[q] = last_step(r, every_before[q], spec->h5md.every[q]);
+    spec->h5_kept.n_frames = frames_left(r, r->resume.n_frames, spec->h5_kept.last_step[MD_H5MD_POSITION]);
+    spec->h5_there = r->resume.n_frames > 0;
+    spec->xyz_last_step = last_step(r, before->output_xyz_every, now->output_xyz_every);
+    spec->n_xyz_frames = frames_left(r, r->resume.n_xyz_frames, spec->xyz_last_step);
+    spec->xyz_there = r->resume.n_xyz_frames > 0;
+}
