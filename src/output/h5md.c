@@ -166,21 +166,36 @@ static bool commit_is_due(const MdH5md *file, double now_s) {
            next_s >= file->committed_s + file->spec.commit_seconds;
 }
 
+/* The timelines that a frame has rows for; false, before anything is written: one of them has no room. */
+static bool find_touched(const MdH5md *file, const void *const arrays[MD_H5MD_N_QUANTITIES], bool touched[N_TIMELINES],
+                         MdErrors *errors) {
+    for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++) {
+        const Series *series = &file->series[q];
+        if (!arrays[q]) continue;
+        md_require(series->dataset > 0 && arrays[series->timeline]);
+        touched[series->timeline] = true;
+    }
+    for (int t = 0; t < N_TIMELINES; t++) {
+        if (!touched[t] || file->timeline[t].n_rows < file->timeline[t].capacity) continue;
+        fail_full(file, &file->timeline[t], errors);
+        return false;
+    }
+    return true;
+}
+
 MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors) {
     if (file->broken) return MD_ERROR_OUTPUT;
     const void *arrays[MD_H5MD_N_QUANTITIES] = {frame->position, frame->velocity, frame->force, frame->image};
     md_require(frame->precision == file->spec.precision);
     MdH5Calls calls = md_h5_calls(file->path, errors);
     bool touched[N_TIMELINES] = {false};
+    if (!find_touched(file, arrays, touched, errors)) return MD_ERROR_OUTPUT;
     for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++) {
         const Series *series = &file->series[q];
         if (!arrays[q]) continue;
-        md_require(series->dataset > 0 && arrays[series->timeline]);
-        const Timeline *timeline = &file->timeline[series->timeline];
-        if (timeline->n_rows == timeline->capacity) return fail_full(file, timeline, errors);
-        touched[series->timeline] = true;
-        md_h5_set_rows(&calls, series, timeline->n_rows + 1);
-        md_h5_write_rows(&calls, series, timeline->n_rows, 1, arrays[q]);
+        const int64_t n = file->timeline[series->timeline].n_rows;
+        md_h5_set_rows(&calls, series, n + 1);
+        md_h5_write_rows(&calls, series, n, 1, arrays[q]);
     }
     if (calls.failed) return give_up(file);
     if (frame->position) keep_observables(file, thermo);
