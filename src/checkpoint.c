@@ -36,15 +36,17 @@ struct MdCheckpoint {
 
 /* --- what the bits hang on ------------------------------------------------------------------------------------------ */
 
-/* Switches that cannot change a bit: where it runs and how closely it is watched. */
+/* Switches that cannot change a bit: where it runs, how closely it is watched, and how output gets into its files. */
 static bool shapes_bits(int option) {
-    return md_option_kind(option) == MD_KIND_PERFORMANCE && option != MD_OPTION_run_backend &&
-           option != MD_OPTION_run_threads && option != MD_OPTION_run_device && option != MD_OPTION_check_kernels;
+    return md_option_kind(option) == MD_KIND_PERFORMANCE && strncmp(md_option_name(option), "output.", 7) != 0 &&
+           option != MD_OPTION_run_backend && option != MD_OPTION_run_threads && option != MD_OPTION_run_device &&
+           option != MD_OPTION_check_kernels;
 }
 
 /* `key=value` a line: the backend, and the switches as they run. */
 static char *compose_switches(const MdRecord *r) {
-    char *text = md_format("backend=%s\n", r->ops->name);
+    char *text =
+        md_format("%sbackend=%s\n", r->resume.list_verified ? "list=made for the verification\n" : "", r->ops->name);
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         if (!shapes_bits(k) || !md_option_has_effect(r->config, k) || r->lacking[k]) continue;
         char *value = md_config_value_text(r->config, k);
@@ -64,12 +66,26 @@ static char *compose_origin(const MdRecord *r) {
                      version->dirty ? ", dirty" : "", r->machine.name, last ? last : "");
 }
 
-/* The first line in which the texts differ, as `was X and is Y`; NULL when they are the same. From malloc. */
+/* Whether one of the lines of text begins with the key (up to = or :) that line begins with. */
+static bool has_key(const char *text, const char *line) {
+    const size_t n = strcspn(line, "=:\n");
+    while (*text && (strncmp(text, line, n + 1) != 0 || n == 0)) {
+        text += strcspn(text, "\n");
+        text += *text != '\0';
+    }
+    return *text != '\0';
+}
+
+/* The first line in which the texts differ, in words; NULL when they are the same. From malloc. */
 static char *find_difference(const char *before, const char *now) {
     while (*before || *now) {
         const size_t n = strcspn(before, "\n"), m = strcspn(now, "\n");
-        if (n != m || strncmp(before, now, n) != 0)
+        if (n != m || strncmp(before, now, n) != 0) {
+            if (n && !has_key(now, before))
+                return md_format("it was %.*s, which has no part in it now", (int)n, before);
+            if (m && !has_key(before, now)) return md_format("it is %.*s, which had no part in it before", (int)m, now);
             return md_format("it was %.*s and is %.*s", (int)n, before, (int)m, now);
+        }
         before += n + (before[n] != '\0');
         now += m + (now[m] != '\0');
     }

@@ -141,6 +141,10 @@ int main(int argc, char **argv) {
                 request.bench ? "check and --bench exclude each other" : "melt belongs to --bench");
         return MD_ERROR_INPUT;
     }
+    if (request.bench && request.restart) {
+        fprintf(stderr, "mdmini: error: --restart and --bench exclude each other; see mdmini --help\n");
+        return MD_ERROR_INPUT;
+    }
     const int code = run(n, argv, command, &request);
     free(command);
     return code;

@@ -285,8 +285,10 @@ static MdStatus set_up(MdSimulation *s) {
     if (status == MD_OK) status = create_pipeline(s);
     if (status == MD_OK) status = start(s);
     /* A run that was stopped before this is verified when it is resumed. */
-    if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !md_stop_requested())
+    if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !md_stop_requested()) {
         status = verify(s, 0);
+        if (status == MD_STOPPED) status = MD_OK; /* the loop makes no step then */
+    }
     if (status == MD_OK) status = s->record.ops->finish(s->context);
     return status;
 }
@@ -312,17 +314,21 @@ static void set_time_limit(const MdSimulation *s) {
     if (walltime > 0) md_stop_after(walltime - reserve - gone);
 }
 
-/* The state as it is, after all steps; the files hold what they hold. */
+/* Frames in the files; one that this process leaves alone keeps its number. */
+static void note_frames(MdSimulation *s) {
+    int64_t n_h5, n_xyz;
+    md_pipeline_frames(s->pipeline, &n_h5, &n_xyz);
+    if (s->record.files.h5) s->record.resume.n_frames = n_h5;
+    if (s->record.files.xyz) s->record.resume.n_xyz_frames = n_xyz;
+}
+
+/* The state as it is, after all steps; the files hold what was noted. */
 static MdStatus write_restart(MdSimulation *s) {
     MdResume *resume = &s->record.resume;
     MdStatus status = s->record.ops->finish(s->context);
     if (status != MD_OK) return status;
     s->record.verification.fault = s->record.ops->fault(s->context);
     if (s->record.verification.fault.step >= 0) return MD_ERROR_PHYSICS;
-    int64_t n_h5, n_xyz;
-    md_pipeline_frames(s->pipeline, &n_h5, &n_xyz);
-    if (s->record.files.h5) resume->n_frames = n_h5; /* a file that this process leaves alone keeps its number */
-    if (s->record.files.xyz) resume->n_xyz_frames = n_xyz;
     const double save_s = md_clock_s();
     md_nvtx_begin("restart file", s->record.step);
     status = md_checkpoint_save(&s->record, s->system, s->thermostat.heat, s->context);
@@ -341,6 +347,7 @@ static MdStatus checkpoint(MdSimulation *s) {
     MdResume *resume = &s->record.resume;
     const double start_s = md_clock_s();
     MdStatus status = md_pipeline_commit(s->pipeline, s->record.errors);
+    note_frames(s);
     if (status == MD_OK) status = write_restart(s);
     const double seconds = md_clock_s() - start_s;
     resume->seconds += seconds;
@@ -355,6 +362,9 @@ static MdStatus checkpoint(MdSimulation *s) {
  * what is lost are the frames that did not get into the file. */
 static void rescue(MdSimulation *s) {
     if (s->record.resume.file_valid || s->resumed) return;
+    /* Where the frames are well, it was a restart file that found no room. */
+    if (md_pipeline_drain(s->pipeline, s->record.errors) == MD_OK) return;
+    note_frames(s);
     if (write_restart(s) == MD_OK) s->record.resume.frames_lost = true;
 }
 
@@ -383,7 +393,9 @@ static MdStatus run_loop(MdSimulation *s) {
     s->record.verification.fault = s->record.ops->fault(s->context); /* exact now */
     if (s->record.verification.fault.step >= 0 && s->record.step >= s->record.verification.fault.step)
         s->record.step = s->record.verification.fault.step - 1; /* the host was ahead */
-    if (s->record.step < config->run_steps) s->record.resume.stopped = md_stop_reason();
+    /* What is left to do: steps, or their verification. */
+    if (s->record.step < config->run_steps || config->report_verify == MD_ON)
+        s->record.resume.stopped = md_stop_reason();
     s->record.ops->statistics(s->context, &s->record.statistics);
     md_statistics_subtract(&s->record.statistics, &before);
     md_pipeline_statistics(s->pipeline, &s->record.written);
@@ -422,6 +434,16 @@ static MdStatus verify_end(MdSimulation *s) {
     return MD_OK;
 }
 
+/* Stopped while the last step was verified, which is left to the process that resumes. */
+static MdStatus leave_verification(MdSimulation *s) {
+    MdResume *resume = &s->record.resume;
+    resume->stopped = md_stop_reason();
+    if (resume->file_valid && resume->file_step == s->record.step) return MD_STOPPED;
+    resume->list_verified = true;
+    MdStatus status = write_restart(s);
+    return status == MD_OK ? MD_STOPPED : status;
+}
+
 static MdStatus run_phases(MdSimulation *s) {
     double start = md_clock_s();
     set_time_limit(s);
@@ -444,16 +466,18 @@ static MdStatus run_phases(MdSimulation *s) {
     if (status == MD_OK && (s->record.resume.stopped || s->record.config->restart_every > 0 || s->resumed))
         status = checkpoint(s);
     /* The file is closed before anything else can go wrong. */
+    if (status == MD_OK) note_frames(s);
     start = md_clock_s();
     MdStatus closed = md_pipeline_close(s->pipeline, s->record.errors);
     trace_phase(s, "close", start);
     start = md_clock_s();
-    if (status == MD_OK && closed == MD_OK && s->record.resume.stopped) return MD_STOPPED;
+    if (status == MD_OK && s->record.resume.stopped) return closed == MD_OK ? MD_STOPPED : closed;
     if (status == MD_OK) status = count_work(s);
     if (status == MD_OK) status = verify_end(s);
+    if (status == MD_STOPPED) status = leave_verification(s);
     trace_phase(s, "check", start);
     if (status == MD_OK && md_verify_verdict(&s->record.verification) == MD_VERDICT_FAILED) status = MD_ERROR_PHYSICS;
-    return status == MD_OK ? closed : status;
+    return status == MD_OK || (status == MD_STOPPED && closed != MD_OK) ? closed : status;
 }
 
 MdStatus md_simulation_run(MdSimulation *s) {

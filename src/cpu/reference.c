@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stop.h"
 
 /* Added to the cutoff when cells are sized: covers the rounding of position / width. */
 static const double rounding_margin = 1 + 1e-9;
@@ -264,6 +265,7 @@ static Totals visit_pairs(const Visitor *visitor, const double *position) {
     for (int64_t b = 0; b < n_blocks; b++) {
         const int64_t end = (b + 1) * BLOCK < n_atoms ? (b + 1) * BLOCK : n_atoms;
         blocks[b] = (Totals){0};
+        if (md_stop_requested()) continue;
         for (int64_t slot = b * BLOCK; slot < end; slot++) visit_atom(visitor, &cells, slot, &blocks[b]);
     }
     for (int64_t b = 0; b < n_blocks; b++) add_totals(&totals, &blocks[b]);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stop.h"
 #include "cpu/reference.h"
 #include "report/tolerance.h"
 
@@ -60,6 +61,7 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
     bound = md_alloc(n, sizeof(double), "verification");
     MdSums sums, reference, limits;
     MdStatistics statistics;
+    double roundoff = 0, accumulate = 0, curvature = 0;
 
     MdStatus status = MD_OK;
     for (int with_energy = 0; with_energy < 2 && status == MD_OK; with_energy++) {
@@ -74,14 +76,18 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
         /* A kernel without a list adds what is inside the cutoff only. */
         double row =
             isfinite(statistics.neighbors_per_atom) ? statistics.neighbors_per_atom : 2 * reference.pairs / (double)n;
-        double roundoff = md_tolerance_roundoff(config, row),
-               accumulate = md_tolerance_accumulate(config, system->n_atoms);
+        roundoff = md_tolerance_roundoff(config, row);
+        accumulate = md_tolerance_accumulate(config, system->n_atoms);
         double shake = md_tolerance_shake(config->run_precision);
         md_reference_bounds(system, position, roundoff, accumulate, shake, bound, &limits);
+        curvature = md_reference_curvature(system, position);
+        if (md_stop_requested()) status = MD_STOPPED; /* the reference has broken off */
+    }
+    if (status == MD_OK) {
         /* The size of the potential energy is no more than its bound over what multiplies it there. */
         verification->accumulated =
             fmax(verification->accumulated, accumulate * limits.potential / (roundoff + accumulate) / (double)n);
-        verification->curvature = fmax(verification->curvature, md_reference_curvature(system, position) / (double)n);
+        verification->curvature = fmax(verification->curvature, curvature / (double)n);
         /* Forces are compared in units of their bound, so the limit is 1. */
         add_check(verification, "forces, force-only path (error / bound)", step,
                   worst_force(system, force[0], expected, bound), 1);

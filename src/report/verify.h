@@ -26,7 +26,8 @@ typedef struct MdVerification {
     bool complete;      /* everything that a verdict needs was checked: first step, last step, conservation */
 } MdVerification;
 
-/* Compares the backend with the reference at the places where it stands. Leaves forces and energies of these places. */
+/* Compares the backend with the reference at the places where it stands. Leaves forces and energies of these places.
+ * MD_STOPPED, and no check made, when a stop was asked for meanwhile (base/stop.h). */
 MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
                           const MdConfig *config, int64_t step);
 

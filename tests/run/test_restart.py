@@ -290,6 +290,66 @@ def test_second_signal(checks, folder):
     checks.that(child.returncode == 130, f"second SIGINT: exit code {child.returncode}")
 
 
+def holds_row(path, step):
+    return path.exists() and re.search(rf"^ +{step} ", path.read_text(), re.M) is not None
+
+
+def test_verification_stopped(checks, folder):
+    """The verification of many particles takes longer than a stop may: it is left to who resumes."""
+    name = deck(folder, "many", system={"cells": 32}, run={"steps": 1, "threads": 1},
+                output={"frames_every": 1, "velocities_every": 0, "images_every": 0})
+    for every in (0, 1):
+        child = start(folder, name, f"restart.every={every}", "output.existing=overwrite", f"output.name=v{every}")
+        while child.poll() is None and not holds_row(folder / f"v{every}.log", 1):
+            time.sleep(0.005)
+        if every:
+            wait_for(folder / "v1.restart")
+        time.sleep(0.1)
+        begun = time.monotonic()
+        child.send_signal(signal.SIGTERM)
+        child.wait(60)
+        what = f"restart.every={every}, stopped after {time.monotonic() - begun:.2f} s"
+        report = json.loads((folder / f"v{every}.json").read_text())
+        checks.that(child.returncode == 75 and report["verdict"] == "NOT CHECKED" and report["n_steps"] == 1,
+                    f"{what}: {child.returncode}, {report['verdict']} at step {report['n_steps']}")
+        done = resume(folder, f"v{every}")
+        checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{what}: {done.last_lines()}")
+        # the list that the verification has made anew is not that of the run
+        checks.that(done.json()["resumed"]["same_bits"] == (every == 1), f"{what}: {done.json()['resumed']}")
+    child = start(folder, name, "output.name=first")
+    wait_for(folder / "first.h5")
+    time.sleep(0.3)
+    child.send_signal(signal.SIGTERM)
+    child.wait(60)
+    report = json.loads((folder / "first.json").read_text())
+    checks.that(child.returncode == 75 and report["n_steps"] == 0 and not report["checks"],
+                f"stopped in the first verification: {child.returncode}, {report['checks']}")
+    done = resume(folder, "first")
+    checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"first verification: {done.last_lines()}")
+
+
+def test_close_fails(checks, folder):
+    """The trajectory is lost while the last restart file is written: nothing passes, and the loss is told."""
+    codes = []
+    while len(codes) < 20 and 4 not in codes:
+        name = deck(folder, "lost", system={"cells": 20}, run={"steps": 1000000}, restart={"every": 0},
+                    output={"existing": "overwrite", "thermo_every": 1, "frames_every": 1000,
+                            "velocities_every": 0, "images_every": 0})
+        (folder / "lost.log").unlink(missing_ok=True)
+        child = start(folder, name)
+        while child.poll() is None and not holds_row(folder / "lost.log", 1):
+            time.sleep(0.005)
+        child.send_signal(signal.SIGTERM)
+        while child.poll() is None and not (folder / "lost.restart.tmp").exists():
+            pass
+        (folder / "lost.h5").unlink()
+        child.wait(60)
+        codes.append(child.returncode)
+        report = json.loads((folder / "lost.json").read_text())
+        checks.that(report["verdict"] == "NOT CHECKED", f"exit code {child.returncode}: {report['verdict']}")
+    checks.that(codes[-1] == 4, f"the trajectory is never lost between commit and close: {codes}")
+
+
 def test_walltime(checks, folder):
     name = slow_deck(folder, "wall")
     for text, seconds in (("2", 2), ("0:03", 3)):
@@ -425,6 +485,14 @@ def test_refusals(checks, folder):
     checks.that(done.code == 0 and "statistically equivalent only" in log and "neighbor.sorted" in log,
                 f"another switch: {done.code} {done.last_lines()}")
     checks.that(not done.json()["resumed"]["same_bits"] and done.json()["verdict"] == "PASSED", "another switch: report")
+    program.run("run.txt", "output.name=other", "run.steps=40", "output.existing=overwrite", folder=folder)
+    done = resume(folder, "other", "run.steps=60", "output.slots=2", "report.verify=on")
+    checks.that(done.code == 0 and done.json()["resumed"]["same_bits"], f"output in another way: {done.last_lines()}")
+    done = resume(folder, "other", "run.steps=61", "force.kernel=cell")
+    checks.that("which has no part in it now" in " ".join(done.stdout.split()),
+                f"a switch that comes or goes: {done.last_lines()}")
+    done = program.run("--bench", "force", "--restart", "run.restart", folder=folder)
+    checks.that(done.code == 2 and "exclude each other" in done.stderr, f"--bench --restart: {done.code} {done.stderr}")
 
 
 def test_full_disk(checks, folder):
@@ -439,6 +507,8 @@ def test_full_disk(checks, folder):
     checks.that(done.code == 4 and "full.restart.tmp" in done.stderr, f"no room: {done.code} {done.stderr}")
     checks.that((folder / "full.restart").read_bytes() == kept, "no room: the restart file is another")
     checks.that(not (folder / "full.restart.tmp").exists(), "no room: a piece of a file is left")
+    done = program.run(name, "output.name=new", "restart.every=20", folder=folder, file_size_limit=size // 2)
+    checks.that(done.code == 4 and len(done.stderr.splitlines()) == 1, f"no room, from the start: {done.stderr}")
     done = resume(folder, "full", "run.steps=60")
     different = restart_file.difference(folder / "whole.restart", folder / "full.restart")
     checks.that(done.code == 0 and not different, f"room again: {done.code} {different} {done.last_lines()}")
@@ -500,7 +570,7 @@ def test_generations(checks, folder):
 def main():
     checks = program.Checks()
     for test in (test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended,
-                 test_signals, test_early_signal, test_second_signal, test_walltime, test_kills, test_damage,
+                 test_signals, test_verification_stopped, test_close_fails, test_early_signal, test_second_signal, test_walltime, test_kills, test_damage,
                  test_refusals, test_full_disk, test_generations):
         if os.environ.get("MDMINI_TEST_ONLY", test.__name__) != test.__name__:
             continue

@@ -32,7 +32,7 @@ def listing(folder):
 
 def test_information(checks, folder):
     for argument, words in [("--version", ["mdmini", "HDF5", "backends", "cpu"]),
-                            ("--help", ["usage", "--check", "--bench", "section.key=value", "Exit codes"]),
+                            ("--help", ["usage", "--check", "--bench", "--restart", "--recover", "section.key=value", "Exit codes", "75"]),
                             ("--list-options", ["system", "density", "neighbor", "skin", "periodic"]),
                             ("--list-variants", ["neighbor", "force", "cpu"])]:
         done = program.run(argument, folder=folder)
