@@ -36,6 +36,7 @@ hid_t md_h5_check(MdH5Calls *calls, int64_t result, const char *call, const char
     calls->failed = true;
     char reason[512] = "unknown HDF5 error";
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, reason);
+    calls->write_failed = strncmp(reason, "file write failed", 17) == 0;
     keep_system_message(reason);
     const char *base = strrchr(file, '/');
     md_fail(calls->errors, MD_ERROR_OUTPUT, "%s: %s [%s, %s:%d]", calls->path, reason, call, base ? base + 1 : file,

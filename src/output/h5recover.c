@@ -126,7 +126,9 @@ static MdStatus cut(Patient *patient, MdH5mdRecovery *recovery, MdErrors *errors
     if (file) md_h5_release(&calls, file);
     if (!calls.failed && recovery->changed && fdatasync(patient->descriptor) != 0)
         return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", patient->path, strerror(errno));
-    return calls.failed ? md_errors_status(errors) : MD_OK;
+    /* A file that HDF5 cannot read is bad input; a disk that takes nothing is another matter. */
+    if (calls.failed) return calls.write_failed ? MD_ERROR_OUTPUT : MD_ERROR_INPUT;
+    return MD_OK;
 }
 
 MdStatus md_h5md_recover(const char *path, MdH5mdRecovery *recovery, MdErrors *errors) {
@@ -137,9 +139,7 @@ MdStatus md_h5md_recover(const char *path, MdH5mdRecovery *recovery, MdErrors *e
     if (status == MD_OK) {
         MdErrors *own = md_errors_create();
         status = cut(&patient, recovery, own);
-        /* A file that HDF5 cannot read is bad input; a disk that takes nothing is another matter. */
-        for (int k = 0; k < md_errors_count(own); k++) md_fail(errors, MD_ERROR_INPUT, "%s", md_errors_text(own, k));
-        if (status != MD_OK) status = MD_ERROR_INPUT;
+        for (int k = 0; k < md_errors_count(own); k++) md_fail(errors, status, "%s", md_errors_text(own, k));
         md_errors_destroy(own);
         if (status != MD_OK && !openable) write_superblock(&patient, &patient.found, patient.size, errors);
     }

@@ -142,13 +142,52 @@ static void test_refused(const char *folder, const char *path) {
     unlink(path);
 }
 
+/* The first frames of which every chunk lies in the first n_bytes of a whole file: those that must not be lost. */
+typedef struct Kept {
+    int64_t n_planned, n;
+    uint64_t n_bytes;
+} Kept;
+
+static void keep_stored(hid_t file, const char *name, Kept *kept) {
+    hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
+    if (set < 0) return;
+    hid_t space = H5Dget_space(set), list = H5Dget_create_plist(set);
+    hsize_t extent[3] = {0}, chunk[3] = {0}, at[3] = {0};
+    H5Sget_simple_extent_dims(space, extent, NULL);
+    H5Pget_chunk(list, 3, chunk);
+    CHECK((int64_t)extent[0] == kept->n_planned && chunk[0] > 0);
+    for (; chunk[0] > 0 && (int64_t)at[0] < kept->n; at[0] += chunk[0]) {
+        haddr_t address = 0;
+        hsize_t size = 0;
+        CHECK(H5Dget_chunk_info_by_coord(set, at, NULL, &address, &size) >= 0);
+        if (address + size > kept->n_bytes) kept->n = (int64_t)at[0];
+    }
+    H5Pclose(list), H5Sclose(space), H5Dclose(set);
+}
+
+static int64_t count_stored(const char *path, const Sample *sample, uint64_t n_bytes) {
+    static const char *const names[] = {
+        "particles/all/position/value",     "particles/all/position/step",       "particles/all/position/time",
+        "particles/all/force/value",        "particles/all/velocity/value",      "particles/all/image/value",
+        "particles/all/box/edges/value",    "observables/particle_number/value", "observables/temperature/value",
+        "observables/pressure/value",       "observables/density/value",         "observables/potential_energy/value",
+        "observables/kinetic_energy/value", "observables/internal_energy/value", "observables/conserved_energy/value",
+    };
+    Kept kept = {sample->n_planned, sample->n_planned, n_bytes};
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) keep_stored(file, names[k], &kept);
+    H5Fclose(file);
+    return kept.n;
+}
+
 /* Cut short anywhere: refused, or what is left of it is right. */
 static void test_truncated(const char *path) {
     for (int k = 0; k < 2; k++) {
         const Sample *sample = k ? &gzip : &plain;
         write_frames(path, sample, sample->n_planned);
         size_t size;
-        char *bytes = read_file(path, &size);
+        char *bytes = read_file(path, &size), *whole = md_format("%s.whole", path);
+        write_file(whole, bytes, size);
         int n_recovered = 0, n_partly = 0;
         for (size_t cut = size - 1; cut > 4096; cut -= cut > 30000 ? 5003 : 701) {
             check_context("%s cut after %zu of %zu bytes", sample->name, cut, size);
@@ -157,12 +196,13 @@ static void test_truncated(const char *path) {
             MdH5mdRecovery recovery;
             MdStatus status = md_h5md_recover(path, &recovery, errors);
             md_errors_destroy(errors);
+            const int64_t n_least = count_stored(whole, sample, cut);
             if (status == MD_OK) {
                 int64_t n = recovery.series[0].n_kept;
                 n_recovered++;
                 n_partly += n > 0 && n < sample->n_planned;
                 CHECK(recovery.changed);
-                CHECK(sample_check(path, sample, 0, sample->n_planned) == n);
+                CHECK(sample_check(path, sample, n_least, sample->n_planned) == n);
             } else {
                 CHECK(status == MD_ERROR_INPUT);
                 struct stat after;
@@ -171,9 +211,39 @@ static void test_truncated(const char *path) {
         }
         printf("%s: %d truncated files recovered, %d of them partly\n", sample->name, n_recovered, n_partly);
         CHECK(n_recovered > 0);
+        unlink(whole);
+        free(whole);
         free(bytes);
         unlink(path);
     }
+}
+
+/* Frames that are not whole must go, and the disk takes no byte: that is no fault of the file. */
+static void test_no_room_for_headers(const char *path) {
+    check_context("no room for the headers");
+    write_frames(path, &plain, 5);
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t set = H5Dopen2(file, "observables/temperature/value", H5P_DEFAULT);
+    CHECK(H5Dset_extent(set, (const hsize_t[]){3}) >= 0);
+    H5Dclose(set);
+    CHECK(H5Fclose(file) >= 0);
+    struct rlimit before, none;
+    CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    none = before;
+    none.rlim_cur = 100;
+    MdErrors *errors = md_errors_create();
+    MdH5mdRecovery recovery;
+    CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
+    MdStatus status = md_h5md_recover(path, &recovery, errors);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK(status == MD_ERROR_OUTPUT && md_errors_status(errors) == MD_ERROR_OUTPUT);
+    CHECK(md_errors_count(errors) == 1 && strstr(md_errors_text(errors, 0), "File too large"));
+    md_errors_destroy(errors);
+    errors = md_errors_create();
+    CHECK(md_h5md_recover(path, &recovery, errors) == MD_OK && recovery.series[0].n_kept == 3);
+    md_errors_destroy(errors);
+    sample_check(path, &plain, 3, 3);
+    unlink(path);
 }
 
 /* A file that is being written is left alone. */
@@ -420,6 +490,7 @@ int main(void) {
     test_good_order(path);
     test_refused(folder, path);
     test_truncated(path);
+    test_no_room_for_headers(path);
     test_in_use(path);
     test_all_continuations(path);
     test_quantities_change(path);

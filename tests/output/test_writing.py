@@ -161,6 +161,18 @@ def test_disk_full(folder):
         recovered(result, 5)
         if ending == "xyz":
             checks.that(len(read_xyz(result.path("xyz"))) >= 5, "frames of a full disk in XYZ")
+    # The room of one timeline ends before that of another: no half of a frame is left.
+    deck = program.write_deck(folder, "w", **SYSTEM, output={"frames_every": 2, "velocities_every": 4,
+                                                             "thermo_every": 10, "existing": "overwrite"})
+    n_full = 0
+    for limit in range(1_070_000, 1_250_000, 15_000):
+        result = program.run(deck, "run.steps=400", folder=folder, file_size_limit=limit)
+        if checks.that(result.code == 4, f"limit {limit}: code {result.code}\n{result.stderr}") and os.path.exists(
+                result.path("h5")) and "full with" in result.stderr:
+            problems = h5check.check(result.path("h5"))
+            checks.that(not problems, f"limit {limit}: {problems}")
+            n_full += 1
+    checks.that(n_full >= 10, f"only {n_full} limits were met while frames were written")
     left = set(os.listdir(folder))
     kept = {"w.restart", "w.restart.prev"}  # there was room for the state, and nothing before to go on from
     checks.that("w.restart" in left and left - kept == {"w.h5", "w.json", "w.log", "w.txt", "w.xyz"},
