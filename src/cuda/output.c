@@ -46,14 +46,15 @@ static bool copies_aside(const CudaContext *context) {
 static size_t quantity_bytes(const CudaContext *context, const MdSlotSpec *spec, unsigned quantity) {
     const bool twice = spec->precision == MD_FILE_PRECISION_DOUBLE;
     const size_t number = quantity == MD_FRAME_IMAGE ? sizeof(int32_t) : twice ? sizeof(double) : sizeof(float);
-    const size_t bytes = 3 * (size_t)context->n_atoms * number;
-    return spec->quantities & quantity ? (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES : 0;
+    return spec->quantities & quantity ? 3 * (size_t)context->n_atoms * number : 0;
 }
+
+static size_t whole_lines(size_t bytes) { return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES; }
 
 /* Where the quantity is in a frame slot; behind the last one its size. */
 static size_t quantity_offset(const CudaContext *context, const MdSlotSpec *spec, unsigned quantity) {
     size_t offset = 0;
-    for (unsigned bit = 1; bit < quantity; bit <<= 1) offset += quantity_bytes(context, spec, bit);
+    for (unsigned bit = 1; bit < quantity; bit <<= 1) offset += whole_lines(quantity_bytes(context, spec, bit));
     return offset;
 }
 
@@ -182,7 +183,7 @@ static void gather_quantities(CudaContext *context, const MdOutputRequest *reque
     cuda_timing_end(context);
 }
 
-/* The quantities of a request, each on its own: those between them are of no use. */
+/* The quantities of a request, each on its own and to its last byte: nobody has written what lies between them. */
 static void copy_quantities(const CudaContext *context, const MdOutputRequest *request, cudaStream_t stream) {
     const CudaSlots *slots = &context->slots;
     const size_t slot = (size_t)request->frame * slots->frame_bytes;
