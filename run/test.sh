@@ -14,14 +14,14 @@ say "build"
 build "$top/build" -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON
 
 say "tests"
-ctest --test-dir "$top/build" --output-on-failure --timeout 900 "$@"
+ctest --test-dir "$top/build" --output-on-failure --timeout 900 -j 2 "$@"
 if "$top/build/mdmini" --version | grep -q ', cuda ('; then
     say "the cuda backend on an emulated GPU: a sample of its tests"
     # One set of instructions is enough here, and one shard of those that walk all switches.
     build "$top/build-emulated" -DMDMINI_CUDA=EMULATED -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON -DMDMINI_HAVE_CPU_LEVELS=OFF \
         -DMDMINI_TEST_SHARDS=12
     MDMINI_TEST_BACKENDS=cuda ctest --test-dir "$top/build-emulated" --output-on-failure --timeout 600 -j 2 \
-        -R '^(emulator|mutation)/|/test_(backends|rows)-0$'
+        -R '^(emulator|mutation|pipeline)/|/test_(backends|memory|rows|state)-0$|/test_cuda$'
 fi
 "$top/build/mdmini" --check "$top/inputs/melt.txt" run.backend=cuda >/dev/null 2>&1 ||
     echo "No GPU can be used here: run/gpu-check.sh tests the cuda backend on a machine that has one."
