@@ -141,6 +141,11 @@ MdDeck *md_checkpoint_deck(const MdCheckpoint *c, int n_arguments, char *const *
     return NULL;
 }
 
+MdFilesUse md_checkpoint_files(const MdCheckpoint *c, bool bench) {
+    return (MdFilesUse){
+        .bench = bench, .resumed = c->path, .has_h5 = c->run.n_frames > 0, .has_xyz = c->run.n_xyz_frames > 0};
+}
+
 /* --- the system ----------------------------------------------------------------------------------------------------- */
 
 MdStatus md_checkpoint_plan(MdCheckpoint *c, const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors) {

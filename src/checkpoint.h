@@ -14,6 +14,9 @@ void md_checkpoint_close(MdCheckpoint *checkpoint); /* accepts NULL */
 /* Its deck with the arguments as layers on top; NULL when they ask for what cannot change. */
 MdDeck *md_checkpoint_deck(const MdCheckpoint *checkpoint, int n_arguments, char *const *arguments, MdErrors *errors);
 
+/* What the files of the resumed run are for, and which of them hold frames of it. */
+MdFilesUse md_checkpoint_files(const MdCheckpoint *checkpoint, bool bench);
+
 /* The system as it was planned: a coordinate file is not read again. */
 MdStatus md_checkpoint_plan(MdCheckpoint *checkpoint, const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors);
 

@@ -161,12 +161,12 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *r
     s->start_s = md_clock_s();
     s->resumed = resumed;
     s->record.resume.sessions = md_alloc(MD_MAX_SESSIONS, sizeof(MdSession), "sessions");
-    const MdFilesUse use = bench ? MD_FILES_BENCH : resumed ? MD_FILES_RESUME : MD_FILES_RUN;
+    const MdFilesUse use = resumed ? md_checkpoint_files(resumed, bench) : (MdFilesUse){.bench = bench};
     /* All of these are tried, so that all problems are shown together. */
     MdStatus planned = resumed ? md_checkpoint_plan(resumed, deck, &s->record.plan, errors)
                                : md_system_plan(deck, &s->record.plan, errors);
     MdStatus chosen = choose_backend(s);
-    MdStatus filed = md_files_plan(deck, use, &s->record.files, errors);
+    MdStatus filed = md_files_plan(deck, &use, &s->record.files, errors);
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
     if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
@@ -276,13 +276,15 @@ static MdStatus set_up(MdSimulation *s) {
     if (status != MD_OK) return status;
     md_trace_name_process(s->trace, MD_TRACE_DEVICE, s->record.machine.name);
     if (s->trace) s->record.ops->trace(s->context, s->trace);
-    if (!s->resumed) status = md_files_prepare(s->record.deck, &s->record.files, s->record.log, s->record.errors);
+    /* What is resumed may still be refused, and then log and report of before stay as they are. */
+    if (s->resumed) status = md_checkpoint_load(s->resumed, &s->record, s->system, s->context);
+    if (status == MD_OK) status = md_files_prepare(s->record.deck, &s->record.files, s->record.log, s->record.errors);
+    if (status == MD_OK && s->resumed) status = create_pipeline(s);
     if (status == MD_OK) status = md_log_open(s->record.log, s->record.files.log, s->resumed != NULL, s->record.errors);
     if (status != MD_OK) return status;
     s->record.files_ready = true;
     md_report_head(&s->record);
-    if (s->resumed) status = md_checkpoint_load(s->resumed, &s->record, s->system, s->context);
-    if (status == MD_OK) status = create_pipeline(s);
+    if (!s->resumed) status = create_pipeline(s);
     if (status == MD_OK) status = start(s);
     /* A run that was stopped before this is verified when it is resumed. */
     if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !md_stop_requested()) {

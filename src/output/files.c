@@ -162,12 +162,49 @@ static void check_existing(const MdDeck *deck, const Output outputs[N_FILES], Md
     }
 }
 
-MdStatus md_files_plan(const MdDeck *deck, MdFilesUse use, MdFiles *files, MdErrors *errors) {
+static void name_files(const MdConfig *config, const Output outputs[N_FILES], MdFiles *files) {
+    files->h5 = outputs[H5].path && config->output_frames_every > 0 ? md_copy_text(outputs[H5].path) : NULL;
+    files->json = md_copy_text(outputs[JSON].path);
+    files->log = outputs[LOG].path ? md_copy_text(outputs[LOG].path) : NULL;
+    files->xyz = outputs[XYZ].path ? md_copy_text(outputs[XYZ].path) : NULL;
+    files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
+    files->restart = outputs[RESTART].path ? md_copy_text(outputs[RESTART].path) : NULL;
+    files->trace = outputs[TRACE].path ? md_copy_text(outputs[TRACE].path) : NULL;
+}
+
+/* Whether the run that is resumed goes on with a file, or leaves it alone. */
+static bool is_own(const MdDeck *deck, const MdFilesUse *use, const Output outputs[N_FILES], const Output *saved,
+                   int k) {
+    const MdConfig *before = md_deck_config(md_deck_before(deck));
+    if (k == NEIGHBORS || (k == H5 && md_deck_config(deck)->output_frames_every == 0)) return true;
+    if ((k == H5 && use->has_h5) || (k == XYZ && use->has_xyz)) return true;
+    if (!outputs[k].path || !saved[k].path || (k == H5 && before->output_frames_every == 0)) return false;
+    /* Where it was, or beside its restart file, in a folder that was moved. */
+    return md_files_same(outputs[k].path, saved[k].path) || md_files_same(outputs[RESTART].path, use->resumed) ||
+           md_files_same(outputs[PREVIOUS].path, use->resumed);
+}
+
+/* Takes out what is not in the way, as a run that is resumed goes on with it. */
+static void leave_own(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES]) {
+    if (!use->resumed || use->bench) return;
+    Output saved[N_FILES];
+    bool own[N_FILES];
+    make_outputs(md_deck_before(deck), false, saved);
+    for (int k = 0; k < N_FILES; k++) own[k] = is_own(deck, use, outputs, saved, k);
+    for (int k = 0; k < N_FILES; k++) {
+        if (!own[k]) continue;
+        free(outputs[k].path);
+        outputs[k].path = NULL;
+    }
+    free_outputs(saved);
+}
+
+MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files, MdErrors *errors) {
     const MdConfig *config = md_deck_config(deck);
-    const bool bench = use == MD_FILES_BENCH;
+    const bool bench = use->bench;
     int before = md_errors_count(errors);
     Output outputs[N_FILES];
-    *files = (MdFiles){.bench = bench};
+    *files = (MdFiles){.use = *use};
     if (strchr(run_name(deck), '/'))
         return fail_option(deck, errors, MD_OPTION_output_name, run_name(deck),
                            "may not contain '/': the folder is output.directory");
@@ -178,20 +215,14 @@ MdStatus md_files_plan(const MdDeck *deck, MdFilesUse use, MdFiles *files, MdErr
     if (*config->restart_file && !bench) check_named(deck, RESTART, outputs, errors);
     if (md_errors_count(errors) == before) {
         check_inputs(deck, outputs, errors);
-        if (use != MD_FILES_RESUME) check_existing(deck, outputs, errors);
-    }
-    bool good = md_errors_count(errors) == before;
-    if (good) {
-        files->h5 = outputs[H5].path && config->output_frames_every > 0 ? md_copy_text(outputs[H5].path) : NULL;
-        files->json = md_copy_text(outputs[JSON].path);
-        files->log = outputs[LOG].path ? md_copy_text(outputs[LOG].path) : NULL;
-        files->xyz = outputs[XYZ].path ? md_copy_text(outputs[XYZ].path) : NULL;
-        files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
-        files->restart = outputs[RESTART].path ? md_copy_text(outputs[RESTART].path) : NULL;
-        files->trace = outputs[TRACE].path ? md_copy_text(outputs[TRACE].path) : NULL;
+        name_files(config, outputs, files);
+        leave_own(deck, use, outputs);
+        check_existing(deck, outputs, errors);
     }
     free_outputs(outputs);
-    return good ? MD_OK : MD_ERROR_INPUT;
+    if (md_errors_count(errors) == before) return MD_OK;
+    md_files_free(files);
+    return MD_ERROR_INPUT;
 }
 
 /* Moves the files that exist to the first number that none of the set has. */
@@ -232,14 +263,27 @@ static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *err
     return MD_OK;
 }
 
+/* What is only written later, or appended to, would be taken for this run's until then. */
+static MdStatus remove_old(const Output outputs[N_FILES], bool resumed, MdErrors *errors) {
+    for (int k = 0; k < N_FILES; k++) {
+        const bool stale = k == RESTART || k == PREVIOUS || (k == LOG && resumed);
+        if (stale && exists(outputs[k].path) && unlink(outputs[k].path) != 0)
+            return md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be removed: %s", outputs[k].path, strerror(errno));
+    }
+    return MD_OK;
+}
+
 MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, MdErrors *errors) {
     md_require(files->json);
-    if (md_deck_config(deck)->output_existing != MD_EXISTING_BACKUP) return MD_OK;
+    const int existing = md_deck_config(deck)->output_existing;
     Output outputs[N_FILES];
-    make_outputs(deck, files->bench, outputs);
+    make_outputs(deck, files->use.bench, outputs);
+    leave_own(deck, &files->use, outputs);
     bool any = false;
     for (int k = 0; k < N_FILES; k++) any = any || exists(outputs[k].path);
-    MdStatus status = any ? back_up(outputs, log, errors) : MD_OK;
+    MdStatus status = MD_OK;
+    if (any && existing == MD_EXISTING_BACKUP) status = back_up(outputs, log, errors);
+    if (existing == MD_EXISTING_OVERWRITE) status = remove_old(outputs, files->use.resumed != NULL, errors);
     free_outputs(outputs);
     return status;
 }

@@ -5,23 +5,27 @@
 #include "base/log.h"
 #include "deck/deck.h"
 
+/* What the files are for: a new run; --bench, which leaves NAME.bench.json alone; a run that is resumed. */
+typedef struct MdFilesUse {
+    bool bench;
+    const char *resumed;  /* the restart file; NULL: a new run. The caller's, as long as MdFiles */
+    bool has_h5, has_xyz; /* of a run that is resumed: there are frames in these */
+} MdFilesUse;
+
 typedef struct MdFiles {
     char *h5, *json, *log;         /* paths; h5 NULL when no trajectory is asked for */
     char *xyz, *neighbors, *trace; /* NULL when not asked for */
     char *restart;                 /* restart.file, or NAME.restart; NULL for bench */
-    bool bench;                    /* json alone, NAME.bench.json */
+    MdFilesUse use;
 } MdFiles;
 
-/* What the files are for: a new run; one that is resumed, whose files are there; --bench, which leaves NAME.bench.json
- * alone. */
-typedef enum MdFilesUse { MD_FILES_RUN, MD_FILES_RESUME, MD_FILES_BENCH } MdFilesUse;
-
 /* Checks that the folder exists and can be written to and that, with output.existing = refuse, none of the files is
- * there. Touches nothing. */
-MdStatus md_files_plan(const MdDeck *deck, MdFilesUse use, MdFiles *files, MdErrors *errors);
+ * there, but for what a resumed run goes on with. Touches nothing. */
+MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files, MdErrors *errors);
 
-/* Moves what is in the way: output.existing = backup renames all files of the run together to NAME.k.h5, .json, .log
- * with the smallest k that none of them has, and the log says so. */
+/* Moves what is in the way, which the files that a resumed run goes on with are not: output.existing = backup renames all files of the run together to NAME.k.h5, .json, .log
+ * with the smallest k that none of them has, and the log says so; overwrite removes the restart
+ * files, which belong to another run from now on. */
 MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, MdErrors *errors);
 
 /* A file that was deleted, moved or replaced takes all that is written to it, and nobody ever sees it. What happened to

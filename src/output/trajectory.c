@@ -15,20 +15,25 @@ static MdH5md *open_h5(const MdTrajectorySpec *spec, MdErrors *errors) {
     return md_h5md_reopen(spec->h5_path, &spec->h5md, &spec->h5_kept, errors);
 }
 
-static MdXyz *open_xyz(const MdTrajectorySpec *spec, MdErrors *errors) {
-    if (!spec->xyz_there) return md_xyz_create(spec->xyz_path, &spec->h5md, spec->xyz_velocities, errors);
-    return md_xyz_reopen(spec->xyz_path, &spec->h5md, spec->xyz_velocities, spec->xyz_last_step, spec->n_xyz_frames,
-                         errors);
+/* Of files that are continued none is cut before all are found to be those of the run. */
+static MdStatus open_files(MdTrajectory *t, MdErrors *errors) {
+    const MdTrajectorySpec *spec = &t->spec;
+    const bool goes_on = spec->xyz_path && spec->xyz_there;
+    if (goes_on)
+        t->xyz = md_xyz_reopen(spec->xyz_path, &spec->h5md, spec->xyz_velocities, spec->xyz_last_step,
+                               spec->n_xyz_frames, errors);
+    if (goes_on && !t->xyz) return MD_ERROR_INPUT;
+    if (spec->h5_path) t->h5 = open_h5(spec, errors);
+    if (spec->h5_path && !t->h5) return MD_ERROR_OUTPUT;
+    if (goes_on) return md_xyz_cut(t->xyz, errors);
+    if (spec->xyz_path) t->xyz = md_xyz_create(spec->xyz_path, &spec->h5md, spec->xyz_velocities, errors);
+    return t->xyz || !spec->xyz_path ? MD_OK : MD_ERROR_OUTPUT;
 }
 
 MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *errors) {
     MdTrajectory *t = md_alloc(1, sizeof *t, "trajectory files");
     t->spec = *spec;
-    if (spec->h5_path) t->h5 = open_h5(spec, errors);
-    bool good = t->h5 || !spec->h5_path;
-    if (good && spec->xyz_path) t->xyz = open_xyz(spec, errors);
-    good = good && (t->xyz || !spec->xyz_path);
-    if (good) return t;
+    if (open_files(t, errors) == MD_OK) return t;
     md_trajectory_close(t, errors);
     return NULL;
 }

@@ -157,14 +157,16 @@ MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, bool velocities, 
     free(line);
     if (reader) fclose(reader);
     const char *problem = find_problem(xyz, foreign, n_frames);
-    MdStatus status = problem ? MD_ERROR_INPUT : MD_ERROR_OUTPUT;
-    if (!problem && (ftruncate(xyz->descriptor, xyz->end) != 0 || lseek(xyz->descriptor, xyz->end, SEEK_SET) < 0))
-        problem = strerror(errno);
     if (!problem) return xyz;
-    md_fail(errors, status, "%s: %s", path, problem);
+    md_fail(errors, MD_ERROR_INPUT, "%s: %s", path, problem);
     xyz->broken = true;
     md_xyz_close(xyz, errors);
     return NULL;
+}
+
+MdStatus md_xyz_cut(MdXyz *xyz, MdErrors *errors) {
+    if (ftruncate(xyz->descriptor, xyz->end) == 0 && lseek(xyz->descriptor, xyz->end, SEEK_SET) >= 0) return MD_OK;
+    return fail(xyz, strerror(errno), errors);
 }
 
 MdStatus md_xyz_sync(MdXyz *xyz, MdErrors *errors) {

@@ -15,10 +15,12 @@ typedef struct MdXyz MdXyz;
  * it is until the file is closed. */
 MdXyz *md_xyz_create(const char *path, const MdH5mdSpec *spec, bool velocities, MdErrors *errors);
 
-/* Continues a file of an earlier run of this spec: what does not end a whole frame, and frames after last_step, are cut
- * off. MD_ERROR_INPUT for a file of something else, or with fewer than n_frames up to there; it is left as it was. */
+/* Opens a file of an earlier run of this spec, to go on after the frames up to last_step. MD_ERROR_INPUT for a file of something else, or with fewer than n_frames up to there. It is as it was. */
 MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, bool velocities, int64_t last_step, int64_t n_frames,
                      MdErrors *errors);
+
+/* Cuts off what does not end a whole frame, and the frames after last_step; before a reopened file is appended to. */
+MdStatus md_xyz_cut(MdXyz *file, MdErrors *errors);
 
 /* Appends positions, and velocities where they are in the file, and hands the frame to the system. MD_ERROR_OUTPUT: the
  * frames before it stay, nothing more can be appended, and the file can still be closed. */

@@ -54,7 +54,7 @@ static Case run_case(const char *const *overrides) {
     MdDeck *deck = md_deck_read(n, arguments, result.errors);
     md_errors_print(result.errors, stdout);
     md_require(deck != NULL);
-    result.plan = md_files_plan(deck, MD_FILES_RUN, &result.files, result.errors);
+    result.plan = md_files_plan(deck, &(MdFilesUse){0}, &result.files, result.errors);
     FILE *terminal = tmpfile();
     MdLog *log = md_log_create(terminal);
     if (result.plan == MD_OK) result.prepare = md_files_prepare(deck, &result.files, log, result.errors);

@@ -495,6 +495,56 @@ def test_refusals(checks, folder):
     checks.that(done.code == 2 and "exclude each other" in done.stderr, f"--bench --restart: {done.code} {done.stderr}")
 
 
+def test_left_alone(checks, folder):
+    """A run that is refused leaves all its files as they are."""
+    name = deck(folder, "run", output={"xyz_every": 10})
+    program.run(name, "run.steps=40", folder=folder)
+    (folder / "run.xyz").write_text("".join((folder / "run.xyz").read_text().splitlines(True)[:2 * 258]))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for words in ([], ["--restart", "run.restart.prev"]):  # from the older file frames would have to go
+        done = program.run(*(words or ["--restart", "run.restart"]), "run.steps=60", folder=folder, name="run")
+        checks.that(done.code == 2 and "fewer frames" in done.stderr, f"fewer frames: {done.code} {done.last_lines()}")
+        after = {path.name: path.read_bytes() for path in folder.iterdir()}
+        changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+        checks.that(not changed, f"refused, and {changed} are others")
+
+
+def test_existing(checks, folder):
+    """output.existing holds for files that the resumed run did not have."""
+    name = deck(folder, "run")
+    program.run(name, "run.steps=40", folder=folder)
+    (folder / "run.xyz").write_text("mine")
+    done = resume(folder, "run", "run.steps=60", "output.xyz_every=10", "output.existing=refuse")
+    checks.that(done.code == 2 and "run.xyz" in done.stderr, f"refuse: {done.code} {done.last_lines()}")
+    done = resume(folder, "run", "run.steps=60", "output.xyz_every=10")
+    checks.that(done.code == 0 and (folder / "run.1.xyz").read_text() == "mine", f"backup: {done.last_lines()}")
+    kept = sorted(path.name for path in folder.glob("*.1.*"))
+    checks.that(kept == ["run.1.xyz"], f"backup has moved {kept}")
+    done = resume(folder, "run", "run.steps=70")
+    n_frames = (folder / "run.xyz").read_text().count("Lattice")
+    checks.that(done.code == 0 and n_frames == 3, f"gone on with the new file: {n_frames} frames, {done.last_lines()}")
+    # Under another name, and in another folder, which has been moved as a whole.
+    for ending in ("h5", "xyz"):
+        shutil.copy(folder / f"run.{ending}", folder / f"other.{ending}")
+    (folder / "other.log").write_text("of something else")
+    done = resume(folder, "run", "run.steps=80", "output.name=other")
+    checks.that(done.code == 0 and (folder / "other.1.log").read_text() == "of something else",
+                f"another name: {done.last_lines()}")
+    (folder / "moved").mkdir()
+    for path in folder.glob("run.*"):
+        path.rename(folder / "moved" / path.name)
+    done = program.run("--restart", "run.restart", "output.directory=.", "run.steps=90", "output.existing=refuse",
+                       folder=folder / "moved", name="run")
+    checks.that(done.code == 0 and (folder / "moved/run.log").read_text().count("resumed  ") == 3,
+                f"a folder that was moved: {done.last_lines()}")
+    # A new run is not resumed from files of the one before it.
+    program.run(deck(folder, "run"), "run.steps=40", folder=folder)
+    checks.that((folder / "run.restart.prev").exists(), "no restart file: then this test shows nothing")
+    program.run(name, "restart.every=0", "output.existing=overwrite", folder=folder)
+    left = sorted(path.name for path in folder.glob("run.restart*"))
+    checks.that(not left, f"overwrite leaves {left}")
+
+
 def test_full_disk(checks, folder):
     """No room for the restart file: said at once, exit code 4, the file of before is whole and goes on."""
     name = deck(folder, "full", system={"cells": 6}, potential={"cutoff": 2.5}, neighbor={"skin": 0.3},
@@ -570,8 +620,9 @@ def test_generations(checks, folder):
 def main():
     checks = program.Checks()
     for test in (test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended,
-                 test_signals, test_verification_stopped, test_close_fails, test_early_signal, test_second_signal, test_walltime, test_kills, test_damage,
-                 test_refusals, test_full_disk, test_generations):
+                 test_signals, test_verification_stopped, test_close_fails, test_early_signal, test_second_signal,
+                 test_walltime, test_kills, test_damage, test_refusals, test_left_alone, test_existing, test_full_disk,
+                 test_generations):
         if os.environ.get("MDMINI_TEST_ONLY", test.__name__) != test.__name__:
             continue
         with program.temporary_folder() as folder:
