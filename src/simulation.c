@@ -70,6 +70,7 @@ static MdTrajectorySpec trajectory_spec(const MdSimulation *s) {
                                       .last_step = c->run_steps,
                                       .commit_frames = c->output_commit_frames,
                                       .commit_seconds = c->output_commit_seconds,
+                                      .run_id = s->record.resume.run_id,
                                       .deck = s->record.effective_deck,
                                       .provenance = s->record.provenance}};
     for (int t = 0; t < spec.h5md.n_types; t++) spec.h5md.type_name[t] = s->record.plan.type_name[t];

@@ -225,6 +225,7 @@ def check_observables(checker, file, n_atoms):
 
 
 def check_parameters(checker, file):
+    checker.text("/parameters/mdmini", "run_id")
     checker.text("/parameters/mdmini", "unit_style", b"lj")
     for name in ("deck", "provenance"):
         node = file[f"/parameters/mdmini/{name}"]

@@ -57,6 +57,7 @@ struct MdH5md {
     Timeline timeline[N_TIMELINES];
     MdH5mdSpec spec;
     double edges[9], density;
+    char run_id[24];                /* of a file that was opened */
     int n_restarts;                 /* how often the file was continued */
     double committed_s, appended_s; /* when that was last done, by md_clock_s */
     bool broken;                    /* an append or a commit has failed: nothing more is written */

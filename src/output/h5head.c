@@ -117,6 +117,7 @@ static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
     hid_t parameters = md_h5_group(calls, file->file, "parameters"), group = md_h5_group(calls, parameters, "mdmini");
     md_h5_attribute_int(calls, group, "dimension", spec->box.dimension);
     md_h5_attribute_int(calls, group, "n_restarts", file->n_restarts);
+    md_h5_attribute_text(calls, group, "run_id", spec->run_id);
     md_h5_attribute_text(calls, group, "unit_style", "lj");
     md_h5_attribute_text(calls, group, "positions", spec->unwrapped ? "unwrapped" : "wrapped");
     md_h5_dataset_text(calls, group, "deck", spec->deck);

@@ -45,7 +45,8 @@ void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
 #endif
     file->committed_s = file->appended_s = md_clock_s();
     /* What belongs to the caller is not read again. */
-    file->spec.type = NULL, file->spec.mass = NULL, file->spec.deck = NULL, file->spec.provenance = NULL;
+    file->spec.type = NULL, file->spec.mass = NULL, file->spec.run_id = NULL, file->spec.deck = NULL,
+    file->spec.provenance = NULL;
 }
 
 void md_h5_set_rows(MdH5Calls *calls, const Series *series, int64_t n) {

@@ -36,6 +36,7 @@ typedef struct MdH5mdSpec {
     int64_t last_step;                   /* of the run: all quantities are due there, too */
     int64_t commit_frames;               /* frames of positions between two commits, from 1 */
     double commit_seconds;               /* and the longest time that an appended frame waits for one */
+    const char *run_id;                  /* of the run whose frames these are: other files are not continued */
     const char *deck;                    /* effective deck, text */
     const char *provenance;              /* JSON text */
 } MdH5mdSpec;
@@ -85,7 +86,7 @@ typedef struct MdH5mdKept {
 /* Continues the file of an earlier run: recovers it, drops frames after those kept and makes room for those that the spec
  * plans after it. Where the spec asks for more frames than were planned, other intervals, precision or compression, the
  * file is copied, beside itself, into one that has room for them; the frames stay. MD_ERROR_INPUT when it is not there, is
- * of other particles, has fewer frames, or has images or unwrapped positions where the spec has not, or the other way
+ * of another run or other particles, has fewer frames, or has images or unwrapped positions where the spec has not, or the other way
  * round; no frame is touched then. */
 MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors);
 

@@ -25,17 +25,22 @@ static void refuse(MdH5Calls *calls, const char *what) {
     md_fail(calls->errors, MD_ERROR_INPUT, "%s: %s", calls->path, what);
 }
 
+/* A text of fixed length that is shorter than size; empty where there is none. */
+static void read_text(MdH5Calls *calls, hid_t file, const char *group, const char *name, size_t size, char *text) {
+    memset(text, 0, size);
+    if (!exists(file, group) || H5Aexists_by_name(file, group, name, H5P_DEFAULT) <= 0) return;
+    hid_t attribute = H5_CALL(calls, H5Aopen_by_name(file, group, name, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t type = H5_CALL(calls, H5Aget_type(attribute));
+    bool fixed = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
+    if (fixed && H5Tget_size(type) < size) H5_CALL(calls, H5Aread(attribute, type, text));
+    H5_CALL(calls, H5Tclose(type));
+    H5_CALL(calls, H5Aclose(attribute));
+}
+
 /* Whether mdmini made the file. */
 static void check_creator(MdH5Calls *calls, hid_t file) {
-    char name[16] = "";
-    if (exists(file, "h5md/creator") && H5Aexists_by_name(file, "h5md/creator", "name", H5P_DEFAULT) > 0) {
-        hid_t attribute = H5_CALL(calls, H5Aopen_by_name(file, "h5md/creator", "name", H5P_DEFAULT, H5P_DEFAULT));
-        hid_t type = H5_CALL(calls, H5Aget_type(attribute));
-        bool fixed = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
-        if (fixed && H5Tget_size(type) < sizeof name) H5_CALL(calls, H5Aread(attribute, type, name));
-        H5_CALL(calls, H5Tclose(type));
-        H5_CALL(calls, H5Aclose(attribute));
-    }
+    char name[16];
+    read_text(calls, file, "h5md/creator", "name", sizeof name, name);
     if (strcmp(name, "mdmini") != 0) refuse(calls, "is not a trajectory of mdmini");
 }
 
@@ -123,14 +128,9 @@ static void read_parameters(MdH5Calls *calls, MdH5md *file) {
         refuse(calls, "lacks what every trajectory of mdmini has");
         return;
     }
-    char text[16] = "";
-    if (H5Aexists_by_name(file->file, group, "positions", H5P_DEFAULT) > 0) {
-        hid_t attribute = H5_CALL(calls, H5Aopen_by_name(file->file, group, "positions", H5P_DEFAULT, H5P_DEFAULT));
-        hid_t type = H5_CALL(calls, H5Aget_type(attribute));
-        if (H5Tget_size(type) < sizeof text) H5_CALL(calls, H5Aread(attribute, type, text));
-        H5_CALL(calls, H5Tclose(type));
-        H5_CALL(calls, H5Aclose(attribute));
-    }
+    char text[16];
+    read_text(calls, file->file, group, "positions", sizeof text, text);
+    read_text(calls, file->file, group, "run_id", sizeof file->run_id, file->run_id);
     file->spec.unwrapped = strcmp(text, "unwrapped") == 0;
     if (H5Aexists_by_name(file->file, group, "n_restarts", H5P_DEFAULT) > 0) {
         hid_t attribute = H5_CALL(calls, H5Aopen_by_name(file->file, group, "n_restarts", H5P_DEFAULT, H5P_DEFAULT));

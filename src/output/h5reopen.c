@@ -24,7 +24,8 @@ static bool has(const MdH5md *file, int quantity) { return file->series[quantity
 /* What cannot change in the middle of a file. */
 static bool fits(const MdH5md *old, const MdH5mdSpec *spec, MdErrors *errors) {
     const char *problem = NULL;
-    if (old->spec.n_atoms != spec->n_atoms) problem = "holds another number of particles";
+    if (strcmp(old->run_id, spec->run_id) != 0) problem = "holds frames of another run";
+    else if (old->spec.n_atoms != spec->n_atoms) problem = "holds another number of particles";
     else if (old->spec.unwrapped != spec->unwrapped) problem = "output.unwrapped cannot change within a file";
     else if (has(old, MD_H5MD_IMAGE) != (spec->every[MD_H5MD_IMAGE] > 0))
         problem =

@@ -75,8 +75,9 @@ static void put_comment(MdXyz *xyz, const MdThermo *thermo) {
     put(xyz, "Lattice=\"%.17g 0 0 0 %.17g 0 0 0 %.17g\" Properties=species:S:1:pos:R:3%s pbc=\"", length[0], length[1],
         length[2], xyz->velocities ? ":velo:R:3" : "");
     for (int a = 0; a < 3; a++) put(xyz, "%s%c", a ? " " : "", a < box->dimension && box->periodic[a] ? 'T' : 'F');
-    put(xyz, "\" step=%" PRId64 " time=%.17g temperature=%.17g potential_energy=%.17g kinetic_energy=%.17g",
-        thermo->step, thermo->time, thermo->temperature, thermo->potential, thermo->kinetic);
+    put(xyz, "\" run_id=\"%s\"", xyz->spec.run_id);
+    put(xyz, " step=%" PRId64 " time=%.17g temperature=%.17g potential_energy=%.17g kinetic_energy=%.17g", thermo->step,
+        thermo->time, thermo->temperature, thermo->potential, thermo->kinetic);
     if (thermo->pressure == thermo->pressure) put(xyz, " pressure=%.17g", thermo->pressure);
     put(xyz, "\n");
 }
@@ -122,10 +123,13 @@ static int64_t skip_frame(const MdXyz *xyz, FILE *reader, char **line, size_t *s
     if (getline(line, size, reader) < 0) return -1;
     long long n_atoms = strtoll(*line, &end, 10);
     if (end == *line || *end != '\n') return -1;
+    char id[64];
+    snprintf(id, sizeof id, " run_id=\"%s\" ", xyz->spec.run_id);
     bool complete = getline(line, size, reader) > 0 && strchr(*line, '\n') && (found = strstr(*line, " step="));
     if (!complete) return -1;
     long long step = strtoll(found + strlen(" step="), NULL, 10);
-    *foreign = n_atoms != xyz->spec.n_atoms || (strstr(*line, ":velo:R:3") != NULL) != xyz->velocities;
+    *foreign =
+        !strstr(*line, id) || n_atoms != xyz->spec.n_atoms || (strstr(*line, ":velo:R:3") != NULL) != xyz->velocities;
     for (long long i = 0; i < n_atoms && !*foreign; i++) {
         ssize_t length = getline(line, size, reader);
         if (length <= 0 || (*line)[length - 1] != '\n') return -1;
@@ -135,7 +139,7 @@ static int64_t skip_frame(const MdXyz *xyz, FILE *reader, char **line, size_t *s
 
 /* Why a file cannot be gone on with; NULL: it can. */
 static const char *find_problem(const MdXyz *xyz, bool foreign, int64_t n_frames) {
-    if (foreign) return "holds other particles, or other columns, than this run writes";
+    if (foreign) return "holds frames of another run, or other columns than this one writes";
     if (xyz->n_frames < n_frames)
         return "has fewer frames than when the restart file was written: not the same file, or damaged";
     return NULL;

@@ -1,7 +1,7 @@
 /* NAME.xyz: frames as extended XYZ, which OVITO, ASE and many others read, and mdmini itself as a start (one
  * frame of it, velocities included where they are asked for). Text: slow and large beside the H5MD file.
  *
- * Columns are species:S:1:pos:R:3[:velo:R:3]; the comment line holds Lattice, pbc, step, time and the observables, energies
+ * Columns are species:S:1:pos:R:3[:velo:R:3]; the comment line holds Lattice, pbc, run_id, step, time and the observables, energies
  * per particle. Two-dimensional systems are embedded as in the H5MD file. Numbers have the digits that bring back the
  * same bits. */
 #ifndef MD_OUTPUT_XYZ_H
@@ -11,8 +11,8 @@
 
 typedef struct MdXyz MdXyz;
 
-/* NULL, with the problem in errors (MD_ERROR_OUTPUT). Of the spec: particles, box and precision; spec->type stays where
- * it is until the file is closed. */
+/* NULL, with the problem in errors (MD_ERROR_OUTPUT). Of the spec: particles, box, precision and run_id; spec->type and
+ * run_id stay where they are until the file is closed. */
 MdXyz *md_xyz_create(const char *path, const MdH5mdSpec *spec, bool velocities, MdErrors *errors);
 
 /* Opens a file of an earlier run of this spec, to go on after the frames up to last_step. MD_ERROR_INPUT for a file of something else, or with fewer than n_frames up to there. It is as it was. */

@@ -393,6 +393,13 @@ static void test_not_continued(const char *path) {
     Sample other = plain;
     other.n_atoms--;
     check_not_continued(path, &other, "another number of particles");
+    MdErrors *told = md_errors_create();
+    MdH5mdSpec foreign = sample_spec(&plain);
+    foreign.run_id = "0123456789abcdee";
+    CHECK(md_h5md_reopen(path, &foreign, &(MdH5mdKept){0}, told) == NULL &&
+          strstr(md_errors_text(told, 0), "another run"));
+    md_errors_destroy(told);
+    sample_free_spec(&foreign);
     other = plain;
     other.every[MD_H5MD_IMAGE] = 0;
     check_not_continued(path, &other, "output.images_every");

@@ -159,6 +159,7 @@ static MdTrajectorySpec trajectory(const MdSystem *system, const MdConfig *confi
                                       .last_step = N_STEPS,
                                       .commit_frames = 1,
                                       .commit_seconds = 10,
+                                      .run_id = "0123456789abcdef",
                                       .deck = "",
                                       .provenance = "{}"}};
     for (int t = 0; t < spec.h5md.n_types; t++) spec.h5md.type_name[t] = "A";

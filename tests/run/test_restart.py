@@ -478,7 +478,7 @@ def test_refusals(checks, folder):
     program.run("run.txt", "output.name=other", "run.steps=20", folder=folder)
     (folder / "other.h5").rename(folder / "run.h5")
     done = resume(folder, "run", "run.steps=60")
-    checks.that(done.code == 2 and "5 frames" in done.stderr, f"a shorter trajectory: {done.code} {done.stderr}")
+    checks.that(done.code == 2 and "another run" in done.stderr, f"the trajectory of another run: {done.code} {done.stderr}")
     (folder / "away.h5").rename(folder / "run.h5")
     done = resume(folder, "run", "run.steps=60", "neighbor.sorted=on")
     log = (folder / "run.log").read_text()
@@ -523,6 +523,14 @@ def test_existing(checks, folder):
     done = resume(folder, "run", "run.steps=70")
     n_frames = (folder / "run.xyz").read_text().count("Lattice")
     checks.that(done.code == 0 and n_frames == 3, f"gone on with the new file: {n_frames} frames, {done.last_lines()}")
+    # A file of another run, though it has what is wanted.
+    program.run(name, "run.steps=70", "output.name=twin", "output.xyz_every=10", folder=folder)
+    for ending in ("h5", "xyz"):
+        (folder / f"run.{ending}").rename(folder / f"away.{ending}")
+        shutil.copy(folder / f"twin.{ending}", folder / f"run.{ending}")
+        done = resume(folder, "run", "run.steps=80")
+        checks.that(done.code == 2 and "another run" in done.stderr, f"foreign {ending}: {done.code} {done.last_lines()}")
+        (folder / f"away.{ending}").rename(folder / f"run.{ending}")
     # Under another name, and in another folder, which has been moved as a whole.
     for ending in ("h5", "xyz"):
         shutil.copy(folder / f"run.{ending}", folder / f"other.{ending}")

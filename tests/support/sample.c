@@ -51,6 +51,7 @@ MdH5mdSpec sample_spec(const Sample *sample) {
                         .last_step = 50 * (sample->n_planned - 1),
                         .commit_frames = 1,
                         .commit_seconds = 10,
+                        .run_id = "0123456789abcdef",
                         .deck = "[system]\nseed = 1  # Gr\xc3\xb6\xc3\x9f"
                                 "e\n",
                         .provenance = "{\"commit\": \"abc\"}"};
