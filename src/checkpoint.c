@@ -349,7 +349,11 @@ static void put_system(MdRestart *file, const MdSystemPlan *plan, const MdSystem
 static void put_sessions(MdRestart *file, const MdRecord *r) {
     const MdResume *resume = &r->resume;
     const uint64_t before = (uint64_t)(resume->n_sessions < MD_MAX_SESSIONS ? resume->n_sessions : MD_MAX_SESSIONS - 1);
-    const MdSession now = {resume->from_step, r->step, r->loop_seconds};
+    MdSession now = {resume->from_step, r->step, r->loop_seconds};
+    if (resume->n_sessions == MD_MAX_SESSIONS) {
+        now.from_step = resume->sessions[before].from_step;
+        now.loop_seconds += resume->sessions[before].loop_seconds;
+    }
     if (md_restart_begin(file, "sessions", (before + 1) * sizeof now) != MD_OK) return;
     md_restart_write(file, resume->sessions, before * sizeof now);
     md_restart_write(file, &now, sizeof now);

@@ -483,9 +483,24 @@ static MdStatus run_phases(MdSimulation *s) {
     return status == MD_OK || (status == MD_STOPPED && closed != MD_OK) ? closed : status;
 }
 
+/* A time that is too short for a single step would have a batch system requeue the run for ever. Once may be an accident of
+ * a slow machine, as far as there is a restart file that remembers it. */
+static MdStatus check_walltime(const MdSimulation *s) {
+    const MdResume *resume = &s->record.resume;
+    if (!md_stop_timed_out() || s->record.step > resume->from_step) return MD_STOPPED;
+    const MdSession *last = resume->n_sessions > 0 ? &resume->sessions[resume->n_sessions - 1] : NULL;
+    if (s->record.files_ready && !(last && last->from_step == last->to_step)) return MD_STOPPED;
+    return md_fail(
+        s->record.errors, MD_ERROR_INPUT,
+        "%s: run.walltime: %g s are over before the run makes a step, or ends its verification%s: give it more",
+        md_deck_origin(s->record.deck, MD_OPTION_run_walltime), s->record.config->run_walltime,
+        s->record.files_ready ? ", twice in a row" : "");
+}
+
 MdStatus md_simulation_run(MdSimulation *s) {
     md_nvtx_name_thread("steps");
     if (s->record.files.trace) s->trace = md_trace_create(MD_TRACE_EVENTS);
     MdStatus status = run_phases(s), traced = save_trace(s);
+    if (status == MD_STOPPED) status = check_walltime(s);
     return traced == MD_OK || (status != MD_OK && status != MD_STOPPED) ? status : traced;
 }

@@ -83,6 +83,8 @@ void md_stop_after(double seconds) {
 
 bool md_stop_requested(void) { return atomic_load_explicit(&requested, memory_order_relaxed) != 0; }
 
+bool md_stop_timed_out(void) { return atomic_load(&requested) == SIGALRM; }
+
 const char *md_stop_reason(void) {
     const int signal = atomic_load(&requested);
     for (int k = 0; k < N_WATCHED; k++)

@@ -18,6 +18,8 @@ void md_stop_release(void);
 void md_stop_after(double seconds);
 
 bool md_stop_requested(void);
+/* Because the time was over. */
+bool md_stop_timed_out(void);
 /* "SIGTERM", "the walltime"; NULL while nobody wants to stop. */
 const char *md_stop_reason(void);
 

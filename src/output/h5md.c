@@ -9,6 +9,7 @@
 #include "output/h5md.h"
 
 #include <errno.h>
+#include <math.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,13 @@ MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *ther
     else if (full) drain(&calls, file);
     file->appended_s = now_s;
     return calls.failed ? give_up(file) : MD_OK;
+}
+
+double md_h5md_commit_due_s(const MdH5md *file) {
+    for (int t = 0; t < N_TIMELINES && !file->broken; t++)
+        if (file->timeline[t].n_rows > file->timeline[t].n_committed)
+            return file->committed_s + file->spec.commit_seconds;
+    return INFINITY;
 }
 
 MdStatus md_h5md_commit(MdH5md *file, bool sync, MdErrors *errors) {

@@ -49,6 +49,10 @@ MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *error
  * planned): nothing more can be appended; what was committed stays readable, and the file can still be closed. */
 MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors);
 
+/* By md_clock_s, when frames will have waited for their commit as long as the spec allows; INFINITY: none waits. append looks
+ * at it as well, but nobody knows when the next frame comes. */
+double md_h5md_commit_due_s(const MdH5md *file);
+
 /* Hands all frames over to the system, in an order that a kill at any moment leaves whole. sync: waits until they are
  * on the disk, as a restart file needs that refers to them. */
 MdStatus md_h5md_commit(MdH5md *file, bool sync, MdErrors *errors);

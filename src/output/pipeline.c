@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -121,12 +122,12 @@ static void write_next(MdPipeline *p) {
     pthread_cond_broadcast(&p->done);
 }
 
-static void commit_file(MdPipeline *p) {
+static void commit_file(MdPipeline *p, bool sync) {
     MdStatus status = p->status;
     pthread_mutex_unlock(&p->mutex);
     const double start_s = md_clock_s();
     md_nvtx_begin("commit", -1);
-    if (status == MD_OK && p->files) status = md_trajectory_commit(p->files, true, p->errors);
+    if (status == MD_OK && p->files) status = md_trajectory_commit(p->files, sync, p->errors);
     md_nvtx_end();
     md_trace_span(p->writer_track, MD_TRACE_WRITE, "commit", start_s, md_clock_s(), -1);
     pthread_mutex_lock(&p->mutex);
@@ -135,15 +136,29 @@ static void commit_file(MdPipeline *p) {
     pthread_cond_broadcast(&p->done);
 }
 
+/* Until there is something to do, which may be a commit of what has waited for one long enough. */
+static void wait_for_work(MdPipeline *p) {
+    const double due_s = p->files && p->status == MD_OK ? md_trajectory_commit_due_s(p->files) : INFINITY;
+    if (md_clock_s() >= due_s) {
+        p->commit_due = true; /* who asks for the files waits for it */
+        commit_file(p, false);
+    } else if (due_s < 1e12) {
+        const struct timespec until = {.tv_sec = (time_t)due_s, .tv_nsec = (long)(1e9 * (due_s - floor(due_s)))};
+        pthread_cond_timedwait(&p->work, &p->mutex, &until);
+    } else {
+        pthread_cond_wait(&p->work, &p->mutex);
+    }
+}
+
 static void *write_all(void *opaque) {
     MdPipeline *p = opaque;
     md_nvtx_name_thread("writer");
     pthread_mutex_lock(&p->mutex);
     for (;;) {
         if (p->n_done < p->n_put) write_next(p);
-        else if (p->commit_due) commit_file(p);
+        else if (p->commit_due) commit_file(p, true);
         else if (p->closing) break;
-        else pthread_cond_wait(&p->work, &p->mutex);
+        else wait_for_work(p);
     }
     pthread_mutex_unlock(&p->mutex);
     return NULL;
@@ -153,7 +168,7 @@ static void *write_all(void *opaque) {
 static MdStatus start_writer(MdPipeline *p, MdErrors *errors) {
     sigset_t ours, before;
     sigemptyset(&ours);
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
     for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++) sigaddset(&ours, signals[k]);
     pthread_sigmask(SIG_BLOCK, &ours, &before);
     const int failed = pthread_create(&p->writer, NULL, write_all, p);
@@ -183,7 +198,11 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
     p->writer_track =
         md_trace_track(spec->trace, MD_TRACE_HOST, spec->config->output_pipeline == MD_ON ? "writer" : "steps");
     pthread_mutex_init(&p->mutex, NULL);
-    pthread_cond_init(&p->work, NULL);
+    pthread_condattr_t clock; /* that of md_clock_s */
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&p->work, &clock);
+    pthread_condattr_destroy(&clock);
     pthread_cond_init(&p->done, NULL);
     MdStatus status = spec->ops->slots_create(spec->context, &p->slots);
     if (status == MD_OK && spec->trajectory) {
@@ -278,15 +297,16 @@ static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
     MdStatus status = settle(p);
     const double settled_s = md_clock_s();
     pthread_mutex_lock(&p->mutex);
+    while (p->threaded && p->commit_due) pthread_cond_wait(&p->done, &p->mutex); /* one that nobody asked for */
     p->commit_due = commit;
     if (p->threaded) pthread_cond_signal(&p->work);
-    else if (commit) commit_file(p);
+    else if (commit) commit_file(p, true);
     while (p->n_done < p->n_put || p->commit_due) pthread_cond_wait(&p->done, &p->mutex);
     MdStatus told = tell(p, errors);
     pthread_mutex_unlock(&p->mutex);
     const double end_s = md_clock_s();
     if (p->threaded) md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: writer", settled_s, end_s, -1);
-    p->statistics.drain_s += end_s - settled_s;
+    if (!commit) p->statistics.drain_s += end_s - settled_s; /* commits are part of restart files, and told with them */
     return status == MD_OK ? told : status;
 }
 
@@ -294,9 +314,12 @@ MdStatus md_pipeline_drain(MdPipeline *p, MdErrors *errors) { return wait_until_
 
 MdStatus md_pipeline_commit(MdPipeline *p, MdErrors *errors) { return wait_until_done(p, true, errors); }
 
-void md_pipeline_frames(const MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
+void md_pipeline_frames(MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
     *n_h5 = *n_xyz = 0;
+    pthread_mutex_lock(&p->mutex);
+    while (p->commit_due) pthread_cond_wait(&p->done, &p->mutex); /* one that nobody asked for */
     if (p->files) md_trajectory_frames(p->files, n_h5, n_xyz);
+    pthread_mutex_unlock(&p->mutex);
 }
 
 MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {

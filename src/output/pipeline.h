@@ -40,7 +40,7 @@ typedef struct MdPipelineStatistics {
     double put_s;           /* host time that the steps spent in put, without waits for the device to make its steps, */
     int64_t n_full;         /* of that in waits for a slot: how often all were taken, */
     double full_s;          /* and how long it took the writer to give one back */
-    double drain_s;         /* in waits for the writer to end with all that was under way */
+    double drain_s;         /* in waits for the writer to end with all that was under way; commits not counted */
     double device_s;        /* in waits for the device before these */
     double copy_s, write_s; /* device to host (NaN: not measured), and in the file */
 } MdPipelineStatistics;
@@ -58,8 +58,8 @@ MdStatus md_pipeline_drain(MdPipeline *pipeline, MdErrors *errors);
 /* The same, and until it is safe on the disk: flushed and synced. */
 MdStatus md_pipeline_commit(MdPipeline *pipeline, MdErrors *errors);
 
-/* Frames in the files, as md_trajectory_frames; after commit. */
-void md_pipeline_frames(const MdPipeline *pipeline, int64_t *n_h5, int64_t *n_xyz);
+/* Frames in the files, as md_trajectory_frames; after commit or drain. */
+void md_pipeline_frames(MdPipeline *pipeline, int64_t *n_h5, int64_t *n_xyz);
 
 /* Waits for what is under way, ends the writer and closes the file. Accepts NULL. */
 MdStatus md_pipeline_close(MdPipeline *pipeline, MdErrors *errors);

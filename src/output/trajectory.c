@@ -1,5 +1,7 @@
 #include "output/trajectory.h"
 
+#include <math.h>
+
 #include "base/memory.h"
 #include "output/schedule.h"
 #include "output/xyz.h"
@@ -60,6 +62,8 @@ MdStatus md_trajectory_append(MdTrajectory *t, MdFrame *frame, unsigned due, con
     if (status == MD_OK && t->xyz && (due & MD_DUE_XYZ)) status = md_xyz_append(t->xyz, frame, thermo, errors);
     return status;
 }
+
+double md_trajectory_commit_due_s(const MdTrajectory *t) { return t->h5 ? md_h5md_commit_due_s(t->h5) : INFINITY; }
 
 MdStatus md_trajectory_commit(MdTrajectory *t, bool sync, MdErrors *errors) {
     MdStatus h5 = t->h5 ? md_h5md_commit(t->h5, sync, errors) : MD_OK;

@@ -25,6 +25,9 @@ MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *error
 MdStatus md_trajectory_append(MdTrajectory *trajectory, MdFrame *frame, unsigned due, const MdThermo *thermo,
                               MdErrors *errors);
 
+/* By md_clock_s, when frames will have waited for their commit long enough; INFINITY: none waits. */
+double md_trajectory_commit_due_s(const MdTrajectory *trajectory);
+
 /* Hands all frames to the system; sync: waits until they are on the disk. */
 MdStatus md_trajectory_commit(MdTrajectory *trajectory, bool sync, MdErrors *errors);
 

@@ -147,12 +147,13 @@ static void log_rebuilds(MdRecord *r) {
         md_log(r->log, ", %.1f neighbours per atom within cutoff and skin, row capacity %lld, overflows %lld\n",
                statistics->neighbors_per_atom, (long long)statistics->capacity, (long long)statistics->n_overflows);
     else md_log(r->log, "; no neighbour list\n");
-    if (statistics->n_late_rebuilds > 0)
+    const int64_t n_late = r->resume.before.n_late_rebuilds + statistics->n_late_rebuilds;
+    if (n_late > 0)
         md_warn(r->log,
                 "%lld rebuilds came late: an atom had moved more than half the skin, so that pairs may have been "
                 "missed.\n         It is what neighbor.rebuild = every does at this interval and skin; "
                 "neighbor.rebuild = device-check is safe\n",
-                (long long)statistics->n_late_rebuilds);
+                (long long)n_late);
 }
 
 void md_timings_log(MdRecord *r) {

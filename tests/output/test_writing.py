@@ -9,6 +9,7 @@ import threading
 import time
 
 import h5check
+import h5py
 import numpy as np
 import program
 from program import Checks
@@ -205,6 +206,21 @@ def interfere(folder, harm, *arguments, **output):
     return result, time.monotonic() - times.get("harm", 0)
 
 
+def test_seldom_frames(folder):
+    """A frame is committed in its time also when no other comes."""
+    deck = program.write_deck(folder, "w", **SYSTEM, output={"frames_every": 10**8, "thermo_every": 10**8,
+                                                             "commit_frames": 1000, "commit_seconds": 1})
+    child = subprocess.Popen([program.program(), deck, "run.steps=100000000"], cwd=folder, stdout=subprocess.DEVNULL)
+    path = os.path.join(folder, "w.h5")
+    if wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > 0, "the file appears"):
+        time.sleep(2.5)
+    child.kill()
+    child.wait()
+    with h5py.File(path, "r") as h5:
+        n = h5["particles/all/position/step"].shape[0]
+    checks.that(n == 1, f"{n} frames after two and a half seconds, of which one is allowed")
+
+
 def test_lost(folder):
     def replace(path):
         os.rename(path, path + ".moved")
@@ -260,7 +276,7 @@ def test_recover_arguments(folder):
         checks.that(result.returncode == 2 and "--recover" in result.stderr, f"{words}: {result}")
 
 
-for test in (test_intervals, test_same_numbers, test_xyz, test_disk_full, test_lost, test_kill, test_read_only,
+for test in (test_intervals, test_same_numbers, test_xyz, test_disk_full, test_seldom_frames, test_lost, test_kill, test_read_only,
              test_recover_arguments):
     with program.temporary_folder() as place:
         test(place)

@@ -359,6 +359,15 @@ def test_walltime(checks, folder):
         checks.that(done.code == 75 and done.json()["stopped"]["by"] == "the walltime", f"{text}: {done.last_lines()}")
         checks.that(0.5 * seconds < took < seconds + 1, f"walltime {text}: {took:.1f} s")
     step = done.json()["n_steps"]
+    short = program.run(name, "output.name=short", "run.walltime=0.001", folder=folder)
+    checks.that(short.code == 2 and "run.walltime" in short.stderr and not (folder / "short.log").exists(),
+                f"no time for the set-up: {short.code} {short.stderr}")
+    deck(folder, "wide", system={"cells": 40}, run={"threads": 1, "walltime": 0.7},
+         output={"frames_every": 0, "velocities_every": None, "images_every": None})
+    once, again = program.run("wide.txt", folder=folder), resume(folder, "wide")
+    # on a slow machine the first is over before there is anything to resume
+    checks.that(once.code == 75 and again.code == 2 and "run.walltime" in again.stderr
+                or once.code == 2 and "run.walltime" in once.stderr, f"no time for a step: {once.code}, {again.code}")
     done = resume(folder, "wall", "run.walltime=2")
     checks.that(done.code == 75 and done.json()["n_steps"] > step, f"resumed with a walltime: {done.last_lines()}")
 
