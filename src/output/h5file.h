@@ -90,7 +90,11 @@ void md_h5_write_head(MdH5Calls *calls, const MdH5md *file);
 /* Properties with which files are created and opened; with_marks: for a file that bears the mark of a writer. */
 hid_t md_h5_file_access(MdH5Calls *calls, bool with_marks);
 
-/* Makes an open file ready for appending. */
+/* Finds the descriptor of an open file and takes the lock that tells md_h5md_recover, and another job of the same run, that
+ * somebody is at work here; it ends with the file or the process. Fails where somebody else has it. */
+void md_h5_lock(MdH5Calls *calls, MdH5md *file);
+
+/* Makes an open file ready for appending; takes the lock. */
 void md_h5_begin(MdH5Calls *calls, MdH5md *file);
 
 /* Grows or shrinks a series to n rows. */

@@ -32,18 +32,24 @@ void md_h5_release(MdH5Calls *calls, MdH5md *file) {
     md_free(file);
 }
 
-void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
-    md_h5_fill_edges(&file->spec.box, file->edges);
-    file->density = (double)file->spec.n_atoms / md_box_volume(&file->spec.box);
-    if (file->spec.compression != MD_COMPRESSION_NONE) H5_CALL(calls, H5Fstart_swmr_write(file->file));
+void md_h5_lock(MdH5Calls *calls, MdH5md *file) {
     void *handle = NULL;
     H5_CALL(calls, H5Fget_vfd_handle(file->file, H5P_DEFAULT, &handle));
     file->descriptor = handle ? *(int *)handle : -1;
 #ifdef F_OFD_SETLK
-    /* Tells md_h5md_recover that somebody is at work here; it ends with the process. Not all file systems have locks. */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    (void)fcntl(file->descriptor, F_OFD_SETLK, &lock);
+    if (calls->failed || fcntl(file->descriptor, F_OFD_SETLK, &lock) == 0) return;
+    if (errno != EAGAIN && errno != EACCES) return; /* not all file systems have locks */
+    calls->failed = true;
+    md_fail(calls->errors, MD_ERROR_INPUT, "%s: is being written by a running program", file->path);
 #endif
+}
+
+void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
+    md_h5_fill_edges(&file->spec.box, file->edges);
+    file->density = (double)file->spec.n_atoms / md_box_volume(&file->spec.box);
+    if (file->spec.compression != MD_COMPRESSION_NONE) H5_CALL(calls, H5Fstart_swmr_write(file->file));
+    md_h5_lock(calls, file);
     file->committed_s = file->appended_s = md_clock_s();
     /* What belongs to the caller is not read again. */
     file->spec.type = NULL, file->spec.mass = NULL, file->spec.run_id = NULL, file->spec.deck = NULL,

@@ -174,7 +174,8 @@ MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKep
     if (md_h5md_recover(path, &recovery, errors) != MD_OK) return NULL;
     MdH5Calls calls = md_h5_calls(path, errors);
     MdH5md *old = md_h5_open(&calls, H5F_ACC_RDWR), *file = NULL;
-    bool good = old && fits(old, spec, errors);
+    if (old) md_h5_lock(&calls, old);
+    bool good = old && !calls.failed && fits(old, spec, errors);
     Plan plan = {0};
     if (good) plan = make_plan(&calls, old, spec, kept);
     good = good && !calls.failed && has_frames(old, plan.n_kept[0], kept, errors);
