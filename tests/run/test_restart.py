@@ -278,6 +278,26 @@ def test_second_signal(checks, folder):
         child.send_signal(signal.SIGCONT)
         child.wait(60)
         checks.that(child.returncode == 75, f"{first.name} and {second.name} at one moment: {child.returncode}")
+    # In the middle of a restart file: the one before it stays.
+    codes = []
+    while len(codes) < 20 and 130 not in codes:
+        name = slow_deck(folder, "writing", system={"cells": 16}, restart={"every": 50})
+        (folder / "writing.restart").unlink(missing_ok=True)
+        child = start(folder, name, "output.existing=overwrite")
+        wait_for(folder / "writing.restart")
+        child.send_signal(signal.SIGINT)
+        while child.poll() is None and not (folder / "writing.restart.tmp").exists():
+            pass
+        child.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        child.send_signal(signal.SIGCONT)
+        child.wait(60)
+        codes.append(child.returncode)
+        step = restart_file.run_numbers(sections(folder / "writing.restart"))[0]
+        done = resume(folder, "writing", f"run.steps={step + 1}")
+        checks.that(done.code == 0, f"second SIGINT while a restart file is written: {done.last_lines()}")
+    checks.that(codes[-1] == 130, f"no second SIGINT met a restart file that is written: {codes}")
     # A program that hangs in its set-up, by a fifo where it reads its coordinates.
     os.mkfifo(folder / "never.txt")
     child = start(folder, "never.txt")
@@ -456,7 +476,6 @@ def test_damage(checks, folder):
     refused(b"[run]\nsteps = 3\n" * 10, "no restart file", "a deck")
     refused((folder / "good.h5").read_bytes(), "no restart file", "a trajectory")
     refused(restart_file.compose(found, version=2), "version 2", "a newer version")
-    swapped = dict(found, velocity=found["position"], position=found["velocity"])
     refused(data.replace(found["position"], found["velocity"]), "damaged", "another section's bytes")
     without = {name: content for name, content in found.items() if name != "velocity"}
     done = program.run("--restart", "bad.restart", folder=folder)
@@ -468,7 +487,6 @@ def test_damage(checks, folder):
     (folder / "bad.restart").unlink()
     done = program.run("--restart", "bad.restart", folder=folder)
     checks.that(done.code == 2 and "bad.restart.prev" in done.stderr, f"no such file: {done.code} {done.stderr}")
-    checks.that(restart_file.compose(swapped) != data, "the test composes what it is given")
 
 
 def test_refusals(checks, folder):
