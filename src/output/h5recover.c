@@ -20,7 +20,8 @@
 typedef struct Patient {
     const char *path;
     int descriptor;
-    uint64_t size; /* of the file as it was found */
+    uint64_t size;   /* of the file as it was found */
+    uint64_t stored; /* bytes of it that were written: fewer in a file whose recovery was broken off */
     MdSuperblock found, mended;
     bool writable;
 } Patient;
@@ -39,6 +40,34 @@ static bool is_in_use(int descriptor) {
     return false;
 }
 
+/* A file that was cut short is made as long as the library wants it before the frames that are lost are cut. The size that
+ * it had stands at its new end until that is done, for whoever has to begin again after a kill in between. */
+typedef struct SizeNote {
+    char magic[16];
+    uint64_t size;
+} SizeNote;
+
+static const char note_magic[16] = "mdmini was here";
+
+/* Reads the note at the end of a file of so many bytes; false where there is none. */
+static bool read_note(int descriptor, uint64_t size, SizeNote *note) {
+    return size > sizeof *note && pread(descriptor, note, sizeof *note, (off_t)(size - sizeof *note)) == sizeof *note &&
+           memcmp(note->magic, note_magic, sizeof note_magic) == 0 && note->size < size;
+}
+
+static bool write_note(int descriptor, uint64_t size, const SizeNote *note) {
+    return pwrite(descriptor, note, sizeof *note, (off_t)(size - sizeof *note)) == sizeof *note;
+}
+
+/* The library may have cut the end off, and the note with it. */
+static bool erase_note(int descriptor) {
+    struct stat status;
+    SizeNote note;
+    if (fstat(descriptor, &status) != 0) return false;
+    if (!read_note(descriptor, (uint64_t)status.st_size, &note)) return true;
+    return write_note(descriptor, (uint64_t)status.st_size, &(SizeNote){{0}, 0}) && fdatasync(descriptor) == 0;
+}
+
 static MdStatus examine(Patient *patient, MdErrors *errors) {
     struct stat status;
     unsigned char bytes[MD_SUPERBLOCK_BYTES] = {0};
@@ -53,14 +82,16 @@ static MdStatus examine(Patient *patient, MdErrors *errors) {
     const char *problem = md_superblock_read(&patient->found, bytes);
     if (problem) return refuse(patient, problem, errors);
     if (is_in_use(patient->descriptor)) return refuse(patient, "is being written by a running program", errors);
-    patient->size = (uint64_t)status.st_size;
+    SizeNote note;
+    patient->size = patient->stored = (uint64_t)status.st_size;
+    if (read_note(patient->descriptor, patient->size, &note)) patient->stored = note.size;
     return MD_OK;
 }
 
 /* Whether the library can be let near it. An end of file that is too early lets it open, and then fail, or cut off what
  * lies behind. */
 static bool is_openable(const Patient *patient) {
-    return !patient->found.marked && patient->found.end == patient->size;
+    return !patient->found.marked && patient->found.end == patient->stored;
 }
 
 /* A patient that cannot be written to can only be found in good order. */
@@ -78,6 +109,13 @@ static MdStatus mend(Patient *patient, MdErrors *errors) {
     const uint64_t page = 4096;
     uint64_t end = patient->found.end > patient->size ? patient->found.end : patient->size;
     end = (end + page - 1) / page * page;
+    if (patient->found.end > patient->size) {
+        SizeNote note = {.size = patient->size};
+        memcpy(note.magic, note_magic, sizeof note_magic);
+        if (end - patient->size < sizeof note) end += page;
+        if (patient->writable && !write_note(patient->descriptor, end, &note))
+            return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", patient->path, strerror(errno));
+    }
     patient->mended = patient->found;
     md_superblock_mend(&patient->mended, end);
     return write_superblock(patient, &patient->mended, end, errors);
@@ -110,7 +148,7 @@ static MdStatus cut(Patient *patient, MdH5mdRecovery *recovery, MdErrors *errors
     MdH5Calls calls = md_h5_calls(patient->path, errors);
     bool whole = is_openable(patient);
     unsigned flags = whole ? H5F_ACC_RDONLY : H5F_ACC_RDWR;
-    uint64_t n_bytes = patient->found.end > patient->size ? patient->size : 0;
+    uint64_t n_bytes = patient->found.end > patient->stored ? patient->stored : 0;
     MdH5md *file = md_h5_open(&calls, flags);
     bool ragged = file && count_rows(&calls, file, n_bytes, recovery);
     if (file && ragged && whole) { /* again, for writing */
@@ -124,7 +162,7 @@ static MdStatus cut(Patient *patient, MdH5mdRecovery *recovery, MdErrors *errors
             md_h5_set_rows(&calls, &file->series[k], recovery->series[file->series[k].timeline].n_kept);
     recovery->changed = ragged || !whole;
     if (file) md_h5_release(&calls, file);
-    if (!calls.failed && recovery->changed && fdatasync(patient->descriptor) != 0)
+    if (!calls.failed && recovery->changed && (fdatasync(patient->descriptor) != 0 || !erase_note(patient->descriptor)))
         return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", patient->path, strerror(errno));
     /* A file that HDF5 cannot read is bad input; a disk that takes nothing is another matter. */
     if (calls.failed) return calls.write_failed ? MD_ERROR_OUTPUT : MD_ERROR_INPUT;

@@ -1,6 +1,7 @@
 /* Recovery of files that are damaged, foreign or in use, and continuing a trajectory: in place, and in a copy where the
  * layout changes. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <hdf5.h>
 #include <signal.h>
@@ -39,6 +40,17 @@ int fcntl(int descriptor, int command, ...) {
     void *argument = va_arg(arguments, void *);
     va_end(arguments);
     return fcntl64(descriptor, command, argument);
+}
+
+/* As long as dying is set, the program is killed when it cuts a series. */
+static bool dying;
+enum { KILLED = 9 };
+
+herr_t H5Dset_extent(hid_t dataset, const hsize_t extents[]) {
+    herr_t (*real)(hid_t, const hsize_t *);
+    *(void **)&real = dlsym(RTLD_NEXT, "H5Dset_extent");
+    if (dying) _exit(KILLED);
+    return real(dataset, extents);
 }
 
 static const Sample plain = {
@@ -238,6 +250,44 @@ static void test_truncated(const char *path) {
         CHECK(n_recovered > 0);
         unlink(whole);
         free(whole);
+        free(bytes);
+        unlink(path);
+    }
+}
+
+/* A recovery that is killed when the file is as long again as it was, and frames are not yet cut: the next one finds what
+ * it would have found. */
+static void test_broken_off(const char *path) {
+    for (int k = 0; k < 2; k++) {
+        const Sample *sample = k ? &gzip : &plain;
+        write_frames(path, sample, sample->n_planned);
+        size_t size;
+        char *bytes = read_file(path, &size);
+        const size_t lengths[] = {size * 6 / 10, size * 8 / 10};
+        for (int m = 0; m < 2; m++) {
+            check_context("%s cut after %zu of %zu bytes, and a recovery killed", sample->name, lengths[m], size);
+            MdErrors *errors = md_errors_create();
+            MdH5mdRecovery straight, again;
+            write_file(path, bytes, lengths[m]);
+            CHECK(md_h5md_recover(path, &straight, errors) == MD_OK && straight.series[0].n_kept < sample->n_planned);
+            write_file(path, bytes, lengths[m]);
+            fflush(stdout);
+            const pid_t child = fork();
+            if (child == 0) {
+                dying = true;
+                md_h5md_recover(path, &again, errors);
+                _exit(1);
+            }
+            int status;
+            waitpid(child, &status, 0);
+            CHECK(WIFEXITED(status) && WEXITSTATUS(status) == KILLED);
+            CHECK(md_h5md_recover(path, &again, errors) == MD_OK && again.changed);
+            CHECK(again.series[0].n_kept == straight.series[0].n_kept);
+            sample_check(path, sample, straight.series[0].n_kept, straight.series[0].n_kept);
+            CHECK(md_h5md_recover(path, &again, errors) == MD_OK && !again.changed);
+            md_errors_print(errors, stdout);
+            md_errors_destroy(errors);
+        }
         free(bytes);
         unlink(path);
     }
@@ -543,6 +593,7 @@ int main(void) {
     test_good_order(path);
     test_refused(folder, path);
     test_truncated(path);
+    test_broken_off(path);
     test_no_room_for_headers(path);
     test_in_use(path);
     test_two_writers(path);
