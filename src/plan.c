@@ -1,0 +1,180 @@
+/* Planning: the deck, checked against this machine. Nothing large is allocated, no file is touched. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "continue.h"
+#include "output/schedule.h"
+#include "report/provenance.h"
+#include "simulation.h"
+
+/* The backend asked for. auto takes the GPU if it can run there, else the cpu, and the log says why. */
+static MdStatus choose_backend(MdSimulation *s) {
+    int choice = s->record.config->run_backend;
+    if (choice != MD_BACKEND_CPU) {
+        const MdBackendOps *cuda = md_backend_find("cuda");
+        MdErrors *reasons = md_errors_create();
+        if (!cuda)
+            md_fail(reasons, MD_ERROR_INPUT, "run.backend: this program was built without the cuda backend; use cpu");
+        if (cuda && cuda->probe(s->record.config, &s->record.machine, reasons) == MD_OK) s->record.ops = cuda;
+        if (!s->record.ops && choice == MD_BACKEND_AUTO)
+            s->record.backend_reason = md_copy_text(md_errors_text(reasons, 0));
+        for (int k = 0; !s->record.ops && choice == MD_BACKEND_CUDA && k < md_errors_count(reasons); k++)
+            md_fail(s->record.errors, MD_ERROR_INPUT, "%s", md_errors_text(reasons, k));
+        md_errors_destroy(reasons);
+        if (s->record.ops) return MD_OK;
+        if (choice == MD_BACKEND_CUDA) return MD_ERROR_INPUT;
+    }
+    s->record.ops = md_backend_find("cpu");
+    return s->record.ops->probe(s->record.config, &s->record.machine, s->record.errors);
+}
+
+/* The switches as they will run, checked against what the backend has and what the deck gives. */
+static MdStatus resolve(MdSimulation *s, bool planned) {
+    MdRecord *r = &s->record;
+    MdVariantTable table = r->ops->variants();
+    for (int k = 0; k < MD_N_OPTIONS; k++) r->lacking[k] = md_variants_lack(table, k);
+    MdStatus given = md_variants_check_given(table, r->ops->name, r->deck, r->errors);
+    if (!planned) return given;
+    MdStatus status = r->ops->resolve(&s->resolved, &r->plan, &r->choices, r->errors);
+    if (status == MD_OK) status = md_variants_check_grounds(table, r->deck, r->config, r->errors);
+    if (status == MD_OK) status = md_system_check_range(r->deck, &r->plan, r->config->neighbor_skin, r->errors);
+    return status == MD_OK ? given : status;
+}
+
+MdTrajectorySpec md_simulation_trajectory(const MdSimulation *s) {
+    const MdConfig *c = s->record.config;
+    MdTrajectorySpec spec = {.h5_path = s->record.files.h5,
+                             .xyz_path = s->record.files.xyz,
+                             .xyz_velocities = c->output_xyz_velocities == MD_ON,
+                             .h5md = {.n_atoms = s->record.plan.n_atoms,
+                                      .box = s->record.plan.box,
+                                      .n_types = s->record.plan.potential.n_types,
+                                      .precision = c->output_precision,
+                                      .compression = c->output_compression,
+                                      .unwrapped = c->output_unwrapped == MD_ON,
+                                      .every = {c->output_frames_every, c->output_velocities_every,
+                                                c->output_forces_every, c->output_images_every},
+                                      .last_step = c->run_steps,
+                                      .commit_frames = c->output_commit_frames,
+                                      .commit_seconds = c->output_commit_seconds,
+                                      .run_id = s->record.resume.run_id,
+                                      .deck = s->record.effective_deck,
+                                      .provenance = s->record.provenance}};
+    for (int t = 0; t < spec.h5md.n_types; t++) spec.h5md.type_name[t] = s->record.plan.type_name[t];
+    if (s->system) {
+        spec.h5md.type = s->system->type;
+        spec.h5md.mass = s->system->mass;
+    }
+    return spec;
+}
+
+/* What the program takes at its peak: program and libraries, the particles on the host, the backend, the frame slots
+ * and the verification (whose five arrays come on top of all that). */
+static MdMemory estimate_memory(const MdSimulation *s) {
+    const uint64_t program = UINT64_C(24) << 20; /* text, HDF5, OpenMP stacks as touched; the driver's part is below */
+    const uint64_t driver = UINT64_C(100) << 20; /* a CUDA context on the host side, as measured with driver 580 */
+    uint64_t n = (uint64_t)s->record.plan.n_atoms;
+    MdMemory memory = s->record.ops->estimate(s->record.config, &s->record.plan);
+    const MdSlotSpec slot_spec = md_pipeline_slots(s->record.config);
+    const MdMemory slots = s->record.ops->slots_estimate(s->record.config, &s->record.plan, &slot_spec);
+    memory.host_bytes += program + md_system_bytes(&s->record.plan);
+    if (s->record.machine.device_total_bytes) memory.host_bytes += driver;
+    memory.host_bytes += slots.host_bytes;
+    memory.device_bytes += slots.device_bytes;
+    if (s->record.files.trace) memory.host_bytes += md_trace_bytes(MD_TRACE_EVENTS);
+    /* One after the other: the verification, and a device's state on its way to or from a restart file, where rows, tags,
+     * ids and types of all particles stand side by side (src/cuda/state.c). */
+    const uint64_t verify = s->record.config->report_verify == MD_ON ? md_verify_bytes(n) : 0;
+    const uint64_t state = s->record.machine.device_total_bytes ? 56 * n : 0;
+    memory.host_bytes += verify > state ? verify : state;
+    return memory;
+}
+
+static MdStatus check_memory(MdSimulation *s) {
+    uint64_t available = md_host_memory_available_bytes();
+    MdStatus status = MD_OK;
+    const double gibi = 1024.0 * 1024.0 * 1024.0;
+    if (s->record.memory.host_bytes > available)
+        status = md_fail(s->record.errors, MD_ERROR_INPUT,
+                         "%lld atoms need %.2f GiB of main memory, but %.2f GiB are available: fewer atoms, or a "
+                         "machine with more memory",
+                         (long long)s->record.plan.n_atoms, (double)s->record.memory.host_bytes / gibi,
+                         (double)available / gibi);
+    if (s->record.memory.device_bytes > s->record.machine.device_free_bytes && s->record.machine.device_total_bytes)
+        status = md_fail(s->record.errors, MD_ERROR_INPUT,
+                         "%lld atoms need %.2f GiB on the GPU, but %.2f GiB of %s are free: fewer atoms, a smaller "
+                         "neighbor.skin, or run.backend = cpu",
+                         (long long)s->record.plan.n_atoms, (double)s->record.memory.device_bytes / gibi,
+                         (double)s->record.machine.device_free_bytes / gibi, s->record.machine.name);
+    return status;
+}
+
+/* A trajectory that cannot fit is refused before the first step, not noticed after the last one that did. */
+static MdStatus check_disk(MdSimulation *s) {
+    if (!s->record.files.h5) return MD_OK;
+    const MdTrajectorySpec spec = md_simulation_trajectory(s);
+    s->record.n_frames = md_schedule_count(s->record.config->output_frames_every, 0, s->record.config->run_steps);
+    s->record.trajectory_bytes = md_h5md_bytes(&spec.h5md, 0);
+    /* What is in a file that goes on as it is has its room already; one that is copied needs it once more. */
+    const int64_t from = s->resumed && !md_continue_copies(&s->record) ? s->record.step + 1 : 0;
+    const uint64_t needed = md_h5md_bytes(&spec.h5md, from);
+    struct statvfs disk;
+    if (statvfs(s->record.config->output_directory, &disk) != 0) return MD_OK; /* the folder was looked at already */
+    const double gibi = 1024.0 * 1024.0 * 1024.0, free_bytes = (double)disk.f_bavail * (double)disk.f_frsize;
+    /* How much compression will save nobody knows. */
+    if (spec.h5md.compression != MD_COMPRESSION_NONE || (double)needed <= free_bytes) return MD_OK;
+    const int64_t n_frames =
+        md_schedule_count(s->record.config->output_frames_every, from, s->record.config->run_steps);
+    return md_fail(s->record.errors, MD_ERROR_INPUT,
+                   "%s: output.frames_every: %lld frames need %.2f GiB, but %.2f GiB are free in %s: fewer frames, or "
+                   "another output.directory",
+                   md_deck_origin(s->record.deck, MD_OPTION_output_frames_every), (long long)n_frames,
+                   (double)needed / gibi, free_bytes / gibi, s->record.config->output_directory);
+}
+
+static char *compose_provenance(const MdSimulation *s, const char *command) {
+    MdJson *json = md_json_create();
+    md_provenance_write(json, NULL, command, s->record.ops, &s->record.machine);
+    char *text = md_copy_text(md_json_string(json));
+    md_json_destroy(json);
+    return text;
+}
+
+MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *resumed, const char *argument_text,
+                                 MdLog *log, MdErrors *errors) {
+    MdSimulation *s = md_alloc(1, sizeof *s, "simulation");
+    s->record.deck = deck;
+    s->record.asked = md_deck_config(deck);
+    s->resolved = *s->record.asked;
+    s->record.config = &s->resolved;
+    s->record.log = log;
+    s->record.errors = errors;
+    s->record.verification.fault.step = -1;
+    s->start_s = md_clock_s();
+    s->resumed = resumed;
+    s->record.resume.sessions = md_alloc(MD_MAX_SESSIONS, sizeof(MdSession), "sessions");
+    const MdFilesUse use = resumed ? md_checkpoint_files(resumed, bench) : (MdFilesUse){.bench = bench};
+    /* All of these are tried, so that all problems are shown together. */
+    MdStatus planned = resumed ? md_checkpoint_plan(resumed, deck, &s->record.plan, errors)
+                               : md_system_plan(deck, &s->record.plan, errors);
+    MdStatus chosen = choose_backend(s);
+    MdStatus filed = md_files_plan(deck, &use, &s->record.files, errors);
+    MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
+    if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
+        MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
+        s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
+        s->record.provenance = compose_provenance(s, argument_text);
+        s->record.memory = estimate_memory(s);
+        s->thermostat = md_thermostat_make(s->record.config);
+        if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);
+        MdStatus memory = check_memory(s), disk = check_disk(s),
+                 there = resumed ? md_continue_check(&s->record) : MD_OK;
+        if (recalled == MD_OK && memory == MD_OK && disk == MD_OK && there == MD_OK) return s;
+    }
+    md_simulation_destroy(s);
+    return NULL;
+}
