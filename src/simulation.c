@@ -284,6 +284,7 @@ static MdStatus run_phases(MdSimulation *s) {
     MdStatus status = set_up(s);
     s->record.setup_seconds = md_clock_s() - start - s->record.verify_seconds;
     trace_phase(s, "set-up", start);
+    if (status == MD_STOPPED) return status; /* before anything was touched */
     if (status == MD_OK) {
         MdProgressSpec spec = {.mode = s->record.config->output_progress,
                                .n_steps = s->record.config->run_steps,

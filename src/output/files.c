@@ -115,7 +115,8 @@ bool md_files_same(const char *a, const char *b) {
 static void check_named(const MdDeck *deck, int which, const Output outputs[N_FILES], MdErrors *errors) {
     const char *path = outputs[which].path;
     const char *slash = strrchr(path, '/');
-    if (slash && !slash[1]) {
+    struct stat status;
+    if ((slash && !slash[1]) || (stat(path, &status) == 0 && S_ISDIR(status.st_mode))) {
         fail_option(deck, errors, path_option[which], path, "names a folder, not a file");
         return;
     }

@@ -165,6 +165,11 @@ static void test_bad_folders(char *root) {
     check_refused(&result, 1, "not a folder");
     result = RUN("output.name=a/b");
     check_refused(&result, 1, "output.directory");
+    mkdir("results", 0700);
+    result = RUN("report.trace=results");
+    check_refused(&result, 1, "names a folder");
+    result = RUN("restart.file=results", "restart.every=1");
+    check_refused(&result, 1, "names a folder");
     result = RUN("report.neighbors=none/list");
     check_refused(&result, 1, "report.neighbors");
     result = RUN("output.directory=none", "report.neighbors=none/list");

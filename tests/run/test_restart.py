@@ -266,6 +266,30 @@ def test_early_signal(checks, folder):
             checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"after {10 * k} ms: {done.last_lines()}")
 
 
+def test_early_signal_resumed(checks, folder):
+    """While a resumed run sets up: its restart file stays as it is, or is a good one of the same step or later."""
+    name = deck(folder, "wide", system={"cells": 16}, restart={"every": 2}, run={"steps": 4},
+                output={"frames_every": 2, "velocities_every": 0, "images_every": 0})
+    program.run(name, folder=folder)
+    kept, n_untouched = (folder / "wide.restart").read_bytes(), 0
+    for k in range(16):
+        child = subprocess.Popen([program.program(), "--restart", "wide.restart", "run.steps=1000"], cwd=folder,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.004 * k)
+        child.send_signal(signal.SIGTERM)
+        told = child.communicate(timeout=60)[1]
+        now = (folder / "wide.restart").read_bytes()
+        if child.returncode == -signal.SIGTERM or "no file was touched" in told:
+            checks.that(now == kept, f"after {4 * k} ms: the restart file is another")
+            n_untouched += "no file was touched" in told
+        else:
+            checks.that(child.returncode == 75, f"after {4 * k} ms: {child.returncode}: {told}")
+        kept = now
+    checks.that(n_untouched > 0, "no signal came while a run was set up")
+    done = resume(folder, "wide", f"run.steps={json.loads((folder / 'wide.json').read_text())['n_steps'] + 4}")
+    checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{done.last_lines()}")
+
+
 def test_second_signal(checks, folder):
     """It ends at once, whatever the program does; the files of before can be resumed."""
     for first, second in ((signal.SIGINT, signal.SIGINT), (signal.SIGUSR1, signal.SIGTERM)):
@@ -655,9 +679,9 @@ def test_generations(checks, folder):
 def main():
     checks = program.Checks()
     for test in (test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended,
-                 test_signals, test_verification_stopped, test_close_fails, test_early_signal, test_second_signal,
-                 test_walltime, test_kills, test_damage, test_refusals, test_left_alone, test_existing, test_full_disk,
-                 test_generations):
+                 test_signals, test_verification_stopped, test_close_fails, test_early_signal, test_early_signal_resumed,
+                 test_second_signal, test_walltime, test_kills, test_damage, test_refusals, test_left_alone, test_existing,
+                 test_full_disk, test_generations):
         if os.environ.get("MDMINI_TEST_ONLY", test.__name__) != test.__name__:
             continue
         with program.temporary_folder() as folder:
