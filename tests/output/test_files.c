@@ -170,6 +170,7 @@ static void test_bad_folders(char *root) {
     check_refused(&result, 1, "names a folder");
     result = RUN("restart.file=results", "restart.every=1");
     check_refused(&result, 1, "names a folder");
+    rmdir("results");
     result = RUN("report.neighbors=none/list");
     check_refused(&result, 1, "report.neighbors");
     result = RUN("output.directory=none", "report.neighbors=none/list");
