@@ -137,7 +137,8 @@ class Bench:
         for pattern in (r"^FAILED .*?: (.*?)( \[|$)", r"(verdict: FAILED)", r"^.*emulator: (.*)", r"SUMMARY: (.*)", r"^.*(?i:error)\S* (.*)"):
             found = re.search(pattern, text, re.M)
             if found:
-                return RED, " ".join(found.group(1).split())[:100]
+                said = re.sub(r"/\S*/(?=(src|tests)/)", "", found.group(1))  # wherever the checkout stands
+                return RED, " ".join(said.split())[:100]
         return RED, f"exit code {code}"
 
     def baseline(self, killer):
