@@ -54,6 +54,13 @@ void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
     for (int k = 0; k < after->n_kernels; k++) after->kernels[k].launches -= before->kernels[k].launches;
 }
 
+uint64_t md_frame_bytes(int64_t n_atoms, unsigned quantities, int precision) {
+    const uint64_t real = precision == MD_FILE_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+    uint64_t number = 0;
+    for (unsigned bit = MD_FRAME_POSITION; bit <= MD_FRAME_FORCE; bit <<= 1) number += quantities & bit ? real : 0;
+    return 3 * (uint64_t)n_atoms * (number + (quantities & MD_FRAME_IMAGE ? sizeof(int32_t) : 0));
+}
+
 void md_choices_add(MdChoices *choices, const char *option, const char *value, const char *reason, ...) {
     if (!choices) return;
     md_require(choices->n < MD_MAX_CHOICES);

@@ -246,6 +246,9 @@ void md_rows_free(MdRows *rows);
 /* Sets seconds by what was timed. */
 void md_stage_extend(MdStageTime *stage);
 
+/* Bytes of these quantities (MD_FRAME_*) of all particles, as MdFrame holds them. */
+uint64_t md_frame_bytes(int64_t n_atoms, unsigned quantities, int precision);
+
 /* What happened between two readings: counts and times of after less those of before. */
 void md_statistics_subtract(MdStatistics *after, const MdStatistics *before);
 

@@ -4,15 +4,8 @@
 #include "base/memory.h"
 #include "cpu/context.h"
 
-static size_t frame_bytes(int64_t n_atoms, const MdSlotSpec *spec, unsigned quantity) {
-    if (!(spec->quantities & quantity)) return 0;
-    const bool twice = spec->precision == MD_FILE_PRECISION_DOUBLE;
-    const size_t one = quantity == MD_FRAME_IMAGE ? sizeof(int32_t) : twice ? sizeof(double) : sizeof(float);
-    return 3 * (size_t)n_atoms * one;
-}
-
 static void *take(MdCpuContext *c, const MdSlotSpec *spec, unsigned quantity, const char *what) {
-    const size_t bytes = frame_bytes(c->n_atoms, spec, quantity);
+    const size_t bytes = (size_t)md_frame_bytes(c->n_atoms, spec->quantities & quantity, spec->precision);
     return bytes ? md_cpu_take(c, (int64_t)bytes, 1, what) : NULL;
 }
 

@@ -44,9 +44,7 @@ static bool copies_aside(const CudaContext *context) {
 /* --- sizes ---------------------------------------------------------------------------------------------------------- */
 
 static size_t quantity_bytes(const CudaContext *context, const MdSlotSpec *spec, unsigned quantity) {
-    const bool twice = spec->precision == MD_FILE_PRECISION_DOUBLE;
-    const size_t number = quantity == MD_FRAME_IMAGE ? sizeof(int32_t) : twice ? sizeof(double) : sizeof(float);
-    return spec->quantities & quantity ? 3 * (size_t)context->n_atoms * number : 0;
+    return (size_t)md_frame_bytes(context->n_atoms, spec->quantities & quantity, spec->precision);
 }
 
 static size_t whole_lines(size_t bytes) { return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES; }

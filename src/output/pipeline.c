@@ -55,13 +55,6 @@ MdSlotSpec md_pipeline_slots(const MdConfig *config) {
                         .precision = config->output_precision};
 }
 
-uint64_t md_pipeline_frame_bytes(int64_t n_atoms, unsigned quantities, int precision) {
-    const uint64_t real = precision == MD_FILE_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
-    uint64_t number = 0;
-    for (unsigned bit = MD_FRAME_POSITION; bit <= MD_FRAME_FORCE; bit <<= 1) number += quantities & bit ? real : 0;
-    return 3 * (uint64_t)n_atoms * (number + (quantities & MD_FRAME_IMAGE ? sizeof(int32_t) : 0));
-}
-
 /* --- the writer ---------------------------------------------------------------------------------------------------- */
 
 static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *output, const MdThermo *thermo) {
@@ -77,7 +70,7 @@ static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *out
     p->statistics.copy_s += output->copy_s;
     if (status != MD_OK) return status;
     p->statistics.n_frames++;
-    p->statistics.frame_bytes += md_pipeline_frame_bytes(p->spec.n_atoms, item->request.quantities, p->slots.precision);
+    p->statistics.frame_bytes += md_frame_bytes(p->spec.n_atoms, item->request.quantities, p->slots.precision);
     return MD_OK;
 }
 

@@ -71,7 +71,5 @@ void md_pipeline_statistics_subtract(MdPipelineStatistics *after, const MdPipeli
 
 /* The slots of a run with these switches. */
 MdSlotSpec md_pipeline_slots(const MdConfig *config);
-/* Bytes of a frame. */
-uint64_t md_pipeline_frame_bytes(int64_t n_atoms, unsigned quantities, int precision);
 
 #endif

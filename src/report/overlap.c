@@ -28,8 +28,7 @@ static Overlap find_overlap(const MdRecord *r) {
     o.hidden = w->n_frames > 0 ? fmax(0, 1 - o.waited_s / o.work_s) : NAN;
     o.bytes_per_s = w->n_frames > 0 ? (double)w->frame_bytes / w->write_s : NAN;
     o.at_file_speed = (w->n_full > 0 || !aside) && w->write_s > busy_share * r->loop_seconds;
-    o.slots_bytes =
-        (uint64_t)slots.n_frames * md_pipeline_frame_bytes(r->plan.n_atoms, slots.quantities, slots.precision);
+    o.slots_bytes = (uint64_t)slots.n_frames * md_frame_bytes(r->plan.n_atoms, slots.quantities, slots.precision);
     return o;
 }
 
