@@ -419,6 +419,9 @@ void cuda_reduce_read_row(const CudaRow *row, MdSums *sums);
 /* Displacements since the last build and the bounding box, into the watch. */
 void cuda_reduce_measure(CudaContext *context);
 void cuda_gather_import(CudaContext *context, const MdSystem *system);
+/* Host array to staging, and the kernel that reads it there. The next upload waits for that on the stream; who changes the
+ * array has to wait for it. */
+void cuda_gather_upload(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes);
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
 /* One quantity (MD_FRAME_...) by id into out, on the device; precision of the frame. */
 void cuda_gather_quantity(CudaContext *context, unsigned quantity, int precision, void *out);

@@ -3,8 +3,7 @@
 
 #include "cuda/context.h"
 
-/* Each upload waits, on the stream, for the kernel that reads the one before. */
-static void import(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes) {
+void cuda_gather_upload(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes) {
     CUDA_CHECK(cudaMemcpyAsync(context->staging, host, bytes, cudaMemcpyDefault, context->stream));
     context->arguments.in = context->staging;
     cuda_launch(context, kernel, context->n_atoms);
@@ -27,10 +26,10 @@ void cuda_gather_import(CudaContext *context, const MdSystem *system) {
     size_t n = (size_t)context->n_atoms, vectors = 3 * n * sizeof(double);
     for (int t = 0; t < system->potential.n_types; t++) context->arguments.inverse_mass_of[t] = 1 / system->mass[t];
     cuda_memory_begin(context, CUDA_STAGING);
-    import(context, CUDA_K_gather_import_types, system->type, n * sizeof(int32_t));
-    import(context, CUDA_K_gather_import_positions, system->position, vectors);
-    import(context, CUDA_K_gather_import_velocities, system->velocity, vectors);
-    import(context, CUDA_K_gather_import_images, system->image, 3 * n * sizeof(int32_t));
+    cuda_gather_upload(context, CUDA_K_gather_import_types, system->type, n * sizeof(int32_t));
+    cuda_gather_upload(context, CUDA_K_gather_import_positions, system->position, vectors);
+    cuda_gather_upload(context, CUDA_K_gather_import_velocities, system->velocity, vectors);
+    cuda_gather_upload(context, CUDA_K_gather_import_images, system->image, 3 * n * sizeof(int32_t));
     import_parameters(context);
     context->places_stale = true;
     cuda_memory_end(context, CUDA_STAGING);

@@ -82,9 +82,7 @@ MdStatus cuda_state_save(CudaContext *context, MdState *state) {
 /* --- in ------------------------------------------------------------------------------------------------------------- */
 
 static void import(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes) {
-    CUDA_CHECK(cudaMemcpyAsync(context->staging, host, bytes, cudaMemcpyDefault, context->stream));
-    context->arguments.in = context->staging;
-    cuda_launch(context, kernel, context->n_atoms);
+    cuda_gather_upload(context, kernel, host, bytes);
     CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* host and staging are used again */
 }
 
