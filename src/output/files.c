@@ -92,8 +92,7 @@ static void check_folder(const MdDeck *deck, int option, const char *folder, MdE
     else if (access(folder, W_OK | X_OK) != 0) fail_option(deck, errors, option, folder, strerror(errno));
 }
 
-/* The folder of a path; free(). */
-static char *folder_of(const char *path) {
+char *md_folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
     if (!slash) return md_copy_text(".");
     return slash == path ? md_copy_text("/") : md_format("%.*s", (int)(slash - path), path);
@@ -102,7 +101,7 @@ static char *folder_of(const char *path) {
 bool md_files_same(const char *a, const char *b) {
     struct stat of_a, of_b;
     if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0) return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-    char *folder_a = folder_of(a), *folder_b = folder_of(b);
+    char *folder_a = md_folder_of(a), *folder_b = md_folder_of(b);
     const char *base_a = strrchr(a, '/') ? strrchr(a, '/') + 1 : a, *base_b = strrchr(b, '/') ? strrchr(b, '/') + 1 : b;
     bool same = strcmp(base_a, base_b) == 0 && stat(folder_a, &of_a) == 0 && stat(folder_b, &of_b) == 0 &&
                 of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
@@ -120,7 +119,7 @@ static void check_named(const MdDeck *deck, int which, const Output outputs[N_FI
         fail_option(deck, errors, path_option[which], path, "names a folder, not a file");
         return;
     }
-    char *folder = folder_of(path);
+    char *folder = md_folder_of(path);
     check_folder(deck, path_option[which], folder, errors);
     free(folder);
     for (int k = H5; k < N_FILES; k++)

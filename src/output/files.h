@@ -35,6 +35,9 @@ const char *md_files_lost(const char *path, int descriptor);
 /* Whether two paths lead to the same place, the file itself existing or not. */
 bool md_files_same(const char *a, const char *b);
 
+/* The folder of a path; free(). */
+char *md_folder_of(const char *path);
+
 void md_files_free(MdFiles *files);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
+#include "output/files.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "restart files are written as numbers lie in memory");
 
@@ -124,10 +125,7 @@ MdStatus md_restart_write(MdRestart *r, const void *data, uint64_t n_bytes) {
 
 /* A new name in a folder is on the disk when the folder is. */
 static void sync_folder(MdRestart *r) {
-    const char *slash = strrchr(r->path, '/');
-    char *folder = !slash             ? md_copy_text(".")
-                   : slash == r->path ? md_copy_text("/")
-                                      : md_format("%.*s", (int)(slash - r->path), r->path);
+    char *folder = md_folder_of(r->path);
     const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Some file systems cannot sync a folder, and say so. */
     if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP))
