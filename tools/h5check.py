@@ -13,6 +13,9 @@ import json
 import re
 import sys
 
+from interpreter import need
+
+need(__name__, ("numpy", "h5py"))
 import h5py
 import numpy as np
 

@@ -16,15 +16,10 @@ import json
 import os
 import sys
 
-SYSTEM_PYTHON = "/usr/bin/python3"
-try:
-    import matplotlib
-except ImportError as missing:
-    # The python3 on PATH may be one that does not see the distribution's modules.
-    if __name__ == "__main__" and os.path.exists(SYSTEM_PYTHON) and "MDMINI_PLOT_AGAIN" not in os.environ:
-        os.environ["MDMINI_PLOT_AGAIN"] = "1"
-        os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON] + sys.argv)
-    sys.exit(f"timeline.py: {missing}; on Debian: apt-get install python3-matplotlib")
+from interpreter import need
+
+need(__name__, ("matplotlib",))
+import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
