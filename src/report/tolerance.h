@@ -24,14 +24,14 @@ static inline double md_tolerance_roundoff(const MdConfig *config, double terms)
     return (48 + fast + terms) * (md_tolerance_unit(config->run_precision) + DBL_EPSILON / 2);
 }
 
-/* What adding up n_atoms values may lose, as a share of the sum of their sizes. In single precision each addition on
- * the way of a value rounds, and equal numbers round alike: the longest way is that through a row of 128, a tree over
- * 1024 threads and blocks of 32 one after the other. Compensated, a value is rounded once and the result once, to first
- * order (Higham 2002, section 4.3). In double precision it is below what the pairs themselves lose. */
+/* What adding up n_atoms values may lose, as a share of the sum of their sizes. Each addition on the way of a value rounds,
+ * and equal numbers, as a crystal has them, round alike: the longest way is that through a row of 128, a tree over 1024
+ * threads and blocks of 32 one after the other (Higham 2002, section 4.2). In single precision all of it may round at u;
+ * compensated, a value is rounded once and the result once, to first order (section 4.3). Blocks are finished in double. */
 static inline double md_tolerance_accumulate(const MdConfig *config, int64_t n_atoms) {
-    const double u = FLT_EPSILON / 2;
-    if (config->reduce_accumulate == MD_ACCUMULATE_SINGLE) return (128 + 10 + (double)n_atoms / 32 + 2) * u;
-    return config->reduce_accumulate == MD_ACCUMULATE_COMPENSATED ? 4 * u : 0;
+    const double u = FLT_EPSILON / 2, way = 128 + 10 + (double)n_atoms / 32 + 2;
+    if (config->reduce_accumulate == MD_ACCUMULATE_SINGLE) return way * u;
+    return (config->reduce_accumulate == MD_ACCUMULATE_COMPENSATED ? 4 * u : 0) + way * DBL_EPSILON / 2;
 }
 
 /* Error of a distance, as a share of the largest coordinate or periodic edge in it: two coordinates rounded to the pair precision (each by at most u times it), the rounded

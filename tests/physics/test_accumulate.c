@@ -1,8 +1,10 @@
 /* reduce.accumulate on every backend: pairs of floats hold what doubles hold. The bounds of the other tests are those
- * of any correct sum of rounded values; they cannot tell whether the second float of a pair is of any use. */
+ * of any correct sum of rounded values; they cannot tell whether the second float of a pair is of any use. And what the
+ * verification of a run allows for adding up is what the plainest sum of a crystal needs. */
 #include <math.h>
 
 #include "check.h"
+#include "report/tolerance.h"
 #include "state.h"
 #include "walk.h"
 
@@ -43,6 +45,25 @@ static void test_pairs_of_floats(const MdBackendOps *ops, const MdDeck *deck, co
     }
 }
 
+/* The same energy of every atom, blocks of 32 of them added one after the other in double: reduce.finish = host with
+ * reduce.per_thread = one, at a million atoms. It loses more than the pairs do, and less than is allowed. */
+static void test_crystal(const MdDeck *deck) {
+    MdConfig config = *md_deck_config(deck);
+    const int64_t n_atoms = 1000188;
+    double worst = 0;
+    for (int k = 0; k < 64; k++) {
+        const double energy = 6 + k / 63.0, block = 32 * energy;
+        double total = 0;
+        for (int64_t i = 0; i < n_atoms; i += 32) total += block;
+        const long double exact = (long double)block * (long double)((n_atoms + 31) / 32);
+        worst = fmax(worst, (double)fabsl(((long double)total - exact) / exact));
+    }
+    config.run_precision = MD_PRECISION_DOUBLE;
+    config.reduce_accumulate = MD_ACCUMULATE_DOUBLE;
+    CHECK(worst > md_tolerance_roundoff(&config, 80));
+    CHECK(worst < md_tolerance_accumulate(&config, n_atoms));
+}
+
 int main(void) {
     const char *words[] = {"system.cells=7", "system.density=0.8442", NULL};
     MdDeck *deck = state_deck(words);
@@ -52,6 +73,7 @@ int main(void) {
             fmod(system->position[k] + 0.03 * (1 + sin(12.9898 * (double)k)), system->box.length[k % 3]);
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, md_deck_config(deck))) != NULL;)
         test_pairs_of_floats(ops, deck, system);
+    test_crystal(deck);
     md_system_destroy(system);
     md_deck_destroy(deck);
     return check_finish();
