@@ -32,8 +32,8 @@
 #define MAX_COMPRESSED_CHUNK_BYTES (UINT64_C(1) << 26)
 /* Rows of a few numbers share a chunk of this size: a page. */
 #define PAGE_BYTES                 4096
-/* Everything that has no row per atom or frame. */
-#define HEADER_BYTES               (UINT64_C(1) << 20)
+/* Groups, object headers and small datasets; they hang on no switch (test_h5md fails where they outgrow this). */
+#define TABLE_PAGES                8
 
 static const char *const elements[N_ELEMENTS] = {[MD_H5MD_POSITION] = "particles/all/position",
                                                  [MD_H5MD_VELOCITY] = "particles/all/velocity",
@@ -102,22 +102,33 @@ static double available_bytes(const char *path) {
     return bytes;
 }
 
-/* Frames that there is room for: those planned, or a share of them when the disk is too small; else the greatest extent
- * of the file itself could not be had. Compressed frames are not reserved. */
+/* What the file holds besides rows. Whatever is a page or larger begins a page of its own. */
+static double head_bytes(const MdH5md *file) {
+    const double per_atom = 2 * sizeof(int32_t) + sizeof(double); /* species, id; mass */
+    const double texts = (double)(strlen(file->spec.deck) + strlen(file->spec.provenance));
+    int pages = TABLE_PAGES + 5; /* the last ones of what is named above */
+    for (int k = 0; k < N_SERIES; k++)
+        if (file->series[k].row_bytes) pages += 2; /* rows that share a page, and the page that the last ones share */
+    return texts + per_atom * (double)file->spec.n_atoms + (double)pages * PAGE_BYTES;
+}
+
+/* Frames that there is room for: those planned, or a share of them when the disk is too small, but one at least; else the
+ * greatest extent of the file itself could not be had. Compressed frames are not reserved. */
 static MdStatus plan_capacity(MdH5md *file, MdErrors *errors) {
-    double planned = 0, least = 0, per_atom = 2 * sizeof(int32_t) + sizeof(double); /* species, id; mass */
+    double planned = 0, least = 0;
     for (int k = 0; k < N_SERIES; k++) {
         const Series *series = &file->series[k];
         planned += (double)series->row_bytes * (double)file->timeline[series->timeline].planned;
-        least += (double)series->row_bytes;
+        if (file->timeline[series->timeline].planned) least += (double)series->row_bytes;
     }
-    double room = available_bytes(file->path) - (double)HEADER_BYTES - (double)file->spec.n_atoms * per_atom;
+    const double room = available_bytes(file->path) - head_bytes(file);
     if (room < least) return md_fail(errors, MD_ERROR_OUTPUT, "%s: no space left for a single frame", file->path);
     bool all = planned <= room || file->spec.compression != MD_COMPRESSION_NONE;
     for (int t = 0; t < N_TIMELINES; t++) {
         Timeline *timeline = &file->timeline[t];
-        timeline->capacity = all ? timeline->planned : (int64_t)((double)timeline->planned * (room / planned));
-        if (timeline->planned && timeline->capacity == 0) timeline->capacity = 1;
+        timeline->capacity = timeline->planned;
+        if (!all && timeline->planned)
+            timeline->capacity = 1 + (int64_t)((double)(timeline->planned - 1) * ((room - least) / (planned - least)));
     }
     return MD_OK;
 }

@@ -202,6 +202,52 @@ static void test_capacity(const char *folder) {
     free(path);
 }
 
+/* At every limit: refused before anything is there, or room for all frames that the file says it has room for. */
+static void sweep_limits(const char *folder, const Sample *sample, const char *deck, rlim_t enough) {
+    struct rlimit old, limit;
+    getrlimit(RLIMIT_FSIZE, &old);
+    limit = old;
+    char *path = md_format("%s/sweep.h5", folder);
+    int n_refused = 0, n_full = 0;
+    rlim_t least = 0;
+    for (limit.rlim_cur = 8000; limit.rlim_cur < enough + 100000; limit.rlim_cur += 3500) {
+        check_context("%s with a deck of %zu bytes, a limit of %llu", sample->name, strlen(deck),
+                      (unsigned long long)limit.rlim_cur);
+        MdErrors *errors = md_errors_create();
+        MdH5mdSpec spec = sample_spec(sample);
+        spec.deck = deck;
+        setrlimit(RLIMIT_FSIZE, &limit);
+        MdH5md *file = md_h5md_create(path, &spec, errors);
+        sample_free_spec(&spec);
+        int64_t n = 0;
+        while (file && sample_append(file, sample, n, errors) == MD_OK) n++;
+        CHECK(md_h5md_close(file, errors) == MD_OK);
+        setrlimit(RLIMIT_FSIZE, &old);
+        const char *text = md_errors_count(errors) == 1 ? md_errors_text(errors, 0) : "";
+        CHECK(strstr(text, file ? "no more fit" : "no space left"));
+        if (file) n_full++, least = least ? least : limit.rlim_cur, sample_check(path, sample, n, n), CHECK(n > 0);
+        else n_refused++, CHECK(access(path, F_OK) != 0);
+        md_errors_destroy(errors);
+        unlink(path);
+    }
+    check_context("%s with a deck of %zu bytes", sample->name, strlen(deck));
+    printf("%s with a deck of %zu bytes: %d limits refused, room from %llu bytes on\n", sample->name, strlen(deck),
+           n_refused, (unsigned long long)least);
+    CHECK(n_refused > 0 && n_full > 0 && least <= enough);
+    free(path);
+}
+
+static void test_small_limits(const char *folder) {
+    char *deck = md_alloc(700001, 1, "deck");
+    memset(deck, '#', 700000);
+    Sample every = samples[0], apart = samples[5], doubled = samples[3];
+    every.n_planned = apart.n_planned = doubled.n_planned = INT64_C(1) << 50;
+    const Sample *const all[] = {&every, &apart, &doubled};
+    for (int k = 0; k < 3; k++) sweep_limits(folder, all[k], "[system]\n", 256 << 10);
+    sweep_limits(folder, &every, deck, 700000 + (256 << 10));
+    md_free(deck);
+}
+
 /* Where what is written lies beyond 4 GiB. Only three frames are, so the file takes little of the disk; but it has to find
  * room for all. */
 static void test_large(const char *folder) {
@@ -250,6 +296,7 @@ int main(int n, char **arguments) {
     fill_disk(folder, &big_sample, true);
     test_full_file_system(folder);
     test_capacity(folder);
+    test_small_limits(folder);
     test_large(folder);
     test_bad_path(folder);
     char *command = md_format("rm -r '%s'", folder);

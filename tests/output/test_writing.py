@@ -166,7 +166,7 @@ def test_disk_full(folder):
     deck = program.write_deck(folder, "w", **SYSTEM, output={"frames_every": 2, "velocities_every": 4,
                                                              "thermo_every": 10, "existing": "overwrite"})
     n_full = 0
-    for limit in range(1_070_000, 1_250_000, 15_000):
+    for limit in range(250_000, 800_000, 45_000):
         result = program.run(deck, "run.steps=400", folder=folder, file_size_limit=limit)
         if checks.that(result.code == 4, f"limit {limit}: code {result.code}\n{result.stderr}") and os.path.exists(
                 result.path("h5")) and "full with" in result.stderr:
