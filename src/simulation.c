@@ -114,6 +114,7 @@ static MdStatus set_up(MdSimulation *s) {
     s->record.files_ready = true;
     md_report_head(&s->record);
     if (!s->resumed) status = create_pipeline(s);
+    if (status == MD_OK) md_files_hold(&s->record.files);
     if (status == MD_OK) status = start(s);
     /* A run that was stopped before this is verified when it is resumed. */
     if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !md_stop_requested()) {

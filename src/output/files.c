@@ -2,6 +2,7 @@
 #include "output/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,7 +298,27 @@ const char *md_files_lost(const char *path, int descriptor) {
     return same ? NULL : "was replaced by another file while the run wrote to it";
 }
 
+/* By a descriptor: the number of a deleted file may be given to the one that takes its place. */
+void md_files_hold(MdFiles *files) {
+    const char *const paths[] = {files->h5, files->xyz, files->log};
+    for (int k = 0; k < 3; k++) {
+        const int descriptor = paths[k] ? open(paths[k], O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+        if (descriptor < 0) continue;
+        files->held[files->n_held].path = paths[k];
+        files->held[files->n_held++].descriptor = descriptor;
+    }
+}
+
+MdStatus md_files_check_held(const MdFiles *files, MdErrors *errors) {
+    for (int k = 0; k < files->n_held; k++) {
+        const char *problem = md_files_lost(files->held[k].path, files->held[k].descriptor);
+        if (problem) return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", files->held[k].path, problem);
+    }
+    return MD_OK;
+}
+
 void md_files_free(MdFiles *files) {
+    for (int k = 0; k < files->n_held; k++) close(files->held[k].descriptor);
     free(files->h5);
     free(files->json);
     free(files->log);

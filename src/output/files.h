@@ -17,6 +17,11 @@ typedef struct MdFiles {
     char *xyz, *neighbors, *trace; /* NULL when not asked for */
     char *restart;                 /* restart.file, or NAME.restart; NULL for bench */
     MdFilesUse use;
+    struct {
+        const char *path;
+        int descriptor;
+    } held[3]; /* by md_files_hold */
+    int n_held;
 } MdFiles;
 
 /* Checks that the folder exists and can be written to and that, with output.existing = refuse, none of the files is
@@ -31,6 +36,11 @@ MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, 
 /* A file that was deleted, moved or replaced takes all that is written to it, and nobody ever sees it. What happened to
  * the open file that was at path; NULL while it is there. */
 const char *md_files_lost(const char *path, int descriptor);
+
+/* Keeps hold of trajectory, XYZ file and log, which are there now, until md_files_free. */
+void md_files_hold(MdFiles *files);
+/* MD_ERROR_OUTPUT for the first of them that is lost. */
+MdStatus md_files_check_held(const MdFiles *files, MdErrors *errors);
 
 /* Whether two paths lead to the same place, the file itself existing or not. */
 bool md_files_same(const char *a, const char *b);

@@ -175,6 +175,8 @@ MdStatus md_xyz_cut(MdXyz *xyz, MdErrors *errors) {
 
 MdStatus md_xyz_sync(MdXyz *xyz, MdErrors *errors) {
     if (xyz->broken) return MD_ERROR_OUTPUT;
+    const char *lost = md_files_lost(xyz->path, xyz->descriptor);
+    if (lost) return fail(xyz, lost, errors);
     return fdatasync(xyz->descriptor) == 0 ? MD_OK : fail(xyz, strerror(errno), errors);
 }
 

@@ -1,7 +1,10 @@
+#define _POSIX_C_SOURCE 200809L
 #include "report/report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/stop.h"
@@ -137,6 +140,23 @@ static void log_verification(MdRecord *r) {
                MD_FAULT_SHARE * r->plan.potential.cutoff_min);
 }
 
+/* What is lost of the files although all was written: the status that takes the place of `status`. */
+static MdStatus find_lost(MdRecord *r, MdStatus status) {
+    if (status == MD_ERROR_OUTPUT) return status; /* told already */
+    const MdStatus held = md_files_check_held(&r->files, r->errors);
+    if (held != MD_OK) return held;
+    if (status != MD_STOPPED || access(r->files.restart, R_OK) == 0) return status;
+    return md_fail(r->errors, MD_ERROR_OUTPUT, "%s: is lost after it was written: %s", r->files.restart,
+                   strerror(errno));
+}
+
+/* A restart file that went with the folder is no help. */
+static void log_restart(MdRecord *r, const char *path, int64_t step, const char *but) {
+    if (access(path, R_OK) == 0)
+        md_log(r->log, "\nthe restart file of step %lld is whole%s; once the cause is removed: mdmini --restart %s\n",
+               (long long)step, but, path);
+}
+
 /* What is to be done after an early end. */
 static void log_stop(MdRecord *r, MdStatus status) {
     const MdResume *resume = &r->resume;
@@ -144,12 +164,9 @@ static void log_stop(MdRecord *r, MdStatus status) {
         md_log(r->log, "\nstopped early by %s at step %lld of %lld, resume with: mdmini --restart %s\n",
                resume->stopped, (long long)r->step, (long long)r->config->run_steps, r->files.restart);
     else if (status == MD_ERROR_OUTPUT && resume->file_valid)
-        md_log(r->log, "\nthe restart file of step %lld is whole%s; when there is room again: mdmini --restart %s\n",
-               (long long)resume->file_step, resume->frames_lost ? ", but frames before it are lost" : "",
-               r->files.restart);
-    else if (status == MD_ERROR_OUTPUT && resume->from)
-        md_log(r->log, "\nthe restart file of step %lld is whole; when there is room again: mdmini --restart %s\n",
-               (long long)resume->from_step, resume->from);
+        log_restart(r, r->files.restart, resume->file_step,
+                    resume->frames_lost ? ", but frames before it are lost" : "");
+    else if (status == MD_ERROR_OUTPUT && resume->from) log_restart(r, resume->from, resume->from_step, "");
     if (resume->n_files > 0)
         md_log(r->log, "restart files: %d, %.3f s each at most\n", resume->n_files, resume->longest_seconds);
 }
@@ -162,6 +179,7 @@ void md_report_run(MdRecord *r, MdStatus status) {
                     md_stop_reason());
         return;
     }
+    status = find_lost(r, status);
     MdVerdict verdict = md_verify_verdict(&r->verification);
     md_figures_complete(&r->statistics, r->ops, r->config, r->asked);
     if (r->step > r->resume.from_step) md_timings_log(r);

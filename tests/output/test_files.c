@@ -207,6 +207,25 @@ static void test_input_is_output(char *root) {
     check_folder("xy.log=0 0\n");
 }
 
+/* Held files that are lost are told by name, a new file with the number of the old one included. */
+static void test_held(char *root) {
+    static const char *const words[] = {NULL, "deleted", "moved", "replaced"};
+    for (int k = 0; k < 4; k++) {
+        begin_case(k ? words[k] : "held", root);
+        Case result = RUN("output.xyz_every=1");
+        for (const char *const *name = (const char *const[]){"xy.h5", "xy.xyz", "xy.log", NULL}; *name; name++)
+            write_file(*name, "a");
+        md_files_hold(&result.files);
+        write_file("xy.log", "more"); /* written to, as it should be */
+        if (k == 1) CHECK(unlink("xy.h5") == 0), write_file("xy.h5", "another");
+        if (k == 2) CHECK(rename("xy.log", "old") == 0);
+        if (k == 3) CHECK(rename("xy.xyz", "old") == 0), write_file("xy.xyz", "a");
+        CHECK(md_files_check_held(&result.files, result.errors) == (k ? MD_ERROR_OUTPUT : MD_OK));
+        CHECK(md_errors_count(result.errors) == (k > 0) && (!k || strstr(md_errors_text(result.errors, 0), words[k])));
+        end_case(&result);
+    }
+}
+
 int main(void) {
     char root[] = "test_files_XXXXXX", *path = mkdtemp(root) ? realpath(root, NULL) : NULL;
     if (!CHECK(path != NULL)) return check_finish();
@@ -215,6 +234,7 @@ int main(void) {
     test_refuse_and_overwrite(path);
     test_bad_folders(path);
     test_input_is_output(path);
+    test_held(path);
     char *command = md_format("rm -rf '%s'", path);
     CHECK(chdir("/") == 0 && system(command) == 0);
     free(command);

@@ -231,9 +231,36 @@ def test_lost(folder):
     for number, (word, harm) in enumerate(harms):
         inner = os.path.join(folder, f"lost{number}")
         os.mkdir(inner)
-        result, seconds = interfere(inner, harm, frames_every=1000, thermo_every=1000)
+        result, seconds = interfere(inner, harm, "restart.every=1000", frames_every=1000, thermo_every=1000)
         checks.that(result.code == 4 and word in result.stderr, f"{word}: code {result.code}\n{result.last_lines()}")
         checks.that(seconds < 20, f"{word}: noticed after {seconds:.1f} s")
+        named = re.findall(r"mdmini --restart (\S+)", result.stdout)
+        checks.that(all(os.path.exists(os.path.join(inner, name)) for name in named), f"{word}: {named} is not there")
+
+
+def test_lost_at_the_end(folder):
+    """Files that nothing more is written to when they are lost: the last configuration of many atoms is being verified."""
+    replace = lambda path: (os.unlink(path), open(path, "w").close())
+    cases = [("h5", os.unlink, "deleted"), ("xyz", replace, "deleted"), ("log", os.unlink, "deleted"),
+             ("log", lambda path: os.rename(path, path + ".moved"), "moved")]
+    for number, (ending, harm, word) in enumerate(cases):
+        inner = os.path.join(folder, f"end{number}")
+        os.mkdir(inner)
+        deck = program.write_deck(inner, "w", system={"start": "fcc", "cells": 32, "density": 0.8442, "temperature": 1.44},
+                                  run={"steps": 1, "backend": "cpu", "threads": 1}, restart={"every": 0},
+                                  output={"frames_every": 1, "xyz_every": 1, "thermo_every": 1})
+        with open(os.path.join(inner, "told"), "w") as told:
+            child = subprocess.Popen([program.program(), deck], cwd=inner, stdout=subprocess.DEVNULL, stderr=told)
+            log = os.path.join(inner, "w.log")
+            wait_for(lambda: os.path.exists(log) and re.search(r"^ +1 ", open(log).read(), re.M), "the last row")
+            time.sleep(0.15)
+            harm(os.path.join(inner, f"w.{ending}"))
+            running = child.poll() is None
+            child.wait(60)
+        text = open(os.path.join(inner, "told")).read()
+        checks.that(running, f"{ending} {word}: the run has ended before")
+        checks.that(child.returncode == 4 and f"w.{ending}: was {word}" in text and len(text.splitlines()) == 1,
+                    f"{ending} {word} at the end: code {child.returncode}\n{text}")
 
 
 def writer_of(path):
@@ -276,7 +303,7 @@ def test_recover_arguments(folder):
         checks.that(result.returncode == 2 and "--recover" in result.stderr, f"{words}: {result}")
 
 
-for test in (test_intervals, test_same_numbers, test_xyz, test_disk_full, test_seldom_frames, test_lost, test_kill, test_read_only,
+for test in (test_intervals, test_same_numbers, test_xyz, test_disk_full, test_seldom_frames, test_lost, test_lost_at_the_end, test_kill, test_read_only,
              test_recover_arguments):
     with program.temporary_folder() as place:
         test(place)
