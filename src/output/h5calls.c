@@ -33,7 +33,7 @@ MdH5Calls md_h5_calls(const char *path, MdErrors *errors) {
 
 hid_t md_h5_check(MdH5Calls *calls, int64_t result, const char *call, const char *file, int line) {
     if (result >= 0 || calls->failed) return result;
-    calls->failed = true;
+    calls->failed = calls->call_failed = true;
     char reason[512] = "unknown HDF5 error";
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, reason);
     calls->write_failed = strncmp(reason, "file write failed", 17) == 0;

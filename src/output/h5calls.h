@@ -13,7 +13,9 @@ typedef struct MdH5Calls {
     const char *path;
     MdErrors *errors;
     bool failed;
-    bool write_failed; /* and what failed was the system's write: a full disk, say, not what is in the file */
+    /* What failed was a call of HDF5, not a look at what it gave; and of these the system's write: a full disk, say, not
+     * what is in the file. */
+    bool call_failed, write_failed;
 } MdH5Calls;
 
 /* Before the first call of HDF5 in the program: its own clean-up at exit crashes after a failed flush, and is turned off. */

@@ -143,26 +143,55 @@ static bool count_rows(MdH5Calls *calls, const MdH5md *file, uint64_t n_bytes, M
     return ragged;
 }
 
+/* Of a file that cannot be mended somebody else might still get something. */
+static MdStatus refuse_damaged(const Patient *patient, const char *damage, MdErrors *errors) {
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "%s: is damaged: %s; nothing can be recovered, and it was left as it is. Put a whole copy in its "
+                   "place, or go on without it from the restart file of the run: mdmini --restart FILE "
+                   "output.frames_every=0",
+                   patient->path, damage);
+}
+
+/* Bytes to which the file was cut; 0: it was not. */
+static uint64_t cut_to(const Patient *patient) { return patient->found.end > patient->stored ? patient->stored : 0; }
+
+/* Finds the frames that stay, by reading alone. *ragged: some have to go. */
+static MdStatus count_frames(Patient *patient, MdH5mdRecovery *recovery, bool *ragged, MdErrors *errors) {
+    MdErrors *own = md_errors_create();
+    MdH5Calls calls = md_h5_calls(patient->path, own);
+    MdH5md *file = md_h5_open(&calls, H5F_ACC_RDONLY);
+    *ragged = file && count_rows(&calls, file, cut_to(patient), recovery);
+    if (file) md_h5_release(&calls, file);
+    MdStatus status = MD_OK;
+    const bool none_left = recovery->series[0].n_kept == 0 && recovery->series[0].n_dropped > 0;
+    if (cut_to(patient) && (calls.failed || none_left)) {
+        char *damage = md_format("only %llu of its %llu bytes are there, and no frame is whole",
+                                 (unsigned long long)patient->stored, (unsigned long long)patient->found.end);
+        status = refuse_damaged(patient, damage, errors);
+        free(damage);
+    } else if (calls.call_failed) {
+        status = refuse_damaged(patient, md_errors_text(own, 0) + strlen(patient->path) + strlen(": "), errors);
+    } else if (calls.failed) {
+        status = md_fail(errors, MD_ERROR_INPUT, "%s", md_errors_text(own, 0));
+    }
+    md_errors_destroy(own);
+    return status;
+}
+
 /* Opens what the library can open now, and cuts it where that is called for. */
 static MdStatus cut(Patient *patient, MdH5mdRecovery *recovery, MdErrors *errors) {
+    bool ragged;
+    MdStatus status = count_frames(patient, recovery, &ragged, errors);
+    recovery->changed = ragged || !is_openable(patient);
+    if (status != MD_OK || !recovery->changed) return status;
+    if (!patient->writable) return refuse(patient, "wants recovery, but may not be written to", errors);
     MdH5Calls calls = md_h5_calls(patient->path, errors);
-    bool whole = is_openable(patient);
-    unsigned flags = whole ? H5F_ACC_RDONLY : H5F_ACC_RDWR;
-    uint64_t n_bytes = patient->found.end > patient->stored ? patient->stored : 0;
-    MdH5md *file = md_h5_open(&calls, flags);
-    bool ragged = file && count_rows(&calls, file, n_bytes, recovery);
-    if (file && ragged && whole) { /* again, for writing */
-        md_h5_release(&calls, file);
-        file = NULL;
-        if (!patient->writable) return refuse(patient, "wants recovery, but may not be written to", errors);
-        if (!calls.failed) file = md_h5_open(&calls, H5F_ACC_RDWR);
-    }
+    MdH5md *file = md_h5_open(&calls, H5F_ACC_RDWR);
     for (int k = 0; file && ragged && k < N_SERIES && !calls.failed; k++)
         if (file->series[k].dataset > 0)
             md_h5_set_rows(&calls, &file->series[k], recovery->series[file->series[k].timeline].n_kept);
-    recovery->changed = ragged || !whole;
     if (file) md_h5_release(&calls, file);
-    if (!calls.failed && recovery->changed && (fdatasync(patient->descriptor) != 0 || !erase_note(patient->descriptor)))
+    if (!calls.failed && (fdatasync(patient->descriptor) != 0 || !erase_note(patient->descriptor)))
         return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", patient->path, strerror(errno));
     /* A file that HDF5 cannot read is bad input; a disk that takes nothing is another matter. */
     if (calls.failed) return calls.write_failed ? MD_ERROR_OUTPUT : MD_ERROR_INPUT;
