@@ -56,7 +56,7 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
         deck = md_deck_read(n_arguments, arguments, errors);
     if (deck) simulation = md_simulation_plan(deck, request->bench != NULL, resumed, command, log, errors);
     if (simulation && request->check_only) {
-        md_report_plan(&simulation->record);
+        if (md_simulation_check_files(simulation) == MD_OK) md_report_plan(&simulation->record);
     } else if (simulation && request->bench) {
         md_bench_run(&simulation->record, request->bench, request->melt_steps);
     } else if (simulation) {

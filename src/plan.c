@@ -136,6 +136,13 @@ static MdStatus check_disk(MdSimulation *s) {
                    (double)needed / gibi, free_bytes / gibi, s->record.config->output_directory);
 }
 
+MdStatus md_simulation_check_files(const MdSimulation *s) {
+    if (!s->resumed) return MD_OK;
+    MdTrajectorySpec spec = md_simulation_trajectory(s);
+    md_continue_plan(&s->record, &spec);
+    return md_trajectory_check(&spec, s->record.errors);
+}
+
 static char *compose_provenance(const MdSimulation *s, const char *command) {
     MdJson *json = md_json_create();
     md_provenance_write(json, NULL, command, s->record.ops, &s->record.machine);

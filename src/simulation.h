@@ -31,6 +31,10 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *r
 /* plan.c: the files of frames as planned; types and masses are there once the system is. */
 MdTrajectorySpec md_simulation_trajectory(const MdSimulation *simulation);
 
+/* plan.c: for a run that is only checked, what the run would find against the files that it goes on with
+ * (MD_ERROR_INPUT, in the record's errors). Touches nothing. */
+MdStatus md_simulation_check_files(const MdSimulation *simulation);
+
 /* Runs what was planned; fills everything the report needs. The status is that of the run: MD_ERROR_PHYSICS for a run
  * that blew up or failed its verification, MD_ERROR_OUTPUT when output could not be written. */
 MdStatus md_simulation_run(MdSimulation *simulation);

@@ -94,6 +94,10 @@ typedef struct MdH5mdKept {
  * round; no frame is touched then. */
 MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors);
 
+/* Whether md_h5md_reopen would find anything against the file. Touches nothing; so a file that was cut short, and has to be
+ * recovered before anybody can tell, is refused as well. */
+MdStatus md_h5md_check(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors);
+
 /* Bytes of the frames that the spec plans from a step on, before compression. */
 uint64_t md_h5md_bytes(const MdH5mdSpec *spec, int64_t from);
 

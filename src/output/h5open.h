@@ -9,6 +9,10 @@
  * a file of something else, told as MD_ERROR_INPUT. NULL then. */
 MdH5md *md_h5_open(MdH5Calls *calls, unsigned flags);
 
+/* The same for a file that nobody may write to, although it may bear the mark of a writer that was killed; refuses one
+ * that was cut short. h5recover.c */
+MdH5md *md_h5_open_as_it_is(MdH5Calls *calls);
+
 /* Rows of a series in the file. */
 int64_t md_h5_rows(MdH5Calls *calls, const Series *series);
 

@@ -214,6 +214,18 @@ MdStatus md_h5md_recover(const char *path, MdH5mdRecovery *recovery, MdErrors *e
     return status;
 }
 
+/* A reader may come while a file with marks is being written: so it may after that. */
+MdH5md *md_h5_open_as_it_is(MdH5Calls *calls) {
+    Patient patient = {.path = calls->path};
+    MdStatus status = examine(&patient, calls->errors);
+    if (status == MD_OK && cut_to(&patient))
+        status = refuse(&patient, "was cut short; mdmini --recover FILE finds what is left of it", calls->errors);
+    if (patient.descriptor >= 0) close(patient.descriptor);
+    calls->failed = status != MD_OK;
+    if (calls->failed) return NULL;
+    return md_h5_open(calls, H5F_ACC_RDONLY | (patient.found.marked ? H5F_ACC_SWMR_READ : 0));
+}
+
 char *md_h5md_describe_recovery(const char *path, const MdH5mdRecovery *recovery) {
     static const char *const names[] = {"frames", "velocities", "forces"};
     char *text = md_format("%s: %s\n", path, recovery->changed ? "recovered" : "in good order, left as it is");

@@ -38,7 +38,8 @@ static bool fits(const MdH5md *old, const MdH5mdSpec *spec, MdErrors *errors) {
 static int64_t count_kept(MdH5Calls *calls, const MdH5md *file, int timeline, int64_t last_step) {
     const Series *series = &file->series[STEP + 2 * timeline];
     if (series->dataset <= 0) return 0;
-    int64_t n = md_h5_rows(calls, series), kept = 0, *steps = md_h5_read_steps(calls, file, timeline, n);
+    int64_t n = md_h5_whole_rows(calls, file, timeline, 0), kept = 0;
+    int64_t *steps = md_h5_read_steps(calls, file, timeline, n);
     while (kept < n && steps[kept] <= last_step) kept++;
     md_free(steps);
     return kept;
@@ -72,6 +73,22 @@ static bool has_frames(const MdH5md *old, int64_t n, const MdH5mdKept *kept, MdE
         "damaged",
         old->path, (long long)n, (long long)kept->last_step[MD_H5MD_POSITION], (long long)kept->n_frames);
     return false;
+}
+
+/* Whether the run can go on with the file, and how. */
+static bool accept(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spec, const MdH5mdKept *kept, Plan *plan) {
+    if (calls->failed || !fits(old, spec, calls->errors)) return false;
+    *plan = make_plan(calls, old, spec, kept);
+    return !calls->failed && has_frames(old, plan->n_kept[0], kept, calls->errors);
+}
+
+MdStatus md_h5md_check(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors) {
+    MdH5Calls calls = md_h5_calls(path, errors);
+    MdH5md *file = md_h5_open_as_it_is(&calls);
+    Plan plan;
+    const bool good = file && accept(&calls, file, spec, kept, &plan);
+    md_h5_release(&calls, file);
+    return good ? MD_OK : MD_ERROR_INPUT;
 }
 
 static bool needs_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *plan) {
@@ -175,10 +192,8 @@ MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKep
     MdH5Calls calls = md_h5_calls(path, errors);
     MdH5md *old = md_h5_open(&calls, H5F_ACC_RDWR), *file = NULL;
     if (old) md_h5_lock(&calls, old);
-    bool good = old && !calls.failed && fits(old, spec, errors);
-    Plan plan = {0};
-    if (good) plan = make_plan(&calls, old, spec, kept);
-    good = good && !calls.failed && has_frames(old, plan.n_kept[0], kept, errors);
+    Plan plan;
+    const bool good = old && accept(&calls, old, spec, kept, &plan);
     if (good && !needs_copy(old, spec, &plan)) {
         continue_in_place(&calls, old, spec, &plan);
         if (!calls.failed) return old;

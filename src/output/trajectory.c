@@ -17,13 +17,26 @@ static MdH5md *open_h5(const MdTrajectorySpec *spec, MdErrors *errors) {
     return md_h5md_reopen(spec->h5_path, &spec->h5md, &spec->h5_kept, errors);
 }
 
+static MdXyz *reopen_xyz(const MdTrajectorySpec *spec, MdErrors *errors) {
+    return md_xyz_reopen(spec->xyz_path, &spec->h5md, spec->xyz_velocities, spec->xyz_last_step, spec->n_xyz_frames,
+                         errors);
+}
+
+MdStatus md_trajectory_check(const MdTrajectorySpec *spec, MdErrors *errors) {
+    MdStatus h5 = MD_OK, xyz = MD_OK;
+    if (spec->h5_path && spec->h5_there) h5 = md_h5md_check(spec->h5_path, &spec->h5md, &spec->h5_kept, errors);
+    if (spec->xyz_path && spec->xyz_there) {
+        MdXyz *file = reopen_xyz(spec, errors);
+        xyz = file ? md_xyz_close(file, errors) : MD_ERROR_INPUT;
+    }
+    return h5 == MD_OK ? xyz : h5;
+}
+
 /* Of files that are continued none is cut before all are found to be those of the run. */
 static MdStatus open_files(MdTrajectory *t, MdErrors *errors) {
     const MdTrajectorySpec *spec = &t->spec;
     const bool goes_on = spec->xyz_path && spec->xyz_there;
-    if (goes_on)
-        t->xyz = md_xyz_reopen(spec->xyz_path, &spec->h5md, spec->xyz_velocities, spec->xyz_last_step,
-                               spec->n_xyz_frames, errors);
+    if (goes_on) t->xyz = reopen_xyz(spec, errors);
     if (goes_on && !t->xyz) return MD_ERROR_INPUT;
     if (spec->h5_path) t->h5 = open_h5(spec, errors);
     if (spec->h5_path && !t->h5) return MD_ERROR_OUTPUT;

@@ -19,6 +19,9 @@ typedef struct MdTrajectory MdTrajectory;
 /* Creates the files, or continues them. NULL, with the problem in errors. */
 MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *errors);
 
+/* Whether the files that are continued are such that md_trajectory_create would go on with them. Touches nothing. */
+MdStatus md_trajectory_check(const MdTrajectorySpec *spec, MdErrors *errors);
+
 /* Writes what is due (bits of output/schedule.h) of a frame that holds the quantities that
  * md_schedule_quantities names.
  * Unwraps the frame's positions where the spec says so. MD_ERROR_OUTPUT: nothing more can be appended. */

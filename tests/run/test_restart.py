@@ -9,6 +9,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -70,6 +71,17 @@ def same_end(checks, folder, a, b, what):
     checks.that(first["verdict"] == second["verdict"] == "PASSED", f"{what}: {first['verdict']}, {second['verdict']}")
     checks.that(first["n_rebuilds"] == second["n_rebuilds"], f"{what}: {first['n_rebuilds']}, {second['n_rebuilds']} rebuilds")
     checks.that(not list(folder.glob("*.tmp")), f"{what}: leaves {list(folder.glob('*.tmp'))}")
+
+
+def marked_for_writing(path):
+    """The bytes of a compressed trajectory with the mark that a killed writer leaves."""
+    kill = "import h5py, os, sys; file = h5py.File(sys.argv[1], 'r+', libver='v110'); file.swmr_mode = True; os._exit(0)"
+    copy = path.with_suffix(".marked")
+    shutil.copy(path, copy)
+    subprocess.run([sys.executable, "-c", kill, copy], check=True)
+    content = copy.read_bytes()
+    copy.unlink()
+    return content
 
 
 def resume(folder, name, *words, **more):
@@ -563,6 +575,37 @@ def test_refusals(checks, folder):
     checks.that(done.code == 2 and "exclude each other" in done.stderr, f"--bench --restart: {done.code} {done.stderr}")
 
 
+def test_check(checks, folder):
+    """--check says of a run that is resumed what the run itself says, and touches nothing."""
+    name = deck(folder, "run", output={"xyz_every": 10, "velocities_every": 10})
+    program.run(name, "run.steps=40", folder=folder)
+    program.run(name, "run.steps=40", "output.name=gzip", "output.compression=gzip-1", "output.xyz_every=0", folder=folder)
+    program.run(name, "run.steps=20", "output.name=twin", folder=folder)
+    whole = {path.name: path.read_bytes() for path in folder.iterdir()}
+    h5, xyz = whole["run.h5"], whole["run.xyz"]
+    marked = marked_for_writing(folder / "gzip.h5")
+    checks.that(marked != whole["gzip.h5"], "there is no mark")
+    cases = [("run", {}, [], 0), ("run", {}, ["output.xyz_velocities=on"], 2), ("run", {}, ["output.unwrapped=on"], 2),
+             ("run", {}, ["output.images_every=0"], 2), ("run", {"run.xyz": whole["twin.xyz"]}, [], 2),
+             ("run", {"run.xyz": xyz[:len(xyz) // 2]}, [], 2), ("run", {"run.h5": whole["twin.h5"]}, [], 2),
+             ("run", {"run.h5": b"no trajectory"}, [], 2), ("run", {"run.h5": h5[:len(h5) // 2]}, [], 2), ("gzip", {}, [], 0),
+             ("gzip", {"gzip.h5": marked}, [], 0),
+             ("gzip", {"gzip.h5": marked}, ["output.images_every=0"], 2)]
+    for run, harm, words, code in cases:
+        what = f"{run} with {words}, {sorted(harm)}"
+        for path, content in {**whole, **harm}.items():
+            (folder / path).write_bytes(content)
+        told = program.run("--restart", f"{run}.restart", "run.steps=60", *words, "--check", folder=folder)
+        changed = [path for path, content in {**whole, **harm}.items() if (folder / path).read_bytes() != content]
+        checks.that(not changed and len(list(folder.iterdir())) == len(whole), f"{what}: the check changes {changed}")
+        done = resume(folder, run, "run.steps=60", *words)
+        checks.that(done.code == code, f"{what}: {done.code} {done.last_lines()}")
+        checks.that(told.code == done.code and (not code or told.stdout == ""),
+                    f"{what}: the check says {told.code} {told.stderr}, the run {done.code} {done.stderr}")
+        for path in folder.iterdir():
+            path.unlink()
+
+
 def test_left_alone(checks, folder):
     """A run that is refused leaves all its files as they are."""
     name = deck(folder, "run", output={"xyz_every": 10})
@@ -697,7 +740,7 @@ def main():
     checks = program.Checks()
     for test in (test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended,
                  test_signals, test_verification_stopped, test_close_fails, test_early_signal, test_early_signal_resumed,
-                 test_second_signal, test_walltime, test_kills, test_damage, test_refusals, test_left_alone, test_existing,
+                 test_second_signal, test_walltime, test_kills, test_damage, test_refusals, test_check, test_left_alone, test_existing,
                  test_full_disk, test_generations):
         if os.environ.get("MDMINI_TEST_ONLY", test.__name__) != test.__name__:
             continue
