@@ -59,6 +59,7 @@ struct MdH5md {
     double edges[9], density;
     char run_id[24];                /* of a file that was opened */
     int n_restarts;                 /* how often the file was continued */
+    uint64_t stored_bytes;          /* of particles, appended */
     double committed_s, appended_s; /* when that was last done, by md_clock_s */
     bool broken;                    /* an append or a commit has failed: nothing more is written */
 };

@@ -191,6 +191,18 @@ static bool find_touched(const MdH5md *file, const void *const arrays[MD_H5MD_N_
     return true;
 }
 
+/* Bytes that a row of particles takes in the file. A compressed chunk is in the file as soon as it is written. */
+static uint64_t count_stored(MdH5Calls *calls, const MdH5md *file, const Series *series, int64_t row) {
+    if (file->spec.compression == MD_COMPRESSION_NONE) return series->row_bytes;
+    hsize_t chunk[3] = {1, series->row[1], 3}, at[3] = {(hsize_t)row, 0, 0}, bytes = 0, size = 0;
+    hid_t creation = H5_CALL(calls, H5Dget_create_plist(series->dataset));
+    H5_CALL(calls, H5Pget_chunk(creation, 3, chunk));
+    H5_CALL(calls, H5Pclose(creation));
+    for (; at[1] < series->row[1] && !calls->failed; at[1] += chunk[1], bytes += size)
+        H5_CALL(calls, H5Dget_chunk_storage_size(series->dataset, at, &size));
+    return bytes;
+}
+
 MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors) {
     if (file->broken) return MD_ERROR_OUTPUT;
     const void *arrays[MD_H5MD_N_QUANTITIES] = {frame->position, frame->velocity, frame->force, frame->image};
@@ -204,6 +216,7 @@ MdStatus md_h5md_append(MdH5md *file, const MdFrame *frame, const MdThermo *ther
         const int64_t n = file->timeline[series->timeline].n_rows;
         md_h5_set_rows(&calls, series, n + 1);
         md_h5_write_rows(&calls, series, n, 1, arrays[q]);
+        file->stored_bytes += count_stored(&calls, file, series, n);
     }
     if (calls.failed) return give_up(file);
     if (frame->position) keep_observables(file, thermo);
@@ -240,6 +253,8 @@ MdStatus md_h5md_commit(MdH5md *file, bool sync, MdErrors *errors) {
 }
 
 int64_t md_h5md_frames(const MdH5md *file) { return file->timeline[0].n_rows; }
+
+uint64_t md_h5md_stored_bytes(const MdH5md *file) { return file->stored_bytes; }
 
 MdStatus md_h5md_close(MdH5md *file, MdErrors *errors) {
     if (!file) return MD_OK;

@@ -60,6 +60,9 @@ MdStatus md_h5md_commit(MdH5md *file, bool sync, MdErrors *errors);
 /* Frames of positions appended so far, those of before a restart included. */
 int64_t md_h5md_frames(const MdH5md *file);
 
+/* Bytes that the particles of the frames appended by this program take in the file: compressed, where it is. */
+uint64_t md_h5md_stored_bytes(const MdH5md *file);
+
 /* Commits, syncs and closes; the status says whether everything reached the disk. Accepts NULL. */
 MdStatus md_h5md_close(MdH5md *file, MdErrors *errors);
 

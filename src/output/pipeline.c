@@ -70,6 +70,7 @@ static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *out
     p->statistics.copy_s += output->copy_s;
     if (status != MD_OK) return status;
     p->statistics.n_frames++;
+    p->statistics.file_bytes = md_trajectory_file_bytes(p->files);
     p->statistics.frame_bytes += md_frame_bytes(p->spec.n_atoms, item->request.quantities, p->slots.precision);
     return MD_OK;
 }
@@ -201,6 +202,9 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
     if (status == MD_OK && spec->trajectory) {
         p->files = md_trajectory_create(spec->trajectory, errors);
         if (!p->files) status = MD_ERROR_OUTPUT;
+        else
+            p->statistics.file_bytes =
+                md_trajectory_file_bytes(p->files); /* what an XYZ file that goes on has already */
     }
     if (status == MD_OK && spec->config->output_pipeline == MD_ON) status = start_writer(p, errors);
     if (status == MD_OK) return p;
@@ -341,6 +345,7 @@ void md_pipeline_statistics_subtract(MdPipelineStatistics *after, const MdPipeli
     after->n_rows -= before->n_rows;
     after->n_frames -= before->n_frames;
     after->frame_bytes -= before->frame_bytes;
+    after->file_bytes -= before->file_bytes;
     after->put_s -= before->put_s;
     after->n_full -= before->n_full;
     after->full_s -= before->full_s;

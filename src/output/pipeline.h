@@ -36,7 +36,8 @@ typedef struct MdPipelineSpec {
 
 typedef struct MdPipelineStatistics {
     int64_t n_rows, n_frames; /* written */
-    uint64_t frame_bytes;     /* of these frames */
+    uint64_t frame_bytes;     /* of these frames, as numbers in memory */
+    uint64_t file_bytes;      /* that they took in the files: compressed, or as text */
     double put_s;           /* host time that the steps spent in put, without waits for the device to make its steps, */
     int64_t n_full;         /* of that in waits for a slot: how often all were taken, */
     double full_s;          /* and how long it took the writer to give one back */

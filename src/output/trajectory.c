@@ -89,6 +89,10 @@ void md_trajectory_frames(const MdTrajectory *t, int64_t *n_h5, int64_t *n_xyz) 
     *n_xyz = t->xyz ? md_xyz_frames(t->xyz) : 0;
 }
 
+uint64_t md_trajectory_file_bytes(const MdTrajectory *t) {
+    return (t->h5 ? md_h5md_stored_bytes(t->h5) : 0) + (t->xyz ? md_xyz_bytes(t->xyz) : 0);
+}
+
 MdStatus md_trajectory_close(MdTrajectory *t, MdErrors *errors) {
     if (!t) return MD_OK;
     MdStatus h5 = md_h5md_close(t->h5, errors), xyz = md_xyz_close(t->xyz, errors);

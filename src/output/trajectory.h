@@ -37,6 +37,10 @@ MdStatus md_trajectory_commit(MdTrajectory *trajectory, bool sync, MdErrors *err
 /* Frames of positions in each file, those of before a restart included; 0 where there is no such file. */
 void md_trajectory_frames(const MdTrajectory *trajectory, int64_t *n_h5, int64_t *n_xyz);
 
+/* Bytes that particles take in the files: what this program has appended, and for XYZ all that is there. The difference of
+ * two readings is what was written in between: compressed numbers, and text. */
+uint64_t md_trajectory_file_bytes(const MdTrajectory *trajectory);
+
 /* Commits, syncs and closes. Accepts NULL. */
 MdStatus md_trajectory_close(MdTrajectory *trajectory, MdErrors *errors);
 

@@ -182,6 +182,8 @@ MdStatus md_xyz_sync(MdXyz *xyz, MdErrors *errors) {
 
 int64_t md_xyz_frames(const MdXyz *xyz) { return xyz->n_frames; }
 
+uint64_t md_xyz_bytes(const MdXyz *xyz) { return (uint64_t)xyz->end; }
+
 MdStatus md_xyz_close(MdXyz *xyz, MdErrors *errors) {
     if (!xyz) return MD_OK;
     MdStatus status = md_xyz_sync(xyz, errors);

@@ -31,6 +31,8 @@ MdStatus md_xyz_sync(MdXyz *file, MdErrors *errors);
 
 int64_t md_xyz_frames(const MdXyz *file); /* in the file, those of before a restart included */
 
+uint64_t md_xyz_bytes(const MdXyz *file); /* of the frames in the file, as text */
+
 /* Syncs and closes. Accepts NULL. */
 MdStatus md_xyz_close(MdXyz *file, MdErrors *errors);
 

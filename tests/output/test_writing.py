@@ -78,6 +78,30 @@ def test_same_numbers(folder):
         checks.that((unwrapped == expected).all(), f"{precision}: unwrapped positions")
 
 
+def test_bytes(folder):
+    """What frames are as numbers, and what they take in the files: compressed, and as text. The frame at step 0 comes
+    before the loop that the report is about."""
+    for compression in ("none", "gzip-1", "gzip-9"):
+        result = run(folder, images_every=10, velocities_every=10, precision="double", compression=compression)
+        report = result.json()["output"]
+        with result.h5() as h5:
+            series = [h5[f"particles/all/{name}/value"].id for name in ("position", "velocity", "image")]
+            stored = sum(one.get_storage_size() - one.get_chunk_info_by_coord((0, 0, 0)).size for one in series)
+        numbers = 6 * 256 * 3 * (8 + 8 + 4)
+        checks.that(report["frame_bytes"] == numbers, f"{compression}: {report['frame_bytes']} bytes of numbers, not {numbers}")
+        checks.that(report["file_bytes"] == stored, f"{compression}: {report['file_bytes']} bytes of the file, not {stored}")
+        checks.that((compression == "none") == (stored == numbers), f"{compression}: {stored} bytes of {numbers}")
+        for kind in ("frame", "file"):
+            speed = report[f"{kind}_bytes"] / report["write_seconds"]
+            checks.near(report[f"{kind}_bytes_per_second"], speed, 1e-9 * speed, f"{compression}: speed of {kind}_bytes")
+        checks.that(("into the files" in result.stdout) == (compression != "none"), f"{compression}: {result.stdout}")
+    result = run(folder, frames_every=0, xyz_every=10)
+    report, text = result.json()["output"], result.path("xyz").read_text()
+    first = text[:text.index("\n256\n") + 1]
+    checks.that(report["frame_bytes"] == 6 * 256 * 3 * 4, f"XYZ: {report['frame_bytes']} bytes of numbers")
+    checks.that(report["file_bytes"] == len(text) - len(first), f"XYZ: {report['file_bytes']} bytes of text")
+
+
 def read_xyz(path):
     """[(comment, species, numbers)]"""
     frames, lines = [], path.read_text().splitlines()
@@ -303,7 +327,7 @@ def test_recover_arguments(folder):
         checks.that(result.returncode == 2 and "--recover" in result.stderr, f"{words}: {result}")
 
 
-for test in (test_intervals, test_same_numbers, test_xyz, test_disk_full, test_seldom_frames, test_lost, test_lost_at_the_end, test_kill, test_read_only,
+for test in (test_intervals, test_same_numbers, test_bytes, test_xyz, test_disk_full, test_seldom_frames, test_lost, test_lost_at_the_end, test_kill, test_read_only,
              test_recover_arguments):
     with program.temporary_folder() as place:
         test(place)
