@@ -170,6 +170,9 @@ static MdStatus plan_fractions(const MdProblems *problems, int n_types, double *
     return MD_OK;
 }
 
+/* Of types that no file names. They are elements, whatever the run is of, for ASE opens no XYZ file with other names. */
+static const char *const default_names[MD_MAX_TYPES] = {"Ar", "Kr", "Xe", "Ne", "He", "Rn", "Cl", "F"};
+
 static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, const MdCoordinates *coordinates) {
     int n_types;
     if (plan_n_types(problems, coordinates, &n_types)) return MD_ERROR_INPUT;
@@ -177,8 +180,7 @@ static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, const M
                                         &md_deck_config(problems->deck)->system_masses, n_types, "types", layout->mass);
     for (int t = 0; t < n_types; t++) {
         bool named = coordinates && t < coordinates->n_types;
-        snprintf(layout->plan.type_name[t], MD_TYPE_NAME_SIZE, "%.*s", named ? MD_TYPE_NAME_SIZE - 1 : 1,
-                 named ? coordinates->symbol[t] : &"ABCDEFGH"[t]);
+        snprintf(layout->plan.type_name[t], MD_TYPE_NAME_SIZE, "%s", named ? coordinates->symbol[t] : default_names[t]);
     }
     if (plan_fractions(problems, n_types, layout->fraction)) status = MD_ERROR_INPUT;
     if (md_potential_make(problems, n_types, &layout->plan.potential)) status = MD_ERROR_INPUT;

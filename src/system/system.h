@@ -33,7 +33,7 @@ typedef struct MdSystem {
     int32_t *type;             /* [n_atoms], 0 .. n_types - 1 */
 } MdSystem;
 
-/* Names of types: the symbols of an XYZ file, A, B, ... otherwise. */
+/* Names of types: the symbols of an XYZ file, Ar, Kr, ... otherwise. */
 enum { MD_TYPE_NAME_SIZE = 32 };
 
 /* What a configuration asks for, known before anything large is allocated. */

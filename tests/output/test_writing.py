@@ -127,7 +127,7 @@ def test_xyz(folder):
             checks.that('pbc="T T T"' in comment and f" step={10 * row} " in comment, comment)
             energy = float(re.search(r"potential_energy=(\S+)", comment)[1])
             checks.that(energy == h5["observables/potential_energy/value"][row], "energy in XYZ")
-            checks.that(set(species) == {"A"}, f"species {set(species)}")
+            checks.that(set(species) == {"Ar"}, f"species {set(species)}")
     checks.that(len(frames) == 3, f"{len(frames)} frames in XYZ")
 
     # mdmini starts from it, with the velocities that it holds
@@ -140,10 +140,11 @@ def test_xyz(folder):
     with again.h5() as h5:
         checks.that((h5["particles/all/position/value"][0] == frames[0][2][:, :3]).all(), "started from the XYZ file")
 
-    result = run(folder, "system.dimension=2", "system.start=hexagonal", "system.cells=8 4", "system.density=0.8", xyz_every=60,
-                 frames_every=0)
+    result = run(folder, "system.dimension=2", "system.start=hexagonal", "system.cells=8 4", "system.density=0.8",
+                 "system.types=8", xyz_every=60, frames_every=0)
     checks.that(result.code == 0, result.last_lines())
-    comment, _, numbers = read_xyz(result.path("xyz"))[0]
+    comment, species, numbers = read_xyz(result.path("xyz"))[0]
+    checks.that(len(set(species)) == 8, f"names of eight types: {set(species)}")
     checks.that(numbers.shape[1] == 3 and not numbers[:, 2].any() and 'pbc="T T F"' in comment, f"in two dimensions: {comment}")
     try:
         import ase.io
