@@ -142,8 +142,11 @@ MdDeck *md_checkpoint_deck(const MdCheckpoint *c, int n_arguments, char *const *
 }
 
 MdFilesUse md_checkpoint_files(const MdCheckpoint *c, bool bench) {
-    return (MdFilesUse){
-        .bench = bench, .resumed = c->path, .has_h5 = c->run.n_frames > 0, .has_xyz = c->run.n_xyz_frames > 0};
+    return (MdFilesUse){.bench = bench,
+                        .resumed = c->path,
+                        .from_step = c->run.step,
+                        .has_h5 = c->run.n_frames > 0,
+                        .has_xyz = c->run.n_xyz_frames > 0};
 }
 
 /* --- the system ----------------------------------------------------------------------------------------------------- */

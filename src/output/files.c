@@ -43,7 +43,18 @@ static void make_output_of_path(const MdConfig *config, int file, Output *output
     output->path = md_copy_text(path);
 }
 
-static void make_outputs(const MdDeck *deck, bool bench, Output outputs[N_FILES]) {
+/* Each process of a run has a clock of its own, and so a trace of its own. One that begins at the same step again takes
+ * the place of the one that did before, as its frames do. */
+static void name_part(Output *trace, int64_t from_step) {
+    char *stem = md_format("%s.from%lld", trace->stem, (long long)from_step);
+    free(trace->stem);
+    free(trace->path);
+    trace->stem = stem;
+    trace->path = md_format("%s%s", stem, trace->ending);
+}
+
+static void make_outputs(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES]) {
+    const bool bench = use->bench;
     static const char *const endings[] = {[H5] = ".h5", [JSON] = ".json", [LOG] = ".log", [XYZ] = ".xyz"};
     const MdConfig *config = md_deck_config(deck);
     const char *directory = config->output_directory;
@@ -64,6 +75,7 @@ static void make_outputs(const MdDeck *deck, bool bench, Output outputs[N_FILES]
         outputs[k].path = md_format("%s%s", outputs[k].stem, outputs[k].ending);
     }
     for (int k = NEIGHBORS; k <= TRACE; k++) make_output_of_path(config, k, &outputs[k]);
+    if (use->resumed && outputs[TRACE].path) name_part(&outputs[TRACE], use->from_step);
 }
 
 static void free_outputs(Output outputs[N_FILES]) {
@@ -190,7 +202,7 @@ static void leave_own(const MdDeck *deck, const MdFilesUse *use, Output outputs[
     if (!use->resumed || use->bench) return;
     Output saved[N_FILES];
     bool own[N_FILES];
-    make_outputs(md_deck_before(deck), false, saved);
+    make_outputs(md_deck_before(deck), use, saved);
     for (int k = 0; k < N_FILES; k++) own[k] = is_own(deck, use, outputs, saved, k);
     for (int k = 0; k < N_FILES; k++) {
         if (!own[k]) continue;
@@ -209,7 +221,7 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
     if (strchr(run_name(deck), '/'))
         return fail_option(deck, errors, MD_OPTION_output_name, run_name(deck),
                            "may not contain '/': the folder is output.directory");
-    make_outputs(deck, bench, outputs);
+    make_outputs(deck, use, outputs);
     check_folder(deck, MD_OPTION_output_directory, config->output_directory, errors);
     for (int k = NEIGHBORS; k <= TRACE; k++)
         if (outputs[k].path) check_named(deck, k, outputs, errors);
@@ -278,7 +290,7 @@ MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, 
     md_require(files->json);
     const int existing = md_deck_config(deck)->output_existing;
     Output outputs[N_FILES];
-    make_outputs(deck, files->use.bench, outputs);
+    make_outputs(deck, &files->use, outputs);
     leave_own(deck, &files->use, outputs);
     bool any = false;
     for (int k = 0; k < N_FILES; k++) any = any || exists(outputs[k].path);

@@ -9,12 +9,14 @@
 typedef struct MdFilesUse {
     bool bench;
     const char *resumed;  /* the restart file; NULL: a new run. The caller's, as long as MdFiles */
+    int64_t from_step;    /* where a run that is resumed begins */
     bool has_h5, has_xyz; /* of a run that is resumed: there are frames in these */
 } MdFilesUse;
 
 typedef struct MdFiles {
     char *h5, *json, *log;         /* paths; h5 NULL when no trajectory is asked for */
-    char *xyz, *neighbors, *trace; /* NULL when not asked for */
+    char *xyz, *neighbors, *trace; /* NULL when not asked for; of a run that is resumed, the trace from there on has a
+                                      file of its own, FILE.fromSTEP.json for FILE.json */
     char *restart;                 /* restart.file, or NAME.restart; NULL for bench */
     MdFilesUse use;
     struct {

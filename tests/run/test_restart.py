@@ -664,6 +664,29 @@ def test_existing(checks, folder):
     checks.that(not left, f"overwrite leaves {left}")
 
 
+def test_trace(checks, folder):
+    """Each part of a run has a trace of its own; one that is made again is replaced, and nothing else."""
+    name = deck(folder, "run", report={"trace": "t.json"}, output={"existing": "refuse"})
+    program.run(name, "run.steps=40", folder=folder)
+    first = (folder / "t.json").read_bytes()
+    for attempt in range(2):
+        done = resume(folder, "run", f"run.steps={60 + 10 * attempt}")
+        checks.that(done.code == 0, f"resumed with a trace: {done.last_lines()}")
+    done = program.run("--restart", "run.restart.prev", "run.steps=80", folder=folder, name="run")
+    checks.that(done.code == 0, f"resumed once more with a trace: {done.last_lines()}")
+    traces = sorted(path.name for path in folder.glob("t*.json"))
+    checks.that(traces == ["t.from40.json", "t.from60.json", "t.json"], f"traces {traces}")
+    checks.that((folder / "t.json").read_bytes() == first, "the trace of the first part is another")
+    for trace, last in (("t.json", 40), ("t.from40.json", 60), ("t.from60.json", 80)):
+        events = json.loads((folder / trace).read_text())["traceEvents"]
+        steps = [event["args"]["step"] for event in events if "step" in event.get("args", {})]
+        checks.that(steps and max(steps) == last, f"{trace}: the last step is {max(steps, default=None)}, not {last}")
+    (folder / "t.from80.json").write_text("mine")
+    done = resume(folder, "run", "run.steps=90", "report.trace=t2.json")
+    checks.that(done.code == 0 and (folder / "t2.from80.json").exists() and (folder / "t.from80.json").read_text() == "mine",
+                f"a trace of another name: {done.last_lines()}")
+
+
 def test_full_disk(checks, folder):
     """No room for the restart file: said at once, exit code 4, the file of before is whole and goes on."""
     name = deck(folder, "full", system={"cells": 6}, potential={"cutoff": 2.5}, neighbor={"skin": 0.3},
@@ -740,8 +763,8 @@ def main():
     checks = program.Checks()
     for test in (test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended,
                  test_signals, test_verification_stopped, test_close_fails, test_early_signal, test_early_signal_resumed,
-                 test_second_signal, test_walltime, test_kills, test_damage, test_refusals, test_check, test_left_alone, test_existing,
-                 test_full_disk, test_generations):
+                 test_second_signal, test_walltime, test_kills, test_damage, test_refusals, test_check, test_left_alone,
+                 test_existing, test_trace, test_full_disk, test_generations):
         if os.environ.get("MDMINI_TEST_ONLY", test.__name__) != test.__name__:
             continue
         with program.temporary_folder() as folder:
