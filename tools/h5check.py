@@ -10,7 +10,6 @@ One line for each problem; exit code 0 when there is none, else 1. A file that a
 """
 import argparse
 import json
-import re
 import sys
 
 from interpreter import need
@@ -108,13 +107,21 @@ class Checker:
                                                 f"particles outside the box"):
                 return
 
-    def schedule(self, path, interval, last_step):
-        """Every step that was due up to last_step is there."""
+    def schedule(self, path, parts, last_step):
+        """Every step that was due up to last_step is there, and no other. parts: of each process of the run the interval, the
+        last step planned, and the last that it had kept of the frames before."""
         steps = set(self.file[path + "/step"][:].tolist())
-        missing = [step for step in range(0, last_step + 1, interval) if step not in steps]
-        self.need(not missing, f"{path}: step {missing[:1]} was due, every {interval} steps, and is missing")
-        extra = [step for step in steps if step % interval and step != max(steps)]
-        self.need(not extra, f"{path}: step {extra[:1]} was not due: every {interval} steps")
+        end, due = max(steps | {last_step}), set()
+        for every, last, kept in reversed(parts):
+            if every > 0:
+                first = -(-(kept + 1) // every) * every
+                due.update(range(first, min(end, last) + 1, every))
+                due.update({last} if kept < last <= end else ())
+            end = min(end, kept)
+        missing = sorted(step for step in due - steps if step <= last_step)
+        self.need(not missing, f"{path}: step {missing[:1]} was due and is missing")
+        extra = sorted(steps - due)
+        self.need(not extra, f"{path}: step {extra[:1]} was not due")
 
 
 def check(path, quantities=None):
@@ -265,18 +272,17 @@ def check_numbers(checker, file, elements, dimension):
 
 
 def check_intervals(checker, file, elements):
-    """A run that was never resumed has the intervals of its deck, from step 0 on."""
-    attributes = file["/parameters/mdmini"].attrs
-    deck = file["/parameters/mdmini/deck"][()].decode(errors="replace")
-    output = deck[deck.find("[output]"):]
-    keys = {"position": "frames_every", "velocity": "velocities_every", "force": "forces_every", "image": "images_every"}
-    if checker.n_frames == 0 or attributes.get("n_restarts", 1) != 0 or "[output]" not in deck:
+    """The frames are those of the intervals of all processes of the run. The first has kept nothing, as nothing was there."""
+    n_restarts = int(file["/parameters/mdmini"].attrs["n_restarts"])
+    node = checker.dataset("/parameters/mdmini/schedule", ["int64"], (n_restarts + 1, 9))
+    if node is None or node.shape[1:] != (9,) or not checker.n_frames:
         return
+    rows = node[:]
+    checker.need((rows[0, 5:] == -1).all(), "/parameters/mdmini/schedule does not begin with the run")
     last_step = int(file["/particles/all/position/step"][-1])
-    for name, path in elements.items():
-        found = re.search(rf"^{keys[name]} *= *(\d+)", output, re.MULTILINE)
-        if found and int(found[1]) > 0:
-            checker.schedule(path, int(found[1]), last_step)
+    for k, name in enumerate(("position", "velocity", "force")):  # images have the steps of the positions themselves
+        if name in elements:
+            checker.schedule(elements[name], [(int(row[1 + k]), int(row[0]), int(row[5 + k])) for row in rows], last_step)
 
 
 def main():

@@ -258,6 +258,7 @@ MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *error
     }
     md_h5_define_all(file, timelines);
     md_h5_create_file(&calls, file);
+    if (!calls.failed) md_h5_note_schedule(&calls, file, NULL);
     if (!calls.failed) md_h5_begin(&calls, file);
     if (!calls.failed) return file;
     md_h5_release(&calls, file);

@@ -88,6 +88,12 @@ void md_h5_fill_edges(const MdBox *box, double edges[9]);
 /* Everything in it but series: who made it, the box, what particles are, the deck. */
 void md_h5_write_head(MdH5Calls *calls, const MdH5md *file);
 
+/* Notes in the file which frames are due from now on, and which of before stay (NULL: it is new), and flushes it: who reads
+ * the steps of a run that was resumed, perhaps with other intervals, can tell whether they are all there. */
+void md_h5_note_schedule(MdH5Calls *calls, const MdH5md *file, const MdH5mdKept *kept);
+/* The same of what `from` has noted so far, for its copy. */
+void md_h5_copy_schedule(MdH5Calls *calls, const MdH5md *from, const MdH5md *to);
+
 /* Properties with which files are created and opened; with_marks: for a file that bears the mark of a writer. */
 hid_t md_h5_file_access(MdH5Calls *calls, bool with_marks);
 

@@ -142,7 +142,8 @@ static void copy_all(MdH5Calls *calls, const MdH5md *old, MdH5md *file, const Pl
 }
 
 /* The copy, in the place of the file. */
-static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *plan, MdErrors *errors) {
+static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const MdH5mdKept *kept, const Plan *plan,
+                         MdErrors *errors) {
     char *path = md_format("%s.tmp", old->path);
     MdH5Calls calls = md_h5_calls(path, errors);
     MdH5md *file = md_h5_new(path, spec);
@@ -153,6 +154,8 @@ static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *
     bool created = !calls.failed;
     if (created) copy_all(&calls, old, file, plan, errors);
     set_counts(file, plan);
+    if (!calls.failed) md_h5_copy_schedule(&calls, old, file);
+    if (!calls.failed) md_h5_note_schedule(&calls, file, kept);
     if (!calls.failed) md_h5_begin(&calls, file);
     if (!calls.failed && (fdatasync(file->descriptor) != 0 || rename(path, old->path) != 0)) {
         calls.failed = true;
@@ -170,7 +173,8 @@ static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *
 }
 
 /* Takes the spec over from a run whose layout the file has already. */
-static void continue_in_place(MdH5Calls *calls, MdH5md *file, const MdH5mdSpec *spec, const Plan *plan) {
+static void continue_in_place(MdH5Calls *calls, MdH5md *file, const MdH5mdSpec *spec, const MdH5mdKept *kept,
+                              const Plan *plan) {
     file->spec = *spec;
     file->n_restarts++;
     hid_t group = H5_CALL(calls, H5Gopen2(file->file, "parameters/mdmini", H5P_DEFAULT));
@@ -182,7 +186,7 @@ static void continue_in_place(MdH5Calls *calls, MdH5md *file, const MdH5mdSpec *
     for (int k = 0; k < N_SERIES; k++)
         if (file->series[k].dataset > 0)
             md_h5_set_rows(calls, &file->series[k], plan->n_kept[file->series[k].timeline]);
-    H5_CALL(calls, H5Fflush(file->file, H5F_SCOPE_GLOBAL));
+    md_h5_note_schedule(calls, file, kept);
     if (!calls->failed) md_h5_begin(calls, file);
 }
 
@@ -195,10 +199,10 @@ MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKep
     Plan plan;
     const bool good = old && accept(&calls, old, spec, kept, &plan);
     if (good && !needs_copy(old, spec, &plan)) {
-        continue_in_place(&calls, old, spec, &plan);
+        continue_in_place(&calls, old, spec, kept, &plan);
         if (!calls.failed) return old;
     } else if (good) {
-        file = make_copy(old, spec, &plan, errors);
+        file = make_copy(old, spec, kept, &plan, errors);
     }
     md_h5_release(&calls, old);
     return file;

@@ -130,14 +130,18 @@ def check_strictness(path, folder):
         file["particles/all/position/step"][3] = 100
 
     def miss_a_step(file):
-        text = "[output]\nframes_every = 25\n"
-        del file["parameters/mdmini/deck"]
-        file["parameters/mdmini"].create_dataset("deck", data=np.bytes_(text))
+        file["parameters/mdmini/schedule"][0, 1] = 25  # frames every 25 steps
+
+    def not_due(file):
+        file["parameters/mdmini/schedule"][0, 1:] = [100, 100, 100, 100, -1, -1, -1, -1]
+
+    def not_resumed(file):
+        file["parameters/mdmini"].attrs["n_restarts"] = np.int32(1)
 
     def no_energy(file):
         file["observables/internal_energy/value"][0] = np.inf
 
-    changes = [copy_step, swap_ids, variable_text, shorten, add_unit, no_number, leave_box, go_back, miss_a_step, no_energy]
+    changes = [copy_step, swap_ids, variable_text, shorten, add_unit, no_number, leave_box, go_back, miss_a_step, no_energy, not_due, not_resumed]
     for number, change in enumerate(changes):
         damage(number, change)
     tool = os.path.join(os.environ["MDMINI_SOURCE"], "tools", "h5check.py")

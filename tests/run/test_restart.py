@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import h5check
 import h5py
 import numpy
 
@@ -70,6 +71,8 @@ def same_end(checks, folder, a, b, what):
     checks.that(first["thermo"] == second["thermo"], f"{what}: the thermo rows differ")
     checks.that(first["verdict"] == second["verdict"] == "PASSED", f"{what}: {first['verdict']}, {second['verdict']}")
     checks.that(first["n_rebuilds"] == second["n_rebuilds"], f"{what}: {first['n_rebuilds']}, {second['n_rebuilds']} rebuilds")
+    problems = h5check.check(folder / f"{b}.h5")
+    checks.that(not problems, f"{what}: {problems}")
     checks.that(not list(folder.glob("*.tmp")), f"{what}: leaves {list(folder.glob('*.tmp'))}")
 
 
@@ -205,6 +208,20 @@ def test_extended(checks, folder):
         found = [h5[f"particles/{path}/step"][...].tolist() for path in ("all/position", "all_velocity/velocity")]
     checks.that(found == [[0, 15, 30, 45, 60, 70], [0, 10, 20, 30, 40, 48, 52, 56, 60, 64, 68, 70]],
                 f"another interval: steps {found}")
+    # The check of the file knows what was due in each part, so it sees a step that is not where it should be.
+    for run, parts in (("other", 2), ("short", 2)):
+        problems = h5check.check(folder / f"{run}.h5")
+        checks.that(not problems, f"{run} in {parts} parts: {problems}")
+        for path in ("all/position", "all_velocity/velocity"):
+            for row in (1, 9):
+                shutil.copy(folder / f"{run}.h5", folder / "harmed.h5")
+                with h5py.File(folder / "harmed.h5", "r+") as h5:
+                    steps = h5[f"particles/{path}/step"]
+                    row = min(row, len(steps) - 2)
+                    steps[row] += 1
+                problems = h5check.check(folder / "harmed.h5")
+                checks.that(len(problems) == 2 and "was due and is missing" in problems[0] and "not due" in problems[1],
+                            f"{run}, {path}: step of row {row} is another: {problems}")
     ramp = deck(folder, "ramp", ensemble={"thermostat": "rescale", "target": "1 0.5"})
     program.run(ramp, folder=folder)
     done = resume(folder, "ramp", "run.steps=80")
