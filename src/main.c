@@ -109,6 +109,7 @@ static int64_t read_steps(const char *text) {
 }
 
 int main(int argc, char **argv) {
+    md_memory_start();
     md_stop_hold(); /* a signal that comes before the run, or while the program starts itself again, waits */
     calm_openmp(argv);
     /* A file-size limit, or a reader that went away, is then a failed write, with a message, not a death. */

@@ -9,6 +9,10 @@
 extern "C" {
 #endif
 
+/* At the start of the program: memory of large blocks goes back to the system when they are freed, as the announced
+ * memory takes for granted. */
+void md_memory_start(void);
+
 /* count * size bytes; `what` names the array in the message when there is no memory (exit code 1). Never NULL. */
 void *md_alloc(size_t count, size_t size, const char *what);
 void md_free(void *pointer); /* accepts NULL */

@@ -91,6 +91,14 @@ uint64_t md_h5md_bytes(const MdH5mdSpec *spec, int64_t from) {
     return bytes;
 }
 
+/* Each step of compression makes a copy of a chunk. */
+uint64_t md_h5md_packing_bytes(const MdH5mdSpec *spec) {
+    const uint64_t real = spec->precision == MD_FILE_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+    const uint64_t row = (uint64_t)spec->n_atoms * 3 * real;
+    if (spec->compression == MD_COMPRESSION_NONE || spec->every[MD_H5MD_POSITION] == 0) return 0;
+    return 2 * (row < MAX_COMPRESSED_CHUNK_BYTES ? row : MAX_COMPRESSED_CHUNK_BYTES);
+}
+
 /* Bytes that a file at path may grow to: free space of the file system and the process's own limit. */
 static double available_bytes(const char *path) {
     double bytes = 1e300;

@@ -104,6 +104,9 @@ MdStatus md_h5md_check(const char *path, const MdH5mdSpec *spec, const MdH5mdKep
 /* Bytes of the frames that the spec plans from a step on, before compression. */
 uint64_t md_h5md_bytes(const MdH5mdSpec *spec, int64_t from);
 
+/* Bytes of host memory that writing a frame takes besides it. */
+uint64_t md_h5md_packing_bytes(const MdH5mdSpec *spec);
+
 /* Version of the HDF5 library at run time, `1.10.8`. */
 const char *md_h5md_library_version(char buffer[32]);
 

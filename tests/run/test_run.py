@@ -79,6 +79,24 @@ def test_memory(checks, folder):
     checks.that(1 / 1.2 <= ratio <= 1.2, f"resident set is {ratio:.3f} of what was announced")
 
 
+def test_memory_with_frames(checks, folder):
+    """Frames, and their compression, take no memory that was not announced."""
+    if os.environ.get("MDMINI_SANITIZE"):
+        print("not tested: a sanitizer takes memory of its own")
+        return
+    run = {"steps": 2, "backend": "cpu"}
+    frames = {"frames_every": 1, "velocities_every": 1}
+    cases = [("verified", 40, "on", {"precision": "single"}),
+             ("compressed", 50, "off", {"precision": "double", "compression": "gzip-1"})]
+    for name, cells, verify, output in cases:
+        small_deck(folder, name, system={"cells": cells}, run=run, report={"verify": verify}, output={**frames, **output})
+        done = program.run(f"{name}.txt", folder=folder)
+        checks.that(done.code == 0, f"{name}: exit code {done.code}: {done.last_lines()}")
+        ratio = done.peak_bytes / done.json()["memory_announced_host_bytes"]
+        print(f"frames, {name}: resident at most {ratio:.3f} of what was announced")
+        checks.that(ratio <= 1, f"frames, {name}: {ratio:.3f} of what was announced")
+
+
 def test_decks(checks, folder):
     """Every deck of inputs/, cut short: runs, passes, leaves its files. Presets are layers over the first of them."""
     decks = sorted((SOURCE / "inputs").glob("*.txt"))
@@ -359,7 +377,8 @@ def test_deterministic(checks, folder):
 def main():
     checks = Checks()
     for test in (test_information, test_check_only, test_decks, test_effective_deck, test_neighbors, test_endings,
-                 test_blow_up, test_verdict, test_not_lost, test_existing, test_log, test_kernel_report, test_deterministic, test_memory):
+                 test_blow_up, test_verdict, test_not_lost, test_existing, test_log, test_kernel_report, test_deterministic,
+                 test_memory, test_memory_with_frames):
         with program.temporary_folder() as folder:
             before = checks.n_failed
             test(checks, folder)
