@@ -21,7 +21,7 @@ enum { N_STEPS = 48, FRAME_EVERY = 3, ROW_EVERY = 2, DEADLOCK_S = 300 };
 
 /* What came out of the slots, on its way to the file. Only the thread of output_wait writes. */
 typedef struct Seen {
-    uint64_t hash; /* of all rows and frames, in order */
+    uint64_t hash;        /* of all rows and frames, in order */
     uint64_t frame_bytes; /* of the arrays of all frames */
     int n_rows, n_frames;
     int64_t last_step;
