@@ -248,11 +248,18 @@ def test_seldom_frames(folder):
 
 def test_lost(folder):
     def replace(path):
-        os.rename(path, path + ".moved")
-        shutil.copy(path + ".moved", path)
+        """In one step: the run may look at any moment."""
+        os.link(path, path + ".moved")
+        shutil.copy(path, path + ".copy")
+        os.rename(path + ".copy", path)
+
+    def remove_folder(path):
+        """The run may put a restart file into the folder that has just been emptied."""
+        while os.path.exists(os.path.dirname(path)):
+            shutil.rmtree(os.path.dirname(path), ignore_errors=True)
 
     harms = [("deleted", os.unlink), ("moved", lambda path: os.rename(path, path + ".moved")), ("replaced", replace),
-             ("deleted", lambda path: shutil.rmtree(os.path.dirname(path)))]
+             ("deleted", remove_folder)]
     for number, (word, harm) in enumerate(harms):
         inner = os.path.join(folder, f"lost{number}")
         os.mkdir(inner)
