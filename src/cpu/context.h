@@ -21,10 +21,11 @@
 #include "cpu/sums.h"
 
 enum {
-    MD_CPU_SLICE = 16,  /* rows of a slice: the lanes of the widest register in single precision */
-    MD_CPU_BLOCK = 128, /* atoms whose sums are formed by one thread, and then added up in order */
-    MD_CPU_SPARE = 16,  /* entries after the end of a buffer that a whole register may write */
-    MD_CPU_REACH = 4    /* most cells along x that the list reaches over */
+    MD_CPU_SLICE = 16,   /* rows of a slice: the lanes of the widest register in single precision */
+    MD_CPU_BLOCK = 128,  /* atoms whose sums are formed by one thread, and then added up in order */
+    MD_CPU_SPARE = 16,   /* entries after the end of a buffer that a whole register may write */
+    MD_CPU_TOGETHER = 4, /* atoms that a register of candidates is compared with at a time */
+    MD_CPU_REACH = 4     /* most cells along x that the list reaches over */
 };
 
 /* Sums of one block of atoms. */
@@ -110,7 +111,7 @@ typedef struct MdCpuContext {
 
     /* the list */
     int32_t *entries, *count;
-    int32_t *buffers;               /* [n_threads][stride + MD_CPU_SPARE]: one row while it is found */
+    int32_t *buffers;               /* [n_threads][MD_CPU_SLICE][room + MD_CPU_SPARE]: rows while they are found */
     uint8_t *crosses;               /* by slice: some pair of it reaches across the boundary */
     int64_t capacity, stride, room; /* room: of a row while it is found; of a half list that of both halves */
     /* the atoms around a cell, by thread: force.kernel = cell */
@@ -202,6 +203,9 @@ int64_t md_cpu_drop_far(const MdCpuContext *c, int64_t i, int32_t *row, int64_t 
 void md_cpu_build_list(MdCpuContext *c);
 void md_cpu_allocate_list(MdCpuContext *c, int64_t capacity); /* without the row buffers, which live within a build */
 int64_t md_cpu_buffer_entries(const MdCpuContext *c);
+/* The buffers of a thread, for the rows of a slice, and the entries from one to the next. */
+int32_t *md_cpu_row_buffers(const MdCpuContext *c, int thread);
+int64_t md_cpu_row_step(const MdCpuContext *c);
 MdStatus md_cpu_export_rows(MdCpuContext *c, MdRows *rows);
 
 /* variants.c */

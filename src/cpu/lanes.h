@@ -119,6 +119,8 @@ MD_INLINE MdMask_d md_lanes_first_d(int64_t n) {
     const uint32_t bits = n >= 8 ? 0xff : (1u << n) - 1;
     return (MdMask_d)bits;
 }
+MD_INLINE MdMask_f md_lanes_from_f(int64_t n) { return (MdMask_f)(n >= 16 ? 0 : 0xffffu << n); }
+MD_INLINE MdMask_d md_lanes_from_d(int64_t n) { return (MdMask_d)(n >= 8 ? 0 : 0xffu << n); }
 MD_INLINE MdMask_f md_lanes_longer_f(const int32_t *count, int32_t k) {
     return _mm512_cmpgt_epi32_mask(_mm512_loadu_si512(count), _mm512_set1_epi32(k));
 }
@@ -127,6 +129,8 @@ MD_INLINE MdMask_d md_lanes_longer_d(const int32_t *count, int32_t k) {
 }
 MD_INLINE MdMask_f md_lanes_both_f(MdMask_f a, MdMask_f b) { return _kand_mask16(a, b); }
 MD_INLINE MdMask_d md_lanes_both_d(MdMask_d a, MdMask_d b) { return _kand_mask8(a, b); }
+MD_INLINE MdMask_f md_lanes_either_f(MdMask_f a, MdMask_f b) { return _kor_mask16(a, b); }
+MD_INLINE MdMask_d md_lanes_either_d(MdMask_d a, MdMask_d b) { return _kor_mask8(a, b); }
 MD_INLINE MdLanes_f md_lanes_keep_f(MdMask_f m, MdLanes_f a) { return (MdLanes_f)_mm512_maskz_mov_ps(m, (__m512)a); }
 MD_INLINE MdLanes_d md_lanes_keep_d(MdMask_d m, MdLanes_d a) { return (MdLanes_d)_mm512_maskz_mov_pd(m, (__m512d)a); }
 MD_INLINE MdLanes_f md_lanes_pick_f(const float *table, MdIndex_f at) {
@@ -159,6 +163,10 @@ MD_INLINE __m512i md_lanes_pieces(const void *a, const void *b, const void *c, c
     all = _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i *)c), 2);
     return _mm512_inserti32x4(all, _mm_loadu_si128((const __m128i *)d), 3);
 }
+/* The 32-byte pieces at two addresses, side by side. */
+MD_INLINE __m512d md_lanes_halves(const void *a, const void *b) {
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(a)), _mm256_loadu_pd(b), 1);
+}
 MD_INLINE void md_lanes_fetch_f(const char *p, size_t step, const int32_t *j, MdIndex_f *x, MdIndex_f *y, MdIndex_f *z,
                                 MdIndex_f *type) {
     __m512i a = md_lanes_pieces(AT(0), AT(4), AT(8), AT(12));
@@ -174,14 +182,14 @@ MD_INLINE void md_lanes_fetch_f(const char *p, size_t step, const int32_t *j, Md
 }
 MD_INLINE void md_lanes_fetch_d(const char *p, size_t step, const int32_t *j, MdLanes_d *x, MdLanes_d *y, MdLanes_d *z,
                                 MdIndex_d *type) {
-    __m512i a = md_lanes_pieces(AT(0), AT(2), AT(4), AT(6));
-    __m512i b = md_lanes_pieces(AT(1), AT(3), AT(5), AT(7));
-    __m512i c = md_lanes_pieces(AT(0) + 16, AT(2) + 16, AT(4) + 16, AT(6) + 16);
-    __m512i d = md_lanes_pieces(AT(1) + 16, AT(3) + 16, AT(5) + 16, AT(7) + 16);
-    *x = (MdLanes_d)_mm512_unpacklo_epi64(a, b);
-    *y = (MdLanes_d)_mm512_unpackhi_epi64(a, b);
-    *z = (MdLanes_d)_mm512_unpacklo_epi64(c, d);
-    *type = (MdIndex_d)_mm512_unpackhi_epi64(c, d);
+    __m512d a = md_lanes_halves(AT(0), AT(2)), b = md_lanes_halves(AT(1), AT(3));
+    __m512d c = md_lanes_halves(AT(4), AT(6)), d = md_lanes_halves(AT(5), AT(7));
+    __m512d ab_xz = _mm512_unpacklo_pd(a, b), ab_yt = _mm512_unpackhi_pd(a, b);
+    __m512d cd_xz = _mm512_unpacklo_pd(c, d), cd_yt = _mm512_unpackhi_pd(c, d);
+    *x = (MdLanes_d)_mm512_shuffle_f64x2(ab_xz, cd_xz, 0x88);
+    *y = (MdLanes_d)_mm512_shuffle_f64x2(ab_yt, cd_yt, 0x88);
+    *z = (MdLanes_d)_mm512_shuffle_f64x2(ab_xz, cd_xz, 0xdd);
+    *type = (MdIndex_d)_mm512_shuffle_f64x2(ab_yt, cd_yt, 0xdd);
 }
 
 #else
@@ -205,6 +213,8 @@ MD_INLINE MdMask_d md_lanes_first_d(int64_t n) {
     memcpy(&lane, lanes, sizeof lane);
     return lane < n - (MdIndex_d){0};
 }
+MD_INLINE MdMask_f md_lanes_from_f(int64_t n) { return ~md_lanes_first_f(n); }
+MD_INLINE MdMask_d md_lanes_from_d(int64_t n) { return ~md_lanes_first_d(n); }
 MD_INLINE MdMask_f md_lanes_longer_f(const int32_t *count, int32_t k) {
     return md_lanes_load_place_f(count) > md_lanes_splat_place_f(k);
 }
@@ -217,6 +227,8 @@ MD_INLINE MdMask_d md_lanes_longer_d(const int32_t *count, int32_t k) {
 }
 MD_INLINE MdMask_f md_lanes_both_f(MdMask_f a, MdMask_f b) { return a & b; }
 MD_INLINE MdMask_d md_lanes_both_d(MdMask_d a, MdMask_d b) { return a & b; }
+MD_INLINE MdMask_f md_lanes_either_f(MdMask_f a, MdMask_f b) { return a | b; }
+MD_INLINE MdMask_d md_lanes_either_d(MdMask_d a, MdMask_d b) { return a | b; }
 MD_INLINE MdLanes_f md_lanes_keep_f(MdMask_f m, MdLanes_f a) { return (MdLanes_f)((MdIndex_f)a & m); }
 MD_INLINE MdLanes_d md_lanes_keep_d(MdMask_d m, MdLanes_d a) { return (MdLanes_d)((MdIndex_d)a & m); }
 MD_INLINE MdLanes_f md_lanes_pick_f(const float *table, MdIndex_f at) {
@@ -338,11 +350,23 @@ MD_INLINE void md_lanes_fetch_d(const char *p, size_t step, const int32_t *j, Md
 #endif
 
 /* Writes the indices of the lanes that hit one after the other (a whole register may be written); returns how many. */
+#if MD_LANES_BYTES == 32 && defined(__BMI2__)
+/* Numbers of lanes as the bytes of a word, of which those that hit are pulled together; then the indices follow. */
+MD_INLINE int md_lanes_append_bits(int32_t *to, uint32_t bits, const int32_t *index) {
+    const uint64_t hit = _pdep_u64(bits, UINT64_C(0x0101010101010101)) * 0xff;
+    const uint64_t lanes = _pext_u64(UINT64_C(0x0706050403020100), hit);
+    const __m256i from = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)lanes));
+    const __m256i all = _mm256_loadu_si256((const __m256i *)index);
+    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(all, from));
+    return __builtin_popcount(bits);
+}
+#else
 MD_INLINE int md_lanes_append_bits(int32_t *to, uint32_t bits, const int32_t *index) {
     int n = 0;
     for (; bits; bits &= bits - 1) to[n++] = index[__builtin_ctz(bits)];
     return n;
 }
+#endif
 MD_INLINE int md_lanes_append_f(int32_t *to, MdMask_f hits, const int32_t *index) {
     return md_lanes_append_bits(to, md_lanes_bits_f(hits), index);
 }

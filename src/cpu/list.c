@@ -26,7 +26,15 @@ void md_cpu_allocate_list(MdCpuContext *c, int64_t capacity) {
     c->entries = md_cpu_take(c, c->n_padded * c->stride + MD_CPU_SPARE, sizeof(int32_t), "neighbour list");
 }
 
-int64_t md_cpu_buffer_entries(const MdCpuContext *c) { return c->n_threads * (c->room + MD_CPU_SPARE); }
+int64_t md_cpu_row_step(const MdCpuContext *c) { return c->room + MD_CPU_SPARE; }
+
+int64_t md_cpu_buffer_entries(const MdCpuContext *c) {
+    return (int64_t)c->n_threads * MD_CPU_SLICE * md_cpu_row_step(c);
+}
+
+int32_t *md_cpu_row_buffers(const MdCpuContext *c, int thread) {
+    return c->buffers + (int64_t)thread * MD_CPU_SLICE * md_cpu_row_step(c);
+}
 
 bool md_cpu_is_near(const MdCpuContext *c, int64_t i, int64_t j) {
     double r_sq = 0;
