@@ -230,7 +230,7 @@ const MdBackendOps *md_backend_find(const char *name); /* NULL when not built in
 /* The variants tables of all backends, of those that are not built in as well: name and table by number; NULL ends. */
 const char *md_backend_table(int k, MdVariantTable *table);
 
-/* For resolve: force.arithmetic = auto, which is the same for every backend. */
+/* For resolve: force.arithmetic = auto where division is slow, as on a GPU: fast but for pairs in double. */
 void md_resolve_arithmetic(MdConfig *config, MdChoices *choices);
 
 /* For resolve: neighbor.skin = auto, with the skin that the backend has found to be the fastest where displacements are
