@@ -81,6 +81,12 @@ void md_resolve_arithmetic(MdConfig *config, MdChoices *choices) {
                    is_double ? "double" : "single");
 }
 
+void md_resolve_sort(MdConfig *config, int sort, const char *reason, MdChoices *choices) {
+    if (config->memory_sort != MD_SORT_AUTO) return;
+    config->memory_sort = sort;
+    md_choices_add(choices, "memory.sort", md_switch_words(MD_OPTION_memory_sort)[sort], "%s", reason);
+}
+
 /* With rebuilds by count nobody looks whether the skin suffices; this is the benchmark's, for intervals of 20 steps. */
 static const double usual_skin = 0.3;
 

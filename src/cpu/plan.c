@@ -48,6 +48,7 @@ static void resolve_arithmetic(MdConfig *config, MdChoices *choices) {
 
 MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     resolve_arithmetic(config, choices);
+    md_resolve_sort(config, MD_SORT_CELL, "the order that is made soonest", choices);
     md_resolve_skin(config, plan, fastest_skin, choices);
     if (config->force_kernel == MD_KERNEL_AUTO) {
         config->force_kernel = MD_KERNEL_LIST;

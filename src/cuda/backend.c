@@ -37,6 +37,7 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
     a->fault_sq = fault_distance * fault_distance;
     a->range_sq = context->range * context->range;
     a->halt_sq = (float)(0.25 * config->neighbor_skin * config->neighbor_skin);
+    cuda_brick_plan(context); /* kernels are told of the room */
 }
 
 static MdMemory estimate(const MdConfig *config, const MdSystemPlan *plan) {

@@ -11,6 +11,7 @@ typedef struct CudaTarget {
     const MdConfig *config; /* resolved */
     const MdBox *box;
     const MdPotential *potential;
+    int64_t n_atoms;
     int compute_capability; /* 90 for 9.0 */
     bool counting;          /* kernels that count their work */
 } CudaTarget;

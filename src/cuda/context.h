@@ -36,7 +36,7 @@ typedef enum CudaStage {
 /* Every kernel: its name in kernels/<unit>.cu is k_<unit>_<name>; it is there under the condition (variants.h). */
 #define CUDA_KERNELS(X)                                                                                                \
     X(sort, wrap, "")                                                                                                  \
-    X(sort, curve, "memory.sort=morton|hilbert")                                                                       \
+    X(sort, curve, "memory.sort=morton|hilbert|brick")                                                                 \
     X(sort, bin, "")                                                                                                   \
     X(sort, scan_tiles, "")                                                                                            \
     X(sort, scan_sums, "")                                                                                             \
@@ -48,6 +48,7 @@ typedef enum CudaStage {
     X(neighbor, brute_tiled, "neighbor.search=brute-tiled")                                                            \
     X(neighbor, cell, "neighbor.search=cell")                                                                          \
     X(neighbor, cluster, "force.kernel=cluster")                                                                       \
+    X(neighbor, brick, "force.kernel=brick")                                                                           \
     X(neighbor, bases, "neighbor.search=cell neighbor.index=16")                                                       \
     X(neighbor, sort_rows, "neighbor.sorted=on")                                                                       \
     X(neighbor, count, "")                                                                                             \
@@ -209,7 +210,9 @@ typedef struct CudaContext {
 
     /* cells, only where something needs them */
     int max_cells;
-    int32_t curve_grid[3]; /* cells of the grid that cell_place was made for */
+    CudaGrid placed;    /* the grid that cell_place was made for */
+    int brick_cells;    /* along each edge of a brick; fewer than asked for where they would hold too much */
+    int64_t max_bricks; /* that there is room for */
 
     bool built;
     bool lateness_sent; /* the displacement at the last use before a build by count is on its way to the host */
@@ -263,6 +266,8 @@ typedef struct CudaContext {
  * error. Needs box and potential. */
 MdStatus cuda_kernels_create(CudaContext *context);
 void cuda_kernels_destroy(CudaContext *context);
+/* After the room of a brick's block has changed. */
+MdStatus cuda_kernels_fit_shared(CudaContext *context);
 /* Copies pair_table to wherever kernels have it as a __constant__ array. */
 void cuda_kernels_set_parameters(CudaContext *context);
 /* Launches on the stream of the context; checks as check.kernels says. */
@@ -323,6 +328,8 @@ void cuda_memory_need_forces(CudaContext *context); /* for who reads them; zero 
 
 /* Makes room for rows of at least `count` entries; the list is lost. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
+/* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
+MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
 /* Device to host through the pinned chunks, after all work issued so far; waits. */
 void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes);
 /* Copies the watch to the host; with wait, h_watch is valid on return, otherwise after `watched`. */
@@ -330,6 +337,7 @@ void cuda_watch_read(CudaContext *context, bool wait);
 
 /* --- device.c --- */
 MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors);
+int cuda_device_multiprocessors(void);      /* of the current GPU */
 int64_t cuda_device_resident_threads(void); /* that the current GPU holds at once, at most */
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
 
@@ -363,11 +371,25 @@ void cuda_wait_record(CudaContext *context, const char *what, double begin_s); /
 /* --- the stages, each in its file --- */
 bool cuda_sort_needs_cells(const CudaContext *context);
 bool cuda_sort_reorders(const CudaContext *context);
-bool cuda_sort_follows_curve(const CudaContext *context);
-int cuda_sort_most_cells(CudaContext *context); /* that any grid of this system has; needs no device */
+bool cuda_sort_places_cells(const CudaContext *context); /* by a table, not row by row */
+int cuda_sort_most_cells(CudaContext *context);          /* that any grid of this system has; needs no device */
 void cuda_sort_particles(CudaContext *context);
 /* The cells of the grid, for particles that are where they were at a build. */
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
+
+/* --- brick.c --- */
+bool cuda_brick_sorts(const CudaContext *context); /* memory.sort = brick */
+int64_t cuda_brick_count(const CudaGrid *grid);
+/* The bricks of a grid that has its cells. */
+void cuda_brick_divide(const CudaContext *context, CudaGrid *grid);
+/* Their size and the room of a block, as far as they do not depend on the grid; and what does. */
+void cuda_brick_plan(CudaContext *context);
+void cuda_brick_plan_tables(CudaContext *context);
+/* Threads of a block: one for two atoms of a brick. range: of the list. */
+int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range);
+/* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
+MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
+
 /* Wraps, sorts and builds the list anew. */
 MdStatus cuda_neighbor_build(CudaContext *context);
 /* The same for particles that are in the places and the order of a former build: makes its list again. */
@@ -384,10 +406,13 @@ void cuda_neighbor_statistics(const CudaContext *context, MdStatistics *statisti
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
 bool cuda_force_has_list(const CudaContext *context);
 bool cuda_force_has_clusters(const CudaContext *context); /* its rows are those of clusters */
+bool cuda_force_has_bricks(const CudaContext *context);   /* they stand in slices of bricks */
 /* Threads of the force kernel: of one that holds all atoms at once. */
 int64_t cuda_force_items(const CudaContext *context);
 /* Its blocks, and so partial sums of its energy path. */
 int64_t cuda_force_blocks(const CudaContext *context);
+/* Of its energy path: blocks go through several bricks where there are very many. */
+int64_t cuda_force_sum_blocks(const CudaContext *context);
 /* At any block size: known without a device. Blocks of 32 threads; larger ones have no more threads in all, up to one
  * block. */
 int64_t cuda_force_most_blocks(const CudaContext *context);
@@ -466,6 +491,10 @@ MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters);
 /* --- resolve.c, variants.c --- */
 /* What `auto` becomes in the stage force, and what a system or driver does not allow. */
 void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
+/* Whether every multiprocessor gets a brick that is worth its staging. */
+bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
+void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
+MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
 MdStatus cuda_force_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 

@@ -51,12 +51,18 @@ MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *error
     return MD_OK;
 }
 
-int64_t cuda_device_resident_threads(void) {
-    int device = 0, n_sms = 0, threads_per_sm = 0;
+int cuda_device_multiprocessors(void) {
+    int device = 0, n_sms = 0;
     CUDA_CHECK(cudaGetDevice(&device));
     CUDA_CHECK(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device));
+    return n_sms;
+}
+
+int64_t cuda_device_resident_threads(void) {
+    int device = 0, threads_per_sm = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
     CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, device));
-    return (int64_t)n_sms * threads_per_sm;
+    return (int64_t)cuda_device_multiprocessors() * threads_per_sm;
 }
 
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {

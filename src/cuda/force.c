@@ -10,8 +10,10 @@ static bool has_rows(const MdConfig *config) {
 
 bool cuda_force_has_clusters(const CudaContext *context) { return context->config.force_kernel == MD_KERNEL_CLUSTER; }
 
+bool cuda_force_has_bricks(const CudaContext *context) { return context->config.force_kernel == MD_KERNEL_BRICK; }
+
 bool cuda_force_has_list(const CudaContext *context) {
-    return has_rows(&context->config) || cuda_force_has_clusters(context);
+    return has_rows(&context->config) || cuda_force_has_clusters(context) || cuda_force_has_bricks(context);
 }
 
 /* Whether forces are added up in memory, by atomics. */
@@ -30,6 +32,8 @@ int64_t cuda_force_items(const CudaContext *context) {
     switch (context->config.force_kernel) {
     case MD_KERNEL_CELL: return 32 * (int64_t)n[0] * n[1] * n[2]; /* a warp each */
     case MD_KERNEL_CLUSTER: return 32 * cuda_blocks(context->n_atoms, CUDA_CLUSTER);
+    case MD_KERNEL_BRICK: /* a block each */
+        return context->kernels[CUDA_K_force_energy].block_size * cuda_brick_count(&context->arguments.grid);
     default: return (int64_t)context->n_atoms * threads_per_atom(&context->config);
     }
 }
@@ -38,8 +42,14 @@ int64_t cuda_force_blocks(const CudaContext *context) {
     return cuda_blocks(cuda_force_items(context), context->kernels[CUDA_K_force_energy].block_size);
 }
 
+int64_t cuda_force_sum_blocks(const CudaContext *context) {
+    const int64_t blocks = cuda_force_blocks(context);
+    return cuda_force_has_bricks(context) && blocks > CUDA_MAX_SUM_BLOCKS ? CUDA_MAX_SUM_BLOCKS : blocks;
+}
+
 int64_t cuda_force_most_blocks(const CudaContext *context) {
     if (context->config.force_kernel == MD_KERNEL_CELL) return context->max_cells;
+    if (cuda_force_has_bricks(context)) return CUDA_MAX_SUM_BLOCKS;
     return cuda_blocks(cuda_force_items(context), 32);
 }
 
@@ -48,6 +58,9 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
     const size_t threads = (size_t)block;
     if (config->force_kernel == MD_KERNEL_PAIRS_TILED || config->force_kernel == MD_KERNEL_CELL)
         return threads * 4 * context->pair_size; /* an atom each */
+    if (config->force_kernel ==
+        MD_KERNEL_BRICK) /* and the atom that is nowhere; 16 bytes each, in double twice as many */
+        return ((size_t)context->arguments.bricks.capacity + 1) * 4 * context->pair_size;
     if (threads_per_atom(config) > 1 && config->force_partial_sums == MD_PARTIAL_SUMS_SHARED)
         return threads * 3 * context->pair_size;
     return 0;
@@ -66,7 +79,7 @@ void cuda_force_zero(CudaContext *context) {
 }
 
 void cuda_force_issue(CudaContext *context, bool with_energy) {
-    int64_t blocks = cuda_force_blocks(context);
+    const int64_t blocks = with_energy ? cuda_force_sum_blocks(context) : cuda_force_blocks(context);
     if (adds(&context->config)) cuda_force_zero(context);
     if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
     cuda_launch_blocks(context, with_energy ? CUDA_K_force_energy : CUDA_K_force_plain, blocks);

@@ -36,17 +36,27 @@ static void driver_check(const CudaContext *context, CUresult result, const char
 }
 #define DRIVER_CHECK(context, expression) driver_check((context), (expression), #expression, __FILE__, __LINE__)
 
+/* A block of these takes a brick: with auto it has as many threads as that has atoms. */
+static bool is_of_bricks(const MdConfig *config, int unit) {
+    return config->force_kernel == MD_KERNEL_BRICK &&
+           (unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP);
+}
+
 /* Rows differ in length: a smaller block is replaced sooner when its slowest warp is done. Kernels that stream through
  * memory take 256. With auto these are where the search for the best occupancy begins. */
-static int first_block_size(const MdConfig *config, int unit) {
+static int first_block_size(const CudaTarget *target, int unit) {
+    const MdConfig *config = target->config;
     int choice = config->launch_block_size;
     if (choice != MD_BLOCK_SIZE_AUTO) return 32 << choice;
+    if (is_of_bricks(config, unit))
+        return cuda_brick_block_size(config, target->box, target->n_atoms,
+                                     target->potential->cutoff_max + config->neighbor_skin);
     return unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP ? 128 : 256;
 }
 
 /* Dynamic shared memory of a kernel: one block of it, which pairs and sums use in turn. */
 static size_t dynamic_shared(const CudaContext *context, CudaKernelId id, int block) {
-    const bool has_pairs = unit_of(id) == CUDA_FORCE || unit_of(id) == CUDA_STEP;
+    const bool has_pairs = unit_of(id) == CUDA_FORCE || unit_of(id) == CUDA_STEP || id == CUDA_K_neighbor_brick;
     const size_t pairs = has_pairs ? cuda_force_shared_bytes(context, block) : 0;
     const size_t tree = cuda_reduce_dynamic_shared(context, id, block);
     return pairs > tree ? pairs : tree;
@@ -60,6 +70,31 @@ static int attribute(const CudaContext *context, CUfunction function, CUfunction
     return value;
 }
 
+/* The shared memory that a block of the kernel needs now. A block gets more than 48 KiB only if it asks for them; older GPUs
+ * do not have more. */
+static MdStatus fit_shared(CudaContext *context, CudaKernelId id) {
+    CudaKernel *kernel = &context->kernels[id];
+    kernel->dynamic_shared = dynamic_shared(context, id, kernel->block_size);
+    if (kernel->static_shared + kernel->dynamic_shared > 48 << 10 &&
+        context->driver.set_function_attribute(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                               (int)kernel->dynamic_shared) != CUDA_SUCCESS)
+        return md_fail(context->errors, MD_ERROR_INPUT,
+                       "launch.block_size=%d: kernel %s needs %zu bytes of shared memory a block, more than this GPU "
+                       "has: take a smaller block or auto%s",
+                       kernel->block_size, kernel_table[id].symbol, kernel->static_shared + kernel->dynamic_shared,
+                       cuda_force_has_bricks(context) ? ", or a smaller memory.brick_cells" : "");
+    DRIVER_CHECK(context, context->driver.occupancy(&kernel->blocks_per_sm, kernel->function, kernel->block_size,
+                                                    kernel->dynamic_shared));
+    return MD_OK;
+}
+
+MdStatus cuda_kernels_fit_shared(CudaContext *context) {
+    MdStatus status = MD_OK;
+    for (int id = 0; id < CUDA_N_KERNELS && status == MD_OK; id++)
+        if (context->kernels[id].function) status = fit_shared(context, (CudaKernelId)id);
+    return status;
+}
+
 static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule module, int block) {
     CudaKernel *kernel = &context->kernels[id];
     CUfunction function;
@@ -69,23 +104,13 @@ static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule modu
     kernel->registers = attribute(context, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
     kernel->static_shared = (size_t)attribute(context, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     kernel->local_bytes = (size_t)attribute(context, function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
-    kernel->dynamic_shared = dynamic_shared(context, id, block);
     int most = attribute(context, function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     if (most < block)
         return md_fail(context->errors, MD_ERROR_INPUT,
                        "launch.block_size=%d: kernel %s takes %d registers a thread, which allows %d threads a block "
                        "here: take a smaller block, auto, or launch.bounds=on",
                        block, kernel_table[id].symbol, kernel->registers, most);
-    /* A block gets more than 48 KiB only if it asks for them; older GPUs do not have more. */
-    if (kernel->static_shared + kernel->dynamic_shared > 48 << 10 &&
-        context->driver.set_function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                               (int)kernel->dynamic_shared) != CUDA_SUCCESS)
-        return md_fail(context->errors, MD_ERROR_INPUT,
-                       "launch.block_size=%d: kernel %s needs %zu bytes of shared memory a block, more than this GPU "
-                       "has: take a smaller block or auto",
-                       block, kernel_table[id].symbol, kernel->static_shared + kernel->dynamic_shared);
-    DRIVER_CHECK(context, context->driver.occupancy(&kernel->blocks_per_sm, function, block, kernel->dynamic_shared));
-    return MD_OK;
+    return fit_shared(context, id);
 }
 
 /* Whether any kernel of the unit is there under these switches. */
@@ -95,9 +120,13 @@ static bool is_needed(const MdConfig *config, int unit) {
     return false;
 }
 
+static CudaTarget target_of(const CudaContext *context, bool counting) {
+    return (CudaTarget){
+        &context->config, &context->box, &context->potential, context->n_atoms, context->compute_capability, counting};
+}
+
 static MdStatus load_unit(CudaContext *context, int unit, int block, bool counting) {
-    const CudaTarget target = {&context->config, &context->box, &context->potential, context->compute_capability,
-                               counting};
+    const CudaTarget target = target_of(context, counting);
     CudaImage image;
     MdStatus status = cuda_compile(&target, cuda_stage_names[unit], block, &image, context->errors);
     if (status == MD_OK) DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
@@ -140,9 +169,11 @@ static int best_block_size(const CudaContext *context, int unit, int block) {
 
 static MdStatus create_unit(CudaContext *context, int unit) {
     if (!is_needed(&context->config, unit)) return MD_OK;
-    const int first = first_block_size(&context->config, unit);
+    const CudaTarget target = target_of(context, false);
+    const int first = first_block_size(&target, unit);
     MdStatus status = load_unit(context, unit, first, false);
     if (status != MD_OK || context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return status;
+    if (is_of_bricks(&context->config, unit)) return status;
     const int best = best_block_size(context, unit, first);
     if (best == first) return MD_OK;
     DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
@@ -154,7 +185,7 @@ MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
     for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++) {
         if (!is_needed(target->config, unit)) continue;
         CudaImage image;
-        status = cuda_compile(target, cuda_stage_names[unit], first_block_size(target->config, unit), &image, errors);
+        status = cuda_compile(target, cuda_stage_names[unit], first_block_size(target, unit), &image, errors);
         if (status == MD_OK && image.messages)
             status = md_fail(errors, MD_ERROR_INTERNAL, "messages from the kernels of stage %s:\n%s",
                              cuda_stage_names[unit], image.messages);
@@ -301,9 +332,15 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
     if (context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return;
     for (int unit = 0; unit < CUDA_N_UNITS; unit++) {
         if (!context->modules[unit]) continue;
-        const int block = block_of(context, unit), first = first_block_size(&context->config, unit);
+        const CudaTarget target = target_of(context, false);
+        const int block = block_of(context, unit), first = first_block_size(&target, unit);
         char value[16];
         snprintf(value, sizeof value, "%d", block);
+        if (is_of_bricks(&context->config, unit)) {
+            md_choices_add(choices, "launch.block_size", value, "stage %s: a thread for two atoms of a brick",
+                           cuda_stage_names[unit]);
+            continue;
+        }
         md_choices_add(
             choices, "launch.block_size", value,
             "stage %s: of %d down to %d the most threads on a multiprocessor, %.0f of %d by the occupancy API",

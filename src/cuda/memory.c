@@ -34,7 +34,7 @@ static void set_capacity(CudaContext *context, int64_t count) {
     const int64_t most = cuda_force_has_clusters(context) ? n_clusters : n; /* entries of a row */
     int64_t capacity = (count < most ? count : most);
     capacity = (capacity + 3) / 4 * 4;
-    const bool column = has_columns(context);
+    const bool column = has_columns(context); /* rows of bricks have an arrangement of their own: kernels/staged.cuh */
     context->arguments.list.n_rows = (int32_t)most;
     context->arguments.list.capacity = (int32_t)capacity;
     context->arguments.list.row_stride = column ? 1 : capacity;
@@ -42,6 +42,9 @@ static void set_capacity(CudaContext *context, int64_t count) {
 }
 
 static size_t list_bytes(const CudaContext *context) {
+    if (cuda_force_has_bricks(context))
+        return (size_t)context->arguments.bricks.slice_capacity * 32 * (size_t)context->arguments.list.capacity *
+               sizeof(uint16_t);
     const int64_t rows = has_columns(context) ? column_stride(context) : context->arguments.list.n_rows;
     return (size_t)rows * (size_t)context->arguments.list.capacity * cuda_neighbor_entry_bytes(context);
 }
@@ -111,7 +114,7 @@ static void add_particles(const CudaContext *context, Arrays *arrays, CudaPartic
 /* Whether the cells of the last build are read until the next one. */
 static bool cells_are_kept(const CudaContext *context) {
     const MdConfig *config = &context->config;
-    return config->force_kernel == MD_KERNEL_CELL || config->force_kernel == MD_KERNEL_CLUSTER ||
+    return config->force_kernel == MD_KERNEL_CELL || cuda_force_has_clusters(context) ||
            cuda_neighbor_compresses(&context->config);
 }
 
@@ -121,17 +124,24 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
     size_t n = (size_t)context->n_atoms;
     add(arrays, group, &a->cell, n, sizeof(int32_t), "cells of particles");
     add(arrays, group, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
-    add(arrays, group, &a->slot_id, n, sizeof(int32_t), "ids by cell");
+    add(arrays, group, &a->slot_key, n, cuda_brick_sorts(context) ? sizeof(uint64_t) : sizeof(int32_t), "keys by cell");
     add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
     add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
     add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
-    if (cuda_sort_follows_curve(context))
-        add(arrays, CUDA_KEPT, &a->cell_place, (size_t)context->max_cells, sizeof(int32_t), "cells along the curve");
+    if (cuda_sort_places_cells(context))
+        add(arrays, CUDA_KEPT, &a->cell_place, (size_t)context->max_cells, sizeof(int32_t), "places of cells");
     if (cuda_neighbor_compresses(&context->config))
         add(arrays, CUDA_KEPT, &a->cell_bases, (size_t)context->max_cells * CUDA_STENCIL, sizeof(int32_t),
             "cells around cells");
     /* a sum for each block of the scan, and no block is smaller than a warp */
     add(arrays, group, &a->scan_sums, (size_t)context->max_cells / 32 + 2, sizeof(int32_t), "sums of the scan");
+}
+
+static void add_bricks(CudaContext *context, Arrays *arrays) {
+    CudaBricks *bricks = &context->arguments.bricks;
+    add(arrays, CUDA_KEPT, &bricks->table, (size_t)context->max_bricks, sizeof *bricks->table, "bricks");
+    add(arrays, CUDA_KEPT, &bricks->source, (size_t)bricks->source_capacity, sizeof *bricks->source, "atoms of bricks");
+    add(arrays, CUDA_KEPT, &bricks->image, (size_t)bricks->source_capacity, sizeof *bricks->image, "images of bricks");
 }
 
 static size_t pair_partials(const CudaContext *context) {
@@ -155,6 +165,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     CudaArguments *a = &context->arguments;
     size_t n = (size_t)context->n_atoms;
     arrays->n = 0;
+    if (cuda_force_has_bricks(context)) add_bricks(context, arrays);
     add_particles(context, arrays, &a->now, CUDA_FORCES);
     if (cuda_sort_reorders(context)) add_particles(context, arrays, &a->spare, CUDA_REBUILD);
     add_vectors(context, arrays, CUDA_KEPT, &a->reference, context->pair_size, "positions of the last build");
@@ -182,10 +193,12 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
 
 static void plan(CudaContext *context) {
     context->max_cells = cuda_sort_most_cells(context);
+    cuda_brick_plan_tables(context);
     set_capacity(context, initial_capacity(context));
-    /* As many threads as blocks of a warp have; the last block of a larger size may stand out by almost one. The second
-     * pass has a block a sum. */
-    int64_t force = 32 * cuda_force_most_blocks(context), atoms = 32 * cuda_blocks(context->n_atoms, 32);
+    /* As many threads as blocks of a warp have; the last block of a larger size may stand out by almost one. Blocks of bricks
+     * are of any size. The second pass has a block a sum. */
+    const int64_t of_block = cuda_force_has_bricks(context) ? 1024 : 32;
+    int64_t force = of_block * cuda_force_most_blocks(context), atoms = 32 * cuda_blocks(context->n_atoms, 32);
     int64_t most = force > atoms ? force : atoms, second = CUDA_ATOM_TOTALS * 1024;
     context->tree_threads = most + 1024 > second ? most + 1024 : second;
 }
@@ -320,6 +333,36 @@ MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count) {
     context->n_overflows++;
     return cuda_allocate(context, &context->arguments.list.entries, list_bytes(context), false,
                          "neighbour list that had to grow", MD_ERROR_INTERNAL);
+}
+
+static MdStatus replace(CudaContext *context, void **array, size_t bytes, const char *what) {
+    cuda_release(context, *array);
+    *array = NULL;
+    return cuda_allocate(context, array, bytes, false, what, MD_ERROR_INTERNAL);
+}
+
+MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices) {
+    CudaBricks *bricks = &context->arguments.bricks;
+    const int64_t n_bricks = cuda_brick_count(&context->arguments.grid);
+    MdStatus status = MD_OK;
+    if (n_bricks > context->max_bricks) {
+        context->max_bricks = n_bricks + n_bricks / 10; /* the box of the particles may grow on */
+        status =
+            replace(context, (void **)&bricks->table, (size_t)context->max_bricks * sizeof *bricks->table, "bricks");
+    }
+    if (status == MD_OK && n_slices > bricks->slice_capacity) {
+        bricks->slice_capacity = n_slices;
+        status = replace(context, &context->arguments.list.entries, list_bytes(context), "neighbour list");
+    }
+    if (status == MD_OK && n_sources > bricks->source_capacity) {
+        bricks->source_capacity = n_sources;
+        status =
+            replace(context, (void **)&bricks->source, (size_t)n_sources * sizeof *bricks->source, "atoms of bricks");
+        if (status == MD_OK)
+            status = replace(context, (void **)&bricks->image, (size_t)n_sources * sizeof *bricks->image,
+                             "images of bricks");
+    }
+    return status;
 }
 
 void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes) {

@@ -30,6 +30,10 @@ static int n_cells(const CudaContext *context) {
 
 static void search(CudaContext *context) {
     const CudaList *list = &context->arguments.list;
+    if (cuda_force_has_bricks(context)) {
+        cuda_launch_blocks(context, CUDA_K_neighbor_brick, cuda_brick_count(&context->arguments.grid));
+        return;
+    }
     if (cuda_force_has_clusters(context)) {
         cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows); /* a warp a row */
         return;
@@ -48,7 +52,8 @@ static void search(CudaContext *context) {
 }
 
 static void sort_rows(CudaContext *context) {
-    if (context->config.neighbor_sorted != MD_ON || cuda_force_has_clusters(context)) return;
+    if (!md_option_has_effect(&context->config, MD_OPTION_neighbor_sorted) || context->config.neighbor_sorted != MD_ON)
+        return;
     const int rows_per_block = context->kernels[CUDA_K_neighbor_sort_rows].block_size / 32; /* a warp a row */
     cuda_launch_blocks(context, CUDA_K_neighbor_sort_rows, cuda_blocks(context->n_atoms, rows_per_block));
 }
@@ -65,6 +70,10 @@ static MdStatus refuse_crowd(CudaContext *context, int32_t crowd) {
 
 static MdStatus search_until_it_fits(CudaContext *context) {
     for (;;) {
+        if (cuda_force_has_bricks(context)) {
+            MdStatus status = cuda_memory_grow_bricks(context, 0, 0); /* an open box has more of them as it grows */
+            if (status != MD_OK) return status;
+        }
         cuda_timing_begin(context, CUDA_NEIGHBOR);
         zero_measures(context);
         search(context);
@@ -76,6 +85,12 @@ static MdStatus search_until_it_fits(CudaContext *context) {
         if (fits) sort_rows(context);
         cuda_timing_end(context);
         if (crowd > 0) return refuse_crowd(context, crowd);
+        bool has_room = true;
+        if (cuda_force_has_bricks(context)) {
+            MdStatus status = cuda_brick_make_room(context, &has_room);
+            if (status != MD_OK) return status;
+        }
+        if (!has_room) continue;
         if (fits) return MD_OK;
         /* Rows with room for everything overflow only where a kernel lists something twice: no growth would end that. */
         md_require(context->arguments.list.capacity < context->arguments.list.n_rows);
@@ -187,6 +202,8 @@ typedef struct HostList {
     int32_t *counts;
     void *entries;
     int32_t *slot_cell, *bases; /* neighbor.index = 16 */
+    CudaBrick *bricks;          /* force.kernel = brick */
+    int32_t *source;
 } HostList;
 
 static void download_list(CudaContext *context, HostList *host) {
@@ -194,10 +211,20 @@ static void download_list(CudaContext *context, HostList *host) {
     size_t n = (size_t)context->n_atoms;
     int64_t last = context->n_atoms - 1;
     int64_t n_stored = last * a->list.row_stride + (a->list.capacity - 1) * a->list.entry_stride + 1;
+    memset(host, 0, sizeof *host);
     host->tags = download(context, a->now.tag, n, sizeof *host->tags);
     host->counts = download(context, a->list.counts, n, sizeof *host->counts);
+    if (cuda_force_has_bricks(context)) {
+        const size_t n_bricks = (size_t)cuda_brick_count(&a->grid);
+        host->bricks = download(context, a->bricks.table, n_bricks, sizeof *host->bricks);
+        host->source =
+            download(context, a->bricks.source, (size_t)context->h_watch->measures.sources, sizeof *host->source);
+        host->entries =
+            download(context, a->list.entries,
+                     (size_t)context->h_watch->measures.slices * 32 * (size_t)a->list.capacity, sizeof(uint16_t));
+        return;
+    }
     host->entries = download(context, a->list.entries, (size_t)n_stored, cuda_neighbor_entry_bytes(context));
-    host->slot_cell = host->bases = NULL;
     if (!cuda_neighbor_compresses(&context->config)) return;
     host->slot_cell = download(context, a->slot_cell, n, sizeof *host->slot_cell);
     host->bases = download(context, a->cell_bases, (size_t)n_cells(context) * CUDA_STENCIL, sizeof *host->bases);
@@ -211,10 +238,23 @@ static int32_t entry_atom(const HostList *host, int64_t i, int64_t at) {
     return bases[entry / CUDA_MAX_CROWD] + entry % CUDA_MAX_CROWD;
 }
 
+/* Ids of the rows of a brick, into where offsets of rows by id say. As kernels/staged.cuh arranges them. */
+static void export_brick(const HostList *host, const CudaBrick *brick, int64_t capacity, MdRows *rows) {
+    const uint64_t *quads = host->entries;
+    for (int32_t i = brick->begin; i < brick->end; i++) {
+        const int64_t row = i - brick->begin, slice = brick->slice + row / 32;
+        for (int32_t k = 0; k < host->counts[i]; k++) {
+            const uint64_t quad = quads[(slice * (capacity / CUDA_QUAD) + k / CUDA_QUAD) * 32 + row % 32];
+            const int64_t staged = (int64_t)(quad >> (16 * (k % CUDA_QUAD)) & 0xffff) / 16;
+            rows->ids[rows->offsets[host->tags[i].id] + k] = host->tags[host->source[brick->source + staged - 1]].id;
+        }
+    }
+}
+
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows) {
     if (!cuda_force_has_list(context) || cuda_force_has_clusters(context))
         return md_fail(context->errors, MD_ERROR_INPUT,
-                       "there are no rows of neighbours with this force.kernel: take list or list-split");
+                       "there are no rows of neighbours with this force.kernel: take list, list-split or brick");
     if (!context->built) return md_fail(context->errors, MD_ERROR_INTERNAL, "there is no neighbour list yet");
     const CudaList *list = &context->arguments.list;
     int64_t n = context->n_atoms;
@@ -229,11 +269,15 @@ MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows) {
     for (int64_t i = 0; i < n; i++) rows->offsets[tags[i].id + 1] = counts[i];
     for (int64_t id = 0; id < n; id++) rows->offsets[id + 1] += rows->offsets[id];
     rows->ids = md_alloc((size_t)rows->offsets[n], sizeof *rows->ids, "ids of rows");
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < counts[i]; k++)
-            rows->ids[rows->offsets[tags[i].id] + k] =
-                tags[entry_atom(&host, i, i * list->row_stride + k * list->entry_stride)].id;
-    void *arrays[] = {host.tags, host.counts, host.entries, host.slot_cell, host.bases};
+    if (cuda_force_has_bricks(context))
+        for (int64_t b = 0; b < cuda_brick_count(&context->arguments.grid); b++)
+            export_brick(&host, &host.bricks[b], list->capacity, rows);
+    else
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = 0; k < counts[i]; k++)
+                rows->ids[rows->offsets[tags[i].id] + k] =
+                    tags[entry_atom(&host, i, i * list->row_stride + k * list->entry_stride)].id;
+    void *arrays[] = {host.tags, host.counts, host.entries, host.slot_cell, host.bases, host.bricks, host.source};
     for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++) md_free(arrays[k]);
     return MD_OK;
 }

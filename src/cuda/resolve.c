@@ -58,6 +58,30 @@ static void resolve_graph(MdConfig *config, MdChoices *choices) {
     }
 }
 
+/* Whether anything was asked for that bricks do not have: the form of the list, threads that share a row. */
+static bool suits_bricks(const MdConfig *config) {
+    return config->neighbor_search == MD_SEARCH_CELL && config->neighbor_write == MD_LIST_WRITE_NONATOMIC &&
+           config->neighbor_list == MD_LIST_FULL && config->neighbor_order == MD_LIST_ORDER_COLUMN &&
+           config->neighbor_index == MD_INDEX_32 && config->neighbor_sorted == MD_OFF &&
+           config->force_threads_per_atom == MD_THREADS_AUTO && config->force_partial_sums == MD_PARTIAL_SUMS_SHUFFLE;
+}
+
+/* Bricks where there are enough of them for all multiprocessors, which are the fastest in single-precision pairs
+ * (run/results/h200); and the order of the particles that the force kernel likes. */
+static void resolve_order(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    const bool is_asked = config->memory_sort == MD_SORT_BRICK, is_open = config->memory_sort == MD_SORT_AUTO;
+    const bool is_fastest = config->run_precision != MD_PRECISION_DOUBLE && cuda_brick_is_enough(config, plan);
+    if (config->force_kernel == MD_KERNEL_AUTO && suits_bricks(config) && (is_asked || (is_open && is_fastest))) {
+        config->force_kernel = MD_KERNEL_BRICK;
+        md_choices_add(choices, "force.kernel", "brick",
+                       is_asked ? "particles were asked for in the order of bricks"
+                                : "atoms for a full brick on every multiprocessor");
+    }
+    const bool has_bricks = config->force_kernel == MD_KERNEL_BRICK;
+    md_resolve_sort(config, has_bricks ? MD_SORT_BRICK : MD_SORT_CELL,
+                    has_bricks ? "force.kernel = brick needs it" : "neighbours share cache lines", choices);
+}
+
 /* The fastest of 0.2 to 0.8 for melts of 4,000, and of 32,000 and a million atoms, on an H200 (run/results/h200): a rebuild
  * of a small system waits for the host, so that rare ones pay for long rows. */
 static double fastest_skin(const MdSystemPlan *plan) { return plan->n_atoms < 16000 ? 0.8 : 0.5; }
@@ -78,7 +102,9 @@ static MdStatus check_crowd(const MdConfig *config, const MdSystemPlan *plan, Md
 
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     md_resolve_skin(config, plan, fastest_skin(plan), choices);
+    resolve_order(config, plan, choices);
     cuda_force_resolve(config, plan, choices);
+    cuda_brick_resolve(config, plan, choices);
     md_resolve_arithmetic(config, choices);
     resolve_persistent(config, plan, choices);
     resolve_graph(config, choices);
@@ -86,5 +112,6 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     if (status == MD_OK) status = cuda_memory_resolve(config, errors);
     if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);
     if (status == MD_OK) status = check_crowd(config, plan, errors);
+    if (status == MD_OK) status = cuda_brick_check(config, plan, errors);
     return status == MD_OK ? cuda_force_check(config, plan, errors) : status;
 }

@@ -43,7 +43,28 @@ typedef struct CudaGrid {
     int32_t n[3];
     int32_t wraps[3]; /* periodic axis */
     double origin[3], inverse_edge[3];
+    int32_t
+        n_bricks[3]; /* with memory.sort = brick: the cells of an axis shared out among so many, as evenly as can be */
 } CudaGrid;
+
+/* force.kernel = brick. A block of threads takes a brick, and stages its atoms and those of the cells around it in shared
+ * memory, each as the image that is near, in lines of cells along x. */
+typedef struct CudaBrick {
+    double origin[3];   /* what staged positions are measured from */
+    int64_t source;     /* of its atoms, the first in CudaBricks.source */
+    int64_t slice;      /* of its rows, the first in the list: see kernels/staged.cuh */
+    int32_t begin, end; /* slots of its own atoms */
+    int32_t n_staged;
+    int32_t has_images; /* any of them is not where the particle is, but a whole box away */
+} CudaBrick;
+
+typedef struct CudaBricks {
+    CudaBrick *table; /* [bricks] */
+    int32_t *source;  /* [source_capacity] the particle that is staged */
+    uint8_t *image;   /* [source_capacity] and its image: (z + 1) 9 + (y + 1) 3 + x + 1 boxes away; with has_images */
+    int64_t source_capacity, slice_capacity;
+    int32_t capacity; /* atoms that a block has room for */
+} CudaBricks;
 
 /* Entry k of row i is entries[i * row_stride + k * entry_stride]. 64 bits: a list has more than 2^31. */
 typedef struct CudaList {
@@ -61,6 +82,9 @@ typedef struct CudaMeasures {   /* zeroed before each build; every member grows 
     int32_t largest_count;      /* of a row */
     unsigned high[3], low[3];   /* float keys (block.cuh) of the largest x, and of the largest -x */
     int32_t crowd;              /* neighbor.index = 16: particles of the fullest cell, if it has too many for that */
+    int32_t staged;             /* force.kernel = brick: atoms of the fullest block, */
+    unsigned long long sources; /* and of all blocks together, */
+    unsigned long long slices;  /* and slices of all their rows */
 } CudaMeasures;
 
 typedef struct CudaWatch {
@@ -107,6 +131,10 @@ enum { CUDA_CLUSTER = 8 }; /* atoms of a cluster: force.kernel = cluster */
 /* neighbor.index = 16: cells that an entry can name, and places in a cell. */
 enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
 
+/* force.kernel = brick: cells that a block can stage, atoms that an entry of 16 bits can tell apart (one of them, the first,
+ * is beyond any range, for the end of a row), and entries that are read at once. */
+enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4 };
+
 /* What restart files hold of the particles. */
 enum { CUDA_RAW_POSITION, CUDA_RAW_VELOCITY, CUDA_RAW_FORCE, CUDA_RAW_REFERENCE };
 
@@ -128,13 +156,14 @@ typedef struct CudaArguments {
     CudaGrid grid;
     int32_t *cell;       /* [n_atoms] cell of a particle */
     int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
-    int32_t *slot_id;    /* [n_atoms] ids by cell, within a cell in order of arrival */
+    void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
     int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by id */
     int32_t *slot_cell;  /* [n_atoms] cell of a slot */
     int32_t *cell_start; /* [n_cells + 1] first slot of each cell, cells in their order in memory */
-    int32_t *cell_place; /* [n_cells] where a cell stands in that order; with memory.sort = morton, hilbert */
+    int32_t *cell_place; /* [n_cells] where a cell stands in that order; unless they stand row by row */
     int32_t *cell_bases; /* [n_cells][CUDA_STENCIL] first slots of the cells around; with neighbor.index = 16 */
     int32_t *scan_sums;  /* of the blocks of a scan */
+    CudaBricks bricks;
 
     CudaWatch *watch;
     CudaSignals *signals;

@@ -6,8 +6,9 @@
 
 bool cuda_sort_reorders(const CudaContext *context) { return context->config.memory_sort != MD_SORT_NONE; }
 
-bool cuda_sort_follows_curve(const CudaContext *context) {
-    return context->config.memory_sort == MD_SORT_MORTON || context->config.memory_sort == MD_SORT_HILBERT;
+bool cuda_sort_places_cells(const CudaContext *context) {
+    const int sort = context->config.memory_sort;
+    return sort == MD_SORT_MORTON || sort == MD_SORT_HILBERT || sort == MD_SORT_BRICK;
 }
 
 bool cuda_sort_needs_cells(const CudaContext *context) {
@@ -15,7 +16,7 @@ bool cuda_sort_needs_cells(const CudaContext *context) {
     const bool searched =
         md_option_has_effect(config, MD_OPTION_neighbor_search) && config->neighbor_search == MD_SEARCH_CELL;
     return cuda_sort_reorders(context) || searched || config->force_kernel == MD_KERNEL_CELL ||
-           config->force_kernel == MD_KERNEL_CLUSTER;
+           config->force_kernel == MD_KERNEL_CLUSTER || config->force_kernel == MD_KERNEL_BRICK;
 }
 
 static float key_value(unsigned key) {
@@ -49,21 +50,29 @@ static void plan_grid(CudaContext *context) {
         grid->n[longest] -= (grid->n[longest] + 7) / 8;
     }
     for (int a = 0; a < 3; a++) grid->inverse_edge[a] = extent[a] > 0 ? grid->n[a] / extent[a] : 0;
+    if (cuda_brick_sorts(context)) cuda_brick_divide(context, grid);
 }
 
 int cuda_sort_most_cells(CudaContext *context) {
-    context->max_cells = context->n_atoms > 64 ? context->n_atoms : 64;
+    /* Where atoms are crowded in a void, bricks of few cells still hold few atoms if cells stay small. */
+    const int64_t most = (cuda_force_has_bricks(context) ? 8 : 1) * (int64_t)context->n_atoms;
+    context->max_cells = (int)(most > 1 << 30 ? 1 << 30 : most > 64 ? most : 64);
     for (int a = 0; a < context->box.dimension; a++)
         if (!context->box.periodic[a]) return context->max_cells; /* its extent is that of the particles */
     plan_grid(context);
     return context->arguments.grid.n[0] * context->arguments.grid.n[1] * context->arguments.grid.n[2];
 }
 
-/* The places of the cells along the curve, when the grid is another than the last one. */
-static void follow_curve(CudaContext *context, int n_cells) {
+static bool same_cells(const CudaGrid *one, const CudaGrid *other) {
+    return memcmp(one->n, other->n, sizeof one->n) == 0 &&
+           memcmp(one->n_bricks, other->n_bricks, sizeof one->n_bricks) == 0;
+}
+
+/* The places of the cells in memory, when the grid is another than the last one. */
+static void place_cells(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
-    if (memcmp(context->curve_grid, a->grid.n, sizeof context->curve_grid) == 0) return;
-    memcpy(context->curve_grid, a->grid.n, sizeof context->curve_grid);
+    if (same_cells(&context->placed, &a->grid)) return;
+    context->placed = a->grid;
     a->n = n_cells;
     cuda_launch(context, CUDA_K_sort_curve, n_cells);
 }
@@ -84,7 +93,7 @@ static void sort_into_cells(CudaContext *context) {
     CudaArguments *a = &context->arguments;
     int n = context->n_atoms;
     int n_cells = a->grid.n[0] * a->grid.n[1] * a->grid.n[2];
-    if (cuda_sort_follows_curve(context)) follow_curve(context, n_cells);
+    if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
     CUDA_CHECK(cudaMemsetAsync(a->cell_start, 0, ((size_t)n_cells + 1) * sizeof(int32_t), context->stream));
     cuda_launch(context, CUDA_K_sort_bin, n);
     scan_cells(context, n_cells);

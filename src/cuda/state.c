@@ -11,6 +11,7 @@
 typedef struct ListState {
     int32_t n[3], wraps[3];
     double origin[3], inverse_edge[3];
+    int32_t n_bricks[3], brick_cells; /* 0 without bricks */
 } ListState;
 
 static const char *const raw_names[] = {[CUDA_RAW_POSITION] = "position",
@@ -62,7 +63,9 @@ static MdStatus save_list(const CudaContext *context, MdState *state) {
         list.wraps[a] = grid->wraps[a];
         list.origin[a] = grid->origin[a];
         list.inverse_edge[a] = grid->inverse_edge[a];
+        list.n_bricks[a] = grid->n_bricks[a];
     }
+    list.brick_cells = context->brick_cells;
     return md_state_array(state, "cuda list", &list, sizeof list);
 }
 
@@ -144,7 +147,9 @@ static MdStatus load_list(CudaContext *context, MdState *state, const int32_t *i
         grid.wraps[a] = list.wraps[a];
         grid.origin[a] = list.origin[a];
         grid.inverse_edge[a] = list.inverse_edge[a];
+        grid.n_bricks[a] = list.n_bricks[a];
     }
+    context->brick_cells = list.brick_cells;
     status = cuda_neighbor_build_again(context, &grid);
     context->n_overflows = 0; /* they were counted when it was made for the first time */
     return status == MD_OK ? check_order(context, ids) : status;

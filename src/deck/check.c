@@ -22,11 +22,11 @@ typedef struct Need {
 #define LATTICES                                                                                                       \
     (BIT(MD_START_SQUARE) | BIT(MD_START_HEXAGONAL) | BIT(MD_START_SC) | BIT(MD_START_BCC) | BIT(MD_START_FCC))
 #define ABOVE_ZERO BIT(1)
-/* What auto may become counts as what it is. Rows: a list with a row for each atom; a cluster kernel keeps pairs of
- * clusters, which it searches for as well. */
+/* What auto may become counts as what it is. Rows: a list with a row for each atom, as the switches of the list say; a
+ * cluster kernel keeps pairs of clusters and a brick kernel rows in a form of its own, which are searched for as well. */
 #define ROWS       (BIT(MD_KERNEL_LIST) | BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
 #define SPLIT      (BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
-#define SEARCH     (ROWS | BIT(MD_KERNEL_CLUSTER))
+#define SEARCH     (ROWS | BIT(MD_KERNEL_CLUSTER) | BIT(MD_KERNEL_BRICK))
 /* Reductions that add by strides over memory; in registers there is nothing to address. */
 #define TREES      (BIT(MD_METHOD_GLOBAL) | BIT(MD_METHOD_SHARED) | BIT(MD_METHOD_SHARED_DYNAMIC) | BIT(MD_METHOD_SYNCWARP))
 /* Frames that are copied to the host; into mapped memory the kernels write. */
@@ -46,12 +46,14 @@ static const Need needs[] = {
     NEED(ensemble_target, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
     NEED(ensemble_every, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
     NEED(ensemble_last_step, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
+    NEED(memory_brick_cells, memory_sort, BIT(MD_SORT_BRICK)),
     NEED(neighbor_search, force_kernel, SEARCH),
     NEED(neighbor_write, force_kernel, ROWS),
     NEED(neighbor_list, force_kernel, ROWS),
     NEED(neighbor_order, force_kernel, ROWS),
     NEED(neighbor_index, force_kernel, ROWS),
     NEED(neighbor_sorted, force_kernel, ROWS),
+    NEED(neighbor_bank_order, force_kernel, BIT(MD_KERNEL_BRICK)),
     NEED(neighbor_capacity, force_kernel, SEARCH),
     NEED(neighbor_every, neighbor_rebuild, BIT(MD_REBUILD_EVERY)),
     NEED(force_threads_per_atom, force_kernel, SPLIT),
@@ -71,7 +73,7 @@ static const Need needs[] = {
     NEED_FRAMES(output_slots),
     NEED(output_commit_frames, output_frames_every, ABOVE_ZERO),
     NEED(output_commit_seconds, output_frames_every, ABOVE_ZERO),
-    NEED(report_neighbors, force_kernel, ROWS),
+    NEED(report_neighbors, force_kernel, ROWS | BIT(MD_KERNEL_BRICK)),
 };
 enum { N_NEEDS = sizeof needs / sizeof *needs };
 

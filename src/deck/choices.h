@@ -21,7 +21,10 @@
     X(MAPPED, "mapped") X(MANAGED, "managed") X(MANAGED_PREFETCH, "managed-prefetch") X(DEVICE, "device")
 #define MD_CHOICES_ALLOCATION(X) X(PER_CALL, "per-call") X(POOL, "pool") X(ONCE, "once")
 #define MD_CHOICES_LAYOUT(X) X(AOS, "aos") X(SOA, "soa") X(VEC4, "vec4")
-#define MD_CHOICES_SORT(X) X(NONE, "none") X(CELL, "cell") X(MORTON, "morton") X(HILBERT, "hilbert")
+#define MD_CHOICES_SORT(X)                                                                                             \
+    X(NONE, "none") X(CELL, "cell") X(MORTON, "morton") X(HILBERT, "hilbert") X(BRICK, "brick")          \
+    X(AUTO, "auto")
+#define MD_CHOICES_BRICK_CELLS(X) X(1, "1") X(2, "2") X(3, "3") X(4, "4") X(6, "6") X(8, "8") X(AUTO, "auto")
 #define MD_CHOICES_LOAD(X) X(GLOBAL, "global") X(LDG, "ldg") X(TEXTURE, "texture")
 #define MD_CHOICES_PARAMETERS(X) X(GLOBAL, "global") X(ARGUMENT, "argument") X(CONSTANT, "constant")
 #define MD_CHOICES_SEARCH(X) X(BRUTE, "brute") X(BRUTE_TILED, "brute-tiled") X(CELL, "cell")
@@ -32,7 +35,7 @@
 #define MD_CHOICES_REBUILD(X) X(EVERY, "every") X(HOST_CHECK, "host-check") X(DEVICE_CHECK, "device-check")
 #define MD_CHOICES_KERNEL(X)                                                                                           \
     X(PAIRS, "pairs") X(PAIRS_TILED, "pairs-tiled") X(LIST, "list") X(LIST_SPLIT, "list-split") X(CELL, "cell")        \
-    X(CLUSTER, "cluster") X(AUTO, "auto")
+    X(CLUSTER, "cluster") X(BRICK, "brick") X(AUTO, "auto")
 #define MD_CHOICES_THREADS(X)                                                                                          \
     X(1, "1") X(2, "2") X(4, "4") X(8, "8") X(16, "16") X(32, "32") X(AUTO, "auto")
 #define MD_CHOICES_PARTIAL_SUMS(X) X(ATOMIC, "atomic") X(SHARED, "shared") X(SHUFFLE, "shuffle")
@@ -92,6 +95,8 @@ enum { MD_CHOICES_ALLOCATION(MD_ENUM_ALLOCATION) };
 enum { MD_CHOICES_LAYOUT(MD_ENUM_LAYOUT) };
 #define MD_ENUM_SORT(name, word) MD_SORT_##name,
 enum { MD_CHOICES_SORT(MD_ENUM_SORT) };
+#define MD_ENUM_BRICK_CELLS(name, word) MD_BRICK_CELLS_##name,
+enum { MD_CHOICES_BRICK_CELLS(MD_ENUM_BRICK_CELLS) };
 #define MD_ENUM_LOAD(name, word) MD_LOAD_##name,
 enum { MD_CHOICES_LOAD(MD_ENUM_LOAD) };
 #define MD_ENUM_PARAMETERS(name, word) MD_PARAMETERS_##name,

@@ -264,7 +264,7 @@ static void test_moot(void) {
 /* Which options keep their effect with each value of another, as the reference page tells it. */
 static void test_grounds(void) {
     static const char rows[] = "list list-split auto", split[] = "list-split auto",
-                      search[] = "list list-split cluster auto", trees[] = "global shared shared-dynamic syncwarp";
+                      search[] = "list list-split cluster brick auto", trees[] = "global shared shared-dynamic syncwarp";
     static const struct {
         int option, other;
         const char *values; /* blanks between them */
@@ -275,7 +275,9 @@ static void test_grounds(void) {
                  {MD_OPTION_neighbor_index, MD_OPTION_force_kernel, rows},
                  {MD_OPTION_neighbor_sorted, MD_OPTION_force_kernel, rows},
                  {MD_OPTION_neighbor_capacity, MD_OPTION_force_kernel, search},
-                 {MD_OPTION_report_neighbors, MD_OPTION_force_kernel, rows},
+                 {MD_OPTION_report_neighbors, MD_OPTION_force_kernel, "list list-split brick auto"},
+                 {MD_OPTION_memory_brick_cells, MD_OPTION_memory_sort, "brick"},
+                 {MD_OPTION_neighbor_bank_order, MD_OPTION_force_kernel, "brick"},
                  {MD_OPTION_neighbor_every, MD_OPTION_neighbor_rebuild, "every"},
                  {MD_OPTION_force_threads_per_atom, MD_OPTION_force_kernel, split},
                  {MD_OPTION_force_partial_sums, MD_OPTION_force_kernel, split},

@@ -16,6 +16,8 @@ NAIVE_EXCEPTIONS = {"reduce.accumulate": "double"}  # in double precision nothin
 # A rung changes one switch, or one idea: these keys together.
 IDEAS = {"list": {"force.kernel", "neighbor.search", "neighbor.write", "neighbor.list", "neighbor.order",
                   "neighbor.index", "neighbor.sorted"},
+         "brick": {"force.kernel", "memory.sort", "memory.brick_cells", "neighbor.bank_order"},
+         "kernel": {"force.kernel", "memory.sort"},
          "persistent": {"launch.graph", "launch.persistent"},
          "pipeline": {"output.pipeline", "output.streams"}}
 failures = []

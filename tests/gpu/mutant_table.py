@@ -195,10 +195,10 @@ mutant("scan finish: inclusive", SORT + " k_sort_scan_finish(", "+ sum - own", "
 mutant("scan finish: the last number is left out", SORT + " k_sort_scan_finish(", "if (k < a.n) a", "if (k < a.n - 1) a", tests(SCAN, MANY))
 mutant("scatter: without arrival", SORT + " k_sort_scatter(", " + a.arrival[i]]", "]", tests(CELLS))
 mutant("rank: the cell's last is not counted", SORT + " k_sort_rank(", "s < end", "s < end - 1", tests(CELLS))
-mutant("rank: equal ids", SORT + " k_sort_rank(", "a.slot_id[s] < id", "a.slot_id[s] <= id", tests(CELLS))
+mutant("rank: equal ids", SORT + " k_sort_rank(", "keys[s] < key", "keys[s] <= key", tests(CELLS))
 mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.slot_cell[slot] = c;", "a.slot_cell[slot] = c > 0 ? c - 1 : c;", tests(CELLS))
 SORTED = CELLS + " memory.sort=cell"
-mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += a.slot_id[s] < id;", "slot += s - begin < a.arrival[i];", bits(SORTED))
+mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += keys[s] < key;", "slot += s - begin < a.arrival[i];", bits(SORTED))
 mutant("reorder: tags stay behind", SORT + " k_sort_reorder(", "a.spare.tag[slot] = a.now.tag[i];", "a.spare.tag[slot] = a.now.tag[slot];", tests(SORTED))
 mutant("reorder: types stay behind", SORT + " k_sort_reorder(", "a.spare.type[slot] = a.now.type[i];", "a.spare.type[slot] = a.now.type[slot];",
        tests(SORTED + " memory.layout=soa"))

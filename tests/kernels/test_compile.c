@@ -13,7 +13,9 @@
 
 /* resolve asks the device what `auto` becomes; here it becomes whatever comes first. */
 static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
-    (void)plan, (void)choices;
+    (void)plan;
+    md_resolve_sort(config, config->force_kernel == MD_KERNEL_BRICK ? MD_SORT_BRICK : MD_SORT_CELL, "", choices);
+    if (config->memory_brick_cells == MD_BRICK_CELLS_AUTO) config->memory_brick_cells = MD_BRICK_CELLS_2;
     if (config->force_kernel == MD_KERNEL_AUTO) config->force_kernel = MD_KERNEL_LIST;
     if (config->force_threads_per_atom == MD_THREADS_AUTO) config->force_threads_per_atom = MD_THREADS_8;
     md_resolve_arithmetic(config, NULL);
@@ -38,7 +40,7 @@ static void compile_design(const MdBackendOps *ops, const char *const *words, De
         design_describe(design, k, text, sizeof text);
         check_context("sm_%d %s", compute_capability, text);
         if (resolve(&config, &plan, NULL, errors) == MD_OK) {
-            CudaTarget target = {&config, &plan.box, &plan.potential, compute_capability, counting};
+            CudaTarget target = {&config, &plan.box, &plan.potential, plan.n_atoms, compute_capability, counting};
             if (!CHECK(cuda_kernels_try(&target, errors) == MD_OK)) md_errors_print(errors, stdout);
         } else n_refused++;
         md_errors_destroy(errors);

@@ -62,6 +62,24 @@ static double *vectors(CudaContext *context, const CudaVectors *from, size_t siz
 
 /* --- order ---------------------------------------------------------------------------------------------------------- */
 
+/* Bricks row by row, and the cells of each row by row. Cells are shared out evenly: brick b of m begins with the first cell
+ * c of n for which c m >= b n. */
+static uint64_t brick_key(const CudaGrid *grid, const uint32_t c[3]) {
+    uint64_t brick = 0, cell = 0;
+    for (int a = 2; a >= 0; a--) {
+        const uint64_t n = (uint64_t)grid->n[a], m = (uint64_t)grid->n_bricks[a];
+        uint64_t b = 0, first = 0;
+        for (uint64_t other = 1; other < m; other++)
+            if (other * n / m <= c[a]) {
+                b = other;
+                first = other * n / m;
+            }
+        brick = brick * m + b;
+        cell = cell << 10 | (c[a] - first);
+    }
+    return brick << 32 | cell;
+}
+
 /* Where memory.sort puts a particle at x, before those with a larger number. */
 static uint64_t order_key(const CudaContext *context, const double x[3]) {
     const CudaGrid *grid = &context->arguments.grid;
@@ -75,16 +93,20 @@ static uint64_t order_key(const CudaContext *context, const double x[3]) {
     case MD_SORT_NONE: return 0;
     case MD_SORT_MORTON: return md_curve_morton(c[0], c[1], c[2]);
     case MD_SORT_HILBERT: return md_curve_hilbert(context->box.dimension, md_curve_bits(most), c[0], c[1], c[2]);
+    case MD_SORT_BRICK: return brick_key(grid, c);
     default: return ((uint64_t)c[2] * (uint64_t)grid->n[1] + c[1]) * (uint64_t)grid->n[0] + c[0];
     }
 }
 
-/* Each particle once, by key, then by id. */
+/* Each particle once, by key; within a cell by id, in bricks by x first. */
 static int64_t count_out_of_order(const CudaContext *context, const double *x, const CudaTag *tag) {
     int64_t n_wrong = 0;
     for (int i = 1; i < context->n_atoms; i++) {
         const uint64_t before = order_key(context, x + 3 * (i - 1)), key = order_key(context, x + 3 * i);
-        n_wrong += before > key || (before == key && tag[i - 1].id >= tag[i].id);
+        const float x_before = (float)x[3 * (i - 1)], x_now = (float)x[3 * i];
+        const bool by_x = context->config.memory_sort == MD_SORT_BRICK && x_before != x_now;
+        const bool ordered = by_x ? x_before < x_now : tag[i - 1].id < tag[i].id;
+        n_wrong += before > key || (before == key && !ordered);
     }
     return n_wrong;
 }
@@ -135,7 +157,8 @@ static bool check_memory(const WalkRun *run, const MdSystem *system) {
     bool ok = true;
     for (int i = 0; ok && i < context->n_atoms; i++) ok = CHECK(tag[i].id >= 0 && tag[i].id < context->n_atoms);
     ok = ok && CHECK(count_out_of_order(context, x, tag) == 0) && CHECK(count_misplaced(context, system, x, tag) == 0);
-    if (ok && run->config.neighbor_sorted == MD_ON && walk_has_rows(run)) ok = CHECK(count_unsorted(run, tag) == 0);
+    if (ok && run->config.neighbor_sorted == MD_ON && md_option_has_effect(&run->config, MD_OPTION_neighbor_sorted))
+        ok = CHECK(count_unsorted(run, tag) == 0);
     md_free(tag), md_free(x);
     return ok;
 }
@@ -147,8 +170,44 @@ static void search(CudaContext *context) {
                                            [MD_SEARCH_BRUTE_TILED] = CUDA_K_neighbor_brute_tiled,
                                            [MD_SEARCH_CELL] = CUDA_K_neighbor_cell};
     const CudaList *list = &context->arguments.list;
-    if (cuda_force_has_clusters(context)) cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows);
+    if (cuda_force_has_bricks(context))
+        cuda_launch_blocks(context, CUDA_K_neighbor_brick, cuda_brick_count(&context->arguments.grid));
+    else if (cuda_force_has_clusters(context))
+        cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows);
     else cuda_launch(context, kernels[context->config.neighbor_search], context->n_atoms);
+}
+
+/* The same for slices of bricks (kernels/staged.cuh), with room for one quad a row: those of all rows come first then, and
+ * what is behind them stays as it was. */
+static void check_capacity_of_bricks(const WalkRun *run) {
+    CudaContext *context = run->context;
+    CudaList *list = &context->arguments.list;
+    const int64_t n_bricks = cuda_brick_count(&context->arguments.grid);
+    const int64_t n_slices = (int64_t)context->h_watch->measures.slices;
+    const size_t n_quads = (size_t)context->arguments.bricks.slice_capacity * 32 * (size_t)list->capacity / CUDA_QUAD;
+    int32_t *needed = download(context, list->counts, (size_t)context->n_atoms, sizeof *needed);
+    list->capacity = CUDA_QUAD;
+    fill(context, list->counts, 0, (size_t)context->n_atoms * sizeof *needed);
+    fill(context, list->entries, 0xff, n_quads * sizeof(uint64_t));
+    fill(context, &context->arguments.watch->measures, 0, sizeof(CudaMeasures)); /* where sources are booked */
+    search(context);
+    int32_t *counts = download(context, list->counts, (size_t)context->n_atoms, sizeof *counts);
+    uint64_t *quads = download(context, list->entries, n_quads, sizeof *quads);
+    CudaBrick *bricks = download(context, context->arguments.bricks.table, (size_t)n_bricks, sizeof *bricks);
+    int64_t n_past = 0, n_lost = 0, n_miscounted = 0, n_over = 0;
+    for (size_t k = (size_t)n_slices * 32; k < n_quads; k++) n_past += quads[k] != UINT64_MAX;
+    for (int64_t b = 0; b < n_bricks; b++)
+        for (int32_t i = bricks[b].begin; i < bricks[b].end; i++) {
+            const int64_t row = i - bricks[b].begin, slice = bricks[b].slice + row / 32;
+            n_lost += needed[i] > 0 && quads[slice * 32 + row % 32] == UINT64_MAX;
+            n_over += needed[i] > CUDA_QUAD;
+            n_miscounted += counts[i] != needed[i];
+        }
+    CHECK(n_over > 0);
+    CHECK(n_past == 0);
+    CHECK(n_lost == 0);
+    CHECK(n_miscounted == 0);
+    md_free(needed), md_free(counts), md_free(quads), md_free(bricks);
 }
 
 /* Searched again with a smaller capacity in an array as large as before. */
@@ -220,7 +279,8 @@ static void check_combination(Walk *walk, const char *name, const MdConfig *base
         ok = walk_ok(&run, build == 0 ? run.ops->update_neighbors(run.context, 0) : run.ops->rebuild(run.context)) &&
              check_memory(&run, system);
     }
-    if (ok && cuda_force_has_list(context)) check_capacity(&run);
+    if (ok && cuda_force_has_bricks(context)) check_capacity_of_bricks(&run);
+    else if (ok && cuda_force_has_list(context)) check_capacity(&run);
     walk_destroy(&run);
 }
 

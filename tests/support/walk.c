@@ -164,7 +164,8 @@ bool walk_create_next(Walk *walk, WalkRun *run, const char *system_name, const M
 }
 
 bool walk_has_rows(const WalkRun *run) {
-    return run->config.force_kernel == MD_KERNEL_LIST || run->config.force_kernel == MD_KERNEL_LIST_SPLIT;
+    const int kernel = run->config.force_kernel;
+    return kernel == MD_KERNEL_LIST || kernel == MD_KERNEL_LIST_SPLIT || kernel == MD_KERNEL_BRICK;
 }
 
 void walk_destroy(WalkRun *run) {

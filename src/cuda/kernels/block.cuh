@@ -39,7 +39,8 @@
 constexpr bool is_double_sum = MD_SW_reduce_accumulate == MD_ACCUMULATE_DOUBLE;
 constexpr int reduce_method = MD_SW_reduce_method;
 constexpr bool is_interleaved = MD_SW_reduce_addressing == MD_ADDRESSING_INTERLEAVED;
-constexpr int n_warps = MD_BLOCK / 32; /* blocks are powers of two, from one warp on */
+constexpr int n_warps = MD_BLOCK / 32; /* blocks are whole warps, and powers of two where a tree adds up */
+constexpr int warp_lanes = n_warps > 16 ? 32 : n_warps > 8 ? 16 : n_warps > 4 ? 8 : n_warps > 2 ? 4 : n_warps;
 
 /* --- what a sum over particles is held in ------------------------------------------------------------------------------ */
 
@@ -69,6 +70,7 @@ __device__ inline void halve(Compensated &sum) { sum = Compensated{0.5f * sum.hi
 
 /* What two threads have, together. */
 struct AddUp {
+    template <class T> __device__ static T nothing() { return T{}; }
     __device__ double operator()(double a, double b) const { return a + b; }
     __device__ float operator()(float a, float b) const { return a + b; }
     __device__ Compensated operator()(Compensated a, Compensated b) const {
@@ -78,6 +80,7 @@ struct AddUp {
 };
 
 struct TakeLargest {
+    template <class T> __device__ static T nothing() { return __int_as_float((int)0xff800000); } /* minus infinity */
     __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
@@ -143,7 +146,9 @@ template <class Combine, int N, class T> __device__ inline void reduce_by_warps(
             for (int q = 0; q < N; q++) s_of_warp[q][t / 32] = value[q];
         __syncthreads(); /* all warps have written before the first one reads */
         if (t < 32)
-            for (int q = 0; q < N; q++) value[q] = warp_reduce<n_warps, Combine>(s_of_warp[q][t % n_warps]);
+            for (int q = 0; q < N; q++)
+                value[q] =
+                    warp_reduce<warp_lanes, Combine>(t < n_warps ? s_of_warp[q][t] : Combine::template nothing<T>());
     }
 }
 
@@ -193,13 +198,6 @@ template <int FIRST, int N> __device__ inline void add_to_totals(const CudaArgum
         if (MD_SW_reduce_finish == MD_FINISH_ATOMIC) atomicAdd(&a.totals[FIRST + q], sum);
         else a.partials[(int64_t)q * gridDim.x + blockIdx.x] = sum;
     }
-}
-
-/* Floats as unsigned integers of the same order, so that the integer atomicMax serves: exact, and free of order, so that
- * extremes finish in this way whatever reduce.finish says. Every float maps above 0. */
-__device__ inline unsigned float_key(float value) {
-    unsigned bits = __float_as_uint(value);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
 #endif

@@ -4,18 +4,21 @@
  *   none, cell       in that same order: a line of cells along x is one run of slots. With none, slots hold the numbers
  *                    of particles, and each particle is one more access away; with cell, a slot is a particle.
  *   morton, hilbert  in the order of the curve, so that cells near in space are near in memory along all axes, not along
- *                    x alone; pays with the look-up of a cell's place. */
+ *                    x alone; pays with the look-up of a cell's place.
+ *   brick            brick by brick, row by row both the bricks and the cells of each: the atoms of a brick are one run. */
 #ifndef MD_CUDA_CELLS_CUH
 #define MD_CUDA_CELLS_CUH
 
 #include "cuda/kernels/common.cuh"
 
 constexpr bool is_indexed = MD_SW_memory_sort == MD_SORT_NONE;
-constexpr bool is_curve = MD_SW_memory_sort == MD_SORT_MORTON || MD_SW_memory_sort == MD_SORT_HILBERT;
+constexpr bool in_bricks = MD_SW_memory_sort == MD_SORT_BRICK;
+/* A table says where a cell is. */
+constexpr bool is_placed = in_bricks || MD_SW_memory_sort == MD_SORT_MORTON || MD_SW_memory_sort == MD_SORT_HILBERT;
 
 /* Slots of cell c: from cell_begin to before cell_end. */
 __device__ inline int cell_place(const CudaArguments &a, int c) {
-    if constexpr (is_curve) return a.cell_place[c];
+    if constexpr (is_placed) return a.cell_place[c];
     else return c;
 }
 __device__ inline int cell_begin(const CudaArguments &a, int c) { return a.cell_start[cell_place(a, c)]; }
@@ -48,6 +51,10 @@ __device__ inline void stencil(int n, int wraps, int c, int *low, int *high) {
 }
 
 __device__ inline int wrapped_cell(int c, int n) { return c < 0 ? c + n : c >= n ? c - n : c; }
+
+/* Along an axis of n cells and n_bricks bricks: the first cell of brick b, and the brick of cell c. */
+__device__ inline int brick_begin(int n, int n_bricks, int b) { return (int)((int64_t)b * n / n_bricks); }
+__device__ inline int brick_of(int n, int n_bricks, int c) { return (int)((((int64_t)c + 1) * n_bricks - 1) / n); }
 
 /* visit(cell) for cell c and those around it, each once. */
 template <class Visit> __device__ inline void for_cells_around(const CudaGrid &grid, int c, Visit visit) {

@@ -23,12 +23,13 @@
 #include "physics/pair.h"
 
 #if MD_SW_launch_bounds
-/* No more registers than let MD_BOUND_THREADS threads live on a multiprocessor at once. */
-#define MD_BOUNDS __launch_bounds__(MD_BLOCK, MD_BOUND_THREADS / MD_BLOCK > 0 ? MD_BOUND_THREADS / MD_BLOCK : 1)
+/* No more registers than let so many threads live on a multiprocessor at once. */
+#define MD_BOUNDS(threads) __launch_bounds__(MD_BLOCK, (threads) / MD_BLOCK > 0 ? (threads) / MD_BLOCK : 1)
 #else
-#define MD_BOUNDS
+#define MD_BOUNDS(threads)
 #endif
-#define MD_KERNEL    extern "C" __global__ void MD_BOUNDS
+#define MD_KERNEL_OF(threads) extern "C" __global__ void MD_BOUNDS(threads)
+#define MD_KERNEL             MD_KERNEL_OF(MD_BOUND_THREADS)
 #define MD_ARGUMENTS const __grid_constant__ CudaArguments a
 
 template <bool CONDITION, class A, class B> struct Select { typedef A type; };
@@ -157,6 +158,13 @@ template <class T> __device__ inline T wrap(double x, double length, double inve
     if (wrapped < 0) wrapped = 0; /* rounding of x * inverse */
     *image += (int32_t)boxes;
     return wrapped;
+}
+
+/* Floats as unsigned integers of the same order, so that the integer atomicMax serves: exact, and free of order, so that
+ * extremes finish in this way whatever reduce.finish says. Every float maps above 0. */
+__device__ inline unsigned float_key(float value) {
+    unsigned bits = __float_as_uint(value);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
 /* Dynamic shared memory of the kernel, as an array of TYPE; all names share the one block of it. */

@@ -13,12 +13,22 @@
  *   cluster       force_cluster.cuh: clusters of 8 atoms against clusters of 8: one entry for 64 pairs, most of which are
  *                 out of range at short cutoffs.
  *
+ *   brick         force_brick.cuh: a block a brick of cells, with all that is around it in shared memory; a thread a row, the
+ *                 entries of which are 16-bit addresses there. Each position is read from memory some five times a
+ *                 step in place of eighty, and the list is half as long.
+ *
  * A kernel is a function force_block of a block of atoms (force.cuh), so that the resident kernel can go through several.
  * Energy and virial are computed in instances of their own, so that steps that need forces only do not pay for them
  * (force.energy). How a pair is computed stands in pair.cuh, how its positions are read in position.cuh. */
 #include "cuda/kernels/force.cuh"
 
-MD_KERNEL k_force_plain(MD_FORCE_ARGUMENTS) {
+#if MD_SW_force_kernel == 6 && MD_SW_run_precision != 0 /* brick, pairs in single precision */
+#define MD_PLAIN_THREADS 1440 /* 45 registers are enough, and five blocks of 288 threads hide more */
+#else
+#define MD_PLAIN_THREADS MD_BOUND_THREADS
+#endif
+
+MD_KERNEL_OF(MD_PLAIN_THREADS) k_force_plain(MD_FORCE_ARGUMENTS) {
     if (force_begin(a)) return;
     Sum unused[CUDA_PAIR_TOTALS];
     force_block<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused);
@@ -27,7 +37,9 @@ MD_KERNEL k_force_plain(MD_FORCE_ARGUMENTS) {
 MD_KERNEL k_force_energy(MD_FORCE_ARGUMENTS) {
     if (force_begin(a)) return;
     Sum sums[CUDA_PAIR_TOTALS] = {};
-    force_block<true>(a, MD_PAIR_TABLE, (int)blockIdx.x, sums);
+    const int n_blocks = (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK); /* as many are launched, but of bricks */
+    for (int block = (int)blockIdx.x; block < n_blocks; block += (int)gridDim.x)
+        force_block<true>(a, MD_PAIR_TABLE, block, sums);
     if constexpr (meets_twice)
         for (int q = 0; q < CUDA_PAIR_TOTALS; q++) halve(sums[q]);
     add_to_totals<CUDA_POTENTIAL>(a, sums);

@@ -2,6 +2,7 @@
 #ifndef MD_CUDA_FORCE_CUH
 #define MD_CUDA_FORCE_CUH
 
+#include "cuda/kernels/force_brick.cuh"
 #include "cuda/kernels/force_cell.cuh"
 #include "cuda/kernels/force_cluster.cuh"
 #include "cuda/kernels/force_list.cuh"
@@ -40,6 +41,7 @@ __device__ inline void force_block(const CudaArguments &a, const PairParameters 
     else if constexpr (kernel == MD_KERNEL_PAIRS_TILED) force_block_tiled<ENERGY>(a, pairs, block, sums);
     else if constexpr (kernel == MD_KERNEL_CELL) force_block_cell<ENERGY>(a, pairs, block, sums);
     else if constexpr (kernel == MD_KERNEL_CLUSTER) force_block_cluster<ENERGY>(a, pairs, block, sums);
+    else if constexpr (kernel == MD_KERNEL_BRICK) force_block_brick<ENERGY>(a, pairs, block, sums);
     else force_block_list<ENERGY>(a, pairs, block, sums);
 }
 

@@ -22,6 +22,7 @@
  *
  * A thread that is past the capacity keeps counting but writes nothing; the host reads the largest count, grows the
  * list and repeats the search. */
+#include "cuda/kernels/brick.cuh"
 #include "cuda/kernels/cluster.cuh"
 #include "cuda/kernels/list.cuh"
 
@@ -122,7 +123,7 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
 
 #if MD_SW_neighbor_search == 2 /* cell */
 /* Lines of cells that are one run of slots. Entries of 16 bits name the cell, so that each needs its own. */
-constexpr bool has_lines = !is_curve && !is_compressed;
+constexpr bool has_lines = !is_placed && !is_compressed;
 
 /* How far the image of cell c that is meant is from the cell itself, in boxes. */
 __device__ inline int image_of(int c, int n) { return c < 0 ? -1 : c >= n ? 1 : 0; }
@@ -235,6 +236,10 @@ MD_KERNEL k_neighbor_bases(MD_ARGUMENTS) {
 
 #if MD_SW_force_kernel == 5 /* cluster */
 MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) { search_clusters(a); }
+#endif
+
+#if MD_SW_force_kernel == 6 /* brick */
+MD_KERNEL k_neighbor_brick(MD_ARGUMENTS) { search_brick(a, (int)blockIdx.x); }
 #endif
 
 /* Largest row and number of entries. Integers: the order of the atomics does not matter. */

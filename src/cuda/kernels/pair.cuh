@@ -66,23 +66,23 @@ __device__ inline void add_force(const CudaArguments &a, int64_t i, const Vec3<P
     MD_COUNT_ADD(CUDA_COUNT_ATOMICS, MD_DIMENSION);
 }
 
-/* The pair of atom x, whose row of the table is row, with atom j at y: force on x, and sums. counts: false for what is
- * no pair (an atom and itself, padding). */
+/* The pair of an atom, whose row of the table is row, with atom j of that type, d away from it: force on the former, and
+ * sums. counts: false for what is no pair (an atom and itself, padding). */
 template <bool ENERGY>
-__device__ inline void add_pair(const CudaArguments &a, const PairParameters *row, const Vec3<Pair> &x, const Atom &y,
-                                int64_t j, bool counts, Vec3<Pair> *force, Sum (&sums)[CUDA_PAIR_TOTALS]) {
-    const Vec3<Pair> d = separation(a, x, y.v);
+__device__ inline void add_pair_at(const CudaArguments &a, const PairParameters *row, const Vec3<Pair> &d, int type,
+                                   int64_t j, bool counts, Vec3<Pair> *force, Sum (&sums)[CUDA_PAIR_TOTALS]) {
     const Pair r_sq = squared(d);
-    const PairParameters *pair = &row[y.type];
+    const PairParameters *pair = &row[type];
     const bool inside = counts && r_sq < pair->cutoff_sq;
     if (counts) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
     if (inside) MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
     if (is_branching && !inside) return;
     Pair f = MD_SHIFTED ? md_pair_force_shifted(pair, r_sq) : md_pair_force(pair, r_sq);
-    if (!is_branching) f = inside ? f : Pair(0);
-    force->x += f * d.x;
-    force->y += f * d.y;
-    if (MD_DIMENSION == 3) force->z += f * d.z;
+    if (is_branching || inside) {
+        force->x += f * d.x;
+        force->y += f * d.y;
+        if (MD_DIMENSION == 3) force->z += f * d.z;
+    }
     if (is_half && inside) add_force(a, j, Vec3<Pair>{-f * d.x, -f * d.y, -f * d.z});
     if (ENERGY && inside) {
         add(sums[CUDA_POTENTIAL],
@@ -91,6 +91,13 @@ __device__ inline void add_pair(const CudaArguments &a, const PairParameters *ro
         add(sums[CUDA_VIRIAL], (double)(f * r_sq));
         add(sums[CUDA_PAIRS], 1);
     }
+}
+
+/* The same for atoms at x and y, of which the nearest images count. */
+template <bool ENERGY>
+__device__ inline void add_pair(const CudaArguments &a, const PairParameters *row, const Vec3<Pair> &x, const Atom &y,
+                                int64_t j, bool counts, Vec3<Pair> *force, Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    add_pair_at<ENERGY>(a, row, separation(a, x, y.v), y.type, j, counts, force, sums);
 }
 
 /* The force of an atom, when all its pairs are added up: this thread has them all, or (half) all of its own row. */

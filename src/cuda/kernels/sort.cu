@@ -9,10 +9,11 @@
  *   morton, hilbert
  *          the same, cells in the order of a space-filling curve: what a block of threads works on is compact along
  *          all axes, so that more of its neighbours are the same ones. Costs a look-up for each cell that is visited.
+ *   brick  the same, brick by brick: what a block of threads stages in shared memory (force.kernel = brick).
  *
  * The cells come from a counting sort: histogram by integer atomics (k_sort_bin), exclusive scan, scatter. The
  * atomics give each cell its particles in order of arrival, which differs from run to run; k_sort_rank therefore puts
- * each cell in the order of ids. Everything that follows (rows, sums) is then the same in every run. */
+ * each cell in an order of its own. Everything that follows (rows, sums) is then the same in every run. */
 #include "cuda/kernels/cells.cuh"
 #include "physics/curve.h"
 
@@ -61,12 +62,30 @@ __device__ inline uint64_t octant_key(int bits, int level, int x, int y, int z) 
 /* Cells of octant o that are inside the grid, along one axis. */
 __device__ inline int octant_cells(int o, int level, int n) { return min(max(n - (o << level), 0), 1 << level); }
 
+/* Cells that come before cell `at`: those of the layers of bricks below its brick, of the lines of bricks before it in its
+ * layer, of the bricks before it in its line, and those before it in its brick. */
+__device__ inline int place_in_bricks(const CudaGrid &grid, const Cell &at) {
+    const int c[3] = {at.x, at.y, at.z};
+    int low[3], size[3];
+    for (int k = 0; k < 3; k++) {
+        const int b = brick_of(grid.n[k], grid.n_bricks[k], c[k]);
+        low[k] = brick_begin(grid.n[k], grid.n_bricks[k], b);
+        size[k] = brick_begin(grid.n[k], grid.n_bricks[k], b + 1) - low[k];
+    }
+    const int before = (low[2] * grid.n[1] + size[2] * low[1]) * grid.n[0] + size[2] * size[1] * low[0];
+    return before + ((at.z - low[2]) * size[1] + at.y - low[1]) * size[0] + at.x - low[0];
+}
+
 /* The place of each cell is the number of cells that the curve visits before it. A curve fills an octant before it
  * enters the next, so these are, at each level, the cells in those of the eight (2-D: four) octants around it that are
  * entered before its own, as far as the grid reaches into them: counted, without a sort. */
 MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
     const int c = thread_index();
     if (c >= a.n) return;
+    if constexpr (in_bricks) {
+        a.cell_place[c] = place_in_bricks(a.grid, cell_at(a.grid, c));
+        return;
+    }
     const int *n = a.grid.n;
     const int bits = md_curve_bits((uint32_t)max(max(n[0], n[1]), n[2]));
     const Cell at = cell_at(a.grid, c);
@@ -128,21 +147,32 @@ MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
     if (k < a.n) a.cell_start[k] = a.scan_sums[blockIdx.x] + sum - own;
 }
 
+/* What particles of a cell are sorted by: the id; in bricks by x first, so that a line of cells along x is sorted by x as a
+ * whole, and the search need not go through all of it. */
+typedef Select<in_bricks, uint64_t, int32_t>::type SlotKey;
+
+__device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
+    const int id = a.now.tag[i].id;
+    if constexpr (in_bricks) return (uint64_t)float_key((float)load<Pair>(a.now.position, i).x) << 32 | (unsigned)id;
+    else return id;
+}
+
 MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    a.slot_id[cell_begin(a, a.cell[i]) + a.arrival[i]] = a.now.tag[i].id;
+    ((SlotKey *)a.slot_key)[cell_begin(a, a.cell[i]) + a.arrival[i]] = slot_key(a, i);
 }
 
-/* The place of a particle in its cell is the number of smaller ids there. Quadratic in the crowd of a cell, but so is
+/* The place of a particle in its cell is the number of smaller keys there. Quadratic in the crowd of a cell, but so is
  * the search for neighbours, 27 times over. */
 MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    const int c = a.cell[i], id = a.now.tag[i].id;
+    const int c = a.cell[i];
+    const SlotKey key = slot_key(a, i), *keys = (const SlotKey *)a.slot_key;
     const int begin = cell_begin(a, c), end = cell_end(a, c);
     int slot = begin;
-    for (int s = begin; s < end; s++) slot += a.slot_id[s] < id;
+    for (int s = begin; s < end; s++) slot += keys[s] < key;
     a.slot_atom[slot] = i;
     a.slot_cell[slot] = c;
 }

@@ -1,0 +1,165 @@
+/* Bricks of cells, host side (memory.sort = brick, force.kernel = brick): how large they are, and the room that their blocks
+ * need. The kernels stand in kernels/brick.cuh and kernels/force_brick.cuh.
+ *
+ * A brick as large as fits has the least around it: with three cells along each edge a block stages 125 cells for 27. What
+ * it stages must fit its shared memory and 12 bits of an entry. Rooms are planned for a uniform system; one that is
+ * denser somewhere is noticed when the list is built, and gets more room or smaller bricks. */
+#include <math.h>
+
+#include "cuda/context.h"
+
+static const int brick_cells[] = {[MD_BRICK_CELLS_1] = 1, [MD_BRICK_CELLS_2] = 2, [MD_BRICK_CELLS_3] = 3,
+                                  [MD_BRICK_CELLS_4] = 4, [MD_BRICK_CELLS_6] = 6, [MD_BRICK_CELLS_8] = 8};
+
+bool cuda_brick_sorts(const CudaContext *context) { return context->config.memory_sort == MD_SORT_BRICK; }
+
+int64_t cuda_brick_count(const CudaGrid *grid) {
+    return (int64_t)grid->n_bricks[0] * grid->n_bricks[1] * grid->n_bricks[2];
+}
+
+void cuda_brick_divide(const CudaContext *context, CudaGrid *grid) {
+    for (int a = 0; a < 3; a++) {
+        const int cells = a < context->box.dimension ? context->brick_cells : 1;
+        grid->n_bricks[a] = (grid->n[a] + cells - 1) / cells;
+    }
+}
+
+/* Atoms in a cube of that many ranges, in a uniform system. */
+static double atoms_in(const MdBox *box, int64_t n_atoms, double edge) {
+    double atoms = (double)n_atoms;
+    for (int a = 0; a < box->dimension; a++) atoms *= edge / fmax(box->length[a], edge);
+    return atoms;
+}
+
+/* Atoms that a block stages: of a brick and the cells around it. Cells are somewhat longer than the range. */
+static double staged_atoms(const MdBox *box, int64_t n_atoms, double range, int cells) {
+    double atoms = (double)n_atoms;
+    for (int a = 0; a < box->dimension; a++) {
+        const double n = fmax(floor(box->length[a] / range), 1), n_bricks = ceil(n / cells);
+        atoms *= (ceil(n / n_bricks) + 2) / n; /* more than all where cells are there as several images */
+    }
+    return atoms;
+}
+
+static bool cells_fit(int cells, int dimension) { return pow(cells + 2, dimension) <= CUDA_BRICK_STENCIL; }
+
+/* Three cells along an edge, of which a block stages some 43 KiB in a liquid, while that makes bricks for every
+ * multiprocessor; more in two dimensions, fewer for doubles, and where there is less room. */
+static int choose_cells(const MdConfig *config, const MdSystemPlan *plan) {
+    static const int candidates[] = {MD_BRICK_CELLS_8, MD_BRICK_CELLS_6, MD_BRICK_CELLS_4, MD_BRICK_CELLS_3,
+                                     MD_BRICK_CELLS_2};
+    const double range = plan->potential.cutoff_max + config->neighbor_skin;
+    const double most_staged = config->run_precision == MD_PRECISION_DOUBLE ? 1500 : 3000;
+    const double most_rows = 640, least_bricks = cuda_device_multiprocessors();
+    for (size_t k = 0; k < sizeof candidates / sizeof *candidates; k++) {
+        const int cells = brick_cells[candidates[k]];
+        const double rows = atoms_in(&plan->box, plan->n_atoms, cells * range);
+        if (cells_fit(cells, plan->box.dimension) && rows <= most_rows &&
+            staged_atoms(&plan->box, plan->n_atoms, range, cells) <= most_staged &&
+            (double)plan->n_atoms >= least_bricks * rows)
+            return candidates[k];
+    }
+    return MD_BRICK_CELLS_1;
+}
+
+bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
+    return choose_cells(config, plan) >= (plan->box.dimension == 3 ? MD_BRICK_CELLS_3 : MD_BRICK_CELLS_6);
+}
+
+void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->memory_sort != MD_SORT_BRICK || config->memory_brick_cells != MD_BRICK_CELLS_AUTO) return;
+    config->memory_brick_cells = choose_cells(config, plan);
+    const int cells = brick_cells[config->memory_brick_cells];
+    const double range = plan->potential.cutoff_max + config->neighbor_skin;
+    md_choices_add(
+        choices, "memory.brick_cells", md_switch_words(MD_OPTION_memory_brick_cells)[config->memory_brick_cells],
+        "the most that leaves bricks for all multiprocessors; about %.0f atoms each, and %.0f with those around",
+        atoms_in(&plan->box, plan->n_atoms, cells * range), staged_atoms(&plan->box, plan->n_atoms, range, cells));
+}
+
+MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
+    if (config->force_kernel != MD_KERNEL_BRICK) return MD_OK;
+    const double range = plan->potential.cutoff_max + config->neighbor_skin;
+    const int cells = brick_cells[config->memory_brick_cells];
+    const double staged = staged_atoms(&plan->box, plan->n_atoms, range, cells);
+    if (staged <= CUDA_MAX_STAGED && cells_fit(cells, plan->box.dimension)) return MD_OK;
+    return md_fail(
+        errors, MD_ERROR_INPUT,
+        "force.kernel=brick: with memory.brick_cells=%d a block would stage %.0f atoms of %.0f cells, and has "
+        "room for %d of %d: take fewer cells, a smaller cutoff or neighbor.skin, or another force.kernel",
+        cells, staged, pow(cells + 2, plan->box.dimension), CUDA_MAX_STAGED, CUDA_BRICK_STENCIL);
+}
+
+/* --- room ---------------------------------------------------------------------------------------------------------- */
+
+static int32_t room_for(double staged) { return (int32_t)fmin(ceil(staged / 64) * 64, CUDA_MAX_STAGED); }
+
+void cuda_brick_plan(CudaContext *context) {
+    if (!cuda_brick_sorts(context)) return;
+    CudaBricks *bricks = &context->arguments.bricks;
+    const double n = (double)context->n_atoms;
+    context->brick_cells = brick_cells[context->config.memory_brick_cells];
+    const double staged = staged_atoms(&context->box, context->n_atoms, context->range, context->brick_cells);
+    bricks->capacity = room_for(fmin(1.1 * staged + 64, 27 * n));
+}
+
+void cuda_brick_plan_tables(CudaContext *context) {
+    if (!cuda_force_has_bricks(context)) return;
+    CudaArguments *a = &context->arguments;
+    const int64_t n = context->n_atoms, n_bricks = cuda_brick_count(&a->grid);
+    context->max_bricks = n_bricks;
+    a->bricks.source_capacity = (int64_t)fmin((double)a->bricks.capacity * (double)n_bricks, 27.0 * (double)n);
+    /* the last slice of a brick need not be full; most of very many are void */
+    a->bricks.slice_capacity = n / 32 + 1 + (n_bricks < n / 16 ? n_bricks : n / 16);
+}
+
+int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range) {
+    const int cells = brick_cells[config->memory_brick_cells];
+    double rows = (double)n_atoms;
+    for (int a = 0; a < box->dimension; a++) {
+        const double n = fmax(floor(box->length[a] / range), 1);
+        rows *= ceil(n / ceil(n / cells)) / n; /* of the largest */
+    }
+    /* Half as many threads: blocks stage and compute in turns, and so that they do at different times it takes several on a
+     * multiprocessor. */
+    const int warps = (int)fmin(fmax(ceil(1.03 * rows / 64), 2), 32);
+    if (config->reduce_method >= MD_METHOD_SHUFFLE) return 32 * warps;
+    int power = 2; /* trees need one */
+    while (power < warps) power *= 2;
+    return 32 * power;
+}
+
+/* Smaller bricks: the cells are the same, their order is another. */
+static MdStatus divide_further(CudaContext *context, int32_t staged) {
+    if (context->brick_cells == 1 || context->asked.memory_brick_cells != MD_BRICK_CELLS_AUTO)
+        return md_fail(context->errors, MD_ERROR_INPUT,
+                       "force.kernel=brick: a block would stage %d atoms, and an entry can tell %d apart: take %s",
+                       staged, CUDA_MAX_STAGED,
+                       context->brick_cells == 1 ? "another force.kernel" : "a smaller memory.brick_cells, or auto");
+    CudaGrid grid = context->arguments.grid;
+    context->brick_cells--;
+    cuda_brick_divide(context, &grid);
+    cuda_sort_again(context, &grid);
+    context->arguments.n_force_items = cuda_force_items(context);
+    return MD_OK;
+}
+
+MdStatus cuda_brick_make_room(CudaContext *context, bool *fits) {
+    const CudaMeasures *found = &context->h_watch->measures;
+    CudaBricks *bricks = &context->arguments.bricks;
+    const int64_t n_sources = (int64_t)found->sources, n_slices = (int64_t)found->slices;
+    *fits =
+        found->staged <= bricks->capacity && n_sources <= bricks->source_capacity && n_slices <= bricks->slice_capacity;
+    if (*fits) return MD_OK;
+    context->n_overflows++;
+    if (found->staged > CUDA_MAX_STAGED) {
+        MdStatus status = divide_further(context, found->staged);
+        if (status != MD_OK) return status;
+    } else if (found->staged > bricks->capacity) {
+        bricks->capacity = room_for(1.1 * found->staged);
+        MdStatus status = cuda_kernels_fit_shared(context);
+        if (status != MD_OK) return status;
+    }
+    return cuda_memory_grow_bricks(context, n_sources > bricks->source_capacity ? n_sources + n_sources / 10 : 0,
+                                   n_slices > bricks->slice_capacity ? n_slices + n_slices / 10 : 0);
+}

@@ -1,0 +1,343 @@
+/* The list for force.kernel = brick. A block takes a brick: it stages the atoms of the brick and of the cells around it
+ * (staged.cuh), notes where they came from, so that the force kernel stages the same ones at every step, and finds the
+ * rows of the brick's atoms there, a thread a row.
+ *
+ * Cells are staged line by line along x, so that the candidates of a row are up to nine runs, each sorted by x (sort.cu):
+ * of some 580 atoms of a liquid 250 are left to be tested. Lanes side by side own atoms side by side, and so test atoms side
+ * by side: without conflicts of banks. */
+#ifndef MD_CUDA_BRICK_CUH
+#define MD_CUDA_BRICK_CUH
+
+#include "cuda/kernels/cells.cuh"
+#include "cuda/kernels/staged.cuh"
+
+/* The cells of brick b, and those around it that are staged with them. */
+struct Region {
+    int own_low[3], own_size[3]; /* cells of the brick */
+    int low[3], size[3];         /* and with those around: -1 is the cell before 0, as another image */
+};
+
+__device__ inline Region region_of(const CudaGrid &grid, int b) {
+    Region region;
+    const int line = b / grid.n_bricks[0];
+    const int at[3] = {b - line * grid.n_bricks[0], line % grid.n_bricks[1], line / grid.n_bricks[1]};
+    for (int k = 0; k < 3; k++) {
+        const int n = grid.n[k], m = grid.n_bricks[k];
+        const int low = brick_begin(n, m, at[k]), end = brick_begin(n, m, at[k] + 1);
+        const bool is_flat = k >= MD_DIMENSION;
+        region.own_low[k] = low;
+        region.own_size[k] = end - low;
+        region.low[k] = !is_flat && (grid.wraps[k] || low > 0) ? low - 1 : low;
+        region.size[k] = (!is_flat && (grid.wraps[k] || end < n) ? end + 1 : end) - region.low[k];
+    }
+    return region;
+}
+
+/* The cells of a region while its block builds. */
+struct Cells {
+    int begin[CUDA_BRICK_STENCIL];      /* first slot */
+    int staged[CUDA_BRICK_STENCIL + 1]; /* atoms staged before; the last one: all */
+    uint8_t image[CUDA_BRICK_STENCIL];
+};
+
+/* Number and image of a cell of the region. */
+__device__ inline int cell_of_region(const CudaGrid &grid, const Region &region, int k, int *image) {
+    const int line = k / region.size[0];
+    const int c[3] = {region.low[0] + k - line * region.size[0], region.low[1] + line % region.size[1],
+                      region.low[2] + line / region.size[1]};
+    int wrapped[3], boxes[3];
+    for (int axis = 0; axis < 3; axis++) {
+        wrapped[axis] = wrapped_cell(c[axis], grid.n[axis]);
+        boxes[axis] = c[axis] < 0 ? -1 : c[axis] >= grid.n[axis] ? 1 : 0;
+    }
+    *image = (boxes[2] + 1) * 9 + (boxes[1] + 1) * 3 + boxes[0] + 1;
+    return (wrapped[2] * grid.n[1] + wrapped[1]) * grid.n[0] + wrapped[0];
+}
+
+/* Fills the table of cells, by all threads of the block; returns whether any of them is another image. */
+__device__ inline bool list_cells(const CudaArguments &a, const Region &region, int n_cells, Cells *cells) {
+    bool images = false;
+    for (int k = (int)threadIdx.x; k < n_cells; k += MD_BLOCK) {
+        int image;
+        const int c = cell_of_region(a.grid, region, k, &image);
+        cells->begin[k] = cell_begin(a, c);
+        cells->staged[k + 1] = cell_end(a, c) - cells->begin[k];
+        cells->image[k] = (uint8_t)image;
+        images = images || image != no_image;
+    }
+    if (threadIdx.x == 0) cells->staged[0] = 0;
+    images = __syncthreads_or(images); /* and the counts are there */
+    if (threadIdx.x < 32) {            /* counts to sums, by the first warp: 32 cells at a time */
+        int before = 0;
+        for (int first = 0; first < n_cells; first += 32) {
+            const int k = first + (int)threadIdx.x;
+            int sum = k < n_cells ? cells->staged[k + 1] : 0;
+            for (int distance = 1; distance < 32; distance *= 2) {
+                const int below = __shfl_up_sync(0xffffffffu, sum, (unsigned)distance);
+                if ((int)threadIdx.x >= distance) sum += below;
+            }
+            if (k < n_cells) cells->staged[k + 1] = before + sum;
+            before += __shfl_sync(0xffffffffu, sum, 31);
+        }
+    }
+    __syncthreads(); /* the sums are there */
+    return images;
+}
+
+/* Stages the atoms of all cells, a warp a cell, and writes down where they came from. */
+__device__ inline void stage_cells(const CudaArguments &a, const CudaBrick &brick, const Cells &cells, int n_cells,
+                                   Atom *atoms) {
+    const Vec3<Pair> origin = staged_origin(brick);
+    for (int k = (int)threadIdx.x / 32; k < n_cells; k += MD_BLOCK / 32) {
+        const int first = cells.staged[k], n = cells.staged[k + 1] - first;
+        for (int s = (int)threadIdx.x % 32; s < n; s += 32) {
+            const int particle = cells.begin[k] + s, image = cells.image[k];
+            atoms[1 + first + s] = staged_atom(a, origin, particle, image);
+            a.bricks.source[brick.source + first + s] = particle;
+            if (brick.has_images) a.bricks.image[brick.source + first + s] = (uint8_t)image;
+        }
+    }
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------------- */
+
+/* A row as it grows: entries gather in a register until there are four. */
+struct BrickRow {
+    uint64_t *quads, last; /* last: the newest entry uppermost */
+    int count, n_quads;    /* quads: that there is room for */
+};
+
+__device__ inline void store_quad(BrickRow *row) {
+    const int quad = (row->count - 1) / CUDA_QUAD;
+    if (quad < row->n_quads) row->quads[(int64_t)quad * 32] = row->last;
+}
+
+__device__ inline void append_staged(BrickRow *row, int staged) {
+    row->last = row->last >> 16 | staged_entry(staged) << 48;
+    row->count++;
+    if (row->count % CUDA_QUAD == 0) store_quad(row);
+}
+
+/* Stores what is left of a last quad, entry 0 (nowhere) behind it. */
+__device__ inline void end_row(BrickRow *row) {
+    const int n = row->count % CUDA_QUAD;
+    if (n == 0) return;
+    row->last >>= 16 * (CUDA_QUAD - n);
+    store_quad(row);
+}
+
+/* What was found for a row and is not in it yet: staged atoms 32 word[k] .. 32 word[k] + 31, of which mask[k], not 0, are
+ * in range. */
+enum { FOUND_WORDS = 32 };
+
+struct Found {
+    unsigned mask[FOUND_WORDS];
+    uint8_t word[FOUND_WORDS];
+    int n, n_atoms;
+};
+
+/* Atoms in shared memory that are a multiple of this apart share their banks: eight accesses of 16 bytes fill all 32 of
+ * them, and the hardware serves a quarter of a warp at a time. */
+constexpr int n_bank_groups = 128 / (int)sizeof(Atom);
+
+/* neighbor.bank_order = off: as they were found. */
+__device__ inline int take_next(const Found &found, int *next, unsigned *left, int *word) {
+    if (*left == 0) {
+        *left = found.mask[*next];
+        *word = found.word[*next];
+        *next += 1;
+    }
+    const int staged = 32 * *word + __ffs((int)*left) - 1;
+    *left &= *left - 1;
+    return staged;
+}
+
+__device__ inline void append_in_order(const Found &found, BrickRow *row) {
+    int next = 0, word = 0, n = found.n_atoms;
+    unsigned left = 0;
+    for (; n > 0 && row->count % CUDA_QUAD != 0; n--) append_staged(row, take_next(found, &next, &left, &word));
+    for (; n >= CUDA_QUAD; n -= CUDA_QUAD) { /* whole quads, without a look at each entry */
+        row->last = 0;
+#pragma unroll
+        for (int k = 0; k < CUDA_QUAD; k++)
+            row->last |= staged_entry(take_next(found, &next, &left, &word)) << (16 * k);
+        row->count += CUDA_QUAD;
+        store_quad(row);
+    }
+    for (; n > 0; n--) append_staged(row, take_next(found, &next, &left, &word));
+}
+
+/* neighbor.bank_order = on: entry k of the row of lane l is an atom of bank group l + k while there are any, so that lanes
+ * side by side read different banks. Each group has a cursor of its own through the words, and they take turns; which group
+ * a cursor is for depends on the lane, so that turns are the same for all. */
+__device__ inline unsigned bits_of_turn(int turn) {
+    return (n_bank_groups == 8 ? 0x01010101u : 0x11111111u) << (((int)threadIdx.x + turn) % n_bank_groups);
+}
+
+__device__ inline void append_by_turns(const Found &found, BrickRow *row) {
+    unsigned left[n_bank_groups];
+    int next[n_bank_groups];
+#pragma unroll
+    for (int turn = 0; turn < n_bank_groups; turn++) {
+        left[turn] = 0;
+        next[turn] = 0;
+    }
+    for (bool any = true; any;) {
+        any = false;
+#pragma unroll
+        for (int turn = 0; turn < n_bank_groups; turn++) {
+            while (left[turn] == 0 && next[turn] < found.n) left[turn] = found.mask[next[turn]++] & bits_of_turn(turn);
+            if (left[turn] == 0) continue;
+            append_staged(row, 32 * found.word[next[turn] - 1] + __ffs((int)left[turn]) - 1);
+            left[turn] &= left[turn] - 1;
+            any = true;
+        }
+    }
+}
+
+__device__ inline void append_found(Found *found, BrickRow *row) {
+    if constexpr (MD_SW_neighbor_bank_order) append_by_turns(*found, row);
+    else append_in_order(*found, row);
+    found->n = found->n_atoms = 0;
+}
+
+/* Which of the staged atoms `from` to before `end`, all of one word, are in range, as the bits of that word. The test alone,
+ * for all lanes alike: what follows from it differs from lane to lane. */
+__device__ inline unsigned near_mask(const CudaArguments &a, const Atom *atoms, const Vec3<Pair> &place, int from,
+                                     int end) {
+    unsigned mask = 0;
+#pragma unroll 8
+    for (int k = from; k < end; k++) {
+        const Vec3<Pair> &other = atoms[k].v;
+        const Vec3<Pair> d = {place.x - other.x, place.y - other.y, MD_DIMENSION == 3 ? place.z - other.z : Pair(0)};
+        mask = mask >> 1 | (squared(d) < (Pair)a.range_sq ? 0x80000000u : 0u);
+    }
+    return mask >> (32 - (end - from)) << (from % 32);
+}
+
+/* Candidates `from` to before `end` of row `own`. */
+__device__ inline void search_staged(const CudaArguments &a, const Atom *atoms, const Vec3<Pair> &place, int own,
+                                     int from, int end, Found *found, BrickRow *row) {
+    for (int word = from / 32; from < end; word++) {
+        const int stop = min(32 * (word + 1), end);
+        unsigned mask = near_mask(a, atoms, place, from, stop);
+        if (own / 32 == word) mask &= ~(1u << own % 32);
+        MD_COUNT_ADD(CUDA_COUNT_TESTED, stop - from);
+        MD_COUNT_ADD(CUDA_COUNT_INSIDE, __popc(mask));
+        if (mask != 0) {
+            found->mask[found->n] = mask;
+            found->word[found->n] = (uint8_t)word;
+            found->n++;
+            found->n_atoms += __popc(mask);
+        }
+        if (found->n == FOUND_WORDS) append_found(found, row);
+        from = stop;
+    }
+}
+
+/* The first of the staged atoms `low` to before `high`, which are sorted by x, at or beyond x. */
+__device__ inline int first_beyond(const Atom *atoms, Pair x, int low, int high) {
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (atoms[middle].v.x < x) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* How far an atom at x in cell c of the brick is from the cell `step` further, along one axis. */
+__device__ inline Pair gap(Pair x, int c, int step, Pair edge) {
+    return step == 0 ? Pair(0) : step < 0 ? x - (Pair)c * edge : (Pair)(c + 1) * edge - x;
+}
+
+__device__ inline Pair cell_edge(const CudaGrid &grid, int axis) {
+    return grid.inverse_edge[axis] > 0 ? (Pair)(1 / grid.inverse_edge[axis]) : Pair(0);
+}
+
+/* What rounding may do to a place or to the border of a cell, generously: nothing is lost by some more. */
+__device__ inline Pair search_margin(const CudaArguments &a, Pair range) {
+    Pair farthest = 0;
+    for (int axis = 0; axis < MD_DIMENSION; axis++) {
+        const Pair origin = (Pair)fabs(a.grid.origin[axis]);
+        farthest = max(farthest, origin + (Pair)a.grid.n[axis] * cell_edge(a.grid, axis));
+    }
+    return Pair(1e-3) * range + Pair(1e-6) * farthest;
+}
+
+/* Row of the brick's atom in `slot`. Of each line of three cells around it only that part along x is looked through which
+ * may be in range at the distance that the line has. */
+__device__ inline void search_row(const CudaArguments &a, const Region &region, const Cells &cells, const Atom *atoms,
+                                  int slot, BrickRow *row) {
+    const Cell at = cell_at(a.grid, a.slot_cell[slot]);
+    const int x = at.x - region.low[0], y = at.y - region.low[1], z = at.z - region.low[2];
+    const int cell = (z * region.size[1] + y) * region.size[0] + x;
+    const int own = 1 + cells.staged[cell] + slot - cells.begin[cell];
+    const int x_low = max(x - 1, 0), x_high = min(x + 1, region.size[0] - 1);
+    const Vec3<Pair> place = atoms[own].v;
+    const Pair range_sq = (Pair)a.range_sq, margin = search_margin(a, sqrt(range_sq));
+    Found found;
+    found.n = found.n_atoms = 0;
+    for (int layer = max(z - 1, 0); layer <= min(z + 1, region.size[2] - 1); layer++)
+        for (int line = max(y - 1, 0); line <= min(y + 1, region.size[1] - 1); line++) {
+            const Pair dy = gap(place.y, at.y - region.own_low[1], line - y, cell_edge(a.grid, 1)) - margin;
+            const Pair dz = gap(place.z, at.z - region.own_low[2], layer - z, cell_edge(a.grid, 2)) - margin;
+            const Pair left_sq = range_sq - (dy > 0 ? dy * dy : 0) - (dz > 0 ? dz * dz : 0);
+            if (!(left_sq > 0)) continue;
+            const Pair reach = sqrt(left_sq) + margin;
+            const int first = (layer * region.size[1] + line) * region.size[0];
+            const int begin = 1 + cells.staged[first + x_low], end = 1 + cells.staged[first + x_high + 1];
+            const int from = first_beyond(atoms, place.x - reach, begin, end);
+            search_staged(a, atoms, place, own, from, first_beyond(atoms, place.x + reach, from, end), &found, row);
+        }
+    append_found(&found, row);
+    end_row(row);
+}
+
+/* What brick b is before its atoms are staged; n_staged: how many they are. Books them: the order of the sources is that in
+ * which blocks come here, which nothing depends on. By one thread. */
+__device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &region, int n_staged, bool has_images) {
+    const CudaGrid &grid = a.grid;
+    CudaBrick brick;
+    int high[3];
+    for (int k = 0; k < 3; k++) {
+        brick.origin[k] = grid.origin[k];
+        if (grid.inverse_edge[k] > 0) brick.origin[k] += region.own_low[k] / grid.inverse_edge[k];
+        high[k] = region.own_low[k] + region.own_size[k] - 1;
+    }
+    brick.begin = cell_begin(a, (region.own_low[2] * grid.n[1] + region.own_low[1]) * grid.n[0] + region.own_low[0]);
+    brick.end = cell_end(a, (high[2] * grid.n[1] + high[1]) * grid.n[0] + high[0]);
+    brick.has_images = has_images;
+    brick.n_staged = brick.end > brick.begin ? n_staged : 0; /* a void needs nothing */
+    atomicMax(&a.watch->measures.staged, brick.n_staged);
+    brick.slice = (int64_t)atomicAdd(&a.watch->measures.slices, (brick.end - brick.begin + 31ull) / 32);
+    brick.source = (int64_t)atomicAdd(&a.watch->measures.sources, (unsigned long long)brick.n_staged);
+    return brick;
+}
+
+/* A brick for which there is no room here or in the list of sources is left without atoms, its rows without entries: the
+ * host sees what is needed, makes room, and starts again. */
+__device__ inline void search_brick(const CudaArguments &a, int b) {
+    __shared__ Cells s_cells;
+    __shared__ CudaBrick s_brick;
+    MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + 1] */
+    const Region region = region_of(a.grid, b);
+    const int n_cells = region.size[0] * region.size[1] * region.size[2];
+    const bool has_images = list_cells(a, region, n_cells, &s_cells);
+    if (threadIdx.x == 0) {
+        s_brick = begin_brick(a, region, s_cells.staged[n_cells], has_images);
+        if (s_brick.n_staged > a.bricks.capacity || s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||
+            s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity)
+            s_brick.n_staged = -1;
+        a.bricks.table[b] = s_brick;
+    }
+    __syncthreads(); /* the brick is there */
+    if (s_brick.n_staged > 0) stage_cells(a, s_brick, s_cells, n_cells, s_atoms);
+    __syncthreads(); /* all atoms are staged */
+    for (int r = (int)threadIdx.x; r < s_brick.end - s_brick.begin; r += MD_BLOCK) {
+        BrickRow row = {brick_quads(a, s_brick, r), 0, 0, a.list.capacity / CUDA_QUAD};
+        if (s_brick.n_staged >= 0) search_row(a, region, s_cells, s_atoms, s_brick.begin + r, &row);
+        a.list.counts[s_brick.begin + r] = row.count;
+    }
+}
+
+#endif

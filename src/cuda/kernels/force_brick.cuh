@@ -1,0 +1,87 @@
+/* Force kernel of bricks: a block a brick, a thread a row.
+ *
+ * brick: the block brings the atoms of its brick and of the cells around it into shared memory, as images near the brick,
+ * and every pair is found there. An entry of the list is a 16-bit address in shared memory, four of them a load; its
+ * rows lie side by side in slices of 32. What global memory serves is the list, and each position some five times
+ * (once a brick that it is near) in place of once a pair. */
+#ifndef MD_CUDA_FORCE_BRICK_CUH
+#define MD_CUDA_FORCE_BRICK_CUH
+
+#include "cuda/kernels/pair.cuh"
+#include "cuda/kernels/staged.cuh"
+
+/* The list comes from memory, some thousand cycles away: so many quads are asked for before the first one is looked at
+ * (force.unroll = 4: eight entries, twice the pairs in flight). */
+constexpr int quads_ahead = unroll >= CUDA_QUAD ? 2 * unroll / CUDA_QUAD : 1;
+constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
+
+/* Brings in what the list of the brick is about. */
+__device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, Atom *atoms) {
+    const Vec3<Pair> origin = staged_origin(brick);
+    const int32_t *source = a.bricks.source + brick.source;
+    const uint8_t *image = a.bricks.image + brick.source;
+    if (threadIdx.x == 0) atoms[0] = nowhere();
+    if (brick.has_images) {
+        for (int s = (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK)
+            atoms[1 + s] = staged_atom(a, origin, source[s], image[s]);
+    } else {
+#pragma unroll 4
+        for (int s = (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK)
+            atoms[1 + s] = staged_atom(a, origin, source[s], no_image);
+    }
+}
+
+/* The four pairs of a quad of row `own`; n: entries that are no padding. */
+template <bool ENERGY>
+__device__ inline void add_quad(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms, const Atom &own,
+                                uint64_t quad, int n, Vec3<Pair> *force, Sum (&sums)[CUDA_PAIR_TOTALS]) {
+#pragma unroll pairs_in_flight
+    for (int k = 0; k < CUDA_QUAD; k++) {
+        const Atom &other = staged_at(atoms, (unsigned)(quad >> (16 * k)) & 0xffffu);
+        const Vec3<Pair> d = {own.v.x - other.v.x, own.v.y - other.v.y,
+                              MD_DIMENSION == 3 ? own.v.z - other.v.z : Pair(0)};
+        /* padding is out of range */
+        add_pair_at<ENERGY>(a, &pairs[own.type * MD_N_TYPES], d, MD_N_TYPES == 1 ? 0 : other.type, 0,
+                            !MD_COUNT || k < n, force, sums);
+    }
+}
+
+/* Force on the atom of row r of the brick. */
+template <bool ENERGY>
+__device__ inline Vec3<Pair> row_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
+                                       const CudaBrick &brick, int r, const uint64_t *quads,
+                                       Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    const int count = a.list.counts[brick.begin + r], n_quads = (count + CUDA_QUAD - 1) / CUDA_QUAD;
+    uint64_t ahead[quads_ahead];
+#pragma unroll
+    for (int k = 0; k < quads_ahead; k++) ahead[k] = k < n_quads ? quads[k * 32] : 0;
+    const Atom own = staged_atom(a, staged_origin(brick), brick.begin + r, no_image);
+    Vec3<Pair> force = {0, 0, 0};
+    for (int first = 0; first < n_quads; first += quads_ahead) {
+#pragma unroll
+        for (int k = 0; k < quads_ahead; k++) {
+            const uint64_t quad = ahead[k];
+            const int later = first + k + quads_ahead;
+            if (later < n_quads) ahead[k] = quads[later * 32];
+            if (first + k < n_quads)
+                add_quad<ENERGY>(a, pairs, atoms, own, quad, count - (first + k) * CUDA_QUAD, &force, sums);
+        }
+    }
+    return force;
+}
+
+template <bool ENERGY>
+__device__ inline void force_block_brick(const CudaArguments &a, const PairParameters *pairs, int b,
+                                         Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + 1] */
+    const CudaBrick brick = a.bricks.table[b];
+    __syncthreads(); /* what an earlier call has staged was read by all */
+    stage_brick(a, brick, s_atoms);
+    __syncthreads(); /* all atoms are staged */
+    for (int r = (int)threadIdx.x; r < brick.end - brick.begin; r += MD_BLOCK) {
+        const Vec3<Pair> force = row_force<ENERGY>(a, pairs, s_atoms, brick, r, brick_quads(a, brick, r), sums);
+        finish_force(a, brick.begin + r, force);
+    }
+}
+
+#endif

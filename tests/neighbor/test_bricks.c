@@ -1,0 +1,175 @@
+/* Bricks in systems that they were not planned for: atoms crowded together in a corner of their box, so that blocks need more
+ * room than a uniform system would, and then smaller bricks; and atoms that spread, so that there are more and more bricks.
+ * Rows are held against all pairs. Looks into the context of the cuda backend. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "check.h"
+#include "state.h"
+#include "walk.h"
+
+#ifdef MDMINI_HAVE_CUDA
+#include "cuda/context.h"
+
+/* A cube of edge^3 atoms at this spacing, somewhat shaken, in the corner of a periodic box. */
+static MdSystem *crowd(int edge, double spacing, double box) {
+    char cells[64], length[64];
+    snprintf(cells, sizeof cells, "system.cells=%d", edge);
+    snprintf(length, sizeof length, "system.density=%.17g", 1 / (spacing * spacing * spacing));
+    const char *words[] = {"system.start=sc", cells, length, NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    md_deck_destroy(deck);
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++)
+        system->position[k] = fabs(system->position[k] + 0.1 * spacing * sin(12.9898 * (double)k));
+    for (int a = 0; a < 3; a++) system->box.length[a] = box;
+    return system;
+}
+
+static MdConfig brick_config(int cells) {
+    MdConfig config = state_config();
+    config.force_kernel = MD_KERNEL_BRICK;
+    config.memory_sort = MD_SORT_BRICK;
+    config.memory_brick_cells = cells;
+    return config;
+}
+
+static double distance_sq(const MdSystem *system, int64_t i, int64_t j) {
+    double sum = 0;
+    for (int a = 0; a < 3; a++) {
+        double d = system->position[3 * i + a] - system->position[3 * j + a];
+        if (system->box.periodic[a]) d -= system->box.length[a] * floor(d / system->box.length[a] + 0.5);
+        sum += d * d;
+    }
+    return sum;
+}
+
+/* Pairs of ids, (lower, higher), that are missing, there though out of range, or not in both rows. Pairs this close to the
+ * range may be either: places of some 10 in single precision. */
+static int64_t count_wrong(const MdRows *rows, const MdSystem *system, double range) {
+    const double unsure = 1e-4;
+    const size_t n = (size_t)system->n_atoms;
+    unsigned char *found = md_alloc(n * n, 1, "pairs");
+    int64_t n_wrong = 0;
+    for (int64_t i = 0; i < system->n_atoms; i++)
+        for (int64_t k = rows->offsets[i]; k < rows->offsets[i + 1]; k++) {
+            unsigned char *entry = &found[(size_t)i * n + (size_t)rows->ids[k]];
+            n_wrong += *entry != 0 || rows->ids[k] == i;
+            *entry = 1;
+        }
+    for (int64_t i = 0; i < system->n_atoms; i++)
+        for (int64_t j = 0; j < i; j++) {
+            const int both = found[(size_t)i * n + (size_t)j] + found[(size_t)j * n + (size_t)i];
+            const double r = sqrt(distance_sq(system, i, j));
+            n_wrong += both == 1 || (both == 0 && r < range - unsure) || (both == 2 && r > range + unsure);
+        }
+    md_free(found);
+    return n_wrong;
+}
+
+static bool check_rows(const WalkRun *run, const MdSystem *system) {
+    MdRows rows;
+    if (!walk_ok(run, run->ops->export_rows(run->context, &rows))) return false;
+    const CudaContext *context = run->context;
+    CHECK(rows.offsets[system->n_atoms] > 20 * system->n_atoms);
+    CHECK(count_wrong(&rows, system, context->range) == 0);
+    md_rows_free(&rows);
+    return true;
+}
+
+/* More atoms in a block than there was room for: it gets more. */
+static void test_room(const MdBackendOps *ops) {
+    check_context("more room");
+    WalkRun run;
+    const MdConfig config = brick_config(MD_BRICK_CELLS_3);
+    MdSystem *system = crowd(13, 1.1, 60);
+    if (walk_create(&run, ops, &config, system)) {
+        const CudaContext *context = run.context;
+        const CudaBricks planned = context->arguments.bricks;
+        CHECK(planned.capacity < 800);
+        if (walk_ok(&run, ops->update_neighbors(run.context, 0))) {
+            CHECK(context->arguments.bricks.capacity > 1000 && context->n_overflows > 0);
+            CHECK(context->brick_cells == 3);
+            check_rows(&run, system);
+        }
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
+/* More than an entry can tell apart: smaller bricks where that was left open, else an error that says what to take. */
+static void test_division(const MdBackendOps *ops, int cells) {
+    check_context("smaller bricks, asked for %d", cells);
+    WalkRun run;
+    const MdConfig config = brick_config(cells);
+    MdSystem *system = crowd(18, 0.8, 120);
+    if (walk_create(&run, ops, &config, system)) {
+        const CudaContext *context = run.context;
+        CHECK(context->brick_cells >= 3);
+        const MdStatus status = ops->update_neighbors(run.context, 0);
+        if (cells == MD_BRICK_CELLS_AUTO) {
+            CHECK(context->brick_cells < 3 && context->n_overflows > 0);
+            if (walk_ok(&run, status)) check_rows(&run, system);
+        } else {
+            CHECK(status == MD_ERROR_INPUT && strstr(md_errors_text(run.errors, 0), "memory.brick_cells") != NULL);
+        }
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
+/* A hot drop in the open: bricks become many times as many as at the start, and rows stay right. */
+static void test_spreading(const MdBackendOps *ops) {
+    check_context("spreading");
+    WalkRun run;
+    MdConfig config = brick_config(MD_BRICK_CELLS_2);
+    config.run_timestep = 0.004;
+    MdSystem *system = crowd(8, 1.1, 9);
+    for (int a = 0; a < 3; a++) system->box.periodic[a] = false;
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) system->velocity[k] = 8 * (system->position[k] / 4.5 - 1);
+    if (walk_create(&run, ops, &config, system)) {
+        const CudaContext *context = run.context;
+        if (walk_prepare(&run)) {
+            const int64_t at_first = cuda_brick_count(&context->arguments.grid);
+            double *places = md_alloc(3 * (size_t)system->n_atoms, sizeof *places, "positions");
+            MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
+            MdRows rows;
+            if (walk_steps(&run, 1, 400) && walk_ok(&run, ops->rebuild(run.context)) &&
+                walk_ok(&run, ops->gather(run.context, &frame)) &&
+                walk_ok(&run, ops->export_rows(run.context, &rows))) {
+                memcpy(system->position, places, 3 * (size_t)system->n_atoms * sizeof *places);
+                CHECK(cuda_brick_count(&context->arguments.grid) > 4 * at_first);
+                CHECK(count_wrong(&rows, system, context->range) == 0);
+                md_rows_free(&rows);
+            }
+            md_free(places);
+        }
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
+int main(void) {
+    MdConfig config = state_config();
+    bool ran = false;
+    for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
+        if (ops != &md_backend_cuda) continue;
+        test_room(ops);
+        test_division(ops, MD_BRICK_CELLS_AUTO);
+        test_division(ops, MD_BRICK_CELLS_3);
+        test_spreading(ops);
+        ran = true;
+    }
+    if (ran || getenv("MDMINI_TEST_BACKENDS")) return check_finish();
+    printf("skipped: no GPU to look into\n");
+    return CHECK_SKIPPED;
+}
+#else
+int main(void) {
+    printf("skipped: built without the cuda backend\n");
+    return CHECK_SKIPPED;
+}
+#endif
