@@ -312,24 +312,24 @@ mutant("sorted rows 16: by the entry", NEIGHBOR + " SortKey sort_key(", "return 
 PAIR = "cuda/kernels/pair.cuh"
 LIST = "force.kernel=list"
 for kind, switch in (("branch", "force.cutoff_test=branch"), ("select", "force.cutoff_test=select")):
-    mutant(f"add_pair {kind}: no cutoff", PAIR + " void add_pair(", "counts && r_sq < pair->cutoff_sq", "counts",
+    mutant(f"add_pair {kind}: no cutoff", PAIR + " void add_pair_at(", "counts && r_sq < pair->cutoff_sq", "counts",
            tests(f"{LIST} {switch}"))
-mutant("add_pair: itself counts", PAIR + " void add_pair(", "counts && r_sq <", "r_sq <", tests("force.kernel=pairs"))
-mutant("add_pair: wrong sign", PAIR + " void add_pair(", "force->y += f * d.y;", "force->y -= f * d.y;", tests(LIST))
-mutant("add_pair: z does not count", PAIR + " void add_pair(", "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(LIST))
-mutant("add_pair select: force beyond the cutoff", PAIR + " void add_pair(", "f = inside ? f : Pair(0);", ";",
+mutant("add_pair: itself counts", PAIR + " void add_pair_at(", "counts && r_sq <", "r_sq <", tests("force.kernel=pairs"))
+mutant("add_pair: wrong sign", PAIR + " void add_pair_at(", "force->y += f * d.y;", "force->y -= f * d.y;", tests(LIST))
+mutant("add_pair: z does not count", PAIR + " void add_pair_at(", "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(LIST))
+mutant("add_pair select: force beyond the cutoff", PAIR + " void add_pair_at(", "if (is_branching || inside) {", "if (true) {",
        tests(LIST + " force.cutoff_test=select"))
-mutant("add_pair: energy without shift", PAIR + " void add_pair(", "MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : ", "",
+mutant("add_pair: energy without shift", PAIR + " void add_pair_at(", "MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : ", "",
        tests(LIST, "3-D uneven, shift force"))
-mutant("add_pair: force without shift", PAIR + " void add_pair(", "MD_SHIFTED ? md_pair_force_shifted(pair, r_sq) : ", "",
+mutant("add_pair: force without shift", PAIR + " void add_pair_at(", "MD_SHIFTED ? md_pair_force_shifted(pair, r_sq) : ", "",
        tests(LIST, "3-D uneven, shift force"))
-mutant("add_pair: energy negated", PAIR + " void add_pair(", "md_pair_energy_plain(pair, r_sq)", "-md_pair_energy_plain(pair, r_sq)", tests(LIST))
-mutant("add_pair: no truncation", PAIR + " void add_pair(", "(double)pair->truncation", "0.0", tests(LIST, "3-D"))
-mutant("add_pair: virial without r", PAIR + " void add_pair(", "(double)(f * r_sq)", "(double)f", tests(LIST))
-mutant("add_pair: pairs not counted", PAIR + " void add_pair(", "add(sums[CUDA_PAIRS], 1);", "", tests(LIST))
+mutant("add_pair: energy negated", PAIR + " void add_pair_at(", "md_pair_energy_plain(pair, r_sq)", "-md_pair_energy_plain(pair, r_sq)", tests(LIST))
+mutant("add_pair: no truncation", PAIR + " void add_pair_at(", "(double)pair->truncation", "0.0", tests(LIST, "3-D"))
+mutant("add_pair: virial without r", PAIR + " void add_pair_at(", "(double)(f * r_sq)", "(double)f", tests(LIST))
+mutant("add_pair: pairs not counted", PAIR + " void add_pair_at(", "add(sums[CUDA_PAIRS], 1);", "", tests(LIST))
 HALF = LIST + " neighbor.list=half"
-mutant("half: same sign on the other atom", PAIR + " void add_pair(", "Vec3<Pair>{-f * d.x", "Vec3<Pair>{f * d.x", tests(HALF))
-mutant("half: the other atom gets nothing", PAIR + " void add_pair(", "if (is_half && inside) add_force", "if (false) add_force", tests(HALF))
+mutant("half: same sign on the other atom", PAIR + " void add_pair_at(", "Vec3<Pair>{-f * d.x", "Vec3<Pair>{f * d.x", tests(HALF))
+mutant("half: the other atom gets nothing", PAIR + " void add_pair_at(", "if (is_half && inside) add_force", "if (false) add_force", tests(HALF))
 mutant("half: own row is written, not added", PAIR + " void finish_force(", "if constexpr (is_half) add_force(a, i, force);",
        "if constexpr (is_half) store<Pair>(a.now.force, i, force, Pair(0));", tests(HALF))
 for layout in LAYOUTS:
@@ -409,11 +409,196 @@ mutant("clusters: no barrier after an entry", ROWS_OF_CLUSTERS + " void add_clus
 mutant("clusters: around the first particle only", ROWS_OF_CLUSTERS + " void search_clusters(", "k < size;", "k < 1;", tests(OF_CLUSTERS))
 mutant("clusters: the last row is left out", ROWS_OF_CLUSTERS + " void search_clusters(", "c >= a.list.n_rows", "c >= a.list.n_rows - 1", tests(OF_CLUSTERS))
 
+# Of bricks of two cells along an edge and of more, of blocks that have a round for all rows and of those that have several.
+BRICK = "force.kernel=brick memory.sort=brick"
+BRICKS = (tests(BRICK), tests(BRICK + " memory.brick_cells=2"))
+ROUNDS = BRICK + " launch.block_size=32"
+CROWDS = Killer("test_bricks", "test_bricks")
+
+PLACES = SORT + " int place_in_bricks("
+mutant("place in bricks: y and z swapped in a brick", PLACES, "((at.z - low[2]) * size[1] + at.y - low[1])", "((at.y - low[1]) * size[2] + at.z - low[2])",
+       held("memory.sort=brick"))
+mutant("place in bricks: lines end with their brick", PLACES, "* grid.n[0] + size[2] * size[1] * low[0]", "* size[0] + size[2] * size[1] * low[0]",
+       tests(BRICK), held("memory.sort=brick"))
+mutant("place in bricks: layers of one cell", PLACES, "size[2] * low[1]", "low[1]", held("memory.sort=brick memory.brick_cells=2"))
+mutant("place in bricks: bricks of one line", PLACES, "size[2] * size[1] * low[0]", "size[1] * low[0]", held("memory.sort=brick memory.brick_cells=2"))
+mutant("place in bricks: cells in rows", SORT + " k_sort_curve(", "place_in_bricks(a.grid, cell_at(a.grid, c))", "c", held("memory.sort=brick"))
+mutant("brick_of: that of the cell before", GRID + " int brick_of(", "((int64_t)c + 1)", "(int64_t)(c > 0 ? c : 1)", held("memory.sort=brick"))
+mutant("brick_of: rounded the other way", GRID + " int brick_of(", "(((int64_t)c + 1) * n_bricks - 1) / n", "(int64_t)c * n_bricks / n",
+       tests(BRICK), held("memory.sort=brick memory.brick_cells=2"))
+
+STAGED = "cuda/kernels/staged.cuh"
+for letter, boxes in (("x", "image % 3 - 1"), ("y", "image / 3 % 3 - 1"), ("z", "image / 9 - 1")):
+    mutant(f"staged: the image on the other side along {letter}", STAGED + " Atom staged_atom(", f"{letter} += (Pair)({boxes})", f"{letter} -= (Pair)({boxes})",
+           BRICKS)
+    mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_atom(", f"{letter} -= origin.{letter};",
+           f"{letter} -= image == no_image ? origin.{letter} : Pair(0);", BRICKS)
+mutant("staged: the end of a row is an atom of the corner", STAGED + " Atom nowhere(", "Vec3<Pair>{Pair(1e9), Pair(1e9), Pair(1e9)}", "Vec3<Pair>{0, 0, 0}", BRICKS)
+mutant("staged: entries without their place", STAGED + " uint64_t staged_entry(", "16 * staged", "16 * staged + 16", BRICKS)
+mutant("staged: the place of another", STAGED + " const Atom &staged_at(", "entry * (sizeof(Atom) / 16)", "entry",
+       tests(BRICK + " run.precision=double"))
+mutant("slices: of one row", STAGED + " uint64_t *brick_quads(", "brick.slice + row / 32", "brick.slice", tests(BRICK + " memory.brick_cells=2"))
+mutant("slices: the first one of all bricks", STAGED + " uint64_t *brick_quads(", "(brick.slice + row / 32)", "(row / 32)", BRICKS)
+mutant("slices: as long as one quad", STAGED + " uint64_t *brick_quads(", "(a.list.capacity / CUDA_QUAD) * 32", "32", BRICKS)
+
+BRICK_BUILD = "cuda/kernels/brick.cuh"
+REGION = BRICK_BUILD + " Region region_of("
+mutant("region: without its upper cells", REGION, "end + 1 : end", "end : end", BRICKS)
+mutant("region: without its lower cells", REGION, "low - 1 : low", "low : low", BRICKS)
+mutant("region: no cells beyond the upper face", REGION, "grid.wraps[k] || end < n", "end < n", BRICKS)
+mutant("region: no cells beyond the lower face", REGION, "grid.wraps[k] || low > 0", "low > 0", BRICKS)
+mutant("region: cells beyond an open upper face", REGION, "grid.wraps[k] || end < n", "true", CROWDS)
+mutant("region: cells beyond an open lower face", REGION, "grid.wraps[k] || low > 0", "true", CROWDS)
+mutant("region: the next brick", REGION, "line / grid.n_bricks[1]}", "0}", BRICKS)
+CELL_THERE = BRICK_BUILD + " int cell_of_region("
+mutant("cell of region: not wrapped", CELL_THERE, "wrapped_cell(c[axis], grid.n[axis])", "min(max(c[axis], 0), grid.n[axis] - 1)", BRICKS)
+mutant("cell of region: the image on the other side", CELL_THERE, "c[axis] < 0 ? -1 : c[axis] >= grid.n[axis] ? 1 : 0", "c[axis] < 0 ? 1 : c[axis] >= grid.n[axis] ? -1 : 0",
+       BRICKS)
+mutant("cell of region: x and y swapped in the image", CELL_THERE, "(boxes[1] + 1) * 3 + boxes[0]", "(boxes[0] + 1) * 3 + boxes[1]", BRICKS)
+mutant("cell of region: y and z swapped", CELL_THERE, "wrapped[2] * grid.n[1] + wrapped[1]", "wrapped[1] * grid.n[2] + wrapped[2]", BRICKS)
+LISTED = BRICK_BUILD + " bool list_cells("
+mutant("list cells: the last one is left out", LISTED, "k < n_cells; k += MD_BLOCK", "k < n_cells - 1; k += MD_BLOCK", BRICKS)
+mutant("list cells: one round", LISTED, "k < n_cells; k += MD_BLOCK", "k < min(n_cells, MD_BLOCK); k += MD_BLOCK", tests(ROUNDS + " memory.brick_cells=2"))
+mutant("list cells: images of one thread", LISTED, "images = __syncthreads_or(images);", "__syncthreads();", BRICKS)
+mutant("list cells: an image as the particle", LISTED, "cells->image[k] = (uint8_t)image;", "cells->image[k] = no_image;", BRICKS)
+mutant("list cells: sums begin anew", LISTED, "before += __shfl_sync(0xffffffffu, sum, 31);", "", BRICKS)
+mutant("list cells: sums of 16", LISTED, "distance < 32;", "distance < 16;", BRICKS)
+mutant("list cells: sums of others", LISTED, "if ((int)threadIdx.x >= distance) sum", "sum", BRICKS)
+mutant("list cells: the first sum", LISTED, "cells->staged[0] = 0;", "cells->staged[0] = 1;", BRICKS)
+mutant("list cells: no barrier before the sums", LISTED, "images = __syncthreads_or(images);", "", barrier(BRICK), barrier(BRICK + " memory.brick_cells=2"))
+STAGING = BRICK_BUILD + " void stage_cells("
+mutant("stage cells: one too early", STAGING, "atoms[1 + first + s]", "atoms[first + s]", BRICKS)
+mutant("stage cells: the last atom of a cell is left out", STAGING, "s < n; s", "s < n - 1; s", BRICKS)
+mutant("stage cells: crowds end at a warp", STAGING, "s < n; s", "s < min(n, 16); s", tests(BRICK))
+mutant("stage cells: sources of the slot before", STAGING, "+ first + s] = particle;", "+ first + s] = max(particle - 1, 0);", BRICKS)
+mutant("stage cells: sources of all bricks in one place", STAGING, "a.bricks.source[brick.source + first + s]", "a.bricks.source[first + s]", BRICKS)
+mutant("stage cells: images are not written down", STAGING, "if (brick.has_images) a", "if (false) a", BRICKS)
+mutant("stage cells: images of all bricks in one place", STAGING, "a.bricks.image[brick.source + first + s]", "a.bricks.image[first + s]", BRICKS)
+QUADS = BRICK_BUILD + " void store_quad("
+mutant("store quad: past the capacity", QUADS, "if (quad < row->n_quads) ", "", held(BRICK))
+mutant("store quad: in the place of the last", QUADS, "(row->count - 1) / CUDA_QUAD", "row->count / CUDA_QUAD - 1", BRICKS)
+mutant("store quad: side by side", QUADS, "quad * 32", "quad", BRICKS)
+mutant("append: entries in the wrong order", BRICK_BUILD + " void append_staged(", "row->last >> 16 | staged_entry(staged) << 48", "row->last << 16 | staged_entry(staged)",
+       BRICKS)
+mutant("append: counts stop at the capacity", BRICK_BUILD + " void append_staged(", "row->count++;", "if (row->count < CUDA_QUAD * row->n_quads) row->count++;",
+       held(BRICK))
+ROW_END = BRICK_BUILD + " void end_row("
+mutant("brick row: its rest is lost", ROW_END, "store_quad(row);", "", BRICKS)
+mutant("brick row: its rest stands too high", ROW_END, "row->last >>= 16 * (CUDA_QUAD - n);", "", BRICKS)
+BANKS = BRICK + " neighbor.bank_order=on"
+mutant("bank order: turns of all lanes alike", BRICK_BUILD + " unsigned bits_of_turn(", "+ turn) % n_bank_groups", ") % n_bank_groups", tests(BANKS))
+mutant("bank order: groups of another number", BRICK_BUILD + " unsigned bits_of_turn(", "n_bank_groups == 8 ?", "n_bank_groups == 4 ?", tests(BANKS), tests(BANKS + " run.precision=double"))
+FOUND = BRICK_BUILD + " int take_next("
+mutant("take next: the last one again", FOUND, "*left &= *left - 1;", "if (*left & (*left - 1)) *left &= *left - 1;", BRICKS)
+mutant("take next: a word later", FOUND, "32 * *word", "32 * (*word + 1)", BRICKS)
+IN_ORDER = BRICK_BUILD + " void append_in_order("
+mutant("append in order: quads begin where they like", IN_ORDER, "n > 0 && row->count % CUDA_QUAD != 0; n--", "false; n--", CROWDS)
+mutant("append in order: the rest is lost", IN_ORDER, "    for (; n > 0; n--)", "    for (; n > 1; n--)", BRICKS)
+mutant("append in order: whole quads are not stored", IN_ORDER, "        store_quad(row);", "        ;", BRICKS)
+mutant("append in order: whole quads of one entry", IN_ORDER, "<< (16 * k)", "<< 16", BRICKS)
+TURNS = BRICK_BUILD + " void append_by_turns("
+mutant("bank order: the last turn is left out", TURNS, "turn++) {\n            while", "turn++) {\n            if (turn == n_bank_groups - 1) continue;\n            while", tests(BANKS))
+mutant("bank order: one round", TURNS, "any = true;\n        }", "any = false;\n        }", tests(BANKS))
+mutant("bank order: of the word after", TURNS, "found.word[next[turn] - 1]", "found.word[next[turn]]", tests(BANKS))
+mutant("append found: again", BRICK_BUILD + " void append_found(", "found->n = found->n_atoms = 0;", "", CROWDS)
+NEAR = BRICK_BUILD + " unsigned near_mask("
+mutant("near: z does not count", NEAR, "place.z - other.z : Pair(0)", "Pair(0) : Pair(0)", rows(BRICK))
+mutant("near: everything", NEAR, "squared(d) < (Pair)a.range_sq", "true", rows(BRICK))
+mutant("near: the cutoff itself", NEAR, "< (Pair)a.range_sq", "< (Pair)(0.8 * a.range_sq)", rows(BRICK))
+mutant("near: bits from the first on", NEAR, " << (from % 32)", "", BRICKS)
+mutant("near: bits up to the last", NEAR, " >> (32 - (end - from))", "", BRICKS)
+SEARCHED = BRICK_BUILD + " void search_staged("
+mutant("search staged: itself", SEARCHED, "if (own / 32 == word) mask", "if (false) mask", rows(BRICK))
+mutant("search staged: not the one a word away", SEARCHED, "if (own / 32 == word) mask", "mask", BRICKS)
+mutant("search staged: the last word is left out", SEARCHED, "from < end; word++", "32 * (word + 1) <= end; word++", BRICKS)
+mutant("search staged: atoms uncounted", SEARCHED, "found->n_atoms += __popc(mask);", "found->n_atoms += 1;", BRICKS)
+mutant("search staged: found without an end", SEARCHED, "if (found->n == FOUND_WORDS) append_found(found, row);", "if (found->n == FOUND_WORDS) found->n = found->n_atoms = 0;", CROWDS)
+BEYOND = BRICK_BUILD + " int first_beyond("
+mutant("first beyond: one too late", BEYOND, "return low;", "return low + 1;", BRICKS)
+mutant("first beyond: the other half", BEYOND, "atoms[middle].v.x < x", "!(atoms[middle].v.x < x)", BRICKS)
+LINE_GAP = BRICK_BUILD + " Pair gap("
+mutant("gap: to the wrong border below", LINE_GAP, "x - (Pair)c * edge", "x - (Pair)(c - 1) * edge", BRICKS)
+mutant("gap: to the wrong border above", LINE_GAP, "(Pair)(c + 1) * edge - x", "(Pair)(c + 2) * edge - x", BRICKS)
+OWN_ROW = BRICK_BUILD + " void search_row("
+mutant("search row: without the layer above", OWN_ROW, "layer <= min(z + 1, region.size[2] - 1)", "layer <= z", BRICKS)
+mutant("search row: without the layer below", OWN_ROW, "layer = max(z - 1, 0)", "layer = z", BRICKS)
+mutant("search row: without the line above", OWN_ROW, "line <= min(y + 1, region.size[1] - 1)", "line <= y", BRICKS)
+mutant("search row: without the line below", OWN_ROW, "line = max(y - 1, 0)", "line = y", BRICKS)
+mutant("search row: without the cell behind", OWN_ROW, "x_high = min(x + 1, region.size[0] - 1)", "x_high = x", BRICKS)
+mutant("search row: without the cell before", OWN_ROW, "x_low = max(x - 1, 0)", "x_low = x", BRICKS)
+mutant("search row: lines beyond a face", OWN_ROW, "line = max(y - 1, 0)", "line = y - 1", CROWDS)
+mutant("search row: cells beyond a face", OWN_ROW, "x_low = max(x - 1, 0)", "x_low = x - 1", CROWDS)
+mutant("search row: another for itself", OWN_ROW, "slot - cells.begin[cell]", "slot - cells.begin[cell] + 1", BRICKS)
+mutant("search row: gaps of y twice", OWN_ROW, "(dy > 0 ? dy * dy : 0)", "(dy > 0 ? 2 * dy * dy : 0)", BRICKS)
+mutant("search row: gaps of y for z", OWN_ROW, "gap(place.z, at.z - region.own_low[2],", "gap(place.y, at.y - region.own_low[1],", BRICKS)
+mutant("search row: gaps from the corner of the grid", OWN_ROW, "at.y - region.own_low[1]", "at.y", tests(BRICK + " memory.brick_cells=1"))
+mutant("search row: reach ahead only", OWN_ROW, "place.x - reach", "place.x", BRICKS)
+mutant("search row: reach behind only", OWN_ROW, "place.x + reach", "place.x", BRICKS)
+mutant("search row: its rest is lost", OWN_ROW, "append_found(&found, row);", "", BRICKS)
+mutant("search row: no end", OWN_ROW, "    end_row(row);", "", BRICKS)
+IN_CELL = SORT + " SlotKey slot_key("
+mutant("slot key: bricks by id", IN_CELL, "(uint64_t)float_key((float)load<Pair>(a.now.position, i).x) << 32", "(uint64_t)0", tests(BRICK), held("memory.sort=brick"))
+mutant("slot key: by y", IN_CELL, ".x) << 32", ".y) << 32", tests(BRICK), held("memory.sort=brick"))
+mutant("slot key: equal places by chance", IN_CELL, " | (unsigned)id;", ";", held("memory.sort=brick"))
+BEGUN = BRICK_BUILD + " CudaBrick begin_brick("
+mutant("begin brick: from the cell after", BEGUN, "+ region.own_low[0]);", "+ min(region.own_low[0] + 1, grid.n[0] - 1));", BRICKS)
+mutant("begin brick: it ends before its last cell", BEGUN, "brick.end = cell_end(", "brick.end = cell_begin(", BRICKS)
+mutant("begin brick: images go unseen", BEGUN, "brick.has_images = has_images;", "brick.has_images = false;", BRICKS)
+mutant("begin brick: slices overlap", BEGUN, "(brick.end - brick.begin + 31ull) / 32", "(brick.end - brick.begin + 0ull) / 32", BRICKS)
+mutant("begin brick: sources overlap", BEGUN, "(unsigned long long)brick.n_staged)", "(unsigned long long)brick.n_staged / 2)", BRICKS)
+mutant("begin brick: the fullest one goes unseen", BEGUN, "atomicMax(&a.watch->measures.staged, brick.n_staged);", "", CROWDS)
+mutant("begin brick: slices by plain addition", BEGUN, "(int64_t)atomicAdd(&a.watch->measures.slices, ", f"(int64_t){PLAIN}&a.watch->measures.slices, ", on_gpu(tests(BRICK)))
+mutant("begin brick: sources by plain addition", BEGUN, "(int64_t)atomicAdd(&a.watch->measures.sources, ", f"(int64_t){PLAIN}&a.watch->measures.sources, ", on_gpu(tests(BRICK)))
+SEARCH_BRICK = BRICK_BUILD + " void search_brick("
+mutant("search brick: beyond its room", SEARCH_BRICK, "s_brick.n_staged > a.bricks.capacity ||", "", CROWDS)
+mutant("search brick: beyond the list of sources", SEARCH_BRICK, "s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||", "", CROWDS)
+mutant("search brick: beyond the last slice", SEARCH_BRICK, "s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity", "false", CROWDS)
+mutant("search brick: rows though there is no room", SEARCH_BRICK, "if (s_brick.n_staged >= 0) search", "search", CROWDS)
+mutant("search brick: staged though there is no room", SEARCH_BRICK, "if (s_brick.n_staged > 0) stage", "stage", CROWDS)
+mutant("search brick: one round of rows", SEARCH_BRICK, "r < s_brick.end - s_brick.begin;", "r < min(s_brick.end - s_brick.begin, MD_BLOCK);", tests(ROUNDS), rows(ROUNDS))
+mutant("search brick: counts of others", SEARCH_BRICK, "a.list.counts[s_brick.begin + r]", "a.list.counts[r]", BRICKS)
+mutant("search brick: no barrier after its beginning", SEARCH_BRICK, "__syncthreads(); /* the brick", "/* the brick", barrier(BRICK))
+mutant("search brick: no barrier after staging", SEARCH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
+
+OF_BRICKS = "cuda/kernels/force_brick.cuh"
+STAGES = OF_BRICKS + " void stage_brick("
+mutant("force brick: the last atom is not staged", STAGES, "s < brick.n_staged; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s]);",
+       "s < brick.n_staged - 1; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s]);", BRICKS)
+mutant("force brick: the last atom is not staged, no images", STAGES, "#pragma unroll 4\n        for (int s = (int)threadIdx.x; s < brick.n_staged;",
+       "for (int s = (int)threadIdx.x; s < brick.n_staged - 1;", tests(BRICK, "3-D open, 3 types"))
+mutant("force brick: one round of staging", STAGES, "s < brick.n_staged; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s]);",
+       "s < min(brick.n_staged, MD_BLOCK); s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s]);", BRICKS)
+mutant("force brick: images are ignored", STAGES, "source[s], image[s])", "source[s], no_image)", BRICKS)
+mutant("force brick: sources of the first brick", STAGES, "a.bricks.source + brick.source", "a.bricks.source", BRICKS)
+mutant("force brick: the end of a row is an atom", STAGES, "atoms[0] = nowhere();", "atoms[0] = Atom{};", BRICKS)
+PAIRS_OF_QUAD = OF_BRICKS + " void add_quad("
+mutant("force brick: the last entry of a quad is left out", PAIRS_OF_QUAD, "k < CUDA_QUAD;", "k < CUDA_QUAD - 1;", BRICKS)
+mutant("force brick: the first entry four times", PAIRS_OF_QUAD, "(quad >> (16 * k))", "quad", BRICKS)
+mutant("force brick: z does not count", PAIRS_OF_QUAD, "own.v.z - other.v.z : Pair(0)", "Pair(0) : Pair(0)", BRICKS)
+mutant("force brick: the row of another type", PAIRS_OF_QUAD, "own.type * MD_N_TYPES", "0", BRICKS)
+mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : other.type", "0", BRICKS)
+ROW_FORCE = OF_BRICKS + " Vec3<Pair> row_force("
+mutant("force brick: the last quad of a row is left out", ROW_FORCE, "if (first + k < n_quads)", "if (first + k < n_quads - 1)", BRICKS)
+mutant("force brick: a rest is no quad", ROW_FORCE, "(count + CUDA_QUAD - 1) / CUDA_QUAD", "count / CUDA_QUAD", BRICKS)
+mutant("force brick: quads of the rows beside", ROW_FORCE, "quads[later * 32]", "quads[later]", BRICKS)
+mutant("force brick: a later quad for this one", ROW_FORCE, "const uint64_t quad = ahead[k];", "", BRICKS)
+mutant("force brick: measured from another origin", ROW_FORCE, "staged_origin(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
+mutant("force brick: the count of another row", ROW_FORCE, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
+EACH_BRICK = OF_BRICKS + " void force_block_brick("
+mutant("force brick: no barrier", EACH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
+mutant("force brick: no barrier before the next brick", EACH_BRICK, "__syncthreads(); /* what an earlier", "/* what an earlier",
+       barrier(BRICK + " memory.brick_cells=1 launch.block_size=1024 launch.persistent=on neighbor.rebuild=every"))
+mutant("force brick: one round of rows", EACH_BRICK, "r < brick.end - brick.begin;", "r < min(brick.end - brick.begin, MD_BLOCK);", tests(ROUNDS))
+mutant("force brick: rows of a later round", EACH_BRICK, "brick_quads(a, brick, r)", "brick_quads(a, brick, r % MD_BLOCK)", tests(ROUNDS))
+mutant("force brick: forces of others", EACH_BRICK, "finish_force(a, brick.begin + r,", "finish_force(a, r,", BRICKS)
+mutant("force brick: the next brick", EACH_BRICK, "a.bricks.table[b]", "a.bricks.table[b > 0 ? b - 1 : 0]", BRICKS)
+
 FORCE = "cuda/kernels/force.cu"
 mutant("force energy: pairs counted twice", FORCE + " k_force_energy(", "halve(sums[q]);", "(void)0;", tests(LIST))
 mutant("force energy: half lists halved", FORCE + " k_force_energy(", "if constexpr (meets_twice)", "if constexpr (true)", tests(HALF))
-mutant("force energy: forces are not stored", FORCE + " k_force_energy(", "force_block<true>(a, MD_PAIR_TABLE, (int)blockIdx.x, sums);",
-       "if (blockIdx.x + 1 < gridDim.x) force_block<true>(a, MD_PAIR_TABLE, (int)blockIdx.x, sums);", tests(LIST))
+mutant("force energy: forces are not stored", FORCE + " k_force_energy(", "force_block<true>(a, MD_PAIR_TABLE, block, sums);",
+       "if (blockIdx.x + 1 < gridDim.x) force_block<true>(a, MD_PAIR_TABLE, block, sums);", tests(LIST))
+mutant("force energy: a brick a block", FORCE + " k_force_energy(", "block < n_blocks;", "block < min(n_blocks, (int)gridDim.x);", tests(BRICK + " memory.brick_cells=1", MANY))
 mutant("force plain: the last block is left out", FORCE + " k_force_plain(", "force_block<false>",
        "if (blockIdx.x + 1 < gridDim.x) force_block<false>",
        tests(LIST + " launch.persistent=off launch.graph=off"))
@@ -484,8 +669,10 @@ mutant("tree sequential: one thread too few", BLOCK + " T tree_reduce(", "t < st
 mutant("tree global: blocks share a place", BLOCK + " T *tree_place(", "(int64_t)blockIdx.x * MD_BLOCK", "0", on_gpu(tests("reduce.method=global launch.block_size=32")))
 SHUFFLE = "reduce.method=shuffle" + WIDE
 mutant("warp_reduce: one step too few", BLOCK + " T warp_reduce(", "distance > 0;", "distance > 1;", tests(SHUFFLE))
-mutant("reduce_by_warps: the last warp is left out", BLOCK + " void reduce_by_warps(", "s_of_warp[q][t % n_warps]", "t % n_warps < n_warps - 1 ? s_of_warp[q][t % n_warps] : T{}",
+mutant("reduce_by_warps: the last warp is left out", BLOCK + " void reduce_by_warps(", "t < n_warps ?", "t < n_warps - 1 ?",
        tests(SHUFFLE))
+mutant("reduce_by_warps: lanes beyond the warps", BLOCK + " void reduce_by_warps(", "t < n_warps ? s_of_warp[q][t]", "true ? s_of_warp[q][t % n_warps]",
+       tests(BRICK + " launch.block_size=auto", "3-D|3-D uneven, shift force|2-D uneven"))
 mutant("reduce_by_warps: no barrier", BLOCK + " void reduce_by_warps(", "__syncthreads(); /* all warps", "/* all warps", barrier(SHUFFLE))
 mutant("block_max: a sum", BLOCK + " void block_max(", "block_reduce<TakeLargest>", "block_reduce<AddUp>", rows("neighbor.rebuild=host-check", IN_MOTION),
        rows("neighbor.rebuild=every", "never late|late"))

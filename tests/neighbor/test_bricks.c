@@ -121,6 +121,22 @@ static void test_division(const MdBackendOps *ops, int cells) {
     md_system_destroy(system);
 }
 
+/* Rows of so many that a thread puts down what it has found before it has found all. */
+static void test_long_rows(const MdBackendOps *ops, int bank_order) {
+    check_context("long rows, neighbor.bank_order=%d", bank_order);
+    WalkRun run;
+    MdConfig config = brick_config(MD_BRICK_CELLS_3);
+    config.neighbor_bank_order = bank_order;
+    MdSystem *system = crowd(12, 0.5, 40);
+    if (walk_create(&run, ops, &config, system)) {
+        const CudaContext *context = run.context;
+        if (walk_ok(&run, ops->update_neighbors(run.context, 0)) && check_rows(&run, system)) /* 32 words of 32 atoms */
+            CHECK(context->arguments.list.capacity > 600);
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
 /* A hot drop in the open: bricks become many times as many as at the start, and rows stay right. */
 static void test_spreading(const MdBackendOps *ops) {
     check_context("spreading");
@@ -133,6 +149,8 @@ static void test_spreading(const MdBackendOps *ops) {
     if (walk_create(&run, ops, &config, system)) {
         const CudaContext *context = run.context;
         if (walk_prepare(&run)) {
+            CHECK(context->arguments.grid.n[0] == 2); /* what is beyond one open face is not what is at the other */
+            check_rows(&run, system);
             const int64_t at_first = cuda_brick_count(&context->arguments.grid);
             double *places = md_alloc(3 * (size_t)system->n_atoms, sizeof *places, "positions");
             MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
@@ -160,6 +178,8 @@ int main(void) {
         test_room(ops);
         test_division(ops, MD_BRICK_CELLS_AUTO);
         test_division(ops, MD_BRICK_CELLS_3);
+        test_long_rows(ops, MD_OFF);
+        test_long_rows(ops, MD_ON);
         test_spreading(ops);
         ran = true;
     }
