@@ -35,7 +35,7 @@ static double atoms_in(const MdBox *box, int64_t n_atoms, double edge) {
 static double staged_atoms(const MdBox *box, int64_t n_atoms, double range, int cells) {
     double atoms = (double)n_atoms;
     for (int a = 0; a < box->dimension; a++) {
-        const double n = fmax(floor(box->length[a] / range), 1), n_bricks = ceil(n / cells);
+        const double n = cuda_sort_cells_along(box->length[a], range), n_bricks = ceil(n / cells);
         atoms *= (ceil(n / n_bricks) + 2) / n; /* more than all where cells are there as several images */
     }
     return atoms;
@@ -117,7 +117,7 @@ int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_at
     const int cells = brick_cells[config->memory_brick_cells];
     double rows = (double)n_atoms;
     for (int a = 0; a < box->dimension; a++) {
-        const double n = fmax(floor(box->length[a] / range), 1);
+        const double n = cuda_sort_cells_along(box->length[a], range);
         rows *= ceil(n / ceil(n / cells)) / n; /* of the largest */
     }
     /* Half as many threads: blocks stage and compute in turns, and so that they do at different times it takes several on a

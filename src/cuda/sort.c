@@ -26,12 +26,17 @@ static float key_value(unsigned key) {
     return value;
 }
 
+double cuda_sort_cells_along(double extent, double range) {
+    const double edge = range * (1 + 1e-6); /* rounding must not part neighbours by two cells */
+    return fmin(fmax(floor(extent / edge), 1), 1e6);
+}
+
 /* As many cells as the box has room for at edges of at least the range; along open axes the box is that of the
  * particles, as measured. Fewer, with longer edges, where there would be more cells than max_cells: a system that is
  * mostly void. */
 static void plan_grid(CudaContext *context) {
     CudaGrid *grid = &context->arguments.grid;
-    double extent[3], edge = context->range * (1 + 1e-6); /* rounding must not part neighbours by two cells */
+    double extent[3];
     for (int a = 0; a < 3; a++) {
         grid->wraps[a] = context->box.periodic[a];
         grid->origin[a] = 0;
@@ -43,7 +48,7 @@ static void plan_grid(CudaContext *context) {
             grid->origin[a] = -(double)key_value(measures->low[a]);
             extent[a] = (double)key_value(measures->high[a]) - grid->origin[a];
         }
-        grid->n[a] = (int)fmin(fmax(floor(extent[a] / edge), 1.0), 1e6);
+        grid->n[a] = (int)cuda_sort_cells_along(extent[a], context->range);
     }
     while ((double)grid->n[0] * grid->n[1] * grid->n[2] > context->max_cells) {
         int longest = grid->n[0] >= grid->n[1] && grid->n[0] >= grid->n[2] ? 0 : grid->n[1] >= grid->n[2] ? 1 : 2;
