@@ -23,14 +23,15 @@
 #include "physics/pair.h"
 
 #if MD_SW_launch_bounds
-/* No more registers than let so many threads live on a multiprocessor at once. */
-#define MD_BOUNDS(threads) __launch_bounds__(MD_BLOCK, (threads) / MD_BLOCK > 0 ? (threads) / MD_BLOCK : 1)
+/* No more registers than let so many threads live on a multiprocessor at once, in the 32 blocks that it has room for. */
+#define MD_BOUND_BLOCKS(threads) ((threads) / MD_BLOCK > 32 ? 32 : (threads) / MD_BLOCK > 0 ? (threads) / MD_BLOCK : 1)
+#define MD_BOUNDS(threads)       __launch_bounds__(MD_BLOCK, MD_BOUND_BLOCKS(threads))
 #else
 #define MD_BOUNDS(threads)
 #endif
 #define MD_KERNEL_OF(threads) extern "C" __global__ void MD_BOUNDS(threads)
 #define MD_KERNEL             MD_KERNEL_OF(MD_BOUND_THREADS)
-#define MD_ARGUMENTS const __grid_constant__ CudaArguments a
+#define MD_ARGUMENTS          const __grid_constant__ CudaArguments a
 
 template <bool CONDITION, class A, class B> struct Select { typedef A type; };
 template <class A, class B> struct Select<false, A, B> { typedef B type; };
