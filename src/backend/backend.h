@@ -233,9 +233,11 @@ const char *md_backend_table(int k, MdVariantTable *table);
 /* For resolve: force.arithmetic = auto where division is slow, as on a GPU: fast but for pairs in double. */
 void md_resolve_arithmetic(MdConfig *config, MdChoices *choices);
 
+/* For resolve: memory.sort = auto becomes this order, for this reason. */
+void md_resolve_sort(MdConfig *config, int sort, const char *reason, MdChoices *choices);
+
 /* For resolve: neighbor.skin = auto, with the skin that the backend has found to be the fastest where displacements are
  * watched; less where the box has no room for it. */
-void md_resolve_sort(MdConfig *config, int sort, const char *reason, MdChoices *choices);
 void md_resolve_skin(MdConfig *config, const MdSystemPlan *plan, double fastest, MdChoices *choices);
 
 /* For resolve: records what option became; reason is a printf format. */

@@ -92,7 +92,17 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
 
 /* --- room ---------------------------------------------------------------------------------------------------------- */
 
-static int32_t room_for(double staged) { return (int32_t)fmin(ceil(staged / 64) * 64, CUDA_MAX_STAGED); }
+/* Room for so many and some more, and no more than most. */
+static int32_t room_for(double staged, int32_t most) { return (int32_t)fmin(ceil(staged / 64) * 64, most); }
+
+/* Atoms that a block can stage on this GPU, at most: beside them there are the tables of the search. */
+static int32_t most_staged(const CudaContext *context) {
+    int bytes = 0;
+    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context->device));
+    const int64_t room = bytes - (int64_t)context->kernels[CUDA_K_neighbor_brick].static_shared;
+    const int64_t atoms = room / (4 * (int64_t)context->pair_size) - 1;
+    return atoms < CUDA_MAX_STAGED ? (int32_t)atoms : CUDA_MAX_STAGED;
+}
 
 void cuda_brick_plan(CudaContext *context) {
     if (!cuda_brick_sorts(context)) return;
@@ -100,17 +110,21 @@ void cuda_brick_plan(CudaContext *context) {
     const double n = (double)context->n_atoms;
     context->brick_cells = brick_cells[context->config.memory_brick_cells];
     const double staged = staged_atoms(&context->box, context->n_atoms, context->range, context->brick_cells);
-    bricks->capacity = room_for(fmin(1.1 * staged + 64, 27 * n));
+    bricks->capacity = room_for(fmin(1.1 * staged + 64, 27 * n), CUDA_MAX_STAGED);
 }
 
 void cuda_brick_plan_tables(CudaContext *context) {
     if (!cuda_force_has_bricks(context)) return;
     CudaArguments *a = &context->arguments;
-    const int64_t n = context->n_atoms, n_bricks = cuda_brick_count(&a->grid);
-    context->max_bricks = n_bricks;
-    a->bricks.source_capacity = (int64_t)fmin((double)a->bricks.capacity * (double)n_bricks, 27.0 * (double)n);
+    const int64_t n = context->n_atoms;
+    double n_bricks = 1; /* along open axes as many as the box has room for as it stands */
+    for (int axis = 0; axis < context->box.dimension; axis++)
+        n_bricks *= ceil(cuda_sort_cells_along(context->box.length[axis], context->range) / context->brick_cells);
+    n_bricks = fmin(n_bricks, context->max_cells);
+    context->max_bricks = (int64_t)n_bricks;
+    a->bricks.source_capacity = (int64_t)fmin(a->bricks.capacity * n_bricks, 27.0 * (double)n);
     /* the last slice of a brick need not be full; most of very many are void */
-    a->bricks.slice_capacity = n / 32 + 1 + (n_bricks < n / 16 ? n_bricks : n / 16);
+    a->bricks.slice_capacity = n / 32 + 1 + (int64_t)fmin(n_bricks, (double)(n / 16));
 }
 
 int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range) {
@@ -133,8 +147,8 @@ int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_at
 static MdStatus divide_further(CudaContext *context, int32_t staged) {
     if (context->brick_cells == 1 || context->asked.memory_brick_cells != MD_BRICK_CELLS_AUTO)
         return md_fail(context->errors, MD_ERROR_INPUT,
-                       "force.kernel=brick: a block would stage %d atoms, and an entry can tell %d apart: take %s",
-                       staged, CUDA_MAX_STAGED,
+                       "force.kernel=brick: a block would stage %d atoms, and has room for %d here: take %s", staged,
+                       most_staged(context),
                        context->brick_cells == 1 ? "another force.kernel" : "a smaller memory.brick_cells, or auto");
     CudaGrid grid = context->arguments.grid;
     context->brick_cells--;
@@ -152,11 +166,11 @@ MdStatus cuda_brick_make_room(CudaContext *context, bool *fits) {
         found->staged <= bricks->capacity && n_sources <= bricks->source_capacity && n_slices <= bricks->slice_capacity;
     if (*fits) return MD_OK;
     context->n_overflows++;
-    if (found->staged > CUDA_MAX_STAGED) {
+    if (found->staged > most_staged(context)) {
         MdStatus status = divide_further(context, found->staged);
         if (status != MD_OK) return status;
     } else if (found->staged > bricks->capacity) {
-        bricks->capacity = room_for(1.1 * found->staged);
+        bricks->capacity = room_for(1.1 * found->staged, most_staged(context));
         MdStatus status = cuda_kernels_fit_shared(context);
         if (status != MD_OK) return status;
     }

@@ -378,20 +378,6 @@ double cuda_sort_cells_along(double extent, double range);
 void cuda_sort_particles(CudaContext *context);
 /* The cells of the grid, for particles that are where they were at a build. */
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
-
-/* --- brick.c --- */
-bool cuda_brick_sorts(const CudaContext *context); /* memory.sort = brick */
-int64_t cuda_brick_count(const CudaGrid *grid);
-/* The bricks of a grid that has its cells. */
-void cuda_brick_divide(const CudaContext *context, CudaGrid *grid);
-/* Their size and the room of a block, as far as they do not depend on the grid; and what does. */
-void cuda_brick_plan(CudaContext *context);
-void cuda_brick_plan_tables(CudaContext *context);
-/* Threads of a block: one for two atoms of a brick. range: of the list. */
-int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range);
-/* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
-MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
-
 /* Wraps, sorts and builds the list anew. */
 MdStatus cuda_neighbor_build(CudaContext *context);
 /* The same for particles that are in the places and the order of a former build: makes its list again. */
@@ -452,6 +438,19 @@ void cuda_gather_upload(CudaContext *context, CudaKernelId kernel, const void *h
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
 /* One quantity (MD_FRAME_...) by id into out, on the device; precision of the frame. */
 void cuda_gather_quantity(CudaContext *context, unsigned quantity, int precision, void *out);
+
+/* --- brick.c --- */
+bool cuda_brick_sorts(const CudaContext *context); /* memory.sort = brick */
+int64_t cuda_brick_count(const CudaGrid *grid);
+/* The bricks of a grid that has its cells. */
+void cuda_brick_divide(const CudaContext *context, CudaGrid *grid);
+/* Their size and the room of a block, as far as they do not depend on the grid; and what does. */
+void cuda_brick_plan(CudaContext *context);
+void cuda_brick_plan_tables(CudaContext *context);
+/* Threads of a block: one for two atoms of a brick. range: of the list. */
+int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range);
+/* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
+MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
 
 /* --- output.c --- */
 MdMemory cuda_slots_estimate(CudaContext *context, const MdSlotSpec *spec);

@@ -152,11 +152,15 @@ static size_t atom_partials(const CudaContext *context) {
     return (size_t)cuda_reduce_most_blocks(context) * CUDA_ATOM_TOTALS;
 }
 
+static size_t most_partials(const CudaContext *context) {
+    const size_t pairs = pair_partials(context), atoms = atom_partials(context);
+    return pairs > atoms ? pairs : atoms;
+}
+
 static void add_scratch(CudaContext *context, Arrays *arrays) {
     CudaArguments *a = &context->arguments;
-    size_t pairs = pair_partials(context), atoms = atom_partials(context);
     if (context->config.reduce_finish != MD_FINISH_ATOMIC)
-        add(arrays, CUDA_SCRATCH, &a->partials, pairs > atoms ? pairs : atoms, sizeof(double), "partial sums");
+        add(arrays, CUDA_SCRATCH, &a->partials, most_partials(context), sizeof(double), "partial sums");
     if (context->config.reduce_method == MD_METHOD_GLOBAL)
         add(arrays, CUDA_SCRATCH, &a->tree, (size_t)context->tree_threads, sizeof(double), "trees of sums");
 }
@@ -310,7 +314,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
     cuda_force_zero(context); /* nothing has acted yet */
     if (a->partials)
-        CUDA_CHECK(cudaMemsetAsync(a->partials, 0, pair_partials(context) * sizeof(double), context->stream));
+        CUDA_CHECK(cudaMemsetAsync(a->partials, 0, most_partials(context) * sizeof(double), context->stream));
     const CudaGroup unused[] = {CUDA_REBUILD, CUDA_STAGING, CUDA_SCRATCH};
     for (size_t k = 0; k < sizeof unused / sizeof unused[0]; k++) cuda_memory_end(context, unused[k]);
     return MD_OK;

@@ -43,8 +43,8 @@ typedef struct CudaGrid {
     int32_t n[3];
     int32_t wraps[3]; /* periodic axis */
     double origin[3], inverse_edge[3];
-    int32_t
-        n_bricks[3]; /* with memory.sort = brick: the cells of an axis shared out among so many, as evenly as can be */
+    /* With memory.sort = brick: among so many the cells of an axis are shared out, as evenly as can be. */
+    int32_t n_bricks[3];
 } CudaGrid;
 
 /* force.kernel = brick. A block of threads takes a brick, and stages its atoms and those of the cells around it in shared
@@ -157,7 +157,7 @@ typedef struct CudaArguments {
     int32_t *cell;       /* [n_atoms] cell of a particle */
     int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
     void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
-    int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by id */
+    int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by their keys */
     int32_t *slot_cell;  /* [n_atoms] cell of a slot */
     int32_t *cell_start; /* [n_cells + 1] first slot of each cell, cells in their order in memory */
     int32_t *cell_place; /* [n_cells] where a cell stands in that order; unless they stand row by row */

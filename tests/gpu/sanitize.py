@@ -28,7 +28,7 @@ SYSTEMS = {
                                "potential.sigma=1 0.9", "potential.shift=force"],
     "thermostat": ["system.cells=5", "system.density=0.8442", "ensemble.thermostat=rescale", "ensemble.target=0.5 1.5"],
 }
-LISTS = {"force.kernel=" + kernel for kernel in ("list", "list-split", "cluster", "auto")}
+LISTS = {"force.kernel=" + kernel for kernel in ("list", "list-split", "cluster", "brick", "auto")}
 NARROW = ["neighbor.capacity=20"]  # the list overflows and regrows
 FOUND, REFUSED = 99, 2             # exit codes: of the sanitizer, of mdmini
 

@@ -78,7 +78,7 @@ static bool ascending(const MdRows *rows) {
 /* A list as it was built at these places; rows to be freed by the caller. */
 static bool check_built(const WalkRun *run, const MdSystem *system, const double *position, MdRows *rows) {
     const MdConfig *config = &run->config;
-    const bool half = config->neighbor_list == MD_LIST_HALF;
+    const bool half = md_option_has_effect(config, MD_OPTION_neighbor_list) && config->neighbor_list == MD_LIST_HALF;
     if (!walk_ok(run, run->ops->export_rows(run->context, rows))) return false;
     unsigned char *count = md_alloc((size_t)(system->n_atoms * system->n_atoms), 1, "entries");
     double error = distance_error(system, position, config->run_precision);
@@ -195,8 +195,8 @@ static void test_sorted(const MdBackendOps *ops) {
     base.neighbor_sorted = MD_ON;
     base.force_kernel = MD_KERNEL_LIST;
     Walk walk;
-    for (walk_begin(&walk, ops, &base, DESIGN_SINGLES, NOT_OF_LISTS " memory.sort neighbor.sorted force.kernel", &plan,
-                    1);
+    for (walk_begin(&walk, ops, &base, DESIGN_SINGLES,
+                    NOT_OF_LISTS " memory.sort memory.brick_cells neighbor.sorted force.kernel", &plan, 1);
          walk_next(&walk);) {
         WalkRun run;
         MdRows rows = {0};
@@ -264,7 +264,8 @@ static void test_motion(const MdBackendOps *ops, int dimension) {
     }
     MdSystemPlan plan = state_plan(system);
     Walk walk;
-    for (walk_begin(&walk, ops, &config, DESIGN_PAIRS, NOT_OF_LISTS " force.kernel", &plan, 1); walk_next(&walk);) {
+    for (walk_begin(&walk, ops, &config, DESIGN_PAIRS, NOT_OF_LISTS " memory.brick_cells force.kernel", &plan, 1);
+         walk_next(&walk);) {
         WalkRun run;
         if (!walk_create_next(&walk, &run, dimension == 2 ? "2-D in motion" : "3-D in motion", &config, system))
             continue;
@@ -293,7 +294,8 @@ static void test_late(const MdBackendOps *ops) {
         config.neighbor_rebuild = rules[k].rule;
         config.neighbor_every = rules[k].every;
         Walk walk;
-        for (walk_begin(&walk, ops, &config, DESIGN_SINGLES, NOT_OF_LISTS " force.kernel neighbor.rebuild", &plan, 1);
+        for (walk_begin(&walk, ops, &config, DESIGN_SINGLES,
+                        NOT_OF_LISTS " memory.brick_cells force.kernel neighbor.rebuild", &plan, 1);
              walk_next(&walk);) {
             WalkRun run;
             MdStatistics statistics = {0};
@@ -328,7 +330,8 @@ static void test_one_moves(const MdBackendOps *ops, int axis) {
     CHECK(n_expected >= 2);
     MdSystemPlan plan = state_plan(system);
     Walk walk;
-    for (walk_begin(&walk, ops, &config, DESIGN_SINGLES, NOT_OF_LISTS " force.kernel", &plan, 1); walk_next(&walk);) {
+    for (walk_begin(&walk, ops, &config, DESIGN_SINGLES, NOT_OF_LISTS " memory.brick_cells force.kernel", &plan, 1);
+         walk_next(&walk);) {
         WalkRun run;
         Gathered gathered = {0};
         if (!walk_create_next(&walk, &run, "one moves", &config, system)) continue;

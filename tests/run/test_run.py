@@ -80,7 +80,8 @@ def test_memory(checks, folder):
 
 
 def test_memory_with_frames(checks, folder):
-    """Frames, and their compression, take no memory that was not announced."""
+    """Frames, and their compression, take no memory that was not announced, beside what the program and its libraries take
+    in a run of some atoms."""
     if os.environ.get("MDMINI_SANITIZE"):
         print("not tested: a sanitizer takes memory of its own")
         return
@@ -89,10 +90,13 @@ def test_memory_with_frames(checks, folder):
     cases = [("verified", 40, "on", {"precision": "single"}),
              ("compressed", 50, "off", {"precision": "double", "compression": "gzip-1"})]
     for name, cells, verify, output in cases:
-        small_deck(folder, name, system={"cells": cells}, run=run, report={"verify": verify}, output={**frames, **output})
-        done = program.run(f"{name}.txt", folder=folder)
-        checks.that(done.code == 0, f"{name}: exit code {done.code}: {done.last_lines()}")
-        ratio = done.peak_bytes / done.json()["memory_announced_host_bytes"]
+        taken = []
+        for of_name, n in ((f"{name}-few", 4), (name, cells)):
+            small_deck(folder, of_name, system={"cells": n}, run=run, report={"verify": verify}, output={**frames, **output})
+            done = program.run(f"{of_name}.txt", folder=folder)
+            checks.that(done.code == 0, f"{of_name}: exit code {done.code}: {done.last_lines()}")
+            taken.append((done.peak_bytes, done.json()["memory_announced_host_bytes"]))
+        ratio = (taken[1][0] - taken[0][0]) / (taken[1][1] - taken[0][1])
         print(f"frames, {name}: resident at most {ratio:.3f} of what was announced")
         checks.that(ratio <= 1, f"frames, {name}: {ratio:.3f} of what was announced")
 

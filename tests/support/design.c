@@ -484,8 +484,11 @@ void design_describe(const Design *design, int k, char *text, size_t size) {
     const Row *row = &design->row[k];
     size_t length = 0;
     text[0] = '\0';
+    /* What has an effect by what an auto became alone may not be given beside the auto. */
+    MdConfig asked = state_config();
+    design_apply(design, k, &asked);
     for (int s = 0; s < design->n_switches && length < size; s++)
-        if (row->effective[s])
+        if (row->effective[s] && md_option_has_effect(&asked, design->option[s]))
             length += (size_t)snprintf(text + length, size - length, "%s%s=%s", length ? " " : "",
                                        md_option_name(design->option[s]), word(design, s, row->value[s]));
 }

@@ -12,8 +12,8 @@
  * Ladder (force.cutoff_test):
  *   branch   pairs beyond the cutoff skip the arithmetic. A warp skips it only where all its 32 pairs do, which hardly
  *            ever happens, and pays for the branch at each of them.
- *   select   the arithmetic is done for every pair, and one select makes it zero beyond the cutoff. The loop has no
- *            branch, so that unrolled pairs overlap. Not a factor of 0: a self pair is inf * 0.
+ *   select   the arithmetic is done for every pair, and a predicate lets what is beyond the cutoff not be added. The loop
+ *            has no branch, so that unrolled pairs overlap. Not a factor of 0: a self pair is inf * 0.
  *
  * Ladder (force.arithmetic):
  *   ieee   1/r^2 rounded correctly: the approximation, two Newton steps and a slow path for denormals
