@@ -1,90 +1,213 @@
 #!/usr/bin/env python3
-"""Speed of whole runs, with the verdict beside each number.
+"""Speed of whole time loops on one GPU: the rows of inputs/bench/rows.csv, with target, verdict and what LAMMPS KOKKOS does.
 
-Runs every case several times, cases in turn (A B C A B C ...), each in a folder of its own, and prints the median of
-atom-steps per second with the spread, from the NAME.json of each run. A run that did not pass its verification has no
-speed; the comparison with the reference is made in the first repeat of a case, the others are the same run without
-it. The table goes to standard output, all of it with its provenance to a JSON file.
+Each system is melted (--melt), once in each precision, and leaves a restart file; timed is what goes on from there,
+under one of two rules (inputs/bench/every.txt, safe.txt). Rows run in turn (A B C A B C ...), what is most important first, and
+the median of their speeds counts. The first run of a row is compared with the double-precision reference (PASSED, FAILED);
+the others are the same run without. Above --verify-atoms the reference takes too long: there the change of the conserved
+energy while each run was timed is held to a limit (energy kept, ENERGY LOST). A row that failed has no speed. --list shows
+the rows, and the commands by which one makes them by hand.
 
-usage: bench.py MDMINI [--backend cuda|cpu] [--cells 10,20,40,63] [--precisions single,mixed,double] [--steps N]
-                [--repeats 3] [--words "section.key=value ..."] [--output FILE.json]
+The record is written anew after each run. When --budget is spent no run begins, nor one that would not fit by what the
+first of its row took. Exit code 1: a row failed, or was refused.
 """
 import argparse
-import json
+import fnmatch
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from pathlib import Path
 
-DECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inputs", "melt.txt")
+from bench_rows import DECKS, MEMORY_TARGET, PEERS, Melt, Row, read_table
+from runs import NotRun
+from scripts import Budget, Parser, check_paths, positive, save_json, whole
+
+CLOCKS = "name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,temperature.gpu,power.draw,clocks_throttle_reasons.active"
 
 
 def gpu_state():
-    query = "name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw,clocks_throttle_reasons.active"
+    """What nvidia-smi says of the GPU; None where there is none."""
     try:
-        done = subprocess.run(["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"], capture_output=True, text=True)
-        return dict(zip(query.split(","), done.stdout.strip().splitlines()[0].split(", "))) if done.returncode == 0 else None
+        done = subprocess.run(["nvidia-smi", f"--query-gpu={CLOCKS}", "--format=csv,noheader"], capture_output=True, text=True)
+        return dict(zip(CLOCKS.split(","), done.stdout.strip().splitlines()[0].split(", "))) if done.returncode == 0 else None
     except (FileNotFoundError, IndexError):
         return None
 
 
-def steps_for(cells, steps):
-    """About the same work for every size, so that small systems run long enough to be timed."""
-    atoms = 4 * cells ** 3
-    return steps or max(1000, min(20000, int(4e8 / atoms) // 100 * 100))
+class Bench:
+    def __init__(self, a, rows, budget):
+        self.a, self.rows, self.budget = a, rows, budget
+        self.states, self.provenance, self.took = [], None, {}
+
+    def note_state(self):
+        self.states.append(gpu_state())
+
+    def finished(self):
+        return all(len(row.runs) == self.a.repeats for row in self.rows)
+
+    def save(self):
+        save_json(self.a.output, {"command": sys.argv, "finished": self.finished(), "provenance": self.provenance,
+                                  "gpu_states": self.states, "rows": [row.record() for row in self.rows]})
+
+    def has_no_time(self, row):
+        left = None if self.budget.seconds is None else self.budget.seconds - self.budget.spent()
+        return left is not None and left <= self.took.get(row.name, 0)
+
+    def time(self, row, turn):
+        """One run of a row, if there is time; what came of it in one line."""
+        if row.not_run and row.not_run.kind != "time":
+            return
+        if self.has_no_time(row):
+            row.not_run = NotRun("time", "time was up")
+            return
+        start = time.monotonic()
+        try:
+            row.time(self.a)
+        except NotRun as why:
+            row.not_run = why
+            print(f"{row.name}: {why}", flush=True)
+            return
+        report = row.runs[-1]
+        self.provenance = self.provenance or {**report.pop("provenance"), "host": None}
+        report.pop("provenance", None)
+        self.took[row.name] = time.monotonic() - start - report["verify_seconds"]
+        print(f"{row.name}: run {turn + 1} of {self.a.repeats}: {row.speeds()[-1]:.4g} {row.unit}, {row.verdict()}, "
+              f"after {self.budget.spent():.0f} s", flush=True)
+
+    def measure(self):
+        self.note_state()
+        for turn in range(self.a.repeats):
+            for row in self.rows:
+                self.time(row, turn)
+                self.save()
+            self.note_state()
+        self.save()
 
 
-def run(mdmini, words):
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([mdmini, os.path.abspath(DECK), *words], cwd=folder, capture_output=True, text=True)
-        path = os.path.join(folder, "melt.json")
-        if not os.path.exists(path):
-            raise SystemExit(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-        report = json.load(open(path))
-        report.pop("thermo", None)
-        report.pop("effective_deck", None)
-        return report
+HEAD = (f"{'row':<10} {'atoms':>10} {'prec.':<6} {'rule':<5} {'steps':>6} {'runs':>4} {'steps/s':>9} {'G a.-steps/s':>12} "
+        f"{'spread':>6} {'LAMMPS':>7} {'ratio':>6} {'target':>7} {'':6} {'B/atom':>6} {'':6}  verdict")
+
+
+def table(rows):
+    """Lines of the table; target and LAMMPS in the unit of the row: steps/s, or G atom-steps/s."""
+    def cell(value, form, width):
+        return f"{'-' if value is None else format(value, form):>{width}}"
+
+    def met(reached):
+        return f"{'' if reached is None else 'met' if reached else 'MISSED':6}"
+
+    lines = [HEAD]
+    for row in rows:
+        f = row.figures()
+        giga = f["unit"] == "atom-steps/s"
+        shown = [value and (value / 1e9 if giga else value) for value in (f["peer"], f["target"])]
+        form = ".2f" if giga else ".0f"
+        lines.append(f"{f['row']:<10} {f['atoms']:10d} {f['precision']:<6} {f['rule']:<5} {f['steps']:6d} {f['repeats']:4d} "
+                     f"{cell(f['steps_per_second'], '.5g', 9)} "
+                     f"{cell(f['atom_steps_per_second'] and f['atom_steps_per_second'] / 1e9, '.4g', 12)} "
+                     f"{cell(f['spread'], '.1%', 6)} {cell(shown[0], form, 7)} {cell(f['ratio'], '.2f', 6)} "
+                     f"{cell(shown[1], form, 7)} {met(f['reached'])} {cell(f['device_bytes_per_atom'], '.0f', 6)} "
+                     f"{met(f['memory_reached'])}  {f['verdict'] or 'not run'}{': ' + f['not_run'] if f['not_run'] else ''}")
+    return lines
+
+
+def notes(bench):
+    """What the table does not say by itself."""
+    found = [f"LAMMPS: KOKKOS, double precision, its own rule as in the row ({PEERS.relative_to(PEERS.parents[2])}); targets: of "
+             f"one H200, B/atom at most {MEMORY_TARGET}"]
+    for row in bench.rows:
+        if row.verdict() in ("energy kept", "ENERGY LOST"):
+            found.append(f"{row.name}: not compared with the reference; its conserved energy changed by "
+                         f"{row.energy['moved']:.3g} per atom while it was timed, {row.energy['limit']:.3g} are allowed")
+    clocks = [state and f"{state['clocks.sm']}, {state['temperature.gpu']} C" for state in bench.states]
+    found.append("SM clock before the first turn and after each: " + "; ".join(map(str, clocks)) if any(clocks)
+                 else "no nvidia-smi here: no clocks")
+    if bench.provenance:
+        at = bench.provenance
+        found.append(f"{at['machine']}, mdmini {at['commit']}{' (changed)' if at['dirty'] else ''}, {at['backend']}: "
+                     f"{at['backend_libraries']}")
+    return found
+
+
+def choose(table_rows, patterns):
+    """Those that the patterns name, in the order of the patterns; without any, those that need not be asked for."""
+    if not patterns:
+        return [fields for fields in table_rows if not fields["asked"]]
+    found = []
+    for pattern in patterns.split(","):
+        named = [fields for fields in table_rows if fnmatch.fnmatchcase(fields["row"], pattern)]
+        if not named:
+            raise ValueError(f"{pattern}: no such row; there are {', '.join(fields['row'] for fields in table_rows)}")
+        found += [fields for fields in named if fields not in found]
+    return found
+
+
+def read_arguments(words=None):
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mdmini", type=os.path.abspath, help="the program")
+    parser.add_argument("--rows", metavar="NAME,...",
+                        help="rows to run, with * and ?, in this order (all up to 4 million atoms, as they stand in the table)")
+    parser.add_argument("--repeats", type=whole, default=3, help="runs of each row (3)")
+    parser.add_argument("--budget", type=positive, metavar="SECONDS", help="after which no run begins")
+    parser.add_argument("--limit", type=positive, default=120, help="seconds that a run may take, its verification apart (120)")
+    parser.add_argument("--verify-atoms", type=float, default=1.1e6, metavar="N",
+                        help="up to which rows are compared with the reference (1.1e6)")
+    parser.add_argument("--backend", default="cuda", choices=("auto", "cpu", "cuda"), help="run.backend of every run (cuda)")
+    parser.add_argument("--melt", type=whole, default=1000, metavar="STEPS", help="before a system is timed (1000)")
+    parser.add_argument("--words", default="", help='overrides of every run that is timed: "section.key=value ..."')
+    parser.add_argument("--folder", type=os.path.abspath,
+                        help="where melted systems are kept, for later calls, and runs have their files while they last (a "
+                             "temporary one); a restart file takes 104 bytes an atom, and a row needs room for two")
+    parser.add_argument("--table", default=str(DECKS / "rows.csv"), help="of the rows (inputs/bench/rows.csv)")
+    parser.add_argument("--list", action="store_true", help="shows rows and commands, runs nothing")
+    parser.add_argument("--output", default="bench.json", metavar="FILE.json", help="the record (bench.json)")
+    a = parser.parse_args(words)
+    check_paths(parser, a)
+    if a.folder and not os.path.isdir(a.folder):
+        parser.error(f"{a.folder}: no such folder")
+    if not os.path.isfile(a.table):
+        parser.error(f"{a.table}: no such table")
+    try:
+        a.chosen = choose(read_table(a.table), a.rows)
+    except ValueError as why:
+        parser.error(f"--rows: {why}")
+    return a
+
+
+def make_rows(a, folder):
+    """Rows that go on from the same melted system share it."""
+    peers, melts, rows = read_table(PEERS), {}, []
+    for fields in a.chosen:
+        melt = Melt(fields, a, folder)
+        rows.append(Row(fields, melts.setdefault(melt.restart, melt), peers))
+    return rows
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("mdmini")
-    parser.add_argument("--backend", default="cuda")
-    parser.add_argument("--cells", default="10,20,40,63")
-    parser.add_argument("--precisions", default="single,mixed,double")
-    parser.add_argument("--steps", type=int, default=0)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--words", default="")
-    parser.add_argument("--output")
-    a = parser.parse_args()
-    cases = [(int(c), p) for p in a.precisions.split(",") for c in a.cells.split(",")]
-    results = {case: [] for case in cases}
-    states = [gpu_state()]
-    for repeat in range(a.repeats):
-        for cells, precision in cases:
-            steps = steps_for(cells, a.steps)
-            words = [f"system.cells={cells}", f"run.steps={steps}", f"run.precision={precision}", f"run.backend={a.backend}",
-                     f"output.thermo_every={steps // 5}", "output.progress=off", *a.words.split()]
-            if repeat > 0:
-                words.append("report.verify=off")
-            results[cells, precision].append(run(os.path.abspath(a.mdmini), words))
-            states.append(gpu_state())
-    print(f"{'atoms':>10} {'precision':>9} {'steps':>7} {'atom-steps/s':>13} {'steps/s':>10} {'spread':>7} {'drift':>10}  verdict")
-    failed = False
-    for (cells, precision), reports in results.items():
-        verdicts = {reports[0]["verdict"]} | {r["verdict"] for r in reports[1:] if r["verdict"] == "FAILED"}
-        speeds = [r["atom_steps_per_second"] for r in reports]
-        passed = verdicts == {"PASSED"}
-        failed |= not passed
-        n, median = reports[0]["n_atoms"], statistics.median(speeds)
-        spread = (max(speeds) - min(speeds)) / median
-        figures = f"{median:13.4g} {median / n:10.5g} {spread:7.1%}" if passed else f"{'-':>13} {'-':>10} {'-':>7}"
-        print(f"{n:10d} {precision:>9} {reports[0]['n_steps']:7d} {figures} {reports[0]['energy_drift_per_atom_step']:10.2e}"
-              f"  {', '.join(sorted(verdicts))}")
-    if a.output:
-        cases_out = [{"cells": c, "precision": p, "runs": r} for (c, p), r in results.items()]
-        json.dump({"command": sys.argv, "gpu_states": states, "cases": cases_out}, open(a.output, "w"), indent=1)
+    a = read_arguments()
+    budget = Budget(a.budget)
+    budget.end_at_signals()
+    if a.folder:
+        tempfile.tempdir = a.folder
+    with tempfile.TemporaryDirectory(prefix="mdmini-bench-") as place:
+        rows = make_rows(a, a.folder or place)
+        if a.list:
+            for row in rows:
+                print(f"{row.name}: {row.n_atoms} atoms", *row.commands(), sep="\n    ")
+            return 0
+        kernels = Path(place) / "kernels"  # the same kernels are asked for again and again
+        kernels.mkdir()
+        os.environ.setdefault("MDMINI_KERNEL_CACHE", str(kernels))
+        bench = Bench(a, rows, budget)
+        bench.measure()
+    print("", *table(rows), *notes(bench), f"{budget.spent():.0f} s in all", sep="\n")
+    if any(row.not_run and row.not_run.kind == "time" for row in rows):
+        print("UNFINISHED: time was up")
+    failed = [row.name for row in rows if row.has_failed()]
+    if failed:
+        print(f"FAILED: {', '.join(failed)}")
     return 1 if failed else 0
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one command: builds, runs the tests of the cuda backend, the sanitizers over
 # every variant, the mutants of every kernel, and the benchmarks. Prints a short table last and leaves its records in a
-# folder. run/ladder.py measures what each switch is worth.
+# folder. run/bench.sh makes the benchmarks; run/ladder.py measures what each switch is worth.
 #
 #   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
 #
 # MDMINI_STAGES=tests,sanitize,mutants,bench chooses among the stages; the last line names those that were left out.
 # MDMINI_COMMIT names the commit where the source is no checkout.
-# MDMINI_MUTANTS="--shard 0/2" are further arguments of tests/gpu/mutants.py.
+# MDMINI_MUTANTS="--shard 0/2" are further arguments of tests/gpu/mutants.py, MDMINI_BENCH="--rows 1m" of run/bench.sh.
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 all_stages=tests,sanitize,mutants,bench
@@ -65,7 +65,8 @@ has tests "$stages" && { run_tests & jobs+=($!); }
 has sanitize "$stages" && { run_sanitizers & jobs+=($!); }
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 has mutants "$stages" && { run_mutants || failed=1; }
-has bench "$stages" && { note bench "$python" "$top/run/bench.py" "$build/mdmini" --output "$folder/bench.json" || failed=1; }
+run_bench() { note bench "$top/run/bench.sh" "$build/mdmini" --output "$folder/bench.json" ${MDMINI_BENCH:-}; }
+has bench "$stages" && { run_bench || failed=1; }
 has tests "$stages" &&
     grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tail -n 40 | tee -a "$summary"
 has sanitize "$stages" && tail -n 40 "$folder/sanitize.log" | tee -a "$summary"
@@ -73,5 +74,5 @@ has mutants "$stages" && tail -n 5 "$folder/mutants.log" | tee -a "$summary"
 has bench "$stages" && tee -a "$summary" <"$folder/bench.log"
 verdict=passed
 [ $failed -eq 0 ] || verdict=FAILED
-echo "gpu-check: $verdict: $stages${MDMINI_MUTANTS:+; mutants $MDMINI_MUTANTS}${left_out:+; left out:$left_out}" | tee -a "$summary"
+echo "gpu-check: $verdict: $stages${MDMINI_MUTANTS:+; mutants $MDMINI_MUTANTS}${MDMINI_BENCH:+; bench $MDMINI_BENCH}${left_out:+; left out:$left_out}" | tee -a "$summary"
 exit $failed

@@ -19,17 +19,15 @@ A * behind a speed: rebuilds came late (n_late_rebuilds), so the list has missed
 A million atoms on a GPU: --cells 63 --seconds 0.3 --limit 5 --repeats 1
 """
 import argparse
-import json
 import os
-import signal
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rungs import INPUTS, ladder_steps, without_steps
-from runs import Program, kill_all
+from runs import Program
+from scripts import Budget, Parser, check_paths, positive, save_json, whole
 
 OVERLAP_ATOMS = 5000000  # beyond it two of them might not find room at the same time
 
@@ -61,24 +59,6 @@ def record(step):
             "words": step.words, "n_steps": step.n_steps, "atom_steps_per_second": None if step.reason else step.speed(),
             "ratio": step.ratio, "verdict": step.verdict(), "n_late_rebuilds": step.n_late_rebuilds(),
             "not_run": step.reason, "kind": step.kind, "runs": step.runs}
-
-
-class Budget:
-    """The time after which no run begins."""
-
-    def __init__(self, seconds):
-        self.start, self.seconds = time.monotonic(), seconds
-
-    def spent(self):
-        return time.monotonic() - self.start
-
-    def is_over(self):
-        return self.seconds is not None and self.spent() >= self.seconds
-
-    def end(self, *_):
-        """By a signal: what runs is lost, what was measured is told."""
-        self.seconds = 0
-        kill_all()
 
 
 class Table:
@@ -184,27 +164,6 @@ class Table:
                 self.turn(turn)
 
 
-class Parser(argparse.ArgumentParser):
-    def error(self, message):  # without the usage, which is long
-        self.exit(2, f"ladder.py: {message} (--help tells more)\n")
-
-
-def whole(text):
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return int(text)
-
-
-def positive(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not value > 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
-
-
 def part_names(text):
     for name in text.split(","):
         if name not in Table.STEPS:
@@ -231,12 +190,9 @@ def read_arguments(words=None):
                         help="after which no run begins: the rest is listed as not run, and the table as unfinished")
     parser.add_argument("--output", metavar="FILE.json", help="all reports, written anew after each row")
     a = parser.parse_args(words)
-    if not os.path.isfile(a.mdmini) or not os.access(a.mdmini, os.X_OK):
-        parser.error(f"{a.mdmini}: no such program")
+    check_paths(parser, a)
     if not os.path.isfile(a.deck):
         parser.error(f"{a.deck}: no such deck")
-    if a.output and not os.path.isdir(os.path.dirname(os.path.abspath(a.output))):
-        parser.error(f"{a.output}: no such folder")
     return a
 
 
@@ -245,14 +201,10 @@ def main():
     budget, tables = Budget(a.budget), []
 
     def save(finished=False):
-        if a.output:  # aside first: a cut leaves the old file or the new one
-            aside = Path(a.output + ".new")
-            aside.write_text(json.dumps({"command": sys.argv, "finished": finished,
-                                         "tables": [table.record() for table in tables]}) + "\n")
-            aside.replace(a.output)
+        if a.output:
+            save_json(a.output, {"command": sys.argv, "finished": finished, "tables": [table.record() for table in tables]})
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, budget.end)
+    budget.end_at_signals()
     with tempfile.TemporaryDirectory() as kernels:  # the same kernels are asked for again and again
         os.environ.setdefault("MDMINI_KERNEL_CACHE", kernels)
         for cells in a.cells:

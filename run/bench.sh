@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# The speed of mdmini on one GPU beside its targets and LAMMPS KOKKOS: the rows of inputs/bench/rows.csv; bench.py says how.
+# Builds in build-gpu where no program is named. On an H200 some two minutes:
+#
+#   run/bench.sh [MDMINI] [--rows '1m*,32k'] [--repeats 3] [--budget SECONDS] [--output bench.json] [--list]
+#
+# Rows of 16 and 256 million atoms run where they are named: --rows '16m*,256m'.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+if [ $# -gt 0 ] && [ "${1#-}" = "$1" ]; then
+    program=$1
+    shift
+else
+    program=$top/build-gpu/mdmini
+    build "$top/build-gpu" -DMDMINI_CUDA=ON >&2
+fi
+exec python3 -B "$top/run/bench.py" "$program" "$@"

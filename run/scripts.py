@@ -1,0 +1,68 @@
+"""What the scripts of this folder that measure have in common: a budget of time, their arguments, records that a cut leaves
+whole."""
+import argparse
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from runs import kill_all
+
+
+class Budget:
+    """The time after which no run begins."""
+
+    def __init__(self, seconds):
+        self.start, self.seconds = time.monotonic(), seconds
+
+    def spent(self):
+        return time.monotonic() - self.start
+
+    def is_over(self):
+        return self.seconds is not None and self.spent() >= self.seconds
+
+    def end_at_signals(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.end)
+
+    def end(self, *_):
+        """By a signal: what runs is lost, what was measured is told."""
+        self.seconds = 0
+        kill_all()
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):  # without the usage, which is long
+        self.exit(2, f"{self.prog}: {message} (--help tells more)\n")
+
+
+def whole(text):
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def positive(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def check_paths(parser, a):
+    """The program is there, and a place for the record."""
+    if not os.path.isfile(a.mdmini) or not os.access(a.mdmini, os.X_OK):
+        parser.error(f"{a.mdmini}: no such program")
+    if a.output and not os.path.isdir(os.path.dirname(os.path.abspath(a.output))):
+        parser.error(f"{a.output}: no such folder")
+
+
+def save_json(path, record):
+    """Aside first: a cut leaves the old file or the new one."""
+    aside = Path(path + ".new")
+    aside.write_text(json.dumps(record) + "\n")
+    aside.replace(path)
