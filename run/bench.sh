@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The speed of mdmini on one GPU beside its targets and LAMMPS KOKKOS: the rows of inputs/bench/rows.csv; bench.py says how.
-# Builds in build-gpu where no program is named. On an H200 some two minutes:
+# Builds in build-gpu where no program is named (MDMINI_COMMIT names the commit where the source is no checkout). On an H200
+# some two minutes:
 #
 #   run/bench.sh [MDMINI] [--rows '1m*,32k'] [--repeats 3] [--budget SECONDS] [--output bench.json] [--list]
 #
@@ -12,6 +13,9 @@ if [ $# -gt 0 ] && [ "${1#-}" = "$1" ]; then
     shift
 else
     program=$top/build-gpu/mdmini
-    build "$top/build-gpu" -DMDMINI_CUDA=ON >&2
+    {
+        cmake -S "$top" -B "$top/build-gpu" -DMDMINI_CUDA=ON ${MDMINI_COMMIT:+-DMDMINI_COMMIT=$MDMINI_COMMIT}
+        cmake --build "$top/build-gpu" --target mdmini --parallel "$(nproc)" # not the tests
+    } >&2
 fi
 exec python3 -B "$top/run/bench.py" "$program" "$@"

@@ -95,6 +95,8 @@ class Row:
         report = Run(command, melted["n_steps"] + self.n_steps, a.limit + (600 if verified else 0)).report()
         if report["n_atoms"] != self.n_atoms:
             raise NotRun("crashed", f"has {report['n_atoms']} atoms, not {self.n_atoms}")
+        if report["resumed"]["step"] != self.melt.n_steps:
+            raise NotRun("crashed", f"{self.melt.restart} is of step {report['resumed']['step']}, not {self.melt.n_steps}")
         check = energy_check(report, melted, self.fields)
         if not small and (self.energy is None or not check["moved"] <= self.energy["moved"]):
             self.energy = check  # that of the worst run

@@ -111,6 +111,16 @@ def test_kept(checks, folder):
     checks.that(files == {path.name: path.stat().st_mtime_ns for path in kept.iterdir()}, "melted again, or left behind")
 
 
+def test_stale(checks, folder):
+    """A file that is not of the melted system's last step is nothing to go on from."""
+    run(folder, "--folder", folder, "--rows", "a", "--repeats", "1")
+    restart, = Path(folder).glob("*.restart")
+    later = program.run("--restart", restart, "run.steps=60", f"restart.file={restart}", "output.name=x", folder=folder, name="x")
+    checks.that(later.code == 0, later.last_lines())
+    done, record = run(folder, "--folder", folder, "--rows", "a", "--repeats", "1")
+    checks.that(done.returncode == 1 and "is of step 60, not 40" in record["rows"][0]["not_run"], done.stdout + done.stderr)
+
+
 def test_energy(checks, folder):
     """Without the reference: crude for few atoms, but a verdict that is told as what it is."""
     done, record = run(folder, "--rows", "c", "--verify-atoms", "100", rows=ROWS.replace("mixed,every,40,3", "mixed,safe,40,3"))
@@ -202,20 +212,38 @@ def test_cut(checks, folder):
 
 
 def test_failures(checks, folder):
-    """A run that is refused, dies, or is not of the row's size fails the script; the others are measured."""
-    dying = Path(folder) / "dying"
+    """A run that is refused, dies, or is not of the row's size fails the script, and is not tried again; the others are
+    measured."""
+    dying, log = Path(folder) / "dying", Path(folder) / "log"
     dying.write_text(f"""#!/bin/sh
+echo "$*" >>{log}
 case "$*" in *--restart*double*) kill -SEGV $$ ;; esac
 exec {program.program()} "$@"
 """)
     dying.chmod(0o755)
-    rows = ROWS + "e,lj,6,1000,mixed,every,40,,steps/s,\nf,lj,1,4,mixed,every,40,,steps/s,\n"
+    rows = ROWS + "e,lj,6,1000,mixed,every,40,,steps/s,\nf,lj,1,4,mixed,every,40,,steps/s,\n" \
+        "f-safe,lj,1,4,mixed,safe,40,,steps/s,\n"
     done, record = run(folder, rows=rows, mdmini=dying)
     lines = {row["row"]: row for row in record["rows"]}
-    checks.that(done.returncode == 1 and "FAILED: b, e, f\n" in done.stdout, f"exit code {done.returncode}: {done.stdout}")
+    checks.that(done.returncode == 1 and "FAILED: b, e, f, f-safe\n" in done.stdout, f"exit code {done.returncode}: {done.stdout}")
     for name, word in (("b", "CRASHED"), ("e", "has 864 atoms, not 1000"), ("f", "refused: ")):
         checks.that(word in lines[name]["not_run"] and not lines[name]["runs"], f"{name}: {lines[name]['not_run']}")
+    started = log.read_text().splitlines()
+    for what, words in (("melted", "system.cells=1 "), ("timed", "5-double"), ("timed", "lj-6-mixed")):
+        n = sum(words in line and ("--restart" in line) == (what == "timed") for line in started)
+        checks.that(n == 1, f"{words}: {what} {n} times")
     checks.that(lines["a"]["verdict"] == "PASSED" and len(lines["c"]["runs"]) == 2, "the others were not measured")
+
+
+def test_clocks(checks, folder):
+    """With an nvidia-smi that answers: its words stand in the record, before the first turn and after each."""
+    smi = Path(folder) / "nvidia-smi"
+    smi.write_text("#!/bin/sh\necho 'NVIDIA H200, 580.1, 1980 MHz, 3201 MHz, 1980 MHz, 37, 124.01 W, 0x0'\n")
+    smi.chmod(0o755)
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+    done, record = run(folder, "--rows", "a")
+    checks.that([state["clocks.mem"] for state in record["gpu_states"]] == ["3201 MHz"] * 3, f"{record['gpu_states']}")
+    checks.that("after each: 1980 MHz, 37 C; 1980 MHz, 37 C; 1980 MHz" in done.stdout, done.stdout)
 
 
 def test_table(checks):
@@ -252,7 +280,7 @@ def main():
     for name in ("cpu", "cuda") if has_gpu() else ("cpu",):  # the rest is the same on every backend
         with program.temporary_folder() as folder:
             test_whole(checks, folder, name)
-    for test in (test_commands, test_kept, test_energy, test_failures, test_typing, test_cut, test_budget):
+    for test in (test_commands, test_kept, test_stale, test_energy, test_failures, test_clocks, test_typing, test_cut, test_budget):
         with program.temporary_folder() as folder:
             test(checks, folder)
     checks.finish()
