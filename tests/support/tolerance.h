@@ -45,6 +45,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "near.h"
 #include "system/system.h"
 
 #define TOLERANCE_PAIR_ROUNDINGS 48.0
@@ -150,8 +151,7 @@ static inline double tolerance_separation(const MdSystem *system, const double *
     return r_sq;
 }
 
-/* Tolerances for a state and the switches of config, by all pairs: O(N^2), for the sizes of tests. Free with
- * tolerance_free. */
+/* Tolerances for a state and the switches of config. Free with tolerance_free. */
 static inline Tolerance tolerance_make(const MdSystem *system, const double *position, const double *velocity,
                                        const MdConfig *config) {
     const int precision = config->run_precision;
@@ -169,11 +169,13 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
     ToleranceTotal energy = {0}, virial = {0};
     double edge_energy = 0, edge_virial = 0, edge_truncation = 0, speed = 0, truncation_sum = 0;
     int64_t n_terms = 0;
+    Near near = near_make(system, position, reach);
     for (int64_t i = 0; i < n; i++) {
         ToleranceRow energy_row = {0}, virial_row = {0};
         double stiff = 0, formula = 0, force_abs = 0, edge = 0, truncation_abs = 0, force[3] = {0, 0, 0};
         int64_t n_row = 1; /* the last rounding is that of the store */
-        for (int64_t j = 0; j < n; j++) {
+        for (int64_t k = 0, n_near = near_find(&near, i); k < n_near; k++) {
+            const int64_t j = near.found[k];
             if (j == i) continue;
             double unit[3], wraps[3], r_sq = tolerance_separation(system, position, i, j, unit, wraps);
             if (r_sq > reach * reach) continue;
@@ -230,6 +232,7 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
                             (8 * u + sum_error) * f_sq) /
                            mass;
     }
+    near_free(&near);
     t.momentum = speed;
     t.potential = tolerance_of_total(&energy, config, u, system, n_terms) + edge_energy;
     t.virial = tolerance_of_total(&virial, config, u, system, n_terms) + edge_virial;
