@@ -260,6 +260,7 @@ typedef struct CudaContext {
     CudaSpan *open_span; /* NULL: the stage that runs is not timed */
     CudaTrace trace;
     int64_t n_builds, n_late_rebuilds, n_overflows, n_entries;
+    int64_t n_brick_sources, n_brick_slices; /* of the list as built; the measures go on to others */
 } CudaContext;
 
 /* Compiles and loads all kernels that the switches of context->config select. What cannot run on this GPU is an input

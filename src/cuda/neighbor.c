@@ -217,11 +217,9 @@ static void download_list(CudaContext *context, HostList *host) {
     if (cuda_force_has_bricks(context)) {
         const size_t n_bricks = (size_t)cuda_brick_count(&a->grid);
         host->bricks = download(context, a->bricks.table, n_bricks, sizeof *host->bricks);
-        host->source =
-            download(context, a->bricks.source, (size_t)context->h_watch->measures.sources, sizeof *host->source);
-        host->entries =
-            download(context, a->list.entries,
-                     (size_t)context->h_watch->measures.slices * 32 * (size_t)a->list.capacity, sizeof(uint16_t));
+        host->source = download(context, a->bricks.source, (size_t)context->n_brick_sources, sizeof *host->source);
+        host->entries = download(context, a->list.entries,
+                                 (size_t)context->n_brick_slices * 32 * (size_t)a->list.capacity, sizeof(uint16_t));
         return;
     }
     host->entries = download(context, a->list.entries, (size_t)n_stored, cuda_neighbor_entry_bytes(context));
