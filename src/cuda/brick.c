@@ -100,7 +100,7 @@ static int32_t most_staged(const CudaContext *context) {
     int bytes = 0;
     CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context->device));
     const int64_t room = bytes - (int64_t)context->kernels[CUDA_K_neighbor_brick].static_shared;
-    const int64_t atoms = room / (4 * (int64_t)context->pair_size) - 1;
+    const int64_t atoms = room / (4 * (int64_t)context->pair_size) - CUDA_STAGED_BESIDE;
     return atoms < CUDA_MAX_STAGED ? (int32_t)atoms : CUDA_MAX_STAGED;
 }
 

@@ -58,9 +58,8 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
     const size_t threads = (size_t)block;
     if (config->force_kernel == MD_KERNEL_PAIRS_TILED || config->force_kernel == MD_KERNEL_CELL)
         return threads * 4 * context->pair_size; /* an atom each */
-    if (config->force_kernel ==
-        MD_KERNEL_BRICK) /* and the atom that is nowhere; 16 bytes each, in double twice as many */
-        return ((size_t)context->arguments.bricks.capacity + 1) * 4 * context->pair_size;
+    if (config->force_kernel == MD_KERNEL_BRICK) /* 16 bytes an atom, in double twice as many */
+        return ((size_t)context->arguments.bricks.capacity + CUDA_STAGED_BESIDE) * 4 * context->pair_size;
     if (threads_per_atom(config) > 1 && config->force_partial_sums == MD_PARTIAL_SUMS_SHARED)
         return threads * 3 * context->pair_size;
     return 0;

@@ -134,6 +134,8 @@ enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
 /* force.kernel = brick: cells that a block can stage, atoms that an entry of 16 bits can tell apart (one of them, the first,
  * is beyond any range, for the end of a row), and entries that are read at once. */
 enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4 };
+/* Room for atoms beside those that are staged: that one, and seven that the search may read behind the last. */
+enum { CUDA_STAGED_BESIDE = 8 };
 
 /* What restart files hold of the particles. */
 enum { CUDA_RAW_POSITION, CUDA_RAW_VELOCITY, CUDA_RAW_FORCE, CUDA_RAW_REFERENCE };

@@ -126,13 +126,13 @@ __device__ inline void end_row(BrickRow *row) {
     store_quad(row);
 }
 
-/* What was found for a row and is not in it yet: staged atoms 32 word[k] .. 32 word[k] + 31, of which mask[k], not 0, are
- * in range. */
+/* What was found for a row and is not in it yet: of the staged atoms first[k] .. first[k] + 31 those of mask[k], which is not
+ * 0. */
 enum { FOUND_WORDS = 32 };
 
 struct Found {
     unsigned mask[FOUND_WORDS];
-    uint8_t word[FOUND_WORDS];
+    uint16_t first[FOUND_WORDS];
     int n, n_atoms;
 };
 
@@ -141,37 +141,38 @@ struct Found {
 constexpr int n_bank_groups = 128 / (int)sizeof(Atom);
 
 /* neighbor.bank_order = off: as they were found. */
-__device__ inline int take_next(const Found &found, int *next, unsigned *left, int *word) {
+__device__ inline int take_next(const Found &found, int *next, unsigned *left, int *first) {
     if (*left == 0) {
         *left = found.mask[*next];
-        *word = found.word[*next];
+        *first = found.first[*next];
         *next += 1;
     }
-    const int staged = 32 * *word + __ffs((int)*left) - 1;
+    const int staged = *first + __ffs((int)*left) - 1;
     *left &= *left - 1;
     return staged;
 }
 
 __device__ inline void append_in_order(const Found &found, BrickRow *row) {
-    int next = 0, word = 0, n = found.n_atoms;
+    int next = 0, first = 0, n = found.n_atoms;
     unsigned left = 0;
-    for (; n > 0 && row->count % CUDA_QUAD != 0; n--) append_staged(row, take_next(found, &next, &left, &word));
+    for (; n > 0 && row->count % CUDA_QUAD != 0; n--) append_staged(row, take_next(found, &next, &left, &first));
     for (; n >= CUDA_QUAD; n -= CUDA_QUAD) { /* whole quads, without a look at each entry */
         row->last = 0;
 #pragma unroll
         for (int k = 0; k < CUDA_QUAD; k++)
-            row->last |= staged_entry(take_next(found, &next, &left, &word)) << (16 * k);
+            row->last |= staged_entry(take_next(found, &next, &left, &first)) << (16 * k);
         row->count += CUDA_QUAD;
         store_quad(row);
     }
-    for (; n > 0; n--) append_staged(row, take_next(found, &next, &left, &word));
+    for (; n > 0; n--) append_staged(row, take_next(found, &next, &left, &first));
 }
 
 /* neighbor.bank_order = on: entry k of the row of lane l is an atom of bank group l + k while there are any, so that lanes
  * side by side read different banks. Each group has a cursor of its own through the words, and they take turns; which group
  * a cursor is for depends on the lane, so that turns are the same for all. */
-__device__ inline unsigned bits_of_turn(int turn) {
-    return (n_bank_groups == 8 ? 0x01010101u : 0x11111111u) << (((int)threadIdx.x + turn) % n_bank_groups);
+__device__ inline unsigned bits_of_turn(int turn, int first) {
+    const unsigned group = (threadIdx.x + (unsigned)turn - (unsigned)first) % n_bank_groups; /* as seen from `first` */
+    return (n_bank_groups == 8 ? 0x01010101u : 0x11111111u) << group;
 }
 
 __device__ inline void append_by_turns(const Found &found, BrickRow *row) {
@@ -186,9 +187,12 @@ __device__ inline void append_by_turns(const Found &found, BrickRow *row) {
         any = false;
 #pragma unroll
         for (int turn = 0; turn < n_bank_groups; turn++) {
-            while (left[turn] == 0 && next[turn] < found.n) left[turn] = found.mask[next[turn]++] & bits_of_turn(turn);
+            while (left[turn] == 0 && next[turn] < found.n) {
+                const int k = next[turn]++;
+                left[turn] = found.mask[k] & bits_of_turn(turn, found.first[k]);
+            }
             if (left[turn] == 0) continue;
-            append_staged(row, 32 * found.word[next[turn] - 1] + __ffs((int)left[turn]) - 1);
+            append_staged(row, found.first[next[turn] - 1] + __ffs((int)left[turn]) - 1);
             left[turn] &= left[turn] - 1;
             any = true;
         }
@@ -201,37 +205,42 @@ __device__ inline void append_found(Found *found, BrickRow *row) {
     found->n = found->n_atoms = 0;
 }
 
-/* Which of the staged atoms `from` to before `end`, all of one word, are in range, as the bits of that word. The test alone,
- * for all lanes alike: what follows from it differs from lane to lane. */
-__device__ inline unsigned near_mask(const CudaArguments &a, const Atom *atoms, const Vec3<Pair> &place, int from,
-                                     int end) {
+/* Which of the n staged atoms from `first` on, up to 32, are in range: bit k for the atom first + k. The test alone, for all
+ * lanes alike: what follows from it differs from lane to lane. Whole eights are tested, so that up to seven atoms behind
+ * the last are read as well: there is room for them. */
+__device__ inline unsigned near_mask(const CudaArguments &a, const Atom *atoms, const Vec3<Pair> &place, int first,
+                                     int n) {
     unsigned mask = 0;
-#pragma unroll 8
-    for (int k = from; k < end; k++) {
-        const Vec3<Pair> &other = atoms[k].v;
-        const Vec3<Pair> d = {place.x - other.x, place.y - other.y, MD_DIMENSION == 3 ? place.z - other.z : Pair(0)};
-        mask = mask >> 1 | (squared(d) < (Pair)a.range_sq ? 0x80000000u : 0u);
+    for (int k = 0; k < n; k += 8) {
+        unsigned eight = 0;
+#pragma unroll
+        for (int bit = 0; bit < 8; bit++) {
+            const Vec3<Pair> &other = atoms[first + k + bit].v;
+            const Vec3<Pair> d = {place.x - other.x, place.y - other.y,
+                                  MD_DIMENSION == 3 ? place.z - other.z : Pair(0)};
+            if (squared(d) < (Pair)a.range_sq) eight |= 1u << bit;
+        }
+        mask |= eight << k;
     }
-    return mask >> (32 - (end - from)) << (from % 32);
+    return n < 32 ? mask & ((1u << n) - 1) : mask;
 }
 
 /* Candidates `from` to before `end` of row `own`. */
 __device__ inline void search_staged(const CudaArguments &a, const Atom *atoms, const Vec3<Pair> &place, int own,
                                      int from, int end, Found *found, BrickRow *row) {
-    for (int word = from / 32; from < end; word++) {
-        const int stop = min(32 * (word + 1), end);
-        unsigned mask = near_mask(a, atoms, place, from, stop);
-        if (own / 32 == word) mask &= ~(1u << own % 32);
-        MD_COUNT_ADD(CUDA_COUNT_TESTED, stop - from);
+    for (int first = from; first < end; first += 32) {
+        const int n = min(32, end - first);
+        unsigned mask = near_mask(a, atoms, place, first, n);
+        if ((unsigned)(own - first) < 32u) mask &= ~(1u << (own - first));
+        MD_COUNT_ADD(CUDA_COUNT_TESTED, n);
         MD_COUNT_ADD(CUDA_COUNT_INSIDE, __popc(mask));
         if (mask != 0) {
             found->mask[found->n] = mask;
-            found->word[found->n] = (uint8_t)word;
+            found->first[found->n] = (uint16_t)first;
             found->n++;
             found->n_atoms += __popc(mask);
         }
         if (found->n == FOUND_WORDS) append_found(found, row);
-        from = stop;
     }
 }
 
@@ -250,40 +259,46 @@ __device__ inline Pair gap(Pair x, int c, int step, Pair edge) {
     return step == 0 ? Pair(0) : step < 0 ? x - (Pair)c * edge : (Pair)(c + 1) * edge - x;
 }
 
-__device__ inline Pair cell_edge(const CudaGrid &grid, int axis) {
-    return grid.inverse_edge[axis] > 0 ? (Pair)(1 / grid.inverse_edge[axis]) : Pair(0);
-}
+/* What all rows of a block have in common. */
+struct Bounds {
+    Pair edge[3]; /* of a cell; 0 along an axis without extent */
+    Pair range_sq;
+    Pair
+        margin; /* what rounding may do to a place or to the border of a cell, generously: nothing is lost by some more */
+};
 
-/* What rounding may do to a place or to the border of a cell, generously: nothing is lost by some more. */
-__device__ inline Pair search_margin(const CudaArguments &a, Pair range) {
-    Pair farthest = 0;
-    for (int axis = 0; axis < MD_DIMENSION; axis++) {
-        const Pair origin = (Pair)fabs(a.grid.origin[axis]);
-        farthest = max(farthest, origin + (Pair)a.grid.n[axis] * cell_edge(a.grid, axis));
+__device__ inline Bounds search_bounds(const CudaArguments &a) {
+    Bounds bounds;
+    double farthest = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const double edge = a.grid.inverse_edge[axis] > 0 ? 1 / a.grid.inverse_edge[axis] : 0;
+        bounds.edge[axis] = (Pair)edge;
+        farthest = fmax(farthest, fabs(a.grid.origin[axis]) + a.grid.n[axis] * edge);
     }
-    return Pair(1e-3) * range + Pair(1e-6) * farthest;
+    bounds.range_sq = (Pair)a.range_sq;
+    bounds.margin = (Pair)(1e-3 * sqrt(a.range_sq) + 1e-6 * farthest);
+    return bounds;
 }
 
 /* Row of the brick's atom in `slot`. Of each line of three cells around it only that part along x is looked through which
  * may be in range at the distance that the line has. */
-__device__ inline void search_row(const CudaArguments &a, const Region &region, const Cells &cells, const Atom *atoms,
-                                  int slot, BrickRow *row) {
+__device__ inline void search_row(const CudaArguments &a, const Region &region, const Cells &cells,
+                                  const Bounds &bounds, const Atom *atoms, int slot, BrickRow *row) {
     const Cell at = cell_at(a.grid, a.slot_cell[slot]);
     const int x = at.x - region.low[0], y = at.y - region.low[1], z = at.z - region.low[2];
     const int cell = (z * region.size[1] + y) * region.size[0] + x;
     const int own = 1 + cells.staged[cell] + slot - cells.begin[cell];
     const int x_low = max(x - 1, 0), x_high = min(x + 1, region.size[0] - 1);
     const Vec3<Pair> place = atoms[own].v;
-    const Pair range_sq = (Pair)a.range_sq, margin = search_margin(a, sqrt(range_sq));
     Found found;
     found.n = found.n_atoms = 0;
     for (int layer = max(z - 1, 0); layer <= min(z + 1, region.size[2] - 1); layer++)
         for (int line = max(y - 1, 0); line <= min(y + 1, region.size[1] - 1); line++) {
-            const Pair dy = gap(place.y, at.y - region.own_low[1], line - y, cell_edge(a.grid, 1)) - margin;
-            const Pair dz = gap(place.z, at.z - region.own_low[2], layer - z, cell_edge(a.grid, 2)) - margin;
-            const Pair left_sq = range_sq - (dy > 0 ? dy * dy : 0) - (dz > 0 ? dz * dz : 0);
+            const Pair dy = gap(place.y, at.y - region.own_low[1], line - y, bounds.edge[1]) - bounds.margin;
+            const Pair dz = gap(place.z, at.z - region.own_low[2], layer - z, bounds.edge[2]) - bounds.margin;
+            const Pair left_sq = bounds.range_sq - (dy > 0 ? dy * dy : 0) - (dz > 0 ? dz * dz : 0);
             if (!(left_sq > 0)) continue;
-            const Pair reach = sqrt(left_sq) + margin;
+            const Pair reach = sqrt(left_sq) + bounds.margin;
             const int first = (layer * region.size[1] + line) * region.size[0];
             const int begin = 1 + cells.staged[first + x_low], end = 1 + cells.staged[first + x_high + 1];
             const int from = first_beyond(atoms, place.x - reach, begin, end);
@@ -319,7 +334,8 @@ __device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &re
 __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ Cells s_cells;
     __shared__ CudaBrick s_brick;
-    MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + 1] */
+    __shared__ Bounds s_bounds;
+    MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
     const Region region = region_of(a.grid, b);
     const int n_cells = region.size[0] * region.size[1] * region.size[2];
     const bool has_images = list_cells(a, region, n_cells, &s_cells);
@@ -329,13 +345,14 @@ __device__ inline void search_brick(const CudaArguments &a, int b) {
             s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity)
             s_brick.n_staged = -1;
         a.bricks.table[b] = s_brick;
+        s_bounds = search_bounds(a);
     }
     __syncthreads(); /* the brick is there */
     if (s_brick.n_staged > 0) stage_cells(a, s_brick, s_cells, n_cells, s_atoms);
     __syncthreads(); /* all atoms are staged */
     for (int r = (int)threadIdx.x; r < s_brick.end - s_brick.begin; r += MD_BLOCK) {
         BrickRow row = {brick_quads(a, s_brick, r), 0, 0, a.list.capacity / CUDA_QUAD};
-        if (s_brick.n_staged >= 0) search_row(a, region, s_cells, s_atoms, s_brick.begin + r, &row);
+        if (s_brick.n_staged >= 0) search_row(a, region, s_cells, s_bounds, s_atoms, s_brick.begin + r, &row);
         a.list.counts[s_brick.begin + r] = row.count;
     }
 }

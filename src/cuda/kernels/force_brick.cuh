@@ -73,7 +73,7 @@ __device__ inline Vec3<Pair> row_force(const CudaArguments &a, const PairParamet
 template <bool ENERGY>
 __device__ inline void force_block_brick(const CudaArguments &a, const PairParameters *pairs, int b,
                                          Sum (&sums)[CUDA_PAIR_TOTALS]) {
-    MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + 1] */
+    MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
     const CudaBrick brick = a.bricks.table[b];
     __syncthreads(); /* what an earlier call has staged was read by all */
     stage_brick(a, brick, s_atoms);

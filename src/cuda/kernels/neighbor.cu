@@ -239,7 +239,12 @@ MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) { search_clusters(a); }
 #endif
 
 #if MD_SW_force_kernel == 6 /* brick */
-MD_KERNEL k_neighbor_brick(MD_ARGUMENTS) { search_brick(a, (int)blockIdx.x); }
+#if MD_SW_run_precision != 0
+#define MD_BRICK_THREADS 1152 /* four blocks of 288 threads on a multiprocessor, as its shared memory allows */
+#else
+#define MD_BRICK_THREADS MD_BOUND_THREADS
+#endif
+MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) { search_brick(a, (int)blockIdx.x); }
 #endif
 
 /* Largest row and number of entries. Integers: the order of the atomics does not matter. */
