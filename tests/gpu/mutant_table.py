@@ -486,11 +486,11 @@ ROW_END = BRICK_BUILD + " void end_row("
 mutant("brick row: its rest is lost", ROW_END, "store_quad(row);", "", BRICKS)
 mutant("brick row: its rest stands too high", ROW_END, "row->last >>= 16 * (CUDA_QUAD - n);", "", BRICKS)
 BANKS = BRICK + " neighbor.bank_order=on"
-mutant("bank order: turns of all lanes alike", BRICK_BUILD + " unsigned bits_of_turn(", "+ turn) % n_bank_groups", ") % n_bank_groups", tests(BANKS))
+mutant("bank order: turns of all lanes alike", BRICK_BUILD + " unsigned bits_of_turn(", "+ (unsigned)turn - ", "- ", tests(BANKS))
 mutant("bank order: groups of another number", BRICK_BUILD + " unsigned bits_of_turn(", "n_bank_groups == 8 ?", "n_bank_groups == 4 ?", tests(BANKS), tests(BANKS + " run.precision=double"))
 FOUND = BRICK_BUILD + " int take_next("
 mutant("take next: the last one again", FOUND, "*left &= *left - 1;", "if (*left & (*left - 1)) *left &= *left - 1;", BRICKS)
-mutant("take next: a word later", FOUND, "32 * *word", "32 * (*word + 1)", BRICKS)
+mutant("take next: a word later", FOUND, "*first + __ffs", "*first + 1 + __ffs", BRICKS)
 IN_ORDER = BRICK_BUILD + " void append_in_order("
 mutant("append in order: quads begin where they like", IN_ORDER, "n > 0 && row->count % CUDA_QUAD != 0; n--", "false; n--", CROWDS)
 mutant("append in order: the rest is lost", IN_ORDER, "    for (; n > 0; n--)", "    for (; n > 1; n--)", BRICKS)
@@ -499,18 +499,18 @@ mutant("append in order: whole quads of one entry", IN_ORDER, "<< (16 * k)", "<<
 TURNS = BRICK_BUILD + " void append_by_turns("
 mutant("bank order: the last turn is left out", TURNS, "turn++) {\n            while", "turn++) {\n            if (turn == n_bank_groups - 1) continue;\n            while", tests(BANKS))
 mutant("bank order: one round", TURNS, "any = true;\n        }", "any = false;\n        }", tests(BANKS))
-mutant("bank order: of the word after", TURNS, "found.word[next[turn] - 1]", "found.word[next[turn]]", tests(BANKS))
+mutant("bank order: of the word after", TURNS, "found.first[next[turn] - 1]", "found.first[next[turn]]", tests(BANKS))
 mutant("append found: again", BRICK_BUILD + " void append_found(", "found->n = found->n_atoms = 0;", "", CROWDS)
 NEAR = BRICK_BUILD + " unsigned near_mask("
 mutant("near: z does not count", NEAR, "place.z - other.z : Pair(0)", "Pair(0) : Pair(0)", rows(BRICK))
 mutant("near: everything", NEAR, "squared(d) < (Pair)a.range_sq", "true", rows(BRICK))
 mutant("near: the cutoff itself", NEAR, "< (Pair)a.range_sq", "< (Pair)(0.8 * a.range_sq)", rows(BRICK))
-mutant("near: bits from the first on", NEAR, " << (from % 32)", "", BRICKS)
-mutant("near: bits up to the last", NEAR, " >> (32 - (end - from))", "", BRICKS)
+mutant("near: eights on top of each other", NEAR, "eight << k", "eight", BRICKS)
+mutant("near: what is behind the last", NEAR, "n < 32 ? mask & ((1u << n) - 1) : mask", "mask", BRICKS)
 SEARCHED = BRICK_BUILD + " void search_staged("
-mutant("search staged: itself", SEARCHED, "if (own / 32 == word) mask", "if (false) mask", rows(BRICK))
-mutant("search staged: not the one a word away", SEARCHED, "if (own / 32 == word) mask", "mask", BRICKS)
-mutant("search staged: the last word is left out", SEARCHED, "from < end; word++", "32 * (word + 1) <= end; word++", BRICKS)
+mutant("search staged: itself", SEARCHED, "if ((unsigned)(own - first) < 32u) mask", "if (false) mask", rows(BRICK))
+mutant("search staged: not the one a word away", SEARCHED, "if ((unsigned)(own - first) < 32u) mask &= ~(1u << (own - first))", "mask &= ~(1u << ((own - first) & 31))", BRICKS)
+mutant("search staged: the last word is left out", SEARCHED, "first < end; first += 32", "first + 32 <= end; first += 32", BRICKS)
 mutant("search staged: atoms uncounted", SEARCHED, "found->n_atoms += __popc(mask);", "found->n_atoms += 1;", BRICKS)
 mutant("search staged: found without an end", SEARCHED, "if (found->n == FOUND_WORDS) append_found(found, row);", "if (found->n == FOUND_WORDS) found->n = found->n_atoms = 0;", CROWDS)
 BEYOND = BRICK_BUILD + " int first_beyond("
