@@ -391,6 +391,7 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);
 bool cuda_neighbor_halves(const CudaContext *context); /* neighbor.list = half */
 bool cuda_neighbor_compresses(const MdConfig *config); /* neighbor.index = 16 */
 size_t cuda_neighbor_entry_bytes(const CudaContext *context);
+int64_t cuda_neighbor_threads(const CudaContext *context);                           /* of a search for rows */
 void cuda_neighbor_statistics(const CudaContext *context, MdStatistics *statistics); /* capacity, rows, entries */
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
 bool cuda_force_has_list(const CudaContext *context);

@@ -19,6 +19,11 @@ bool cuda_neighbor_compresses(const MdConfig *config) {
     return md_option_has_effect(config, MD_OPTION_neighbor_index) && config->neighbor_index == MD_INDEX_16;
 }
 
+int64_t cuda_neighbor_threads(const CudaContext *context) {
+    const bool by_warps = context->config.neighbor_threads_per_atom == MD_ROW_THREADS_32;
+    return (by_warps ? 32 : 1) * (int64_t)context->n_atoms;
+}
+
 size_t cuda_neighbor_entry_bytes(const CudaContext *context) {
     return cuda_neighbor_compresses(&context->config) ? sizeof(uint16_t) : sizeof(int32_t);
 }
@@ -48,7 +53,7 @@ static void search(CudaContext *context) {
     static const CudaKernelId kernels[] = {[MD_SEARCH_BRUTE] = CUDA_K_neighbor_brute,
                                            [MD_SEARCH_BRUTE_TILED] = CUDA_K_neighbor_brute_tiled,
                                            [MD_SEARCH_CELL] = CUDA_K_neighbor_cell};
-    cuda_launch(context, kernels[context->config.neighbor_search], context->n_atoms);
+    cuda_launch(context, kernels[context->config.neighbor_search], cuda_neighbor_threads(context));
 }
 
 static void sort_rows(CudaContext *context) {

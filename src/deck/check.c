@@ -48,6 +48,7 @@ static const Need needs[] = {
     NEED(ensemble_last_step, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
     NEED(memory_brick_cells, memory_sort, BIT(MD_SORT_BRICK)),
     NEED(neighbor_search, force_kernel, SEARCH),
+    NEED(neighbor_threads_per_atom, force_kernel, ROWS),
     NEED(neighbor_write, force_kernel, ROWS),
     NEED(neighbor_list, force_kernel, ROWS),
     NEED(neighbor_order, force_kernel, ROWS),

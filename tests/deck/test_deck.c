@@ -264,11 +264,13 @@ static void test_moot(void) {
 /* Which options keep their effect with each value of another, as the reference page tells it. */
 static void test_grounds(void) {
     static const char rows[] = "list list-split auto", split[] = "list-split auto",
-                      search[] = "list list-split cluster brick auto", trees[] = "global shared shared-dynamic syncwarp";
+                      search[] = "list list-split cluster brick auto",
+                      trees[] = "global shared shared-dynamic syncwarp";
     static const struct {
         int option, other;
         const char *values; /* blanks between them */
     } cases[] = {{MD_OPTION_neighbor_search, MD_OPTION_force_kernel, search},
+                 {MD_OPTION_neighbor_threads_per_atom, MD_OPTION_force_kernel, rows},
                  {MD_OPTION_neighbor_write, MD_OPTION_force_kernel, rows},
                  {MD_OPTION_neighbor_list, MD_OPTION_force_kernel, rows},
                  {MD_OPTION_neighbor_order, MD_OPTION_force_kernel, rows},

@@ -255,10 +255,17 @@ mutant("cell search: lines end a cell early", NEIGHBOR + " void search_cells(", 
 mutant("cell search: lines are not cut at the end of the grid", NEIGHBOR + " void search_cells(", "min(x_high, grid.n[0] - 1 - at.x)", "x_high",
        tests(CELLS + " memory.sort=cell", "3-D|2-D uneven"))
 for axis in "xyz":
-    mutant(f"cell search: image along {axis} forgotten", NEIGHBOR + " void search_run(", f"if (MD_PERIODIC_{axis.upper()}) d.{axis} -= run.shift.{axis};", "",
+    mutant(f"cell search: image along {axis} forgotten", NEIGHBOR + " run_separation(", f"if (MD_PERIODIC_{axis.upper()}) d.{axis} -= run.shift.{axis};", "",
            tests(CELLS, "3-D uneven, shift force"))
 mutant("cell search: image of the other side", NEIGHBOR + " int image_of(", "c < 0 ? -1", "c < 0 ? 1", tests(CELLS, "3-D uneven, shift force|2-D uneven"))
 mutant("cell search: narrow axes are taken for wide ones", NEIGHBOR + " bool is_narrow(", "return (MD_PERIODIC_X", "return false;\n    return (MD_PERIODIC_X", tests(CELLS, NARROW), rows(CELLS, NARROW))
+WARPS, BY_WARP = CELLS + " neighbor.threads_per_atom=32", NEIGHBOR + " void search_run_by_warp("
+mutant("search by warps: the last candidates are left out", BY_WARP, "first < run.end; first += 32", "first + 32 <= run.end; first += 32", tests(WARPS))
+mutant("search by warps: itself", BY_WARP, "tests(row->i, j)", "true", rows(WARPS))
+mutant("search by warps: entries on top of each other", BY_WARP, "__popc(found & lanes_before)", "0", tests(WARPS))
+mutant("search by warps: one place for all that were found", BY_WARP, "row->count += __popc(found);", "row->count += found != 0;", tests(WARPS))
+mutant("search by warps: past the capacity", BY_WARP, "if (k < a.list.capacity) ", "", held(WARPS))
+mutant("search by warps: half a warp", BY_WARP, "found >> lane & 1", "found >> lane & (lane < 16)", tests(WARPS))
 mutant("cell search: the last row is left out", NEIGHBOR + " k_neighbor_cell(", "if (slot >= a.n_atoms) return;", "if (slot >= a.n_atoms - 1) return;", tests(CELLS))
 mutant("search: range without skin", NEIGHBOR + " void try_pair(", "(Pair)a.range_sq", "(Pair)(a.range_sq * 0.85)", rows(CELLS), tests(CELLS))
 mutant("search nonatomic: past the capacity", NEIGHBOR + " void try_pair(", "if (row->count < a.list.capacity) *", "*", held(CELLS + " neighbor.order=row"))

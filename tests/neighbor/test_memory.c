@@ -174,7 +174,7 @@ static void search(CudaContext *context) {
         cuda_launch_blocks(context, CUDA_K_neighbor_brick, cuda_brick_count(&context->arguments.grid));
     else if (cuda_force_has_clusters(context))
         cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows);
-    else cuda_launch(context, kernels[context->config.neighbor_search], context->n_atoms);
+    else cuda_launch(context, kernels[context->config.neighbor_search], cuda_neighbor_threads(context));
 }
 
 /* The same for slices of bricks (kernels/staged.cuh), with room for one quad a row: those of all rows come first then, and

@@ -8,6 +8,9 @@
  *   cell         only the 27 (2-D: 9) adjacent cells: O(N). Threads of a warp own neighbouring slots, mostly of the same
  *                cell, so they read the same particles as well. What holds for a whole cell (which image of it is near)
  *                is worked out once for it, not for each pair.
+ *   32 threads   (neighbor.threads_per_atom, cell) a warp finds a row: its lanes test 32 candidates at once, and a vote says
+ *                where each entry goes. The same rows, entry for entry; where there are fewer atoms than threads, the
+ *                search takes a fraction of the time.
  *   atomic       the distance of each pair is computed once, by the particle with the smaller number, which appends it to
  *                its rows by atomicAdd: appends go to foreign rows, and rows come out in a different order in every run.
  *   nonatomic    a thread owns its row and counts in a register: no atomics, same bits in every run. Distances are
@@ -28,6 +31,7 @@
 
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;
 constexpr bool is_half = MD_SW_neighbor_list == MD_LIST_HALF;
+constexpr bool is_by_warps = MD_SW_neighbor_threads_per_atom == MD_ROW_THREADS_32;
 
 /* Half lists: the pair stands in row i. Exactly one of (i, j) and (j, i) is true; each row owns every other particle. */
 __device__ inline bool owns(int i, int j) { return (((i + j) & 1) != 0) == (i < j); }
@@ -42,11 +46,11 @@ __device__ inline bool tests(int i, int j) {
 /* The first one of all in question. */
 __device__ inline int first_partner(int i) { return is_atomic ? i + 1 : 0; }
 
-/* A row in the hands of its thread. */
+/* A row in the hands of its thread, or of the threads of its warp, each of which has it all. */
 struct Row {
     int i, count;
     Vec3<Pair> x;
-    Entry *next; /* where entry `count` goes */
+    Entry *next; /* where entry `count` goes; by warps: entry 0 */
 };
 
 __device__ inline Row begin_row(const CudaArguments &a, int i) {
@@ -147,22 +151,44 @@ struct Run {
     int row_begin;       /* 16 bits: first particle of the row's own cell */
 };
 
+/* From particle j of the run to the row's. */
+template <bool NARROW>
+__device__ inline Vec3<Pair> run_separation(const CudaArguments &a, const Row &row, const Run &run, int j) {
+    const Vec3<Pair> x = load<Pair>(a.now.position, j);
+    if constexpr (NARROW) return separation(a, row.x, x);
+    /* the same numbers: a difference of the nearest image, whichever side it is seen from */
+    Vec3<Pair> d = {row.x.x - x.x, row.x.y - x.y, MD_DIMENSION == 3 ? row.x.z - x.z : Pair(0)};
+    if (MD_PERIODIC_X) d.x -= run.shift.x;
+    if (MD_PERIODIC_Y) d.y -= run.shift.y;
+    if (MD_PERIODIC_Z) d.z -= run.shift.z;
+    return d;
+}
+
 template <bool NARROW> __device__ inline void search_run(const CudaArguments &a, Row *row, const Run &run) {
 #pragma unroll 4
     for (int s = run.begin; s < run.end; s++) {
         const int j = slot_particle(a, s);
         if (is_atomic && !tests(row->i, j)) continue; /* whole cells of them */
-        const Vec3<Pair> x = load<Pair>(a.now.position, j);
-        Vec3<Pair> d;
-        if constexpr (NARROW) {
-            d = separation(a, row->x, x);
-        } else { /* the same numbers: a difference of the nearest image, whichever side it is seen from */
-            d = Vec3<Pair>{row->x.x - x.x, row->x.y - x.y, MD_DIMENSION == 3 ? row->x.z - x.z : Pair(0)};
-            if (MD_PERIODIC_X) d.x -= run.shift.x;
-            if (MD_PERIODIC_Y) d.y -= run.shift.y;
-            if (MD_PERIODIC_Z) d.z -= run.shift.z;
+        try_pair(a, row, j, run_separation<NARROW>(a, *row, run, j), make_entry(j, run.code, run.begin),
+                 make_entry(row->i, run.code_back, run.row_begin));
+    }
+}
+
+/* The same by a warp: 32 candidates at once. Entries go where one thread would have put them. */
+template <bool NARROW> __device__ inline void search_run_by_warp(const CudaArguments &a, Row *row, const Run &run) {
+    const unsigned lane = threadIdx.x % 32, lanes_before = (1u << lane) - 1;
+    for (int first = run.begin; first < run.end; first += 32) {
+        const int s = first + (int)lane, j = s < run.end ? slot_particle(a, s) : row->i;
+        const bool is_there = s < run.end && tests(row->i, j);
+        const bool is_inside = squared(run_separation<NARROW>(a, *row, run, j)) < (Pair)a.range_sq;
+        const unsigned found = __ballot_sync(0xffffffffu, is_there & is_inside);
+        const int k = row->count + __popc(found & lanes_before);
+        if (s < run.end) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
+        if (found >> lane & 1) {
+            MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
+            if (k < a.list.capacity) row->next[k * a.list.entry_stride] = make_entry(j, run.code, run.begin);
         }
-        try_pair(a, row, j, d, make_entry(j, run.code, run.begin), make_entry(row->i, run.code_back, run.row_begin));
+        row->count += __popc(found);
     }
 }
 
@@ -194,19 +220,21 @@ template <bool NARROW> __device__ inline void search_cells(const CudaArguments &
                     run.code_back =
                         stencil_code(step_back(grid, 0, dx), step_back(grid, 1, dy), step_back(grid, 2, dz));
                 }
-                search_run<NARROW>(a, row, run);
+                if constexpr (is_by_warps) search_run_by_warp<NARROW>(a, row, run);
+                else search_run<NARROW>(a, row, run);
             }
         }
     }
 }
 
 MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
-    const int slot = thread_index();
-    if (slot >= a.n_atoms) return;
+    /* By block: a thread's own number passes 2^31 at 2^26 atoms. */
+    const int slot = is_by_warps ? (int)blockIdx.x * (MD_BLOCK / 32) + (int)threadIdx.x / 32 : thread_index();
+    if (slot >= a.n_atoms) return; /* the whole warp, where it has one row */
     Row row = begin_row(a, slot_particle(a, slot));
     if (is_narrow(a.grid)) search_cells<true>(a, &row, a.slot_cell[slot]);
     else search_cells<false>(a, &row, a.slot_cell[slot]);
-    end_row(a, row);
+    if (!is_by_warps || threadIdx.x % 32 == 0) end_row(a, row);
 }
 
 /* The table that entries of 16 bits are read with: for each cell, the first particles of the cells around it. A cell
