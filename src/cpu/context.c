@@ -52,7 +52,7 @@ void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_atoms, 
     c->unroll = config->force_unroll;
     c->energy_always = config->force_energy == MD_ENERGY_EVERY_STEP;
     c->accumulate = config->reduce_accumulate;
-    c->fuse = config->launch_fuse == MD_ON;
+    c->fuse = config->launch_fuse == MD_FUSE_ON;
     c->every = config->neighbor_every;
     c->n_atoms = n_atoms;
     c->n_blocks = (n_atoms + MD_CPU_BLOCK - 1) / MD_CPU_BLOCK;

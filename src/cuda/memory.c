@@ -86,9 +86,8 @@ static void add(Arrays *arrays, CudaGroup group, void *where, size_t count, size
 }
 
 /* n vectors of numbers of `size` bytes, in the layout of the run. */
-static void add_vectors(const CudaContext *context, Arrays *arrays, CudaGroup group, CudaVectors *vectors, size_t size,
-                        const char *what) {
-    size_t n = (size_t)context->n_atoms;
+static void add_vectors(const CudaContext *context, Arrays *arrays, CudaGroup group, CudaVectors *vectors, size_t n,
+                        size_t size, const char *what) {
     switch (context->config.memory_layout) {
     case MD_LAYOUT_AOS: add(arrays, group, &vectors->part[0], n, 3 * size, what); break;
     case MD_LAYOUT_SOA:
@@ -100,11 +99,13 @@ static void add_vectors(const CudaContext *context, Arrays *arrays, CudaGroup gr
 
 static void add_particles(const CudaContext *context, Arrays *arrays, CudaParticles *p, CudaGroup forces) {
     size_t n = (size_t)context->n_atoms;
-    add_vectors(context, arrays, CUDA_KEPT, &p->position, context->pair_size, "positions");
+    /* launch.fuse = step reads one copy while it writes the other */
+    const size_t n_positions = context->config.launch_fuse == MD_FUSE_STEP ? 2 * n : n;
+    add_vectors(context, arrays, CUDA_KEPT, &p->position, n_positions, context->pair_size, "positions");
     if (context->config.run_precision == MD_PRECISION_MIXED)
-        add_vectors(context, arrays, CUDA_KEPT, &p->state, context->state_size, "positions in double");
-    add_vectors(context, arrays, CUDA_KEPT, &p->velocity, context->state_size, "velocities");
-    add_vectors(context, arrays, forces, &p->force, context->pair_size, "forces");
+        add_vectors(context, arrays, CUDA_KEPT, &p->state, n, context->state_size, "positions in double");
+    add_vectors(context, arrays, CUDA_KEPT, &p->velocity, n, context->state_size, "velocities");
+    add_vectors(context, arrays, forces, &p->force, n, context->pair_size, "forces");
     add(arrays, CUDA_KEPT, &p->tag, n, sizeof(CudaTag), "images and ids");
     if (context->config.memory_layout == MD_LAYOUT_VEC4) return;
     add(arrays, CUDA_KEPT, &p->type, n, sizeof(int32_t), "types");
@@ -172,7 +173,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     if (cuda_force_has_bricks(context)) add_bricks(context, arrays);
     add_particles(context, arrays, &a->now, CUDA_FORCES);
     if (cuda_sort_reorders(context)) add_particles(context, arrays, &a->spare, CUDA_REBUILD);
-    add_vectors(context, arrays, CUDA_KEPT, &a->reference, context->pair_size, "positions of the last build");
+    add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, context->pair_size, "positions of the last build");
     size_t types = (size_t)(context->potential.n_types * context->potential.n_types);
     add(arrays, CUDA_KEPT, &a->pairs, types, context->pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d),
         "parameters");

@@ -79,6 +79,8 @@ typedef struct CudaList {
 typedef struct CudaMeasures {   /* zeroed before each build; every member grows by an integer atomicMax or atomicAdd */
     unsigned long long entries; /* of the list */
     unsigned moved_sq;          /* float bits: largest squared displacement since the build */
+    unsigned
+        moved_sq_odd; /* launch.fuse = step: the same at every other step, which is measured while the other is read */
     int32_t largest_count;      /* of a row */
     unsigned high[3], low[3];   /* float keys (block.cuh) of the largest x, and of the largest -x */
     int32_t crowd;              /* neighbor.index = 16: particles of the fullest cell, if it has too many for that */

@@ -4,6 +4,7 @@
  *   launch.fuse=off            a kernel for each part of the integration
  *   launch.fuse=on             one kernel for all of it (kernels/integrate.cu), the second half kick of a step waiting
  *                              for the first of the next
+ *   launch.fuse=step           and with that the forces before it, in the resident kernel
  *   launch.graph=on            steps that nobody looks at are held back and issued as one graph of some kernels: one
  *                              call of the host for all of them, and gaps of half a microsecond between kernels
  *   launch.persistent=on       the same steps by one resident kernel (kernels/step.cu) with a barrier over the whole
@@ -32,7 +33,6 @@ enum {
     RUN_AHEAD_STEPS = 4  /* of the host, in steps issued one by one */
 };
 
-static bool is_on(int value) { return value == MD_ON; }
 static bool checks_on_device(const CudaContext *context) {
     return context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
@@ -89,7 +89,7 @@ static void book_build(CudaContext *context, int64_t step) {
 static void issue_drift(CudaContext *context, bool kick_first) {
     const int n = context->n_atoms;
     context->arguments.kick_first = kick_first;
-    if (is_on(context->config.launch_fuse)) {
+    if (context->config.launch_fuse != MD_FUSE_OFF) {
         cuda_launch(context, CUDA_K_integrate_kick_drift, n);
         return;
     }

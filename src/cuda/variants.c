@@ -111,6 +111,9 @@ static const MdVariant rows[] = {
     {"integrate", "launch.fuse=off", "", "", 120, 0, 0, 0,
      "a kernel for each part: velocities and positions move again"},
     {"integrate", "launch.fuse=on", "", "", 0, 0, 0, 0, "both half kicks, drift and check in one pass"},
+    {"integrate", "launch.fuse=step",
+     "launch.persistent=on force.kernel=list|list-split|brick neighbor.list=full force.partial_sums=shared|shuffle", "", 0, 0,
+     0, 0, "and forces, in the resident kernel: they are never written, one barrier a step; a second copy of the positions"},
     {"reduce", "reduce.method=global", "", "", 0, 0, 0, 0, "log2(block) trips to the cache, a barrier each, for each sum"},
     {"reduce", "reduce.method=shared", "", "", 0, 0, 0, 0, "log2(block) barriers for each sum"},
     {"reduce", "reduce.method=shared-dynamic", "", "", 0, 0, 0, 0, "as shared; the size comes with the launch"},
@@ -169,7 +172,7 @@ static const MdVariant rows[] = {
     {"step", "launch.persistent=off", "", "", 0, 0, 0, 0, "kernels of one step each"},
     {"step", "launch.persistent=on",
      "neighbor.rebuild=every|device-check force.energy=on-output memory.allocation=once memory.load=global "
-     "launch.fuse=on "
+     "launch.fuse=on|step "
      "check.kernels=launch|off",
      "", 0, 0, 0, 0, "two barriers over the grid a step in place of two launches; no more threads than are resident"},
     {"launch", "check.kernels=sync", "", "", 0, 0, 0, 0, "the host waits after every kernel"},

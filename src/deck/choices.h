@@ -54,6 +54,7 @@
 #define MD_CHOICES_ACCUMULATE(X) X(SINGLE, "single") X(COMPENSATED, "compensated") X(DOUBLE, "double")
 #define MD_CHOICES_BLOCK_SIZE(X)                                                                                       \
     X(32, "32") X(64, "64") X(128, "128") X(256, "256") X(512, "512") X(1024, "1024") X(AUTO, "auto")
+#define MD_CHOICES_FUSE(X) X(OFF, "off") X(ON, "on") X(STEP, "step")
 #define MD_CHOICES_GRAPH(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_PERSISTENT(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_CHECK_KERNELS(X) X(SYNC, "sync") X(LAUNCH, "launch") X(OFF, "off")
@@ -144,6 +145,8 @@ enum { MD_CHOICES_SCRATCH(MD_ENUM_SCRATCH) };
 enum { MD_CHOICES_ACCUMULATE(MD_ENUM_ACCUMULATE) };
 #define MD_ENUM_BLOCK_SIZE(name, word) MD_BLOCK_SIZE_##name,
 enum { MD_CHOICES_BLOCK_SIZE(MD_ENUM_BLOCK_SIZE) };
+#define MD_ENUM_FUSE(name, word) MD_FUSE_##name,
+enum { MD_CHOICES_FUSE(MD_ENUM_FUSE) };
 #define MD_ENUM_GRAPH(name, word) MD_GRAPH_##name,
 enum { MD_CHOICES_GRAPH(MD_ENUM_GRAPH) };
 #define MD_ENUM_PERSISTENT(name, word) MD_PERSISTENT_##name,

@@ -108,20 +108,27 @@ __device__ inline Full<State> load_velocity(const CudaParticles &p, int64_t i) {
     return load_full<State>(p.velocity, p.inverse_mass, i);
 }
 
+/* launch.fuse = step has positions twice, the second n_atoms behind the first: `from` and `to` are how far into them. */
+
 /* The type of a particle, from whatever holds it. */
-__device__ inline int load_type(const CudaParticles &p, int64_t i) {
+__device__ inline int load_type(const CudaParticles &p, int64_t i, int64_t from = 0) {
     if constexpr (MD_N_TYPES == 1) return 0;
-    if constexpr (is_vec4) return type_of(((const Vec4<Pair> *)p.position.part[0])[i].w);
+    if constexpr (is_vec4) return type_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w);
     else return p.type[i];
 }
 
 /* Writes a position to the state, and rounded to the precision of pairs where that is another array; what pairs see is
  * returned. */
-__device__ inline Vec3<Pair> store_position(const CudaParticles &p, int64_t i, Vec3<State> x, int type) {
+__device__ inline Vec3<Pair> store_position(const CudaParticles &p, int64_t i, Vec3<State> x, int type,
+                                            int64_t to = 0) {
     const Vec3<Pair> seen = {(Pair)x.x, (Pair)x.y, (Pair)x.z};
-    store<State>(p.state, i, x, type_bits<State>(type));
-    if constexpr (is_mixed) store<Pair>(p.position, i, seen, type_bits<Pair>(type));
+    store<State>(p.state, is_mixed ? i : i + to, x, type_bits<State>(type));
+    if constexpr (is_mixed) store<Pair>(p.position, i + to, seen, type_bits<Pair>(type));
     return seen;
+}
+
+__device__ inline Vec3<State> load_state(const CudaParticles &p, int64_t i, int64_t from) {
+    return load<State>(p.state, is_mixed ? i : i + from);
 }
 
 /* The box edge and its inverse in the precision of pairs, already rounded by the host. */

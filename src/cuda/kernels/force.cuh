@@ -13,10 +13,10 @@ constexpr bool forces_add = is_half || is_summed_in_memory;
 
 /* At the begin of every force kernel: books the step, and, with device-check, tells that the list is too old. True: the
  * device waits for the host, nothing may be computed. Every thread of the grid gets the same answer, since what it
- * depends on was written by earlier kernels. */
-__device__ inline bool force_begin(const CudaArguments &a) {
+ * depends on was written by earlier kernels, or before a barrier of the grid. moved_sq: the largest squared displacement. */
+__device__ inline bool force_begin(const CudaArguments &a, const unsigned *moved_sq) {
     const bool halts = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK &&
-                       __uint_as_float(*(volatile unsigned *)&a.watch->measures.moved_sq) > a.halt_sq;
+                       __uint_as_float(*(const volatile unsigned *)moved_sq) > a.halt_sq;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (*(volatile unsigned *)&a.watch->drifted) {
             a.watch->drifted = 0;
@@ -31,18 +31,32 @@ __device__ inline bool force_begin(const CudaArguments &a) {
     return halts;
 }
 
+/* Kernels that have a row for each atom, and so its force in one place. */
+template <bool ENERGY, class Finish>
+__device__ inline void force_block_rows(const CudaArguments &a, const PairParameters *pairs, int block,
+                                        Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
+    if constexpr (MD_SW_force_kernel == MD_KERNEL_BRICK) force_block_brick<ENERGY>(a, pairs, block, sums, from, finish);
+    else force_block_list<ENERGY>(a, pairs, block, sums, from, finish);
+}
+
 /* What block number `block` of the grid does; every thread of the block must come here. May be called several times in
  * one launch. sums grow by those pairs that this thread met, each of which another may meet too (meets_twice). */
 template <bool ENERGY>
 __device__ inline void force_block(const CudaArguments &a, const PairParameters *pairs, int block,
                                    Sum (&sums)[CUDA_PAIR_TOTALS]) {
     constexpr int kernel = MD_SW_force_kernel;
-    if constexpr (kernel == MD_KERNEL_PAIRS) force_block_pairs<ENERGY>(a, pairs, block, sums);
-    else if constexpr (kernel == MD_KERNEL_PAIRS_TILED) force_block_tiled<ENERGY>(a, pairs, block, sums);
-    else if constexpr (kernel == MD_KERNEL_CELL) force_block_cell<ENERGY>(a, pairs, block, sums);
-    else if constexpr (kernel == MD_KERNEL_CLUSTER) force_block_cluster<ENERGY>(a, pairs, block, sums);
-    else if constexpr (kernel == MD_KERNEL_BRICK) force_block_brick<ENERGY>(a, pairs, block, sums);
-    else force_block_list<ENERGY>(a, pairs, block, sums);
+    if constexpr (kernel == MD_KERNEL_PAIRS) {
+        force_block_pairs<ENERGY>(a, pairs, block, sums);
+    } else if constexpr (kernel == MD_KERNEL_PAIRS_TILED) {
+        force_block_tiled<ENERGY>(a, pairs, block, sums);
+    } else if constexpr (kernel == MD_KERNEL_CELL) {
+        force_block_cell<ENERGY>(a, pairs, block, sums);
+    } else if constexpr (kernel == MD_KERNEL_CLUSTER) {
+        force_block_cluster<ENERGY>(a, pairs, block, sums);
+    } else {
+        KeepForce keep = {a};
+        force_block_rows<ENERGY>(a, pairs, block, sums, 0, keep);
+    }
 }
 
 #endif

@@ -16,18 +16,18 @@ constexpr int quads_ahead = unroll >= CUDA_QUAD ? 2 * unroll / CUDA_QUAD : 1;
 constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
 
 /* Brings in what the list of the brick is about. */
-__device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, Atom *atoms) {
+__device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, int64_t from, Atom *atoms) {
     const Vec3<Pair> origin = staged_origin(brick);
     const int32_t *source = a.bricks.source + brick.source;
     const uint8_t *image = a.bricks.image + brick.source;
     if (threadIdx.x == 0) atoms[0] = nowhere();
     if (brick.has_images) {
         for (int s = (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK)
-            atoms[1 + s] = staged_atom(a, origin, source[s], image[s]);
+            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);
     } else {
 #pragma unroll 4
         for (int s = (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK)
-            atoms[1 + s] = staged_atom(a, origin, source[s], no_image);
+            atoms[1 + s] = staged_atom(a, origin, source[s], no_image, from);
     }
 }
 
@@ -49,13 +49,13 @@ __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pa
 /* Force on the atom of row r of the brick. */
 template <bool ENERGY>
 __device__ inline Vec3<Pair> row_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
-                                       const CudaBrick &brick, int r, const uint64_t *quads,
-                                       Sum (&sums)[CUDA_PAIR_TOTALS]) {
+                                       const CudaBrick &brick, int r, int64_t from, Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    const uint64_t *quads = brick_quads(a, brick, r);
     const int count = a.list.counts[brick.begin + r], n_quads = (count + CUDA_QUAD - 1) / CUDA_QUAD;
     uint64_t ahead[quads_ahead];
 #pragma unroll
     for (int k = 0; k < quads_ahead; k++) ahead[k] = k < n_quads ? quads[k * 32] : 0;
-    const Atom own = staged_atom(a, staged_origin(brick), brick.begin + r, no_image);
+    const Atom own = staged_atom(a, staged_origin(brick), brick.begin + r, no_image, from);
     Vec3<Pair> force = {0, 0, 0};
     for (int first = 0; first < n_quads; first += quads_ahead) {
 #pragma unroll
@@ -70,17 +70,18 @@ __device__ inline Vec3<Pair> row_force(const CudaArguments &a, const PairParamet
     return force;
 }
 
-template <bool ENERGY>
+/* Positions come `from` there; finish(i, force) is called for each row. */
+template <bool ENERGY, class Finish>
 __device__ inline void force_block_brick(const CudaArguments &a, const PairParameters *pairs, int b,
-                                         Sum (&sums)[CUDA_PAIR_TOTALS]) {
+                                         Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
     MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
     const CudaBrick brick = a.bricks.table[b];
     __syncthreads(); /* what an earlier call has staged was read by all */
-    stage_brick(a, brick, s_atoms);
+    stage_brick(a, brick, from, s_atoms);
     __syncthreads(); /* all atoms are staged */
     for (int r = (int)threadIdx.x; r < brick.end - brick.begin; r += MD_BLOCK) {
-        const Vec3<Pair> force = row_force<ENERGY>(a, pairs, s_atoms, brick, r, brick_quads(a, brick, r), sums);
-        finish_force(a, brick.begin + r, force);
+        const Vec3<Pair> force = row_force<ENERGY>(a, pairs, s_atoms, brick, r, from, sums);
+        finish(brick.begin + r, force);
     }
 }
 

@@ -42,26 +42,27 @@ __device__ inline bool sum_row(Vec3<Pair> *force) {
     }
 }
 
-/* Block `block` of MD_BLOCK / row_threads rows. */
-template <bool ENERGY>
+/* Block `block` of MD_BLOCK / row_threads rows. Positions come `from` there; finish(i, force) is called by one thread a row. */
+template <bool ENERGY, class Finish>
 __device__ inline void force_block_list(const CudaArguments &a, const PairParameters *pairs, int block,
-                                        Sum (&sums)[CUDA_PAIR_TOTALS]) {
+                                        Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
     const int i = block * (MD_BLOCK / row_threads) + (int)threadIdx.x / row_threads;
     Vec3<Pair> force = {0, 0, 0};
     if (i < a.n_atoms) {
-        const Atom own = fetch_atom(a.now, i);
+        const Atom own = fetch_atom(a.now, i, from);
         const int count = a.list.counts[i];
         const Entry *row = row_entries(a, i);
         const int32_t *bases = row_bases(a, i);
 #pragma unroll unroll
         for (int k = (int)threadIdx.x % row_threads; k < count; k += row_threads) {
             const int j = entry_atom(bases, row[k * a.list.entry_stride]);
-            add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, j), j, true, &force, sums);
+            add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, j, from), j, true, &force,
+                             sums);
         }
     }
     if (!sum_row(&force) || i >= a.n_atoms) return;
     if constexpr (is_summed_in_memory) add_force(a, i, force);
-    else finish_force(a, i, force);
+    else finish(i, force);
 }
 
 #endif

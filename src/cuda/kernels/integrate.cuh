@@ -4,9 +4,10 @@
 
 #include "cuda/kernels/block.cuh"
 
-/* First fault wins; among those of the same step the smallest id does, so that every run says the same. */
-__device__ inline void raise_fault(const CudaArguments &a, int id, float displacement) {
-    const unsigned long long step = a.watch->step + 1;
+/* First fault wins; among those of the same step the smallest id does, so that every run says the same. step: that of the
+ * drift, or 0: the one after that of the watch. */
+__device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step) {
+    if (step == 0) step = a.watch->step + 1;
     unsigned long long seen = atomicCAS(&a.watch->fault_step, ~0ull, step);
     if (seen != ~0ull && seen != step) return;
     atomicMin(&a.watch->fault_key, (unsigned long long)id << 32 | __float_as_uint(displacement));
@@ -22,7 +23,8 @@ __device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Fu
 }
 
 /* x += v dt. A particle that would move too far stays, so that every position is a finite number whatever comes. */
-__device__ inline void drift(const CudaArguments &a, int i, const Vec3<State> &v, Vec3<State> *x) {
+__device__ inline void drift(const CudaArguments &a, int i, const Vec3<State> &v, Vec3<State> *x,
+                             unsigned long long step = 0) {
     const State dt = (State)a.whole_step;
     const Vec3<State> d = {dt * v.x, dt * v.y, dt * v.z};
     const State distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
@@ -31,7 +33,7 @@ __device__ inline void drift(const CudaArguments &a, int i, const Vec3<State> &v
         x->y += d.y;
         x->z += d.z;
     } else {
-        raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq));
+        raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), step);
     }
 }
 
@@ -42,18 +44,29 @@ __device__ inline float displacement_sq(const CudaArguments &a, int i, const Vec
     return (float)(dx * dx + dy * dy + dz * dz);
 }
 
-/* The whole integration of particle i up to the drift; kick_first: with the second half kick of the step before, by the
- * same forces. Returns its squared displacement since the build where has_check asks for it. */
-__device__ inline float integrate_atom(const CudaArguments &a, int i, bool kick_first, bool has_check) {
+/* Where positions come from and go to, and the step of the drift (0: ask the watch). */
+struct Motion {
+    int64_t from, to;
+    unsigned long long step;
+};
+
+/* The whole integration of particle i, on which f acts, up to the drift; kick_first: with the second half kick of the step
+ * before, by the same force. Returns its squared displacement since the build where has_check asks for it. */
+__device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
+                                     bool has_check, const Motion &motion) {
     Full<State> v = load_velocity(a.now, i);
-    const Vec3<Pair> f = load<Pair>(a.now.force, i);
     if (kick_first) half_kick(a, f, &v);
     half_kick(a, f, &v);
-    Vec3<State> x = load<State>(a.now.state, i);
-    drift(a, i, v.v, &x);
+    Vec3<State> x = load_state(a.now, i, motion.from);
+    drift(a, i, v.v, &x, motion.step);
     store<State>(a.now.velocity, i, v.v, v.w);
-    const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i));
+    const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i, motion.from), motion.to);
     return has_check ? displacement_sq(a, i, seen) : 0;
+}
+
+__device__ inline float integrate_atom(const CudaArguments &a, int i, bool kick_first, bool has_check,
+                                       const Motion &motion = Motion{0, 0, 0}) {
+    return integrate_by(a, i, load<Pair>(a.now.force, i), kick_first, has_check, motion);
 }
 
 #endif

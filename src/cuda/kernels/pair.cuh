@@ -106,4 +106,10 @@ __device__ inline void finish_force(const CudaArguments &a, int64_t i, const Vec
     else store<Pair>(a.now.force, i, force, Pair(0));
 }
 
+/* What becomes of it, for kernels that give each row's force to whoever asks: here it goes to memory. */
+struct KeepForce {
+    const CudaArguments &a;
+    __device__ void operator()(int i, const Vec3<Pair> &force) { finish_force(a, i, force); }
+};
+
 #endif

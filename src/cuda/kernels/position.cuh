@@ -55,12 +55,13 @@ __device__ inline Vec4<Pair> fetch_vec4(const CudaParticles &p, int64_t i) {
     }
 }
 
-__device__ inline Atom fetch_atom(const CudaParticles &p, int64_t i) {
+/* from: see load_type. */
+__device__ inline Atom fetch_atom(const CudaParticles &p, int64_t i, int64_t from = 0) {
     if constexpr (is_vec4) {
-        const Vec4<Pair> x = fetch_vec4(p, i);
+        const Vec4<Pair> x = fetch_vec4(p, i + from);
         return Atom{Vec3<Pair>{x.x, x.y, x.z}, MD_N_TYPES == 1 ? 0 : type_of(x.w)};
     } else {
-        const int64_t at = is_aos ? 3 * i : i;
+        const int64_t at = is_aos ? 3 * (i + from) : i + from;
         const int type = MD_N_TYPES == 1 ? 0 : fetch(p.type, i);
         if constexpr (is_texture) {
             if constexpr (is_aos)

@@ -13,8 +13,9 @@ __device__ inline Atom nowhere() { return Atom{Vec3<Pair>{Pair(1e9), Pair(1e9), 
 /* As staged: a particle, `image` boxes away ((z + 1) 9 + (y + 1) 3 + x + 1; 13: where it is). */
 constexpr int no_image = 13;
 
-__device__ inline Atom staged_atom(const CudaArguments &a, const Vec3<Pair> &origin, int particle, int image) {
-    Atom atom = fetch_atom(a.now, particle);
+__device__ inline Atom staged_atom(const CudaArguments &a, const Vec3<Pair> &origin, int particle, int image,
+                                   int64_t from = 0) {
+    Atom atom = fetch_atom(a.now, particle, from);
     atom.v.x -= origin.x;
     atom.v.y -= origin.y;
     if (MD_DIMENSION == 3) atom.v.z -= origin.z;

@@ -5,6 +5,8 @@
  * integration; the forces read what others wrote, so positions must not come through the read-only path, which is not
  * coherent within a launch.
  *
+ * launch.fuse = step: an atom is integrated by the thread that has its force, which is never written; one barrier a step.
+ *
  * Only steps without energies are made here. It stops before the forces of a step for which the list is too old. */
 #include "cuda/kernels/force.cuh"
 #include "cuda/kernels/integrate.cuh"
@@ -25,6 +27,73 @@ __device__ inline void grid_barrier(const CudaArguments &a, unsigned *target) {
     __syncthreads();
 }
 
+#if MD_SW_launch_fuse == 2 /* step */
+/* Integrates an atom as soon as its force is there. The first half of a step's atoms may move while others still need
+ * where they were: positions go to another copy (load_type). */
+struct IntegrateAtom {
+    const CudaArguments &a;
+    Motion motion;
+    float moved_sq;
+    __device__ void operator()(int i, const Vec3<Pair> &force) {
+        moved_sq = fmaxf(moved_sq, integrate_by(a, i, force, true, has_check, motion));
+    }
+};
+
+__device__ inline unsigned *moved_sq_of(const CudaArguments &a, int step) {
+    return step % 2 == 0 ? &a.watch->measures.moved_sq : &a.watch->measures.moved_sq_odd;
+}
+
+/* The end of a pass: its displacements, for the check of step `step`, and that there was a drift. */
+__device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int step) {
+    float moved_sq[1] = {own_moved_sq};
+    if (has_check) {
+        block_max<1>(a, moved_sq);
+        if (threadIdx.x == 0) atomicMax(moved_sq_of(a, step), __float_as_uint(moved_sq[0]));
+    }
+    if (thread_index() == 0) *(volatile unsigned *)&a.watch->drifted = 1;
+}
+
+/* Where the positions of a device that halts are, brought back to where everybody looks for them. */
+__device__ inline void bring_back(const CudaArguments &a, int64_t from) {
+    if (from == 0) return;
+    for (int i = thread_index(); i < a.n_atoms; i += grid_size())
+        store<Pair>(a.now.position, i, load<Pair>(a.now.position, i + from),
+                    type_bits<Pair>(load_type(a.now, i, from)));
+}
+
+/* The first pass integrates by the forces that are there, the last one computes forces and no more; each in between does
+ * both for every atom. A pass reads one copy of the positions and writes the other, so that one barrier is between passes;
+ * what the largest displacement of a step was is read while that of the next one is measured, elsewhere. The last pass
+ * finds the positions where everybody else looks for them. */
+__device__ inline void make_steps(const CudaArguments &a, const PairParameters *pairs) {
+    unsigned target = 0;
+    const int n_blocks = (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK);
+    const unsigned long long first = *(volatile unsigned long long *)&a.watch->step + 1;
+    Sum unused[CUDA_PAIR_TOTALS];
+    int64_t from = a.n % 2 == 0 ? a.n_atoms : 0;
+    float moved_sq = 0;
+    for (int i = thread_index(); i < a.n_atoms; i += grid_size())
+        moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first}));
+    end_pass(a, moved_sq, 0);
+    for (int step = 0; step < a.n; step++) {
+        grid_barrier(a, &target);
+        if (force_begin(a, moved_sq_of(a, step))) { /* the whole grid: nothing writes these displacements now */
+            bring_back(a, from);
+            return;
+        }
+        const bool is_last = step == a.n - 1;
+        KeepForce keep = {a};
+        IntegrateAtom integrate = {a, {from, a.n_atoms - from, first + (unsigned long long)step + 1}, 0};
+        for (int block = (int)blockIdx.x; block < n_blocks; block += (int)gridDim.x) {
+            if (is_last) force_block_rows<false>(a, pairs, block, unused, from, keep);
+            else force_block_rows<false>(a, pairs, block, unused, from, integrate);
+        }
+        if (is_last) return;
+        end_pass(a, integrate.moved_sq, step + 1);
+        from = a.n_atoms - from;
+    }
+}
+#else
 /* Integration of the particles of this block's share; their largest displacement goes to the measures. */
 __device__ inline void integrate_share(const CudaArguments &a) {
     float moved_sq[1] = {0};
@@ -38,18 +107,24 @@ __device__ inline void integrate_share(const CudaArguments &a) {
     if (threadIdx.x == 0) atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));
 }
 
-MD_KERNEL k_step_resident(MD_FORCE_ARGUMENTS) {
+__device__ inline void make_steps(const CudaArguments &a, const PairParameters *pairs) {
     unsigned target = 0;
     const int n_blocks = (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK);
     Sum unused[CUDA_PAIR_TOTALS];
-    if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier launch: every block sees it */
     for (int step = 0; step < a.n; step++) {
         integrate_share(a);
         if (thread_index() == 0) *(volatile unsigned *)&a.watch->drifted = 1;
         grid_barrier(a, &target);
-        if (force_begin(a)) return; /* the whole grid: nothing writes the displacements now */
+        /* the whole grid: nothing writes the displacements now */
+        if (force_begin(a, &a.watch->measures.moved_sq)) return;
         for (int block = (int)blockIdx.x; block < n_blocks; block += (int)gridDim.x)
-            force_block<false>(a, MD_PAIR_TABLE, block, unused);
+            force_block<false>(a, pairs, block, unused);
         grid_barrier(a, &target);
     }
+}
+#endif
+
+MD_KERNEL k_step_resident(MD_FORCE_ARGUMENTS) {
+    if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier launch: every block sees it */
+    make_steps(a, MD_PAIR_TABLE);
 }
