@@ -116,7 +116,7 @@ mutant("store aos: z is lost", COMMON + " void store(", "xyz[2] = x.z;", "", tes
 mutant("store soa: z is lost", COMMON + " void store(", "((T *)v.part[2])[i] = x.z;", "", tests("memory.layout=soa"))
 mutant("store vec4: the fourth is lost", COMMON + " void store(", "x.z, w}", "x.z, T(0)}", tests("memory.layout=vec4"))
 mutant("load_full: the fourth of another", COMMON + " Full<T> load_full(", "x.z}, x.w}", "x.z}, x.z}", tests("memory.layout=vec4"))
-mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(((const Vec4<Pair> *)p.position.part[0])[i].w);",
+mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w);",
        "return 0;", tests("memory.layout=vec4"))
 mutant("store_position: what pairs see is not written", COMMON + " Vec3<Pair> store_position(",
        "if constexpr (is_mixed) store<Pair>", "if constexpr (false) store<Pair>", tests("run.precision=mixed"))
@@ -569,13 +569,13 @@ mutant("search brick: no barrier after staging", SEARCH_BRICK, "__syncthreads();
 
 OF_BRICKS = "cuda/kernels/force_brick.cuh"
 STAGES = OF_BRICKS + " void stage_brick("
-mutant("force brick: the last atom is not staged", STAGES, "s < brick.n_staged; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s]);",
-       "s < brick.n_staged - 1; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s]);", BRICKS)
+mutant("force brick: the last atom is not staged", STAGES, "s < brick.n_staged; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);",
+       "s < brick.n_staged - 1; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);", BRICKS)
 mutant("force brick: the last atom is not staged, no images", STAGES, "#pragma unroll 4\n        for (int s = (int)threadIdx.x; s < brick.n_staged;",
        "for (int s = (int)threadIdx.x; s < brick.n_staged - 1;", tests(BRICK, "3-D open, 3 types"))
-mutant("force brick: one round of staging", STAGES, "s < brick.n_staged; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s]);",
-       "s < min(brick.n_staged, MD_BLOCK); s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s]);", BRICKS)
-mutant("force brick: images are ignored", STAGES, "source[s], image[s])", "source[s], no_image)", BRICKS)
+mutant("force brick: one round of staging", STAGES, "s < brick.n_staged; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);",
+       "s < min(brick.n_staged, MD_BLOCK); s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);", BRICKS)
+mutant("force brick: images are ignored", STAGES, "source[s], image[s], from)", "source[s], no_image, from)", BRICKS)
 mutant("force brick: sources of the first brick", STAGES, "a.bricks.source + brick.source", "a.bricks.source", BRICKS)
 mutant("force brick: the end of a row is an atom", STAGES, "atoms[0] = nowhere();", "atoms[0] = Atom{};", BRICKS)
 PAIRS_OF_QUAD = OF_BRICKS + " void add_quad("
@@ -596,8 +596,8 @@ mutant("force brick: no barrier", EACH_BRICK, "__syncthreads(); /* all atoms", "
 mutant("force brick: no barrier before the next brick", EACH_BRICK, "__syncthreads(); /* what an earlier", "/* what an earlier",
        barrier(BRICK + " memory.brick_cells=1 launch.block_size=1024 launch.persistent=on neighbor.rebuild=every"))
 mutant("force brick: one round of rows", EACH_BRICK, "r < brick.end - brick.begin;", "r < min(brick.end - brick.begin, MD_BLOCK);", tests(ROUNDS))
-mutant("force brick: rows of a later round", EACH_BRICK, "brick_quads(a, brick, r)", "brick_quads(a, brick, r % MD_BLOCK)", tests(ROUNDS))
-mutant("force brick: forces of others", EACH_BRICK, "finish_force(a, brick.begin + r,", "finish_force(a, r,", BRICKS)
+mutant("force brick: rows of a later round", EACH_BRICK, "brick, r, from, sums)", "brick, r % MD_BLOCK, from, sums)", tests(ROUNDS))
+mutant("force brick: forces of others", EACH_BRICK, "finish(brick.begin + r,", "finish(r,", BRICKS)
 mutant("force brick: the next brick", EACH_BRICK, "a.bricks.table[b]", "a.bricks.table[b > 0 ? b - 1 : 0]", BRICKS)
 
 FORCE = "cuda/kernels/force.cu"
@@ -636,10 +636,10 @@ mutant("displacement: z does not count", MOVE + " float displacement_sq(", " + d
 for fuse, switches in (("on", FUSED), ("off", APART)):
     mutant(f"displacement: always 0, fuse {fuse}", MOVE + " float displacement_sq(", "(float)(dx * dx", "0 * (float)(dx * dx",
            rows("neighbor.rebuild=host-check " + switches, IN_MOTION))
-mutant("integrate_atom: the kick before is forgotten", MOVE + " float integrate_atom(", "if (kick_first) half_kick(a, f, &v);", "", tests(FUSED))
-mutant("integrate_atom: kicked once too often", MOVE + " float integrate_atom(", "if (kick_first) half_kick", "half_kick", tests(FUSED))
-mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_atom(", "store<State>(a.now.velocity, i, v.v, v.w);", "", tests(FUSED))
-mutant("integrate_atom: drift by the old velocity", MOVE + " float integrate_atom(", "drift(a, i, v.v, &x);", "drift(a, i, load_velocity(a.now, i).v, &x);", tests(FUSED))
+mutant("integrate_atom: the kick before is forgotten", MOVE + " float integrate_by(", "if (kick_first) half_kick(a, f, &v);", "", tests(FUSED))
+mutant("integrate_atom: kicked once too often", MOVE + " float integrate_by(", "if (kick_first) half_kick", "half_kick", tests(FUSED))
+mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<State>(a.now.velocity, i, v.v, v.w);", "", tests(FUSED))
+mutant("integrate_atom: drift by the old velocity", MOVE + " float integrate_by(", "drift(a, i, v.v, &x, motion.step);", "drift(a, i, load_velocity(a.now, i).v, &x, motion.step);", tests(FUSED))
 STEP = "cuda/kernels/integrate.cu"
 mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_atoms)", "if (i < a.n_atoms - 1)", tests(FUSED))
 mutant("kick_drift: the displacement of the last block", STEP + " k_integrate_kick_drift(", "if (threadIdx.x == 0)", "if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)",
@@ -753,20 +753,32 @@ mutant("seal: no fault", REDUCE + " k_reduce_seal(", "= a.watch->fault_step;", "
 
 RESIDENT = "cuda/kernels/step.cu"
 PERSISTENT = "launch.persistent=on neighbor.rebuild="
-mutant("resident: no barrier after the drift", RESIDENT + " k_step_resident(", "grid_barrier(a, &target);\n        if (force_begin", "if (force_begin",
+mutant("resident: no barrier after the drift", RESIDENT + " void make_steps(", "grid_barrier(a, &target);\n        /* the whole", "/* the whole",
        tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12), race(PERSISTENT + "every"))
-mutant("resident: no barrier after the forces", RESIDENT + " k_step_resident(", "unused);\n        grid_barrier(a, &target);", "unused);",
+mutant("resident: no barrier after the forces", RESIDENT + " void make_steps(", "unused);\n        grid_barrier(a, &target);", "unused);",
        tests(PERSISTENT + "every launch.block_size=32"), tests(PERSISTENT + "every launch.block_size=32", seed=11),
        tests(PERSISTENT + "every launch.block_size=32", seed=12), race(PERSISTENT + "every"))
-mutant("resident: the last block is left out", RESIDENT + " k_step_resident(", "block < n_blocks;", "block < n_blocks - 1;",
+mutant("resident: the last block is left out", RESIDENT + " void make_steps(", "block < n_blocks;", "block < n_blocks - 1;",
        tests(PERSISTENT + "every run.precision=double"))  # where forces that are a step old are far off
-mutant("resident: one step too few", RESIDENT + " k_step_resident(", "step < a.n;", "step < a.n - 1;", tests(PERSISTENT + "every"))
-mutant("resident: goes on while halted", RESIDENT + " k_step_resident(", "if (force_begin(a)) return;", "force_begin(a);", UNFORESEEN)
-mutant("resident: the drift is not told", RESIDENT + " k_step_resident(", "*(volatile unsigned *)&a.watch->drifted = 1;", ";", tests(PERSISTENT + "device-check"),
+mutant("resident: one step too few", RESIDENT + " void make_steps(", "step < a.n;", "step < a.n - 1;", tests(PERSISTENT + "every"))
+mutant("resident: goes on while halted", RESIDENT + " void make_steps(", "if (force_begin(a, &a.watch->measures.moved_sq)) return;", "force_begin(a, &a.watch->measures.moved_sq);", UNFORESEEN)
+mutant("resident: the drift is not told", RESIDENT + " void make_steps(", "*(volatile unsigned *)&a.watch->drifted = 1;", ";", tests(PERSISTENT + "device-check"),
        rows(PERSISTENT + "device-check", IN_MOTION))
 mutant("grid barrier: does not wait", RESIDENT + " void grid_barrier(", "< *target) __nanosleep(20);", "< 0u) __nanosleep(20);",
        tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12))
 mutant("grid barrier: threads do not wait for their block", RESIDENT + " void grid_barrier(", "        __threadfence(); /* the arrivals before what is read next; drops what L1 holds */\n    }\n    __syncthreads();",
        "    }", tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), race(PERSISTENT + "every"))
+ONE_PASS, PASSES = PERSISTENT + "every launch.fuse=step", RESIDENT + " void make_fused_steps("
+mutant("one pass: reads what it writes", PASSES, "{from, a.n_atoms - from, first", "{from, from, first", tests(ONE_PASS), tests(ONE_PASS, seed=11),
+       tests(ONE_PASS, seed=12), UNFORESEEN)
+mutant("one pass: the other copy is not read", PASSES, "        from = a.n_atoms - from;", "", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: begins in the wrong copy", PASSES, "a.n % 2 == 0", "a.n % 2 != 0", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: no barrier between passes", PASSES, "        grid_barrier(a, &target);\n", "", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
+       race(ONE_PASS))
+mutant("one pass: the last block is left out", PASSES, "block < n_blocks;", "block < n_blocks - 1;", tests(ONE_PASS + " run.precision=double"))
+mutant("one pass: goes on while halted", PASSES, "if (force_begin(a, moved_sq_of(a, step))) {", "if (force_begin(a, moved_sq_of(a, step)) && false) {", UNFORESEEN)
+mutant("one pass: positions stay where they are", RESIDENT + " void bring_back(", "if (from == 0) return;", "return;", UNFORESEEN)
+mutant("one pass: the displacement of the step before", PASSES, "moved_sq_of(a, step))) {", "moved_sq_of(a, step + 1))) {", UNFORESEEN)
+mutant("one pass: the last step is integrated", PASSES, "if (is_last) force_block_rows", "if (false) force_block_rows", tests(ONE_PASS), UNFORESEEN)
 mutant("resident: forces are added to the last ones", RESIDENT + " void integrate_share(", "if constexpr (forces_add)", "if constexpr (false)",
        tests(PERSISTENT + "every " + SPLIT + "atomic"))

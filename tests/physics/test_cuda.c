@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "check.h"
 #include "state.h"
 #include "walk.h"
@@ -120,9 +121,9 @@ static void test_waste(const MdBackendOps *ops, const MdSystem *system, int grap
 /* --- a list that fails unforeseen ---------------------------------------------------------------------------------- */
 
 /* A cold crystal keeps its list for so long that batches have become long; then its atoms are made so fast that each of
- * them would need the list built several times. Returns how often it was built. */
+ * them would need the list built several times. Returns how often it was built; places: of the atoms at the end. */
 static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system, int rebuild, int graph,
-                                 int persistent) {
+                                 int persistent, int fuse, double *places) {
     enum { COLD_STEPS = 128, HOT_STEPS = 32 };
     MdConfig config = state_config();
     MdStatistics cold = {0}, hot = {0};
@@ -133,9 +134,11 @@ static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system
     config.neighbor_rebuild = rebuild;
     config.launch_graph = graph;
     config.launch_persistent = persistent;
-    check_context("rebuild %s, graph %s, persistent %s", md_switch_words(MD_OPTION_neighbor_rebuild)[rebuild],
+    config.launch_fuse = fuse;
+    check_context("rebuild %s, graph %s, persistent %s, fuse %s", md_switch_words(MD_OPTION_neighbor_rebuild)[rebuild],
                   md_switch_words(MD_OPTION_launch_graph)[graph],
-                  md_switch_words(MD_OPTION_launch_persistent)[persistent]);
+                  md_switch_words(MD_OPTION_launch_persistent)[persistent],
+                  md_switch_words(MD_OPTION_launch_fuse)[fuse]);
     if (!walk_create(&run, ops, &config, system)) return -1;
     CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &cold);
@@ -143,6 +146,8 @@ static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system
     CHECK(walk_ok(&run, ops->scale_velocities(run.context, 400)) && walk_steps(&run, COLD_STEPS + 1, HOT_STEPS) &&
           walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &hot);
+    MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
+    CHECK(walk_ok(&run, ops->gather(run.context, &frame)));
     walk_destroy(&run);
     return hot.n_rebuilds;
 }
@@ -151,14 +156,24 @@ static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system
 static void test_unforeseen(const MdBackendOps *ops) {
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=1e-4", NULL};
     static const struct {
-        int graph, persistent;
-    } ways[] = {{MD_GRAPH_OFF, MD_PERSISTENT_OFF}, {MD_GRAPH_ON, MD_PERSISTENT_OFF}, {MD_GRAPH_OFF, MD_PERSISTENT_ON}};
+        int graph, persistent, fuse;
+    } ways[] = {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON},
+                {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON},
+                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON},
+                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP}};
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
-    const int64_t expected = builds_unforeseen(ops, system, MD_REBUILD_HOST_CHECK, MD_GRAPH_OFF, MD_PERSISTENT_OFF);
+    const size_t n = 3 * (size_t)system->n_atoms;
+    double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
+    const int64_t expected =
+        builds_unforeseen(ops, system, MD_REBUILD_HOST_CHECK, MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON, places);
     CHECK(expected >= 4);
-    for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++)
-        CHECK(builds_unforeseen(ops, system, MD_REBUILD_DEVICE_CHECK, ways[k].graph, ways[k].persistent) == expected);
+    for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
+        CHECK(builds_unforeseen(ops, system, MD_REBUILD_DEVICE_CHECK, ways[k].graph, ways[k].persistent, ways[k].fuse,
+                                others) == expected);
+        CHECK(memcmp(places, others, n * sizeof *places) == 0);
+    }
+    md_free(places);
     printf("a list that fails unforeseen: built %lld times\n", (long long)expected);
     md_system_destroy(system);
     md_deck_destroy(deck);

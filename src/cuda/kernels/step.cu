@@ -65,7 +65,7 @@ __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
  * both for every atom. A pass reads one copy of the positions and writes the other, so that one barrier is between passes;
  * what the largest displacement of a step was is read while that of the next one is measured, elsewhere. The last pass
  * finds the positions where everybody else looks for them. */
-__device__ inline void make_steps(const CudaArguments &a, const PairParameters *pairs) {
+__device__ inline void make_fused_steps(const CudaArguments &a, const PairParameters *pairs) {
     unsigned target = 0;
     const int n_blocks = (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK);
     const unsigned long long first = *(volatile unsigned long long *)&a.watch->step + 1;
@@ -126,5 +126,9 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
 
 MD_KERNEL k_step_resident(MD_FORCE_ARGUMENTS) {
     if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier launch: every block sees it */
+#if MD_SW_launch_fuse == 2 /* step */
+    make_fused_steps(a, MD_PAIR_TABLE);
+#else
     make_steps(a, MD_PAIR_TABLE);
+#endif
 }
