@@ -78,7 +78,9 @@ typedef enum CudaStage {
     X(gather, velocities_double, "")                                                                                   \
     X(gather, forces_single, "")                                                                                       \
     X(gather, forces_double, "")                                                                                       \
-    X(step, resident, "launch.persistent=on")
+    X(step, resident, "launch.persistent=on")                                                                          \
+    X(step, drift, "launch.fuse=step launch.persistent=off")                                                           \
+    X(step, pass, "launch.fuse=step launch.persistent=off")
 
 typedef enum CudaKernelId {
 #define CUDA_KERNEL_ID(unit, name, condition) CUDA_K_##unit##_##name,

@@ -302,6 +302,12 @@ void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_block
 
 void cuda_kernels_count_graph(CudaContext *context, int n_steps) {
     CudaKernel *kernels = context->kernels;
+    if (context->config.launch_fuse == MD_FUSE_STEP) {
+        kernels[CUDA_K_step_drift].launches += 1;
+        kernels[CUDA_K_step_pass].launches += n_steps - 1;
+        kernels[CUDA_K_force_plain].launches += 1;
+        return;
+    }
     kernels[CUDA_K_force_plain].launches += n_steps;
     if (context->config.launch_fuse != MD_FUSE_OFF) {
         kernels[CUDA_K_integrate_kick_drift].launches += n_steps;

@@ -24,6 +24,8 @@ size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, i
     case CUDA_K_integrate_kick_drift:
     case CUDA_K_integrate_check:
     case CUDA_K_step_resident:
+    case CUDA_K_step_drift:
+    case CUDA_K_step_pass:
     case CUDA_K_reduce_sums:
     case CUDA_K_reduce_finish:
     case CUDA_K_reduce_measure: return (size_t)block_size * sizeof(double);

@@ -93,6 +93,7 @@ typedef struct CudaWatch {
     CudaMeasures measures;
     unsigned long long fault_step, fault_key; /* all bits set: none; key: id, then the displacement as float bits */
     unsigned long long step;                  /* begun and not yet halted at; see steps.c */
+    unsigned long long batch_step;            /* launch.fuse = step: the first of the batch */
     unsigned drifted;                         /* the drift of step + 1 is done */
     unsigned halted; /* device-check: the list is too old at this step; everything waits for the host */
 } CudaWatch;

@@ -4,7 +4,7 @@
  *   launch.fuse=off            a kernel for each part of the integration
  *   launch.fuse=on             one kernel for all of it (kernels/integrate.cu), the second half kick of a step waiting
  *                              for the first of the next
- *   launch.fuse=step           and with that the forces before it, in the resident kernel
+ *   launch.fuse=step           and with that the forces before it, wherever steps are made in batches
  *   launch.graph=on            steps that nobody looks at are held back and issued as one graph of some kernels: one
  *                              call of the host for all of them, and gaps of half a microsecond between kernels
  *   launch.persistent=on       the same steps by one resident kernel (kernels/step.cu) with a barrier over the whole
@@ -37,8 +37,9 @@ static bool checks_on_device(const CudaContext *context) {
     return context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
 static bool is_resident(const CudaContext *context) { return context->config.launch_persistent == MD_PERSISTENT_ON; }
+static bool in_passes(const CudaContext *context) { return context->config.launch_fuse == MD_FUSE_STEP; }
 static bool batches(const CudaContext *context) {
-    return context->config.launch_graph == MD_GRAPH_ON || is_resident(context);
+    return context->config.launch_graph == MD_GRAPH_ON || is_resident(context) || in_passes(context);
 }
 static CudaJournalStep *entry(CudaContext *context, int64_t step) {
     return &context->journal[step % CUDA_JOURNAL_STEPS];
@@ -127,6 +128,26 @@ static void lasting_arguments(const CudaContext *context, CudaArguments *argumen
     if (context->config.force_kernel != MD_KERNEL_CELL) memset(&arguments->grid, 0, sizeof arguments->grid);
 }
 
+static void issue_steps(CudaContext *context, int n_steps) {
+    for (int step = 0; step < n_steps; step++) {
+        issue_drift(context, true);
+        cuda_force_issue(context, false);
+    }
+}
+
+/* launch.fuse = step: kernels/step.cu. The copies of the positions are so taken in turn that the last kernel finds the first
+ * one. */
+static void issue_passes(CudaContext *context, int n_steps) {
+    CudaArguments *a = &context->arguments;
+    a->first = (n_steps - 1) % 2;
+    cuda_launch(context, CUDA_K_step_drift, context->n_atoms);
+    for (a->n = 0; a->n < n_steps - 1; a->n++) {
+        a->first = (n_steps - 1 - a->n) % 2;
+        cuda_launch(context, CUDA_K_step_pass, a->n_force_items);
+    }
+    cuda_force_issue(context, false);
+}
+
 /* The graph of 2^level steps for the arguments of the moment: of those kept, one of each pair of particle buffers. */
 static cudaGraphExec_t find_graph(CudaContext *context, int level) {
     CudaGraph *kept = context->graphs[level];
@@ -141,10 +162,8 @@ static cudaGraphExec_t find_graph(CudaContext *context, int level) {
     cudaGraph_t graph;
     context->capturing = true;
     CUDA_CHECK(cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeThreadLocal));
-    for (int step = 0; step < 1 << level; step++) {
-        issue_drift(context, true);
-        cuda_force_issue(context, false);
-    }
+    if (in_passes(context)) issue_passes(context, 1 << level);
+    else issue_steps(context, 1 << level);
     CUDA_CHECK(cudaStreamEndCapture(context->stream, &graph));
     context->capturing = false;
     CUDA_CHECK(cudaGraphInstantiateWithFlags(&oldest->exec, graph, 0));
@@ -180,7 +199,8 @@ static void flush(CudaContext *context) {
         md_nvtx_begin("issue steps", n_steps);
         cuda_timing_begin(context, CUDA_STEP);
         if (is_resident(context)) issue_resident(context, n_steps);
-        else issue_graphs(context, n_steps);
+        else if (context->config.launch_graph == MD_GRAPH_ON) issue_graphs(context, n_steps);
+        else issue_passes(context, n_steps);
         cuda_timing_end_batch(context, n_steps);
         md_nvtx_end();
     }

@@ -112,8 +112,11 @@ static const MdVariant rows[] = {
      "a kernel for each part: velocities and positions move again"},
     {"integrate", "launch.fuse=on", "", "", 0, 0, 0, 0, "both half kicks, drift and check in one pass"},
     {"integrate", "launch.fuse=step",
-     "launch.persistent=on force.kernel=list|list-split|brick neighbor.list=full force.partial_sums=shared|shuffle", "", 0, 0,
-     0, 0, "and forces, in the resident kernel: they are never written, one barrier a step; a second copy of the positions"},
+     "force.kernel=list|list-split|brick neighbor.list=full force.partial_sums=shared|shuffle "
+     "neighbor.rebuild=every|device-check force.energy=on-output memory.allocation=once "
+     "reduce.method=shared|shared-dynamic|syncwarp|shuffle|cooperative|cub",
+     "", 0, 0, 0, 0,
+     "and forces, in batches of steps: they are never written, one kernel or barrier a step; a second copy of the positions"},
     {"reduce", "reduce.method=global", "", "", 0, 0, 0, 0, "log2(block) trips to the cache, a barrier each, for each sum"},
     {"reduce", "reduce.method=shared", "", "", 0, 0, 0, 0, "log2(block) barriers for each sum"},
     {"reduce", "reduce.method=shared-dynamic", "", "", 0, 0, 0, 0, "as shared; the size comes with the launch"},

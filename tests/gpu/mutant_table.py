@@ -611,7 +611,7 @@ mutant("force plain: the last block is left out", FORCE + " k_force_plain(", "fo
        tests(LIST + " launch.persistent=off launch.graph=off"))
 BEGIN = "cuda/kernels/force.cuh bool force_begin("
 DEVICE = "neighbor.rebuild=device-check"
-mutant("force_begin: never halts", BEGIN, "> a.halt_sq", "> 4 * a.halt_sq", rows(DEVICE, IN_MOTION))
+mutant("force_begin: never halts", "cuda/kernels/force.cuh bool is_too_old(", "> a.halt_sq", "> 4 * a.halt_sq", rows(DEVICE, IN_MOTION))
 mutant("force_begin: does not tell the host", BEGIN, "*(volatile int *)&a.signals->halted = 1;", "", rows(DEVICE, IN_MOTION))
 mutant("force_begin: steps are not counted", BEGIN, "a.watch->step += 1;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))
 mutant("force_begin: a step is counted again", BEGIN, "a.watch->drifted = 0;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))
@@ -780,5 +780,14 @@ mutant("one pass: goes on while halted", PASSES, "if (force_begin(a, moved_sq_of
 mutant("one pass: positions stay where they are", RESIDENT + " void bring_back(", "if (from == 0) return;", "return;", UNFORESEEN)
 mutant("one pass: the displacement of the step before", PASSES, "moved_sq_of(a, step))) {", "moved_sq_of(a, step + 1))) {", UNFORESEEN)
 mutant("one pass: the last step is integrated", PASSES, "if (is_last) force_block_rows", "if (false) force_block_rows", tests(ONE_PASS), UNFORESEEN)
+BY_KERNELS, PASS = "neighbor.rebuild=every launch.fuse=step launch.persistent=off launch.graph=on", RESIDENT + " k_step_pass("
+mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, moved_sq_of(a, a.first))) return;", "", UNFORESEEN)
+mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", UNFORESEEN)
+mutant("passes: positions stay where they are", PASS, "bring_back(a, from);", "", UNFORESEEN)
+mutant("passes: the displacement of the step before", PASS, "if (force_begin(a, moved_sq_of(a, a.first)))", "if (force_begin(a, moved_sq_of(a, a.first + 1)))", UNFORESEEN)
+mutant("passes: reads what it writes", PASS, "{from, a.n_atoms - from, a.watch", "{from, from, a.watch", tests(BY_KERNELS), UNFORESEEN)
+mutant("passes: displacements are not told", PASS, "end_pass(a, integrate.moved_sq, a.first + 1);", "end_pass(a, 0, a.first + 1);", UNFORESEEN)
+mutant("passes: begin in the first copy", RESIDENT + " k_step_drift(", "a.first * (int64_t)a.n_atoms, 0}", "0, 0}", tests(BY_KERNELS), UNFORESEEN)
+mutant("passes: the first displacements are those of everybody", RESIDENT + " k_step_drift(", "end_pass(a, moved_sq, a.first);", "end_pass(a, moved_sq, 0);", UNFORESEEN)
 mutant("resident: forces are added to the last ones", RESIDENT + " void integrate_share(", "if constexpr (forces_add)", "if constexpr (false)",
        tests(PERSISTENT + "every " + SPLIT + "atomic"))

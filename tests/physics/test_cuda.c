@@ -123,13 +123,13 @@ static void test_waste(const MdBackendOps *ops, const MdSystem *system, int grap
 /* A cold crystal keeps its list for so long that batches have become long; then its atoms are made so fast that each of
  * them would need the list built several times. Returns how often it was built; places: of the atoms at the end. */
 static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system, int rebuild, int graph,
-                                 int persistent, int fuse, double *places) {
-    enum { COLD_STEPS = 128, HOT_STEPS = 32 };
+                                 int persistent, int fuse, double skin, int piece, double *places) {
+    enum { COLD_STEPS = 128, HOT_STEPS = 33 };
     MdConfig config = state_config();
     MdStatistics cold = {0}, hot = {0};
     WalkRun run;
     config.run_precision = MD_PRECISION_DOUBLE; /* so that the motion is the same whatever the order of additions */
-    config.neighbor_skin = 0.4;
+    config.neighbor_skin = skin;
     config.force_kernel = MD_KERNEL_LIST;
     config.neighbor_rebuild = rebuild;
     config.launch_graph = graph;
@@ -143,8 +143,9 @@ static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system
     CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &cold);
     CHECK(cold.n_rebuilds == 0);
-    CHECK(walk_ok(&run, ops->scale_velocities(run.context, 400)) && walk_steps(&run, COLD_STEPS + 1, HOT_STEPS) &&
-          walk_ok(&run, ops->finish(run.context)));
+    CHECK(walk_ok(&run, ops->scale_velocities(run.context, 400)));
+    for (int step = 0; step < HOT_STEPS; step += piece) CHECK(walk_steps(&run, COLD_STEPS + 1 + step, piece));
+    CHECK(walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &hot);
     MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
     CHECK(walk_ok(&run, ops->gather(run.context, &frame)));
@@ -157,24 +158,28 @@ static void test_unforeseen(const MdBackendOps *ops) {
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=1e-4", NULL};
     static const struct {
         int graph, persistent, fuse;
-    } ways[] = {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON},
-                {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON},
-                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON},
-                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP}};
+    } ways[] = {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON},  {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON},
+                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON},   {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP},
+                {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP}, {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP}};
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
     const size_t n = 3 * (size_t)system->n_atoms;
     double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
-    const int64_t expected =
-        builds_unforeseen(ops, system, MD_REBUILD_HOST_CHECK, MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON, places);
-    CHECK(expected >= 4);
-    for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
-        CHECK(builds_unforeseen(ops, system, MD_REBUILD_DEVICE_CHECK, ways[k].graph, ways[k].persistent, ways[k].fuse,
-                                others) == expected);
-        CHECK(memcmp(places, others, n * sizeof *places) == 0);
+    /* it fails at other steps of a batch with each skin, and in batches of two where somebody looks at each third step */
+    for (int k_skin = 0; k_skin < 8; k_skin++) {
+        const double skin = 0.4 - 0.025 * k_skin;
+        const int piece = k_skin % 2 == 0 ? 33 : 3;
+        const int64_t expected = builds_unforeseen(ops, system, MD_REBUILD_HOST_CHECK, MD_GRAPH_OFF, MD_PERSISTENT_OFF,
+                                                   MD_FUSE_ON, skin, piece, places);
+        CHECK(expected >= 4);
+        for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
+            CHECK(builds_unforeseen(ops, system, MD_REBUILD_DEVICE_CHECK, ways[k].graph, ways[k].persistent,
+                                    ways[k].fuse, skin, piece, others) == expected);
+            CHECK(memcmp(places, others, n * sizeof *places) == 0);
+        }
+        printf("a list that fails unforeseen: built %lld times\n", (long long)expected);
     }
     md_free(places);
-    printf("a list that fails unforeseen: built %lld times\n", (long long)expected);
     md_system_destroy(system);
     md_deck_destroy(deck);
 }

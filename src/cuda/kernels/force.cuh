@@ -11,12 +11,22 @@
 /* Forces are added to what stands there by atomics: they must be zero before. */
 constexpr bool forces_add = is_half || is_summed_in_memory;
 
+__device__ inline bool is_too_old(const CudaArguments &a, const unsigned *moved_sq) {
+    return MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK &&
+           __uint_as_float(*(const volatile unsigned *)moved_sq) > a.halt_sq;
+}
+
+/* launch.fuse = step: whether an earlier kernel has halted the device. This one may halt it itself before its last blocks
+ * begin; then what they read says so, too. */
+__device__ inline bool was_halted(const CudaArguments &a, const unsigned *moved_sq) {
+    return *(volatile unsigned *)&a.watch->halted && !is_too_old(a, moved_sq);
+}
+
 /* At the begin of every force kernel: books the step, and, with device-check, tells that the list is too old. True: the
  * device waits for the host, nothing may be computed. Every thread of the grid gets the same answer, since what it
  * depends on was written by earlier kernels, or before a barrier of the grid. moved_sq: the largest squared displacement. */
 __device__ inline bool force_begin(const CudaArguments &a, const unsigned *moved_sq) {
-    const bool halts = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK &&
-                       __uint_as_float(*(const volatile unsigned *)moved_sq) > a.halt_sq;
+    const bool halts = is_too_old(a, moved_sq);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (*(volatile unsigned *)&a.watch->drifted) {
             a.watch->drifted = 0;

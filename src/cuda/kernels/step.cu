@@ -124,9 +124,38 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
 }
 #endif
 
+#if MD_SW_launch_fuse == 2 && MD_SW_launch_persistent != 1 /* step, a kernel a pass */
+/* The passes of n steps as a kernel each: a.first says which copy of the positions, and which of the displacements, is read;
+ * the last kernel, which computes forces and no more, is that of everybody and reads the first copy of both. */
+
+/* The first one: integrates by the forces that are there, into copy a.first. */
+MD_KERNEL k_step_drift(MD_ARGUMENTS) {
+    if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
+    const int i = thread_index();
+    float moved_sq = 0;
+    if (i < a.n_atoms) moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.first * (int64_t)a.n_atoms, 0});
+    if (i == 0) a.watch->batch_step = a.watch->step + 1;
+    end_pass(a, moved_sq, a.first);
+}
+
+/* Pass number a.n. */
+MD_KERNEL k_step_pass(MD_FORCE_ARGUMENTS) {
+    if (was_halted(a, moved_sq_of(a, a.first))) return;
+    const int64_t from = a.first * (int64_t)a.n_atoms;
+    if (force_begin(a, moved_sq_of(a, a.first))) { /* the whole grid: what it reads was written by earlier kernels */
+        bring_back(a, from);
+        return;
+    }
+    Sum unused[CUDA_PAIR_TOTALS];
+    IntegrateAtom integrate = {a, {from, a.n_atoms - from, a.watch->batch_step + (unsigned long long)a.n + 1}, 0};
+    force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, integrate);
+    end_pass(a, integrate.moved_sq, a.first + 1);
+}
+#endif
+
 MD_KERNEL k_step_resident(MD_FORCE_ARGUMENTS) {
     if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier launch: every block sees it */
-#if MD_SW_launch_fuse == 2 /* step */
+#if MD_SW_launch_fuse == 2                              /* step */
     make_fused_steps(a, MD_PAIR_TABLE);
 #else
     make_steps(a, MD_PAIR_TABLE);
