@@ -142,12 +142,13 @@ static MdStatus check_texels(const MdConfig *config, const MdSystemPlan *plan, M
     const int64_t per_atom = config->memory_layout == MD_LAYOUT_AOS             ? 3
                              : config->memory_layout == MD_LAYOUT_VEC4 && twice ? 2
                                                                                 : 1;
-    if (plan->n_atoms <= most / per_atom) return MD_OK;
+    const int64_t copies = config->launch_fuse == MD_FUSE_STEP ? 2 : 1;
+    if (copies * plan->n_atoms <= most / per_atom) return MD_OK;
     return md_fail(
         errors, MD_ERROR_INPUT,
         "memory.load=texture: a texture holds %lld positions in this layout, fewer than the %lld atoms: take "
         "memory.load=global or ldg",
-        (long long)(most / per_atom), (long long)plan->n_atoms);
+        (long long)(most / per_atom), (long long)(copies * plan->n_atoms));
 }
 
 void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {

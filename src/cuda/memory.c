@@ -97,11 +97,14 @@ static void add_vectors(const CudaContext *context, Arrays *arrays, CudaGroup gr
     }
 }
 
+size_t cuda_memory_positions(const CudaContext *context) {
+    return (size_t)context->n_atoms * (context->config.launch_fuse == MD_FUSE_STEP ? 2 : 1);
+}
+
 static void add_particles(const CudaContext *context, Arrays *arrays, CudaParticles *p, CudaGroup forces) {
     size_t n = (size_t)context->n_atoms;
-    /* launch.fuse = step reads one copy while it writes the other */
-    const size_t n_positions = context->config.launch_fuse == MD_FUSE_STEP ? 2 * n : n;
-    add_vectors(context, arrays, CUDA_KEPT, &p->position, n_positions, context->pair_size, "positions");
+    add_vectors(context, arrays, CUDA_KEPT, &p->position, cuda_memory_positions(context), context->pair_size,
+                "positions");
     if (context->config.run_precision == MD_PRECISION_MIXED)
         add_vectors(context, arrays, CUDA_KEPT, &p->state, n, context->state_size, "positions in double");
     add_vectors(context, arrays, CUDA_KEPT, &p->velocity, n, context->state_size, "velocities");

@@ -19,7 +19,7 @@ static void create(CudaContext *context, CudaParticles *p) {
         struct cudaResourceDesc resource = {.resType = cudaResourceTypeLinear};
         resource.res.linear.devPtr = p->position.part[part];
         resource.res.linear.desc = texel_format(context);
-        resource.res.linear.sizeInBytes = (size_t)context->n_atoms * numbers * context->pair_size;
+        resource.res.linear.sizeInBytes = cuda_memory_positions(context) * numbers * context->pair_size;
         const struct cudaTextureDesc how = {.readMode = cudaReadModeElementType};
         cudaTextureObject_t texture;
         CUDA_CHECK(cudaCreateTextureObject(&texture, &resource, &how, NULL));
