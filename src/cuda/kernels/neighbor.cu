@@ -31,7 +31,6 @@
 
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;
 constexpr bool is_half = MD_SW_neighbor_list == MD_LIST_HALF;
-constexpr bool is_by_warps = MD_SW_neighbor_threads_per_atom == MD_ROW_THREADS_32;
 
 /* Half lists: the pair stands in row i. Exactly one of (i, j) and (j, i) is true; each row owns every other particle. */
 __device__ inline bool owns(int i, int j) { return (((i + j) & 1) != 0) == (i < j); }
@@ -126,6 +125,8 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
 #endif
 
 #if MD_SW_neighbor_search == 2 /* cell */
+constexpr bool is_by_warps = MD_SW_neighbor_threads_per_atom == MD_ROW_THREADS_32;
+
 /* Lines of cells that are one run of slots. Entries of 16 bits name the cell, so that each needs its own. */
 constexpr bool has_lines = !is_placed && !is_compressed;
 
