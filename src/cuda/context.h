@@ -329,9 +329,9 @@ void cuda_memory_begin(CudaContext *context, CudaGroup group);
 void cuda_memory_end(CudaContext *context, CudaGroup group);
 void cuda_memory_need_forces(CudaContext *context); /* for who reads them; zero where none are */
 
-/* Makes room for rows of at least `count` entries; the list is lost. */
 /* Positions as pairs see them: launch.fuse = step reads one copy while it writes the other. */
 size_t cuda_memory_positions(const CudaContext *context);
+/* Makes room for rows of at least `count` entries; the list is lost. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
 /* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
