@@ -8,6 +8,10 @@
 # MDMINI_STAGES=tests,sanitize,mutants,bench chooses among the stages; the last line names those that were left out.
 # MDMINI_COMMIT names the commit where the source is no checkout.
 # MDMINI_MUTANTS="--shard 0/2" are further arguments of tests/gpu/mutants.py, MDMINI_BENCH="--rows 1m" of run/bench.sh.
+#
+# The tests share the GPU through a Multi-Process Service (CUDA MPS) of their own, where it is installed and starts: else
+# the GPU takes turns between their processes, which takes twice as long. A fault of one client ends all of them, so that
+# the other stages do without.
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 all_stages=tests,sanitize,mutants,bench
@@ -28,7 +32,8 @@ build=$top/build-gpu
 : >"$summary"
 failed=0
 
-# note NAME COMMAND...: runs it with its output in FOLDER/NAME.log; a line with verdict and time goes to the summary.
+# note NAME COMMAND...: runs it with its output in FOLDER/NAME.log; a line with verdict, time and $remark goes to the
+# summary.
 note() {
     local name=$1 start=$SECONDS verdict=passed
     shift
@@ -52,18 +57,58 @@ python=$(find_python numpy,h5py) || { echo "no python3 imports numpy and h5py" |
 export MDMINI_KERNEL_CACHE=$build/kernels
 mkdir -p "$MDMINI_KERNEL_CACHE"
 
+# The service and what it leaves behind live in a folder of their own; with_mps COMMAND... is one of its clients.
+mps=
+with_mps() { CUDA_MPS_PIPE_DIRECTORY=$mps CUDA_MPS_LOG_DIRECTORY=$mps "$@"; }
+start_mps() {
+    command -v nvidia-cuda-mps-control >/dev/null || return 1
+    mps=$(mktemp -d) || return 1
+    with_mps nvidia-cuda-mps-control -d </dev/null >/dev/null 2>&1 &&
+        with_mps "$build/mdmini" "$top/inputs/xy.txt" run.backend=cuda run.steps=1 output.directory="$mps" >/dev/null 2>&1 &&
+        return 0
+    stop_mps
+    return 1
+}
+stop_mps() {
+    [ -n "$mps" ] || return 0
+    echo quit | with_mps nvidia-cuda-mps-control >/dev/null 2>&1
+    rm -rf "$mps"
+    mps=
+}
+jobs=()
+# However this ends: no stage goes on behind it, and no service stays, which would wait for its clients.
+finish() {
+    trap '' INT TERM HUP
+    for job in "${jobs[@]}"; do kill -TERM -- "-$job" 2>/dev/null && wait "$job" 2>/dev/null; done
+    stop_mps
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
 # Tests and sanitizers side by side: neither is timed. The benchmarks have the machine for themselves.
-run_tests() { MDMINI_TEST_BACKENDS=cuda note tests ctest --test-dir "$build" -L gpu --no-tests=error --output-on-failure --timeout 500 -j 12; }
+# A service takes 48 clients or more, and some tests start a second program; without one, more jobs only wait longer.
+run_tests() {
+    local tests=(ctest --test-dir "$build" -L gpu --no-tests=error --output-on-failure --timeout 500) cores
+    cores=$(nproc)
+    export MDMINI_TEST_BACKENDS=cuda
+    if [ -n "$mps" ]; then remark=MPS with_mps note tests "${tests[@]}" -j $((cores < 24 ? cores : 24))
+    else remark="no MPS" note tests "${tests[@]}" -j 12; fi
+}
 run_sanitizers() {
     note sanitize "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --log "$folder/sanitize-findings.log"
 }
 run_mutants() {
     note mutants "$python" "$top/tests/gpu/mutants.py" "$build" --json "$folder/mutants.json" ${MDMINI_MUTANTS:-}
 }
-jobs=()
+has tests "$stages" && start_mps
+set -m # each of the two is a process group, so that it can be ended as a whole
 has tests "$stages" && { run_tests & jobs+=($!); }
 has sanitize "$stages" && { run_sanitizers & jobs+=($!); }
+set +m
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
+jobs=()
+stop_mps
 has mutants "$stages" && { run_mutants || failed=1; }
 run_bench() { note bench "$top/run/bench.sh" "$build/mdmini" --output "$folder/bench.json" ${MDMINI_BENCH:-}; }
 has bench "$stages" && { run_bench || failed=1; }
