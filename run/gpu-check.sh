@@ -38,7 +38,7 @@ note() {
     local name=$1 start=$SECONDS verdict=passed
     shift
     "$@" >"$folder/$name.log" 2>&1 || verdict=FAILED
-    printf '%-12s %-8s %5d s\n' "$name" "$verdict" $((SECONDS - start)) | tee -a "$summary"
+    printf '%-12s %-8s %5d s%s\n' "$name" "$verdict" $((SECONDS - start)) "${remark:+ ($remark)}" | tee -a "$summary"
     [ $verdict = passed ] && return 0
     tail -n 40 "$folder/$name.log"
     return 1
