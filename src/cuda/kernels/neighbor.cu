@@ -276,28 +276,34 @@ MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) { search_clusters(a); }
 MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) { search_brick(a, (int)blockIdx.x); }
 #endif
 
-/* Largest row and number of entries. Integers: the order of the atomics does not matter. */
+/* Largest row and number of entries. A warp adds up in registers, and a block sends one atomic each: in shared memory those
+ * of 64 bits are loops. Integers: the order does not matter. */
 MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
-    __shared__ int s_largest;
-    __shared__ unsigned long long s_entries;
-    if (threadIdx.x == 0) {
-        s_largest = 0;
-        s_entries = 0;
-    }
-    __syncthreads(); /* the zeros before the atomics */
+    constexpr int n_warps = MD_BLOCK / 32;
+    __shared__ int s_largest[n_warps];
+    __shared__ unsigned long long s_entries[n_warps];
     int largest = 0;
     unsigned long long entries = 0;
     for (int64_t i = thread_index(); i < a.list.n_rows; i += grid_size()) { /* 64 bits: as in k_reduce_sums */
         largest = max(largest, a.list.counts[i]);
         entries += (unsigned long long)a.list.counts[i];
     }
-    atomicMax(&s_largest, largest);
-    atomicAdd(&s_entries, entries);
-    __syncthreads(); /* the atomics before they are read */
-    if (threadIdx.x == 0) {
-        atomicMax(&a.watch->measures.largest_count, s_largest);
-        atomicAdd(&a.watch->measures.entries, s_entries);
+    for (unsigned distance = 16; distance > 0; distance /= 2) {
+        largest = max(largest, __shfl_down_sync(0xffffffffu, largest, distance));
+        entries += __shfl_down_sync(0xffffffffu, entries, distance);
     }
+    if (threadIdx.x % 32 == 0) {
+        s_largest[threadIdx.x / 32] = largest;
+        s_entries[threadIdx.x / 32] = entries;
+    }
+    __syncthreads(); /* all warps have written before the first thread reads */
+    if (threadIdx.x > 0) return;
+    for (int warp = 1; warp < n_warps; warp++) {
+        largest = max(largest, s_largest[warp]);
+        entries += s_entries[warp];
+    }
+    atomicMax(&a.watch->measures.largest_count, largest);
+    atomicAdd(&a.watch->measures.entries, entries);
 }
 
 /* --- neighbor.sorted ----------------------------------------------------------------------------------------------- */
