@@ -200,7 +200,6 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     const MdVariantTable table = md_cuda_variants();
     memset(statistics, 0, sizeof *statistics);
     statistics->n_rebuilds = context->n_builds > 0 ? context->n_builds - 1 : 0;
-    statistics->n_late_rebuilds = context->n_late_rebuilds;
     statistics->n_overflows = context->n_overflows;
     cuda_neighbor_statistics(context, statistics);
     const MdMemory held = cuda_memory_held(context);

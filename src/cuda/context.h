@@ -217,7 +217,6 @@ typedef struct CudaContext {
     int64_t max_bricks; /* that there is room for */
 
     bool built;
-    bool lateness_sent; /* the displacement at the last use before a build by count is on its way to the host */
 
     /* the steps, see steps.c */
     int64_t step;          /* the last one that was begun, counted from the start of the context */
@@ -261,7 +260,7 @@ typedef struct CudaContext {
     int n_spans, next_span;
     CudaSpan *open_span; /* NULL: the stage that runs is not timed */
     CudaTrace trace;
-    int64_t n_builds, n_late_rebuilds, n_overflows, n_entries;
+    int64_t n_builds, n_overflows, n_entries;
     int64_t n_brick_sources, n_brick_slices; /* of the list as built; the measures go on to others */
 } CudaContext;
 
@@ -387,16 +386,15 @@ void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
 MdStatus cuda_neighbor_build(CudaContext *context);
 /* The same for particles that are in the places and the order of a former build: makes its list again. */
 MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid);
-/* Counts the build by count that is due as late, if the displacement that was sent says so. */
-void cuda_neighbor_book_lateness(CudaContext *context);
 /* Whether rebuild=every or host-check has anything to do at this step; and it: builds where the rule says so. */
 bool cuda_neighbor_acts(const CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);
 bool cuda_neighbor_halves(const CudaContext *context); /* neighbor.list = half */
 bool cuda_neighbor_compresses(const MdConfig *config); /* neighbor.index = 16 */
 size_t cuda_neighbor_entry_bytes(const CudaContext *context);
-int64_t cuda_neighbor_threads(const CudaContext *context);                           /* of a search for rows */
-void cuda_neighbor_statistics(const CudaContext *context, MdStatistics *statistics); /* capacity, rows, entries */
+int64_t cuda_neighbor_threads(const CudaContext *context); /* of a search for rows */
+/* Capacity, rows, entries, late builds, when the device is done. */
+void cuda_neighbor_statistics(CudaContext *context, MdStatistics *statistics);
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
 bool cuda_force_has_list(const CudaContext *context);
 bool cuda_force_has_clusters(const CudaContext *context); /* its rows are those of clusters */
@@ -435,7 +433,7 @@ size_t cuda_reduce_row_bytes(const CudaContext *context);
 void cuda_reduce_row(CudaContext *context, CudaRow *row, int64_t step);
 void cuda_reduce_copy_row(const CudaRow *row, cudaStream_t stream);
 void cuda_reduce_read_row(const CudaRow *row, MdSums *sums);
-/* Displacements since the last build and the bounding box, into the watch. */
+/* The bounding box of the particles, into the watch. */
 void cuda_reduce_measure(CudaContext *context);
 void cuda_gather_import(CudaContext *context, const MdSystem *system);
 /* Host array to staging, and the kernel that reads it there. The next upload waits for that on the stream; who changes the

@@ -55,11 +55,9 @@ static MdStatus count(CudaContext *context, MdCounters *counters) {
 
 MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters) {
     *counters = (MdCounters){-1, -1, -1, -1, -1, -1, -1, -1};
-    /* What is done here does not belong to the books of the run. */
+    /* What is done here does not belong to the books of the run, but that its last list was used for too long. */
     CudaTimer timers[CUDA_N_STAGES];
-    cuda_neighbor_book_lateness(context); /* of the next build of the run, not of the one that is counted */
-    const int64_t n_builds = context->n_builds, n_late_rebuilds = context->n_late_rebuilds;
-    const int64_t n_overflows = context->n_overflows;
+    const int64_t n_builds = context->n_builds, n_overflows = context->n_overflows;
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     cuda_timing_book(context);
     memcpy(timers, context->timers, sizeof timers);
@@ -71,7 +69,6 @@ MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters) {
     cuda_timing_book(context);
     memcpy(context->timers, timers, sizeof timers);
     context->n_builds = n_builds;
-    context->n_late_rebuilds = n_late_rebuilds;
     context->n_overflows = n_overflows;
     return status;
 }

@@ -117,13 +117,14 @@ static bool needs_bounds(const CudaContext *context) {
     return open && cuda_sort_needs_cells(context);
 }
 
-void cuda_neighbor_book_lateness(CudaContext *context) {
-    if (!context->lateness_sent) return;
-    cuda_wait_event(context, context->watched, "wait: displacement");
-    context->lateness_sent = false;
-    const int kernel = context->config.force_kernel; /* one that walks all pairs misses none */
-    if (kernel == MD_KERNEL_PAIRS || kernel == MD_KERNEL_PAIRS_TILED) return;
-    if (moved_too_far(context)) context->n_late_rebuilds++;
+/* How long ago the list was used last; negative where no build is late: of the first one, of those that a displacement
+ * asks for, and with kernels that walk all pairs, which miss none. */
+static double time_since_use(const CudaContext *context) {
+    const int kernel = context->config.force_kernel;
+    if (!context->built || context->config.neighbor_rebuild != MD_REBUILD_EVERY || kernel == MD_KERNEL_PAIRS ||
+        kernel == MD_KERNEL_PAIRS_TILED)
+        return -1;
+    return context->progress == CUDA_DRIFTED ? context->arguments.whole_step : 0;
 }
 
 /* What is left when the particles are in their cells. */
@@ -140,7 +141,6 @@ static MdStatus build_sorted(CudaContext *context) {
 }
 
 MdStatus cuda_neighbor_build(CudaContext *context) {
-    cuda_neighbor_book_lateness(context);
     if (needs_bounds(context)) {
         cuda_reduce_measure(context);
         cuda_watch_read(context, true);
@@ -149,6 +149,7 @@ MdStatus cuda_neighbor_build(CudaContext *context) {
     if (context->h_signals->fault) return MD_OK;
     cuda_memory_begin(context, CUDA_REBUILD);
     md_nvtx_begin("rebuild", context->n_builds);
+    context->arguments.factor = time_since_use(context);
     cuda_sort_particles(context);
     MdStatus status = build_sorted(context);
     md_nvtx_end();
@@ -163,11 +164,10 @@ MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid) {
 
 bool cuda_neighbor_acts(const CudaContext *context, int64_t step) {
     int64_t every = context->config.neighbor_every;
-    return context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK || step % every == 0 || (step + 1) % every == 0;
+    return context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK || step % every == 0;
 }
 
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
-    int64_t every = context->config.neighbor_every;
     if (!context->built) return cuda_neighbor_build(context);
     if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) {
         /* kick_drift has measured and sent the displacement of this step; the one wait of the step. The build comes
@@ -175,24 +175,18 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
         cuda_wait_event(context, context->watched, "wait: displacement");
         return moved_too_far(context) ? cuda_neighbor_build(context) : MD_OK;
     }
-    if (step % every == 0) return cuda_neighbor_build(context);
-    /* The list is used as it is. How far atoms are from where it was built at the last use before the next build tells
-     * whether that build comes late; the host looks when it builds. */
-    if ((step + 1) % every == 0) {
-        cuda_reduce_measure(context);
-        cuda_watch_read(context, false);
-        context->lateness_sent = true;
-    }
-    return MD_OK;
+    return step % context->config.neighbor_every == 0 ? cuda_neighbor_build(context) : MD_OK;
 }
 
-void cuda_neighbor_statistics(const CudaContext *context, MdStatistics *statistics) {
+void cuda_neighbor_statistics(CudaContext *context, MdStatistics *statistics) {
     const bool has_list = cuda_force_has_list(context), has_rows = has_list && !cuda_force_has_clusters(context);
     const double rows_of_pair = cuda_neighbor_halves(context) ? 2 : 1; /* where it is not stored */
     statistics->capacity = has_list ? context->arguments.list.capacity : 0;
     statistics->n_entries = has_list ? context->n_entries : 0;
     statistics->neighbors_per_atom =
         has_rows ? rows_of_pair * (double)context->n_entries / context->n_atoms : (double)NAN;
+    cuda_watch_read(context, true);
+    statistics->n_late_rebuilds = context->h_watch->n_late;
 }
 
 static void *download(CudaContext *context, const void *device, size_t count, size_t size) {

@@ -155,7 +155,9 @@ void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
 }
 
 void cuda_reduce_measure(CudaContext *context) {
-    CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->measures, 0, sizeof(CudaMeasures), context->stream));
+    CudaMeasures *measures = &context->arguments.watch->measures;
+    CUDA_CHECK(cudaMemsetAsync(&measures->high, 0, sizeof measures->high, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(&measures->low, 0, sizeof measures->low, context->stream));
     cuda_reduce_begin_extremes(context);
     cuda_launch_blocks(context, CUDA_K_reduce_measure, cuda_reduce_blocks(context));
     cuda_reduce_end_extremes(context);

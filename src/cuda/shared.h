@@ -94,6 +94,8 @@ typedef struct CudaWatch {
     unsigned long long fault_step, fault_key; /* all bits set: none; key: id, then the displacement as float bits */
     unsigned long long step;                  /* begun and not yet halted at; see steps.c */
     unsigned long long batch_step;            /* launch.fuse = step: the first of the batch */
+    unsigned long long late_build;            /* the last build that came late, as 1 + its step; */
+    unsigned n_late;                          /* how many did */
     unsigned drifted;                         /* the drift of step + 1 is done */
     unsigned halted; /* device-check: the list is too old at this step; everything waits for the host */
 } CudaWatch;
@@ -184,7 +186,7 @@ typedef struct CudaArguments {
     int32_t n;          /* how many: cells of a scan, partial sums */
     int32_t first;      /* total that sums go to; CUDA_RAW_... */
     int32_t kick_first; /* integrate: the second half kick of the step before comes first */
-    double factor;      /* of velocities */
+    double factor;      /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
     const void *in;
     void *out;
     CudaRowHead *row;

@@ -155,15 +155,6 @@ static MdStatus load_list(CudaContext *context, MdState *state, const int32_t *i
     return status == MD_OK ? check_order(context, ids) : status;
 }
 
-/* With rebuild = every the last use of the list before a build measures how late that is: again, where the run was
- * stopped between the two. */
-static MdStatus measure_lateness(CudaContext *context, int64_t step) {
-    const int64_t every = context->config.neighbor_every;
-    if (context->config.neighbor_rebuild != MD_REBUILD_EVERY || (step + 1) % every != 0 || step % every == 0)
-        return MD_OK;
-    return cuda_neighbor_update(context, step);
-}
-
 MdStatus cuda_state_load(CudaContext *context, MdState *state) {
     double *rows = md_alloc(1, raw_bytes(context), "restart file");
     int32_t *ids = NULL;
@@ -173,7 +164,6 @@ MdStatus cuda_state_load(CudaContext *context, MdState *state) {
     if (status == MD_OK && state->same_list) status = load_list(context, state, ids, rows);
     for (int which = CUDA_RAW_POSITION; which <= CUDA_RAW_FORCE && status == MD_OK; which++)
         status = load_raw(context, state, which, rows);
-    if (status == MD_OK && state->same_list) status = measure_lateness(context, state->step);
     context->progress = CUDA_FORCED;
     cuda_memory_end(context, CUDA_STAGING);
     md_free(rows);

@@ -168,6 +168,9 @@ mutant("sort wrap: z by the edge of y", SORT + " k_sort_wrap(", "a.length[2]", "
 mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", "a.now.tag[i] = tag;", "", tests(CELLS))
 mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, seen, type_bits<Pair>(type));", "",
        tests(CELLS + " memory.sort=none neighbor.rebuild=host-check"), rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
+mutant("sort wrap: no lateness", SORT + " k_sort_wrap(", "was_too_far(a, i, x)", "false", rows("neighbor.search=cell", "never late|late"))
+mutant("sort wrap: lateness of the wrong moment", SORT + " bool was_too_far(", "x.y - time * v.y", "x.y + 9 * time * v.y", rows("neighbor.search=cell", "never late|late"))
+mutant("sort wrap: each atom is a late build", SORT + " void book_lateness(", "if (atomicMax(&a.watch->late_build, build) < build) ", "", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;",
        held(CELLS + " memory.sort=none"))
 mutant("cell_along: next cell", SORT + " int cell_along(", "floor((x - origin) * inverse_edge)", "floor((x - origin) * inverse_edge + 0.5)",
@@ -296,11 +299,11 @@ mutant("bases: z is left out", NEIGHBOR + " k_neighbor_bases(", "dz >= low[2] &&
 mutant("count: the largest row of another block", NEIGHBOR + " k_neighbor_count(", "largest = max(largest, a.list.counts[i]);", "if (i > 0) largest = max(1, a.list.counts[1]);",
        rows(CELLS, BOTH))
 mutant("count: the last atom is left out", NEIGHBOR + " k_neighbor_count(", "i < a.list.n_rows;", "i < a.list.n_rows - 1;", rows(CELLS, BOTH))
-mutant("count: no barrier after the zeros", NEIGHBOR + " k_neighbor_count(", "__syncthreads(); /* the zeros", "/* the zeros",
+mutant("count: no barrier", NEIGHBOR + " k_neighbor_count(", "__syncthreads(); /* all warps", "/* all warps",
        rows(CELLS, BOTH), rows(CELLS, BOTH, 11), rows(CELLS, BOTH, 12), race(CELLS))
-mutant("count: no barrier before the result", NEIGHBOR + " k_neighbor_count(", "__syncthreads(); /* the atomics", "/* the atomics",
-       rows(CELLS, BOTH), rows(CELLS, BOTH, 11), rows(CELLS, BOTH, 12), race(CELLS))
-mutant("count: plain addition", NEIGHBOR + " k_neighbor_count(", "atomicAdd(&s_entries, entries);", "s_entries += entries;", on_gpu(rows(CELLS, BOTH)), race(CELLS))
+mutant("count: the last warp is left out", NEIGHBOR + " k_neighbor_count(", "warp < n_warps;", "warp < n_warps - 1;", rows(CELLS, BOTH))
+mutant("count: one step too few", NEIGHBOR + " k_neighbor_count(", "distance > 0;", "distance > 1;", rows(CELLS, BOTH))
+mutant("count: plain addition", NEIGHBOR + " k_neighbor_count(", "atomicAdd(&a.watch->measures.entries, entries);", "a.watch->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
 SORTED_ROWS = CELLS + " neighbor.sorted=on"
 ASCENDING = SORTED_ROWS + " memory.sort=none"
 mutant("sorted rows: the last merge is left out", NEIGHBOR + " void sort_by_warp(", "half < n;", "2 * half < n;", rows(ASCENDING))
@@ -631,10 +634,10 @@ mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.watch->step +
 mutant("raise_fault: later steps replace it", MOVE + " void raise_fault(", "if (seen != ~0ull && seen != step) return;",
        "if (seen != ~0ull) a.watch->fault_step = step;", FAULTS)
 mutant("raise_fault: another id", MOVE + " void raise_fault(", "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", FAULTS)
-mutant("displacement: z does not count", MOVE + " float displacement_sq(", " + dz * dz", "", rows("neighbor.rebuild=host-check " + APART, IN_MOTION),
+mutant("displacement: z does not count", COMMON + " float displacement_sq(", " + dz * dz", "", rows("neighbor.rebuild=host-check " + APART, IN_MOTION),
        rows(DEVICE, IN_MOTION))
 for fuse, switches in (("on", FUSED), ("off", APART)):
-    mutant(f"displacement: always 0, fuse {fuse}", MOVE + " float displacement_sq(", "(float)(dx * dx", "0 * (float)(dx * dx",
+    mutant(f"displacement: always 0, fuse {fuse}", COMMON + " float displacement_sq(", "(float)(dx * dx", "0 * (float)(dx * dx",
            rows("neighbor.rebuild=host-check " + switches, IN_MOTION))
 mutant("integrate_atom: the kick before is forgotten", MOVE + " float integrate_by(", "if (kick_first) half_kick(a, f, &v);", "", tests(FUSED))
 mutant("integrate_atom: kicked once too often", MOVE + " float integrate_by(", "if (kick_first) half_kick", "half_kick", tests(FUSED))
@@ -681,8 +684,7 @@ mutant("reduce_by_warps: the last warp is left out", BLOCK + " void reduce_by_wa
 mutant("reduce_by_warps: lanes beyond the warps", BLOCK + " void reduce_by_warps(", "t < n_warps ? s_of_warp[q][t]", "true ? s_of_warp[q][t % n_warps]",
        tests(BRICK + " launch.block_size=auto", "3-D|3-D uneven, shift force|2-D uneven"))
 mutant("reduce_by_warps: no barrier", BLOCK + " void reduce_by_warps(", "__syncthreads(); /* all warps", "/* all warps", barrier(SHUFFLE))
-mutant("block_max: a sum", BLOCK + " void block_max(", "block_reduce<TakeLargest>", "block_reduce<AddUp>", rows("neighbor.rebuild=host-check", IN_MOTION),
-       rows("neighbor.rebuild=every", "never late|late"))
+mutant("block_max: a sum", BLOCK + " void block_max(", "block_reduce<TakeLargest>", "block_reduce<AddUp>", rows("neighbor.rebuild=host-check", IN_MOTION))
 mutant("compensated: what is lost is lost", BLOCK + " void add(Compensated", "sum.low = __fadd_rn(sum.low, lost);", "",
        tests("reduce.accumulate=compensated run.precision=mixed", "compensated sums"))
 mutant("compensated: threads forget the low part", BLOCK + " struct AddUp", "a.low + b.low", "a.low",
@@ -712,9 +714,6 @@ TWO = "reduce.finish=two-pass launch.block_size=32"
 mutant("reduce finish: the last partial sum is left out", REDUCE + " k_reduce_finish(", "k < a.n;", "k < a.n - 1;", tests(TWO))
 mutant("reduce finish: one round only", REDUCE + " k_reduce_finish(", "k += MD_BLOCK", "k += a.n", tests(TWO))
 mutant("reduce finish: into the next total", REDUCE + " k_reduce_finish(", "a.first + blockIdx.x", "a.first", tests(TWO))
-mutant("measure: no displacement", REDUCE + " k_reduce_measure(", "atomicMax(&a.watch->measures.moved_sq,", "if (false) atomicMax(&a.watch->measures.moved_sq,",
-       rows("neighbor.search=cell", "late"))
-
 # --- gather ------------------------------------------------------------------------------------------------------------
 
 GATHER = "cuda/kernels/gather.cu"

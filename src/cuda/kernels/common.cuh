@@ -131,6 +131,13 @@ __device__ inline Vec3<State> load_state(const CudaParticles &p, int64_t i, int6
     return load<State>(p.state, is_mixed ? i : i + from);
 }
 
+/* Squared displacement since the last build. */
+__device__ inline float displacement_sq(const CudaArguments &a, int i, const Vec3<Pair> &x) {
+    const Vec3<Pair> x0 = load<Pair>(a.reference, i);
+    const Pair dx = x.x - x0.x, dy = x.y - x0.y, dz = x.z - x0.z;
+    return (float)(dx * dx + dy * dy + dz * dz);
+}
+
 /* The box edge and its inverse in the precision of pairs, already rounded by the host. */
 __device__ inline Pair box_length(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? a.length[axis] : (double)a.length_f[axis]);

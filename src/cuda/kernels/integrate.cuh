@@ -37,13 +37,6 @@ __device__ inline void drift(const CudaArguments &a, int i, const Vec3<State> &v
     }
 }
 
-/* Squared displacement since the last build. */
-__device__ inline float displacement_sq(const CudaArguments &a, int i, const Vec3<Pair> &x) {
-    const Vec3<Pair> x0 = load<Pair>(a.reference, i);
-    const Pair dx = x.x - x0.x, dy = x.y - x0.y, dz = x.z - x0.z;
-    return (float)(dx * dx + dy * dy + dz * dz);
-}
-
 /* Where positions come from and go to, and the step of the drift (0: ask the watch). */
 struct Motion {
     int64_t from, to;

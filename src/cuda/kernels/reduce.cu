@@ -54,26 +54,22 @@ MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     a.row->step = a.watch->halted ? -1 : a.row_step;
 }
 
-/* Largest displacement since the last build, and the bounding box. */
+/* The bounding box. */
 MD_KERNEL k_reduce_measure(MD_ARGUMENTS) {
     const float none = __int_as_float((int)0xff800000); /* minus infinity */
-    float extreme[7] = {0, none, none, none, none, none, none};
+    float extreme[6] = {none, none, none, none, none, none};
     for (int64_t i = thread_index(); i < a.n_atoms; i += grid_size()) {
-        const Vec3<Pair> x = load<Pair>(a.now.position, i), x0 = load<Pair>(a.reference, i);
-        const Pair dx = x.x - x0.x, dy = x.y - x0.y, dz = x.z - x0.z;
+        const Vec3<Pair> x = load<Pair>(a.now.position, i);
         const float place[3] = {(float)x.x, (float)x.y, (float)x.z};
-        extreme[0] = fmaxf(extreme[0], (float)(dx * dx + dy * dy + dz * dz));
         for (int k = 0; k < 3; k++) {
-            extreme[1 + k] = fmaxf(extreme[1 + k], place[k]);
-            extreme[4 + k] = fmaxf(extreme[4 + k], -place[k]);
+            extreme[k] = fmaxf(extreme[k], place[k]);
+            extreme[3 + k] = fmaxf(extreme[3 + k], -place[k]);
         }
     }
-    block_max<7>(a, extreme);
-    if (threadIdx.x == 0) {
-        atomicMax(&a.watch->measures.moved_sq, __float_as_uint(extreme[0]));
+    block_max<6>(a, extreme);
+    if (threadIdx.x == 0)
         for (int k = 0; k < 3; k++) {
-            atomicMax(&a.watch->measures.high[k], float_key(extreme[1 + k]));
-            atomicMax(&a.watch->measures.low[k], float_key(extreme[4 + k]));
+            atomicMax(&a.watch->measures.high[k], float_key(extreme[k]));
+            atomicMax(&a.watch->measures.low[k], float_key(extreme[3 + k]));
         }
-    }
 }

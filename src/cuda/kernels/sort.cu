@@ -17,12 +17,30 @@
 #include "cuda/kernels/cells.cuh"
 #include "physics/curve.h"
 
+/* Whether particle i, which is at x, had gone further than the list allows when that was used last: a drift ago, so that
+ * no kernel need look while it is used. */
+__device__ inline bool was_too_far(const CudaArguments &a, int i, const Vec3<State> &x) {
+    const Vec3<State> v = load<State>(a.now.velocity, i);
+    const State time = (State)a.factor;
+    return displacement_sq(a, i,
+                           Vec3<Pair>{(Pair)(x.x - time * v.x), (Pair)(x.y - time * v.y), (Pair)(x.z - time * v.z)}) >
+           a.halt_sq;
+}
+
+/* Counts this build as late, whoever comes first. */
+__device__ inline void book_lateness(const CudaArguments &a) {
+    const unsigned long long build = a.watch->step + a.watch->drifted + 1;
+    if (*(volatile unsigned long long *)&a.watch->late_build == build) return;
+    if (atomicMax(&a.watch->late_build, build) < build) atomicAdd(&a.watch->n_late, 1u);
+}
+
 /* Where particles are, wrapped; where they were at the build, for the displacement. Positions may have left the box
  * since the last build: the image counters take what the wrap takes off. */
 MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     Vec3<State> x = load<State>(a.now.state, i);
+    if (MD_SW_neighbor_rebuild == MD_REBUILD_EVERY && a.factor >= 0 && was_too_far(a, i, x)) book_lateness(a);
     CudaTag tag = a.now.tag[i];
     x.x = wrap<State>((double)x.x, a.length[0], a.inverse[0], &tag.ix);
     x.y = wrap<State>((double)x.y, a.length[1], a.inverse[1], &tag.iy);
