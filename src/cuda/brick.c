@@ -41,6 +41,22 @@ static double staged_atoms(const MdBox *box, int64_t n_atoms, double range, int 
     return atoms;
 }
 
+/* Atoms of the largest brick of a uniform system, and how many bricks there are. */
+static double largest_brick(const MdBox *box, int64_t n_atoms, double range, int cells) {
+    double rows = (double)n_atoms;
+    for (int a = 0; a < box->dimension; a++) {
+        const double n = cuda_sort_cells_along(box->length[a], range);
+        rows *= ceil(n / ceil(n / cells)) / n;
+    }
+    return rows;
+}
+
+static double count_bricks(const MdBox *box, double range, int cells) {
+    double n_bricks = 1;
+    for (int a = 0; a < box->dimension; a++) n_bricks *= ceil(cuda_sort_cells_along(box->length[a], range) / cells);
+    return n_bricks;
+}
+
 static bool cells_fit(int cells, int dimension) { return pow(cells + 2, dimension) <= CUDA_BRICK_STENCIL; }
 
 /* Three cells along an edge, of which a block stages some 43 KiB in a liquid, while that makes bricks for every
@@ -66,7 +82,7 @@ bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
     return choose_cells(config, plan) >= (plan->box.dimension == 3 ? MD_BRICK_CELLS_3 : MD_BRICK_CELLS_6);
 }
 
-void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->memory_sort != MD_SORT_BRICK || config->memory_brick_cells != MD_BRICK_CELLS_AUTO) return;
     config->memory_brick_cells = choose_cells(config, plan);
     const int cells = brick_cells[config->memory_brick_cells];
@@ -75,6 +91,28 @@ void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
         choices, "memory.brick_cells", md_switch_words(MD_OPTION_memory_brick_cells)[config->memory_brick_cells],
         "the most that leaves bricks for all multiprocessors; about %.0f atoms each, and %.0f with those around",
         atoms_in(&plan->box, plan->n_atoms, cells * range), staged_atoms(&plan->box, plan->n_atoms, range, cells));
+}
+
+/* As many threads a row as all bricks have room for on the GPU at once, at 64 registers a thread, while that is not full
+ * and each thread has some quads: so that the resident kernel has a block for each brick. */
+static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->force_kernel != MD_KERNEL_BRICK || config->force_threads_per_atom != MD_THREADS_AUTO) return;
+    const double range = plan->potential.cutoff_max + config->neighbor_skin;
+    const int cells = brick_cells[config->memory_brick_cells];
+    const double rows = 1.03 * largest_brick(&plan->box, plan->n_atoms, range, cells);
+    const double on_each = ceil(count_bricks(&plan->box, range, cells) / cuda_device_multiprocessors());
+    int log2_threads = 0;
+    while (log2_threads < 4 && rows * (2 << log2_threads) * on_each <= CUDA_MAX_BLOCK) log2_threads++;
+    config->force_threads_per_atom = log2_threads;
+    md_choices_add(
+        choices, "force.threads_per_atom", md_switch_words(MD_OPTION_force_threads_per_atom)[log2_threads],
+        "the most, up to 16, with which every brick has a block on the GPU: %.0f a multiprocessor, of %.0f rows",
+        on_each, rows);
+}
+
+void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    resolve_cells(config, plan, choices);
+    resolve_row_threads(config, plan, choices);
 }
 
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
@@ -127,16 +165,13 @@ void cuda_brick_plan_tables(CudaContext *context) {
     a->bricks.slice_capacity = n / 32 + 1 + (int64_t)fmin(n_bricks, (double)(n / 16));
 }
 
-int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range) {
-    const int cells = brick_cells[config->memory_brick_cells];
-    double rows = (double)n_atoms;
-    for (int a = 0; a < box->dimension; a++) {
-        const double n = cuda_sort_cells_along(box->length[a], range);
-        rows *= ceil(n / ceil(n / cells)) / n; /* of the largest */
-    }
-    /* Half as many threads: blocks stage and compute in turns, and so that they do at different times it takes several on a
-     * multiprocessor. */
-    const int warps = (int)fmin(fmax(ceil(1.03 * rows / 64), 2), 32);
+int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range, int row_threads) {
+    const double rows = largest_brick(box, n_atoms, range, brick_cells[config->memory_brick_cells]);
+    const double wanted = 1.03 * rows * row_threads;
+    /* One thread a row: half as many threads, since blocks stage and compute in turns, and so that they do at different times
+     * it takes several on a multiprocessor. Several: all rows at once, as far as a block has room for them. */
+    const double rounds = row_threads == 1 ? 2 : ceil(wanted / CUDA_MAX_BLOCK);
+    const int warps = (int)fmin(fmax(ceil(wanted / rounds / 32), 2), CUDA_MAX_BLOCK / 32);
     if (config->reduce_method >= MD_METHOD_SHUFFLE) return 32 * warps;
     int power = 2; /* trees need one */
     while (power < warps) power *= 2;

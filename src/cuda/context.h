@@ -408,6 +408,7 @@ int64_t cuda_force_sum_blocks(const CudaContext *context);
 /* At any block size: known without a device. Blocks of 32 threads; larger ones have no more threads in all, up to one
  * block. */
 int64_t cuda_force_most_blocks(const CudaContext *context);
+int cuda_force_row_threads(const MdConfig *config);                    /* that share a row */
 size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynamic shared memory of a block */
 void cuda_force_zero(CudaContext *context);                            /* the forces on all atoms */
 /* Issues the kernel, and with_energy the sums of its blocks. */
@@ -451,8 +452,8 @@ void cuda_brick_divide(const CudaContext *context, CudaGrid *grid);
 /* Their size and the room of a block, as far as they do not depend on the grid; and what does. */
 void cuda_brick_plan(CudaContext *context);
 void cuda_brick_plan_tables(CudaContext *context);
-/* Threads of a block: one for two atoms of a brick. range: of the list. */
-int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range);
+/* Threads of a block, row_threads of which share a row: with one for two atoms of a brick. range: of the list. */
+int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range, int row_threads);
 /* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
 MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
 

@@ -23,8 +23,8 @@ static bool adds(const MdConfig *config) {
            (split && config->force_partial_sums == MD_PARTIAL_SUMS_ATOMIC);
 }
 
-static int threads_per_atom(const MdConfig *config) {
-    return config->force_kernel == MD_KERNEL_LIST_SPLIT ? 1 << config->force_threads_per_atom : 1;
+int cuda_force_row_threads(const MdConfig *config) {
+    return md_option_has_effect(config, MD_OPTION_force_threads_per_atom) ? 1 << config->force_threads_per_atom : 1;
 }
 
 int64_t cuda_force_items(const CudaContext *context) {
@@ -34,7 +34,7 @@ int64_t cuda_force_items(const CudaContext *context) {
     case MD_KERNEL_CLUSTER: return 32 * cuda_blocks(context->n_atoms, CUDA_CLUSTER);
     case MD_KERNEL_BRICK: /* a block each */
         return context->kernels[CUDA_K_force_energy].block_size * cuda_brick_count(&context->arguments.grid);
-    default: return (int64_t)context->n_atoms * threads_per_atom(&context->config);
+    default: return (int64_t)context->n_atoms * cuda_force_row_threads(&context->config);
     }
 }
 
@@ -60,7 +60,7 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
         return threads * 4 * context->pair_size; /* an atom each */
     if (config->force_kernel == MD_KERNEL_BRICK) /* 16 bytes an atom, in double twice as many */
         return ((size_t)context->arguments.bricks.capacity + CUDA_STAGED_BESIDE) * 4 * context->pair_size;
-    if (threads_per_atom(config) > 1 && config->force_partial_sums == MD_PARTIAL_SUMS_SHARED)
+    if (cuda_force_row_threads(config) > 1 && config->force_partial_sums == MD_PARTIAL_SUMS_SHARED)
         return threads * 3 * context->pair_size;
     return 0;
 }

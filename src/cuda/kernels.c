@@ -42,6 +42,11 @@ static bool is_of_bricks(const MdConfig *config, int unit) {
            (unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP);
 }
 
+/* The search has one a row. */
+static int brick_row_threads(const MdConfig *config, int unit) {
+    return unit == CUDA_NEIGHBOR ? 1 : cuda_force_row_threads(config);
+}
+
 /* Rows differ in length: a smaller block is replaced sooner when its slowest warp is done. Kernels that stream through
  * memory take 256. With auto these are where the search for the best occupancy begins. */
 static int first_block_size(const CudaTarget *target, int unit) {
@@ -50,7 +55,8 @@ static int first_block_size(const CudaTarget *target, int unit) {
     if (choice != MD_BLOCK_SIZE_AUTO) return 32 << choice;
     if (is_of_bricks(config, unit))
         return cuda_brick_block_size(config, target->box, target->n_atoms,
-                                     target->potential->cutoff_max + config->neighbor_skin);
+                                     target->potential->cutoff_max + config->neighbor_skin,
+                                     brick_row_threads(config, unit));
     return unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP ? 128 : 256;
 }
 
@@ -343,8 +349,11 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
         char value[16];
         snprintf(value, sizeof value, "%d", block);
         if (is_of_bricks(&context->config, unit)) {
-            md_choices_add(choices, "launch.block_size", value, "stage %s: a thread for two atoms of a brick",
-                           cuda_stage_names[unit]);
+            const int threads = brick_row_threads(&context->config, unit);
+            md_choices_add(choices, "launch.block_size", value,
+                           threads == 1 ? "stage %s: a thread for two atoms of a brick"
+                                        : "stage %s: %d threads for each atom of a brick",
+                           cuda_stage_names[unit], threads);
             continue;
         }
         md_choices_add(

@@ -58,7 +58,8 @@ static void resolve_graph(MdConfig *config, MdChoices *choices) {
     }
 }
 
-/* Whether anything was asked for that bricks do not have: the form of the list, threads that share a row. */
+/* Whether anything was asked for that bricks do not have, the form of the list, or that asks for list-split: threads that
+ * share a row. */
 static bool suits_bricks(const MdConfig *config) {
     return config->neighbor_search == MD_SEARCH_CELL && config->neighbor_write == MD_LIST_WRITE_NONATOMIC &&
            config->neighbor_list == MD_LIST_FULL && config->neighbor_order == MD_LIST_ORDER_COLUMN &&

@@ -131,6 +131,8 @@ typedef struct CudaRowHead {
 /* output.pack = padded: numbers that part the components of a tile, see kernels/gather.cu. */
 enum { CUDA_TILE_PAD = 11 };
 
+enum { CUDA_MAX_BLOCK = 1024 }; /* threads, on every GPU */
+
 enum { CUDA_CLUSTER = 8 }; /* atoms of a cluster: force.kernel = cluster */
 
 /* neighbor.index = 16: cells that an entry can name, and places in a cell. */

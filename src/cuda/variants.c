@@ -81,7 +81,7 @@ static const MdVariant rows[] = {
      "64 distances an entry, most of them out of range at short cutoffs; few loads"},
     {"force", "force.kernel=brick", "neighbor.search=cell memory.sort=brick", "", 110, 3, 2, 34,
      "two bytes an entry; positions from shared memory, where each is brought some five times a step; two barriers a block"},
-    {"force", "force.threads_per_atom=1", "", "", 0, 0, 0, 0, "as list"},
+    {"force", "force.threads_per_atom=1", "", "", 0, 0, 0, 0, "as list; bricks fill the GPU with many atoms only"},
     {"force", "force.threads_per_atom=2", "", "", 0, 6, 0, 0, "half the steps of a row; one exchange an atom"},
     {"force", "force.threads_per_atom=4", "", "", 0, 12, 0, 0, "a quarter of the steps; two exchanges an atom; idle threads at the end of a row"},
     {"force", "force.threads_per_atom=8", "", "", 0, 24, 0, 0, "three exchanges an atom; a tenth of the threads idle at the end of a row"},

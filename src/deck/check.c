@@ -26,6 +26,7 @@ typedef struct Need {
  * cluster kernel keeps pairs of clusters and a brick kernel rows in a form of its own, which are searched for as well. */
 #define ROWS       (BIT(MD_KERNEL_LIST) | BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
 #define SPLIT      (BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
+#define SHARED     (SPLIT | BIT(MD_KERNEL_BRICK)) /* rows that several threads may share */
 #define SEARCH     (ROWS | BIT(MD_KERNEL_CLUSTER) | BIT(MD_KERNEL_BRICK))
 /* Reductions that add by strides over memory; in registers there is nothing to address. */
 #define TREES      (BIT(MD_METHOD_GLOBAL) | BIT(MD_METHOD_SHARED) | BIT(MD_METHOD_SHARED_DYNAMIC) | BIT(MD_METHOD_SYNCWARP))
@@ -57,7 +58,7 @@ static const Need needs[] = {
     NEED(neighbor_bank_order, force_kernel, BIT(MD_KERNEL_BRICK)),
     NEED(neighbor_capacity, force_kernel, SEARCH),
     NEED(neighbor_every, neighbor_rebuild, BIT(MD_REBUILD_EVERY)),
-    NEED(force_threads_per_atom, force_kernel, SPLIT),
+    NEED(force_threads_per_atom, force_kernel, SHARED),
     NEED(force_partial_sums, force_kernel, SPLIT),
     NEED(reduce_addressing, reduce_method, TREES),
     NEED(launch_graph, launch_persistent, BIT(MD_PERSISTENT_OFF) | BIT(MD_PERSISTENT_AUTO)),

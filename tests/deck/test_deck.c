@@ -263,7 +263,7 @@ static void test_moot(void) {
 
 /* Which options keep their effect with each value of another, as the reference page tells it. */
 static void test_grounds(void) {
-    static const char rows[] = "list list-split auto", split[] = "list-split auto",
+    static const char rows[] = "list list-split auto", split[] = "list-split auto", shared[] = "list-split brick auto",
                       search[] = "list list-split cluster brick auto",
                       trees[] = "global shared shared-dynamic syncwarp";
     static const struct {
@@ -281,7 +281,7 @@ static void test_grounds(void) {
                  {MD_OPTION_memory_brick_cells, MD_OPTION_memory_sort, "brick"},
                  {MD_OPTION_neighbor_bank_order, MD_OPTION_force_kernel, "brick"},
                  {MD_OPTION_neighbor_every, MD_OPTION_neighbor_rebuild, "every"},
-                 {MD_OPTION_force_threads_per_atom, MD_OPTION_force_kernel, split},
+                 {MD_OPTION_force_threads_per_atom, MD_OPTION_force_kernel, shared},
                  {MD_OPTION_force_partial_sums, MD_OPTION_force_kernel, split},
                  {MD_OPTION_reduce_addressing, MD_OPTION_reduce_method, trees},
                  {MD_OPTION_launch_graph, MD_OPTION_launch_persistent, "off auto"}};

@@ -385,8 +385,10 @@ SPLIT = "force.kernel=list-split force.threads_per_atom=8 force.partial_sums="
 mutant("sum_row shared: one part too few", ROWS + " bool sum_row(", "k < row_threads;", "k < row_threads - 1;", tests(SPLIT + "shared"))
 mutant("sum_row shared: z is lost", ROWS + " bool sum_row(", "force->z += s_part[t + k].z;", "", tests(SPLIT + "shared"))
 mutant("sum_row shared: no barrier", ROWS + " bool sum_row(", "__syncthreads(); /* all parts", "/* all parts", barrier(SPLIT + "shared launch.block_size=256"))
-mutant("sum_row shuffle: one step too few", ROWS + " bool sum_row(", "distance = row_threads / 2;", "distance = row_threads / 4;", tests(SPLIT + "shuffle"))
-mutant("sum_row shuffle: z is lost", ROWS + " bool sum_row(", "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(SPLIT + "shuffle"))
+ADD_UP, SHARED_ROWS = "cuda/kernels/pair.cuh void add_up_row(", "force.kernel=brick memory.sort=brick force.threads_per_atom=4"
+for kernel, switches in (("list-split", SPLIT + "shuffle"), ("brick", SHARED_ROWS)):
+    mutant(f"add up row, {kernel}: one step too few", ADD_UP, "distance = row_threads / 2;", "distance = row_threads / 4;", tests(switches))
+    mutant(f"add up row, {kernel}: z is lost", ADD_UP, "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(switches))
 mutant("sum_row atomic: stored, not added", ROWS + " void force_block_list(", "if constexpr (is_summed_in_memory) add_force(a, i, force);",
        "if constexpr (is_summed_in_memory) store<Pair>(a.now.force, i, force, Pair(0));", tests(SPLIT + "atomic"))
 
@@ -422,7 +424,7 @@ mutant("clusters: the last row is left out", ROWS_OF_CLUSTERS + " void search_cl
 # Of bricks of two cells along an edge and of more, of blocks that have a round for all rows and of those that have several.
 BRICK = "force.kernel=brick memory.sort=brick"
 BRICKS = (tests(BRICK), tests(BRICK + " memory.brick_cells=2"))
-ROUNDS = BRICK + " launch.block_size=32"
+ROUNDS = BRICK + " launch.block_size=32 force.threads_per_atom=1"
 CROWDS = Killer("test_bricks", "test_bricks")
 
 PLACES = SORT + " int place_in_bricks("
@@ -589,8 +591,8 @@ mutant("force brick: the row of another type", PAIRS_OF_QUAD, "own.type * MD_N_T
 mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : other.type", "0", BRICKS)
 ROW_FORCE = OF_BRICKS + " Vec3<Pair> row_force("
 mutant("force brick: the last quad of a row is left out", ROW_FORCE, "if (first + k < n_quads)", "if (first + k < n_quads - 1)", BRICKS)
-mutant("force brick: a rest is no quad", ROW_FORCE, "(count + CUDA_QUAD - 1) / CUDA_QUAD", "count / CUDA_QUAD", BRICKS)
-mutant("force brick: quads of the rows beside", ROW_FORCE, "quads[later * 32]", "quads[later]", BRICKS)
+mutant("force brick: a rest is no quad", ROW_FORCE, "(count + row_threads * CUDA_QUAD - 1)", "count", BRICKS)
+mutant("force brick: quads of the rows beside", ROW_FORCE, "quads[later * row_threads * 32]", "quads[later * row_threads]", BRICKS)
 mutant("force brick: a later quad for this one", ROW_FORCE, "const uint64_t quad = ahead[k];", "", BRICKS)
 mutant("force brick: measured from another origin", ROW_FORCE, "staged_origin(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("force brick: the count of another row", ROW_FORCE, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
@@ -598,8 +600,14 @@ EACH_BRICK = OF_BRICKS + " void force_block_brick("
 mutant("force brick: no barrier", EACH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
 mutant("force brick: no barrier before the next brick", EACH_BRICK, "__syncthreads(); /* what an earlier", "/* what an earlier",
        barrier(BRICK + " memory.brick_cells=1 launch.block_size=1024 launch.persistent=on neighbor.rebuild=every"))
-mutant("force brick: one round of rows", EACH_BRICK, "r < brick.end - brick.begin;", "r < min(brick.end - brick.begin, MD_BLOCK);", tests(ROUNDS))
-mutant("force brick: rows of a later round", EACH_BRICK, "brick, r, from, sums)", "brick, r % MD_BLOCK, from, sums)", tests(ROUNDS))
+mutant("force brick: one round of rows", EACH_BRICK, "first < n_rows;", "first < min(n_rows, MD_BLOCK / row_threads);", tests(ROUNDS))
+mutant("force brick: rows of a later round", EACH_BRICK, "brick, r, part, from, sums)", "brick, r % MD_BLOCK, part, from, sums)", tests(ROUNDS))
+mutant("force brick: threads of a row walk the same", EACH_BRICK, "(int)threadIdx.x % row_threads;", "0;", tests(SHARED_ROWS))
+mutant("force brick: rows of the next round in this one", EACH_BRICK, "(int)threadIdx.x / row_threads;", "(int)threadIdx.x;", tests(SHARED_ROWS))
+mutant("force brick: rounds of one thread a row", EACH_BRICK, "first += MD_BLOCK / row_threads", "first += MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
+mutant("force brick: parts are not added up", EACH_BRICK, "add_up_row(&force);", "", tests(SHARED_ROWS))
+mutant("force brick: parts as long as their row", ROW_FORCE, " - part * CUDA_QUAD;", ";", tests(SHARED_ROWS))
+mutant("force brick: each part skips its last quad", ROW_FORCE, "(row_threads * CUDA_QUAD);", "(row_threads * CUDA_QUAD) - (row_threads > 1);", tests(SHARED_ROWS))
 mutant("force brick: forces of others", EACH_BRICK, "finish(brick.begin + r,", "finish(r,", BRICKS)
 mutant("force brick: the next brick", EACH_BRICK, "a.bricks.table[b]", "a.bricks.table[b > 0 ? b - 1 : 0]", BRICKS)
 

@@ -1,4 +1,5 @@
-/* Force kernel of bricks: a block a brick, a thread a row.
+/* Force kernel of bricks: a block a brick, a thread a row, or several (force.threads_per_atom): neighbours in a warp, which
+ * take the quads of the row in turn and add up by shuffles.
  *
  * brick: the block brings the atoms of its brick and of the cells around it into shared memory, as images near the brick,
  * and every pair is found there. An entry of the list is a 16-bit address in shared memory, four of them a load; its
@@ -46,15 +47,17 @@ __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pa
     }
 }
 
-/* Force on the atom of row r of the brick. */
+/* Of the force on the atom of row r of the brick the part of thread `part` of its row. */
 template <bool ENERGY>
 __device__ inline Vec3<Pair> row_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
-                                       const CudaBrick &brick, int r, int64_t from, Sum (&sums)[CUDA_PAIR_TOTALS]) {
-    const uint64_t *quads = brick_quads(a, brick, r);
-    const int count = a.list.counts[brick.begin + r], n_quads = (count + CUDA_QUAD - 1) / CUDA_QUAD;
+                                       const CudaBrick &brick, int r, int part, int64_t from,
+                                       Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    const uint64_t *quads = brick_quads(a, brick, r) + part * 32;
+    const int count = a.list.counts[brick.begin + r] - part * CUDA_QUAD; /* from its first quad on */
+    const int n_quads = (count + row_threads * CUDA_QUAD - 1) / (row_threads * CUDA_QUAD);
     uint64_t ahead[quads_ahead];
 #pragma unroll
-    for (int k = 0; k < quads_ahead; k++) ahead[k] = k < n_quads ? quads[k * 32] : 0;
+    for (int k = 0; k < quads_ahead; k++) ahead[k] = k < n_quads ? quads[k * row_threads * 32] : 0;
     const Atom own = staged_atom(a, staged_origin(brick), brick.begin + r, no_image, from);
     Vec3<Pair> force = {0, 0, 0};
     for (int first = 0; first < n_quads; first += quads_ahead) {
@@ -62,9 +65,10 @@ __device__ inline Vec3<Pair> row_force(const CudaArguments &a, const PairParamet
         for (int k = 0; k < quads_ahead; k++) {
             const uint64_t quad = ahead[k];
             const int later = first + k + quads_ahead;
-            if (later < n_quads) ahead[k] = quads[later * 32];
+            if (later < n_quads) ahead[k] = quads[later * row_threads * 32];
             if (first + k < n_quads)
-                add_quad<ENERGY>(a, pairs, atoms, own, quad, count - (first + k) * CUDA_QUAD, &force, sums);
+                add_quad<ENERGY>(a, pairs, atoms, own, quad, count - (first + k) * row_threads * CUDA_QUAD, &force,
+                                 sums);
         }
     }
     return force;
@@ -79,9 +83,13 @@ __device__ inline void force_block_brick(const CudaArguments &a, const PairParam
     __syncthreads(); /* what an earlier call has staged was read by all */
     stage_brick(a, brick, from, s_atoms);
     __syncthreads(); /* all atoms are staged */
-    for (int r = (int)threadIdx.x; r < brick.end - brick.begin; r += MD_BLOCK) {
-        const Vec3<Pair> force = row_force<ENERGY>(a, pairs, s_atoms, brick, r, from, sums);
-        finish(brick.begin + r, force);
+    const int n_rows = brick.end - brick.begin, part = (int)threadIdx.x % row_threads;
+    for (int first = 0; first < n_rows; first += MD_BLOCK / row_threads) { /* the same for all: they add up together */
+        const int r = first + (int)threadIdx.x / row_threads;
+        Vec3<Pair> force = {0, 0, 0};
+        if (r < n_rows) force = row_force<ENERGY>(a, pairs, s_atoms, brick, r, part, from, sums);
+        add_up_row(&force);
+        if (part == 0 && r < n_rows) finish(brick.begin + r, force);
     }
 }
 

@@ -10,8 +10,6 @@
 #include "cuda/kernels/list.cuh"
 #include "cuda/kernels/pair.cuh"
 
-constexpr bool is_split = MD_SW_force_kernel == MD_KERNEL_LIST_SPLIT;
-constexpr int row_threads = is_split ? 1 << MD_SW_force_threads_per_atom : 1;
 constexpr bool is_summed_in_memory = is_split && MD_SW_force_partial_sums == MD_PARTIAL_SUMS_ATOMIC;
 
 /* Adds up the parts of a row's threads; false: the sum is not with this thread. Every thread of the block comes here. */
@@ -32,12 +30,7 @@ __device__ inline bool sum_row(Vec3<Pair> *force) {
         }
         return true;
     } else {
-        /* the threads of a row are neighbours in a warp */
-        for (int distance = row_threads / 2; distance > 0; distance /= 2) {
-            force->x += __shfl_xor_sync(0xffffffffu, force->x, distance);
-            force->y += __shfl_xor_sync(0xffffffffu, force->y, distance);
-            if (MD_DIMENSION == 3) force->z += __shfl_xor_sync(0xffffffffu, force->z, distance);
-        }
+        add_up_row(force);
         return threadIdx.x % row_threads == 0;
     }
 }
