@@ -170,7 +170,7 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
     if (!(r < pair->cutoff + shake)) return;
     double inverse_6 = 1 / (r_sq * r_sq * r_sq);
     double shaken = 14 * shake / r, relative = visitor->roundoff + shaken;
-    double force = (pair->force_12 * inverse_6 + pair->force_6) * inverse_6 / r;
+    double force = pair->force_12 * (inverse_6 + pair->attraction) * inverse_6 / r;
     double energy = (pair->energy_12 * inverse_6 + pair->energy_6) * inverse_6;
     double force_size = force + fabs(pair->force_shift), force_bound = relative * force_size;
     double edge_force = r > pair->cutoff - shake ? fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r : 0;
@@ -195,7 +195,7 @@ static void add_curvature(const Visitor *visitor, const Partners *p, Totals *tot
     if (!(p->r_sq < p->pair->cutoff_sq)) return;
     const MdSystem *system = visitor->system;
     double inverse_6 = 1 / (p->r_sq * p->r_sq * p->r_sq);
-    double second = (13 * p->pair->force_12 * inverse_6 - 7 * p->pair->force_6) * inverse_6 / p->r_sq;
+    double second = p->pair->force_12 * (13 * inverse_6 - 7 * p->pair->attraction) * inverse_6 / p->r_sq;
     double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, p->pair, p->r_sq);
     totals->curvature += laplacian / system->mass[system->type[p->i]];
 }

@@ -47,7 +47,7 @@ static inline MdPair_d md_pair_make(double epsilon, double sigma, double cutoff,
     double s2 = sigma * sigma, s6 = s2 * s2 * s2, s12 = s6 * s6;
     MdPair_d pair = {.cutoff_sq = cutoff * cutoff,
                      .force_12 = 48 * epsilon * s12,
-                     .force_6 = 24 * epsilon * s6,
+                     .attraction = 1 / (2 * s6),
                      .energy_12 = 4 * epsilon * s12,
                      .energy_6 = 4 * epsilon * s6,
                      .cutoff = cutoff,
@@ -66,7 +66,7 @@ static inline MdPair_d md_pair_make(double epsilon, double sigma, double cutoff,
 }
 
 static inline MdPair_f md_pair_to_single(MdPair_d pair) {
-    MdPair_f single = {(float)pair.cutoff_sq,    (float)pair.force_12,    (float)pair.force_6,
+    MdPair_f single = {(float)pair.cutoff_sq,    (float)pair.force_12,    (float)pair.attraction,
                        (float)pair.energy_12,    (float)pair.energy_6,    (float)pair.cutoff,
                        (float)pair.energy_shift, (float)pair.force_shift, (float)pair.truncation};
     return single;

@@ -89,7 +89,16 @@ static MdStatus table_read_pairs(const MdProblems *problems, PairTable *table, c
     return status;
 }
 
+/* Whether floats hold the coefficients, and the parts of the formula from half of sigma to where forces still matter. */
+static bool fits_single(const MdPair_d *pair, double sigma) {
+    const MdPair_f single = md_pair_to_single(*pair);
+    const double tail = pair->attraction * pow(fmin(pair->cutoff, 10 * sigma), -8);
+    return isnormal(single.force_12) && isnormal(single.attraction) && isnormal(single.energy_12) &&
+           isnormal(single.energy_6) && isnormal((float)tail) && isnormal((float)pow(sigma / 2, -14));
+}
+
 static MdStatus table_to_potential(const MdProblems *problems, const PairTable *table, MdPotential *potential) {
+    const bool is_double = md_deck_config(problems->deck)->run_precision == MD_PRECISION_DOUBLE;
     potential->cutoff_max = 0;
     potential->cutoff_min = INFINITY;
     for (int a = 0; a < table->n_types; a++)
@@ -97,12 +106,13 @@ static MdStatus table_to_potential(const MdProblems *problems, const PairTable *
             PairWords words = table->at[a][b];
             MdPair_d pair = md_pair_make(words.epsilon, words.sigma, words.cutoff, potential->shift == MD_SHIFT_ENERGY,
                                          potential->shift == MD_SHIFT_FORCE);
-            if (!(isnormal(pair.force_12) && isnormal(pair.energy_6) && isfinite(pair.energy_shift) &&
-                  isfinite(pair.force_shift)))
+            const bool fits = isnormal(pair.force_12) && isnormal(pair.energy_6) && isfinite(pair.energy_shift) &&
+                              isfinite(pair.force_shift);
+            if (!fits || (!is_double && !fits_single(&pair, words.sigma)))
                 return md_problem(problems, MD_OPTION_potential_sigma,
                                   "pair %d %d: epsilon %g, sigma %g, cutoff %g give coefficients beyond the range of "
-                                  "double precision; use reduced units, with values near 1",
-                                  a + 1, b + 1, words.epsilon, words.sigma, words.cutoff);
+                                  "%s precision; use reduced units, with values near 1",
+                                  a + 1, b + 1, words.epsilon, words.sigma, words.cutoff, fits ? "single" : "double");
             potential->pair[a * table->n_types + b] = pair;
             if (words.cutoff > potential->cutoff_max) potential->cutoff_max = words.cutoff;
             if (words.cutoff < potential->cutoff_min) potential->cutoff_min = words.cutoff;

@@ -331,11 +331,21 @@ mutant("add_pair select: force beyond the cutoff", PAIR + " void add_pair_at(", 
        tests(LIST + " force.cutoff_test=select"))
 mutant("add_pair: energy without shift", PAIR + " void add_pair_at(", "MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : ", "",
        tests(LIST, "3-D uneven, shift force"))
-mutant("add_pair: force without shift", PAIR + " void add_pair_at(", "MD_SHIFTED ? md_pair_force_shifted(pair, r_sq) : ", "",
+mutant("add_pair: force without shift", PAIR + " void add_pair_at(", "? md_pair_force_shifted(pair, r_sq)", "? md_pair_force(pair, r_sq)",
        tests(LIST, "3-D uneven, shift force"))
 mutant("add_pair: energy negated", PAIR + " void add_pair_at(", "md_pair_energy_plain(pair, r_sq)", "-md_pair_energy_plain(pair, r_sq)", tests(LIST))
 mutant("add_pair: no truncation", PAIR + " void add_pair_at(", "(double)pair->truncation", "0.0", tests(LIST, "3-D"))
-mutant("add_pair: virial without r", PAIR + " void add_pair_at(", "(double)(f * r_sq)", "(double)f", tests(LIST))
+mutant("add_pair: virial without r", PAIR + " void add_pair_at(", "(double)((has_common_factor ? f * pair->force_12 : f) * r_sq)", "(double)f", tests(LIST))
+mutant("add_pair: the virial without the factor", PAIR + " void add_pair_at(", "has_common_factor ? f * pair->force_12 : f", "f", tests(LIST, "3-D"))
+mutant("whole_force: without the factor", PAIR + " Vec3<Pair> whole_force(", "if constexpr (has_common_factor)", "if constexpr (false)", tests(LIST, "3-D"))
+mutant("whole_force: z without the factor", PAIR + " Vec3<Pair> whole_force(", "factor * sum.z", "sum.z", tests(LIST, "3-D"))
+mutant("whole_force: the factor twice", PAIR, "has_common_factor = MD_N_TYPES == 1 && !MD_SHIFTED && !is_half", "has_common_factor = MD_N_TYPES == 1 && !is_half", tests(LIST, "3-D uneven, shift force"))
+mutant("whole_force: half lists without the factor", PAIR, "MD_N_TYPES == 1 && !MD_SHIFTED && !is_half", "MD_N_TYPES == 1 && !MD_SHIFTED", tests(LIST + " neighbor.list=half", "3-D"))
+for kernel, file, function in (("pairs", "pairs", "force_block_pairs"), ("pairs-tiled", "pairs", "force_block_tiled"), ("cell", "cell", "force_block_cell"),
+                               ("cluster", "cluster", "force_block_cluster"), ("list", "list", "force_block_list")):
+    mutant(f"force {kernel}: the factor is left out", f"cuda/kernels/force_{file}.cuh void {function}(", "whole_force(pairs, force)", "force",
+           tests(f"force.kernel={kernel}", "3-D"))
+mutant("force brick: the factor is left out", "cuda/kernels/force_brick.cuh", "whole_force(pairs, force)", "force", tests("force.kernel=brick memory.sort=brick", "3-D"))
 mutant("add_pair: pairs not counted", PAIR + " void add_pair_at(", "add(sums[CUDA_PAIRS], 1);", "", tests(LIST))
 HALF = LIST + " neighbor.list=half"
 mutant("half: same sign on the other atom", PAIR + " void add_pair_at(", "Vec3<Pair>{-f * d.x", "Vec3<Pair>{f * d.x", tests(HALF))
@@ -590,10 +600,12 @@ mutant("force brick: z does not count", PAIRS_OF_QUAD, "own.v.z - other.v.z : Pa
 mutant("force brick: the row of another type", PAIRS_OF_QUAD, "own.type * MD_N_TYPES", "0", BRICKS)
 mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : other.type", "0", BRICKS)
 ROW_FORCE = OF_BRICKS + " Vec3<Pair> row_force("
-mutant("force brick: the last quad of a row is left out", ROW_FORCE, "if (first + k < n_quads)", "if (first + k < n_quads - 1)", BRICKS)
-mutant("force brick: a rest is no quad", ROW_FORCE, "(count + row_threads * CUDA_QUAD - 1)", "count", BRICKS)
-mutant("force brick: quads of the rows beside", ROW_FORCE, "quads[later * row_threads * 32]", "quads[later * row_threads]", BRICKS)
-mutant("force brick: a later quad for this one", ROW_FORCE, "const uint64_t quad = ahead[k];", "", BRICKS)
+mutant("force brick: the last quad of a row is left out", ROW_FORCE, "left > 0;", "left > CUDA_QUAD;", BRICKS)
+mutant("force brick: a rest is no quad", ROW_FORCE, "left > (k + quads_ahead) * step", "left >= (k + quads_ahead) * step + CUDA_QUAD", BRICKS)
+mutant("force brick: behind a short row is what stands there", ROW_FORCE, "count > k * step ? quads[k * row_threads * 32] : no_quad", "quads[k * row_threads * 32]", BRICKS)
+mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", BRICKS)
+mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += quads_ahead * row_threads * 32;", "quads += quads_ahead * row_threads;", BRICKS)
+mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead[k], left", BRICKS)
 mutant("force brick: measured from another origin", ROW_FORCE, "staged_origin(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("force brick: the count of another row", ROW_FORCE, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
 EACH_BRICK = OF_BRICKS + " void force_block_brick("
@@ -607,7 +619,7 @@ mutant("force brick: rows of the next round in this one", EACH_BRICK, "(int)thre
 mutant("force brick: rounds of one thread a row", EACH_BRICK, "first += MD_BLOCK / row_threads", "first += MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
 mutant("force brick: parts are not added up", EACH_BRICK, "add_up_row(&force);", "", tests(SHARED_ROWS))
 mutant("force brick: parts as long as their row", ROW_FORCE, " - part * CUDA_QUAD;", ";", tests(SHARED_ROWS))
-mutant("force brick: each part skips its last quad", ROW_FORCE, "(row_threads * CUDA_QUAD);", "(row_threads * CUDA_QUAD) - (row_threads > 1);", tests(SHARED_ROWS))
+mutant("force brick: each part skips its last quad", ROW_FORCE, "left > 0;", "left > (row_threads > 1) * step;", tests(SHARED_ROWS))
 mutant("force brick: forces of others", EACH_BRICK, "finish(brick.begin + r,", "finish(r,", BRICKS)
 mutant("force brick: the next brick", EACH_BRICK, "a.bricks.table[b]", "a.bricks.table[b > 0 ? b - 1 : 0]", BRICKS)
 

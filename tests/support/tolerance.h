@@ -185,7 +185,8 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
             if (r > pair->cutoff + off) continue;
             for (int a = 0; a < 3; a++) unit[a] /= r;
             double inverse_6 = 1 / (r_sq * r_sq * r_sq), shift = fabs(pair->force_shift);
-            double repulsion = pair->force_12 * inverse_6 * inverse_6 / r, attraction = pair->force_6 * inverse_6 / r;
+            double repulsion = pair->force_12 * inverse_6 * inverse_6 / r;
+            double attraction = pair->force_12 * pair->attraction * inverse_6 / r;
             double f = repulsion - attraction - pair->force_shift, slope = (13 * repulsion - 7 * attraction) / r;
             TolerancePart e = {.slope = f,
                                .value = md_pair_energy_d(pair, r_sq),

@@ -153,6 +153,9 @@ static void test_refusals(void) {
     PAIRS("1 2 1 1 inf", "inf");
     PAIRS("1 1 1 1;; 1 2 1 1", "an empty entry");
     PAIRS("1 2 1 1e-60", "beyond the range of double precision");
+    PAIRS("1 2 1 1e-3", "beyond the range of single precision");
+    PAIRS("1 2 1 500 1250", "beyond the range of single precision");
+    PAIRS("1 2 1e-39 1", "beyond the range of single precision");
     REFUSED(WORDS("system.density=1", "potential.form=wca", "potential.pairs=1 1 1 1 2"), "wca has its own");
 }
 

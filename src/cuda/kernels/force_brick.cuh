@@ -32,6 +32,9 @@ __device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &bric
     }
 }
 
+/* Four times the atom that is nowhere. */
+constexpr uint64_t no_quad = 0;
+
 /* The four pairs of a quad of row `own`; n: entries that are no padding. */
 template <bool ENERGY>
 __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms, const Atom &own,
@@ -47,31 +50,31 @@ __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pa
     }
 }
 
-/* Of the force on the atom of row r of the brick the part of thread `part` of its row. */
+/* Of the force on the atom of row r of the brick the part of thread `part` of its row. A row that is one thread's goes on to
+ * a whole number of quads_ahead, without a branch between them; parts are too short for that. */
 template <bool ENERGY>
 __device__ inline Vec3<Pair> row_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
                                        const CudaBrick &brick, int r, int part, int64_t from,
                                        Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    constexpr int step = row_threads * CUDA_QUAD; /* entries from one quad of a part to the next */
     const uint64_t *quads = brick_quads(a, brick, r) + part * 32;
     const int count = a.list.counts[brick.begin + r] - part * CUDA_QUAD; /* from its first quad on */
-    const int n_quads = (count + row_threads * CUDA_QUAD - 1) / (row_threads * CUDA_QUAD);
     uint64_t ahead[quads_ahead];
 #pragma unroll
-    for (int k = 0; k < quads_ahead; k++) ahead[k] = k < n_quads ? quads[k * row_threads * 32] : 0;
+    for (int k = 0; k < quads_ahead; k++) ahead[k] = count > k * step ? quads[k * row_threads * 32] : no_quad;
     const Atom own = staged_atom(a, staged_origin(brick), brick.begin + r, no_image, from);
     Vec3<Pair> force = {0, 0, 0};
-    for (int first = 0; first < n_quads; first += quads_ahead) {
+    for (int left = count; left > 0; left -= quads_ahead * step) {
+        quads += quads_ahead * row_threads * 32;
 #pragma unroll
         for (int k = 0; k < quads_ahead; k++) {
+            if (row_threads > 1 && left <= k * step) break;
             const uint64_t quad = ahead[k];
-            const int later = first + k + quads_ahead;
-            if (later < n_quads) ahead[k] = quads[later * row_threads * 32];
-            if (first + k < n_quads)
-                add_quad<ENERGY>(a, pairs, atoms, own, quad, count - (first + k) * row_threads * CUDA_QUAD, &force,
-                                 sums);
+            ahead[k] = left > (k + quads_ahead) * step ? quads[k * row_threads * 32] : no_quad;
+            add_quad<ENERGY>(a, pairs, atoms, own, quad, left - k * step, &force, sums);
         }
     }
-    return force;
+    return whole_force(pairs, force);
 }
 
 /* Positions come `from` there; finish(i, force) is called for each row. */

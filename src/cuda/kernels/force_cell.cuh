@@ -43,7 +43,7 @@ __device__ inline void force_block_cell(const CudaArguments &a, const PairParame
             add_cell<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own, i, i < end, cell_begin(a, other),
                              cell_end(a, other), s_atoms + 32 * warp, &force, sums);
         });
-        if (i < end) finish_force(a, i, force);
+        if (i < end) finish_force(a, i, whole_force(pairs, force));
     }
 }
 

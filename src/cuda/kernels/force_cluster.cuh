@@ -38,7 +38,7 @@ __device__ inline void force_block_cluster(const CudaArguments &a, const PairPar
         force.y += __shfl_xor_sync(0xffffffffu, force.y, distance);
         if (MD_DIMENSION == 3) force.z += __shfl_xor_sync(0xffffffffu, force.z, distance);
     }
-    if (lane < CUDA_CLUSTER && i <= last) finish_force(a, i, force);
+    if (lane < CUDA_CLUSTER && i <= last) finish_force(a, i, whole_force(pairs, force));
 }
 
 #endif

@@ -52,6 +52,7 @@ __device__ inline void force_block_list(const CudaArguments &a, const PairParame
             add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, j, from), j, true, &force,
                              sums);
         }
+        force = whole_force(pairs, force);
     }
     if (!sum_row(&force) || i >= a.n_atoms) return;
     if constexpr (is_summed_in_memory) add_force(a, i, force);

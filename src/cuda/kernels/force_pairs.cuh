@@ -16,7 +16,7 @@ __device__ inline void force_block_pairs(const CudaArguments &a, const PairParam
 #pragma unroll unroll
     for (int j = 0; j < a.n_atoms; j++)
         add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, j), j, j != i, &force, sums);
-    finish_force(a, i, force);
+    finish_force(a, i, whole_force(pairs, force));
 }
 
 /* pairs-tiled: the block brings MD_BLOCK atoms into shared memory at a time, one each, and all its threads go through
@@ -39,7 +39,7 @@ __device__ inline void force_block_tiled(const CudaArguments &a, const PairParam
             add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, s_tile[k], first + k, first + k != i, &force,
                              sums);
     }
-    if (i < a.n_atoms) finish_force(a, i, force);
+    if (i < a.n_atoms) finish_force(a, i, whole_force(pairs, force));
 }
 
 #endif

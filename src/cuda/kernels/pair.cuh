@@ -38,6 +38,10 @@ constexpr bool is_half = has_rows && MD_SW_neighbor_list == MD_LIST_HALF;
 /* Otherwise each pair is met from both sides: sums over pairs are halved, in one place (k_force_energy). */
 constexpr bool meets_twice = !is_half;
 
+/* With one type all pairs have a factor in common, which waits until they are added up (whole_force). A shift of the force
+ * has none, and half lists hand each pair on at once. */
+constexpr bool has_common_factor = MD_N_TYPES == 1 && !MD_SHIFTED && !is_half;
+
 struct PairTable {
     PairParameters pair[MD_N_TYPES * MD_N_TYPES];
 };
@@ -77,7 +81,9 @@ __device__ inline void add_pair_at(const CudaArguments &a, const PairParameters 
     if (counts) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
     if (inside) MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
     if (is_branching && !inside) return;
-    Pair f = MD_SHIFTED ? md_pair_force_shifted(pair, r_sq) : md_pair_force(pair, r_sq);
+    const Pair f = has_common_factor ? md_pair_force_unit(pair, r_sq)
+                   : MD_SHIFTED      ? md_pair_force_shifted(pair, r_sq)
+                                     : md_pair_force(pair, r_sq);
     if (is_branching || inside) {
         force->x += f * d.x;
         force->y += f * d.y;
@@ -88,7 +94,7 @@ __device__ inline void add_pair_at(const CudaArguments &a, const PairParameters 
         add(sums[CUDA_POTENTIAL],
             (double)(MD_SHIFTED ? md_pair_energy_shifted(pair, r_sq) : md_pair_energy_plain(pair, r_sq)));
         add(sums[CUDA_TRUNCATION], (double)pair->truncation);
-        add(sums[CUDA_VIRIAL], (double)(f * r_sq));
+        add(sums[CUDA_VIRIAL], (double)((has_common_factor ? f * pair->force_12 : f) * r_sq));
         add(sums[CUDA_PAIRS], 1);
     }
 }
@@ -98,6 +104,16 @@ template <bool ENERGY>
 __device__ inline void add_pair(const CudaArguments &a, const PairParameters *row, const Vec3<Pair> &x, const Atom &y,
                                 int64_t j, bool counts, Vec3<Pair> *force, Sum (&sums)[CUDA_PAIR_TOTALS]) {
     add_pair_at<ENERGY>(a, row, separation(a, x, y.v), y.type, j, counts, force, sums);
+}
+
+/* What add_pair has added up, with the factor that it left out. */
+__device__ inline Vec3<Pair> whole_force(const PairParameters *pairs, const Vec3<Pair> &sum) {
+    if constexpr (has_common_factor) {
+        const Pair factor = pairs->force_12;
+        return Vec3<Pair>{factor * sum.x, factor * sum.y, factor * sum.z};
+    } else {
+        return sum;
+    }
 }
 
 /* The force of an atom, when all its pairs are added up: this thread has them all, or (half) all of its own row. */
