@@ -63,6 +63,7 @@ static void destroy(void *opaque) {
     cuda_memory_free(context);
     cuda_kernels_destroy(context);
     if (context->watched) CUDA_CHECK(cudaEventDestroy(context->watched));
+    if (context->searched) CUDA_CHECK(cudaEventDestroy(context->searched));
     for (int k = 0; k < 2; k++)
         if (context->chunk_copied[k]) CUDA_CHECK(cudaEventDestroy(context->chunk_copied[k]));
     if (context->stream) CUDA_CHECK(cudaStreamDestroy(context->stream));
@@ -76,6 +77,7 @@ static MdStatus set_up(CudaContext *context) {
     CUDA_CHECK(cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
     cuda_trace_name_stream(context->stream, "compute stream");
     CUDA_CHECK(cudaEventCreateWithFlags(&context->watched, cudaEventDisableTiming));
+    CUDA_CHECK(cudaEventCreateWithFlags(&context->searched, cudaEventDisableTiming));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaEventCreateWithFlags(&context->chunk_copied[k], cudaEventDisableTiming));
     cuda_timing_create(context);
     context->arguments.n_force_items = cuda_force_items(context);

@@ -199,7 +199,6 @@ MdStatus cuda_brick_make_room(CudaContext *context, bool *fits) {
     const int64_t n_sources = (int64_t)found->sources, n_slices = (int64_t)found->slices;
     *fits =
         found->staged <= bricks->capacity && n_sources <= bricks->source_capacity && n_slices <= bricks->slice_capacity;
-    context->n_brick_sources = n_sources, context->n_brick_slices = n_slices;
     if (*fits) return MD_OK;
     context->n_overflows++;
     if (found->staged > most_staged(context)) {

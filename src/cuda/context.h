@@ -3,8 +3,8 @@
  * Host code is C11; the kernels stand in kernels/ and are compiled when the program starts, for exactly the switches of
  * the run (kernels.c). One host thread uses a context; all kernels go to its one stream, so that stages follow each other
  * without a word. Beside it there are a stream that copies, and a thread that waits for what it brings (output.c). The
- * host waits in few places: for a decision at a rebuild (and with host-check once a step), and where sums or particles are
- * asked for at once. */
+ * host waits in few places: with host-check once a step, for a decision at some rebuilds (neighbor.c), and where sums or
+ * particles are asked for at once. */
 #ifndef MD_CUDA_CONTEXT_H
 #define MD_CUDA_CONTEXT_H
 
@@ -217,6 +217,8 @@ typedef struct CudaContext {
     int64_t max_bricks; /* that there is room for */
 
     bool built;
+    bool unconfirmed; /* a build was issued, and nobody has looked whether it has had room: known after */
+    cudaEvent_t searched;
 
     /* the steps, see steps.c */
     int64_t step;          /* the last one that was begun, counted from the start of the context */
@@ -226,7 +228,7 @@ typedef struct CudaContext {
     int n_held;            /* whole steps that are held back, */
     int64_t last_held;     /* the last of them, and */
     bool drift_held;       /* the drift of `step` after them */
-    int64_t built_step;    /* of the last build, with device-check, */
+    int64_t built_step;    /* of the last build in these steps, */
     int64_t last_interval; /* and steps that the list before it was good for */
     CudaJournalStep journal[CUDA_JOURNAL_STEPS];           /* of step s: [s % CUDA_JOURNAL_STEPS] */
     bool capturing;                                        /* launches go into a graph */
@@ -260,8 +262,7 @@ typedef struct CudaContext {
     int n_spans, next_span;
     CudaSpan *open_span; /* NULL: the stage that runs is not timed */
     CudaTrace trace;
-    int64_t n_builds, n_overflows, n_entries;
-    int64_t n_brick_sources, n_brick_slices; /* of the list as built; the measures go on to others */
+    int64_t n_builds, n_overflows;
 } CudaContext;
 
 /* Compiles and loads all kernels that the switches of context->config select. What cannot run on this GPU is an input
@@ -338,6 +339,8 @@ MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_
 void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes);
 /* Copies the watch to the host; with wait, h_watch is valid on return, otherwise after `watched`. */
 void cuda_watch_read(CudaContext *context, bool wait);
+/* Lets a device that is halted go on. */
+void cuda_watch_release(CudaContext *context);
 
 /* --- device.c --- */
 MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors);
@@ -382,8 +385,11 @@ double cuda_sort_cells_along(double extent, double range);
 void cuda_sort_particles(CudaContext *context);
 /* The cells of the grid, for particles that are where they were at a build. */
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
-/* Wraps, sorts and builds the list anew. */
-MdStatus cuda_neighbor_build(CudaContext *context);
+/* Wraps, sorts and builds the list anew. What has no room halts the device. With waits, or where the host must decide on the
+ * way, all is well on return; otherwise `unconfirmed` says that cuda_neighbor_fit may be needed. */
+MdStatus cuda_neighbor_build(CudaContext *context, bool waits);
+/* After the last search: makes room for all that it found, and repeats it until it fits. */
+MdStatus cuda_neighbor_fit(CudaContext *context);
 /* The same for particles that are in the places and the order of a former build: makes its list again. */
 MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid);
 /* Whether rebuild=every or host-check has anything to do at this step; and it: builds where the rule says so. */
@@ -478,11 +484,11 @@ MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step);
 MdStatus cuda_steps_rebuild(CudaContext *context);
 void cuda_steps_compute_forces(CudaContext *context, bool with_energy);
 void cuda_steps_kick(CudaContext *context);
-/* Everything that was asked for is done (device-check) or issued: for those who look at particles or sums. */
+/* Everything that was asked for is done (device-check) or issued, to effect: for those who look at particles or sums. */
 MdStatus cuda_steps_finish(CudaContext *context);
 /* Output at the end of the step, and again if the device has halted before it. */
 MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request);
-/* Everything that was asked for is issued; with device-check it is done, unless a fault has ended the motion. */
+/* Everything that was asked for is issued, to effect; with device-check it is done, unless a fault has ended the motion. */
 MdStatus cuda_steps_settle(CudaContext *context);
 void cuda_steps_destroy(CudaContext *context);
 

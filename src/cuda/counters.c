@@ -30,15 +30,15 @@ static MdStatus count_search(CudaContext *context, MdCounters *counters) {
     do { /* the search that found room for all */
         n_overflows = context->n_overflows;
         zero_counters(context);
-        MdStatus status = cuda_neighbor_build(context);
+        MdStatus status = cuda_neighbor_build(context, true);
         if (status != MD_OK) return status;
     } while (n_overflows != context->n_overflows);
     read_counters(context, counts);
     counters->search_pairs_tested = (int64_t)counts[CUDA_COUNT_TESTED];
     counters->search_pairs_inside = (int64_t)counts[CUDA_COUNT_INSIDE];
     counters->search_atomics = (int64_t)counts[CUDA_COUNT_ATOMICS];
-    counters->list_entries = context->n_entries;
-    counters->list_bytes = context->n_entries * (int64_t)cuda_neighbor_entry_bytes(context);
+    counters->list_entries = (int64_t)context->h_watch->measures.entries;
+    counters->list_bytes = counters->list_entries * (int64_t)cuda_neighbor_entry_bytes(context);
     return MD_OK;
 }
 

@@ -401,3 +401,8 @@ void cuda_watch_read(CudaContext *context, bool wait) {
     CUDA_CHECK(cudaEventRecord(context->watched, context->stream));
     if (wait) cuda_wait_event(context, context->watched, "wait: device");
 }
+
+void cuda_watch_release(CudaContext *context) {
+    context->h_signals->halted = 0;
+    CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->halted, 0, sizeof(unsigned), context->stream));
+}

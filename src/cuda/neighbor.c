@@ -1,8 +1,8 @@
 /* Stage neighbor, host side: the rule when the list is built anew, growth after an overflow, and the way out of the list
  * by id. The kernels and their ladder stand in kernels/neighbor.cu.
  *
- * A thread that is past the capacity keeps counting but writes nothing; the host reads the largest count, grows the
- * list and repeats the search. */
+ * A thread that is past the capacity keeps counting but writes nothing. The kernel that counts entries halts the device
+ * where anything has no room; the host, which has gone on meanwhile, grows the list and repeats the search (steps.c). */
 #include <math.h>
 #include <string.h>
 
@@ -73,34 +73,44 @@ static MdStatus refuse_crowd(CudaContext *context, int32_t crowd) {
                    crowd, CUDA_MAX_CROWD);
 }
 
-static MdStatus search_until_it_fits(CudaContext *context) {
-    for (;;) {
-        if (cuda_force_has_bricks(context)) {
-            MdStatus status = cuda_memory_grow_bricks(context, 0, 0); /* an open box has more of them as it grows */
-            if (status != MD_OK) return status;
-        }
-        cuda_timing_begin(context, CUDA_NEIGHBOR);
-        zero_measures(context);
-        search(context);
-        cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
-        cuda_watch_read(context, true);
-        int32_t largest = context->h_watch->measures.largest_count, crowd = context->h_watch->measures.crowd;
-        context->n_entries = (int64_t)context->h_watch->measures.entries;
-        const bool fits = largest <= context->arguments.list.capacity;
-        if (fits) sort_rows(context);
-        cuda_timing_end(context);
-        if (crowd > 0) return refuse_crowd(context, crowd);
-        bool has_room = true;
-        if (cuda_force_has_bricks(context)) {
-            MdStatus status = cuda_brick_make_room(context, &has_room);
-            if (status != MD_OK) return status;
-        }
-        if (!has_room) continue;
-        if (fits) return MD_OK;
-        /* Rows with room for everything overflow only where a kernel lists something twice: no growth would end that. */
-        md_require(context->arguments.list.capacity < context->arguments.list.n_rows);
-        MdStatus status = cuda_memory_grow_list(context, largest);
+static MdStatus issue_search(CudaContext *context) {
+    if (cuda_force_has_bricks(context)) {
+        MdStatus status = cuda_memory_grow_bricks(context, 0, 0); /* an open box has more of them as it grows */
         if (status != MD_OK) return status;
+    }
+    cuda_timing_begin(context, CUDA_NEIGHBOR);
+    zero_measures(context);
+    search(context);
+    cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
+    sort_rows(context);
+    cuda_timing_end(context);
+    return MD_OK;
+}
+
+/* By what the watch on the host says of a search: whether all has its place. If not, it has one in the next. */
+static MdStatus make_room(CudaContext *context, bool *fits) {
+    const int32_t largest = context->h_watch->measures.largest_count, crowd = context->h_watch->measures.crowd;
+    *fits = true;
+    if (crowd > 0) return refuse_crowd(context, crowd);
+    if (cuda_force_has_bricks(context)) {
+        MdStatus status = cuda_brick_make_room(context, fits);
+        if (status != MD_OK || !*fits) return status;
+    }
+    *fits = largest <= context->arguments.list.capacity;
+    if (*fits) return MD_OK;
+    /* Rows with room for everything overflow only where a kernel lists something twice: no growth would end that. */
+    md_require(context->arguments.list.capacity < context->arguments.list.n_rows);
+    return cuda_memory_grow_list(context, largest);
+}
+
+MdStatus cuda_neighbor_fit(CudaContext *context) {
+    for (;;) {
+        bool fits = false;
+        cuda_watch_read(context, true);
+        if (context->h_watch->halted) cuda_watch_release(context);
+        MdStatus status = make_room(context, &fits);
+        if (status == MD_OK && !fits) status = issue_search(context);
+        if (status != MD_OK || fits) return status;
     }
 }
 
@@ -127,11 +137,20 @@ static double time_since_use(const CudaContext *context) {
     return context->progress == CUDA_DRIFTED ? context->arguments.whole_step : 0;
 }
 
+static MdStatus build_list(CudaContext *context, bool waits) {
+    MdStatus status = issue_search(context);
+    if (status != MD_OK) return status;
+    if (waits) return cuda_neighbor_fit(context);
+    CUDA_CHECK(cudaEventRecord(context->searched, context->stream));
+    context->unconfirmed = true;
+    return MD_OK;
+}
+
 /* What is left when the particles are in their cells. */
-static MdStatus build_sorted(CudaContext *context) {
+static MdStatus build_sorted(CudaContext *context, bool waits) {
     context->arguments.n_force_items = cuda_force_items(context); /* as many cells as there are now */
     MdStatus status = MD_OK;
-    if (cuda_force_has_list(context)) status = search_until_it_fits(context);
+    if (cuda_force_has_list(context)) status = build_list(context, waits);
     else zero_measures(context);
     cuda_memory_end(context, CUDA_REBUILD);
     if (status != MD_OK) return status;
@@ -140,7 +159,14 @@ static MdStatus build_sorted(CudaContext *context) {
     return MD_OK;
 }
 
-MdStatus cuda_neighbor_build(CudaContext *context) {
+/* Builds that the host waits for in any case: the first one, which often finds that the list is too small; those of a grid
+ * that depends on where the particles are; and those whose cells are gone before the search could be repeated. */
+static bool must_wait(const CudaContext *context) {
+    return !context->built || needs_bounds(context) || context->config.memory_allocation != MD_ALLOCATION_ONCE;
+}
+
+MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
+    waits = waits || must_wait(context);
     if (needs_bounds(context)) {
         cuda_reduce_measure(context);
         cuda_watch_read(context, true);
@@ -151,7 +177,7 @@ MdStatus cuda_neighbor_build(CudaContext *context) {
     md_nvtx_begin("rebuild", context->n_builds);
     context->arguments.factor = time_since_use(context);
     cuda_sort_particles(context);
-    MdStatus status = build_sorted(context);
+    MdStatus status = build_sorted(context, waits);
     md_nvtx_end();
     return status;
 }
@@ -159,7 +185,7 @@ MdStatus cuda_neighbor_build(CudaContext *context) {
 MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid) {
     cuda_memory_begin(context, CUDA_REBUILD);
     cuda_sort_again(context, grid);
-    return build_sorted(context);
+    return build_sorted(context, true);
 }
 
 bool cuda_neighbor_acts(const CudaContext *context, int64_t step) {
@@ -168,24 +194,25 @@ bool cuda_neighbor_acts(const CudaContext *context, int64_t step) {
 }
 
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
-    if (!context->built) return cuda_neighbor_build(context);
+    const bool waits = context->progress != CUDA_DRIFTED; /* not one of the steps */
+    if (!context->built) return cuda_neighbor_build(context, waits);
     if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) {
         /* kick_drift has measured and sent the displacement of this step; the one wait of the step. The build comes
          * before the forces that would have missed a pair, so that none of these rebuilds is late. */
         cuda_wait_event(context, context->watched, "wait: displacement");
-        return moved_too_far(context) ? cuda_neighbor_build(context) : MD_OK;
+        return moved_too_far(context) ? cuda_neighbor_build(context, waits) : MD_OK;
     }
-    return step % context->config.neighbor_every == 0 ? cuda_neighbor_build(context) : MD_OK;
+    return step % context->config.neighbor_every == 0 ? cuda_neighbor_build(context, waits) : MD_OK;
 }
 
 void cuda_neighbor_statistics(CudaContext *context, MdStatistics *statistics) {
     const bool has_list = cuda_force_has_list(context), has_rows = has_list && !cuda_force_has_clusters(context);
     const double rows_of_pair = cuda_neighbor_halves(context) ? 2 : 1; /* where it is not stored */
-    statistics->capacity = has_list ? context->arguments.list.capacity : 0;
-    statistics->n_entries = has_list ? context->n_entries : 0;
-    statistics->neighbors_per_atom =
-        has_rows ? rows_of_pair * (double)context->n_entries / context->n_atoms : (double)NAN;
     cuda_watch_read(context, true);
+    const double n_entries = (double)context->h_watch->measures.entries;
+    statistics->capacity = has_list ? context->arguments.list.capacity : 0;
+    statistics->n_entries = has_list ? (int64_t)context->h_watch->measures.entries : 0;
+    statistics->neighbors_per_atom = has_rows ? rows_of_pair * n_entries / context->n_atoms : (double)NAN;
     statistics->n_late_rebuilds = context->h_watch->n_late;
 }
 
@@ -214,11 +241,13 @@ static void download_list(CudaContext *context, HostList *host) {
     host->tags = download(context, a->now.tag, n, sizeof *host->tags);
     host->counts = download(context, a->list.counts, n, sizeof *host->counts);
     if (cuda_force_has_bricks(context)) {
+        const CudaMeasures *found = &context->h_watch->measures;
         const size_t n_bricks = (size_t)cuda_brick_count(&a->grid);
+        cuda_watch_read(context, true);
         host->bricks = download(context, a->bricks.table, n_bricks, sizeof *host->bricks);
-        host->source = download(context, a->bricks.source, (size_t)context->n_brick_sources, sizeof *host->source);
-        host->entries = download(context, a->list.entries,
-                                 (size_t)context->n_brick_slices * 32 * (size_t)a->list.capacity, sizeof(uint16_t));
+        host->source = download(context, a->bricks.source, (size_t)found->sources, sizeof *host->source);
+        host->entries =
+            download(context, a->list.entries, (size_t)found->slices * 32 * (size_t)a->list.capacity, sizeof(uint16_t));
         return;
     }
     host->entries = download(context, a->list.entries, (size_t)n_stored, cuda_neighbor_entry_bytes(context));

@@ -89,6 +89,10 @@ typedef struct CudaMeasures {   /* zeroed before each build; every member grows 
     unsigned long long slices;  /* and slices of all their rows */
 } CudaMeasures;
 
+/* Why the device stands still: with device-check the list is too old for the forces of this step; what the last search
+ * found has no room. */
+enum { CUDA_HALTED_OLD = 1, CUDA_HALTED_FULL = 2 };
+
 typedef struct CudaWatch {
     CudaMeasures measures;
     unsigned long long fault_step, fault_key; /* all bits set: none; key: id, then the displacement as float bits */
@@ -97,7 +101,7 @@ typedef struct CudaWatch {
     unsigned long long late_build;            /* the last build that came late, as 1 + its step; */
     unsigned n_late;                          /* how many did */
     unsigned drifted;                         /* the drift of step + 1 is done */
-    unsigned halted; /* device-check: the list is too old at this step; everything waits for the host */
+    unsigned halted;                          /* CUDA_HALTED_...: everything waits for the host */
 } CudaWatch;
 
 /* What the host can look at without asking: in mapped host memory. */

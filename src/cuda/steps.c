@@ -18,7 +18,12 @@
  * no effect: the journal is the number of the last step, how far it went, which steps wanted energies, and what output was
  * asked for at their ends (output.c). What was issued beyond the halt is wasted (an idle kernel takes some two
  * microseconds), so the host runs ahead by a few steps only; with batches as far as the list lasted the last time, and
- * from there on by a quarter of that at a time. */
+ * from there on by a quarter of that at a time.
+ *
+ * A build that does not fit. The host does not wait to learn that either: it issues sort and search and goes on. Where the
+ * list has no room for what was found the device halts in the same way, behind the sort; the host makes room, repeats the
+ * search, and issues again what came after it. The sort would not bear that: so the host looks whether a build has had room
+ * before it issues the next one, by when that is long past. */
 #include <stddef.h>
 #include <string.h>
 
@@ -107,6 +112,7 @@ static void time_drift(CudaContext *context, bool kick_first) {
     cuda_reduce_end_extremes(context);
     cuda_memory_end(context, CUDA_FORCES);
     cuda_timing_end(context);
+    if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) cuda_watch_read(context, false);
 }
 
 static void time_forces(CudaContext *context, bool with_energy) {
@@ -303,20 +309,21 @@ static void book_undone(CudaContext *context, int64_t first) {
     }
 }
 
-/* Builds the list at the step where the device stopped, and issues again what came after its drift: all of it, unless the
+/* Makes the list that the device lacks, and issues again what came after the drift of that step: all of it, unless the
  * device stops again. Some may be held back. */
 static MdStatus resume(CudaContext *context) {
     drop_held(context);
     cuda_watch_read(context, true);
-    int64_t step = (int64_t)context->h_watch->step;
-    context->h_signals->halted = 0;
-    CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->halted, 0, sizeof(unsigned), context->stream));
+    const bool is_old = context->h_watch->halted == CUDA_HALTED_OLD;
+    int64_t step = is_old ? (int64_t)context->h_watch->step : context->built_step;
+    cuda_watch_release(context);
     cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
     book_undone(context, step);
-    md_require(step < context->step || context->progress == CUDA_FORCED); /* it stopped at forces that were issued */
-    MdStatus status = cuda_neighbor_build(context);
+    MdStatus status = is_old ? cuda_neighbor_build(context, false) : cuda_neighbor_fit(context);
     if (status != MD_OK) return status;
-    book_build(context, step);
+    if (is_old) book_build(context, step);
+    if (step == context->step && context->progress == CUDA_DRIFTED)
+        return MD_OK; /* its forces were not asked for yet */
     for (int64_t later = step + 1; later <= context->step; later++) entry(context, later)->issued = CUDA_HELD;
     entry(context, step)->issued = CUDA_SINGLY;
     time_forces(context, entry(context, step)->wants_energy);
@@ -334,17 +341,26 @@ static MdStatus resume(CudaContext *context) {
 /* After a fault the motion is over, and it stays as it is. */
 static bool needs_list(const CudaContext *context) { return context->h_signals->halted && !context->h_signals->fault; }
 
-/* On return all that was asked for so far is issued and, with device-check, done. */
+/* Waits until it is known whether the device stands still: with device-check that may be as late as in the last step; else
+ * at the last build, which in the course of the steps is over by then. */
+static void wait_to_know(CudaContext *context) {
+    if (checks_on_device(context)) cuda_wait_stream(context, "wait: steps");
+    else if (context->unconfirmed && cudaEventQuery(context->searched) != cudaSuccess)
+        cuda_wait_event(context, context->searched, "wait: rebuild");
+    (void)cudaGetLastError(); /* not ready is no fault */
+    context->unconfirmed = false;
+}
+
+/* On return all that was asked for so far is issued, to effect, and with device-check done. */
 static MdStatus settle(CudaContext *context) {
     MdStatus status = MD_OK;
     if (context->h_signals->halted) drop_held(context);
     flush(context);
-    if (!checks_on_device(context)) return MD_OK;
-    cuda_wait_stream(context, "wait: steps");
+    wait_to_know(context);
     while (needs_list(context) && status == MD_OK) {
         status = resume(context);
         if (!context->h_signals->halted) flush(context);
-        cuda_wait_stream(context, "wait: steps");
+        wait_to_know(context);
     }
     return status;
 }
@@ -367,7 +383,6 @@ void cuda_steps_kick_drift(CudaContext *context, int64_t step) {
     }
     entry(context, context->step)->issued = CUDA_SINGLY;
     time_drift(context, kick_first);
-    if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) cuda_watch_read(context, false);
 }
 
 MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step) {
@@ -380,14 +395,17 @@ MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step) {
         }
         return status;
     }
-    if (context->built && !cuda_neighbor_acts(context, step)) return MD_OK;
-    flush(context);
-    return cuda_neighbor_update(context, step);
+    const bool acts = !context->built || cuda_neighbor_acts(context, step);
+    const bool is_far = context->step - context->built_step >= CUDA_JOURNAL_STEPS / 2;
+    if (acts || (context->unconfirmed && is_far)) status = settle(context);
+    if (acts && status == MD_OK) status = cuda_neighbor_update(context, step);
+    if (acts && context->unconfirmed) book_build(context, context->step);
+    return status;
 }
 
 MdStatus cuda_steps_rebuild(CudaContext *context) {
     MdStatus status = settle(context);
-    if (status == MD_OK) status = cuda_neighbor_build(context);
+    if (status == MD_OK) status = cuda_neighbor_build(context, true);
     context->built_step = context->step;
     return status;
 }

@@ -2,7 +2,7 @@
  *
  * A timed call is enclosed by two events; they are read when they have completed, at some later call. What they enclose
  * is the time on the stream from the end of what came before to the end of the stage: kernels, the gaps between them,
- * and, in stages where the host decides something (neighbor, gather), the wait for the host.
+ * and, in stages where the host decides something (gather), the wait for the host.
  *
  * Recording costs about a microsecond of the host each, so the stages that run in every step are timed in one call of
  * CUDA_SAMPLE only, and the time of all calls is the mean of those times the number of calls. The first call of a stage

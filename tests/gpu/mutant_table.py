@@ -11,6 +11,7 @@ bits(...)      tests/physics/test_dynamics: the same bits when run again
 held(...)      tests/neighbor/test_memory: what stands in the memory of the GPU after a build
 overlap(...)   tests/pipeline/test_overlap: rows and frames beside the steps, as the steps are issued there
 FAULTS         of atoms that are too fast, with the defaults
+FULL           a list that fills up while the host goes on
 UNFORESEEN     a list that fails in the middle of a batch of steps
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
 """
@@ -75,6 +76,7 @@ def on_gpu(killer):
 
 
 FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM", "faults"),))
+FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
 UNFORESEEN = Killer("test_cuda (unforeseen)", "test_cuda", (("MDMINI_TEST_SYSTEM", "unforeseen"),))
 DECK = ("system.cells=6", "system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
 
@@ -303,6 +305,10 @@ mutant("count: no barrier", NEIGHBOR + " k_neighbor_count(", "__syncthreads(); /
        rows(CELLS, BOTH), rows(CELLS, BOTH, 11), rows(CELLS, BOTH, 12), race(CELLS))
 mutant("count: the last warp is left out", NEIGHBOR + " k_neighbor_count(", "warp < n_warps;", "warp < n_warps - 1;", rows(CELLS, BOTH))
 mutant("count: one step too few", NEIGHBOR + " k_neighbor_count(", "distance > 0;", "distance > 1;", rows(CELLS, BOTH))
+mutant("count: a full list goes unseen", NEIGHBOR + " bool is_full(", "largest > a.list.capacity", "false", FULL)
+mutant("count: a full list goes on", NEIGHBOR + " k_neighbor_count(", "if (is_full(a, largest)) halt(a, CUDA_HALTED_FULL);", "", FULL)
+mutant("halt: the kernels behind it go on", COMMON + " void halt(", "a.watch->halted = why;", "", FULL)
+mutant("halt: does not tell the host", COMMON + " void halt(", "*(volatile int *)&a.signals->halted = 1;", "", FULL)
 mutant("count: plain addition", NEIGHBOR + " k_neighbor_count(", "atomicAdd(&a.watch->measures.entries, entries);", "a.watch->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
 SORTED_ROWS = CELLS + " neighbor.sorted=on"
 ASCENDING = SORTED_ROWS + " memory.sort=none"
@@ -635,7 +641,8 @@ mutant("force plain: the last block is left out", FORCE + " k_force_plain(", "fo
 BEGIN = "cuda/kernels/force.cuh bool force_begin("
 DEVICE = "neighbor.rebuild=device-check"
 mutant("force_begin: never halts", "cuda/kernels/force.cuh bool is_too_old(", "> a.halt_sq", "> 4 * a.halt_sq", rows(DEVICE, IN_MOTION))
-mutant("force_begin: does not tell the host", BEGIN, "*(volatile int *)&a.signals->halted = 1;", "", rows(DEVICE, IN_MOTION))
+mutant("force: a full list is walked", "cuda/kernels/force.cu k_force_plain(", "if (was_halted(a, &a.watch->measures.moved_sq)) return;", "", FULL)
+mutant("force_begin: the device goes on", BEGIN, "if (halts) halt(a, CUDA_HALTED_OLD);", "", rows(DEVICE, IN_MOTION))
 mutant("force_begin: steps are not counted", BEGIN, "a.watch->step += 1;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))
 mutant("force_begin: a step is counted again", BEGIN, "a.watch->drifted = 0;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))
 

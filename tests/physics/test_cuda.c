@@ -1,6 +1,6 @@
 /* What only the cuda backend promises: the work that its searches are counted with, how little is issued in vain while the
- * device decides when the list is built, and that it stands still in the middle of a batch. MDMINI_TEST_SYSTEM as in
- * walk.h. */
+ * device decides when the list is built, and that it stands still in the middle of a batch, also where the list is full.
+ * MDMINI_TEST_SYSTEM as in walk.h. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -184,6 +184,81 @@ static void test_unforeseen(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
+/* --- a list that fills up -------------------------------------------------------------------------------------------- */
+
+enum { CROWDING_STEPS = 42 };
+
+/* Everything falls towards the middle, so that rows become three times as long. Energies at every seventh step, and nobody
+ * looks before the end. Returns how often room was made on the way; places: of the atoms at the end. */
+static int64_t overflows_on_the_way(const MdBackendOps *ops, const MdConfig *config, const MdSystem *system,
+                                    double *places) {
+    MdStatistics before = {0}, after = {0};
+    WalkRun run;
+    if (!walk_create(&run, ops, config, system)) return -1;
+    CHECK(walk_prepare(&run));
+    ops->statistics(run.context, &before);
+    for (int step = 1; step <= CROWDING_STEPS; step += 7) CHECK(walk_steps(&run, step, 7));
+    MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
+    CHECK(walk_ok(&run, ops->gather(run.context, &frame)));
+    ops->statistics(run.context, &after);
+    CHECK(ops->fault(run.context).step < 0);
+    CHECK(after.n_rebuilds > 3 && after.capacity > 0 && after.n_entries > before.n_entries);
+    if (config->neighbor_rebuild == MD_REBUILD_EVERY)
+        CHECK(after.n_rebuilds == CROWDING_STEPS / config->neighbor_every);
+    CHECK(calls_of(&after, "step") + calls_of(&after, "force") == CROWDING_STEPS + 1); /* what was in vain is no call */
+    walk_destroy(&run);
+    return after.n_overflows - before.n_overflows;
+}
+
+/* The same bits as where there was room from the start. */
+static void test_filling(const MdBackendOps *ops, int kernel, int rebuild, int graph, int persistent, int fuse) {
+    const char *words[] = {"system.density=0.25", "system.start=sc", "system.cells=8", "system.temperature=0.5", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    const size_t n = 3 * (size_t)system->n_atoms;
+    MdConfig config = state_config();
+    double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
+    for (size_t k = 0; k < n; k++) system->velocity[k] -= 2.0 * (system->position[k] - 0.5 * system->box.length[k % 3]);
+    config.neighbor_skin = 0.5;
+    config.neighbor_rebuild = rebuild;
+    config.neighbor_every = 6;
+    config.force_kernel = kernel;
+    config.launch_graph = graph;
+    config.launch_persistent = persistent;
+    config.launch_fuse = fuse;
+    check_context("fills up: kernel %s, rebuild %s, graph %s, persistent %s, fuse %s",
+                  md_switch_words(MD_OPTION_force_kernel)[kernel], md_switch_words(MD_OPTION_neighbor_rebuild)[rebuild],
+                  md_switch_words(MD_OPTION_launch_graph)[graph],
+                  md_switch_words(MD_OPTION_launch_persistent)[persistent],
+                  md_switch_words(MD_OPTION_launch_fuse)[fuse]);
+    config.neighbor_capacity = (int)system->n_atoms;
+    const int64_t roomy = overflows_on_the_way(ops, &config, system, places);
+    config.neighbor_capacity = 4;
+    const int64_t tight = overflows_on_the_way(ops, &config, system, others);
+    CHECK(tight > roomy);
+    CHECK(memcmp(places, others, n * sizeof *places) == 0);
+    printf("a list that fills up: room was made %lld times on the way, %lld times where rows had enough\n",
+           (long long)tight, (long long)roomy);
+    md_free(places);
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
+static void test_full(const MdBackendOps *ops) {
+    static const struct {
+        int graph, persistent, fuse;
+    } ways[] = {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_OFF},  {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON},
+                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON},    {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP},
+                {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP}, {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP}};
+    static const int rules[] = {MD_REBUILD_EVERY, MD_REBUILD_DEVICE_CHECK};
+    for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++)
+        for (size_t r = 0; r < 2; r++)
+            test_filling(ops, MD_KERNEL_LIST, rules[r], ways[k].graph, ways[k].persistent, ways[k].fuse);
+    test_filling(ops, MD_KERNEL_LIST, MD_REBUILD_HOST_CHECK, MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON);
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY, MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP);
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK, MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON);
+}
+
 static void test_melt(const MdBackendOps *ops) {
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=6",
                            NULL}; /* hot: 256 atoms */
@@ -209,6 +284,7 @@ int main(void) {
         if (strcmp(ops->name, "cuda") == 0) break;
     if (!ops) return CHECK_SKIPPED;
     if (walk_wants("unforeseen")) test_unforeseen(ops);
+    if (walk_wants("full")) test_full(ops);
     if (walk_wants("melt")) test_melt(ops);
     return check_finish();
 }

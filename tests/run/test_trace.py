@@ -15,6 +15,7 @@ SMALL = {
                "existing": "overwrite"},
 }
 KINDS = {"phase", "steps", "list", "gather", "copy", "wait", "write"}
+UNWATCHED = ["neighbor.rebuild=every", "neighbor.every=5"]
 EVENTS = 1 << 18  # room of a track: MD_TRACE_EVENTS
 # Times are printed in thousandths of a microsecond: begin and length are off by half of that each.
 PRINTED_US = 0.001
@@ -146,6 +147,13 @@ def check_cuda(checks, trace, report):
         checks.that(len(copies) > k and copies[k] <= append[0] + slack, f"{append} is written before it was copied: {copies}")
 
 
+def check_unwatched(checks, trace, report):
+    """Rebuilds by count need no word with the host: it waits for the device at the end of the loop alone."""
+    begin, end = trace.phase("loop")
+    waits = [span for span in trace.named("steps", "wait: device") if begin <= span[0] < end]
+    checks.that(report["n_rebuilds"] == 12 and len(waits) <= 1, f"{len(waits)} waits, {report['n_rebuilds']} rebuilds")
+
+
 def check_same_bits(checks, folder, deck, words, traced):
     plain = program.run(deck, *words, folder=folder)
     checks.that(plain.code == 0, f"without a trace: {plain.last_lines()}")
@@ -167,7 +175,7 @@ def test_runs(checks, folder):
         if backend == "cuda":
             variants = [["launch.graph=off", "launch.persistent=off", "neighbor.rebuild=host-check"],
                         ["launch.graph=on", "launch.persistent=off", "neighbor.rebuild=device-check"], [],
-                        ["output.pipeline=off"]]
+                        ["output.pipeline=off"], UNWATCHED]
         for extra in variants:
             words, what = [f"run.backend={backend}", *extra], f"{backend} {' '.join(extra)}"
             start = time.monotonic()
@@ -178,6 +186,8 @@ def test_runs(checks, folder):
             trace, report = Trace(Path(folder) / "t.json"), done.json()
             check_structure(checks, trace, wall_s, what)
             (check_cpu if backend == "cpu" else check_cuda)(checks, trace, report)
+            if extra is UNWATCHED:
+                check_unwatched(checks, trace, report)
             with done.h5() as file:
                 traced = {name: file[f"particles/all/{name}/value"][:] for name in ("position", "velocity")}
             check_same_bits(checks, folder, deck, words, {"report": report, **traced})

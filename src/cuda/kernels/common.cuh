@@ -138,6 +138,12 @@ __device__ inline float displacement_sq(const CudaArguments &a, int i, const Vec
     return (float)(dx * dx + dy * dy + dz * dz);
 }
 
+/* The device stands still from here on: what was issued has no effect until the host has seen to it. */
+__device__ inline void halt(const CudaArguments &a, unsigned why) {
+    a.watch->halted = why;
+    *(volatile int *)&a.signals->halted = 1; /* host memory */
+}
+
 /* The box edge and its inverse in the precision of pairs, already rounded by the host. */
 __device__ inline Pair box_length(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? a.length[axis] : (double)a.length_f[axis]);

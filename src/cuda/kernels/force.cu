@@ -29,14 +29,14 @@
 #endif
 
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_force_plain(MD_FORCE_ARGUMENTS) {
-    if (MD_SW_launch_fuse == 2 && was_halted(a, &a.watch->measures.moved_sq)) return;
+    if (was_halted(a, &a.watch->measures.moved_sq)) return;
     if (force_begin(a, &a.watch->measures.moved_sq)) return;
     Sum unused[CUDA_PAIR_TOTALS];
     force_block<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused);
 }
 
 MD_KERNEL k_force_energy(MD_FORCE_ARGUMENTS) {
-    if (MD_SW_launch_fuse == 2 && was_halted(a, &a.watch->measures.moved_sq)) return;
+    if (was_halted(a, &a.watch->measures.moved_sq)) return;
     if (force_begin(a, &a.watch->measures.moved_sq)) return;
     Sum sums[CUDA_PAIR_TOTALS] = {};
     const int n_blocks = (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK); /* as many are launched, but of bricks */

@@ -16,8 +16,8 @@ __device__ inline bool is_too_old(const CudaArguments &a, const unsigned *moved_
            __uint_as_float(*(const volatile unsigned *)moved_sq) > a.halt_sq;
 }
 
-/* launch.fuse = step: whether an earlier kernel has halted the device. This one may halt it itself before its last blocks
- * begin; then what they read says so, too. */
+/* Whether an earlier kernel has halted the device, after a search or in a pass of launch.fuse = step. This one may halt it
+ * itself before its last blocks begin; then what they read says so, too. */
 __device__ inline bool was_halted(const CudaArguments &a, const unsigned *moved_sq) {
     return *(volatile unsigned *)&a.watch->halted && !is_too_old(a, moved_sq);
 }
@@ -33,10 +33,7 @@ __device__ inline bool force_begin(const CudaArguments &a, const unsigned *moved
             a.watch->step += 1;
             *(volatile unsigned long long *)&a.signals->step = a.watch->step;
         }
-        if (halts) {
-            a.watch->halted = 1;
-            *(volatile int *)&a.signals->halted = 1;
-        }
+        if (halts) halt(a, CUDA_HALTED_OLD);
     }
     return halts;
 }

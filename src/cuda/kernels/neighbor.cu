@@ -276,7 +276,16 @@ MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) { search_clusters(a); }
 MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) { search_brick(a, (int)blockIdx.x); }
 #endif
 
-/* Largest row and number of entries. A warp adds up in registers, and a block sends one atomic each: in shared memory those
+/* Whether the list has no room for what was found: a row of that length, or what the kernels before this one counted. */
+__device__ inline bool is_full(const CudaArguments &a, int largest) {
+    const CudaMeasures &found = a.watch->measures;
+    if (largest > a.list.capacity || (is_compressed && found.crowd > 0)) return true;
+    return MD_SW_force_kernel == MD_KERNEL_BRICK &&
+           (found.staged > a.bricks.capacity || (int64_t)found.sources > a.bricks.source_capacity ||
+            (int64_t)found.slices > a.bricks.slice_capacity);
+}
+
+/* Largest row and number of entries; halts the device where the list has no room. A warp adds up in registers, and a block sends one atomic each: in shared memory those
  * of 64 bits are loops. Integers: the order does not matter. */
 MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
     constexpr int n_warps = MD_BLOCK / 32;
@@ -304,6 +313,7 @@ MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
     }
     atomicMax(&a.watch->measures.largest_count, largest);
     atomicAdd(&a.watch->measures.entries, entries);
+    if (is_full(a, largest)) halt(a, CUDA_HALTED_FULL);
 }
 
 /* --- neighbor.sorted ----------------------------------------------------------------------------------------------- */
@@ -361,7 +371,7 @@ MD_KERNEL k_neighbor_sort_rows(MD_ARGUMENTS) {
     __shared__ SortKey s_keys[n_warps][room];
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int i = (int)blockIdx.x * n_warps + warp;
-    if (i >= a.n_atoms) return; /* the whole warp */
+    if (i >= a.n_atoms || a.watch->halted) return; /* the whole warp */
     const RowInPlace row = {row_entries(a, i), a.list.entry_stride, row_bases(a, i)};
     const RowInShared shared = {s_keys[warp]};
     const int n = a.list.counts[i];

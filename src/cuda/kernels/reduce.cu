@@ -15,7 +15,7 @@
 
 /* Kinetic energy, momentum and the sum of F^2/m. */
 MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
-    if (MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK && a.watch->halted) return; /* forces may not be there */
+    if (a.watch->halted) return; /* forces may not be there */
     Sum sums[CUDA_ATOM_TOTALS] = {};
     for (int64_t i = thread_index(); i < a.n_atoms; i += grid_size()) { /* 64 bits: a last stride may pass 2^31 */
         const Full<State> v = load_velocity(a.now, i);
