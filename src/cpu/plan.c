@@ -46,8 +46,15 @@ static void resolve_arithmetic(MdConfig *config, MdChoices *choices) {
     md_choices_add(choices, "force.arithmetic", "ieee", "the faster of this backend in every precision");
 }
 
+static void resolve_fuse(MdConfig *config, MdChoices *choices) {
+    if (config->launch_fuse != MD_FUSE_AUTO) return;
+    config->launch_fuse = MD_FUSE_ON;
+    md_choices_add(choices, "launch.fuse", "on", "one pass over main memory in place of several");
+}
+
 MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     resolve_arithmetic(config, choices);
+    resolve_fuse(config, choices);
     md_resolve_sort(config, MD_SORT_CELL, "the order that is made soonest", choices);
     md_resolve_skin(config, plan, fastest_skin, choices);
     if (config->force_kernel == MD_KERNEL_AUTO) {

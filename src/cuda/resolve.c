@@ -6,10 +6,12 @@
 #include "cuda/toolkit.h"
 #include "cuda/variants.h"
 
-/* Whether the table allows what config asks for; else the first reason, without the ways out: auto takes one. */
-static bool is_possible(const MdConfig *config, char *reason, size_t size) {
+/* Whether the table and the GPU allow what config asks for; else the first reason, without the ways out: auto takes
+ * one. */
+static bool is_possible(const MdConfig *config, const MdSystemPlan *plan, char *reason, size_t size) {
     MdErrors *errors = md_errors_create();
-    bool possible = md_variants_check(md_cuda_variants(), "cuda", config, errors) == MD_OK;
+    const bool possible = md_variants_check(md_cuda_variants(), "cuda", config, errors) == MD_OK &&
+                          cuda_force_check(config, plan, errors) == MD_OK;
     if (!possible) {
         const char *text = md_errors_text(errors, 0), *ways_out = strstr(text, ": change that");
         snprintf(reason, size, "%.*s", ways_out ? (int)(ways_out - text) : (int)size, text);
@@ -29,7 +31,9 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
     }
     char reason[sizeof choices->rows[0].reason];
     config->launch_persistent = MD_PERSISTENT_ON;
-    if (!is_possible(config, reason, sizeof reason)) {
+    MdConfig fused = *config; /* which auto makes possible */
+    if (fused.launch_fuse == MD_FUSE_AUTO) fused.launch_fuse = MD_FUSE_ON;
+    if (!is_possible(&fused, plan, reason, sizeof reason)) {
         config->launch_persistent = MD_PERSISTENT_OFF;
         md_choices_add(choices, "launch.persistent", "off", "%s", reason);
     } else if (plan->n_atoms > resident) {
@@ -43,19 +47,68 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
 }
 
 /* A graph wherever everything else allows it and no resident kernel makes the steps. */
-static void resolve_graph(MdConfig *config, MdChoices *choices) {
+static void resolve_graph(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_graph != MD_GRAPH_AUTO) return;
     char reason[sizeof choices->rows[0].reason];
     config->launch_graph = MD_GRAPH_ON;
     if (config->launch_persistent == MD_PERSISTENT_ON) {
         config->launch_graph = MD_GRAPH_OFF;
         md_choices_add(choices, "launch.graph", "off", "the resident kernel makes the steps");
-    } else if (!is_possible(config, reason, sizeof reason)) {
+    } else if (!is_possible(config, plan, reason, sizeof reason)) {
         config->launch_graph = MD_GRAPH_OFF;
         md_choices_add(choices, "launch.graph", "off", "%s", reason);
     } else {
         md_choices_add(choices, "launch.graph", "on", "nothing that a step does needs the host");
     }
+}
+
+/* Integration along with the forces, where that was measured to be faster (run/results/h200): the resident kernel saves a
+ * barrier a step by it, bricks a trip of forces and velocities through memory. */
+static void resolve_fuse(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->launch_fuse != MD_FUSE_AUTO) return;
+    char reason[sizeof choices->rows[0].reason];
+    config->launch_fuse = MD_FUSE_STEP;
+    if (!is_possible(config, plan, reason, sizeof reason)) {
+        config->launch_fuse = MD_FUSE_ON;
+        md_choices_add(choices, "launch.fuse", "on", "%s", reason);
+    } else if (config->launch_persistent == MD_PERSISTENT_ON) {
+        md_choices_add(choices, "launch.fuse", "step", "a barrier less in each step of the resident kernel");
+    } else if (config->force_kernel != MD_KERNEL_BRICK) {
+        config->launch_fuse = MD_FUSE_ON;
+        md_choices_add(choices, "launch.fuse", "on",
+                       "step gains with bricks or a resident kernel, and here is neither");
+    } else if (cuda_brick_adds_wave(config, plan)) {
+        config->launch_fuse = MD_FUSE_ON;
+        md_choices_add(choices, "launch.fuse", "on",
+                       "all bricks are on the GPU at once, and with step they would not be");
+    } else {
+        md_choices_add(choices, "launch.fuse", "step", "forces of bricks stay in registers until they have been used");
+    }
+}
+
+/* One thread a row leaves most of the GPU idle below that share of the resident threads, and takes as long for few rows as
+ * for many. On an H200 (270,336 threads): melt of 4,000 atoms 0.038 ms by warps against 0.163, of 32,000 0.106 against
+ * 0.152. */
+static const long long warps_below = 4; /* a quarter */
+
+static void resolve_search(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->neighbor_threads_per_atom != MD_ROW_THREADS_AUTO ||
+        !md_option_has_effect(config, MD_OPTION_neighbor_threads_per_atom))
+        return;
+    const long long resident = cuda_device_resident_threads();
+    char reason[sizeof choices->rows[0].reason];
+    config->neighbor_threads_per_atom = MD_ROW_THREADS_32;
+    const bool possible = is_possible(config, plan, reason, sizeof reason);
+    if (possible && warps_below * plan->n_atoms < resident) {
+        md_choices_add(choices, "neighbor.threads_per_atom", "32",
+                       "one thread a row would leave most of the %lld resident threads idle", resident);
+        return;
+    }
+    config->neighbor_threads_per_atom = MD_ROW_THREADS_1;
+    if (!possible) md_choices_add(choices, "neighbor.threads_per_atom", "1", "%s", reason);
+    else
+        md_choices_add(choices, "neighbor.threads_per_atom", "1", "enough rows for the %lld threads that are resident",
+                       resident);
 }
 
 /* Whether anything was asked for that bricks do not have, the form of the list, or that asks for list-split: threads that
@@ -64,6 +117,7 @@ static bool suits_bricks(const MdConfig *config) {
     return config->neighbor_search == MD_SEARCH_CELL && config->neighbor_write == MD_LIST_WRITE_NONATOMIC &&
            config->neighbor_list == MD_LIST_FULL && config->neighbor_order == MD_LIST_ORDER_COLUMN &&
            config->neighbor_index == MD_INDEX_32 && config->neighbor_sorted == MD_OFF &&
+           config->neighbor_threads_per_atom == MD_ROW_THREADS_AUTO &&
            config->force_threads_per_atom == MD_THREADS_AUTO && config->force_partial_sums == MD_PARTIAL_SUMS_SHUFFLE;
 }
 
@@ -105,10 +159,12 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     md_resolve_skin(config, plan, fastest_skin(plan), choices);
     resolve_order(config, plan, choices);
     cuda_force_resolve(config, plan, choices);
+    resolve_search(config, plan, choices);
     cuda_brick_resolve(config, plan, choices);
     md_resolve_arithmetic(config, choices);
     resolve_persistent(config, plan, choices);
-    resolve_graph(config, choices);
+    resolve_graph(config, plan, choices);
+    resolve_fuse(config, plan, choices);
     MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
     if (status == MD_OK) status = cuda_memory_resolve(config, errors);
     if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);

@@ -28,7 +28,7 @@
 #define MD_CHOICES_LOAD(X) X(GLOBAL, "global") X(LDG, "ldg") X(TEXTURE, "texture")
 #define MD_CHOICES_PARAMETERS(X) X(GLOBAL, "global") X(ARGUMENT, "argument") X(CONSTANT, "constant")
 #define MD_CHOICES_SEARCH(X) X(BRUTE, "brute") X(BRUTE_TILED, "brute-tiled") X(CELL, "cell")
-#define MD_CHOICES_ROW_THREADS(X) X(1, "1") X(32, "32")
+#define MD_CHOICES_ROW_THREADS(X) X(1, "1") X(32, "32") X(AUTO, "auto")
 #define MD_CHOICES_LIST_WRITE(X) X(ATOMIC, "atomic") X(NONATOMIC, "nonatomic")
 #define MD_CHOICES_LIST(X) X(HALF, "half") X(FULL, "full")
 #define MD_CHOICES_LIST_ORDER(X) X(ROW, "row") X(COLUMN, "column")
@@ -54,7 +54,7 @@
 #define MD_CHOICES_ACCUMULATE(X) X(SINGLE, "single") X(COMPENSATED, "compensated") X(DOUBLE, "double")
 #define MD_CHOICES_BLOCK_SIZE(X)                                                                                       \
     X(32, "32") X(64, "64") X(128, "128") X(256, "256") X(512, "512") X(1024, "1024") X(AUTO, "auto")
-#define MD_CHOICES_FUSE(X) X(OFF, "off") X(ON, "on") X(STEP, "step")
+#define MD_CHOICES_FUSE(X) X(OFF, "off") X(ON, "on") X(STEP, "step") X(AUTO, "auto")
 #define MD_CHOICES_GRAPH(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_PERSISTENT(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_CHECK_KERNELS(X) X(SYNC, "sync") X(LAUNCH, "launch") X(OFF, "off")

@@ -163,7 +163,7 @@ mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom fetch_atom(
 # --- sort --------------------------------------------------------------------------------------------------------------
 
 SORT = "cuda/kernels/sort.cu"
-CELLS = "neighbor.search=cell force.kernel=list"
+CELLS = "neighbor.search=cell force.kernel=list neighbor.threads_per_atom=1"
 mutant("sort wrap: x stays outside", SORT + " k_sort_wrap(", "x.x = wrap<State>((double)x.x, a.length[0], a.inverse[0], &tag.ix);", "",
        rows(CELLS), tests(CELLS))
 mutant("sort wrap: z by the edge of y", SORT + " k_sort_wrap(", "a.length[2]", "a.length[1]", tests(CELLS), rows(CELLS))
@@ -264,7 +264,7 @@ for axis in "xyz":
            tests(CELLS, "3-D uneven, shift force"))
 mutant("cell search: image of the other side", NEIGHBOR + " int image_of(", "c < 0 ? -1", "c < 0 ? 1", tests(CELLS, "3-D uneven, shift force|2-D uneven"))
 mutant("cell search: narrow axes are taken for wide ones", NEIGHBOR + " bool is_narrow(", "return (MD_PERIODIC_X", "return false;\n    return (MD_PERIODIC_X", tests(CELLS, NARROW), rows(CELLS, NARROW))
-WARPS, BY_WARP = CELLS + " neighbor.threads_per_atom=32", NEIGHBOR + " void search_run_by_warp("
+WARPS, BY_WARP = "force.kernel=list neighbor.threads_per_atom=32", NEIGHBOR + " void search_run_by_warp("
 mutant("search by warps: the last candidates are left out", BY_WARP, "first < run.end; first += 32", "first + 32 <= run.end; first += 32", tests(WARPS))
 mutant("search by warps: itself", BY_WARP, "tests(row->i, j)", "true", rows(WARPS))
 mutant("search by warps: entries on top of each other", BY_WARP, "__popc(found & lanes_before)", "0", tests(WARPS))
@@ -778,7 +778,7 @@ mutant("seal: no fault", REDUCE + " k_reduce_seal(", "= a.watch->fault_step;", "
 # --- steps in one launch ---------------------------------------------------------------------------------------------------
 
 RESIDENT = "cuda/kernels/step.cu"
-PERSISTENT = "launch.persistent=on neighbor.rebuild="
+PERSISTENT = "launch.persistent=on launch.fuse=on neighbor.rebuild="
 mutant("resident: no barrier after the drift", RESIDENT + " void make_steps(", "grid_barrier(a, &target);\n        /* the whole", "/* the whole",
        tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12), race(PERSISTENT + "every"))
 mutant("resident: no barrier after the forces", RESIDENT + " void make_steps(", "unused);\n        grid_barrier(a, &target);", "unused);",
@@ -794,7 +794,7 @@ mutant("grid barrier: does not wait", RESIDENT + " void grid_barrier(", "< *targ
        tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12))
 mutant("grid barrier: threads do not wait for their block", RESIDENT + " void grid_barrier(", "        __threadfence(); /* the arrivals before what is read next; drops what L1 holds */\n    }\n    __syncthreads();",
        "    }", tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), race(PERSISTENT + "every"))
-ONE_PASS, PASSES = PERSISTENT + "every launch.fuse=step", RESIDENT + " void make_fused_steps("
+ONE_PASS, PASSES = "launch.persistent=on launch.fuse=step neighbor.rebuild=every", RESIDENT + " void make_fused_steps("
 mutant("one pass: reads what it writes", PASSES, "{from, a.n_atoms - from, first", "{from, from, first", tests(ONE_PASS), tests(ONE_PASS, seed=11),
        tests(ONE_PASS, seed=12), UNFORESEEN)
 mutant("one pass: the other copy is not read", PASSES, "        from = a.n_atoms - from;", "", tests(ONE_PASS), UNFORESEEN)

@@ -18,9 +18,11 @@ static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     if (config->memory_brick_cells == MD_BRICK_CELLS_AUTO) config->memory_brick_cells = MD_BRICK_CELLS_2;
     if (config->force_kernel == MD_KERNEL_AUTO) config->force_kernel = MD_KERNEL_LIST;
     if (config->force_threads_per_atom == MD_THREADS_AUTO) config->force_threads_per_atom = MD_THREADS_8;
+    if (config->neighbor_threads_per_atom == MD_ROW_THREADS_AUTO) config->neighbor_threads_per_atom = MD_ROW_THREADS_1;
     md_resolve_arithmetic(config, NULL);
     if (config->launch_graph == MD_GRAPH_AUTO) config->launch_graph = MD_GRAPH_OFF;
     if (config->launch_persistent == MD_PERSISTENT_AUTO) config->launch_persistent = MD_PERSISTENT_OFF;
+    if (config->launch_fuse == MD_FUSE_AUTO) config->launch_fuse = MD_FUSE_ON;
     return md_variants_check(md_backend_cuda.variants(), "cuda", config, errors);
 }
 

@@ -1,0 +1,80 @@
+/* What `auto` becomes on the cuda backend by size and by what else was asked for, of the switches whose best value hangs on
+ * both: nothing runs, a plan is resolved. */
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "state.h"
+#include "system/system.h"
+#include "walk.h"
+
+static const MdBackendOps *ops;
+
+/* The configuration that runs, with an fcc crystal of so many cells along the axes, and `more` on top of the words. */
+static MdConfig resolved(int x, int y, int z, const char *const *more) {
+    char cells[64];
+    const char *words[16] = {"system.density=0.8442", cells};
+    MdSystemPlan plan;
+    MdErrors *errors = md_errors_create();
+    snprintf(cells, sizeof cells, "system.cells=%d %d %d", x, y, z);
+    for (int k = 0; more && more[k]; k++) words[2 + k] = more[k];
+    MdDeck *deck = state_deck(words);
+    MdConfig config = *md_deck_config(deck);
+    CHECK(md_system_plan(deck, &plan, errors) == MD_OK && ops->resolve(&config, &plan, NULL, errors) == MD_OK);
+    md_errors_print(errors, stdout);
+    md_errors_destroy(errors);
+    md_deck_destroy(deck);
+    return config;
+}
+
+#define RESOLVED(x, y, z, ...) resolved(x, y, z, (const char *const[]){__VA_ARGS__, NULL})
+
+static void test_search(void) {
+    const MdConfig few = resolved(5, 5, 5, NULL), many = RESOLVED(60, 60, 60, "force.kernel=list"),
+                   brute = RESOLVED(5, 5, 5, "neighbor.search=brute"),
+                   atomic = RESOLVED(5, 5, 5, "neighbor.write=atomic"),
+                   asked = RESOLVED(60, 60, 60, "neighbor.threads_per_atom=32");
+    check_context("neighbor.threads_per_atom");
+    CHECK(few.neighbor_threads_per_atom == MD_ROW_THREADS_32);
+    CHECK(many.neighbor_threads_per_atom == MD_ROW_THREADS_1);
+    CHECK(brute.neighbor_threads_per_atom == MD_ROW_THREADS_1);
+    CHECK(atomic.neighbor_threads_per_atom == MD_ROW_THREADS_1);
+    /* who asks for it asks for a list that has it */
+    CHECK(asked.neighbor_threads_per_atom == MD_ROW_THREADS_32 && asked.force_kernel == MD_KERNEL_LIST);
+}
+
+static void test_fuse(void) {
+    const MdConfig few = resolved(5, 5, 5, NULL), energies = RESOLVED(5, 5, 5, "force.energy=every-step"),
+                   graph = RESOLVED(5, 5, 5, "launch.graph=on"),
+                   off = RESOLVED(5, 5, 5, "launch.fuse=off", "launch.persistent=auto");
+    check_context("launch.fuse");
+    CHECK(few.launch_persistent == MD_PERSISTENT_ON && few.launch_fuse == MD_FUSE_STEP);
+    CHECK(energies.launch_persistent == MD_PERSISTENT_OFF && energies.launch_fuse == MD_FUSE_ON);
+    CHECK(graph.launch_persistent == MD_PERSISTENT_OFF && graph.launch_fuse == MD_FUSE_ON);
+    CHECK(off.launch_persistent == MD_PERSISTENT_OFF && off.launch_fuse == MD_FUSE_OFF);
+}
+
+/* A column of bricks, four of three cells each in a layer, which grows: they are all resident at once whatever is fused,
+ * then only without step, then not at all. */
+static void test_waves(void) {
+    int n_changes = 0, last = MD_FUSE_STEP, n_on = 0;
+    for (int layers = 1; layers < 4000; layers += 1 + layers / 50) {
+        const MdConfig config = RESOLVED(11, 11, 5 * layers + 5, "force.kernel=brick", "memory.sort=brick",
+                                         "memory.brick_cells=3", "launch.persistent=off");
+        n_changes += config.launch_fuse != last, n_on += config.launch_fuse == MD_FUSE_ON;
+        last = config.launch_fuse;
+    }
+    check_context("launch.fuse in a column that grows");
+    CHECK(n_changes == 2 && last == MD_FUSE_STEP && n_on > 0);
+}
+
+int main(void) {
+    const MdConfig base = state_config();
+    while ((ops = walk_backend(ops, &base)) != NULL)
+        if (strcmp(ops->name, "cuda") == 0) break;
+    if (!ops) return CHECK_SKIPPED;
+    test_search();
+    test_fuse();
+    test_waves();
+    return check_finish();
+}
