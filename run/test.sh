@@ -8,7 +8,7 @@ set -euo pipefail
 
 say "packages"
 install_missing $(build_packages) hdf5-tools lammps openmpi-bin python3-numpy python3-h5py python3-matplotlib \
-    python3-mdanalysis
+    python3-mdanalysis python3-ase
 
 say "build"
 build "$top/build" -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON
