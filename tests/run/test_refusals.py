@@ -1,0 +1,141 @@
+"""Restart files that are damaged, and runs that cannot go on as they are asked to: refused with a reason, and left alone.
+
+MDMINI_TEST_ variables as in support/resuming.py."""
+import random
+import shutil
+import subprocess
+import sys
+
+import program
+import restart_file
+from restart_file import sections
+from resuming import deck, resume, run_tests
+
+
+def test_damage(checks, folder):
+    """Every section, cut anywhere, foreign or newer: refused with a reason and exit code 2; the one before is offered."""
+    program.run(deck(folder, "good"), folder=folder)
+    data = (folder / "good.restart").read_bytes()
+    found = sections(folder / "good.restart")
+    checks.that(restart_file.compose(found) == data, "the file is not what its form says")
+
+    def refused(content, word, what):
+        (folder / "bad.restart").write_bytes(content)
+        done = program.run("--restart", "bad.restart", folder=folder, name="bad")
+        checks.that(done.code == 2 and word in done.stderr, f"{what}: exit code {done.code}, {done.stderr}")
+        return done
+
+    for name, at, n in restart_file.places(data):
+        for byte in {at - 40, at - 10, at, at + n // 2, at + n - 1, at + n + -n % 8 + 7} - ({at, at - 1} if not n else set()):
+            flipped = bytearray(data)
+            flipped[byte] ^= 1 << random.randrange(8)
+            refused(bytes(flipped), "damaged", f"{name}, byte {byte - at} of {n}")
+    for n in [0, 1, 15, 31, 32, 40] + [random.randrange(len(data)) for _ in range(20)] + [len(data) - 1]:
+        refused(data[:n], "no restart file" if n < 32 else "damaged", f"cut to {n} bytes")
+    refused(data + b"\0", "damaged", "a byte too many")
+    refused(b"[run]\nsteps = 3\n" * 10, "no restart file", "a deck")
+    refused((folder / "good.h5").read_bytes(), "no restart file", "a trajectory")
+    refused(restart_file.compose(found, version=2), "version 2", "a newer version")
+    refused(data.replace(found["position"], found["velocity"]), "damaged", "another section's bytes")
+    without = {name: content for name, content in found.items() if name != "velocity"}
+    done = program.run("--restart", "bad.restart", folder=folder)
+    (folder / "bad.restart").write_bytes(restart_file.compose(without))
+    (folder / "bad.restart.prev").write_bytes(data)
+    done = program.run("--restart", "bad.restart", folder=folder)
+    checks.that(done.code == 2 and "velocity" in done.stderr, f"a section is missing: {done.code} {done.stderr}")
+    done = refused(data[:1000], "mdmini --restart bad.restart.prev", "the older generation is not offered")
+    (folder / "bad.restart").unlink()
+    done = program.run("--restart", "bad.restart", folder=folder)
+    checks.that(done.code == 2 and "bad.restart.prev" in done.stderr, f"no such file: {done.code} {done.stderr}")
+
+
+def test_refusals(checks, folder):
+    """What cannot change on the way, and files that are not there."""
+    program.run(deck(folder, "run"), "run.steps=40", folder=folder)
+    before = (folder / "run.h5").read_bytes()
+    for word, reason in (("run.timestep=0.001", "the physics"), ("system.temperature=2", "the physics"),
+                         ("run.precision=double", "the precision"), ("potential.cutoff=2.1", "the physics"),
+                         ("output.unwrapped=on", "output.unwrapped"), ("no.such=1", "[no]")):
+        done = resume(folder, "run", "run.steps=60", word)
+        checks.that(done.code == 2 and reason in done.stderr, f"{word}: {done.code} {done.stderr}")
+    checks.that((folder / "run.h5").read_bytes() == before, "a run that was refused has touched the trajectory")
+    (folder / "run.h5").rename(folder / "away.h5")
+    done = resume(folder, "run", "run.steps=60")
+    checks.that(done.code == 2 and "run.h5" in done.stderr, f"no trajectory: {done.code} {done.stderr}")
+    program.run("run.txt", "output.name=other", "run.steps=20", folder=folder)
+    (folder / "other.h5").rename(folder / "run.h5")
+    done = resume(folder, "run", "run.steps=60")
+    checks.that(done.code == 2 and "another run" in done.stderr, f"the trajectory of another run: {done.code} {done.stderr}")
+    (folder / "away.h5").rename(folder / "run.h5")
+    done = resume(folder, "run", "run.steps=60", "neighbor.sorted=on")
+    log = (folder / "run.log").read_text()
+    checks.that(done.code == 0 and "statistically equivalent only" in log and "neighbor.sorted" in log,
+                f"another switch: {done.code} {done.last_lines()}")
+    checks.that(not done.json()["resumed"]["same_bits"] and done.json()["verdict"] == "PASSED", "another switch: report")
+    program.run("run.txt", "output.name=other", "run.steps=40", "output.existing=overwrite", folder=folder)
+    done = resume(folder, "other", "run.steps=60", "output.slots=2", "report.verify=on")
+    checks.that(done.code == 0 and done.json()["resumed"]["same_bits"], f"output in another way: {done.last_lines()}")
+    done = resume(folder, "other", "run.steps=61", "force.kernel=cell")
+    checks.that("which has no part in it now" in " ".join(done.stdout.split()),
+                f"a switch that comes or goes: {done.last_lines()}")
+    done = program.run("--bench", "force", "--restart", "run.restart", folder=folder)
+    checks.that(done.code == 2 and "exclude each other" in done.stderr, f"--bench --restart: {done.code} {done.stderr}")
+
+
+def marked_for_writing(path):
+    """The bytes of a compressed trajectory with the mark that a killed writer leaves."""
+    kill = "import h5py, os, sys; file = h5py.File(sys.argv[1], 'r+', libver='v110'); file.swmr_mode = True; os._exit(0)"
+    copy = path.with_suffix(".marked")
+    shutil.copy(path, copy)
+    subprocess.run([sys.executable, "-c", kill, copy], check=True)
+    content = copy.read_bytes()
+    copy.unlink()
+    return content
+
+
+def test_check(checks, folder):
+    """--check says of a run that is resumed what the run itself says, and touches nothing."""
+    name = deck(folder, "run", output={"xyz_every": 10, "velocities_every": 10})
+    program.run(name, "run.steps=40", folder=folder)
+    program.run(name, "run.steps=40", "output.name=gzip", "output.compression=gzip-1", "output.xyz_every=0", folder=folder)
+    program.run(name, "run.steps=20", "output.name=twin", folder=folder)
+    whole = {path.name: path.read_bytes() for path in folder.iterdir()}
+    h5, xyz = whole["run.h5"], whole["run.xyz"]
+    marked = marked_for_writing(folder / "gzip.h5")
+    checks.that(marked != whole["gzip.h5"], "there is no mark")
+    cases = [("run", {}, [], 0), ("run", {}, ["output.xyz_velocities=on"], 2), ("run", {}, ["output.unwrapped=on"], 2),
+             ("run", {}, ["output.images_every=0"], 2), ("run", {"run.xyz": whole["twin.xyz"]}, [], 2),
+             ("run", {"run.xyz": xyz[:len(xyz) // 2]}, [], 2), ("run", {"run.h5": whole["twin.h5"]}, [], 2),
+             ("run", {"run.h5": b"no trajectory"}, [], 2), ("run", {"run.h5": h5[:len(h5) // 2]}, [], 2), ("gzip", {}, [], 0),
+             ("gzip", {"gzip.h5": marked}, [], 0),
+             ("gzip", {"gzip.h5": marked}, ["output.images_every=0"], 2)]
+    for run, harm, words, code in cases:
+        what = f"{run} with {words}, {sorted(harm)}"
+        for path, content in {**whole, **harm}.items():
+            (folder / path).write_bytes(content)
+        told = program.run("--restart", f"{run}.restart", "run.steps=60", *words, "--check", folder=folder)
+        changed = [path for path, content in {**whole, **harm}.items() if (folder / path).read_bytes() != content]
+        checks.that(not changed and len(list(folder.iterdir())) == len(whole), f"{what}: the check changes {changed}")
+        done = resume(folder, run, "run.steps=60", *words)
+        checks.that(done.code == code, f"{what}: {done.code} {done.last_lines()}")
+        checks.that(told.code == done.code and (not code or told.stdout == ""),
+                    f"{what}: the check says {told.code} {told.stderr}, the run {done.code} {done.stderr}")
+        for path in folder.iterdir():
+            path.unlink()
+
+
+def test_left_alone(checks, folder):
+    """A run that is refused leaves all its files as they are."""
+    name = deck(folder, "run", output={"xyz_every": 10})
+    program.run(name, "run.steps=40", folder=folder)
+    (folder / "run.xyz").write_text("".join((folder / "run.xyz").read_text().splitlines(True)[:2 * 258]))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for words in ([], ["--restart", "run.restart.prev"]):  # from the older file frames would have to go
+        done = program.run(*(words or ["--restart", "run.restart"]), "run.steps=60", folder=folder, name="run")
+        checks.that(done.code == 2 and "fewer frames" in done.stderr, f"fewer frames: {done.code} {done.last_lines()}")
+        after = {path.name: path.read_bytes() for path in folder.iterdir()}
+        changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+        checks.that(not changed, f"refused, and {changed} are others")
+
+
+run_tests(test_damage, test_refusals, test_check, test_left_alone)
