@@ -1,9 +1,13 @@
+#define _XOPEN_SOURCE 700
 #include "sample.h"
 
+#include <fcntl.h>
 #include <hdf5.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "check.h"
@@ -164,4 +168,37 @@ int64_t sample_check(const char *path, const Sample *sample, int64_t n_least, in
     CHECK(n_edges == n);
     CHECK(H5Fclose(file) >= 0);
     return n;
+}
+
+const Sample sample_plain = {
+    "plain", 500, 20, 0, {3, {7.5, 8.5, 9.25}, {true, true, true}}, 2, MD_FILE_PRECISION_SINGLE, 0, {50, 50, 0, 50}};
+const Sample sample_gzip = {
+    "gzip", 500, 20, 0, {3, {7.5, 8.5, 9.25}, {true, true, true}}, 2, MD_FILE_PRECISION_DOUBLE, 3, {50, 100, 50, 0}};
+
+void sample_write(const char *path, const Sample *sample, int64_t n) {
+    MdErrors *errors = md_errors_create();
+    MdH5md *file = sample_create(path, sample, errors);
+    md_require(file);
+    for (int64_t t = 0; t < n; t++) CHECK(sample_append(file, sample, t, errors) == MD_OK);
+    CHECK(md_h5md_close(file, errors) == MD_OK);
+    md_errors_print(errors, stdout);
+    md_errors_destroy(errors);
+}
+
+char *sample_read_file(const char *path, size_t *size) {
+    struct stat status;
+    *size = 0;
+    if (stat(path, &status) != 0) return NULL;
+    char *bytes = malloc((size_t)status.st_size + 1);
+    int descriptor = open(path, O_RDONLY);
+    md_require(bytes && descriptor >= 0 && read(descriptor, bytes, (size_t)status.st_size) == status.st_size);
+    close(descriptor);
+    *size = (size_t)status.st_size;
+    return bytes;
+}
+
+void sample_write_file(const char *path, const char *bytes, size_t size) {
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    md_require(descriptor >= 0 && write(descriptor, bytes, size) == (ssize_t)size);
+    close(descriptor);
 }

@@ -26,4 +26,14 @@ MdStatus sample_append(MdH5md *file, const Sample *sample, int64_t t, MdErrors *
  * quantity those that are due among them. Returns n; -1 when it does not open. */
 int64_t sample_check(const char *path, const Sample *sample, int64_t n_least, int64_t n_most);
 
+/* A plain file and a compressed one, of 20 frames. */
+extern const Sample sample_plain, sample_gzip;
+
+/* Makes a file of the first n frames. */
+void sample_write(const char *path, const Sample *sample, int64_t n);
+
+/* All of a file, to be freed, NULL where there is none; and a file of these bytes. */
+char *sample_read_file(const char *path, size_t *size);
+void sample_write_file(const char *path, const char *bytes, size_t size);
+
 #endif
