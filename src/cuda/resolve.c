@@ -121,25 +121,34 @@ static bool suits_bricks(const MdConfig *config) {
            config->force_threads_per_atom == MD_THREADS_AUTO && config->force_partial_sums == MD_PARTIAL_SUMS_SHUFFLE;
 }
 
-/* Bricks where there are enough of them for all multiprocessors, which are the fastest in single-precision pairs
- * (run/results/h200); and the order of the particles that the force kernel likes. */
+/* Bricks where there are enough of them for all multiprocessors, which are the fastest (run/results/h200). */
+static bool takes_bricks(const MdConfig *config, const MdSystemPlan *plan) {
+    if (config->force_kernel != MD_KERNEL_AUTO) return config->force_kernel == MD_KERNEL_BRICK;
+    return suits_bricks(config) && (config->memory_sort == MD_SORT_BRICK ||
+                                    (config->memory_sort == MD_SORT_AUTO && cuda_brick_is_enough(config, plan)));
+}
+
+/* And the order of the particles that the force kernel likes. */
 static void resolve_order(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
-    const bool is_asked = config->memory_sort == MD_SORT_BRICK, is_open = config->memory_sort == MD_SORT_AUTO;
-    const bool is_fastest = config->run_precision != MD_PRECISION_DOUBLE && cuda_brick_is_enough(config, plan);
-    if (config->force_kernel == MD_KERNEL_AUTO && suits_bricks(config) && (is_asked || (is_open && is_fastest))) {
+    if (config->force_kernel == MD_KERNEL_AUTO && takes_bricks(config, plan)) {
         config->force_kernel = MD_KERNEL_BRICK;
         md_choices_add(choices, "force.kernel", "brick",
-                       is_asked ? "particles were asked for in the order of bricks"
-                                : "atoms for a full brick on every multiprocessor");
+                       config->memory_sort == MD_SORT_BRICK ? "particles were asked for in the order of bricks"
+                                                            : "atoms for a full brick on every multiprocessor");
     }
     const bool has_bricks = config->force_kernel == MD_KERNEL_BRICK;
     md_resolve_sort(config, has_bricks ? MD_SORT_BRICK : MD_SORT_CELL,
                     has_bricks ? "force.kernel = brick needs it" : "neighbours share cache lines", choices);
 }
 
-/* The fastest of 0.2 to 0.8 for melts of 4,000, and of 32,000 and a million atoms, on an H200 (run/results/h200): a rebuild
- * of a small system waits for the host, so that rare ones pay for long rows. */
-static double fastest_skin(const MdSystemPlan *plan) { return plan->n_atoms < 16000 ? 0.8 : 0.5; }
+/* The fastest of 0.2 to 0.8 for melts of 4,000 and 32,000 atoms, and of 0.3 to 0.5 for a million in bricks, on an H200
+ * (run/results/h200): a rebuild takes a small system longer than many steps, so that rare ones pay for long rows. */
+static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
+    MdConfig in_bricks = *config;
+    in_bricks.neighbor_skin = 0.4;
+    if (takes_bricks(&in_bricks, plan)) return in_bricks.neighbor_skin;
+    return plan->n_atoms < 16000 ? 0.8 : 0.5;
+}
 
 /* Cells that hold more atoms on the average than an entry of 16 bits can tell apart. */
 static MdStatus check_crowd(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
@@ -156,7 +165,7 @@ static MdStatus check_crowd(const MdConfig *config, const MdSystemPlan *plan, Md
 }
 
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
-    md_resolve_skin(config, plan, fastest_skin(plan), choices);
+    md_resolve_skin(config, plan, fastest_skin(config, plan), choices);
     resolve_order(config, plan, choices);
     cuda_force_resolve(config, plan, choices);
     resolve_search(config, plan, choices);

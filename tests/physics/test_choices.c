@@ -43,6 +43,18 @@ static void test_search(void) {
     CHECK(asked.neighbor_threads_per_atom == MD_ROW_THREADS_32 && asked.force_kernel == MD_KERNEL_LIST);
 }
 
+/* Bricks from some hundred thousand atoms on, where they are many, in double precision, too; and their skin. */
+static void test_bricks(void) {
+    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.skin=auto"), few = RESOLVED(6, 6, 6, "neighbor.skin=auto"),
+                   many_double = RESOLVED(60, 60, 60, "run.precision=double"),
+                   few_double = RESOLVED(15, 15, 15, "run.precision=double"),
+                   rows = RESOLVED(60, 60, 60, "neighbor.skin=auto", "force.kernel=list");
+    check_context("force.kernel");
+    CHECK(many.force_kernel == MD_KERNEL_BRICK && many_double.force_kernel == MD_KERNEL_BRICK);
+    CHECK(few.force_kernel != MD_KERNEL_BRICK && few_double.force_kernel != MD_KERNEL_BRICK);
+    CHECK(many.neighbor_skin < rows.neighbor_skin && rows.neighbor_skin < few.neighbor_skin);
+}
+
 static void test_fuse(void) {
     const MdConfig few = resolved(5, 5, 5, NULL), energies = RESOLVED(5, 5, 5, "force.energy=every-step"),
                    graph = RESOLVED(5, 5, 5, "launch.graph=on"),
@@ -74,6 +86,7 @@ int main(void) {
         if (strcmp(ops->name, "cuda") == 0) break;
     if (!ops) return CHECK_SKIPPED;
     test_search();
+    test_bricks();
     test_fuse();
     test_waves();
     return check_finish();
