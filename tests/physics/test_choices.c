@@ -47,7 +47,7 @@ static void test_search(void) {
 static void test_bricks(void) {
     const MdConfig many = RESOLVED(60, 60, 60, "neighbor.skin=auto"), few = RESOLVED(6, 6, 6, "neighbor.skin=auto"),
                    many_double = RESOLVED(60, 60, 60, "run.precision=double"),
-                   few_double = RESOLVED(15, 15, 15, "run.precision=double"),
+                   few_double = RESOLVED(11, 11, 17, "run.precision=double"),
                    rows = RESOLVED(60, 60, 60, "neighbor.skin=auto", "force.kernel=list");
     check_context("force.kernel");
     CHECK(many.force_kernel == MD_KERNEL_BRICK && many_double.force_kernel == MD_KERNEL_BRICK);
