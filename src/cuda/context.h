@@ -41,6 +41,7 @@ typedef enum CudaStage {
     X(sort, scan_tiles, "")                                                                                            \
     X(sort, scan_sums, "")                                                                                             \
     X(sort, scan_finish, "")                                                                                           \
+    X(sort, scan_few, "")                                                                                              \
     X(sort, scatter, "")                                                                                               \
     X(sort, rank, "")                                                                                                  \
     X(sort, reorder, "")                                                                                               \
@@ -151,7 +152,13 @@ enum {
 typedef struct CudaGraph {
     cudaGraphExec_t exec; /* NULL: none */
     CudaArguments arguments;
+    int launches[CUDA_N_KERNELS]; /* in it */
 } CudaGraph;
+
+typedef struct CudaGraphs { /* of the same work */
+    CudaGraph kept[CUDA_KEPT_GRAPHS];
+    int next; /* that is replaced */
+} CudaGraphs;
 
 typedef struct CudaPartials { /* sums of blocks until somebody asks for them, with reduce.finish = host */
     double *sums;             /* [quantity][n], on the device */
@@ -230,10 +237,10 @@ typedef struct CudaContext {
     bool drift_held;       /* the drift of `step` after them */
     int64_t built_step;    /* of the last build in these steps, */
     int64_t last_interval; /* and steps that the list before it was good for */
-    CudaJournalStep journal[CUDA_JOURNAL_STEPS];           /* of step s: [s % CUDA_JOURNAL_STEPS] */
-    bool capturing;                                        /* launches go into a graph */
-    CudaGraph graphs[CUDA_GRAPH_LEVELS][CUDA_KEPT_GRAPHS]; /* [level]: of 2^level steps */
-    int next_graph[CUDA_GRAPH_LEVELS];                     /* that is replaced next */
+    CudaJournalStep journal[CUDA_JOURNAL_STEPS]; /* of step s: [s % CUDA_JOURNAL_STEPS] */
+    CudaGraph *capturing;                        /* that launches go into; NULL: none */
+    CudaGraphs step_graphs[CUDA_GRAPH_LEVELS];   /* [level]: of 2^level steps */
+    CudaGraphs sort_graphs, search_graphs;
 
     /* measures, sums, particles on their way out */
     CudaWatch *h_watch;
@@ -280,8 +287,6 @@ void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
 void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 /* check.kernels = off: at a wait, whether all launches before it were accepted. */
 void cuda_kernels_check(const CudaContext *context);
-/* Books the kernels of a graph of n_steps steps. */
-void cuda_kernels_count_graph(CudaContext *context, int n_steps);
 /* What launch.block_size = auto became: `sort:256,neighbor:128,...`; one line a unit in choices. */
 void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t size);
 void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics);
@@ -293,6 +298,14 @@ typedef struct CudaUncounted {
 } CudaUncounted;
 MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain);
 void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain);
+
+/* --- graph.c --- */
+bool cuda_graph_serves(const CudaContext *context); /* whether work is to be issued so */
+/* Issues what issue(context, n) would, which must depend on nothing but n, the arguments up to CudaArguments.n and, if it
+ * reads it, the grid, and must leave those arguments as they are. */
+typedef void (*CudaGraphWork)(CudaContext *context, int n);
+void cuda_graph_launch(CudaContext *context, CudaGraphs *graphs, bool reads_grid, CudaGraphWork issue, int n);
+void cuda_graph_destroy(CudaGraphs *graphs);
 
 /* --- allocate.c --- */
 
@@ -384,7 +397,7 @@ bool cuda_sort_places_cells(const CudaContext *context); /* by a table, not row 
 int cuda_sort_most_cells(CudaContext *context);          /* that any grid of this system has; needs no device */
 /* Cells of an axis that long, for a list of that range, while they are not too many in all. */
 double cuda_sort_cells_along(double extent, double range);
-void cuda_sort_particles(CudaContext *context);
+void cuda_sort_particles(CudaContext *context, bool by_graph);
 /* The cells of the grid, for particles that are where they were at a build. */
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
 /* Wraps, sorts and builds the list anew. What has no room halts the device. With waits, or where the host must decide on the

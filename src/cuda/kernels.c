@@ -267,7 +267,8 @@ void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain)
 
 /* Books and checks a launch; into a graph it is neither run nor to be waited for. */
 static void check_launch(CudaContext *context, CudaKernelId id, CUresult result) {
-    if (!context->capturing) context->kernels[id].launches++;
+    if (context->capturing) context->capturing->launches[id]++;
+    else context->kernels[id].launches++;
     if (context->config.check_kernels == MD_CHECK_KERNELS_OFF) {
         if (result != CUDA_SUCCESS && context->refused == CUDA_SUCCESS) {
             context->refused = result;
@@ -304,24 +305,6 @@ void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_block
                  context->driver.launch_cooperative(kernel->function, (unsigned)n_blocks, 1, 1,
                                                     (unsigned)kernel->block_size, 1, 1,
                                                     (unsigned)kernel->dynamic_shared, context->stream, parameters));
-}
-
-void cuda_kernels_count_graph(CudaContext *context, int n_steps) {
-    CudaKernel *kernels = context->kernels;
-    if (context->config.launch_fuse == MD_FUSE_STEP) {
-        kernels[CUDA_K_step_drift].launches += 1;
-        kernels[CUDA_K_step_pass].launches += n_steps - 1;
-        kernels[CUDA_K_force_plain].launches += 1;
-        return;
-    }
-    kernels[CUDA_K_force_plain].launches += n_steps;
-    if (context->config.launch_fuse != MD_FUSE_OFF) {
-        kernels[CUDA_K_integrate_kick_drift].launches += n_steps;
-        return;
-    }
-    kernels[CUDA_K_integrate_kick].launches += 2 * n_steps;
-    kernels[CUDA_K_integrate_drift].launches += n_steps;
-    if (context->config.neighbor_rebuild != MD_REBUILD_EVERY) kernels[CUDA_K_integrate_check].launches += n_steps;
 }
 
 void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads) {

@@ -73,16 +73,22 @@ static MdStatus refuse_crowd(CudaContext *context, int32_t crowd) {
                    crowd, CUDA_MAX_CROWD);
 }
 
-static MdStatus issue_search(CudaContext *context) {
+static void issue_kernels(CudaContext *context, int n) {
+    (void)n;
+    zero_measures(context);
+    search(context);
+    cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
+    sort_rows(context);
+}
+
+static MdStatus issue_search(CudaContext *context, bool by_graph) {
     if (cuda_force_has_bricks(context)) {
         MdStatus status = cuda_memory_grow_bricks(context, 0, 0); /* an open box has more of them as it grows */
         if (status != MD_OK) return status;
     }
     cuda_timing_begin(context, CUDA_NEIGHBOR);
-    zero_measures(context);
-    search(context);
-    cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
-    sort_rows(context);
+    if (by_graph) cuda_graph_launch(context, &context->search_graphs, true, issue_kernels, 0);
+    else issue_kernels(context, 0);
     cuda_timing_end(context);
     return MD_OK;
 }
@@ -109,7 +115,7 @@ MdStatus cuda_neighbor_fit(CudaContext *context) {
         cuda_watch_read(context, true);
         if (context->h_watch->halted) cuda_watch_release(context);
         MdStatus status = make_room(context, &fits);
-        if (status == MD_OK && !fits) status = issue_search(context);
+        if (status == MD_OK && !fits) status = issue_search(context, false);
         if (status != MD_OK || fits) return status;
     }
 }
@@ -137,8 +143,12 @@ static double time_since_use(const CudaContext *context) {
     return context->progress == CUDA_DRIFTED ? context->arguments.whole_step : 0;
 }
 
+/* Graphs serve where the next build is as this one: the time since the list was used is the same in all for which nobody
+ * waits. */
+static bool by_graph(const CudaContext *context, bool waits) { return !waits && cuda_graph_serves(context); }
+
 static MdStatus build_list(CudaContext *context, bool waits) {
-    MdStatus status = issue_search(context);
+    MdStatus status = issue_search(context, by_graph(context, waits));
     if (status != MD_OK) return status;
     if (waits) return cuda_neighbor_fit(context);
     CUDA_CHECK(cudaEventRecord(context->searched, context->stream));
@@ -176,7 +186,7 @@ MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
     cuda_memory_begin(context, CUDA_REBUILD);
     md_nvtx_begin("rebuild", context->n_builds);
     context->arguments.factor = time_since_use(context);
-    cuda_sort_particles(context);
+    cuda_sort_particles(context, by_graph(context, waits));
     MdStatus status = build_sorted(context, waits);
     md_nvtx_end();
     return status;

@@ -82,11 +82,17 @@ static void place_cells(CudaContext *context, int n_cells) {
     cuda_launch(context, CUDA_K_sort_curve, n_cells);
 }
 
+enum { FEW_TILES = 32 }; /* one block scans them in less time than two launches more would take */
+
 /* Counts of cells to starts, in place; the entry after the last cell becomes n_atoms. */
 static void scan_cells(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
     int64_t n_tiles = cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
     a->n = n_cells + 1;
+    if (n_tiles <= FEW_TILES) {
+        cuda_launch_blocks(context, CUDA_K_sort_scan_few, 1);
+        return;
+    }
     cuda_launch_blocks(context, CUDA_K_sort_scan_tiles, n_tiles);
     a->n = (int32_t)n_tiles;
     cuda_launch_blocks(context, CUDA_K_sort_scan_sums, 1);
@@ -94,35 +100,58 @@ static void scan_cells(CudaContext *context, int n_cells) {
     cuda_launch_blocks(context, CUDA_K_sort_scan_finish, n_tiles);
 }
 
-static void sort_into_cells(CudaContext *context) {
+/* Into cells, by the kernel that counts the particles of each: k_sort_bin or, if they are to be wrapped first, k_sort_wrap. */
+static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     CudaArguments *a = &context->arguments;
-    int n = context->n_atoms;
-    int n_cells = a->grid.n[0] * a->grid.n[1] * a->grid.n[2];
-    if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
+    const int n = context->n_atoms;
     CUDA_CHECK(cudaMemsetAsync(a->cell_start, 0, ((size_t)n_cells + 1) * sizeof(int32_t), context->stream));
-    cuda_launch(context, CUDA_K_sort_bin, n);
+    a->n = n_cells;
+    cuda_launch(context, bin, n);
     scan_cells(context, n_cells);
     cuda_launch(context, CUDA_K_sort_scatter, n);
     cuda_launch(context, CUDA_K_sort_rank, n);
+    if (cuda_sort_reorders(context)) cuda_launch(context, CUDA_K_sort_reorder, n);
+}
+
+static void issue_sort(CudaContext *context, int n_cells) { issue_cells(context, CUDA_K_sort_wrap, n_cells); }
+
+static int count_cells(const CudaGrid *grid) { return grid->n[0] * grid->n[1] * grid->n[2]; }
+
+/* The reordered particles become those of the moment. */
+static void swap_particles(CudaContext *context) {
+    CudaArguments *a = &context->arguments;
     if (!cuda_sort_reorders(context)) return;
-    cuda_launch(context, CUDA_K_sort_reorder, n);
-    CudaParticles old = a->now;
+    const CudaParticles old = a->now;
     a->now = a->spare;
     a->spare = old;
     context->places_stale = true;
 }
 
-void cuda_sort_particles(CudaContext *context) {
+static void sort_into_cells(CudaContext *context, bool by_graph) {
+    plan_grid(context);
+    const int n_cells = count_cells(&context->arguments.grid);
+    if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
+    if (by_graph) cuda_graph_launch(context, &context->sort_graphs, true, issue_sort, n_cells);
+    else issue_sort(context, n_cells);
+    swap_particles(context);
+}
+
+void cuda_sort_particles(CudaContext *context, bool by_graph) {
     cuda_timing_begin(context, CUDA_SORT);
-    cuda_launch(context, CUDA_K_sort_wrap, context->n_atoms);
     if (cuda_sort_needs_cells(context)) {
-        plan_grid(context);
-        sort_into_cells(context);
+        sort_into_cells(context, by_graph);
+    } else {
+        context->arguments.n = 0;
+        cuda_launch(context, CUDA_K_sort_wrap, context->n_atoms);
     }
     cuda_timing_end(context);
 }
 
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
+    const int n_cells = count_cells(grid);
     context->arguments.grid = *grid;
-    if (cuda_sort_needs_cells(context)) sort_into_cells(context);
+    if (!cuda_sort_needs_cells(context)) return;
+    if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
+    issue_cells(context, CUDA_K_sort_bin, n_cells);
+    swap_particles(context);
 }

@@ -6,7 +6,8 @@
  *                              for the first of the next
  *   launch.fuse=step           and with that the forces before it, wherever steps are made in batches
  *   launch.graph=on            steps that nobody looks at are held back and issued as one graph of some kernels: one
- *                              call of the host for all of them, and gaps of half a microsecond between kernels
+ *                              call of the host for all of them, and gaps of half a microsecond between kernels;
+ *                              sort and search are graphs, too, where the host does not wait for them
  *   launch.persistent=on       the same steps by one resident kernel (kernels/step.cu) with a barrier over the whole
  *                              grid in place of the launches
  *
@@ -24,9 +25,6 @@
  * list has no room for what was found the device halts in the same way, behind the sort; the host makes room, repeats the
  * search, and issues again what came after it. The sort would not bear that: so the host looks whether a build has had room
  * before it issues the next one, by when that is long past. */
-#include <stddef.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/nvtx.h"
@@ -124,16 +122,6 @@ static void time_forces(CudaContext *context, bool with_energy) {
 
 /* --- batches ------------------------------------------------------------------------------------------------------- */
 
-/* The arguments of the moment as far as a graph depends on them. What differs from call to call stands at their end, and a
- * step sets what it needs of it; the grid, which every build of a system with an open axis measures anew, is read by one of
- * the force kernels only. */
-static void lasting_arguments(const CudaContext *context, CudaArguments *arguments) {
-    const size_t lasting = offsetof(CudaArguments, n);
-    memcpy(arguments, &context->arguments, lasting);
-    memset((char *)arguments + lasting, 0, sizeof *arguments - lasting);
-    if (context->config.force_kernel != MD_KERNEL_CELL) memset(&arguments->grid, 0, sizeof arguments->grid);
-}
-
 static void issue_steps(CudaContext *context, int n_steps) {
     for (int step = 0; step < n_steps; step++) {
         issue_drift(context, true);
@@ -154,37 +142,14 @@ static void issue_passes(CudaContext *context, int n_steps) {
     cuda_force_issue(context, false);
 }
 
-/* The graph of 2^level steps for the arguments of the moment: of those kept, one of each pair of particle buffers. */
-static cudaGraphExec_t find_graph(CudaContext *context, int level) {
-    CudaGraph *kept = context->graphs[level];
-    CudaArguments arguments;
-    lasting_arguments(context, &arguments);
-    for (int k = 0; k < CUDA_KEPT_GRAPHS; k++)
-        if (kept[k].exec && memcmp(&kept[k].arguments, &arguments, sizeof arguments) == 0) return kept[k].exec;
-    CudaGraph *oldest = &kept[context->next_graph[level]];
-    context->next_graph[level] = (context->next_graph[level] + 1) % CUDA_KEPT_GRAPHS;
-    if (oldest->exec) CUDA_CHECK(cudaGraphExecDestroy(oldest->exec));
-
-    cudaGraph_t graph;
-    context->capturing = true;
-    CUDA_CHECK(cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeThreadLocal));
-    if (in_passes(context)) issue_passes(context, 1 << level);
-    else issue_steps(context, 1 << level);
-    CUDA_CHECK(cudaStreamEndCapture(context->stream, &graph));
-    context->capturing = false;
-    CUDA_CHECK(cudaGraphInstantiateWithFlags(&oldest->exec, graph, 0));
-    CUDA_CHECK(cudaGraphDestroy(graph));
-    memcpy(&oldest->arguments, &arguments, sizeof arguments);
-    return oldest->exec;
-}
-
-/* Graphs of powers of two, the largest first: few of them serve for every number of steps. */
+/* Graphs of powers of two, the largest first: few of them serve for every number of steps. The grid, which every build of a
+ * system with an open axis measures anew, is read by one of the force kernels only. */
 static void issue_graphs(CudaContext *context, int n_steps) {
-    for (int level = CUDA_GRAPH_LEVELS - 1; level >= 0; level--) {
-        if (!(n_steps >> level & 1)) continue;
-        CUDA_CHECK(cudaGraphLaunch(find_graph(context, level), context->stream));
-        cuda_kernels_count_graph(context, 1 << level);
-    }
+    const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL;
+    for (int level = CUDA_GRAPH_LEVELS - 1; level >= 0; level--)
+        if (n_steps >> level & 1)
+            cuda_graph_launch(context, &context->step_graphs[level], reads_grid,
+                              in_passes(context) ? issue_passes : issue_steps, 1 << level);
 }
 
 static void issue_resident(CudaContext *context, int n_steps) {
@@ -452,7 +417,7 @@ MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request)
 }
 
 void cuda_steps_destroy(CudaContext *context) {
-    for (int level = 0; level < CUDA_GRAPH_LEVELS; level++)
-        for (int k = 0; k < CUDA_KEPT_GRAPHS; k++)
-            if (context->graphs[level][k].exec) CUDA_CHECK(cudaGraphExecDestroy(context->graphs[level][k].exec));
+    for (int level = 0; level < CUDA_GRAPH_LEVELS; level++) cuda_graph_destroy(&context->step_graphs[level]);
+    cuda_graph_destroy(&context->sort_graphs);
+    cuda_graph_destroy(&context->search_graphs);
 }

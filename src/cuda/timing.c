@@ -6,7 +6,7 @@
  *
  * Recording costs about a microsecond of the host each, so the stages that run in every step are timed in one call of
  * CUDA_SAMPLE only, and the time of all calls is the mean of those times the number of calls. The first call of a stage
- * does not count: it loads the kernels. With a trace every call is timed, and the host waits where it is too far ahead
+ * does not count: it loads the kernels. So are rebuilds, when there have been some. With a trace every call is timed, and the host waits where it is too far ahead
  * for that. */
 #include "cuda/context.h"
 
@@ -75,7 +75,8 @@ static void end_span(CudaSpan *span, cudaStream_t stream) {
 void cuda_timing_begin(CudaContext *context, CudaStage stage) {
     int64_t call = context->timers[stage].calls++;
     bool each_step = stage == CUDA_FORCE || stage == CUDA_INTEGRATE;
-    bool counts = call > 0 && (!each_step || call % CUDA_SAMPLE == 1 || context->trace.compute);
+    bool often = (stage == CUDA_SORT || stage == CUDA_NEIGHBOR) && call > CUDA_SAMPLE;
+    bool counts = call > 0 && (!(each_step || often) || call % CUDA_SAMPLE == 1 || context->trace.compute);
     if (!counts && !context->trace.compute) return;
     CudaSpan *span = begin_span(context, context->stream);
     if (!span) return; /* this call goes untimed */

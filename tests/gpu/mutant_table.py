@@ -12,6 +12,7 @@ held(...)      tests/neighbor/test_memory: what stands in the memory of the GPU 
 overlap(...)   tests/pipeline/test_overlap: rows and frames beside the steps, as the steps are issued there
 FAULTS         of atoms that are too fast, with the defaults
 FULL           a list that fills up while the host goes on
+AGAIN          a list that a restart makes again
 UNFORESEEN     a list that fails in the middle of a batch of steps
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
 """
@@ -77,6 +78,7 @@ def on_gpu(killer):
 
 FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM", "faults"),))
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
+AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
 UNFORESEEN = Killer("test_cuda (unforeseen)", "test_cuda", (("MDMINI_TEST_SYSTEM", "unforeseen"),))
 DECK = ("system.cells=6", "system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
 
@@ -181,21 +183,27 @@ mutant("cell_along: no upper clamp", SORT + " int cell_along(", "(double)(n - 1)
        rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
 mutant("cell_along: no lower clamp", SORT + " int cell_along(", "fmax(floor((x - origin) * inverse_edge), 0.0)",
        "floor((x - origin) * inverse_edge)", rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
-mutant("sort bin: y and z swapped", SORT + " k_sort_bin(", "(cz * grid.n[1] + cy) * grid.n[0] + cx", "(cy * grid.n[1] + cz) * grid.n[0] + cx",
+mutant("sort bin: y and z swapped", SORT + " void count_in_cell(", "(cz * grid.n[1] + cy) * grid.n[0] + cx", "(cy * grid.n[1] + cz) * grid.n[0] + cx",
        tests(CELLS, "3-D uneven, shift force|3-D"))
-mutant("sort bin: plain addition", SORT + " k_sort_bin(", "= atomicAdd(", f"= {PLAIN}", on_gpu(tests(CELLS)))
-mutant("sort bin: arrival from one", SORT + " k_sort_bin(", ", 1);", ", 1) + 1;", tests(CELLS))
-mutant("sort bin: the last atom is left out", SORT + " k_sort_bin(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(CELLS))
+mutant("sort bin: plain addition", SORT + " void count_in_cell(", "= atomicAdd(", f"= {PLAIN}", on_gpu(tests(CELLS)))
+mutant("sort bin: arrival from one", SORT + " void count_in_cell(", ", 1);", ", 1) + 1;", tests(CELLS))
+mutant("sort bin: the last atom is left out", SORT + " k_sort_wrap(", "if (a.n > 0) count", "if (a.n > 0 && i + 1 < a.n_atoms) count", tests(CELLS))
+mutant("sort bin: makes the same cells again otherwise", SORT + " k_sort_bin(", "load<Pair>(a.now.position, i)", "load<Pair>(a.now.position, 0)", AGAIN)
 MANY = "2-D dilute, many cells"
 SCAN = CELLS + " launch.block_size=32"
+FEW = CELLS + " launch.block_size=64"  # for one block, in several rounds
 mutant("block_scan: one round too few", SORT + " int block_scan(", "distance < MD_BLOCK", "distance < MD_BLOCK / 2", tests(SCAN, MANY))
 mutant("block_scan: off by a thread", SORT + " int block_scan(", "t >= distance ?", "t > distance ?", tests(SCAN, MANY))
 mutant("block_scan: no barrier between rounds", SORT + " int block_scan(", "__syncthreads(); /* the round", "/* the round",
        barrier(CELLS + " launch.block_size=256", MANY))
 mutant("scan tiles: sum of another thread", SORT + " k_sort_scan_tiles(", "threadIdx.x == MD_BLOCK - 1", "threadIdx.x == MD_BLOCK - 2", tests(SCAN, MANY))
-mutant("scan sums: inclusive", SORT + " k_sort_scan_sums(", "before + sum - own", "before + sum", tests(SCAN, MANY))
-mutant("scan sums: rounds forget", SORT + " k_sort_scan_sums(", "before = s_before;", "", tests(SCAN, MANY))
-mutant("scan sums: no barrier after the write", SORT + " k_sort_scan_sums(", "        __syncthreads();\n", "", barrier(SCAN, MANY))
+for some, cells in (("few", (held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))), ("sums", (tests(SCAN, MANY),))):
+    mutant(f"scan {some}: inclusive", SORT + " void scan_by_block(", "next = up_to - sum;", "next = up_to;", *cells)
+    mutant(f"scan {some}: neighbours share a place", SORT + " void scan_by_block(", "next += own[k];", "", *cells)
+    mutant(f"scan {some}: the last number is left out", SORT + " void scan_by_block(", "if (begin + k < n) v", "if (begin + k < n - 1) v", *cells)
+mutant("scan few: rounds forget", SORT + " void scan_by_block(", "before = s_before;", "", held(FEW, "3-D dilute, many cells"))
+mutant("scan few: no barrier after the write", SORT + " void scan_by_block(", "        __syncthreads();\n", "", held(FEW, "3-D dilute, many cells"),
+       *barrier(CELLS, MANY))
 mutant("scan finish: inclusive", SORT + " k_sort_scan_finish(", "+ sum - own", "+ sum", tests(SCAN, MANY))
 mutant("scan finish: the last number is left out", SORT + " k_sort_scan_finish(", "if (k < a.n) a", "if (k < a.n - 1) a", tests(SCAN, MANY))
 mutant("scatter: without arrival", SORT + " k_sort_scatter(", " + a.arrival[i]]", "]", tests(CELLS))

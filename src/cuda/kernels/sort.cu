@@ -17,6 +17,23 @@
 #include "cuda/kernels/cells.cuh"
 #include "physics/curve.h"
 
+/* Cell along one axis. In double: with float the rounding of x / edge could part neighbours by two cells. Clamped, so
+ * that no x, not even NaN, leads out of the grid; fmax drops a NaN. */
+__device__ inline int cell_along(double x, double origin, double inverse_edge, int n) {
+    return (int)fmin(fmax(floor((x - origin) * inverse_edge), 0.0), (double)(n - 1));
+}
+
+/* By the positions that pairs see: those of the last build are kept, so that a restart finds the same cells. */
+__device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<Pair> &x) {
+    const CudaGrid &grid = a.grid;
+    const int cx = cell_along((double)x.x, grid.origin[0], grid.inverse_edge[0], grid.n[0]);
+    const int cy = cell_along((double)x.y, grid.origin[1], grid.inverse_edge[1], grid.n[1]);
+    const int cz = cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], grid.n[2]);
+    const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
+    a.cell[i] = c;
+    a.arrival[i] = atomicAdd(&a.cell_start[cell_place(a, c)], 1);
+}
+
 /* Whether particle i, which is at x, had gone further than the list allows when that was used last: a drift ago, so that
  * no kernel need look while it is used. */
 __device__ inline bool was_too_far(const CudaArguments &a, int i, const Vec3<State> &x) {
@@ -49,26 +66,12 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int type = load_type(a.now, i);
     const Vec3<Pair> seen = store_position(a.now, i, x, type);
     store<Pair>(a.reference, i, seen, type_bits<Pair>(type));
+    if (a.n > 0) count_in_cell(a, i, seen);
 }
 
-/* Cell along one axis. In double: with float the rounding of x / edge could part neighbours by two cells. Clamped, so
- * that no x, not even NaN, leads out of the grid; fmax drops a NaN. */
-__device__ inline int cell_along(double x, double origin, double inverse_edge, int n) {
-    return (int)fmin(fmax(floor((x - origin) * inverse_edge), 0.0), (double)(n - 1));
-}
-
-/* By the positions that pairs see: those of the last build are kept, so that a restart finds the same cells. */
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
-    const Vec3<Pair> x = load<Pair>(a.now.position, i);
-    const CudaGrid &grid = a.grid;
-    const int cx = cell_along((double)x.x, grid.origin[0], grid.inverse_edge[0], grid.n[0]);
-    const int cy = cell_along((double)x.y, grid.origin[1], grid.inverse_edge[1], grid.n[1]);
-    const int cz = cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], grid.n[2]);
-    const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
-    a.cell[i] = c;
-    a.arrival[i] = atomicAdd(&a.cell_start[cell_place(a, c)], 1);
+    if (i < a.n_atoms) count_in_cell(a, i, load<Pair>(a.now.position, i));
 }
 
 /* Key of the octant at (x, y, z), in units of octants of 2^level cells: the order in which the curve enters them. */
@@ -144,20 +147,34 @@ MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
     if (threadIdx.x == MD_BLOCK - 1) a.scan_sums[blockIdx.x] = sum;
 }
 
-/* One block; a.n tiles. */
-MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) {
+/* The same scan by one block, eight numbers side by side a thread: of the sums of tiles, and of few cells, which need no
+ * other launch. */
+__device__ inline void scan_by_block(int *values, int n) {
+    constexpr int items = 8;
     __shared__ int s_before;
     int before = 0;
-    for (int first = 0; first < a.n; first += MD_BLOCK) {
-        const int k = first + (int)threadIdx.x;
-        const int own = k < a.n ? a.scan_sums[k] : 0, sum = block_scan(own);
-        if (k < a.n) a.scan_sums[k] = before + sum - own;
-        if (threadIdx.x == MD_BLOCK - 1) s_before = before + sum;
+    for (int first = 0; first < n; first += items * MD_BLOCK) {
+        const int begin = first + items * (int)threadIdx.x;
+        int own[items], sum = 0;
+        for (int k = 0; k < items; k++) {
+            own[k] = begin + k < n ? values[begin + k] : 0;
+            sum += own[k];
+        }
+        const int up_to = before + block_scan(sum);
+        int next = up_to - sum;
+        for (int k = 0; k < items; k++) {
+            if (begin + k < n) values[begin + k] = next;
+            next += own[k];
+        }
+        if (threadIdx.x == MD_BLOCK - 1) s_before = up_to;
         /* the last thread has written it; the next scan has barriers of its own before it is written again */
         __syncthreads();
         before = s_before;
     }
 }
+
+MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) { scan_by_block(a.scan_sums, a.n); }
+MD_KERNEL k_sort_scan_few(MD_ARGUMENTS) { scan_by_block(a.cell_start, a.n); }
 
 MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
     const int k = thread_index();

@@ -1,0 +1,59 @@
+/* Graphs: work that is issued by one call of the host, with gaps of half a microsecond between its kernels.
+ *
+ * Kernels of a graph keep the arguments that they were captured with, so that the graph serves while these last: two are kept
+ * of each kind, since a rebuild swaps the two copies of the particles. */
+#include <stddef.h>
+#include <string.h>
+
+#include "cuda/context.h"
+
+bool cuda_graph_serves(const CudaContext *context) {
+    return context->config.launch_graph == MD_GRAPH_ON || context->config.launch_persistent == MD_PERSISTENT_ON;
+}
+
+/* The arguments of the moment as far as a graph depends on them. What differs from call to call stands at their end, and who
+ * issues the work sets what it needs of it. */
+static void lasting_arguments(const CudaContext *context, bool reads_grid, CudaArguments *arguments) {
+    const size_t lasting = offsetof(CudaArguments, n);
+    memcpy(arguments, &context->arguments, lasting);
+    memset((char *)arguments + lasting, 0, sizeof *arguments - lasting);
+    if (!reads_grid) memset(&arguments->grid, 0, sizeof arguments->grid);
+}
+
+static void capture(CudaContext *context, CudaGraph *kept, CudaGraphWork issue, int n) {
+    cudaGraph_t graph;
+    if (kept->exec) CUDA_CHECK(cudaGraphExecDestroy(kept->exec));
+    memset(kept->launches, 0, sizeof kept->launches);
+    context->capturing = kept;
+    CUDA_CHECK(cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeThreadLocal));
+    issue(context, n);
+    CUDA_CHECK(cudaStreamEndCapture(context->stream, &graph));
+    context->capturing = NULL;
+    CUDA_CHECK(cudaGraphInstantiateWithFlags(&kept->exec, graph, 0));
+    CUDA_CHECK(cudaGraphDestroy(graph));
+}
+
+static CudaGraph *find_graph(CudaContext *context, CudaGraphs *graphs, bool reads_grid, CudaGraphWork issue, int n) {
+    CudaArguments arguments;
+    lasting_arguments(context, reads_grid, &arguments);
+    for (int k = 0; k < CUDA_KEPT_GRAPHS; k++) {
+        CudaGraph *kept = &graphs->kept[k];
+        if (kept->exec && memcmp(&kept->arguments, &arguments, sizeof arguments) == 0) return kept;
+    }
+    CudaGraph *oldest = &graphs->kept[graphs->next];
+    graphs->next = (graphs->next + 1) % CUDA_KEPT_GRAPHS;
+    capture(context, oldest, issue, n);
+    memcpy(&oldest->arguments, &arguments, sizeof arguments);
+    return oldest;
+}
+
+void cuda_graph_launch(CudaContext *context, CudaGraphs *graphs, bool reads_grid, CudaGraphWork issue, int n) {
+    const CudaGraph *graph = find_graph(context, graphs, reads_grid, issue, n);
+    CUDA_CHECK(cudaGraphLaunch(graph->exec, context->stream));
+    for (int id = 0; id < CUDA_N_KERNELS; id++) context->kernels[id].launches += graph->launches[id];
+}
+
+void cuda_graph_destroy(CudaGraphs *graphs) {
+    for (int k = 0; k < CUDA_KEPT_GRAPHS; k++)
+        if (graphs->kept[k].exec) CUDA_CHECK(cudaGraphExecDestroy(graphs->kept[k].exec));
+}
