@@ -51,6 +51,10 @@ static double largest_brick(const MdBox *box, int64_t n_atoms, double range, int
     return rows;
 }
 
+/* Atoms for which a brick of so many is to have threads. Where a round goes through all of them one atom more would cost
+ * another one: their number fluctuates, in a liquid by a third of its root. */
+static double crowded(double rows, int row_threads) { return row_threads == 1 ? 1.03 * rows : rows + sqrt(rows); }
+
 static double count_bricks(const MdBox *box, double range, int cells) {
     double n_bricks = 1;
     for (int a = 0; a < box->dimension; a++) n_bricks *= ceil(cuda_sort_cells_along(box->length[a], range) / cells);
@@ -110,20 +114,20 @@ static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices 
         atoms_in(&plan->box, plan->n_atoms, cells * range), staged_atoms(&plan->box, plan->n_atoms, range, cells));
 }
 
-/* As many threads a row as all bricks have room for on the GPU at once, at 64 registers a thread, while that is not full
- * and each thread has some quads: so that the resident kernel has a block for each brick. */
+/* As many threads a row as all bricks have room for on the GPU at once, so that the resident kernel has a block for each
+ * brick. More than 8 would have a quad or two each, and all integrate. */
 static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->force_kernel != MD_KERNEL_BRICK || config->force_threads_per_atom != MD_THREADS_AUTO) return;
     const double range = plan->potential.cutoff_max + config->neighbor_skin;
     const int cells = brick_cells[config->memory_brick_cells];
-    const double rows = 1.03 * largest_brick(&plan->box, plan->n_atoms, range, cells);
+    const double rows = crowded(largest_brick(&plan->box, plan->n_atoms, range, cells), 2);
     const double on_each = ceil(count_bricks(&plan->box, range, cells) / cuda_device_multiprocessors());
     int log2_threads = 0;
-    while (log2_threads < 4 && rows * (2 << log2_threads) * on_each <= CUDA_MAX_BLOCK) log2_threads++;
+    while (log2_threads < 3 && rows * (2 << log2_threads) * on_each <= CUDA_BRICK_THREADS) log2_threads++;
     config->force_threads_per_atom = log2_threads;
     md_choices_add(
         choices, "force.threads_per_atom", md_switch_words(MD_OPTION_force_threads_per_atom)[log2_threads],
-        "the most, up to 16, with which every brick has a block on the GPU: %.0f a multiprocessor, of %.0f rows",
+        "the most, up to 8, with which every brick has a block on the GPU: %.0f a multiprocessor, of %.0f rows",
         on_each, rows);
 }
 
@@ -196,7 +200,7 @@ void cuda_brick_plan_tables(CudaContext *context) {
 
 int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range, int row_threads) {
     const double rows = largest_brick(box, n_atoms, range, brick_cells[config->memory_brick_cells]);
-    const double wanted = 1.03 * rows * row_threads;
+    const double wanted = crowded(rows, row_threads) * row_threads;
     /* One thread a row: half as many threads, since blocks stage and compute in turns, and so that they do at different times
      * it takes several on a multiprocessor. Several: all rows at once, as far as a block has room for them. */
     const double rounds = row_threads == 1 ? 2 : ceil(wanted / CUDA_MAX_BLOCK);

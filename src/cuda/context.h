@@ -431,6 +431,7 @@ int64_t cuda_force_sum_blocks(const CudaContext *context);
 int64_t cuda_force_most_blocks(const CudaContext *context);
 int cuda_force_row_threads(const MdConfig *config);                    /* that share a row */
 size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynamic shared memory of a block */
+size_t cuda_force_held_bytes(const CudaContext *context, int block);   /* and in the resident kernel beside that */
 void cuda_force_zero(CudaContext *context);                            /* the forces on all atoms */
 /* Issues the kernel, and with_energy the sums of its blocks. */
 void cuda_force_issue(CudaContext *context, bool with_energy);

@@ -191,7 +191,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     if (context->config.output_pack != MD_PACK_NAIVE)
         add(arrays, CUDA_KEPT, &a->place_of_id, n, sizeof(int32_t), "places by id");
     add(arrays, CUDA_KEPT, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
-    add(arrays, CUDA_KEPT, &a->barrier, 1, sizeof *a->barrier, "barrier");
+    add(arrays, CUDA_KEPT, &a->barrier, 2 * CUDA_BARRIER_STRIDE, sizeof *a->barrier, "barrier");
     add(arrays, CUDA_KEPT, &a->watch, 1, sizeof(CudaWatch), "measures");
     add(arrays, CUDA_STAGING, &context->staging, 3 * n, sizeof(double), "staging");
     if (!cuda_force_has_list(context)) return;
@@ -315,6 +315,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(a->watch, 0, sizeof(CudaWatch), context->stream));
     CUDA_CHECK(
         cudaMemsetAsync(&a->watch->fault_step, 0xff, 2 * sizeof a->watch->fault_step, context->stream)); /* none */
+    CUDA_CHECK(cudaMemsetAsync(a->barrier, 0, 2 * CUDA_BARRIER_STRIDE * sizeof *a->barrier, context->stream));
     CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
     cuda_force_zero(context); /* nothing has acted yet */
     if (a->partials)

@@ -135,6 +135,8 @@ typedef struct CudaRowHead {
 /* output.pack = padded: numbers that part the components of a tile, see kernels/gather.cu. */
 enum { CUDA_TILE_PAD = 11 };
 
+enum { CUDA_BARRIER_STRIDE = 32 }; /* unsigned: a line of 128 bytes */
+
 enum { CUDA_MAX_BLOCK = 1024 }; /* threads, on every GPU */
 
 enum { CUDA_CLUSTER = 8 }; /* atoms of a cluster: force.kernel = cluster */
@@ -145,6 +147,8 @@ enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
 /* force.kernel = brick: cells that a block can stage, atoms that an entry of 16 bits can tell apart (one of them, the first,
  * is beyond any range, for the end of a row), and entries that are read at once. */
 enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4 };
+/* Threads of the resident kernel on a multiprocessor that its registers are to leave room for. */
+enum { CUDA_BRICK_THREADS = 832 };
 /* Room for atoms beside those that are staged: that one, and seven that the search may read behind the last. */
 enum { CUDA_STAGED_BESIDE = 8 };
 
@@ -184,13 +188,13 @@ typedef struct CudaArguments {
     double *tree;                 /* reduce.method = global: room for one value a thread */
     double *totals;               /* [CUDA_N_TOTALS] */
     unsigned long long *counters; /* [CUDA_N_COUNTS], with MD_COUNT */
-    unsigned *barrier;            /* of the resident kernel: arrivals */
+    unsigned *barrier;            /* two words, kernels/barrier.cuh, each in a line of its own */
     int64_t n_force_items;        /* threads of a force kernel */
     int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
 
     /* of one call; n is the first of these (steps.c) */
     int32_t n;          /* how many: cells of a scan, partial sums */
-    int32_t first;      /* total that sums go to; CUDA_RAW_... */
+    int32_t first;      /* total that sums go to; CUDA_RAW_...; copy of the positions; word of the barrier */
     int32_t kick_first; /* integrate: the second half kick of the step before comes first */
     double factor;      /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
     const void *in;

@@ -154,8 +154,8 @@ static void issue_graphs(CudaContext *context, int n_steps) {
 
 static void issue_resident(CudaContext *context, int n_steps) {
     CudaArguments *a = &context->arguments;
-    CUDA_CHECK(cudaMemsetAsync(a->barrier, 0, sizeof *a->barrier, context->stream));
     a->n = n_steps;
+    a->first = (int32_t)(context->kernels[CUDA_K_step_resident].launches % 2);
     cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context));
 }
 

@@ -285,6 +285,14 @@ EMULATOR_CAS(unsigned)
 EMULATOR_CAS(unsigned short)
 EMULATOR_CAS(unsigned long long)
 
+/* Instructions of PTX that kernels write in assembler, under the names that they give them. To look is to let others on. */
+#define MD_HAS_PTX_BY_NAME
+static inline void ptx_red_release_gpu_add(unsigned *place, unsigned value) { atomicAdd(place, value); }
+static inline unsigned ptx_ld_acquire_gpu(const unsigned *place) {
+    emulator_services->yield();
+    return *(const volatile unsigned *)place;
+}
+
 /* --- loads and stores ----------------------------------------------------------------------------------------------- */
 template <class T> static inline T __ldg(const T *place) { return *place; }
 template <class T> static inline T __ldca(const T *place) { return *place; }

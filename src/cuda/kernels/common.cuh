@@ -117,23 +117,26 @@ __device__ inline int load_type(const CudaParticles &p, int64_t i, int64_t from 
     else return p.type[i];
 }
 
-/* Writes a position to the state, and rounded to the precision of pairs where that is another array; what pairs see is
- * returned. */
+/* Writes a position as pairs see it: it is returned. In mixed precision the state has another one. */
+__device__ inline Vec3<Pair> store_seen(const CudaParticles &p, int64_t i, Vec3<State> x, int type, int64_t to) {
+    const Vec3<Pair> seen = {(Pair)x.x, (Pair)x.y, (Pair)x.z};
+    store<Pair>(p.position, i + to, seen, type_bits<Pair>(type));
+    return seen;
+}
+
+/* Writes a position to the state, and as pairs see it. */
 __device__ inline Vec3<Pair> store_position(const CudaParticles &p, int64_t i, Vec3<State> x, int type,
                                             int64_t to = 0) {
-    const Vec3<Pair> seen = {(Pair)x.x, (Pair)x.y, (Pair)x.z};
-    store<State>(p.state, is_mixed ? i : i + to, x, type_bits<State>(type));
-    if constexpr (is_mixed) store<Pair>(p.position, i + to, seen, type_bits<Pair>(type));
-    return seen;
+    if constexpr (is_mixed) store<State>(p.state, i, x, type_bits<State>(type));
+    return store_seen(p, i, x, type, to);
 }
 
 __device__ inline Vec3<State> load_state(const CudaParticles &p, int64_t i, int64_t from) {
     return load<State>(p.state, is_mixed ? i : i + from);
 }
 
-/* Squared displacement since the last build. */
-__device__ inline float displacement_sq(const CudaArguments &a, int i, const Vec3<Pair> &x) {
-    const Vec3<Pair> x0 = load<Pair>(a.reference, i);
+/* Squared displacement since the last build, when it was at x0. */
+__device__ inline float displacement_sq(const Vec3<Pair> &x, const Vec3<Pair> &x0) {
     const Pair dx = x.x - x0.x, dy = x.y - x0.y, dz = x.z - x0.z;
     return (float)(dx * dx + dy * dy + dz * dz);
 }

@@ -16,18 +16,19 @@
 constexpr int quads_ahead = unroll >= CUDA_QUAD ? 2 * unroll / CUDA_QUAD : 1;
 constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
 
-/* Brings in what the list of the brick is about. */
-__device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, int64_t from, Atom *atoms) {
+/* Brings in what the list of the brick is about, but for the first `begin` of the atoms. */
+__device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
+                                   Atom *atoms) {
     const Vec3<Pair> origin = staged_origin(brick);
     const int32_t *source = a.bricks.source + brick.source;
     const uint8_t *image = a.bricks.image + brick.source;
     if (threadIdx.x == 0) atoms[0] = nowhere();
     if (brick.has_images) {
-        for (int s = (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK)
+        for (int s = begin + (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK)
             atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);
     } else {
 #pragma unroll 4
-        for (int s = (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK)
+        for (int s = begin + (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK)
             atoms[1 + s] = staged_atom(a, origin, source[s], no_image, from);
     }
 }
@@ -50,50 +51,83 @@ __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pa
     }
 }
 
-/* Of the force on the atom of row r of the brick the part of thread `part` of its row. A row that is one thread's goes on to
- * a whole number of quads_ahead, without a branch between them; parts are too short for that. */
-template <bool ENERGY>
-__device__ inline Vec3<Pair> row_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
-                                       const CudaBrick &brick, int r, int part, int64_t from,
-                                       Sum (&sums)[CUDA_PAIR_TOTALS]) {
-    constexpr int step = row_threads * CUDA_QUAD; /* entries from one quad of a part to the next */
-    const uint64_t *quads = brick_quads(a, brick, r) + part * 32;
-    const int count = a.list.counts[brick.begin + r] - part * CUDA_QUAD; /* from its first quad on */
-    uint64_t ahead[quads_ahead];
+/* What a thread has of a row: every row_threads-th of its quads. */
+struct RowPart {
+    const uint64_t *quads; /* row_threads * 32 apart */
+    int count;             /* entries of the row from the first of them on */
+};
+
+/* The next ones of them that are asked for. */
+struct QuadsAhead {
+    uint64_t next[quads_ahead];
+};
+
+constexpr int quad_step = row_threads * CUDA_QUAD; /* entries from one quad of a part to the next */
+
+__device__ inline RowPart part_of_row(const CudaArguments &a, const CudaBrick &brick, int r) {
+    const int part = (int)threadIdx.x % row_threads;
+    return RowPart{brick_quads(a, brick, r) + part * 32, a.list.counts[brick.begin + r] - part * CUDA_QUAD};
+}
+
+__device__ inline QuadsAhead first_quads(const RowPart &row) {
+    QuadsAhead ahead;
 #pragma unroll
-    for (int k = 0; k < quads_ahead; k++) ahead[k] = count > k * step ? quads[k * row_threads * 32] : no_quad;
-    const Atom own = staged_atom(a, staged_origin(brick), brick.begin + r, no_image, from);
+    for (int k = 0; k < quads_ahead; k++)
+        ahead.next[k] = row.count > k * quad_step ? row.quads[k * row_threads * 32] : no_quad;
+    return ahead;
+}
+
+/* Of the force on atom `own` what comes of this part of its row. A row that is one thread's goes on to a whole number of
+ * quads_ahead, without a branch between them; parts are too short for that. */
+template <bool ENERGY>
+__device__ inline Vec3<Pair> part_of_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
+                                           const RowPart &row, QuadsAhead ahead, const Atom &own,
+                                           Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    const uint64_t *quads = row.quads;
     Vec3<Pair> force = {0, 0, 0};
-    for (int left = count; left > 0; left -= quads_ahead * step) {
+    for (int left = row.count; left > 0; left -= quads_ahead * quad_step) {
         quads += quads_ahead * row_threads * 32;
 #pragma unroll
         for (int k = 0; k < quads_ahead; k++) {
-            if (row_threads > 1 && left <= k * step) break;
-            const uint64_t quad = ahead[k];
-            ahead[k] = left > (k + quads_ahead) * step ? quads[k * row_threads * 32] : no_quad;
-            add_quad<ENERGY>(a, pairs, atoms, own, quad, left - k * step, &force, sums);
+            if (row_threads > 1 && left <= k * quad_step) break;
+            const uint64_t quad = ahead.next[k];
+            ahead.next[k] = left > (k + quads_ahead) * quad_step ? quads[k * row_threads * 32] : no_quad;
+            add_quad<ENERGY>(a, pairs, atoms, own, quad, left - k * quad_step, &force, sums);
         }
     }
     return whole_force(pairs, force);
 }
 
-/* Positions come `from` there; finish(i, force) is called for each row. */
+/* The rows of the brick from `begin` on. Positions come `from` there; finish(i, force) is called for each row. Every thread
+ * of the block comes here. */
+template <bool ENERGY, class Finish>
+__device__ inline void brick_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick &brick,
+                                  int begin, const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from,
+                                  Finish &finish) {
+    const int n_rows = brick.end - brick.begin;
+    for (int first = begin; first < n_rows; first += MD_BLOCK / row_threads) { /* the same for all: they add up */
+        const int r = first + (int)threadIdx.x / row_threads;
+        Vec3<Pair> force = {0, 0, 0};
+        if (r < n_rows) {
+            const RowPart row = part_of_row(a, brick, r);
+            const QuadsAhead ahead = first_quads(row);
+            const Atom own = staged_atom(a, staged_origin(brick), brick.begin + r, no_image, from);
+            force = part_of_force<ENERGY>(a, pairs, atoms, row, ahead, own, sums);
+        }
+        add_up_row(&force);
+        if (threadIdx.x % row_threads == 0 && r < n_rows) finish(brick.begin + r, force);
+    }
+}
+
 template <bool ENERGY, class Finish>
 __device__ inline void force_block_brick(const CudaArguments &a, const PairParameters *pairs, int b,
                                          Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
     MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
     const CudaBrick brick = a.bricks.table[b];
     __syncthreads(); /* what an earlier call has staged was read by all */
-    stage_brick(a, brick, from, s_atoms);
+    stage_brick(a, brick, 0, from, s_atoms);
     __syncthreads(); /* all atoms are staged */
-    const int n_rows = brick.end - brick.begin, part = (int)threadIdx.x % row_threads;
-    for (int first = 0; first < n_rows; first += MD_BLOCK / row_threads) { /* the same for all: they add up together */
-        const int r = first + (int)threadIdx.x / row_threads;
-        Vec3<Pair> force = {0, 0, 0};
-        if (r < n_rows) force = row_force<ENERGY>(a, pairs, s_atoms, brick, r, part, from, sums);
-        add_up_row(&force);
-        if (part == 0 && r < n_rows) finish(brick.begin + r, force);
-    }
+    brick_rows<ENERGY>(a, pairs, brick, 0, s_atoms, sums, from, finish);
 }
 
 #endif

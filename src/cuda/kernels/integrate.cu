@@ -48,7 +48,7 @@ MD_KERNEL k_integrate_check(MD_ARGUMENTS) {
     if (a.watch->halted) return;
     const int i = thread_index();
     float moved_sq[1] = {0};
-    if (i < a.n_atoms) moved_sq[0] = displacement_sq(a, i, load<Pair>(a.now.position, i));
+    if (i < a.n_atoms) moved_sq[0] = displacement_sq(load<Pair>(a.now.position, i), load<Pair>(a.reference, i));
     block_max<1>(a, moved_sq);
     if (threadIdx.x == 0) atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));
 }

@@ -43,18 +43,29 @@ struct Motion {
     unsigned long long step;
 };
 
+/* What moves of a particle. */
+struct Moving {
+    Full<State> v; /* with 1/mass */
+    Vec3<State> x;
+};
+
 /* The whole integration of particle i, on which f acts, up to the drift; kick_first: with the second half kick of the step
- * before, by the same force. Returns its squared displacement since the build where has_check asks for it. */
+ * before, by the same force. */
+__device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
+                            unsigned long long step, Moving *moving) {
+    if (kick_first) half_kick(a, f, &moving->v);
+    half_kick(a, f, &moving->v);
+    drift(a, i, moving->v.v, &moving->x, step);
+}
+
+/* The same for a particle in memory. Returns its squared displacement since the build where has_check asks for it. */
 __device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
                                      bool has_check, const Motion &motion) {
-    Full<State> v = load_velocity(a.now, i);
-    if (kick_first) half_kick(a, f, &v);
-    half_kick(a, f, &v);
-    Vec3<State> x = load_state(a.now, i, motion.from);
-    drift(a, i, v.v, &x, motion.step);
-    store<State>(a.now.velocity, i, v.v, v.w);
-    const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i, motion.from), motion.to);
-    return has_check ? displacement_sq(a, i, seen) : 0;
+    Moving moving = {load_velocity(a.now, i), load_state(a.now, i, motion.from)};
+    move(a, i, f, kick_first, motion.step, &moving);
+    store<State>(a.now.velocity, i, moving.v.v, moving.v.w);
+    const Vec3<Pair> seen = store_position(a.now, i, moving.x, load_type(a.now, i, motion.from), motion.to);
+    return has_check ? displacement_sq(seen, load<Pair>(a.reference, i)) : 0;
 }
 
 __device__ inline float integrate_atom(const CudaArguments &a, int i, bool kick_first, bool has_check,

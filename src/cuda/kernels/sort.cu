@@ -39,9 +39,8 @@ __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<P
 __device__ inline bool was_too_far(const CudaArguments &a, int i, const Vec3<State> &x) {
     const Vec3<State> v = load<State>(a.now.velocity, i);
     const State time = (State)a.factor;
-    return displacement_sq(a, i,
-                           Vec3<Pair>{(Pair)(x.x - time * v.x), (Pair)(x.y - time * v.y), (Pair)(x.z - time * v.z)}) >
-           a.halt_sq;
+    return displacement_sq(Vec3<Pair>{(Pair)(x.x - time * v.x), (Pair)(x.y - time * v.y), (Pair)(x.z - time * v.z)},
+                           load<Pair>(a.reference, i)) > a.halt_sq;
 }
 
 /* Counts this build as late, whoever comes first. */

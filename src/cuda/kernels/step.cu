@@ -8,24 +8,13 @@
  * launch.fuse = step: an atom is integrated by the thread that has its force, which is never written; one barrier a step.
  *
  * Only steps without energies are made here. It stops before the forces of a step for which the list is too old. */
+#include "cuda/kernels/barrier.cuh"
 #include "cuda/kernels/force.cuh"
 #include "cuda/kernels/integrate.cuh"
+#include "cuda/kernels/step_brick.cuh"
 
+constexpr bool has_bricks = MD_SW_force_kernel == MD_KERNEL_BRICK;
 constexpr bool has_check = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
-
-/* Returns when all blocks have come; what any thread wrote before is seen by every thread after. *target counts the
- * arrivals that make the barrier complete. */
-__device__ inline void grid_barrier(const CudaArguments &a, unsigned *target) {
-    *target += gridDim.x;
-    __syncthreads(); /* the whole block has come */
-    if (threadIdx.x == 0) {
-        __threadfence(); /* its writes before its arrival */
-        atomicAdd(a.barrier, 1u);
-        while (*(volatile unsigned *)a.barrier < *target) __nanosleep(20);
-        __threadfence(); /* the arrivals before what is read next; drops what L1 holds */
-    }
-    __syncthreads();
-}
 
 #if MD_SW_launch_fuse == 2 /* step */
 /* Integrates an atom as soon as its force is there. The first half of a step's atoms may move while others still need
@@ -61,35 +50,69 @@ __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
                     type_bits<Pair>(load_type(a.now, i, from)));
 }
 
-/* The first pass integrates by the forces that are there, the last one computes forces and no more; each in between does
- * both for every atom. A pass reads one copy of the positions and writes the other, so that one barrier is between passes;
- * what the largest displacement of a step was is read while that of the next one is measured, elsewhere. The last pass
- * finds the positions where everybody else looks for them. */
-__device__ inline void make_fused_steps(const CudaArguments &a, const PairParameters *pairs) {
-    unsigned target = 0;
+/* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, which integrates nothing. */
+struct EndRow {
+    IntegrateAtom integrate;
+    bool keeps;
+    __device__ void operator()(int i, const Vec3<Pair> &force) {
+        if (keeps) finish_force(integrate.a, i, force);
+        else integrate(i, force);
+    }
+    __device__ void own(const Vec3<Pair> &force, HeldBrick *held) {
+        if (!keeps)
+            integrate.moved_sq =
+                fmaxf(integrate.moved_sq, integrate_held<has_check>(integrate.a, force, integrate.motion, held));
+        else if (held->i >= 0 && threadIdx.x % row_threads == 0) finish_force(integrate.a, held->i, force);
+    }
+};
+
+/* Each block goes through its share of the rows. */
+__device__ inline void make_pass(const CudaArguments &a, const PairParameters *pairs, int64_t from, HeldBrick *held,
+                                 EndRow &end) {
     const int n_blocks = (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK);
-    const unsigned long long first = *(volatile unsigned long long *)&a.watch->step + 1;
+    int block = (int)blockIdx.x;
     Sum unused[CUDA_PAIR_TOTALS];
+    if constexpr (has_bricks) {
+        pass_held(a, pairs, from, held, end);
+        block += (int)gridDim.x;
+    }
+    for (; block < n_blocks; block += (int)gridDim.x) force_block_rows<false>(a, pairs, block, unused, from, end);
+}
+
+/* Where the launch has come to: the forces of `step` are begun, or would have been. By all threads. */
+__device__ inline void book_steps(const CudaArguments &a, unsigned long long step, bool halts) {
+    if (thread_index() != 0) return;
+    a.watch->step = step;
+    *(volatile unsigned long long *)&a.signals->step = step;
+    if (halts) halt(a, CUDA_HALTED_OLD);
+}
+
+/* The first pass integrates by the forces that are there, the last one computes forces and no more; each in between does
+ * both for every atom. A pass reads one copy of the positions and writes the other, so that one barrier is between passes,
+ * which also tells whether any atom has gone too far for the list. The last pass finds the positions where everybody else
+ * looks for them. */
+__device__ inline void make_fused_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
+    const unsigned long long first = *(volatile unsigned long long *)&a.watch->step + 1;
     int64_t from = a.n % 2 == 0 ? a.n_atoms : 0;
     float moved_sq = 0;
+    HeldBrick held;
     for (int i = thread_index(); i < a.n_atoms; i += grid_size())
         moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first}));
-    end_pass(a, moved_sq, 0);
     for (int step = 0; step < a.n; step++) {
-        grid_barrier(a, &target);
-        if (force_begin(a, moved_sq_of(a, step))) { /* the whole grid: nothing writes these displacements now */
+        const bool halts = grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
+        const unsigned long long now = first + (unsigned long long)step;
+        if (has_bricks && step == 0) hold_brick<has_check>(a, from, &held);
+        if (halts || is_last) {
+            if (has_bricks) put_back(a, held);
+            book_steps(a, now, halts);
+        }
+        if (halts) { /* the whole grid */
             bring_back(a, from);
             return;
         }
-        const bool is_last = step == a.n - 1;
-        KeepForce keep = {a};
-        IntegrateAtom integrate = {a, {from, a.n_atoms - from, first + (unsigned long long)step + 1}, 0};
-        for (int block = (int)blockIdx.x; block < n_blocks; block += (int)gridDim.x) {
-            if (is_last) force_block_rows<false>(a, pairs, block, unused, from, keep);
-            else force_block_rows<false>(a, pairs, block, unused, from, integrate);
-        }
-        if (is_last) return;
-        end_pass(a, integrate.moved_sq, step + 1);
+        EndRow end = {{a, {from, a.n_atoms - from, now + 1}, 0}, is_last};
+        make_pass(a, pairs, from, &held, end);
+        moved_sq = end.integrate.moved_sq;
         from = a.n_atoms - from;
     }
 }
@@ -107,19 +130,18 @@ __device__ inline void integrate_share(const CudaArguments &a) {
     if (threadIdx.x == 0) atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));
 }
 
-__device__ inline void make_steps(const CudaArguments &a, const PairParameters *pairs) {
-    unsigned target = 0;
+__device__ inline void make_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
     const int n_blocks = (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK);
     Sum unused[CUDA_PAIR_TOTALS];
     for (int step = 0; step < a.n; step++) {
         integrate_share(a);
         if (thread_index() == 0) *(volatile unsigned *)&a.watch->drifted = 1;
-        grid_barrier(a, &target);
+        grid_barrier<false>(barrier, false);
         /* the whole grid: nothing writes the displacements now */
         if (force_begin(a, &a.watch->measures.moved_sq)) return;
         for (int block = (int)blockIdx.x; block < n_blocks; block += (int)gridDim.x)
             force_block<false>(a, pairs, block, unused);
-        grid_barrier(a, &target);
+        grid_barrier<false>(barrier, false);
     }
 }
 #endif
@@ -153,11 +175,22 @@ MD_KERNEL k_step_pass(MD_FORCE_ARGUMENTS) {
 }
 #endif
 
-MD_KERNEL k_step_resident(MD_FORCE_ARGUMENTS) {
-    if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier launch: every block sees it */
-#if MD_SW_launch_fuse == 2                              /* step */
-    make_fused_steps(a, MD_PAIR_TABLE);
+#if MD_SW_force_kernel == 6 /* brick: at 72 registers, of which it holds many from step to step */
+#define MD_RESIDENT_THREADS CUDA_BRICK_THREADS
 #else
-    make_steps(a, MD_PAIR_TABLE);
+#define MD_RESIDENT_THREADS MD_BOUND_THREADS
+#endif
+MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
+    GridBarrier barrier = begin_barrier(a);
+    if (*(volatile unsigned *)&a.watch->halted) return;         /* by an earlier launch: every block sees it */
+#if MD_SW_memory_parameters == 0 && MD_N_TYPES == 1             /* global */
+    const PairParameters only = *MD_PAIR_TABLE, *pairs = &only; /* in registers: a barrier drops what L1 holds */
+#else
+    const PairParameters *pairs = MD_PAIR_TABLE;
+#endif
+#if MD_SW_launch_fuse == 2 /* step */
+    make_fused_steps(a, pairs, &barrier);
+#else
+    make_steps(a, pairs, &barrier);
 #endif
 }

@@ -1,0 +1,141 @@
+/* What the resident kernel keeps of a brick from step to step: the list and its atoms stay what they are within a launch, and
+ * so a step brings in nothing but the places of the atoms that are staged, and writes nothing but those of its own. Each
+ * block holds its first brick, of which each thread holds the row that it begins with; what is left (later rounds, of blocks
+ * with fewer threads than rows; other bricks, where not all have a block) goes by memory.
+ *
+ * Registers hold what is needed at once when a step begins, where to load from, and the row; shared memory what can wait.
+ * The threads of a row all integrate its atom, each for itself: they have its force, to the bit, and need its new place. */
+#ifndef MD_CUDA_STEP_BRICK_CUH
+#define MD_CUDA_STEP_BRICK_CUH
+
+#include "cuda/kernels/force_brick.cuh"
+#include "cuda/kernels/integrate.cuh"
+
+enum { HELD_SOURCES = 4 }; /* rounds of staging: beyond these the sources are read again at every step */
+
+/* Whether the first quads are about all that a thread has of a row: else they are not worth their registers, and are read
+ * again while the atoms are staged. */
+constexpr bool holds_quads = quads_ahead * row_threads * CUDA_QUAD >= 64;
+
+struct HeldBrick {
+    int source[HELD_SOURCES]; /* -1: none */
+    unsigned images;          /* a byte each */
+    int i;                    /* the atom of the row; -1: there is no row */
+    RowPart row;
+    QuadsAhead first; /* with holds_quads */
+    Atom own;         /* as staged */
+};
+
+/* In shared memory, behind the atoms that are staged. */
+struct HeldAtom {
+    Moving moving;
+    Vec3<Pair> reference;
+};
+
+/* The brick that is held; thread 0 writes it. */
+__device__ inline CudaBrick *brick_place(void) {
+    __shared__ CudaBrick s_brick;
+    return &s_brick;
+}
+
+/* Of the atom of this thread's row; by its first thread. The size of all is in force.c. */
+__device__ inline HeldAtom *atom_place(const CudaArguments &a) {
+    MD_DYNAMIC_SHARED(Atom,
+                      s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], then HeldAtom [MD_BLOCK / row_threads] */
+    return (HeldAtom *)(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE) + threadIdx.x / row_threads;
+}
+
+__device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &brick, HeldBrick *held) {
+    held->images = 0;
+#pragma unroll
+    for (int k = 0; k < HELD_SOURCES; k++) {
+        const int s = k * MD_BLOCK + (int)threadIdx.x;
+        const bool is_there = s < brick.n_staged;
+        held->source[k] = is_there ? a.bricks.source[brick.source + s] : -1;
+        const unsigned image = is_there && brick.has_images ? a.bricks.image[brick.source + s] : no_image;
+        held->images |= image << (8 * k);
+    }
+}
+
+/* The first brick of this block, with the positions as they are `from` there. */
+template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments &a, int64_t from, HeldBrick *held) {
+    const CudaBrick brick = a.bricks.table[blockIdx.x];
+    if (threadIdx.x == 0) *brick_place() = brick;
+    hold_sources(a, brick, held);
+    const int r = (int)threadIdx.x / row_threads;
+    held->i = r < brick.end - brick.begin ? brick.begin + r : -1;
+    if (held->i >= 0) {
+        held->row = part_of_row(a, brick, r);
+        if (holds_quads) held->first = first_quads(held->row);
+        held->own = staged_atom(a, staged_origin(brick), held->i, no_image, from);
+        HeldAtom *atom = atom_place(a);
+        if (threadIdx.x % row_threads == 0) {
+            atom->moving = Moving{load_velocity(a.now, held->i), load_state(a.now, held->i, from)};
+            if (HAS_CHECK) atom->reference = load<Pair>(a.reference, held->i);
+        }
+    }
+    __syncthreads(); /* the brick and the atoms are there */
+}
+
+/* Velocities and states to memory, where they have not been since hold_brick. */
+__device__ inline void put_back(const CudaArguments &a, const HeldBrick &held) {
+    if (held.i < 0 || threadIdx.x % row_threads != 0) return;
+    const Moving &moving = atom_place(a)->moving;
+    store<State>(a.now.velocity, held.i, moving.v.v, moving.v.w);
+    if constexpr (is_mixed) store<State>(a.now.state, held.i, moving.x, type_bits<State>(held.own.type));
+}
+
+/* Integrates the atom of this thread's row, and puts its place where others find it. Returns its squared displacement. By
+ * whole warps. */
+template <bool HAS_CHECK>
+__device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> &force, const Motion &motion,
+                                       HeldBrick *held) {
+    HeldAtom *atom = atom_place(a);
+    Moving moving = atom->moving;
+    if (row_threads > 1) __syncwarp(); /* all threads of the row have read it */
+    if (held->i < 0) return 0;
+    move(a, held->i, force, true, motion.step, &moving);
+    const Vec3<Pair> seen = {(Pair)moving.x.x, (Pair)moving.x.y, (Pair)moving.x.z};
+    if (threadIdx.x % row_threads == 0) {
+        store_seen(a.now, held->i, moving.x, held->own.type, motion.to);
+        atom->moving = moving;
+    }
+    const Vec3<Pair> origin = staged_origin(*brick_place());
+    held->own.v = Vec3<Pair>{seen.x - origin.x, seen.y - origin.y, MD_DIMENSION == 3 ? seen.z - origin.z : seen.z};
+    return HAS_CHECK ? displacement_sq(seen, atom->reference) : 0;
+}
+
+/* All loads first: they are on the way together. */
+__device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held, int64_t from, Atom *atoms) {
+    const CudaBrick &brick = *brick_place();
+    const Vec3<Pair> origin = staged_origin(brick);
+    Atom staged[HELD_SOURCES];
+#pragma unroll
+    for (int k = 0; k < HELD_SOURCES; k++)
+        if (held.source[k] >= 0)
+            staged[k] = staged_atom(a, origin, held.source[k], (int)(held.images >> (8 * k) & 0xff), from);
+#pragma unroll
+    for (int k = 0; k < HELD_SOURCES; k++)
+        if (held.source[k] >= 0) atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = staged[k];
+    stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);
+}
+
+/* A pass over the brick that is held: finish.own(force, held) is called by all threads of the rows that are held, and whole
+ * warps of them, finish(i, force) for others. A barrier of the grid lies between two of these, and so nobody reads what was
+ * staged before. */
+template <class Finish>
+__device__ inline void pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, HeldBrick *held,
+                                 Finish &finish) {
+    MD_DYNAMIC_SHARED(Atom, s_atoms);
+    Sum unused[CUDA_PAIR_TOTALS];
+    if (!holds_quads && held->i >= 0) held->first = first_quads(held->row);
+    stage_held(a, *held, from, s_atoms);
+    __syncthreads(); /* all atoms are staged */
+    Vec3<Pair> force = {0, 0, 0};
+    if (held->i >= 0) force = part_of_force<false>(a, pairs, s_atoms, held->row, held->first, held->own, unused);
+    add_up_row(&force);
+    finish.own(force, held);
+    brick_rows<false>(a, pairs, *brick_place(), MD_BLOCK / row_threads, s_atoms, unused, from, finish);
+}
+
+#endif
