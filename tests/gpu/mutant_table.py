@@ -123,7 +123,8 @@ mutant("load_full: the fourth of another", COMMON + " Full<T> load_full(", "x.z}
 mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w);",
        "return 0;", tests("memory.layout=vec4"))
 mutant("store_position: what pairs see is not written", COMMON + " Vec3<Pair> store_position(",
-       "if constexpr (is_mixed) store<Pair>", "if constexpr (false) store<Pair>", tests("run.precision=mixed"))
+       "return store_seen(p, i, x, type, to);", "if constexpr (is_mixed) return Vec3<Pair>{(Pair)x.x, (Pair)x.y, (Pair)x.z}; else return store_seen(p, i, x, type, to);",
+       tests("run.precision=mixed"))
 for axis, letter in enumerate("xyz"):
     mutant(f"separation: no image along {letter}", COMMON + " Vec3<Pair> separation(",
            f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
@@ -600,8 +601,8 @@ OF_BRICKS = "cuda/kernels/force_brick.cuh"
 STAGES = OF_BRICKS + " void stage_brick("
 mutant("force brick: the last atom is not staged", STAGES, "s < brick.n_staged; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);",
        "s < brick.n_staged - 1; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);", BRICKS)
-mutant("force brick: the last atom is not staged, no images", STAGES, "#pragma unroll 4\n        for (int s = (int)threadIdx.x; s < brick.n_staged;",
-       "for (int s = (int)threadIdx.x; s < brick.n_staged - 1;", tests(BRICK, "3-D open, 3 types"))
+mutant("force brick: the last atom is not staged, no images", STAGES, "#pragma unroll 4\n        for (int s = begin + (int)threadIdx.x; s < brick.n_staged;",
+       "for (int s = begin + (int)threadIdx.x; s < brick.n_staged - 1;", tests(BRICK, "3-D open, 3 types"))
 mutant("force brick: one round of staging", STAGES, "s < brick.n_staged; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);",
        "s < min(brick.n_staged, MD_BLOCK); s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);", BRICKS)
 mutant("force brick: images are ignored", STAGES, "source[s], image[s], from)", "source[s], no_image, from)", BRICKS)
@@ -613,28 +614,28 @@ mutant("force brick: the first entry four times", PAIRS_OF_QUAD, "(quad >> (16 *
 mutant("force brick: z does not count", PAIRS_OF_QUAD, "own.v.z - other.v.z : Pair(0)", "Pair(0) : Pair(0)", BRICKS)
 mutant("force brick: the row of another type", PAIRS_OF_QUAD, "own.type * MD_N_TYPES", "0", BRICKS)
 mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : other.type", "0", BRICKS)
-ROW_FORCE = OF_BRICKS + " Vec3<Pair> row_force("
+ROW_FORCE, ROW_PART, EACH_ROW = (OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void brick_rows("))
 mutant("force brick: the last quad of a row is left out", ROW_FORCE, "left > 0;", "left > CUDA_QUAD;", BRICKS)
-mutant("force brick: a rest is no quad", ROW_FORCE, "left > (k + quads_ahead) * step", "left >= (k + quads_ahead) * step + CUDA_QUAD", BRICKS)
-mutant("force brick: behind a short row is what stands there", ROW_FORCE, "count > k * step ? quads[k * row_threads * 32] : no_quad", "quads[k * row_threads * 32]", BRICKS)
+mutant("force brick: a rest is no quad", ROW_FORCE, "left > (k + quads_ahead) * quad_step", "left >= (k + quads_ahead) * quad_step + CUDA_QUAD", BRICKS)
+mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead first_quads(", "row.count > k * quad_step ? row.quads[k * row_threads * 32] : no_quad", "row.quads[k * row_threads * 32]", BRICKS)
 mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", BRICKS)
 mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += quads_ahead * row_threads * 32;", "quads += quads_ahead * row_threads;", BRICKS)
-mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead[k], left", BRICKS)
-mutant("force brick: measured from another origin", ROW_FORCE, "staged_origin(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
-mutant("force brick: the count of another row", ROW_FORCE, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
+mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead.next[k], left", BRICKS)
+mutant("force brick: measured from another origin", EACH_ROW, "staged_origin(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
+mutant("force brick: the count of another row", ROW_PART, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
 EACH_BRICK = OF_BRICKS + " void force_block_brick("
 mutant("force brick: no barrier", EACH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
 mutant("force brick: no barrier before the next brick", EACH_BRICK, "__syncthreads(); /* what an earlier", "/* what an earlier",
        barrier(BRICK + " memory.brick_cells=1 launch.block_size=1024 launch.persistent=on neighbor.rebuild=every"))
-mutant("force brick: one round of rows", EACH_BRICK, "first < n_rows;", "first < min(n_rows, MD_BLOCK / row_threads);", tests(ROUNDS))
-mutant("force brick: rows of a later round", EACH_BRICK, "brick, r, part, from, sums)", "brick, r % MD_BLOCK, part, from, sums)", tests(ROUNDS))
-mutant("force brick: threads of a row walk the same", EACH_BRICK, "(int)threadIdx.x % row_threads;", "0;", tests(SHARED_ROWS))
-mutant("force brick: rows of the next round in this one", EACH_BRICK, "(int)threadIdx.x / row_threads;", "(int)threadIdx.x;", tests(SHARED_ROWS))
-mutant("force brick: rounds of one thread a row", EACH_BRICK, "first += MD_BLOCK / row_threads", "first += MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
-mutant("force brick: parts are not added up", EACH_BRICK, "add_up_row(&force);", "", tests(SHARED_ROWS))
-mutant("force brick: parts as long as their row", ROW_FORCE, " - part * CUDA_QUAD;", ";", tests(SHARED_ROWS))
-mutant("force brick: each part skips its last quad", ROW_FORCE, "left > 0;", "left > (row_threads > 1) * step;", tests(SHARED_ROWS))
-mutant("force brick: forces of others", EACH_BRICK, "finish(brick.begin + r,", "finish(r,", BRICKS)
+mutant("force brick: one round of rows", EACH_ROW, "first < n_rows;", "first < min(n_rows, MD_BLOCK / row_threads);", tests(ROUNDS))
+mutant("force brick: rows of a later round", EACH_ROW, "part_of_row(a, brick, r)", "part_of_row(a, brick, r % MD_BLOCK)", tests(ROUNDS))
+mutant("force brick: threads of a row walk the same", ROW_PART, "(int)threadIdx.x % row_threads;", "0;", tests(SHARED_ROWS))
+mutant("force brick: rows of the next round in this one", EACH_ROW, "(int)threadIdx.x / row_threads;", "(int)threadIdx.x;", tests(SHARED_ROWS))
+mutant("force brick: rounds of one thread a row", EACH_ROW, "first += MD_BLOCK / row_threads", "first += MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
+mutant("force brick: parts are not added up", EACH_ROW, "add_up_row(&force);", "", tests(SHARED_ROWS))
+mutant("force brick: parts as long as their row", ROW_PART, " - part * CUDA_QUAD;", ";", tests(SHARED_ROWS))
+mutant("force brick: each part skips its last quad", ROW_FORCE, "left > 0;", "left > (row_threads > 1) * quad_step;", tests(SHARED_ROWS))
+mutant("force brick: forces of others", EACH_ROW, "finish(brick.begin + r,", "finish(r,", BRICKS)
 mutant("force brick: the next brick", EACH_BRICK, "a.bricks.table[b]", "a.bricks.table[b > 0 ? b - 1 : 0]", BRICKS)
 
 FORCE = "cuda/kernels/force.cu"
@@ -674,10 +675,10 @@ mutant("displacement: z does not count", COMMON + " float displacement_sq(", " +
 for fuse, switches in (("on", FUSED), ("off", APART)):
     mutant(f"displacement: always 0, fuse {fuse}", COMMON + " float displacement_sq(", "(float)(dx * dx", "0 * (float)(dx * dx",
            rows("neighbor.rebuild=host-check " + switches, IN_MOTION))
-mutant("integrate_atom: the kick before is forgotten", MOVE + " float integrate_by(", "if (kick_first) half_kick(a, f, &v);", "", tests(FUSED))
-mutant("integrate_atom: kicked once too often", MOVE + " float integrate_by(", "if (kick_first) half_kick", "half_kick", tests(FUSED))
-mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<State>(a.now.velocity, i, v.v, v.w);", "", tests(FUSED))
-mutant("integrate_atom: drift by the old velocity", MOVE + " float integrate_by(", "drift(a, i, v.v, &x, motion.step);", "drift(a, i, load_velocity(a.now, i).v, &x, motion.step);", tests(FUSED))
+mutant("integrate_atom: the kick before is forgotten", MOVE + " void move(", "if (kick_first) half_kick(a, f, &moving->v);", "", tests(FUSED))
+mutant("integrate_atom: kicked once too often", MOVE + " void move(", "if (kick_first) half_kick", "half_kick", tests(FUSED))
+mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<State>(a.now.velocity, i, moving.v.v, moving.v.w);", "", tests(FUSED))
+mutant("integrate_atom: drift by the old velocity", MOVE + " void move(", "drift(a, i, moving->v.v, &moving->x, step);", "drift(a, i, load_velocity(a.now, i).v, &moving->x, step);", tests(FUSED))
 STEP = "cuda/kernels/integrate.cu"
 mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_atoms)", "if (i < a.n_atoms - 1)", tests(FUSED))
 mutant("kick_drift: the displacement of the last block", STEP + " k_integrate_kick_drift(", "if (threadIdx.x == 0)", "if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)",
@@ -787,9 +788,9 @@ mutant("seal: no fault", REDUCE + " k_reduce_seal(", "= a.watch->fault_step;", "
 
 RESIDENT = "cuda/kernels/step.cu"
 PERSISTENT = "launch.persistent=on launch.fuse=on neighbor.rebuild="
-mutant("resident: no barrier after the drift", RESIDENT + " void make_steps(", "grid_barrier(a, &target);\n        /* the whole", "/* the whole",
+mutant("resident: no barrier after the drift", RESIDENT + " void make_steps(", "grid_barrier<false>(barrier, false);\n        /* the whole", "/* the whole",
        tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12), race(PERSISTENT + "every"))
-mutant("resident: no barrier after the forces", RESIDENT + " void make_steps(", "unused);\n        grid_barrier(a, &target);", "unused);",
+mutant("resident: no barrier after the forces", RESIDENT + " void make_steps(", "unused);\n        grid_barrier<false>(barrier, false);", "unused);",
        tests(PERSISTENT + "every launch.block_size=32"), tests(PERSISTENT + "every launch.block_size=32", seed=11),
        tests(PERSISTENT + "every launch.block_size=32", seed=12), race(PERSISTENT + "every"))
 mutant("resident: the last block is left out", RESIDENT + " void make_steps(", "block < n_blocks;", "block < n_blocks - 1;",
@@ -798,22 +799,51 @@ mutant("resident: one step too few", RESIDENT + " void make_steps(", "step < a.n
 mutant("resident: goes on while halted", RESIDENT + " void make_steps(", "if (force_begin(a, &a.watch->measures.moved_sq)) return;", "force_begin(a, &a.watch->measures.moved_sq);", UNFORESEEN)
 mutant("resident: the drift is not told", RESIDENT + " void make_steps(", "*(volatile unsigned *)&a.watch->drifted = 1;", ";", tests(PERSISTENT + "device-check"),
        rows(PERSISTENT + "device-check", IN_MOTION))
-mutant("grid barrier: does not wait", RESIDENT + " void grid_barrier(", "< *target) __nanosleep(20);", "< 0u) __nanosleep(20);",
+BARRIER = "cuda/kernels/barrier.cuh"
+mutant("grid barrier: does not wait", BARRIER + " bool grid_barrier(", "< barrier->target) {", "< 0u) {",
        tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12))
-mutant("grid barrier: threads do not wait for their block", RESIDENT + " void grid_barrier(", "        __threadfence(); /* the arrivals before what is read next; drops what L1 holds */\n    }\n    __syncthreads();",
-       "    }", tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), race(PERSISTENT + "every"))
+mutant("grid barrier: threads do not wait for their block", BARRIER + " bool grid_barrier(", "    __syncthreads();\n    return false;",
+       "    return false;", tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), race(PERSISTENT + "every"))
+mutant("grid barrier: flags are not raised", BARRIER + " bool grid_barrier(", "if (FLAGS && raises) atomicOr", "if (false) atomicOr", UNFORESEEN)
+mutant("grid barrier: one thread sees the flag", BARRIER + " bool grid_barrier(", "return __syncthreads_or(raised);", "{ __syncthreads(); return raised; }", UNFORESEEN)
+mutant("grid barrier: arrivals of the launch before last", BARRIER + " GridBarrier begin_barrier(", "if (thread_index() == 0)", "if (false)",
+       tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12), UNFORESEEN)
 ONE_PASS, PASSES = "launch.persistent=on launch.fuse=step neighbor.rebuild=every", RESIDENT + " void make_fused_steps("
-mutant("one pass: reads what it writes", PASSES, "{from, a.n_atoms - from, first", "{from, from, first", tests(ONE_PASS), tests(ONE_PASS, seed=11),
+mutant("one pass: reads what it writes", PASSES, "{from, a.n_atoms - from, now", "{from, from, now", tests(ONE_PASS), tests(ONE_PASS, seed=11),
        tests(ONE_PASS, seed=12), UNFORESEEN)
 mutant("one pass: the other copy is not read", PASSES, "        from = a.n_atoms - from;", "", tests(ONE_PASS), UNFORESEEN)
 mutant("one pass: begins in the wrong copy", PASSES, "a.n % 2 == 0", "a.n % 2 != 0", tests(ONE_PASS), UNFORESEEN)
-mutant("one pass: no barrier between passes", PASSES, "        grid_barrier(a, &target);\n", "", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
+mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.halt_sq)", "(moved_sq > a.halt_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
-mutant("one pass: the last block is left out", PASSES, "block < n_blocks;", "block < n_blocks - 1;", tests(ONE_PASS + " run.precision=double"))
-mutant("one pass: goes on while halted", PASSES, "if (force_begin(a, moved_sq_of(a, step))) {", "if (force_begin(a, moved_sq_of(a, step)) && false) {", UNFORESEEN)
+mutant("one pass: the last block is left out", RESIDENT + " void make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(ONE_PASS + " run.precision=double"))
+mutant("one pass: goes on while halted", PASSES, "if (halts) { /*", "if (false) { /*", UNFORESEEN)
 mutant("one pass: positions stay where they are", RESIDENT + " void bring_back(", "if (from == 0) return;", "return;", UNFORESEEN)
-mutant("one pass: the displacement of the step before", PASSES, "moved_sq_of(a, step))) {", "moved_sq_of(a, step + 1))) {", UNFORESEEN)
-mutant("one pass: the last step is integrated", PASSES, "if (is_last) force_block_rows", "if (false) force_block_rows", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate.moved_sq;", "", UNFORESEEN)
+mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
+mutant("one pass: a halt is not told", RESIDENT + " void book_steps(", "*(volatile int *)&a.signals->halted = 1;", "", UNFORESEEN)
+mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.watch->step = step;", "", UNFORESEEN)
+mutant("one pass: the last step is integrated", PASSES, "0}, is_last};", "0}, false};", tests(ONE_PASS), UNFORESEEN)
+HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
+mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
+mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
+mutant("held brick: images of the first round", HELD + " void stage_held(", "held.images >> (8 * k)", "held.images", tests(ON_CHIP + " launch.block_size=64"))
+mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < brick.end - brick.begin", "r < brick.end - brick.begin - 1", tests(ON_CHIP))
+mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
+mutant("held brick: velocities are lost", HELD + " void put_back(", "store<State>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
+mutant("held brick: states are lost", HELD + " void put_back(", "if constexpr (is_mixed)", "if constexpr (false)", tests(ON_CHIP + " run.precision=mixed"))
+mutant("held brick: not put back at a halt", PASSES, "if (has_bricks) put_back", "if (is_last && has_bricks) put_back", UNFORESEEN)
+mutant("held brick: atoms do not keep what they gain", HELD + " float integrate_held(", "atom->moving = moving;", "", tests(ON_CHIP))
+mutant("held brick: its atoms stay where they were", HELD + " float integrate_held(", "held->own.v = Vec3<Pair>", "Vec3<Pair> unused_place = Vec3<Pair>", tests(ON_CHIP))
+mutant("held brick: others do not see its atoms move", HELD + " float integrate_held(", "store_seen(a.now, held->i, moving.x, held->own.type, motion.to);", "", tests(ON_CHIP))
+mutant("held brick: threads of a row before each other", HELD + " float integrate_held(", "if (row_threads > 1) __syncwarp();", "", barrier(ON_CHIP))
+mutant("held brick: displacements are not told", HELD + " float integrate_held(", "displacement_sq(seen, atom->reference)", "0", UNFORESEEN)
+mutant("held brick: four rounds of staging", HELD + " void stage_held(", "stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);", "", tests(ON_CHIP + " launch.block_size=32"))
+mutant("held brick: no barrier after staging", HELD + " void pass_held(", "__syncthreads(); /* all atoms", "/* all atoms", barrier(ON_CHIP))
+mutant("held brick: parts are not added up", HELD + " void pass_held(", "add_up_row(&force);", "", tests(ON_CHIP))
+mutant("held brick: one round of rows", HELD + " void pass_held(", "brick_rows<false>(", "if (false) brick_rows<false>(", tests(ON_CHIP + " launch.block_size=32"))
+mutant("held brick: other bricks are left out", RESIDENT + " void make_pass(", "block += (int)gridDim.x;\n    }", "block = n_blocks;\n    }",
+       tests(ON_CHIP + " memory.brick_cells=1 launch.block_size=1024"))
+mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow {", "finish_force(integrate.a, held->i, force);", ";", tests(ON_CHIP))
 BY_KERNELS, PASS = "neighbor.rebuild=every launch.fuse=step launch.persistent=off launch.graph=on", RESIDENT + " k_step_pass("
 mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, moved_sq_of(a, a.first))) return;", "", UNFORESEEN)
 mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", UNFORESEEN)

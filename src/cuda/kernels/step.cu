@@ -13,10 +13,11 @@
 #include "cuda/kernels/integrate.cuh"
 #include "cuda/kernels/step_brick.cuh"
 
-constexpr bool has_bricks = MD_SW_force_kernel == MD_KERNEL_BRICK;
 constexpr bool has_check = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 
 #if MD_SW_launch_fuse == 2 /* step */
+constexpr bool has_bricks = MD_SW_force_kernel == MD_KERNEL_BRICK;
+
 /* Integrates an atom as soon as its force is there. The first half of a step's atoms may move while others still need
  * where they were: positions go to another copy (load_type). */
 struct IntegrateAtom {
