@@ -67,10 +67,14 @@ struct EndRow {
     }
 };
 
+__device__ inline int force_blocks(const CudaArguments &a) {
+    return (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK);
+}
+
 /* Each block goes through its share of the rows. */
 __device__ inline void make_pass(const CudaArguments &a, const PairParameters *pairs, int64_t from, HeldBrick *held,
                                  EndRow &end) {
-    const int n_blocks = (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK);
+    const int n_blocks = force_blocks(a);
     int block = (int)blockIdx.x;
     Sum unused[CUDA_PAIR_TOTALS];
     if constexpr (has_bricks) {
@@ -102,7 +106,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     for (int step = 0; step < a.n; step++) {
         const bool halts = grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
-        if (has_bricks && step == 0) hold_brick<has_check>(a, from, &held);
+        if (has_bricks && step == 0) hold_brick<has_check>(a, force_blocks(a), from, &held);
         if (halts || is_last) {
             if (has_bricks) put_back(a, held);
             book_steps(a, now, halts);

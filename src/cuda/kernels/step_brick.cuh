@@ -45,6 +45,40 @@ __device__ inline HeldAtom *atom_place(const CudaArguments &a) {
     return (HeldAtom *)(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE) + threadIdx.x / row_threads;
 }
 
+/* Along an axis of n cells and m bricks these have two sizes, a cell apart: place among all bricks of that with number j among
+ * those of one size. */
+__device__ inline int brick_of_size(int n, int m, bool is_large, int j) {
+    int b = 0;
+    for (int before = 0;; b++) {
+        const int size = brick_begin(n, m, b + 1) - brick_begin(n, m, b);
+        if ((size > n / m) == is_large && before++ == j) return b;
+    }
+}
+
+/* Brick j in the order of their sizes, the largest first, so that a multiprocessor that gets a second one gets a small one.
+ * Sizes: by the number of axes along which they are the smaller ones. */
+__device__ inline int brick_by_size(const CudaGrid &grid, int j) {
+    for (int n_small = 0;; n_small++)
+        for (unsigned small = 0; small < 8; small++) { /* a bit an axis */
+            int n[3], all = 1;
+            if (__popc(small) != n_small) continue;
+            for (int k = 0; k < 3; k++) {
+                const int n_large = grid.n[k] % grid.n_bricks[k];
+                n[k] = small >> k & 1 ? grid.n_bricks[k] - n_large : n_large;
+                all *= n[k];
+            }
+            if (j >= all) {
+                j -= all;
+                continue;
+            }
+            const int at[3] = {j % n[0], j / n[0] % n[1], j / n[0] / n[1]};
+            int b = 0;
+            for (int k = 2; k >= 0; k--)
+                b = b * grid.n_bricks[k] + brick_of_size(grid.n[k], grid.n_bricks[k], (small >> k & 1) == 0, at[k]);
+            return b;
+        }
+}
+
 __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &brick, HeldBrick *held) {
     held->images = 0;
 #pragma unroll
@@ -57,9 +91,11 @@ __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &bri
     }
 }
 
-/* The first brick of this block, with the positions as they are `from` there. */
-template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments &a, int64_t from, HeldBrick *held) {
-    const CudaBrick brick = a.bricks.table[blockIdx.x];
+/* The first brick of this block of n_blocks, with the positions as they are `from` there. */
+template <bool HAS_CHECK>
+__device__ inline void hold_brick(const CudaArguments &a, int n_blocks, int64_t from, HeldBrick *held) {
+    const bool has_one = n_blocks == (int)gridDim.x;
+    const CudaBrick brick = a.bricks.table[has_one ? brick_by_size(a.grid, (int)blockIdx.x) : (int)blockIdx.x];
     if (threadIdx.x == 0) *brick_place() = brick;
     hold_sources(a, brick, held);
     const int r = (int)threadIdx.x / row_threads;
