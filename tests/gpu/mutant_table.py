@@ -821,7 +821,7 @@ mutant("one pass: positions stay where they are", RESIDENT + " void bring_back("
 mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate.moved_sq;", "", UNFORESEEN)
 mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
 mutant("one pass: a halt is not told", RESIDENT + " void book_steps(", "if (halts) halt(a, CUDA_HALTED_OLD);", "", UNFORESEEN)
-mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.watch->step = step;", "", UNFORESEEN)
+mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.watch->step = step;", "a.watch->step = step - 1;", UNFORESEEN)
 mutant("one pass: the last step is integrated", PASSES, "0}, is_last};", "0}, false};", tests(ONE_PASS), UNFORESEEN)
 HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
