@@ -145,8 +145,8 @@ typedef struct CudaJournalStep {
 
 enum {
     CUDA_JOURNAL_STEPS = 256, /* more than the host ever runs ahead */
-    CUDA_GRAPH_LEVELS = 5,
-    CUDA_KEPT_GRAPHS = 2 /* a rebuild swaps the two copies of the particles */
+    CUDA_GRAPH_STEPS = 64,    /* the most of a batch */
+    CUDA_KEPT_GRAPHS = 2      /* a rebuild swaps the two copies of the particles */
 };
 
 typedef struct CudaGraph {
@@ -237,9 +237,9 @@ typedef struct CudaContext {
     bool drift_held;       /* the drift of `step` after them */
     int64_t built_step;    /* of the last build in these steps, */
     int64_t last_interval; /* and steps that the list before it was good for */
-    CudaJournalStep journal[CUDA_JOURNAL_STEPS]; /* of step s: [s % CUDA_JOURNAL_STEPS] */
-    CudaGraph *capturing;                        /* that launches go into; NULL: none */
-    CudaGraphs step_graphs[CUDA_GRAPH_LEVELS];   /* [level]: of 2^level steps */
+    CudaJournalStep journal[CUDA_JOURNAL_STEPS];  /* of step s: [s % CUDA_JOURNAL_STEPS] */
+    CudaGraph *capturing;                         /* that launches go into; NULL: none */
+    CudaGraphs step_graphs[CUDA_GRAPH_STEPS + 1]; /* [n]: of n steps */
     CudaGraphs sort_graphs, search_graphs;
 
     /* measures, sums, particles on their way out */

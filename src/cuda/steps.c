@@ -31,9 +31,10 @@
 #include "cuda/context.h"
 
 enum {
-    BATCH_STEPS = 16,    /* of a graph: launches of 16 steps cost the host as much as one step issued by itself */
-    RESIDENT_STEPS = 64, /* of the resident kernel */
-    RUN_AHEAD_STEPS = 4  /* of the host, in steps issued one by one */
+    BATCH_STEPS = 16, /* launches of a graph of 16 steps cost the host as much as one step issued by itself */
+    /* of the resident kernel, and where it is known how long the list will serve */
+    LONG_BATCH_STEPS = CUDA_GRAPH_STEPS,
+    RUN_AHEAD_STEPS = 4 /* of the host, in steps issued one by one */
 };
 
 static bool checks_on_device(const CudaContext *context) {
@@ -53,7 +54,8 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* --- how far ahead ------------------------------------------------------------------------------------------------- */
 
 static int64_t most_batch_steps(const CudaContext *context) {
-    return is_resident(context) ? RESIDENT_STEPS : BATCH_STEPS;
+    const bool is_known = context->config.neighbor_rebuild == MD_REBUILD_EVERY;
+    return is_resident(context) || is_known ? LONG_BATCH_STEPS : BATCH_STEPS;
 }
 
 /* Steps that may be wasted when the list fails: a quarter of what it lasted the last time, or has lasted by now. */
@@ -142,14 +144,17 @@ static void issue_passes(CudaContext *context, int n_steps) {
     cuda_force_issue(context, false);
 }
 
-/* Graphs of powers of two, the largest first: few of them serve for every number of steps. The grid, which every build of a
- * system with an open axis measures anew, is read by one of the force kernels only. */
+/* A batch between two builds by count is one graph, since it comes again. Other batches are of any length: graphs of powers
+ * of two, the largest first, of which few serve for all. The grid, which every build of a system with an open axis measures anew, is read by one
+ * of the force kernels only. */
 static void issue_graphs(CudaContext *context, int n_steps) {
     const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL;
-    for (int level = CUDA_GRAPH_LEVELS - 1; level >= 0; level--)
-        if (n_steps >> level & 1)
-            cuda_graph_launch(context, &context->step_graphs[level], reads_grid,
-                              in_passes(context) ? issue_passes : issue_steps, 1 << level);
+    for (int n = n_steps; n_steps > 0; n_steps -= n) {
+        if (checks_on_device(context))
+            for (n = BATCH_STEPS; n > n_steps;) n /= 2;
+        cuda_graph_launch(context, &context->step_graphs[n], reads_grid,
+                          in_passes(context) ? issue_passes : issue_steps, n);
+    }
 }
 
 static void issue_resident(CudaContext *context, int n_steps) {
@@ -417,7 +422,7 @@ MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request)
 }
 
 void cuda_steps_destroy(CudaContext *context) {
-    for (int level = 0; level < CUDA_GRAPH_LEVELS; level++) cuda_graph_destroy(&context->step_graphs[level]);
+    for (int n = 0; n <= CUDA_GRAPH_STEPS; n++) cuda_graph_destroy(&context->step_graphs[n]);
     cuda_graph_destroy(&context->sort_graphs);
     cuda_graph_destroy(&context->search_graphs);
 }

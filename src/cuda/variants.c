@@ -171,7 +171,7 @@ static const MdVariant rows[] = {
     {"step", "launch.graph=off", "", "", 0, 0, 0, 0, "each kernel is launched by the host"},
     {"step", "launch.graph=on",
      "neighbor.rebuild=every|device-check force.energy=on-output memory.allocation=once check.kernels=launch|off", "",
-     0, 0, 0, 0, "one launch for up to 16 steps; a graph is made anew when arrays move"},
+     0, 0, 0, 0, "one launch for up to 16 steps, or for all between two rebuilds by count; a graph is made anew when arrays move"},
     {"step", "launch.persistent=off", "", "", 0, 0, 0, 0, "kernels of one step each"},
     {"step", "launch.persistent=on",
      "neighbor.rebuild=every|device-check force.energy=on-output memory.allocation=once memory.load=global "
