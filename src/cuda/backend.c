@@ -99,11 +99,8 @@ static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *as
     CudaContext *context = md_alloc(1, sizeof *context, "cuda context");
     context->errors = errors;
     context->device = device;
-    int major = 0, minor = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&context->n_sms, cudaDevAttrMultiProcessorCount, device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    context->compute_capability = 10 * major + minor;
+    context->n_sms = cuda_device_multiprocessors();
+    context->compute_capability = cuda_device_compute_capability();
     context->asked = *asked;
     configure(context, config, system->n_atoms, &system->box, &system->potential);
     status = set_up(context);

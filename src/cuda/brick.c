@@ -13,6 +13,8 @@ static const int brick_cells[] = {[MD_BRICK_CELLS_1] = 1, [MD_BRICK_CELLS_2] = 2
 
 bool cuda_brick_sorts(const CudaContext *context) { return context->config.memory_sort == MD_SORT_BRICK; }
 
+static bool has_matrices(const MdConfig *config) { return config->neighbor_distances == MD_DISTANCES_MATRIX; }
+
 int64_t cuda_brick_count(const CudaGrid *grid) {
     return (int64_t)grid->n_bricks[0] * grid->n_bricks[1] * grid->n_bricks[2];
 }
@@ -158,6 +160,11 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
     const double range = plan->potential.cutoff_max + config->neighbor_skin;
     const int cells = brick_cells[config->memory_brick_cells];
     const double staged = staged_atoms(&plan->box, plan->n_atoms, range, cells);
+    const int capability = cuda_device_compute_capability();
+    if (has_matrices(config) && capability < 90)
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "neighbor.distances=matrix: needs compute capability 9.0, and this GPU has %d.%d: take thread",
+                       capability / 10, capability % 10);
     if (staged <= CUDA_MAX_STAGED && cells_fit(cells, plan->box.dimension)) return MD_OK;
     return md_fail(
         errors, MD_ERROR_INPUT,
@@ -168,20 +175,44 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
 
 /* --- room ---------------------------------------------------------------------------------------------------------- */
 
-/* Atoms that a block can stage on this GPU, at most: beside them there are the tables of the search. */
+/* What the search has in shared memory: an atom as the force kernel has it, or four doubles; the cells (kernels/brick.cuh:
+ * two numbers and a byte each); and for each warp of kernels/brick_matrix.cuh those entries without a place and the eights of
+ * atoms it is to test, four of which may stand behind the last. */
+static size_t staged_atom_bytes(const CudaContext *context) {
+    return has_matrices(&context->config) ? 4 * sizeof(double) : 4 * context->pair_size;
+}
+static size_t round_up(double bytes) { return ((size_t)bytes + 15) / 16 * 16; }
+static CudaBricks room_of(const CudaContext *context, int32_t atoms) {
+    CudaBricks bricks = context->arguments.bricks;
+    const int eights = (atoms + CUDA_STAGED_BESIDE) / 8 + 4;
+    bricks.capacity = atoms;
+    bricks.cell_bytes = (int32_t)round_up(9 * pow(context->brick_cells + 2, context->box.dimension) + 4);
+    bricks.warp_bytes = has_matrices(&context->config) ? (int32_t)round_up(2 * (16 * CUDA_MOST_SPARES + eights)) : 0;
+    return bricks;
+}
+
+size_t cuda_brick_search_bytes(const CudaContext *context, int block) {
+    const CudaBricks *bricks = &context->arguments.bricks;
+    return ((size_t)bricks->capacity + CUDA_STAGED_BESIDE) * staged_atom_bytes(context) + (size_t)bricks->cell_bytes +
+           (size_t)block / 32 * (size_t)bricks->warp_bytes;
+}
+
+/* Atoms that a block can stage on this GPU, at most: beside them there are the tables, for as many atoms as any block has. */
 static int32_t most_staged(const CudaContext *context) {
     int bytes = 0;
     CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context->device));
-    const int64_t room = bytes - (int64_t)context->kernels[CUDA_K_neighbor_brick].static_shared;
-    const int64_t atoms = room / (4 * (int64_t)context->pair_size) - CUDA_STAGED_BESIDE;
-    return atoms < CUDA_MAX_STAGED ? (int32_t)atoms : CUDA_MAX_STAGED;
+    const CudaKernel *search = &context->kernels[CUDA_K_neighbor_brick];
+    const CudaBricks most = room_of(context, CUDA_MAX_STAGED);
+    const int64_t tables = most.cell_bytes + search->block_size / 32 * most.warp_bytes;
+    const int64_t atoms = (bytes - (int64_t)search->static_shared - tables) / (int64_t)staged_atom_bytes(context);
+    return (int32_t)fmin((double)(atoms - CUDA_STAGED_BESIDE), CUDA_MAX_STAGED);
 }
 
 void cuda_brick_plan(CudaContext *context) {
     if (!cuda_brick_sorts(context)) return;
-    CudaBricks *bricks = &context->arguments.bricks;
     context->brick_cells = brick_cells[context->config.memory_brick_cells];
-    bricks->capacity = planned_room(&context->box, context->n_atoms, context->range, context->brick_cells);
+    context->arguments.bricks =
+        room_of(context, planned_room(&context->box, context->n_atoms, context->range, context->brick_cells));
 }
 
 void cuda_brick_plan_tables(CudaContext *context) {
@@ -196,6 +227,14 @@ void cuda_brick_plan_tables(CudaContext *context) {
     a->bricks.source_capacity = (int64_t)fmin(a->bricks.capacity * n_bricks, 27.0 * (double)n);
     /* the last slice of a brick need not be full; most of very many are void */
     a->bricks.slice_capacity = n / 32 + 1 + (int64_t)fmin(n_bricks, (double)(n / 16));
+}
+
+/* By matrices a warp takes 16 rows at a time; as many warps as two blocks of a multiprocessor have registers for. */
+int cuda_brick_search_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range) {
+    if (!has_matrices(config)) return cuda_brick_block_size(config, box, n_atoms, range, 1);
+    const double rows = 1.03 * largest_brick(box, n_atoms, range, brick_cells[config->memory_brick_cells]);
+    const double sixteens = fmax(ceil(rows / 16), 2), most_warps = 16;
+    return 32 * (int)ceil(sixteens / ceil(sixteens / most_warps));
 }
 
 int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range, int row_threads) {
@@ -238,7 +277,7 @@ MdStatus cuda_brick_make_room(CudaContext *context, bool *fits) {
         MdStatus status = divide_further(context, found->staged);
         if (status != MD_OK) return status;
     } else if (found->staged > bricks->capacity) {
-        bricks->capacity = room_for(1.1 * found->staged, most_staged(context));
+        *bricks = room_of(context, room_for(1.1 * found->staged, most_staged(context)));
         MdStatus status = cuda_kernels_fit_shared(context);
         if (status != MD_OK) return status;
     }

@@ -358,6 +358,7 @@ void cuda_watch_release(CudaContext *context);
 /* --- device.c --- */
 MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors);
 int cuda_device_multiprocessors(void);      /* of the current GPU */
+int cuda_device_compute_capability(void);   /* of the current GPU, 90 for 9.0 */
 int64_t cuda_device_resident_threads(void); /* that the current GPU holds at once, at most */
 /* Blocks of so much shared memory on a multiprocessor of the current GPU. */
 int64_t cuda_device_blocks_by_shared(size_t bytes);
@@ -476,6 +477,9 @@ void cuda_brick_plan(CudaContext *context);
 void cuda_brick_plan_tables(CudaContext *context);
 /* Threads of a block, row_threads of which share a row: with one for two atoms of a brick. range: of the list. */
 int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range, int row_threads);
+/* And of the search, which may have others; and what a block of it needs of dynamic shared memory. */
+int cuda_brick_search_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range);
+size_t cuda_brick_search_bytes(const CudaContext *context, int block);
 /* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
 MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
 

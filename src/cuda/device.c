@@ -58,6 +58,14 @@ int cuda_device_multiprocessors(void) {
     return n_sms;
 }
 
+int cuda_device_compute_capability(void) {
+    int device = 0, major = 0, minor = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    return 10 * major + minor;
+}
+
 int64_t cuda_device_resident_threads(void) {
     int device = 0, threads_per_sm = 0;
     CUDA_CHECK(cudaGetDevice(&device));

@@ -53,16 +53,19 @@ static int first_block_size(const CudaTarget *target, int unit) {
     const MdConfig *config = target->config;
     int choice = config->launch_block_size;
     if (choice != MD_BLOCK_SIZE_AUTO) return 32 << choice;
-    if (is_of_bricks(config, unit))
-        return cuda_brick_block_size(config, target->box, target->n_atoms,
-                                     target->potential->cutoff_max + config->neighbor_skin,
-                                     brick_row_threads(config, unit));
+    if (is_of_bricks(config, unit)) {
+        const double range = target->potential->cutoff_max + config->neighbor_skin;
+        return unit == CUDA_NEIGHBOR
+                   ? cuda_brick_search_block_size(config, target->box, target->n_atoms, range)
+                   : cuda_brick_block_size(config, target->box, target->n_atoms, range, cuda_force_row_threads(config));
+    }
     return unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP ? 128 : 256;
 }
 
 /* Dynamic shared memory of a kernel: one block of it, which pairs and sums use in turn. */
 static size_t dynamic_shared(const CudaContext *context, CudaKernelId id, int block) {
-    const bool has_pairs = unit_of(id) == CUDA_FORCE || unit_of(id) == CUDA_STEP || id == CUDA_K_neighbor_brick;
+    if (id == CUDA_K_neighbor_brick) return cuda_brick_search_bytes(context, block);
+    const bool has_pairs = unit_of(id) == CUDA_FORCE || unit_of(id) == CUDA_STEP;
     const size_t held = id == CUDA_K_step_resident ? cuda_force_held_bytes(context, block) : 0;
     const size_t pairs = has_pairs ? cuda_force_shared_bytes(context, block) + held : 0;
     const size_t tree = cuda_reduce_dynamic_shared(context, id, block);
@@ -334,9 +337,11 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
         snprintf(value, sizeof value, "%d", block);
         if (is_of_bricks(&context->config, unit)) {
             const int threads = brick_row_threads(&context->config, unit);
+            const bool by_matrix = unit == CUDA_NEIGHBOR && context->config.neighbor_distances == MD_DISTANCES_MATRIX;
             md_choices_add(choices, "launch.block_size", value,
-                           threads == 1 ? "stage %s: a thread for two atoms of a brick"
-                                        : "stage %s: %d threads for each atom of a brick",
+                           by_matrix      ? "stage %s: a warp for sixteen atoms of a brick at a time"
+                           : threads == 1 ? "stage %s: a thread for two atoms of a brick"
+                                          : "stage %s: %d threads for each atom of a brick",
                            cuda_stage_names[unit], threads);
             continue;
         }

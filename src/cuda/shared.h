@@ -64,6 +64,7 @@ typedef struct CudaBricks {
     uint8_t *image;   /* [source_capacity] and its image: (z + 1) 9 + (y + 1) 3 + x + 1 boxes away; with has_images */
     int64_t source_capacity, slice_capacity;
     int32_t capacity; /* atoms that a block has room for */
+    int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */
 } CudaBricks;
 
 /* Entry k of row i is entries[i * row_stride + k * entry_stride]. 64 bits: a list has more than 2^31. */
@@ -151,6 +152,8 @@ enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4
 enum { CUDA_BRICK_THREADS = 832 };
 /* Room for atoms beside those that are staged: that one, and seven that the search may read behind the last. */
 enum { CUDA_STAGED_BESIDE = 8 };
+/* neighbor.distances = matrix: entries of each of a warp's 16 rows that it has room for until they find a place. */
+enum { CUDA_MOST_SPARES = 16 };
 
 /* What restart files hold of the particles. */
 enum { CUDA_RAW_POSITION, CUDA_RAW_VELOCITY, CUDA_RAW_FORCE, CUDA_RAW_REFERENCE };

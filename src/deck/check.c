@@ -56,6 +56,7 @@ static const Need needs[] = {
     NEED(neighbor_index, force_kernel, ROWS),
     NEED(neighbor_sorted, force_kernel, ROWS),
     NEED(neighbor_bank_order, force_kernel, BIT(MD_KERNEL_BRICK)),
+    NEED(neighbor_distances, force_kernel, BIT(MD_KERNEL_BRICK)),
     NEED(neighbor_capacity, force_kernel, SEARCH),
     NEED(neighbor_every, neighbor_rebuild, BIT(MD_REBUILD_EVERY)),
     NEED(force_threads_per_atom, force_kernel, SHARED),

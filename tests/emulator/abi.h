@@ -28,8 +28,14 @@ enum {
     EMULATOR_WARP_MAX_UNSIGNED,
     EMULATOR_WARP_AND,
     EMULATOR_WARP_OR,
-    EMULATOR_WARP_XOR
+    EMULATOR_WARP_XOR,
+    EMULATOR_WARP_MULTIPLY /* value: the lane's EmulatorMatrices, whose product is filled in */
 };
+
+/* What a lane has of mma.m16n8k4 in double (PTX ISA). */
+typedef struct EmulatorMatrices {
+    double a[2], b, add[4], product[4];
+} EmulatorMatrices;
 
 enum { EMULATOR_TEXEL_SIGNED, EMULATOR_TEXEL_UNSIGNED, EMULATOR_TEXEL_FLOAT };
 

@@ -147,8 +147,20 @@ static inline unsigned __brev(unsigned x) {
 static inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)((((unsigned long long)high << 32 | low) << (shift & 31)) >> 32);
 }
+static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+    const unsigned long long bytes = (unsigned long long)high << 32 | low;
+    unsigned result = 0;
+    for (int k = 0; k < 4; k++) result |= (unsigned)(bytes >> 8 * (selector >> 4 * k & 7) & 0xff) << 8 * k;
+    return result; /* selectors of 8 and more, which repeat a sign, are not used */
+}
+static inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+    return shift >= 32 ? low : __funnelshift_l(low, high, shift);
+}
 static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
+}
+static inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+    return shift >= 32 ? high : __funnelshift_r(low, high, shift);
 }
 static inline int __mul24(int x, int y) { return x * y; }
 static inline unsigned __umulhi(unsigned x, unsigned y) { return (unsigned)((unsigned long long)x * y >> 32); }
@@ -217,6 +229,14 @@ static inline void emulator_syncwarp(const char *where, unsigned mask = 0xffffff
     emulator_services->warp(EMULATOR_WARP_SYNC, mask, 0, 0, where);
 }
 #define __syncwarp(...) emulator_syncwarp(EMULATOR_WHERE __VA_OPT__(, ) __VA_ARGS__)
+
+/* In place of the instruction of kernels/brick_matrix.cuh. */
+#define MD_MULTIPLY_MATRICES(product, upper, lower, b, add)                                                            \
+    do {                                                                                                               \
+        EmulatorMatrices matrices = {{upper, lower}, b, {add[0], add[1], add[2], add[3]}, {}};                         \
+        emulator_services->warp(EMULATOR_WARP_MULTIPLY, 0xffffffffu, (unsigned long long)&matrices, 0, EMULATOR_WHERE); \
+        for (int k = 0; k < 4; k++) (product)[k] = matrices.product[k];                                                \
+    } while (0)
 static inline unsigned emulator_ballot(const char *where, unsigned mask, int predicate) {
     return (unsigned)emulator_services->warp(EMULATOR_WARP_BALLOT, mask, predicate != 0, 0, where);
 }

@@ -18,11 +18,28 @@ static unsigned long long reduce(int operation, unsigned long long a, unsigned l
     }
 }
 
+/* Lane 4 g + t has a[g][t], a[g + 8][t], b[t][g], and of the product rows g, g, g + 8, g + 8 and columns 2 t, 2 t + 1 of each. */
+static void multiply(const EmulatorLane *lanes, unsigned lane) {
+    EmulatorMatrices *own = (EmulatorMatrices *)lanes[lane].value; /* NOLINT: an address of this process */
+    for (unsigned e = 0; e < 4; e++) {
+        const unsigned row = lane / 4, column = 2 * (lane % 4) + e % 2;
+        own->product[e] = own->add[e];
+        for (unsigned k = 0; k < 4; k++)
+            own->product[e] += ((const EmulatorMatrices *)lanes[4 * row + k].value)->a[e / 2] *
+                               ((const EmulatorMatrices *)lanes[4 * column + k].value)->b;
+    }
+}
+
 static unsigned long long answer(const EmulatorLane *lanes, unsigned taking_part, unsigned lane) {
     const EmulatorLane *self = &lanes[lane];
     unsigned long long result = 0;
     bool first = true;
     if (self->operation == EMULATOR_WARP_SYNC) return 0;
+    if (self->operation == EMULATOR_WARP_MULTIPLY) {
+        if (taking_part != 0xffffffffu) emulator_fail("%s: matrices are multiplied by all lanes of a warp", self->where);
+        multiply(lanes, lane);
+        return 0;
+    }
     if (self->operation == EMULATOR_WARP_SHUFFLE)
         return taking_part >> self->source & 1u ? lanes[self->source].value : nothing;
     for (unsigned l = 0; l < EMULATOR_WARP; l++) {

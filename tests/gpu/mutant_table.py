@@ -466,7 +466,7 @@ mutant("brick_of: rounded the other way", GRID + " int brick_of(", "(((int64_t)c
 
 STAGED = "cuda/kernels/staged.cuh"
 for letter, boxes in (("x", "image % 3 - 1"), ("y", "image / 3 % 3 - 1"), ("z", "image / 9 - 1")):
-    mutant(f"staged: the image on the other side along {letter}", STAGED + " Atom staged_atom(", f"{letter} += (Pair)({boxes})", f"{letter} -= (Pair)({boxes})",
+    mutant(f"staged: the image on the other side along {letter}", STAGED + " Vec3<Pair> shift_of_image(", f"(Pair)({boxes})", f"-(Pair)({boxes})",
            BRICKS)
     mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_atom(", f"{letter} -= origin.{letter};",
            f"{letter} -= image == no_image ? origin.{letter} : Pair(0);", BRICKS)
@@ -497,11 +497,11 @@ LISTED = BRICK_BUILD + " bool list_cells("
 mutant("list cells: the last one is left out", LISTED, "k < n_cells; k += MD_BLOCK", "k < n_cells - 1; k += MD_BLOCK", BRICKS)
 mutant("list cells: one round", LISTED, "k < n_cells; k += MD_BLOCK", "k < min(n_cells, MD_BLOCK); k += MD_BLOCK", tests(ROUNDS + " memory.brick_cells=2"))
 mutant("list cells: images of one thread", LISTED, "images = __syncthreads_or(images);", "__syncthreads();", BRICKS)
-mutant("list cells: an image as the particle", LISTED, "cells->image[k] = (uint8_t)image;", "cells->image[k] = no_image;", BRICKS)
+mutant("list cells: an image as the particle", LISTED, "cells.image[k] = (uint8_t)image;", "cells.image[k] = no_image;", BRICKS)
 mutant("list cells: sums begin anew", LISTED, "before += __shfl_sync(0xffffffffu, sum, 31);", "", BRICKS)
 mutant("list cells: sums of 16", LISTED, "distance < 32;", "distance < 16;", BRICKS)
 mutant("list cells: sums of others", LISTED, "if ((int)threadIdx.x >= distance) sum", "sum", BRICKS)
-mutant("list cells: the first sum", LISTED, "cells->staged[0] = 0;", "cells->staged[0] = 1;", BRICKS)
+mutant("list cells: the first sum", LISTED, "cells.staged[0] = 0;", "cells.staged[0] = 1;", BRICKS)
 mutant("list cells: no barrier before the sums", LISTED, "images = __syncthreads_or(images);", "", barrier(BRICK), barrier(BRICK + " memory.brick_cells=2"))
 STAGING = BRICK_BUILD + " void stage_cells("
 mutant("stage cells: one too early", STAGING, "atoms[1 + first + s]", "atoms[first + s]", BRICKS)
@@ -552,7 +552,7 @@ mutant("search staged: atoms uncounted", SEARCHED, "found->n_atoms += __popc(mas
 mutant("search staged: found without an end", SEARCHED, "if (found->n == FOUND_WORDS) append_found(found, row);", "if (found->n == FOUND_WORDS) found->n = found->n_atoms = 0;", CROWDS)
 BEYOND = BRICK_BUILD + " int first_beyond("
 mutant("first beyond: one too late", BEYOND, "return low;", "return low + 1;", BRICKS)
-mutant("first beyond: the other half", BEYOND, "atoms[middle].v.x < x", "!(atoms[middle].v.x < x)", BRICKS)
+mutant("first beyond: the other half", BEYOND, "staged_x(atoms[middle]) < x", "!(staged_x(atoms[middle]) < x)", BRICKS)
 LINE_GAP = BRICK_BUILD + " Pair gap("
 mutant("gap: to the wrong border below", LINE_GAP, "x - (Pair)c * edge", "x - (Pair)(c - 1) * edge", BRICKS)
 mutant("gap: to the wrong border above", LINE_GAP, "(Pair)(c + 1) * edge - x", "(Pair)(c + 2) * edge - x", BRICKS)
@@ -565,7 +565,7 @@ mutant("search row: without the cell behind", OWN_ROW, "x_high = min(x + 1, regi
 mutant("search row: without the cell before", OWN_ROW, "x_low = max(x - 1, 0)", "x_low = x", BRICKS)
 mutant("search row: lines beyond a face", OWN_ROW, "line = max(y - 1, 0)", "line = y - 1", CROWDS)
 mutant("search row: cells beyond a face", OWN_ROW, "x_low = max(x - 1, 0)", "x_low = x - 1", CROWDS)
-mutant("search row: another for itself", OWN_ROW, "slot - cells.begin[cell]", "slot - cells.begin[cell] + 1", BRICKS)
+mutant("search row: another for itself", BRICK_BUILD + " int own_place(", "slot - cells.begin[cell]", "slot - cells.begin[cell] + 1", BRICKS)
 mutant("search row: gaps of y twice", OWN_ROW, "(dy > 0 ? dy * dy : 0)", "(dy > 0 ? 2 * dy * dy : 0)", BRICKS)
 mutant("search row: gaps of y for z", OWN_ROW, "gap(place.z, at.z - region.own_low[2],", "gap(place.y, at.y - region.own_low[1],", BRICKS)
 mutant("search row: gaps from the corner of the grid", OWN_ROW, "at.y - region.own_low[1]", "at.y", tests(BRICK + " memory.brick_cells=1"))
@@ -587,15 +587,69 @@ mutant("begin brick: the fullest one goes unseen", BEGUN, "atomicMax(&a.watch->m
 mutant("begin brick: slices by plain addition", BEGUN, "(int64_t)atomicAdd(&a.watch->measures.slices, ", f"(int64_t){PLAIN}&a.watch->measures.slices, ", on_gpu(tests(BRICK)))
 mutant("begin brick: sources by plain addition", BEGUN, "(int64_t)atomicAdd(&a.watch->measures.sources, ", f"(int64_t){PLAIN}&a.watch->measures.sources, ", on_gpu(tests(BRICK)))
 SEARCH_BRICK = BRICK_BUILD + " void search_brick("
+ALL_ROWS = BRICK_BUILD + " void search_rows("
 mutant("search brick: beyond its room", SEARCH_BRICK, "s_brick.n_staged > a.bricks.capacity ||", "", CROWDS)
 mutant("search brick: beyond the list of sources", SEARCH_BRICK, "s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||", "", CROWDS)
 mutant("search brick: beyond the last slice", SEARCH_BRICK, "s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity", "false", CROWDS)
-mutant("search brick: rows though there is no room", SEARCH_BRICK, "if (s_brick.n_staged >= 0) search", "search", CROWDS)
-mutant("search brick: staged though there is no room", SEARCH_BRICK, "if (s_brick.n_staged > 0) stage", "stage", CROWDS)
-mutant("search brick: one round of rows", SEARCH_BRICK, "r < s_brick.end - s_brick.begin;", "r < min(s_brick.end - s_brick.begin, MD_BLOCK);", tests(ROUNDS), rows(ROUNDS))
-mutant("search brick: counts of others", SEARCH_BRICK, "a.list.counts[s_brick.begin + r]", "a.list.counts[r]", BRICKS)
+mutant("search brick: rows though there is no room", ALL_ROWS, "if (brick.n_staged >= 0) search", "search", CROWDS)
+mutant("search brick: staged though there is no room", SEARCH_BRICK, "if (s_brick.n_staged > 0) {", "{", CROWDS)
+mutant("search brick: one round of rows", ALL_ROWS, "r < brick.end - brick.begin;", "r < min(brick.end - brick.begin, MD_BLOCK);", tests(ROUNDS), rows(ROUNDS))
+mutant("search brick: counts of others", ALL_ROWS, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
 mutant("search brick: no barrier after its beginning", SEARCH_BRICK, "__syncthreads(); /* the brick", "/* the brick", barrier(BRICK))
 mutant("search brick: no barrier after staging", SEARCH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
+
+BY_MATRIX = "cuda/kernels/brick_matrix.cuh"
+MATRIX = BRICK + " neighbor.bank_order=on neighbor.distances=matrix"
+MATRICES = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), rows(MATRIX))
+SIXTEENS = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), tests(MATRIX + " launch.block_size=32"), CROWDS)
+mutant("points: no square of z", BY_MATRIX + " void set_staged(", "x * x + y * y + z * z", "x * x + y * y", MATRICES)
+mutant("points: the rest of the last eight is what it was", BY_MATRIX + " void end_staging(", "(n + k - 1) / in_eight == (n - 1) / in_eight", "false", MATRICES, CROWDS)
+mutant("points: entry 0 is the corner", BY_MATRIX + " void end_staging(", "set_staged(&points[0], nowhere())", "points[0] = Point{0, 0, 0, 0}", MATRICES)
+mutant("sums of a warp: of 16", BY_MATRIX + " int sum_up_to(", "distance < 32", "distance < 16", SIXTEENS)
+mutant("most of a warp: of the lane below", BY_MATRIX + " int most_up_to(", "distance < 32", "distance < 2", SIXTEENS)
+REACH = BY_MATRIX + " void reach_of_rows("
+mutant("reach: rows of the first line only", REACH, "begins &= begins - 1;", "begins = 1u << 16;", SIXTEENS)
+mutant("reach: lines below only", REACH, "dy <= 2", "dy <= 1", MATRICES)
+mutant("reach: layers below only", REACH, "dz <= 2", "dz <= 1", MATRICES)
+mutant("reach: from the last row on", REACH, "fminf(*low, lowest - reach)", "fminf(*low, highest - reach)", SIXTEENS)
+mutant("reach: up to the first row", REACH, "fmaxf(*high, highest + reach)", "fmaxf(*high, lowest + reach)", SIXTEENS)
+EIGHTS = BY_MATRIX + " int list_eights("
+mutant("eights: those of two lines twice", EIGHTS, "begin < end ? max(begin / in_eight, lane == 0 ? behind : before) : last", "begin < end ? begin / in_eight : last", SIXTEENS)
+mutant("eights: the last of a line is left out", EIGHTS, "(end + in_eight - 1) / in_eight", "end / in_eight", SIXTEENS)
+mutant("eights: rows meet themselves", EIGHTS, "*place = of_own + own / in_eight;", "*place = -1;", MATRICES)
+TESTED = BY_MATRIX + " void test_eights("
+mutant("test eights: what is tested for nothing", TESTED, "(eights_of_word - tested) & wanted", "(eights_of_word - tested)", MATRICES)
+mutant("test eights: words that are not full stand too low", TESTED, "= near[side][group] << (eights_of_word - tested)", "= near[side][group]", MATRICES)
+mutant("test eights: another for itself", TESTED, "own & rows.is_own[side][group]", "own & rows.is_own[side][1 - group]", MATRICES)
+TAKEN = BY_MATRIX + " int take("
+mutant("take: the first word again", TAKEN, "stream->next += 1;", "", SIXTEENS)
+mutant("take: though it is not wanted", TAKEN, "__funnelshift_lc(0, is_wanted,", "__funnelshift_lc(0, 1,", SIXTEENS)
+mutant("entries: of the other group", BY_MATRIX + " unsigned entry_of(", "+ group);", "+ 1 - group);", MATRICES)
+mutant("store entry: past the capacity", BY_MATRIX + " void store_entry(", "if (k < row.n_stored) ", "", CROWDS, held(MATRIX))
+BY_GROUPS = BY_MATRIX + " void store_by_groups("
+mutant("store by groups: the end of a row is what it was", BY_GROUPS, "store_entry(row, k, 0);", ";", SIXTEENS)
+mutant("store by groups: lanes on top of each other", BY_GROUPS, "int k = row.before;", "int k = 0;", SIXTEENS)
+DEALT = BY_MATRIX + " Deal deal_row("
+mutant("deal: shares rounded down", DEALT, "(row.n + in_eight - 1 - deal.first[group]) / in_eight", "row.n / in_eight", MATRICES)
+mutant("deal: gaps of all lanes alike", DEALT, "deal.gap = (both - here) & 0xffff;", "deal.gap = 0;", MATRICES)
+mutant("deal: spares of all lanes in one place", DEALT, "deal.spares_before = (both - here) >> 16;", "deal.spares_before = 0;", MATRICES)
+mutant("deal: more spares than there is room for", DEALT, ">> 16;\n    deal.spares_before", "& 0;\n    deal.spares_before", SIXTEENS)
+mutant("spares: those of the second group over the first's", BY_MATRIX + " void put_spares(", "(group == 0 ? 0 : deal.spare[0])", "0", MATRICES)
+ROUND = BY_MATRIX + " void store_round("
+mutant("round: gaps are not filled", ROUND, "is_own ? place : *gap", "place", MATRICES)
+mutant("round: the same gap again", ROUND, "*gap += is_there & !is_own;", "", MATRICES)
+mutant("round: the end of a row is what it was", ROUND, "is_there ? found", "true ? found", MATRICES)
+STORED = BY_MATRIX + " void store_rows("
+mutant("store rows: the rounds of the first row", STORED, "max(rows[0].n, rows[1].n)", "rows[0].n", SIXTEENS)
+mutant("store rows: past the capacity", STORED, "first + in_eight * j < rows[side].n_stored", "first + in_eight * j < rows[side].n", held(MATRIX))
+SIXTEEN = BY_MATRIX + " void search_sixteen("
+mutant("sixteen: rows that are not there", SIXTEEN, "if (r >= n_rows) shared[side].count[0] = shared[side].count[1] = 0;", "", MATRICES, held(MATRIX))
+mutant("sixteen: the cutoff itself", SIXTEEN, "- a.range_sq", "- 0.8 * a.range_sq", rows(MATRIX))
+mutant("sixteen: words of all but the last", SIXTEEN, "first < n_eights; first += eights_of_word", "first + eights_of_word < n_eights; first += eights_of_word", SIXTEENS)
+MATRIX_ROWS = BY_MATRIX + " void search_rows("
+mutant("matrix rows: one round", MATRIX_ROWS, "first < n_rows; first += MD_BLOCK / 32 * 16", "first < min(n_rows, MD_BLOCK / 2); first += MD_BLOCK / 32 * 16", SIXTEENS)
+mutant("matrix rows: one table for all warps", MATRIX_ROWS, "warp * a.bricks.warp_bytes", "0", SIXTEENS)
+mutant("matrix rows: though there is no room", MATRIX_ROWS, "if (brick.n_staged < 0) {", "if (false) {", CROWDS)
 
 OF_BRICKS = "cuda/kernels/force_brick.cuh"
 STAGES = OF_BRICKS + " void stage_brick("

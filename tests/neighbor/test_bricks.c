@@ -122,11 +122,12 @@ static void test_division(const MdBackendOps *ops, int cells) {
 }
 
 /* Rows of so many that a thread puts down what it has found before it has found all. */
-static void test_long_rows(const MdBackendOps *ops, int bank_order) {
-    check_context("long rows, neighbor.bank_order=%d", bank_order);
+static void test_long_rows(const MdBackendOps *ops, int bank_order, int distances) {
+    check_context("long rows, neighbor.bank_order=%d, neighbor.distances=%d", bank_order, distances);
     WalkRun run;
     MdConfig config = brick_config(MD_BRICK_CELLS_3);
     config.neighbor_bank_order = bank_order;
+    config.neighbor_distances = distances;
     MdSystem *system = crowd(12, 0.5, 40);
     if (walk_create(&run, ops, &config, system)) {
         const CudaContext *context = run.context;
@@ -178,8 +179,9 @@ int main(void) {
         test_room(ops);
         test_division(ops, MD_BRICK_CELLS_AUTO);
         test_division(ops, MD_BRICK_CELLS_3);
-        test_long_rows(ops, MD_OFF);
-        test_long_rows(ops, MD_ON);
+        test_long_rows(ops, MD_OFF, MD_DISTANCES_THREAD);
+        test_long_rows(ops, MD_ON, MD_DISTANCES_THREAD);
+        test_long_rows(ops, MD_ON, MD_DISTANCES_MATRIX);
         test_spreading(ops);
         ran = true;
     }

@@ -33,12 +33,20 @@ __device__ inline Region region_of(const CudaGrid &grid, int b) {
     return region;
 }
 
-/* The cells of a region while its block builds. */
+/* The cells of a region while its block builds, in shared memory behind the atoms. */
 struct Cells {
-    int begin[CUDA_BRICK_STENCIL];      /* first slot */
-    int staged[CUDA_BRICK_STENCIL + 1]; /* atoms staged before; the last one: all */
-    uint8_t image[CUDA_BRICK_STENCIL];
+    int *staged; /* [n_cells + 1] atoms staged before; the last one: all */
+    int *begin;  /* [n_cells] first slot */
+    uint8_t *image;
 };
+
+__device__ inline Cells room_of_cells(void *behind_atoms, int n_cells) {
+    Cells cells;
+    cells.staged = (int *)behind_atoms;
+    cells.begin = cells.staged + n_cells + 1;
+    cells.image = (uint8_t *)(cells.begin + n_cells);
+    return cells;
+}
 
 /* Number and image of a cell of the region. */
 __device__ inline int cell_of_region(const CudaGrid &grid, const Region &region, int k, int *image) {
@@ -55,28 +63,28 @@ __device__ inline int cell_of_region(const CudaGrid &grid, const Region &region,
 }
 
 /* Fills the table of cells, by all threads of the block; returns whether any of them is another image. */
-__device__ inline bool list_cells(const CudaArguments &a, const Region &region, int n_cells, Cells *cells) {
+__device__ inline bool list_cells(const CudaArguments &a, const Region &region, int n_cells, const Cells &cells) {
     bool images = false;
     for (int k = (int)threadIdx.x; k < n_cells; k += MD_BLOCK) {
         int image;
         const int c = cell_of_region(a.grid, region, k, &image);
-        cells->begin[k] = cell_begin(a, c);
-        cells->staged[k + 1] = cell_end(a, c) - cells->begin[k];
-        cells->image[k] = (uint8_t)image;
+        cells.begin[k] = cell_begin(a, c);
+        cells.staged[k + 1] = cell_end(a, c) - cells.begin[k];
+        cells.image[k] = (uint8_t)image;
         images = images || image != no_image;
     }
-    if (threadIdx.x == 0) cells->staged[0] = 0;
+    if (threadIdx.x == 0) cells.staged[0] = 0;
     images = __syncthreads_or(images); /* and the counts are there */
     if (threadIdx.x < 32) {            /* counts to sums, by the first warp: 32 cells at a time */
         int before = 0;
         for (int first = 0; first < n_cells; first += 32) {
             const int k = first + (int)threadIdx.x;
-            int sum = k < n_cells ? cells->staged[k + 1] : 0;
+            int sum = k < n_cells ? cells.staged[k + 1] : 0;
             for (int distance = 1; distance < 32; distance *= 2) {
                 const int below = __shfl_up_sync(0xffffffffu, sum, (unsigned)distance);
                 if ((int)threadIdx.x >= distance) sum += below;
             }
-            if (k < n_cells) cells->staged[k + 1] = before + sum;
+            if (k < n_cells) cells.staged[k + 1] = before + sum;
             before += __shfl_sync(0xffffffffu, sum, 31);
         }
     }
@@ -84,15 +92,24 @@ __device__ inline bool list_cells(const CudaArguments &a, const Region &region, 
     return images;
 }
 
+/* An atom as the search wants it. */
+__device__ inline void set_staged(Atom *to, const Atom &atom) { *to = atom; }
+
 /* Stages the atoms of all cells, a warp a cell, and writes down where they came from. */
+template <class Staged>
 __device__ inline void stage_cells(const CudaArguments &a, const CudaBrick &brick, const Cells &cells, int n_cells,
-                                   Atom *atoms) {
+                                   Staged *atoms) {
     const Vec3<Pair> origin = staged_origin(brick);
     for (int k = (int)threadIdx.x / 32; k < n_cells; k += MD_BLOCK / 32) {
         const int first = cells.staged[k], n = cells.staged[k + 1] - first;
-        for (int s = (int)threadIdx.x % 32; s < n; s += 32) {
-            const int particle = cells.begin[k] + s, image = cells.image[k];
-            atoms[1 + first + s] = staged_atom(a, origin, particle, image);
+        const int image = cells.image[k];
+        const Vec3<Pair> shift = shift_of_image(a, image);
+#pragma unroll 1
+        for (int s = (int)threadIdx.x % 32; s < n; s += 32) { /* once, in a liquid */
+            const int particle = cells.begin[k] + s;
+            Atom atom = staged_atom(a, origin, particle, no_image);
+            add_shift(shift, &atom); /* none for most: the same place as without */
+            set_staged(&atoms[1 + first + s], atom);
             a.bricks.source[brick.source + first + s] = particle;
             if (brick.has_images) a.bricks.image[brick.source + first + s] = (uint8_t)image;
         }
@@ -244,11 +261,13 @@ __device__ inline void search_staged(const CudaArguments &a, const Atom *atoms, 
     }
 }
 
+__device__ inline Pair staged_x(const Atom &atom) { return atom.v.x; }
+
 /* The first of the staged atoms `low` to before `high`, which are sorted by x, at or beyond x. */
-__device__ inline int first_beyond(const Atom *atoms, Pair x, int low, int high) {
+template <class Staged, class Real> __device__ inline int first_beyond(const Staged *atoms, Real x, int low, int high) {
     while (low < high) {
         const int middle = (low + high) / 2;
-        if (atoms[middle].v.x < x) low = middle + 1;
+        if (staged_x(atoms[middle]) < x) low = middle + 1;
         else high = middle;
     }
     return low;
@@ -280,14 +299,18 @@ __device__ inline Bounds search_bounds(const CudaArguments &a) {
     return bounds;
 }
 
+/* Where the atom in `slot`, of a cell of the region, is staged. */
+__device__ inline int own_place(const Cells &cells, int cell, int slot) {
+    return 1 + cells.staged[cell] + slot - cells.begin[cell];
+}
+
 /* Row of the brick's atom in `slot`. Of each line of three cells around it only that part along x is looked through which
  * may be in range at the distance that the line has. */
 __device__ inline void search_row(const CudaArguments &a, const Region &region, const Cells &cells,
                                   const Bounds &bounds, const Atom *atoms, int slot, BrickRow *row) {
     const Cell at = cell_at(a.grid, a.slot_cell[slot]);
     const int x = at.x - region.low[0], y = at.y - region.low[1], z = at.z - region.low[2];
-    const int cell = (z * region.size[1] + y) * region.size[0] + x;
-    const int own = 1 + cells.staged[cell] + slot - cells.begin[cell];
+    const int own = own_place(cells, (z * region.size[1] + y) * region.size[0] + x, slot);
     const int x_low = max(x - 1, 0), x_high = min(x + 1, region.size[0] - 1);
     const Vec3<Pair> place = atoms[own].v;
     Found found;
@@ -329,16 +352,27 @@ __device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &re
     return brick;
 }
 
+__device__ inline void end_staging(Atom *, int) {}
+
+__device__ inline void search_rows(const CudaArguments &a, const CudaBrick &brick, const Region &region,
+                                   const Cells &cells, const Bounds &bounds, const Atom *atoms) {
+    for (int r = (int)threadIdx.x; r < brick.end - brick.begin; r += MD_BLOCK) {
+        BrickRow row = {brick_quads(a, brick, r), 0, 0, a.list.capacity / CUDA_QUAD};
+        if (brick.n_staged >= 0) search_row(a, region, cells, bounds, atoms, brick.begin + r, &row);
+        a.list.counts[brick.begin + r] = row.count;
+    }
+}
+
 /* A brick for which there is no room here or in the list of sources is left without atoms, its rows without entries: the
  * host sees what is needed, makes room, and starts again. */
-__device__ inline void search_brick(const CudaArguments &a, int b) {
-    __shared__ Cells s_cells;
+template <class Staged> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
     __shared__ Bounds s_bounds;
-    MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
+    MD_DYNAMIC_SHARED(Staged, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], and cells */
     const Region region = region_of(a.grid, b);
     const int n_cells = region.size[0] * region.size[1] * region.size[2];
-    const bool has_images = list_cells(a, region, n_cells, &s_cells);
+    const Cells s_cells = room_of_cells(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE, n_cells);
+    const bool has_images = list_cells(a, region, n_cells, s_cells);
     if (threadIdx.x == 0) {
         s_brick = begin_brick(a, region, s_cells.staged[n_cells], has_images);
         if (s_brick.n_staged > a.bricks.capacity || s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||
@@ -348,13 +382,12 @@ __device__ inline void search_brick(const CudaArguments &a, int b) {
         s_bounds = search_bounds(a);
     }
     __syncthreads(); /* the brick is there */
-    if (s_brick.n_staged > 0) stage_cells(a, s_brick, s_cells, n_cells, s_atoms);
-    __syncthreads(); /* all atoms are staged */
-    for (int r = (int)threadIdx.x; r < s_brick.end - s_brick.begin; r += MD_BLOCK) {
-        BrickRow row = {brick_quads(a, s_brick, r), 0, 0, a.list.capacity / CUDA_QUAD};
-        if (s_brick.n_staged >= 0) search_row(a, region, s_cells, s_bounds, s_atoms, s_brick.begin + r, &row);
-        a.list.counts[s_brick.begin + r] = row.count;
+    if (s_brick.n_staged > 0) {
+        stage_cells(a, s_brick, s_cells, n_cells, s_atoms);
+        end_staging(s_atoms, 1 + s_brick.n_staged);
     }
+    __syncthreads(); /* all atoms are staged */
+    search_rows(a, s_brick, region, s_cells, s_bounds, s_atoms);
 }
 
 #endif

@@ -28,6 +28,9 @@
 #include "cuda/kernels/brick.cuh"
 #include "cuda/kernels/cluster.cuh"
 #include "cuda/kernels/list.cuh"
+#if MD_SW_neighbor_distances == 1 /* matrix: not for older GPUs */
+#include "cuda/kernels/brick_matrix.cuh"
+#endif
 
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;
 constexpr bool is_half = MD_SW_neighbor_list == MD_LIST_HALF;
@@ -267,13 +270,20 @@ MD_KERNEL k_neighbor_bases(MD_ARGUMENTS) {
 MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) { search_clusters(a); }
 #endif
 
-#if MD_SW_force_kernel == 6 /* brick */
-#if MD_SW_run_precision != 0
+#if MD_SW_force_kernel == 6       /* brick */
+#if MD_SW_neighbor_distances == 1 /* matrix */
+typedef Point Searched;
+#else
+typedef Atom Searched;
+#endif
+#if MD_SW_neighbor_distances == 1
+#define MD_BRICK_THREADS 1024 /* products take 64 registers */
+#elif MD_SW_run_precision != 0
 #define MD_BRICK_THREADS 1152 /* four blocks of 288 threads on a multiprocessor, as its shared memory allows */
 #else
 #define MD_BRICK_THREADS MD_BOUND_THREADS
 #endif
-MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) { search_brick(a, (int)blockIdx.x); }
+MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) { search_brick<Searched>(a, (int)blockIdx.x); }
 #endif
 
 /* Whether the list has no room for what was found: a row of that length, or what the kernels before this one counted. */

@@ -13,17 +13,25 @@ __device__ inline Atom nowhere() { return Atom{Vec3<Pair>{Pair(1e9), Pair(1e9), 
 /* As staged: a particle, `image` boxes away ((z + 1) 9 + (y + 1) 3 + x + 1; 13: where it is). */
 constexpr int no_image = 13;
 
+__device__ inline Vec3<Pair> shift_of_image(const CudaArguments &a, int image) {
+    return Vec3<Pair>{MD_PERIODIC_X ? (Pair)(image % 3 - 1) * box_length(a, 0) : Pair(0),
+                      MD_PERIODIC_Y ? (Pair)(image / 3 % 3 - 1) * box_length(a, 1) : Pair(0),
+                      MD_PERIODIC_Z ? (Pair)(image / 9 - 1) * box_length(a, 2) : Pair(0)};
+}
+
+__device__ inline void add_shift(const Vec3<Pair> &shift, Atom *atom) {
+    if (MD_PERIODIC_X) atom->v.x += shift.x;
+    if (MD_PERIODIC_Y) atom->v.y += shift.y;
+    if (MD_PERIODIC_Z) atom->v.z += shift.z;
+}
+
 __device__ inline Atom staged_atom(const CudaArguments &a, const Vec3<Pair> &origin, int particle, int image,
                                    int64_t from = 0) {
     Atom atom = fetch_atom(a.now, particle, from);
     atom.v.x -= origin.x;
     atom.v.y -= origin.y;
     if (MD_DIMENSION == 3) atom.v.z -= origin.z;
-    if (image != no_image) {
-        if (MD_PERIODIC_X) atom.v.x += (Pair)(image % 3 - 1) * box_length(a, 0);
-        if (MD_PERIODIC_Y) atom.v.y += (Pair)(image / 3 % 3 - 1) * box_length(a, 1);
-        if (MD_PERIODIC_Z) atom.v.z += (Pair)(image / 9 - 1) * box_length(a, 2);
-    }
+    if (image != no_image) add_shift(shift_of_image(a, image), &atom);
     return atom;
 }
 

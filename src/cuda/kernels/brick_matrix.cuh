@@ -1,0 +1,414 @@
+/* neighbor.distances = matrix: rows of a brick, sixteen at a time by a warp, whose tensor cores find their distances.
+ *
+ * |a - b|^2 - range^2 is a product of matrices: of (-2x, -2y, -2z, 1) and (x, y, z, |b|^2), and |a|^2 - range^2 is added.
+ * One instruction does that for 16 rows and 8 staged atoms in double, so that nothing is lost: places are floats (in double
+ * precision they are as good as ever). Its result is a number for each pair, whose sign says whether the pair is in
+ * range: four of them a lane, each shifted into a word with one instruction. 128 pairs take eight instructions of a warp,
+ * where a thread that finds them by itself (brick.cuh) takes ten for one of its own.
+ *
+ * Lane 4 g + t has the pairs of rows g and g + 8 with atoms 2 t and 2 t + 1 of each eight. As eights are aligned, those are
+ * all atoms that have two of the eight groups of banks: the words are sorted by groups of banks as they come. Row r
+ * takes its entries k, k + 8, ... from the group k ^ (r mod 8), so that the eight threads of the force kernel whose
+ * reads are served at once read from different groups. Where a group has fewer atoms than its share of the row, those of
+ * others that have more fill in.
+ *
+ * All warps of a block test all atoms of an eight, wanted or not; so rows are taken in the order of the list, side by side
+ * along x, and of each line of cells those eights that may be in range of any of the sixteen. */
+#ifndef MD_CUDA_BRICK_MATRIX_CUH
+#define MD_CUDA_BRICK_MATRIX_CUH
+
+#include "cuda/kernels/brick.cuh"
+
+constexpr unsigned whole_warp = 0xffffffffu;
+constexpr int in_eight = 8, eights_of_word = 32, eights_at_once = 4;
+constexpr int most_words = (CUDA_MAX_STAGED + 1) / (in_eight * eights_of_word);
+
+/* A column of the second matrix. */
+struct Point {
+    double x, y, z, square;
+};
+
+__device__ inline void set_staged(Point *to, const Atom &atom) {
+    const double x = atom.v.x, y = atom.v.y, z = MD_DIMENSION == 3 ? atom.v.z : Pair(0);
+    *to = Point{x, y, z, x * x + y * y + z * z};
+}
+
+/* What is tested with the n points though it is none of them: what entry 0 means, and the rest of the last eight. */
+__device__ inline void end_staging(Point *points, int n) {
+    const int k = (int)threadIdx.x;
+    if (k == 0) set_staged(&points[0], nowhere());
+    else if (k < in_eight && (n + k - 1) / in_eight == (n - 1) / in_eight) set_staged(&points[n + k - 1], nowhere());
+}
+
+/* Entries count in 16 to an atom (staged.cuh). */
+constexpr int bytes_of_unit = sizeof(Point) / 16;
+
+__device__ inline double staged_x(const Point &point) { return point.x; }
+
+/* product = a b + add by a warp, 16 x 4 times 4 x 8. Lane 4 g + t: `upper` and `lower` are a[g][t] and a[g + 8][t], b is
+ * b[t][g], the product is that of rows g, g, g + 8, g + 8 and columns 2 t, 2 t + 1, 2 t, 2 t + 1. (PTX ISA: mma.m16n8k4) */
+#ifndef MD_MULTIPLY_MATRICES
+#define MD_MULTIPLY_MATRICES(product, upper, lower, b, add)                                                            \
+    asm volatile(                                                                                                      \
+        "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"        \
+        : "=d"(product[0]), "=d"(product[1]), "=d"(product[2]), "=d"(product[3])                                       \
+        : "d"(upper), "d"(lower), "d"(b), "d"(add[0]), "d"(add[1]), "d"(add[2]), "d"(add[3]))
+#endif
+
+/* What a lane knows of its rows: `upper` stands for row g, `lower` for row g + 8; each has two groups of banks. */
+constexpr int n_sides = 2, n_groups = 2;
+
+/* Pairs in range of one row and one group: bit b is eight `last` - b of the table. Words without any are left out. */
+struct Word {
+    unsigned near;
+    int last;
+};
+
+struct Words {
+    Word words[most_words][n_sides][n_groups];
+};
+
+/* A line of cells of the region. */
+struct Line {
+    int y, z;
+};
+
+/* Inclusive sums, and largest of all up to here, over the lanes of a warp. */
+__device__ inline int sum_up_to(int value) {
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const int below = __shfl_up_sync(whole_warp, value, (unsigned)distance);
+        if ((int)threadIdx.x % 32 >= distance) value += below;
+    }
+    return value;
+}
+__device__ inline int most_up_to(int value) {
+    for (int distance = 1; distance < 32; distance *= 2)
+        value = max(value,
+                    __shfl_up_sync(whole_warp, value, (unsigned)distance)); /* a lane without one below gets its own */
+    return value;
+}
+
+/* From where to where along x there may be atoms in range of any of the sixteen rows, in a line of cells: none where *low is
+ * above *high. Row lane % 16 is at x in `line`; rows of a line stand side by side, in ascending order. */
+__device__ inline void reach_of_rows(const Line &line, float x, float reach, const Line &searched, float *low,
+                                     float *high) {
+    const int lane = (int)threadIdx.x % 32, packed = line.z << 16 | line.y;
+    const int before = __shfl_up_sync(whole_warp, packed, 1);
+    unsigned begins = (__ballot_sync(whole_warp, lane == 0 || packed != before) & 0xffffu) | 1u << 16;
+    *low = 1e30f;
+    *high = -1e30f;
+    while (begins != 1u << 16) {
+        const int first = __ffs((int)begins) - 1;
+        begins &= begins - 1;
+        const int of_rows = __shfl_sync(whole_warp, packed, first);
+        const float lowest = __shfl_sync(whole_warp, x, first),
+                    highest = __shfl_sync(whole_warp, x, __ffs((int)begins) - 2);
+        const unsigned dz = (unsigned)(searched.z - (of_rows >> 16) + 1),
+                       dy = (unsigned)(searched.y - (of_rows & 0xffff) + 1);
+        if (dy <= 2 && dz <= 2) {
+            *low = fminf(*low, lowest - reach);
+            *high = fmaxf(*high, highest + reach);
+        }
+    }
+}
+
+/* Fills the table with the eights to be tested for sixteen rows, in ascending order; returns how many. Row lane % 16 is staged
+ * atom `own` in `line`; *place becomes where in the table its own eight is. A lane a line of cells. */
+__device__ inline int list_eights(const Region &region, const Cells &cells, float reach, const Point *points, int own,
+                                  const Line &line, uint16_t *eights, int *place) {
+    const int lane = (int)threadIdx.x % 32, n_lines = region.size[1] * region.size[2];
+    const int line_number = line.z * region.size[1] + line.y;
+    int n_eights = 0, behind = 0; /* eights before `behind` are in the table, or not wanted */
+    *place = 0;
+    for (int first = 0; first < n_lines; first += 32) {
+        const int k = first + lane, z = k / region.size[1];
+        float low, high;
+        reach_of_rows(line, (float)points[own].x, reach, Line{k - z * region.size[1], z}, &low, &high);
+        int begin = 0, end = 0;
+        if (k < n_lines && low <= high) {
+            const int from = 1 + cells.staged[k * region.size[0]], to = 1 + cells.staged[(k + 1) * region.size[0]];
+            begin = first_beyond(points, (double)low, from, to);
+            end = first_beyond(points, (double)high, begin, to);
+        }
+        /* an eight that two lines share is the first one's */
+        const int last = max(behind, most_up_to(begin < end ? (end + in_eight - 1) / in_eight : 0));
+        const int before = __shfl_up_sync(whole_warp, last, 1);
+        const int start = begin < end ? max(begin / in_eight, lane == 0 ? behind : before) : last;
+        const int sum = sum_up_to(last - start), shift = n_eights + sum - last; /* from an eight to its place */
+#pragma unroll 1
+        for (int eight = start; eight < last; eight++) eights[shift + eight] = (uint16_t)staged_entry(in_eight * eight);
+        const int of_own = __shfl_sync(whole_warp, shift, line_number - first);
+        if (line_number >= first && line_number < first + 32) *place = of_own + own / in_eight;
+        n_eights += __shfl_sync(whole_warp, sum, 31);
+        behind = __shfl_sync(whole_warp, last, 31);
+    }
+    if (lane < eights_at_once) eights[n_eights + lane] = 0; /* so many are tested at once: these for nothing */
+    __syncwarp();                                           /* the table is there */
+    return n_eights;
+}
+
+/* What the sixteen rows are in the products of a lane. */
+struct Rows {
+    double upper, lower, add[2 * n_sides];
+    int place[n_sides];                 /* where in the table the row's own eight is */
+    unsigned is_own[n_sides][n_groups]; /* all bits: it is the atom of this group there */
+};
+
+/* The pairs in range among the n eights from `first` on, up to 32. */
+__device__ inline void test_eights(const Point *points, const Rows &rows, const uint16_t *eights, int first, int n,
+                                   unsigned (&near)[n_sides][n_groups]) {
+    const int lane = (int)threadIdx.x % 32;
+    const char *own_column = (const char *)((const double *)points + lane);
+    near[0][0] = near[0][1] = near[1][0] = near[1][1] = 0;
+    for (int k = 0; k < n; k += eights_at_once) {
+        double columns[eights_at_once]; /* all on their way before the first is used */
+#pragma unroll
+        for (int ahead = 0; ahead < eights_at_once; ahead++)
+            columns[ahead] = *(const double *)(own_column + bytes_of_unit * eights[first + k + ahead]);
+#pragma unroll
+        for (int ahead = 0; ahead < eights_at_once; ahead++) {
+            double product[4];
+            MD_MULTIPLY_MATRICES(product, rows.upper, rows.lower, columns[ahead], rows.add);
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                near[e / 2][e % 2] =
+                    __funnelshift_l((unsigned)__double2hiint(product[e]), near[e / 2][e % 2], 1); /* the sign */
+        }
+    }
+    const int tested = (n + eights_at_once - 1) / eights_at_once * eights_at_once;
+    const unsigned wanted = n < eights_of_word ? 0xffffffffu << (eights_of_word - n) : 0xffffffffu;
+#pragma unroll
+    for (int side = 0; side < n_sides; side++) {
+        /* 0x80000000 >> (place - first), or nothing */
+        const unsigned own = __funnelshift_rc(0x80000000u, 0, (unsigned)(rows.place[side] - first));
+#pragma unroll
+        for (int group = 0; group < n_groups; group++) {
+            if (n < eights_of_word) near[side][group] = near[side][group] << (eights_of_word - tested) & wanted;
+            near[side][group] &= ~(own & rows.is_own[side][group]);
+        }
+    }
+}
+
+/* --- rows from words -------------------------------------------------------------------------------------------------- */
+
+/* A row in the hands of the four lanes that have its pairs. */
+struct SharedRow {
+    uint16_t *entries; /* of the first quad, of which the next is 32 further */
+    int n, n_stored;   /* entries (0: no such row), and with the rest of the last quad, as far as there is room */
+    int count[n_groups];
+    int before; /* entries of lanes before */
+};
+
+/* Atoms of one group for one row, one after another. */
+struct Stream {
+    unsigned left;  /* 0: the next word is due */
+    int last, next; /* bit b is eight last - b of the table; the next word */
+};
+
+/* Takes the next one, if `is_wanted` (there is one then); returns its place in the table of eights. No branches: lanes
+ * differ. */
+__device__ inline int take(const Words &words, int side, int group, bool is_wanted, Stream *stream) {
+    if (is_wanted && stream->left == 0) {
+        const Word word = words.words[stream->next][side][group];
+        stream->left = word.near;
+        stream->last = word.last;
+        stream->next += 1;
+    }
+    const int bit = 31 - __clz((int)stream->left);                 /* -1: none */
+    stream->left ^= __funnelshift_lc(0, is_wanted, (unsigned)bit); /* 1 << bit, or nothing */
+    return stream->last - bit;
+}
+
+/* Group 2 t + `group` as an entry, in the eight that begins there. */
+__device__ inline unsigned entry_of(unsigned eight, int group) {
+    return eight + (unsigned)staged_entry(2 * ((int)threadIdx.x % 4) + group);
+}
+
+__device__ inline void store_entry(const SharedRow &row, int k, unsigned entry) {
+    if (k < row.n_stored) row.entries[k / CUDA_QUAD * 32 * CUDA_QUAD + k % CUDA_QUAD] = (uint16_t)entry;
+}
+
+/* Group by group, for rows most of whose atoms are in few groups of banks, as in a crystal. */
+__device__ inline void store_by_groups(const Words &words, const uint16_t *eights, int side, const SharedRow &row) {
+    int k = row.before;
+    for (int group = 0; group < n_groups; group++) {
+        Stream stream = {};
+#pragma unroll 1
+        for (int left = row.count[group]; left > 0; left--)
+            store_entry(row, k++, entry_of(eights[take(words, side, group, true, &stream)], group));
+    }
+    if (threadIdx.x % 4 == 3) /* what is left of the last quad */
+        for (; k % CUDA_QUAD != 0; k++) store_entry(row, k, 0);
+}
+
+/* How a row is dealt to a lane: group 2 t + `group` has the places first[group] + 8 j of the row, share[group] of them. */
+struct Deal {
+    Stream streams[n_groups];
+    int first[n_groups], share[n_groups];
+    int spare[n_groups], n_spare; /* entries beyond the share of a group; of the whole row */
+    int own[n_groups];            /* the others */
+    int spares_before, gap;       /* spare entries, and places without an entry, in lanes before */
+};
+
+__device__ inline Deal deal_row(const SharedRow &row, int rotation) {
+    Deal deal = {};
+    int both = 0;
+#pragma unroll
+    for (int group = 0; group < n_groups; group++) {
+        deal.first[group] = (2 * ((int)threadIdx.x % 4) + group) ^ rotation;
+        deal.share[group] = (row.n + in_eight - 1 - deal.first[group]) / in_eight;
+        deal.own[group] = min(row.count[group], deal.share[group]);
+        deal.spare[group] = row.count[group] - deal.own[group];
+        both += deal.spare[group] << 16 | (deal.share[group] - deal.own[group]);
+    }
+    const int here = both;
+    for (int distance = 1; distance < 4; distance *= 2) {
+        const int below = __shfl_up_sync(whole_warp, both, (unsigned)distance, 4);
+        if ((int)threadIdx.x % 4 >= distance) both += below;
+    }
+    deal.n_spare = __shfl_sync(whole_warp, both, 3, 4) >> 16;
+    deal.spares_before = (both - here) >> 16;
+    deal.gap = (both - here) & 0xffff;
+    return deal;
+}
+
+/* Spare entries of a row: in most rows of a liquid there are fewer. */
+typedef uint16_t Spares[n_sides][8][CUDA_MOST_SPARES];
+
+/* The first entries of groups that have more than their share are put down for those lanes that have gaps. */
+__device__ inline void put_spares(const Words &words, const uint16_t *eights, Deal (&deals)[n_sides], Spares &spares) {
+    const int g = (int)threadIdx.x % 32 / 4;
+    int most = 0;
+    for (int side = 0; side < n_sides; side++) most = max(most, max(deals[side].spare[0], deals[side].spare[1]));
+    most = __reduce_max_sync(whole_warp, most);
+    for (int k = 0; k < most; k++)
+#pragma unroll
+        for (int side = 0; side < n_sides; side++)
+#pragma unroll
+            for (int group = 0; group < n_groups; group++) {
+                Deal &deal = deals[side];
+                const bool is_wanted = k < deal.spare[group];
+                const int place = take(words, side, group, is_wanted, &deal.streams[group]);
+                const int to = deal.spares_before + k + (group == 0 ? 0 : deal.spare[0]);
+                if (is_wanted) spares[side][g][to] = (uint16_t)entry_of(eights[place], group);
+            }
+    __syncwarp(); /* spares are there */
+}
+
+/* Entries 8 j .. 8 j + 7 of the row, of which this lane has two side by side: to `to`, if there is room. Where they are not
+ * its own they are those at `gap` from the table of eights on, and 0 behind the row. */
+__device__ inline void store_round(const Words &words, const uint16_t *eights, int side, int j, bool has_room,
+                                   unsigned *to, Deal *deal, int *gap) {
+    unsigned entry[n_groups];
+#pragma unroll
+    for (int group = 0; group < n_groups; group++) {
+        const bool is_own = j < deal->own[group], is_there = j < deal->share[group];
+        const int place = take(words, side, group, is_own, &deal->streams[group]);
+        const unsigned found = eights[is_own ? place : *gap]; /* behind the row it does not matter */
+        entry[group] = is_there ? found + (is_own ? entry_of(0, group) : 0) : 0;
+        *gap += is_there & !is_own;
+    }
+    if (has_room) *to = __byte_perm(entry[0], entry[1], deal->first[0] & 1 ? 0x1054 : 0x5410);
+}
+
+/* Rows g and g + 8, of all g, from the words of all lanes. */
+__device__ inline void store_rows(const Words &words, const uint16_t *eights, const SharedRow (&rows)[n_sides],
+                                  Spares &spares) {
+    const int g = (int)threadIdx.x % 32 / 4;
+    Deal deals[n_sides] = {deal_row(rows[0], g), deal_row(rows[1], g)};
+    if (__any_sync(whole_warp, max(deals[0].n_spare, deals[1].n_spare) > CUDA_MOST_SPARES)) {
+        for (int side = 0; side < n_sides; side++) store_by_groups(words, eights, side, rows[side]);
+        return;
+    }
+    put_spares(words, eights, deals, spares);
+    const int first = deals[0].first[0] & ~1, longest = __reduce_max_sync(whole_warp, max(rows[0].n, rows[1].n));
+    int gaps[n_sides] = {(int)(&spares[0][g][deals[0].gap] - eights), (int)(&spares[1][g][deals[1].gap] - eights)};
+    const int offset = first / CUDA_QUAD * 32 * CUDA_QUAD + first % CUDA_QUAD;
+    unsigned *to[n_sides] = {(unsigned *)(rows[0].entries + offset), (unsigned *)(rows[1].entries + offset)};
+    for (int j = 0; in_eight * j < longest; j++)
+#pragma unroll
+        for (int side = 0; side < n_sides; side++) {
+            store_round(words, eights, side, j, first + in_eight * j < rows[side].n_stored, to[side], &deals[side],
+                        &gaps[side]);
+            to[side] += in_eight / CUDA_QUAD * 32 * CUDA_QUAD / 2; /* two quads, in words of two entries */
+        }
+    __syncwarp(); /* spares were read, and the table of eights */
+}
+
+/* --- a block ---------------------------------------------------------------------------------------------------------- */
+
+/* Rows first_row to first_row + 15 of the brick, by a warp. */
+__device__ inline void search_sixteen(const CudaArguments &a, const CudaBrick &brick, const Region &region,
+                                      const Cells &cells, const Bounds &bounds, const Point *points, int first_row,
+                                      Spares &spares, uint16_t *eights) {
+    const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4, n_rows = brick.end - brick.begin;
+    const int slot = brick.begin + min(first_row + lane % 16, n_rows - 1);
+    const Cell at = cell_at(a.grid, a.slot_cell[slot]);
+    const Line line = {at.y - region.low[1], at.z - region.low[2]};
+    const int own = own_place(cells, (line.z * region.size[1] + line.y) * region.size[0] + at.x - region.low[0], slot);
+    const float reach = (float)(sqrt(bounds.range_sq) + bounds.margin);
+    int place;
+    const int n_eights = list_eights(region, cells, reach, points, own, line, eights, &place);
+    Rows rows;
+    for (int side = 0; side < n_sides; side++) {
+        const int of_row = __shfl_sync(whole_warp, own, g + 8 * side);
+        const double component = ((const double *)&points[of_row])[t];
+        (side == 0 ? rows.upper : rows.lower) = t < 3 ? -2 * component : 1;
+        rows.add[2 * side] = rows.add[2 * side + 1] = points[of_row].square - a.range_sq;
+        rows.place[side] = __shfl_sync(whole_warp, place, g + 8 * side);
+        for (int group = 0; group < n_groups; group++)
+            rows.is_own[side][group] = of_row % in_eight == 2 * t + group ? ~0u : 0;
+    }
+    Words words;
+    SharedRow shared[n_sides] = {};
+    int n_words[n_sides][n_groups] = {};
+    for (int first = 0; first < n_eights; first += eights_of_word) {
+        unsigned near[n_sides][n_groups];
+        test_eights(points, rows, eights, first, min(eights_of_word, n_eights - first), near);
+#pragma unroll
+        for (int side = 0; side < n_sides; side++)
+#pragma unroll
+            for (int group = 0; group < n_groups; group++) {
+                shared[side].count[group] += __popc(near[side][group]);
+                if (near[side][group] != 0)
+                    words.words[n_words[side][group]][side][group] =
+                        Word{near[side][group], first + eights_of_word - 1};
+                n_words[side][group] += near[side][group] != 0;
+            }
+    }
+    for (int side = 0; side < n_sides; side++) {
+        const int r = first_row + g + 8 * side;
+        if (r >= n_rows) shared[side].count[0] = shared[side].count[1] = 0;
+        const int of_lane = shared[side].count[0] + shared[side].count[1];
+        int sum = of_lane;
+        for (int distance = 1; distance < 4; distance *= 2) {
+            const int below = __shfl_up_sync(whole_warp, sum, (unsigned)distance, 4);
+            if (t >= distance) sum += below;
+        }
+        shared[side].before = sum - of_lane;
+        shared[side].n = __shfl_sync(whole_warp, sum, 3, 4);
+        shared[side].entries = (uint16_t *)brick_quads(a, brick, min(r, n_rows - 1));
+        shared[side].n_stored =
+            min((shared[side].n + CUDA_QUAD - 1) / CUDA_QUAD, a.list.capacity / CUDA_QUAD) * CUDA_QUAD;
+        if (r < n_rows && t == 0) a.list.counts[brick.begin + r] = shared[side].n;
+        MD_COUNT_ADD(CUDA_COUNT_TESTED, r < n_rows ? n_groups * n_eights : 0);
+        MD_COUNT_ADD(CUDA_COUNT_INSIDE, of_lane);
+    }
+    store_rows(words, eights, shared, spares);
+}
+
+__device__ inline void search_rows(const CudaArguments &a, const CudaBrick &brick, const Region &region,
+                                   const Cells &cells, const Bounds &bounds, const Point *points) {
+    const int warp = (int)threadIdx.x / 32, n_rows = brick.end - brick.begin;
+    if (brick.n_staged < 0) {
+        for (int r = (int)threadIdx.x; r < n_rows; r += MD_BLOCK) a.list.counts[brick.begin + r] = 0;
+        return;
+    }
+    char *const tables =
+        (char *)(points + a.bricks.capacity + CUDA_STAGED_BESIDE) + a.bricks.cell_bytes + warp * a.bricks.warp_bytes;
+    Spares &spares = *(Spares *)tables;
+    for (int first = 16 * warp; first < n_rows; first += MD_BLOCK / 32 * 16)
+        search_sixteen(a, brick, region, cells, bounds, points, first, spares, (uint16_t *)(tables + sizeof(Spares)));
+}
+
+#endif
