@@ -133,7 +133,12 @@ typedef struct CudaTrace {
 /* --- steps.c --- */
 
 typedef enum CudaProgress { CUDA_DRIFTED, CUDA_FORCED } CudaProgress;
-typedef enum CudaIssue { CUDA_HELD, CUDA_SINGLY, CUDA_IN_BATCH } CudaIssue;
+typedef enum CudaIssue {
+    CUDA_HELD,
+    CUDA_SINGLY,
+    CUDA_IN_BATCH,
+    CUDA_AFTER_BATCH /* the drift as the end of a batch, the forces singly */
+} CudaIssue;
 
 typedef struct CudaJournalStep {
     bool wants_energy;
@@ -237,9 +242,10 @@ typedef struct CudaContext {
     bool drift_held;       /* the drift of `step` after them */
     int64_t built_step;    /* of the last build in these steps, */
     int64_t last_interval; /* and steps that the list before it was good for */
-    CudaJournalStep journal[CUDA_JOURNAL_STEPS];  /* of step s: [s % CUDA_JOURNAL_STEPS] */
-    CudaGraph *capturing;                         /* that launches go into; NULL: none */
-    CudaGraphs step_graphs[CUDA_GRAPH_STEPS + 1]; /* [n]: of n steps */
+    CudaJournalStep journal[CUDA_JOURNAL_STEPS];   /* of step s: [s % CUDA_JOURNAL_STEPS] */
+    CudaGraph *capturing;                          /* that launches go into; NULL: none */
+    CudaGraphs step_graphs[CUDA_GRAPH_STEPS + 1];  /* [n]: of n steps */
+    CudaGraphs drift_graphs[CUDA_GRAPH_STEPS + 1]; /* [n]: and the drift of the next */
     CudaGraphs sort_graphs, search_graphs;
 
     /* measures, sums, particles on their way out */

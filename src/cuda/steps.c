@@ -131,29 +131,36 @@ static void issue_steps(CudaContext *context, int n_steps) {
     }
 }
 
-/* launch.fuse = step: kernels/step.cu. The copies of the positions are so taken in turn that the last kernel finds the first
- * one. */
+/* launch.fuse = step: kernels/step.cu. n_steps steps and the drift of the next. The copies of the positions are so taken in
+ * turn that the last pass leaves them in the first one. */
 static void issue_passes(CudaContext *context, int n_steps) {
     CudaArguments *a = &context->arguments;
-    a->first = (n_steps - 1) % 2;
+    a->first = n_steps % 2;
     cuda_launch(context, CUDA_K_step_drift, context->n_atoms);
-    for (a->n = 0; a->n < n_steps - 1; a->n++) {
-        a->first = (n_steps - 1 - a->n) % 2;
+    for (a->n = 0; a->n < n_steps; a->n++) {
+        a->first = (n_steps - a->n) % 2;
         cuda_launch(context, CUDA_K_step_pass, a->n_force_items);
     }
+}
+
+static void issue_whole_passes(CudaContext *context, int n_steps) {
+    issue_passes(context, n_steps - 1);
     cuda_force_issue(context, false);
 }
 
 /* A batch between two builds by count is one graph, since it comes again. Other batches are of any length: graphs of powers
  * of two, the largest first, of which few serve for all. The grid, which every build of a system with an open axis measures anew, is read by one
  * of the force kernels only. */
-static void issue_graphs(CudaContext *context, int n_steps) {
+static void issue_graphs(CudaContext *context, int n_steps, bool with_drift) {
     const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL;
     for (int n = n_steps; n_steps > 0; n_steps -= n) {
         if (checks_on_device(context))
             for (n = BATCH_STEPS; n > n_steps;) n /= 2;
-        cuda_graph_launch(context, &context->step_graphs[n], reads_grid,
-                          in_passes(context) ? issue_passes : issue_steps, n);
+        if (with_drift && n == n_steps)
+            cuda_graph_launch(context, &context->drift_graphs[n], reads_grid, issue_passes, n);
+        else
+            cuda_graph_launch(context, &context->step_graphs[n], reads_grid,
+                              in_passes(context) ? issue_whole_passes : issue_steps, n);
     }
 }
 
@@ -164,10 +171,15 @@ static void issue_resident(CudaContext *context, int n_steps) {
     cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context));
 }
 
+/* The drift behind a batch is that of its last pass, where forces and drift are one kernel; with host-check it is measured. */
+static bool passes_end_with_drift(const CudaContext *context) {
+    return in_passes(context) && !is_resident(context) && context->config.neighbor_rebuild != MD_REBUILD_HOST_CHECK;
+}
+
 /* Issues what was held back. */
 static void flush(CudaContext *context) {
     int n_steps = context->n_held;
-    bool drift = context->drift_held;
+    const bool drift = context->drift_held, with_drift = drift && n_steps > 0 && passes_end_with_drift(context);
     context->n_held = 0;
     context->drift_held = false;
     if (n_steps > 0) {
@@ -175,15 +187,14 @@ static void flush(CudaContext *context) {
         md_nvtx_begin("issue steps", n_steps);
         cuda_timing_begin(context, CUDA_STEP);
         if (is_resident(context)) issue_resident(context, n_steps);
-        else if (context->config.launch_graph == MD_GRAPH_ON) issue_graphs(context, n_steps);
-        else issue_passes(context, n_steps);
+        else if (context->config.launch_graph == MD_GRAPH_ON) issue_graphs(context, n_steps, with_drift);
+        else if (with_drift) issue_passes(context, n_steps);
+        else issue_whole_passes(context, n_steps);
         cuda_timing_end_batch(context, n_steps);
         md_nvtx_end();
     }
-    if (drift) {
-        entry(context, context->step)->issued = CUDA_SINGLY;
-        time_drift(context, true);
-    }
+    if (drift) entry(context, context->step)->issued = with_drift ? CUDA_AFTER_BATCH : CUDA_SINGLY;
+    if (drift && !with_drift) time_drift(context, true);
 }
 
 /* Holds back a whole step. */
@@ -270,7 +281,7 @@ static void book_undone(CudaContext *context, int64_t first) {
         const CudaJournalStep *undone = entry(context, step);
         const CudaIssue issued = undone->issued;
         if (issued == CUDA_IN_BATCH) context->timers[CUDA_STEP].undone++;
-        if (issued == CUDA_SINGLY && forced) context->timers[CUDA_FORCE].undone++;
+        if ((issued == CUDA_SINGLY || issued == CUDA_AFTER_BATCH) && forced) context->timers[CUDA_FORCE].undone++;
         if (issued == CUDA_SINGLY && step > first) context->timers[CUDA_INTEGRATE].undone++;
         if (!undone->has_output || issued == CUDA_HELD) continue;
         if (undone->kicked) context->timers[CUDA_INTEGRATE].undone++;
@@ -422,7 +433,10 @@ MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request)
 }
 
 void cuda_steps_destroy(CudaContext *context) {
-    for (int n = 0; n <= CUDA_GRAPH_STEPS; n++) cuda_graph_destroy(&context->step_graphs[n]);
+    for (int n = 0; n <= CUDA_GRAPH_STEPS; n++) {
+        cuda_graph_destroy(&context->step_graphs[n]);
+        cuda_graph_destroy(&context->drift_graphs[n]);
+    }
     cuda_graph_destroy(&context->sort_graphs);
     cuda_graph_destroy(&context->search_graphs);
 }
