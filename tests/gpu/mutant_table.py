@@ -625,9 +625,7 @@ TAKEN = BY_MATRIX + " int take("
 mutant("take: the first word again", TAKEN, "stream->next += 1;", "", SIXTEENS)
 mutant("take: though it is not wanted", TAKEN, "__funnelshift_lc(0, is_wanted,", "__funnelshift_lc(0, 1,", SIXTEENS)
 mutant("entries: of the other group", BY_MATRIX + " unsigned entry_of(", "+ group);", "+ 1 - group);", MATRICES)
-mutant("store entry: past the capacity", BY_MATRIX + " void store_entry(", "if (k < row.n_stored) ", "", CROWDS, held(MATRIX))
 BY_GROUPS = BY_MATRIX + " void store_by_groups("
-mutant("store by groups: the end of a row is what it was", BY_GROUPS, "store_entry(row, k, 0);", ";", SIXTEENS)
 mutant("store by groups: lanes on top of each other", BY_GROUPS, "int k = row.before;", "int k = 0;", SIXTEENS)
 DEALT = BY_MATRIX + " Deal deal_row("
 mutant("deal: shares rounded down", DEALT, "(row.n + in_eight - 1 - deal.first[group]) / in_eight", "row.n / in_eight", MATRICES)
