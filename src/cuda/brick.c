@@ -66,10 +66,11 @@ static double count_bricks(const MdBox *box, double range, int cells) {
 /* Room for so many and some more, and no more than most. */
 static int32_t room_for(double staged, int32_t most) { return (int32_t)fmin(ceil(staged / 64) * 64, most); }
 
-/* Room for what a block stages, until it is known how much that is. */
+/* Room for what a block stages, until it is known how much that is: liquids differ by a few dozen atoms, and with room for
+ * many more there would be fewer blocks on a multiprocessor. */
 static int32_t planned_room(const MdBox *box, int64_t n_atoms, double range, int cells) {
     const double staged = staged_atoms(box, n_atoms, range, cells);
-    return room_for(fmin(1.1 * staged + 64, 27 * (double)n_atoms), CUDA_MAX_STAGED);
+    return room_for(fmin(1.02 * staged + 64, 27 * (double)n_atoms), CUDA_MAX_STAGED);
 }
 
 static bool cells_fit(int cells, int dimension) { return pow(cells + 2, dimension) <= CUDA_BRICK_STENCIL; }
