@@ -45,38 +45,29 @@ __device__ inline HeldAtom *atom_place(const CudaArguments &a) {
     return (HeldAtom *)(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE) + threadIdx.x / row_threads;
 }
 
-/* Along an axis of n cells and m bricks these have two sizes, a cell apart: place among all bricks of that with number j among
- * those of one size. */
-__device__ inline int brick_of_size(int n, int m, bool is_large, int j) {
-    int b = 0;
-    for (int before = 0;; b++) {
-        const int size = brick_begin(n, m, b + 1) - brick_begin(n, m, b);
-        if ((size > n / m) == is_large && before++ == j) return b;
-    }
+/* Along an axis of n cells and m bricks, as brick_begin shares them out, n % m are large: a cell larger than the rest. The
+ * place among all of number j of the large ones, or of the others. */
+__device__ inline int brick_of_size(int m, int n_large, bool is_large, int j) {
+    return is_large ? ((j + 1) * m - 1) / n_large : j * m / (m - n_large);
 }
 
 /* Brick j in the order of their sizes, the largest first, so that a multiprocessor that gets a second one gets a small one.
- * Sizes: by the number of axes along which they are the smaller ones. */
+ * Sizes: by the number of axes along which they are not large. For as many bricks as there are blocks on a GPU. */
 __device__ inline int brick_by_size(const CudaGrid &grid, int j) {
-    for (int n_small = 0;; n_small++)
-        for (unsigned small = 0; small < 8; small++) { /* a bit an axis */
-            int n[3], all = 1;
-            if (__popc(small) != n_small) continue;
-            for (int k = 0; k < 3; k++) {
-                const int n_large = grid.n[k] % grid.n_bricks[k];
-                n[k] = small >> k & 1 ? grid.n_bricks[k] - n_large : n_large;
-                all *= n[k];
-            }
-            if (j >= all) {
-                j -= all;
-                continue;
-            }
-            const int at[3] = {j % n[0], j / n[0] % n[1], j / n[0] / n[1]};
-            int b = 0;
-            for (int k = 2; k >= 0; k--)
-                b = b * grid.n_bricks[k] + brick_of_size(grid.n[k], grid.n_bricks[k], (small >> k & 1) == 0, at[k]);
-            return b;
-        }
+    const int *m = grid.n_bricks, n_large[3] = {grid.n[0] % m[0], grid.n[1] % m[1], grid.n[2] % m[2]};
+    int n[3] = {0, 0, 0};
+    unsigned small = 0; /* a bit an axis */
+#pragma unroll 1
+    for (int k = 0;; k++) {
+        small = 0x76534210u >> (4 * k) & 7; /* none, each one, each two, all */
+        for (int axis = 0; axis < 3; axis++) n[axis] = small >> axis & 1 ? m[axis] - n_large[axis] : n_large[axis];
+        if (j < n[0] * n[1] * n[2]) break;
+        j -= n[0] * n[1] * n[2];
+    }
+    const int x = brick_of_size(m[0], n_large[0], (small & 1) == 0, j % n[0]);
+    const int y = brick_of_size(m[1], n_large[1], (small & 2) == 0, j / n[0] % n[1]);
+    const int z = brick_of_size(m[2], n_large[2], (small & 4) == 0, j / n[0] / n[1]);
+    return (z * m[1] + y) * m[0] + x;
 }
 
 __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &brick, HeldBrick *held) {
