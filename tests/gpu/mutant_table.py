@@ -465,11 +465,11 @@ mutant("brick_of: rounded the other way", GRID + " int brick_of(", "(((int64_t)c
        tests(BRICK), held("memory.sort=brick memory.brick_cells=2"))
 
 STAGED = "cuda/kernels/staged.cuh"
-for letter, boxes in (("x", "image % 3 - 1"), ("y", "image / 3 % 3 - 1"), ("z", "image / 9 - 1")):
-    mutant(f"staged: the image on the other side along {letter}", STAGED + " Vec3<Pair> shift_of_image(", f"(Pair)({boxes})", f"-(Pair)({boxes})",
+for letter in "xyz":
+    mutant(f"staged: the image on the other side along {letter}", STAGED + " Vec3<Pair> shift_of_boxes(", f"(Pair){letter} *", f"-(Pair){letter} *",
            BRICKS)
-    mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_atom(", f"{letter} -= origin.{letter};",
-           f"{letter} -= image == no_image ? origin.{letter} : Pair(0);", BRICKS)
+    mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_particle(", f"{letter} -= origin.{letter};",
+           f"{letter} -= particle % 2 ? origin.{letter} : Pair(0);", BRICKS)
 mutant("staged: the end of a row is an atom of the corner", STAGED + " Atom nowhere(", "Vec3<Pair>{Pair(1e9), Pair(1e9), Pair(1e9)}", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("staged: entries without their place", STAGED + " uint64_t staged_entry(", "16 * staged", "16 * staged + 16", BRICKS)
 mutant("staged: the place of another", STAGED + " const Atom &staged_at(", "entry * (sizeof(Atom) / 16)", "entry",
@@ -878,7 +878,8 @@ mutant("one pass: the last step is integrated", PASSES, "0}, is_last};", "0}, fa
 HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
 mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
-mutant("held brick: images of the first round", HELD + " void stage_held(", "held.images >> (8 * k)", "held.images", tests(ON_CHIP + " launch.block_size=64"))
+mutant("held brick: images of the first round", HELD + " int unpack_boxes(", "8 * k + 2 * axis", "2 * axis", tests(ON_CHIP + " launch.block_size=64"))
+mutant("held brick: images along y as along x", HELD + " unsigned pack_boxes(", "image / 3 % 3 << 2", "image % 3 << 2", tests(ON_CHIP))
 mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < brick.end - brick.begin", "r < brick.end - brick.begin - 1", tests(ON_CHIP))
 UNEVEN_BRICKS = ON_CHIP + " memory.brick_cells=2"
 mutant("held brick: large ones as if they came first", HELD + " int brick_of_size(", "((j + 1) * m - 1) / n_large", "j", tests(UNEVEN_BRICKS), tests(ON_CHIP))

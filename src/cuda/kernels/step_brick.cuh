@@ -19,7 +19,7 @@ constexpr bool holds_quads = quads_ahead * row_threads * CUDA_QUAD >= 64;
 
 struct HeldBrick {
     int source[HELD_SOURCES]; /* -1: none */
-    unsigned images;          /* a byte each */
+    unsigned boxes;           /* how far the images are, a byte each: pack_boxes */
     int i;                    /* the atom of the row; -1: there is no row */
     RowPart row;
     QuadsAhead first; /* with holds_quads */
@@ -70,15 +70,21 @@ __device__ inline int brick_by_size(const CudaGrid &grid, int j) {
     return (z * m[1] + y) * m[0] + x;
 }
 
+/* An image as the number of boxes along each axis and one, two bits each: nothing to be divided at every step. */
+__device__ inline unsigned pack_boxes(unsigned image) { return image % 3 | image / 3 % 3 << 2 | image / 9 << 4; }
+__device__ inline int unpack_boxes(unsigned boxes, int k, int axis) {
+    return (int)(boxes >> (8 * k + 2 * axis) & 3) - 1;
+}
+
 __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &brick, HeldBrick *held) {
-    held->images = 0;
+    held->boxes = 0;
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++) {
         const int s = k * MD_BLOCK + (int)threadIdx.x;
         const bool is_there = s < brick.n_staged;
         held->source[k] = is_there ? a.bricks.source[brick.source + s] : -1;
         const unsigned image = is_there && brick.has_images ? a.bricks.image[brick.source + s] : no_image;
-        held->images |= image << (8 * k);
+        held->boxes |= pack_boxes(image) << (8 * k);
     }
 }
 
@@ -139,11 +145,16 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
     Atom staged[HELD_SOURCES];
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++)
-        if (held.source[k] >= 0)
-            staged[k] = staged_atom(a, origin, held.source[k], (int)(held.images >> (8 * k) & 0xff), from);
+        if (held.source[k] >= 0) staged[k] = staged_particle(a, origin, held.source[k], from);
 #pragma unroll
-    for (int k = 0; k < HELD_SOURCES; k++)
-        if (held.source[k] >= 0) atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = staged[k];
+    for (int k = 0; k < HELD_SOURCES; k++) {
+        if (held.source[k] < 0) continue;
+        const unsigned boxes = held.boxes;
+        const Vec3<Pair> shift =
+            shift_of_boxes(a, unpack_boxes(boxes, k, 0), unpack_boxes(boxes, k, 1), unpack_boxes(boxes, k, 2));
+        add_shift(shift, &staged[k]);
+        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = staged[k];
+    }
     stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);
 }
 
