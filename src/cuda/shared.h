@@ -61,7 +61,7 @@ typedef struct CudaBrick {
 typedef struct CudaBricks {
     CudaBrick *table; /* [bricks] */
     int32_t *source;  /* [source_capacity] the particle that is staged */
-    uint8_t *image;   /* [source_capacity] and its image: (z + 1) 9 + (y + 1) 3 + x + 1 boxes away; with has_images */
+    uint8_t *image;   /* [source_capacity] and its image: see kernels/staged.cuh; with has_images */
     int64_t source_capacity, slice_capacity;
     int32_t capacity; /* atoms that a block has room for */
     int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */

@@ -465,11 +465,12 @@ mutant("brick_of: rounded the other way", GRID + " int brick_of(", "(((int64_t)c
        tests(BRICK), held("memory.sort=brick memory.brick_cells=2"))
 
 STAGED = "cuda/kernels/staged.cuh"
-for letter in "xyz":
-    mutant(f"staged: the image on the other side along {letter}", STAGED + " Vec3<Pair> shift_of_boxes(", f"(Pair){letter} *", f"-(Pair){letter} *",
+for letter, boxes in (("x", "(image & 3) - 1"), ("y", "(image >> 2 & 3) - 1"), ("z", "(image >> 4 & 3) - 1")):
+    mutant(f"staged: the image on the other side along {letter}", STAGED + " Vec3<Pair> shift_of_image(", f"(Pair)({boxes})", f"-(Pair)({boxes})",
            BRICKS)
     mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_particle(", f"{letter} -= origin.{letter};",
            f"{letter} -= particle % 2 ? origin.{letter} : Pair(0);", BRICKS)
+mutant("staged: x and y swapped in the image", STAGED + " int image_at(", "(y + 1) << 2 | (x + 1)", "(x + 1) << 2 | (y + 1)", BRICKS)
 mutant("staged: the end of a row is an atom of the corner", STAGED + " Atom nowhere(", "Vec3<Pair>{Pair(1e9), Pair(1e9), Pair(1e9)}", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("staged: entries without their place", STAGED + " uint64_t staged_entry(", "16 * staged", "16 * staged + 16", BRICKS)
 mutant("staged: the place of another", STAGED + " const Atom &staged_at(", "entry * (sizeof(Atom) / 16)", "entry",
@@ -491,7 +492,6 @@ CELL_THERE = BRICK_BUILD + " int cell_of_region("
 mutant("cell of region: not wrapped", CELL_THERE, "wrapped_cell(c[axis], grid.n[axis])", "min(max(c[axis], 0), grid.n[axis] - 1)", BRICKS)
 mutant("cell of region: the image on the other side", CELL_THERE, "c[axis] < 0 ? -1 : c[axis] >= grid.n[axis] ? 1 : 0", "c[axis] < 0 ? 1 : c[axis] >= grid.n[axis] ? -1 : 0",
        BRICKS)
-mutant("cell of region: x and y swapped in the image", CELL_THERE, "(boxes[1] + 1) * 3 + boxes[0]", "(boxes[0] + 1) * 3 + boxes[1]", BRICKS)
 mutant("cell of region: y and z swapped", CELL_THERE, "wrapped[2] * grid.n[1] + wrapped[1]", "wrapped[1] * grid.n[2] + wrapped[2]", BRICKS)
 LISTED = BRICK_BUILD + " bool list_cells("
 mutant("list cells: the last one is left out", LISTED, "k < n_cells; k += MD_BLOCK", "k < n_cells - 1; k += MD_BLOCK", BRICKS)
@@ -650,16 +650,15 @@ mutant("matrix rows: one table for all warps", MATRIX_ROWS, "warp * a.bricks.war
 mutant("matrix rows: though there is no room", MATRIX_ROWS, "if (brick.n_staged < 0) {", "if (false) {", CROWDS)
 
 OF_BRICKS = "cuda/kernels/force_brick.cuh"
-STAGES = OF_BRICKS + " void stage_brick("
-mutant("force brick: the last atom is not staged", STAGES, "s < brick.n_staged; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);",
-       "s < brick.n_staged - 1; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);", BRICKS)
-mutant("force brick: the last atom is not staged, no images", STAGES, "#pragma unroll 4\n        for (int s = begin + (int)threadIdx.x; s < brick.n_staged;",
-       "for (int s = begin + (int)threadIdx.x; s < brick.n_staged - 1;", tests(BRICK, "3-D open, 3 types"))
-mutant("force brick: one round of staging", STAGES, "s < brick.n_staged; s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);",
-       "s < min(brick.n_staged, MD_BLOCK); s += MD_BLOCK)\n            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);", BRICKS)
-mutant("force brick: images are ignored", STAGES, "source[s], image[s], from)", "source[s], no_image, from)", BRICKS)
+STAGES = OF_BRICKS + " void stage_atoms("
+mutant("force brick: the last atom is not staged", STAGES, "if (s < brick.n_staged) atoms", "if (s < brick.n_staged - 1) atoms", BRICKS)
+mutant("force brick: one round of staging", STAGES, "first < brick.n_staged;", "first < min(brick.n_staged, MD_BLOCK);", tests(ROUNDS))
+mutant("force brick: rounds of staging leave one out", STAGES, "first += staged_at_once * MD_BLOCK", "first += staged_at_once * MD_BLOCK + 1", tests(ROUNDS))
+mutant("force brick: images are ignored", STAGES, "if (IMAGES) add_shift", "if (false) add_shift", BRICKS)
+mutant("force brick: staged atoms seen from elsewhere", STAGES, "staged_particle(a, origin, particle", "staged_particle(a, Vec3<Pair>{0, 0, 0}, particle", BRICKS)
+mutant("force brick: no brick has images", OF_BRICKS + " void stage_brick(", "if (brick.has_images)", "if (false)", BRICKS)
 mutant("force brick: sources of the first brick", STAGES, "a.bricks.source + brick.source", "a.bricks.source", BRICKS)
-mutant("force brick: the end of a row is an atom", STAGES, "atoms[0] = nowhere();", "atoms[0] = Atom{};", BRICKS)
+mutant("force brick: the end of a row is an atom", OF_BRICKS + " void stage_brick(", "atoms[0] = nowhere();", "atoms[0] = Atom{};", BRICKS)
 PAIRS_OF_QUAD = OF_BRICKS + " void add_quad("
 mutant("force brick: the last entry of a quad is left out", PAIRS_OF_QUAD, "k < CUDA_QUAD;", "k < CUDA_QUAD - 1;", BRICKS)
 mutant("force brick: the first entry four times", PAIRS_OF_QUAD, "(quad >> (16 * k))", "quad", BRICKS)
@@ -669,8 +668,8 @@ mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : othe
 ROW_FORCE, ROW_PART, EACH_ROW = (OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void brick_rows("))
 mutant("force brick: the last quad of a row is left out", ROW_FORCE, "left > 0;", "left > CUDA_QUAD;", BRICKS)
 mutant("force brick: a rest is no quad", ROW_FORCE, "left > (k + quads_ahead) * quad_step", "left >= (k + quads_ahead) * quad_step + CUDA_QUAD", BRICKS)
-mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead first_quads(", "row.count > k * quad_step ? row.quads[k * row_threads * 32] : no_quad", "row.quads[k * row_threads * 32]", BRICKS)
-mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", BRICKS)
+mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead first_quads(", "row.count > k * quad_step ? row.quads[k * row_threads * 32] : no_quad", "row.quads[k * row_threads * 32]", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
+mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
 mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += quads_ahead * row_threads * 32;", "quads += quads_ahead * row_threads;", BRICKS)
 mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead.next[k], left", BRICKS)
 mutant("force brick: measured from another origin", EACH_ROW, "staged_origin(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
@@ -878,8 +877,7 @@ mutant("one pass: the last step is integrated", PASSES, "0}, is_last};", "0}, fa
 HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
 mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
-mutant("held brick: images of the first round", HELD + " int unpack_boxes(", "8 * k + 2 * axis", "2 * axis", tests(ON_CHIP + " launch.block_size=64"))
-mutant("held brick: images along y as along x", HELD + " unsigned pack_boxes(", "image / 3 % 3 << 2", "image % 3 << 2", tests(ON_CHIP))
+mutant("held brick: images of the first round", HELD + " void stage_held(", "held.images >> (8 * k)", "held.images", tests(ON_CHIP + " launch.block_size=64"))
 mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < brick.end - brick.begin", "r < brick.end - brick.begin - 1", tests(ON_CHIP))
 UNEVEN_BRICKS = ON_CHIP + " memory.brick_cells=2"
 mutant("held brick: large ones as if they came first", HELD + " int brick_of_size(", "((j + 1) * m - 1) / n_large", "j", tests(UNEVEN_BRICKS), tests(ON_CHIP))

@@ -58,7 +58,7 @@ __device__ inline int cell_of_region(const CudaGrid &grid, const Region &region,
         wrapped[axis] = wrapped_cell(c[axis], grid.n[axis]);
         boxes[axis] = c[axis] < 0 ? -1 : c[axis] >= grid.n[axis] ? 1 : 0;
     }
-    *image = (boxes[2] + 1) * 9 + (boxes[1] + 1) * 3 + boxes[0] + 1;
+    *image = image_at(boxes[0], boxes[1], boxes[2]);
     return (wrapped[2] * grid.n[1] + wrapped[1]) * grid.n[0] + wrapped[0];
 }
 
@@ -107,7 +107,7 @@ __device__ inline void stage_cells(const CudaArguments &a, const CudaBrick &bric
 #pragma unroll 1
         for (int s = (int)threadIdx.x % 32; s < n; s += 32) { /* once, in a liquid */
             const int particle = cells.begin[k] + s;
-            Atom atom = staged_atom(a, origin, particle, no_image);
+            Atom atom = staged_particle(a, origin, particle);
             add_shift(shift, &atom); /* none for most: the same place as without */
             set_staged(&atoms[1 + first + s], atom);
             a.bricks.source[brick.source + first + s] = particle;

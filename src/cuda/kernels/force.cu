@@ -22,12 +22,6 @@
  * (force.energy). How a pair is computed stands in pair.cuh, how its positions are read in position.cuh. */
 #include "cuda/kernels/force.cuh"
 
-#if MD_SW_force_kernel == 6 && MD_SW_run_precision != 0 /* brick, pairs in single precision */
-#define MD_PLAIN_THREADS 1440 /* 45 registers are enough, and five blocks of 288 threads hide more */
-#else
-#define MD_PLAIN_THREADS MD_BOUND_THREADS
-#endif
-
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_force_plain(MD_FORCE_ARGUMENTS) {
     if (was_halted(a, &a.watch->measures.moved_sq)) return;
     if (force_begin(a, &a.watch->measures.moved_sq)) return;

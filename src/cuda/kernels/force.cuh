@@ -8,6 +8,13 @@
 #include "cuda/kernels/force_list.cuh"
 #include "cuda/kernels/force_pairs.cuh"
 
+/* Launch bounds of kernels that compute forces alone, without sums. */
+#if MD_SW_force_kernel == 6 && MD_SW_run_precision != 0 /* brick, pairs in single precision */
+#define MD_PLAIN_THREADS 1440 /* 40 registers are enough for a row, and five blocks of 288 threads hide more */
+#else
+#define MD_PLAIN_THREADS MD_BOUND_THREADS
+#endif
+
 /* Forces are added to what stands there by atomics: they must be zero before. */
 constexpr bool forces_add = is_half || is_summed_in_memory;
 

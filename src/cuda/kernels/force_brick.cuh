@@ -16,21 +16,42 @@
 constexpr int quads_ahead = unroll >= CUDA_QUAD ? 2 * unroll / CUDA_QUAD : 1;
 constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
 
-/* Brings in what the list of the brick is about, but for the first `begin` of the atoms. */
-__device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
+/* Atoms that a thread brings in at a time: where they come from is asked for all of them at once, then where they are. */
+constexpr int staged_at_once = is_double ? 2 : 4;
+
+template <bool IMAGES>
+__device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
                                    Atom *atoms) {
     const Vec3<Pair> origin = staged_origin(brick);
     const int32_t *source = a.bricks.source + brick.source;
     const uint8_t *image = a.bricks.image + brick.source;
-    if (threadIdx.x == 0) atoms[0] = nowhere();
-    if (brick.has_images) {
-        for (int s = begin + (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK)
-            atoms[1 + s] = staged_atom(a, origin, source[s], image[s], from);
-    } else {
-#pragma unroll 4
-        for (int s = begin + (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK)
-            atoms[1 + s] = staged_atom(a, origin, source[s], no_image, from);
+#pragma unroll 1
+    for (int first = begin + (int)threadIdx.x; first < brick.n_staged; first += staged_at_once * MD_BLOCK) {
+        int particle[staged_at_once], images[staged_at_once];
+        Atom atom[staged_at_once];
+#pragma unroll
+        for (int k = 0; k < staged_at_once; k++) {
+            const int s = first + k * MD_BLOCK;
+            particle[k] = s < brick.n_staged ? source[s] : 0;
+            images[k] = IMAGES && s < brick.n_staged ? image[s] : no_image;
+        }
+#pragma unroll
+        for (int k = 0; k < staged_at_once; k++) atom[k] = staged_particle(a, origin, particle[k], from);
+#pragma unroll
+        for (int k = 0; k < staged_at_once; k++) {
+            const int s = first + k * MD_BLOCK;
+            if (IMAGES) add_shift(shift_of_image(a, images[k]), &atom[k]);
+            if (s < brick.n_staged) atoms[1 + s] = atom[k];
+        }
     }
+}
+
+/* Brings in what the list of the brick is about, but for the first `begin` of the atoms. */
+__device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
+                                   Atom *atoms) {
+    if (threadIdx.x == 0) atoms[0] = nowhere();
+    if (brick.has_images) stage_atoms<true>(a, brick, begin, from, atoms);
+    else stage_atoms<false>(a, brick, begin, from, atoms);
 }
 
 /* Four times the atom that is nowhere. */
@@ -111,7 +132,7 @@ __device__ inline void brick_rows(const CudaArguments &a, const PairParameters *
         if (r < n_rows) {
             const RowPart row = part_of_row(a, brick, r);
             const QuadsAhead ahead = first_quads(row);
-            const Atom own = staged_atom(a, staged_origin(brick), brick.begin + r, no_image, from);
+            const Atom own = staged_particle(a, staged_origin(brick), brick.begin + r, from);
             force = part_of_force<ENERGY>(a, pairs, atoms, row, ahead, own, sums);
         }
         add_up_row(&force);

@@ -64,7 +64,8 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     a.now.tag[i] = tag;
     const int type = load_type(a.now, i);
     const Vec3<Pair> seen = store_position(a.now, i, x, type);
-    store<Pair>(a.reference, i, seen, type_bits<Pair>(type));
+    if constexpr (MD_SW_memory_sort == MD_SORT_NONE) /* otherwise k_sort_reorder does */
+        store<Pair>(a.reference, i, seen, type_bits<Pair>(type));
     if (a.n > 0) count_in_cell(a, i, seen);
 }
 
@@ -218,7 +219,7 @@ MD_KERNEL k_sort_reorder(MD_ARGUMENTS) {
     if (slot >= a.n_atoms) return;
     const int i = a.slot_atom[slot], type = load_type(a.now, i);
     const Vec3<Pair> seen = store_position(a.spare, slot, load<State>(a.now.state, i), type);
-    store<Pair>(a.reference, slot, seen, type_bits<Pair>(type)); /* k_sort_wrap has just set both to the same */
+    store<Pair>(a.reference, slot, seen, type_bits<Pair>(type));
     const Full<State> v = load_velocity(a.now, i);
     store<State>(a.spare.velocity, slot, v.v, v.w);
     if (a.now.force.part[0]) store<Pair>(a.spare.force, slot, load<Pair>(a.now.force, i), Pair(0));

@@ -10,18 +10,14 @@
 
 __device__ inline Atom nowhere() { return Atom{Vec3<Pair>{Pair(1e9), Pair(1e9), Pair(1e9)}, 0}; }
 
-/* As staged: a particle, `image` boxes away ((z + 1) 9 + (y + 1) 3 + x + 1; 13: where it is). */
-constexpr int no_image = 13;
-
-/* The way to an image that is x, y, z boxes away. */
-__device__ inline Vec3<Pair> shift_of_boxes(const CudaArguments &a, int x, int y, int z) {
-    return Vec3<Pair>{MD_PERIODIC_X ? (Pair)x * box_length(a, 0) : Pair(0),
-                      MD_PERIODIC_Y ? (Pair)y * box_length(a, 1) : Pair(0),
-                      MD_PERIODIC_Z ? (Pair)z * box_length(a, 2) : Pair(0)};
-}
+/* Which image of a particle is staged: two bits an axis, x lowest, that hold how many boxes away it is, and one more. */
+__device__ inline int image_at(int x, int y, int z) { return (z + 1) << 4 | (y + 1) << 2 | (x + 1); }
+constexpr int no_image = 1 << 4 | 1 << 2 | 1;
 
 __device__ inline Vec3<Pair> shift_of_image(const CudaArguments &a, int image) {
-    return shift_of_boxes(a, image % 3 - 1, image / 3 % 3 - 1, image / 9 - 1);
+    return Vec3<Pair>{MD_PERIODIC_X ? (Pair)((image & 3) - 1) * box_length(a, 0) : Pair(0),
+                      MD_PERIODIC_Y ? (Pair)((image >> 2 & 3) - 1) * box_length(a, 1) : Pair(0),
+                      MD_PERIODIC_Z ? (Pair)((image >> 4 & 3) - 1) * box_length(a, 2) : Pair(0)};
 }
 
 __device__ inline void add_shift(const Vec3<Pair> &shift, Atom *atom) {
@@ -30,18 +26,13 @@ __device__ inline void add_shift(const Vec3<Pair> &shift, Atom *atom) {
     if (MD_PERIODIC_Z) atom->v.z += shift.z;
 }
 
-__device__ inline Atom staged_particle(const CudaArguments &a, const Vec3<Pair> &origin, int particle, int64_t from) {
+/* As it is staged where it is. */
+__device__ inline Atom staged_particle(const CudaArguments &a, const Vec3<Pair> &origin, int particle,
+                                       int64_t from = 0) {
     Atom atom = fetch_atom(a.now, particle, from);
     atom.v.x -= origin.x;
     atom.v.y -= origin.y;
     if (MD_DIMENSION == 3) atom.v.z -= origin.z;
-    return atom;
-}
-
-__device__ inline Atom staged_atom(const CudaArguments &a, const Vec3<Pair> &origin, int particle, int image,
-                                   int64_t from = 0) {
-    Atom atom = staged_particle(a, origin, particle, from);
-    if (image != no_image) add_shift(shift_of_image(a, image), &atom);
     return atom;
 }
 

@@ -166,7 +166,7 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
 }
 
 /* Pass number a.n. */
-MD_KERNEL k_step_pass(MD_FORCE_ARGUMENTS) {
+MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
     if (was_halted(a, moved_sq_of(a, a.first))) return;
     const int64_t from = a.first * (int64_t)a.n_atoms;
     if (force_begin(a, moved_sq_of(a, a.first))) { /* the whole grid: what it reads was written by earlier kernels */

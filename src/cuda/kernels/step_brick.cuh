@@ -19,7 +19,7 @@ constexpr bool holds_quads = quads_ahead * row_threads * CUDA_QUAD >= 64;
 
 struct HeldBrick {
     int source[HELD_SOURCES]; /* -1: none */
-    unsigned boxes;           /* how far the images are, a byte each: pack_boxes */
+    unsigned images;          /* of them, a byte each */
     int i;                    /* the atom of the row; -1: there is no row */
     RowPart row;
     QuadsAhead first; /* with holds_quads */
@@ -70,21 +70,15 @@ __device__ inline int brick_by_size(const CudaGrid &grid, int j) {
     return (z * m[1] + y) * m[0] + x;
 }
 
-/* An image as the number of boxes along each axis and one, two bits each: nothing to be divided at every step. */
-__device__ inline unsigned pack_boxes(unsigned image) { return image % 3 | image / 3 % 3 << 2 | image / 9 << 4; }
-__device__ inline int unpack_boxes(unsigned boxes, int k, int axis) {
-    return (int)(boxes >> (8 * k + 2 * axis) & 3) - 1;
-}
-
 __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &brick, HeldBrick *held) {
-    held->boxes = 0;
+    held->images = 0;
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++) {
         const int s = k * MD_BLOCK + (int)threadIdx.x;
         const bool is_there = s < brick.n_staged;
         held->source[k] = is_there ? a.bricks.source[brick.source + s] : -1;
         const unsigned image = is_there && brick.has_images ? a.bricks.image[brick.source + s] : no_image;
-        held->boxes |= pack_boxes(image) << (8 * k);
+        held->images |= image << (8 * k);
     }
 }
 
@@ -100,7 +94,7 @@ __device__ inline void hold_brick(const CudaArguments &a, int n_blocks, int64_t 
     if (held->i >= 0) {
         held->row = part_of_row(a, brick, r);
         if (holds_quads) held->first = first_quads(held->row);
-        held->own = staged_atom(a, staged_origin(brick), held->i, no_image, from);
+        held->own = staged_particle(a, staged_origin(brick), held->i, from);
         HeldAtom *atom = atom_place(a);
         if (threadIdx.x % row_threads == 0) {
             atom->moving = Moving{load_velocity(a.now, held->i), load_state(a.now, held->i, from)};
@@ -149,10 +143,7 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++) {
         if (held.source[k] < 0) continue;
-        const unsigned boxes = held.boxes;
-        const Vec3<Pair> shift =
-            shift_of_boxes(a, unpack_boxes(boxes, k, 0), unpack_boxes(boxes, k, 1), unpack_boxes(boxes, k, 2));
-        add_shift(shift, &staged[k]);
+        add_shift(shift_of_image(a, (int)(held.images >> (8 * k))), &staged[k]);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = staged[k];
     }
     stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);
