@@ -134,7 +134,7 @@ static void resolve_order(MdConfig *config, const MdSystemPlan *plan, MdChoices 
         config->force_kernel = MD_KERNEL_BRICK;
         md_choices_add(choices, "force.kernel", "brick",
                        config->memory_sort == MD_SORT_BRICK ? "particles were asked for in the order of bricks"
-                                                            : "atoms for a full brick on every multiprocessor");
+                                                            : "there are bricks for the multiprocessors");
     }
     const bool has_bricks = config->force_kernel == MD_KERNEL_BRICK;
     md_resolve_sort(config, has_bricks ? MD_SORT_BRICK : MD_SORT_CELL,
@@ -145,7 +145,7 @@ static void resolve_order(MdConfig *config, const MdSystemPlan *plan, MdChoices 
  * (run/results/h200): a rebuild takes a small system longer than many steps, so that rare ones pay for long rows. */
 static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
     MdConfig in_bricks = *config;
-    in_bricks.neighbor_skin = 0.4;
+    in_bricks.neighbor_skin = plan->n_atoms < 16000 ? 0.8 : plan->n_atoms < 100000 ? 0.6 : 0.4;
     if (takes_bricks(&in_bricks, plan)) return in_bricks.neighbor_skin;
     return plan->n_atoms < 16000 ? 0.8 : 0.5;
 }

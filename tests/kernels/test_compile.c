@@ -19,6 +19,8 @@ static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     if (config->force_kernel == MD_KERNEL_AUTO) config->force_kernel = MD_KERNEL_LIST;
     if (config->force_threads_per_atom == MD_THREADS_AUTO) config->force_threads_per_atom = MD_THREADS_8;
     if (config->neighbor_threads_per_atom == MD_ROW_THREADS_AUTO) config->neighbor_threads_per_atom = MD_ROW_THREADS_1;
+    if (config->neighbor_bank_order == MD_BANK_ORDER_AUTO) config->neighbor_bank_order = MD_BANK_ORDER_OFF;
+    if (config->neighbor_distances == MD_DISTANCES_AUTO) config->neighbor_distances = MD_DISTANCES_THREAD;
     md_resolve_arithmetic(config, NULL);
     if (config->launch_graph == MD_GRAPH_AUTO) config->launch_graph = MD_GRAPH_OFF;
     if (config->launch_persistent == MD_PERSISTENT_AUTO) config->launch_persistent = MD_PERSISTENT_OFF;

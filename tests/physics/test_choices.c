@@ -10,13 +10,13 @@
 
 static const MdBackendOps *ops;
 
-/* The configuration that runs, with an fcc crystal of so many cells along the axes, and `more` on top of the words. */
+/* The configuration that runs, with an fcc crystal of so many cells along the axes (z = 0: there are two), and `more` on top of the words. */
 static MdConfig resolved(int x, int y, int z, const char *const *more) {
     char cells[64];
     const char *words[16] = {"system.density=0.8442", cells};
     MdSystemPlan plan;
     MdErrors *errors = md_errors_create();
-    snprintf(cells, sizeof cells, "system.cells=%d %d %d", x, y, z);
+    snprintf(cells, sizeof cells, z > 0 ? "system.cells=%d %d %d" : "system.cells=%d %d", x, y, z);
     for (int k = 0; more && more[k]; k++) words[2 + k] = more[k];
     MdDeck *deck = state_deck(words);
     MdConfig config = *md_deck_config(deck);
@@ -30,7 +30,7 @@ static MdConfig resolved(int x, int y, int z, const char *const *more) {
 #define RESOLVED(x, y, z, ...) resolved(x, y, z, (const char *const[]){__VA_ARGS__, NULL})
 
 static void test_search(void) {
-    const MdConfig few = resolved(5, 5, 5, NULL), many = RESOLVED(60, 60, 60, "force.kernel=list"),
+    const MdConfig few = RESOLVED(5, 5, 5, "force.kernel=list"), many = RESOLVED(60, 60, 60, "force.kernel=list"),
                    brute = RESOLVED(5, 5, 5, "neighbor.search=brute"),
                    atomic = RESOLVED(5, 5, 5, "neighbor.write=atomic"),
                    asked = RESOLVED(60, 60, 60, "neighbor.threads_per_atom=32");
@@ -43,21 +43,41 @@ static void test_search(void) {
     CHECK(asked.neighbor_threads_per_atom == MD_ROW_THREADS_32 && asked.force_kernel == MD_KERNEL_LIST);
 }
 
-/* Bricks from some hundred thousand atoms on, where they are many, in double precision, too; and their skin. */
+/* Bricks where there is one for most multiprocessors, in double precision where there are many; and their skin. */
 static void test_bricks(void) {
-    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.skin=auto"), few = RESOLVED(6, 6, 6, "neighbor.skin=auto"),
+    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.skin=auto"), few = resolved(3, 3, 3, NULL),
+                   small = RESOLVED(6, 6, 6, "neighbor.skin=auto"),
                    many_double = RESOLVED(60, 60, 60, "run.precision=double"),
                    few_double = RESOLVED(11, 11, 17, "run.precision=double"),
                    rows = RESOLVED(60, 60, 60, "neighbor.skin=auto", "force.kernel=list");
     check_context("force.kernel");
     CHECK(many.force_kernel == MD_KERNEL_BRICK && many_double.force_kernel == MD_KERNEL_BRICK);
     CHECK(few.force_kernel != MD_KERNEL_BRICK && few_double.force_kernel != MD_KERNEL_BRICK);
-    CHECK(many.neighbor_skin < rows.neighbor_skin && rows.neighbor_skin < few.neighbor_skin);
+    CHECK(many.neighbor_skin < rows.neighbor_skin && rows.neighbor_skin < small.neighbor_skin);
+}
+
+/* The search of bricks: by matrices, with the order that comes out of them, in three dimensions and unless one of them was
+ * asked not to be. */
+static void test_distances(void) {
+    const MdConfig melt = RESOLVED(60, 60, 60, "force.kernel=brick"),
+                   thread = RESOLVED(60, 60, 60, "force.kernel=brick", "neighbor.distances=thread"),
+                   off = RESOLVED(60, 60, 60, "force.kernel=brick", "neighbor.bank_order=off"),
+                   turns = RESOLVED(60, 60, 60, "force.kernel=brick", "neighbor.distances=thread",
+                                    "neighbor.bank_order=on"),
+                   flat = RESOLVED(200, 100, 0, "system.dimension=2", "system.start=square", "force.kernel=brick"),
+                   list = RESOLVED(60, 60, 60, "force.kernel=list");
+    check_context("neighbor.distances");
+    CHECK(melt.neighbor_distances == MD_DISTANCES_MATRIX && melt.neighbor_bank_order == MD_BANK_ORDER_ON);
+    CHECK(thread.neighbor_distances == MD_DISTANCES_THREAD && thread.neighbor_bank_order == MD_BANK_ORDER_OFF);
+    CHECK(off.neighbor_distances == MD_DISTANCES_THREAD && off.neighbor_bank_order == MD_BANK_ORDER_OFF);
+    CHECK(turns.neighbor_distances == MD_DISTANCES_THREAD && turns.neighbor_bank_order == MD_BANK_ORDER_ON);
+    CHECK(flat.neighbor_distances == MD_DISTANCES_THREAD && flat.neighbor_bank_order == MD_BANK_ORDER_OFF);
+    CHECK(list.neighbor_distances == MD_DISTANCES_THREAD && list.neighbor_bank_order == MD_BANK_ORDER_OFF);
 }
 
 static void test_fuse(void) {
     const MdConfig few = resolved(5, 5, 5, NULL), energies = RESOLVED(5, 5, 5, "force.energy=every-step"),
-                   graph = RESOLVED(5, 5, 5, "launch.graph=on"),
+                   graph = RESOLVED(5, 5, 5, "launch.graph=on", "force.kernel=list"),
                    off = RESOLVED(5, 5, 5, "launch.fuse=off", "launch.persistent=auto");
     check_context("launch.fuse");
     CHECK(few.launch_persistent == MD_PERSISTENT_ON && few.launch_fuse == MD_FUSE_STEP);
@@ -87,6 +107,7 @@ int main(void) {
     if (!ops) return CHECK_SKIPPED;
     test_search();
     test_bricks();
+    test_distances();
     test_fuse();
     test_waves();
     return check_finish();
