@@ -171,23 +171,6 @@ void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     resolve_row_threads(config, plan, choices);
 }
 
-/* Some 60 registers a thread, where the forces alone take 40 and shared memory sets their limit: fewer blocks at a time.
- * Where there are several waves of them anyway that is made good by what step saves; a second wave of a few blocks takes
- * nearly as long as the first. 256,000 atoms on an H200: 512 bricks, 396 of them at a time against 528, 0.058 ms a step
- * against 0.050 (run/results/h200). */
-bool cuda_brick_adds_wave(const MdConfig *config, const MdSystemPlan *plan) {
-    const double range = plan->potential.cutoff_max + config->neighbor_skin;
-    const int cells = brick_cells[config->memory_brick_cells];
-    const int threads = cuda_brick_block_size(config, &plan->box, plan->n_atoms, range, cuda_force_row_threads(config));
-    const double n_bricks = count_bricks(&plan->box, range, cells);
-    const int32_t room = planned_room(&plan->box, plan->n_atoms, range, cells);
-    const int64_t atom_bytes = config->run_precision == MD_PRECISION_DOUBLE ? 32 : 16;
-    const int64_t n_sms = cuda_device_multiprocessors(), threads_per_sm = cuda_device_resident_threads() / n_sms;
-    const int64_t with_step = n_sms * (threads_per_sm / 2 / threads); /* at 64 registers a thread */
-    const int64_t without = n_sms * cuda_device_blocks_by_shared((size_t)(atom_bytes * (room + CUDA_STAGED_BESIDE)));
-    return n_bricks > (double)with_step && n_bricks <= (double)without;
-}
-
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
     if (config->force_kernel != MD_KERNEL_BRICK) return MD_OK;
     const double range = plan->potential.cutoff_max + config->neighbor_skin;

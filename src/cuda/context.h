@@ -366,8 +366,6 @@ MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *error
 int cuda_device_multiprocessors(void);      /* of the current GPU */
 int cuda_device_compute_capability(void);   /* of the current GPU, 90 for 9.0 */
 int64_t cuda_device_resident_threads(void); /* that the current GPU holds at once, at most */
-/* Blocks of so much shared memory on a multiprocessor of the current GPU. */
-int64_t cuda_device_blocks_by_shared(size_t bytes);
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
 
 /* --- timing.c --- */
@@ -533,8 +531,6 @@ void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
 enum { CUDA_MATRIX_CAPABILITY = 90 };
 /* Whether every multiprocessor gets a brick that is worth its staging. */
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
-/* Whether launch.fuse = step would need a second wave of blocks for what is a single one without. */
-bool cuda_brick_adds_wave(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
 MdStatus cuda_force_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);

@@ -73,14 +73,6 @@ int64_t cuda_device_resident_threads(void) {
     return (int64_t)cuda_device_multiprocessors() * threads_per_sm;
 }
 
-int64_t cuda_device_blocks_by_shared(size_t bytes) {
-    int device = 0, per_sm = 0, reserved = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&per_sm, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device));
-    return per_sm / ((int64_t)bytes + reserved);
-}
-
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
     int device = 0, clock_khz = 0, memory_khz = 0, driver = 0, runtime = 0;
     MdStatus status = cuda_device_choose(config, &device, errors);

@@ -77,10 +77,6 @@ static void resolve_fuse(MdConfig *config, const MdSystemPlan *plan, MdChoices *
         config->launch_fuse = MD_FUSE_ON;
         md_choices_add(choices, "launch.fuse", "on",
                        "step gains with bricks or a resident kernel, and here is neither");
-    } else if (cuda_brick_adds_wave(config, plan)) {
-        config->launch_fuse = MD_FUSE_ON;
-        md_choices_add(choices, "launch.fuse", "on",
-                       "all bricks are on the GPU at once, and with step they would not be");
     } else {
         md_choices_add(choices, "launch.fuse", "step", "forces of bricks stay in registers until they have been used");
     }

@@ -45,7 +45,7 @@ static void test_search(void) {
 
 /* Bricks where there is one for most multiprocessors, in double precision where there are many; and their skin. */
 static void test_bricks(void) {
-    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.skin=auto"), few = resolved(3, 3, 3, NULL),
+    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.skin=auto"), few = RESOLVED(3, 3, 3, "potential.cutoff=2.2"),
                    small = RESOLVED(6, 6, 6, "neighbor.skin=auto"),
                    many_double = RESOLVED(60, 60, 60, "run.precision=double"),
                    few_double = RESOLVED(11, 11, 17, "run.precision=double"),
@@ -78,26 +78,14 @@ static void test_distances(void) {
 static void test_fuse(void) {
     const MdConfig few = resolved(5, 5, 5, NULL), energies = RESOLVED(5, 5, 5, "force.energy=every-step"),
                    graph = RESOLVED(5, 5, 5, "launch.graph=on", "force.kernel=list"),
+                   bricks = RESOLVED(60, 60, 60, "launch.persistent=auto"),
                    off = RESOLVED(5, 5, 5, "launch.fuse=off", "launch.persistent=auto");
     check_context("launch.fuse");
     CHECK(few.launch_persistent == MD_PERSISTENT_ON && few.launch_fuse == MD_FUSE_STEP);
     CHECK(energies.launch_persistent == MD_PERSISTENT_OFF && energies.launch_fuse == MD_FUSE_ON);
     CHECK(graph.launch_persistent == MD_PERSISTENT_OFF && graph.launch_fuse == MD_FUSE_ON);
+    CHECK(bricks.launch_persistent == MD_PERSISTENT_OFF && bricks.launch_fuse == MD_FUSE_STEP);
     CHECK(off.launch_persistent == MD_PERSISTENT_OFF && off.launch_fuse == MD_FUSE_OFF);
-}
-
-/* A column of bricks, four of three cells each in a layer, which grows: they are all resident at once whatever is fused,
- * then only without step, then not at all. */
-static void test_waves(void) {
-    int n_changes = 0, last = MD_FUSE_STEP, n_on = 0;
-    for (int layers = 1; layers < 4000; layers += 1 + layers / 50) {
-        const MdConfig config = RESOLVED(11, 11, 5 * layers + 5, "force.kernel=brick", "memory.sort=brick",
-                                         "memory.brick_cells=3", "launch.persistent=off");
-        n_changes += config.launch_fuse != last, n_on += config.launch_fuse == MD_FUSE_ON;
-        last = config.launch_fuse;
-    }
-    check_context("launch.fuse in a column that grows");
-    CHECK(n_changes == 2 && last == MD_FUSE_STEP && n_on > 0);
 }
 
 int main(void) {
@@ -109,6 +97,5 @@ int main(void) {
     test_bricks();
     test_distances();
     test_fuse();
-    test_waves();
     return check_finish();
 }
