@@ -43,9 +43,11 @@ static void test_search(void) {
     CHECK(asked.neighbor_threads_per_atom == MD_ROW_THREADS_32 && asked.force_kernel == MD_KERNEL_LIST);
 }
 
-/* Bricks where there is one for most multiprocessors, in double precision where there are many; and their skin. */
+/* Bricks where there is one for most multiprocessors, in two dimensions or double precision where there are many; and their
+ * skin. */
 static void test_bricks(void) {
-    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.skin=auto"), few = RESOLVED(3, 3, 3, "potential.cutoff=2.2"),
+    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.skin=auto"),
+                   few = RESOLVED(20, 20, 0, "system.dimension=2", "system.start=square"),
                    small = RESOLVED(6, 6, 6, "neighbor.skin=auto"),
                    many_double = RESOLVED(60, 60, 60, "run.precision=double"),
                    few_double = RESOLVED(11, 11, 17, "run.precision=double"),
