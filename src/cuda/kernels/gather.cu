@@ -72,9 +72,11 @@ MD_KERNEL k_gather_places(MD_ARGUMENTS) {
     if (i < a.n_atoms) a.place_of_id[a.now.tag[i].id] = i;
 }
 
-/* Row id of `out` gets the numbers of its particle; numbers(i) gives those of particle i in memory. */
+/* Row id of `out` gets the numbers of its particle; numbers(i) gives those of particle i in memory. On a device that has halted
+ * they may never have been written. */
 template <class Out, class Numbers>
 __device__ inline void gather_rows(const CudaArguments &a, Out *out, const Numbers &numbers) {
+    if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     if constexpr (is_naive) {
         const int i = thread_index();
         if (i >= a.n_atoms) return;
