@@ -7,7 +7,8 @@
 #
 # MDMINI_STAGES=tests,sanitize,mutants,bench chooses among the stages; the last line names those that were left out.
 # MDMINI_COMMIT names the commit where the source is no checkout.
-# MDMINI_MUTANTS="--shard 0/2" are further arguments of tests/gpu/mutants.py, MDMINI_BENCH="--rows 1m" of run/bench.sh.
+# MDMINI_SANITIZERS="--budget 100" are further arguments of tests/gpu/sanitize.py, MDMINI_MUTANTS="--shard 0/2" of
+# tests/gpu/mutants.py, MDMINI_BENCH="--rows 1m" of run/bench.sh.
 #
 # The tests share the GPU through a Multi-Process Service (CUDA MPS) of their own, where it is installed and starts: else
 # the GPU takes turns between their processes, which takes twice as long. A fault of one client ends all of them, so that
@@ -86,7 +87,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# Tests and sanitizers side by side: neither is timed. The benchmarks have the machine for themselves.
+# Tests and sanitizers one after the other: what takes their time is compiling kernels, on all cores.
 # A service takes 48 clients or more, and some tests start a second program; without one, more jobs only wait longer.
 run_tests() {
     local tests=(ctest --test-dir "$build" -L gpu --no-tests=error --output-on-failure --timeout 500) cores
@@ -96,28 +97,33 @@ run_tests() {
     else remark="no MPS" note tests "${tests[@]}" -j 12; fi
 }
 run_sanitizers() {
-    note sanitize "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --log "$folder/sanitize-findings.log"
+    note sanitize "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --log "$folder/sanitize-findings.log" \
+        ${MDMINI_SANITIZERS:-}
 }
 run_mutants() {
     note mutants "$python" "$top/tests/gpu/mutants.py" "$build" --json "$folder/mutants.json" ${MDMINI_MUTANTS:-}
 }
+# As a process group, so that it can be ended as a whole.
+run_group() {
+    set -m
+    "$1" & jobs=($!)
+    set +m
+    wait "${jobs[0]}" || failed=1
+    jobs=()
+}
 has tests "$stages" && start_mps
-set -m # each of the two is a process group, so that it can be ended as a whole
-has tests "$stages" && { run_tests & jobs+=($!); }
-has sanitize "$stages" && { run_sanitizers & jobs+=($!); }
-set +m
-for job in "${jobs[@]}"; do wait "$job" || failed=1; done
-jobs=()
+has tests "$stages" && run_group run_tests
 stop_mps
+has sanitize "$stages" && run_group run_sanitizers
 has mutants "$stages" && { run_mutants || failed=1; }
 run_bench() { note bench "$top/run/bench.sh" "$build/mdmini" --output "$folder/bench.json" ${MDMINI_BENCH:-}; }
 has bench "$stages" && { run_bench || failed=1; }
 has tests "$stages" &&
-    grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tail -n 40 | tee -a "$summary"
+    grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tail -n 90 | tee -a "$summary"
 has sanitize "$stages" && tail -n 40 "$folder/sanitize.log" | tee -a "$summary"
 has mutants "$stages" && tail -n 5 "$folder/mutants.log" | tee -a "$summary"
 has bench "$stages" && tee -a "$summary" <"$folder/bench.log"
 verdict=passed
 [ $failed -eq 0 ] || verdict=FAILED
-echo "gpu-check: $verdict: $stages${MDMINI_MUTANTS:+; mutants $MDMINI_MUTANTS}${MDMINI_BENCH:+; bench $MDMINI_BENCH}${left_out:+; left out:$left_out}" | tee -a "$summary"
+echo "gpu-check: $verdict: $stages${MDMINI_SANITIZERS:+; sanitizers $MDMINI_SANITIZERS}${MDMINI_MUTANTS:+; mutants $MDMINI_MUTANTS}${MDMINI_BENCH:+; bench $MDMINI_BENCH}${left_out:+; left out:$left_out}" | tee -a "$summary"
 exit $failed
