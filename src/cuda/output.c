@@ -106,10 +106,14 @@ static MdStatus allocate_frames(CudaContext *context) {
     const size_t bytes = (size_t)slots->spec.n_frames * slots->frame_bytes;
     MdStatus status = allocate_host_frames(context, bytes);
     if (status != MD_OK) return status;
-    if (!is_mapped(context))
-        return cuda_allocate(context, (void **)&slots->d_frames, bytes, false, "slots of frames", MD_ERROR_INPUT);
-    CUDA_CHECK(cudaHostGetDevicePointer((void **)&slots->d_frames, slots->h_frames, 0));
-    return MD_OK;
+    if (is_mapped(context)) {
+        CUDA_CHECK(cudaHostGetDevicePointer((void **)&slots->d_frames, slots->h_frames, 0));
+        return MD_OK;
+    }
+    status = cuda_allocate(context, (void **)&slots->d_frames, bytes, false, "slots of frames", MD_ERROR_INPUT);
+    /* what a halted device did not gather is copied all the same, and thrown away */
+    if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(slots->d_frames, 0, bytes, context->stream));
+    return status;
 }
 
 static MdStatus allocate_rows(CudaContext *context) {

@@ -447,7 +447,8 @@ mutant("clusters: around the first particle only", ROWS_OF_CLUSTERS + " void sea
 mutant("clusters: the last row is left out", ROWS_OF_CLUSTERS + " void search_clusters(", "c >= a.list.n_rows", "c >= a.list.n_rows - 1", tests(OF_CLUSTERS))
 
 # Of bricks of two cells along an edge and of more, of blocks that have a round for all rows and of those that have several.
-BRICK = "force.kernel=brick memory.sort=brick"
+OF_BRICK = "force.kernel=brick memory.sort=brick"
+BRICK = OF_BRICK + " neighbor.distances=thread neighbor.bank_order=off"
 BRICKS = (tests(BRICK), tests(BRICK + " memory.brick_cells=2"))
 ROUNDS = BRICK + " launch.block_size=32 force.threads_per_atom=1"
 CROWDS = Killer("test_bricks", "test_bricks")
@@ -522,7 +523,7 @@ mutant("append: counts stop at the capacity", BRICK_BUILD + " void append_staged
 ROW_END = BRICK_BUILD + " void end_row("
 mutant("brick row: its rest is lost", ROW_END, "store_quad(row);", "", BRICKS)
 mutant("brick row: its rest stands too high", ROW_END, "row->last >>= 16 * (CUDA_QUAD - n);", "", BRICKS)
-BANKS = BRICK + " neighbor.bank_order=on"
+BANKS = OF_BRICK + " neighbor.distances=thread neighbor.bank_order=on"
 mutant("bank order: turns of all lanes alike", BRICK_BUILD + " unsigned bits_of_turn(", "+ (unsigned)turn - ", "- ", tests(BANKS))
 mutant("bank order: groups of another number", BRICK_BUILD + " unsigned bits_of_turn(", "n_bank_groups == 8 ?", "n_bank_groups == 4 ?", tests(BANKS), tests(BANKS + " run.precision=double"))
 FOUND = BRICK_BUILD + " int take_next("
@@ -599,7 +600,7 @@ mutant("search brick: no barrier after its beginning", SEARCH_BRICK, "__syncthre
 mutant("search brick: no barrier after staging", SEARCH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
 
 BY_MATRIX = "cuda/kernels/brick_matrix.cuh"
-MATRIX = BRICK + " neighbor.bank_order=on neighbor.distances=matrix"
+MATRIX = OF_BRICK + " neighbor.bank_order=on neighbor.distances=matrix"
 MATRICES = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), rows(MATRIX))
 SIXTEENS = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), tests(MATRIX + " launch.block_size=32"), CROWDS)
 mutant("points: no square of z", BY_MATRIX + " void set_staged(", "x * x + y * y + z * z", "x * x + y * y", MATRICES)

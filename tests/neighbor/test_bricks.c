@@ -29,8 +29,12 @@ static MdSystem *crowd(int edge, double spacing, double box) {
     return system;
 }
 
+static int distances; /* by which search */
+
 static MdConfig brick_config(int cells) {
     MdConfig config = state_config();
+    config.neighbor_distances = distances;
+    config.neighbor_bank_order = distances == MD_DISTANCES_MATRIX ? MD_BANK_ORDER_ON : MD_BANK_ORDER_OFF;
     config.force_kernel = MD_KERNEL_BRICK;
     config.memory_sort = MD_SORT_BRICK;
     config.memory_brick_cells = cells;
@@ -122,12 +126,11 @@ static void test_division(const MdBackendOps *ops, int cells) {
 }
 
 /* Rows of so many that a thread puts down what it has found before it has found all. */
-static void test_long_rows(const MdBackendOps *ops, int bank_order, int distances) {
+static void test_long_rows(const MdBackendOps *ops, int bank_order) {
     check_context("long rows, neighbor.bank_order=%d, neighbor.distances=%d", bank_order, distances);
     WalkRun run;
     MdConfig config = brick_config(MD_BRICK_CELLS_3);
     config.neighbor_bank_order = bank_order;
-    config.neighbor_distances = distances;
     MdSystem *system = crowd(12, 0.5, 40);
     if (walk_create(&run, ops, &config, system)) {
         const CudaContext *context = run.context;
@@ -176,13 +179,15 @@ int main(void) {
     bool ran = false;
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
         if (ops != &md_backend_cuda) continue;
-        test_room(ops);
-        test_division(ops, MD_BRICK_CELLS_AUTO);
-        test_division(ops, MD_BRICK_CELLS_3);
-        test_long_rows(ops, MD_OFF, MD_DISTANCES_THREAD);
-        test_long_rows(ops, MD_ON, MD_DISTANCES_THREAD);
-        test_long_rows(ops, MD_ON, MD_DISTANCES_MATRIX);
-        test_spreading(ops);
+        for (distances = MD_DISTANCES_THREAD; distances <= MD_DISTANCES_MATRIX; distances++) {
+            test_room(ops);
+            test_division(ops, MD_BRICK_CELLS_AUTO);
+            test_division(ops, MD_BRICK_CELLS_3);
+            test_long_rows(ops, MD_BANK_ORDER_ON);
+            test_spreading(ops);
+        }
+        distances = MD_DISTANCES_THREAD;
+        test_long_rows(ops, MD_BANK_ORDER_OFF);
         ran = true;
     }
     if (ran || getenv("MDMINI_TEST_BACKENDS")) return check_finish();
