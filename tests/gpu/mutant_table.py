@@ -327,7 +327,7 @@ mutant("sorted rows: no step from opposite ends", NEIGHBOR + " void sort_by_warp
 mutant("sorted rows: no barrier", NEIGHBOR + " void sort_by_warp(", "__syncwarp(); /* the step", "/* the step", rows(ASCENDING), rows(ASCENDING, seed=11), race(SORTED_ROWS))
 mutant("sorted rows: the last entry is lost", NEIGHBOR + " k_neighbor_sort_rows(", "k < n; k += 32) row.set", "k < n - 1; k += 32) row.set", rows(ASCENDING, seed=0),
        tests(SORTED_ROWS))
-mutant("sorted rows: the last row is left out", NEIGHBOR + " k_neighbor_sort_rows(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", rows(ASCENDING))
+mutant("sorted rows: the last row is left out", NEIGHBOR + " k_neighbor_sort_rows(", "i >= a.n_atoms ||", "i >= a.n_atoms - 1 ||", rows(ASCENDING))
 
 mutant("sorted rows 16: by the entry", NEIGHBOR + " SortKey sort_key(", "return (int64_t)entry_atom(bases, entry) << 16 | entry;", "return entry;",
        held(SMALL + " neighbor.sorted=on"))
