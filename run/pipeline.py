@@ -26,6 +26,8 @@ import sys
 import tempfile
 import time
 
+from scripts import save_json
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 DECK = os.path.join(HERE, "..", "inputs", "melt.txt")
 TIMELINE = os.path.join(HERE, "..", "tools", "timeline.py")
@@ -180,8 +182,7 @@ def main():
         trace(a, next(iter(places.values())))
     if a.output:
         runs = [{"case": list(case), "reports": cases} for case, cases in reports.items()]
-        with open(a.output, "w", encoding="utf-8") as stream:
-            json.dump({"command": sys.argv, "rows": rows, "runs": runs}, stream)
+        save_json(a.output, {"command": sys.argv, "rows": rows, "runs": runs})
     return 1 if any(row["verdict"] != "PASSED" for row in rows) else 0
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from runs import kill_all
 
+TOP = Path(__file__).resolve().parents[1]
+
 
 class Budget:
     """The time after which no run begins."""
@@ -62,7 +64,10 @@ def check_paths(parser, a):
 
 
 def save_json(path, record):
-    """Aside first: a cut leaves the old file or the new one."""
-    aside = Path(path + ".new")
-    aside.write_text(json.dumps(record) + "\n")
+    """Aside first: a cut leaves the old file or the new one. A record travels: it names files from the top of the source, and those
+    beside it by their names, not where they were on the machine that made it."""
+    aside, text = Path(path + ".new"), json.dumps(record)
+    for folder in sorted({str(TOP), str(Path(path).resolve().parent)} - {"/"}, key=len, reverse=True):
+        text = text.replace(folder + "/", "")
+    aside.write_text(text + "\n")
     aside.replace(path)
