@@ -1,5 +1,4 @@
 """run/pipeline.py on a small system: its figures follow from the reports that it keeps, and its picture is there."""
-import importlib.util
 import json
 import os
 import subprocess
@@ -10,9 +9,8 @@ import program
 from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
-spec = importlib.util.spec_from_file_location("pipeline", SOURCE / "run/pipeline.py")
-pipeline = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(pipeline)
+sys.path.insert(0, str(SOURCE / "run"))
+import pipeline
 
 
 class Arguments:
