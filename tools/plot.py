@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pictures of a run: tools/plot.py NAME.h5 [-o PREFIX]
+"""Pictures of a run: tools/plot.py NAME.h5 [-o PREFIX] [--format png,svg]
 
   PREFIX-thermo.png     temperature, energies and pressure against time; from NAME.json where it stands beside NAME.h5,
                         else from the observables stored with the frames
@@ -20,15 +20,11 @@ need(__name__, ("numpy", "h5py", "matplotlib"))
 import h5py
 import matplotlib
 import numpy as np
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from drawing import BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
 from matplotlib.collections import LineCollection
 
-BLUE, VERMILION = "#0072B2", "#D55E00"  # Okabe and Ito: safe for colour-blind eyes
-STYLE = {"font.size": 10, "axes.linewidth": 0.8, "xtick.direction": "in", "ytick.direction": "in", "xtick.top": True,
-         "ytick.right": True, "lines.linewidth": 1.4, "legend.frameon": False, "savefig.dpi": 200}
 MAX_PAIRS = 4_000_000  # that are held in memory at once
+MAX_CIRCLES = 5_000  # that are circles in an SVG: more are a bitmap in it, or no viewer is quick with the file
 
 
 # --- the data ---------------------------------------------------------------------------------------------------------
@@ -210,13 +206,7 @@ def radial_distribution(frame, r_max=5.0, width=0.02):
 # --- the pictures -----------------------------------------------------------------------------------------------------
 
 
-def save(figure, path):
-    figure.savefig(path)
-    plt.close(figure)
-    print(path)
-
-
-def plot_thermo(thermo, dimension, path):
+def plot_thermo(thermo, dimension):
     panels = [(r"temperature  $k_\mathrm{B}T/\varepsilon$", [("temperature", BLUE, None)]),
               (r"potential energy  $U/N\varepsilon$", [("potential_energy", BLUE, None)]),
               (r"energy  $E/N\varepsilon$",
@@ -224,12 +214,13 @@ def plot_thermo(thermo, dimension, path):
               (rf"pressure  $P\sigma^{dimension}/\varepsilon$", [("pressure", BLUE, None)])]
     # An open box has no pressure.
     panels = [p for p in panels if any(np.isfinite(thermo[key]).any() for key, _, _ in p[1])]
-    figure, axes = plt.subplots(len(panels), 1, sharex=True, figsize=(6, 1.9 * len(panels)), constrained_layout=True,
+    figure, axes = plt.subplots(len(panels), 1, sharex=True, figsize=(COLUMN, 1.45 * len(panels) + 0.2), constrained_layout=True,
                                 squeeze=False)
     marker = "o" if len(thermo["time"]) < 30 else ""
     for axis, (label, curves) in zip(axes[:, 0], panels):
         for key, color, name in curves:
-            axis.plot(thermo["time"], thermo[key], color=color, label=name, marker=marker, markersize=3)
+            axis.plot(thermo["time"], thermo[key], color=color, label=name, marker=marker, markersize=2.5,
+                      linestyle="--" if name == "conserved" else "-")
         if curves[0][2]:
             axis.legend(loc="best")
         axis.set_ylabel(label)
@@ -237,7 +228,7 @@ def plot_thermo(thermo, dimension, path):
     figure.align_ylabels()
     axes[-1, 0].set_xlabel(r"time  $t/\tau$")
     axes[-1, 0].set_xlim(thermo["time"][0], max(thermo["time"][-1], thermo["time"][0] + 1e-9))
-    save(figure, path)
+    return figure
 
 
 def draw_particles(figure, axis, frame, chosen, color, low, high, **how):
@@ -249,7 +240,8 @@ def draw_particles(figure, axis, frame, chosen, color, low, high, **how):
     points = axis.get_window_extent().width / (high[0] - low[0]) * 72 / figure.dpi
     spacing = 1.1 * frame.density ** (-1 / frame.dimension)
     size = 0.9 * points if points > 4 else max(spacing * points, 0.3)
-    return axis.scatter(*frame.position[chosen, :2].T, c=color, s=size**2, linewidths=0, **how)
+    return axis.scatter(*frame.position[chosen, :2].T, c=color, s=size**2, linewidths=0,
+                        rasterized=len(chosen) > MAX_CIRCLES, **how)
 
 
 def choose_slab(frame):
@@ -261,10 +253,11 @@ def choose_slab(frame):
     return chosen[np.argsort(frame.position[chosen, 2], kind="stable")]  # the upper ones in front
 
 
-def plot_snapshots(frames, color, path):
+def plot_snapshots(frames, color):
     shape = max((frame.high[1] - frame.low[1]) / max(frame.high[0] - frame.low[0], 1e-9) for frame in frames)
-    figure, axes = plt.subplots(1, len(frames), figsize=(4.6 * len(frames) + 0.8, np.clip(4.0 * shape, 2, 12) + 0.7),
-                                constrained_layout=True, squeeze=False)
+    width = (PAGE - 0.8) / 2 if len(frames) == 2 else PAGE - 2.8  # of a panel
+    figure, axes = plt.subplots(1, len(frames), constrained_layout=True, squeeze=False,
+                                figsize=(len(frames) * width + 0.8, np.clip(width * shape, 1.5, 9) + 0.6))
     chosen = [choose_slab(frame) for frame in frames]
     if color == "speed":
         values = [frame.speed[part] for frame, part in zip(frames, chosen)]
@@ -276,7 +269,7 @@ def plot_snapshots(frames, color, path):
         values = [steinhardt_order(frame, part) for frame, part in zip(frames, chosen)]
         label, low, high = r"local order  $q_6$", 0.2, 0.6  # liquid 0.3 to 0.45, fcc 0.575
     for axis, frame, value in zip(axes[0], frames, values):
-        axis.set_title(rf"step {frame.step:,}   $t = {frame.time:g}\,\tau$   mean {value.mean():.3f}", fontsize=10)
+        axis.set_title(rf"step {frame.step:,}   $t = {frame.time:g}\,\tau$   mean {value.mean():.3f}")
         axis.set_xlabel(r"$x/\sigma$")
     axes[0, 0].set_ylabel(r"$y/\sigma$")
     bar = figure.colorbar(matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(low, high), "viridis"), ax=axes,
@@ -284,14 +277,14 @@ def plot_snapshots(frames, color, path):
     bar.set_label(label)
     for axis, frame, part, value in zip(axes[0], frames, chosen, values):
         draw_particles(figure, axis, frame, part, value, frame.low, frame.high, cmap="viridis", vmin=low, vmax=high)
-    save(figure, path)
+    return figure
 
 
-def plot_distribution(frames, path):
-    figure, axis = plt.subplots(figsize=(6, 3.8), constrained_layout=True)
-    for frame, color in zip(frames, [BLUE, VERMILION]):
+def plot_distribution(frames):
+    figure, axis = plt.subplots(figsize=(COLUMN, 2.5), constrained_layout=True)
+    for frame, color, dashes in zip(frames, [BLUE, VERMILION], ["-", "--"]):
         r, g = radial_distribution(frame)
-        axis.plot(r, g, color=color, label=rf"step {frame.step:,}   $t = {frame.time:g}\,\tau$")
+        axis.plot(r, g, color=color, linestyle=dashes, label=rf"step {frame.step:,}   $t = {frame.time:g}\,\tau$")
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
     axis.set_xlabel(r"distance  $r/\sigma$")
     axis.set_ylabel(r"radial distribution function  $g(r)$")
@@ -299,10 +292,10 @@ def plot_distribution(frames, path):
     # The peaks of a crystal at rest have any height; the scale is that of the last frame.
     axis.set_ylim(0, min(axis.get_ylim()[1], max(4, 1.3 * g.max())))
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
-    save(figure, path)
+    return figure
 
 
-def plot_neighbors(frame, pairs, path):
+def plot_neighbors(frame, pairs):
     """Half of each bond is drawn from each of its ends; of a bond through a periodic face all, so that it reaches the
     face on both sides."""
     n = len(frame.position)
@@ -316,11 +309,11 @@ def plot_neighbors(frame, pairs, path):
     seen = (begin <= high + np.abs(bond).max(initial=0)).all(axis=1)
     lines = np.stack([begin[seen], end[seen]], axis=1)
     count = np.bincount(pairs[0], minlength=n)
-    figure, axis = plt.subplots(figsize=(6.6, 5.6), constrained_layout=True)
+    figure, axis = plt.subplots(figsize=(5, 4.3), constrained_layout=True)
     axis.set_xlabel(r"$x/\sigma$")
     axis.set_ylabel(r"$y/\sigma$")
     part = "" if (high == frame.high).all() else ", a corner of the box"
-    axis.set_title(f"{len(pairs[0]) // 2:,} pairs, {count.mean():.2f} neighbours per atom{part}", fontsize=10)
+    axis.set_title(f"{len(pairs[0]) // 2:,} pairs, {count.mean():.2f} neighbours per atom{part}")
     axis.add_collection(LineCollection(lines, colors="0.55", linewidths=0.4))
     low_count, high_count = count.min() - 0.5, count.max() + 0.5
     scale = matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(low_count, high_count),
@@ -332,36 +325,50 @@ def plot_neighbors(frame, pairs, path):
     circles = draw_particles(figure, axis, frame, shown, count[shown], frame.low, high, cmap=scale.cmap,
                              vmin=low_count, vmax=high_count, zorder=2)
     circles.set_sizes(circles.get_sizes() * 0.2)  # smaller than life, so that bonds show
-    save(figure, path)
+    return figure
+
+
+def draw_all(arguments):
+    """Yields the kind of each picture that was asked for, and its figure."""
+    with h5py.File(arguments.trajectory, "r") as file:
+        n_frames = len(file["particles/all/position/step"])
+        if n_frames == 0:
+            raise ValueError(f"{arguments.trajectory} holds no frame")
+        frames = [Frame(file, k) for k in sorted({0, n_frames - 1})]
+        thermo = load_thermo(arguments.trajectory, file)
+    if arguments.color == "speed" and frames[0].speed is None:
+        raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities_every)")
+    if arguments.neighbors and frames[0].dimension != 2:
+        raise ValueError("--neighbors draws two-dimensional systems only")
+    yield "thermo", plot_thermo(thermo, frames[0].dimension)
+    yield "snapshots", plot_snapshots(frames, arguments.color)
+    yield "gr", plot_distribution(frames)
+    if arguments.neighbors:
+        yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position)))
+
+
+def picture_formats(text):
+    for word in text.split(","):
+        if word not in FORMATS:
+            raise argparse.ArgumentTypeError(f"{word!r} is none of {', '.join(FORMATS)}")
+    return list(dict.fromkeys(text.split(",")))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trajectory", metavar="NAME.h5")
     parser.add_argument("-o", metavar="PREFIX", dest="prefix", help="of the pictures; default: NAME")
+    parser.add_argument("--format", type=picture_formats, default=["png"], dest="formats", metavar="FORMAT,...",
+                        help="of every picture: png, svg, pdf (default: png)")
     parser.add_argument("--color", choices=["order", "speed"], default="order",
                         help="of the snapshots (default: order)")
     parser.add_argument("--neighbors", metavar="FILE", help="a neighbour list to draw, as report.neighbors writes it")
     arguments = parser.parse_args()
     prefix = arguments.prefix or os.path.splitext(arguments.trajectory)[0]
-    plt.rcParams.update(STYLE)
+    use_style()
     try:
-        with h5py.File(arguments.trajectory, "r") as file:
-            n_frames = len(file["particles/all/position/step"])
-            if n_frames == 0:
-                raise ValueError(f"{arguments.trajectory} holds no frame")
-            frames = [Frame(file, k) for k in sorted({0, n_frames - 1})]
-            thermo = load_thermo(arguments.trajectory, file)
-        if arguments.color == "speed" and frames[0].speed is None:
-            raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities_every)")
-        if arguments.neighbors and frames[0].dimension != 2:
-            raise ValueError("--neighbors draws two-dimensional systems only")
-        plot_thermo(thermo, frames[0].dimension, prefix + "-thermo.png")
-        plot_snapshots(frames, arguments.color, prefix + "-snapshots.png")
-        plot_distribution(frames, prefix + "-gr.png")
-        if arguments.neighbors:
-            pairs = read_neighbors(arguments.neighbors, len(frames[0].position))
-            plot_neighbors(frames[0], pairs, prefix + "-neighbors.png")
+        for kind, figure in draw_all(arguments):
+            print(*save(figure, f"{prefix}-{kind}", arguments.formats), sep="\n")
     except OSError as error: # HDF5 does not name the file
         print(f"plot.py: error: {arguments.trajectory}: {error}", file=sys.stderr)
         return 2

@@ -19,17 +19,14 @@ import sys
 from interpreter import need
 
 need(__name__, ("matplotlib",))
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from drawing import BLUE, FORMATS, GREEN, GREY, ORANGE, PAGE, PALE, SKY, VERMILION, plt, save, use_style
 from matplotlib.patches import Patch
 
-# Okabe and Ito: safe for colour-blind eyes. Waits are hatched as well: no work is done in them.
-KINDS = {"steps": ("#0072B2", "forces and integration"), "list": ("#E69F00", "rebuild of the list"),
-         "gather": ("#56B4E9", "sums, gathering of frames"), "copy": ("#009E73", "copy to the host"),
-         "write": ("#D55E00", "into files"), "wait": ("#BBBBBB", "waits")}
-IDLE = "#F0F0F0"
+# Waits are hatched as well: no work is done in them.
+KINDS = {"steps": (BLUE, "forces and integration"), "list": (ORANGE, "rebuild of the list"),
+         "gather": (SKY, "sums, gathering of frames"), "copy": (GREEN, "copy to the host"),
+         "write": (VERMILION, "into files"), "wait": (GREY, "waits")}
+IDLE = PALE
 PHASES = "phases"  # of the run as a whole: not drawn, but they say where the loop is
 WIDTH = 1600  # in which two spans that are nearer to each other than one of it are drawn as one
 
@@ -151,11 +148,11 @@ def draw_row(axes, y, row, first, last):
             axes.broken_barh(bars, (y - 0.36, 0.72), facecolor=colour, linewidth=0, edgecolor="#666666",
                              hatch="////" if kind == "wait" else None)
     for a, b, kind, name in spans:
-        room = (b - a) / (last - first) * 120  # letters that fit into it
+        room = (b - a) / (last - first) * 95  # letters that fit into it
         if name and kind != "wait" and len(name) + 1 < room:
-            axes.text((a + b) / 2, y, name, ha="center", va="center", fontsize=7,
+            axes.text((a + b) / 2, y, name, ha="center", va="center", fontsize=6,
                       color="black" if kind in ("list", "gather") else "white", clip_on=True)
-    axes.text(last + 0.006 * (last - first), y, f"{percent(busy(row.spans, first, last))} %", va="center", fontsize=9)
+    axes.text(last + 0.006 * (last - first), y, f"{percent(busy(row.spans, first, last))} %", va="center")
 
 
 def draw_panel(axes, trace, title, first, last):
@@ -170,23 +167,24 @@ def draw_panel(axes, trace, title, first, last):
         times = [min(max(t, first), last) for t, _ in inside] + [last]
         heights = [-1.36 + 0.72 * v / top for _, v in inside]
         axes.step(times, heights + heights[-1:], where="post", color="black", linewidth=0.9)
-        axes.text(last + 0.006 * (last - first), -1, f"of {top:g}", va="center", fontsize=9)
+        axes.text(last + 0.006 * (last - first), -1, f"of {top:g}", va="center")
         labels.append(trace.value_name)
         ticks.append(-1)
     axes.set_yticks(ticks, labels)
     axes.set_xlim(first, last)
     axes.set_ylim(-1.6 if inside else -0.6, n - 0.4)
     lost = f"; {trace.dropped} events found no room in the trace" if trace.dropped else ""
-    axes.set_title(f"{title}   (loop: {trace.length:.4g} ms{lost})", loc="left", fontsize=10)
+    axes.set_title(f"{title}   (loop: {trace.length:.4g} ms{lost})", loc="left")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", top=False)
 
 
 def draw(traces, titles, output, first, last):
     rows = [len(trace.rows) + bool(trace.values) for trace in traces]
-    figure, panels = plt.subplots(len(traces), 1, squeeze=False, sharex=True, figsize=(11, 1.1 + 0.42 * sum(rows) + 0.5 * len(rows)),
-                                  gridspec_kw={"height_ratios": rows}, layout="constrained")
+    figure, panels = plt.subplots(len(traces), 1, squeeze=False, sharex=True, layout="constrained",
+                                  figsize=(PAGE, 0.9 + 0.3 * sum(rows) + 0.4 * len(rows)), gridspec_kw={"height_ratios": rows})
     for axes, trace, title in zip(panels[:, 0], traces, titles):
         draw_panel(axes, trace, title, first, last)
     panels[-1, 0].set_xlabel("ms from the beginning of the time loop; at the right: share of the window with work")
@@ -194,11 +192,11 @@ def draw(traces, titles, output, first, last):
     patches = [Patch(facecolor=colour, edgecolor="#666666", linewidth=0, hatch="////" if kind == "wait" else None, label=label)
                for kind, (colour, label) in KINDS.items() if kind in seen]
     patches.append(Patch(facecolor=IDLE, edgecolor="#CCCCCC", linewidth=0.5, label="idle"))
-    below = -0.42 / (0.42 * rows[-1]) - 0.18 / rows[-1]  # the axis with its label, in heights of the last panel
-    panels[-1, 0].legend(handles=patches, loc="upper center", bbox_to_anchor=(0.46, below), ncol=len(patches), fontsize=9,
-                         frameon=False)
-    figure.savefig(output, dpi=150)
-    plt.close(figure)
+    below = -0.34 / (0.3 * rows[-1])  # the axis with its label, in heights of the last panel
+    panels[-1, 0].legend(handles=patches, loc="upper center", bbox_to_anchor=(0.46, below), ncol=len(patches), fontsize=6,
+                         handlelength=1.4, columnspacing=1)
+    prefix, ending = os.path.splitext(output)
+    save(figure, prefix, [ending[1:]])
 
 
 def main():
@@ -209,12 +207,13 @@ def main():
     parser.add_argument("--to", dest="last", type=float, metavar="MS", help="end here; default: with the longest loop")
     parser.add_argument("--titles", nargs="+", metavar="TEXT", help="of the panels; default: the names of the files")
     arguments = parser.parse_args()
+    use_style()
     titles = arguments.titles or [os.path.splitext(os.path.basename(path))[0] for path in arguments.traces]
     try:
         if len(titles) != len(arguments.traces):
             raise Wrong(f"--titles: {len(titles)} for {len(arguments.traces)} traces")
-        if os.path.splitext(arguments.output)[1] not in (".png", ".svg", ".pdf"):
-            raise Wrong(f"{arguments.output}: the ending must be .png, .svg or .pdf")
+        if os.path.splitext(arguments.output)[1][1:] not in FORMATS:
+            raise Wrong(f"{arguments.output}: the ending must be one of .{', .'.join(FORMATS)}")
         traces = [Trace(path) for path in arguments.traces]
         draw(traces, titles, arguments.output, *window(traces, arguments.first, arguments.last))
     except Wrong as wrong:

@@ -173,6 +173,14 @@ def test_pictures(folder):
     assert run.stdout.split() == expected, run.stdout
     for path in expected:
         check_picture(path)
+    run = run_tool(base + ".h5", "-o", base + "-both", "--format", "svg,png")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == [f"{base}-both-{kind}.{ending}" for kind in ("thermo", "snapshots", "gr")
+                                  for ending in ("svg", "png")]
+    for kind, label in (("thermo", ">conserved<"), ("snapshots", "step 0"), ("gr", "radial distribution function")):
+        with open(f"{base}-both-{kind}.svg", encoding="utf-8") as stream:
+            assert label in stream.read(), f"the SVG of {kind} lacks its label {label}"
+        check_picture(f"{base}-both-{kind}.png")
     for name, options in (("all3d", ["--color", "speed"]), ("open3d", []), ("many", [])):
         run = run_tool(os.path.join(folder, name + ".h5"), *options)
         assert run.returncode == 0 and not run.stderr, (name, run.stderr)
@@ -194,6 +202,7 @@ def test_errors(folder):
         file["x"] = 1
     for text, arguments in (("none.h5", [os.path.join(folder, "none.h5")]), ("error", [rubbish]),
                             ("error", [os.path.join(folder, "other.h5")]),
+                            ("'gif' is none of png", [base, "--format", "png,gif"]),
                             ("velocities", [base, "--color", "speed"]),
                             ("two-dimensional", [os.path.join(folder, "many.h5"), "--neighbors", base])):
         run = run_tool(*arguments)
