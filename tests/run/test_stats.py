@@ -1,0 +1,298 @@
+"""tools/studies/stats.py on synthetic timings with known answers: equal points are told apart no more often than stated, whatever
+the noise; differences are found as often as theory expects; intervals, ranking, warm-up, effects and aliases."""
+import itertools
+import math
+import time
+from statistics import NormalDist
+
+import numpy as np
+from program import Checks
+from studies import stats
+
+N_POINTS = 4  # of a round of the synthetic machine
+ROUNDS = (3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30)
+
+
+def above(rate, n):
+    """What a rate that is kept is not above in n tries, three standard deviations of the binomial."""
+    return rate + 3 * math.sqrt(rate * (1 - rate) / n)
+
+
+# --- a machine: the noise depends on when a run takes place, the order of the points of a round is drawn -----------------
+
+
+def correlated(rng, shape, memory):
+    x = rng.normal(size=shape)
+    for k in range(1, len(x)):
+        x[k] = memory * x[k - 1] + math.sqrt(1 - memory ** 2) * x[k]
+    return x
+
+
+def outliers(rng, shape, share):
+    return np.log(10) * (rng.random(shape) < share)
+
+
+NOISE = {  # logarithms of times [n_runs, n_series], in the order of the runs
+    "normal": lambda rng, shape: 0.01 * rng.normal(size=shape),
+    "log-normal": lambda rng, shape: 0.5 * rng.normal(size=shape),
+    "heavy tails": lambda rng, shape: 0.01 * rng.standard_t(2, size=shape),
+    "delays": lambda rng, shape: np.log1p(0.02 * rng.exponential(size=shape)),
+    "outliers of 10x": lambda rng, shape: 0.01 * rng.normal(size=shape) + outliers(rng, shape, 0.03),
+    "rounds that differ": lambda rng, shape: 0.01 * rng.normal(size=shape)
+    + np.repeat(0.1 * rng.normal(size=(shape[0] // N_POINTS, shape[1])), N_POINTS, axis=0),
+    "linear drift": lambda rng, shape: 0.005 * rng.normal(size=shape) + 0.01 / N_POINTS * np.arange(shape[0])[:, None],
+    "memory of runs": lambda rng, shape: 0.01 * correlated(rng, shape, 0.9),
+    "memory of rounds": lambda rng, shape: 0.005 * rng.normal(size=shape)
+    + np.repeat(0.02 * correlated(rng, (shape[0] // N_POINTS, shape[1]), 0.7), N_POINTS, axis=0),
+}
+
+
+def run_machine(rng, noise, n_rounds, n_series):
+    """Logarithms of times [n_rounds, n_points, n_series] of equal points."""
+    in_time = NOISE[noise](rng, (n_rounds * N_POINTS, n_series)).reshape(n_rounds, N_POINTS, n_series)
+    place = np.argsort(rng.random((n_rounds, N_POINTS, n_series)), axis=1)
+    return np.take_along_axis(in_time, place, axis=1)
+
+
+def test_equal(checks):
+    n_series = 8000
+    for noise, n_rounds in itertools.product(NOISE, ROUNDS):
+        rng = np.random.default_rng(n_rounds)
+        logs = run_machine(rng, noise, n_rounds, n_series)
+        found = stats.centres(logs[:, 0] - logs[:, 1], 0.95)
+        rate = np.mean(found.p < 0.05)
+        checks.that(rate <= above(0.05, n_series), f"{noise}, {n_rounds} rounds: {rate:.4f} of equal points told apart")
+        inside = np.mean((found.low <= 0) & (found.high >= 0))
+        checks.that(inside >= 1 - above(0.05, n_series), f"{noise}, {n_rounds} rounds: intervals cover in {inside:.4f}")
+        strict = np.mean(found.p < 0.001)
+        checks.that(strict <= above(0.001, n_series), f"{noise}, {n_rounds} rounds: p < 0.001 in {strict:.5f}")
+        if noise == "normal":  # as little as stated, yet not for want of trying
+            checks.that(rate >= (0.05 if n_rounds < stats.TRIM_FROM else 0.04) - (above(0.05, n_series) - 0.05),
+                        f"{n_rounds} rounds: only {rate:.4f} of equal points told apart")
+
+
+# --- power ------------------------------------------------------------------------------------------------------------
+
+
+def theory(n_rounds, shift):
+    """Chance to find a shift of so many standard deviations of a normal difference: noncentral t, by the asymptotic variance of
+    a trimmed mean."""
+    normal, g = NormalDist(), n_rounds // stats.TRIM if n_rounds >= stats.TRIM_FROM else 0
+    variance = 1.0
+    if g:
+        q, x = normal.inv_cdf(1 - g / n_rounds), np.linspace(-8, 8, 20001)
+        density = np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+        variance = np.sum(np.minimum(x * x, q * q) * density) * (x[1] - x[0]) / (1 - 2 * g / n_rounds) ** 2
+    freedom = n_rounds - 3 * g - 1
+    noncentral, critical = shift * math.sqrt(n_rounds / variance), stats.t_quantile(freedom, 0.05)
+    s = np.linspace(1e-3, 4, 4000)  # the estimated over the true deviation: its density is that of chi / sqrt(freedom)
+    weight = np.exp((freedom - 1) * np.log(s) - freedom * s * s / 2)
+    finds = np.array([1 - normal.cdf(critical * x - noncentral) + normal.cdf(-critical * x - noncentral) for x in s])
+    return np.sum(weight * finds) / np.sum(weight)
+
+
+def test_power(checks):
+    """Two per cent at a noise of one per cent: shifts of sqrt(2) deviations of a difference of two runs."""
+    n_series = 10000
+    for n_rounds in (3, 5, 7, 8, 10, 15, 20):
+        logs = run_machine(np.random.default_rng(n_rounds), "normal", n_rounds, n_series)
+        found = stats.centres(logs[:, 0] - logs[:, 1] + 0.02, 0.95)
+        expected = theory(n_rounds, math.sqrt(2))
+        # Two per cent for what the asymptotic variance is off by with few values.
+        slack = 3 * math.sqrt(expected * (1 - expected) / n_series) + (0.02 if n_rounds >= stats.TRIM_FROM else 0)
+        checks.near(np.mean(found.p < 0.05), expected, slack, f"a difference of 2 %, {n_rounds} rounds, found")
+        checks.near(np.median(found.value), 0.02, 0.001, f"{n_rounds} rounds: its size")
+    checks.that(theory(10, math.sqrt(2)) > 0.9 and theory(3, math.sqrt(2)) < 0.4, "theory is not trivial")
+
+
+def test_disturbed(checks):
+    """An outlier of 10x, a drift or rounds that differ hide no difference of two per cent in ten rounds, nor do they feign one."""
+    n_series = 2000
+    for noise in ("rounds that differ", "memory of rounds"):
+        logs = run_machine(np.random.default_rng(1), noise, 10, n_series)
+        found = stats.centres(logs[:, 0] - logs[:, 1] + 0.02, 0.95)
+        checks.that(np.mean(found.p < 0.05) > 0.9, f"{noise}: 2 % found in {np.mean(found.p < 0.05):.3f}")
+    logs = run_machine(np.random.default_rng(2), "normal", 10, n_series)
+    difference = logs[:, 0] - logs[:, 1] + 0.02
+    difference[3] -= np.log(10)
+    found = stats.centres(difference, 0.95)
+    checks.that(np.mean(found.p < 0.05) > 0.7, f"2 % beside an outlier against it: found in {np.mean(found.p < 0.05):.3f}")
+    checks.near(np.mean(found.value), 0.02, 0.003, "the ratio beside an outlier")
+    base = np.exp(logs[:, 0, 0])
+    ratio = stats.paired_ratio(base, 1.02 * base)
+    checks.that(abs(ratio.value - 1.02) < 1e-12 and ratio.low == ratio.high == ratio.value and ratio.p == 0
+                and stats.outcome(ratio) == "faster", f"a ratio without noise: {ratio}")
+
+
+def test_ratio(checks):
+    base, other = np.array([1.0, 2, 3, np.nan, 5]), np.array([2.0, 4.1, 5.9, 7, np.nan])
+    ratio = stats.paired_ratio(base, other)
+    checks.that(ratio.n == 3 and abs(ratio.value - 2) < 1e-12, f"pairs only where both ran: {ratio}")
+    d = np.log(other[:3] / base[:3])
+    t = np.mean(d) / np.std(d, ddof=1) * math.sqrt(3)
+    checks.near(ratio.p, 1 - t / math.sqrt(t * t + 2), 1e-9, "p of three rounds, two degrees of freedom")
+    checks.that(stats.outcome(ratio) == "faster" and stats.outcome(stats.paired_ratio(other, base)) == "slower", "verdicts")
+    checks.that(stats.outcome(stats.paired_ratio(base, base)) == "not distinguishable", "a point is not faster than itself")
+    few = stats.paired_ratio(base[:2], other[:2])
+    checks.that(stats.outcome(few) == "too few runs" and math.isnan(few.low) and few.n == 2 and few.value > 2, f"two rounds: {few}")
+    none = stats.paired_ratio(base[3:], other[3:])
+    checks.that(stats.outcome(none) == "too few runs" and none.n == 0 and math.isnan(none.value), f"no rounds: {none}")
+    for bad in ([1.0, 0.0], [1.0, -2.0], [1.0, math.inf]):
+        try:
+            stats.paired_ratio(bad, [1.0, 1.0])
+            checks.that(False, f"{bad} passed for times")
+        except ValueError:
+            checks.that(True, "")
+    for freedom, level, t in ((1, 0.05, 12.7062), (2, 0.05, 4.30265), (4, 0.001, 8.6103), (9, 0.05, 2.26216), (29, 0.01, 2.75639)):
+        checks.near(stats.t_quantile(freedom, level), t, 6e-5 * t, f"Student's t, {freedom} degrees, {level}")
+    adjusted = stats.adjust([0.01, 0.04, math.nan, 0.03, 0.005])
+    checks.that(np.allclose(adjusted, [0.03, 0.06, math.nan, 0.06, 0.02], equal_nan=True), f"Holm: {adjusted}")
+    checks.that(np.allclose(stats.adjust([0.9, 0.8]), [1, 1]), "an adjusted p is not above 1")
+
+
+def test_median(checks):
+    n_tries = 400
+    for n, freedom in itertools.product((3, 5, 7, 10), (3, 1000)):  # heavy tails, normal
+        rng = np.random.default_rng(n)
+        found = [stats.median_interval(np.exp(0.05 * rng.standard_t(freedom, n))) for _ in range(n_tries)]
+        covered = np.mean([interval.low <= 1 <= interval.high for interval in found])
+        checks.that(covered >= 1 - above(0.05, n_tries), f"interval of the median of {n} covers it in {covered:.3f}")
+        checks.that(all(i.low <= i.value <= i.high and i.n == n for i in found), f"median of {n} outside of its interval")
+    checks.that(stats.median_interval([3, 1, 2, 5, 4, math.nan]).value == np.exp(np.log(3)), "the median")
+    again = [stats.median_interval(range(1, 20), seed=5) for _ in range(2)]
+    checks.that(again[0] == again[1], "one seed, one interval")
+    checks.that(math.isnan(stats.median_interval([1, 2]).low) and math.isnan(stats.median_interval([]).value), "of two or none")
+    narrow, wide = (stats.median_interval(range(1, 20), confidence) for confidence in (0.8, 0.99))
+    checks.that(wide.low < narrow.low and wide.high > narrow.high, "more confidence, wider")
+
+
+# --- many points ------------------------------------------------------------------------------------------------------
+
+
+def test_groups(checks):
+    rng, n_tries = np.random.default_rng(0), 600
+    split = sum(len(stats.groups(np.exp(run_machine(rng, "normal", n, 1)[:, :, 0]))) > 1
+                for n in (3, 5, 10) for _ in range(n_tries // 3))
+    checks.that(split / n_tries <= above(0.05, n_tries), f"equal points in groups: {split} of {n_tries}")
+    speeds = np.exp(0.002 * rng.normal(size=(10, 6)) + np.log([1, 1.1, 1.1, 1, 1.3, 1.1]))
+    speeds *= np.exp(0.3 * rng.normal(size=(10, 1)))
+    speeds = np.insert(speeds, 2, np.nan, axis=1)
+    ranking = stats.groups(speeds)
+    checks.that([sorted(group) for group in ranking] == [[5], [1, 3, 6], [0, 4]], f"ranking {ranking}")
+    checks.that(stats.groups(speeds[:2])[0][0] == 5 and len(stats.groups(speeds[:2])) == 1, "two rounds tell nothing apart")
+    checks.that(stats.groups(np.full((3, 2), np.nan)) == [] and stats.groups(np.ones((3, 1))) == [[0]], "no point, one point")
+
+
+def test_warm_up(checks):
+    rng, n_tries = np.random.default_rng(0), 500
+    for n, n_points in itertools.product((3, 5, 10, 20), (1, 8)):
+        def noise(rng=rng, n=n, n_points=n_points):
+            return 0.01 * rng.normal(size=(n, n_points)) + 0.01 * rng.normal(size=(n, 1)) + np.log(np.arange(1, n_points + 1))
+        false = sum(stats.warm_up(np.exp(noise())) > 0 for _ in range(n_tries))
+        checks.that(false / n_tries <= above(stats.WARM_UP_LEVEL, n_tries), f"{n} rounds of {n_points}: {false} times")
+    steady = 0.002 * rng.normal(size=(12, 8))
+    for shape, expected in (([0.2], 1), ([0.2, 0.1, 0.05], 3), ([-0.1, -0.1], 2), ([0.2] * 6, 6), ([0.2] * 9, 0), ([0, 0, 0.2], 0)):
+        shift = np.zeros((12, 1))
+        shift[:len(shape), 0] = shape
+        found = stats.warm_up(np.exp(steady + shift))
+        checks.that(found == expected, f"a warm-up of {shape}: {found} dropped")
+    one_run = steady.copy()
+    one_run[0, 3] += math.log(10)
+    checks.that(stats.warm_up(np.exp(one_run)) == 0, "one disturbed run is no warm-up")
+    steady[11, :] = np.nan
+    checks.that(stats.warm_up(np.exp(steady)) == 0, "a round that did not run")
+
+
+def full(levels):
+    points = list(itertools.product(*levels.values()))
+    return points, {key: [point[k] for point in points] for k, key in enumerate(levels)}
+
+
+def simulate(rng, points, speed, n_rounds, noise=0.005):
+    logs = np.array([speed(*point) for point in points])
+    return logs + noise * rng.normal(size=(n_rounds, len(points))) + 0.1 * rng.normal(size=(n_rounds, 1))
+
+
+def test_effects(checks):
+    rng = np.random.default_rng(0)
+    points, levels = full({"a": "xy", "b": "xy", "c": "uvw"})
+
+    def speed(a, b, c):
+        return 0.1 * (a == "y") - 0.05 * (c == "v") + 0.04 * (a == "y") * (c == "w")
+
+    expected = {("a", "y"): 0.1 + 0.04 / 3, ("b", "y"): 0, ("c", "v"): -0.05, ("c", "w"): 0.02, ("a", "b", "y", "y"): 0,
+                ("a", "c", "y", "v"): 0, ("a", "c", "y", "w"): 0.04, ("b", "c", "y", "v"): 0, ("b", "c", "y", "w"): 0}
+    found = stats.effects(simulate(rng, points, speed, 8), levels)
+    checks.that([(*e.factors, *e.levels) for e in found] == list(expected), f"effects {[(e.factors, e.levels) for e in found]}")
+    for e in found:
+        true = expected[(*e.factors, *e.levels)]
+        checks.near(math.log(e.value), true, 0.012, f"effect of {e.factors} at {e.levels}")
+        wanted = "not distinguishable" if true == 0 else "faster" if true > 0 else "slower"
+        checks.that(stats.outcome(e) == wanted, f"effect of {e.factors} at {e.levels}: {stats.outcome(e)}, p {e.p}")
+        checks.that(not e.aliases and e.n == 8 and e.low < e.value < e.high, f"effect {e}")
+    turned = stats.effects(simulate(rng, points, speed, 8), levels, base={"a": "y", "c": "w"})
+    turned = {tuple(e.factors + e.levels): e for e in turned}
+    checks.near(math.log(turned["a", "x"].value), -0.1 - 0.04 / 3, 0.012, "effect against another base")
+    checks.near(math.log(turned["c", "u"].value), -0.02, 0.012, "effect against another base")
+    covered = false = 0
+    for _ in range(200):
+        found = stats.effects(simulate(rng, points, speed, 5), levels)
+        covered += sum(e.low <= math.exp(expected[(*e.factors, *e.levels)]) <= e.high for e in found)
+        false += any(stats.outcome(e) != "not distinguishable" for e in found if expected[(*e.factors, *e.levels)] == 0)
+    covered /= 200 * len(expected)
+    checks.that(covered > 1 - above(0.05, 200), f"intervals of effects cover in {covered:.3f}")
+    checks.that(false / 200 <= above(0.05, 200), f"{false} of 200 studies have a false effect")
+
+
+def test_aliases(checks):
+    rng = np.random.default_rng(0)
+    points = [(a, b, c, a * b * c) for a, b, c in itertools.product((-1, 1), repeat=3)]
+    levels = {key: [point[k] for point in points] for k, key in enumerate("abcd")}
+    found = stats.effects(simulate(rng, points, lambda a, b, c, d: 0.05 * (a > 0) + 0.02 * a * b, 6), levels)
+    seen = {"".join(e.factors): ["".join(alias) for alias in e.aliases] for e in found}
+    checks.that(seen == {"a": [], "b": [], "c": [], "d": [], "ab": ["cd"], "ac": ["bd"], "ad": ["bc"]}, f"half of 2^4: {seen}")
+    checks.near(math.log(found[4].value), 0.08, 0.02, "its interaction")
+    points = [(a, b, a * b) for a, b in itertools.product((-1, 1), repeat=2)]
+    levels = {key: [point[k] for point in points] for k, key in enumerate("abc")}
+    found = stats.effects(simulate(rng, points, lambda a, b, c: 0.05 * a, 4), levels)
+    seen = {"".join(e.factors): ["".join(alias) for alias in e.aliases] for e in found}
+    checks.that(seen == {"a": ["bc"], "b": ["ac"], "c": ["ab"]}, f"half of 2^3: {seen}")
+    # A combination that is refused: the interaction has no value, and is named where it may be part of another.
+    points, levels = full({"a": "xy", "b": "xyz", "c": "xy"})
+    logs = simulate(rng, points, lambda a, b, c: 0.05 * (a == "y"), 6)
+    logs[:, [k for k, point in enumerate(points) if point[:2] == ("y", "z")]] = np.nan
+    found = stats.effects(logs, levels)
+    seen = {"".join(e.factors): e.aliases for e in found}
+    checks.that(set(seen) == {"a", "b", "c", "ac", "bc"} and seen["a"] == seen["b"] == [["a", "b"]] and seen["c"] == [], f"{seen}")
+    checks.near(math.log(found[0].value), 0.05, 0.012, "effect in a design with a hole")
+    logs[5, 0] = np.nan  # a run that is missing: least squares of that round without it
+    checks.that([e.n for e in stats.effects(logs, levels)] == [6] * len(found), "a missing run costs the round")
+    checks.that(stats.effects(logs[:2], levels)[0].n == 2 and math.isnan(stats.effects(logs[:2], levels)[0].p), "two rounds")
+    checks.that(stats.effects(logs[:, :1], {"a": ["x"]}) == [], "one point has no effects")
+
+
+def test_speed(checks):
+    rng, began = np.random.default_rng(0), time.process_time()
+    speeds = np.exp(0.01 * rng.normal(size=(10, 50)))
+    stats.groups(speeds)
+    for k in range(50):
+        stats.median_interval(speeds[:, k])
+        stats.paired_ratio(speeds[:, 0], speeds[:, k])
+    stats.warm_up(1 / speeds)
+    points, levels = full({"a": range(5), "b": range(5), "c": range(2)})
+    stats.effects(np.log(speeds), levels)
+    checks.that(time.process_time() - began < 4, f"50 points in 10 rounds: {time.process_time() - began:.2f} s of one core")
+
+
+def main():
+    checks = Checks()
+    for test in (test_equal, test_power, test_disturbed, test_ratio, test_median, test_groups, test_warm_up, test_effects,
+                 test_aliases, test_speed):
+        before, began = checks.n_failed, time.monotonic()
+        test(checks)
+        came_out = "passed" if checks.n_failed == before else "FAILED"
+        print(f"{test.__name__}: {came_out}, {time.monotonic() - began:.1f} s", flush=True)
+    checks.finish()
+
+
+main()
