@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 
 
@@ -22,6 +23,10 @@ class NotRun(Exception):
 COARSE_S = 0.05  # a loop that looks shorter from outside may have been anything: lines arrive when the reader has its turn
 
 
+def utc_now():
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 class Run:
     """A run that has been started. Its thermo table has two rows, printed just before the loop and at its end: so one sees
     from outside when the loop began, when it ended, and what of the run was not the loop."""
@@ -30,6 +35,7 @@ class Run:
     def __init__(self, command, n_steps, limit_s):
         self.folder, self.errors = tempfile.TemporaryDirectory(), tempfile.TemporaryFile("w+")
         self.n_steps, self.limit_s = n_steps, limit_s
+        self.began, self.started = time.monotonic(), utc_now()
         self.loop_began = self.loop_ended = self.gone = None
         self.loop_is_over = threading.Event()  # or will never begin
         self.why_killed = self.result = None
@@ -70,6 +76,10 @@ class Run:
         except NotRun:
             return None
 
+    def seconds(self):
+        """From start to end, after report()."""
+        return round(self.gone - self.began, 3)
+
     def discard(self):
         """Ends it, and whatever it said does not count."""
         self.child.kill()
@@ -101,7 +111,9 @@ class Run:
             raise self.why_killed
         self.errors.seek(0)
         code, path = self.child.returncode, Path(self.folder.name) / "step.json"
-        message = (self.errors.read().strip().splitlines() or ["no message"])[0].replace("mdmini: error: ", "")
+        message = (self.errors.read().strip().splitlines() or ["no message"])[0].replace("mdmini: error: ", "").replace("command line: ", "")
+        if code == 75:
+            raise NotRun("time", "ended by a signal")
         if code == 2:
             raise NotRun("refused", "refused: " + message)
         if code not in (0, 3):  # 3: the physics failed, which the report says

@@ -63,11 +63,16 @@ def check_paths(parser, a):
         parser.error(f"{a.output}: no such folder")
 
 
+def portable(text, folder):
+    """A record travels: it names files from the top of the source, and those beside it by their names, not where they were on the
+    machine that made it."""
+    for place in sorted({str(TOP), str(Path(folder).resolve())} - {"/"}, key=len, reverse=True):
+        text = text.replace(place + "/", "")
+    return text
+
+
 def save_json(path, record):
-    """Aside first: a cut leaves the old file or the new one. A record travels: it names files from the top of the source, and those
-    beside it by their names, not where they were on the machine that made it."""
-    aside, text = Path(path + ".new"), json.dumps(record)
-    for folder in sorted({str(TOP), str(Path(path).resolve().parent)} - {"/"}, key=len, reverse=True):
-        text = text.replace(folder + "/", "")
-    aside.write_text(text + "\n")
+    """Aside first: a cut leaves the old file or the new one."""
+    aside = Path(path + ".new")
+    aside.write_text(portable(json.dumps(record), Path(path).parent) + "\n")
     aside.replace(path)

@@ -1,0 +1,363 @@
+"""tools/study.py on a program that takes no time and measures the same each time: the table of a study does not depend on where it
+was killed, nor on the shards that made it; what failed is listed and not ranked; what is wrong is refused. And on mdmini
+itself, where one variant is made to fail."""
+import contextlib
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import program
+import study
+
+SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
+STUDY = """[study]
+name    = abc
+decks   = deck.txt
+words   = system.cells=8   # 2,048 atoms
+repeats = 3
+seconds = 0.01
+limit   = 5
+seed    = 7
+[factors]
+a.x = slow, fast
+a.y = 2, 3
+a.z = off, on
+"""
+N_RUNS = 3 * 6 + 2  # of 8 points two are refused
+
+
+class Bench:
+    """A folder with the fake program, a deck and a study of it."""
+
+    def __init__(self, folder, text=STUDY):
+        self.folder = Path(folder)
+        self.mdmini = self.folder / "mdmini"
+        fake = (SOURCE / "tests/support/fake_mdmini.py").read_text()
+        self.mdmini.write_text(f"#!{sys.executable} -BSE\n{fake}")
+        self.mdmini.chmod(0o755)
+        (self.folder / "deck.txt").write_text("[system]\n")
+        self.study = self.folder / "abc.ini"
+        self.study.write_text(text)
+
+    def command(self, output, *words):
+        return [sys.executable, "-B", SOURCE / "tools/study.py", *(words if "--report" in words or "--merge" in words else
+                                                                  [self.study, *words]),
+                *(["--program", self.mdmini] if "--report" not in words and "--merge" not in words else []),
+                *(["--output", self.folder / output] if "--report" not in words else [])]
+
+    def environment(self, output, shard=(1, 1), **fake):
+        k, n = shard
+        name = "runs.jsonl" if n == 1 else f"runs-{k}-of-{n}.jsonl"
+        return {**os.environ, "FAKE_RUNS": str(self.folder / output / name), "FAKE_K": str(k - 1), "FAKE_N": str(n),
+                **{f"FAKE_{key}": str(value) for key, value in fake.items()}}
+
+    def run(self, output, *words, shard=(1, 1), **fake):
+        words = [*words, "--shard", "{}/{}".format(*shard)] if shard[1] > 1 else words
+        return subprocess.run(self.command(output, *words), capture_output=True, text=True, cwd=self.folder,
+                              env=self.environment(output, shard, **fake))
+
+    def judge(self, *words):
+        """(exit code, what it says) of bad input, which is soon told."""
+        said, here = io.StringIO(), os.getcwd()
+        os.chdir(self.folder)
+        try:
+            with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+                code = study.main([str(word) for word in words])
+        except SystemExit as end:
+            code = end.code
+        finally:
+            os.chdir(here)
+        return code, said.getvalue()
+
+    def results(self, output):
+        return json.loads((self.folder / output / "results.json").read_text())
+
+    def table(self, output):
+        """What must not depend on how a study came about."""
+        found = self.results(output)
+        return {key: value for key, value in found.items() if key != "command"}
+
+    def lines(self, output):
+        return [json.loads(line) for path in sorted((self.folder / output).glob("runs*.jsonl"))
+                for line in path.read_text().splitlines()]
+
+
+def points_of(results):
+    return {point["label"]: point for point in results["points"]}
+
+
+def test_table(checks, bench):
+    """The points of a full design, what is said of them, and the order of the runs."""
+    done = bench.run("whole")
+    if not checks.that(done.returncode == 0, f"exit code {done.returncode}: {done.stdout[-500:]}{done.stderr}"):
+        return
+    results, lines = bench.results("whole"), bench.lines("whole")
+    points = points_of(results)
+    checks.that(len(points) == 8 and results["finished"] and len(lines) == N_RUNS, f"{len(points)} points, {len(lines)} lines")
+    base = results["points"][0]
+    checks.that(base["settings"] == {"a.x": "fast", "a.y": "2", "a.z": "on"} and results["systems"][0]["base"] == base["id"] and
+                base["ratio"] is None, f"base {base['settings']}")
+    refused = [point for point in results["points"] if point["status"] == "refused"]
+    checks.that(len(refused) == 2 and all("a.z: has no effect" in point["reason"] and not point["speed"] for point in refused),
+                f"refused: {[point['label'] for point in refused]}")
+    slow = points["a.x=slow a.y=2 a.z=on"]
+    checks.near(slow["ratio"]["value"], 0.5, 0.01, "ratio of half the speed")
+    checks.that(slow["ratio"]["outcome"] == "slower" and slow["deterministic"] is False and slow["n_used"] == 3, f"{slow}")
+    checks.that(points["a.x=fast a.y=3 a.z=on"]["ratio"]["outcome"] == "not distinguishable", "equals are told apart")
+    checks.that([len(group) for group in results["ranking"]["s0"]][0] == 2, f"ranking {results['ranking']}")
+    effect = next(effect for effect in results["effects"] if effect["factors"] == ["a.x"])
+    checks.near(effect["value"], 0.5, 0.01, "main effect of a.x")
+    checks.that(len(results["determinism"]) == 3 and all(abs(row["ratio"]["value"] - 0.5) < 0.01
+                                                        for row in results["determinism"]), f"{results['determinism']}")
+    orders = [[line["point"] for line in lines if line["round"] == n_round and line["status"] == "ok"] for n_round in range(3)]
+    checks.that(all(sorted(one) == sorted(orders[0]) and len(one) == 6 for one in orders) and
+                len({tuple(one) for one in orders}) == 3, "the rounds are not orders of the same points")
+    checks.that([line["verified"] for line in lines if line["status"] == "ok"] == [True] * 6 + [False] * 12, "verified runs")
+    checks.that(len({point["n_steps"] for point in results["points"] if point["speed"]}) == 1, "different steps in one system")
+    bench.run("again")
+    checks.that([line["point"] for line in bench.lines("again")] == [line["point"] for line in lines], "another order")
+    checks.that(bench.table("again") == bench.table("whole"), "another table")
+    bench.run("seed", "--seed", "8", "--budget", "1e-6")
+    drawn = [json.loads((bench.folder / name / "study.json").read_text())["order"]["s0"] for name in ("whole", "seed")]
+    checks.that(drawn[0] != drawn[1] and [id for id in drawn[0][0] if id in orders[0]] == orders[0], "the seed changes nothing")
+    n_rows = len((bench.folder / "whole/results.csv").read_text().splitlines())
+    checks.that(n_rows == 9, f"{n_rows} rows in results.csv")
+
+
+def test_killed(checks, bench):
+    """Killed while being tried, before the first run, in the middle, at the last run, and in the middle of a line."""
+    whole = bench.table("whole")
+    for k, (at, cut) in enumerate(((-1, 0), (2, 0), (9, 700), (N_RUNS - 1, 3))):
+        output = f"killed-{k}"
+        marker = bench.folder / f"marker-{k}"
+        done = bench.run(output, KILL_AT=at, KILL_MARKER=marker)
+        checks.that(done.returncode == -signal.SIGKILL and marker.exists(), f"{at}: exit code {done.returncode}")
+        runs = bench.folder / output / "runs.jsonl"
+        if cut:
+            runs.write_bytes(runs.read_bytes()[:-cut])
+        done = bench.run(output)
+        checks.that(done.returncode == 0 and bench.table(output) == whole, f"killed at {at}, cut {cut}: another table\n"
+                    f"{done.stdout[-300:]}{done.stderr}")
+        checks.that(len(bench.lines(output)) == N_RUNS, f"killed at {at}: {len(bench.lines(output))} lines")
+    done = bench.run("killed-0")
+    checks.that(done.returncode == 0 and len(bench.lines("killed-0")) == N_RUNS and bench.table("killed-0") == whole,
+                "once more changes something")
+
+
+def test_killed_anywhere(checks, bench):
+    """At random moments, again and again until it is done."""
+    chance, n_kills = random.Random(1), 0
+    while n_kills < 20:
+        child = subprocess.Popen(bench.command("anywhere"), stdout=subprocess.DEVNULL, env=bench.environment("anywhere"))
+        try:
+            child.wait(timeout=chance.uniform(0.3, 1.6))
+            break
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+            n_kills += 1
+    time.sleep(0.3)  # what it had started ends
+    done = bench.run("anywhere")
+    checks.that(done.returncode == 0 and bench.table("anywhere") == bench.table("whole"), f"after {n_kills} kills: {done.stderr}")
+    checks.that(n_kills > 1, f"{n_kills} kills")
+
+
+def test_signal(checks, bench):
+    """A signal keeps what there is and makes the table of it; the exit code says that something is left."""
+    child = subprocess.Popen(bench.command("signal"), stdout=subprocess.PIPE, text=True, env=bench.environment("signal"))
+    for line in child.stdout:
+        if line.split("/")[0].strip() == "9":
+            child.send_signal(signal.SIGTERM)
+            break
+    text = child.communicate()[0]
+    results = bench.results("signal")
+    checks.that(child.returncode == 75 and "UNFINISHED" in text and not results["finished"], f"{child.returncode}: {text[-200:]}")
+    checks.that(results["n_left_out"] == 18 - (len(bench.lines("signal")) - 2), f"{results['n_left_out']} left out")
+    done = bench.run("signal", "--budget", "1e-6")
+    checks.that(done.returncode == 75 and bench.results("signal")["n_left_out"] == results["n_left_out"], "beyond the budget")
+    done = bench.run("signal")
+    checks.that(done.returncode == 0 and bench.table("signal") == bench.table("whole"), "resumed after a signal: another table")
+
+
+def test_shards(checks, bench):
+    """Whole rounds: in one folder, and in several that are merged; points and base, where there are fewer rounds than shards."""
+    whole = bench.table("whole")
+    for k in (1, 2, 3):
+        bench.run("together", shard=(k, 3))
+    for k in (1, 2, 3):
+        (bench.folder / f"apart-{k}").mkdir()
+        for name in ("study.json", "plan.json", f"runs-{k}-of-3.jsonl"):
+            shutil.copy(bench.folder / "together" / name, bench.folder / f"apart-{k}")
+    done = bench.run("", "--report", str(bench.folder / "together"))
+    checks.that(done.returncode == 0 and bench.table("together") == whole, f"three shards in a folder: {done.stderr}")
+    done = bench.run("apart", "--merge", *(str(bench.folder / f"apart-{k}") for k in (3, 1, 2)))
+    checks.that(done.returncode == 0 and bench.table("apart") == whole, f"three shards merged: {done.stderr}")
+    done = bench.run("twice", "--merge", str(bench.folder / "apart-1"), str(bench.folder / "apart-1"))
+    checks.that(done.returncode == 2 and "twice" in done.stderr, f"the same shard twice: {done.stderr}")
+    done = bench.run("half", "--merge", str(bench.folder / "apart-1"), str(bench.folder / "apart-2"))
+    checks.that(done.returncode == 75, f"two of three shards: exit code {done.returncode}")
+    for k in (1, 2, 3):
+        bench.run("points", "--repeats", "2", shard=(k, 3), N=1, K=0)
+    bench.run("two", "--repeats", "2")
+    split, one = points_of(bench.results("points")), points_of(bench.results("two"))
+    base = bench.results("two")["points"][0]["label"]
+    checks.that(bench.results("points")["finished"] and split[base]["n_runs"] == 6, f"base {split[base]['n_runs']} times")
+    checks.that(all(split[label]["speed"] == point["speed"] and split[label]["status"] == point["status"]
+                    for label, point in one.items() if label != base), "points in shards: other speeds")
+
+
+def test_failed(checks, bench):
+    """What fails, crashes, or ends with other energies is listed as that, and neither compared nor ranked."""
+    done = bench.run("failed", FAILS="a.x=slow a.y=2 a.z=on", DIES="a.x=slow a.y=3 a.z=on", WOBBLES="a.y=2 a.z=off")
+    results = bench.results("failed")
+    points, ranked = points_of(results), sum(results["ranking"]["s0"], [])
+    checks.that(done.returncode == 1 and len(ranked) == 3, f"exit code {done.returncode}, {len(ranked)} ranked")
+    for label, status, n_runs, said in (("a.x=slow a.y=2 a.z=on", "failed", 1, "forces: 0.25 of 1"),
+                                        ("a.x=slow a.y=3 a.z=on", "crashed", 0, "CRASHED: "),
+                                        ("a.x=fast a.y=2 a.z=off", "failed", 2, "another energy than in round 1")):
+        bad = points[label]
+        checks.that(bad["status"] == status and not bad["speed"] and not bad["ratio"] and said in bad["reason"] and
+                    bad["id"] not in ranked and bad["id"] in done.stdout.splitlines()[-1] and bad["n_runs"] == n_runs,
+                    f"{label}: {bad['status']}, {bad['n_runs']} runs, {bad['reason']}")
+    checks.that(points["a.x=slow a.y=2 a.z=off"]["status"] == "measured", "what is not deterministic may end with another energy")
+    done = bench.run("base", FAILS="a.x=fast a.y=2 a.z=on")
+    checks.that(done.returncode == 3 and not any(point["ratio"] for point in bench.results("base")["points"]),
+                "ratios to a base that failed")
+
+
+def test_systems(checks, bench):
+    """A factor of kind physics makes systems of their own, and so do decks."""
+    (bench.folder / "other.txt").write_text("[system]\n")
+    bench.study.write_text(STUDY.replace("words   = system.cells=8", ";"))
+    done = bench.run("systems", "--design", "one-at-a-time", "--vary", "system.cells=6,9", "--vary", "deck=deck.txt,other.txt",
+                     "--repeats", "2")
+    results = bench.results("systems")
+    checks.that(done.returncode == 0 and [system["n_atoms"] for system in results["systems"]] == [864, 864, 2916, 2916],
+                f"{done.stderr}{[system['n_atoms'] for system in results['systems']]}")
+    labels = [point["label"] for point in results["points"] if point["system"] == "s3"]
+    checks.that(labels == ["base", "a.x=slow", "a.y=3", "a.z=off"], f"points {labels}")
+    checks.that(all(id.startswith(f"{key}/") for key, groups in results["ranking"].items() for group in groups for id in group),
+                "points of two systems in one ranking")
+    checks.that(len({system["label"] for system in results["systems"]}) == 4, f"{[s['label'] for s in results['systems']]}")
+    bench.study.write_text(STUDY)
+
+
+def test_fraction(checks, bench):
+    """Eight runs of four factors: main effects are found; interactions that are aliases are said to be so."""
+    bench.study.write_text(STUDY.replace("a.y = 2, 3", "a.y = 1, 2\na.w = off, on"))
+    done = bench.run("fraction", "--design", "fractional")
+    results = bench.results("fraction")
+    checks.that(done.returncode == 0 and len(results["points"]) == 8, f"{len(results['points'])} points: {done.stderr}")
+    found = {tuple(effect["factors"]): effect for effect in results["effects"]}
+    for key, expected in (("a.x", 0.5), ("a.y", 1 / 1.3), ("a.z", 1 / 1.1), ("a.w", 1 / 0.9)):
+        checks.near(found[key,]["value"], expected, 0.01 * expected, f"main effect of {key}")
+    aliases = results["systems"][0]["aliases"]
+    checks.that(len(aliases) == 3 and all(len(group) == 2 and all("*" in name for name in group) for group in aliases) and
+                done.stdout.count("cannot be told apart: ") == 3, f"aliases {aliases}")
+    bench.study.write_text(STUDY)
+
+
+def test_resume_refused(checks, bench):
+    """A folder is that of one study, of one program; what differs is said, and the folder stays as it is."""
+    before = {path.name: path.read_bytes() for path in (bench.folder / "whole").iterdir()}
+    here = ("--program", bench.mdmini, "--output", bench.folder / "whole")
+    for words, expected in ((["--seconds", "0.02"], "seconds: 0.01 there, 0.02 now"), (["--repeats", "5"], "repeats: 3 there, 5 now"),
+                            (["--words", "run.precision=single"], "words: "), (["--vary", "a.w=on,off"], "factors: ")):
+        code, said = bench.judge(bench.study, *words, *here)
+        checks.that(code == 2 and expected in said and "another study" in said, f"{words}: exit code {code}: {said}")
+    (bench.folder / "deck.txt").write_text("[system]\n# changed\n")
+    checks.that("files: " in bench.judge(bench.study, *here)[1], "a changed deck")
+    (bench.folder / "deck.txt").write_text("[system]\n")
+    bench.mdmini.write_text(bench.mdmini.read_text().replace("mdmini fake (0)", "mdmini fake (1)"))
+    code, said = bench.judge(bench.study, *here)
+    checks.that(code == 2 and "program: " in said, f"another program: {said}")
+    bench.mdmini.write_text(bench.mdmini.read_text().replace("mdmini fake (1)", "mdmini fake (0)"))
+    after = {path.name: path.read_bytes() for path in (bench.folder / "whole").iterdir()}
+    checks.that(after == before, "a refused study has changed the folder")
+
+
+def test_refused(checks, bench):
+    """What is wrong gets a message, exit code 2, and nothing is made."""
+    here = ("--program", bench.mdmini, "--output", bench.folder / "refused")
+
+    def refused(expected, *words):
+        code, said = bench.judge(*words)
+        checks.that(code == 2 and expected in said and not (bench.folder / "refused").exists() and "Traceback" not in said,
+                    f"{words}: exit code {code}, {expected!r} was due: {said[-300:]}")
+
+    for expected, *words in (("a.q: no such key", "--vary", "a.q=1,2"), ('read "of"; allowed: off, on', "--vary", "a.w=on,of"),
+                             ("--vary: read 'a.w'", "--vary", "a.w"), ("twice", "--vary", "a.w=on,on"),
+                             ("allowed: level, level", "--vary", "a.w=on,"), ("1 levels", "--design", "fractional", "--vary", "a.w=on"),
+                             ("makes its own points", "--design", "ladder"), ("allowed: full, ", "--design", "ladderr"),
+                             ("repeats: read '0'", "--repeats", "0"), ("seconds: read 'x'", "--seconds", "x"),
+                             ("--shard: read '3/2'", "--shard", "3/2"), ("stands in [factors] and in words", "--words", "a.x=fast"),
+                             ("the study sets it", "--words", "report.verify=off"), ("a.q: no such key", "--words", "a.q=1"),
+                             ("nix.txt: no such file", "--base", "nix.txt"), ("only a fractional design", "--runs", "8"),
+                             ("confidence: read '2'", "--confidence", "2"), ("name: ", "--name", "a/b")):
+        refused(expected, bench.study, *words, *here)
+    for text, expected in ((STUDY.split("[factors]")[0], "no factors"), (STUDY + "a.x = slow\n", "a.x"), ("nonsense", "nonsense"),
+                           (STUDY.replace("seed", "sed"), "[study] sed: no such key"), (STUDY.replace("decks", "name"), "name"),
+                           (STUDY.replace("[factors]", "[factor]"), "section: read 'factor'"),
+                           (STUDY.replace("decks   = deck.txt", ""), "a study needs a deck")):
+        bench.study.write_text(text)
+        refused(expected, bench.study, *here)
+    bench.study.write_text(STUDY)
+    refused("study.json: ", "--report", bench.folder)
+    refused("--merge", "--merge", bench.folder)
+    refused("study.json: ", "--merge", bench.folder, *here)
+    refused("does not answer as mdmini does", bench.study, "--program", "/bin/true")
+    refused("no such program", bench.study, "--program", bench.folder / "nix")
+    refused("--what", "--what")
+    refused("is needed", *here)
+
+
+def test_mdmini(checks, folder):
+    """The program itself; of one variant the list is rebuilt far too seldom."""
+    seldom = Path(folder) / "seldom.txt"
+    seldom.write_text("[neighbor]\nrebuild = every\nevery = 1000\n")
+    words = [sys.executable, "-B", SOURCE / "tools/study.py", SOURCE / "inputs/melt.txt", seldom, "--base",
+             "inputs/presets/safe.txt", "--words", "run.backend=cpu system.cells=6 run.steps=600", "--vary",
+             "neighbor.rebuild=device-check,every", "--vary", "memory.layout=soa,vec4", "--vary", "launch.block_size=auto,64",
+             "--repeats", "3", "--design", "one-at-a-time", "--program", program.program(), "--output", Path(folder) / "out"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if not checks.that(done.returncode == 3, f"exit code {done.returncode}: {done.stdout[-500:]}{done.stderr}"):
+        return
+    results = json.loads((Path(folder) / "out/results.json").read_text())
+    points = points_of(results)
+    bad = points["neighbor.rebuild=every"]
+    checks.that(bad["status"] == "failed" and bad["verdict"] == "FAILED" and bad["reason"] and not bad["speed"], f"{bad['reason']}")
+    checks.that(sorted(sum(results["ranking"]["s0"], [])) == ["s0/base", "s0/memory.layout=soa"], f"{results['ranking']}")
+    checks.that(points["launch.block_size=64"]["status"] == "refused", f"{points['launch.block_size=64']['status']}")
+    soa = points["memory.layout=soa"]
+    checks.that(soa["verdict"] == "PASSED" and soa["n_steps"] == 600 and soa["n_used"] == 3 and soa["ratio"]["value"] > 0 and
+                soa["force_error"]["worst"] < 1 and soa["stages"]["force"]["seconds_per_step"] > 0 and soa["deterministic"],
+                f"{soa}")
+    checks.that(results["provenance"]["program"] == "mdmini" and str(SOURCE) not in json.dumps(results), "provenance")
+
+
+def main():
+    if not SOURCE:
+        print("skipped: MDMINI_SOURCE is not set")
+        return sys.exit(program.SKIPPED)
+    checks = program.Checks()
+    with program.temporary_folder() as folder:
+        bench = Bench(folder)
+        for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_shards, test_failed, test_systems, test_fraction,
+                     test_resume_refused, test_refused):
+            start = time.monotonic()
+            test(checks, bench)
+            print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+    with program.temporary_folder() as folder:
+        test_mdmini(checks, folder)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()

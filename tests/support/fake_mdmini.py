@@ -1,0 +1,133 @@
+"""A program that answers as mdmini does, but takes no time and measures what it is told to: studies of it have tables that can be
+compared exactly. What it makes of a run follows from its settings, and from its number among the runs of the same settings
+that stand in $FAKE_RUNS (times $FAKE_N plus $FAKE_K, for shards).
+
+$FAKE_KILL_AT: when so many runs are kept (-1: while still being tried) it kills its parent, once.
+"""
+import json
+import os
+import signal
+import sys
+import zlib
+
+CHOICES = {"a.x": ["slow", "fast"], "a.y": ["1", "2", "3"], "a.z": ["off", "on"], "a.w": ["off", "on"],
+           "neighbor.rebuild": ["every", "device-check"]}
+DEFAULTS = {"system.cells": "10", "system.start": "fcc", "run.steps": "1000", "run.precision": "mixed", "neighbor.every": "20",
+            "a.x": "fast", "a.y": "2", "a.z": "on", "a.w": "on", "neighbor.rebuild": "every", "output.thermo_every": "100",
+            "output.name": "fake", "output.progress": "auto", "report.verify": "on"}
+FACTORS = {"a.x=slow": 2.0, "a.y=1": 1.3, "a.y=3": 1.0, "a.z=off": 1.1, "a.w=off": 0.9}
+
+
+def option(key):
+    section, name = key.split(".")
+    kind = "physics" if section in ("system", "run") and key != "run.precision" else \
+        "performance" if key in CHOICES or key == "run.precision" else "output"
+    return {"section": section, "key": name, "kind": kind, "type": "choice" if key in CHOICES else "text",
+            "default": DEFAULTS[key], **({"choices": CHOICES[key]} if key in CHOICES else {})}
+
+
+def variants():
+    rows = [{"backend": "cpu", "stage": key.split(".")[0], "switch": key, "value": value, "needs": "",
+             "deterministic": "no" if (key, value) == ("a.x", "slow") else "yes"} for key in CHOICES for value in CHOICES[key]]
+    return {"backends": [{"name": "cpu", "built_in": True, "lacks": [], "variants": rows}]}
+
+
+def fail(message):
+    print(f"mdmini: error: command line: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def read(words):
+    settings = dict(DEFAULTS)
+    for word in words:
+        if "=" not in word:
+            continue
+        key, value = word.split("=", 1)
+        if key not in settings:
+            fail(f"{key}: no such key")
+        if key in CHOICES and value not in CHOICES[key]:
+            fail(f"{key}: read \"{value}\"; allowed: {', '.join(CHOICES[key])}")
+        settings[key] = value
+    if settings["a.z"] == "off" and settings["a.y"] == "3":
+        fail("a.z: has no effect with a.y = 3")
+    return settings
+
+
+def check(settings):
+    print(f"# backend   cpu, mixed precision: fake\n# system    {4 * int(settings['system.cells']) ** 3} atoms in 3 dimensions, "
+          "box\n")
+    section = ""
+    for key in sorted(settings):
+        if key.split(".")[0] != section:
+            section = key.split(".")[0]
+            print(f"\n[{section}]")
+        print(f"{key.split('.')[1]:<18} = {settings[key]:<18} # default")
+
+
+def n_kept(own):
+    """(runs that are kept, those of the same point)."""
+    path = os.environ.get("FAKE_RUNS", "")
+    raw = open(path, "rb").read() if path and os.path.exists(path) else b""
+    lines = [json.loads(line) for line in raw[:raw.rfind(b"\n") + 1].splitlines()]
+    return len(lines), sum(bool(line["report"]) and line["report"]["own"] == own for line in lines)
+
+
+def kill_parent(n):
+    at, marker = os.environ.get("FAKE_KILL_AT"), os.environ.get("FAKE_KILL_MARKER", "")
+    tried = not os.path.exists(os.path.join(os.path.dirname(os.environ.get("FAKE_RUNS", "")), "plan.json"))
+    if at is not None and not os.path.exists(marker) and (tried if int(at) < 0 else int(at) == n and not tried):
+        open(marker, "w").close()
+        os.kill(os.getppid(), signal.SIGKILL)
+        sys.exit(0)
+
+
+def run(settings):
+    own = " ".join(f"{key}={settings[key]}" for key in [*CHOICES, "system.cells"])
+    n_all, n_own = n_kept(own)
+    kill_parent(n_all)
+    n_round = int(os.environ.get("FAKE_K", 0)) + int(os.environ.get("FAKE_N", 1)) * n_own
+    if os.environ.get("FAKE_DIES") and os.environ["FAKE_DIES"] in own:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    slowness = 1.0
+    for word in own.split():
+        slowness *= FACTORS.get(word, 1)
+    noise = 1 + 0.01 * (zlib.crc32(f"{own} {n_round}".encode()) / 2 ** 32 - 0.5)
+    n_atoms, n_steps = 4 * int(settings["system.cells"]) ** 3, int(settings["run.steps"])
+    per_step = 1e-7 * n_atoms * slowness
+    loop = per_step * n_steps * noise
+    failed = bool(os.environ.get("FAKE_FAILS")) and os.environ["FAKE_FAILS"] in own
+    wobbles = bool(os.environ.get("FAKE_WOBBLES")) and os.environ["FAKE_WOBBLES"] in own
+    verify = settings["report.verify"] == "on"
+    rows = {}
+    for key in CHOICES:
+        rows.setdefault(key.split(".")[0], []).append(f"{key.split('.')[1]}={settings[key]}")
+    report = {"own": own, "verdict": "FAILED" if failed else "PASSED" if verify else "NOT CHECKED", "n_atoms": n_atoms,
+              "n_steps": n_steps, "backend": "cpu", "precision": settings["run.precision"], "loop_seconds": loop,
+              "atom_steps_per_second": n_atoms * n_steps / loop, "n_late_rebuilds": 0, "energy_drift_per_atom_step": 1e-9,
+              "potential_energy_per_atom": -6.0 - (n_own if wobbles else 0) - n_steps * 1e-9, "kinetic_energy_per_atom": 1.0,
+              "checks": [{"name": "forces", "value": 0.25, "limit": 1.0, "passed": not failed}],
+              "stages": [{"stage": stage, "ran": " ".join(words), "calls": n_steps, "seconds": loop / 2, "share": 0.5,
+                          "model_bytes": 1.0, "model_flops": 1.0, "gb_per_s": 1.0, "gflop_per_s": 1.0}
+                         for stage, words in rows.items()],
+              "provenance": {"version": "fake", "commit": "0", "machine": "fake"}}
+    with open(settings["output.name"] + ".json", "w", encoding="utf-8") as stream:
+        json.dump(report, stream)
+    sys.exit(3 if failed else 0)
+
+
+def main():
+    words = sys.argv[1:]
+    if words == ["--version"]:
+        print("mdmini fake (0)\nbackends:  cpu")
+    elif words == ["--list-options=json"]:
+        print(json.dumps([option(key) for key in DEFAULTS]))
+    elif words == ["--list-variants=json"]:
+        print(json.dumps(variants()))
+    elif words[:1] == ["--check"]:
+        check(read(words[1:]))
+    else:
+        run(read(words))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""What a study is: read from a study file (INI), from the command line, or from both, and judged as far as this can be done
+without a run. All errors are shown together."""
+import configparser
+import hashlib
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import TOP
+
+DESIGNS = {
+    "full": "every combination of the levels",
+    "one-at-a-time": "the base, and each other level alone",
+    "leave-one-out": "the base (inputs/presets/fast.txt), and each of its switches at its naive value",
+    "ladder": "from inputs/presets/naive.txt up, one rung ladder-*.txt at a time",
+    "fractional": "a fraction of the combinations of two levels each, with main effects and pairwise interactions",
+}
+OWN_POINTS = ("leave-one-out", "ladder")  # what their points set follows from the presets
+RESERVED = ("output.name", "output.directory", "output.progress", "report.verify")  # the study itself sets them
+
+
+class StudyError(Exception):
+    """What is wrong with a study, one message an item."""
+
+    def __init__(self, messages):
+        super().__init__("\n".join(messages))
+        self.messages = messages
+
+
+@dataclass
+class Study:
+    """decks, base: files, layered from left to right; words: overrides of every run; factors: {key: levels}."""
+    name: str = ""
+    decks: list = field(default_factory=list)
+    base: list = field(default_factory=list)
+    words: dict = field(default_factory=dict)
+    design: str = "full"
+    repeats: int = 5
+    seconds: float = 1.0     # that a timed loop should take, where run.steps is not in words
+    limit: float = 60.0      # seconds that a loop may take at most
+    budget: float = None     # seconds after which no run begins
+    seed: int = 1            # of the order of the runs
+    confidence: float = 0.95
+    runs: int = 0            # of a fractional design; 0: as few as resolution IV takes
+    factors: dict = field(default_factory=dict)
+
+    def resolved(self):
+        """As it stands in study.json: files by their names from the top of the source, with the hash of what is in them."""
+        record = {key: value for key, value in vars(self).items() if key != "budget"}  # that is of one session, not of the study
+        record["decks"], record["base"] = [list(map(shown, files)) for files in (self.decks, self.base)]
+        levels = {key: [shown(level) for level in levels] if key == "deck" else levels for key, levels in self.factors.items()}
+        return {**record, "factors": levels, "files": {shown(file): file_hash(file) for file in self.files()}}
+
+    def files(self):
+        presets = sorted((TOP / "inputs/presets").glob("ladder-*.txt")) if self.design == "ladder" else []
+        return [*self.decks, *self.factors.get("deck", []), *self.base, *map(str, presets)]
+
+
+def shown(path):
+    path = Path(path).resolve()
+    return str(path.relative_to(TOP)) if path.is_relative_to(TOP) else path.name
+
+
+def file_hash(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+
+
+class Reader:
+    """Takes texts, gives a Study, and keeps what is wrong."""
+
+    def __init__(self, study_file=None):
+        self.study_file, self.errors = study_file, []
+
+    def file(self, text, what):
+        """Beside the study file, in the working directory, at the top of the source: the first that is there."""
+        places = ([Path(self.study_file).parent] if self.study_file else []) + [Path.cwd(), TOP]
+        for place in places:
+            if (place / text).is_file():
+                return str((place / text).resolve())
+        self.errors.append(f"{what}: {text}: no such file")
+        return text
+
+    def files(self, text, what):
+        return [self.file(word, what) for word in text.replace(",", " ").split()]
+
+    def number(self, text, what, kind, low, high=math.inf):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:  # nan, too
+            self.errors.append(f"{what}: read {text!r}; allowed: {'a whole number' if kind is int else 'a number'} "
+                               f"from {low:g}{'' if high == math.inf else f' to {high:g}'}")
+        return value
+
+    def words(self, text, what):
+        found = {}
+        for word in text.split():
+            key, is_pair, value = word.partition("=")
+            if not is_pair:
+                self.errors.append(f"{what}: read {word!r}; allowed: section.key=value ...")
+            elif key in found:
+                self.errors.append(f"{what}: {key} stands there twice")
+            found[key] = value
+        return found
+
+    def levels(self, key, text):
+        levels = [level.strip() for level in text.split(",")]
+        if not all(levels):
+            self.errors.append(f"{key}: read {text!r}; allowed: level, level, ...")
+        if len(set(levels)) < len(levels):
+            self.errors.append(f"{key}: a level stands there twice: {text}")
+        return [self.file(level, key) for level in levels if level] if key == "deck" else levels
+
+    def choice(self, text, what, allowed):
+        if text not in allowed:
+            self.errors.append(f"{what}: read {text!r}; allowed: {', '.join(allowed)}")
+        return text
+
+    def field(self, key, text):
+        """The value of a key of [study]."""
+        numbers = {"repeats": (int, 1), "seconds": (float, 1e-9), "limit": (float, 1e-9), "budget": (float, 1e-9),
+                   "seed": (int, 0), "runs": (int, 2), "confidence": (float, 0.5, 0.9999)}
+        if key in numbers:
+            return self.number(text, key, *numbers[key])
+        if key in ("decks", "base"):
+            return self.files(text, key)
+        if key == "words":
+            return self.words(text, key)
+        return self.choice(text, key, tuple(DESIGNS)) if key == "design" else text
+
+    def ini(self):
+        """({key: text} of [study], {key: text} of [factors]) of the study file."""
+        parser = configparser.ConfigParser(interpolation=None, delimiters=("=",), comment_prefixes=("#", ";"),
+                                           inline_comment_prefixes=("#", ";"))
+        parser.optionxform = str
+        try:
+            parser.read_string(Path(self.study_file).read_text(encoding="utf-8"), source=os.path.basename(self.study_file))
+        except (OSError, UnicodeDecodeError) as error:
+            raise StudyError([str(error)]) from error
+        except configparser.Error as error:
+            raise StudyError([" ".join(str(error).split())]) from error
+        for section in parser.sections():
+            self.choice(section, "section", ("study", "factors"))
+        found = [dict(parser[section]) if section in parser else {} for section in ("study", "factors")]
+        for key in list(found[0]):
+            if key not in vars(Study()) or key == "factors":
+                self.errors.append(f"[study] {key}: no such key; allowed: "
+                                   f"{', '.join(k for k in vars(Study()) if k != 'factors')}")
+                del found[0][key]
+        return found
+
+    def read(self, given, vary):
+        """given: {key: text} of the command line, which win; vary: ["KEY=A,B", ...], factors besides."""
+        texts, factors = self.ini() if self.study_file else ({}, {})
+        study = Study(name=Path(self.study_file).stem if self.study_file else "study")
+        words = self.words(given.pop("words", ""), "--words")
+        for key, text in {**texts, **given}.items():
+            setattr(study, key, self.field(key, text))
+        study.words = {**study.words, **words}
+        for text in vary:
+            key, is_pair, levels = text.partition("=")
+            if not is_pair:
+                self.errors.append(f"--vary: read {text!r}; allowed: section.key=level,level,...")
+            factors[key.strip()] = levels
+        study.factors = {key: self.levels(key, text) for key, text in factors.items()}
+        self.judge(study)
+        if self.errors:
+            raise StudyError(self.errors)
+        return study
+
+    def judge(self, study):
+        """What contradicts itself, whatever the program says."""
+        def wrong(message):
+            self.errors.append(message)
+
+        if not study.decks and "deck" not in study.factors:
+            wrong("decks: a study needs a deck")
+        if not study.name or "/" in study.name:
+            wrong(f"name: read {study.name!r}; allowed: the name of a folder")
+        if study.design == "ladder" and study.base:
+            wrong("base: a ladder starts from inputs/presets/naive.txt, and has no other base")
+        if study.design == "leave-one-out" and not study.base:
+            study.base = [str(TOP / "inputs/presets/fast.txt")]
+        if study.runs and study.design != "fractional":
+            wrong(f"runs: only a fractional design has a number of runs; this one is {study.design}")
+        for key in study.factors:
+            if key in study.words:
+                wrong(f"{key}: stands in [factors] and in words")
+        for key in [*study.factors, *study.words]:
+            if key in RESERVED:
+                wrong(f"{key}: the study sets it for every run")
+
+
+def read_study(study_file=None, given=None, vary=()):
+    """Study. StudyError where something is wrong with it."""
+    return Reader(study_file).read(dict(given or {}), vary)

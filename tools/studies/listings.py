@@ -1,0 +1,80 @@
+"""The program, asked: its options, its variants, and what it makes of decks and overrides. Nothing here knows a switch by
+name; what is legal, the program says."""
+import json
+import os
+import re
+import subprocess
+from collections import namedtuple
+
+EFFECTIVE = re.compile(r"(?:# )?(\w+) += (.*?) +# ")
+HEAD = re.compile(r"# backend +(\w+),.*?# system +(\d+) atoms? in (\d) dimensions", re.DOTALL)
+
+Checked = namedtuple("Checked", "backend n_atoms dimension settings errors")  # errors: a list of messages, [] if it can run
+
+
+class NotMdmini(Exception):
+    """The program that was named does not answer as mdmini does."""
+
+
+class Program:
+    def __init__(self, path):
+        self.path = os.path.abspath(path)
+        self.version = self.ask("--version").splitlines()
+        if not self.version or not self.version[0].startswith("mdmini "):
+            raise NotMdmini(f"{path} does not answer as mdmini does")
+        self.options = {f"{row['section']}.{row['key']}": row for row in json.loads(self.ask("--list-options=json"))}
+        tables = json.loads(self.ask("--list-variants=json"))["backends"]
+        self.lacks = {table["name"]: set(table["lacks"]) for table in tables}
+        self.rows = {table["name"]: {(row["switch"], row["value"]): row for row in table["variants"] if row["switch"]}
+                     for table in tables}
+        self.switches = {(row["stage"], row["switch"].split(".")[1]): row["switch"]
+                         for rows in self.rows.values() for row in rows.values()}
+
+    def ask(self, *words):
+        try:
+            done = subprocess.run([self.path, *words], capture_output=True, text=True, errors="replace", timeout=120)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return done.stdout
+
+    def identity(self):
+        """What makes two programs the same one: version, commit, backends."""
+        return [self.version[0], *(line for line in self.version if line.startswith("backends:"))]
+
+    def check(self, words):
+        """mdmini --check of files and overrides: Checked."""
+        done = subprocess.run([self.path, "--check", *words], capture_output=True, text=True, errors="replace")
+        errors = [line.replace("mdmini: error: ", "").replace("command line: ", "") for line in done.stderr.splitlines()]
+        found = HEAD.search(done.stdout)
+        if done.returncode or not found:
+            return Checked(None, 0, 0, {}, errors or [f"mdmini --check: exit code {done.returncode}"])
+        return Checked(found[1], int(found[2]), int(found[3]), effective(done.stdout), [])
+
+    def ran(self, report):
+        """{switch: value} that had an effect in a run."""
+        found = {"run.precision": report["precision"]}
+        for stage in report["stages"]:
+            for word in stage["ran"].split():
+                key, value = word.split("=")
+                found[self.switches[stage["stage"], key]] = value
+        return found
+
+    def is_deterministic(self, report):
+        """Whether every variant that ran gives the same bits each time, as the listing says: yes, no, or if another switch
+        stands at a value."""
+        ran, rows = self.ran(report), self.rows[report["backend"]]
+        words = [rows[item]["deterministic"] for item in ran.items() if item in rows]
+        return all(word == "yes" or "=" in word and ran.get(word.split("=")[0]) in word.split("=")[1].split("|")
+                   for word in words)
+
+
+def effective(text):
+    """{section.key: value} of an effective deck; what is not used in this run has the value that it would have."""
+    section, found = "", {}
+    for line in text.splitlines():
+        matched = EFFECTIVE.match(line)
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif matched and section:
+            found[f"{section}.{matched[1]}"] = matched[2].strip('"')
+    return found

@@ -1,0 +1,148 @@
+"""The folder of a study: study.json (what it is), plan.json (what tries said of the time steps take), runs.jsonl (a line for
+each finished run, of shard K of N in runs-K-of-N.jsonl). Everything else there is derived from these."""
+import fcntl
+import json
+import os
+import re
+from contextlib import contextmanager
+from pathlib import Path
+
+from scripts import portable, save_json
+
+from .definition import StudyError
+
+FORMAT = "mdmini-study-definition 1"
+
+
+class Folder:
+    def __init__(self, path, shard=(1, 1)):
+        self.path, self.shard = Path(path), shard
+        k, n = shard
+        self.runs_file = self.path / ("runs.jsonl" if n == 1 else f"runs-{k}-of-{n}.jsonl")
+        self.stream = None
+
+    def shard_name(self):
+        return "{}/{}".format(*self.shard)
+
+    @contextmanager
+    def alone(self):
+        """While one plans, others wait; on file systems without locks they do not."""
+        with open(self.path / "lock", "a", encoding="utf-8") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX)
+            except OSError:
+                pass
+            yield
+
+    def claim(self, record):
+        """Makes the folder that of this study, or resumes it. StudyError where it is that of another one, or in use."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with self.alone():
+                if (self.path / "study.json").exists():
+                    compare(read_json(self.path / "study.json"), record, self.path)
+                else:
+                    save_json(str(self.path / "study.json"), record)
+        except OSError as error:
+            raise StudyError([f"{self.path}: {error.strerror}"]) from error
+        self.stream = open(self.runs_file, "a+b")
+        try:
+            fcntl.flock(self.stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StudyError([f"{self.runs_file}: another process makes these runs at the moment"]) from error
+        except OSError:
+            pass
+        self.stream.truncate(len(whole_lines(self.runs_file.read_bytes())))  # a line that was cut is a run that is lost
+
+    def append(self, line):
+        self.stream.write((portable(json.dumps(line), self.path) + "\n").encode())
+        self.stream.flush()
+        os.fsync(self.stream.fileno())
+
+    def own_runs(self):
+        return read_lines(self.runs_file)
+
+    def read_plan(self):
+        path = self.path / "plan.json"
+        return read_json(path) if path.exists() else {"points": {}, "systems": {}}
+
+    def save_plan(self, plan):
+        save_json(str(self.path / "plan.json"), plan)
+
+
+def read_json(path):
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StudyError([f"{path}: {error.strerror}"]) from error
+    except ValueError as error:
+        raise StudyError([f"{path}: not a file of a study: {error}"]) from error
+
+
+def whole_lines(raw):
+    return raw[:raw.rfind(b"\n") + 1]
+
+
+def read_lines(path):
+    """The runs of a file, without a last line that was cut."""
+    found = []
+    for k, text in enumerate(whole_lines(Path(path).read_bytes()).splitlines()):
+        try:
+            found.append(json.loads(text))
+        except ValueError as error:
+            raise StudyError([f"{path}:{k + 1}: not a line of a study: {error}"]) from error
+    return found
+
+
+def run_files(folder):
+    return sorted(path for path in Path(folder).glob("runs*.jsonl") if re.fullmatch(r"runs(-\d+-of-\d+)?\.jsonl", path.name))
+
+
+def read_study(folder):
+    """(study.json, all runs of all shards) of a folder. StudyError where it is none."""
+    record = read_json(Path(folder) / "study.json")
+    if record.get("format") != FORMAT:
+        raise StudyError([f"{folder}/study.json: of format {record.get('format')!r}, not {FORMAT!r}"])
+    return record, [run for path in run_files(folder) for run in read_lines(path)]
+
+
+def compare(there, here, folder):
+    """StudyError where the definition or the program in the folder is another one: what differs."""
+    wrong = []
+    if there.get("format") != here["format"]:
+        wrong.append(f"format: {there.get('format')!r} there, {here['format']!r} now")
+    for part, old, new in (("", there.get("definition", {}), here["definition"]),
+                           ("program: ", dict(enumerate(there.get("program", []))), dict(enumerate(here["program"])))):
+        for key in [*new, *(key for key in old if key not in new)]:
+            if old.get(key) != new.get(key):
+                name = "" if isinstance(key, int) else f"{key}: "
+                wrong.append(f"{part}{name}{json.dumps(old.get(key))} there, {json.dumps(new.get(key))} now")
+    if not wrong and [p["id"] for p in there["points"]] != [p["id"] for p in here["points"]]:
+        wrong.append("the program makes other points of it")
+    if wrong:
+        raise StudyError([f"{folder} is that of another study:", *wrong, "take another folder (--output), or remove that one"])
+
+
+def merge(sources, target):
+    """Copies the shards of several folders into one."""
+    target = Path(target)
+    records, runs, plan = [], {}, {"points": {}, "systems": {}}
+    for source in sources:
+        record, _ = read_study(source)
+        records.append(record)
+        compare(records[0], record, sources[0])
+        for path in run_files(source):
+            if path.name in runs:
+                raise StudyError([f"{runs[path.name]} and {path}: the same shard twice"])
+            runs[path.name] = path
+        for part, known in Folder(source).read_plan().items():
+            plan[part].update(known)
+    if not runs:
+        raise StudyError([f"{', '.join(map(str, sources))}: no runs there"])
+    if target.exists() and any(target.iterdir()):
+        raise StudyError([f"{target}: there is something already; merge into a new folder"])
+    target.mkdir(parents=True, exist_ok=True)
+    save_json(str(target / "study.json"), records[0])
+    save_json(str(target / "plan.json"), plan)
+    for name, path in runs.items():
+        (target / name).write_bytes(whole_lines(path.read_bytes()))

@@ -1,0 +1,329 @@
+"""What the runs of a study say: results.json, results.csv and the table on the terminal, made anew from the runs at any time.
+
+A block is what one shard did in one round: speeds are compared within blocks only. Points whose verification failed, that
+crashed, were refused or too slow have no speed, and stand in no ratio, effect or ranking."""
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+
+from scripts import save_json
+
+from . import stats
+from .records import read_study
+from .rungs import differences
+
+STAGE_FIGURES = ("seconds_per_step", "share", "gb_per_s", "gflop_per_s", "bytes_per_step", "flops_per_step")
+DIFFERS = ("version", "commit", "dirty", "c_compiler", "c_flags", "backend", "backend_libraries", "machine", "machine_details",
+           "host")
+
+
+def number(value):
+    """As JSON has it: null where there is none."""
+    return None if value is None or not math.isfinite(value) else value
+
+
+def interval_record(found):
+    return {"value": number(found.value), "low": number(found.low), "high": number(found.high), "n": found.n}
+
+
+class PointRuns:
+    """The runs of one point."""
+
+    def __init__(self, point, runs):
+        self.point, self.id = point, point["id"]
+        self.runs = sorted(runs, key=lambda run: (run["shard"], run["round"]))
+        self.ok = [run for run in self.runs if run["status"] == "ok"]
+        ended = [run for run in self.runs if run["status"] != "ok"]
+        # One failure counts, whatever the other runs say.
+        self.status = ended[0]["status"] if ended else "measured" if self.ok else "refused" if point["reason"] else "not run"
+        self.reason = ended[0]["reason"] if ended else point["reason"] or ("" if self.ok else "time was up")
+        self.ran = next((run["ran"] for run in self.runs if run["report"]), {})
+        self.dropped = set()
+
+    def is_measured(self):
+        return self.status == "measured"
+
+    def verdict(self):
+        if self.status == "failed":
+            return "FAILED"
+        verified = [run["report"]["verdict"] for run in self.ok if run["verified"]]
+        return verified[0] if verified else None
+
+    def used(self):
+        return [run for run in self.ok if (run["shard"], run["round"]) not in self.dropped]
+
+    def series(self, blocks, key="atom_steps_per_second"):
+        """[n_blocks], nan where the point has no run."""
+        found = {(run["shard"], run["round"]): run["report"][key] for run in self.ok}
+        return np.array([found.get(block, math.nan) for block in blocks], dtype=float)
+
+    def median(self, get):
+        """Of the runs that count; where none does, of those that failed."""
+        runs = self.used() or [run for run in self.runs if run["report"]]
+        values = [value for value in map(get, runs) if value is not None]
+        return float(np.median(values)) if values else None
+
+    def force_error(self):
+        """The worst of the force checks over its bound, of the first run that was compared with the reference."""
+        verified = [run["report"] for run in self.runs if run["report"] and run["verified"]]
+        checks = [check for check in verified[0]["checks"] if check["name"].startswith("forces")] if verified else []
+        if not checks:
+            return None
+        rms = [check["rms"] for check in checks if check.get("rms") is not None]
+        return {"worst": max(check["value"] / check["limit"] for check in checks), "rms": max(rms) if rms else None}
+
+    def stages(self):
+        found = {}
+        for name in [stage["stage"] for stage in self.used()[0]["report"]["stages"]] if self.used() else []:
+            def one(key, run, per_step=False, name=name):
+                row = next((row for row in run["report"]["stages"] if row["stage"] == name), {})
+                value = row.get(key)
+                scale = (row["calls"] if key.startswith("model") else 1) / run["report"]["n_steps"] if per_step else 1
+                return None if value is None else value * scale
+            figures = [self.median(lambda run, key=key, per=per: one(key, run, per)) for key, per in
+                       (("seconds", True), ("share", False), ("gb_per_s", False), ("gflop_per_s", False),
+                        ("model_bytes", True), ("model_flops", True))]
+            if figures[0]:
+                found[name] = dict(zip(STAGE_FIGURES, figures))
+        return found
+
+
+class SystemTable:
+    """The points of a system with all that is said of them."""
+
+    def __init__(self, record, points, study):
+        self.record, self.points = record, points
+        self.design, self.confidence = study["definition"]["design"], study["definition"]["confidence"]
+        self.switches = set(study["switches"])
+        self.drop_warm_up()
+        self.base = points[0]
+        if self.design == "ladder":  # the first rung that can be measured at all
+            self.base = next((point for point in points if point.is_measured()), points[0])
+        self.compared = {}
+        for k, point in enumerate(points):
+            self.compared[point.id] = self.compare(k, point)
+        self.adjust()
+
+    def blocks(self):
+        return sorted({(run["shard"], run["round"]) for point in self.points for run in point.ok})
+
+    def drop_warm_up(self):
+        """Leading rounds of each shard until times are stationary."""
+        dropped = []
+        for shard in sorted({shard for shard, _ in self.blocks()}):
+            mine = [block for block in self.blocks() if block[0] == shard]
+            measured = [point for point in self.points if point.is_measured()]
+            if not measured:
+                continue
+            times = 1 / np.array([point.series(mine) for point in measured]).T
+            dropped += mine[:stats.warm_up(times)]
+        for point in self.points:
+            point.dropped = set(dropped)
+        self.warm_up = {"dropped_rounds": len(dropped), "rounds": [[shard, n_round + 1] for shard, n_round in dropped],
+                        "reason": "faster or slower than the later rounds scatter" if dropped else "stationary from the start"}
+
+    def used_blocks(self):
+        return [block for block in self.blocks() if block not in self.base.dropped]
+
+    def ratio(self, base, other):
+        return stats.paired_ratio(base.series(self.used_blocks()), other.series(self.used_blocks()), self.confidence)
+
+    def has_no_effect(self, base, point):
+        """It sets nothing but switches that say in the report how they ran, and these ran as in the base."""
+        keys = set(point.point["said"])
+        return point is not base and keys and keys <= self.switches and point.ran == base.ran
+
+    def compare(self, k, point):
+        """{"ratio", "step_ratio"}: Ratios to the base, and of a ladder to the last rung before it that has a speed."""
+        below = next((other for other in reversed(self.points[:k]) if other.is_measured()), None)
+        against = below if self.design == "ladder" else self.base
+        if not point.is_measured() or not against or not against.is_measured() or point is against:
+            return {}
+        if self.has_no_effect(against, point):
+            point.status, point.reason = "without effect", f"it runs as {against.point['label']}"
+            return {}
+        found = {"ratio": self.ratio(self.base, point)}
+        if self.design == "ladder":
+            found["step_ratio"] = self.ratio(below, point)
+        return found
+
+    def adjust(self):
+        """Many comparisons with one base: p values by Holm."""
+        for kind in ("ratio", "step_ratio"):
+            mine = [found for found in self.compared.values() if kind in found]
+            for found, p in zip(mine, stats.adjust([found[kind].p for found in mine])):
+                found[kind] = found[kind]._replace(p=float(p))
+
+    def ratio_record(self, point, kind):
+        ratio = self.compared[point.id].get(kind)
+        if not ratio or math.isnan(ratio.value):
+            return None
+        return {**interval_record(ratio), "p": number(ratio.p), "outcome": stats.outcome(ratio, self.confidence)}
+
+    def changed(self, k, point):
+        against = self.base
+        if self.design == "ladder":
+            against = next((other for other in reversed(self.points[:k]) if other.ran), point)
+        others = differences(point.ran, against.ran, point.point["said"]) if point.ran and against.ran else ""
+        return " ".join(filter(None, [point.point["change"], others]))
+
+    def point_record(self, k):
+        point = self.points[k]
+        report = next((run["report"] for run in point.runs if run["report"]), {})
+        speed = stats.median_interval(point.series(self.used_blocks()), self.confidence) if point.is_measured() else None
+        return {"id": point.id, "system": self.record["id"], "label": point.point["label"], "settings": point.point["settings"],
+                "changed": self.changed(k, point), "ran": point.ran, "status": point.status, "reason": point.reason,
+                "verdict": point.verdict(), "deterministic": next((run["deterministic"] for run in point.runs if run["report"]), None),
+                "n_late_rebuilds": max((run["report"]["n_late_rebuilds"] for run in point.runs if run["report"]), default=None),
+                "n_steps": report.get("n_steps"), "n_runs": sum(bool(run["report"]) for run in point.runs), "n_used": len(point.used()),
+                "speed": interval_record(speed) if speed and speed.n else None,
+                "ratio": self.ratio_record(point, "ratio"), "step_ratio": self.ratio_record(point, "step_ratio"),
+                "force_error": point.force_error(), "drift": point.median(lambda run: run["report"]["energy_drift_per_atom_step"]),
+                "joules_per_atom_step": point.median(joules), "stages": point.stages()}
+
+    def ranking(self):
+        measured = [point for point in self.points if point.is_measured()]
+        if not measured:
+            return []
+        speeds = np.array([point.series(self.used_blocks()) for point in measured]).T
+        return [[measured[i].id for i in group] for group in stats.groups(speeds, self.confidence)]
+
+    def effects(self, factors):
+        """Main effects and pairwise interactions on the logarithm of the speed."""
+        measured = [point for point in self.points if point.is_measured() or point.status == "without effect"]
+        if self.design not in ("full", "fractional") or len(measured) < 2 or not factors or not self.used_blocks():
+            return []
+        logs = np.log(np.array([point.series(self.used_blocks()) for point in measured]).T)
+        levels = {key: [point.point["settings"][key] for point in measured] for key in factors}
+        found = stats.effects(logs, levels, self.confidence, self.points[0].point["settings"])
+        return [{"system": self.record["id"], "factors": effect.factors, "levels": effect.levels,
+                 **interval_record(effect), "p": number(effect.p), "outcome": stats.outcome(effect, self.confidence),
+                 "aliases": effect.aliases} for effect in found]
+
+    def determinism(self):
+        """Points that differ in one setting, of which one gives the same bits each time: the ratio is the speed of the other over
+        its speed, so what it is above 1 is the price of determinism."""
+        found = []
+        measured = [point for point in self.points if point.is_measured()]
+        base = self.points[0].point["settings"]
+        for loose in measured:
+            for strict in measured:
+                if loose.ok[0]["deterministic"] or not strict.ok[0]["deterministic"]:
+                    continue
+                mine, theirs = ({**base, **point.point["settings"]} for point in (loose, strict))
+                if self.design == "ladder" or len(set(mine.items()) ^ set(theirs.items())) > 2:
+                    continue
+                ratio = self.ratio(strict, loose)
+                found.append({"system": self.record["id"], "point": loose.id, "with": strict.id, "ratio":
+                              {**interval_record(ratio), "p": number(ratio.p), "outcome": stats.outcome(ratio, self.confidence)}})
+        return found
+
+
+def joules(run):
+    energy = run["report"].get("energy") or {}
+    return energy.get("joules_per_atom_step", run["report"].get("joules_per_atom_step"))
+
+
+def make_results(study, runs):
+    """results.json of study.json and the runs of all shards."""
+    definition, tables, by_point = study["definition"], [], {}
+    for run in runs:
+        by_point.setdefault(run["point"], []).append(run)
+    for system in study["systems"]:
+        points = [PointRuns(point, by_point.get(point["id"], [])) for point in study["points"] if point["system"] == system["id"]]
+        tables.append(SystemTable(system, points, study))
+    reports = [run["report"] for run in sorted(runs, key=lambda run: run["started"]) if run["report"]]
+    provenances = [report["provenance"] for report in reports]
+    differs = {key: sorted({str(one[key]) for one in provenances if key in one}) for key in DIFFERS}
+    keys = [factor["key"] for factor in study["factors"] if factor["kind"] != "physics"]
+    n_left_out = sum(definition["repeats"] - len({run["round"] for run in point.ok}) for table in tables for point in table.points
+                     if point.status in ("measured", "without effect", "not run"))
+    return {"format": "mdmini-study 1", "name": definition["name"], "command": study["command"], "definition": definition,
+            "finished": n_left_out == 0, "n_left_out": n_left_out, "confidence": definition["confidence"],
+            "systems": [{**table.record, "base": table.base.id, "warm_up": table.warm_up} for table in tables],
+            "factors": study["factors"],
+            "points": [table.point_record(k) for table in tables for k in range(len(table.points))],
+            "effects": [effect for table in tables for effect in table.effects(keys)],
+            "ranking": {table.record["id"]: table.ranking() for table in tables},
+            "determinism": [row for table in tables for row in table.determinism()],
+            "provenance": provenances[0] if provenances else {},
+            "provenance_differs": {key: values for key, values in differs.items() if len(values) > 1}}
+
+
+def write_csv(path, results):
+    """A row for each point: its levels, and what is said of it."""
+    keys = [factor["key"] for factor in results["factors"]]
+    head = ["system", "n_atoms", "point", *keys, "status", "verdict", "deterministic", "n_late_rebuilds", "n_steps", "n_runs",
+            "n_used", "atom_steps_per_second", "speed_low", "speed_high", "ratio", "ratio_low", "ratio_high", "p", "outcome",
+            "step_ratio", "force_error_over_bound", "drift_per_atom_step", "joules_per_atom_step", "reason"]
+    systems = {system["id"]: system for system in results["systems"]}
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        out = csv.writer(stream, lineterminator="\n")
+        out.writerow(head)
+        for point in results["points"]:
+            system = systems[point["system"]]
+            speed, ratio, step = (point[key] or {} for key in ("speed", "ratio", "step_ratio"))
+            levels = {**system["levels"], **point["settings"]}
+            row = [system["id"], system["n_atoms"], point["label"], *(levels.get(key) for key in keys),
+                   *(point[key] for key in ("status", "verdict", "deterministic", "n_late_rebuilds", "n_steps", "n_runs", "n_used")),
+                   *(speed.get(key) for key in ("value", "low", "high")),
+                   *(ratio.get(key) for key in ("value", "low", "high", "p", "outcome")), step.get("value"),
+                   (point["force_error"] or {}).get("worst"), point["drift"], point["joules_per_atom_step"], point["reason"]]
+            out.writerow(["" if value is None else value for value in row])
+
+
+def write_results(folder):
+    """Makes everything derived anew; the results."""
+    study, runs = read_study(folder)
+    results = make_results(study, runs)
+    save_json(str(Path(folder) / "results.json"), results)
+    write_csv(Path(folder) / "results.csv", json.loads((Path(folder) / "results.json").read_text(encoding="utf-8")))
+    return results
+
+
+# ---- on the terminal
+
+LATE = """* rebuilds came late: its list has missed pairs, so its speed is not that of a correct list, and a ratio between a row with
+  this mark and one without it is not the worth of a switch (neighbor.rebuild = every at this interval and skin)"""
+
+
+def row_text(point, is_ladder, width):
+    """A point as a line of the table."""
+    speed, ratio = point["speed"], point["step_ratio" if is_ladder else "ratio"]
+    if not speed or point["status"] != "measured":
+        words = point["reason"] if point["reason"].startswith(point["status"]) else f"{point['status']}: {point['reason']}"
+        return f"{point['label']:<{width}} {'-':>6} {point['n_runs'] or '-':>4} {'-':>12}  {'-':>7} {'':>15}  " \
+               f"{point['verdict'] or '':<8} {words}"
+    late = "*" if point["n_late_rebuilds"] else " "
+    found = f"{'-':>7} {'':>15}"
+    if ratio:
+        ends = f"{ratio['low']:.3f}..{ratio['high']:.3f}" if ratio["low"] is not None else ""
+        found = f"{ratio['value']:7.3f} {ends:>15}"
+    said = [point["changed"], "" if not ratio else {"not distinguishable": "(not distinguishable)", "too few runs": ""}
+            .get(ratio["outcome"], ratio["outcome"])]
+    return f"{point['label']:<{width}} {point['n_steps']:6d} {point['n_used']:4d} {speed['value']:12.4g}{late} {found}  " \
+           f"{point['verdict'] or '':<8} {' '.join(filter(None, reversed(said)))}".rstrip()
+
+
+def table_text(results):
+    """The whole table for the terminal."""
+    lines, is_ladder = [], results["definition"]["design"] == "ladder"
+    percent = f"{results['confidence'] * 100:g} %"
+    for system in results["systems"]:
+        points = [point for point in results["points"] if point["system"] == system["id"]]
+        width = max(len(point["label"]) for point in points)
+        base = system["base"].split("/", 1)[1]
+        against = "the rung below" if is_ladder else base
+        lines += ["", f"{results['name']}: {system['backend']}, {system['label']}; ratio to {against}, {percent} interval",
+                  f"{'point':<{width}} {'steps':>6} {'runs':>4} {'atom-steps/s':>12}  {'ratio':>7} {percent:>15}  verdict"]
+        lines += [row_text(point, is_ladder, width) for point in points]
+        if any(point["n_late_rebuilds"] and point["status"] == "measured" for point in points):
+            lines.append(LATE)
+        if system["warm_up"]["dropped_rounds"]:
+            lines.append(f"warm-up: {system['warm_up']['dropped_rounds']} rounds dropped, {system['warm_up']['reason']}")
+        for group in system["aliases"]:
+            lines.append("cannot be told apart: " + " = ".join(group))
+    return "\n".join(lines)

@@ -1,0 +1,251 @@
+"""Makes the runs of a study: round after round, each point once in an order drawn from the seed, every finished run kept at
+once. What has been made is not made again, so a study that was stopped anywhere goes on from there."""
+import os
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+from runs import NotRun, Run, utc_now
+
+from .steps import Timing, try_small
+
+OVERLAP_ATOMS = 5000000  # beyond it two of them might not find room on a GPU at the same time
+ENERGIES = ("potential_energy_per_atom", "kinetic_energy_per_atom")
+
+
+def order(seed, system, points, n_round):
+    """The points of a system in the order of a round."""
+    shuffled = list(points)
+    random.Random(f"{seed} {system.id} {n_round}").shuffle(shuffled)
+    return shuffled
+
+
+def share(study, system, shard):
+    """(points, rounds) of shard K of N: whole rounds where there are enough, else some of the points and the base, with that
+    each part has something to compare with; of a ladder a stretch, and the rung below."""
+    (k, n), rounds, points = shard, list(range(study.repeats)), system.points
+    if study.repeats >= n:
+        return points, rounds[k - 1::n]
+    first, end = (len(points) * part // n for part in (k - 1, k))
+    chosen = points[max(0, first - 1) if study.design == "ladder" else first:end]
+    return chosen if points[0] in chosen else [points[0], *chosen], rounds
+
+
+class Runner:
+    def __init__(self, program, study, systems, folder, budget):
+        self.program, self.study, self.systems, self.folder, self.budget = program, study, systems, folder, budget
+        self.shares = {system.id: share(study, system, folder.shard) for system in systems}
+        self.timings = {point.id: Timing(system.interval(), self.fixed_steps(system))
+                        for system in systems for point in system.points}
+        self.n_steps = {}    # of a system, as its base says
+        self.done, self.given_up, self.first = set(), {}, {}  # (point, round); {point: status}; {point: line of its first run}
+        self.pending = None  # the run whose loop is over and whose end is to be waited for
+        self.n_total = sum(len(points) * len(rounds) for points, rounds in self.shares.values())
+        for line in folder.own_runs():
+            self.know(line)
+
+    def fixed_steps(self, system):
+        steps = system.words.get("run.steps")
+        return int(float(steps)) if steps else None
+
+    def know(self, line):
+        """A run that is there: of this session, or of an earlier one."""
+        point, timing = line["point"], self.timings[line["point"]]
+        self.done.add((point, line["round"]))
+        if line["status"] != "ok":
+            self.given_up[point] = line["status"]
+            return
+        self.first.setdefault(point, line)
+        timing.n_steps, timing.is_settled = line["report"]["n_steps"], True
+
+    def left(self):
+        """[(round, position, Point)] of this shard that are to be made, in order."""
+        found = []
+        for n_round in range(self.study.repeats):
+            for system in self.systems:
+                points, rounds = self.shares[system.id]
+                if n_round in rounds:
+                    found += [(n_round, k, point) for k, point in enumerate(order(self.study.seed, system, points, n_round))
+                              if not point.reason and point.id not in self.given_up and (point.id, n_round) not in self.done]
+        return found
+
+    def start(self, point, n_steps, verify, words=None):
+        own = {"output.name": "step", "output.progress": "off", "run.steps": n_steps,
+               "report.verify": "on" if verify else "off", **(words or {})}
+        if "output.thermo_every" not in {**point.system.words, **point.settings}:
+            own["output.thermo_every"] = n_steps  # two rows: the loop is seen from outside
+        # Start and comparison with the reference are outside the loop, and not what the limit is for.
+        return Run([self.program.path, *point.command(own)], n_steps, self.study.limit + (600 if verify else 30))
+
+    def keep(self, point, n_round, position, run=None, why=None):
+        """A line for what came of a run, or for what can have none (why)."""
+        line = {"point": point.id, "round": n_round, "position": position, "shard": self.folder.shard_name(),
+                "started": run.started if run else utc_now(), "seconds": run.seconds() if run else 0, "status": "ok", "reason": "",
+                "verified": False, "report": None}
+        if why:
+            line.update(status=why.kind, reason=str(why))
+        else:
+            report = run.report()
+            line.update(verified=point.id not in self.first, ran=self.program.ran(report),
+                        deterministic=self.program.is_deterministic(report), report=report)
+            wrong = self.what_failed(line)
+            if wrong:
+                line.update(status="failed", reason=wrong)
+        self.folder.append(line)
+        self.know(line)
+        return line
+
+    def what_failed(self, line):
+        """The checks that cost nothing; the first run of a point is compared with the reference besides."""
+        report, first = line["report"], self.first.get(line["point"])
+        if report["verdict"] == "FAILED":
+            return "; ".join(f"{check['name']}: {check['value']:.3g} of {check['limit']:.3g}"
+                             for check in report["checks"] if not check["passed"]) or "its verification failed"
+        if line["verified"] and report["verdict"] != "PASSED":
+            return f"its verdict is {report['verdict']}"
+        if first and line["deterministic"] and report["n_steps"] == first["report"]["n_steps"] and \
+                any(report[key] != first["report"][key] for key in ENERGIES):
+            return f"ended with another energy than in round {first['round'] + 1}, though every variant says deterministic"
+        return ""
+
+    # ---- before the first round
+
+    def plan(self):
+        """Tries each point that nothing is known of, and asks the bases how many steps the time is good for."""
+        with self.folder.alone():
+            plan = self.folder.read_plan()
+            for key, known in plan["points"].items():
+                if key in self.timings:
+                    vars(self.timings[key]).update(known)
+            self.know_corrections()
+            untried = list({point.id: point for _, _, point in self.left()
+                            if self.timings[point.id].predicted is None}.values())
+            on_cpu = any(point.system.backend == "cpu" for point in untried)
+            # Side by side most of a try's time, which is start and compilation, passes at once; on the cpu it is the loop.
+            with ThreadPoolExecutor(1 if on_cpu else min(8, os.cpu_count())) as pool:
+                for point, why in zip(untried, pool.map(self.attempt, untried)):
+                    if why:
+                        self.tell(self.keep(point, 0, None, why=why))
+                    elif self.timings[point.id].predicted is not None:
+                        timing = self.timings[point.id]
+                        plan["points"][point.id] = {"predicted": timing.predicted, "has_all_pairs": timing.has_all_pairs,
+                                                    "n_small": timing.n_small}
+            for system in self.systems:
+                if system.id not in plan["systems"] and self.study.design != "ladder" and not self.fixed_steps(system):
+                    n_steps = self.ask_base(system)
+                    if n_steps:
+                        plan["systems"][system.id] = {"n_steps": n_steps}
+            self.n_steps = {key: row["n_steps"] for key, row in plan["systems"].items()}
+            self.folder.save_plan(plan)
+
+    def know_corrections(self):
+        """What earlier sessions measured tells how good predictions are."""
+        for key, line in self.first.items():
+            self.timings[key].observe(line["report"]["loop_seconds"], line["report"]["n_steps"])
+
+    def attempt(self, point):
+        try:
+            try_small(point, self.start, self.timings[point.id], self.study.limit, self.program, self.budget.is_over)
+        except NotRun as why:
+            return why if why.kind != "time" else None
+        return None
+
+    def ask_base(self, system):
+        """The steps that the base makes in the time that is asked for; None where that cannot be told."""
+        base = system.points[0]
+        timing = self.timings[base.id]
+        if timing.predicted is None or base.id in self.given_up:
+            return None
+        try:
+            for _ in range(2):  # a loop that was much too short tells little but its start
+                if self.budget.is_over():
+                    return None
+                timing.plan(self.study.seconds, self.study.limit, [])
+                report = self.start(base, timing.n_steps, False).report()
+                timing.observe(report["loop_seconds"], report["n_steps"])
+                timing.set_steps(self.study.seconds / timing.per_step, self.study.limit)
+                timing.predicted, timing.correction = timing.per_step, 1
+                if report["loop_seconds"] > self.study.seconds / 3:
+                    break
+        except NotRun as why:
+            if why.kind != "time":
+                self.tell(self.keep(base, 0, None, why=why))
+            return None
+        return timing.n_steps
+
+    # ---- the rounds
+
+    def overlaps(self, system):
+        """Whether the next run may be set up beside this one: on a cpu cores do the loop, too."""
+        backends = {system.backend, *self.study.factors.get("run.backend", [])}
+        return not backends & {"cpu", "auto"} and system.n_atoms < OVERLAP_ATOMS
+
+    def time(self, point, n_round, position):
+        """Starts a run and stays until its loop is over; the run before is finished meanwhile. None: no run."""
+        timing = self.timings[point.id]
+        if self.budget.is_over() or timing.predicted is None and not timing.is_settled:
+            return None
+        try:
+            timing.plan(self.study.seconds, self.study.limit,
+                        [self.timings[p.id] for p in point.system.points if self.timings[p.id].correction],
+                        self.n_steps.get(point.system.id))
+        except NotRun as why:
+            self.finish()
+            self.tell(self.keep(point, n_round, position, why=why))
+            return None
+        verify = point.id not in self.first
+        run = self.start(point, timing.n_steps, verify)
+        last_gone = self.finish()
+        run.loop_is_over.wait()
+        seconds, n_steps = run.loop_seconds(), timing.n_steps
+        timing.observe(seconds, n_steps)
+        if self.study.design == "ladder" and not timing.is_settled and 0 < (seconds or 0) < self.study.seconds / 3:
+            timing.set_steps(self.study.seconds / timing.per_step, self.study.limit)
+        disturbed = run.loop_began and last_gone and last_gone > run.loop_began
+        if (disturbed or timing.n_steps > n_steps) and not self.budget.is_over():
+            run.discard()
+            run = self.start(point, timing.n_steps, verify)
+            run.loop_is_over.wait()
+            timing.observe(run.loop_seconds(), timing.n_steps)
+        return run
+
+    def finish(self):
+        """Takes what came of the run that was timed last, keeps and tells it. When it was gone."""
+        if not self.pending:
+            return None
+        (point, n_round, position, run), self.pending = self.pending, None
+        try:
+            run.report()
+        except NotRun as why:
+            if why.kind != "time":
+                self.tell(self.keep(point, n_round, position, run, why))
+            return run.gone
+        self.tell(self.keep(point, n_round, position, run))
+        return run.gone
+
+    def run(self):
+        """All that is left and that time is enough for."""
+        left = self.left()
+        if not left:
+            return
+        print(f"{len(left)} runs to be made" + (", while time lasts" if self.budget.seconds is not None else ""), flush=True)
+        self.plan()
+        print(f"tried after {self.budget.spent():.0f} s", flush=True)
+        for n_round, position, point in self.left():
+            if self.pending and (not self.overlaps(point.system) or self.pending[0] is point):
+                self.finish()
+            if point.id in self.given_up:
+                continue  # since the list was made
+            run = self.time(point, n_round, position)
+            if run:
+                self.pending = point, n_round, position, run
+        self.finish()
+
+    def tell(self, line):
+        report = line["report"]
+        what = f"{line['status']}: {line['reason']}"
+        if line["status"] == "ok":
+            late = "*" if report["n_late_rebuilds"] else " "
+            verdict = report["verdict"] if line["verified"] else ""
+            what = f"{report['n_steps']:6d} steps {report['atom_steps_per_second']:12.4g}{late} atom-steps/s  {verdict}".rstrip()
+        print(f"{len(self.done):4d}/{self.n_total}  round {line['round'] + 1}/{self.study.repeats}  {line['point']:<40}  {what}",
+              flush=True)

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Compares switches of mdmini: runs points in random order, again and again, and says which is faster, by how much, and how sure.
+
+    tools/study.py STUDY.ini                              a study file; run/studies/ has some
+    tools/study.py inputs/melt.txt --vary neighbor.write=atomic,nonatomic --vary launch.block_size=64,128,256
+    tools/study.py inputs/melt.txt --design ladder        from naive to fast, one change each
+    tools/study.py inputs/melt.txt --design leave-one-out fast, and each of its switches put back alone
+    tools/study.py --report FOLDER                        table, results and report anew from the runs that are there
+    tools/study.py --merge FOLDER... --output FOLDER      shards that ran elsewhere, as one study
+
+A study file:
+
+    [study]
+    decks   = inputs/melt.txt              ; layered from left to right
+    base    = inputs/presets/fast.txt      ; layers of every point
+    words   = system.cells=20              ; overrides of every run; run.steps=N fixes the steps
+    design  = full                         ; one of those below
+    repeats = 5                            ; rounds: each runs every point once, in an order drawn anew
+    seconds = 1                            ; that a timed loop should take, without run.steps
+    limit   = 60                           ; seconds that a loop may take at most
+    budget  = 600                          ; seconds after which no run begins
+    seed    = 1                            ; of the order
+    [factors]
+    neighbor.write    = atomic, nonatomic
+    launch.block_size = 64, 128, 256
+
+Factors of kind physics in mdmini --list-options (system.cells, ...) and decks (deck = a.txt, b.txt) make systems of their own;
+points are compared within a system only. Files are looked for beside the study file, in the working directory, and at
+the top of the source. All keys are options here, too, and win over the file.
+
+Designs: {designs}.
+
+The folder of the study (--output, or NAME) keeps a line for each finished run, so the same command after a stop or a kill goes
+on from there. From it come results.json, results.csv, report.md and pictures. Speeds are medians of rounds after the warm-up;
+ratios are paired within rounds; p values are adjusted for the number of points. The first run of a point is compared with
+the double-precision reference: a point that fails is listed as failed and ranked nowhere, and what the program refuses is
+listed with its reason. A * behind a speed: rebuilds came late (n_late_rebuilds), so the list has missed pairs.
+
+--shard K/N makes a part of the runs, for a job array: whole rounds where there are N, else some of the points with the base.
+All shards may share a folder; the last one to end, or --report, makes the table of them all.
+
+Runs write their files below $TMPDIR, and these are removed. Kernels are kept in MDMINI_KERNEL_CACHE, if that is set.
+
+Exit codes: 0 all was run; 1 a run crashed, or nothing could be measured; 2 bad input; 3 a point failed its verification; 75 time was up
+or a signal came: the same command again goes on.
+"""
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from interpreter import need
+
+need(__name__, ["numpy"])
+
+from studies import TOP  # noqa: E402  (it finds the modules of run/)
+from scripts import Budget, Parser  # noqa: E402
+from studies.definition import DESIGNS, StudyError, read_study  # noqa: E402
+from studies.designs import design, is_physics  # noqa: E402
+from studies.listings import NotMdmini, Program  # noqa: E402
+from studies.records import FORMAT, Folder, merge  # noqa: E402
+from studies.results import table_text, write_results  # noqa: E402
+from studies.runner import Runner, order  # noqa: E402
+
+KEYS = ("name", "base", "words", "design", "repeats", "seconds", "limit", "budget", "seed", "confidence", "runs")
+
+
+def find_program(given):
+    """The program: as given, $MDMINI, built beside these sources, or on the PATH."""
+    places = [given] if given else [os.environ.get("MDMINI"), TOP / "build-gpu/mdmini", TOP / "build/mdmini", shutil.which("mdmini")]
+    for place in filter(None, places):
+        if os.path.isfile(place) and os.access(place, os.X_OK):
+            return Program(place)
+    raise StudyError([f"{given}: no such program" if given else "no program: build it, or say --program MDMINI"])
+
+
+def read_arguments(words=None):
+    text = __doc__.format(designs="; ".join(f"{name}: {what}" for name, what in DESIGNS.items()))
+    parser = Parser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a study file (.ini), or decks")
+    parser.add_argument("--vary", action="append", default=[], metavar="KEY=A,B", help="a factor and its levels; again for more")
+    for key in KEYS:
+        parser.add_argument(f"--{key}", metavar="X", help=argparse.SUPPRESS if key not in ("design", "words", "budget") else
+                            {"design": ", ".join(DESIGNS), "words": '"section.key=value ..."', "budget": "seconds"}[key])
+    parser.add_argument("--program", metavar="MDMINI", help="(build-gpu/mdmini or build/mdmini beside these sources, or on the PATH)")
+    parser.add_argument("--output", metavar="FOLDER", help="of the study (its name, in the working directory)")
+    parser.add_argument("--shard", default="1/1", metavar="K/N", help="only part K of N of the runs")
+    parser.add_argument("--check", action="store_true", help="show the points, and what the program says of each; run nothing")
+    parser.add_argument("--report", action="store_true", help="FILE is the folder of a study: table and report anew")
+    parser.add_argument("--merge", action="store_true", help="FILEs are folders with shards: put together into --output")
+    return parser, parser.parse_args(words)
+
+
+def shard_of(text):
+    try:
+        k, n = map(int, text.split("/"))
+    except ValueError:
+        k, n = 0, 0
+    if not 1 <= k <= n:
+        raise StudyError([f"--shard: read {text!r}; allowed: K/N with K from 1 to N"])
+    return k, n
+
+
+def defined(a):
+    """The Study of the command line."""
+    given = {key: getattr(a, key) for key in KEYS if getattr(a, key) is not None}
+    ini = [file for file in a.files if file.endswith(".ini")]
+    if not a.files:
+        raise StudyError(["a study file or a deck is needed (--help tells more)"])
+    if ini and len(a.files) > 1:
+        raise StudyError([f"{ini[0]}: a study file names its decks; leave out {', '.join(f for f in a.files if f != ini[0])}"])
+    if not ini:
+        given["decks"] = " ".join(a.files)
+    return read_study(ini[0] if ini else None, given, a.vary)
+
+
+def record_of(program, study, systems):
+    """study.json."""
+    factors = [{"key": key, "kind": "physics" if is_physics(program, key) else program.options[key]["kind"], "levels": levels,
+                "base": systems[0].points[0].settings.get(key, systems[0].settings.get(key))}
+               for key, levels in study.resolved()["factors"].items()]
+    return {"format": FORMAT, "definition": study.resolved(), "program": program.identity(),
+            "command": " ".join(["tools/study.py", *sys.argv[1:]]), "factors": factors,
+            "systems": [system.record(system.points[0].id) for system in systems],
+            "points": [point.record() for system in systems for point in system.points],
+            "switches": sorted(set(program.switches.values()) | {"run.precision"}),
+            "order": {system.id: [[point.id for point in order(study.seed, system, system.points, n_round)]
+                                  for n_round in range(study.repeats)] for system in systems}}
+
+
+def tell_points(program, systems):
+    """--check: each point, and what the program says of it."""
+    n_refused = 0
+    for system in systems:
+        print(f"\n{system.id}: {system.backend}, {system.label}, {len(system.points)} points")
+        for point in system.points:
+            errors = [point.reason] if point.reason else program.check(point.command()).errors
+            n_refused += bool(errors)
+            print(f"  {point.name:<44} {'refused: ' + errors[0] if errors else point.change or 'ok'}")
+        for group in system.aliases:
+            print("  cannot be told apart: " + " = ".join(group))
+    print(f"\n{n_refused} points are refused; nothing was run")
+
+
+def report(folder):
+    """Everything that is derived from the runs; the results."""
+    results = write_results(folder)
+    try:
+        from studies import report as pages
+    except ImportError as missing:
+        print(f"no report.md: {missing}")
+    else:
+        pages.write(Path(folder), results)
+    return results
+
+
+def exit_code(results):
+    kinds = {point["status"] for point in results["points"]}
+    if not results["finished"]:
+        print(f"UNFINISHED: {results['n_left_out']} runs are left; the same command goes on")
+        return 75
+    bad = [point["id"] for point in results["points"] if point["status"] in ("failed", "crashed")]
+    if bad:
+        print(f"FAILED: {', '.join(bad)}")
+    if "crashed" in kinds or "measured" not in kinds:
+        return 1
+    return 3 if "failed" in kinds else 0
+
+
+def run_study(a, budget):
+    study, shard = defined(a), shard_of(a.shard)
+    program = find_program(a.program)
+    systems = design(program, study)
+    print(f"{program.version[0]}: {program.path}", flush=True)
+    if a.check:
+        return tell_points(program, systems)
+    budget.seconds = study.budget
+    folder = Folder(a.output or study.name, shard)
+    folder.claim(record_of(program, study, systems))
+    n_points = sum(len(system.points) for system in systems)
+    print(f"{folder.path}: {', '.join(system.label for system in systems)}; {n_points} points, {study.repeats} rounds" +
+          (f", shard {a.shard}" if shard[1] > 1 else ""), flush=True)
+    budget.end_at_signals()
+    Runner(program, study, systems, folder, budget).run()
+    return folder.path
+
+
+def main(words=None):
+    parser, a = read_arguments(words)
+    budget = Budget(None)
+    try:
+        if a.report or a.merge:
+            if not a.files or a.merge and not a.output or a.report and len(a.files) > 1:
+                parser.error("--report takes the folder of a study, --merge folders and --output")
+            folder = a.output if a.merge else a.files[0]
+            if a.merge:
+                merge(a.files, folder)
+        else:
+            with tempfile.TemporaryDirectory() as kernels:  # the same kernels are asked for again and again
+                os.environ.setdefault("MDMINI_KERNEL_CACHE", kernels)
+                folder = run_study(a, budget)
+            if folder is None:
+                return 0
+        results = report(folder)
+    except (StudyError, NotMdmini) as error:
+        for message in getattr(error, "messages", [str(error)]):
+            print(f"study.py: {message}", file=sys.stderr)
+        return 2
+    print(table_text(results))
+    if not (a.report or a.merge):
+        print(f"\n{budget.spent():.0f} s in all")
+    return exit_code(results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
