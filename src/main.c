@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "base/stop.h"
 #include "bench/bench.h"
+#include "ceilings/ceilings.h"
+#include "ceilings/table.h"
 #include "report/listing.h"
 #include "report/report.h"
 #include "simulation.h"
@@ -39,6 +41,7 @@ typedef struct Request {
     const char *restart; /* the file to go on from; NULL: a new run */
     const char *bench;   /* the stage; NULL: a run */
     int64_t melt_steps;  /* of the bench */
+    bool ceilings, quick;
 } Request;
 
 /* Plans and, unless only a check is wanted, runs. */
@@ -73,6 +76,18 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     return code;
 }
 
+/* mdmini --ceilings [GROUP...] [section.key=value...] */
+static int measure_ceilings(int n_arguments, char *const *arguments, const char *command, bool quick) {
+    md_stop_release();
+    MdErrors *errors = md_errors_create();
+    MdLog *log = md_log_create(stdout);
+    const MdStatus status = md_ceilings_run(n_arguments, arguments, quick, command, log, errors);
+    md_errors_print(errors, stderr);
+    md_log_destroy(log);
+    md_errors_destroy(errors);
+    return (int)status;
+}
+
 /* mdmini --recover FILE */
 static int recover(const char *path) {
     md_stop_release();
@@ -96,6 +111,7 @@ static bool print_information(const char *argument) {
     else if (strcmp(argument, "--version") == 0) md_print_version(stdout);
     else if (md_parse_listing(argument, "--list-options", &format)) md_options_print(stdout, format);
     else if (md_parse_listing(argument, "--list-variants", &format)) md_print_variants(stdout, format);
+    else if (md_parse_listing(argument, "--list-ceilings", &format)) md_ceilings_print(stdout, format);
     else return false;
     return true;
 }
@@ -126,6 +142,10 @@ int main(int argc, char **argv) {
             request.check_only = true;
         } else if (strcmp(argv[k], "--bench") == 0 && next) {
             request.bench = argv[++k];
+        } else if (strcmp(argv[k], "--ceilings") == 0) {
+            request.ceilings = true;
+        } else if (strcmp(argv[k], "--quick") == 0) {
+            request.quick = true;
         } else if (strcmp(argv[k], "--restart") == 0 && next) {
             request.restart = argv[++k];
         } else if (strcmp(argv[k], "--melt") == 0 && read_steps(next) >= 0) {
@@ -146,7 +166,14 @@ int main(int argc, char **argv) {
         fprintf(stderr, "mdmini: error: --restart and --bench exclude each other; see mdmini --help\n");
         return MD_ERROR_INPUT;
     }
-    const int code = run(n, argv, command, &request);
+    if (request.ceilings ? request.check_only || request.bench || request.restart : request.quick) {
+        fprintf(stderr, "mdmini: error: --%s; see mdmini --help\n",
+                request.ceilings ? "ceilings stands alone, without --check, --bench or --restart"
+                                 : "quick belongs to --ceilings");
+        return MD_ERROR_INPUT;
+    }
+    const int code =
+        request.ceilings ? measure_ceilings(n, argv, command, request.quick) : run(n, argv, command, &request);
     free(command);
     return code;
 }

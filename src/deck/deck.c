@@ -89,6 +89,34 @@ MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) 
     return NULL;
 }
 
+/* The options in words: `run.backend, run.device`. */
+static char *join_names(const int *options) {
+    MdText text = {0};
+    for (int k = 0; options[k] >= 0; k++) md_text_add(&text, "%s%s", k ? ", " : "", md_option_name(options[k]));
+    return md_text_take(&text);
+}
+
+MdDeck *md_deck_read_overrides(const char *name, const char *command, const int *options, int n_arguments,
+                               char *const *arguments, MdErrors *errors) {
+    MdDeck *deck = md_deck_create();
+    const int n_before = md_errors_count(errors);
+    char *known = join_names(options);
+    deck->name = md_copy_text(name);
+    deck->n_layers = 1;
+    for (int k = 0; k < n_arguments; k++) md_deck_read_override(deck, arguments[k], errors);
+    for (int option = 0; option < MD_N_OPTIONS; option++) {
+        int k = 0;
+        while (options[k] >= 0 && options[k] != option) k++;
+        if (options[k] < 0 && deck->layer[option] > 0)
+            md_fail(errors, MD_ERROR_INPUT, "%s: %s: %s has no use for it; it takes %s", deck->origin[option],
+                    md_option_name(option), command, known);
+    }
+    free(known);
+    if (md_errors_count(errors) == n_before) return deck;
+    md_deck_destroy(deck);
+    return NULL;
+}
+
 int md_deck_layer(const MdDeck *deck, int option) { return deck->layer[option]; }
 
 const MdConfig *md_deck_config(const MdDeck *deck) { return &deck->config; }

@@ -68,6 +68,10 @@ typedef struct MdDeckSaved {
     const char *text; /* the effective deck */
 } MdDeckSaved;
 MdDeck *md_deck_resume(const MdDeckSaved *saved, int n_arguments, char *const *arguments, MdErrors *errors);
+/* The options of a command that simulates nothing: overrides alone, and of these options alone (ended by -1). name: the
+ * default of output.name; command: for messages. */
+MdDeck *md_deck_read_overrides(const char *name, const char *command, const int *options, int n_arguments,
+                               char *const *arguments, MdErrors *errors);
 void md_deck_destroy(MdDeck *deck);
 
 const MdConfig *md_deck_config(const MdDeck *deck);

@@ -54,20 +54,20 @@ static void name_part(Output *trace, int64_t from_step) {
 }
 
 static void make_outputs(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES]) {
-    const bool bench = use->bench;
+    const bool json_alone = use->bench || use->ceilings;
     static const char *const endings[] = {[H5] = ".h5", [JSON] = ".json", [LOG] = ".log", [XYZ] = ".xyz"};
     const MdConfig *config = md_deck_config(deck);
     const char *directory = config->output_directory;
     bool here = strcmp(directory, ".") == 0;
     for (int k = 0; k < N_FILES; k++) outputs[k] = (Output){0};
     for (int k = H5; k <= XYZ; k++) {
-        if ((bench && k != JSON) || (k == XYZ && config->output_xyz_every == 0)) continue;
+        if ((json_alone && k != JSON) || (k == XYZ && config->output_xyz_every == 0)) continue;
         outputs[k].stem =
-            md_format("%s%s%s%s", here ? "" : directory, here ? "" : "/", run_name(deck), bench ? ".bench" : "");
+            md_format("%s%s%s%s", here ? "" : directory, here ? "" : "/", run_name(deck), use->bench ? ".bench" : "");
         outputs[k].ending = md_copy_text(endings[k]);
         outputs[k].path = md_format("%s%s", outputs[k].stem, outputs[k].ending);
     }
-    if (bench) return;
+    if (json_alone) return;
     const char *restart = config->restart_file;
     for (int k = RESTART; k <= PREVIOUS; k++) {
         outputs[k].stem = *restart ? md_copy_text(restart) : md_copy_text(outputs[LOG].stem);
@@ -214,7 +214,7 @@ static void leave_own(const MdDeck *deck, const MdFilesUse *use, Output outputs[
 
 MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files, MdErrors *errors) {
     const MdConfig *config = md_deck_config(deck);
-    const bool bench = use->bench;
+    const bool has_restart = !use->bench && !use->ceilings;
     int before = md_errors_count(errors);
     Output outputs[N_FILES];
     *files = (MdFiles){.use = *use};
@@ -225,7 +225,7 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
     check_folder(deck, MD_OPTION_output_directory, config->output_directory, errors);
     for (int k = NEIGHBORS; k <= TRACE; k++)
         if (outputs[k].path) check_named(deck, k, outputs, errors);
-    if (*config->restart_file && !bench) check_named(deck, RESTART, outputs, errors);
+    if (*config->restart_file && has_restart) check_named(deck, RESTART, outputs, errors);
     if (md_errors_count(errors) == before) {
         check_inputs(deck, outputs, errors);
         name_files(config, outputs, files);

@@ -106,7 +106,7 @@ def test_power(checks):
 
 
 def test_disturbed(checks):
-    """An outlier of 10x, a drift or rounds that differ hide no difference of two per cent in ten rounds, nor do they feign one."""
+    """An outlier of 10x or rounds that differ do not hide a difference of two per cent in ten rounds."""
     n_series = 2000
     for noise in ("rounds that differ", "memory of rounds"):
         logs = run_machine(np.random.default_rng(1), noise, 10, n_series)
@@ -133,8 +133,11 @@ def test_ratio(checks):
     checks.near(ratio.p, 1 - t / math.sqrt(t * t + 2), 1e-9, "p of three rounds, two degrees of freedom")
     checks.that(stats.outcome(ratio) == "faster" and stats.outcome(stats.paired_ratio(other, base)) == "slower", "verdicts")
     checks.that(stats.outcome(stats.paired_ratio(base, base)) == "not distinguishable", "a point is not faster than itself")
+    uneven = stats.paired_ratio(np.ones(30), np.exp([0] * 16 + [1] * 14))  # the trimmed mean lies far from the median
+    checks.that(uneven.value == uneven.low == 1 < uneven.high, f"an interval without its value: {uneven}")
     few = stats.paired_ratio(base[:2], other[:2])
-    checks.that(stats.outcome(few) == "too few runs" and math.isnan(few.low) and few.n == 2 and few.value > 2, f"two rounds: {few}")
+    checks.that(stats.outcome(few) == "too few runs" and math.isnan(few.low) and few.n == 2 and few.value > 2,
+                f"two rounds: {few}")
     none = stats.paired_ratio(base[3:], other[3:])
     checks.that(stats.outcome(none) == "too few runs" and none.n == 0 and math.isnan(none.value), f"no rounds: {none}")
     for bad in ([1.0, 0.0], [1.0, -2.0], [1.0, math.inf]):
@@ -143,7 +146,8 @@ def test_ratio(checks):
             checks.that(False, f"{bad} passed for times")
         except ValueError:
             checks.that(True, "")
-    for freedom, level, t in ((1, 0.05, 12.7062), (2, 0.05, 4.30265), (4, 0.001, 8.6103), (9, 0.05, 2.26216), (29, 0.01, 2.75639)):
+    table = ((1, 0.05, 12.7062), (2, 0.05, 4.30265), (4, 0.001, 8.6103), (9, 0.05, 2.26216), (29, 0.01, 2.75639))
+    for freedom, level, t in table:
         checks.near(stats.t_quantile(freedom, level), t, 6e-5 * t, f"Student's t, {freedom} degrees, {level}")
     adjusted = stats.adjust([0.01, 0.04, math.nan, 0.03, 0.005])
     checks.that(np.allclose(adjusted, [0.03, 0.06, math.nan, 0.06, 0.02], equal_nan=True), f"Holm: {adjusted}")
@@ -191,11 +195,17 @@ def test_warm_up(checks):
         false = sum(stats.warm_up(np.exp(noise())) > 0 for _ in range(n_tries))
         checks.that(false / n_tries <= above(stats.WARM_UP_LEVEL, n_tries), f"{n} rounds of {n_points}: {false} times")
     steady = 0.002 * rng.normal(size=(12, 8))
-    for shape, expected in (([0.2], 1), ([0.2, 0.1, 0.05], 3), ([-0.1, -0.1], 2), ([0.2] * 6, 6), ([0.2] * 9, 0), ([0, 0, 0.2], 0)):
+    for shape, expected in (([0.2], 1), ([0.2, 0.1, 0.05], 3), ([-0.1, -0.1], 2), ([0.2] * 6, 6), ([0.2] * 9, 0),
+                            ([0, 0, 0.2], 0)):
         shift = np.zeros((12, 1))
         shift[:len(shape), 0] = shape
         found = stats.warm_up(np.exp(steady + shift))
         checks.that(found == expected, f"a warm-up of {shape}: {found} dropped")
+    rest = [-0.01, 0, 0.01]  # a new value is off by up to t * 0.01 * sqrt(1 + 1/3) in 99 % of cases; t of two degrees: 9.925
+    edge = 9.925 * 0.01 * math.sqrt(4 / 3)
+    for share, expected in ((0.99, 0), (1.01, 1)):
+        found = stats.warm_up(np.exp(np.array([[share * edge, 0, 0, *rest]]).T))
+        checks.that(found == expected, f"a first round at {share} of what chance does: {found} dropped")
     one_run = steady.copy()
     one_run[0, 3] += math.log(10)
     checks.that(stats.warm_up(np.exp(one_run)) == 0, "one disturbed run is no warm-up")
@@ -263,10 +273,14 @@ def test_aliases(checks):
     logs[:, [k for k, point in enumerate(points) if point[:2] == ("y", "z")]] = np.nan
     found = stats.effects(logs, levels)
     seen = {"".join(e.factors): e.aliases for e in found}
-    checks.that(set(seen) == {"a", "b", "c", "ac", "bc"} and seen["a"] == seen["b"] == [["a", "b"]] and seen["c"] == [], f"{seen}")
+    checks.that(seen == {"a": [["a", "b"]], "b": [["a", "b"]], "c": [], "ac": [], "bc": []}, f"a design with a hole: {seen}")
     checks.near(math.log(found[0].value), 0.05, 0.012, "effect in a design with a hole")
     logs[5, 0] = np.nan  # a run that is missing: least squares of that round without it
     checks.that([e.n for e in stats.effects(logs, levels)] == [6] * len(found), "a missing run costs the round")
+    points, levels = full({"a": "xy", "b": "xy"})
+    logs = simulate(rng, points, lambda a, b: 0, 6)
+    logs[2, 3] = np.nan
+    checks.that([e.n for e in stats.effects(logs, levels)] == [5] * 3, "a round that determines no effect counts for none")
     checks.that(stats.effects(logs[:2], levels)[0].n == 2 and math.isnan(stats.effects(logs[:2], levels)[0].p), "two rounds")
     checks.that(stats.effects(logs[:, :1], {"a": ["x"]}) == [], "one point has no effects")
 

@@ -1,0 +1,150 @@
+#include "ceilings/ceilings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/memory.h"
+#include "base/version.h"
+#include "ceilings/measure.h"
+#include "ceilings/report.h"
+#include "output/files.h"
+#include "report/provenance.h"
+
+static const int known_options[] = {MD_OPTION_run_backend,
+                                    MD_OPTION_run_device,
+                                    MD_OPTION_run_threads,
+                                    MD_OPTION_output_directory,
+                                    MD_OPTION_output_name,
+                                    MD_OPTION_output_existing,
+                                    -1};
+
+/* All of a run. */
+typedef struct Ceilings {
+    const MdDeck *deck;
+    const char *command;
+    MdCeilingsChoice choice;
+    MdFiles files;
+    MdCeilingResults results;
+    const MdBackendOps *ops; /* of the provenance: the GPU, where one was measured */
+    MdMachine machine;
+    MdLog *log;
+    MdErrors *errors;
+} Ceilings;
+
+static MdStatus check_group(const char *name, MdErrors *errors) {
+    if (md_ceiling_group(name)) return MD_OK;
+    char *known = md_copy_text("");
+    const char *group;
+    for (int k = 0; (group = md_ceiling_group_name(k)) != NULL; k++) {
+        char *more = md_format("%s%s%s", known, k ? ", " : "", group);
+        free(known);
+        known = more;
+    }
+    MdStatus status = md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such group; allowed: %s", name, known);
+    free(known);
+    return status;
+}
+
+/* Whether there is a machine for a backend; then its name is logged, and it is that of the provenance. */
+static bool find_machine(Ceilings *c, const char *backend, const MdBackendOps *ops, MdErrors *errors) {
+    MdMachine machine = {0};
+    if (!ops) md_fail(errors, MD_ERROR_INPUT, "run.backend: this program was built without the %s backend", backend);
+    if (!ops || ops->probe(md_deck_config(c->deck), &machine, errors) != MD_OK) return false;
+    md_log(c->log, "%-9s %s; %s\n", backend, machine.name, machine.details);
+    c->ops = ops;
+    c->machine = machine;
+    return true;
+}
+
+/* One backend: its rows, or why they are left out. */
+static void measure_backend(Ceilings *c, const MdCeilingsBackend *backend) {
+    void *machine = NULL;
+    const int first = c->results.n;
+    if (backend->open(&machine, md_deck_config(c->deck), c->errors) != MD_OK) return;
+    md_ceilings_measure(backend, machine, &c->choice, &c->results);
+    backend->close(machine);
+    md_ceilings_log(c->log, &c->results, first);
+}
+
+static void measure(Ceilings *c) {
+    const int backend = md_deck_config(c->deck)->run_backend;
+    MdErrors *reasons = backend == MD_BACKEND_CUDA ? c->errors : md_errors_create();
+    const bool has_cpu = backend != MD_BACKEND_CUDA && find_machine(c, "cpu", md_backend_find("cpu"), c->errors);
+    const bool has_cuda = backend != MD_BACKEND_CPU && find_machine(c, "cuda", md_backend_find("cuda"), reasons);
+    if (md_errors_status(c->errors) == MD_OK && md_files_prepare(c->deck, &c->files, c->log, c->errors) == MD_OK) {
+        if (has_cpu) measure_backend(c, &md_ceilings_of_cpu);
+#ifdef MDMINI_HAVE_CUDA
+        if (has_cuda) measure_backend(c, &md_ceilings_of_cuda);
+#endif
+        const int n_measured = c->results.n;
+        if (!has_cpu) md_ceilings_leave_out("cpu", "run.backend = cuda", &c->choice, &c->results);
+        if (!has_cuda)
+            md_ceilings_leave_out("cuda", backend == MD_BACKEND_CPU ? "run.backend = cpu" : md_errors_text(reasons, 0),
+                                  &c->choice, &c->results);
+        md_ceilings_log(c->log, &c->results, n_measured);
+    }
+    if (reasons != c->errors) md_errors_destroy(reasons);
+}
+
+static int count(const Ceilings *c, MdCeilingState state) {
+    int n = 0;
+    for (int k = 0; k < c->results.n; k++) n += c->results.rows[k].state == state;
+    return n;
+}
+
+static void write_json(const Ceilings *c, bool passed) {
+    MdJson *json = md_json_create();
+    md_json_begin_object(json, NULL);
+    md_json_text(json, "format", "mdmini-ceilings 1");
+    md_json_bool(json, "quick", c->choice.quick); /* then its figures mean nothing */
+    md_json_text(json, "verdict", passed ? "PASSED" : "FAILED");
+    md_provenance_write(json, "provenance", c->command, c->ops, &c->machine);
+    md_ceilings_write(json, &c->results);
+    md_json_end_object(json);
+    md_json_save(json, c->files.json, c->errors);
+    md_json_destroy(json);
+}
+
+static void log_head(const Ceilings *c) {
+    const MdVersion *version = md_version();
+    md_log(c->log, "mdmini %s (%s%s)\n", version->version, version->commit, version->dirty ? ", dirty" : "");
+    md_log(c->log,
+           "ceilings  median of up to %d rounds; spread: of its 95 %% interval; data sheet: share of what the\n"
+           "          device says of itself%s\n",
+           MD_CEILING_ROUNDS, c->choice.quick ? "; --quick: tiny sizes, figures that mean nothing" : "");
+}
+
+static void run(Ceilings *c) {
+    log_head(c);
+    measure(c);
+    if (c->results.n == 0) return; /* the errors say why */
+    const int n_failed = count(c, MD_CEILING_FAILED);
+    if (count(c, MD_CEILING_PASSED) > 0) md_ceilings_log_roofs(c->log, &c->results);
+    write_json(c, n_failed == 0);
+    md_log(c->log, "\n%d measured, %d failed, %d left out; written to %s\nverdict: %s\n", count(c, MD_CEILING_PASSED),
+           n_failed, count(c, MD_CEILING_LEFT_OUT), c->files.json, n_failed == 0 ? "PASSED" : "FAILED");
+    if (n_failed > 0) md_fail(c->errors, MD_ERROR_PHYSICS, "%d of the results are wrong", n_failed);
+}
+
+MdStatus md_ceilings_run(int n_arguments, char *const *arguments, bool quick, const char *command, MdLog *log,
+                         MdErrors *errors) {
+    char **words = md_alloc((size_t)n_arguments + 1, sizeof *words, "arguments");
+    const char **groups = md_alloc((size_t)n_arguments + 1, sizeof *groups, "arguments");
+    int n_words = 0, n_groups = 0;
+    for (int k = 0; k < n_arguments; k++) {
+        if (strchr(arguments[k], '=')) words[n_words++] = arguments[k];
+        else if (check_group(arguments[k], errors) == MD_OK) groups[n_groups++] = arguments[k];
+    }
+    Ceilings c = {.command = command, .choice = {n_groups, groups, quick}, .log = log, .errors = errors};
+    MdDeck *deck = md_deck_read_overrides("ceilings", "--ceilings", known_options, n_words, words, errors);
+    const MdFilesUse use = {.ceilings = true};
+    c.deck = deck;
+    if (deck && md_files_plan(deck, &use, &c.files, errors) == MD_OK && md_errors_status(errors) == MD_OK) run(&c);
+    md_files_free(&c.files);
+    md_ceilings_free(&c.results);
+    md_deck_destroy(deck);
+    md_free(words);
+    md_free(groups);
+    return md_errors_status(errors);
+}

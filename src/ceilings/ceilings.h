@@ -1,0 +1,17 @@
+/* mdmini --ceilings: what this machine can do with elementary kernels, and what naive code leaves of it.
+ *
+ * Rows of the table (table.h) are measured one after the other: memory is filled with what is known, one call is checked,
+ * calls are timed in batches that are long against the clock, round after round, and the result is checked again. What
+ * fails a check is shown as FAILED and has no figure. */
+#ifndef MD_CEILINGS_CEILINGS_H
+#define MD_CEILINGS_CEILINGS_H
+
+#include "base/log.h"
+#include "deck/deck.h"
+
+/* arguments: names of groups, and `section.key=value` of the few options that it knows. Writes ceilings.json, or
+ * NAME.json with output.name. The status is MD_ERROR_PHYSICS when a result was wrong. */
+MdStatus md_ceilings_run(int n_arguments, char *const *arguments, bool quick, const char *command, MdLog *log,
+                         MdErrors *errors);
+
+#endif

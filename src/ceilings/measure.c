@@ -1,0 +1,134 @@
+#include "ceilings/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "bench/measure.h"
+
+static const double batch_s = 5e-3;    /* a clock reading takes 1e-7, a wait for a GPU 1e-5 */
+static const double row_limit_s = 0.3; /* of the rounds of a row, where three of them take less */
+enum { MOST_CALLS = 1 << 20, FEWEST_ROUNDS = 3 };
+
+static MdCeilingResult *add(MdCeilingResults *results, const MdCeilingCase *c) {
+    if (results->n == results->room) {
+        const int room = 2 * results->room + 64;
+        MdCeilingResult *rows = md_alloc((size_t)room, sizeof *rows, "ceilings");
+        if (results->n > 0) memcpy(rows, results->rows, (size_t)results->n * sizeof *rows);
+        md_free(results->rows);
+        results->rows = rows;
+        results->room = room;
+    }
+    MdCeilingResult *result = &results->rows[results->n++];
+    *result = (MdCeilingResult){.of = *c,
+                                .state = MD_CEILING_LEFT_OUT,
+                                .seconds = NAN,
+                                .figure = NAN,
+                                .figure_low = NAN,
+                                .figure_high = NAN,
+                                .sheet = NAN};
+    return result;
+}
+
+static MdCeilingCase case_of(const MdCeiling *row, int n_threads, bool quick) {
+    const int64_t size = quick ? row->quick_size : row->size;
+    return (MdCeilingCase){row, size, n_threads, md_ceiling_elements(row, size, n_threads)};
+}
+
+static bool is_chosen(const MdCeiling *row, const char *backend, const MdCeilingsChoice *choice) {
+    bool chosen = choice->n_groups == 0;
+    for (int k = 0; k < choice->n_groups; k++) chosen = chosen || strcmp(choice->groups[k], row->group) == 0;
+    return chosen && strcmp(row->backend, backend) == 0;
+}
+
+static int compare_reals(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Calls of a batch that is long enough; two in a row must be, as one may have been held up. */
+static int64_t find_batch(const MdCeilingsBackend *backend, void *prepared) {
+    int64_t n_calls = 1;
+    for (int n_long = 0;;) {
+        const double seconds = backend->run(prepared, n_calls);
+        n_long = seconds < batch_s ? 0 : n_long + 1;
+        if (n_long == 2 || seconds > row_limit_s || (n_long == 0 && n_calls == MOST_CALLS)) return n_calls;
+        if (n_long == 1) continue;
+        const double wanted = 1.2 * (double)n_calls * batch_s / fmax(seconds, 1e-7);
+        n_calls = (int64_t)fmin(fmax(wanted, 2.0 * (double)n_calls), MOST_CALLS);
+    }
+}
+
+/* The rounds of a row; fewer where they are long. */
+static void time_rounds(const MdCeilingsBackend *backend, void *prepared, bool quick, MdCeilingResult *result) {
+    double samples[MD_CEILING_ROUNDS], confidence;
+    result->n_calls = quick ? 1 : find_batch(backend, prepared);
+    const int most = quick ? FEWEST_ROUNDS : MD_CEILING_ROUNDS;
+    const double start_s = md_clock_s();
+    int n = 0;
+    while (n < most && (n < FEWEST_ROUNDS || md_clock_s() - start_s < row_limit_s))
+        samples[n++] = backend->run(prepared, result->n_calls) / (double)result->n_calls;
+    qsort(samples, (size_t)n, sizeof samples[0], compare_reals);
+    const int k = md_bench_interval(n, &confidence);
+    const double n_elements = result->of.n_elements, least = 1e-12; /* a clock may show no time at all */
+    result->n_rounds = n;
+    result->seconds = md_bench_median(samples, n);
+    const double a = md_ceiling_figure(result->of.row, n_elements, fmax(samples[k - 1], least));
+    const double b = md_ceiling_figure(result->of.row, n_elements, fmax(samples[n - k], least));
+    result->figure = md_ceiling_figure(result->of.row, n_elements, fmax(result->seconds, least));
+    result->figure_low = fmin(a, b);
+    result->figure_high = fmax(a, b);
+}
+
+static void measure_case(const MdCeilingsBackend *backend, void *machine, bool quick, MdCeilingResult *result) {
+    void *prepared = backend->prepare(machine, &result->of, result->reason);
+    if (!prepared) return;
+    backend->run(prepared, 1);
+    bool right = backend->check(prepared, result->reason);
+    if (right) {
+        time_rounds(backend, prepared, quick, result);
+        right = backend->check(prepared, result->reason);
+    }
+    backend->release(prepared);
+    result->state = right ? MD_CEILING_PASSED : MD_CEILING_FAILED;
+    result->sheet = backend->sheet(machine, result->of.row->sheet);
+    if (!right) result->figure = result->figure_low = result->figure_high = result->seconds = NAN;
+}
+
+void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
+                         MdCeilingResults *results) {
+    const int most = backend->most_threads(machine);
+    const double start_s = md_clock_s();
+    const MdCeiling *row;
+    for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++) {
+        if (!is_chosen(row, backend->name, choice)) continue;
+        int n_threads = row->threads == MD_THREADS_ALL ? most : 1;
+        for (bool last = false; !last; n_threads = 2 * n_threads < most ? 2 * n_threads : most) {
+            const MdCeilingCase c = case_of(row, n_threads, choice->quick);
+            MdCeilingResult *result = add(results, &c);
+            last = row->threads != MD_THREADS_SWEEP || n_threads == most;
+            if (md_clock_s() - start_s < backend->budget_s) measure_case(backend, machine, choice->quick, result);
+            else
+                snprintf(result->reason, sizeof result->reason,
+                         "the %.0f s for this part are spent: name its group to measure it", backend->budget_s);
+        }
+    }
+}
+
+void md_ceilings_leave_out(const char *backend, const char *reason, const MdCeilingsChoice *choice,
+                           MdCeilingResults *results) {
+    const MdCeiling *row;
+    for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++) {
+        if (!is_chosen(row, backend, choice)) continue;
+        const MdCeilingCase c = case_of(row, 1, choice->quick);
+        snprintf(add(results, &c)->reason, MD_CEILING_REASON, "%s", reason);
+    }
+}
+
+void md_ceilings_free(MdCeilingResults *results) {
+    md_free(results->rows);
+    *results = (MdCeilingResults){0};
+}

@@ -1,0 +1,75 @@
+/* Measuring the rows of a backend: prepared, checked, warmed up, timed, checked again. */
+#ifndef MD_CEILINGS_MEASURE_H
+#define MD_CEILINGS_MEASURE_H
+
+#include "ceilings/table.h"
+
+enum { MD_CEILING_ROUNDS = 9, MD_CEILING_REASON = 256 };
+
+/* A row as it is run. */
+typedef struct MdCeilingCase {
+    const MdCeiling *row;
+    int64_t size;      /* elements, or those along an edge */
+    int n_threads;     /* of the cpu; 1 on a GPU */
+    double n_elements; /* of a call, of all threads */
+} MdCeilingCase;
+
+/* What a backend does for a row. */
+typedef struct MdCeilingsBackend {
+    const char *name;
+    double budget_s; /* no row begins after it */
+    /* Makes the machine ready; what a user can mend goes to errors. */
+    MdStatus (*open)(void **machine, const MdConfig *config, MdErrors *errors);
+    void (*close)(void *machine);
+    int (*most_threads)(const void *machine);
+    /* What the device tells that it can do, in GB/s and GFLOP/s; NaN: it does not tell. */
+    double (*sheet)(const void *machine, MdSheet sheet);
+    /* Memory and data for a row; NULL, with the reason, where it cannot run here. */
+    void *(*prepare)(void *machine, const MdCeilingCase *c, char reason[MD_CEILING_REASON]);
+    /* Seconds of n_calls calls. */
+    double (*run)(void *prepared, int64_t n_calls);
+    /* Whether the result is right, after any number of calls, of which the last has not yet been checked; if not, what was
+     * found. Spoils it, so that the next check sees what later calls do. */
+    bool (*check)(void *prepared, char reason[MD_CEILING_REASON]);
+    void (*release)(void *prepared);
+} MdCeilingsBackend;
+
+typedef enum MdCeilingState { MD_CEILING_PASSED, MD_CEILING_FAILED, MD_CEILING_LEFT_OUT } MdCeilingState;
+
+typedef struct MdCeilingResult {
+    MdCeilingCase of;
+    MdCeilingState state;
+    char reason[MD_CEILING_REASON]; /* of what failed or was left out */
+    int n_rounds;
+    int64_t n_calls;                        /* of a batch */
+    double seconds;                         /* median of a call */
+    double figure, figure_low, figure_high; /* in the row's unit; NaN where there is none */
+    double sheet; /* of the data sheet, in the same unit; NaN: unknown, or nothing to compare */
+} MdCeilingResult;
+
+typedef struct MdCeilingResults {
+    int n, room;
+    MdCeilingResult *rows;
+} MdCeilingResults;
+
+/* Whether a row is asked for: no groups are all of them. */
+typedef struct MdCeilingsChoice {
+    int n_groups;
+    const char *const *groups;
+    bool quick;
+} MdCeilingsChoice;
+
+/* Measures the rows of a backend and adds what came of them. What needs more time than the budget is left out. */
+void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
+                         MdCeilingResults *results);
+/* Adds the rows of a backend as left out. */
+void md_ceilings_leave_out(const char *backend, const char *reason, const MdCeilingsChoice *choice,
+                           MdCeilingResults *results);
+void md_ceilings_free(MdCeilingResults *results);
+
+extern const MdCeilingsBackend md_ceilings_of_cpu;
+#ifdef MDMINI_HAVE_CUDA
+extern const MdCeilingsBackend md_ceilings_of_cuda;
+#endif
+
+#endif

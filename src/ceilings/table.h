@@ -1,0 +1,78 @@
+/* The ceilings of a machine: elementary kernels, each in its naive and its best form, one row each. Measuring, checks,
+ * --list-ceilings, inputs/CEILINGS.md and the tests walk the table; every build has that of every backend. */
+#ifndef MD_CEILINGS_TABLE_H
+#define MD_CEILINGS_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "deck/deck.h"
+
+/* What a row tells: a rate by the bytes, the operations or the elements that it works on; or the time of an element. */
+typedef enum MdCeilingUnit { MD_GB_PER_S, MD_GFLOP_PER_S, MD_G_PER_S, MD_MICROSECONDS } MdCeilingUnit;
+
+/* A figure of the data sheet, as far as the device itself tells what it follows from. */
+typedef enum MdSheet {
+    MD_SHEET_NONE,
+    MD_SHEET_MEMORY,
+    MD_SHEET_SHARED,
+    MD_SHEET_SINGLE,
+    MD_SHEET_DOUBLE,
+    MD_N_SHEETS
+} MdSheet;
+
+/* The figures that a roofline needs. Of several rows that measure one, the largest counts. */
+typedef enum MdRoof {
+    MD_ROOF_NONE,
+    MD_ROOF_MEMORY,
+    MD_ROOF_L2,
+    MD_ROOF_SHARED,
+    MD_ROOF_SINGLE,
+    MD_ROOF_DOUBLE,
+    MD_N_ROOFS
+} MdRoof;
+
+/* Threads of the cpu. */
+typedef enum MdCeilingThreads { MD_THREADS_ONE, MD_THREADS_ALL, MD_THREADS_SWEEP } MdCeilingThreads;
+
+typedef struct MdCeiling {
+    const char *backend, *group, *variant;
+    MdCeilingUnit unit;
+    double bytes, operations;  /* of an element: bytes that must move, arithmetic operations */
+    int64_t size, quick_size;  /* elements, or those along an edge; of --quick */
+    int dimension;             /* 1, or that the elements are size^dimension */
+    bool each;                 /* every thread has so many elements of its own */
+    MdCeilingThreads threads;  /* cpu: one, all, or 1, 2, 4 and so on up to all */
+    MdSheet sheet;             /* what the figure is compared with */
+    MdRoof roof;               /* what it is measured for */
+    int parameter;             /* of the kernel: a stride, a number of chains, ... */
+    const char *shows, *check; /* a line each: what is to be seen; what the result must be */
+} MdCeiling;
+
+/* A row by number, backend by backend and group by group; NULL after the last. */
+const MdCeiling *md_ceiling_row(int k);
+
+/* What a group is about, in a line; NULL: there is no such group. */
+const char *md_ceiling_group(const char *name);
+/* Their names, in order; NULL after the last. */
+const char *md_ceiling_group_name(int k);
+
+const char *md_ceiling_unit(MdCeilingUnit unit);
+const char *md_sheet_name(MdSheet sheet);
+const char *md_roof_name(MdRoof roof);
+MdCeilingUnit md_roof_unit(MdRoof roof);
+
+/* Elements that a call works on, by all threads together. */
+double md_ceiling_elements(const MdCeiling *row, int64_t size, int n_threads);
+
+/* The figure, in the row's unit, of a call on so many elements that took so long. */
+double md_ceiling_figure(const MdCeiling *row, double n_elements, double seconds);
+
+/* --list-ceilings. */
+void md_ceilings_print(FILE *stream, MdListFormat format);
+
+/* Inside: the rows of a backend, ended by one without a name. */
+extern const MdCeiling md_ceilings_cpu[], md_ceilings_cuda[];
+
+#endif

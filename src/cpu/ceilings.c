@@ -1,0 +1,344 @@
+/* The rows of the cpu: memory and what stands in it, the call, and what must have come of it.
+ *
+ * Arrays are filled by the threads that will work on them, part by part, so that on a machine of several memories each
+ * part lies near its thread. Numbers are small and whole: sums are exact in any order. */
+#define _POSIX_C_SOURCE 200809L
+#include "cpu/ceilings.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cpu/context.h"
+
+typedef struct Machine {
+    int most_threads;
+    const MdCpuCeilingKernel *kernels;
+} Machine;
+
+/* --- machine ------------------------------------------------------------------------------------------------------- */
+
+static const MdCpuCeilingKernel *kernels_of(MdCpuInstructions set) {
+#ifdef MDMINI_CPU_LEVELS
+    if (set == MD_CPU_V4) return md_cpu_ceilings_v4();
+    if (set == MD_CPU_V3) return md_cpu_ceilings_v3();
+#else
+    (void)set;
+#endif
+    return md_cpu_ceilings_baseline();
+}
+
+static MdStatus open_machine(void **machine, const MdConfig *config, MdErrors *errors) {
+    MdCpuInstructions set;
+    MdStatus status = md_cpu_find_instructions(&set, errors);
+    if (status != MD_OK) return status;
+    Machine *m = md_alloc(1, sizeof *m, "ceilings");
+    m->most_threads = config->run_threads == MD_AUTO_INT ? omp_get_max_threads() : (int)config->run_threads;
+    m->kernels = kernels_of(set);
+    *machine = m;
+    return MD_OK;
+}
+
+static int most_threads(const void *machine) { return ((const Machine *)machine)->most_threads; }
+
+/* Processors tell neither the channels of their memory nor the clock that they keep under load. */
+static double sheet(const void *machine, MdSheet which) {
+    (void)machine, (void)which;
+    return NAN;
+}
+
+static const MdCpuCeilingKernel *kernel_of(const MdCpuCeilingKernel *kernels, const MdCeiling *row) {
+    for (; kernels->group; kernels++)
+        if (strcmp(kernels->group, row->group) == 0 &&
+            strncmp(kernels->variant, row->variant, strlen(kernels->variant)) == 0)
+            return kernels;
+    md_panic("no kernel for %s: %s", row->group, row->variant);
+}
+
+/* --- memory -------------------------------------------------------------------------------------------------------- */
+
+static bool is_of(const MdCpuCeiling *c, const char *group) { return strcmp(c->of.row->group, group) == 0; }
+static bool is(const MdCpuCeiling *c, const char *variant) { return strcmp(c->of.row->variant, variant) == 0; }
+
+/* Elements of the array that is read. */
+static int64_t source_length(const MdCpuCeiling *c) {
+    if (is_of(c, "transpose")) return c->n * c->width;
+    if (strncmp(c->of.row->variant, "stride", 6) == 0) return c->n * c->of.row->parameter;
+    if (strncmp(c->of.row->variant, "gather", 6) == 0) return 4 * c->n;
+    return c->of.row->each ? (int64_t)c->of.row->parameter * c->of.n_threads : c->n;
+}
+
+static double source_value(int64_t i) { return (double)(i * 7 % 61); }
+
+static void fill_sources(MdCpuCeiling *c) {
+    const int64_t n = source_length(c);
+#pragma omp parallel for num_threads(c->of.n_threads) schedule(static)
+    for (int64_t i = 0; i < n; i++) {
+        c->a[i] = source_value(i);
+        if (c->b) c->b[i] = -1;
+        if (c->c) c->c[i] = source_value(i + 5);
+    }
+}
+
+/* Memory that no thread has touched. */
+static void *take(size_t bytes) {
+    void *pointer = NULL;
+    if (posix_memalign(&pointer, 4096, bytes) != 0) md_panic("no memory for ceilings (%zu bytes)", bytes);
+    return pointer;
+}
+
+/* --- what branches and gathers go by ------------------------------------------------------------------------------- */
+
+/* Steele, Lea, Flood 2014 (SplitMix64): random enough for a predictor and for a cache. */
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void make_numbers(MdCpuCeiling *c, int32_t below, bool sorted) {
+    uint64_t state = 1;
+    for (int64_t i = 0; i < c->n; i++) c->index[i] = (int32_t)(next_random(&state) % (uint64_t)below);
+    if (sorted) qsort(c->index, (size_t)c->n, sizeof *c->index, compare_numbers);
+}
+
+static void fill_index(MdCpuCeiling *c) {
+    const int kind = c->of.row->parameter;
+    if (is_of(c, "bandwidth") && kind > 0) make_numbers(c, (int32_t)(4 * c->n), kind == 1);
+    else if (is_of(c, "branch") && kind >= 2) make_numbers(c, 256, kind == 2);
+    else
+        for (int64_t i = 0; i < c->n; i++)
+            c->index[i] = (int32_t)(is_of(c, "branch") ? (kind == 0 || i % 2 ? 200 : 100) : i);
+}
+
+/* One cycle through all places in random order (Sattolo 1986). */
+static void fill_chain(MdCpuCeiling *c) {
+    const int64_t n = c->of.row->parameter;
+    uint64_t state = 1;
+    for (int64_t i = 0; i < n; i++) c->chain[i] = i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        const int64_t j = (int64_t)(next_random(&state) % (uint64_t)i), swapped = c->chain[i];
+        c->chain[i] = c->chain[j];
+        c->chain[j] = swapped;
+    }
+}
+
+static void fill_matrices(MdCpuCeiling *c) {
+    for (int64_t i = 0; i < c->n; i++)
+        for (int64_t j = 0; j < c->n; j++) {
+            c->f[i * c->n + j] = (float)((3 * i + j) % 7);
+            c->g[i * c->n + j] = (float)((i + 5 * j) % 8);
+            c->h[i * c->n + j] = -1;
+        }
+}
+
+/* --- a row --------------------------------------------------------------------------------------------------------- */
+
+typedef struct Prepared {
+    MdCpuCeiling c;
+    void (*run)(MdCpuCeiling *c);
+} Prepared;
+
+static uint64_t needed_bytes(const MdCpuCeiling *c) {
+    const uint64_t n = (uint64_t)c->n;
+    if (is_of(c, "matrix")) return 3 * n * n * sizeof(float);
+    if (is_of(c, "latency")) return (uint64_t)c->of.row->parameter * sizeof(int64_t);
+    return 3 * (uint64_t)source_length(c) * sizeof(double) + n * sizeof(int32_t);
+}
+
+static void fill(MdCpuCeiling *c) {
+    const size_t n = (size_t)c->n, lines = (size_t)c->of.n_threads * MD_CPU_LINE + MD_CPU_LINE;
+    c->results = md_alloc(lines, sizeof *c->results, "ceilings");
+    c->counts = md_alloc(lines, sizeof *c->counts, "ceilings");
+    if (is_of(c, "matrix")) {
+        c->f = take(n * n * sizeof *c->f);
+        c->g = take(n * n * sizeof *c->g);
+        c->h = take(n * n * sizeof *c->h);
+        fill_matrices(c);
+    } else if (is_of(c, "latency") && c->of.row->parameter > 1) {
+        c->chain = take((size_t)c->of.row->parameter * sizeof *c->chain);
+        fill_chain(c);
+    } else if (is_of(c, "bandwidth") || is_of(c, "transpose") || is_of(c, "reduction")) {
+        const size_t bytes = (size_t)source_length(c) * sizeof *c->a;
+        c->a = take(bytes);
+        if (c->of.row->bytes > 12) c->b = take(bytes);
+        if (is(c, "triad")) c->c = take(bytes);
+        if (is(c, "write")) c->b = take(bytes);
+        fill_sources(c);
+    }
+    if (is_of(c, "branch") || strncmp(c->of.row->variant, "gather", 6) == 0) {
+        c->index = take(n * sizeof *c->index);
+        fill_index(c);
+    }
+}
+
+static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEILING_REASON]) {
+    const Machine *m = machine;
+    MdCpuCeiling c = {.of = *of, .n = of->size, .width = of->size, .one = 1};
+    if (is_of(&c, "transpose")) c.width += of->row->parameter;
+    const double gibi = 1024.0 * 1024.0 * 1024.0;
+    const uint64_t bytes = needed_bytes(&c), available = md_host_memory_available_bytes();
+    if (bytes > available / 2) {
+        snprintf(reason, MD_CEILING_REASON, "needs %.1f GiB of main memory, and half of what is free is %.1f GiB",
+                 (double)bytes / gibi, (double)available / 2 / gibi);
+        return NULL;
+    }
+    fill(&c);
+    Prepared *prepared = md_alloc(1, sizeof *prepared, "ceilings");
+    *prepared = (Prepared){c, kernel_of(m->kernels, of->row)->run};
+    return prepared;
+}
+
+static double run(void *prepared, int64_t n_calls) {
+    Prepared *p = prepared;
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls; k++) p->run(&p->c);
+    p->c.n_calls += n_calls;
+    return md_clock_s() - start_s;
+}
+
+static void release(void *prepared) {
+    Prepared *p = prepared;
+    void *const taken[] = {p->c.a, p->c.b, p->c.c, p->c.f, p->c.g, p->c.h, p->c.index, p->c.chain};
+    for (size_t k = 0; k < sizeof taken / sizeof taken[0]; k++) free(taken[k]);
+    md_free(p->c.results);
+    md_free(p->c.counts);
+    md_free(p);
+}
+
+/* --- checks -------------------------------------------------------------------------------------------------------- */
+
+static bool equal(const char *what, double is_value, double expected, char reason[MD_CEILING_REASON]) {
+    if (is_value == expected) return true;
+    snprintf(reason, MD_CEILING_REASON, "%s is %.17g and should be %.17g", what, is_value, expected);
+    return false;
+}
+
+/* Sums of whole numbers: exact in any order. */
+static bool check_sum(MdCpuCeiling *c, char *reason) {
+    const int n_sums = c->of.row->each ? c->of.n_threads : 1;
+    const int64_t n = c->of.row->parameter; /* of the array that is read again and again */
+    const int stride = strncmp(c->of.row->variant, "stride", 6) == 0 ? c->of.row->parameter : 1;
+    for (int t = 0; t < n_sums; t++) {
+        double expected = 0;
+        for (int64_t i = 0; i < c->n; i++) expected += source_value(c->index ? c->index[i] : c->of.row->each ? t * n + i % n : i * stride);
+        if (!equal("the sum", c->results[t * MD_CPU_LINE], expected, reason)) return false;
+        c->results[t * MD_CPU_LINE] = NAN;
+    }
+    return true;
+}
+
+static bool check_array(MdCpuCeiling *c, char *reason) {
+    const double s = 3;
+    for (int64_t i = 0; i < c->n; i++) {
+        const double a = source_value(i), addend = source_value(i + 5);
+        const double expected = is(c, "write") ? s : is(c, "copy") ? a : is(c, "scale") ? s * a : a + s * addend;
+        if (!equal("an element", c->b[i], expected, reason)) return false;
+        c->b[i] = NAN;
+    }
+    return true;
+}
+
+static bool check_transpose(MdCpuCeiling *c, char *reason) {
+    for (int64_t row = 0; row < c->n; row++)
+        for (int64_t column = 0; column < c->n; column++) {
+            const int64_t from = is(c, "copy") ? row * c->width + column : column * c->width + row;
+            if (!equal("an element", c->b[row * c->width + column], source_value(from), reason)) return false;
+            c->b[row * c->width + column] = NAN;
+        }
+    return true;
+}
+
+static bool check_branch(MdCpuCeiling *c, char *reason) {
+    double sum = 0, passed = 0;
+    for (int64_t i = 0; i < c->n; i++)
+        if (c->index[i] >= 128) sum += c->index[i], passed++;
+    const bool right =
+        equal("the sum", c->results[0], sum, reason) && equal("the count", c->results[1], passed, reason);
+    c->results[0] = c->results[1] = NAN;
+    return right;
+}
+
+static bool check_arithmetic(MdCpuCeiling *c, char *reason) {
+    for (int t = 0; t < c->of.n_threads; t++) {
+        if (!equal("the sum of the chains", c->results[t * MD_CPU_LINE], (double)c->n, reason)) return false;
+        c->results[t * MD_CPU_LINE] = NAN;
+    }
+    return true;
+}
+
+/* A wrong C has C x = A (B x) by chance only (Freivalds 1977); all numbers are whole, so that both sides are exact. */
+static bool check_matrix(MdCpuCeiling *c, char *reason) {
+    const int64_t n = c->n;
+    double *x = md_alloc((size_t)(2 * n), sizeof *x, "a check"), *y = x + n;
+    uint64_t state = (uint64_t)c->n_calls;
+    bool right = true;
+    for (int64_t i = 0; i < n; i++) x[i] = (double)(next_random(&state) % 1024);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < n; k++) y[i] += (double)c->g[i * n + k] * x[k];
+    for (int64_t i = 0; i < n && right; i++) {
+        double product = 0, expected = 0;
+        for (int64_t k = 0; k < n; k++) {
+            product += (double)c->h[i * n + k] * x[k];
+            expected += (double)c->f[i * n + k] * y[k];
+            c->h[i * n + k] = NAN;
+        }
+        right = equal("an element of C x", product, expected, reason);
+    }
+    md_free(x);
+    return right;
+}
+
+/* What threads have counted: each in its own place, or all in one. */
+static bool check_counts(MdCpuCeiling *c, char *reason) {
+    const int kind = is_of(c, "atomics") ? c->of.row->parameter : 0, threads = c->of.n_threads;
+    const int step = kind < 2 ? MD_CPU_LINE : 1, n_places = kind < 3 ? threads : 1;
+    const double expected = (double)c->n * (double)c->n_calls * (kind < 3 ? 1 : threads);
+    for (int t = 0; t < n_places; t++) {
+        if (!equal("a count", (double)c->counts[t * step], expected, reason)) return false;
+        c->counts[t * step] = 0;
+    }
+    return true;
+}
+
+static bool check_chain(MdCpuCeiling *c, char *reason) {
+    int64_t at = 0;
+    for (int64_t i = 0; i < c->n; i++) at = c->chain[at];
+    const bool right = equal("the end of the chain", c->results[0], (double)at, reason);
+    c->results[0] = NAN;
+    return right;
+}
+
+static bool check(void *prepared, char reason[MD_CEILING_REASON]) {
+    MdCpuCeiling *c = &((Prepared *)prepared)->c;
+    bool right;
+    if (is_of(c, "transpose")) right = check_transpose(c, reason);
+    else if (is_of(c, "branch")) right = check_branch(c, reason);
+    else if (is_of(c, "arithmetic")) right = check_arithmetic(c, reason);
+    else if (is_of(c, "matrix")) right = check_matrix(c, reason);
+    else if (is_of(c, "atomics") || (is_of(c, "latency") && !c->chain)) right = check_counts(c, reason);
+    else if (is_of(c, "latency")) right = check_chain(c, reason);
+    else right = c->b ? check_array(c, reason) : check_sum(c, reason);
+    c->n_calls = 0;
+    return right;
+}
+
+const MdCeilingsBackend md_ceilings_of_cpu = {.name = "cpu",
+                                              .budget_s = 30,
+                                              .open = open_machine,
+                                              .close = md_free,
+                                              .most_threads = most_threads,
+                                              .sheet = sheet,
+                                              .prepare = prepare,
+                                              .run = run,
+                                              .check = check,
+                                              .release = release};

@@ -1,0 +1,136 @@
+"""mdmini --ceilings --quick: every row of the table is measured, its result checked, and told; the page is the table;
+kernels that are wrong fail; what is left out is said, with the reason; bad input touches nothing.
+
+MDMINI_TEST_BACKENDS chooses the backend (cpu), as for other tests."""
+import json
+import math
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import program
+from program import Checks
+
+BACKEND = os.environ.get("MDMINI_TEST_BACKENDS", "cpu").split(",")[0]
+SOURCE = Path(os.environ["MDMINI_SOURCE"])
+ROOFS = ["memory_bandwidth", "l2_bandwidth", "shared_bandwidth", "peak_single", "peak_double"]
+UNITS = ["GB/s", "GFLOP/s", "G/s", "us"]
+
+
+def table(folder, backend=BACKEND):
+    rows = json.loads(program.run("--list-ceilings=json", folder=folder).stdout)
+    return [row for row in rows if row["backend"] == backend]
+
+
+def names(rows):
+    return [(row["group"], row["variant"]) for row in rows]
+
+
+def listing(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def check_measured(checks, row, result):
+    what = f"{row['group']}, {row['variant']}"
+    if result["check"] == "left out":
+        checks.that(bool(result["reason"]) and result["median"] is None, f"{what}: left out without a reason")
+        return
+    checks.that(result["check"] == "passed", f"{what}: {result['check']}: {result['reason']}")
+    checks.that(all(math.isfinite(result[key] or math.nan) for key in ("low", "median", "high")), f"{what}: {result}")
+    checks.that(0 < result["low"] <= result["median"] <= result["high"], f"{what}: order of the figures: {result}")
+    checks.that(result["unit"] == row["unit"] and result["size"] == row["quick_size"], f"{what}: unit or size: {result}")
+    checks.that(result["rounds"] == 3 and result["seconds_per_call"] > 0, f"{what}: rounds: {result}")
+    work = {"GB/s": result["bytes_per_call"], "GFLOP/s": result["operations_per_call"]}.get(row["unit"])
+    if work is not None:  # the figure is the work over the time, both as told
+        checks.near(result["median"] * result["seconds_per_call"] * 1e9, work, 1e-9 * work, f"{what}: figure")
+
+
+def check_roofs(checks, report, wanted):
+    checks.that(list(report["ceilings"]) == ROOFS, f"ceilings: {list(report['ceilings'])}")
+    for roof, entry in report["ceilings"].items():
+        best = [r["median"] for r, row in wanted if row["roofline"] == roof and r["median"] is not None]
+        checks.that(entry[BACKEND] == (max(best) if best else None), f"{roof}: {entry}, rows {best}")
+        checks.that(entry["unit"] == ("GFLOP/s" if roof.startswith("peak") else "GB/s"), f"{roof}: {entry}")
+
+
+def test_all(checks, folder):
+    """Every row, once, or once for each number of threads; the table on the screen has them, too."""
+    done = program.run("--ceilings", "--quick", f"run.backend={BACKEND}", folder=folder)
+    checks.that(done.code == 0, f"exit code {done.code}: {done.last_lines()}")
+    checks.that(listing(folder) == ["ceilings.json"], f"left {listing(folder)}")
+    report = json.loads((Path(folder) / "ceilings.json").read_text())
+    checks.that(report["format"] == "mdmini-ceilings 1" and report["quick"] and report["verdict"] == "PASSED", "head")
+    for key in ("commit", "command", "machine", "started"):
+        checks.that(bool(report["provenance"][key]), f"provenance: {key}")
+    rows = table(folder)
+    results = [result for result in report["results"] if result["backend"] == BACKEND]
+    checks.that(list(dict.fromkeys(names(results))) == names(rows), "rows measured are not those of the table")
+    by_name = {(row["group"], row["variant"]): row for row in rows}
+    wanted = [(result, by_name[result["group"], result["variant"]]) for result in results]
+    for result, row in wanted:
+        check_measured(checks, row, result)
+        checks.that(row["variant"] in done.stdout, f"{row['variant']} is not in the text")
+        checks.that(row["unit"] in UNITS and row["shows"] and row["check"], f"{row}")
+    others = [result for result in report["results"] if result["backend"] != BACKEND]
+    checks.that(all(r["check"] == "left out" and f"run.backend = {BACKEND}" in r["reason"] for r in others), "others")
+    check_roofs(checks, report, wanted)
+    print(f"{len(rows)} rows, {sum(result['check'] == 'left out' for result in results)} left out")
+
+
+def test_page(checks, folder):
+    page = program.run("--list-ceilings=markdown", folder=folder).stdout
+    checks.that((SOURCE / "inputs" / "CEILINGS.md").read_text() == page,
+                "inputs/CEILINGS.md differs; print it anew: mdmini --list-ceilings=markdown > inputs/CEILINGS.md")
+    for backend in ("cpu", "cuda"):
+        rows = table(folder, backend)
+        checks.that(len(set(names(rows))) == len(rows), f"{backend}: rows that bear one name")
+
+
+def test_choice(checks, folder):
+    """Groups, options, files that exist."""
+    done = program.run("--ceilings", "reduction", "--quick", "transpose", f"run.backend={BACKEND}", "output.name=mine",
+                       folder=folder)
+    report = json.loads((Path(folder) / "mine.json").read_text())
+    groups = {result["group"] for result in report["results"]}
+    checks.that(done.code == 0 and groups == {"reduction", "transpose"}, f"groups {groups}")
+    refused = program.run("--ceilings", "reduction", "--quick", f"run.backend={BACKEND}", "output.name=mine",
+                          "output.existing=refuse", folder=folder)
+    checks.that(refused.code == 2 and "mine.json" in refused.stderr, f"refuse: {refused.stderr}")
+    old = (Path(folder) / "mine.json").read_bytes()
+    program.run("--ceilings", "reduction", "--quick", f"run.backend={BACKEND}", "output.name=mine", folder=folder)
+    checks.that((Path(folder) / "mine.1.json").read_bytes() == old, "no backup of the older result")
+
+
+def test_threads(checks, folder):
+    """Rows that sweep the threads do so up to the number given."""
+    if BACKEND != "cpu":
+        return
+    program.run("--ceilings", "bandwidth", "--quick", "run.backend=cpu", "run.threads=3", folder=folder)
+    results = json.loads((Path(folder) / "ceilings.json").read_text())["results"]
+    triad = [result["threads"] for result in results if result["backend"] == "cpu" and result["variant"] == "triad"]
+    checks.that(triad == [1, 2, 3], f"threads of triad: {triad}")
+
+
+def test_refusals(checks, folder):
+    for words, says in [(["--ceilings", "banwidth"], "no such group"), (["--ceilings", "system.cells=4"], "no use for it"),
+                        (["--ceilings", "run.threads=0"], "run.threads"), (["--quick", "x.txt"], "--ceilings"),
+                        (["--ceilings", "--check"], "alone"), (["--ceilings", "--bench", "force"], "alone"),
+                        (["--ceilings", "output.directory=nowhere"], "nowhere"),
+                        (["--ceilings", "run.backend=cpu", "reduction=1"], "no section")]:
+        done = program.run(*words, folder=folder)
+        checks.that(done.code == 2 and says in done.stderr, f"{words}: exit code {done.code}, {done.stderr!r}")
+        checks.that(listing(folder) == [], f"{words} left {listing(folder)}")
+
+
+def main():
+    checks = Checks()
+    for test in (test_all, test_page, test_choice, test_threads, test_refusals):
+        with program.temporary_folder() as folder:
+            before = checks.n_failed
+            test(checks, folder)
+            print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}", flush=True)
+    checks.finish()
+
+
+main()
