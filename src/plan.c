@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "continue.h"
 #include "output/schedule.h"
-#include "report/provenance.h"
 #include "simulation.h"
 
 /* The backend asked for. auto takes the GPU if it can run there, else the cpu, and the log says why. */
@@ -147,18 +146,11 @@ MdStatus md_simulation_check_files(const MdSimulation *s) {
     return md_trajectory_check(&spec, s->record.errors);
 }
 
-static char *compose_provenance(const MdSimulation *s, const char *command) {
-    MdJson *json = md_json_create();
-    md_provenance_write(json, NULL, command, s->record.ops, &s->record.machine);
-    char *text = md_copy_text(md_json_string(json));
-    md_json_destroy(json);
-    return text;
-}
-
-MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *resumed, const char *argument_text,
-                                 MdLog *log, MdErrors *errors) {
+MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *resumed, const char *command, MdLog *log,
+                                 MdErrors *errors) {
     MdSimulation *s = md_alloc(1, sizeof *s, "simulation");
     s->record.deck = deck;
+    s->record.command = command;
     s->record.asked = md_deck_config(deck);
     s->resolved = *s->record.asked;
     s->record.config = &s->resolved;
@@ -178,7 +170,6 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *r
     if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
         s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
-        s->record.provenance = compose_provenance(s, argument_text);
         s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config);
         if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);

@@ -12,6 +12,7 @@
 #include "integrate/verlet.h"
 #include "output/schedule.h"
 #include "report/neighbors.h"
+#include "report/provenance.h"
 #include "report/report.h"
 
 void md_simulation_destroy(MdSimulation *s) {
@@ -22,6 +23,7 @@ void md_simulation_destroy(MdSimulation *s) {
     md_system_destroy(s->system);
     md_history_free(&s->record.history);
     md_files_free(&s->record.files);
+    md_sensors_close(s->record.sensors);
     free(s->record.effective_deck);
     free(s->record.provenance);
     free(s->record.backend_reason);
@@ -107,6 +109,7 @@ static MdStatus set_up(MdSimulation *s) {
     if (s->trace) s->record.ops->trace(s->context, s->trace);
     /* What is resumed may still be refused, and then log and report of before stay as they are. */
     if (s->resumed) status = md_checkpoint_load(s->resumed, &s->record, s->system, s->context);
+    if (status == MD_OK) md_provenance_compose(&s->record);
     if (status == MD_OK) status = md_files_prepare(s->record.deck, &s->record.files, s->record.log, s->record.errors);
     if (status == MD_OK && s->resumed) status = create_pipeline(s);
     if (status == MD_OK) status = md_log_open(s->record.log, s->record.files.log, s->resumed != NULL, s->record.errors);
@@ -210,6 +213,7 @@ static MdStatus run_loop(MdSimulation *s) {
     MdPipelineStatistics written_before;
     s->record.ops->statistics(s->context, &before);
     md_pipeline_statistics(s->pipeline, &written_before);
+    md_sensors_begin(s->record.sensors);
     double start = md_clock_s();
     while (status == MD_OK && s->record.step < config->run_steps && !md_stop_requested()) {
         status = advance(s, s->record.step + 1);
@@ -221,6 +225,7 @@ static MdStatus run_loop(MdSimulation *s) {
     drained = md_pipeline_drain(s->pipeline, s->record.errors);
     if (status == MD_OK) status = drained;
     s->record.loop_seconds = md_clock_s() - start;
+    md_sensors_end(s->record.sensors);
     trace_phase(s, "loop", start);
     s->record.verification.fault = s->record.ops->fault(s->context); /* exact now */
     if (s->record.verification.fault.step >= 0 && s->record.step >= s->record.verification.fault.step)
@@ -329,6 +334,7 @@ static MdStatus check_walltime(const MdSimulation *s) {
 
 MdStatus md_simulation_run(MdSimulation *s) {
     md_nvtx_name_thread("steps");
+    s->record.sensors = md_provenance_watch(&s->record.machine, s->record.config);
     if (s->record.files.trace) s->trace = md_trace_create(MD_TRACE_EVENTS);
     MdStatus status = run_phases(s), traced = save_trace(s);
     if (status == MD_STOPPED) status = check_walltime(s);

@@ -23,10 +23,10 @@ typedef struct MdSimulation {
 
 /* plan.c: reads what the deck asks for and checks all of it against this machine: system, backend, memory, files.
  * Problems go to errors; nothing is touched. bench: for --bench, which leaves a file of its own and makes no run. resumed:
- * what the run goes on from, which stays the caller's; NULL: from its beginning. argument_text: the command line, for the
- * provenance. NULL when there are problems. */
-MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *resumed, const char *argument_text,
-                                 MdLog *log, MdErrors *errors);
+ * what the run goes on from, which stays the caller's; NULL: from its beginning. command: the command line, for the
+ * provenance; stays the caller's. NULL when there are problems. */
+MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *resumed, const char *command, MdLog *log,
+                                 MdErrors *errors);
 
 /* plan.c: the files of frames as planned; types and masses are there once the system is. */
 MdTrajectorySpec md_simulation_trajectory(const MdSimulation *simulation);

@@ -8,6 +8,8 @@
 #include "bench/measure.h"
 #include "bench/states.h"
 #include "bench/table.h"
+#include "report/conditions.h"
+#include "report/provenance.h"
 #include "report/report.h"
 
 /* --- the operations ------------------------------------------------------------------------------------------------ */
@@ -150,6 +152,13 @@ static MdJson *begin_json(const MdRecord *r, const char *stage, int64_t melt_ste
     return json;
 }
 
+/* Of all configurations and variants together. */
+static void write_conditions(MdRecord *r, MdJson *json) {
+    const MdReading n_atom_steps = md_no_reading("a bench is many variants, each for some calls");
+    md_sensors_end(r->sensors);
+    md_conditions_write(json, md_sensors_conditions(r->sensors), r->machine.device_total_bytes > 0, &n_atom_steps);
+}
+
 MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
     if (melt_steps == MD_AUTO_INT) melt_steps = r->config->run_steps;
     MdSystem *ordered = md_system_create(r->deck, &r->plan, r->errors);
@@ -159,6 +168,8 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
     }
     double confidence;
     md_bench_interval(MD_BENCH_ROUNDS, &confidence);
+    r->sensors = md_provenance_watch(&r->machine, r->config);
+    md_provenance_compose(r);
     md_report_head(r);
     md_log(r->log,
            "bench     %s; each variant alone against the deck's own setting (base); medians of %d rounds\n"
@@ -169,6 +180,7 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
         md_log(r->log, "          parts of a step are issued one by one: launch.graph=off, launch.persistent=off;\n"
                        "          integrate: memory.allocation=once\n");
     MdJson *json = begin_json(r, stage, melt_steps);
+    md_sensors_begin(r->sensors);
     int n_failed = run_configuration(r, stage, "ordered", ordered, json);
     MdSystem *melted = md_bench_melt(r, ordered, melt_steps);
     if (melted) {
@@ -178,6 +190,7 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
         md_system_destroy(shuffled);
     }
     md_json_end_array(json);
+    write_conditions(r, json);
     const bool passed = n_failed == 0 && melted && md_errors_status(r->errors) == MD_OK;
     md_json_text(json, "verdict", passed ? "PASSED" : "FAILED");
     md_json_end_object(json);

@@ -9,6 +9,7 @@
 #include "ceilings/measure.h"
 #include "ceilings/report.h"
 #include "output/files.h"
+#include "report/conditions.h"
 #include "report/provenance.h"
 
 static const int known_options[] = {MD_OPTION_run_backend,
@@ -28,6 +29,7 @@ typedef struct Ceilings {
     MdCeilingResults results;
     const MdBackendOps *ops; /* of the provenance: the GPU, where one was measured */
     MdMachine machine;
+    MdSensors *sensors; /* on it */
     MdLog *log;
     MdErrors *errors;
 } Ceilings;
@@ -73,10 +75,13 @@ static void measure(Ceilings *c) {
     const bool has_cpu = backend != MD_BACKEND_CUDA && find_machine(c, "cpu", md_backend_find("cpu"), c->errors);
     const bool has_cuda = backend != MD_BACKEND_CPU && find_machine(c, "cuda", md_backend_find("cuda"), reasons);
     if (md_errors_status(c->errors) == MD_OK && md_files_prepare(c->deck, &c->files, c->log, c->errors) == MD_OK) {
+        c->sensors = md_provenance_watch(&c->machine, md_deck_config(c->deck));
+        md_sensors_begin(c->sensors);
         if (has_cpu) measure_backend(c, &md_ceilings_of_cpu);
 #ifdef MDMINI_HAVE_CUDA
         if (has_cuda) measure_backend(c, &md_ceilings_of_cuda);
 #endif
+        md_sensors_end(c->sensors);
         const int n_measured = c->results.n;
         if (!has_cpu) md_ceilings_leave_out("cpu", "run.backend = cuda", &c->choice, &c->results);
         if (!has_cuda)
@@ -99,7 +104,10 @@ static void write_json(const Ceilings *c, bool passed) {
     md_json_text(json, "format", "mdmini-ceilings 1");
     md_json_bool(json, "quick", c->choice.quick); /* then its figures mean nothing */
     md_json_text(json, "verdict", passed ? "PASSED" : "FAILED");
-    md_provenance_write(json, "provenance", c->command, c->ops, &c->machine);
+    const MdOrigin origin = {.command = c->command, .ops = c->ops, .machine = &c->machine, .sensors = c->sensors};
+    const MdReading n_atom_steps = md_no_reading("there are no atoms");
+    md_provenance_write(json, "provenance", &origin);
+    md_conditions_write(json, md_sensors_conditions(c->sensors), c->machine.device_total_bytes > 0, &n_atom_steps);
     md_ceilings_write(json, &c->results);
     md_json_end_object(json);
     md_json_save(json, c->files.json, c->errors);
@@ -143,6 +151,7 @@ MdStatus md_ceilings_run(int n_arguments, char *const *arguments, bool quick, co
     if (deck && md_files_plan(deck, &use, &c.files, errors) == MD_OK && md_errors_status(errors) == MD_OK) run(&c);
     md_files_free(&c.files);
     md_ceilings_free(&c.results);
+    md_sensors_close(c.sensors);
     md_deck_destroy(deck);
     md_free(words);
     md_free(groups);

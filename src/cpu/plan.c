@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cpu/context.h"
+#include "sensors/host.h"
 
 MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
     MdCpuInstructions set;
@@ -11,19 +12,15 @@ MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *erro
     if (status != MD_OK) return status;
     memset(machine, 0, sizeof *machine);
     snprintf(machine->name, sizeof machine->name, "processor of unknown name");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    if (file) {
-        char line[256];
-        while (fgets(line, sizeof line, file))
-            if (sscanf(line, "model name : %127[^\n]", machine->name) == 1) break;
-        fclose(file);
-    }
+    const MdReadText model = md_host_cpu_model();
+    if (!model.missing) snprintf(machine->name, sizeof machine->name, "%s", model.text);
     MdCpuContext c = {0};
     const MdBox box = {.dimension = 3};
     const MdPotential potential = {.n_types = 1};
     md_cpu_configure(&c, config, 0, &box, &potential);
     snprintf(machine->details, sizeof machine->details, "%d thread%s, instruction set %s", c.n_threads,
              c.n_threads == 1 ? "" : "s", md_cpu_instructions_name(set));
+    machine->n_threads = c.n_threads;
     return MD_OK;
 }
 

@@ -73,6 +73,17 @@ int64_t cuda_device_resident_threads(void) {
     return (int64_t)cuda_device_multiprocessors() * threads_per_sm;
 }
 
+/* The names by which others know the device. */
+static void identify(const struct cudaDeviceProp *properties, int device, MdMachine *machine) {
+    const unsigned char *b = (const unsigned char *)properties->uuid.bytes;
+    snprintf(machine->device_uuid, sizeof machine->device_uuid,
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
+             b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    CUDA_CHECK(cudaDeviceGetPCIBusId(machine->device_bus_id, sizeof machine->device_bus_id, device));
+    machine->device_number = device;
+    machine->compute_capability = 10 * properties->major + properties->minor;
+}
+
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
     int device = 0, clock_khz = 0, memory_khz = 0, driver = 0, runtime = 0;
     MdStatus status = cuda_device_choose(config, &device, errors);
@@ -109,6 +120,8 @@ MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors 
              "runtime %s",
              device, properties.major, properties.minor, properties.multiProcessorCount, clock_khz * 1e-3,
              (double)properties.totalGlobalMem / 1073741824, memory_khz * 1e-3, driver_text, runtime_text);
+    machine->n_threads = 0;
+    identify(&properties, device, machine);
     machine->device_total_bytes = total_bytes;
     machine->device_free_bytes = free_bytes;
     return MD_OK;

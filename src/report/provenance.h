@@ -1,17 +1,32 @@
-/* Where a result comes from: program, build, machine, batch job, command. Written to the JSON report and, as JSON text,
- * to the trajectory. */
+/* Where a result comes from: program, build, machine, batch job, command, deck. Written to the JSON report and, as JSON text,
+ * to the trajectory. run/REPORT.md says what each key means. */
 #ifndef MD_REPORT_PROVENANCE_H
 #define MD_REPORT_PROVENANCE_H
 
-#include "backend/backend.h"
 #include "base/json.h"
+#include "report/record.h"
 
 /* The folder from which the kernels of a GPU are read in place of those in the program, by the environment variable
  * MDMINI_KERNELS; NULL where they are the program's own. */
 const char *md_kernels_folder(const MdMachine *machine);
 
-/* Adds the object `provenance` (key may be NULL at the top). */
-void md_provenance_write(MdJson *json, const char *key, const char *command, const MdBackendOps *ops,
-                         const MdMachine *machine);
+/* Starts sensors for the machine that makes the steps, as report.sample_seconds asks; md_sensors_close. Call soon: they look for
+ * the GPU beside what follows. */
+MdSensors *md_provenance_watch(const MdMachine *machine, const MdConfig *config);
+
+/* What a result comes from. */
+typedef struct MdOrigin {
+    const char *command; /* the command line */
+    const MdBackendOps *ops;
+    const MdMachine *machine;
+    const MdDeck *deck; /* NULL: it comes from none */
+    MdSensors *sensors; /* are waited for */
+} MdOrigin;
+
+/* Adds it as an object (key may be NULL at the top). */
+void md_provenance_write(MdJson *json, const char *key, const MdOrigin *origin);
+
+/* Fills record->provenance, the same as JSON text. */
+void md_provenance_compose(MdRecord *record);
 
 #endif

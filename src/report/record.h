@@ -9,6 +9,7 @@
 #include "output/pipeline.h"
 #include "report/history.h"
 #include "report/verify.h"
+#include "sensors/sensors.h"
 
 /* One process of a run that is stopped and resumed. */
 typedef struct MdSession {
@@ -54,7 +55,9 @@ typedef struct MdRecord {
     MdMachine machine;
     MdMemory memory; /* announced, for the whole program */
     MdFiles files;
+    const char *command; /* the caller's */
     char *effective_deck, *provenance;
+    MdSensors *sensors;        /* from md_provenance_watch; NULL until then */
     char *backend_reason;      /* why run.backend = auto takes the cpu; NULL when it was not asked or took the GPU */
     int64_t n_frames;          /* planned */
     uint64_t trajectory_bytes; /* that they take in the file */

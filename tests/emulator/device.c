@@ -57,6 +57,7 @@ EMULATOR_API cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int d
     if (d < 0 || d >= n_devices()) return emulator_error(cudaErrorInvalidDevice);
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "emulated GPU");
+    for (int k = 0; k < 16; k++) p->uuid.bytes[k] = (char)(16 * k + d); /* GPU-00102030-4050-... */
     p->totalGlobalMem = EMULATOR_MEMORY;
     p->sharedMemPerBlock = EMULATOR_SHARED;
     p->sharedMemPerBlockOptin = EMULATOR_SHARED_OPT_IN;

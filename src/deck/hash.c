@@ -1,0 +1,55 @@
+#include "deck/hash.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checksum.h"
+#include "base/memory.h"
+#include "deck/table.h"
+
+/* Where files go says nothing of the run. */
+static bool names_output(int option) {
+    return option == MD_OPTION_output_name ||
+           (md_option_row(option)->type == MD_TYPE_PATH && md_option_kind(option) != MD_KIND_PHYSICS);
+}
+
+static bool hash_file(const char *path, uint64_t *value) {
+    char block[65536];
+    FILE *file = fopen(path, "rb");
+    if (!file) return false;
+    MdChecksum sum = md_checksum_begin();
+    for (size_t n; (n = fread(block, 1, sizeof block, file)) > 0;) md_checksum_add(&sum, block, n);
+    const bool read = !ferror(file);
+    fclose(file);
+    *value = md_checksum_value(&sum);
+    return read;
+}
+
+static void add_option(MdChecksum *sum, const MdDeck *deck, int option, MdDeckHash *hash) {
+    char *value = md_deck_value_text(deck, option), *line;
+    uint64_t content = 0;
+    if (option == MD_OPTION_system_file) {
+        if (!hash_file(md_deck_config(deck)->system_file, &content))
+            hash->missing = "system.file cannot be read any more";
+        free(value);
+        value = md_format("%016" PRIx64, content);
+    }
+    line = md_format("%s = %s\n", md_option_name(option), value);
+    md_checksum_add(sum, line, strlen(line));
+    free(value);
+    free(line);
+}
+
+MdDeckHash md_deck_hash(const MdDeck *deck, bool physics_alone) {
+    MdDeckHash hash = {0};
+    MdChecksum sum = md_checksum_begin();
+    for (int k = 0; k < MD_N_OPTIONS; k++) {
+        if (physics_alone && md_option_kind(k) != MD_KIND_PHYSICS) continue;
+        if (names_output(k) || !md_option_has_effect(md_deck_config(deck), k)) continue;
+        hash.holds[k] = true;
+        add_option(&sum, deck, k, &hash);
+    }
+    hash.value = md_checksum_value(&sum);
+    return hash;
+}

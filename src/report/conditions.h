@@ -1,0 +1,18 @@
+/* Under which conditions a loop ran and what energy it took: what the sensors found, for the report. run/REPORT.md says what
+ * each key means. */
+#ifndef MD_REPORT_CONDITIONS_H
+#define MD_REPORT_CONDITIONS_H
+
+#include "base/json.h"
+#include "base/log.h"
+#include "sensors/sensors.h"
+
+/* Adds the objects `conditions` and `energy`, and the number `joules_per_atom_step`. n_atom_steps: of the loop; NaN, with the
+ * reason, where there are none. */
+void md_conditions_write(MdJson *json, const MdConditions *conditions, bool gpu, const MdReading *n_atom_steps);
+
+/* A line or two, and a warning where the GPU was held back. power_limit_w: of the GPU; NULL: the steps ran on the
+ * processors. */
+void md_conditions_log(MdLog *log, const MdConditions *conditions, const MdReading *power_limit_w, double n_atom_steps);
+
+#endif

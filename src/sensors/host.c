@@ -1,0 +1,126 @@
+#define _GNU_SOURCE /* sched_getaffinity, getloadavg */
+#include "sensors/host.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+const char *md_host_sys(void) {
+    const char *folder = getenv("MDMINI_SYS");
+    return folder && *folder ? folder : "/sys";
+}
+
+MdReadText md_host_cpu_model(void) {
+    MdReadText model = md_no_text("/proc/cpuinfo does not say");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "model name : %95[^\n]", model.text) == 1) {
+            model.missing = NULL;
+            break;
+        }
+    if (file) fclose(file);
+    return model;
+}
+
+/* The first line of a file of cpufreq; false: there is none. */
+static int read_cpufreq(int cpu, const char *name, char line[48]) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/devices/system/cpu/cpu%d/cpufreq/%s", md_host_sys(), cpu, name);
+    FILE *file = fopen(path, "r");
+    const int read = file && fgets(line, 48, file);
+    if (file) fclose(file);
+    if (read) line[strcspn(line, "\n")] = '\0';
+    return read;
+}
+
+static const char no_cpufreq[] = "there is no cpufreq here, as on most virtual machines";
+
+static MdReadText read_governor(const cpu_set_t *cpus) {
+    MdReadText governor = md_no_text(no_cpufreq);
+    char line[48];
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, cpus) || !read_cpufreq(cpu, "scaling_governor", line)) continue;
+        if (!governor.missing && strcmp(line, governor.text) != 0) {
+            snprintf(governor.text, sizeof governor.text, "not the same on all processors");
+            break;
+        }
+        snprintf(governor.text, sizeof governor.text, "%s", line);
+        governor.missing = NULL;
+    }
+    return governor;
+}
+
+static MdReading read_memory(void) {
+    uint64_t kibibytes;
+    MdReading bytes = md_no_reading("/proc/meminfo does not say");
+    FILE *file = fopen("/proc/meminfo", "r");
+    char line[256];
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemTotal: %" SCNu64, &kibibytes) == 1) bytes = md_reading(1024 * (double)kibibytes);
+    if (file) fclose(file);
+    return bytes;
+}
+
+MdHostFacts md_host_facts(void) {
+    cpu_set_t cpus;
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    MdHostFacts facts = {.model = md_host_cpu_model(),
+                         .n_cpus = n > 0 ? md_reading((double)n) : md_no_reading("the system does not say"),
+                         .memory_bytes = read_memory()};
+    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
+        facts.n_cpus_allowed = md_reading(CPU_COUNT(&cpus));
+        facts.governor = read_governor(&cpus);
+    } else {
+        facts.n_cpus_allowed = md_no_reading("the system does not say");
+        facts.governor = md_no_text("the system does not say which processors are used");
+    }
+    return facts;
+}
+
+/* Where there is no cpufreq; in a virtual machine it is what the host has told. */
+static MdReading read_cpuinfo_mhz(void) {
+    double sum = 0, value;
+    int n = 0;
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "cpu MHz : %lf", &value) == 1) sum += value, n++;
+    if (file) fclose(file);
+    return n ? md_reading(sum / n) : md_no_reading("neither cpufreq nor /proc/cpuinfo says");
+}
+
+/* A sample of them: each costs an interrupt of that processor. */
+MdReading md_host_cpu_mhz(void) {
+    enum { MAX_SAMPLED = 16 };
+    cpu_set_t cpus;
+    char line[48];
+    double sum = 0;
+    int n = 0, seen = 0;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) return read_cpuinfo_mhz();
+    const int stride = (CPU_COUNT(&cpus) + MAX_SAMPLED - 1) / MAX_SAMPLED;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &cpus) || seen++ % stride != 0) continue;
+        if (!read_cpufreq(cpu, "scaling_cur_freq", line)) break;
+        sum += 1e-3 * strtod(line, NULL), n++;
+    }
+    return n ? md_reading(sum / n) : read_cpuinfo_mhz();
+}
+
+MdHostState md_host_state(void) {
+    MdHostState state;
+    double load[3];
+    const int n = getloadavg(load, 3);
+    MdReading *readings[3] = {&state.load_1min, &state.load_5min, &state.load_15min};
+    for (int k = 0; k < 3; k++) *readings[k] = k < n ? md_reading(load[k]) : md_no_reading("the system does not say");
+    const uint64_t available = md_host_memory_available_bytes();
+    state.cpu_mhz = md_host_cpu_mhz();
+    state.memory_available_bytes =
+        available < UINT64_MAX ? md_reading((double)available) : md_no_reading("the system does not say");
+    return state;
+}

@@ -1,0 +1,31 @@
+/* The processor and the machine around a run, as Linux tells them. */
+#ifndef MD_SENSORS_HOST_H
+#define MD_SENSORS_HOST_H
+
+#include <stddef.h>
+
+#include "sensors/reading.h"
+
+typedef struct MdHostFacts {
+    MdReadText model, governor;       /* of the processor; of its clocks */
+    MdReading n_cpus, n_cpus_allowed; /* logical processors: of the machine, and those that this process may use */
+    MdReading memory_bytes;
+} MdHostFacts;
+
+typedef struct MdHostState {
+    MdReading load_1min, load_5min, load_15min; /* processes that run or wait, of the whole machine */
+    MdReading cpu_mhz;                          /* mean of those that this process may use */
+    MdReading memory_available_bytes;           /* to this process, its control group heeded */
+} MdHostState;
+
+/* /sys, or what MDMINI_SYS names in its place. */
+const char *md_host_sys(void);
+
+/* The model of the processor, from /proc/cpuinfo. */
+MdReadText md_host_cpu_model(void);
+
+MdHostFacts md_host_facts(void);
+MdHostState md_host_state(void);
+MdReading md_host_cpu_mhz(void);
+
+#endif

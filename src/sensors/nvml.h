@@ -1,0 +1,53 @@
+/* What the driver's management library (NVML, libnvidia-ml.so.1) says of one GPU. The library is looked for when the
+ * program runs and is part of the driver; nothing of it is needed to build. Functions and numbers as in the NVML API Reference
+ * Guide (docs.nvidia.com/deploy/nvml-api). */
+#ifndef MD_SENSORS_NVML_H
+#define MD_SENSORS_NVML_H
+
+#include <stdint.h>
+
+#include "sensors/reading.h"
+
+typedef struct MdNvml MdNvml;
+
+/* What does not change during a run. */
+typedef struct MdGpuFacts {
+    const char *missing;                 /* why nothing of the GPU is known; NULL: it is asked */
+    MdReadText name, uuid, driver, nvml; /* driver: `580.65.06`; nvml: version of the library */
+    MdReading mig, ecc, persistence;     /* modes: 1 on, 0 off */
+    MdReading power_limit_w, power_limit_default_w;
+    MdReading sm_mhz_max, memory_mhz_max;
+} MdGpuFacts;
+
+/* What a few cheap questions tell while it computes. */
+typedef struct MdGpuPulse {
+    MdReading sm_mhz, memory_mhz, temperature_c, power_w;
+    MdReading energy_j; /* since the driver was loaded */
+    MdReading throttle; /* a whole number: bit k for md_gpu_throttle_name(k) */
+} MdGpuPulse;
+
+typedef struct MdGpuState {
+    MdGpuPulse pulse;
+    MdReading ecc_corrected, ecc_uncorrected;           /* errors of memory since the driver was loaded */
+    MdReading n_processes, processes_bytes;             /* that compute on the device, this one among them */
+    MdReading n_other_processes, other_processes_bytes; /* without this one */
+} MdGpuState;
+
+/* Why clocks are not as high as they could be; NULL ends the list. */
+enum { MD_GPU_N_THROTTLE = 9 };
+const char *md_gpu_throttle_name(int bit);
+/* Bits of what holds a busy GPU back unasked: power, heat, the board. (Idle clocks and clocks that somebody has set do not.) */
+#define MD_GPU_HELD_BACK 0xfcu
+
+/* Opens the library and finds the GPU by its UUID (`GPU-...`), else by its PCI bus id. Takes some 20 ms where there is a
+ * driver. Never NULL: what fails is the reason of every reading. */
+MdNvml *md_nvml_open(const char *uuid, const char *bus_id);
+void md_nvml_close(MdNvml *nvml); /* accepts NULL */
+
+MdGpuFacts md_nvml_facts(const MdNvml *nvml);
+/* From any thread. */
+MdGpuPulse md_nvml_pulse(const MdNvml *nvml);
+MdGpuState md_nvml_state(const MdNvml *nvml);
+MdReading md_nvml_energy(const MdNvml *nvml);
+
+#endif

@@ -1,0 +1,22 @@
+/* What a machine answers when it is asked for a figure of its own: the figure, or why there is none. Never a zero in its
+ * place. */
+#ifndef MD_SENSORS_READING_H
+#define MD_SENSORS_READING_H
+
+#include <math.h>
+
+typedef struct MdReading {
+    double value;        /* NaN where there is none, */
+    const char *missing; /* and then why, a text that stays; else NULL */
+} MdReading;
+
+typedef struct MdReadText {
+    char text[96];
+    const char *missing;
+} MdReadText;
+
+static inline MdReading md_reading(double value) { return (MdReading){.value = value}; }
+static inline MdReading md_no_reading(const char *why) { return (MdReading){.value = (double)NAN, .missing = why}; }
+static inline MdReadText md_no_text(const char *why) { return (MdReadText){.missing = why}; }
+
+#endif
