@@ -9,6 +9,11 @@ set -euo pipefail
 say "packages"
 install_missing $(build_packages) hdf5-tools lammps openmpi-bin python3-numpy python3-h5py python3-matplotlib \
     python3-mdanalysis python3-ase
+if [ -d /run/systemd/system ]; then
+    echo "Slurm is not installed for its tests: its packages would start a munged for good on this machine"
+else # 13 MB, some seconds; nothing is started: the tests have a cluster of their own for as long as they run
+    install_missing slurmctld slurmd slurm-client || echo "the tests of run/slurm will be skipped"
+fi
 
 say "build"
 build "$top/build" -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON
