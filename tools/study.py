@@ -41,8 +41,8 @@ All shards may share a folder; the last one to end, or --report, makes the table
 
 Runs write their files below $TMPDIR, and these are removed. Kernels are kept in MDMINI_KERNEL_CACHE, if that is set.
 
-Exit codes: 0 all was run; 1 a run crashed, or nothing could be measured; 2 bad input; 3 a point failed its verification; 75 time was up
-or a signal came: the same command again goes on.
+Exit codes: 0 all was run (of a shard: its part); 1 a run crashed, or nothing could be measured; 2 bad input; 3 a point failed its
+verification; 75 time was up or a signal came: the same command again goes on.
 """
 import argparse
 import os
@@ -146,7 +146,8 @@ def tell_points(program, systems):
 
 def report(folder):
     """Everything that is derived from the runs; the results."""
-    results = write_results(folder)
+    with Folder(folder).alone():  # parts of a job array may end at the same time
+        results = write_results(folder)
     try:
         from studies import report as pages
     except ImportError as missing:
@@ -156,11 +157,14 @@ def report(folder):
     return results
 
 
-def exit_code(results):
+def exit_code(results, n_left):
+    """n_left: runs that the command should have made and has not. What other shards have to make does not count."""
     kinds = {point["status"] for point in results["points"]}
-    if not results["finished"]:
-        print(f"UNFINISHED: {results['n_left_out']} runs are left; the same command goes on")
+    if n_left:
+        print(f"UNFINISHED: {n_left} runs are left; the same command goes on")
         return 75
+    if not results["finished"]:
+        print(f"this part is done; {results['n_left_out']} runs of other parts are left")
     bad = [point["id"] for point in results["points"] if point["status"] in ("failed", "crashed")]
     if bad:
         print(f"FAILED: {', '.join(bad)}")
@@ -183,8 +187,9 @@ def run_study(a, budget):
     print(f"{folder.path}: {', '.join(system.label for system in systems)}; {n_points} points, {study.repeats} rounds" +
           (f", shard {a.shard}" if shard[1] > 1 else ""), flush=True)
     budget.end_at_signals()
-    Runner(program, study, systems, folder, budget).run()
-    return folder.path
+    runner = Runner(program, study, systems, folder, budget)
+    runner.run()
+    return folder.path, len(runner.left())
 
 
 def main(words=None):
@@ -200,9 +205,10 @@ def main(words=None):
         else:
             with tempfile.TemporaryDirectory() as kernels:  # the same kernels are asked for again and again
                 os.environ.setdefault("MDMINI_KERNEL_CACHE", kernels)
-                folder = run_study(a, budget)
-            if folder is None:
+                ran = run_study(a, budget)
+            if ran is None:
                 return 0
+            folder, n_left = ran
         results = report(folder)
     except (StudyError, NotMdmini) as error:
         for message in getattr(error, "messages", [str(error)]):
@@ -211,7 +217,7 @@ def main(words=None):
     print(table_text(results))
     if not (a.report or a.merge):
         print(f"\n{budget.spent():.0f} s in all")
-    return exit_code(results)
+    return exit_code(results, results["n_left_out"] if a.report or a.merge else n_left)
 
 
 if __name__ == "__main__":

@@ -190,7 +190,8 @@ def test_shards(checks, bench):
     """Whole rounds: in one folder, and in several that are merged; points and base, where there are fewer rounds than shards."""
     whole = bench.table("whole")
     for k in (1, 2, 3):
-        bench.run("together", shard=(k, 3))
+        done = bench.run("together", shard=(k, 3))
+        checks.that(done.returncode == 0, f"part {k}, which is done: exit code {done.returncode}")
     for k in (1, 2, 3):
         (bench.folder / f"apart-{k}").mkdir()
         for name in ("study.json", "plan.json", f"runs-{k}-of-3.jsonl"):

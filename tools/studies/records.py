@@ -27,7 +27,11 @@ class Folder:
     @contextmanager
     def alone(self):
         """While one plans, others wait; on file systems without locks they do not."""
-        with open(self.path / "lock", "a", encoding="utf-8") as stream:
+        try:
+            stream = open(self.path / "lock", "a", encoding="utf-8")
+        except OSError as error:
+            raise StudyError([f"{self.path}: {error.strerror}"]) from error
+        with stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX)
             except OSError:
