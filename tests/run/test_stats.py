@@ -154,6 +154,32 @@ def test_ratio(checks):
     checks.that(np.allclose(stats.adjust([0.9, 0.8]), [1, 1]), "an adjusted p is not above 1")
 
 
+def test_unpaired(checks):
+    """Two sessions without rounds in common: equal ones are told apart no more often than stated, noise of either size."""
+    n_tries = 600
+    for (n_base, n_other), noise in itertools.product(((3, 3), (5, 5), (10, 10), (3, 12)), ("normal", "outliers of 10x")):
+        rng = np.random.default_rng(n_base)
+        base, other = (np.exp(NOISE[noise](rng, (n, n_tries))) for n in (n_base, n_other))
+        found = [stats.unpaired_ratio(base[:, k], other[:, k] ** 3) for k in range(n_tries)]
+        rate = np.mean([ratio.p < 0.05 for ratio in found])
+        checks.that(rate <= above(0.05, n_tries), f"{noise}, {n_base} and {n_other} runs: {rate:.3f} told apart")
+        checks.that(all((ratio.p < 0.05) == (not ratio.low <= 1 <= ratio.high) for ratio in found), "p and interval agree")
+        if noise == "normal":
+            slower = [stats.unpaired_ratio(base[:, k], 0.9 * other[:, k]) for k in range(n_tries)]
+            checks.near(np.median([ratio.value for ratio in slower]), 0.9, 0.003, "a session that is slower by a tenth")
+            checks.that(np.mean([stats.outcome(ratio) == "slower" for ratio in slower]) > 0.95, "it is found")
+    base = np.array([1.0, 2, 4])
+    ratio = stats.unpaired_ratio(base, 8 * base)  # t = ln 8 / (ln 2 sqrt(2 / 3)) with four degrees of freedom
+    t = 3 / math.sqrt(2 / 3)
+    checks.near(ratio.value, 8, 1e-12, "ratio of medians")
+    checks.near(ratio.p, float(stats.t_two_sided(t, 4)), 1e-12, "Welch's p")
+    half = 2.77645 * math.log(2) * math.sqrt(2 / 3)
+    checks.near(math.log(ratio.high / 8), half, 1e-4, "Welch's interval")
+    checks.that(math.isnan(stats.unpaired_ratio(base, base[:2]).p) and stats.unpaired_ratio(base, base[:2]).n == 2, "two runs")
+    checks.that(stats.outcome(stats.unpaired_ratio([1, 1, 1], [2, 2, 2])) == "faster", "without noise")
+    checks.that(math.isnan(stats.unpaired_ratio([], [2]).value), "no run")
+
+
 def test_median(checks):
     n_tries = 400
     for n, freedom in itertools.product((3, 5, 7, 10), (3, 1000)):  # heavy tails, normal
@@ -300,8 +326,8 @@ def test_speed(checks):
 
 def main():
     checks = Checks()
-    for test in (test_equal, test_power, test_disturbed, test_ratio, test_median, test_groups, test_warm_up, test_effects,
-                 test_aliases, test_speed):
+    for test in (test_equal, test_power, test_disturbed, test_ratio, test_unpaired, test_median, test_groups, test_warm_up,
+                 test_effects, test_aliases, test_speed):
         before, began = checks.n_failed, time.monotonic()
         test(checks)
         came_out = "passed" if checks.n_failed == before else "FAILED"

@@ -106,6 +106,16 @@ class Centres(NamedTuple):
     p: np.ndarray
 
 
+def trimmed_mean(values):
+    """values [n, m], sorted along the first axis: trimmed means [m], their standard errors [m], degrees of freedom."""
+    n = len(values)
+    g = n // TRIM if n >= TRIM_FROM else 0
+    h = n - 2 * g
+    # Variance of a trimmed mean: that of the values with the trimmed ones moved to the last that is left.
+    winsorised = np.std(np.clip(values, values[g], values[n - g - 1]), axis=0, ddof=1)
+    return np.mean(values[g:n - g], axis=0), winsorised * math.sqrt((n - 1) / (h * (h - 1))), int(n - 3 * g - 1)
+
+
 def centres(differences, confidence):
     """differences [n_rounds, m]: the median of each column, with interval and p of its trimmed mean (see above). Where trimming
     moves the interval past the median, it is widened to hold it."""
@@ -119,16 +129,11 @@ def centres(differences, confidence):
         value[mine] = np.median(part, axis=0)
         if n < MIN_ROUNDS:
             continue
-        g = n // TRIM if n >= TRIM_FROM else 0
-        h, freedom = n - 2 * g, n - 3 * g - 1
-        mean = np.mean(part[g:n - g], axis=0)
-        # Variance of a trimmed mean: that of the values with the trimmed ones moved to the last that is left.
-        winsorised = np.std(np.clip(part, part[g], part[n - g - 1]), axis=0, ddof=1)
-        error = winsorised * math.sqrt((n - 1) / (h * (h - 1)))
+        mean, error, freedom = trimmed_mean(part)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(mean == 0, 0, mean / error)  # without any scatter whatever is not 0 differs from it
         p[mine] = t_two_sided(t, freedom)
-        half = t_quantile(int(freedom), 1 - confidence) * error
+        half = t_quantile(freedom, 1 - confidence) * error
         low[mine] = np.minimum(mean - half, value[mine])
         high[mine] = np.maximum(mean + half, value[mine])
     return Centres(value, low, high, count, p)
@@ -170,6 +175,26 @@ def paired_ratio(base, other, confidence=0.95):
     differences of logarithms in the rounds that have both."""
     found = centres((logarithms(other) - logarithms(base))[:, None], confidence)
     return Ratio(*(float(np.exp(x[0])) for x in found[:3]), int(found.n[0]), float(found.p[0]))
+
+
+def unpaired_ratio(base, other, confidence=0.95):
+    """The same for arrays [n_base], [n_other] that have no rounds in common, as of two machines or two versions: the ratio of the
+    medians; interval and p by B. L. Welch's approximation for trimmed means (K. K. Yuen, Biometrika 61, 165, 1974), with the
+    degrees of freedom rounded down. What differs between the two sessions besides is taken for a difference: nothing else
+    can be done with one session each. n: values of the smaller."""
+    logs = [values[np.isfinite(values)] for values in map(logarithms, (base, other))]
+    n = min(map(len, logs))
+    value = float(np.median(logs[1]) - np.median(logs[0])) if n else math.nan
+    if n < MIN_ROUNDS:
+        return Ratio(math.exp(value), math.nan, math.nan, n, math.nan)
+    (mean_0, error_0, freedom_0), (mean_1, error_1, freedom_1) = (trimmed_mean(np.sort(x)) for x in logs)
+    shift, error = mean_1 - mean_0, math.hypot(error_0, error_1)
+    if error == 0:
+        return Ratio(math.exp(value), math.exp(value), math.exp(value), n, 1.0 if shift == 0 else 0.0)
+    freedom = math.floor(error ** 4 / (error_0 ** 4 / freedom_0 + error_1 ** 4 / freedom_1))
+    half = t_quantile(freedom, 1 - confidence) * error
+    low, high = min(shift - half, value), max(shift + half, value)
+    return Ratio(math.exp(value), math.exp(low), math.exp(high), n, float(t_two_sided(shift / error, freedom)))
 
 
 def outcome(ratio, confidence=0.95):

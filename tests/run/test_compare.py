@@ -1,0 +1,256 @@
+"""tools/compare.py: runs of the cpu backend, a record of run/bench.sh and synthetic studies: what differs is listed, slower ones and
+lost verdicts are found, equal ones are not, and what is not the same physics is refused with what differs."""
+import copy
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import program
+from program import Checks
+from studies import comparison, stats
+
+SOURCE = Path(os.environ["MDMINI_SOURCE"])
+BENCH = SOURCE / "run/results/h200/bench.json"
+MELT = SOURCE / "inputs/melt.txt"
+
+
+def compare(*words, folder):
+    return subprocess.run([sys.executable, "-B", SOURCE / "tools/compare.py", *map(str, words)], cwd=folder, capture_output=True,
+                          text=True, env={**os.environ, "MDMINI_PYTHON_AGAIN": "1"})
+
+
+def save(folder, name, data):
+    (Path(folder) / name).write_text(json.dumps(data))
+    return name
+
+
+def make_run(folder, name, *words):
+    program.run(MELT, "run.backend=cpu", "run.threads=1", "system.cells=5", "run.steps=100", "output.progress=off",
+                f"output.name={name}", *words, folder=folder)
+    return json.loads((Path(folder) / f"{name}.json").read_text())
+
+
+def check_code(checks, code, a, b, *words, folder, says=()):
+    """The comparison ends with this code and says all this; its text."""
+    done = compare(a, b, *words, folder=folder)
+    text = done.stderr if code == 2 else done.stdout
+    checks.that(done.returncode == code, f"{a} {b} {words}: exit code {done.returncode}, not {code}: {done.stderr}{done.stdout}")
+    checks.that(bool(done.stdout) == (code != 2), f"{a} {b}: standard output {done.stdout[:200]!r}")
+    for what in says:
+        checks.that(what in text, f"{a} {b} {words}: does not say {what!r}: {text}")
+    return text
+
+
+def test_runs(checks, folder):
+    first = make_run(folder, "first")
+    make_run(folder, "again")
+    make_run(folder, "other", "neighbor.skin=0.4", "run.precision=double")
+    text = check_code(checks, 0, "first.json", "again.json", folder=folder,
+                      says=("output.name  first  again", "same to the bit", "single runs: no interval", "nothing is worse"))
+    checks.that("neighbor.skin" not in text and "started" not in text, f"setting of equal runs: {text}")
+    check_code(checks, 0, "first.json", "other.json", folder=folder,
+               says=("neighbor.skin  0.3    0.4", "run.precision  mixed  double", "time of force per step", "final energies: differ"))
+    found = json.loads(check_code(checks, 0, "first.json", "other.json", "--json", folder=folder))
+    other = json.loads((Path(folder) / "other.json").read_text())
+    row = found["points"][0]
+    checks.near(row["ratio"]["value"], other["atom_steps_per_second"] / first["atom_steps_per_second"], 1e-12, "ratio B / A")
+    checks.that(row["ratio"]["low"] is None and row["outcome"] == "too few runs" and found["exit_code"] == 0, f"single runs: {row}")
+    stage = next(stage for stage in other["stages"] if stage["stage"] == "force")
+    checks.near(row["stages"]["force"]["b"], stage["seconds"] / 100, 1e-12, "time of a stage")
+    checks.that(not row["energies"]["same"] and not row["energies"]["expected"] and row["energies"]["largest"] > 0, "energies")
+    checks.that({row["what"] for row in found["settings"]} >= {"neighbor.skin", "run.precision"}, "settings")
+    check_lost_verdicts(checks, folder, first)
+    check_other_physics(checks, folder, first)
+
+
+def check_lost_verdicts(checks, folder, first):
+    make_run(folder, "unchecked", "report.verify=off")
+    check_code(checks, 1, "first.json", "unchecked.json", folder=folder, says=("WORSE: run: verdict NOT CHECKED, was PASSED",))
+    check_code(checks, 0, "unchecked.json", "first.json", folder=folder)
+    save(folder, "failed.json", {**first, "verdict": "FAILED"})
+    check_code(checks, 1, "first.json", "failed.json", folder=folder, says=("WORSE: run: verdict FAILED, was PASSED",))
+    found = json.loads(check_code(checks, 1, "first.json", "failed.json", "--json", folder=folder))
+    checks.that(found["points"][0]["ratio"] is None, "a run that failed has a speed")
+    moved = save(folder, "moved.json", {**first, "potential_energy_per_atom": first["potential_energy_per_atom"] * (1 + 1e-15)})
+    if not first["provenance"]["dirty"]:
+        check_code(checks, 0, "first.json", moved, folder=folder, says=("only switches that are not deterministic may do that",))
+
+
+def check_other_physics(checks, folder, first):
+    make_run(folder, "larger", "system.cells=6")
+    check_code(checks, 2, "first.json", "larger.json", folder=folder,
+               says=("different inputs", "system.cells: 5 in first.json, 6 in larger.json"))
+    make_run(folder, "finer", "run.timestep=0.004", "potential.cutoff=2.4")
+    check_code(checks, 2, "first.json", "finer.json", folder=folder, says=("run.timestep", "potential.cutoff"))
+    # A file that is read has another name on another machine; with the hash of its content that does not matter.
+    named = [copy.deepcopy(first) for _ in range(3)]
+    for run, path, content in zip(named, ("x/a.xyz", "y/b.xyz", "y/b.xyz"), ("17", "17", "18")):
+        run["options"]["system.file"]["value"] = path
+        run["provenance"]["deck_hash"] = {"physics": content, "all": path}
+    for k, run in enumerate(named):
+        save(folder, f"named{k}.json", run)
+    check_code(checks, 0, "named0.json", "named1.json", folder=folder)
+    check_code(checks, 2, "named1.json", "named2.json", folder=folder, says=("physics of the deck",))
+    for run in named[:2]:
+        del run["provenance"]["deck_hash"]
+    check_code(checks, 2, save(folder, "old0.json", named[0]), save(folder, "old1.json", named[1]), folder=folder,
+               says=("system.file: a.xyz in old0.json, b.xyz in old1.json",))
+
+
+def test_kinds(checks, folder):
+    """Reports name options without their kind; what compare.py takes for physics is what the program says."""
+    options = json.loads(program.run("--list-options=json", folder=folder).stdout)
+    for row in options:
+        key = f"{row['section']}.{row['key']}"
+        checks.that(comparison.is_physics(key) == (row["kind"] == "physics"), f"{key} is of kind {row['kind']}")
+
+
+def test_benchmarks(checks, folder):
+    record = json.loads(BENCH.read_text())
+    check_code(checks, 0, BENCH, BENCH, folder=folder, says=("setting: the same", "nothing is worse"))
+    rng = np.random.default_rng(0)
+    for row in record["rows"]:
+        row["runs"] = [{**row["runs"][0], "atom_steps_per_second": row["runs"][0]["atom_steps_per_second"] * factor}
+                       for factor in 1 + 0.001 * rng.normal(size=5)]
+    slower = copy.deepcopy(record)
+    for run in slower["rows"][3]["runs"]:
+        run["atom_steps_per_second"] *= 0.95
+    slower["provenance"]["commit"] = "0000000"
+    slower["rows"][4]["verdict"] = "ENERGY LOST"
+    del slower["rows"][5:]
+    slower["rows"].append({**record["rows"][5], "row": "new"})
+    save(folder, "record.json", record), save(folder, "slower.json", slower)
+    names = [row["row"] for row in record["rows"]]
+    check_code(checks, 1, "record.json", "slower.json", folder=folder,
+               says=(f"WORSE: {names[3]}: slower by more than 0.02", f"WORSE: {names[4]}: verdict ENERGY LOST, was",
+                     f"commit  {record['provenance']['commit']}  0000000", f"only in A: {names[5]}", "only in B: new"))
+    found = json.loads(check_code(checks, 1, "record.json", "slower.json", "--json", folder=folder))
+    checks.that([bool(row["worse"]) for row in found["points"]] == [False, False, False, True, True], "what is worse")
+    checks.that(found["points"][0]["outcome"] == "not distinguishable", f"an equal row: {found['points'][0]}")
+    refused = copy.deepcopy(record)
+    refused["rows"][0].update(runs=[], verdict=None, not_run="refused: no")
+    refused["rows"][1].update(runs=[], verdict=None, not_run="time was up")
+    check_code(checks, 1, "record.json", save(folder, "refused.json", refused), folder=folder, says=("verdict refused: no, was PASSED",))
+    found = comparison.compare(Path(folder) / "record.json", Path(folder) / "refused.json")
+    checks.that(len(found["worse"]) == 1 and found["points"][1]["ratio"] is None, f"a row that had no time: {found['worse']}")
+    record["rows"][2]["rule"] = "another"
+    check_code(checks, 2, "slower.json", save(folder, "rule.json", record), folder=folder,
+               says=(f"{names[2]}: rule: {slower['rows'][2]['rule']} in slower.json, another in rule.json",))
+
+
+# --- studies ----------------------------------------------------------------------------------------------------------
+
+POINTS = ("base", "neighbor.write=atomic", "launch.block_size=64", "launch.block_size=256")
+
+
+def study(seed, factors=(1, 1, 1, 1), n_rounds=5, noise=0.002):
+    """results.json of points whose speeds are these times 1e9."""
+    rng = np.random.default_rng(seed)
+    points = []
+    for name, factor in zip(POINTS, factors):
+        speeds = list(1e9 * factor * np.exp(noise * rng.normal(size=n_rounds)))
+        speed = stats.median_interval(speeds)._asdict()
+        points.append({"id": f"s0/{name}", "system": "s0", "label": name, "settings": {}, "changed": "", "ran": {"force.kernel": "list"},
+                       "status": "measured", "reason": "", "verdict": "PASSED", "deterministic": True, "n_late_rebuilds": 0,
+                       "n_steps": 1000, "n_runs": n_rounds, "n_used": n_rounds, "speeds": speeds, "speed": speed,
+                       "ratio": {"value": factor, "low": None, "high": None, "n": n_rounds, "p": None, "outcome": "too few runs"},
+                       "force_error": {"worst": 0.01, "rms": None}, "drift": 1e-8, "joules_per_atom_step": None,
+                       "stages": {"force": {"seconds_per_step": 1e-5 / factor, "share": 0.8}}})
+    system = {"id": "s0", "label": "32,000 atoms", "deck": "melt.txt", "n_atoms": 32000, "dimension": 3, "base": "s0/base",
+              "words": {"system.cells": "20", "run.threads": "1"}, "warm_up": {"dropped_rounds": 0, "reason": ""}}
+    return {"format": "mdmini-study 1", "name": "synthetic", "command": [], "finished": True, "n_left_out": 0, "confidence": 0.95,
+            "definition": {"decks": ["melt.txt"], "base": [], "design": "full", "repeats": n_rounds, "files": {"melt.txt": "1"}},
+            "systems": [system], "factors": [], "points": points, "effects": [], "ranking": {}, "determinism": [],
+            "provenance": {"commit": f"c{seed}", "machine": "NVIDIA H200", "gpu": {"driver": "580"}}, "provenance_differs": {}}
+
+
+def test_studies(checks, folder):
+    save(folder, "base.json", study(0))
+    text = check_code(checks, 1, "base.json", save(folder, "slower.json", study(1, (1, 0.95, 1, 1.05))), folder=folder,
+                      says=("WORSE: s0/neighbor.write=atomic: slower by more than 0.02", "faster", "not distinguishable", "commit  c0  c1",
+                            "time of force per step"))
+    checks.that(text.count("WORSE:") == 1, f"more than one point is worse: {text}")
+    place = Path(folder) / "study"
+    place.mkdir()
+    save(place, "results.json", study(2))
+    check_code(checks, 0, "study", "base.json", folder=folder, says=("not distinguishable", "nothing is worse"))
+    # Slower by one per cent is seen, and allowed; with less tolerance it is not.
+    save(folder, "little.json", study(3, (1, 1, 0.99, 1), 10, 0.001))
+    check_code(checks, 0, "base.json", "little.json", folder=folder, says=(" slower", "nothing is worse"))
+    check_code(checks, 1, "base.json", "little.json", "--tolerance", "0.002", folder=folder, says=("slower by more than 0.002",))
+    few = save(folder, "few.json", study(4, (1, 0.5, 1, 1), 2))
+    check_code(checks, 0, "base.json", few, folder=folder, says=("too few runs",))
+    noisy = save(folder, "noisy.json", study(5, (1, 0.95, 1, 1), 3, 0.05))
+    check_code(checks, 0, "base.json", noisy, folder=folder)
+    false, found = 0, 0
+    for seed in range(100, 220):
+        save(folder, "a.json", study(seed, noise=0.01)), save(folder, "b.json", study(1000 + seed, noise=0.01))
+        rows = comparison.compare(Path(folder) / "a.json", Path(folder) / "b.json", tolerance=0)["points"]
+        false += any(row["outcome"] != "not distinguishable" for row in rows)
+        save(folder, "b.json", study(1000 + seed, (1, 1, 0.95, 1)))
+        found += comparison.compare(Path(folder) / "base.json", Path(folder) / "b.json")["worse"] == \
+            ["s0/launch.block_size=64: slower by more than 0.02: "
+             f"{np.median(study(1000 + seed, (1, 1, 0.95, 1))['points'][2]['speeds']) / np.median(study(0)['points'][2]['speeds']):.4g} "
+             "of the speed"]
+    checks.that(false / 120 <= 0.05 + 3 * (0.05 * 0.95 / 120) ** 0.5, f"{false} of 120 pairs of equal studies differ")
+    checks.that(found > 115, f"five per cent at a noise of 0.2: found in {found} of 120")
+
+
+def test_other_studies(checks, folder):
+    save(folder, "base.json", study(0))
+    for status, verdict, says in (("failed", "FAILED", "verdict FAILED, was PASSED"), ("crashed", None, "verdict crashed, was PASSED"),
+                                  ("refused", None, "verdict refused"), ("too slow", None, "verdict too slow")):
+        other = study(1)
+        other["points"][2].update(status=status, verdict=verdict, speed=None, ratio=None, stages={}, reason="why")
+        check_code(checks, 1, "base.json", save(folder, "other.json", other), folder=folder, says=(f"launch.block_size=64: {says}",))
+        check_code(checks, 0, "other.json", "base.json", folder=folder)
+    other = study(1)
+    other["points"][2].update(status="not run", verdict=None, speed=None, ratio=None, stages={}, reason="time was up")
+    other["points"][3]["id"] = "s0/launch.block_size=512"
+    check_code(checks, 0, "base.json", save(folder, "other.json", other), folder=folder,
+               says=("time was up", "only in A: s0/launch.block_size=256", "only in B: s0/launch.block_size=512"))
+    other = study(1)
+    other["systems"][0]["words"] = {"system.cells": "20", "run.threads": "2"}
+    check_code(checks, 0, "base.json", save(folder, "other.json", other), folder=folder, says=("s0: run.threads  1   2",))
+    other["systems"][0].update(words={"system.cells": "20", "ensemble.thermostat": "rescale"}, n_atoms=32004)
+    check_code(checks, 2, "base.json", save(folder, "other.json", other), folder=folder,
+               says=("atoms: 32000 in base.json, 32004 in other.json", "ensemble.thermostat"))
+    other = study(1)
+    other["definition"]["files"]["melt.txt"] = "2"
+    check_code(checks, 2, "base.json", save(folder, "other.json", other), folder=folder, says=("text of melt.txt: 1 in base.json",))
+    other = study(1)
+    for point in other["points"]:
+        point["id"] += "x"
+    check_code(checks, 2, "base.json", save(folder, "other.json", other), folder=folder, says=("no point in common",))
+
+
+def test_refusals(checks, folder):
+    save(folder, "study.json", study(0))
+    (Path(folder) / "text.json").write_text("not JSON")
+    (Path(folder) / "empty").mkdir()
+    for bad, says in (("gone.json", "No such file"), ("text.json", "not a JSON file"), ("empty", "without results.json"),
+                      (save(folder, "list.json", [1]), "neither a run"), (save(folder, "any.json", {"x": 1}), "neither a run"),
+                      (save(folder, "cut.json", {"format": "mdmini-study 1", "points": []}), "not as mdmini or its tools write it"),
+                      (BENCH, "is a study")):
+        check_code(checks, 2, "study.json", bad, folder=folder, says=(says,))
+    for words in (["--tolerance", "2"], ["--tolerance", "x"], ["--confidence", "1"], ["--wrong"]):
+        check_code(checks, 2, "study.json", "study.json", *words, folder=folder, says=(words[0],))
+    checks.that(compare("study.json", folder=folder).returncode == 2, "one file alone")
+    told = compare("--help", folder=folder)
+    checks.that(told.returncode == 0 and "Exit code" in told.stdout, "--help")
+
+
+def main():
+    checks = Checks()
+    for test in (test_runs, test_kinds, test_benchmarks, test_studies, test_other_studies, test_refusals):
+        with program.temporary_folder() as folder:
+            before = checks.n_failed
+            test(checks, folder)
+            print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}", flush=True)
+    checks.finish()
+
+
+main()

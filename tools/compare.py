@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Compares two results: two runs (NAME.json), two benchmarks (records of run/bench.sh) or two studies (their folders, or
+results.json): two machines, two commits, two drivers. A is the older one, B what is asked about.
+
+First what differs in the setting: options, program, machine. Then, of each point that both have, speed with its ratio B / A,
+verdict, accuracy, energies, and the stages that made the difference.
+
+Where both have three runs or more of a point, the ratio has an interval, and it is faster, slower or not distinguishable
+(p values adjusted for all points of the comparison); with fewer it is a ratio and no more. What differs between two sessions on one
+machine without any reason, repeats within each do not show: below --tolerance no speed counts as worse.
+
+Exit code 0: nothing is worse. 1: a point is slower by more than --tolerance with confidence, or its verdict got worse (FAILED
+where it PASSED, or no longer checked). 2: cannot be compared, since the physics differs or nothing is in common, or bad
+input; what differs is on standard error.
+"""
+import argparse
+import json
+import sys
+
+from interpreter import need
+
+need(__name__, ("numpy",))
+from studies import comparison
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):  # without the usage, which is long
+        self.exit(2, f"{self.prog}: {message} (--help tells more)\n")
+
+
+def fraction(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to below 1")
+    return value
+
+
+def read_arguments(words=None):
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("a", metavar="A", help="result, or folder of a study")
+    parser.add_argument("b", metavar="B", help="the same of what is compared with it")
+    parser.add_argument("--tolerance", type=fraction, default=0.02, help="share of the speed that may be lost (0.02)")
+    parser.add_argument("--confidence", type=fraction, default=0.95, help="of intervals and verdicts (0.95)")
+    parser.add_argument("--json", action="store_true", help="the comparison as JSON")
+    return parser.parse_args(words)
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def shown(value, width=50):
+    text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= width else text[:width - 3] + "..."
+
+
+def columns(rows, indent="  "):
+    """Lines of a table whose cells are texts."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows)]
+    return [(indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths))).rstrip() for row in rows]
+
+
+def setting_lines(found):
+    if not found["settings"]:
+        return ["setting: the same"]
+    return ["setting"] + columns([("", "A", "B")] + [(row["what"], shown(row["a"]), shown(row["b"])) for row in found["settings"]])
+
+
+def ratio_cells(row):
+    """The ratio, its interval and the outcome as texts."""
+    ratio = row["ratio"]
+    if not ratio:
+        return "-", "", ""
+    if ratio["low"] is None:
+        single = row["a"]["n_runs"] == row["b"]["n_runs"] == 1
+        return f"{ratio['value']:.4f}", "", "single runs: no interval" if single else row["outcome"]
+    return f"{ratio['value']:.4f}", f"{ratio['low']:.4f}..{ratio['high']:.4f}", row["outcome"]
+
+
+def speed_lines(found):
+    rows = [("point", "A atom-steps/s", "B", "runs", "B / A", f"{found['confidence'] * 100:g} %", "", "verdict A", "B", "")]
+    for row in found["points"]:
+        a, b = row["a"], row["b"]
+        ratio, interval, outcome = ratio_cells(row)
+        rows.append((row["id"], shown(a["speed"]), shown(b["speed"]), f"{a['n_runs']}, {b['n_runs']}", ratio, interval, outcome,
+                     shown(a["verdict"], 30), shown(b["verdict"], 30), "WORSE" if row["worse"] else ""))
+    return columns(rows)
+
+
+def stage_lines(row, least):
+    """Stages of a point whose time per step changed by more than a share of the whole step."""
+    stages = row.get("stages") or {}
+    whole = sum(times["a"] or 0 for times in stages.values())
+    cells = [(f"time of {stage}", f"{shown(times['a'])} s", f"{shown(times['b'])} s",
+              f"{times['b'] / times['a']:.4f}" if times["a"] and times["b"] else "")
+             for stage, times in stages.items() if abs((times["b"] or 0) - (times["a"] or 0)) > least * whole]
+    return [(name + " per step", *rest) for name, *rest in cells]
+
+
+def figure_lines(row):
+    cells = []
+    for name in [*row["a"]["figures"], *(name for name in row["b"]["figures"] if name not in row["a"]["figures"])]:
+        a, b = row["a"]["figures"].get(name), row["b"]["figures"].get(name)
+        if a != b:
+            cells.append((name, shown(a), shown(b), f"{b / a:.4g}" if a and b else ""))
+    ratios = [row[side]["base_ratio"] and row[side]["base_ratio"]["value"] for side in "ab"]
+    if any(ratios):
+        cells.append(("speed over that of its base", shown(ratios[0]), shown(ratios[1]), ""))
+    return cells
+
+
+def energy_text(energies):
+    if energies["same"]:
+        return "final energies: the same to the bit"
+    text = f"final energies: differ, at most by {energies['largest']:.2g} of {energies['of']}"
+    return text + (", though program, machine and switches are the same: only switches that are not deterministic may do that "
+                   "(mdmini --list-variants)" if energies["expected"] else "")
+
+
+def detail_lines(found):
+    """What there is to say of each point besides its speed; what is the same of all points, once."""
+    lines, energies = [], [row.get("energies") for row in found["points"]]
+    all_same = all(energies) and all(one["same"] for one in energies)
+    for row, energy in zip(found["points"], energies):
+        cells = stage_lines(row, 0 if found["kind"] == "run" else found["tolerance"]) + figure_lines(row)
+        mine = (columns(cells) if cells else []) + ([f"  {energy_text(energy)}"] if energy and not all_same else [])
+        lines += [row["id"], *mine] if mine else []
+    return lines + [energy_text(energies[0])] if all_same else lines
+
+
+def text(found):
+    lines = [f"A  {found['a']['path']}: {found['kind']}, {found['a']['title']}",
+             f"B  {found['b']['path']}: {found['kind']}, {found['b']['title']}", "", *setting_lines(found), "", "outcome",
+             *speed_lines(found), "", *detail_lines(found)]
+    lines += [f"only in {side.upper()}: {', '.join(found['only_' + side])}" for side in "ab" if found["only_" + side]]
+    return "\n".join(lines + ([f"WORSE: {what}" for what in found["worse"]] or ["nothing is worse"]))
+
+
+def main():
+    a = read_arguments()
+    try:
+        found = comparison.compare(a.a, a.b, a.confidence, a.tolerance)
+    except comparison.Incomparable as why:
+        print("\n".join(f"compare.py: {message}" for message in why.messages), file=sys.stderr)
+        return 2
+    found["exit_code"] = 1 if found["worse"] else 0
+    print(json.dumps(found) if a.json else text(found))
+    return found["exit_code"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,303 @@
+"""Two results side by side: reads runs (NAME.json), benchmarks (run/bench.sh) and studies (results.json) into points of one shape,
+says what differs in the setting, refuses what is not the same physics, and judges the outcome. tools/compare.py is the command."""
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from . import stats
+
+ENERGIES = ("potential_energy_per_atom", "kinetic_energy_per_atom", "total_energy_per_atom", "conserved_energy_per_atom",
+            "pressure", "temperature")
+ALWAYS_NEW = ("started", "command", "run_id", "missing", "physics_keys", "all_without")  # of any two runs, or no setting
+NO_TIME = ("time was up", "ended while it ran", "discarded")
+NOT_BITS = ("output.", "report.", "restart.", "run.walltime", "host", "during the loop", "nvidia-smi", "deck_hash.all", "SLURM",
+            "PBS", "LSB", "batch_job")  # settings that change nothing of what is computed
+GOOD, UNCHECKED, BAD = 2, 1, 0
+RANKS = {"PASSED": GOOD, "energy kept": GOOD, "FAILED": BAD, "ENERGY LOST": BAD}
+
+
+class Incomparable(Exception):
+    """Two results that cannot be compared, or a file that is none; one message an item."""
+
+    def __init__(self, messages):
+        super().__init__("\n".join(messages))
+        self.messages = messages
+
+
+def is_physics(key):
+    """Whether an option is of kind physics (mdmini --list-options); reports name them only by their values."""
+    return key.split(".")[0] in ("system", "potential", "ensemble") or key in ("run.steps", "run.timestep")
+
+
+@dataclass
+class Point:
+    """What was measured of one thing. inputs: what must be equal for a comparison; rank: None where it was not measured."""
+    id: str
+    inputs: dict
+    verdict: str = None
+    rank: int = None
+    reason: str = ""
+    speeds: list = field(default_factory=list)   # atom-steps/s of each run that counts
+    stages: dict = field(default_factory=dict)   # {stage: seconds per step}
+    figures: dict = field(default_factory=dict)  # {name: number}
+    energies: dict = field(default_factory=dict)  # at the last step
+    ran: dict = field(default_factory=dict)      # {stage: switches as they ran}
+    base_ratio: dict = None                      # of a study: to its own base
+
+
+@dataclass
+class Result:
+    path: str
+    kind: str      # run, benchmark, study
+    title: str
+    settings: dict  # {name: value}
+    inputs: dict    # what must be equal
+    points: dict    # {id: Point}
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def flatten(value, name=""):
+    """{dotted name: leaf} of nested objects, without what differs between any two runs."""
+    if not isinstance(value, dict):
+        return {name: value}
+    found = {}
+    for key, inner in value.items():
+        if key not in ALWAYS_NEW:
+            found.update(flatten(inner, f"{name}.{key}" if name else key))
+    return found
+
+
+def force_error(checks):
+    """The worst of a report's force checks over its bound."""
+    return max((check["value"] / check["limit"] for check in checks if check["name"].startswith("forces")), default=None)
+
+
+def point_of_runs(name, inputs, runs):
+    """From the reports of a run that was repeated."""
+    def one(get):
+        values = [value for value in map(get, runs) if value is not None]
+        return median(values) if values else None
+
+    def per_step(report, stage):
+        row = next((row for row in report["stages"] if row["stage"] == stage), {})
+        n_timed = report["loop_seconds"] * report["steps_per_second"]  # of a run that was resumed, not all
+        return row["seconds"] / n_timed if row.get("seconds") and n_timed else None
+
+    stages = {row["stage"]: one(lambda report, stage=row["stage"]: per_step(report, stage)) for row in runs[0]["stages"]}
+    figures = {"force error / bound": force_error(runs[0].get("checks", [])),
+               "energy drift per atom and step": one(lambda report: report["energy_drift_per_atom_step"]),
+               "device bytes per atom": one(lambda report: report["memory_device_bytes"] / report["n_atoms"] or None),
+               "joules per atom and step": one(lambda report: report.get("joules_per_atom_step")),
+               "rebuilds": one(lambda report: report["n_rebuilds"]), "late rebuilds": one(lambda report: report["n_late_rebuilds"])}
+    verdict = runs[0]["verdict"] if all(run["verdict"] != "FAILED" for run in runs) else "FAILED"
+    return Point(name, inputs, verdict, RANKS.get(verdict, UNCHECKED), "", [run["atom_steps_per_second"] for run in runs],
+                 {key: value for key, value in stages.items() if value is not None},
+                 {key: value for key, value in figures.items() if value is not None},
+                 {key: runs[0][key] for key in ENERGIES if runs[0].get(key) is not None},
+                 {row["stage"]: row["ran"] for row in runs[0]["stages"]})
+
+
+def clocks(report):
+    """What the report says of the clocks during the loop."""
+    during = report.get("conditions", {}).get("during") or {}
+    found = flatten({"gpu": during.get("gpu"), "cpu_mhz": during.get("cpu_mhz")}, "during the loop")
+    return {key: value for key, value in found.items() if key.endswith("mhz.median") and value is not None}
+
+
+def read_run(path, data):
+    options = {key: row["value"] for key, row in data["options"].items()}
+    hashes = data["provenance"].get("deck_hash") or {}
+    # Without the hash, which stands for the content of a file that is read, the name of that file has to do.
+    physics = {key: Path(value).name if key == "system.file" else value for key, value in options.items() if is_physics(key)}
+    point = point_of_runs("run", {"n_atoms": data["n_atoms"]}, [data])
+    settings = {**{key: value for key, value in options.items() if not is_physics(key)}, **flatten(data["provenance"]), **clocks(data)}
+    title = f"{data['n_atoms']} atoms, {data['n_steps']} steps, {data['backend']}, {data['precision']} precision"
+    return Result(path, "run", title, settings, {**physics, "physics of the deck (hash)": hashes.get("physics")}, {"run": point})
+
+
+def read_row(row):
+    inputs = {key: row[key] for key in ("atoms", "precision", "rule", "steps")}
+    point = point_of_runs(row["row"], inputs, row["runs"]) if row["runs"] else Point(row["row"], inputs)
+    point.verdict, point.reason = row["verdict"], row["not_run"] or ""
+    if row["runs"]:
+        point.rank = RANKS.get(row["verdict"], UNCHECKED)
+    elif point.reason not in NO_TIME:
+        point.rank, point.verdict = BAD, point.reason
+    return point
+
+
+def read_benchmark(path, data):
+    state = (data["gpu_states"] or [None])[-1] or {}
+    settings = {**flatten(data["provenance"] or {}), **{f"nvidia-smi {key}": value for key, value in state.items()},
+                "command": " ".join(data["command"])}
+    points = [read_row(row) for row in data["rows"]]
+    return Result(path, "benchmark", f"{len(points)} rows", settings, {}, {point.id: point for point in points})
+
+
+def read_study_point(record, system):
+    figures = {"force error / bound": (record.get("force_error") or {}).get("worst"),
+               "energy drift per atom and step": record.get("drift"), "joules per atom and step": record.get("joules_per_atom_step")}
+    point = Point(record["id"], system, record["verdict"], None, record.get("reason") or "")
+    if record["status"] == "measured":
+        point.rank = RANKS.get(record["verdict"], UNCHECKED)
+        point.speeds = record.get("speeds") or ([record["speed"]["value"]] if record["speed"] else [])
+    elif record["status"] in ("failed", "crashed", "refused", "too slow"):
+        point.rank, point.verdict = BAD, record["verdict"] if record["status"] == "failed" else record["status"]
+    point.stages = {stage: row["seconds_per_step"] for stage, row in (record.get("stages") or {}).items()}
+    point.figures = {key: value for key, value in figures.items() if value is not None}
+    point.ran, point.base_ratio = record["ran"], record["ratio"]
+    return point
+
+
+def read_study(path, data):
+    systems, settings, definition = {}, flatten(data["provenance"]), data["definition"]
+    texts = {f"text of {name}": value for name, value in definition.get("files", {}).items()}
+    decks = {key: value for key, value in texts.items() if key[len("text of "):] in definition.get("decks", [])}
+    settings.update({key: value for key, value in texts.items() if key not in decks})
+    for system in data["systems"]:
+        words = system["words"] or {}
+        systems[system["id"]] = {"atoms": system["n_atoms"], "dimension": system["dimension"], "deck": system["deck"],
+                                 **{key: value for key, value in words.items() if is_physics(key)}}
+        settings.update({f"{system['id']}: {key}": value for key, value in words.items() if not is_physics(key)})
+        settings[f"{system['id']}: base"] = system["base"]
+    for key in ("base", "design", "repeats", "seconds", "limit"):
+        settings[f"study {key}"] = definition.get(key)
+    settings.update({f"{key} (changed within the study)": values for key, values in data["provenance_differs"].items()})
+    points = [read_study_point(record, systems[record["system"]]) for record in data["points"]]
+    return Result(path, "study", f"{data['name']}, {len(points)} points", settings, decks, {point.id: point for point in points})
+
+
+def read(path):
+    """A Result. Incomparable where the file is none."""
+    file = Path(path)
+    if file.is_dir():
+        file = file / "results.json"
+        if not file.exists():
+            raise Incomparable([f"{path}: a folder without results.json (tools/study.py --report FOLDER makes that of a study)"])
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Incomparable([f"{file}: {error.strerror}"]) from error
+    except ValueError as error:
+        raise Incomparable([f"{file}: not a JSON file: {error}"]) from error
+    if not isinstance(data, dict):
+        data = {}
+    try:
+        if data.get("format") == "mdmini-study 1":
+            return read_study(str(path), data)
+        if "rows" in data and "gpu_states" in data:
+            return read_benchmark(str(path), data)
+        if "atom_steps_per_second" in data and "options" in data:
+            return read_run(str(path), data)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise Incomparable([f"{file}: not as mdmini or its tools write it: {type(error).__name__} {error}"]) from error
+    raise Incomparable([f"{file}: neither a run (NAME.json), nor a benchmark (run/bench.sh), nor a study (results.json)"])
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+
+def differing(a, b):
+    """[{"what", "a", "b"}] of two dictionaries; None: not there."""
+    return [{"what": key, "a": a.get(key), "b": b.get(key)} for key in [*a, *(key for key in b if key not in a)]
+            if a.get(key) != b.get(key)]
+
+
+def check_inputs(a, b):
+    """Incomparable, with all that differs, unless both are of the same kind and physics."""
+    if a.kind != b.kind:
+        raise Incomparable([f"{a.path} is a {a.kind}, {b.path} a {b.kind}"])
+    hashed = "physics of the deck (hash)"
+    mine, theirs = dict(a.inputs), dict(b.inputs)
+    if mine.get(hashed) and theirs.get(hashed):
+        if mine[hashed] == theirs[hashed]:
+            mine = theirs = {}
+    else:
+        mine.pop(hashed, None), theirs.pop(hashed, None)
+    found = [(row["what"], row) for row in differing(mine, theirs)]
+    common = [key for key in a.points if key in b.points]
+    for key in common:
+        where = "" if a.kind == "run" else f"{key}: "
+        found += [(where + row["what"], row) for row in differing(a.points[key].inputs, b.points[key].inputs)]
+    if found:
+        raise Incomparable(["different inputs:"] + [f"  {what}: {row['a']} in {a.path}, {row['b']} in {b.path}"
+                                                    for what, row in found])
+    if not common:
+        raise Incomparable(["no point in common: " + ", ".join(one.points) + f" in {one.path}" for one in (a, b)])
+    return common
+
+
+def same_bits_expected(a, b, mine, theirs):
+    """Whether program, machine and all that is done were the same, but for what is written."""
+    rows = [row for row in differing(a.settings, b.settings) if not row["what"].startswith(NOT_BITS)]
+    return not rows and mine.ran == theirs.ran and not a.settings.get("dirty")
+
+
+def compare_energies(a, b, mine, theirs):
+    """{"same", "expected", "largest": relative difference}; None where there are none."""
+    keys = [key for key in mine.energies if key in theirs.energies]
+    if not keys:
+        return None
+    apart = {key: abs(mine.energies[key] - theirs.energies[key]) / max(abs(mine.energies[key]), abs(theirs.energies[key]), 1e-300)
+             for key in keys if mine.energies[key] != theirs.energies[key]}
+    return {"same": not apart, "expected": same_bits_expected(a, b, mine, theirs), "largest": max(apart.values(), default=0.0),
+            "of": max(apart, key=apart.get) if apart else None}
+
+
+def verdict_of(point):
+    return point.verdict if point.rank is not None else point.reason or "not run"
+
+
+def compare_point(a, b, key, confidence, tolerance):
+    """The record of one point, with p values that are not adjusted yet."""
+    mine, theirs = a.points[key], b.points[key]
+    row = {"id": key, "a": {}, "b": {}, "ratio": None, "outcome": None, "worse": []}
+    for name, point in (("a", mine), ("b", theirs)):
+        speeds = point.speeds if point.rank else []
+        row[name] = {"verdict": verdict_of(point), "speed": median(speeds) if speeds else None, "n_runs": len(speeds),
+                     "figures": point.figures, "base_ratio": point.base_ratio}
+    if mine.rank is not None and theirs.rank is not None and theirs.rank < mine.rank:
+        row["worse"].append(f"verdict {verdict_of(theirs)}, was {verdict_of(mine)}")
+    if mine.rank and theirs.rank and mine.speeds and theirs.speeds:
+        row["ratio"] = stats.unpaired_ratio(mine.speeds, theirs.speeds, confidence)
+        # Slower than the tolerance allows: as if what is allowed had been made up for.
+        row["slack"] = stats.unpaired_ratio(mine.speeds, [speed / (1 - tolerance) for speed in theirs.speeds], confidence)
+        row["stages"] = {stage: {"a": mine.stages.get(stage), "b": theirs.stages.get(stage)}
+                         for stage in [*mine.stages, *(stage for stage in theirs.stages if stage not in mine.stages)]}
+        row["energies"] = compare_energies(a, b, mine, theirs)
+    return row
+
+
+def as_record(ratio):
+    return {key: None if math.isnan(value) else value for key, value in ratio._asdict().items()}
+
+
+def judge(rows, confidence, tolerance):
+    """Outcomes from p values that are adjusted for all points."""
+    rated = [row for row in rows if row["ratio"]]
+    for kind in ("ratio", "slack"):
+        for row, p in zip(rated, stats.adjust([row[kind].p for row in rated])):
+            row[kind] = row[kind]._replace(p=float(p))
+    for row in rated:
+        row["outcome"] = stats.outcome(row["ratio"], confidence)
+        slack = row.pop("slack")
+        if stats.outcome(slack, confidence) == "slower":
+            row["worse"].append(f"slower by more than {tolerance:.3g}: {row['ratio'].value:.4g} of the speed")
+        row["ratio"] = as_record(row["ratio"])
+
+
+def compare(path_a, path_b, confidence=0.95, tolerance=0.02):
+    """The comparison as one dictionary (tools/compare.py --json). Incomparable where there is none."""
+    a, b = read(path_a), read(path_b)
+    common = check_inputs(a, b)
+    rows = [compare_point(a, b, key, confidence, tolerance) for key in common]
+    judge(rows, confidence, tolerance)
+    return {"format": "mdmini-comparison 1", "kind": a.kind, "a": {"path": a.path, "title": a.title},
+            "b": {"path": b.path, "title": b.title}, "confidence": confidence, "tolerance": tolerance,
+            "settings": differing(a.settings, b.settings), "points": rows,
+            "only_a": [key for key in a.points if key not in b.points], "only_b": [key for key in b.points if key not in a.points],
+            "worse": [f"{row['id']}: {text}" for row in rows for text in row["worse"]]}
