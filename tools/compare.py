@@ -6,8 +6,8 @@ First what differs in the setting: options, program, machine. Then, of each poin
 verdict, accuracy, energies, and the stages that made the difference.
 
 Where both have three runs or more of a point, the ratio has an interval, and it is faster, slower or not distinguishable
-(p values adjusted for all points of the comparison); with fewer it is a ratio and no more. What differs between two sessions on one
-machine without any reason, repeats within each do not show: below --tolerance no speed counts as worse.
+(p values adjusted for all points of the comparison); with fewer it is a ratio and no more. What differs between two sessions
+on one machine without any reason, repeats within each do not show: below --tolerance no speed counts as worse.
 
 Exit code 0: nothing is worse. 1: a point is slower by more than --tolerance with confidence, or its verdict got worse (FAILED
 where it PASSED, or no longer checked). 2: cannot be compared, since the physics differs or nothing is in common, or bad
@@ -65,7 +65,8 @@ def columns(rows, indent="  "):
 def setting_lines(found):
     if not found["settings"]:
         return ["setting: the same"]
-    return ["setting"] + columns([("", "A", "B")] + [(row["what"], shown(row["a"]), shown(row["b"])) for row in found["settings"]])
+    rows = [(row["what"], shown(row["a"]), shown(row["b"])) for row in found["settings"]]
+    return ["setting"] + columns([("", "A", "B"), *rows])
 
 
 def ratio_cells(row):
@@ -133,7 +134,7 @@ def detail_lines(found):
 def text(found):
     lines = [f"A  {found['a']['path']}: {found['kind']}, {found['a']['title']}",
              f"B  {found['b']['path']}: {found['kind']}, {found['b']['title']}", "", *setting_lines(found), "", "outcome",
-             *speed_lines(found), "", *detail_lines(found)]
+             *speed_lines(found), "", *detail_lines(found), ""]
     lines += [f"only in {side.upper()}: {', '.join(found['only_' + side])}" for side in "ab" if found["only_" + side]]
     return "\n".join(lines + ([f"WORSE: {what}" for what in found["worse"]] or ["nothing is worse"]))
 

@@ -1,5 +1,6 @@
-"""Two results side by side: reads runs (NAME.json), benchmarks (run/bench.sh) and studies (results.json) into points of one shape,
-says what differs in the setting, refuses what is not the same physics, and judges the outcome. tools/compare.py is the command."""
+"""Two results side by side: reads runs (NAME.json), benchmarks (run/bench.sh) and studies (results.json) into points of one
+shape, says what differs in the setting, refuses what is not the same physics, and judges the outcome. tools/compare.py is the
+command."""
 import json
 import math
 from dataclasses import dataclass, field
@@ -92,7 +93,8 @@ def point_of_runs(name, inputs, runs):
                "energy drift per atom and step": one(lambda report: report["energy_drift_per_atom_step"]),
                "device bytes per atom": one(lambda report: report["memory_device_bytes"] / report["n_atoms"] or None),
                "joules per atom and step": one(lambda report: report.get("joules_per_atom_step")),
-               "rebuilds": one(lambda report: report["n_rebuilds"]), "late rebuilds": one(lambda report: report["n_late_rebuilds"])}
+               "rebuilds": one(lambda report: report["n_rebuilds"]),
+               "late rebuilds": one(lambda report: report["n_late_rebuilds"])}
     verdict = runs[0]["verdict"] if all(run["verdict"] != "FAILED" for run in runs) else "FAILED"
     return Point(name, inputs, verdict, RANKS.get(verdict, UNCHECKED), "", [run["atom_steps_per_second"] for run in runs],
                  {key: value for key, value in stages.items() if value is not None},
@@ -114,7 +116,8 @@ def read_run(path, data):
     # Without the hash, which stands for the content of a file that is read, the name of that file has to do.
     physics = {key: Path(value).name if key == "system.file" else value for key, value in options.items() if is_physics(key)}
     point = point_of_runs("run", {"n_atoms": data["n_atoms"]}, [data])
-    settings = {**{key: value for key, value in options.items() if not is_physics(key)}, **flatten(data["provenance"]), **clocks(data)}
+    switches = {key: value for key, value in options.items() if not is_physics(key)}
+    settings = {**switches, **flatten(data["provenance"]), **clocks(data)}
     title = f"{data['n_atoms']} atoms, {data['n_steps']} steps, {data['backend']}, {data['precision']} precision"
     return Result(path, "run", title, settings, {**physics, "physics of the deck (hash)": hashes.get("physics")}, {"run": point})
 
@@ -132,19 +135,20 @@ def read_row(row):
 
 def read_benchmark(path, data):
     state = (data["gpu_states"] or [None])[-1] or {}
-    settings = {**flatten(data["provenance"] or {}), **{f"nvidia-smi {key}": value for key, value in state.items()},
-                "command": " ".join(data["command"])}
+    said = {f"nvidia-smi {key}": value for key, value in state.items() if not key.startswith(("temperature", "power"))}
+    settings = {**flatten(data["provenance"] or {}), **said, "command": " ".join(data["command"])}
     points = [read_row(row) for row in data["rows"]]
     return Result(path, "benchmark", f"{len(points)} rows", settings, {}, {point.id: point for point in points})
 
 
 def read_study_point(record, system):
     figures = {"force error / bound": (record.get("force_error") or {}).get("worst"),
-               "energy drift per atom and step": record.get("drift"), "joules per atom and step": record.get("joules_per_atom_step")}
+               "energy drift per atom and step": record.get("drift"),
+               "joules per atom and step": record.get("joules_per_atom_step")}
     point = Point(record["id"], system, record["verdict"], None, record.get("reason") or "")
     if record["status"] == "measured":
         point.rank = RANKS.get(record["verdict"], UNCHECKED)
-        point.speeds = record.get("speeds") or ([record["speed"]["value"]] if record["speed"] else [])
+        point.speeds = record["speeds"]
     elif record["status"] in ("failed", "crashed", "refused", "too slow"):
         point.rank, point.verdict = BAD, record["verdict"] if record["status"] == "failed" else record["status"]
     point.stages = {stage: row["seconds_per_step"] for stage, row in (record.get("stages") or {}).items()}
@@ -299,5 +303,6 @@ def compare(path_a, path_b, confidence=0.95, tolerance=0.02):
     return {"format": "mdmini-comparison 1", "kind": a.kind, "a": {"path": a.path, "title": a.title},
             "b": {"path": b.path, "title": b.title}, "confidence": confidence, "tolerance": tolerance,
             "settings": differing(a.settings, b.settings), "points": rows,
-            "only_a": [key for key in a.points if key not in b.points], "only_b": [key for key in b.points if key not in a.points],
+            "only_a": [key for key in a.points if key not in b.points],
+            "only_b": [key for key in b.points if key not in a.points],
             "worse": [f"{row['id']}: {text}" for row in rows for text in row["worse"]]}

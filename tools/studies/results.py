@@ -173,13 +173,14 @@ class SystemTable:
     def point_record(self, k):
         point = self.points[k]
         report = next((run["report"] for run in point.runs if run["report"]), {})
-        speed = stats.median_interval(point.series(self.used_blocks()), self.confidence) if point.is_measured() else None
+        speeds = point.series(self.used_blocks()) if point.is_measured() else np.array([])
+        speed = stats.median_interval(speeds, self.confidence)
         return {"id": point.id, "system": self.record["id"], "label": point.point["label"], "settings": point.point["settings"],
                 "changed": self.changed(k, point), "ran": point.ran, "status": point.status, "reason": point.reason,
                 "verdict": point.verdict(), "deterministic": next((run["deterministic"] for run in point.runs if run["report"]), None),
                 "n_late_rebuilds": max((run["report"]["n_late_rebuilds"] for run in point.runs if run["report"]), default=None),
                 "n_steps": report.get("n_steps"), "n_runs": sum(bool(run["report"]) for run in point.runs), "n_used": len(point.used()),
-                "speed": interval_record(speed) if speed and speed.n else None,
+                "speed": interval_record(speed) if speed.n else None, "speeds": [value for value in speeds if value == value],
                 "ratio": self.ratio_record(point, "ratio"), "step_ratio": self.ratio_record(point, "step_ratio"),
                 "force_error": point.force_error(), "drift": point.median(lambda run: run["report"]["energy_drift_per_atom_step"]),
                 "joules_per_atom_step": point.median(joules), "stages": point.stages()}
