@@ -201,8 +201,11 @@ class Runner:
         if self.study.design == "ladder" and not timing.is_settled and 0 < (seconds or 0) < self.study.seconds / 3:
             timing.set_steps(self.study.seconds / timing.per_step, self.study.limit)
         disturbed = run.loop_began and last_gone and last_gone > run.loop_began
-        if (disturbed or timing.n_steps > n_steps) and not self.budget.is_over():
+        is_over = self.budget.is_over()
+        if disturbed or timing.n_steps > n_steps and not is_over:
             run.discard()
+            if is_over:
+                return None
             run = self.start(point, timing.n_steps, verify)
             run.loop_is_over.wait()
             timing.observe(run.loop_seconds(), timing.n_steps)
