@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one command: builds, runs the tests of the cuda backend, the sanitizers over
 # every variant, the mutants of every kernel, and the benchmarks. Prints a short table last and leaves its records in a
-# folder. run/bench.sh makes the benchmarks; run/ladder.py measures what each switch is worth.
+# folder. run/bench.sh makes the benchmarks; tools/study.py run/studies/leave-one-out-32k.ini measures what each switch is worth.
 #
 #   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
 #

@@ -2,9 +2,7 @@
 import atexit
 import json
 import os
-import re
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -130,45 +128,3 @@ class Run:
 def kill_all(kind="time", text="ended while it ran"):
     for run in tuple(Run.alive):
         run.kill(kind, text)
-
-
-class Program:
-    """Runs the program on one deck and size, and knows what its backend has."""
-
-    def __init__(self, a, cells):
-        self.path, self.deck = os.path.abspath(a.mdmini), os.path.abspath(a.deck)
-        self.cells, self.limit = cells, a.limit
-        # Of the files, the presets of the other backend's switches pass; so the backend comes with the overrides.
-        self.common = ["output.frames_every=0", "output.progress=off", "output.name=step", f"run.backend={a.backend}",
-                       *a.words.split()]
-        done = subprocess.run([self.path, "--check", self.deck, *self.common, f"system.cells={cells}"], capture_output=True,
-                              text=True, errors="replace")
-        found = re.search(r"# backend +(\w+),[^#]*# system +(\d+) atoms", done.stdout)
-        if not found:
-            print(done.stderr.strip() or f"ladder.py: {a.mdmini} does not answer as mdmini does", file=sys.stderr)
-            raise SystemExit(2)
-        self.backend, self.n_atoms = found[1], int(found[2])
-        self.options = {f"{row['section']}.{row['key']}": row for row in self.listing("options")}
-        table = next(b for b in self.listing("variants")["backends"] if b["name"] == self.backend)
-        self.lacks = set(table["lacks"])
-        self.rows = {(row["switch"], row["value"]): row for row in table["variants"] if row["switch"]}
-        self.switches = {(row["stage"], row["switch"].split(".")[1]): row["switch"] for row in self.rows.values()}
-
-    def listing(self, what):
-        return json.loads(subprocess.run([self.path, f"--list-{what}=json"], check=True, stdout=subprocess.PIPE).stdout)
-
-    def start(self, step, n_steps, verify, cells=None):
-        command = [self.path, self.deck, *map(str, step.layers), *self.common, *step.words,
-                   f"system.cells={cells or self.cells}", f"run.steps={n_steps}", f"output.thermo_every={n_steps}",
-                   f"report.verify={'on' if verify else 'off'}"]
-        # Start and comparison with the reference are outside the loop, and not what the limit is for.
-        return Run(command, n_steps, self.limit + (600 if verify else 30))
-
-    def ran(self, report):
-        """{switch: value} that had an effect in a run."""
-        found = {"run.precision": report["precision"]}
-        for stage in report["stages"]:
-            for word in stage["ran"].split():
-                key, value = word.split("=")
-                found[self.switches[stage["stage"], key]] = value
-        return found

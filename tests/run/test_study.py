@@ -237,16 +237,19 @@ def test_systems(checks, bench):
     """A factor of kind physics makes systems of their own, and so do decks."""
     (bench.folder / "other.txt").write_text("[system]\n")
     bench.study.write_text(STUDY.replace("words   = system.cells=8", ";"))
-    done = bench.run("systems", "--design", "one-at-a-time", "--vary", "system.cells=6,9", "--vary", "deck=deck.txt,other.txt",
+    done = bench.run("systems", "--design", "one-at-a-time", "--vary", "system.cells=6,9,51", "--vary", "deck=deck.txt,other.txt",
                      "--repeats", "2")
     results = bench.results("systems")
-    checks.that(done.returncode == 0 and [system["n_atoms"] for system in results["systems"]] == [864, 864, 2916, 2916],
+    checks.that(done.returncode == 0 and [system["n_atoms"] for system in results["systems"]] == [864, 864, 2916, 2916, 0, 0],
                 f"{done.stderr}{[system['n_atoms'] for system in results['systems']]}")
+    large = [point for point in results["points"] if point["system"] in ("s4", "s5")]
+    checks.that(len(large) == 8 and all(point["status"] == "refused" and "room for fewer" in point["reason"] for point in large),
+                "a system that is too large is not refused")
     labels = [point["label"] for point in results["points"] if point["system"] == "s3"]
     checks.that(labels == ["base", "a.x=slow", "a.y=3", "a.z=off"], f"points {labels}")
     checks.that(all(id.startswith(f"{key}/") for key, groups in results["ranking"].items() for group in groups for id in group),
                 "points of two systems in one ranking")
-    checks.that(len({system["label"] for system in results["systems"]}) == 4, f"{[s['label'] for s in results['systems']]}")
+    checks.that(len({system["label"] for system in results["systems"]}) == 6, f"{[s['label'] for s in results['systems']]}")
     bench.study.write_text(STUDY)
 
 

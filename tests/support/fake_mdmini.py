@@ -50,6 +50,8 @@ def read(words):
         settings[key] = value
     if settings["a.z"] == "off" and settings["a.y"] == "3":
         fail("a.z: has no effect with a.y = 3")
+    if int(settings["system.cells"]) > 50:
+        fail("the fake has room for fewer atoms")
     return settings
 
 

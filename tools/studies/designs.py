@@ -22,6 +22,7 @@ class System:
     points: list = field(default_factory=list)
     aliases: list = field(default_factory=list)   # of a fractional design: groups of what cannot be told apart
     label: str = ""
+    refusal: str = None                           # why none of its points can run here
 
     def interval(self):
         """Steps that runs are a multiple of: whole intervals of a rebuild rule that counts."""
@@ -76,26 +77,30 @@ def point_factors(program, study):
 
 
 def make_systems(program, study):
-    """Every combination of the factors that change the physics. StudyError where the program refuses one of them."""
+    """Every combination of the factors that change the physics. One that the program refuses (too large for this machine) keeps
+    its points, with the reason. StudyError where it refuses all."""
     factors = {key: levels for key, levels in study.factors.items() if is_physics(program, key)}
-    systems, errors = [], []
+    systems, errors = [], {}
     for k, levels in enumerate(product(*factors.values())):
         varied = dict(zip(factors, levels))
         own = {key: value for key, value in varied.items() if key != "deck"}
         decks = [*study.decks, *([varied["deck"]] if "deck" in varied else [])]
         system = System(f"s{k}", decks, study.base, {**study.words, **own}, varied)
         checked = program.check(Point(system, "base", {}).command())
-        errors += [f"system {k}: {text}" if factors else text for text in checked.errors]
+        errors.update((text, None) for text in checked.errors)
         system.backend, system.n_atoms, system.dimension = checked.backend, checked.n_atoms, checked.dimension
-        system.settings = checked.settings
+        system.settings, system.refusal = checked.settings, checked.errors[0] if checked.errors else None
         systems.append(system)
-    if errors:
-        raise StudyError(errors)
+    good = next((system for system in systems if not system.refusal), None)
+    if not good:
+        raise StudyError(list(errors))
     for system in systems:
         system.varied = {key: shown(value) if key == "deck" else value for key, value in system.varied.items()}
+        if system.refusal:
+            system.backend, system.dimension, system.settings = good.backend, good.dimension, good.settings
         twins = [other for other in systems if other.n_atoms == system.n_atoms]
-        own = [f"{key}={value}" for key, value in system.varied.items()] if len(twins) > 1 else []
-        system.label = ", ".join([f"{system.n_atoms:,} atoms", *own])
+        own = [f"{key}={value}" for key, value in system.varied.items()] if len(twins) > 1 or system.refusal else []
+        system.label = ", ".join([*([] if system.refusal else [f"{system.n_atoms:,} atoms"]), *own])
     return systems
 
 
@@ -163,6 +168,8 @@ def design(program, study):
     systems = make_systems(program, study)
     for system in systems:
         add_points(program, study, system)
+        for point in system.points:
+            point.reason = system.refusal or point.reason
         if len(system.points) < 2 and len(systems) < 2:
             raise StudyError(["one point only: there is nothing to compare"])
     return systems

@@ -1,0 +1,49 @@
+"""Every study that the project ships is one that the program takes: its keys, levels and systems are legal, and each point passes
+--check here, or is refused because this backend has no such thing. Each says in a comment what it is to show."""
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import program
+from studies.definition import DESIGNS, read_study
+from studies.designs import design
+from studies.listings import Program
+
+SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
+# Of a combination that the program refuses it says why; these are the reasons that there may be.
+REASONS = ("backend has no such stage", "backend does not have", "has no effect: it needs ", " needs ", "fewer atoms")
+
+
+def main():
+    if not SOURCE:
+        print("skipped: MDMINI_SOURCE is not set")
+        return sys.exit(program.SKIPPED)
+    checks = program.Checks()
+    known, designs, n_points, refused = Program(program.program()), set(), 0, []
+    files = sorted((SOURCE / "run/studies").glob("*.ini"))
+    for file in files:
+        study = read_study(file)
+        lines = file.read_text().splitlines()
+        checks.that(lines[0].startswith("# ") and any(f"run/studies/{file.name}" in line for line in lines if line[0] == "#"),
+                    f"{file.name}: no comment that says what it is to show, and how to run it")
+        checks.that(study.repeats >= 3, f"{file.name}: {study.repeats} rounds say nothing")
+        designs.add(study.design)
+        points = [point for system in design(known, study) for point in system.points]
+        n_points += len(points)
+        checks.that(not points[0].reason, f"{file.name}: its base is refused: {points[0].reason}")
+        with ThreadPoolExecutor(2) as pool:
+            errors = list(pool.map(lambda point: [point.reason] if point.reason else known.check(point.command()).errors, points))
+        for point, messages in zip(points, errors):
+            if messages:
+                refused.append(point)
+                checks.that(any(reason in messages[0] for reason in REASONS), f"{file.name}: {point.id}: {messages}")
+            else:
+                checks.n_checks += 1
+    checks.that(len(files) >= 9 and designs == set(DESIGNS), f"{len(files)} studies of designs {designs}")
+    print(f"{len(files)} studies, {n_points} points, {len(refused)} are refused here")
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
