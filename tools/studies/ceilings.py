@@ -1,0 +1,65 @@
+"""Measured ceilings, and where the stages of a step stand below them: the roofline (Williams, Waterman, Patterson, Commun.
+ACM 52(4), 65 (2009)). A stage is held by memory where its operations a byte are few, else by arithmetic. Bytes and
+operations are those of the model in the variants table, so a stage whose data stay in a cache may pass main memory."""
+import json
+
+ROOFS = ("memory_bandwidth", "l2_bandwidth", "shared_bandwidth", "peak_single", "peak_double")
+NAMES = {"memory_bandwidth": "main memory", "l2_bandwidth": "second-level cache", "shared_bandwidth": "shared memory",
+         "peak_single": "single precision", "peak_double": "double precision"}
+
+
+def read_ceilings(path):
+    """{"path", "roofs": {roof: {backend: GB/s or GFLOP/s, or None}}} of a file that `mdmini --ceilings` wrote. ValueError:
+    it is none, and why."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            data = json.load(stream)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: no JSON: {error}") from None
+    roofs = data.get("ceilings") if isinstance(data, dict) else None
+    if not isinstance(roofs, dict) or not all(isinstance(roofs.get(roof), dict) for roof in ("memory_bandwidth", "peak_single")):
+        raise ValueError(f"{path}: no ceilings: mdmini --ceilings writes such a file")
+    return {"path": path, "roofs": {roof: roofs.get(roof) or {} for roof in ROOFS},
+            "provenance": data.get("provenance") or {}}
+
+
+def roof(ceilings, system, name):
+    value = ceilings["roofs"][name].get(system.get("backend"))
+    return value if isinstance(value, (int, float)) and value > 0 else None
+
+
+def peak_name(point):
+    """Pairs in double precision are held by that; single and mixed ones by the other."""
+    return "peak_double" if (point.get("ran") or {}).get("run.precision") == "double" else "peak_single"
+
+
+def roofline_points(view, system):
+    """The base and the fastest that has its rebuilds in time, where they have stages with a time."""
+    points = [point for point in view.measured(system) if any(s.get("gb_per_s") for s in (point.get("stages") or {}).values())]
+    in_time = [point for point in points if not point.get("n_late_rebuilds")] or points
+    fastest = max(in_time, key=lambda point: point["speed"]["value"], default=None)
+    base = [point for point in points if point["id"] == system["base"]]
+    return base + ([fastest] if fastest and fastest not in base else [])
+
+
+def stage_rows(view, system, ceilings):
+    """Of each point and stage: operations a byte (None: it computes nothing), what it reaches, the roof above it, what the
+    roof is, and the share of it that is reached. Rates as the runs had them, by the time a stage takes."""
+    rows = []
+    bandwidth = roof(ceilings, system, "memory_bandwidth")
+    for point in roofline_points(view, system):
+        peak = roof(ceilings, system, peak_name(point))
+        for stage, entry in point["stages"].items():
+            if not entry.get("gb_per_s"):
+                continue
+            flops = entry.get("gflop_per_s") or 0
+            row = {"point": point, "stage": stage, "gb_per_s": entry["gb_per_s"], "gflop_per_s": flops,
+                   "intensity": flops / entry["gb_per_s"] or None, "roof": None, "bound": None, "share": None}
+            if bandwidth and (not peak or flops / entry["gb_per_s"] * bandwidth <= peak):
+                row.update(roof=bandwidth, bound="memory", share=entry["gb_per_s"] / bandwidth)
+            elif peak and flops:
+                row.update(roof=peak, bound="arithmetic", share=flops / peak)
+            rows.append(row)
+    return rows

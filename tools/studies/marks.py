@@ -1,0 +1,100 @@
+"""What the pictures of a study are made of: rows, intervals, legends, the colours of outcomes."""
+from collections import namedtuple
+
+from drawing import BLACK, BLUE, COLUMN, GREY, PAGE, SERIES, VERMILION, plt
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import ScaledTranslation
+
+from .view import LATE
+
+Picture = namedtuple("Picture", "name caption figure")
+# (colour, hatch, marker) of a point by how it compares.
+OUTCOMES = {"faster": (BLUE, "", "o"), "slower": (VERMILION, "////", "s"), "not distinguishable": (GREY, "....", "D"),
+            "too few runs": ("white", "xxxx", "X"), None: (BLACK, "", "*")}
+MAX_LINES = len(SERIES)
+
+
+def legend_below(axes, handles, inches=0.42, n_columns=4):
+    """Below the axis and its label, whatever the height of the picture."""
+    shift = ScaledTranslation(0, -inches, axes.figure.dpi_scale_trans)
+    inside = axes.get_legend()
+    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=axes.transAxes + shift,
+                ncol=n_columns, handlelength=1.8, columnspacing=1.2, borderaxespad=0)
+    if inside:
+        axes.add_artist(inside)
+
+
+def error_bars(axes, x, y, estimate, factor=1, upright=True, color=BLACK, zorder=4):
+    """The interval of an estimate, where it has one."""
+    if estimate.get("low") is None or estimate.get("high") is None:
+        return
+    reach = [[(estimate["value"] - estimate["low"]) / factor], [(estimate["high"] - estimate["value"]) / factor]]
+    axes.errorbar([x], [y], fmt="none", ecolor=color, elinewidth=0.8, capsize=1.8, capthick=0.8, zorder=zorder,
+                  **{"yerr" if upright else "xerr": reach})
+
+
+def log_ticks(axis):
+    """Ticks of a logarithmic axis as numbers that one reads: 0.5, 1, 2, or as powers of ten where these are long; 2 and 5
+    between them where there is little more than a decade. It spans a decade at least, or it might have no tick."""
+    axis.axes.autoscale_view()
+    low, high = axis.get_view_interval()
+    if high < 10 * low:
+        wide = (10 * low / high) ** 0.5
+        low, high = low / wide, high * wide
+        (axis.axes.set_xlim if axis.axis_name == "x" else axis.axes.set_ylim)(low, high)
+    plain = low > 1e-4 and high < 1e6
+
+    def text(value, _):
+        mantissa, exponent = f"{value:.0e}".split("e")
+        return f"{value:g}" if plain else rf"${mantissa}\times10^{{{int(exponent)}}}$" if mantissa != "1" else \
+            rf"$10^{{{int(exponent)}}}$"
+
+    axis.set_major_locator(LogLocator(numticks=7))
+    axis.set_major_formatter(FuncFormatter(text))
+    axis.set_minor_formatter(FuncFormatter(lambda value, at: text(value, at) if f"{value:.3e}"[:5] in ("2.000", "5.000") else "")
+                             if high / low < 110 else NullFormatter())
+
+
+def rows_figure(n_rows, names):
+    """A picture of one row a point; as wide as its names need."""
+    width = COLUMN if max(map(len, names)) <= 24 else PAGE
+    figure, axes = plt.subplots(figsize=(width, 0.17 * n_rows + 1.05), layout="constrained")
+    axes.set_yticks(range(n_rows), names)
+    axes.set_ylim(n_rows - 0.4, -0.6)  # the first row at the top
+    axes.tick_params(axis="y", length=0)
+    return figure, axes
+
+
+def figure_at_right(axes, row, text):
+    axes.text(1.02, row, text, transform=axes.get_yaxis_transform(), va="center", ha="left", fontsize=7)
+
+
+def outcome_of(comparison):
+    return comparison["outcome"] if comparison else None
+
+
+def outcome_handles(found, of, marks=False):
+    words = {None: "base", "faster": f"faster than {of}", "slower": f"slower than {of}",
+             "not distinguishable": f"not distinguishable from {of}"}
+    handles = []
+    for outcome, (color, hatch, marker) in OUTCOMES.items():
+        if outcome in found:
+            label = words.get(outcome, outcome)
+            handles.append(Line2D([], [], color=color, marker=marker, linestyle="", label=label, markeredgecolor=BLACK,
+                                  markeredgewidth=0.5) if marks
+                           else Patch(facecolor=color, hatch=hatch, edgecolor=BLACK, linewidth=0.5, label=label))
+    return handles
+
+
+def late(point):
+    return LATE if point.get("n_late_rebuilds") else ""
+
+
+def late_note(points):
+    return f" {LATE} rebuilds came late: not the speed of a correct list." if any(map(late, points)) else ""
+
+
+def confidence(view):
+    return f"{100 * view.results['confidence']:g} % intervals of the median"

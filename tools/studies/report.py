@@ -1,0 +1,370 @@
+"""results.json -> report.md with its pictures: what was run, a table for each system, what failed or was not run apart from it,
+the ranking in groups, effects, accuracy, the price of determinism, the time of each stage, provenance, and the command that
+makes it again. Everything in it follows from results.json (and from the files of ceilings and peers), so the same input makes
+the same files."""
+import csv
+from pathlib import Path
+
+from .ceilings import NAMES, ROOFS, read_ceilings, roof, roofline_points, stage_rows
+from .view import View, brief, figures, fixed, probability, unit_of
+
+MEETS = {"faster": "more than the product", "slower": "less than the product"}  # outcomes of interactions
+NO_PICTURES = "No pictures: matplotlib is not here (Debian: python3-matplotlib)."
+STAR = "\\*"  # behind a speed: rebuilds came late; to Markdown a mere * means something
+LATE_NOTE = (f"{STAR} Rebuilds came late: the list has missed pairs, so this is not the speed of a correct list, and a ratio "
+             "between a row with this mark and one without it is not the worth of a switch.")
+
+
+def write(folder, results, ceilings=None, peers=None):
+    """Writes report.md and the pictures into the folder; returns their paths. ceilings: a file of `mdmini --ceilings`; peers:
+    a CSV of what other programs do (read_peers). ValueError: one of these is not what it should be; nothing is written."""
+    folder, view = Path(folder), View(results)
+    ceilings = read_ceilings(ceilings) if ceilings else None
+    peers = read_peers(peers) if peers else []
+    paths, pictures = draw(folder, view, ceilings, peers)
+    report = folder / "report.md"
+    report.write_text("\n".join(sections(view, ceilings, peers, pictures)) + "\n", encoding="utf-8")
+    return [report, *paths]
+
+
+def draw(folder, view, ceilings, peers):
+    """(paths of the files, [(name, caption)]); None in place of the pictures where they cannot be drawn."""
+    try:
+        from drawing import save, use_style
+
+        from .pictures import choose
+    except ImportError:
+        return [], None
+    use_style()
+    paths, pictures = [], []
+    for picture in choose(view, ceilings, peers):
+        paths += save(picture.figure, str(folder / picture.name), ("png", "svg"))
+        pictures.append((picture.name, picture.caption))
+    return paths, pictures
+
+
+def read_peers(path):
+    """[{"name", "atoms", "speed" (atom-steps/s), "source"}] of a CSV with the columns atoms, program, value, unit (steps/s or
+    atom-steps/s) and, where they are there, precision, rule (of rebuilds) and source; lines that begin with # are passed
+    over. ValueError: what is wrong with it, and where."""
+    rows = []
+    try:
+        with open(path, newline="", encoding="utf-8") as stream:
+            reader = csv.DictReader(line for line in stream if not line.startswith("#"))
+            missing = [key for key in ("atoms", "program", "value", "unit") if key not in (reader.fieldnames or [])]
+            if missing:
+                raise ValueError(f"{path}: it has no column {', '.join(missing)}")
+            for number, row in enumerate(reader, start=1):
+                rows.append(read_peer(row, f"{path}: row {number}"))
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    return rows
+
+
+def read_peer(row, where):
+    try:
+        atoms, value = int(row["atoms"]), float(row["value"])
+    except (TypeError, ValueError):
+        raise ValueError(f"{where}: atoms and value must be numbers") from None
+    if row["unit"] not in ("steps/s", "atom-steps/s") or not atoms > 0 or not value > 0:
+        raise ValueError(f"{where}: the unit must be steps/s or atom-steps/s, and atoms and value above 0")
+    name = ", ".join(filter(None, (row["program"], row.get("precision"), row.get("rule") and f"rebuild {row['rule']}")))
+    return {"name": name, "atoms": atoms, "speed": value * (atoms if row["unit"] == "steps/s" else 1),
+            "source": row.get("source") or ""}
+
+
+# --- parts of Markdown ------------------------------------------------------------------------------------------------
+
+
+def table(head, rows):
+    """Lines of a table, and an empty one; head: texts, of columns of figures with a colon behind."""
+    lines = ["| " + " | ".join(name.rstrip(":") for name in head) + " |",
+             "|" + "|".join("---:" if name.endswith(":") else "---" for name in head) + "|"]
+    return [*lines, *("| " + " | ".join(escape(cell) for cell in row) + " |" for row in rows), ""]
+
+
+def escape(text):
+    return str(text if text is not None else "-").replace("|", "\\|").replace("\n", " ")
+
+
+def code(text):
+    return f"`{text}`"
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+
+def sections(view, ceilings, peers, pictures):
+    """All lines."""
+    shown = Shown(pictures)
+    lines = [f"# Study: {view.results['name']}", ""]
+    if not view.results["finished"]:
+        lines += [f"**Unfinished: {view.results['n_left_out']} runs were not made.**", ""]
+    lines += what_was_run(view)
+    for system in view.systems:
+        lines += [f"## {heading(view, system)}", "", *results_of(view, system), *others_of(view, system)]
+        lines += shown.take(f"bars-{system['id']}", f"ratios-{system['id']}")
+        lines += [*ranking_of(view, system), *effects_of(view, system), *shown.take(f"interactions-{system['id']}")]
+        lines += [*accuracy_of(view, system), *shown.take(f"accuracy-{system['id']}"), *determinism_of(view, system)]
+        lines += [*stages_of(view, system), *roofline_of(view, system, ceilings), *shown.take(f"roofline-{system['id']}")]
+    rest = shown.rest()
+    lines += ["## All systems" if len(view.systems) > 1 else "## Factors", "", *rest] if rest else []
+    lines += peers_table(peers) + provenance(view)
+    if pictures is None:
+        lines += [NO_PICTURES, ""]
+    return lines + ["## Again", "", "```", view.results["command"], "```"]
+
+
+class Shown:
+    """Pictures that are still to be put somewhere."""
+
+    def __init__(self, pictures):
+        self.left = dict(pictures or [])
+
+    def take(self, *names):
+        lines = []
+        for name in names:
+            if name in self.left:
+                lines += [f"![{name}]({name}.png)", "", f"{self.left.pop(name)} ([SVG]({name}.svg))", ""]
+        return lines
+
+    def rest(self):
+        return self.take(*list(self.left))
+
+
+def heading(view, system):
+    backend = f", {system['backend']}" if system.get("backend") else ""
+    return system["label"] + (backend if len(view.systems) == 1 or system["label"] else f"{system['id']}{backend}")
+
+
+def what_was_run(view):
+    results, definition = view.results, view.results["definition"]
+    points = results["points"]
+    n_runs = sum(point["n_runs"] or 0 for point in points)
+    percent = f"{100 * results['confidence']:g} %"
+    what = [("design", f"{view.design}: {len(points)} points in {len(view.systems)} systems" if len(view.systems) > 1
+             else f"{view.design}: {len(points)} points"),
+            ("order", f"randomised complete blocks, {definition['repeats']} rounds asked for, seed {definition['seed']}; "
+             f"{n_runs} runs made"),
+            ("verification", "the first run of a point against the serial double-precision reference; the others repeat it"),
+            ("speed", f"median of the runs that count, with its {percent} interval"),
+            ("ratio", f"of speeds, to {'the rung below' if view.design == 'ladder' else 'the base'}, paired within a round, with "
+             f"its {percent} interval; p adjusted for all comparisons of a system (Holm); *not distinguishable* where p is no "
+             f"less than {1 - results['confidence']:.2g}")]
+    lines = ["## What was run", "", *table(["", ""], what)]
+    systems = []
+    for system in view.systems:
+        words = system["words"]
+        words = " ".join(f"{key}={value}" for key, value in words.items()) if isinstance(words, dict) else words or ""
+        systems.append([system["label"], code(system["deck"]), code(words) if words else "", f"{system['n_atoms']:,}",
+                        system["dimension"], code(base_name(view, system)),
+                        warm_up_text(system.get("warm_up") or {})])
+    lines += table(["system", "deck", "words", "atoms:", "dimensions:", "base", "warm-up"], systems)
+    if results["factors"]:
+        rows = [[code(f["key"]), f["kind"], ", ".join(f"**{level}**" if level == f["base"] and f["kind"] == "performance"
+                                                       else str(level) for level in f["levels"])] for f in results["factors"]]
+        lines += table(["factor", "kind", "levels (the base's in bold)"], rows)
+    return lines
+
+
+def warm_up_text(warm_up):
+    n = warm_up.get("dropped_rounds", 0)
+    return f"{n or 'no'} round{'s' if n != 1 else ''} dropped: {warm_up.get('reason', '')}".rstrip(": ")
+
+
+def base_name(view, system):
+    base = view.base(system)
+    return base["label"] if base else system["base"]
+
+
+def results_of(view, system):
+    """The table of what has a speed. Every point of a system stands in it or in that of the others, once."""
+    points = view.ordered(system)
+    if not points:
+        return ["No point has a speed that counts.", ""]
+    factor, prefix = unit_of([point["speed"]["value"] for point in points])
+    to = "the rung below" if view.design == "ladder" else "base"
+    ladder = view.design == "ladder"
+    rows = []
+    for point in points:
+        speed, interval = figures(point["speed"], factor)
+        compared = view.compared(point) or {}
+        ratio, ratio_interval = figures(compared) if compared else ("-", "-")
+        first = [figures(point["ratio"])[0] if point.get("ratio") else "-"] if ladder else []
+        rows.append([code(point["label"]), speed + (STAR if point["n_late_rebuilds"] else ""), interval, ratio, ratio_interval,
+                     *first, probability(compared.get("p")), compared.get("outcome", "base" if not ladder else "-"),
+                     point["verdict"], f"{point['n_used']}/{point['n_runs']}", point["n_steps"], point["changed"] or ""])
+    changed = any(row[-1] for row in rows)
+    rows = rows if changed else [row[:-1] for row in rows]
+    head = ["point", f"{prefix} atom-steps/s:", "interval:", f"ratio to {to}:", "interval:", *(["to the first:"] if ladder else []),
+            "p:", "outcome", "verdict", "runs used/made:", "steps:", *(["what ran differently"] if changed else [])]
+    note = [LATE_NOTE, ""] if any(point["n_late_rebuilds"] for point in points) else []
+    return table(head, rows) + note
+
+
+def others_of(view, system):
+    """What has no speed that counts, and why."""
+    points = view.others(system)
+    if not points:
+        return []
+    rows = [[code(point["label"]), "failed" if point["verdict"] == "FAILED" else point["status"], point["verdict"],
+             point["n_runs"] or 0, point["reason"] or ""] for point in points]
+    return ["### Without a speed", "", "Not compared and not ranked.", "",
+            *table(["point", "status", "verdict", "runs:", "reason"], rows)]
+
+
+def ranking_of(view, system):
+    groups = view.results["ranking"].get(system["id"]) or []
+    known = {point["id"]: point for point in view.measured(system)}
+    groups = [[known[id] for id in group if id in known] for group in groups]
+    groups = [group for group in groups if group]
+    if view.design == "ladder" or sum(map(len, groups)) < 2:
+        return []
+    rows, place = [], 1
+    for group in groups:
+        factor, prefix = unit_of([point["speed"]["value"] for point in group])
+        ends = [figures(point["speed"], factor)[0] for point in (group[-1], group[0])]
+        rows.append([place, ", ".join(code(point["label"]) + (STAR if point["n_late_rebuilds"] else "") for point in group),
+                     f"{' to '.join(dict.fromkeys(ends))} {prefix}"])
+        place += len(group)
+    return ["### Ranking", "", "Points of one row are not distinguishable from the fastest of it.", "",
+            *table(["place:", "points", "atom-steps/s:"], rows)]
+
+
+def effects_of(view, system):
+    effects = [effect for effect in view.results["effects"] if effect["system"] == system["id"]]
+    lines = []
+    for n, title, note in ((1, "Main effects", "Ratio of speeds of a level to the level of the base, averaged over the levels of the "
+                            "other factors."),
+                           (2, "Interactions", "By what two together differ from the product of both: 1 means that they do not "
+                            "meet.")):
+        rows = []
+        for effect in effects:
+            if len(effect["factors"]) == n:
+                ratio, interval = figures(effect)
+                name = " and ".join(code(f"{key}={level}") for key, level in zip(effect["factors"], effect["levels"]))
+                also = effect.get("aliases") or []
+                rows.append([name, ratio, interval, probability(effect["p"]), MEETS.get(effect["outcome"], effect["outcome"]) if n == 2 else effect["outcome"],
+                             alias_text(also)])
+        if rows:
+            aliased = any(row[-1] for row in rows)
+            rows = rows if aliased else [row[:-1] for row in rows]
+            head = ["effect", "ratio:", "interval:", "p:", "outcome", *(["cannot be told from"] if aliased else [])]
+            lines += [f"### {title}", "", note, "", *table(head, rows)]
+    if system.get("aliases") and lines:
+        lines += ["Of this fraction of all combinations these cannot be told apart: "
+                  + "; ".join(alias_text(group, " = ") for group in system["aliases"]) + ".", ""]
+    return lines
+
+
+def alias_text(group, between=", "):
+    return between.join(code(one if isinstance(one, str) else " x ".join(one)) for one in group)
+
+
+def accuracy_of(view, system):
+    points = [p for p in view.measured(system) if p.get("force_error") or p.get("drift") is not None]
+    if not points:
+        return []
+    points.sort(key=lambda point: -point["speed"]["value"])
+    rms = any((point.get("force_error") or {}).get("rms") is not None for point in points)
+    rows = []
+    factor, prefix = unit_of([point["speed"]["value"] for point in points])
+    for point in points:
+        error = point.get("force_error") or {}
+        rows.append([code(point["label"]), figures(point["speed"], factor)[0] + (STAR if point["n_late_rebuilds"] else ""),
+                     *([brief(error.get("rms"))] if rms else []), brief(error.get("worst")), brief(point.get("drift")),
+                     {True: "yes", False: "no"}.get(point.get("deterministic"), "-"),
+                     *([brief(point["joules_per_atom_step"])] if has_energy(points) else [])])
+    head = ["point", f"{prefix} atom-steps/s:", *(["rms force error:"] if rms else []), "largest force error over its bound:",
+            "drift:", "same bits each time", *(["J per atom-step:"] if has_energy(points) else [])]
+    return ["### Accuracy against speed", "", "Force errors against the reference; drift of the conserved energy per atom and step, "
+            "in units of the potential.", "", *table(head, rows)]
+
+
+def has_energy(points):
+    return any(point.get("joules_per_atom_step") is not None for point in points)
+
+
+def determinism_of(view, system):
+    rows = []
+    for pair in view.results["determinism"]:
+        if pair["system"] == system["id"]:
+            ratio, interval = figures(pair["ratio"])
+            rows.append([code(view.by_id[pair["with"]]["label"]), code(view.by_id[pair["point"]]["label"]), ratio, interval,
+                         probability(pair["ratio"].get("p")), pair["ratio"].get("outcome")])
+    if not rows:
+        return []
+    return ["### Price of determinism", "", "Pairs that differ in it alone: speed of the one that may change its bits over that of the "
+            "one that repeats them.", "",
+            *table(["same bits each time", "not", "ratio:", "interval:", "p:", "the second is"], rows)]
+
+
+def stages_of(view, system):
+    """Where the time of a step goes, of the base and of the fastest."""
+    points = roofline_points(view, system)
+    names = list(dict.fromkeys(stage for point in points for stage, entry in point["stages"].items()
+                               if entry.get("seconds_per_step")))
+    if not names:
+        return []
+    rows = []
+    for stage in names:
+        row = [stage]
+        for point in points:
+            entry = point["stages"].get(stage) or {}
+            seconds, share = entry.get("seconds_per_step"), entry.get("share")
+            row += [brief(seconds * 1e6) if seconds else "-", fixed(100 * share, 1) if share is not None else "-"]
+        rows.append(row)
+    head = ["stage"]
+    for point in points:
+        head += [f"{code(point['label'])}, µs a step:", "%:"]
+    return ["### Time of the stages", "", *table(head, rows)]
+
+
+def roofline_of(view, system, ceilings):
+    if not ceilings:
+        return []
+    known = {name: roof(ceilings, system, name) for name in ROOFS}
+    measured = ", ".join(f"{NAMES[name]} {brief(value)} {'GFLOP/s' if name.startswith('peak') else 'GB/s'}"
+                         for name, value in known.items() if value)
+    if not measured:
+        return ["### Roofline", "", f"The file of ceilings has none of the backend `{system.get('backend')}`.", ""]
+    rows = [[code(row["point"]["label"]), row["stage"], brief(row["intensity"]), brief(row["gb_per_s"]), brief(row["gflop_per_s"]),
+             row["bound"], f"{100 * row['share']:.0f}" if row["share"] is not None else "-"]
+            for row in stage_rows(view, system, ceilings)]
+    name = ceilings["provenance"].get("machine")
+    return ["### Roofline", "", f"Measured ceilings{f' of {name}' if name else ''}: {measured}. Bytes and operations are those of the "
+            "model in the variants table: a stage whose data stay in a cache may pass 100 % of main memory.", "",
+            *table(["point", "stage", "operations a byte:", "GB/s:", "GFLOP/s:", "held by", "% of that roof:"], rows)]
+
+
+def peers_table(peers):
+    if not peers:
+        return []
+    rows = [[row["name"], f"{row['atoms']:,}", brief(row["speed"] / 1e6), row["source"]] for row in peers]
+    return ["### Other programs", "", *table(["program", "atoms:", "M atom-steps/s:", "source"], rows)]
+
+
+def provenance(view):
+    facts = view.results["provenance"]
+    if not facts:
+        return ["## Provenance", "", "No run left a report, so none is known.", ""]
+    rows = [[key.replace("_", " "), fact_text(value)] for key, value in facts.items() if key != "command"]
+    lines = ["## Provenance", "", "Of the first run.", "", *table(["", ""], rows)]
+    differs = view.results["provenance_differs"]
+    if differs:
+        lines += ["**Not the same in all runs:**", "",
+                  *table(["", "values"], [[key.replace("_", " "), "; ".join(map(fact_text, values))]
+                                          for key, values in differs.items()])]
+    else:
+        lines += ["The same program on the same machine made all runs.", ""]
+    return lines
+
+
+def fact_text(value):
+    if value is None or value == "":
+        return "not known"
+    if isinstance(value, dict):
+        return ", ".join(f"{key.replace('_', ' ')} {fact_text(one)}" for key, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(fact_text, value)) or "none"
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

@@ -1,0 +1,76 @@
+"""The picture of the stages on the roofline of measured ceilings (ceilings.py)."""
+import numpy as np
+from drawing import BLACK, COLUMN, SERIES, plt
+from matplotlib.lines import Line2D
+
+from .ceilings import NAMES, ROOFS, roof, roofline_points, stage_rows
+from .marks import Picture, legend_below, log_ticks
+
+
+def draw_roofline(view, system, ceilings):
+    rows = [row for row in stage_rows(view, system, ceilings) if row["intensity"]]
+    stages = list(dict.fromkeys(row["stage"] for row in rows))
+    points = roofline_points(view, system)
+    roofs = {name: roof(ceilings, system, name) for name in ROOFS}
+    bandwidth = roofs["memory_bandwidth"]
+    peaks = [roofs[name] for name in ("peak_single", "peak_double") if roofs[name]]
+    ridge = max(peaks, default=1) / bandwidth if bandwidth else 1
+    low = min([row["intensity"] for row in rows] + [ridge]) / 3
+    high = max([row["intensity"] for row in rows] + [ridge]) * 4
+    figure, axes = plt.subplots(figsize=(COLUMN, 3.3), layout="constrained")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(low, high)
+    bottom = min([row["gflop_per_s"] for row in rows] + [low * bandwidth if bandwidth else high]) / 3
+    top = max(peaks + [row["gflop_per_s"] for row in rows]) * 3
+    axes.set_ylim(bottom, top)
+    draw_roofs(axes, roofs, low, high)
+    for row in rows:
+        color, _, marker, _ = SERIES[stages.index(row["stage"]) % len(SERIES)]
+        fastest = row["point"] is points[-1]
+        mark, = axes.plot(row["intensity"], row["gflop_per_s"], marker, markersize=5, markeredgecolor=color, zorder=4,
+                          color=color if fastest else "white", markeredgewidth=1)
+        mark.set_gid(f"{row['point']['id']} {row['stage']}")
+    axes.set_xlabel("operations a byte (of the model)")
+    axes.set_ylabel("GFLOP/s")
+    log_ticks(axes.xaxis)
+    log_ticks(axes.yaxis)
+    handles = [Line2D([], [], linestyle="", marker=marker, color=color, label=stage)
+               for stage, (color, _, marker, _) in zip(stages, SERIES)]
+    legend_below(axes, handles, n_columns=4)
+    axes.set_title(system["label"])
+    filled = "filled: " + view.name(points[-1]) + (f"; open: {view.name(points[0])}" if len(points) > 1 else "")
+    return Picture(f"roofline-{system['id']}",
+                   f"{system['label']}: stages on the roofline of measured ceilings; {filled}. Bytes and operations are those of "
+                   "the model; what a cache holds may stand above the roof of main memory.", figure)
+
+
+def draw_roofs(axes, roofs, low, high):
+    """Slanted: bytes a second times operations a byte, up to the highest peak; level: peaks of arithmetic."""
+    peaks = {name: roofs[name] for name in ("peak_single", "peak_double") if roofs[name]}
+    highest = max(peaks.values(), default=np.inf)
+    for name, dashes in (("memory_bandwidth", "-"), ("l2_bandwidth", "--"), ("shared_bandwidth", ":")):
+        if roofs[name]:
+            end = min(high, highest / roofs[name])
+            line, = axes.plot([low, end], [low * roofs[name], end * roofs[name]], color=BLACK, linewidth=1,
+                              linestyle=dashes, label=NAMES[name])
+            line.set_gid(name)
+            x = np.sqrt(low * end) if name == "memory_bandwidth" else low * 1.2
+            axes.annotate(NAMES[name], (x, x * roofs[name]), xytext=(-2, 2), textcoords="offset points", fontsize=6,
+                          rotation=slope(axes), rotation_mode="anchor", ha="left", va="bottom")
+    first = min((roofs[name] for name in ("memory_bandwidth", "l2_bandwidth", "shared_bandwidth") if roofs[name]),
+                default=None)
+    for name, value in peaks.items():
+        begin = value / max(filter(None, (roofs[n] for n in ("memory_bandwidth", "l2_bandwidth", "shared_bandwidth"))),
+                            default=np.inf) if first else low
+        line, = axes.plot([max(low, begin), high], [value, value], color=BLACK, linewidth=1, label=NAMES[name])
+        line.set_gid(name)
+        axes.annotate(NAMES[name], (high, value), xytext=(-3, 2), textcoords="offset points", fontsize=6, ha="right")
+
+
+def slope(axes):
+    """Degrees at which a line of constant bandwidth rises on the page."""
+    (x0, x1), (y0, y1) = np.log10(axes.get_xlim()), np.log10(axes.get_ylim())
+    axes.figure.canvas.draw()  # only now the layout says how large the axes are
+    box = axes.get_window_extent()
+    return np.degrees(np.arctan2(box.height / (y1 - y0), box.width / (x1 - x0)))

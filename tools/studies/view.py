@@ -1,0 +1,135 @@
+"""What the table and the pictures of a study share: what of results.json counts as measured, names and figures as print has
+them."""
+import math
+
+LATE = "*"  # behind a speed: rebuilds came late
+STAGES_WITHOUT_TIME = ("memory", "output")  # what they cost is in the others, or beside the loop
+
+
+class View:
+    """results.json, looked at by system and by point."""
+
+    def __init__(self, results):
+        self.results = results
+        self.design = results["definition"]["design"]
+        self.systems = results["systems"]
+        self.by_id = {point["id"]: point for point in results["points"]}
+        self.factors = [f for f in results["factors"] if f["kind"] == "performance"]
+        self.short_names = short_names([factor["key"] for factor in self.factors])
+
+    def points(self, system):
+        return [point for point in self.results["points"] if point["system"] == system["id"]]
+
+    def measured(self, system):
+        """Those that have a speed, in the order of the design."""
+        return [point for point in self.points(system) if is_measured(point)]
+
+    def others(self, system):
+        """Those that have none that counts: failed, refused, crashed, too slow, without effect, not run."""
+        return [point for point in self.points(system) if not is_measured(point)]
+
+    def base(self, system):
+        return self.by_id.get(system["base"])
+
+    def ordered(self, system):
+        """The ladder as it is climbed; other designs from the fastest down, but what is left out of a base from what costs
+        most up, below the base itself."""
+        points = self.measured(system)
+        if self.design == "ladder":
+            return points
+        points.sort(key=lambda point: -point["speed"]["value"])
+        if self.design == "leave-one-out":
+            return [p for p in points if p["id"] == system["base"]] + [p for p in points[::-1] if p["id"] != system["base"]]
+        return points
+
+    def compared(self, point):
+        """The comparison that its design is about: with the rung below, or with the base. None: it is the base."""
+        return point.get("step_ratio" if self.design == "ladder" else "ratio")
+
+    def level(self, point, factor):
+        return point["settings"].get(factor["key"], factor["base"])
+
+    def at_base(self, point, but=()):
+        """Every factor but these is at the level of the base."""
+        return all(f["key"] in but or self.level(point, f) == f["base"] for f in self.factors)
+
+    def name(self, point):
+        """Its label; less the sections of keys where these are not needed."""
+        return " ".join(self.short(word) for word in point["label"].split())
+
+    def short(self, word):
+        key, equals, value = word.partition("=")
+        return self.short_names.get(key, key) + equals + value
+
+
+def short_names(keys):
+    """{section.key: key} of those that no other section has, too."""
+    last = [key.split(".")[-1] for key in keys]
+    return {key: name for key, name in zip(keys, last) if last.count(name) == 1}
+
+
+def is_measured(point):
+    """A point that failed has no speed that counts, whatever its status says."""
+    return point["status"] == "measured" and point["verdict"] != "FAILED" and (point["speed"] or {}).get("value") is not None
+
+
+def is_number(text):
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+def unit_of(values):
+    """(factor, prefix) in which the middle of some positive values reads best."""
+    values = sorted(values)
+    middle = values[len(values) // 2] if values else 1
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if middle >= factor:
+            return factor, prefix
+    return 1, ""
+
+
+def decimals_for(value, low=None, high=None):
+    """Decimals that show two digits of the half-width of the interval where these are below 35, else one (as the Particle Data
+    Group rounds): from two to five digits of the value. Three where there is no interval."""
+    if not value:
+        return 0
+    leading = math.floor(math.log10(abs(value)))
+    n_digits = 3
+    if low is not None and high is not None:
+        half = (high - low) / 2
+        n_digits = min(max(leading - math.floor(math.log10(half / 0.355)) + 2, 2), 5) if half > 0 else 5
+    return n_digits - 1 - leading
+
+
+def fixed(value, decimals):
+    return f"{round(value, decimals):,.{max(decimals, 0)}f}" if value is not None else "-"
+
+
+def figures(estimate, factor=1):
+    """(value, interval) of {"value", "low", "high"} as text, in units of factor, in as many digits as the interval allows."""
+    value, low, high = (None if estimate.get(key) is None else estimate[key] / factor for key in ("value", "low", "high"))
+    if value is None:
+        return "-", "-"
+    decimals = decimals_for(value, low, high)
+    if low is None or high is None:
+        return fixed(value, decimals), "-"
+    return fixed(value, decimals), f"{fixed(low, decimals)} to {fixed(high, decimals)}"
+
+
+def brief(value, digits=3):
+    """A number without an interval; powers of ten where zeros would take over."""
+    if value is None:
+        return "-"
+    if value and not 1e-3 <= abs(value) < 1e6:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return fixed(value, decimals_for(value) + digits - 3) if value else "0"
+
+
+def probability(p):
+    return "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
