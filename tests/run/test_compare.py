@@ -75,7 +75,7 @@ def check_lost_verdicts(checks, folder, first):
     save(folder, "failed.json", {**first, "verdict": "FAILED"})
     check_code(checks, 1, "first.json", "failed.json", folder=folder, says=("WORSE: run: verdict FAILED, was PASSED",))
     found = json.loads(check_code(checks, 1, "first.json", "failed.json", "--json", folder=folder))
-    checks.that(found["points"][0]["ratio"] is None, "a run that failed has a speed")
+    checks.that(found["points"][0]["ratio"] is None and found["points"][0]["b"]["speed"] is None, "a run that failed has a speed")
     moved = save(folder, "moved.json", {**first, "potential_energy_per_atom": first["potential_energy_per_atom"] * (1 + 1e-15)})
     if not first["provenance"]["dirty"]:
         check_code(checks, 0, "first.json", moved, folder=folder, says=("only switches that are not deterministic may do that",))
@@ -172,9 +172,13 @@ def study(seed, factors=(1, 1, 1, 1), n_rounds=5, noise=0.002):
 
 def test_studies(checks, folder):
     save(folder, "base.json", study(0))
-    text = check_code(checks, 1, "base.json", save(folder, "slower.json", study(1, (1, 0.95, 1, 1.05))), folder=folder,
+    slower = study(1, (1, 0.95, 1, 1.05))
+    slower["points"][0]["n_steps"] = 2000
+    slower["provenance"]["deck_hash"] = {"physics": "of another point"}
+    text = check_code(checks, 1, "base.json", save(folder, "slower.json", slower), folder=folder,
                       says=("WORSE: s0/neighbor.write=atomic: slower by more than 0.02", "faster", "not distinguishable",
-                            "commit  c0  c1", "time of force per step"))
+                            "commit  c0  c1", "time of force per step", "steps 1000 2000 2"))
+    checks.that("deck_hash" not in text, f"the hash of one run is not that of a study: {text}")
     checks.that(text.count("WORSE:") == 1, f"more than one point is worse: {text}")
     place = Path(folder) / "study"
     place.mkdir()

@@ -71,6 +71,15 @@ def test_equal(checks):
                         f"{n_rounds} rounds: only {rate:.4f} of equal points told apart")
 
 
+def test_two_states(checks):
+    """What the statistics do not keep, and say so: a clock that jumps between two states."""
+    for n_rounds in ROUNDS:
+        rng = np.random.default_rng(n_rounds)
+        logs = 0.03 * (rng.random((n_rounds, 2, 8000)) < 0.5) + 0.001 * rng.normal(size=(n_rounds, 2, 8000))
+        rate = np.mean(stats.centres(logs[:, 0] - logs[:, 1], 0.95).p < 0.05)
+        checks.that(rate <= above(0.07, 8000), f"two states, {n_rounds} rounds: {rate:.4f} of equal points told apart")
+
+
 # --- power ------------------------------------------------------------------------------------------------------------
 
 
@@ -326,8 +335,8 @@ def test_speed(checks):
 
 def main():
     checks = Checks()
-    for test in (test_equal, test_power, test_disturbed, test_ratio, test_unpaired, test_median, test_groups, test_warm_up,
-                 test_effects, test_aliases, test_speed):
+    for test in (test_equal, test_two_states, test_power, test_disturbed, test_ratio, test_unpaired, test_median, test_groups,
+                 test_warm_up, test_effects, test_aliases, test_speed):
         before, began = checks.n_failed, time.monotonic()
         test(checks)
         came_out = "passed" if checks.n_failed == before else "FAILED"

@@ -95,7 +95,7 @@ def point_of_runs(name, inputs, runs):
                "joules per atom and step": one(lambda report: report.get("joules_per_atom_step")),
                "rebuilds": one(lambda report: report["n_rebuilds"]),
                "late rebuilds": one(lambda report: report["n_late_rebuilds"])}
-    verdict = runs[0]["verdict"] if all(run["verdict"] != "FAILED" for run in runs) else "FAILED"
+    verdict = runs[0]["verdict"]
     return Point(name, inputs, verdict, RANKS.get(verdict, UNCHECKED), "", [run["atom_steps_per_second"] for run in runs],
                  {key: value for key, value in stages.items() if value is not None},
                  {key: value for key, value in figures.items() if value is not None},
@@ -143,7 +143,7 @@ def read_benchmark(path, data):
 
 def read_study_point(record, system):
     figures = {"force error / bound": (record.get("force_error") or {}).get("worst"),
-               "energy drift per atom and step": record.get("drift"),
+               "energy drift per atom and step": record.get("drift"), "steps": record.get("n_steps"),
                "joules per atom and step": record.get("joules_per_atom_step")}
     point = Point(record["id"], system, record["verdict"], None, record.get("reason") or "")
     if record["status"] == "measured":
@@ -158,7 +158,8 @@ def read_study_point(record, system):
 
 
 def read_study(path, data):
-    systems, settings, definition = {}, flatten(data["provenance"]), data["definition"]
+    provenance = {key: value for key, value in data["provenance"].items() if key != "deck_hash"}  # of whichever run was the first
+    systems, settings, definition = {}, flatten(provenance), data["definition"]
     texts = {f"text of {name}": value for name, value in definition.get("files", {}).items()}
     decks = {key: value for key, value in texts.items() if key[len("text of "):] in definition.get("decks", [])}
     settings.update({key: value for key, value in texts.items() if key not in decks})
