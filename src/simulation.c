@@ -281,6 +281,14 @@ static MdStatus leave_verification(MdSimulation *s) {
     return status == MD_OK ? MD_STOPPED : status;
 }
 
+/* What this process was, into its trajectory, if it came as far as its loop. */
+static void describe(MdSimulation *s) {
+    if (!md_sensors_conditions(s->record.sensors)->after.taken) return;
+    char *text = md_provenance_describe(&s->record);
+    md_pipeline_describe(s->pipeline, text);
+    free(text);
+}
+
 static MdStatus run_phases(MdSimulation *s) {
     double start = md_clock_s();
     set_time_limit(s);
@@ -305,6 +313,7 @@ static MdStatus run_phases(MdSimulation *s) {
         status = checkpoint(s);
     /* The file is closed before anything else can go wrong. */
     if (status == MD_OK) note_frames(s);
+    describe(s);
     start = md_clock_s();
     MdStatus closed = md_pipeline_close(s->pipeline, s->record.errors);
     trace_phase(s, "close", start);

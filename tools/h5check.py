@@ -241,6 +241,9 @@ def check_parameters(checker, file):
         node = file[f"/parameters/mdmini/{name}"]
         checker.need(node.shape == () and len(node[()]) > 0, f"/parameters/mdmini/{name} is no text")
     json.loads(file["/parameters/mdmini/provenance"][()])
+    for k in range(int(file["/parameters/mdmini"].attrs["n_restarts"]) + 1):
+        text = file[f"/parameters/mdmini/process_{k}"][()]
+        checker.need("provenance" in json.loads(text), f"/parameters/mdmini/process_{k} has no provenance")
     species = file["/parameters/vmd_structure/indexOfSpecies"][:]
     checker.need(set(file["/particles/all/species"][:]) <= set(species), "vmd_structure lacks a species")
     for name in ("name", "type", "radius", "atomicnumber"):

@@ -57,6 +57,8 @@ static hid_t text_type(MdH5Calls *calls, size_t size, bool ascii) {
     return type;
 }
 
+hid_t md_h5_text_type(MdH5Calls *calls, size_t size) { return text_type(calls, size, false); }
+
 static bool is_ascii(const char *text) {
     for (; *text; text++)
         if ((unsigned char)*text > 127) return false;

@@ -40,6 +40,9 @@ void md_h5_attribute_texts(MdH5Calls *calls, hid_t object, const char *name, int
 void md_h5_attribute_int(MdH5Calls *calls, hid_t object, const char *name, int value);
 void md_h5_attribute_ints(MdH5Calls *calls, hid_t object, const char *name, int n, const int *values);
 
+/* The type of a text of up to size - 1 bytes, UTF-8; H5Tclose. */
+hid_t md_h5_text_type(MdH5Calls *calls, size_t size);
+
 /* Datasets of fixed content: a scalar text, a vector of texts, a vector of numbers. */
 void md_h5_dataset_text(MdH5Calls *calls, hid_t parent, const char *name, const char *text);
 void md_h5_dataset_texts(MdH5Calls *calls, hid_t parent, const char *name, int n, const char *const *texts);

@@ -113,8 +113,9 @@ static double available_bytes(const char *path) {
 /* What the file holds besides rows. Whatever is a page or larger begins a page of its own. */
 static double head_bytes(const MdH5md *file) {
     const double per_atom = 2 * sizeof(int32_t) + sizeof(double); /* species, id; mass */
-    const double texts = (double)(strlen(file->spec.deck) + strlen(file->spec.provenance));
-    int pages = TABLE_PAGES + 5; /* the last ones of what is named above */
+    const double texts =
+        (double)(strlen(file->spec.deck) + strlen(file->spec.provenance)) + (double)md_h5_process_bytes(&file->spec);
+    int pages = TABLE_PAGES + 6; /* the last ones of what is named above */
     for (int k = 0; k < N_SERIES; k++)
         if (file->series[k].row_bytes) pages += 2; /* rows that share a page, and the page that the last ones share */
     return texts + per_atom * (double)file->spec.n_atoms + (double)pages * PAGE_BYTES;

@@ -59,6 +59,7 @@ struct MdH5md {
     double edges[9], density;
     char run_id[24];                /* of a file that was opened */
     int n_restarts;                 /* how often the file was continued */
+    char *description;              /* of the process, for the end; NULL: it says nothing */
     uint64_t stored_bytes;          /* of particles, appended */
     double committed_s, appended_s; /* when that was last done, by md_clock_s */
     bool broken;                    /* an append or a commit has failed: nothing more is written */
@@ -93,6 +94,13 @@ void md_h5_write_head(MdH5Calls *calls, const MdH5md *file);
 void md_h5_note_schedule(MdH5Calls *calls, const MdH5md *file, const MdH5mdKept *kept);
 /* The same of what `from` has noted so far, for its copy. */
 void md_h5_copy_schedule(MdH5Calls *calls, const MdH5md *from, const MdH5md *to);
+
+/* Notes that a process of the run begins to write to the file, with its provenance; what it says of itself when it ends, JSON
+ * text; and those of before, for the copy. h5process.c says what is there. */
+void md_h5_begin_process(MdH5Calls *calls, const MdH5md *file);
+void md_h5_end_process(MdH5Calls *calls, const MdH5md *file, const char *text);
+void md_h5_copy_processes(MdH5Calls *calls, const MdH5md *from, const MdH5md *to);
+uint64_t md_h5_process_bytes(const MdH5mdSpec *spec); /* that one takes in a new file */
 
 /* Properties with which files are created and opened; with_marks: for a file that bears the mark of a writer. */
 hid_t md_h5_file_access(MdH5Calls *calls, bool with_marks);

@@ -122,6 +122,7 @@ static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
     md_h5_attribute_text(calls, group, "positions", spec->unwrapped ? "unwrapped" : "wrapped");
     md_h5_dataset_text(calls, group, "deck", spec->deck);
     md_h5_dataset_text(calls, group, "provenance", spec->provenance);
+    md_h5_begin_process(calls, file);
     H5_CALL(calls, H5Gclose(group));
 
     /* How VMD names and draws the species. It wants a chemical element: argon, which Lennard-Jones atoms stand for. */

@@ -29,6 +29,7 @@ void md_h5_release(MdH5Calls *calls, MdH5md *file) {
     }
     if (file->file > 0) H5_CALL(calls, H5Fclose(file->file));
     free(file->path);
+    free(file->description);
     md_free(file);
 }
 
@@ -256,9 +257,17 @@ int64_t md_h5md_frames(const MdH5md *file) { return file->timeline[0].n_rows; }
 
 uint64_t md_h5md_stored_bytes(const MdH5md *file) { return file->stored_bytes; }
 
+void md_h5md_describe(MdH5md *file, const char *text) {
+    free(file->description);
+    file->description = md_copy_text(text);
+}
+
 MdStatus md_h5md_close(MdH5md *file, MdErrors *errors) {
     if (!file) return MD_OK;
+    MdH5Calls describing = md_h5_calls(file->path, errors);
+    if (file->description && !file->broken) md_h5_end_process(&describing, file, file->description);
     MdStatus status = md_h5md_commit(file, true, errors);
+    if (describing.failed) status = MD_ERROR_OUTPUT;
     char *path = md_copy_text(file->path);
     MdH5Calls calls = md_h5_calls(path, errors);
     calls.failed = status != MD_OK;

@@ -38,7 +38,7 @@ typedef struct MdH5mdSpec {
     double commit_seconds;               /* and the longest time that an appended frame waits for one */
     const char *run_id;                  /* of the run whose frames these are: other files are not continued */
     const char *deck;                    /* effective deck, text */
-    const char *provenance;              /* JSON text */
+    const char *provenance;              /* JSON text, of this process */
 } MdH5mdSpec;
 
 /* Creates the file with everything but frames in it. NULL, with the problem in errors (MD_ERROR_OUTPUT). */
@@ -62,6 +62,9 @@ int64_t md_h5md_frames(const MdH5md *file);
 
 /* Bytes that the particles of the frames appended by this program take in the file: compressed, where it is. */
 uint64_t md_h5md_stored_bytes(const MdH5md *file);
+
+/* What the process that writes the file says of itself in the end, JSON text: goes into the file when it is closed. */
+void md_h5md_describe(MdH5md *file, const char *text);
 
 /* Commits, syncs and closes; the status says whether everything reached the disk. Accepts NULL. */
 MdStatus md_h5md_close(MdH5md *file, MdErrors *errors);

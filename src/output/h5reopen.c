@@ -155,6 +155,7 @@ static MdH5md *make_copy(const MdH5md *old, const MdH5mdSpec *spec, const MdH5md
     if (created) copy_all(&calls, old, file, plan, errors);
     set_counts(file, plan);
     if (!calls.failed) md_h5_copy_schedule(&calls, old, file);
+    if (!calls.failed) md_h5_copy_processes(&calls, old, file);
     if (!calls.failed) md_h5_note_schedule(&calls, file, kept);
     if (!calls.failed) md_h5_begin(&calls, file);
     if (!calls.failed && (fdatasync(file->descriptor) != 0 || rename(path, old->path) != 0)) {
@@ -186,6 +187,7 @@ static void continue_in_place(MdH5Calls *calls, MdH5md *file, const MdH5mdSpec *
     for (int k = 0; k < N_SERIES; k++)
         if (file->series[k].dataset > 0)
             md_h5_set_rows(calls, &file->series[k], plan->n_kept[file->series[k].timeline]);
+    md_h5_begin_process(calls, file);
     md_h5_note_schedule(calls, file, kept);
     if (!calls->failed) md_h5_begin(calls, file);
 }

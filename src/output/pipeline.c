@@ -319,6 +319,11 @@ void md_pipeline_frames(MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
     pthread_mutex_unlock(&p->mutex);
 }
 
+/* The writer does not look at it. */
+void md_pipeline_describe(MdPipeline *p, const char *text) {
+    if (p) md_trajectory_describe(p->files, text);
+}
+
 MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
     if (!p) return MD_OK;
     MdStatus status = md_pipeline_drain(p, errors);

@@ -93,6 +93,10 @@ uint64_t md_trajectory_file_bytes(const MdTrajectory *t) {
     return (t->h5 ? md_h5md_stored_bytes(t->h5) : 0) + (t->xyz ? md_xyz_bytes(t->xyz) : 0);
 }
 
+void md_trajectory_describe(MdTrajectory *t, const char *text) {
+    if (t && t->h5) md_h5md_describe(t->h5, text);
+}
+
 MdStatus md_trajectory_close(MdTrajectory *t, MdErrors *errors) {
     if (!t) return MD_OK;
     MdStatus h5 = md_h5md_close(t->h5, errors), xyz = md_xyz_close(t->xyz, errors);

@@ -112,15 +112,17 @@ static MdReading per_atom_step(const MdReading *joules, const MdReading *n_atom_
 static void write_energy(MdJson *json, const MdEnergy *energy, const MdReading *n_atom_steps) {
     const MdReading specific = per_atom_step(&energy->joules, n_atom_steps);
     const MdReading watts =
-        energy->joules.missing ? energy->joules : md_reading(energy->joules.value / energy->seconds);
+        energy->joules.missing ? energy->joules : md_reading(energy->joules.value / energy->seconds.value);
+    const MdReading *joules = &energy->joules;
+    const MdReading uncertain = joules->missing ? *joules : md_reading(energy->uncertain_share);
     MdFacts facts = md_facts_begin(json, "energy");
     md_json_text(json, "of", energy->of);
     md_json_text(json, "method", energy->method);
-    md_json_real(json, "seconds", energy->seconds);
-    md_facts_real(&facts, "joules", &energy->joules);
+    md_facts_real(&facts, "seconds", &energy->seconds);
+    md_facts_real(&facts, "joules", joules);
     md_facts_real(&facts, "joules_per_atom_step", &specific);
     md_facts_real(&facts, "mean_watts", &watts);
-    md_json_real(json, "uncertain_share", energy->uncertain_share);
+    md_facts_real(&facts, "uncertain_share", &uncertain);
     md_facts_finish(&facts);
 }
 
@@ -173,5 +175,5 @@ void md_conditions_log(MdLog *log, const MdConditions *c, const MdReading *power
     if (energy->joules.missing) md_log(log, "energy    not known: %s\n", energy->joules.missing);
     else
         md_log(log, "energy    %.4g J, %.3g J per atom-step, %.0f W: %s\n", energy->joules.value,
-               energy->joules.value / n_atom_steps, energy->joules.value / energy->seconds, energy->method);
+               energy->joules.value / n_atom_steps, energy->joules.value / energy->seconds.value, energy->method);
 }

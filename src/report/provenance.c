@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "deck/hash.h"
 #include "output/h5md.h"
+#include "report/conditions.h"
 #include "report/facts.h"
 
 /* What batch systems tell of the job. */
@@ -160,4 +161,25 @@ void md_provenance_compose(MdRecord *r) {
     free(r->provenance);
     r->provenance = md_copy_text(md_json_string(json));
     md_json_destroy(json);
+}
+
+void md_provenance_write_loop(MdJson *json, const MdRecord *r) {
+    const double n_steps = (double)(r->step - r->resume.from_step); /* of this process, as all times are */
+    const MdReading n_atom_steps =
+        n_steps > 0 ? md_reading(n_steps * (double)r->plan.n_atoms) : md_no_reading("the loop made no step");
+    md_conditions_write(json, md_sensors_conditions(r->sensors), r->machine.device_total_bytes > 0, &n_atom_steps);
+}
+
+char *md_provenance_describe(const MdRecord *r) {
+    MdJson *json = md_json_create();
+    md_json_begin_object(json, NULL);
+    md_json_int(json, "from_step", r->resume.from_step);
+    md_json_int(json, "to_step", r->step);
+    md_json_real(json, "loop_seconds", r->loop_seconds);
+    md_json_raw(json, "provenance", r->provenance);
+    md_provenance_write_loop(json, r);
+    md_json_end_object(json);
+    char *text = md_copy_text(md_json_string(json));
+    md_json_destroy(json);
+    return text;
 }

@@ -29,4 +29,11 @@ void md_provenance_write(MdJson *json, const char *key, const MdOrigin *origin);
 /* Fills record->provenance, the same as JSON text. */
 void md_provenance_compose(MdRecord *record);
 
+/* Adds what the sensors found during the loop of the record (report/conditions.h). */
+void md_provenance_write_loop(MdJson *json, const MdRecord *record);
+
+/* This process, for the trajectory, once the loop has ended: its steps, provenance, conditions and energy as JSON text;
+ * free(). */
+char *md_provenance_describe(const MdRecord *record);
+
 #endif

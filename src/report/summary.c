@@ -6,9 +6,9 @@
 
 #include "base/json.h"
 #include "base/memory.h"
-#include "report/conditions.h"
 #include "report/figures.h"
 #include "report/overlap.h"
+#include "report/provenance.h"
 
 static void write_last_row(MdJson *json, const MdHistory *history) {
     if (history->n == 0) return;
@@ -247,9 +247,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     write_unused(json, r);
     if (r->counted) write_counters(json, &r->counters);
     write_options(json, r->deck);
-    const MdReading n_atom_steps =
-        n_steps > 0 ? md_reading((double)n_steps * (double)r->plan.n_atoms) : md_no_reading("the loop made no step");
-    md_conditions_write(json, md_sensors_conditions(r->sensors), r->machine.device_total_bytes > 0, &n_atom_steps);
+    md_provenance_write_loop(json, r);
     md_json_raw(json, "provenance", r->provenance);
     md_json_text(json, "effective_deck", r->effective_deck);
     write_thermo(json, &r->history);

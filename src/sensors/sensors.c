@@ -218,7 +218,12 @@ MdSensors *md_sensors_open(const MdSensorsSpec *spec) {
         s->kept[k].stride = 1;
         c->samples.spread[k] = (MdSpread){(double)NAN, (double)NAN, (double)NAN, no_loop};
     }
-    c->energy = (MdEnergy){.joules = md_no_reading(no_loop), .uncertain_share = (double)NAN, .seconds = (double)NAN};
+    c->energy = (MdEnergy){.joules = md_no_reading(no_loop),
+                           .of = "all processors of the machine, and their memory where it is counted",
+                           .method = "energy counters (RAPL, /sys/class/powercap)",
+                           .seconds = md_no_reading(no_loop),
+                           .uncertain_share = (double)NAN};
+    if (spec->gpu) c->energy.of = "GPU", c->energy.method = "energy counter (NVML)";
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* that of md_clock_s */
@@ -290,7 +295,7 @@ void md_sensors_begin(MdSensors *s) {
 static void judge(MdEnergy *energy, double joules, double age_s) {
     static const char still[] = "the loop was too short: the counter did not move";
     static const char coarse[] = "the loop was too short for a counter that is renewed at intervals";
-    energy->uncertain_share = 2 * age_s / energy->seconds;
+    energy->uncertain_share = 2 * age_s / energy->seconds.value;
     energy->joules = joules <= 0                               ? md_no_reading(still)
                      : energy->uncertain_share > MAX_UNCERTAIN ? md_no_reading(coarse)
                                                                : md_reading(joules);
@@ -306,21 +311,17 @@ static void settle_counter(MdEnergy *energy, double joules) {
 static void settle_gpu(MdSensors *s, const MdReading *end_j) {
     static const char shared[] = "the counter is that of the whole GPU, of which this run has an instance (MIG)";
     MdEnergy *energy = &s->conditions.energy;
-    energy->of = "GPU";
-    energy->method = "energy counter (NVML)";
     if (s->gpu.mig.value == 1) energy->joules = md_no_reading(shared);
     else if (s->energy_missing) energy->joules = md_no_reading(s->energy_missing);
     else if (!s->begin_j.missing && !end_j->missing) settle_counter(energy, end_j->value - s->begin_j.value);
     else if (s->power_s > 0 && s->conditions.samples.n > 0) {
         energy->method = "samples of the power over time (NVML)";
-        judge(energy, s->power_j * energy->seconds / s->power_s, NVML_POWER_AGE_S);
+        judge(energy, s->power_j * energy->seconds.value / s->power_s, NVML_POWER_AGE_S);
     } else energy->joules = md_no_reading(s->begin_j.missing ? s->begin_j.missing : end_j->missing);
 }
 
 static void settle_processors(MdSensors *s) {
     MdEnergy *energy = &s->conditions.energy;
-    energy->of = "all processors of the machine, and their memory where it is counted";
-    energy->method = "energy counters (RAPL, /sys/class/powercap)";
     if (s->powercap.missing) energy->joules = md_no_reading(s->powercap.missing);
     else judge(energy, s->powercap.joules, RAPL_AGE_S);
 }
@@ -338,7 +339,7 @@ void md_sensors_end(MdSensors *s) {
     MdEnergy *energy = &s->conditions.energy;
     const MdReading end_j = s->nvml ? md_nvml_energy(s->nvml) : md_no_reading(NULL);
     const double end_s = md_clock_s();
-    energy->seconds = end_s - s->begin_s;
+    energy->seconds = md_reading(end_s - s->begin_s);
     stop_sampling(s);
     if (!s->nvml) md_powercap_read(&s->powercap, end_s);
     s->conditions.after = take_state(s);

@@ -47,7 +47,7 @@ typedef struct MdSamples {
 typedef struct MdEnergy {
     MdReading joules;
     const char *of, *method;
-    double seconds;         /* that they are of: the loop, as this clock sees it */
+    MdReading seconds;      /* that they are of: the loop, as this clock sees it */
     double uncertain_share; /* of the joules, at most: the counter is renewed at intervals; NaN where there are none */
 } MdEnergy;
 

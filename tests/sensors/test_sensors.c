@@ -137,13 +137,13 @@ static void test_no_samples(void) {
 
 /* The script makes 400 J a second: of a loop that may have been longer than it was asked to be. */
 static bool near_watts(const MdConditions *c, double watts) {
-    return fabs(c->energy.joules.value / c->energy.seconds - watts) < 0.05 * watts;
+    return fabs(c->energy.joules.value / c->energy.seconds.value - watts) < 0.05 * watts;
 }
 
 static void test_energy(void) {
     MdConditions c = watch("nvmlDeviceGetTotalEnergyConsumption=ramp:5000:400", 1, 0.2);
     CHECK(!c.energy.joules.missing && near_watts(&c, 400) && strstr(c.energy.method, "counter"));
-    CHECK(fabs(c.energy.uncertain_share - 0.2 / c.energy.seconds) < 1e-12);
+    CHECK(fabs(c.energy.uncertain_share - 0.2 / c.energy.seconds.value) < 1e-12);
     c = watch("nvmlDeviceGetTotalEnergyConsumption=ramp:5000:400", 0.2, 0.1);
     CHECK(unknown(c.energy.joules, "too short") && isnan(c.energy.uncertain_share));
     c = watch("nvmlDeviceGetTotalEnergyConsumption=5000", 1, 0.2);
