@@ -90,6 +90,9 @@ def read_arguments(words=None):
     parser.add_argument("--check", action="store_true", help="show the points, and what the program says of each; run nothing")
     parser.add_argument("--report", action="store_true", help="FILE is the folder of a study: table and report anew")
     parser.add_argument("--merge", action="store_true", help="FILEs are folders with shards: put together into --output")
+    parser.add_argument("--no-report", action="store_true", help="results.json and results.csv only: no report.md, no pictures")
+    parser.add_argument("--ceilings", metavar="FILE", help="of mdmini --ceilings: stages beside what this machine can do")
+    parser.add_argument("--peers", metavar="FILE", help="CSV of other programs' speeds, such as run/results/peers.csv")
     return parser, parser.parse_args(words)
 
 
@@ -144,16 +147,17 @@ def tell_points(program, systems):
     print(f"\n{n_refused} points are refused; nothing was run")
 
 
-def report(folder):
+def report(folder, a):
     """Everything that is derived from the runs; the results."""
     with Folder(folder).alone():  # parts of a job array may end at the same time
         results = write_results(folder)
-    try:
+        if a.no_report or a.shard != "1/1" and not results["finished"]:  # the last part, or --report, makes the pages
+            return results
         from studies import report as pages
-    except ImportError as missing:
-        print(f"no report.md: {missing}")
-    else:
-        pages.write(Path(folder), results)
+        try:
+            pages.write(Path(folder), results, a.ceilings, a.peers)
+        except ValueError as error:
+            raise StudyError([str(error)]) from error
     return results
 
 
@@ -196,6 +200,9 @@ def main(words=None):
     parser, a = read_arguments(words)
     budget = Budget(None)
     try:
+        for file in filter(None, (a.ceilings, a.peers)):  # before hours of runs, not after them
+            if not os.path.isfile(file):
+                raise StudyError([f"{file}: no such file"])
         if a.report or a.merge:
             if not a.files or a.merge and not a.output or a.report and len(a.files) > 1:
                 parser.error("--report takes the folder of a study, --merge folders and --output")
@@ -209,7 +216,7 @@ def main(words=None):
             if ran is None:
                 return 0
             folder, n_left = ran
-        results = report(folder)
+        results = report(folder, a)
     except (StudyError, NotMdmini) as error:
         for message in getattr(error, "messages", [str(error)]):
             print(f"study.py: {message}", file=sys.stderr)

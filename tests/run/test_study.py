@@ -15,6 +15,7 @@ from pathlib import Path
 
 import program
 import study
+from studies.results import provenance_differs
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
 STUDY = """[study]
@@ -50,7 +51,7 @@ class Bench:
         return [sys.executable, "-B", SOURCE / "tools/study.py", *(words if "--report" in words or "--merge" in words else
                                                                   [self.study, *words]),
                 *(["--program", self.mdmini] if "--report" not in words and "--merge" not in words else []),
-                *(["--output", self.folder / output] if "--report" not in words else [])]
+                *(["--output", self.folder / output] if "--report" not in words else []), "--no-report"]
 
     def environment(self, output, shard=(1, 1), **fake):
         k, n = shard
@@ -322,6 +323,15 @@ def test_refused(checks, bench):
     refused("is needed", *here)
 
 
+def test_provenance(checks):
+    """What differs between the runs of a study is told, but for what belongs to the moment."""
+    one = {"commit": "a", "started": "1", "gpu": {"name": "x", "driver": "1"}, "cpu": {"model": "m"}}
+    other = {**one, "started": "2", "gpu": {"name": "x", "driver": "2"}}
+    checks.that(provenance_differs([one, other]) == {"gpu.driver": ["1", "2"]}, f"{provenance_differs([one, other])}")
+    found = provenance_differs([one, {**one, "gpu": None}])
+    checks.that(found == {"gpu.name": ["None", "x"], "gpu.driver": ["1", "None"]}, f"{found}")
+
+
 def test_mdmini(checks, folder):
     """The program itself; of one variant the list is rebuilt far too seldom."""
     seldom = Path(folder) / "seldom.txt"
@@ -343,7 +353,12 @@ def test_mdmini(checks, folder):
     checks.that(soa["verdict"] == "PASSED" and soa["n_steps"] == 600 and soa["n_used"] == 3 and soa["ratio"]["value"] > 0 and
                 soa["force_error"]["worst"] < 1 and soa["stages"]["force"]["seconds_per_step"] > 0 and soa["deterministic"],
                 f"{soa}")
-    checks.that(results["provenance"]["program"] == "mdmini" and str(SOURCE) not in json.dumps(results), "provenance")
+    checks.that((Path(folder) / "out/report.md").is_file(), "no report.md")
+    again = [sys.executable, "-B", SOURCE / "tools/study.py", "--report", Path(folder) / "out", "--ceilings"]
+    for ceilings in (Path(folder) / "nix.json", seldom):
+        done = subprocess.run([*again, ceilings], capture_output=True, text=True)
+        checks.that(done.returncode == 2 and len(done.stderr.splitlines()) == 1, f"{ceilings}: {done.returncode}: {done.stderr}")
+    checks.that(results["provenance"]["program"] == "mdmini" and not results["provenance_differs"] and str(SOURCE) not in json.dumps(results), "provenance")
 
 
 def main():
@@ -358,6 +373,7 @@ def main():
             start = time.monotonic()
             test(checks, bench)
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+    test_provenance(checks)
     with program.temporary_folder() as folder:
         test_mdmini(checks, folder)
     checks.finish()

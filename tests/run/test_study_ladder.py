@@ -31,7 +31,7 @@ def climb(folder, name, *words, mdmini=None):
     """A study of this design: what came of the command, and results.json."""
     output = Path(folder) / f"{name}-{len(list(Path(folder).iterdir()))}"
     done = subprocess.run([sys.executable, "-B", SOURCE / "tools/study.py", SOURCE / "inputs/melt.txt", "--design", name, "--words",
-                           WORDS, "--repeats", "1", "--program", mdmini or program.program(), "--output", output, *words],
+                           WORDS, "--repeats", "1", "--program", mdmini or program.program(), "--output", output, "--no-report", *words],
                           capture_output=True, text=True)
     return done, json.loads((output / "results.json").read_text()) if (output / "results.json").exists() else None
 

@@ -16,8 +16,9 @@ from .records import read_study
 from .rungs import differences
 
 STAGE_FIGURES = ("seconds_per_step", "share", "gb_per_s", "gflop_per_s", "bytes_per_step", "flops_per_step")
-DIFFERS = ("version", "commit", "dirty", "c_compiler", "c_flags", "backend", "backend_libraries", "machine", "machine_details",
-           "host")
+# Of the provenance of a run: what is that of the machine and the program, not of the moment or of the settings.
+SAME = ("version", "commit", "dirty", "build_type", "c_compiler", "c_flags", "hdf5", "backend", "backend_libraries", "machine",
+        "machine_details", "kernels_folder", "host", "gpu", "cpu")
 
 
 def number(value):
@@ -183,7 +184,7 @@ class SystemTable:
                 "speed": interval_record(speed) if speed.n else None, "speeds": [value for value in speeds if value == value],
                 "ratio": self.ratio_record(point, "ratio"), "step_ratio": self.ratio_record(point, "step_ratio"),
                 "force_error": point.force_error(), "drift": point.median(lambda run: run["report"]["energy_drift_per_atom_step"]),
-                "joules_per_atom_step": point.median(joules), "stages": point.stages()}
+                "joules_per_atom_step": point.median(lambda run: run["report"].get("joules_per_atom_step")), "stages": point.stages()}
 
     def ranking(self):
         measured = [point for point in self.points if point.is_measured()]
@@ -223,9 +224,21 @@ class SystemTable:
         return found
 
 
-def joules(run):
-    energy = run["report"].get("energy") or {}
-    return energy.get("joules_per_atom_step", run["report"].get("joules_per_atom_step"))
+def facts(provenance):
+    """{name: value} of what should be the same in all runs of a study; what stands in a group has the group's name before it."""
+    found = {}
+    for key in SAME:
+        value = provenance.get(key)
+        found.update({f"{key}.{name}": one for name, one in value.items()} if isinstance(value, dict) else {key: value})
+    return found
+
+
+def provenance_differs(provenances):
+    """{name: its values} where they are not all the same."""
+    all_facts = [facts(one) for one in provenances]
+    names = list(dict.fromkeys(name for one in all_facts for name in one))
+    values = {name: sorted({str(one.get(name)) for one in all_facts}) for name in names}
+    return {name: found for name, found in values.items() if len(found) > 1}
 
 
 def make_results(study, runs):
@@ -238,7 +251,6 @@ def make_results(study, runs):
         tables.append(SystemTable(system, points, study))
     reports = [run["report"] for run in sorted(runs, key=lambda run: run["started"]) if run["report"]]
     provenances = [report["provenance"] for report in reports]
-    differs = {key: sorted({str(one[key]) for one in provenances if key in one}) for key in DIFFERS}
     keys = [factor["key"] for factor in study["factors"] if factor["kind"] != "physics"]
     n_left_out = sum(definition["repeats"] - len({run["round"] for run in point.ok}) for table in tables for point in table.points
                      if point.status in ("measured", "without effect", "not run"))
@@ -251,7 +263,7 @@ def make_results(study, runs):
             "ranking": {table.record["id"]: table.ranking() for table in tables},
             "determinism": [row for table in tables for row in table.determinism()],
             "provenance": provenances[0] if provenances else {},
-            "provenance_differs": {key: values for key, values in differs.items() if len(values) > 1}}
+            "provenance_differs": provenance_differs(provenances)}
 
 
 def write_csv(path, results):
