@@ -18,8 +18,6 @@ A study file:
     repeats = 5                            ; rounds: each runs every point once, in an order drawn anew
     seconds = 1                            ; that a timed loop should take, without run.steps
     limit   = 60                           ; seconds that a loop may take at most
-    budget  = 600                          ; seconds after which no run begins
-    seed    = 1                            ; of the order
     [factors]
     neighbor.write    = atomic, nonatomic
     launch.block_size = 64, 128, 256
@@ -28,7 +26,9 @@ Factors of kind physics in mdmini --list-options (system.cells, ...) and decks (
 points are compared within a system only. Files are looked for beside the study file, in the working directory, and at
 the top of the source. All keys are options here, too, and win over the file.
 
-Designs: {designs}.
+Designs:
+
+{designs}
 
 The folder of the study (--output, or NAME) keeps a line for each finished run, so the same command after a stop or a kill goes
 on from there. From it come results.json, results.csv, report.md and pictures. Speeds are medians of rounds after the warm-up;
@@ -64,7 +64,10 @@ from studies.records import FORMAT, Folder, merge  # noqa: E402
 from studies.results import table_text, write_results  # noqa: E402
 from studies.runner import Runner, order  # noqa: E402
 
-KEYS = ("name", "base", "words", "design", "repeats", "seconds", "limit", "budget", "seed", "confidence", "runs")
+KEYS = {"name": "of the study and its folder", "base": "FILE ...", "words": '"section.key=value ..."', "design": ", ".join(DESIGNS),
+        "repeats": "rounds (5)", "seconds": "that a timed loop should take (1)", "limit": "seconds that it may take at most (60)",
+        "budget": "seconds after which no run begins", "seed": "of the order (1)", "confidence": "of intervals and verdicts (0.95)",
+        "runs": "of a fractional design: a power of two (as few as resolution IV takes)"}
 
 
 def find_program(given):
@@ -77,13 +80,12 @@ def find_program(given):
 
 
 def read_arguments(words=None):
-    text = __doc__.format(designs="; ".join(f"{name}: {what}" for name, what in DESIGNS.items()))
+    text = __doc__.format(designs="\n".join(f"    {name:<14} {what}" for name, what in DESIGNS.items()))
     parser = Parser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", metavar="FILE", help="a study file (.ini), or decks")
     parser.add_argument("--vary", action="append", default=[], metavar="KEY=A,B", help="a factor and its levels; again for more")
-    for key in KEYS:
-        parser.add_argument(f"--{key}", metavar="X", help=argparse.SUPPRESS if key not in ("design", "words", "budget") else
-                            {"design": ", ".join(DESIGNS), "words": '"section.key=value ..."', "budget": "seconds"}[key])
+    for key, what in KEYS.items():
+        parser.add_argument(f"--{key}", metavar="X", help=what)
     parser.add_argument("--program", metavar="MDMINI", help="(build-gpu/mdmini or build/mdmini beside these sources, or on the PATH)")
     parser.add_argument("--output", metavar="FOLDER", help="of the study (its name, in the working directory)")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="only part K of N of the runs")
