@@ -88,6 +88,7 @@ class Cluster:
     """with Cluster() as cluster: ... environment: for commands that are to meet this cluster."""
 
     def __enter__(self):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # with what __exit__ has to do
         self.folder, self.daemons = Path(tempfile.mkdtemp(prefix="mdmini-slurm-")), []
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith(("SLURM", "SBATCH", "SRUN", "SALLOC"))}
@@ -154,9 +155,9 @@ class Cluster:
 
     def command(self, *words, folder=None, check=True):
         """Standard output of a command of Slurm, less the last newline."""
-        done = subprocess.run(words, cwd=folder, env=self.environment, capture_output=True, text=True, timeout=30)
+        done = subprocess.run([str(word) for word in words], cwd=folder, env=self.environment, capture_output=True, text=True, timeout=30)
         if check and done.returncode:
-            raise RuntimeError(f"{' '.join(words)}: exit code {done.returncode}: {done.stderr}{self.logs()}")
+            raise RuntimeError(f"{' '.join(map(str, words))}: exit code {done.returncode}: {done.stderr}{self.logs()}")
         return done.stdout.strip()
 
     def wait(self, holds, seconds, what=None):
@@ -178,7 +179,7 @@ class Cluster:
 
     def submit(self, *words, folder):
         """The number of the job that sbatch makes of these words, called in the folder."""
-        return self.command("sbatch", "--parsable", *map(str, words), folder=folder).split(";")[0]
+        return self.command("sbatch", "--parsable", *words, folder=folder).split(";")[0]
 
     def job(self, job):
         """{key: value} of a job or a task of an array (ID_TASK), as scontrol shows it."""
