@@ -5,6 +5,8 @@ It needs slurmctld, slurmd, the commands of slurm-client, and munged, by which t
 user of the machine could start processes as the one who runs the test. The node pretends to have eight cores and one GPU.
 
     python3 tests/support/cluster.py [COMMAND...]    a shell (or COMMAND) in which sbatch is that of such a cluster
+
+Tests: MDMINI_TEST_ONLY is the name of one.
 """
 import ctypes
 import os
@@ -18,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+SCRIPTS = Path(__file__).resolve().parents[2] / "run" / "slurm"
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo")
 SYSTEM_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # where Debian has daemons, and users often do not look
 START_S = 20
@@ -204,6 +207,33 @@ class Cluster:
                 raise RuntimeError(f"job {job} has ended before start {n_starts}: {state}")
             return int(state["Restarts"]) >= n_starts and state["JobState"] == "RUNNING"
         self.wait(runs_again, seconds, f"job {job} has not begun again")
+
+
+def run_tests(*tests):
+    """test(checks, folder, cluster): each in a folder of its own, all in one cluster."""
+    import program  # what it imports, the shell does without
+    reason = why_not()
+    if reason:
+        print(f"skipped: {reason}")
+        sys.exit(program.SKIPPED)
+    checks, begun = program.Checks(), time.monotonic()
+    with Cluster() as cluster:
+        print(f"a cluster of one node is up after {time.monotonic() - begun:.1f} s", flush=True)
+        for test in tests:
+            if os.environ.get("MDMINI_TEST_ONLY", test.__name__) != test.__name__:
+                continue
+            with program.temporary_folder() as folder:
+                before, begun = checks.n_failed, time.monotonic()
+                try:
+                    test(checks, Path(folder), cluster)
+                except RuntimeError as error:  # of the cluster: something did not happen
+                    checks.that(False, f"{test.__name__}: {error}")
+                if checks.n_failed > before:
+                    for path in sorted(Path(folder).glob("*.out")):
+                        print(f"--- {path.name}\n{path.read_text(errors='replace')[-3000:]}")
+                print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}, "
+                      f"{time.monotonic() - begun:.1f} s", flush=True)
+    checks.finish()
 
 
 def main():

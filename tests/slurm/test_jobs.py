@@ -1,22 +1,16 @@
 """The batch scripts of run/slurm in a real Slurm of one node: what a job leaves is what a plain run leaves, whatever has
 happened to the job on its way.
 
-MDMINI_TEST_TIME_LIMITS=1: waits for real time limits as well, which takes two minutes more; MDMINI_TEST_ONLY: the name of one
-test."""
+MDMINI_TEST_TIME_LIMITS=1: waits for real time limits as well, which takes two minutes more; others as in support/cluster.py."""
 import json
 import os
-import re
 import shutil
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import cluster as slurm
 import program
+from cluster import SCRIPTS
 from resuming import deck, same_end, wait_for
 
-SCRIPTS = Path(os.environ["MDMINI_SOURCE"]) / "run" / "slurm"
 OUTPUT = {"frames_every": 200, "thermo_every": 200, "velocities_every": 400, "images_every": 200}
 
 
@@ -72,7 +66,7 @@ def start_chain(folder, cluster, script, *words):
 
 def test_chain(checks, folder, cluster):
     """Warned, preempted, its node lost: each time it goes on, and its end is that of a run that nothing has happened to."""
-    words, seen = long_run(folder, 4), [0]
+    words, seen = long_run(folder, 3), [0]
     job, run, restart = start_chain(folder, cluster, SCRIPTS / "chain.sbatch", *words)
 
     def meets_it_running(what):
@@ -137,60 +131,6 @@ def test_stopped(checks, folder, cluster):
         checks.that("To go on: sbatch run/slurm/chain.sbatch --restart" in said, f"{prefix}{job} does not say how to go on: {said}")
 
 
-STUDY = ("--vary", "neighbor.list=full,half", "--vary", "neighbor.skin=0.2,0.3",
-         "--repeats", "6", "--words", "system.cells=5 potential.cutoff=2.2 run.backend=cpu run.threads=1 run.steps=100")
-MEASURED = {"speed", "ratio", "step_ratio", "stages", "n_used", "joules_per_atom_step"}  # what differs from study to study
-
-
-def table(folder):
-    """What two tables of one study have in common, by point."""
-    results = json.loads((folder / "results.json").read_text())
-    return {point["id"]: {key: value for key, value in point.items() if key not in MEASURED} for point in results["points"]}
-
-
-def n_lines(path):
-    return path.read_text().count("\n") if path.exists() else 0
-
-
-def submit_study(cluster, folder, n_parts):
-    """(array, merge): the jobs."""
-    said = cluster.command(SCRIPTS / "study.sh", "--gres=none", "--cpus-per-task=1", n_parts, "study", "melt.txt", *STUDY,
-                           folder=folder)
-    return re.fullmatch(r"array (\d+), .*; table (\d+): .*", said).groups()
-
-
-def test_study(checks, folder, cluster):
-    """An array of which one part is sent back to the queue and another one is cancelled: the table says what is missing, the same
-    command again makes it, and the table is that of a study in one piece, but for what was timed."""
-    shutil.copy(SCRIPTS.parents[1] / "inputs" / "melt.txt", folder)
-    subprocess.run([SCRIPTS.parents[1] / "tools" / "study.py", "melt.txt", *STUDY, "--output", "whole"], cwd=folder,
-                   capture_output=True, check=True)
-    whole, parts = table(folder / "whole"), [folder / "study" / f"runs-{k}-of-2.jsonl" for k in (1, 2)]
-    checks.that(len(whole) == 4 and {point["status"] for point in whole.values()} == {"measured"},
-                f"the study in one piece: {whole}")
-
-    array, merge = submit_study(cluster, folder, 2)
-    cluster.command("scancel", f"{array}_2")
-    cluster.wait(lambda: n_lines(parts[0]) > 1, 60, "the first part makes no runs")
-    cluster.command("scontrol", "requeue", f"{array}_1")
-    n_before = n_lines(parts[0])
-    cluster.wait_requeued(f"{array}_1", 1)
-    checks.that(cluster.job(merge)["JobState"] == "PENDING", "the table is made before the parts have ended")
-    end = cluster.wait_state(merge, "FAILED", "COMPLETED")
-    said, first = ((folder / f"{name}.out").read_text() for name in (f"mdmini-merge-{merge}", f"mdmini-study-{array}_1"))
-    checks.that(end["ExitCode"] == "75:0" and "MISSING: part 2 of 2" in said and "UNFINISHED: 12 runs" in said,
-                f"the table without a part: {end}\n{said}")
-    checks.that(0 < n_before < 12 and "start 1" in first, f"part 1 was sent back after {n_before} of 12 runs: {first}")
-
-    array, merge = submit_study(cluster, folder, 2)
-    end = cluster.wait_state(merge, "FAILED", "COMPLETED")
-    said = (folder / f"mdmini-merge-{merge}.out").read_text()
-    checks.that(end["ExitCode"] == "0:0" and "MISSING" not in said and cluster.job(f"{array}_2")["ExitCode"] == "0:0",
-                f"the table of all parts: {end}\n{said}")
-    checks.that([n_lines(part) for part in parts] == [12, 12], f"runs of the parts: {[n_lines(part) for part in parts]}")
-    checks.that(table(folder / "study") == whole, f"the table of an array: {table(folder / 'study')}\nin one piece: {whole}")
-
-
 def test_time_limit(checks, folder, cluster):
     """The warning of a real time limit: a minute, of which the last forty seconds are for the end."""
     if not os.environ.get("MDMINI_TEST_TIME_LIMITS"):
@@ -206,30 +146,4 @@ def test_time_limit(checks, folder, cluster):
     checks.that(len(report["sessions"]) == int(end["Restarts"]) + 1, f"sessions: {report['sessions']}")
 
 
-def main():
-    reason = slurm.why_not()
-    if reason:
-        print(f"skipped: {reason}")
-        sys.exit(program.SKIPPED)
-    checks = program.Checks()
-    begun = time.monotonic()
-    with slurm.Cluster() as cluster:
-        print(f"a cluster of one node is up after {time.monotonic() - begun:.1f} s", flush=True)
-        for test in (test_one_run, test_chain, test_cancelled, test_stopped, test_study, test_time_limit):
-            if os.environ.get("MDMINI_TEST_ONLY", test.__name__) != test.__name__:
-                continue
-            with program.temporary_folder() as folder:
-                before, begun = checks.n_failed, time.monotonic()
-                try:
-                    test(checks, Path(folder), cluster)
-                except RuntimeError as error:  # of the cluster: something did not happen
-                    checks.that(False, f"{test.__name__}: {error}")
-                if checks.n_failed > before:
-                    for path in sorted(Path(folder).glob("*.out")):
-                        print(f"--- {path.name}\n{path.read_text(errors='replace')[-3000:]}")
-                print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}, "
-                      f"{time.monotonic() - begun:.1f} s", flush=True)
-    checks.finish()
-
-
-main()
+slurm.run_tests(test_one_run, test_chain, test_cancelled, test_stopped, test_time_limit)
