@@ -139,8 +139,8 @@ def text(found):
     return "\n".join(lines + ([f"WORSE: {what}" for what in found["worse"]] or ["nothing is worse"]))
 
 
-def main():
-    a = read_arguments()
+def main(words=None):
+    a = read_arguments(words)
     try:
         found = comparison.compare(a.a, a.b, a.confidence, a.tolerance)
     except comparison.Incomparable as why:

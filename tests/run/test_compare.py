@@ -1,12 +1,14 @@
 """tools/compare.py: runs of the cpu backend, a record of run/bench.sh and synthetic studies: what differs is listed, slower
 ones and lost verdicts are found, equal ones are not, and what is not the same physics is refused with what differs."""
+import contextlib
 import copy
+import io
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+import compare
 import numpy as np
 import program
 from program import Checks
@@ -17,9 +19,20 @@ BENCH = SOURCE / "run/results/h200/bench.json"
 MELT = SOURCE / "inputs/melt.txt"
 
 
-def compare(*words, folder):
-    return subprocess.run([sys.executable, "-B", SOURCE / "tools/compare.py", *map(str, words)], cwd=folder, capture_output=True,
-                          text=True, env={**os.environ, "MDMINI_PYTHON_AGAIN": "1"})
+class Done:
+    """What the command says and returns, in the folder; in this process, as starting one takes longer than the comparison."""
+
+    def __init__(self, *words, folder):
+        out, errors, before = io.StringIO(), io.StringIO(), os.getcwd()
+        os.chdir(folder)
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+                self.code = compare.main([str(word) for word in words])
+        except SystemExit as end:
+            self.code = end.code
+        finally:
+            os.chdir(before)
+        self.stdout, self.stderr = out.getvalue(), errors.getvalue()
 
 
 def save(folder, name, data):
@@ -35,9 +48,9 @@ def make_run(folder, name, *words):
 
 def check_code(checks, code, a, b, *words, folder, says=()):
     """The comparison ends with this code and says all this; its text."""
-    done = compare(a, b, *words, folder=folder)
+    done = Done(a, b, *words, folder=folder)
     text = done.stderr if code == 2 else done.stdout
-    checks.that(done.returncode == code, f"{a} {b} {words}: exit code {done.returncode}, not {code}: {done.stderr}{done.stdout}")
+    checks.that(done.code == code, f"{a} {b} {words}: exit code {done.code}, not {code}: {done.stderr}{done.stdout}")
     checks.that(bool(done.stdout) == (code != 2), f"{a} {b}: standard output {done.stdout[:200]!r}")
     for what in says:
         checks.that(" ".join(what.split()) in " ".join(text.split()), f"{a} {b} {words}: does not say {what!r}: {text}")
@@ -245,14 +258,21 @@ def test_refusals(checks, folder):
         check_code(checks, 2, "study.json", bad, folder=folder, says=(says,))
     for words in (["--tolerance", "2"], ["--tolerance", "x"], ["--confidence", "1"], ["--wrong"]):
         check_code(checks, 2, "study.json", "study.json", *words, folder=folder, says=(words[0],))
-    checks.that(compare("study.json", folder=folder).returncode == 2, "one file alone")
-    told = compare("--help", folder=folder)
-    checks.that(told.returncode == 0 and "Exit code" in told.stdout, "--help")
+    checks.that(Done("study.json", folder=folder).code == 2, "one file alone")
+
+
+def test_command(checks, folder):
+    """As it is started."""
+    save(folder, "a.json", study(0)), save(folder, "b.json", study(1, (1, 1, 1, 0.9)))
+    for words, code, says in ((["a.json", "b.json"], 1, "WORSE"), (["a.json", "a.json"], 0, "nothing is worse"), (["a.json"], 2, "B"),
+                              (["--help"], 0, "Exit code")):
+        done = subprocess.run([SOURCE / "tools/compare.py", *words], cwd=folder, capture_output=True, text=True)
+        checks.that(done.returncode == code and says in done.stdout + done.stderr, f"{words}: exit code {done.returncode}")
 
 
 def main():
     checks = Checks()
-    for test in (test_runs, test_kinds, test_benchmarks, test_studies, test_other_studies, test_refusals):
+    for test in (test_runs, test_kinds, test_benchmarks, test_studies, test_other_studies, test_refusals, test_command):
         with program.temporary_folder() as folder:
             before = checks.n_failed
             test(checks, folder)
