@@ -49,18 +49,19 @@ import os
 import shutil
 import sys
 import tempfile
-from pathlib import Path
 
 from interpreter import need
 
-need(__name__, ["numpy"])
+need(__name__, ["numpy"], wished=["matplotlib"])
 
 from studies import TOP  # noqa: E402  (it finds the modules of run/)
 from scripts import Budget, Parser  # noqa: E402
+from studies.ceilings import read_ceilings  # noqa: E402
 from studies.definition import DESIGNS, StudyError, read_study  # noqa: E402
 from studies.designs import design, is_physics  # noqa: E402
 from studies.listings import NotMdmini, Program  # noqa: E402
 from studies.records import FORMAT, Folder, merge  # noqa: E402
+from studies.report import read_peers, write  # noqa: E402
 from studies.results import table_text, write_results  # noqa: E402
 from studies.runner import Runner, order  # noqa: E402
 
@@ -149,17 +150,13 @@ def tell_points(program, systems):
     print(f"\n{n_refused} points are refused; nothing was run")
 
 
-def report(folder, a):
+def report(folder, a, ceilings, peers):
     """Everything that is derived from the runs; the results."""
     with Folder(folder).alone():  # parts of a job array may end at the same time
         results = write_results(folder)
         if a.no_report or a.shard != "1/1" and not results["finished"]:  # the last part, or --report, makes the pages
             return results
-        from studies import report as pages
-        try:
-            pages.write(Path(folder), results, a.ceilings, a.peers)
-        except ValueError as error:
-            raise StudyError([str(error)]) from error
+        write(folder, results, ceilings, peers)
     return results
 
 
@@ -202,9 +199,8 @@ def main(words=None):
     parser, a = read_arguments(words)
     budget = Budget(None)
     try:
-        for file in filter(None, (a.ceilings, a.peers)):  # before hours of runs, not after them
-            if not os.path.isfile(file):
-                raise StudyError([f"{file}: no such file"])
+        # Before hours of runs, not after them.
+        ceilings, peers = a.ceilings and read_ceilings(a.ceilings), read_peers(a.peers) if a.peers else []
         if a.report or a.merge:
             if not a.files or a.merge and not a.output or a.report and len(a.files) > 1:
                 parser.error("--report takes the folder of a study, --merge folders and --output")
@@ -218,7 +214,7 @@ def main(words=None):
             if ran is None:
                 return 0
             folder, n_left = ran
-        results = report(folder, a)
+        results = report(folder, a, ceilings, peers)
     except (StudyError, NotMdmini) as error:
         for message in getattr(error, "messages", [str(error)]):
             print(f"study.py: {message}", file=sys.stderr)

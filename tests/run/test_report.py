@@ -24,6 +24,7 @@ import matplotlib.collections
 import numpy as np
 import program
 from studies import pictures, report, view
+from studies.definition import StudyError
 from studies.ceilings import read_ceilings, stage_rows
 
 SIZES = ((20, 32000), (63, 1000188))
@@ -405,6 +406,10 @@ def test_files(checks, folder, name, ceilings, peers):
         for word in ("rung-00", "rung-02*", "rung-07", "speed (", "faster than the rung below"):
             checks.that(word in svg, f"the SVG of the ladder lacks {word!r}")
         checks.that(">rung-05" not in svg, "the SVG of the ladder has the rung that failed")
+        (folder / "groups.svg").write_text("of another study")
+        (folder / "mine.svg").write_text("of the user")
+        report.write(folder, results, ceilings, peers)
+        checks.that((folder / "mine.svg").exists() and not (folder / "groups.svg").exists(), "pictures of another time are gone")
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
         report.write(folder, json.loads(json.dumps(results)), ceilings, peers)
         changed = [path.name for path in folder.iterdir() if path.read_bytes() != before.get(path.name)]
@@ -445,15 +450,12 @@ def test_bad_files(checks, folder):
         bad.unlink(missing_ok=True)
         if text:
             bad.write_text(text)
-        empty = folder / "empty"
-        empty.mkdir(exist_ok=True)
         try:
-            report.write(empty, STUDIES["ladder"], **{key: str(bad)})
+            {"ceilings": read_ceilings, "peers": report.read_peers}[key](str(bad))
             found = "it was taken"
-        except ValueError as error:
+        except StudyError as error:
             found = str(error)
         checks.that(str(bad) in found and expected in found, f"{text!r}: {found}, expected {expected!r}")
-        checks.that(not list(empty.iterdir()), f"{text!r} left {list(empty.iterdir())}")
 
 
 def main():
@@ -469,7 +471,7 @@ def main():
             test_pictures(checks, name, results, read_ceilings(ceilings), report.read_peers(peers))
         for name in ("ladder", "full"):
             (folder / name).mkdir()
-            test_files(checks, folder / name, name, str(ceilings), str(peers))
+            test_files(checks, folder / name, name, read_ceilings(ceilings), report.read_peers(peers))
         test_peers(checks, peers)
         (folder / "plain").mkdir()
         test_without_matplotlib(checks, folder / "plain")

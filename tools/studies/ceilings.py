@@ -3,24 +3,26 @@ ACM 52(4), 65 (2009)). A stage is held by memory where its operations a byte are
 operations are those of the model in the variants table, so a stage whose data stay in a cache may pass main memory."""
 import json
 
+from .definition import StudyError
+
 ROOFS = ("memory_bandwidth", "l2_bandwidth", "shared_bandwidth", "peak_single", "peak_double")
 NAMES = {"memory_bandwidth": "main memory", "l2_bandwidth": "second-level cache", "shared_bandwidth": "shared memory",
          "peak_single": "single precision", "peak_double": "double precision"}
 
 
 def read_ceilings(path):
-    """{"path", "roofs": {roof: {backend: GB/s or GFLOP/s, or None}}} of a file that `mdmini --ceilings` wrote. ValueError:
+    """{"path", "roofs": {roof: {backend: GB/s or GFLOP/s, or None}}} of a file that `mdmini --ceilings` wrote. StudyError:
     it is none, and why."""
     try:
         with open(path, encoding="utf-8") as stream:
             data = json.load(stream)
     except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
+        raise StudyError([f"{path}: {error.strerror}"]) from None
     except ValueError as error:
-        raise ValueError(f"{path}: no JSON: {error}") from None
+        raise StudyError([f"{path}: no JSON: {error}"]) from None
     roofs = data.get("ceilings") if isinstance(data, dict) else None
-    if not isinstance(roofs, dict) or not all(isinstance(roofs.get(roof), dict) for roof in ("memory_bandwidth", "peak_single")):
-        raise ValueError(f"{path}: no ceilings: mdmini --ceilings writes such a file")
+    if not isinstance(roofs, dict) or not isinstance(roofs.get(ROOFS[0]), dict):
+        raise StudyError([f"{path}: no ceilings: mdmini --ceilings writes such a file"])
     return {"path": path, "roofs": {roof: roofs.get(roof) or {} for roof in ROOFS},
             "provenance": data.get("provenance") or {}}
 

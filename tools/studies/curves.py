@@ -33,7 +33,7 @@ def sweep_lines(view, system, factor):
 
 
 def occupancy_of(point):
-    """{stage: occupancy of its kernel that is launched most}, where the report of the run has kernels."""
+    """{stage: occupancy of the kernel that it launches most}, where the report of the run has kernels."""
     found = {}
     for kernel in point.get("kernels") or []:
         if kernel.get("occupancy") is not None:

@@ -3,24 +3,28 @@ the ranking in groups, effects, accuracy, the price of determinism, the time of 
 makes it again. Everything in it follows from results.json (and from the files of ceilings and peers), so the same input makes
 the same files."""
 import csv
+import re
 from pathlib import Path
 
-from .ceilings import NAMES, ROOFS, read_ceilings, roof, roofline_points, stage_rows
+from .ceilings import NAMES, ROOFS, roof, roofline_points, stage_rows
+from .definition import StudyError
 from .view import View, brief, figures, fixed, probability, unit_of
 
 MEETS = {"faster": "more than the product", "slower": "less than the product"}  # outcomes of interactions
+NAMES_OF_PICTURES = r"((bars|ratios|interactions|accuracy|roofline)-s\d+|sweep-[a-z_.]+|groups|sizes)\.(png|svg)"
 NO_PICTURES = "No pictures: matplotlib is not here (Debian: python3-matplotlib)."
 STAR = "\\*"  # behind a speed: rebuilds came late; to Markdown a mere * means something
 LATE_NOTE = (f"{STAR} Rebuilds came late: the list has missed pairs, so this is not the speed of a correct list, and a ratio "
              "between a row with this mark and one without it is not the worth of a switch.")
 
 
-def write(folder, results, ceilings=None, peers=None):
-    """Writes report.md and the pictures into the folder; returns their paths. ceilings: a file of `mdmini --ceilings`; peers:
-    a CSV of what other programs do (read_peers). ValueError: one of these is not what it should be; nothing is written."""
+def write(folder, results, ceilings=None, peers=()):
+    """Writes report.md and the pictures into the folder; returns their paths. ceilings: of read_ceilings; peers: of
+    read_peers."""
     folder, view = Path(folder), View(results)
-    ceilings = read_ceilings(ceilings) if ceilings else None
-    peers = read_peers(peers) if peers else []
+    for path in folder.iterdir():  # of another time, when there may have been more to draw
+        if re.fullmatch(NAMES_OF_PICTURES, path.name):
+            path.unlink()
     paths, pictures = draw(folder, view, ceilings, peers)
     report = folder / "report.md"
     report.write_text("\n".join(sections(view, ceilings, peers, pictures)) + "\n", encoding="utf-8")
@@ -46,18 +50,18 @@ def draw(folder, view, ceilings, peers):
 def read_peers(path):
     """[{"name", "atoms", "speed" (atom-steps/s), "source"}] of a CSV with the columns atoms, program, value, unit (steps/s or
     atom-steps/s) and, where they are there, precision, rule (of rebuilds) and source; lines that begin with # are passed
-    over. ValueError: what is wrong with it, and where."""
+    over. StudyError: what is wrong with it, and where."""
     rows = []
     try:
         with open(path, newline="", encoding="utf-8") as stream:
             reader = csv.DictReader(line for line in stream if not line.startswith("#"))
             missing = [key for key in ("atoms", "program", "value", "unit") if key not in (reader.fieldnames or [])]
             if missing:
-                raise ValueError(f"{path}: it has no column {', '.join(missing)}")
+                raise StudyError([f"{path}: it has no column {', '.join(missing)}"])
             for number, row in enumerate(reader, start=1):
                 rows.append(read_peer(row, f"{path}: row {number}"))
     except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
+        raise StudyError([f"{path}: {error.strerror}"]) from None
     return rows
 
 
@@ -65,9 +69,9 @@ def read_peer(row, where):
     try:
         atoms, value = int(row["atoms"]), float(row["value"])
     except (TypeError, ValueError):
-        raise ValueError(f"{where}: atoms and value must be numbers") from None
+        raise StudyError([f"{where}: atoms and value must be numbers"]) from None
     if row["unit"] not in ("steps/s", "atom-steps/s") or not atoms > 0 or not value > 0:
-        raise ValueError(f"{where}: the unit must be steps/s or atom-steps/s, and atoms and value above 0")
+        raise StudyError([f"{where}: the unit must be steps/s or atom-steps/s, and atoms and value above 0"])
     name = ", ".join(filter(None, (row["program"], row.get("precision"), row.get("rule") and f"rebuild {row['rule']}")))
     return {"name": name, "atoms": atoms, "speed": value * (atoms if row["unit"] == "steps/s" else 1),
             "source": row.get("source") or ""}

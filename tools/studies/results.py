@@ -16,6 +16,7 @@ from .records import read_study
 from .rungs import differences
 
 STAGE_FIGURES = ("seconds_per_step", "share", "gb_per_s", "gflop_per_s", "bytes_per_step", "flops_per_step")
+KERNEL_FIGURES = ("stage", "name", "block_size", "registers", "shared_bytes", "local_bytes", "occupancy", "launches")
 # Of the provenance of a run: what is that of the machine and the program, not of the moment or of the settings.
 SAME = ("version", "commit", "dirty", "build_type", "c_compiler", "c_flags", "hdf5", "backend", "backend_libraries", "machine",
         "machine_details", "kernels_folder", "host", "gpu", "cpu")
@@ -184,7 +185,8 @@ class SystemTable:
                 "speed": interval_record(speed) if speed.n else None, "speeds": [value for value in speeds if value == value],
                 "ratio": self.ratio_record(point, "ratio"), "step_ratio": self.ratio_record(point, "step_ratio"),
                 "force_error": point.force_error(), "drift": point.median(lambda run: run["report"]["energy_drift_per_atom_step"]),
-                "joules_per_atom_step": point.median(lambda run: run["report"].get("joules_per_atom_step")), "stages": point.stages()}
+                "joules_per_atom_step": point.median(lambda run: run["report"].get("joules_per_atom_step")), "stages": point.stages(),
+                "kernels": [{key: kernel[key] for key in KERNEL_FIGURES} for kernel in report.get("kernels", [])]}
 
     def ranking(self):
         measured = [point for point in self.points if point.is_measured()]
@@ -216,7 +218,7 @@ class SystemTable:
                 if loose.ok[0]["deterministic"] or not strict.ok[0]["deterministic"]:
                     continue
                 mine, theirs = ({**base, **point.point["settings"]} for point in (loose, strict))
-                if self.design == "ladder" or len(set(mine.items()) ^ set(theirs.items())) > 2:
+                if self.design == "ladder" or sum(mine.get(key) != theirs.get(key) for key in {*mine, *theirs}) > 1:
                     continue
                 ratio = self.ratio(strict, loose)
                 found.append({"system": self.record["id"], "point": loose.id, "with": strict.id, "ratio":
