@@ -50,7 +50,17 @@ class Study:
         record = {key: value for key, value in vars(self).items() if key != "budget"}  # that is of one session, not of the study
         record["decks"], record["base"] = [list(map(shown, files)) for files in (self.decks, self.base)]
         levels = {key: [shown(level) for level in levels] if key == "deck" else levels for key, levels in self.factors.items()}
-        return {**record, "factors": levels, "files": {shown(file): file_hash(file) for file in self.files()}}
+        return {**record, "factors": levels, "files": self.hashes()}
+
+    def hashes(self):
+        """{name: hash of the text} of all files; one of the same name in another folder has a prime behind it."""
+        found = {}
+        for file in self.files():
+            name, text = shown(file), file_hash(file)
+            while found.get(name, text) != text:
+                name += "'"
+            found[name] = text
+        return found
 
     def files(self):
         presets = sorted((TOP / "inputs/presets").glob("ladder-*.txt")) if self.design == "ladder" else []
