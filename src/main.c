@@ -31,6 +31,9 @@ static char *join_arguments(int n, char *const *arguments) {
  * and starts itself again, once. Whoever sets one of the two variables keeps what was set. */
 static void calm_openmp(char **argv) {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+    /* The library has bound this thread to one processor by now, which the program started again would take for all that
+     * there are. Threads that are bound have a core each, and may spin. */
+    if (getenv("OMP_PROC_BIND") || getenv("OMP_PLACES") || getenv("GOMP_CPU_AFFINITY")) return;
     if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv);
     /* where that is not possible, the run goes on as it is */
 }

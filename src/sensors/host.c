@@ -1,8 +1,11 @@
 #define _GNU_SOURCE /* sched_getaffinity, getloadavg */
 #include "sensors/host.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <omp.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +31,25 @@ MdReadText md_host_cpu_model(void) {
     return model;
 }
 
+/* The processors that any thread of this process may use: threads of OpenMP may each be bound to one. */
+static bool find_cpus(cpu_set_t *cpus) {
+    DIR *tasks = opendir("/proc/self/task");
+    CPU_ZERO(cpus);
+    for (struct dirent *task; tasks && (task = readdir(tasks)) != NULL;) {
+        cpu_set_t of_thread;
+        const int id = atoi(task->d_name); /* 0: `.` and `..` */
+        if (id > 0 && sched_getaffinity(id, sizeof of_thread, &of_thread) == 0) CPU_OR(cpus, cpus, &of_thread);
+    }
+    if (tasks) closedir(tasks);
+    return CPU_COUNT(cpus) > 0;
+}
+
 /* The first line of a file of cpufreq; false: there is none. */
-static int read_cpufreq(int cpu, const char *name, char line[48]) {
+static bool read_cpufreq(int cpu, const char *name, char line[48]) {
     char path[512];
     snprintf(path, sizeof path, "%s/devices/system/cpu/cpu%d/cpufreq/%s", md_host_sys(), cpu, name);
     FILE *file = fopen(path, "r");
-    const int read = file && fgets(line, 48, file);
+    const bool read = file && fgets(line, 48, file);
     if (file) fclose(file);
     if (read) line[strcspn(line, "\n")] = '\0';
     return read;
@@ -71,15 +87,12 @@ MdHostFacts md_host_facts(void) {
     cpu_set_t cpus;
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
     MdHostFacts facts = {.model = md_host_cpu_model(),
+                         .governor = md_no_text("the system does not say which processors are used"),
                          .n_cpus = n > 0 ? md_reading((double)n) : md_no_reading("the system does not say"),
+                         /* OpenMP knows them from before it bound threads. */
+                         .n_cpus_allowed = md_reading(omp_get_num_procs()),
                          .memory_bytes = read_memory()};
-    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
-        facts.n_cpus_allowed = md_reading(CPU_COUNT(&cpus));
-        facts.governor = read_governor(&cpus);
-    } else {
-        facts.n_cpus_allowed = md_no_reading("the system does not say");
-        facts.governor = md_no_text("the system does not say which processors are used");
-    }
+    if (find_cpus(&cpus)) facts.governor = read_governor(&cpus);
     return facts;
 }
 
@@ -102,7 +115,7 @@ MdReading md_host_cpu_mhz(void) {
     char line[48];
     double sum = 0;
     int n = 0, seen = 0;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) return read_cpuinfo_mhz();
+    if (!find_cpus(&cpus)) return read_cpuinfo_mhz();
     const int stride = (CPU_COUNT(&cpus) + MAX_SAMPLED - 1) / MAX_SAMPLED;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, &cpus) || seen++ % stride != 0) continue;

@@ -196,6 +196,16 @@ def test_samples(checks, folder):
     checks.that(done.code == 2 and "report.sample_seconds" in done.stderr, f"-1 seconds: {done.code}, {done.stderr}")
 
 
+def test_bound(checks, folder):
+    """Threads that OpenMP binds are as many, and may use as many processors, as those that it leaves free."""
+    free, _ = run(checks, folder, what="free threads")
+    with environment(OMP_PROC_BIND="true"):
+        bound, _ = run(checks, folder, what="bound threads")
+    for key in ("threads", "processors_allowed"):
+        there, here = free["provenance"]["cpu"][key], bound["provenance"]["cpu"][key]
+        checks.that(there == here >= 1, f"{key}: {there}, and {here} where they are bound")
+
+
 # --- the run ------------------------------------------------------------------------------------------------------------
 
 JOB = ("SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT", "PBS_JOBID", "PBS_ARRAY_INDEX",
@@ -361,9 +371,8 @@ def test_real_gpu(checks, folder):
     print("\n".join(line for line in done.stdout.splitlines() if line.startswith(("clocks", "energy"))))
 
 
-def gpu_tests():
+def gpu_tests(wanted):
     """For the GPU that is here: the emulated one, another, or none."""
-    wanted = os.environ.get("MDMINI_TEST_BACKENDS", "cpu,cuda").split(",")
     with program.temporary_folder() as folder:
         done = program.run("--check", small_deck(folder), "run.backend=cuda", folder=folder)
     if "cuda" not in wanted or done.code != 0:
@@ -374,8 +383,9 @@ def gpu_tests():
 
 def main():
     checks = Checks()
-    cpu_tests = (test_processors, test_samples, test_job, test_hash, test_restart, test_killed, test_bench)
-    for test in (*cpu_tests, *gpu_tests()):
+    wanted = os.environ.get("MDMINI_TEST_BACKENDS", "cpu,cuda").split(",")
+    cpu_tests = (test_processors, test_samples, test_bound, test_job, test_hash, test_restart, test_killed, test_bench)
+    for test in (*(cpu_tests if "cpu" in wanted else ()), *gpu_tests(wanted)):
         with program.temporary_folder() as folder:
             before, start = checks.n_failed, time.monotonic()
             test(checks, folder)

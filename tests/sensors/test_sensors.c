@@ -150,6 +150,8 @@ static void test_energy(void) {
     CHECK(unknown(c.energy.joules, "did not move"));
     c = watch("nvmlDeviceGetTotalEnergyConsumption=900000,900100,900200,700,800", 1, 0.2);
     CHECK(unknown(c.energy.joules, "backwards"));
+    c = watch("nvmlDeviceGetTotalEnergyConsumption=1,900000,700,9900000", 1, 0.2); /* seen by a sample alone */
+    CHECK(unknown(c.energy.joules, "backwards"));
     c = watch("nvmlDeviceGetTotalEnergyConsumption=900000,900000,800000", 1, 0); /* seen by no sample */
     CHECK(unknown(c.energy.joules, "backwards"));
     c = watch("nvmlDeviceGetMigMode=1", 1, 0.2);
