@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one command: builds, runs the tests of the cuda backend, the sanitizers over
-# every variant, the mutants of every kernel, and the benchmarks. Prints a short table last and leaves its records in a
-# folder. run/bench.sh makes the benchmarks; tools/study.py run/studies/leave-one-out-32k.ini measures what each switch is worth.
+# every variant, the mutants of every kernel, the ceilings of the machine, and the benchmarks. Prints a short table last
+# and leaves its records in a folder. run/bench.sh makes the benchmarks; tools/study.py run/studies/leave-one-out-32k.ini
+# measures what each switch is worth.
 #
 #   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
 #
-# MDMINI_STAGES=tests,sanitize,mutants,bench chooses among the stages; the last line names those that were left out.
+# MDMINI_STAGES=tests,sanitize,mutants,ceilings,bench chooses among the stages; the last line names those that were left out.
 # MDMINI_COMMIT names the commit where the source is no checkout.
 # MDMINI_SANITIZERS="--budget 100" are further arguments of tests/gpu/sanitize.py, MDMINI_MUTANTS="--shard 0/2" of
 # tests/gpu/mutants.py, MDMINI_BENCH="--rows 1m" of run/bench.sh.
@@ -15,7 +16,7 @@
 # the other stages do without.
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
-all_stages=tests,sanitize,mutants,bench
+all_stages=tests,sanitize,mutants,ceilings,bench
 stages=${MDMINI_STAGES:-$all_stages}
 has() { case ",$2," in *",$1,"*) return 0 ;; *) return 1 ;; esac; } # has STAGE LIST
 for stage in ${stages//,/ }; do
@@ -116,12 +117,18 @@ has tests "$stages" && run_group run_tests
 stop_mps
 has sanitize "$stages" && run_group run_sanitizers
 has mutants "$stages" && { run_mutants || failed=1; }
+# About a minute; the limit is for a machine on which something hangs.
+run_ceilings() {
+    note ceilings timeout 300 "$build/mdmini" --ceilings output.directory="$folder" output.existing=overwrite
+}
+has ceilings "$stages" && { run_ceilings || failed=1; }
 run_bench() { note bench "$top/run/bench.sh" "$build/mdmini" --output "$folder/bench.json" ${MDMINI_BENCH:-}; }
 has bench "$stages" && { run_bench || failed=1; }
 has tests "$stages" &&
     grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tail -n 90 | tee -a "$summary"
 has sanitize "$stages" && tail -n 40 "$folder/sanitize.log" | tee -a "$summary"
 has mutants "$stages" && tail -n 5 "$folder/mutants.log" | tee -a "$summary"
+has ceilings "$stages" && sed -n '/^roofline/,$p' "$folder/ceilings.log" | tee -a "$summary"
 has bench "$stages" && tee -a "$summary" <"$folder/bench.log"
 verdict=passed
 [ $failed -eq 0 ] || verdict=FAILED

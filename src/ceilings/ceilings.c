@@ -63,10 +63,16 @@ static bool find_machine(Ceilings *c, const char *backend, const MdBackendOps *o
 static void measure_backend(Ceilings *c, const MdCeilingsBackend *backend) {
     void *machine = NULL;
     const int first = c->results.n;
-    if (backend->open(&machine, md_deck_config(c->deck), c->errors) != MD_OK) return;
+    if (backend->open(&machine, md_deck_config(c->deck), c->choice.quick, c->errors) != MD_OK) return;
     md_ceilings_measure(backend, machine, &c->choice, &c->results);
     backend->close(machine);
     md_ceilings_log(c->log, &c->results, first);
+}
+
+/* All of a backend. */
+static void leave_out(Ceilings *c, const char *backend, const char *reason) {
+    md_ceilings_leave_out(backend, reason, &c->choice, &c->results);
+    md_log(c->log, "\nleft out  all of %s: %s\n", backend, reason);
 }
 
 static void measure(Ceilings *c) {
@@ -74,7 +80,7 @@ static void measure(Ceilings *c) {
     MdErrors *reasons = backend == MD_BACKEND_CUDA ? c->errors : md_errors_create();
     const bool has_cpu = backend != MD_BACKEND_CUDA && find_machine(c, "cpu", md_backend_find("cpu"), c->errors);
     const bool has_cuda = backend != MD_BACKEND_CPU && find_machine(c, "cuda", md_backend_find("cuda"), reasons);
-    if (md_errors_status(c->errors) == MD_OK && md_files_prepare(c->deck, &c->files, c->log, c->errors) == MD_OK) {
+    if (md_errors_status(c->errors) == MD_OK) {
         c->sensors = md_provenance_watch(&c->machine, md_deck_config(c->deck));
         md_sensors_begin(c->sensors);
         if (has_cpu) measure_backend(c, &md_ceilings_of_cpu);
@@ -82,12 +88,9 @@ static void measure(Ceilings *c) {
         if (has_cuda) measure_backend(c, &md_ceilings_of_cuda);
 #endif
         md_sensors_end(c->sensors);
-        const int n_measured = c->results.n;
-        if (!has_cpu) md_ceilings_leave_out("cpu", "run.backend = cuda", &c->choice, &c->results);
+        if (!has_cpu) leave_out(c, "cpu", "run.backend = cuda");
         if (!has_cuda)
-            md_ceilings_leave_out("cuda", backend == MD_BACKEND_CPU ? "run.backend = cpu" : md_errors_text(reasons, 0),
-                                  &c->choice, &c->results);
-        md_ceilings_log(c->log, &c->results, n_measured);
+            leave_out(c, "cuda", backend == MD_BACKEND_CPU ? "run.backend = cpu" : md_errors_text(reasons, 0));
     }
     if (reasons != c->errors) md_errors_destroy(reasons);
 }
@@ -128,10 +131,15 @@ static void run(Ceilings *c) {
     measure(c);
     if (c->results.n == 0) return; /* the errors say why */
     const int n_failed = count(c, MD_CEILING_FAILED);
+    const bool nothing = count(c, MD_CEILING_PASSED) + n_failed == 0;
+    if (nothing && md_errors_status(c->errors) == MD_OK)
+        md_fail(c->errors, MD_ERROR_INPUT, "nothing of this can be measured here: see above what was left out and why");
+    if (nothing || md_files_prepare(c->deck, &c->files, c->log, c->errors) != MD_OK) return;
+    const bool passed = n_failed == 0 && md_errors_status(c->errors) == MD_OK;
     if (count(c, MD_CEILING_PASSED) > 0) md_ceilings_log_roofs(c->log, &c->results);
-    write_json(c, n_failed == 0);
+    write_json(c, passed);
     md_log(c->log, "\n%d measured, %d failed, %d left out; written to %s\nverdict: %s\n", count(c, MD_CEILING_PASSED),
-           n_failed, count(c, MD_CEILING_LEFT_OUT), c->files.json, n_failed == 0 ? "PASSED" : "FAILED");
+           n_failed, count(c, MD_CEILING_LEFT_OUT), c->files.json, passed ? "PASSED" : "FAILED");
     if (n_failed > 0) md_fail(c->errors, MD_ERROR_PHYSICS, "%d of the results are wrong", n_failed);
 }
 

@@ -75,10 +75,10 @@ static void time_rounds(const MdCeilingsBackend *backend, void *prepared, bool q
     const int k = md_bench_interval(n, &confidence);
     const double n_elements = result->of.n_elements, least = 1e-12; /* a clock may show no time at all */
     result->n_rounds = n;
-    result->seconds = md_bench_median(samples, n);
+    result->seconds = fmax(md_bench_median(samples, n), least);
     const double a = md_ceiling_figure(result->of.row, n_elements, fmax(samples[k - 1], least));
     const double b = md_ceiling_figure(result->of.row, n_elements, fmax(samples[n - k], least));
-    result->figure = md_ceiling_figure(result->of.row, n_elements, fmax(result->seconds, least));
+    result->figure = md_ceiling_figure(result->of.row, n_elements, result->seconds);
     result->figure_low = fmin(a, b);
     result->figure_high = fmax(a, b);
 }

@@ -19,7 +19,7 @@ typedef struct MdCeilingsBackend {
     const char *name;
     double budget_s; /* no row begins after it */
     /* Makes the machine ready; what a user can mend goes to errors. */
-    MdStatus (*open)(void **machine, const MdConfig *config, MdErrors *errors);
+    MdStatus (*open)(void **machine, const MdConfig *config, bool quick, MdErrors *errors);
     void (*close)(void *machine);
     int (*most_threads)(const void *machine);
     /* What the device tells that it can do, in GB/s and GFLOP/s; NaN: it does not tell. */

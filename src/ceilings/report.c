@@ -58,7 +58,7 @@ static void log_left_out(MdLog *log, const MdCeilingResults *results, int first)
             if (other->state != MD_CEILING_LEFT_OUT || strcmp(other->reason, r->reason) != 0) continue;
             const MdCeiling *row = other->of.row;
             const bool begins = !before || !same_group(before, row);
-            char *longer = md_format("%s%s %s%s%s", text, before ? (begins ? ";" : ",") : "", begins ? row->group : "",
+            char *longer = md_format("%s%s %s%s%s", text, before ? (begins ? ";" : " /") : "", begins ? row->group : "",
                                      begins ? ": " : "", row->variant);
             free(text);
             text = longer;

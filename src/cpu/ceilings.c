@@ -31,7 +31,8 @@ static const MdCpuCeilingKernel *kernels_of(MdCpuInstructions set) {
     return md_cpu_ceilings_baseline();
 }
 
-static MdStatus open_machine(void **machine, const MdConfig *config, MdErrors *errors) {
+static MdStatus open_machine(void **machine, const MdConfig *config, bool quick, MdErrors *errors) {
+    (void)quick;
     MdCpuInstructions set;
     MdStatus status = md_cpu_find_instructions(&set, errors);
     if (status != MD_OK) return status;
@@ -230,7 +231,8 @@ static bool check_sum(MdCpuCeiling *c, char *reason) {
     const int stride = strncmp(c->of.row->variant, "stride", 6) == 0 ? c->of.row->parameter : 1;
     for (int t = 0; t < n_sums; t++) {
         double expected = 0;
-        for (int64_t i = 0; i < c->n; i++) expected += source_value(c->index ? c->index[i] : c->of.row->each ? t * n + i % n : i * stride);
+        for (int64_t i = 0; i < c->n; i++)
+            expected += source_value(c->index ? c->index[i] : c->of.row->each ? t * n + i % n : i * stride);
         if (!equal("the sum", c->results[t * MD_CPU_LINE], expected, reason)) return false;
         c->results[t * MD_CPU_LINE] = NAN;
     }

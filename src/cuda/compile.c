@@ -207,7 +207,8 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         add_option(options, "--prec-sqrt=false");
     }
     char folder[CUDA_TOOLKIT_BYTES];
-    const char *header = is_named(sources, "MD_SW_reduce_method") ? cuda_toolkit_header(target->config) : NULL;
+    const char *header = target->header;
+    if (!header && is_named(sources, "MD_SW_reduce_method")) header = cuda_toolkit_header(target->config);
     if (header && cuda_toolkit_find(header, folder)) {
         add_option(options, "--include-path=%s", folder);
         add_option(options, "--include-path=%s/cccl", folder);
@@ -250,8 +251,9 @@ static bool cache_path(const Sources *sources, const char *unit, const Options *
         for (int k = 0; k < sources->n; k++) hash[h] = hash_text(hash[h], sources->texts[k]);
         for (int k = 0; k < options->n; k++) hash[h] = hash_text(hash[h], options->text[k]);
     }
-    snprintf(path, size, "%s/%s-%d.%d-%016llx%016llx.image", folder, unit, major, minor, (unsigned long long)hash[0],
-             (unsigned long long)hash[1]);
+    const char *slash = strrchr(unit, '/');
+    snprintf(path, size, "%s/%s-%d.%d-%016llx%016llx.image", folder, slash ? slash + 1 : unit, major, minor,
+             (unsigned long long)hash[0], (unsigned long long)hash[1]);
     return true;
 }
 

@@ -14,6 +14,7 @@ typedef struct CudaTarget {
     int64_t n_atoms;
     int compute_capability; /* 90 for 9.0 */
     bool counting;          /* kernels that count their work */
+    const char *header;     /* of the toolkit, which they include whatever the switches say; NULL: none */
 } CudaTarget;
 
 /* What NVRTC compiles to for a GPU: code for that GPU, or, for one that is newer than this NVRTC, PTX of the newest

@@ -132,7 +132,8 @@ static bool is_needed(const MdConfig *config, int unit) {
 
 static CudaTarget target_of(const CudaContext *context, bool counting) {
     return (CudaTarget){
-        &context->config, &context->box, &context->potential, context->n_atoms, context->compute_capability, counting};
+        &context->config, &context->box, &context->potential, context->n_atoms, context->compute_capability,
+        counting,         NULL};
 }
 
 static MdStatus load_unit(CudaContext *context, int unit, int block, bool counting) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 const char *cuda_toolkit_header(const MdConfig *config) {
-    if (config->reduce_method == MD_METHOD_COOPERATIVE) return "cooperative_groups/reduce.h";
+    if (config->reduce_method == MD_METHOD_COOPERATIVE) return CUDA_GROUPS_HEADER;
     if (config->reduce_method == MD_METHOD_CUB) return "cub/block/block_reduce.cuh";
     return NULL;
 }

@@ -4,6 +4,9 @@
 
 #include "deck/deck.h"
 
+/* Cooperative groups and their reduce. */
+#define CUDA_GROUPS_HEADER "cooperative_groups/reduce.h"
+
 enum { CUDA_TOOLKIT_BYTES = 224 }; /* of a path */
 
 /* What kernels include of the toolkit for this configuration; NULL: nothing. */

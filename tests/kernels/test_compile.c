@@ -9,6 +9,7 @@
 #include "state.h"
 
 #ifdef MDMINI_HAVE_CUDA
+#include "cuda/ceilings.h"
 #include "cuda/compile.h"
 
 /* resolve asks the device what `auto` becomes; here it becomes whatever comes first. */
@@ -44,7 +45,7 @@ static void compile_design(const MdBackendOps *ops, const char *const *words, De
         design_describe(design, k, text, sizeof text);
         check_context("sm_%d %s", compute_capability, text);
         if (resolve(&config, &plan, NULL, errors) == MD_OK) {
-            CudaTarget target = {&config, &plan.box, &plan.potential, plan.n_atoms, compute_capability, counting};
+            CudaTarget target = {&config, &plan.box, &plan.potential, plan.n_atoms, compute_capability, counting, NULL};
             if (!CHECK(cuda_kernels_try(&target, errors) == MD_OK)) md_errors_print(errors, stdout);
         } else n_refused++;
         md_errors_destroy(errors);
@@ -54,6 +55,13 @@ static void compile_design(const MdBackendOps *ops, const char *const *words, De
     design_destroy(design);
     md_system_destroy(system);
     md_deck_destroy(deck);
+}
+
+static void compile_ceilings(int compute_capability) {
+    MdErrors *errors = md_errors_create();
+    check_context("sm_%d ceilings", compute_capability);
+    if (!CHECK(cuda_ceilings_try(compute_capability, errors) == MD_OK)) md_errors_print(errors, stdout);
+    md_errors_destroy(errors);
 }
 
 int main(void) {
@@ -77,6 +85,8 @@ int main(void) {
     compile_design(&ops, melt, DESIGN_PAIRS, "reduce.method", 90, false);
     /* Products of matrices in double are of 9.0. */
     compile_design(&ops, mixture, DESIGN_SINGLES, "neighbor.distances", 80, true);
+    compile_ceilings(80);
+    compile_ceilings(90);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     CHECK(system(command) == 0);
     return check_finish();

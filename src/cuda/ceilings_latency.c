@@ -1,0 +1,181 @@
+/* What calls and barriers take by themselves. A call of a row is of.size such operations. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cuda/ceilings.h"
+
+enum { GRAPH_KERNELS = 20, POOL_BYTES = 1 << 20 };
+
+static double run_launches(CudaCeiling *c, int64_t n_calls) {
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls * c->n; k++) cuda_ceiling_launch(c, &c->arguments, c->m->stream);
+    CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
+    return md_clock_s() - start_s;
+}
+
+static double run_launch_and_wait(CudaCeiling *c, int64_t n_calls) {
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls * c->n; k++) {
+        cuda_ceiling_launch(c, &c->arguments, c->m->stream);
+        CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
+    }
+    return md_clock_s() - start_s;
+}
+
+static double run_cooperative(CudaCeiling *c, int64_t n_calls) {
+    CudaCeilingArguments a = c->arguments;
+    void *parameters[] = {&a};
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls * c->n; k++)
+        md_require(c->m->driver.launch_cooperative(c->function, c->grid[0], 1, 1, c->block[0], 1, 1, 0, c->m->stream,
+                                                   parameters) == CUDA_SUCCESS);
+    CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
+    return md_clock_s() - start_s;
+}
+
+static double run_graph(CudaCeiling *c, int64_t n_calls) {
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls * c->n / GRAPH_KERNELS; k++)
+        CUDA_CHECK(cudaGraphLaunch((cudaGraphExec_t)c->extra, c->m->stream));
+    CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
+    return md_clock_s() - start_s;
+}
+
+static double run_event(CudaCeiling *c, int64_t n_calls) {
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls * c->n; k++) {
+        CUDA_CHECK(cudaEventRecord(c->m->ended, c->m->stream));
+        CUDA_CHECK(cudaEventSynchronize(c->m->ended));
+    }
+    return md_clock_s() - start_s;
+}
+
+static double run_idle(CudaCeiling *c, int64_t n_calls) {
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls * c->n; k++) CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
+    return md_clock_s() - start_s;
+}
+
+static double run_small_copy(CudaCeiling *c, int64_t n_calls) {
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls * c->n; k++) {
+        CUDA_CHECK(
+            cudaMemcpyAsync(c->host[0], c->m->d_source[0] + 1, sizeof(float), cudaMemcpyDeviceToHost, c->m->stream));
+        CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
+    }
+    return md_clock_s() - start_s;
+}
+
+static double run_allocate(CudaCeiling *c, int64_t n_calls) {
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls * c->n; k++) {
+        void *data = NULL;
+        CUDA_CHECK(cudaMalloc(&data, POOL_BYTES));
+        CUDA_CHECK(cudaFree(data));
+    }
+    return md_clock_s() - start_s;
+}
+
+static double run_pool(CudaCeiling *c, int64_t n_calls) {
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls * c->n; k++) {
+        void *data = NULL;
+        CUDA_CHECK(cudaMallocAsync(&data, POOL_BYTES, c->m->stream));
+        CUDA_CHECK(cudaFreeAsync(data, c->m->stream));
+    }
+    CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
+    return md_clock_s() - start_s;
+}
+
+/* --- checks -------------------------------------------------------------------------------------------------------- */
+
+/* Launches or barriers counted, and of barriers how often somebody was ahead. */
+static bool check_counts(CudaCeiling *c, char *reason) {
+    unsigned counts[2] = {0, 0};
+    CUDA_CHECK(cudaMemcpy(counts, c->arguments.counts, sizeof counts, cudaMemcpyDefault));
+    CUDA_CHECK(cudaMemset(c->arguments.counts, 0, sizeof counts));
+    const unsigned expected = (unsigned)(c->n_calls * c->n); /* modulo 2^32, as the counter */
+    return cuda_ceiling_equal("the count", counts[0], expected, reason) &&
+           cuda_ceiling_equal("the count of early arrivals", counts[1], 0, reason);
+}
+
+static bool check_event(CudaCeiling *c, char *reason) {
+    return cuda_ceiling_equal("the answer of the event", (double)cudaEventQuery(c->m->ended), (double)cudaSuccess,
+                              reason);
+}
+
+static bool check_idle(CudaCeiling *c, char *reason) {
+    return cuda_ceiling_equal("the answer of the stream", (double)cudaStreamQuery(c->m->stream), (double)cudaSuccess,
+                              reason);
+}
+
+static bool check_number(CudaCeiling *c, char *reason) {
+    const double number = (double)c->host[0][0];
+    c->host[0][0] = NAN;
+    return cuda_ceiling_equal("the number", number, cuda_ceiling_source(0, 1), reason);
+}
+
+/* One more allocation, written and read. */
+static bool check_memory(CudaCeiling *c, char *reason) {
+    void *data = NULL;
+    unsigned char last = 0;
+    const bool pooled = c->run == run_pool;
+    CUDA_CHECK(pooled ? cudaMallocAsync(&data, POOL_BYTES, c->m->stream) : cudaMalloc(&data, POOL_BYTES));
+    CUDA_CHECK(cudaMemsetAsync(data, 7, POOL_BYTES, c->m->stream));
+    CUDA_CHECK(cudaMemcpyAsync(&last, (char *)data + POOL_BYTES - 1, 1, cudaMemcpyDeviceToHost, c->m->stream));
+    CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
+    CUDA_CHECK(pooled ? cudaFreeAsync(data, c->m->stream) : cudaFree(data));
+    return cuda_ceiling_equal("the last byte", last, 7, reason);
+}
+
+/* --- preparing ----------------------------------------------------------------------------------------------------- */
+
+static void release(CudaCeiling *c) {
+    if (c->host[0]) CUDA_CHECK(cudaFreeHost(c->host[0]));
+    if (c->extra) CUDA_CHECK(cudaGraphExecDestroy((cudaGraphExec_t)c->extra));
+}
+
+static void make_graph(CudaCeiling *c) {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
+    CUDA_CHECK(cudaStreamBeginCapture(c->m->stream, cudaStreamCaptureModeThreadLocal));
+    for (int k = 0; k < GRAPH_KERNELS; k++) cuda_ceiling_launch(c, &c->arguments, c->m->stream);
+    CUDA_CHECK(cudaStreamEndCapture(c->m->stream, &graph));
+    CUDA_CHECK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    CUDA_CHECK(cudaGraphDestroy(graph));
+    c->extra = exec;
+}
+
+bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason) {
+    static const struct {
+        const char *variant;
+        double (*run)(CudaCeiling *c, int64_t n_calls);
+        bool (*check)(CudaCeiling *c, char *reason);
+    } rows[] = {{"launch", run_launches, check_counts},
+                {"launch and wait", run_launch_and_wait, check_counts},
+                {"cooperative launch", run_cooperative, check_counts},
+                {"graph", run_graph, check_counts},
+                {"event", run_event, check_event},
+                {"idle stream", run_idle, check_idle},
+                {"4 bytes to host", run_small_copy, check_number},
+                {"allocate and free", run_allocate, check_memory},
+                {"allocate from pool", run_pool, check_memory},
+                {"barrier of a block", cuda_ceiling_run_kernel, check_counts}};
+    const bool barrier = strcmp(c->of.row->variant, "barrier of a block") == 0;
+    size_t row = 0;
+    while (strcmp(rows[row].variant, c->of.row->variant) != 0) row++;
+    c->run = rows[row].run;
+    c->check = rows[row].check;
+    c->release = release;
+    c->arguments.n = c->n;
+    c->arguments.counts = cuda_ceiling_take(c, 2 * sizeof *c->arguments.counts, reason);
+    if (!c->arguments.counts) return false;
+    if (!cuda_ceiling_load(c, "latency", NULL, barrier ? "k_latency_block" : "k_latency_empty", reason)) return false;
+    cuda_ceiling_shape(c, 256);
+    if (barrier) c->block[0] = 1024;
+    if (c->run == run_small_copy) CUDA_CHECK(cudaMallocHost((void **)&c->host[0], sizeof(float)));
+    if (c->run == run_graph) make_graph(c);
+    return true;
+}

@@ -1,0 +1,19 @@
+/* What the elementary kernels are given: read as C11 by the host and as CUDA by the kernels. All memory is the device's. */
+#ifndef MD_CUDA_CEILING_ARGUMENTS_H
+#define MD_CUDA_CEILING_ARGUMENTS_H
+
+enum { CUDA_CEILING_TABLE = 1024 }; /* floats of the small table that the paths read */
+
+typedef struct CudaCeilingArguments {
+    float *a, *c;               /* read */
+    float *b;                   /* written */
+    int *index;                 /* read */
+    double *sum;                /* added to */
+    unsigned *counts;           /* added to */
+    unsigned long long texture; /* over a */
+    long long n, width;         /* elements of the call or of a thread; of a row of a matrix */
+    int parameter, mask, shift; /* of the row; of an index */
+    float one;                  /* 1, which the compiler does not know */
+} CudaCeilingArguments;
+
+#endif
