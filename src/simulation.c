@@ -225,8 +225,8 @@ static MdStatus run_loop(MdSimulation *s) {
     drained = md_pipeline_drain(s->pipeline, s->record.errors);
     if (status == MD_OK) status = drained;
     s->record.loop_seconds = md_clock_s() - start;
-    md_sensors_end(s->record.sensors);
     trace_phase(s, "loop", start);
+    md_sensors_end(s->record.sensors);
     s->record.verification.fault = s->record.ops->fault(s->context); /* exact now */
     if (s->record.verification.fault.step >= 0 && s->record.step >= s->record.verification.fault.step)
         s->record.step = s->record.verification.fault.step - 1; /* the host was ahead */
