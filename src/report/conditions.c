@@ -131,6 +131,8 @@ void md_conditions_write(MdJson *json, const MdConditions *c, bool gpu, const Md
     md_json_real(json, "joules_per_atom_step", specific.value);
     write_energy(json, &c->energy, n_atom_steps);
     MdFacts facts = md_facts_begin(json, "conditions");
+    md_json_real(json, "open_seconds", c->open_s);
+    md_json_real(json, "outside_seconds", c->outside_s);
     write_state(&facts, "before", &c->before, c->gpu_missing);
     write_samples(&facts, c, gpu);
     write_state(&facts, "after", &c->after, c->gpu_missing);

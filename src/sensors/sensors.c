@@ -142,7 +142,7 @@ static void find_median(MdSpread *spread, Kept *kept) {
 
 /* --- the thread ----------------------------------------------------------------------------------------------------- */
 
-static void open_device(MdSensors *s) {
+static void find_device(MdSensors *s) {
     if (!s->spec.gpu) {
         char folder[200];
         snprintf(folder, sizeof folder, "%s/class/powercap", md_host_sys());
@@ -151,6 +151,12 @@ static void open_device(MdSensors *s) {
     }
     s->nvml = md_nvml_open(s->spec.uuid, s->spec.bus_id);
     s->gpu = md_nvml_facts(s->nvml);
+}
+
+static void open_device(MdSensors *s) {
+    const double start_s = md_clock_s();
+    find_device(s);
+    s->conditions.open_s = md_clock_s() - start_s;
 }
 
 static void set_phase(MdSensors *s, Phase phase) {
@@ -237,8 +243,11 @@ MdSensors *md_sensors_open(const MdSensorsSpec *spec) {
 
 static void await_device(MdSensors *s) {
     pthread_mutex_lock(&s->mutex);
+    const bool opening = s->threaded && s->phase == OPENING;
+    const double start_s = md_clock_s();
     while (s->threaded && s->phase == OPENING) pthread_cond_wait(&s->changed, &s->mutex);
     pthread_mutex_unlock(&s->mutex);
+    if (opening) s->conditions.outside_s += md_clock_s() - start_s;
 }
 
 void md_sensors_close(MdSensors *s) {
@@ -270,6 +279,7 @@ static MdSensorState take_state(const MdSensors *s) {
 void md_sensors_begin(MdSensors *s) {
     MdSamples *samples = &s->conditions.samples;
     await_device(s);
+    const double start_s = md_clock_s();
     s->conditions.before = take_state(s);
     s->conditions.gpu_missing = s->nvml ? s->gpu.missing : "the steps do not run on a GPU";
     samples->missing = s->spec.interval_s <= 0     ? "report.sample_seconds = 0"
@@ -286,6 +296,7 @@ void md_sensors_begin(MdSensors *s) {
     } else {
         md_powercap_start(&s->powercap, s->begin_s);
     }
+    s->conditions.outside_s += md_clock_s() - start_s;
     pthread_mutex_lock(&s->mutex);
     if (!samples->missing) set_phase(s, SAMPLING);
     pthread_mutex_unlock(&s->mutex);
@@ -353,6 +364,7 @@ void md_sensors_end(MdSensors *s) {
         find_median(&samples->spread[k], &s->kept[k]);
     }
     if (samples->n == 0) samples->throttle_missing = samples->missing;
+    s->conditions.outside_s += md_clock_s() - s->begin_s - energy->seconds.value;
 }
 
 const MdConditions *md_sensors_conditions(const MdSensors *s) { return &s->conditions; }

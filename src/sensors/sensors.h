@@ -54,6 +54,8 @@ typedef struct MdEnergy {
 typedef struct MdConditions {
     MdSensorState before, after;
     double interval_s;       /* 0: no samples were wanted */
+    double open_s;           /* that it took to find the device, in a thread of its own */
+    double outside_s;        /* that the run waited for the sensors, before the loop and after it */
     const char *gpu_missing; /* why nothing is known of the GPU, or that there is none; NULL: it is asked */
     MdSamples samples;
     MdEnergy energy;

@@ -173,6 +173,7 @@ def test_processors(checks, folder):
         checks.that(conditions[state]["cpu_mhz"] == 3400 and conditions[state]["load_1min"] >= 0, f"{conditions[state]}")
     during = conditions["during"]
     checks.that(during["cpu_mhz"] == {"min": 3400, "median": 3400, "max": 3400} and during["samples"] > 2, f"{during}")
+    checks.that(0 < conditions["open_seconds"] < 1 and 0 < conditions["outside_seconds"] < 1, f"outside the loop: {conditions}")
     checks.that(0 < during["cost_seconds"] < 0.5 * report["loop_seconds"], f"samples cost {during['cost_seconds']} s")
     # The counter of the test is a hundredth of a second late at each end, more on a busy machine.
     seconds = energy["seconds"]
@@ -366,7 +367,7 @@ def test_gpu_missing(checks, folder):
 
 def test_real_gpu(checks, folder):
     """Of a GPU that is none of this test's only that each fact is there or has its reason."""
-    report, done = run(checks, folder, "run.backend=cuda", what="GPU")
+    report, done = run(checks, folder, "run.backend=cuda", "run.steps=20000", what="GPU")
     checks.that(report["conditions"]["during"]["samples"] >= 1 or "during.gpu" in report["conditions"]["missing"], "samples")
     print("\n".join(line for line in done.stdout.splitlines() if line.startswith(("clocks", "energy"))))
 
