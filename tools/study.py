@@ -57,7 +57,7 @@ need(__name__, ["numpy"], wished=["matplotlib"])
 from studies import TOP  # noqa: E402  (it finds the modules of run/)
 from scripts import Budget, Parser  # noqa: E402
 from studies.ceilings import read_ceilings  # noqa: E402
-from studies.definition import DESIGNS, StudyError, read_study  # noqa: E402
+from studies.definition import DESIGNS, StudyError, read_study, shown  # noqa: E402
 from studies.designs import design, is_physics  # noqa: E402
 from studies.listings import NotMdmini, Program  # noqa: E402
 from studies.records import FORMAT, Folder, merge  # noqa: E402
@@ -127,8 +127,9 @@ def record_of(program, study, systems):
     factors = [{"key": key, "kind": "physics" if is_physics(program, key) else program.options[key]["kind"], "levels": levels,
                 "base": systems[0].points[0].settings.get(key, systems[0].settings.get(key))}
                for key, levels in study.resolved()["factors"].items()]
+    words = [shown(word) if os.path.isabs(word) else word for word in sys.argv[1:]]  # a record travels
     return {"format": FORMAT, "definition": study.resolved(), "program": program.identity(),
-            "command": " ".join(["tools/study.py", *sys.argv[1:]]), "factors": factors,
+            "command": " ".join(["tools/study.py", *words]), "factors": factors,
             "systems": [system.record(system.points[0].id) for system in systems],
             "points": [point.record() for system in systems for point in system.points],
             "switches": sorted(set(program.switches.values()) | {"run.precision"}),

@@ -39,7 +39,8 @@ class Runner:
         self.n_steps = {}    # of a system, as its base says
         self.done, self.given_up, self.first = set(), {}, {}  # (point, round); {point: status}; {point: line of its first run}
         self.pending = None  # the run whose loop is over and whose end is to be waited for
-        self.n_total = sum(len(points) * len(rounds) for points, rounds in self.shares.values())
+        self.n_total = sum(len([point for point in points if not point.reason]) * len(rounds)
+                           for points, rounds in self.shares.values())
         for line in folder.own_runs():
             self.know(line)
 
@@ -134,6 +135,8 @@ class Runner:
                     n_steps = self.ask_base(system)
                     if n_steps:
                         plan["systems"][system.id] = {"n_steps": n_steps}
+                        base = system.points[0].id
+                        plan["points"][base]["correction"] = self.timings[base].correction
             self.n_steps = {key: row["n_steps"] for key, row in plan["systems"].items()}
             self.folder.save_plan(plan)
 
@@ -159,11 +162,10 @@ class Runner:
             for _ in range(2):  # a loop that was much too short tells little but its start
                 if self.budget.is_over():
                     return None
-                timing.plan(self.study.seconds, self.study.limit, [])
+                timing.plan(self.study.seconds, self.study.limit, [timing] if timing.correction else [])
                 report = self.start(base, timing.n_steps, False).report()
                 timing.observe(report["loop_seconds"], report["n_steps"])
                 timing.set_steps(self.study.seconds / timing.per_step, self.study.limit)
-                timing.predicted, timing.correction = timing.per_step, 1
                 if report["loop_seconds"] > self.study.seconds / 3:
                     break
         except NotRun as why:
