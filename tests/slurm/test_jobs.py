@@ -5,6 +5,7 @@ MDMINI_TEST_TIME_LIMITS=1: waits for real time limits as well, which takes two m
 import json
 import os
 import shutil
+import signal
 
 import cluster as slurm
 import program
@@ -14,13 +15,10 @@ from resuming import deck, same_end, wait_for
 OUTPUT = {"frames_every": 200, "thermo_every": 200, "velocities_every": 400, "images_every": 200}
 
 
-def long_run(folder, seconds):
-    """Words of a run that takes some seconds here, so that it is met on its way."""
-    deck(folder, "long", system={"cells": 6}, run={"steps": 1000, "threads": 1}, output=OUTPUT, restart={"every": 0})
-    words = ("long.txt", "run.backend=cpu", "potential.shift=none")
-    speed = program.run(*words, folder=folder).json()["steps_per_second"]
-    every = round(speed * seconds / 8000) * 200  # forty restart files
-    return *words, f"run.steps={40 * every}", f"restart.every={every}"
+def long_run(folder, n_steps=8000):
+    """Words of a run that takes some seconds, so that it is met on its way."""
+    return (deck(folder, "long", system={"cells": 8}, run={"steps": n_steps, "threads": 1}, output=OUTPUT, restart={"every": 400}),
+            "run.backend=cpu", "potential.shift=none")
 
 
 def same_as_plain(checks, folder, run, words, restart, what):
@@ -57,63 +55,71 @@ def test_one_run(checks, folder, cluster):
                 f"a deck that is not there: {ends['refused']}")
 
 
-def start_chain(folder, cluster, script, *words):
-    """(job, name of its folder, restart file)"""
-    job = cluster.submit(script, *words, folder=folder)
-    run = f"mdmini-chain-{job}"
-    return job, run, folder / run / "run.restart"
+class Chain:
+    """A job of chain.sbatch."""
+
+    def __init__(self, checks, folder, cluster, *words):
+        self.checks, self.folder, self.cluster, self.seen = checks, folder, cluster, 0
+        self.job = cluster.submit(SCRIPTS / "chain.sbatch", *words, folder=folder)
+        self.run = f"mdmini-chain-{self.job}"
+        self.restart = folder / self.run / "run.restart"
+
+    def halt_on_its_way(self, what):
+        """After another restart file was written; it takes no more steps until Slurm wakes it, with its signal."""
+        self.cluster.wait(lambda: self.restart.exists() and self.restart.stat().st_mtime_ns > self.seen, 60, f"{what}: no restart file")
+        self.cluster.kill("mdmini", signal.SIGSTOP)
+        state = self.cluster.job(self.job)["JobState"]
+        self.checks.that(state == "RUNNING", f"it is {state} before it is {what}: make it longer")
+
+    def wait_again(self, n_starts, **how):
+        self.cluster.wait_requeued(self.job, n_starts, **how)
+        self.seen = self.restart.stat().st_mtime_ns
 
 
 def test_chain(checks, folder, cluster):
     """Warned, preempted, its node lost: each time it goes on, and its end is that of a run that nothing has happened to."""
-    words, seen = long_run(folder, 3), [0]
-    job, run, restart = start_chain(folder, cluster, SCRIPTS / "chain.sbatch", *words)
+    words = long_run(folder)
+    chain = Chain(checks, folder, cluster, *words)
+    chain.halt_on_its_way("warned")
+    cluster.command("scancel", "--signal=USR1", chain.job)  # goes where --signal of the script sends it before the time limit
+    cluster.kill("mdmini", signal.SIGCONT)
+    chain.wait_again(1)
 
-    def meets_it_running(what):
-        """After another restart file was written on the way."""
-        cluster.wait(lambda: restart.exists() and restart.stat().st_mtime_ns > seen[0], 60, f"no restart file to be {what}")
-        checks.that(cluster.job(job)["JobState"] == "RUNNING", f"it is over before it is {what}: make it longer")
-
-    def goes_on(n_starts, **how):
-        cluster.wait_requeued(job, n_starts, **how)
-        seen[0] = restart.stat().st_mtime_ns
-
-    meets_it_running("warned")
-    cluster.command("scancel", "--signal=USR1", job)  # goes where --signal of the script sends it before the time limit
-    goes_on(1)
-    meets_it_running("preempted")
+    chain.halt_on_its_way("preempted")
     urgent = cluster.submit("--partition=urgent", "--exclusive", "--wrap=true", folder=folder)
     cluster.wait_state(urgent, "COMPLETED")
-    goes_on(2)
-    meets_it_running("lost")
-    node = cluster.job(job)["NodeList"]
+    chain.wait_again(2)
+
+    chain.halt_on_its_way("lost")
+    node = cluster.job(chain.job)["NodeList"]
     cluster.command("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
-    cluster.wait_state(job, "PENDING")
+    cluster.wait_state(chain.job, "PENDING")
     cluster.command("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)  # it may have come back by itself
-    goes_on(3, hurry=False)  # what is left of the last start has to be gone, or Slurm finds the job twice on the node
-    end, said = cluster.wait_state(job, "COMPLETED", "FAILED"), (folder / f"{run}.out").read_text()
+    chain.wait_again(3, hurry=False)  # what is left of the last start has to be gone, or Slurm finds the job twice on the node
+
+    end, said = cluster.wait_state(chain.job, "COMPLETED", "FAILED"), (folder / f"{chain.run}.out").read_text()
     checks.that(end["JobState"] == "COMPLETED" and end["Restarts"] == "3", f"a chain ends as {end}\n{said}")
-    checks.that(all(f"start {k} of job {job}" in said for k in range(4)), f"a chain tells of its starts: {said}")
-    report = same_as_plain(checks, folder, run, words, restart.name, "a chain")
+    checks.that(all(f"start {k} of job {chain.job}" in said for k in range(4)), f"a chain tells of its starts: {said}")
+    report = same_as_plain(checks, folder, chain.run, words, "run.restart", "a chain")
     steps = [session["from_step"] for session in report["sessions"]]
     checks.that(len(steps) == 4 and steps[0] == 0 and sorted(set(steps)) == steps, f"a chain has begun at steps {steps}")
     checks.that(report["provenance"]["SLURM_RESTART_COUNT"] == "3", f"a chain: {report['provenance']}")
 
 
 def test_cancelled(checks, folder, cluster):
-    """A chain that is cancelled does not come back by itself; it can be gone on with."""
-    words = long_run(folder, 2)
-    job, run, restart = start_chain(folder, cluster, SCRIPTS / "chain.sbatch", *words)
-    wait_for(restart)
-    cluster.command("scancel", job)
-    cluster.wait_state(job, "CANCELLED")
-    log = folder / run / "long.log"
+    """A chain that is cancelled does not come back by itself; another one goes on with it."""
+    words = long_run(folder, 4000)
+    chain = Chain(checks, folder, cluster, *words)
+    chain.halt_on_its_way("cancelled")
+    cluster.command("scancel", chain.job)
+    cluster.wait_state(chain.job, "CANCELLED")
+    log = folder / chain.run / "long.log"
     cluster.wait(lambda: "resume with: mdmini --restart" in log.read_text(), 20, "a cancelled run leaves no restart file")
-    next_job = cluster.submit(SCRIPTS / "chain.sbatch", "--restart", restart.relative_to(folder), folder=folder)
-    end = cluster.wait_state(next_job, "COMPLETED", "FAILED")
+    other = Chain(checks, folder, cluster, "--restart", chain.restart.relative_to(folder))
+    end = cluster.wait_state(other.job, "COMPLETED", "FAILED")
     checks.that(end["JobState"] == "COMPLETED", f"going on with it: {end}")
-    checks.that(cluster.job(job)["JobState"] == "CANCELLED", f"a cancelled job has come back: {cluster.job(job)}")
-    same_as_plain(checks, folder, run, words, restart.name, "a cancelled chain that was gone on with")
+    checks.that(cluster.job(chain.job)["JobState"] == "CANCELLED", f"a cancelled job has come back: {cluster.job(chain.job)}")
+    same_as_plain(checks, folder, chain.run, words, "run.restart", "a cancelled chain that was gone on with")
 
 
 def test_stopped(checks, folder, cluster):
@@ -136,7 +142,10 @@ def test_time_limit(checks, folder, cluster):
     if not os.environ.get("MDMINI_TEST_TIME_LIMITS"):
         print("test_time_limit: left out, as it takes two minutes; MDMINI_TEST_TIME_LIMITS=1 runs it")
         return
-    words = (*long_run(folder, 60), *(f"output.{key}=10000" for key in OUTPUT))
+    words = (deck(folder, "long", system={"cells": 8}, run={"steps": 1000, "threads": 1}, restart={"every": 0},
+                  output={key: 1000 for key in OUTPUT}), "run.backend=cpu")
+    speed = program.run(*words, folder=folder).json()["steps_per_second"]
+    words = (*words, f"run.steps={round(speed * 60 / 1000) * 1000}")
     job = cluster.submit("--time=1", "--signal=USR1@40", SCRIPTS / "chain.sbatch", *words, folder=folder)
     run = f"mdmini-chain-{job}"
     cluster.wait_requeued(job, 1, seconds=90)

@@ -141,8 +141,7 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
-        for pid in self.left():
-            os.kill(pid, signal.SIGKILL)
+        self.kill("", signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def left(self):
@@ -155,6 +154,15 @@ class Cluster:
             except OSError:
                 pass  # it is gone, or another user's
         return found
+
+    def kill(self, name, number):
+        """Sends a signal to what runs in this cluster under the name ("": to all), not by way of Slurm."""
+        for pid in self.left():
+            try:
+                if not name or Path(f"/proc/{pid}/comm").read_text().strip() == name:
+                    os.kill(pid, number)
+            except OSError:
+                pass  # it has ended
 
     def command(self, *words, folder=None, check=True):
         """Standard output of a command of Slurm, less the last newline."""
@@ -196,12 +204,16 @@ class Cluster:
 
     def wait_requeued(self, job, n_starts, hurry=True, seconds=60):
         """Until the job runs again for the n-th time after its first. hurry: with less of the wait that Slurm has before."""
-        begun = time.monotonic()
+        waits_since = None
 
         def runs_again():
+            nonlocal waits_since
             state = self.job(job)
-            waits = state["JobState"] == "PENDING" and state["Reason"] == "BeginTime"
-            if hurry and waits and time.monotonic() > begun + REVOKED_S:
+            if state["JobState"] != "PENDING" or state["Reason"] != "BeginTime":
+                waits_since = None
+            elif not waits_since:
+                waits_since = time.monotonic()
+            elif hurry and time.monotonic() > waits_since + REVOKED_S:
                 self.command("scontrol", "update", f"JobId={job}", "StartTime=now", check=False)
             if state["JobState"] == "COMPLETED":
                 raise RuntimeError(f"job {job} has ended before start {n_starts}: {state}")
