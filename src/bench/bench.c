@@ -8,7 +8,6 @@
 #include "bench/measure.h"
 #include "bench/states.h"
 #include "bench/table.h"
-#include "report/conditions.h"
 #include "report/provenance.h"
 #include "report/report.h"
 
@@ -152,13 +151,6 @@ static MdJson *begin_json(const MdRecord *r, const char *stage, int64_t melt_ste
     return json;
 }
 
-/* Of all configurations and variants together. */
-static void write_conditions(MdRecord *r, MdJson *json) {
-    const MdReading n_atom_steps = md_no_reading("a bench is many variants, each for some calls");
-    md_sensors_end(r->sensors);
-    md_conditions_write(json, md_sensors_conditions(r->sensors), r->machine.device_total_bytes > 0, &n_atom_steps);
-}
-
 MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
     if (melt_steps == MD_AUTO_INT) melt_steps = r->config->run_steps;
     MdSystem *ordered = md_system_create(r->deck, &r->plan, r->errors);
@@ -190,7 +182,8 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
         md_system_destroy(shuffled);
     }
     md_json_end_array(json);
-    write_conditions(r, json);
+    md_sensors_end(r->sensors);
+    md_provenance_write_loop(json, r);
     const bool passed = n_failed == 0 && melted && md_errors_status(r->errors) == MD_OK;
     md_json_text(json, "verdict", passed ? "PASSED" : "FAILED");
     md_json_end_object(json);
@@ -198,6 +191,8 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
     md_json_destroy(json);
     md_system_destroy(melted);
     md_system_destroy(ordered);
+    md_log(r->log, "\n");
+    md_provenance_log_loop(r);
     md_log(r->log, "\nverdict: %s\n", passed ? "PASSED" : "FAILED");
     if (n_failed > 0) md_fail(r->errors, MD_ERROR_PHYSICS, "%d of the timed variants failed their check", n_failed);
     return md_errors_status(r->errors);

@@ -168,14 +168,22 @@ static void log_throttle(MdLog *log, const MdSamples *samples) {
             100 * (double)samples->n_held_back / (double)samples->n_throttle, names);
 }
 
-void md_conditions_log(MdLog *log, const MdConditions *c, const MdReading *power_limit_w, double n_atom_steps) {
-    const MdEnergy *energy = &c->energy;
+static void log_energy(MdLog *log, const MdEnergy *energy, const MdReading *n_atom_steps) {
+    const MdReading specific = per_atom_step(&energy->joules, n_atom_steps);
+    if (energy->joules.missing) {
+        md_log(log, "energy    not known: %s\n", energy->joules.missing);
+        return;
+    }
+    md_log(log, "energy    %.4g J", energy->joules.value);
+    if (!specific.missing) md_log(log, ", %.3g J per atom-step", specific.value);
+    md_log(log, ", %.0f W: %s\n", energy->joules.value / energy->seconds.value, energy->method);
+}
+
+void md_conditions_log(MdLog *log, const MdConditions *c, const MdReading *power_limit_w,
+                       const MdReading *n_atom_steps) {
     if (power_limit_w) {
         log_gpu(log, &c->samples, power_limit_w);
         log_throttle(log, &c->samples);
     }
-    if (energy->joules.missing) md_log(log, "energy    not known: %s\n", energy->joules.missing);
-    else
-        md_log(log, "energy    %.4g J, %.3g J per atom-step, %.0f W: %s\n", energy->joules.value,
-               energy->joules.value / n_atom_steps, energy->joules.value / energy->seconds.value, energy->method);
+    log_energy(log, &c->energy, n_atom_steps);
 }

@@ -163,11 +163,21 @@ void md_provenance_compose(MdRecord *r) {
     md_json_destroy(json);
 }
 
+/* Of this process, as all times are. */
+static MdReading count_atom_steps(const MdRecord *r) {
+    const double n_steps = (double)(r->step - r->resume.from_step);
+    return n_steps > 0 ? md_reading(n_steps * (double)r->plan.n_atoms) : md_no_reading("the loop made no step");
+}
+
 void md_provenance_write_loop(MdJson *json, const MdRecord *r) {
-    const double n_steps = (double)(r->step - r->resume.from_step); /* of this process, as all times are */
-    const MdReading n_atom_steps =
-        n_steps > 0 ? md_reading(n_steps * (double)r->plan.n_atoms) : md_no_reading("the loop made no step");
+    const MdReading n_atom_steps = count_atom_steps(r);
     md_conditions_write(json, md_sensors_conditions(r->sensors), r->machine.device_total_bytes > 0, &n_atom_steps);
+}
+
+void md_provenance_log_loop(const MdRecord *r) {
+    const MdReading n_atom_steps = count_atom_steps(r);
+    const MdGpuFacts *gpu = md_sensors_gpu(r->sensors);
+    md_conditions_log(r->log, md_sensors_conditions(r->sensors), gpu ? &gpu->power_limit_w : NULL, &n_atom_steps);
 }
 
 char *md_provenance_describe(const MdRecord *r) {

@@ -29,8 +29,9 @@ void md_provenance_write(MdJson *json, const char *key, const MdOrigin *origin);
 /* Fills record->provenance, the same as JSON text. */
 void md_provenance_compose(MdRecord *record);
 
-/* Adds what the sensors found during the loop of the record (report/conditions.h). */
+/* What the sensors found during the loop of the record, for the report and for the log (report/conditions.h). */
 void md_provenance_write_loop(MdJson *json, const MdRecord *record);
+void md_provenance_log_loop(const MdRecord *record);
 
 /* This process, for the trajectory, once the loop has ended: its steps, provenance, conditions and energy as JSON text;
  * free(). */

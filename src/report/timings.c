@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/conditions.h"
 #include "report/figures.h"
 #include "report/overlap.h"
+#include "report/provenance.h"
 
 /* --- stages ------------------------------------------------------------------------------------------------------- */
 
@@ -166,7 +166,5 @@ void md_timings_log(MdRecord *r) {
     log_rebuilds(r);
     double speed = (double)(r->step - r->resume.from_step) / r->loop_seconds;
     md_log(r->log, "speed     %.6g steps/s, %.6g atom-steps/s\n", speed, speed * (double)r->plan.n_atoms);
-    const MdGpuFacts *gpu = md_sensors_gpu(r->sensors);
-    md_conditions_log(r->log, md_sensors_conditions(r->sensors), gpu ? &gpu->power_limit_w : NULL,
-                      (double)(r->step - r->resume.from_step) * (double)r->plan.n_atoms);
+    md_provenance_log_loop(r);
 }
