@@ -52,7 +52,8 @@ import tempfile
 
 from interpreter import need
 
-need(__name__, ["numpy"], wished=["matplotlib"])
+need(__name__, [], wished=["numpy"])  # without, runs are made and kept, and the table is left to another machine
+need(__name__, [], wished=["numpy", "matplotlib"])
 
 from studies import TOP  # noqa: E402  (it finds the modules of run/)
 from scripts import Budget, Parser  # noqa: E402
@@ -62,7 +63,6 @@ from studies.designs import design, is_physics  # noqa: E402
 from studies.listings import NotMdmini, Program  # noqa: E402
 from studies.records import FORMAT, Folder, merge  # noqa: E402
 from studies.report import read_peers, write  # noqa: E402
-from studies.results import table_text, write_results  # noqa: E402
 from studies.runner import Runner, order  # noqa: E402
 
 KEYS = {"name": "of the study and its folder", "base": "FILE ...", "words": '"section.key=value ..."', "design": ", ".join(DESIGNS),
@@ -152,29 +152,37 @@ def tell_points(program, systems):
 
 
 def report(folder, a, ceilings, peers):
-    """Everything that is derived from the runs; the results."""
+    """Everything that is derived from the runs; the results. None where the statistics cannot be made here."""
+    try:
+        from studies.results import table_text, write_results
+    except ImportError as missing:
+        if a.report or a.merge:
+            raise StudyError([f"{missing}; on Debian: apt-get install python3-numpy"]) from missing
+        print(f"\nno table: {missing}. The runs are kept; where it is there: tools/study.py --report {folder}")
+        return None
     with Folder(folder).alone():  # parts of a job array may end at the same time
         results = write_results(folder)
-        if a.no_report or a.shard != "1/1" and not results["finished"]:  # the last part, or --report, makes the pages
-            return results
-        write(folder, results, ceilings, peers)
+        # The last part, or --report, makes the pages.
+        if not a.no_report and (a.shard == "1/1" or results["finished"]):
+            write(folder, results, ceilings, peers)
+    print(table_text(results))
     return results
 
 
-def exit_code(results, n_left):
-    """n_left: runs that the command should have made and has not. What other shards have to make does not count."""
-    kinds = {point["status"] for point in results["points"]}
+def exit_code(statuses, n_left, n_left_out):
+    """statuses: {point: status}; n_left: runs that the command should have made and has not; n_left_out: what other shards
+    have to make, too."""
     if n_left:
         print(f"UNFINISHED: {n_left} runs are left; the same command goes on")
         return 75
-    if not results["finished"]:
-        print(f"this part is done; {results['n_left_out']} runs of other parts are left")
-    bad = [point["id"] for point in results["points"] if point["status"] in ("failed", "crashed")]
+    if n_left_out:
+        print(f"this part is done; {n_left_out} runs of other parts are left")
+    bad = [id for id, status in statuses.items() if status in ("failed", "crashed")]
     if bad:
         print(f"FAILED: {', '.join(bad)}")
-    if "crashed" in kinds or "measured" not in kinds:
+    if "crashed" in statuses.values() or "measured" not in statuses.values():
         return 1
-    return 3 if "failed" in kinds else 0
+    return 3 if "failed" in statuses.values() else 0
 
 
 def run_study(a, budget):
@@ -193,7 +201,7 @@ def run_study(a, budget):
     budget.end_at_signals()
     runner = Runner(program, study, systems, folder, budget)
     runner.run()
-    return folder.path, len(runner.left())
+    return runner
 
 
 def main(words=None):
@@ -202,6 +210,7 @@ def main(words=None):
     try:
         # Before hours of runs, not after them.
         ceilings, peers = a.ceilings and read_ceilings(a.ceilings), read_peers(a.peers) if a.peers else []
+        runner = None
         if a.report or a.merge:
             if not a.files or a.merge and not a.output or a.report and len(a.files) > 1:
                 parser.error("--report takes the folder of a study, --merge folders and --output")
@@ -211,19 +220,20 @@ def main(words=None):
         else:
             with tempfile.TemporaryDirectory() as kernels:  # the same kernels are asked for again and again
                 os.environ.setdefault("MDMINI_KERNEL_CACHE", kernels)
-                ran = run_study(a, budget)
-            if ran is None:
+                runner = run_study(a, budget)
+            if runner is None:
                 return 0
-            folder, n_left = ran
+            folder = runner.folder.path
         results = report(folder, a, ceilings, peers)
     except (StudyError, NotMdmini) as error:
         for message in getattr(error, "messages", [str(error)]):
             print(f"study.py: {message}", file=sys.stderr)
         return 2
-    print(table_text(results))
-    if not (a.report or a.merge):
+    if runner:
         print(f"\n{budget.spent():.0f} s in all")
-    return exit_code(results, results["n_left_out"] if a.report or a.merge else n_left)
+    statuses = {point["id"]: point["status"] for point in results["points"]} if results else runner.statuses()
+    n_left_out = results["n_left_out"] if results else 0
+    return exit_code(statuses, len(runner.left()) if runner else n_left_out, n_left_out)
 
 
 if __name__ == "__main__":

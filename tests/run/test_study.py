@@ -331,6 +331,17 @@ def test_refused(checks, bench):
     refused("is needed", *here)
 
 
+def test_without_numpy(checks, bench):
+    """Runs are made and kept where there is no numpy; the table is made where it is."""
+    command = bench.command("plain")
+    done = subprocess.run([command[0], "-S", *command[1:]], capture_output=True, text=True, cwd=bench.folder,
+                          env={**bench.environment("plain"), "MDMINI_PYTHON_AGAIN": "1"})
+    checks.that(done.returncode == 0 and "no table: No module named 'numpy'" in done.stdout and len(bench.lines("plain")) == N_RUNS and
+                not (bench.folder / "plain/results.json").exists(), f"exit code {done.returncode}: {done.stdout[-200:]}{done.stderr}")
+    done = bench.run("", "--report", str(bench.folder / "plain"))
+    checks.that(done.returncode == 0 and bench.table("plain") == bench.table("whole"), f"the table afterwards: {done.stderr}")
+
+
 def test_provenance(checks):
     """What differs between the runs of a study is told, but for what belongs to the moment."""
     one = {"commit": "a", "started": "1", "gpu": {"name": "x", "driver": "1"}, "cpu": {"model": "m"}}
@@ -377,7 +388,7 @@ def main():
     with program.temporary_folder() as folder:
         bench = Bench(folder)
         for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_shards, test_failed, test_systems, test_fraction,
-                     test_resume_refused, test_refused):
+                     test_resume_refused, test_refused, test_without_numpy):
             start = time.monotonic()
             test(checks, bench)
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)

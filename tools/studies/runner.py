@@ -69,6 +69,10 @@ class Runner:
                               if not point.reason and point.id not in self.given_up and (point.id, n_round) not in self.done]
         return found
 
+    def statuses(self):
+        """{point: status} of those that this shard has run, or tried."""
+        return {**{point: "measured" for point in self.first}, **self.given_up}
+
     def start(self, point, n_steps, verify, words=None):
         own = {"output.name": "step", "output.progress": "off", "run.steps": n_steps,
                "report.verify": "on" if verify else "off", **(words or {})}
@@ -236,7 +240,7 @@ class Runner:
         self.plan()
         print(f"tried after {self.budget.spent():.0f} s", flush=True)
         for n_round, position, point in self.left():
-            if self.pending and (not self.overlaps(point.system) or self.pending[0] is point):
+            if not self.overlaps(point.system):
                 self.finish()
             if point.id in self.given_up:
                 continue  # since the list was made
