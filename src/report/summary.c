@@ -110,6 +110,7 @@ static void write_checks(MdJson *json, const MdVerification *verification) {
         if (check->step >= 0) md_json_int(json, "step", check->step);
         md_json_real(json, "value", check->value);
         md_json_real(json, "limit", check->limit);
+        if (!isnan(check->rms)) md_json_real(json, "rms", check->rms);
         md_json_bool(json, "passed", md_check_passed(check));
         md_json_end_object(json);
     }

@@ -17,6 +17,7 @@ static void add_check(MdVerification *verification, const char *name, int64_t st
     check->step = step;
     check->value = value;
     check->limit = limit;
+    check->rms = NAN;
 }
 
 bool md_check_passed(const MdCheck *check) { return check->value <= check->limit; }
@@ -43,6 +44,20 @@ static double worst_force(const MdSystem *system, const double *force, const dou
             if (error > 0) worst = fmax(worst, error / bound[i]); /* an atom with no neighbour has bound 0: inf */
         }
     return worst;
+}
+
+/* Root of the mean square of the errors of all components, as the bounds differ between precisions and this does not. */
+static double rms_force(const MdSystem *system, const double *force, const double *expected) {
+    double sum = 0;
+    int64_t n = system->n_atoms * system->box.dimension;
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) sum += (force[k] - expected[k]) * (force[k] - expected[k]);
+    return sqrt(sum / (double)n);
+}
+
+static void add_force_check(MdVerification *verification, const char *name, int64_t step, const MdSystem *system,
+                            const double *force, const double *expected, const double *bound) {
+    add_check(verification, name, step, worst_force(system, force, expected, bound), 1);
+    verification->checks[verification->n_checks - 1].rms = rms_force(system, force, expected);
 }
 
 uint64_t md_verify_bytes(uint64_t n_atoms) {
@@ -89,10 +104,9 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
             fmax(verification->accumulated, accumulate * limits.potential / (roundoff + accumulate) / (double)n);
         verification->curvature = fmax(verification->curvature, curvature / (double)n);
         /* Forces are compared in units of their bound, so the limit is 1. */
-        add_check(verification, "forces, force-only path (error / bound)", step,
-                  worst_force(system, force[0], expected, bound), 1);
-        add_check(verification, "forces, energy path (error / bound)", step,
-                  worst_force(system, force[1], expected, bound), 1);
+        add_force_check(verification, "forces, force-only path (error / bound)", step, system, force[0], expected,
+                        bound);
+        add_force_check(verification, "forces, energy path (error / bound)", step, system, force[1], expected, bound);
         add_check(verification, "pairs inside the cutoff, too many or few", step, fabs(sums.pairs - reference.pairs),
                   limits.pairs);
         add_check(verification, "potential energy per atom", step,

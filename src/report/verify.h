@@ -15,6 +15,7 @@ typedef struct MdCheck {
     char name[64];
     int64_t step;        /* at which it was made, -1: over the run */
     double value, limit; /* passed when value <= limit; NaN fails */
+    double rms;          /* of the same errors, not over their bounds: forces, epsilon/sigma a component; else NaN */
 } MdCheck;
 
 typedef struct MdVerification {

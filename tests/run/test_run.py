@@ -262,6 +262,19 @@ def test_verdict(checks, folder):
     checks.that(unchecked.code == 0 and "verdict: NOT CHECKED" in unchecked.stdout, "report.verify = off claims a verdict")
 
 
+def test_force_errors(checks, folder):
+    """The rms error of forces, beside the worst over its bound: forces of a liquid are sums of some fifty terms of order one
+    to a hundred, so an error is some to a thousand roundings of one."""
+    deck = small_deck(folder, "errors")
+    for precision, rounding in (("double", 2**-53), ("single", 2**-24)):
+        done = program.run(deck, f"run.precision={precision}", "output.existing=overwrite", folder=folder)
+        found = [check for check in done.json()["checks"] if check["name"].startswith("forces")]
+        rms = [check["rms"] for check in found if check["step"] > 0]
+        checks.that(len(rms) == 2 and all(rounding < one < 1000 * rounding for one in rms), f"{precision}: rms errors {rms}")
+        others = [check["name"] for check in done.json()["checks"] if "rms" in check and check not in found]
+        checks.that(not others, f"rms errors of {others}")
+
+
 def test_not_lost(checks, folder):
     """A run that ends early has no verdict; one that cannot start touches nothing, its own inputs least of all."""
     deck = small_deck(folder, run={"steps": 400}, output={"frames_every": 1, "precision": "double"})
@@ -381,8 +394,8 @@ def test_deterministic(checks, folder):
 def main():
     checks = Checks()
     for test in (test_information, test_check_only, test_decks, test_effective_deck, test_neighbors, test_endings,
-                 test_blow_up, test_verdict, test_not_lost, test_existing, test_log, test_kernel_report, test_deterministic,
-                 test_memory, test_memory_with_frames):
+                 test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_log, test_kernel_report,
+                 test_deterministic, test_memory, test_memory_with_frames):
         with program.temporary_folder() as folder:
             before = checks.n_failed
             test(checks, folder)

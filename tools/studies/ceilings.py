@@ -1,5 +1,5 @@
-"""Measured ceilings, and where the stages of a step stand below them: the roofline (Williams, Waterman, Patterson, Commun.
-ACM 52(4), 65 (2009)). A stage is held by memory where its operations a byte are few, else by arithmetic. Bytes and
+"""Measured ceilings, and where the stages of a step stand below them: the roofline (Williams, Waterman, Patterson,
+Commun. ACM 52(4), 65 (2009)). A stage is held by memory where its operations a byte are few, else by arithmetic. Bytes and
 operations are those of the model in the variants table, so a stage whose data stay in a cache may pass main memory."""
 import json
 
@@ -39,7 +39,8 @@ def peak_name(point):
 
 def roofline_points(view, system):
     """The base and the fastest that has its rebuilds in time, where they have stages with a time."""
-    points = [point for point in view.measured(system) if any(s.get("gb_per_s") for s in (point.get("stages") or {}).values())]
+    points = [point for point in view.measured(system)
+              if any(entry.get("gb_per_s") for entry in (point.get("stages") or {}).values())]
     in_time = [point for point in points if not point.get("n_late_rebuilds")] or points
     fastest = max(in_time, key=lambda point: point["speed"]["value"], default=None)
     base = [point for point in points if point["id"] == system["base"]]
@@ -47,8 +48,8 @@ def roofline_points(view, system):
 
 
 def stage_rows(view, system, ceilings):
-    """Of each point and stage: operations a byte (None: it computes nothing), what it reaches, the roof above it, what the
-    roof is, and the share of it that is reached. Rates as the runs had them, by the time a stage takes."""
+    """Of each point and stage: operations a byte (None: it computes nothing), what it reaches, the roof above it, what
+    the roof is, and the share of it that is reached."""
     rows = []
     bandwidth = roof(ceilings, system, "memory_bandwidth")
     for point in roofline_points(view, system):

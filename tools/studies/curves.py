@@ -1,4 +1,4 @@
-"""Curves of a study: speed against a factor of numbers, against the number of atoms, against what it costs in accuracy."""
+"""Curves of a study: speed against a factor of numbers, against the number of atoms, against accuracy."""
 import numpy as np
 from drawing import BLACK, COLUMN, PAGE, SERIES, plt
 
@@ -8,7 +8,7 @@ from .marks import MAX_LINES, Picture, confidence, error_bars, late, late_note, 
 from .view import is_number, unit_of
 
 SIZES = ("system.cells", "system.atoms")  # keys of systems that differ in size alone
-ACCURACY = (("rms", "force error, rms over rms force"), ("worst", "largest force error over its bound"))
+ACCURACY = (("rms", r"rms force error ($\varepsilon/\sigma$)"), ("worst", "largest force error over its bound"))
 LETTERS = "abcdefgh"  # of the front of accuracy against speed
 
 
@@ -73,7 +73,8 @@ def sweep_places(lines):
     numbers = sorted({x for _, entries, _ in lines for x, _ in entries})
     gap = (numbers[-1] - numbers[0]) / max(len(numbers) - 1, 1) or 1
     words = dict.fromkeys(level for _, _, words in lines for level, _ in words)
-    return {word: numbers[-1] * 2 ** k if is_wide(numbers) else numbers[-1] + k * gap for k, word in enumerate(words, start=1)}
+    return {word: numbers[-1] * 2 ** k if is_wide(numbers) else numbers[-1] + k * gap
+            for k, word in enumerate(words, start=1)}
 
 
 def is_wide(numbers):
@@ -112,7 +113,8 @@ def draw_sweep_occupancy(axes, entries, words):
     for stage, (color, _, marker, dashes) in zip(stages, SERIES):
         at = [(x, 100 * occupancy_of(point)[stage]) for x, point in entries if stage in occupancy_of(point)]
         axes.plot(*zip(*at), marker=marker, color=color, linestyle=dashes, label=stage)
-        axes.plot([x for x, _ in words], [100 * occupancy_of(p).get(stage, np.nan) for _, p in words], marker, color=color)
+        shares = [100 * occupancy_of(point).get(stage, np.nan) for _, point in words]
+        axes.plot([x for x, _ in words], shares, marker, color=color)
     axes.set_ylabel("occupancy (%)")
     axes.set_ylim(0, 108)
     axes.legend(loc="best", ncol=2)
@@ -146,11 +148,13 @@ def draw_sizes(view, peers=()):
     legend_below(axes, handles, n_columns=1 if max(len(h.get_label()) for h in handles) > 24 else 2)
     n_settings = len({view.name(p) for s in view.systems for p in view.measured(s)})
     some = f" Of {n_settings} settings: the base, the fastest and the slowest." if len(lines) < n_settings else ""
-    return Picture("sizes", f"Median speed against the number of atoms, with {confidence(view)}.{some}{late_note([p for _, entries in lines for _, p in entries])}", figure)
+    note = late_note([point for _, entries in lines for _, point in entries])
+    return Picture("sizes", f"Median speed against the number of atoms, with {confidence(view)}.{some}{note}", figure)
 
 
 def size_lines(view):
-    """[(name, [(atoms, point)])] of the settings that run at every size, and all of a family where physics differ besides."""
+    """[(name, [(atoms, point)])] of each setting (and each deck, where these differ in more than size); of too many: the
+    base, the fastest and the slowest at the largest size."""
     families = {}
     for system in view.systems:
         rest = " ".join(f"{key}={value}" for key, value in system.get("levels", {}).items() if key not in SIZES)
@@ -162,7 +166,8 @@ def size_lines(view):
         return lines
     bases = {system["base"] for system in view.systems}
     largest = max(line[1][-1][0] for line in lines)
-    lines = sorted((line for line in lines if line[1][-1][0] == largest), key=lambda line: -line[1][-1][1]["speed"]["value"])
+    lines = [line for line in lines if line[1][-1][0] == largest]
+    lines.sort(key=lambda line: -line[1][-1][1]["speed"]["value"])
     own = [line for line in lines if line[1][-1][1]["id"] in bases]
     return own[:1] + [line for line in (lines[0], lines[-1]) if line not in own]
 
@@ -226,7 +231,8 @@ def draw_accuracy(view, system):
         log_ticks(axes.xaxis)
     grid[0, 0].set_title(system["label"], loc="left")
     grid[0, 0].set_ylabel(f"speed ({prefix} atom-steps/s)")
-    handles = {h.get_label(): h for axes in grid[0] for h in axes.get_lines() if h.get_label()[0] != "_" and h.get_label()}
+    marks = [line for axes in grid[0] for line in axes.get_lines() if line.get_gid()]
+    handles = {line.get_label(): line for line in marks}
     if len(handles) > 1:
         grid[0, 0].legend(handles=list(handles.values()), loc="best")
     text = "\n".join(f"{letter}  {view.name(point)}{late(point)}" for letter, point in zip(LETTERS, best))

@@ -36,8 +36,8 @@ def error_bars(axes, x, y, estimate, factor=1, upright=True, color=BLACK, zorder
 
 
 def log_ticks(axis):
-    """Ticks of a logarithmic axis as numbers that one reads: 0.5, 1, 2, or as powers of ten where these are long; 2 and 5
-    between them where there is little more than a decade. It spans a decade at least, or it might have no tick."""
+    """Ticks of a logarithmic axis as numbers that one reads: 0.5, 1, 2, or as powers of ten where these are long; 2 and
+    5 between them where there is little more than a decade. It spans a decade at least, or it might have no tick."""
     axis.axes.autoscale_view()
     low, high = axis.get_view_interval()
     if high < 10 * low:
@@ -53,8 +53,10 @@ def log_ticks(axis):
 
     axis.set_major_locator(LogLocator(numticks=7))
     axis.set_major_formatter(FuncFormatter(text))
-    axis.set_minor_formatter(FuncFormatter(lambda value, at: text(value, at) if f"{value:.3e}"[:5] in ("2.000", "5.000") else "")
-                             if high / low < 110 else NullFormatter())
+    def between(value, at):
+        return text(value, at) if f"{value:.3e}"[:5] in ("2.000", "5.000") else ""
+
+    axis.set_minor_formatter(FuncFormatter(between) if high / low < 110 else NullFormatter())
 
 
 def rows_figure(n_rows, names):

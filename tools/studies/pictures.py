@@ -1,6 +1,6 @@
 """Pictures of a study: results.json (and measured ceilings, and peers) -> figures. One function a picture; choose() says
-which of them a study has, by its design. Every bar and point carries the id of its point as its gid, and only points that
-are measured are drawn."""
+which of them a study has, by its design. Every bar and point carries the id of its point as its gid, and only what is
+measured is drawn."""
 import textwrap
 
 import numpy as np
@@ -10,8 +10,8 @@ from matplotlib.ticker import FuncFormatter
 
 from .ceilings import roofline_points
 from .curves import accuracy_points, draw_accuracy, draw_sizes, draw_sweep, sweep_lines
-from .marks import (MAX_LINES, OUTCOMES, Picture, confidence, error_bars, figure_at_right, late, late_note, legend_below,
-                    outcome_handles, outcome_of, log_ticks, rows_figure)
+from .marks import (MAX_LINES, OUTCOMES, Picture, confidence, error_bars, figure_at_right, late, late_note,
+                    legend_below, log_ticks, outcome_handles, outcome_of, rows_figure)
 from .roofline import draw_roofline
 from .view import figures, is_number, unit_of
 
@@ -175,7 +175,7 @@ def effect_terms(view, effect):
 
 
 def choose(view, ceilings=None, peers=()):
-    """The pictures that the study has, one after the other. ceilings: of roofline.read_ceilings; peers: of report.read_peers."""
+    """The pictures that the study has, one after the other. ceilings: of read_ceilings; peers: of read_peers."""
     systems = [system for system in view.systems if view.measured(system)]
     for system in systems:
         if view.design in ("leave-one-out", "one-at-a-time"):

@@ -1,7 +1,7 @@
-"""results.json -> report.md with its pictures: what was run, a table for each system, what failed or was not run apart from it,
-the ranking in groups, effects, accuracy, the price of determinism, the time of each stage, provenance, and the command that
-makes it again. Everything in it follows from results.json (and from the files of ceilings and peers), so the same input makes
-the same files."""
+"""results.json -> report.md with its pictures: what was run, a table for each system, what failed or was not run apart from
+it, the ranking in groups, effects, accuracy, the price of determinism, the time of each stage, provenance, and the command
+that makes it again. Everything in it follows from results.json (and from the files of ceilings and peers), so the same
+input makes the same files."""
 import csv
 import re
 from pathlib import Path
@@ -10,12 +10,15 @@ from .ceilings import NAMES, ROOFS, roof, roofline_points, stage_rows
 from .definition import StudyError
 from .view import View, brief, figures, fixed, probability, unit_of
 
+EFFECTS = (("Main effects", "Ratio of speeds of a level to the level of the base, averaged over the levels of the other "
+            "factors."),
+           ("Interactions", "By what two together differ from the product of both: 1 means that they do not meet."))
 MEETS = {"faster": "more than the product", "slower": "less than the product"}  # outcomes of interactions
 NAMES_OF_PICTURES = r"((bars|ratios|interactions|accuracy|roofline)-s\d+|sweep-[a-z_.]+|groups|sizes)\.(png|svg)"
 NO_PICTURES = "No pictures: matplotlib is not here (Debian: python3-matplotlib)."
 STAR = "\\*"  # behind a speed: rebuilds came late; to Markdown a mere * means something
-LATE_NOTE = (f"{STAR} Rebuilds came late: the list has missed pairs, so this is not the speed of a correct list, and a ratio "
-             "between a row with this mark and one without it is not the worth of a switch.")
+LATE_NOTE = (f"{STAR} Rebuilds came late: the list has missed pairs, so this is not the speed of a correct list, and a "
+             "ratio between a row with this mark and one without it is not the worth of a switch.")
 
 
 def write(folder, results, ceilings=None, peers=()):
@@ -48,9 +51,9 @@ def draw(folder, view, ceilings, peers):
 
 
 def read_peers(path):
-    """[{"name", "atoms", "speed" (atom-steps/s), "source"}] of a CSV with the columns atoms, program, value, unit (steps/s or
-    atom-steps/s) and, where they are there, precision, rule (of rebuilds) and source; lines that begin with # are passed
-    over. StudyError: what is wrong with it, and where."""
+    """[{"name", "atoms", "speed" (atom-steps/s), "source"}] of a CSV with the columns atoms, program, value, unit (steps/s
+    or atom-steps/s) and, where they are there, precision, rule (of rebuilds) and source; lines that begin with # are
+    passed over. StudyError: what is wrong with it, and where."""
     rows = []
     try:
         with open(path, newline="", encoding="utf-8") as stream:
@@ -95,6 +98,10 @@ def code(text):
     return f"`{text}`"
 
 
+def star(point):
+    return STAR if point["n_late_rebuilds"] else ""
+
+
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
@@ -110,7 +117,8 @@ def sections(view, ceilings, peers, pictures):
         lines += shown.take(f"bars-{system['id']}", f"ratios-{system['id']}")
         lines += [*ranking_of(view, system), *effects_of(view, system), *shown.take(f"interactions-{system['id']}")]
         lines += [*accuracy_of(view, system), *shown.take(f"accuracy-{system['id']}"), *determinism_of(view, system)]
-        lines += [*stages_of(view, system), *roofline_of(view, system, ceilings), *shown.take(f"roofline-{system['id']}")]
+        lines += [*stages_of(view, system), *roofline_of(view, system, ceilings)]
+        lines += shown.take(f"roofline-{system['id']}")
     rest = shown.rest()
     lines += ["## All systems" if len(view.systems) > 1 else "## Factors", "", *rest] if rest else []
     lines += peers_table(peers) + provenance(view)
@@ -152,9 +160,9 @@ def what_was_run(view):
              f"{n_runs} runs made"),
             ("verification", "the first run of a point against the serial double-precision reference; the others repeat it"),
             ("speed", f"median of the runs that count, with its {percent} interval"),
-            ("ratio", f"of speeds, to {'the rung below' if view.design == 'ladder' else 'the base'}, paired within a round, with "
-             f"its {percent} interval; p adjusted for all comparisons of a system (Holm); *not distinguishable* where p is no "
-             f"less than {1 - results['confidence']:.2g}")]
+            ("ratio", f"of speeds, to {'the rung below' if view.design == 'ladder' else 'the base'}, paired within a "
+             f"round, with its {percent} interval; p adjusted for all comparisons of a system (Holm); *not distinguishable* "
+             f"where p is no less than {1 - results['confidence']:.2g}")]
     lines = ["## What was run", "", *table(["", ""], what)]
     systems = []
     for system in view.systems:
@@ -165,10 +173,14 @@ def what_was_run(view):
                         warm_up_text(system.get("warm_up") or {})])
     lines += table(["system", "deck", "words", "atoms:", "dimensions:", "base", "warm-up"], systems)
     if results["factors"]:
-        rows = [[code(f["key"]), f["kind"], ", ".join(f"**{level}**" if level == f["base"] and f["kind"] == "performance"
-                                                       else str(level) for level in f["levels"])] for f in results["factors"]]
+        rows = [[code(f["key"]), f["kind"], ", ".join(level_text(f, level) for level in f["levels"])]
+                for f in results["factors"]]
         lines += table(["factor", "kind", "levels (the base's in bold)"], rows)
     return lines
+
+
+def level_text(factor, level):
+    return f"**{level}**" if level == factor["base"] and factor["kind"] == "performance" else str(level)
 
 
 def warm_up_text(warm_up):
@@ -195,13 +207,14 @@ def results_of(view, system):
         compared = view.compared(point) or {}
         ratio, ratio_interval = figures(compared) if compared else ("-", "-")
         first = [figures(point["ratio"])[0] if point.get("ratio") else "-"] if ladder else []
-        rows.append([code(point["label"]), speed + (STAR if point["n_late_rebuilds"] else ""), interval, ratio, ratio_interval,
-                     *first, probability(compared.get("p")), compared.get("outcome", "base" if not ladder else "-"),
+        rows.append([code(point["label"]), speed + star(point), interval, ratio, ratio_interval, *first,
+                     probability(compared.get("p")), compared.get("outcome", "base" if not ladder else "-"),
                      point["verdict"], f"{point['n_used']}/{point['n_runs']}", point["n_steps"], point["changed"] or ""])
     changed = any(row[-1] for row in rows)
     rows = rows if changed else [row[:-1] for row in rows]
-    head = ["point", f"{prefix} atom-steps/s:", "interval:", f"ratio to {to}:", "interval:", *(["to the first:"] if ladder else []),
-            "p:", "outcome", "verdict", "runs used/made:", "steps:", *(["what ran differently"] if changed else [])]
+    head = ["point", f"{prefix} atom-steps/s:", "interval:", f"ratio to {to}:", "interval:",
+            *(["to the first:"] if ladder else []), "p:", "outcome", "verdict", "runs used/made:", "steps:",
+            *(["what ran differently"] if changed else [])]
     note = [LATE_NOTE, ""] if any(point["n_late_rebuilds"] for point in points) else []
     return table(head, rows) + note
 
@@ -228,7 +241,7 @@ def ranking_of(view, system):
     for group in groups:
         factor, prefix = unit_of([point["speed"]["value"] for point in group])
         ends = [figures(point["speed"], factor)[0] for point in (group[-1], group[0])]
-        rows.append([place, ", ".join(code(point["label"]) + (STAR if point["n_late_rebuilds"] else "") for point in group),
+        rows.append([place, ", ".join(code(point["label"]) + star(point) for point in group),
                      f"{' to '.join(dict.fromkeys(ends))} {prefix}"])
         place += len(group)
     return ["### Ranking", "", "Points of one row are not distinguishable from the fastest of it.", "",
@@ -238,18 +251,14 @@ def ranking_of(view, system):
 def effects_of(view, system):
     effects = [effect for effect in view.results["effects"] if effect["system"] == system["id"]]
     lines = []
-    for n, title, note in ((1, "Main effects", "Ratio of speeds of a level to the level of the base, averaged over the levels of the "
-                            "other factors."),
-                           (2, "Interactions", "By what two together differ from the product of both: 1 means that they do not "
-                            "meet.")):
+    for n, (title, note) in enumerate(EFFECTS, start=1):
         rows = []
         for effect in effects:
             if len(effect["factors"]) == n:
                 ratio, interval = figures(effect)
                 name = " and ".join(code(f"{key}={level}") for key, level in zip(effect["factors"], effect["levels"]))
-                also = effect.get("aliases") or []
-                rows.append([name, ratio, interval, probability(effect["p"]), MEETS.get(effect["outcome"], effect["outcome"]) if n == 2 else effect["outcome"],
-                             alias_text(also)])
+                outcome = MEETS.get(effect["outcome"], effect["outcome"]) if n == 2 else effect["outcome"]
+                rows.append([name, ratio, interval, probability(effect["p"]), outcome, alias_text(effect.get("aliases") or [])])
         if rows:
             aliased = any(row[-1] for row in rows)
             rows = rows if aliased else [row[:-1] for row in rows]
@@ -275,14 +284,15 @@ def accuracy_of(view, system):
     factor, prefix = unit_of([point["speed"]["value"] for point in points])
     for point in points:
         error = point.get("force_error") or {}
-        rows.append([code(point["label"]), figures(point["speed"], factor)[0] + (STAR if point["n_late_rebuilds"] else ""),
+        rows.append([code(point["label"]), figures(point["speed"], factor)[0] + star(point),
                      *([brief(error.get("rms"))] if rms else []), brief(error.get("worst")), brief(point.get("drift")),
                      {True: "yes", False: "no"}.get(point.get("deterministic"), "-"),
                      *([brief(point["joules_per_atom_step"])] if has_energy(points) else [])])
-    head = ["point", f"{prefix} atom-steps/s:", *(["rms force error:"] if rms else []), "largest force error over its bound:",
-            "drift:", "same bits each time", *(["J per atom-step:"] if has_energy(points) else [])]
-    return ["### Accuracy against speed", "", "Force errors against the reference; drift of the conserved energy per atom and step, "
-            "in units of the potential.", "", *table(head, rows)]
+    head = ["point", f"{prefix} atom-steps/s:", *(["rms force error:"] if rms else []),
+            "largest force error over its bound:", "drift:", "same bits each time",
+            *(["J per atom-step:"] if has_energy(points) else [])]
+    return ["### Accuracy against speed", "", "Force errors against the reference, and drift of the conserved energy per "
+            "atom and step, in reduced units.", "", *table(head, rows)]
 
 
 def has_energy(points):
@@ -294,12 +304,12 @@ def determinism_of(view, system):
     for pair in view.results["determinism"]:
         if pair["system"] == system["id"]:
             ratio, interval = figures(pair["ratio"])
-            rows.append([code(view.by_id[pair["with"]]["label"]), code(view.by_id[pair["point"]]["label"]), ratio, interval,
-                         probability(pair["ratio"].get("p")), pair["ratio"].get("outcome")])
+            names = [code(view.by_id[pair[key]]["label"]) for key in ("with", "point")]
+            rows.append([*names, ratio, interval, probability(pair["ratio"].get("p")), pair["ratio"].get("outcome")])
     if not rows:
         return []
-    return ["### Price of determinism", "", "Pairs that differ in it alone: speed of the one that may change its bits over that of the "
-            "one that repeats them.", "",
+    return ["### Price of determinism", "", "Pairs that differ in one setting: speed of the one that may change its bits over "
+            "that of the one that repeats them.", "",
             *table(["same bits each time", "not", "ratio:", "interval:", "p:", "the second is"], rows)]
 
 
@@ -332,12 +342,12 @@ def roofline_of(view, system, ceilings):
                          for name, value in known.items() if value)
     if not measured:
         return ["### Roofline", "", f"The file of ceilings has none of the backend `{system.get('backend')}`.", ""]
-    rows = [[code(row["point"]["label"]), row["stage"], brief(row["intensity"]), brief(row["gb_per_s"]), brief(row["gflop_per_s"]),
-             row["bound"], f"{100 * row['share']:.0f}" if row["share"] is not None else "-"]
+    rows = [[code(row["point"]["label"]), row["stage"], brief(row["intensity"]), brief(row["gb_per_s"]),
+             brief(row["gflop_per_s"]), row["bound"], brief(100 * row["share"], 2) if row["share"] is not None else "-"]
             for row in stage_rows(view, system, ceilings)]
     name = ceilings["provenance"].get("machine")
-    return ["### Roofline", "", f"Measured ceilings{f' of {name}' if name else ''}: {measured}. Bytes and operations are those of the "
-            "model in the variants table: a stage whose data stay in a cache may pass 100 % of main memory.", "",
+    return ["### Roofline", "", f"Measured ceilings{f' of {name}' if name else ''}: {measured}. Bytes and operations are those "
+            "of the model in the variants table: a stage whose data stay in a cache may pass 100 % of main memory.", "",
             *table(["point", "stage", "operations a byte:", "GB/s:", "GFLOP/s:", "held by", "% of that roof:"], rows)]
 
 

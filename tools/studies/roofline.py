@@ -41,8 +41,8 @@ def draw_roofline(view, system, ceilings):
     axes.set_title(system["label"])
     filled = "filled: " + view.name(points[-1]) + (f"; open: {view.name(points[0])}" if len(points) > 1 else "")
     return Picture(f"roofline-{system['id']}",
-                   f"{system['label']}: stages on the roofline of measured ceilings; {filled}. Bytes and operations are those of "
-                   "the model; what a cache holds may stand above the roof of main memory.", figure)
+                   f"{system['label']}: stages on the roofline of measured ceilings; {filled}. Bytes and operations are those "
+                   "of the model; what a cache holds may stand above the roof of main memory.", figure)
 
 
 def draw_roofs(axes, roofs, low, high):

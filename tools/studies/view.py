@@ -1,5 +1,5 @@
-"""What the table and the pictures of a study share: what of results.json counts as measured, names and figures as print has
-them."""
+"""What the table and the pictures of a study share: what of results.json counts as measured, and names and figures as
+print has them."""
 import math
 
 LATE = "*"  # behind a speed: rebuilds came late
@@ -32,14 +32,14 @@ class View:
         return self.by_id.get(system["base"])
 
     def ordered(self, system):
-        """The ladder as it is climbed; other designs from the fastest down, but what is left out of a base from what costs
-        most up, below the base itself."""
+        """The ladder as it is climbed; what is left out of a base from what costs most up, below the base itself; other
+        designs from the fastest down."""
         points = self.measured(system)
         if self.design == "ladder":
             return points
         points.sort(key=lambda point: -point["speed"]["value"])
         if self.design == "leave-one-out":
-            return [p for p in points if p["id"] == system["base"]] + [p for p in points[::-1] if p["id"] != system["base"]]
+            points.sort(key=lambda point: (point["id"] != system["base"], point["speed"]["value"]))
         return points
 
     def compared(self, point):
@@ -70,7 +70,8 @@ def short_names(keys):
 
 def is_measured(point):
     """A point that failed has no speed that counts, whatever its status says."""
-    return point["status"] == "measured" and point["verdict"] != "FAILED" and (point["speed"] or {}).get("value") is not None
+    speed = (point["speed"] or {}).get("value")
+    return point["status"] == "measured" and point["verdict"] != "FAILED" and speed is not None
 
 
 def is_number(text):
@@ -94,8 +95,8 @@ def unit_of(values):
 
 
 def decimals_for(value, low=None, high=None):
-    """Decimals that show two digits of the half-width of the interval where these are below 35, else one (as the Particle Data
-    Group rounds): from two to five digits of the value. Three where there is no interval."""
+    """Decimals that show two digits of the half-width of the interval where these are below 35, else one (as the Particle
+    Data Group rounds): from two to five digits of the value. Three where there is no interval."""
     if not value:
         return 0
     leading = math.floor(math.log10(abs(value)))
@@ -111,8 +112,9 @@ def fixed(value, decimals):
 
 
 def figures(estimate, factor=1):
-    """(value, interval) of {"value", "low", "high"} as text, in units of factor, in as many digits as the interval allows."""
-    value, low, high = (None if estimate.get(key) is None else estimate[key] / factor for key in ("value", "low", "high"))
+    """(value, interval) of {"value", "low", "high"} as text, in units of factor, in the digits that the interval allows."""
+    found = [estimate.get(key) for key in ("value", "low", "high")]
+    value, low, high = (None if one is None else one / factor for one in found)
     if value is None:
         return "-", "-"
     decimals = decimals_for(value, low, high)
