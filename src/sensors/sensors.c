@@ -18,7 +18,7 @@ enum { MAX_KEPT = 4096 };
 
 /* How old a counter may be when it is read. NVML: it is renewed every tenth of a second on recent GPUs, as is the power, which
  * since Ampere is a mean over a second (Yang, Adamek, Armour, SC24, "Accurate and Convenient Energy Measurements for
- * GPUs"). RAPL: every millisecond (Intel SDM 3B, 16.10.1). */
+ * GPUs"). RAPL: every millisecond (Intel SDM, volume 3B, on RAPL). */
 #define NVML_ENERGY_AGE_S 0.1
 #define NVML_POWER_AGE_S  1.0
 #define RAPL_AGE_S        0.001

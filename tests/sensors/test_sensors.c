@@ -126,6 +126,15 @@ static void test_samples(void) {
           strcmp(md_gpu_throttle_name(5), "thermal_software") == 0);
 }
 
+/* Of more samples than are kept, those kept are still spread over the whole loop: what grows steadily has its median in the
+ * middle. */
+static void test_many_samples(void) {
+    const MdConditions c = watch("nvmlDeviceGetTemperature.0=ramp:0:1000", 0.5, 1e-6);
+    const MdSpread *heat = &c.samples.spread[MD_SAMPLE_TEMPERATURE_C];
+    CHECK(c.samples.n > 6000); /* 4096 are kept */
+    CHECK_NEAR((heat->median - heat->min) / (heat->max - heat->min), 0.5, 0.2);
+}
+
 static void test_no_samples(void) {
     MdConditions c = watch("", 0.01, 0);
     CHECK(c.samples.n == 0 && lacks(c.samples.missing, "sample_seconds"));
@@ -297,6 +306,7 @@ int main(int argc, char **argv) {
         test_refused();
         test_device();
         test_samples();
+        test_many_samples();
         test_no_samples();
         test_energy();
         test_power();
