@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import combinations
 from pathlib import Path
 
 import program
 import study
+from studies.fractions import fraction
 from studies.results import provenance_differs
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
@@ -277,6 +279,28 @@ def test_fraction(checks, bench):
     bench.study.write_text(STUDY)
 
 
+def test_fractions(checks):
+    """As few runs as resolution IV takes; every two columns are orthogonal, the base is one of the runs, and what the runs cannot
+    tell apart is named, with its sign."""
+    for n, n_runs in ((2, 4), (3, 8), (4, 8), (5, 16), (8, 16), (9, 32), (16, 32)):
+        factors = {f"f{k}": ["0", "1"] for k in range(n)}
+        base = {key: "0" for key in factors}
+        points, groups = fraction(factors, base)
+        columns = {key: [1 if point[key] == "1" else -1 for point in points] for key in factors}
+        checks.that(len(points) == n_runs and base in points, f"{n} factors: {len(points)} runs")
+        pairs = {f"{a}*{b}": [x * y for x, y in zip(columns[a], columns[b])] for a, b in combinations(columns, 2)}
+        checks.that(not any(sum(pair) for pair in pairs.values()), f"{n} factors: columns are not orthogonal")
+        everything = {**columns, **pairs}
+        for group in groups:
+            first, *others = ((everything[name.lstrip("-")], -1 if name[0] == "-" else 1) for name in group)
+            checks.that(all([sign * x for x in column] == first[0] for column, sign in others) and all("*" in name for name in group),
+                        f"{n} factors: no aliases: {group}")
+        n_distinct = len({tuple(column) for column in everything.values()} | {tuple(-x for x in c) for c in everything.values()}) / 2
+        checks.that(n_distinct == len(everything) - sum(len(group) - 1 for group in groups), f"{n} factors: aliases are missing")
+    _, groups = fraction({key: ["0", "1"] for key in "ABC"}, dict.fromkeys("ABC", "0"), 4)
+    checks.that(groups == [["A", "-B*C"], ["B", "-A*C"], ["C", "-A*B"]], f"half of three factors: {groups}")
+
+
 def test_resume_refused(checks, bench):
     """A folder is that of one study, of one program; what differs is said, and the folder stays as it is."""
     before = {path.name: path.read_bytes() for path in (bench.folder / "whole").iterdir()}
@@ -322,6 +346,8 @@ def test_refused(checks, bench):
         bench.study.write_text(text)
         refused(expected, bench.study, *here)
     bench.study.write_text(STUDY)
+    refused("seconds: no such key", bench.study, "--vary", "seconds=1,2", *here)
+    refused("nix.ini: No such file", "nix.ini", *here)
     refused("study.json: ", "--report", bench.folder)
     refused("--merge", "--merge", bench.folder)
     refused("study.json: ", "--merge", bench.folder, *here)
@@ -393,6 +419,7 @@ def main():
             test(checks, bench)
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)
     test_provenance(checks)
+    test_fractions(checks)
     with program.temporary_folder() as folder:
         test_mdmini(checks, folder)
     checks.finish()

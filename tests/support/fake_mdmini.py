@@ -43,6 +43,8 @@ def read(words):
         if "=" not in word:
             continue
         key, value = word.split("=", 1)
+        if "." not in key:
+            fail(f"cannot read {key}")
         if key not in settings:
             fail(f"{key}: no such key")
         if key in CHOICES and value not in CHOICES[key]:

@@ -148,7 +148,7 @@ class Reader:
         try:
             parser.read_string(Path(self.study_file).read_text(encoding="utf-8"), source=os.path.basename(self.study_file))
         except (OSError, UnicodeDecodeError) as error:
-            raise StudyError([str(error)]) from error
+            raise StudyError([f"{self.study_file}: {getattr(error, 'strerror', error)}"]) from error
         except configparser.Error as error:
             raise StudyError([" ".join(str(error).split())]) from error
         for section in parser.sections():

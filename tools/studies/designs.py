@@ -124,6 +124,8 @@ def check_factors(program, study):
         own = [f"{key}={level}" for key, level in zip(varied, levels) if level is not None]
         errors += [text for text in program.check([*map(str, decks), *words, *own]).errors
                    if 'read "' in text or "no such key" in text or "no such section" in text]
+    errors += [f"{key}: no such key (mdmini --list-options shows them)" for key in varied
+               if key not in program.options and not any(key in text for text in errors)]
     if errors:
         raise StudyError(list(dict.fromkeys(errors)))
 
