@@ -98,12 +98,14 @@ static const MdCeilingResult *roof_of(const MdCeilingResults *results, const cha
 }
 
 void md_ceilings_log_roofs(MdLog *log, const MdCeilingResults *results) {
-    md_log(log, "\nroofline\n");
+    const char *heading = "\nroofline\n";
     for (int b = 0; b < N_BACKENDS; b++)
         for (MdRoof roof = MD_ROOF_NONE + 1; roof < MD_N_ROOFS; roof++) {
             const MdCeilingResult *r = roof_of(results, backends[b], roof);
             if (!r) continue;
             char *name = name_of(r);
+            md_log(log, "%s", heading);
+            heading = "";
             md_log(log, "  %-6s %-18s %11.4g %-8s  %s: %s\n", backends[b], md_roof_name(roof), r->figure,
                    md_ceiling_unit(r->of.row->unit), r->of.row->group, name);
             free(name);

@@ -280,6 +280,8 @@ const MdCeiling md_ceilings_cuda[] = {
         "the memory can be written"),
     ROW("latency", "barrier of a block", MD_MICROSECONDS, 0, 0, 20000, 20, 1, 0, "__syncthreads of 1024 threads, in a kernel",
         "nobody is ahead of anybody"),
+    ROW("latency", "barrier of the grid", MD_MICROSECONDS, 0, 0, 1000, 20, 1, 0, "grid.sync of cooperative groups, a block of 256 threads on each multiprocessor",
+        "nobody is ahead of anybody"),
 
     ROW("random", "host, philox", MD_G_PER_S, 4, 0, ARRAY / 32, 4096, 1, 0, "uniform numbers by cuRAND's host generator",
         "in (0, 1], mean and variance within six standard errors"),

@@ -37,17 +37,29 @@ static MdStatus compile(const MdConfig *config, int compute_capability, const ch
 }
 
 MdStatus cuda_ceilings_try(int compute_capability, MdErrors *errors) {
-    static const char *const units[] = {"bandwidth", "transpose",  "reduction", "reduction_groups",
-                                        "branch",    "arithmetic", "matrix",    "banks",
-                                        "atomics",   "paths",      "transfer",  "latency"};
+    static const struct {
+        const char *unit, *header;
+    } units[] = {{"bandwidth", NULL},
+                 {"transpose", NULL},
+                 {"reduction", NULL},
+                 {"reduction_groups", CUDA_GROUPS_HEADER},
+                 {"branch", NULL},
+                 {"arithmetic", NULL},
+                 {"matrix", NULL},
+                 {"banks", NULL},
+                 {"atomics", NULL},
+                 {"paths", NULL},
+                 {"transfer", NULL},
+                 {"latency", NULL},
+                 {"latency_groups", CUDA_GROUPS_HEADER}};
     const MdConfig config = {0};
     MdStatus status = MD_OK;
     for (size_t k = 0; k < sizeof units / sizeof units[0] && status == MD_OK; k++) {
         CudaImage image;
-        const char *header = strcmp(units[k], "reduction_groups") == 0 ? CUDA_GROUPS_HEADER : NULL;
-        status = compile(&config, compute_capability, units[k], header, &image, errors);
+        status = compile(&config, compute_capability, units[k].unit, units[k].header, &image, errors);
         if (status == MD_OK && image.messages)
-            status = md_fail(errors, MD_ERROR_INTERNAL, "messages from ceilings/%s.cu:\n%s", units[k], image.messages);
+            status =
+                md_fail(errors, MD_ERROR_INTERNAL, "messages from ceilings/%s.cu:\n%s", units[k].unit, image.messages);
         cuda_image_free(&image);
     }
     return status;

@@ -4,8 +4,9 @@
 
 #include "base/clock.h"
 #include "cuda/ceilings.h"
+#include "cuda/toolkit.h"
 
-enum { GRAPH_KERNELS = 20, POOL_BYTES = 1 << 20 };
+enum { GRAPH_KERNELS = 20, POOL_BYTES = 1 << 20, GRID_THREADS = 256, BLOCK_THREADS = 1024 };
 
 static double run_launches(CudaCeiling *c, int64_t n_calls) {
     const double start_s = md_clock_s();
@@ -26,8 +27,9 @@ static double run_launch_and_wait(CudaCeiling *c, int64_t n_calls) {
 static double run_cooperative(CudaCeiling *c, int64_t n_calls) {
     CudaCeilingArguments a = c->arguments;
     void *parameters[] = {&a};
+    const int64_t n_launches = c->block[0] == GRID_THREADS ? n_calls : n_calls * c->n; /* of many barriers, or empty */
     const double start_s = md_clock_s();
-    for (int64_t k = 0; k < n_calls * c->n; k++)
+    for (int64_t k = 0; k < n_launches; k++)
         md_require(c->m->driver.launch_cooperative(c->function, c->grid[0], 1, 1, c->block[0], 1, 1, 0, c->m->stream,
                                                    parameters) == CUDA_SUCCESS);
     CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
@@ -148,6 +150,18 @@ static void make_graph(CudaCeiling *c) {
     c->extra = exec;
 }
 
+/* The kernel of a row; by default one that is empty, of one warp. */
+static bool load(CudaCeiling *c, char *reason) {
+    const char *variant = c->of.row->variant;
+    const bool of_grid = strcmp(variant, "barrier of the grid") == 0,
+               of_block = strcmp(variant, "barrier of a block") == 0;
+    c->block[0] = of_grid ? GRID_THREADS : of_block ? BLOCK_THREADS : 32;
+    c->grid[0] = of_grid ? (unsigned)c->m->n_sms : 1;
+    c->block[1] = c->grid[1] = 1;
+    if (of_grid) return cuda_ceiling_load(c, "latency_groups", CUDA_GROUPS_HEADER, "k_latency_grid", reason);
+    return cuda_ceiling_load(c, "latency", NULL, of_block ? "k_latency_block" : "k_latency_empty", reason);
+}
+
 bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason) {
     static const struct {
         const char *variant;
@@ -162,19 +176,16 @@ bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason) {
                 {"4 bytes to host", run_small_copy, check_number},
                 {"allocate and free", run_allocate, check_memory},
                 {"allocate from pool", run_pool, check_memory},
-                {"barrier of a block", cuda_ceiling_run_kernel, check_counts}};
-    const bool barrier = strcmp(c->of.row->variant, "barrier of a block") == 0;
+                {"barrier of a block", cuda_ceiling_run_kernel, check_counts},
+                {"barrier of the grid", run_cooperative, check_counts}};
     size_t row = 0;
     while (strcmp(rows[row].variant, c->of.row->variant) != 0) row++;
     c->run = rows[row].run;
     c->check = rows[row].check;
     c->release = release;
     c->arguments.n = c->n;
-    c->arguments.counts = cuda_ceiling_take(c, 2 * sizeof *c->arguments.counts, reason);
-    if (!c->arguments.counts) return false;
-    if (!cuda_ceiling_load(c, "latency", NULL, barrier ? "k_latency_block" : "k_latency_empty", reason)) return false;
-    cuda_ceiling_shape(c, 256);
-    if (barrier) c->block[0] = 1024;
+    c->arguments.counts = cuda_ceiling_take(c, 3 * sizeof *c->arguments.counts, reason);
+    if (!c->arguments.counts || !load(c, reason)) return false;
     if (c->run == run_small_copy) CUDA_CHECK(cudaMallocHost((void **)&c->host[0], sizeof(float)));
     if (c->run == run_graph) make_graph(c);
     return true;

@@ -15,7 +15,8 @@ SOURCE = Path(os.environ["MDMINI_SOURCE"])
 ROOFS = ["memory_bandwidth", "l2_bandwidth", "shared_bandwidth", "peak_single", "peak_double"]
 UNITS = ["GB/s", "GFLOP/s", "G/s", "us"]
 # What may be left out with --quick: what a driver, a machine without a GPU, or a small size does not allow.
-OPTIONAL = {"cpu": [], "cuda": [("unified", ""), ("random", "device"), ("reduction", "cooperative groups")]}
+OPTIONAL = {"cpu": [], "cuda": [("unified", ""), ("random", "device"), ("reduction", "cooperative groups"),
+                                ("latency", "barrier of the grid")]}
 
 
 def table(folder, backend=BACKEND):

@@ -27,13 +27,13 @@ template <class Real, int CHAINS, bool FUSED> __device__ inline void run_chains(
     a.b[thread_index()] = (float)sum;
 }
 
-CEILING(arithmetic_single_apart) { run_chains<float, 8, false>(a); }
-CEILING(arithmetic_single_1) { run_chains<float, 1, true>(a); }
-CEILING(arithmetic_single_2) { run_chains<float, 2, true>(a); }
-CEILING(arithmetic_single_4) { run_chains<float, 4, true>(a); }
-CEILING(arithmetic_single_8) { run_chains<float, 8, true>(a); }
-CEILING(arithmetic_double_apart) { run_chains<double, 8, false>(a); }
-CEILING(arithmetic_double_1) { run_chains<double, 1, true>(a); }
-CEILING(arithmetic_double_2) { run_chains<double, 2, true>(a); }
-CEILING(arithmetic_double_4) { run_chains<double, 4, true>(a); }
-CEILING(arithmetic_double_8) { run_chains<double, 8, true>(a); }
+RESIDENT_CEILING(arithmetic_single_apart) { run_chains<float, 8, false>(a); }
+RESIDENT_CEILING(arithmetic_single_1) { run_chains<float, 1, true>(a); }
+RESIDENT_CEILING(arithmetic_single_2) { run_chains<float, 2, true>(a); }
+RESIDENT_CEILING(arithmetic_single_4) { run_chains<float, 4, true>(a); }
+RESIDENT_CEILING(arithmetic_single_8) { run_chains<float, 8, true>(a); }
+RESIDENT_CEILING(arithmetic_double_apart) { run_chains<double, 8, false>(a); }
+RESIDENT_CEILING(arithmetic_double_1) { run_chains<double, 1, true>(a); }
+RESIDENT_CEILING(arithmetic_double_2) { run_chains<double, 2, true>(a); }
+RESIDENT_CEILING(arithmetic_double_4) { run_chains<double, 4, true>(a); }
+RESIDENT_CEILING(arithmetic_double_8) { run_chains<double, 8, true>(a); }

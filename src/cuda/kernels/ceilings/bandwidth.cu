@@ -31,7 +31,7 @@ template <class Vector> __device__ inline void copy_vectors(const CudaCeilingArg
 CEILING(bandwidth_copy2) { copy_vectors<float2>(a); }
 CEILING(bandwidth_copy4) { copy_vectors<float4>(a); }
 
-CEILING(bandwidth_copy_loop) {
+RESIDENT_CEILING(bandwidth_copy_loop) {
     for (long long i = thread_index(); i < a.n; i += grid_size()) a.b[i] = a.a[i];
 }
 
@@ -56,7 +56,7 @@ CEILING(bandwidth_gather) {
 }
 
 /* Each thread sums a grid stride of vectors and writes one number. */
-CEILING(bandwidth_read) {
+RESIDENT_CEILING(bandwidth_read) {
     const float4 *vectors = (const float4 *)a.a;
     float sum = 0;
     for (long long i = thread_index(); i < a.n / 4; i += grid_size()) {
@@ -68,7 +68,7 @@ CEILING(bandwidth_read) {
 }
 
 /* A small array again and again, past the first cache (__ldcg: cached in L2 alone). */
-CEILING(bandwidth_read_l2) {
+RESIDENT_CEILING(bandwidth_read_l2) {
     const float4 *vectors = (const float4 *)a.a;
     float sum = 0;
     for (long long i = thread_index(); i < a.n / 4; i += grid_size()) {

@@ -13,7 +13,7 @@
 constexpr int places = 2048, reads = 32; /* the reads of a pass lie side by side */
 
 /* a.parameter: the stride; a.mask is zero, which keeps the compiler from reading once for all passes. */
-CEILING(banks_word) {
+RESIDENT_CEILING(banks_word) {
     __shared__ float s[places + reads];
     for (int j = (int)threadIdx.x; j < places + reads; j += (int)blockDim.x) s[j] = (float)(j % 7);
     __syncthreads(); /* all is there */
@@ -27,7 +27,7 @@ CEILING(banks_word) {
     a.b[thread_index()] = sum;
 }
 
-CEILING(banks_vector) {
+RESIDENT_CEILING(banks_vector) {
     __shared__ float4 s[256 + reads / 4];
     for (int j = (int)threadIdx.x; j < 256 + reads / 4; j += (int)blockDim.x)
         s[j] = make_float4((float)(4 * j % 7), (float)((4 * j + 1) % 7), (float)((4 * j + 2) % 7),
@@ -36,7 +36,7 @@ CEILING(banks_vector) {
     float sum = 0;
     for (int pass = 0; pass < (int)a.n / reads; pass++) {
         const float4 *p = s + (threadIdx.x ^ (pass & a.mask));
-#pragma unroll
+#pragma unroll 4
         for (int k = 0; k < reads / 4; k++) sum += (p[k].x + p[k].y) + (p[k].z + p[k].w);
     }
     a.b[thread_index()] = sum;

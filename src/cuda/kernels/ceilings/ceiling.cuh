@@ -6,6 +6,18 @@
 
 #define CEILING(name) extern "C" __global__ void k_##name(const CudaCeilingArguments a)
 
+/* In as many blocks of 256 threads as the GPU holds: the bound keeps the registers of a thread to what lets all of them be
+ * there at once. A second turn of a few blocks would take as long as the first. */
+#if __CUDA_ARCH__ == 750
+#define MD_RESIDENT_BLOCKS 4
+#elif __CUDA_ARCH__ % 100 > 0 || __CUDA_ARCH__ == 1200 /* 8.6, 8.9 and their like */
+#define MD_RESIDENT_BLOCKS 6
+#else
+#define MD_RESIDENT_BLOCKS 8
+#endif
+#define RESIDENT_CEILING(name)                                                                                         \
+    extern "C" __global__ void __launch_bounds__(256, MD_RESIDENT_BLOCKS) k_##name(const CudaCeilingArguments a)
+
 __device__ inline long long thread_index() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline long long grid_size() { return (long long)gridDim.x * blockDim.x; }
 

@@ -20,19 +20,19 @@ template <class Read> __device__ inline void read_all(const CudaCeilingArguments
     a.b[thread_index()] = sum;
 }
 
-CEILING(paths_global) {
+RESIDENT_CEILING(paths_global) {
     read_all(a, [&](int j) { return a.a[j]; });
 }
-CEILING(paths_ldg) {
+RESIDENT_CEILING(paths_ldg) {
     read_all(a, [&](int j) { return __ldg(a.a + j); });
 }
-CEILING(paths_texture) {
+RESIDENT_CEILING(paths_texture) {
     read_all(a, [&](int j) { return tex1Dfetch<float>(a.texture, j); });
 }
-CEILING(paths_constant) {
+RESIDENT_CEILING(paths_constant) {
     read_all(a, [&](int j) { return c_table[j]; });
 }
-CEILING(paths_shared) {
+RESIDENT_CEILING(paths_shared) {
     __shared__ float s[CUDA_CEILING_TABLE];
     for (int j = (int)threadIdx.x; j < CUDA_CEILING_TABLE; j += (int)blockDim.x) s[j] = a.a[j];
     __syncthreads(); /* all is there */

@@ -93,13 +93,13 @@ __device__ inline void add_block(const CudaCeilingArguments &a, float x) {
 
 CEILING(reduction_shuffle) { add_block(a, element(a)); }
 
-CEILING(reduction_several) {
+RESIDENT_CEILING(reduction_several) {
     float x = 0;
     for (long long i = thread_index(); i < a.n; i += grid_size()) x += a.a[i];
     add_block(a, x);
 }
 
-CEILING(reduction_vector) {
+RESIDENT_CEILING(reduction_vector) {
     const float4 *vectors = (const float4 *)a.a;
     float x = 0;
     for (long long i = thread_index(); i < a.n / 4; i += grid_size()) {

@@ -8,7 +8,7 @@
 namespace cg = cooperative_groups;
 constexpr int block = 256;
 
-CEILING(reduction_groups) {
+RESIDENT_CEILING(reduction_groups) {
     __shared__ float s[block / 32];
     const cg::thread_block all = cg::this_thread_block();
     const auto warp = cg::tiled_partition<32>(all);

@@ -11,6 +11,6 @@ CEILING(transfer_scale) {
 }
 
 /* Adds 1 to every element, in as few threads as the GPU holds. */
-CEILING(transfer_increment) {
+RESIDENT_CEILING(transfer_increment) {
     for (long long i = thread_index(); i < a.n; i += grid_size()) a.b[i] += a.one;
 }
