@@ -16,6 +16,7 @@ from pathlib import Path
 
 import program
 import study
+from studies import stats
 from studies.fractions import fraction
 from studies.results import provenance_differs
 
@@ -115,6 +116,12 @@ def test_table(checks, bench):
     checks.that(slow["ratio"]["outcome"] == "slower" and slow["deterministic"] is False and slow["n_used"] == 3, f"{slow}")
     checks.that(points["a.x=fast a.y=3 a.z=on"]["ratio"]["outcome"] == "not distinguishable", "equals are told apart")
     checks.that([len(group) for group in results["ranking"]["s0"]][0] == 2, f"ranking {results['ranking']}")
+    others = [point for point in results["points"] if point["ratio"]]
+    speeds = {point["id"]: [line["report"]["atom_steps_per_second"] for line in lines
+                            if line["point"] == point["id"] and line["status"] == "ok"] for point in [base, *others]}
+    alone = [stats.paired_ratio(speeds[base["id"]], speeds[point["id"]]).p for point in others]
+    checks.that(len(others) == 5 and all(abs(point["ratio"]["p"] - p) < 1e-9 for point, p in zip(others, stats.adjust(alone))),
+                f"p {[point['ratio']['p'] for point in others]}, of each alone {alone}")
     effect = next(effect for effect in results["effects"] if effect["factors"] == ["a.x"])
     checks.near(effect["value"], 0.5, 0.01, "main effect of a.x")
     checks.that(len(results["determinism"]) == 3 and all(abs(row["ratio"]["value"] - 0.5) < 0.01
