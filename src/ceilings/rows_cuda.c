@@ -1,6 +1,7 @@
 /* The ceilings of a GPU. An element of the arrays is a float of 4 bytes.
  *
- * Sizes: an array of 2^25 floats is 128 MiB, more than twice the L2 of the largest GPUs. Threads are those that the GPU holds
+ * Sizes: an array of 2^25 floats is 128 MiB, more than twice the L2 of the largest GPUs, and so are the sectors that strides
+ * touch. Threads are those that the GPU holds
  * at once, where every thread has elements of its own. Sizes of --quick are odd where kernels have edges to get right. */
 #include "ceilings/table.h"
 
@@ -46,9 +47,9 @@ const MdCeiling md_ceilings_cuda[] = {
         "every element", .sheet = MD_SHEET_MEMORY),
     ROW("bandwidth", "stride 8", MD_GB_PER_S, 8, 0, ARRAY / 8, 1027, 1, 8, "a sector for each lane: an eighth is used",
         "every element", .sheet = MD_SHEET_MEMORY),
-    ROW("bandwidth", "stride 16", MD_GB_PER_S, 8, 0, ARRAY / 16, 1027, 1, 16, "the same sectors, in twice as many lines",
+    ROW("bandwidth", "stride 16", MD_GB_PER_S, 8, 0, ARRAY / 8, 1027, 1, 16, "the same sectors, in twice as many lines",
         "every element", .sheet = MD_SHEET_MEMORY),
-    ROW("bandwidth", "stride 32", MD_GB_PER_S, 8, 0, ARRAY / 32, 1027, 1, 32, "a line for each lane",
+    ROW("bandwidth", "stride 32", MD_GB_PER_S, 8, 0, ARRAY / 8, 1027, 1, 32, "a line for each lane",
         "every element", .sheet = MD_SHEET_MEMORY),
     ROW("bandwidth", "gather, in order", MD_GB_PER_S, 12, 0, ARRAY / 4, 1027, 1, 0, "a[index[i]], the index counts up: what the indirection itself costs",
         "every element", .sheet = MD_SHEET_MEMORY),

@@ -166,22 +166,25 @@ static void close_machine(void *machine) {
     md_free(m);
 }
 
-/* On the device what cuda_ceiling_source says. */
+/* On the device what cuda_ceiling_source says: 2^25 floats; the first of the two as many more as the longest stride takes, and
+ * what lies behind an offset. */
 static MdStatus make_sources(CudaCeilings *m, bool quick) {
-    m->n_source = (quick ? 1 << 20 : 1 << 25) + 64; /* and what lies behind an offset */
-    const size_t bytes = (size_t)m->n_source * sizeof(float);
-    float *host = md_alloc(bytes, 1, "ceilings");
+    const int64_t n_first = (quick ? 1 << 20 : 1 << 27) + 64, n_second = quick ? 1 << 20 : 1 << 25;
+    float *host = md_alloc((size_t)n_first, sizeof *host, "ceilings");
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < 2 && error == cudaSuccess; k++) {
-        for (int64_t i = 0; i < m->n_source; i++) host[i] = (float)cuda_ceiling_source(k, i);
-        error = cudaMalloc((void **)&m->d_source[k], bytes);
-        if (error == cudaSuccess) CUDA_CHECK(cudaMemcpy(m->d_source[k], host, bytes, cudaMemcpyDefault));
+        const int64_t n = k == 0 ? n_first : n_second;
+#pragma omp parallel for schedule(static)
+        for (int64_t i = 0; i < n; i++) host[i] = (float)cuda_ceiling_source(k, i);
+        error = cudaMalloc((void **)&m->d_source[k], (size_t)n * sizeof *host);
+        if (error == cudaSuccess)
+            CUDA_CHECK(cudaMemcpy(m->d_source[k], host, (size_t)n * sizeof *host, cudaMemcpyDefault));
     }
     md_free(host);
     if (error == cudaSuccess) return MD_OK;
     (void)cudaGetLastError();
-    return md_fail(m->errors, MD_ERROR_INPUT, "--ceilings: the GPU has not %.0f MiB free: %s", (double)bytes / 524288,
-                   cudaGetErrorString(error));
+    return md_fail(m->errors, MD_ERROR_INPUT, "--ceilings: the GPU has not %.0f MiB free: %s",
+                   (double)(n_first + n_second) * sizeof *host / 1048576, cudaGetErrorString(error));
 }
 
 static MdStatus open_machine(void **machine, const MdConfig *config, bool quick, MdErrors *errors) {

@@ -21,7 +21,6 @@ typedef struct CudaCeilings {
         reserved_shared; /* bytes of shared memory */
     cudaStream_t stream;
     cudaEvent_t begun, ended;
-    int64_t n_source;
     float *d_source[2]; /* of cuda_ceiling_source: read by many rows */
     int n_units;
     struct {

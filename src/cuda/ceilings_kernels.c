@@ -133,6 +133,7 @@ static bool check_thread_sums(CudaCeiling *c, char *reason) {
     double sum = 0, expected = 0;
     for (int64_t i = 0; i < c->n_out; i++) sum += (double)host[i];
     const int64_t period = c->of.row->parameter > 0 ? c->of.row->parameter : c->n;
+#pragma omp parallel for schedule(static) reduction(+ : expected)
     for (int64_t i = 0; i < c->n; i++) expected += cuda_ceiling_source(0, i % period);
     md_free(host);
     CUDA_CHECK(cudaMemset(c->arguments.b, 0xff, bytes));
@@ -143,6 +144,7 @@ static bool check_sum(CudaCeiling *c, char *reason) {
     double sum = 0, expected = 0;
     CUDA_CHECK(cudaMemcpy(&sum, c->arguments.sum, sizeof sum, cudaMemcpyDefault));
     CUDA_CHECK(cudaMemset(c->arguments.sum, 0, sizeof sum));
+#pragma omp parallel for schedule(static) reduction(+ : expected)
     for (int64_t i = 0; i < c->n; i++) expected += cuda_ceiling_source(0, i);
     return cuda_ceiling_equal("the sum", sum, expected * (double)c->n_calls, reason);
 }
