@@ -70,7 +70,13 @@ PartitionName=urgent Nodes={host} MaxTime=INFINITE State=UP PriorityTier=2 Preem
 def why_not():
     """What is missing here for such a cluster; None: nothing."""
     missing = [name for name in PROGRAMS if not shutil.which(name, path=SYSTEM_PATH)]
-    return f"no {', '.join(missing)}: Debian's packages slurmctld, slurmd, slurm-client" if missing else None
+    if missing:
+        return f"no {', '.join(missing)}: Debian's packages slurmctld, slurmd, slurm-client"
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        return f"user {os.getuid()} has no name here, and Slurm wants one"
+    return None
 
 
 def die_with_parent():
