@@ -217,7 +217,7 @@ typedef struct CudaContext {
     MdBox box;
     MdPotential potential;
     double range;                 /* cutoff_max + skin */
-    size_t pair_size, state_size; /* bytes of a number */
+    size_t pair_size, state_size; /* bytes of a number: of all that is stored; of a position on its way */
 
     CudaArguments arguments; /* what kernels get; the host's view of all device arrays */
     unsigned char pair_table[MD_MAX_TYPES * MD_MAX_TYPES * sizeof(MdPair_d)]; /* second argument of the force kernels */

@@ -68,8 +68,8 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
 /* HeldAtom of kernels/step_brick.cuh, for each row that a block of the resident kernel holds. */
 size_t cuda_force_held_bytes(const CudaContext *context, int block) {
     if (!cuda_force_has_bricks(context) || context->config.launch_fuse != MD_FUSE_STEP) return 0;
-    const size_t bytes = 7 * context->state_size + 3 * context->pair_size; /* whole numbers of 8 bytes */
-    return (size_t)(block / cuda_force_row_threads(&context->config)) * ((bytes + 7) / 8 * 8);
+    const size_t state = context->state_size, bytes = 3 * state + 7 * context->pair_size;
+    return (size_t)(block / cuda_force_row_threads(&context->config)) * ((bytes + state - 1) / state * state);
 }
 
 void cuda_force_zero(CudaContext *context) {

@@ -105,14 +105,14 @@ static void add_particles(const CudaContext *context, Arrays *arrays, CudaPartic
     size_t n = (size_t)context->n_atoms;
     add_vectors(context, arrays, CUDA_KEPT, &p->position, cuda_memory_positions(context), context->pair_size,
                 "positions");
-    if (context->config.run_precision == MD_PRECISION_MIXED)
-        add_vectors(context, arrays, CUDA_KEPT, &p->state, n, context->state_size, "positions in double");
-    add_vectors(context, arrays, CUDA_KEPT, &p->velocity, n, context->state_size, "velocities");
+    add_vectors(context, arrays, CUDA_KEPT, &p->velocity, n, context->pair_size, "velocities");
     add_vectors(context, arrays, forces, &p->force, n, context->pair_size, "forces");
     add(arrays, CUDA_KEPT, &p->tag, n, sizeof(CudaTag), "images and ids");
     if (context->config.memory_layout == MD_LAYOUT_VEC4) return;
     add(arrays, CUDA_KEPT, &p->type, n, sizeof(int32_t), "types");
-    add(arrays, CUDA_KEPT, &p->inverse_mass, n, context->state_size, "masses");
+    add(arrays, CUDA_KEPT, &p->inverse_mass, n, context->pair_size, "masses");
+    if (context->config.run_precision == MD_PRECISION_MIXED)
+        add(arrays, CUDA_KEPT, &p->low, n, sizeof *p->low, "last bits of positions");
 }
 
 /* Whether the cells of the last build are read until the next one. */
@@ -286,11 +286,6 @@ void cuda_memory_need_forces(CudaContext *context) {
 
 /* --- all of it ----------------------------------------------------------------------------------------------------- */
 
-/* In single and double precision what pairs see is the state. */
-static void share_positions(const CudaContext *context, CudaParticles *p) {
-    if (context->config.run_precision != MD_PRECISION_MIXED) p->state = p->position;
-}
-
 MdStatus cuda_memory_allocate(CudaContext *context) {
     Arrays arrays;
     plan(context);
@@ -300,8 +295,6 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         MdStatus status = allocate(context, &arrays.rows[k], MD_ERROR_INPUT);
         if (status != MD_OK) return status;
     }
-    share_positions(context, &context->arguments.now);
-    share_positions(context, &context->arguments.spare);
     CUDA_CHECK(cudaMallocHost((void **)&context->h_watch, sizeof(CudaWatch)));
     CUDA_CHECK(cudaMallocHost((void **)&context->sums.h_head, cuda_reduce_row_bytes(context)));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaMallocHost((void **)&context->h_staging[k], CUDA_CHUNK_BYTES));

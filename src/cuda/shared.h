@@ -25,14 +25,17 @@ typedef struct CudaTag {
     int32_t id;
 } CudaTag;
 
+/* Mixed precision: bits of a coordinate beyond those of a float. Of three, and the type above them, in a word of 32. */
+enum { CUDA_LOW_BITS = 9 };
+
 /* The particles in the order of the moment. */
 typedef struct CudaParticles {
-    CudaVectors position; /* as pairs see it: Pair; fourth: type, as bits */
-    CudaVectors state;    /* State; mixed: in double beside position; otherwise the same arrays as position */
-    CudaVectors velocity; /* State; fourth: 1/mass */
+    CudaVectors position; /* as pairs see it: Pair; fourth: a word, see low */
+    CudaVectors velocity; /* Pair; fourth: 1/mass */
     CudaVectors force;    /* Pair; fourth: 0 */
-    int32_t *type;        /* [n]; NULL with vec4 */
-    void *inverse_mass;   /* State [n]; NULL with vec4 */
+    int32_t *type;        /* [n]; NULL with vec4, where the word has it */
+    void *inverse_mass;   /* Pair [n]; NULL with vec4 */
+    uint32_t *low;        /* [n], mixed precision: the word of the bits that position lacks; NULL with vec4 */
     CudaTag *tag;
     unsigned long long texture[3]; /* texture objects over position, with memory.load = texture */
 } CudaParticles;

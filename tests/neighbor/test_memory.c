@@ -60,6 +60,27 @@ static double *vectors(CudaContext *context, const CudaVectors *from, size_t siz
     return xyz;
 }
 
+/* Positions with the bits that mixed precision keeps apart. The bits of a double as an integer go up by one for the next number
+ * further from zero; the word counts such steps, of 2^20, from 256 of them nearer to zero than the float is. */
+static double *whole_places(CudaContext *context) {
+    const CudaParticles *now = &context->arguments.now;
+    double *x = vectors(context, &now->position, context->pair_size);
+    if (context->config.run_precision != MD_PRECISION_MIXED) return x;
+    const bool with_them = context->config.memory_layout == MD_LAYOUT_VEC4;
+    const size_t n = (size_t)context->n_atoms, words_each = with_them ? 4 : 1;
+    uint32_t *words = download(context, with_them ? now->position.part[0] : now->low, words_each * n, sizeof *words);
+    for (size_t k = 0; k < 3 * n; k++) {
+        const uint32_t word = words[with_them ? 4 * (k / 3) + 3 : k / 3];
+        const int64_t steps = (int64_t)(word / (uint32_t[]){1, 512, 512 * 512}[k % 3] % 512) - 256;
+        int64_t bits;
+        memcpy(&bits, &x[k], sizeof bits);
+        bits += steps * (1 << 20);
+        memcpy(&x[k], &bits, sizeof bits);
+    }
+    md_free(words);
+    return x;
+}
+
 /* --- order ---------------------------------------------------------------------------------------------------------- */
 
 /* Bricks row by row, and the cells of each row by row. Cells are shared out evenly: brick b of m begins with the first cell
@@ -115,7 +136,7 @@ static int64_t count_out_of_order(const CudaContext *context, const double *x, c
  * reference of displacements. */
 static int64_t count_misplaced(CudaContext *context, const MdSystem *system, const double *x, const CudaTag *tag) {
     const CudaArguments *a = &context->arguments;
-    const double u = tolerance_state_roundoff(context->config.run_precision);
+    const double u = tolerance_place_roundoff(context->config.run_precision);
     double *seen = vectors(context, &a->now.position, context->pair_size);
     double *reference = vectors(context, &a->reference, context->pair_size);
     int64_t n_wrong = 0;
@@ -125,9 +146,11 @@ static int64_t count_misplaced(CudaContext *context, const MdSystem *system, con
         const double length = system->box.periodic[axis] ? system->box.length[axis] : 0;
         const double pair = context->pair_size == sizeof(float) ? (double)(float)x[k] : x[k];
         const double off = x[k] + image * length - system->position[there] - system->image[there] * length;
-        /* one rounding of the place, and one of each step of the wrap; an image is exact in double */
+        /* one rounding of the place, and one of each step of the wrap; an image is exact in double (in mixed precision places
+         * are whole numbers of float steps and 512ths of one: see whole_places) */
         const double allowed = 4 * u * (fabs(system->position[there]) + length) + DBL_EPSILON * 8 * length;
-        n_wrong += !(seen[k] == pair && reference[k] == pair && fabs(off) <= allowed);
+        const bool is_nearest = fabs(seen[k] - x[k]) <= fabs(pair - x[k]); /* either of two */
+        n_wrong += !(is_nearest && reference[k] == seen[k] && fabs(off) <= allowed);
         n_wrong += length > 0 && !(x[k] >= 0 && x[k] < length);
     }
     md_free(seen), md_free(reference);
@@ -153,7 +176,7 @@ static bool check_memory(const WalkRun *run, const MdSystem *system) {
     CudaContext *context = run->context;
     const CudaArguments *a = &context->arguments;
     CudaTag *tag = download(context, a->now.tag, (size_t)context->n_atoms, sizeof *tag);
-    double *x = vectors(context, &a->now.state, context->state_size);
+    double *x = whole_places(context);
     bool ok = true;
     for (int i = 0; ok && i < context->n_atoms; i++) ok = CHECK(tag[i].id >= 0 && tag[i].id < context->n_atoms);
     ok = ok && CHECK(count_out_of_order(context, x, tag) == 0) && CHECK(count_misplaced(context, system, x, tag) == 0);

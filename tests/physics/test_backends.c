@@ -43,7 +43,7 @@ static bool check_paths(const WalkRun *run, const MdSystem *system, const Judge 
     bool ok = judge_gather(run, system, &gathered);
     ok = ok && CHECK(judge_count_faults(judge, gathered.force, &first, true) == 0) &&
          CHECK(judge_count_faults(judge, NULL, &second, true) == 0);
-    double state = tolerance_state_roundoff(judge->tolerance.precision);
+    double state = tolerance_velocity_roundoff(judge->tolerance.precision);
     double rounding = tolerance_position(system, system->position, judge->tolerance.precision);
     for (int64_t k = 0; ok && k < 3 * system->n_atoms; k++) {
         double length = system->box.periodic[k % 3] ? system->box.length[k % 3] : 0;

@@ -80,11 +80,12 @@ static Line fit(const double *x, const double *y, int n) {
  *          rho 2 pi r^2 sqrt(4 T / (pi m)) dt pairs an atom cross in a step. (For the melt of 4,000 atoms over 5,000
  *          steps this is 7e-9; independent programs measured 5e-9.) With shift = force the jump is one order of dt
  *          less: nothing.
- *  single  Rounding a place by up to u X (X the box) does work f u X / sqrt(3), and a velocity m v u v / sqrt(3).
+ *  places  Rounding a place by up to u X (X the box) does work f u X / sqrt(3),
+ *  speeds  and a velocity, by u v, m v u v / sqrt(3). In double precision neither shows.
  *
- * Per atom, these steps of N atoms shrink by sqrt(N). Four standard deviations of it, and of the fit. Mixed precision
- * keeps its state in double; that its pairs see places rounded to single changes a force by some K u X = 2e-4 (K, the
- * stiffness of a close pair, 500), a walk that shows as 4e-10: less than the fit can see. The limit: that of double. */
+ * Per atom, these steps of N atoms shrink by sqrt(N). Four standard deviations of it, and of the fit. That the pairs of mixed
+ * precision see places rounded to single changes a force by some K u X = 2e-4 (K, the stiffness of a close pair, 500), a
+ * walk that shows as 4e-10: less than the fit can see. */
 static double drift_limit(const MdSystem *system, const Judge *judge, int precision, double dt, int64_t n_steps,
                           double fit_error) {
     const double n = (double)system->n_atoms, rho = n / md_box_volume(&system->box), r = system->potential.cutoff_max;
@@ -95,11 +96,9 @@ static double drift_limit(const MdSystem *system, const Judge *judge, int precis
         double crossings = rho * 2 * acos(-1) * r * r * sqrt(4 * temperature / acos(-1)) * dt;
         walk_sq += crossings * pow(jump * speed * dt, 2) / 12;
     }
-    if (precision == MD_PRECISION_SINGLE) {
-        double u = tolerance_state_roundoff(precision), force_sq = judge->sums.force_sq_mass / n;
-        double extent = tolerance_extent(system, system->position);
-        walk_sq += u * u / 3 * (force_sq * extent * extent + 2 * pow(3 * temperature, 2)); /* two kicks a step */
-    }
+    const double place = tolerance_place_roundoff(precision) * tolerance_extent(system, system->position);
+    const double speed_u = tolerance_velocity_roundoff(precision), force_sq = judge->sums.force_sq_mass / n;
+    walk_sq += (force_sq * place * place + 2 * pow(speed_u * 3 * temperature, 2)) / 3; /* two kicks a step */
     return 4 * (sqrt(walk_sq / n * 1.2 / (double)n_steps) + fit_error);
 }
 
@@ -107,7 +106,7 @@ static double drift_limit(const MdSystem *system, const Judge *judge, int precis
  * sides see the same distance), and that of each velocity twice a step; independent, so as the root of their number,
  * with the factor of tolerance.h. */
 static double momentum_limit(const MdSystem *system, const Judge *judge, int precision, double dt, int64_t n_steps) {
-    double speed_sq = 0, state = tolerance_state_roundoff(precision);
+    double speed_sq = 0, state = tolerance_velocity_roundoff(precision);
     for (int64_t i = 0; i < system->n_atoms; i++) {
         const double *v = system->velocity + 3 * i;
         speed_sq += 2 * state * state * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);

@@ -73,7 +73,7 @@ void path_free(Path *path) {
     md_free(path->velocity);
 }
 
-/* Each step may be off, in places by two roundings of the state (the sum, the wrap), in velocities by four of its own and by
+/* Each step may be off, in places by two roundings (the sum, the wrap), in velocities by four of its own and by
  * the tolerance of the forces at either end of the way, whichever is larger, twice that, since atoms may be nearer in
  * between. One pair of an atom may cross the cutoff a step sooner or later. An error of a velocity is one of a place that is
  * as large as what it makes of it until the end. */
@@ -88,9 +88,11 @@ bool path_check(const Path *path, const Judge *start, const MdConfig *config, co
         force_error = fmax(force_error, 2 * fmax(end.force[i], start->tolerance.force[i]));
         for (int a = 0; a < 3; a++) speed = fmax(speed, fabs(path->velocity[3 * i + a]));
     }
-    const double steps = path->n_steps + 1, u = tolerance_state_roundoff(config->run_precision) + DBL_EPSILON / 2;
+    const double steps = path->n_steps + 1;
+    const double u = tolerance_place_roundoff(config->run_precision) + DBL_EPSILON / 2;
+    const double of_speed = tolerance_velocity_roundoff(config->run_precision) + DBL_EPSILON / 2;
     const double place = steps * 2 * u * tolerance_extent(system, path->position);
-    const double kick = steps * (4 * u * speed + path->dt / lightest * force_error) + path->dt / lightest * path->jump;
+    const double kick = steps * (4 * of_speed * speed + path->dt / lightest * force_error) + path->dt / lightest * path->jump;
     const double error = place + kick * path->dt * steps;
     const double allowed[2] = {path->growth[0] * error, path->growth[1] * error + kick};
     bool ok = CHECK(allowed[0] < 0.05 * path->moved); /* else it says nothing */

@@ -64,10 +64,14 @@ static inline double tolerance_roundoff(int precision) {
     return precision == MD_PRECISION_DOUBLE ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
 }
 
-/* The state - positions and velocities - is kept in single precision only by run.precision = single. */
-static inline double tolerance_state_roundoff(int precision) {
+/* What is kept of a position: mixed precision has at least 33 significant bits. */
+static inline double tolerance_place_roundoff(int precision) {
+    if (precision == MD_PRECISION_MIXED) return 0x1p-33;
     return precision == MD_PRECISION_SINGLE ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 }
+
+/* Of a velocity: mixed precision may have a float. */
+static inline double tolerance_velocity_roundoff(int precision) { return tolerance_roundoff(precision); }
 
 /* Of one pair, in u. */
 static inline double tolerance_pair_roundings(const MdConfig *config) {
@@ -219,9 +223,9 @@ static inline Tolerance tolerance_make(const MdSystem *system, const double *pos
         n_terms += n_row;
         t.accumulated_sq += (double)n_row * u * u * force_abs * force_abs;
 
-        /* Velocity: one rounding of the state; square, products with mass, sum: eight in all. */
+        /* Velocity: one rounding of what is kept; square, products with mass, sum: eight in all. */
         const double *v = velocity + 3 * i, mass = system->mass[system->type[i]];
-        double state = tolerance_state_roundoff(precision) + DBL_EPSILON / 2, v_sq = 0, f_sq = 0;
+        double state = tolerance_velocity_roundoff(precision) + DBL_EPSILON / 2, v_sq = 0, f_sq = 0;
         for (int a = 0; a < 3; a++) {
             v_sq += v[a] * v[a];
             f_sq += force[a] * force[a];
@@ -246,9 +250,9 @@ static inline void tolerance_free(Tolerance *tolerance) {
     memset(tolerance, 0, sizeof *tolerance);
 }
 
-/* Largest rounding of one coordinate of the state, for comparing what is gathered with what was put in. */
+/* Largest rounding of one coordinate as it is kept, for comparing what is gathered with what was put in. */
 static inline double tolerance_position(const MdSystem *system, const double *position, int precision) {
-    return 2 * tolerance_state_roundoff(precision) * tolerance_extent(system, position);
+    return 2 * tolerance_place_roundoff(precision) * tolerance_extent(system, position);
 }
 
 #endif

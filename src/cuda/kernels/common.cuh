@@ -4,9 +4,12 @@
  * block. So a kernel is written once and has no branch for what the run does not use.
  *
  * Precision
- *   single  state and pairs in float
- *   mixed   state (positions, velocities) in double, pairs in float from a float copy of the positions
- *   double  both in double
+ *   single  everything in float
+ *   mixed   positions with 33 significant bits: the float that pairs see, nearest to it, and CUDA_LOW_BITS more a
+ *           component, of all three in one word; they are put together to a double where a particle moves. What a step adds
+ *           to a position is a thousandth of the float's last bits, and a rounding of it is a random force; what it adds to a
+ *           velocity is a tenth of it, so that a float serves there.
+ *   double  everything in double
  *
  * Layout: the ladder of memory.layout
  *   aos   packed xyz: threads side by side touch every third number, three loads of 4 bytes (double: 8) each of which
@@ -43,19 +46,22 @@ constexpr bool is_aos = MD_SW_memory_layout == MD_LAYOUT_AOS;
 constexpr bool is_soa = MD_SW_memory_layout == MD_LAYOUT_SOA;
 constexpr bool is_vec4 = MD_SW_memory_layout == MD_LAYOUT_VEC4;
 
-typedef Select<is_single, float, double>::type State;
-typedef Select<is_double, double, float>::type Pair;
+typedef Select<is_single, float, double>::type State; /* a position on its way; mixed: of 33 bits, see storable */
+typedef Select<is_double, double, float>::type Pair;  /* all that is stored */
 typedef Select<is_double, MdPair_d, MdPair_f>::type PairParameters;
 
 template <class T> struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) Vec4 { T x, y, z, w; };
 template <class T> struct Vec3 { T x, y, z; };
 
-/* The atom type travels in the bits of the fourth component. */
-__device__ inline int type_of(float w) { return __float_as_int(w); }
-__device__ inline int type_of(double w) { return (int)__double_as_longlong(w); }
-template <class T> __device__ inline T type_bits(int type);
-template <> __device__ inline float type_bits<float>(int type) { return __int_as_float(type); }
-template <> __device__ inline double type_bits<double>(int type) { return __longlong_as_double(type); }
+/* The fourth component of a position, as bits: the type; in mixed precision above the low bits. */
+constexpr int type_shift = is_mixed ? 3 * CUDA_LOW_BITS : 0;
+__device__ inline Pair word_bits(unsigned word) {
+    if constexpr (is_double) return __longlong_as_double((long long)word);
+    else return __uint_as_float(word);
+}
+__device__ inline unsigned word_of(float w) { return __float_as_uint(w); }
+__device__ inline unsigned word_of(double w) { return (unsigned)__double_as_longlong(w); }
+__device__ inline int type_of(Pair w) { return (int)(word_of(w) >> type_shift); }
 
 __device__ inline int thread_index() { return (int)(blockIdx.x * blockDim.x + threadIdx.x); }
 __device__ inline int grid_size() { return (int)(gridDim.x * blockDim.x); }
@@ -104,8 +110,57 @@ template <class T> __device__ inline Full<T> load_full(const CudaVectors &v, con
 }
 
 /* Velocity with 1/mass. */
-__device__ inline Full<State> load_velocity(const CudaParticles &p, int64_t i) {
-    return load_full<State>(p.velocity, p.inverse_mass, i);
+__device__ inline Full<Pair> load_velocity(const CudaParticles &p, int64_t i) {
+    return load_full<Pair>(p.velocity, p.inverse_mass, i);
+}
+
+/* --- positions of mixed precision --- */
+
+/* The bits of a double as an integer: the sign apart, its steps are those of the last bits. */
+constexpr int dropped_bits = 52 - 23 - CUDA_LOW_BITS;
+constexpr long long low_half = 1ll << (dropped_bits + CUDA_LOW_BITS - 1); /* half a last bit of a float */
+
+/* x rounded to what can be stored. Numbers that a float would have to denormalise become zero: what is taken off the float
+ * nearest to x must not reach beyond zero. */
+__device__ inline State storable(State x) {
+    if constexpr (is_mixed) {
+        const long long bits = __double_as_longlong(x) + (1ll << (dropped_bits - 1));
+        const bool is_small = ((unsigned)(bits >> 32) & 0x7fffffffu) < (1023u - 100u) << 20;
+        return is_small ? 0.0 : __longlong_as_double(bits & ~((1ll << dropped_bits) - 1));
+    } else {
+        return x;
+    }
+}
+
+__device__ inline Vec3<State> storable(const Vec3<State> &x) {
+    return Vec3<State>{storable(x.x), storable(x.y), storable(x.z)};
+}
+
+/* A storable x as pairs see it: mixed precision, the nearest float, ties up, and the bits that it lacks, as a number from
+ * 0 that has half of its range added. */
+__device__ inline Pair split(State x, unsigned *low) {
+    if constexpr (is_mixed) {
+        const long long bits = __double_as_longlong(x) + low_half;
+        *low = (unsigned)bits >> dropped_bits & ((1u << CUDA_LOW_BITS) - 1);
+        return (Pair)__longlong_as_double(bits & ~(2 * low_half - 1));
+    } else {
+        *low = 0;
+        return (Pair)x;
+    }
+}
+
+__device__ inline Vec3<Pair> seen_at(const Vec3<State> &x, unsigned (&low)[3]) {
+    return Vec3<Pair>{split(x.x, &low[0]), split(x.y, &low[1]), split(x.z, &low[2])};
+}
+
+__device__ inline double join(float seen, unsigned low) {
+    const long long bits = (long long)(low & ((1u << CUDA_LOW_BITS) - 1)) << dropped_bits;
+    return __longlong_as_double(__double_as_longlong((double)seen) + bits - low_half);
+}
+
+__device__ inline Vec3<State> join(const Vec3<Pair> &seen, unsigned word) {
+    return Vec3<State>{(State)join((float)seen.x, word), (State)join((float)seen.y, word >> CUDA_LOW_BITS),
+                       (State)join((float)seen.z, word >> 2 * CUDA_LOW_BITS)};
 }
 
 /* launch.fuse = step has positions twice, the second n_atoms behind the first: `from` and `to` are how far into them. */
@@ -117,22 +172,37 @@ __device__ inline int load_type(const CudaParticles &p, int64_t i, int64_t from 
     else return p.type[i];
 }
 
-/* Writes a position as pairs see it: it is returned. In mixed precision the state has another one. */
-__device__ inline Vec3<Pair> store_seen(const CudaParticles &p, int64_t i, Vec3<State> x, int type, int64_t to) {
-    const Vec3<Pair> seen = {(Pair)x.x, (Pair)x.y, (Pair)x.z};
-    store<Pair>(p.position, i + to, seen, type_bits<Pair>(type));
+/* Writes a storable position. Returns it as pairs see it. */
+__device__ inline Vec3<Pair> store_position(const CudaParticles &p, int64_t i, const Vec3<State> &x, int type,
+                                            int64_t to = 0) {
+    unsigned low[3], word = (unsigned)type << type_shift;
+    const Vec3<Pair> seen = seen_at(x, low);
+    if constexpr (is_mixed) {
+        word |= low[2] << 2 * CUDA_LOW_BITS | low[1] << CUDA_LOW_BITS | low[0];
+        if constexpr (!is_vec4) p.low[i] = word;
+    }
+    store<Pair>(p.position, i + to, seen, word_bits(word));
     return seen;
 }
 
-/* Writes a position to the state, and as pairs see it. */
-__device__ inline Vec3<Pair> store_position(const CudaParticles &p, int64_t i, Vec3<State> x, int type,
-                                            int64_t to = 0) {
-    if constexpr (is_mixed) store<State>(p.state, i, x, type_bits<State>(type));
-    return store_seen(p, i, x, type, to);
+__device__ inline Vec3<State> load_position(const CudaParticles &p, int64_t i, int64_t from = 0) {
+    if constexpr (!is_mixed) {
+        return load<State>(p.position, i + from);
+    } else if constexpr (is_vec4) {
+        const Full<Pair> seen = load_full<Pair>(p.position, nullptr, i + from);
+        return join(seen.v, word_of(seen.w));
+    } else {
+        return join(load<Pair>(p.position, i + from), p.low[i]);
+    }
 }
 
-__device__ inline Vec3<State> load_state(const CudaParticles &p, int64_t i, int64_t from) {
-    return load<State>(p.state, is_mixed ? i : i + from);
+/* What `position` holds at place j, to place i of another. Returns it as pairs see it. */
+__device__ inline Vec3<Pair> copy_seen(const CudaVectors &to, int64_t i, const CudaVectors &position, int64_t j) {
+    Pair word = 0;
+    if constexpr (is_vec4) word = ((const Vec4<Pair> *)position.part[0])[j].w;
+    const Vec3<Pair> seen = load<Pair>(position, j);
+    store<Pair>(to, i, seen, word);
+    return seen;
 }
 
 /* Squared displacement since the last build, when it was at x0. */
@@ -168,13 +238,13 @@ __device__ inline Pair squared(const Vec3<Pair> &d) {
     return MD_DIMENSION == 3 ? d.x * d.x + d.y * d.y + d.z * d.z : d.x * d.x + d.y * d.y;
 }
 
-/* x moved by whole boxes into [0, length), as a number of type T; *image gains the number of boxes. T matters: a double
+/* x moved by whole boxes into [0, length), as round(x) makes it; *image gains the number of boxes. Rounding matters: a double
  * just below length may round to length as a float, and then belongs to the other side. Any x is safe. */
-template <class T> __device__ inline T wrap(double x, double length, double inverse, int32_t *image) {
-    if (inverse == 0) return (T)x; /* open axis */
+template <class Round> __device__ inline auto wrap(double x, double length, double inverse, int32_t *image, Round round) {
+    if (inverse == 0) return round(x); /* open axis */
     /* fmin and fmax drop a NaN, and keep the count of boxes inside an int whatever x is */
     double boxes = fmin(fmax(floor(x * inverse), -1e9), 1e9);
-    T wrapped = (T)(x - boxes * length);
+    auto wrapped = round(x - boxes * length);
     if ((double)wrapped >= length) {
         wrapped = 0;
         boxes += 1;

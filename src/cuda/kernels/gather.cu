@@ -24,34 +24,38 @@ MD_KERNEL k_gather_import_types(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const int type = ((const int32_t *)a.in)[i];
-    const State inverse_mass = (State)a.inverse_mass_of[type];
-    store<State>(a.now.state, i, Vec3<State>{0, 0, 0}, type_bits<State>(type));
-    if (is_mixed) store<Pair>(a.now.position, i, Vec3<Pair>{0, 0, 0}, type_bits<Pair>(type));
-    store<State>(a.now.velocity, i, Vec3<State>{0, 0, 0}, inverse_mass);
+    const Pair inverse_mass = (Pair)a.inverse_mass_of[type];
+    store_position(a.now, i, Vec3<State>{0, 0, 0}, type);
+    store<Pair>(a.now.velocity, i, Vec3<Pair>{0, 0, 0}, inverse_mass);
     if constexpr (!is_vec4) {
         a.now.type[i] = type;
-        ((State *)a.now.inverse_mass)[i] = inverse_mass;
+        ((Pair *)a.now.inverse_mass)[i] = inverse_mass;
     }
     a.now.tag[i] = CudaTag{0, 0, 0, i};
 }
 
-__device__ inline Vec3<State> import_vector(const CudaArguments &a, int i) {
+template <class T> __device__ inline Vec3<T> import_vector(const CudaArguments &a, int i) {
     const double *xyz = (const double *)a.in + 3 * (int64_t)i;
-    return Vec3<State>{(State)xyz[0], (State)xyz[1], (State)xyz[2]};
+    return Vec3<T>{(T)xyz[0], (T)xyz[1], (T)xyz[2]};
+}
+
+__device__ inline Vec3<Pair> import_position(const CudaArguments &a, int i) {
+    return store_position(a.now, i, storable(import_vector<State>(a, i)), load_type(a.now, i));
+}
+
+__device__ inline void import_velocity(const CudaArguments &a, int i) {
+    store<Pair>(a.now.velocity, i, import_vector<Pair>(a, i), load_velocity(a.now, i).w);
 }
 
 MD_KERNEL k_gather_import_positions(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    const int type = load_type(a.now, i);
-    const Vec3<Pair> seen = store_position(a.now, i, import_vector(a, i), type);
-    store<Pair>(a.reference, i, seen, type_bits<Pair>(type));
+    store<Pair>(a.reference, i, import_position(a, i), Pair(0));
 }
 
 MD_KERNEL k_gather_import_velocities(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
-    store<State>(a.now.velocity, i, import_vector(a, i), load_velocity(a.now, i).w);
+    if (i < a.n_atoms) import_velocity(a, i);
 }
 
 MD_KERNEL k_gather_import_images(MD_ARGUMENTS) {
@@ -107,11 +111,12 @@ template <class Out> struct Wrapped {
 
 /* Position in the box, and the box that it is in: both after rounding to Out, so that they agree. */
 template <class Out> __device__ inline Wrapped<Out> wrapped(const CudaArguments &a, int i, CudaTag tag) {
-    const Vec3<State> x = load<State>(a.now.state, i);
+    const Vec3<State> x = load_position(a.now, i);
     Wrapped<Out> w;
-    w.x.x = wrap<Out>((double)x.x, a.length[0], a.inverse[0], &tag.ix);
-    w.x.y = wrap<Out>((double)x.y, a.length[1], a.inverse[1], &tag.iy);
-    w.x.z = wrap<Out>((double)x.z, a.length[2], a.inverse[2], &tag.iz);
+    const auto round = [](double place) { return (Out)place; };
+    w.x.x = wrap((double)x.x, a.length[0], a.inverse[0], &tag.ix, round);
+    w.x.y = wrap((double)x.y, a.length[1], a.inverse[1], &tag.iy, round);
+    w.x.z = wrap((double)x.z, a.length[2], a.inverse[2], &tag.iz, round);
     w.image = Vec3<int32_t>{tag.ix, tag.iy, tag.iz};
     return w;
 }
@@ -125,10 +130,9 @@ template <class Out> __device__ inline void gather_images(const CudaArguments &a
     gather_rows(a, (int32_t *)a.out, [&](int i) { return wrapped<Out>(a, i, a.now.tag[i]).image; });
 }
 
-template <class T, class Out>
-__device__ inline void gather_vectors(const CudaArguments &a, const CudaVectors &vectors) {
+template <class Out> __device__ inline void gather_vectors(const CudaArguments &a, const CudaVectors &vectors) {
     gather_rows(a, (Out *)a.out, [&](int i) {
-        const Vec3<T> v = load<T>(vectors, i);
+        const Vec3<Pair> v = load<Pair>(vectors, i);
         return Vec3<Out>{(Out)v.x, (Out)v.y, (Out)v.z};
     });
 }
@@ -137,15 +141,14 @@ MD_KERNEL k_gather_positions_single(MD_ARGUMENTS) { gather_positions<float>(a); 
 MD_KERNEL k_gather_positions_double(MD_ARGUMENTS) { gather_positions<double>(a); }
 MD_KERNEL k_gather_images_single(MD_ARGUMENTS) { gather_images<float>(a); }
 MD_KERNEL k_gather_images_double(MD_ARGUMENTS) { gather_images<double>(a); }
-MD_KERNEL k_gather_velocities_single(MD_ARGUMENTS) { gather_vectors<State, float>(a, a.now.velocity); }
-MD_KERNEL k_gather_velocities_double(MD_ARGUMENTS) { gather_vectors<State, double>(a, a.now.velocity); }
-MD_KERNEL k_gather_forces_single(MD_ARGUMENTS) { gather_vectors<Pair, float>(a, a.now.force); }
-MD_KERNEL k_gather_forces_double(MD_ARGUMENTS) { gather_vectors<Pair, double>(a, a.now.force); }
+MD_KERNEL k_gather_velocities_single(MD_ARGUMENTS) { gather_vectors<float>(a, a.now.velocity); }
+MD_KERNEL k_gather_velocities_double(MD_ARGUMENTS) { gather_vectors<double>(a, a.now.velocity); }
+MD_KERNEL k_gather_forces_single(MD_ARGUMENTS) { gather_vectors<float>(a, a.now.force); }
+MD_KERNEL k_gather_forces_double(MD_ARGUMENTS) { gather_vectors<double>(a, a.now.force); }
 
 /* For restart files: numbers as they are, in the order of memory, as double (exact for both precisions). a.first: which,
  * CUDA_RAW_... */
-template <class T> __device__ inline void export_raw(const CudaArguments &a, const CudaVectors &vectors, int i) {
-    const Vec3<T> v = load<T>(vectors, i);
+template <class T> __device__ inline void export_raw(const CudaArguments &a, const Vec3<T> &v, int i) {
     double *out = (double *)a.out + 3 * (int64_t)i;
     out[0] = (double)v.x;
     out[1] = (double)v.y;
@@ -155,20 +158,17 @@ template <class T> __device__ inline void export_raw(const CudaArguments &a, con
 MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    if (a.first == CUDA_RAW_POSITION) export_raw<State>(a, a.now.state, i);
-    else if (a.first == CUDA_RAW_VELOCITY) export_raw<State>(a, a.now.velocity, i);
-    else if (a.first == CUDA_RAW_FORCE) export_raw<Pair>(a, a.now.force, i);
-    else export_raw<Pair>(a, a.reference, i);
+    if (a.first == CUDA_RAW_POSITION) export_raw(a, load_position(a.now, i), i);
+    else if (a.first == CUDA_RAW_VELOCITY) export_raw(a, load<Pair>(a.now.velocity, i), i);
+    else if (a.first == CUDA_RAW_FORCE) export_raw(a, load<Pair>(a.now.force, i), i);
+    else export_raw(a, load<Pair>(a.reference, i), i);
 }
 
-/* Types, masses and tags are there. */
+/* Types, masses and tags are there. Numbers of the same precision come back as they were. */
 MD_KERNEL k_gather_import_raw(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    const Vec3<State> x = import_vector(a, i);
-    const Vec3<Pair> y = {(Pair)x.x, (Pair)x.y, (Pair)x.z}; /* they were that */
-    if (a.first == CUDA_RAW_POSITION) store_position(a.now, i, x, load_type(a.now, i));
-    else if (a.first == CUDA_RAW_VELOCITY) store<State>(a.now.velocity, i, x, load_velocity(a.now, i).w);
-    else if (a.first == CUDA_RAW_FORCE) store<Pair>(a.now.force, i, y, Pair(0));
-    else store<Pair>(a.reference, i, y, type_bits<Pair>(load_type(a.now, i)));
+    if (a.first == CUDA_RAW_POSITION) import_position(a, i);
+    else if (a.first == CUDA_RAW_VELOCITY) import_velocity(a, i);
+    else store<Pair>(a.first == CUDA_RAW_FORCE ? a.now.force : a.reference, i, import_vector<Pair>(a, i), Pair(0));
 }

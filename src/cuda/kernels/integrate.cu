@@ -28,9 +28,9 @@ MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
     if (a.watch->halted) return;
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    Full<State> v = load_velocity(a.now, i);
+    Full<Pair> v = load_velocity(a.now, i);
     half_kick(a, load<Pair>(a.now.force, i), &v);
-    store<State>(a.now.velocity, i, v.v, v.w);
+    store<Pair>(a.now.velocity, i, v.v, v.w);
 }
 
 MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
@@ -38,8 +38,8 @@ MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i == 0) a.watch->drifted = 1;
     if (i >= a.n_atoms) return;
-    const Vec3<State> v = load<State>(a.now.velocity, i);
-    Vec3<State> x = load<State>(a.now.state, i);
+    const Vec3<Pair> v = load<Pair>(a.now.velocity, i);
+    Vec3<State> x = load_position(a.now, i);
     drift(a, i, v, &x);
     store_position(a.now, i, x, load_type(a.now, i));
 }
@@ -56,9 +56,9 @@ MD_KERNEL k_integrate_check(MD_ARGUMENTS) {
 MD_KERNEL k_integrate_scale(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    Full<State> v = load_velocity(a.now, i);
-    v.v.x = (State)((double)v.v.x * a.factor);
-    v.v.y = (State)((double)v.v.y * a.factor);
-    v.v.z = (State)((double)v.v.z * a.factor);
-    store<State>(a.now.velocity, i, v.v, v.w);
+    Full<Pair> v = load_velocity(a.now, i);
+    v.v.x = (Pair)((double)v.v.x * a.factor);
+    v.v.y = (Pair)((double)v.v.y * a.factor);
+    v.v.z = (Pair)((double)v.v.z * a.factor);
+    store<Pair>(a.now.velocity, i, v.v, v.w);
 }

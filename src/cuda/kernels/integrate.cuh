@@ -15,23 +15,21 @@ __device__ inline void raise_fault(const CudaArguments &a, int id, float displac
 }
 
 /* v += f/m dt/2 */
-__device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Full<State> *v) {
-    const State c = (State)a.half_step * v->w;
-    v->v.x += c * (State)f.x;
-    v->v.y += c * (State)f.y;
-    v->v.z += c * (State)f.z;
+__device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Full<Pair> *v) {
+    const Pair c = (Pair)a.half_step * v->w;
+    v->v.x += c * f.x;
+    v->v.y += c * f.y;
+    v->v.z += c * f.z;
 }
 
 /* x += v dt. A particle that would move too far stays, so that every position is a finite number whatever comes. */
-__device__ inline void drift(const CudaArguments &a, int i, const Vec3<State> &v, Vec3<State> *x,
+__device__ inline void drift(const CudaArguments &a, int i, const Vec3<Pair> &v, Vec3<State> *x,
                              unsigned long long step = 0) {
-    const State dt = (State)a.whole_step;
-    const Vec3<State> d = {dt * v.x, dt * v.y, dt * v.z};
-    const State distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
-    if (distance_sq <= (State)a.fault_sq) { /* false for NaN */
-        x->x += d.x;
-        x->y += d.y;
-        x->z += d.z;
+    const Pair dt = (Pair)a.whole_step;
+    const Vec3<Pair> d = {dt * v.x, dt * v.y, dt * v.z};
+    const Pair distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
+    if (distance_sq <= (Pair)a.fault_sq) { /* false for NaN */
+        *x = storable(Vec3<State>{x->x + (State)d.x, x->y + (State)d.y, x->z + (State)d.z});
     } else {
         raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), step);
     }
@@ -45,7 +43,7 @@ struct Motion {
 
 /* What moves of a particle. */
 struct Moving {
-    Full<State> v; /* with 1/mass */
+    Full<Pair> v; /* with 1/mass */
     Vec3<State> x;
 };
 
@@ -61,9 +59,9 @@ __device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, 
 /* The same for a particle in memory. Returns its squared displacement since the build where has_check asks for it. */
 __device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
                                      bool has_check, const Motion &motion) {
-    Moving moving = {load_velocity(a.now, i), load_state(a.now, i, motion.from)};
+    Moving moving = {load_velocity(a.now, i), load_position(a.now, i, motion.from)};
     move(a, i, f, kick_first, motion.step, &moving);
-    store<State>(a.now.velocity, i, moving.v.v, moving.v.w);
+    store<Pair>(a.now.velocity, i, moving.v.v, moving.v.w);
     const Vec3<Pair> seen = store_position(a.now, i, moving.x, load_type(a.now, i, motion.from), motion.to);
     return has_check ? displacement_sq(seen, load<Pair>(a.reference, i)) : 0;
 }

@@ -18,7 +18,7 @@ MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
     if (a.watch->halted) return; /* forces may not be there */
     Sum sums[CUDA_ATOM_TOTALS] = {};
     for (int64_t i = thread_index(); i < a.n_atoms; i += grid_size()) { /* 64 bits: a last stride may pass 2^31 */
-        const Full<State> v = load_velocity(a.now, i);
+        const Full<Pair> v = load_velocity(a.now, i);
         const Vec3<Pair> f = load<Pair>(a.now.force, i);
         const double vx = (double)v.v.x, vy = (double)v.v.y, vz = (double)v.v.z;
         const double inverse_mass = (double)v.w, mass = 1 / inverse_mass;

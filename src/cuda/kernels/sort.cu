@@ -37,7 +37,7 @@ __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<P
 /* Whether particle i, which is at x, had gone further than the list allows when that was used last: a drift ago, so that
  * no kernel need look while it is used. */
 __device__ inline bool was_too_far(const CudaArguments &a, int i, const Vec3<State> &x) {
-    const Vec3<State> v = load<State>(a.now.velocity, i);
+    const Vec3<Pair> v = load<Pair>(a.now.velocity, i);
     const State time = (State)a.factor;
     return displacement_sq(Vec3<Pair>{(Pair)(x.x - time * v.x), (Pair)(x.y - time * v.y), (Pair)(x.z - time * v.z)},
                            load<Pair>(a.reference, i)) > a.halt_sq;
@@ -55,17 +55,17 @@ __device__ inline void book_lateness(const CudaArguments &a) {
 MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    Vec3<State> x = load<State>(a.now.state, i);
+    Vec3<State> x = load_position(a.now, i);
     if (MD_SW_neighbor_rebuild == MD_REBUILD_EVERY && a.factor >= 0 && was_too_far(a, i, x)) book_lateness(a);
     CudaTag tag = a.now.tag[i];
-    x.x = wrap<State>((double)x.x, a.length[0], a.inverse[0], &tag.ix);
-    x.y = wrap<State>((double)x.y, a.length[1], a.inverse[1], &tag.iy);
-    x.z = wrap<State>((double)x.z, a.length[2], a.inverse[2], &tag.iz);
+    const auto round = [](double place) { return storable((State)place); };
+    x.x = wrap((double)x.x, a.length[0], a.inverse[0], &tag.ix, round);
+    x.y = wrap((double)x.y, a.length[1], a.inverse[1], &tag.iy, round);
+    x.z = wrap((double)x.z, a.length[2], a.inverse[2], &tag.iz, round);
     a.now.tag[i] = tag;
-    const int type = load_type(a.now, i);
-    const Vec3<Pair> seen = store_position(a.now, i, x, type);
+    const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i));
     if constexpr (MD_SW_memory_sort == MD_SORT_NONE) /* otherwise k_sort_reorder does */
-        store<Pair>(a.reference, i, seen, type_bits<Pair>(type));
+        store<Pair>(a.reference, i, seen, Pair(0));
     if (a.n > 0) count_in_cell(a, i, seen);
 }
 
@@ -217,15 +217,16 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
 MD_KERNEL k_sort_reorder(MD_ARGUMENTS) {
     const int slot = thread_index();
     if (slot >= a.n_atoms) return;
-    const int i = a.slot_atom[slot], type = load_type(a.now, i);
-    const Vec3<Pair> seen = store_position(a.spare, slot, load<State>(a.now.state, i), type);
-    store<Pair>(a.reference, slot, seen, type_bits<Pair>(type));
-    const Full<State> v = load_velocity(a.now, i);
-    store<State>(a.spare.velocity, slot, v.v, v.w);
+    const int i = a.slot_atom[slot];
+    const Vec3<Pair> seen = copy_seen(a.spare.position, slot, a.now.position, i);
+    store<Pair>(a.reference, slot, seen, Pair(0));
+    const Full<Pair> v = load_velocity(a.now, i);
+    store<Pair>(a.spare.velocity, slot, v.v, v.w);
     if (a.now.force.part[0]) store<Pair>(a.spare.force, slot, load<Pair>(a.now.force, i), Pair(0));
     a.spare.tag[slot] = a.now.tag[i];
     if constexpr (!is_vec4) {
         a.spare.type[slot] = a.now.type[i];
-        ((State *)a.spare.inverse_mass)[slot] = v.w;
+        if (is_mixed) a.spare.low[slot] = a.now.low[i];
+        ((Pair *)a.spare.inverse_mass)[slot] = v.w;
     }
 }

@@ -47,8 +47,7 @@ __device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int 
 __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
     if (from == 0) return;
     for (int i = thread_index(); i < a.n_atoms; i += grid_size())
-        store<Pair>(a.now.position, i, load<Pair>(a.now.position, i + from),
-                    type_bits<Pair>(load_type(a.now, i, from)));
+        copy_seen(a.now.position, i, a.now.position, i + from);
 }
 
 /* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, which integrates nothing. */

@@ -97,19 +97,18 @@ __device__ inline void hold_brick(const CudaArguments &a, int n_blocks, int64_t 
         held->own = staged_particle(a, staged_origin(brick), held->i, from);
         HeldAtom *atom = atom_place(a);
         if (threadIdx.x % row_threads == 0) {
-            atom->moving = Moving{load_velocity(a.now, held->i), load_state(a.now, held->i, from)};
+            atom->moving = Moving{load_velocity(a.now, held->i), load_position(a.now, held->i, from)};
             if (HAS_CHECK) atom->reference = load<Pair>(a.reference, held->i);
         }
     }
     __syncthreads(); /* the brick and the atoms are there */
 }
 
-/* Velocities and states to memory, where they have not been since hold_brick. */
+/* Velocities to memory, where they have not been since hold_brick. */
 __device__ inline void put_back(const CudaArguments &a, const HeldBrick &held) {
     if (held.i < 0 || threadIdx.x % row_threads != 0) return;
     const Moving &moving = atom_place(a)->moving;
-    store<State>(a.now.velocity, held.i, moving.v.v, moving.v.w);
-    if constexpr (is_mixed) store<State>(a.now.state, held.i, moving.x, type_bits<State>(held.own.type));
+    store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);
 }
 
 /* Integrates the atom of this thread's row, and puts its place where others find it. Returns its squared displacement. By
@@ -122,9 +121,10 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
     if (row_threads > 1) __syncwarp(); /* all threads of the row have read it */
     if (held->i < 0) return 0;
     move(a, held->i, force, true, motion.step, &moving);
-    const Vec3<Pair> seen = {(Pair)moving.x.x, (Pair)moving.x.y, (Pair)moving.x.z};
+    unsigned low[3];
+    const Vec3<Pair> seen = seen_at(moving.x, low);
     if (threadIdx.x % row_threads == 0) {
-        store_seen(a.now, held->i, moving.x, held->own.type, motion.to);
+        store_position(a.now, held->i, moving.x, held->own.type, motion.to);
         atom->moving = moving;
     }
     const Vec3<Pair> origin = staged_origin(*brick_place());
