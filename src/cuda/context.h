@@ -340,7 +340,7 @@ MdMemory cuda_memory_held(const CudaContext *context); /* at most so far */
 typedef enum CudaGroup {
     CUDA_KEPT,    /* never given back */
     CUDA_FORCES,  /* from the force kernel to the drift that uses them last */
-    CUDA_REBUILD, /* cells, and the second copy of the forces */
+    CUDA_REBUILD, /* cells, and the second copy of what a reordering carries */
     CUDA_STAGING, /* of particles on their way in or out */
     CUDA_SCRATCH  /* of reductions */
 } CudaGroup;
@@ -348,8 +348,6 @@ void cuda_memory_begin(CudaContext *context, CudaGroup group);
 void cuda_memory_end(CudaContext *context, CudaGroup group);
 void cuda_memory_need_forces(CudaContext *context); /* for who reads them; zero where none are */
 
-/* Positions as pairs see them: launch.fuse = step reads one copy while it writes the other. */
-size_t cuda_memory_positions(const CudaContext *context);
 /* Makes room for rows of at least `count` entries; the list is lost. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
 /* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */

@@ -97,22 +97,24 @@ static void add_vectors(const CudaContext *context, Arrays *arrays, CudaGroup gr
     }
 }
 
-size_t cuda_memory_positions(const CudaContext *context) {
-    return (size_t)context->n_atoms * (context->config.launch_fuse == MD_FUSE_STEP ? 2 : 1);
+static void add_positions(CudaContext *context, Arrays *arrays) {
+    CudaParticles *now = &context->arguments.now;
+    const size_t n = (size_t)context->n_atoms;
+    const bool twice = cuda_sort_reorders(context) || context->config.launch_fuse == MD_FUSE_STEP;
+    add_vectors(context, arrays, CUDA_KEPT, &now->position, (twice ? 2 : 1) * n, context->pair_size, "positions");
+    add_vectors(context, arrays, CUDA_FORCES, &now->force, n, context->pair_size, "forces");
 }
 
-static void add_particles(const CudaContext *context, Arrays *arrays, CudaParticles *p, CudaGroup forces) {
-    size_t n = (size_t)context->n_atoms;
-    add_vectors(context, arrays, CUDA_KEPT, &p->position, cuda_memory_positions(context), context->pair_size,
-                "positions");
-    add_vectors(context, arrays, CUDA_KEPT, &p->velocity, n, context->pair_size, "velocities");
-    add_vectors(context, arrays, forces, &p->force, n, context->pair_size, "forces");
-    add(arrays, CUDA_KEPT, &p->tag, n, sizeof(CudaTag), "images and ids");
+/* What a reordering writes to another copy, which is then the one in use. */
+static void add_carried(const CudaContext *context, Arrays *arrays, CudaGroup group, CudaParticles *p) {
+    const size_t n = (size_t)context->n_atoms;
+    add_vectors(context, arrays, group, &p->velocity, n, context->pair_size, "velocities");
+    add(arrays, group, &p->tag, n, sizeof(CudaTag), "images and ids");
     if (context->config.memory_layout == MD_LAYOUT_VEC4) return;
-    add(arrays, CUDA_KEPT, &p->type, n, sizeof(int32_t), "types");
-    add(arrays, CUDA_KEPT, &p->inverse_mass, n, context->pair_size, "masses");
+    add(arrays, group, &p->type, n, sizeof(int32_t), "types");
+    add(arrays, group, &p->inverse_mass, n, context->pair_size, "masses");
     if (context->config.run_precision == MD_PRECISION_MIXED)
-        add(arrays, CUDA_KEPT, &p->low, n, sizeof *p->low, "last bits of positions");
+        add(arrays, group, &p->low, n, sizeof *p->low, "last bits of positions");
 }
 
 /* Whether the cells of the last build are read until the next one. */
@@ -122,15 +124,36 @@ static bool cells_are_kept(const CudaContext *context) {
            cuda_neighbor_compresses(&context->config);
 }
 
+/* Cells are of use during a rebuild and staging between two of them, so that both can have the same memory: of each particle
+ * 8 bytes for its key, and 16 for the rest. */
+static bool cells_are_staged(const CudaContext *context) {
+    return cuda_sort_needs_cells(context) && !cells_are_kept(context) &&
+           context->config.memory_allocation == MD_ALLOCATION_ONCE;
+}
+
+static void stage_cells(CudaContext *context) {
+    CudaArguments *a = &context->arguments;
+    const size_t n = (size_t)context->n_atoms;
+    int32_t *words = (int32_t *)context->staging + 2 * n;
+    a->slot_key = context->staging;
+    a->cell = words;
+    a->arrival = words + n;
+    a->slot_atom = words + 2 * n;
+    a->slot_cell = words + 3 * n;
+}
+
 static void add_cells(CudaContext *context, Arrays *arrays) {
     CudaArguments *a = &context->arguments;
     const CudaGroup group = cells_are_kept(context) ? CUDA_KEPT : CUDA_REBUILD;
-    size_t n = (size_t)context->n_atoms;
-    add(arrays, group, &a->cell, n, sizeof(int32_t), "cells of particles");
-    add(arrays, group, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
-    add(arrays, group, &a->slot_key, n, cuda_brick_sorts(context) ? sizeof(uint64_t) : sizeof(int32_t), "keys by cell");
-    add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
-    add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
+    const size_t n = (size_t)context->n_atoms;
+    if (!cells_are_staged(context)) {
+        const size_t key = cuda_brick_sorts(context) ? sizeof(uint64_t) : sizeof(int32_t);
+        add(arrays, group, &a->slot_key, n, key, "keys by cell");
+        add(arrays, group, &a->cell, n, sizeof(int32_t), "cells of particles");
+        add(arrays, group, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
+        add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
+        add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
+    }
     add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
     if (cuda_sort_places_cells(context))
         add(arrays, CUDA_KEPT, &a->cell_place, (size_t)context->max_cells, sizeof(int32_t), "places of cells");
@@ -174,8 +197,9 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     size_t n = (size_t)context->n_atoms;
     arrays->n = 0;
     if (cuda_force_has_bricks(context)) add_bricks(context, arrays);
-    add_particles(context, arrays, &a->now, CUDA_FORCES);
-    if (cuda_sort_reorders(context)) add_particles(context, arrays, &a->spare, CUDA_REBUILD);
+    add_positions(context, arrays);
+    add_carried(context, arrays, CUDA_KEPT, &a->now);
+    if (cuda_sort_reorders(context)) add_carried(context, arrays, CUDA_REBUILD, &a->spare);
     add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, context->pair_size, "positions of the last build");
     size_t types = (size_t)(context->potential.n_types * context->potential.n_types);
     add(arrays, CUDA_KEPT, &a->pairs, types, context->pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d),
@@ -247,21 +271,13 @@ static MdStatus allocate(CudaContext *context, const Array *array, MdStatus fail
     return cuda_allocate(context, array->where, array->count * array->size, pooled, array->what, failure);
 }
 
-/* A second copy of the forces has a use only where there is a first one. */
-static bool is_wanted(const CudaContext *context, const Array *array) {
-    const CudaArguments *a = &context->arguments;
-    for (int part = 0; part < 3; part++)
-        if (array->where == (void **)(uintptr_t)&a->spare.force.part[part]) return a->now.force.part[0] != NULL;
-    return true;
-}
-
 void cuda_memory_begin(CudaContext *context, CudaGroup group) {
     if (!is_per_call(context, group)) return;
     Arrays arrays;
     list_arrays(context, &arrays);
     for (int k = 0; k < arrays.n; k++) {
         const Array *array = &arrays.rows[k];
-        if (array->group != group || *array->where || !is_wanted(context, array)) continue;
+        if (array->group != group || *array->where) continue;
         if (allocate(context, array, MD_ERROR_INTERNAL) != MD_OK)
             md_panic("the memory for the %s is gone: it was there when the program started", array->what);
     }
@@ -295,6 +311,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         MdStatus status = allocate(context, &arrays.rows[k], MD_ERROR_INPUT);
         if (status != MD_OK) return status;
     }
+    if (cells_are_staged(context)) stage_cells(context);
     CUDA_CHECK(cudaMallocHost((void **)&context->h_watch, sizeof(CudaWatch)));
     CUDA_CHECK(cudaMallocHost((void **)&context->sums.h_head, cuda_reduce_row_bytes(context)));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaMallocHost((void **)&context->h_staging[k], CUDA_CHUNK_BYTES));

@@ -30,14 +30,14 @@ enum { CUDA_LOW_BITS = 9 };
 
 /* The particles in the order of the moment. */
 typedef struct CudaParticles {
-    CudaVectors position; /* as pairs see it: Pair; fourth: a word, see low */
+    CudaVectors position; /* as pairs see it: Pair; fourth: a word, see low; twice, see common.cuh; not in spare */
     CudaVectors velocity; /* Pair; fourth: 1/mass */
-    CudaVectors force;    /* Pair; fourth: 0 */
+    CudaVectors force;    /* Pair; fourth: 0; not in spare */
     int32_t *type;        /* [n]; NULL with vec4, where the word has it */
     void *inverse_mass;   /* Pair [n]; NULL with vec4 */
     uint32_t *low;        /* [n], mixed precision: the word of the bits that position lacks; NULL with vec4 */
     CudaTag *tag;
-    unsigned long long texture[3]; /* texture objects over position, with memory.load = texture */
+    unsigned long long texture[3]; /* texture objects over position, with memory.load = texture; not in spare */
 } CudaParticles;
 
 /* Cells are numbered in row-major order, x fastest. Their edges are at least the range of the list, so that neighbours are in
@@ -166,7 +166,7 @@ enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS }
 
 typedef struct CudaArguments {
     int32_t n_atoms;
-    CudaParticles now, spare;     /* spare: what a reordering writes; only where memory.sort reorders */
+    CudaParticles now, spare;     /* spare: what a reordering writes, but positions; only where memory.sort reorders */
     CudaVectors reference;        /* Pair: the positions of the last build */
     double length[3], inverse[3]; /* box; inverse 0: open axis (physics/box.h) */
     float length_f[3], inverse_f[3];
@@ -177,7 +177,7 @@ typedef struct CudaArguments {
 
     CudaList list;
     CudaGrid grid;
-    int32_t *cell;       /* [n_atoms] cell of a particle */
+    int32_t *cell;       /* [n_atoms] cell of a particle; this and the next four: see stage_cells in memory.c */
     int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
     void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
     int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by their keys */

@@ -117,13 +117,19 @@ static void issue_sort(CudaContext *context, int n_cells) { issue_cells(context,
 
 static int count_cells(const CudaGrid *grid) { return grid->n[0] * grid->n[1] * grid->n[2]; }
 
-/* The reordered particles become those of the moment. */
+/* What was carried to its new places becomes that of the moment. */
 static void swap_particles(CudaContext *context) {
-    CudaArguments *a = &context->arguments;
+    CudaParticles *now = &context->arguments.now, *spare = &context->arguments.spare, old = *now;
     if (!cuda_sort_reorders(context)) return;
-    const CudaParticles old = a->now;
-    a->now = a->spare;
-    a->spare = old;
+    *now = *spare;
+    now->position = old.position;
+    now->force = old.force;
+    memcpy(now->texture, old.texture, sizeof now->texture);
+    *spare = (CudaParticles){.velocity = old.velocity,
+                             .tag = old.tag,
+                             .type = old.type,
+                             .inverse_mass = old.inverse_mass,
+                             .low = old.low};
     context->places_stale = true;
 }
 

@@ -1,5 +1,4 @@
-/* Texture objects over the positions, for memory.load = texture. They belong to the arrays, and go with them where the
- * two copies of the particles are swapped. */
+/* Texture objects over the positions, for memory.load = texture. */
 #include "cuda/context.h"
 
 static struct cudaChannelFormatDesc texel_format(const CudaContext *context) {
@@ -12,14 +11,17 @@ static struct cudaChannelFormatDesc texel_format(const CudaContext *context) {
                                           .f = twice ? cudaChannelFormatKindSigned : cudaChannelFormatKindFloat};
 }
 
-static void create(CudaContext *context, CudaParticles *p) {
+void cuda_textures_create(CudaContext *context) {
+    CudaParticles *p = &context->arguments.now;
+    if (context->config.memory_load != MD_LOAD_TEXTURE) return;
+    const size_t copies = context->config.launch_fuse == MD_FUSE_STEP ? 2 : 1; /* that forces are computed from */
     const int layout = context->config.memory_layout;
     const size_t numbers = layout == MD_LAYOUT_SOA ? 1 : layout == MD_LAYOUT_AOS ? 3 : 4;
     for (int part = 0; part < 3 && p->position.part[part]; part++) {
         struct cudaResourceDesc resource = {.resType = cudaResourceTypeLinear};
         resource.res.linear.devPtr = p->position.part[part];
         resource.res.linear.desc = texel_format(context);
-        resource.res.linear.sizeInBytes = cuda_memory_positions(context) * numbers * context->pair_size;
+        resource.res.linear.sizeInBytes = copies * (size_t)context->n_atoms * numbers * context->pair_size;
         const struct cudaTextureDesc how = {.readMode = cudaReadModeElementType};
         cudaTextureObject_t texture;
         CUDA_CHECK(cudaCreateTextureObject(&texture, &resource, &how, NULL));
@@ -27,20 +29,10 @@ static void create(CudaContext *context, CudaParticles *p) {
     }
 }
 
-static void destroy(CudaParticles *p) {
+void cuda_textures_destroy(CudaContext *context) {
+    CudaParticles *p = &context->arguments.now;
     for (int part = 0; part < 3; part++) {
         if (p->texture[part]) CUDA_CHECK(cudaDestroyTextureObject(p->texture[part]));
         p->texture[part] = 0;
     }
-}
-
-void cuda_textures_create(CudaContext *context) {
-    if (context->config.memory_load != MD_LOAD_TEXTURE) return;
-    create(context, &context->arguments.now);
-    create(context, &context->arguments.spare);
-}
-
-void cuda_textures_destroy(CudaContext *context) {
-    destroy(&context->arguments.now);
-    destroy(&context->arguments.spare);
 }

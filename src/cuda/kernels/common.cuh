@@ -163,7 +163,8 @@ __device__ inline Vec3<State> join(const Vec3<Pair> &seen, unsigned word) {
                        (State)join((float)seen.z, word >> 2 * CUDA_LOW_BITS)};
 }
 
-/* launch.fuse = step has positions twice, the second n_atoms behind the first: `from` and `to` are how far into them. */
+/* launch.fuse = step and memory.sort have positions twice, the second n_atoms behind the first: `from` and `to` are how far
+ * into them. */
 
 /* The type of a particle, from whatever holds it. */
 __device__ inline int load_type(const CudaParticles &p, int64_t i, int64_t from = 0) {

@@ -23,6 +23,10 @@ __device__ inline int cell_along(double x, double origin, double inverse_edge, i
     return (int)fmin(fmax(floor((x - origin) * inverse_edge), 0.0), (double)(n - 1));
 }
 
+/* Where positions are on their way through the sort: k_sort_reorder brings them back to where everybody looks for them. */
+constexpr bool reorders = MD_SW_memory_sort != MD_SORT_NONE;
+__device__ inline int64_t on_the_way(const CudaArguments &a) { return reorders ? a.n_atoms : 0; }
+
 /* By the positions that pairs see: those of the last build are kept, so that a restart finds the same cells. */
 __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<Pair> &x) {
     const CudaGrid &grid = a.grid;
@@ -63,15 +67,17 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     x.y = wrap((double)x.y, a.length[1], a.inverse[1], &tag.iy, round);
     x.z = wrap((double)x.z, a.length[2], a.inverse[2], &tag.iz, round);
     a.now.tag[i] = tag;
-    const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i));
-    if constexpr (MD_SW_memory_sort == MD_SORT_NONE) /* otherwise k_sort_reorder does */
+    const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i), on_the_way(a));
+    if constexpr (!reorders) /* otherwise k_sort_reorder does */
         store<Pair>(a.reference, i, seen, Pair(0));
     if (a.n > 0) count_in_cell(a, i, seen);
 }
 
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i < a.n_atoms) count_in_cell(a, i, load<Pair>(a.now.position, i));
+    if (i >= a.n_atoms) return;
+    count_in_cell(a, i, load<Pair>(a.now.position, i));
+    if (reorders) copy_seen(a.now.position, i + on_the_way(a), a.now.position, i);
 }
 
 /* Key of the octant at (x, y, z), in units of octants of 2^level cells: the order in which the curve enters them. */
@@ -188,7 +194,7 @@ typedef Select<in_bricks, uint64_t, int32_t>::type SlotKey;
 
 __device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
     const int id = a.now.tag[i].id;
-    if constexpr (in_bricks) return (uint64_t)float_key((float)load<Pair>(a.now.position, i).x) << 32 | (unsigned)id;
+    if constexpr (in_bricks) return (uint64_t)float_key((float)load<Pair>(a.now.position, i + on_the_way(a)).x) << 32 | (unsigned)id;
     else return id;
 }
 
@@ -212,17 +218,15 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     a.slot_cell[slot] = c;
 }
 
-/* Forces travel too, so that they belong to their particles at every moment, not only after the next force call (they
- * are not there with memory.allocation = per-call or pool). */
+/* Forces stay behind: nobody looks at them before they are computed anew. */
 MD_KERNEL k_sort_reorder(MD_ARGUMENTS) {
     const int slot = thread_index();
     if (slot >= a.n_atoms) return;
     const int i = a.slot_atom[slot];
-    const Vec3<Pair> seen = copy_seen(a.spare.position, slot, a.now.position, i);
+    const Vec3<Pair> seen = copy_seen(a.now.position, slot, a.now.position, i + on_the_way(a));
     store<Pair>(a.reference, slot, seen, Pair(0));
     const Full<Pair> v = load_velocity(a.now, i);
     store<Pair>(a.spare.velocity, slot, v.v, v.w);
-    if (a.now.force.part[0]) store<Pair>(a.spare.force, slot, load<Pair>(a.now.force, i), Pair(0));
     a.spare.tag[slot] = a.now.tag[i];
     if constexpr (!is_vec4) {
         a.spare.type[slot] = a.now.type[i];
