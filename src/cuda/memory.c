@@ -97,12 +97,30 @@ static void add_vectors(const CudaContext *context, Arrays *arrays, CudaGroup gr
     }
 }
 
+static bool has_positions_twice(const CudaContext *context) {
+    return cuda_sort_reorders(context) || context->config.launch_fuse == MD_FUSE_STEP;
+}
+
+/* The second copy of the positions is for a sort and for the passes of fused steps: there are no forces then, but for those
+ * that the drift into it reads, each thread that of its atom before it writes. So they have the same memory. */
+static bool forces_are_second(const CudaContext *context) {
+    return has_positions_twice(context) && context->config.memory_allocation == MD_ALLOCATION_ONCE;
+}
+
+static void place_forces(CudaContext *context) {
+    static const size_t widths[] = {[MD_LAYOUT_AOS] = 3, [MD_LAYOUT_SOA] = 1, [MD_LAYOUT_VEC4] = 4};
+    CudaParticles *now = &context->arguments.now;
+    const size_t bytes = (size_t)context->n_atoms * widths[context->config.memory_layout] * context->pair_size;
+    for (int k = 0; k < 3; k++)
+        if (now->position.part[k]) now->force.part[k] = (char *)now->position.part[k] + bytes;
+}
+
 static void add_positions(CudaContext *context, Arrays *arrays) {
     CudaParticles *now = &context->arguments.now;
-    const size_t n = (size_t)context->n_atoms;
-    const bool twice = cuda_sort_reorders(context) || context->config.launch_fuse == MD_FUSE_STEP;
-    add_vectors(context, arrays, CUDA_KEPT, &now->position, (twice ? 2 : 1) * n, context->pair_size, "positions");
-    add_vectors(context, arrays, CUDA_FORCES, &now->force, n, context->pair_size, "forces");
+    const size_t n = (size_t)context->n_atoms, copies = has_positions_twice(context) ? 2 : 1;
+    add_vectors(context, arrays, CUDA_KEPT, &now->position, copies * n, context->pair_size, "positions");
+    if (!forces_are_second(context))
+        add_vectors(context, arrays, CUDA_FORCES, &now->force, n, context->pair_size, "forces");
 }
 
 /* What a reordering writes to another copy, which is then the one in use. */
@@ -312,6 +330,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         if (status != MD_OK) return status;
     }
     if (cells_are_staged(context)) stage_cells(context);
+    if (forces_are_second(context)) place_forces(context);
     CUDA_CHECK(cudaMallocHost((void **)&context->h_watch, sizeof(CudaWatch)));
     CUDA_CHECK(cudaMallocHost((void **)&context->sums.h_head, cuda_reduce_row_bytes(context)));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaMallocHost((void **)&context->h_staging[k], CUDA_CHUNK_BYTES));

@@ -32,7 +32,7 @@ enum { CUDA_LOW_BITS = 9 };
 typedef struct CudaParticles {
     CudaVectors position; /* as pairs see it: Pair; fourth: a word, see low; twice, see common.cuh; not in spare */
     CudaVectors velocity; /* Pair; fourth: 1/mass */
-    CudaVectors force;    /* Pair; fourth: 0; not in spare */
+    CudaVectors force;    /* Pair; fourth: 0; not in spare; often the second copy of the positions: see memory.c */
     int32_t *type;        /* [n]; NULL with vec4, where the word has it */
     void *inverse_mass;   /* Pair [n]; NULL with vec4 */
     uint32_t *low;        /* [n], mixed precision: the word of the bits that position lacks; NULL with vec4 */
