@@ -66,7 +66,7 @@ typedef struct CudaBricks {
     int32_t *source;  /* [source_capacity] the particle that is staged */
     uint8_t *image;   /* [source_capacity] and its image: see kernels/staged.cuh; with has_images */
     int64_t source_capacity, slice_capacity;
-    int32_t capacity; /* atoms that a block has room for */
+    int32_t capacity;               /* atoms that a block has room for */
     int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */
 } CudaBricks;
 

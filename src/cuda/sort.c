@@ -125,11 +125,8 @@ static void swap_particles(CudaContext *context) {
     now->position = old.position;
     now->force = old.force;
     memcpy(now->texture, old.texture, sizeof now->texture);
-    *spare = (CudaParticles){.velocity = old.velocity,
-                             .tag = old.tag,
-                             .type = old.type,
-                             .inverse_mass = old.inverse_mass,
-                             .low = old.low};
+    *spare = (CudaParticles){
+        .velocity = old.velocity, .tag = old.tag, .type = old.type, .inverse_mass = old.inverse_mass, .low = old.low};
     context->places_stale = true;
 }
 

@@ -122,9 +122,18 @@ mutant("store vec4: the fourth is lost", COMMON + " void store(", "x.z, w}", "x.
 mutant("load_full: the fourth of another", COMMON + " Full<T> load_full(", "x.z}, x.w}", "x.z}, x.z}", tests("memory.layout=vec4"))
 mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w);",
        "return 0;", tests("memory.layout=vec4"))
-mutant("store_position: what pairs see is not written", COMMON + " Vec3<Pair> store_position(",
-       "return store_seen(p, i, x, type, to);", "if constexpr (is_mixed) return Vec3<Pair>{(Pair)x.x, (Pair)x.y, (Pair)x.z}; else return store_seen(p, i, x, type, to);",
-       tests("run.precision=mixed"))
+MIXED = "run.precision=mixed "
+mutant("store_position: nothing is written", COMMON + " Vec3<Pair> store_position(", "store<Pair>(p.position, i + to, seen, word_bits(word));", "", tests(MIXED))
+mutant("store_position: low bits of another axis", COMMON + " Vec3<Pair> store_position(", "low[2] << 2", "low[1] << 2", held(MIXED))
+mutant("store_position: no low bits but with vec4", COMMON + " Vec3<Pair> store_position(", "p.low[i] = word;", "", held(MIXED + "memory.layout=soa"))
+mutant("store_position: the type below the low bits", COMMON, "(unsigned)type << type_shift", "(unsigned)type", held(MIXED), tests(MIXED))
+mutant("storable: cut off", COMMON + " State storable(", "+ (1ll << (dropped_bits - 1))", "", held(MIXED, "3-D uneven, near bits"))
+mutant("storable: small numbers stay", COMMON + " State storable(", "is_small ? 0.0 : ", "", held(MIXED, "3-D uneven, near bits"))
+mutant("split: not the nearest float", COMMON + " Pair split(", "__double_as_longlong(x) + low_half", "__double_as_longlong(x)", held(MIXED))
+mutant("join: from the float on", COMMON + " double join(", " - low_half", "", held(MIXED), tests(MIXED))
+mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "word >> CUDA_LOW_BITS)", "word)", held(MIXED), tests(MIXED))
+mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", held(MIXED), tests(MIXED))
+mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu k_sort_reorder(", "a.now.low[i]", "a.now.low[slot]", held(MIXED + "memory.layout=aos memory.sort=cell"))
 for axis, letter in enumerate("xyz"):
     mutant(f"separation: no image along {letter}", COMMON + " Vec3<Pair> separation(",
            f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
@@ -132,12 +141,12 @@ for axis, letter in enumerate("xyz"):
 mutant("separation: z does not count", COMMON + " Vec3<Pair> separation(", "x.z - y.z : Pair(0)", "Pair(0) : Pair(0)",
        tests("neighbor.search=brute"))
 mutant("squared: minus", COMMON + " Pair squared(", "d.x * d.x + d.y * d.y + d.z * d.z", "d.x * d.x + d.y * d.y - d.z * d.z", tests())
-mutant("wrap: off by an image", COMMON + " T wrap(", "*image += (int32_t)boxes;", "*image += (int32_t)boxes + 1;", tests())
-mutant("wrap: the image counter stays", COMMON + " T wrap(", "*image += (int32_t)boxes;", "", tests())
-mutant("wrap: the image counter goes the other way", COMMON + " T wrap(", "*image += (int32_t)boxes;", "*image -= (int32_t)boxes;", tests())
-mutant("wrap: the upper face stays outside", COMMON + " T wrap(", "if ((double)wrapped >= length)", "if (false)",
-       tests("run.precision=single", "3-D"), tests("run.precision=mixed", "3-D"))
-mutant("wrap: the other way", COMMON + " T wrap(", "(T)(x - boxes * length)", "(T)(x + boxes * length)", tests(), rows())
+mutant("wrap: off by an image", COMMON + " auto wrap(", "*image += (int32_t)boxes;", "*image += (int32_t)boxes + 1;", tests())
+mutant("wrap: the image counter stays", COMMON + " auto wrap(", "*image += (int32_t)boxes;", "", tests())
+mutant("wrap: the image counter goes the other way", COMMON + " auto wrap(", "*image += (int32_t)boxes;", "*image -= (int32_t)boxes;", tests())
+mutant("wrap: the upper face stays outside", COMMON + " auto wrap(", "if ((double)wrapped >= length)", "if (false)",
+       tests("run.precision=single", "3-D"), held("run.precision=mixed", "3-D uneven, near bits"))
+mutant("wrap: the other way", COMMON + " auto wrap(", "round(x - boxes * length)", "round(x + boxes * length)", tests(), rows())
 
 POSITION = "cuda/kernels/position.cuh"
 mutant("texture double vec4: zw from xy", POSITION + " Vec4<Pair> fetch_vec4(", "(int)(2 * i + 1)", "(int)(2 * i)",
@@ -167,11 +176,11 @@ mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom fetch_atom(
 
 SORT = "cuda/kernels/sort.cu"
 CELLS = "neighbor.search=cell force.kernel=list neighbor.threads_per_atom=1"
-mutant("sort wrap: x stays outside", SORT + " k_sort_wrap(", "x.x = wrap<State>((double)x.x, a.length[0], a.inverse[0], &tag.ix);", "",
+mutant("sort wrap: x stays outside", SORT + " k_sort_wrap(", "x.x = wrap((double)x.x, a.length[0], a.inverse[0], &tag.ix, round);", "",
        rows(CELLS), tests(CELLS))
 mutant("sort wrap: z by the edge of y", SORT + " k_sort_wrap(", "a.length[2]", "a.length[1]", tests(CELLS), rows(CELLS))
 mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", "a.now.tag[i] = tag;", "", tests(CELLS))
-mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, seen, type_bits<Pair>(type));", "",
+mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, seen, Pair(0));", "",
        tests(CELLS + " memory.sort=none neighbor.rebuild=host-check"), rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
 mutant("sort wrap: no lateness", SORT + " k_sort_wrap(", "was_too_far(a, i, x)", "false", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: lateness of the wrong moment", SORT + " bool was_too_far(", "x.y - time * v.y", "x.y + 9 * time * v.y", rows("neighbor.search=cell", "never late|late"))
@@ -216,10 +225,10 @@ mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += keys[s] < key;
 mutant("reorder: tags stay behind", SORT + " k_sort_reorder(", "a.spare.tag[slot] = a.now.tag[i];", "a.spare.tag[slot] = a.now.tag[slot];", tests(SORTED))
 mutant("reorder: types stay behind", SORT + " k_sort_reorder(", "a.spare.type[slot] = a.now.type[i];", "a.spare.type[slot] = a.now.type[slot];",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: masses stay behind", SORT + " k_sort_reorder(", "[slot] = v.w;", "[slot] = ((State *)a.now.inverse_mass)[slot];",
+mutant("reorder: masses stay behind", SORT + " k_sort_reorder(", "[slot] = v.w;", "[slot] = ((Pair *)a.now.inverse_mass)[slot];",
        tests(SORTED + " memory.layout=soa"))
 mutant("reorder: velocities of others", SORT + " k_sort_reorder(", "load_velocity(a.now, i)", "load_velocity(a.now, slot)", tests(SORTED))
-mutant("reorder: no reference positions", SORT + " k_sort_reorder(", "store<Pair>(a.reference, slot, seen, type_bits<Pair>(type));", ";",
+mutant("reorder: no reference positions", SORT + " k_sort_reorder(", "store<Pair>(a.reference, slot, seen, Pair(0));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
 mutant("reorder: the last atom is left out", SORT + " k_sort_reorder(", "if (slot >= a.n_atoms) return;", "if (slot >= a.n_atoms - 1) return;", tests(SORTED))
 
@@ -575,7 +584,7 @@ mutant("search row: reach behind only", OWN_ROW, "place.x + reach", "place.x", B
 mutant("search row: its rest is lost", OWN_ROW, "append_found(&found, row);", "", BRICKS)
 mutant("search row: no end", OWN_ROW, "    end_row(row);", "", BRICKS)
 IN_CELL = SORT + " SlotKey slot_key("
-mutant("slot key: bricks by id", IN_CELL, "(uint64_t)float_key((float)load<Pair>(a.now.position, i).x) << 32", "(uint64_t)0", tests(BRICK), held("memory.sort=brick"))
+mutant("slot key: bricks by id", IN_CELL, "(uint64_t)float_key((float)load<Pair>(a.now.position, i + on_the_way(a)).x) << 32", "(uint64_t)0", tests(BRICK), held("memory.sort=brick"))
 mutant("slot key: by y", IN_CELL, ".x) << 32", ".y) << 32", tests(BRICK), held("memory.sort=brick"))
 mutant("slot key: equal places by chance", IN_CELL, " | (unsigned)id;", ";", held("memory.sort=brick"))
 BEGUN = BRICK_BUILD + " CudaBrick begin_brick("
@@ -712,12 +721,12 @@ mutant("force_begin: a step is counted again", BEGIN, "a.watch->drifted = 0;", "
 MOVE = "cuda/kernels/integrate.cuh"
 FUSED, APART = "launch.fuse=on launch.graph=off launch.persistent=off", "launch.fuse=off launch.graph=off launch.persistent=off"
 mutant("half_kick: wrong sign", MOVE + " void half_kick(", "v->v.y += c", "v->v.y -= c", tests(FUSED))
-mutant("half_kick: whole kick", MOVE + " void half_kick(", "(State)a.half_step * v->w", "(State)a.half_step * 2 * v->w", tests(FUSED))
-mutant("half_kick: without mass", MOVE + " void half_kick(", "(State)a.half_step * v->w", "(State)a.half_step", tests(FUSED))
-mutant("half_kick: z is lost", MOVE + " void half_kick(", "v->v.z += c * (State)f.z;", "", tests(FUSED))
-mutant("drift: z is lost", MOVE + " void drift(", "x->z += d.z;", "", tests(FUSED))
-mutant("drift: half a step", MOVE + " void drift(", "(State)a.whole_step", "(State)a.half_step", tests(FUSED))
-mutant("drift: faults pass", MOVE + " void drift(", "distance_sq <= (State)a.fault_sq", "true", FAULTS)
+mutant("half_kick: whole kick", MOVE + " void half_kick(", "(Pair)a.half_step * v->w", "(Pair)a.half_step * 2 * v->w", tests(FUSED))
+mutant("half_kick: without mass", MOVE + " void half_kick(", "(Pair)a.half_step * v->w", "(Pair)a.half_step", tests(FUSED))
+mutant("half_kick: z is lost", MOVE + " void half_kick(", "v->v.z += c * f.z;", "", tests(FUSED))
+mutant("drift: z is lost", MOVE + " void drift(", "x->z + (State)d.z", "x->z", tests(FUSED))
+mutant("drift: half a step", MOVE + " void drift(", "(Pair)a.whole_step", "(Pair)a.half_step", tests(FUSED))
+mutant("drift: faults pass", MOVE + " void drift(", "distance_sq <= (Pair)a.fault_sq", "true", FAULTS)
 mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.watch->step + 1;", "a.watch->step;", FAULTS)
 mutant("raise_fault: later steps replace it", MOVE + " void raise_fault(", "if (seen != ~0ull && seen != step) return;",
        "if (seen != ~0ull) a.watch->fault_step = step;", FAULTS)
@@ -729,7 +738,7 @@ for fuse, switches in (("on", FUSED), ("off", APART)):
            rows("neighbor.rebuild=host-check " + switches, IN_MOTION))
 mutant("integrate_atom: the kick before is forgotten", MOVE + " void move(", "if (kick_first) half_kick(a, f, &moving->v);", "", tests(FUSED))
 mutant("integrate_atom: kicked once too often", MOVE + " void move(", "if (kick_first) half_kick", "half_kick", tests(FUSED))
-mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<State>(a.now.velocity, i, moving.v.v, moving.v.w);", "", tests(FUSED))
+mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<Pair>(a.now.velocity, i, moving.v.v, moving.v.w);", "", tests(FUSED))
 mutant("integrate_atom: drift by the old velocity", MOVE + " void move(", "drift(a, i, moving->v.v, &moving->x, step);", "drift(a, i, load_velocity(a.now, i).v, &moving->x, step);", tests(FUSED))
 STEP = "cuda/kernels/integrate.cu"
 mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_atoms)", "if (i < a.n_atoms - 1)", tests(FUSED))
@@ -743,7 +752,7 @@ mutant("check: the last block is left out", STEP + " k_integrate_check(", "if (i
        rows("neighbor.rebuild=host-check launch.block_size=128 " + APART, IN_MOTION))
 mutant("check: a plain maximum", STEP + " k_integrate_check(", "atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));",
        "a.watch->measures.moved_sq = __float_as_uint(moved_sq[0]);", rows("neighbor.rebuild=host-check launch.block_size=32 " + APART, IN_MOTION))
-mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (State)((double)v.v.z * a.factor);", "", tests())
+mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (Pair)((double)v.v.z * a.factor);", "", tests())
 mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests())
 
 # --- reduce ------------------------------------------------------------------------------------------------------------
@@ -810,10 +819,10 @@ for kernel in ("types", "positions", "velocities", "images"):
 mutant("import types: mass of type 0", GATHER + " k_gather_import_types(", "a.inverse_mass_of[type]", "a.inverse_mass_of[0]", tests())
 mutant("import types: all of type 0", GATHER + " k_gather_import_types(", "((const int32_t *)a.in)[i];", "0;", tests())
 mutant("import types: ids from one", GATHER + " k_gather_import_types(", "CudaTag{0, 0, 0, i}", "CudaTag{0, 0, 0, i > 0 ? i - 1 : 0}", tests())
-mutant("import: y for z", GATHER + " Vec3<State> import_vector(", "(State)xyz[2]", "(State)xyz[1]", tests())
-mutant("import velocities: mass is lost", GATHER + " k_gather_import_velocities(", "load_velocity(a.now, i).w", "State(1)", tests("memory.layout=vec4"))
+mutant("import: y for z", GATHER + " Vec3<T> import_vector(", "(T)xyz[2]", "(T)xyz[1]", tests())
+mutant("import velocities: mass is lost", GATHER + " void import_velocity(", "load_velocity(a.now, i).w", "Pair(1)", tests("memory.layout=vec4"))
 mutant("import images: y for z", GATHER + " k_gather_import_images(", "image[1], image[2]", "image[1], image[1]", tests())
-mutant("gather: not wrapped", GATHER + " Wrapped<Out> wrapped(", "wrap<Out>((double)x.x, a.length[0], a.inverse[0], &tag.ix)", "(Out)x.x", tests())
+mutant("gather: not wrapped", GATHER + " Wrapped<Out> wrapped(", "wrap((double)x.x, a.length[0], a.inverse[0], &tag.ix, round)", "(Out)x.x", tests())
 mutant("gather: image z of y", GATHER + " Wrapped<Out> wrapped(", "tag.iy, tag.iz}", "tag.iy, tag.iy}", tests(), rows(), overlap(STEPWISE))
 mutant("gather images: without those of the past", GATHER + " void gather_images(", "a.now.tag[i])", "CudaTag{0, 0, 0, 0})", tests(), rows(), overlap(STEPWISE))
 mutant("gather vectors: z negated", GATHER + " void gather_vectors(", "(Out)v.z", "(Out)-v.z", tests())
@@ -885,12 +894,11 @@ mutant("held brick: large ones as if they came first", HELD + " int brick_of_siz
 mutant("held brick: sizes by halves", HELD + " int brick_by_size(", "small & 4) == 0", "small & 4) != 0", tests(UNEVEN_BRICKS))
 mutant("held brick: bricks twice", HELD + " int brick_by_size(", "j / n[0] % n[1]", "0", tests(UNEVEN_BRICKS))
 mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
-mutant("held brick: velocities are lost", HELD + " void put_back(", "store<State>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
-mutant("held brick: states are lost", HELD + " void put_back(", "if constexpr (is_mixed)", "if constexpr (false)", tests(ON_CHIP + " run.precision=mixed"))
+mutant("held brick: velocities are lost", HELD + " void put_back(", "store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
 mutant("held brick: not put back at a halt", PASSES, "if (has_bricks) put_back", "if (is_last && has_bricks) put_back", UNFORESEEN)
 mutant("held brick: atoms do not keep what they gain", HELD + " float integrate_held(", "atom->moving = moving;", "", tests(ON_CHIP))
 mutant("held brick: its atoms stay where they were", HELD + " float integrate_held(", "held->own.v = Vec3<Pair>", "Vec3<Pair> unused_place = Vec3<Pair>", tests(ON_CHIP))
-mutant("held brick: others do not see its atoms move", HELD + " float integrate_held(", "store_seen(a.now, held->i, moving.x, held->own.type, motion.to);", "", tests(ON_CHIP))
+mutant("held brick: others do not see its atoms move", HELD + " float integrate_held(", "store_position(a.now, held->i, moving.x, held->own.type, motion.to);", "", tests(ON_CHIP))
 mutant("held brick: threads of a row before each other", HELD + " float integrate_held(", "if (row_threads > 1) __syncwarp();", "", barrier(ON_CHIP))
 mutant("held brick: displacements are not told", HELD + " float integrate_held(", "displacement_sq(seen, atom->reference)", "0", UNFORESEEN)
 mutant("held brick: four rounds of staging", HELD + " void stage_held(", "stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);", "", tests(ON_CHIP + " launch.block_size=32"))

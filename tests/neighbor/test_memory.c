@@ -145,10 +145,11 @@ static int64_t count_misplaced(CudaContext *context, const MdSystem *system, con
         const int32_t image = axis == 0 ? tag[i].ix : axis == 1 ? tag[i].iy : tag[i].iz;
         const double length = system->box.periodic[axis] ? system->box.length[axis] : 0;
         const double pair = context->pair_size == sizeof(float) ? (double)(float)x[k] : x[k];
-        const double off = x[k] + image * length - system->position[there] - system->image[there] * length;
-        /* one rounding of the place, and one of each step of the wrap; an image is exact in double (in mixed precision places
-         * are whole numbers of float steps and 512ths of one: see whole_places) */
-        const double allowed = 4 * u * (fabs(system->position[there]) + length) + DBL_EPSILON * 8 * length;
+        const double off = x[k] - system->position[there] + (image - system->image[there]) * length;
+        /* One rounding; of what was wrapped, one of each step of that, too. An image is exact in double. */
+        const double place = fabs(system->position[there]);
+        const bool stayed = image == system->image[there] && (length == 0 || system->position[there] >= 0);
+        const double allowed = stayed ? u * place + 0x1p-100 : 4 * u * (place + length) + DBL_EPSILON * 8 * length;
         const bool is_nearest = fabs(seen[k] - x[k]) <= fabs(pair - x[k]); /* either of two */
         n_wrong += !(is_nearest && reference[k] == seen[k] && fabs(off) <= allowed);
         n_wrong += length > 0 && !(x[k] >= 0 && x[k] < length);
@@ -275,6 +276,40 @@ static const Case more_cells = {"3-D dilute, many cells",
                                 0,
                                 false};
 
+static const Case near_bits = {"3-D uneven, near bits",
+                               {3, 300, 0.10, 0.30, 2.5, 0.3, {true, true, true}, true, 1, MD_SHIFT_ENERGY, 32},
+                               0,
+                               false};
+
+/* Coordinates where the bits of a double turn over, or are the last: of systems whose name says so. */
+static void put_near_bits(MdSystem *system) {
+    const double length = system->box.length[0];
+    const double special[] = {0,
+                              -0.0,
+                              1e-42,
+                              -1e-42,
+                              1e-310,
+                              2e-310,
+                              3e-310,
+                              5e-311,
+                              7e-311,
+                              2e-311,
+                              nextafter(length, 0),
+                              -nextafter(length, 0),
+                              length,
+                              8 - 1e-9,
+                              8 - 1e-7,
+                              8,
+                              8 + 1e-9,
+                              8 + 7e-10,
+                              16 - 2e-9,
+                              16 + 1e-6,
+                              4 - 1e-10,
+                              4 + 0x1.8p-31,
+                              4 + 0x1.8p-30};
+    for (size_t k = 0; k < sizeof special / sizeof *special; k++) system->position[3 * (k + 1)] = special[k];
+}
+
 /* Many of its atoms, the first and the last among them, a box away from where they belong. */
 static MdSystem *make_strayed(const Case *c, MdConfig *config) {
     MdSystem *system = cases_make(c, config);
@@ -285,6 +320,7 @@ static MdSystem *make_strayed(const Case *c, MdConfig *config) {
             system->position[3 * i + a] += boxes * system->box.length[a];
             system->image[3 * i + a] -= boxes;
         }
+    if (strstr(c->name, "near bits")) put_near_bits(system);
     return system;
 }
 
@@ -309,7 +345,7 @@ static void check_combination(Walk *walk, const char *name, const MdConfig *base
 
 static void test_memory(const MdBackendOps *ops) {
     /* flat and not, edges of different length, few cells and many, one type and two, an open axis */
-    const Case *cases[] = {&cases_table[1], &cases_table[2], &cases_table[4], &cases_table[6], &more_cells};
+    const Case *cases[] = {&cases_table[1], &cases_table[2], &cases_table[4], &cases_table[6], &more_cells, &near_bits};
     enum { N_CASES = sizeof cases / sizeof cases[0] };
     MdConfig base[N_CASES];
     MdSystem *system[N_CASES];

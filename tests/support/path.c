@@ -92,7 +92,8 @@ bool path_check(const Path *path, const Judge *start, const MdConfig *config, co
     const double u = tolerance_place_roundoff(config->run_precision) + DBL_EPSILON / 2;
     const double of_speed = tolerance_velocity_roundoff(config->run_precision) + DBL_EPSILON / 2;
     const double place = steps * 2 * u * tolerance_extent(system, path->position);
-    const double kick = steps * (4 * of_speed * speed + path->dt / lightest * force_error) + path->dt / lightest * path->jump;
+    const double kick =
+        steps * (4 * of_speed * speed + path->dt / lightest * force_error) + path->dt / lightest * path->jump;
     const double error = place + kick * path->dt * steps;
     const double allowed[2] = {path->growth[0] * error, path->growth[1] * error + kick};
     bool ok = CHECK(allowed[0] < 0.05 * path->moved); /* else it says nothing */

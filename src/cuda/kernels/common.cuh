@@ -241,7 +241,8 @@ __device__ inline Pair squared(const Vec3<Pair> &d) {
 
 /* x moved by whole boxes into [0, length), as round(x) makes it; *image gains the number of boxes. Rounding matters: a double
  * just below length may round to length as a float, and then belongs to the other side. Any x is safe. */
-template <class Round> __device__ inline auto wrap(double x, double length, double inverse, int32_t *image, Round round) {
+template <class Round>
+__device__ inline auto wrap(double x, double length, double inverse, int32_t *image, Round round) {
     if (inverse == 0) return round(x); /* open axis */
     /* fmin and fmax drop a NaN, and keep the count of boxes inside an int whatever x is */
     double boxes = fmin(fmax(floor(x * inverse), -1e9), 1e9);

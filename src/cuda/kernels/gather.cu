@@ -55,7 +55,8 @@ MD_KERNEL k_gather_import_positions(MD_ARGUMENTS) {
 
 MD_KERNEL k_gather_import_velocities(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i < a.n_atoms) import_velocity(a, i);
+    if (i >= a.n_atoms) return;
+    import_velocity(a, i);
 }
 
 MD_KERNEL k_gather_import_images(MD_ARGUMENTS) {

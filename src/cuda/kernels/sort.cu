@@ -194,7 +194,8 @@ typedef Select<in_bricks, uint64_t, int32_t>::type SlotKey;
 
 __device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
     const int id = a.now.tag[i].id;
-    if constexpr (in_bricks) return (uint64_t)float_key((float)load<Pair>(a.now.position, i + on_the_way(a)).x) << 32 | (unsigned)id;
+    if constexpr (in_bricks)
+        return (uint64_t)float_key((float)load<Pair>(a.now.position, i + on_the_way(a)).x) << 32 | (unsigned)id;
     else return id;
 }
 
