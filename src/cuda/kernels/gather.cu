@@ -7,8 +7,8 @@
  *             places, 12 bytes each in three stores. In device memory they meet in the L2 cache, unless the frame is
  *             larger; into mapped memory of the host every one of them crosses the bus by itself.
  *   shared    a thread a row: it looks up where the particle of this id is (place_of_id, made once after each sort, which
- *             scatters 4 bytes a particle), and reads it there: one access with vec4, of a whole 32-byte sector where the
- *             state is in double. The block puts the numbers into a tile of shared memory, component by component, and
+ *             scatters 4 bytes a particle), and reads it there: one access with vec4, of a whole 32-byte sector in
+ *             double. The block puts the numbers into a tile of shared memory, component by component, and
  *             writes the tile out as it stands in the file: whole lines, one after the other. Its defect: what side by
  *             side in the file is x, y, z of one row lies in the same bank of the tile, since its edge is a multiple of
  *             32: three accesses in turn for each line.
