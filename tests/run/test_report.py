@@ -119,7 +119,8 @@ def make(design, factors, sizes=SIZES, seed=1):
             "points": points, "effects": effects, "ranking": ranking,
             "determinism": [{"system": "s0", "point": points[1]["id"], "with": points[0]["id"],
                              "ratio": compared(chance, 1.4)}],
-            "provenance": {"commit": "abcdef", "machine": "a GPU", "ecc": None},
+            "provenance": {"commit": "abcdef", "machine": "a GPU", "ecc": None, "gpu": None, "cpu": {"model": "abc"},
+                           "missing": {"gpu": "no GPU here", "cpu.governor": "no cpufreq here"}},
             "provenance_differs": {"machine": ["a GPU", "another GPU"]}}
 
 
@@ -191,7 +192,8 @@ def test_points(checks, name, results, text):
         if name != "ladder":
             ranked = " ".join(" ".join(row) for row in rows_of(sections[heading, "Ranking"]))
             checks.that(all(row[0] in ranked for row in table[1:]), f"{name}: a point is not ranked: {ranked}")
-    for expected in ("Unfinished: 3 runs", results["command"], "another GPU", "abcdef", "not known"):
+    for expected in ("Unfinished: 3 runs", results["command"], "another GPU", "| commit | abcdef |", "| ecc | not known |",
+                     "| gpu | not known: no GPU here |", "| cpu.governor | not known: no cpufreq here |"):
         checks.that(expected in text, f"{name}: the report lacks {expected!r}")
 
 
@@ -361,6 +363,9 @@ EXPECTED = {"full": ["bars-s0", "groups", "sweep-launch.block_size", "sizes", "i
 
 def test_pictures(checks, name, results, ceilings, peers):
     look = view.View(results)
+    if name == "leave-one-out":
+        ratios = [point["ratio"] and point["ratio"]["value"] for point in look.ordered(results["systems"][0])]
+        checks.that(ratios[0] is None and ratios[1:] == sorted(ratios[1:]), f"not the base, then what costs most: {ratios}")
     found = list(pictures.choose(look, ceilings, peers))
     names = [picture.name for picture in found if not (name == "leave-one-out" and picture.name.startswith("sweep"))]
     checks.that(names == EXPECTED[name], f"{name} has the pictures {names}")
@@ -397,7 +402,7 @@ def test_files(checks, folder, name, ceilings, peers):
     for picture in sorted(folder.glob("*.png")):
         image = drawing.plt.imread(picture)[..., :3]
         share = (image.min(axis=2) < 0.9).mean()
-        checks.that(min(image.shape[:2]) > 300 and share > 0.01, f"{picture.name}: {image.shape}, {share:.3f} of it drawn on")
+        checks.that(min(image.shape[:2]) > 150 and share > 0.01, f"{picture.name}: {image.shape}, {share:.3f} of it drawn on")
         svg = picture.with_suffix(".svg").read_text()
         checks.that("<text" in svg and "atoms" in svg, f"{picture.name}: its SVG has no text")
         checks.that(f"({picture.name})" in text and f"({picture.stem}.svg)" in text, f"{picture.name} is not in the report")
@@ -414,6 +419,26 @@ def test_files(checks, folder, name, ceilings, peers):
         report.write(folder, json.loads(json.dumps(results)), ceilings, peers)
         changed = [path.name for path in folder.iterdir() if path.read_bytes() != before.get(path.name)]
         checks.that(not changed, f"a second time, {changed} are other files")
+
+
+def test_poor(checks, folder, ceilings, peers):
+    """One run of each point has no intervals; of a study that has not run there is a report, too."""
+    for design in ("full", "leave-one-out"):
+        results = json.loads(json.dumps(STUDIES[design]))
+        for one in [p[key] for p in results["points"] for key in ("speed", "ratio", "step_ratio") if p[key]] + results["effects"]:
+            one.update(low=None, high=None, p=None)
+        for p in results["points"]:
+            for kind in ("ratio", "step_ratio"):
+                if p[kind]:
+                    p[kind]["outcome"] = "too few runs"
+        text = report.write(folder, results, ceilings, peers)[0].read_text()
+        checks.that("too few runs" in text and not re.search(r"\b(nan|None)\b", text), f"{design}: one run of each point")
+        for p in results["points"]:
+            lose(p, "not run", None, "time was up")
+        results.update(effects=[], ranking={}, determinism=[], provenance={}, provenance_differs={})
+        paths = report.write(folder, results, ceilings)
+        text = paths[0].read_text()
+        checks.that(len(paths) == 1 and text.count("time was up") == len(results["points"]), f"{design}: nothing ran: {paths}")
 
 
 def test_without_matplotlib(checks, folder):
@@ -466,6 +491,7 @@ def main():
         ceilings, peers = folder / "ceilings.json", folder / "peers.csv"
         ceilings.write_text(json.dumps(CEILINGS))
         peers.write_text(PEERS)
+        drawing.STYLE["savefig.dpi"] = 120  # coarser files are sooner made
         drawing.use_style()
         for name, results in STUDIES.items():
             test_pictures(checks, name, results, read_ceilings(ceilings), report.read_peers(peers))
@@ -475,6 +501,8 @@ def main():
         test_peers(checks, peers)
         (folder / "plain").mkdir()
         test_without_matplotlib(checks, folder / "plain")
+        (folder / "poor").mkdir()
+        test_poor(checks, folder / "poor", read_ceilings(ceilings), report.read_peers(peers))
         test_bad_files(checks, folder)
     checks.finish()
 

@@ -362,7 +362,13 @@ def provenance(view):
     facts = view.results["provenance"]
     if not facts:
         return ["## Provenance", "", "No run left a report, so none is known.", ""]
-    rows = [[key.replace("_", " "), fact_text(value)] for key, value in facts.items() if key != "command"]
+    missing = dict(facts.get("missing") or {})
+    rows = []
+    for key, value in facts.items():
+        if key not in ("command", "missing"):
+            why = missing.pop(key, None) if value is None else None
+            rows.append([key.replace("_", " "), f"not known: {why}" if why else fact_text(value)])
+    rows += [[key.replace("_", " "), f"not known: {why}"] for key, why in missing.items()]
     lines = ["## Provenance", "", "Of the first run.", "", *table(["", ""], rows)]
     differs = view.results["provenance_differs"]
     if differs:

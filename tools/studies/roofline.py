@@ -65,7 +65,9 @@ def draw_roofs(axes, roofs, low, high):
                             default=np.inf) if first else low
         line, = axes.plot([max(low, begin), high], [value, value], color=BLACK, linewidth=1, label=NAMES[name])
         line.set_gid(name)
-        axes.annotate(NAMES[name], (high, value), xytext=(-3, 2), textcoords="offset points", fontsize=6, ha="right")
+        above = value == highest  # the lower one has its name below, or they meet where the two are near
+        axes.annotate(NAMES[name], (high, value), xytext=(-3, 2 if above else -2), textcoords="offset points", fontsize=6,
+                      ha="right", va="bottom" if above else "top")
 
 
 def slope(axes):

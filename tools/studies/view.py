@@ -35,11 +35,12 @@ class View:
         """The ladder as it is climbed; what is left out of a base from what costs most up, below the base itself; other
         designs from the fastest down."""
         points = self.measured(system)
-        if self.design == "ladder":
-            return points
-        points.sort(key=lambda point: -point["speed"]["value"])
         if self.design == "leave-one-out":
-            points.sort(key=lambda point: (point["id"] != system["base"], point["speed"]["value"]))
+            points.sort(key=lambda point: (point["id"] != system["base"], worth(point)))
+        elif self.design == "one-at-a-time":
+            points.sort(key=worth, reverse=True)
+        elif self.design != "ladder":
+            points.sort(key=lambda point: -point["speed"]["value"])
         return points
 
     def compared(self, point):
@@ -72,6 +73,11 @@ def is_measured(point):
     """A point that failed has no speed that counts, whatever its status says."""
     speed = (point["speed"] or {}).get("value")
     return point["status"] == "measured" and point["verdict"] != "FAILED" and speed is not None
+
+
+def worth(point):
+    """Its ratio to the base: 1 of the base itself."""
+    return (point.get("ratio") or {}).get("value") or 1
 
 
 def is_number(text):
