@@ -468,6 +468,7 @@ def test_bad_files(checks, folder):
     bad = folder / "bad"
     for key, text, expected in (("ceilings", "{", "no JSON"), ("ceilings", "[1]", "no ceilings"),
                                 ("ceilings", '{"ceilings": {"memory_bandwidth": 3}}', "no ceilings"),
+                                ("ceilings", '{"quick": true, "ceilings": {"memory_bandwidth": {"cpu": 1}}}', "--quick"),
                                 ("peers", "a,b\n1,2\n", "no column atoms, program, value, unit"),
                                 ("peers", "atoms,program,value,unit\nx,y,1,steps/s\n", "row 1: atoms and value"),
                                 ("peers", "atoms,program,value,unit\n1,y,1,steps/s\n5,y,1,ns/day\n", "row 2: the unit"),

@@ -23,6 +23,8 @@ def read_ceilings(path):
     roofs = data.get("ceilings") if isinstance(data, dict) else None
     if not isinstance(roofs, dict) or not isinstance(roofs.get(ROOFS[0]), dict):
         raise StudyError([f"{path}: no ceilings: mdmini --ceilings writes such a file"])
+    if data.get("quick"):
+        raise StudyError([f"{path}: of mdmini --ceilings --quick, whose figures mean nothing: measure without --quick"])
     return {"path": path, "roofs": {roof: roofs.get(roof) or {} for roof in ROOFS},
             "provenance": data.get("provenance") or {}}
 
