@@ -15,10 +15,12 @@ from resuming import deck, same_end, wait_for
 OUTPUT = {"frames_every": 200, "thermo_every": 200, "velocities_every": 400, "images_every": 200}
 
 
-def long_run(folder, n_steps=8000):
-    """Words of a run that takes some seconds, so that it is met on its way."""
-    return (deck(folder, "long", system={"cells": 8}, run={"steps": n_steps, "threads": 1}, output=OUTPUT, restart={"every": 400}),
-            "run.backend=cpu", "potential.shift=none")
+def long_run(folder, seconds):
+    """Words of a run that takes about so long on this machine, so that it is met on its way."""
+    words = (deck(folder, "long", system={"cells": 8}, run={"steps": 1000, "threads": 1}, output=OUTPUT, restart={"every": 400}),
+             "run.backend=cpu", "potential.shift=none")
+    tried = program.run(*words, "restart.every=0", "output.name=tried", folder=folder, name="tried")
+    return (*words, f"run.steps={400 * max(20, round(seconds * tried.json()['steps_per_second'] / 400))}")
 
 
 def same_as_plain(checks, folder, run, words, restart, what):
@@ -78,7 +80,7 @@ class Chain:
 
 def test_chain(checks, folder, cluster):
     """Warned, preempted, its node lost: each time it goes on, and its end is that of a run that nothing has happened to."""
-    words = long_run(folder)
+    words = long_run(folder, 4)
     chain = Chain(checks, folder, cluster, *words)
     chain.halt_on_its_way("warned")
     cluster.command("scancel", "--signal=USR1", chain.job)  # goes where --signal of the script sends it before the time limit
@@ -108,7 +110,7 @@ def test_chain(checks, folder, cluster):
 
 def test_cancelled(checks, folder, cluster):
     """A chain that is cancelled does not come back by itself; another one goes on with it."""
-    words = long_run(folder, 4000)
+    words = long_run(folder, 2)
     chain = Chain(checks, folder, cluster, *words)
     chain.halt_on_its_way("cancelled")
     cluster.command("scancel", chain.job)
