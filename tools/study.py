@@ -32,9 +32,10 @@ Designs:
 
 The folder of the study (--output, or NAME) keeps a line for each finished run, so the same command after a stop or a kill goes
 on from there. From it come results.json, results.csv, report.md and pictures. Speeds are medians of rounds after the warm-up;
-ratios are paired within rounds; p values are adjusted for the number of points. The first run of a point is compared with
-the double-precision reference: a point that fails is listed as failed and ranked nowhere, and what the program refuses is
-listed with its reason. A * behind a speed: rebuilds came late (n_late_rebuilds), so the list has missed pairs.
+ratios are paired within rounds; p values are adjusted (Holm) within each system, for all ratios to the base, all effects, all pairs
+of the ranking and all prices of determinism apart: systems beside each other are studies of their own. The first run of a
+point is compared with the double-precision reference: a point that fails is listed as failed and ranked nowhere, and what the
+program refuses is listed with its reason. A * behind a speed: rebuilds came late (n_late_rebuilds), so the list has missed pairs.
 
 --shard K/N makes a part of the runs, for a job array: whole rounds where there are N, else some of the points with the base.
 All shards may share a folder; the last one to end, or --report, makes the table of them all.

@@ -126,6 +126,9 @@ def test_table(checks, bench):
     checks.near(effect["value"], 0.5, 0.01, "main effect of a.x")
     checks.that(len(results["determinism"]) == 3 and all(abs(row["ratio"]["value"] - 0.5) < 0.01
                                                         for row in results["determinism"]), f"{results['determinism']}")
+    alone = [stats.paired_ratio(speeds[row["with"]], speeds[row["point"]]).p for row in results["determinism"]]
+    checks.that(all(abs(row["ratio"]["p"] / p - 1) < 1e-9 for row, p in zip(results["determinism"], stats.adjust(alone))),
+                f"determinism: p {[row['ratio']['p'] for row in results['determinism']]}, of each alone {alone}")
     orders = [[line["point"] for line in lines if line["round"] == n_round and line["status"] == "ok"] for n_round in range(3)]
     checks.that(all(sorted(one) == sorted(orders[0]) and len(one) == 6 for one in orders) and
                 len({tuple(one) for one in orders}) == 3, "the rounds are not orders of the same points")

@@ -161,7 +161,8 @@ def what_was_run(view):
             ("verification", "the first run of a point against the serial double-precision reference; the others repeat it"),
             ("speed", f"median of the runs that count, with its {percent} interval"),
             ("ratio", f"of speeds, to {'the rung below' if view.design == 'ladder' else 'the base'}, paired within a "
-             f"round, with its {percent} interval; p adjusted for all comparisons of a system (Holm); *not distinguishable* "
+             f"round, with its {percent} interval; p adjusted (Holm) within each system for all such ratios, as for all effects, "
+             f"all pairs of the ranking and all prices of determinism, each for themselves; *not distinguishable* "
              f"where p is no less than {1 - results['confidence']:.2g}")]
     lines = ["## What was run", "", *table(["", ""], what)]
     systems = []

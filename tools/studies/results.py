@@ -209,7 +209,7 @@ class SystemTable:
 
     def determinism(self):
         """Points that differ in one setting, of which one gives the same bits each time: the ratio is the speed of the other over
-        its speed, so what it is above 1 is the price of determinism."""
+        its speed, so what it is above 1 is the price of determinism. p is adjusted for all pairs of the system."""
         found = []
         measured = [point for point in self.points if point.is_measured()]
         base = self.points[0].point["settings"]
@@ -220,10 +220,12 @@ class SystemTable:
                 mine, theirs = ({**base, **point.point["settings"]} for point in (loose, strict))
                 if self.design == "ladder" or sum(mine.get(key) != theirs.get(key) for key in {*mine, *theirs}) > 1:
                     continue
-                ratio = self.ratio(strict, loose)
-                found.append({"system": self.record["id"], "point": loose.id, "with": strict.id, "ratio":
-                              {**interval_record(ratio), "p": number(ratio.p), "outcome": stats.outcome(ratio, self.confidence)}})
-        return found
+                found.append((loose.id, strict.id, self.ratio(strict, loose)))
+        adjusted = stats.adjust([ratio.p for _, _, ratio in found])
+        ratios = [ratio._replace(p=float(p)) for (_, _, ratio), p in zip(found, adjusted)]
+        return [{"system": self.record["id"], "point": loose, "with": strict, "ratio":
+                 {**interval_record(ratio), "p": number(ratio.p), "outcome": stats.outcome(ratio, self.confidence)}}
+                for (loose, strict, _), ratio in zip(found, ratios)]
 
 
 def facts(provenance):
