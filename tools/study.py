@@ -38,7 +38,8 @@ point is compared with the double-precision reference: a point that fails is lis
 program refuses is listed with its reason. A * behind a speed: rebuilds came late (n_late_rebuilds), so the list has missed pairs.
 
 --shard K/N makes a part of the runs, for a job array: whole rounds where there are N, else some of the points with the base.
-All shards may share a folder; the last one to end, or --report, makes the table of them all.
+All shards may share a folder; the last one to end, or --report, makes the table of them all. A run is that of a point in a round:
+what is there is not made again, also with another N, and where two parts have made one, the first of them counts.
 
 Runs write their files below $TMPDIR, and these are removed. Kernels are kept in MDMINI_KERNEL_CACHE, if that is set.
 

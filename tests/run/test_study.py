@@ -18,7 +18,7 @@ import program
 import study
 from studies import stats
 from studies.fractions import fraction
-from studies.results import provenance_differs
+from studies.results import make_results, provenance_differs
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
 STUDY = """[study]
@@ -194,8 +194,9 @@ def test_signal(checks, bench):
     for line in child.stdout:
         if line.split("/")[0].strip() == "9":
             child.send_signal(signal.SIGSTOP)  # or it might be done before it is told to end
-            code, said = bench.judge(bench.study, "--program", bench.mdmini, "--output", bench.folder / "signal")
-            checks.that(code == 2 and "another process" in said, f"two at a time: exit code {code}: {said}")
+            for shard in ("1/1", "1/2"):  # the second has runs in common with it
+                code, said = bench.judge(bench.study, "--program", bench.mdmini, "--output", bench.folder / "signal", "--shard", shard)
+                checks.that(code == 2 and "runs.jsonl: another process" in said, f"{shard} at a time: exit code {code}: {said}")
             child.send_signal(signal.SIGTERM)
             child.send_signal(signal.SIGCONT)
             break
@@ -232,9 +233,39 @@ def test_shards(checks, bench):
     bench.run("two", "--repeats", "2")
     split, one = points_of(bench.results("points")), points_of(bench.results("two"))
     base = bench.results("two")["points"][0]["label"]
-    checks.that(bench.results("points")["finished"] and split[base]["n_runs"] == 6, f"base {split[base]['n_runs']} times")
+    n_base = sum(line["point"].endswith(base) for line in bench.lines("points"))
+    checks.that(bench.results("points")["finished"] and split[base]["n_runs"] == 2 and n_base == 6, f"base {n_base} times")
     checks.that(all(split[label]["speed"] == point["speed"] and split[label]["status"] == point["status"]
                     for label, point in one.items() if label != base), "points in shards: other speeds")
+
+
+def test_other_shards(checks, bench):
+    """Parts of other numbers in one folder: what is there is not made again, and no run of a round counts twice; the speeds of a part
+    are compared with its own runs of the base, and where it has none with that of the round."""
+    runs = [line for line in bench.lines("whole") if line["status"] == "ok"]
+    for name, repeats, *shards in (("mixed", 4, (1, 2), (2, 2), (1, 3), (1, 1), (5, 9)), ("late", 4, (1, 3), (1, 2), (1, 1)),
+                                   ("few", 2, (2, 3), (1, 1), (1, 5)), ("stretch", 2, (1, 1), (1, 3), (2, 4))):
+        for shard in shards:
+            done = bench.run(name, "--repeats", str(repeats), shard=shard)
+            checks.that(done.returncode == 0, f"{name} {shard}: exit code {done.returncode}: {done.stdout[-300:]}{done.stderr}")
+        made = [(line["point"], line["round"]) for line in bench.lines(name) if line["status"] == "ok"]
+        points = points_of(bench.results(name)).values()
+        checks.that(len(made) == len(set(made)) == 6 * repeats, f"{name}: {len(made)} runs, {6 * repeats} were asked for")
+        checks.that(bench.results(name)["finished"] and {p["n_runs"] for p in points if p["status"] == "measured"} == {repeats} and
+                    all(point["ratio"]["n"] == repeats for point in points if point["ratio"]), f"{name}: {[p['n_runs'] for p in points]}")
+    study_json = json.loads((bench.folder / "whole/study.json").read_text())
+    base, point = study_json["points"][0]["id"], next(line["point"] for line in runs if "slow" in line["point"])
+    # Part 2 has run on a machine of half the speed, and the first part twice.
+    again = [{**line, "shard": "2/2", "report": {**line["report"], "atom_steps_per_second": line["report"]["atom_steps_per_second"] / 2}}
+             for line in runs if line["point"] in (base, point)]
+    kept = [line for line in runs if line["point"] != point]
+    doubled = make_results(study_json, kept + kept + again)
+    expected = make_results(study_json, runs)
+    for one, two in zip(expected["points"], doubled["points"]):
+        checks.that(one["n_runs"] == two["n_runs"] and (one["ratio"] or {}).get("n") == (two["ratio"] or {}).get("n") and
+                    abs((one["ratio"] or {"value": 1})["value"] - (two["ratio"] or {"value": 1})["value"]) < 1e-12,
+                    f"{one['label']}: {one['n_runs']}, {one['ratio']}; {two['n_runs']}, {two['ratio']}")
+    checks.that(doubled["ranking"] == expected["ranking"], f"ranking {doubled['ranking']}, expected {expected['ranking']}")
 
 
 def test_failed(checks, bench):
@@ -425,7 +456,7 @@ def main():
     checks = program.Checks()
     with program.temporary_folder() as folder:
         bench = Bench(folder)
-        for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_shards, test_failed, test_systems, test_fraction,
+        for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_shards, test_other_shards, test_failed, test_systems, test_fraction,
                      test_resume_refused, test_refused, test_without_numpy):
             start = time.monotonic()
             test(checks, bench)

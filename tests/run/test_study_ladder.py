@@ -132,7 +132,7 @@ def test_budget(checks, folder):
         runner, _ = in_process(Path(folder) / str(n_runs), n_runs, "run.steps=20", str(repeats))
         n_all = len(runner.left())
         runner.run()
-        lines = [line for line in runner.folder.own_runs() if line["status"] == "ok"]
+        lines = [line for line in runner.folder.all_runs() if line["status"] == "ok"]
         checks.that(len(lines) == n_runs and len(runner.left()) == n_all - n_runs > 0, f"{len(lines)} runs, {n_runs} were due")
     done, results = climb(folder, "ladder", "--budget", "1e-3")
     checks.that(done.returncode == 75 and "UNFINISHED: " in done.stdout and not results["finished"],

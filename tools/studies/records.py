@@ -49,22 +49,38 @@ class Folder:
                     save_json(str(self.path / "study.json"), record)
         except OSError as error:
             raise StudyError([f"{self.path}: {error.strerror}"]) from error
-        self.stream = open(self.runs_file, "a+b")
-        try:
-            fcntl.flock(self.stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StudyError([f"{self.runs_file}: another process makes these runs at the moment"]) from error
-        except OSError:
-            pass
+        self.take()
         self.stream.truncate(len(whole_lines(self.runs_file.read_bytes())))  # a line that was cut is a run that is lost
+
+    def take(self):
+        """Opens and locks the file of this part. StudyError where it is in use, or where parts of another number are being made: such
+        parts have runs in common, and each sees only what is there when it begins."""
+        with self.alone():
+            for path in {*run_files(self.path), self.runs_file} - self.parts_beside():
+                stream = open(path, "a+b")
+                try:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    stream.close()
+                    raise StudyError([f"{path}: another process makes these runs at the moment"]) from error
+                except OSError:
+                    pass
+                if path == self.runs_file:
+                    self.stream = stream
+                else:
+                    stream.close()
+
+    def parts_beside(self):
+        """Files of the other parts of the same number."""
+        return {path for path in run_files(self.path) if path != self.runs_file and path.stem.endswith(f"-of-{self.shard[1]}")}
 
     def append(self, line):
         self.stream.write((portable(json.dumps(line), self.path) + "\n").encode())
         self.stream.flush()
         os.fsync(self.stream.fileno())
 
-    def own_runs(self):
-        return read_lines(self.runs_file)
+    def all_runs(self):
+        return [run for path in run_files(self.path) for run in read_lines(path)]
 
     def read_plan(self):
         path = self.path / "plan.json"
@@ -107,7 +123,7 @@ def read_study(folder):
     record = read_json(Path(folder) / "study.json")
     if record.get("format") != FORMAT:
         raise StudyError([f"{folder}/study.json: of format {record.get('format')!r}, not {FORMAT!r}"])
-    return record, [run for path in run_files(folder) for run in read_lines(path)]
+    return record, Folder(folder).all_runs()
 
 
 def compare(there, here, folder):

@@ -1,7 +1,8 @@
 """What the runs of a study say: results.json, results.csv and the table on the terminal, made anew from the runs at any time.
 
-A block is what one shard did in one round: speeds are compared within blocks only. Points whose verification failed, that
-crashed, were refused or too slow have no speed, and stand in no ratio, effect or ranking."""
+A run is that of a point in a round, whichever shard made it; where there are several, the first one counts. A shard that makes
+some of the points has runs of the base of its own: they count for nothing but that its points are compared with them. Points whose
+verification failed, that crashed, were refused or too slow have no speed, and stand in no ratio, effect or ranking."""
 import csv
 import json
 import math
@@ -31,15 +32,23 @@ def interval_record(found):
     return {"value": number(found.value), "low": number(found.low), "high": number(found.high), "n": found.n}
 
 
+def run_speed(run):
+    return run["report"]["atom_steps_per_second"] if run else math.nan
+
+
 class PointRuns:
     """The runs of one point."""
 
     def __init__(self, point, runs):
         self.point, self.id = point, point["id"]
-        self.runs = sorted(runs, key=lambda run: (run["shard"], run["round"]))
-        self.ok = [run for run in self.runs if run["status"] == "ok"]
+        self.runs = sorted(runs, key=lambda run: (run["started"], run["shard"], run["round"]))
         ended = [run for run in self.runs if run["status"] != "ok"]
         # One failure counts, whatever the other runs say.
+        self.made = {(run["shard"], run["round"]): run for run in self.runs if run["status"] == "ok"}
+        first = {}
+        for run in self.made.values():
+            first.setdefault(run["round"], run)
+        self.ok = sorted(first.values(), key=lambda run: run["round"])
         self.status = ended[0]["status"] if ended else "measured" if self.ok else "refused" if point["reason"] else "not run"
         self.reason = ended[0]["reason"] if ended else point["reason"] or ("" if self.ok else "time was up")
         self.ran = next((run["ran"] for run in self.runs if run["report"]), {})
@@ -57,10 +66,21 @@ class PointRuns:
     def used(self):
         return [run for run in self.ok if (run["shard"], run["round"]) not in self.dropped]
 
-    def series(self, blocks, key="atom_steps_per_second"):
-        """[n_blocks], nan where the point has no run."""
-        found = {(run["shard"], run["round"]): run["report"][key] for run in self.ok}
-        return np.array([found.get(block, math.nan) for block in blocks], dtype=float)
+    def speeds(self, blocks):
+        """[n_blocks] of all runs that were made, nan where a shard has none in a round."""
+        return np.array([run_speed(self.made.get(block)) for block in blocks], dtype=float)
+
+    def series(self, rounds, base=None):
+        """[n_rounds], nan where the point has no run that counts. base: what it is to be compared with; where the shard of a run has
+        a run of the base of its own, the speed is that beside the run of the base that counts."""
+        used = {run["round"]: run for run in self.used()}
+        beside = {run["round"]: run for run in base.ok} if base else {}
+        found = []
+        for n_round in rounds:
+            run = used.get(n_round)
+            here = base.made.get((run["shard"], n_round)) if run and base else None
+            found.append(run_speed(run) * (run_speed(beside[n_round]) / run_speed(here) if here else 1))
+        return np.array(found, dtype=float)
 
     def median(self, get):
         """Of the runs that count; where none does, of those that failed."""
@@ -110,7 +130,8 @@ class SystemTable:
         self.adjust()
 
     def blocks(self):
-        return sorted({(run["shard"], run["round"]) for point in self.points for run in point.ok})
+        """What one shard did in one round."""
+        return sorted({block for point in self.points for block in point.made})
 
     def drop_warm_up(self):
         """Leading rounds of each shard until times are stationary."""
@@ -120,18 +141,24 @@ class SystemTable:
             measured = [point for point in self.points if point.is_measured()]
             if not measured:
                 continue
-            times = 1 / np.array([point.series(mine) for point in measured]).T
+            times = 1 / np.array([point.speeds(mine) for point in measured]).T
             dropped += mine[:stats.warm_up(times)]
         for point in self.points:
             point.dropped = set(dropped)
         self.warm_up = {"dropped_rounds": len(dropped), "rounds": [[shard, n_round + 1] for shard, n_round in dropped],
                         "reason": "faster or slower than the later rounds scatter" if dropped else "stationary from the start"}
 
-    def used_blocks(self):
-        return [block for block in self.blocks() if block not in self.base.dropped]
+    def rounds(self):
+        return sorted({run["round"] for point in self.points for run in point.used()})
 
-    def ratio(self, base, other):
-        return stats.paired_ratio(base.series(self.used_blocks()), other.series(self.used_blocks()), self.confidence)
+    def ratio(self, base, other, beside=None):
+        """other over base; beside: what both are compared with, if that is not the base."""
+        one, two = (point.series(self.rounds(), beside or base) for point in (base, other))
+        return stats.paired_ratio(one, two, self.confidence)
+
+    def speeds(self, points):
+        """[n_rounds, n_points], as they are to be compared."""
+        return np.array([point.series(self.rounds(), self.base) for point in points]).T
 
     def has_no_effect(self, base, point):
         """It sets nothing but switches that say in the report how they ran, and these ran as in the base."""
@@ -175,13 +202,13 @@ class SystemTable:
     def point_record(self, k):
         point = self.points[k]
         report = next((run["report"] for run in point.runs if run["report"]), {})
-        speeds = point.series(self.used_blocks()) if point.is_measured() else np.array([])
+        speeds = point.series(self.rounds()) if point.is_measured() else np.array([])
         speed = stats.median_interval(speeds, self.confidence)
         return {"id": point.id, "system": self.record["id"], "label": point.point["label"], "settings": point.point["settings"],
                 "changed": self.changed(k, point), "ran": point.ran, "status": point.status, "reason": point.reason,
                 "verdict": point.verdict(), "deterministic": next((run["deterministic"] for run in point.runs if run["report"]), None),
                 "n_late_rebuilds": max((run["report"]["n_late_rebuilds"] for run in point.runs if run["report"]), default=None),
-                "n_steps": report.get("n_steps"), "n_runs": sum(bool(run["report"]) for run in point.runs), "n_used": len(point.used()),
+                "n_steps": report.get("n_steps"), "n_runs": len({run["round"] for run in point.runs if run["report"]}), "n_used": len(point.used()),
                 "speed": interval_record(speed) if speed.n else None, "speeds": [value for value in speeds if value == value],
                 "ratio": self.ratio_record(point, "ratio"), "step_ratio": self.ratio_record(point, "step_ratio"),
                 "force_error": point.force_error(), "drift": point.median(lambda run: run["report"]["energy_drift_per_atom_step"]),
@@ -192,15 +219,14 @@ class SystemTable:
         measured = [point for point in self.points if point.is_measured()]
         if not measured:
             return []
-        speeds = np.array([point.series(self.used_blocks()) for point in measured]).T
-        return [[measured[i].id for i in group] for group in stats.groups(speeds, self.confidence)]
+        return [[measured[i].id for i in group] for group in stats.groups(self.speeds(measured), self.confidence)]
 
     def effects(self, factors):
         """Main effects and pairwise interactions on the logarithm of the speed."""
         measured = [point for point in self.points if point.is_measured() or point.status == "without effect"]
-        if self.design not in ("full", "fractional") or len(measured) < 2 or not factors or not self.used_blocks():
+        if self.design not in ("full", "fractional") or len(measured) < 2 or not factors or not self.rounds():
             return []
-        logs = np.log(np.array([point.series(self.used_blocks()) for point in measured]).T)
+        logs = np.log(self.speeds(measured))
         levels = {key: [point.point["settings"][key] for point in measured] for key in factors}
         found = stats.effects(logs, levels, self.confidence, self.points[0].point["settings"])
         return [{"system": self.record["id"], "factors": effect.factors, "levels": effect.levels,
@@ -220,7 +246,7 @@ class SystemTable:
                 mine, theirs = ({**base, **point.point["settings"]} for point in (loose, strict))
                 if self.design == "ladder" or sum(mine.get(key) != theirs.get(key) for key in {*mine, *theirs}) > 1:
                     continue
-                found.append((loose.id, strict.id, self.ratio(strict, loose)))
+                found.append((loose.id, strict.id, self.ratio(strict, loose, self.base)))
         adjusted = stats.adjust([ratio.p for _, _, ratio in found])
         ratios = [ratio._replace(p=float(p)) for (_, _, ratio), p in zip(found, adjusted)]
         return [{"system": self.record["id"], "point": loose, "with": strict, "ratio":

@@ -19,43 +19,61 @@ def order(seed, system, points, n_round):
     return shuffled
 
 
-def share(study, system, shard):
-    """(points, rounds) of shard K of N: whole rounds where there are enough, else some of the points and the base, with that
-    each part has something to compare with; of a ladder a stretch, and the rung below."""
-    (k, n), rounds, points = shard, list(range(study.repeats)), system.points
-    if study.repeats >= n:
-        return points, rounds[k - 1::n]
-    first, end = (len(points) * part // n for part in (k - 1, k))
-    chosen = points[max(0, first - 1) if study.design == "ladder" else first:end]
-    return chosen if points[0] in chosen else [points[0], *chosen], rounds
+class Share:
+    """Shard K of N of a system: whole rounds where there are enough, else some of the points in every round, and the base besides,
+    with that each part has something to compare with; of a ladder a stretch, and the rung below."""
+
+    def __init__(self, study, system, shard):
+        (k, n), rounds, ids = shard, list(range(study.repeats)), [point.id for point in system.points]
+        self.rounds, self.own, self.beside = rounds, ids, set()
+        if study.repeats >= n:
+            self.rounds = rounds[k - 1::n]
+            return
+        first, end = (len(ids) * part // n for part in (k - 1, k))
+        self.own = ids[first:end]
+        self.beside = {ids[0], *(ids[max(0, first - 1):first] if study.design == "ladder" else [])}
+
+    def is_due(self, point, n_round, made, mine):
+        """Whether this shard has to make the run. made, mine: {(point, round)} that are there, and those of this shard among them.
+        What is there is not made again, whoever made it; but what is compared within this part has a run of the base here."""
+        if point not in self.beside:
+            return point in self.own and (point, n_round) not in made
+        others = [(own, n_round) for own in self.own if own not in self.beside]
+        return (point, n_round) not in mine and (point in self.own and (point, n_round) not in made or
+                                                 any(other in mine or other not in made for other in others))
 
 
 class Runner:
     def __init__(self, program, study, systems, folder, budget):
         self.program, self.study, self.systems, self.folder, self.budget = program, study, systems, folder, budget
-        self.shares = {system.id: share(study, system, folder.shard) for system in systems}
+        self.shares = {system.id: Share(study, system, folder.shard) for system in systems}
         self.timings = {point.id: Timing(system.interval(), self.fixed_steps(system))
                         for system in systems for point in system.points}
         self.n_steps = {}    # of a system, as its base says
-        self.done, self.given_up, self.first = set(), {}, {}  # (point, round); {point: status}; {point: line of its first run}
+        self.made, self.mine = set(), set()    # (point, round) of all shards, and of this one
+        self.given_up, self.first = {}, {}     # {point: status}; {point: line of its first run in this shard}
         self.pending = None  # the run whose loop is over and whose end is to be waited for
-        self.n_total = sum(len([point for point in points if not point.reason]) * len(rounds)
-                           for points, rounds in self.shares.values())
-        for line in folder.own_runs():
+        runs = folder.all_runs()
+        for line in sorted(runs, key=lambda line: line["shard"] == folder.shard_name()):  # its own steps win
             self.know(line)
+        self.n_total = len(self.mine) + len(self.left())
 
     def fixed_steps(self, system):
         steps = system.words.get("run.steps")
         return int(float(steps)) if steps else None
 
     def know(self, line):
-        """A run that is there: of this session, or of an earlier one."""
+        """A run that is there: of this session, of an earlier one, or of another shard."""
         point, timing = line["point"], self.timings[line["point"]]
-        self.done.add((point, line["round"]))
+        is_mine = line["shard"] == self.folder.shard_name()
+        self.made.add((point, line["round"]))
+        if is_mine:
+            self.mine.add((point, line["round"]))
         if line["status"] != "ok":
             self.given_up[point] = line["status"]
             return
-        self.first.setdefault(point, line)
+        if is_mine:  # bits are compared within a shard only: another one may have run on another machine
+            self.first.setdefault(point, line)
         timing.n_steps, timing.is_settled = line["report"]["n_steps"], True
 
     def left(self):
@@ -63,10 +81,12 @@ class Runner:
         found = []
         for n_round in range(self.study.repeats):
             for system in self.systems:
-                points, rounds = self.shares[system.id]
-                if n_round in rounds:
-                    found += [(n_round, k, point) for k, point in enumerate(order(self.study.seed, system, points, n_round))
-                              if not point.reason and point.id not in self.given_up and (point.id, n_round) not in self.done]
+                share = self.shares[system.id]
+                skip = {point.id for point in system.points if point.reason or point.id in self.given_up}
+                if n_round in share.rounds:
+                    made = {*self.made, *((id, n_round) for id in skip)}
+                    found += [(n_round, k, point) for k, point in enumerate(order(self.study.seed, system, system.points, n_round))
+                              if point.id not in skip and share.is_due(point.id, n_round, made, self.mine)]
         return found
 
     def statuses(self):
@@ -256,5 +276,5 @@ class Runner:
             late = "*" if report["n_late_rebuilds"] else " "
             verdict = report["verdict"] if line["verified"] else ""
             what = f"{report['n_steps']:6d} steps {report['atom_steps_per_second']:12.4g}{late} atom-steps/s  {verdict}".rstrip()
-        print(f"{len(self.done):4d}/{self.n_total}  round {line['round'] + 1}/{self.study.repeats}  {line['point']:<40}  {what}",
+        print(f"{len(self.mine):4d}/{self.n_total}  round {line['round'] + 1}/{self.study.repeats}  {line['point']:<40}  {what}",
               flush=True)
