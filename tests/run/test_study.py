@@ -18,6 +18,7 @@ import program
 import study
 from studies import stats
 from studies.fractions import fraction
+from studies.listings import Program
 from studies.results import make_results, provenance_differs
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
@@ -228,6 +229,11 @@ def test_shards(checks, bench):
     checks.that(done.returncode == 2 and "twice" in done.stderr, f"the same shard twice: {done.stderr}")
     done = bench.run("half", "--merge", str(bench.folder / "apart-1"), str(bench.folder / "apart-2"))
     checks.that(done.returncode == 75, f"two of three shards: exit code {done.returncode}")
+    record = bench.folder / "apart-3/study.json"
+    record.write_text(record.read_text().replace("executable: SHA-256 ", "executable: SHA-256 0"))
+    code, said = bench.judge("--merge", bench.folder / "apart-1", bench.folder / "apart-3", "--output", bench.folder / "mixed")
+    checks.that(code == 2 and "apart-3 is not of the study and the program of" in said and "executable: " in said and
+                not (bench.folder / "mixed").exists(), f"shards of two programs: exit code {code}: {said}")
     for k in (1, 2, 3):
         bench.run("points", "--repeats", "2", shard=(k, 3), N=1, K=0)
     bench.run("two", "--repeats", "2")
@@ -359,8 +365,38 @@ def test_resume_refused(checks, bench):
     code, said = bench.judge(bench.study, *here)
     checks.that(code == 2 and "program: " in said, f"another program: {said}")
     bench.mdmini.write_text(bench.mdmini.read_text().replace("mdmini fake (1)", "mdmini fake (0)"))
+    original = bench.mdmini.read_text()
+    bench.mdmini.write_text(original + "# built once more\n")
+    code, said = bench.judge(bench.study, *here)
+    checks.that(code == 2 and "program: \"executable: SHA-256 " in said and said.count("program: ") == 1,
+                f"another program of the same version: exit code {code}: {said}")
+    bench.mdmini.write_text(original)
+    test_kernels(checks, bench, here)
     after = {path.name: path.read_bytes() for path in (bench.folder / "whole").iterdir()}
     checks.that(after == before, "a refused study has changed the folder")
+
+
+def test_kernels(checks, bench, here):
+    """Kernels that are compiled at run time belong to the program, those files only that may be kernels."""
+    kernel = bench.folder / "src/cuda/kernels/force.cu"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text("one")
+    known = Program(bench.mdmini)
+    own = known.identity()
+    os.environ["MDMINI_KERNELS"] = ""
+    checks.that(known.identity() == own, "an empty name is none")
+    os.environ["MDMINI_KERNELS"] = str(bench.folder / "src")
+    code, said = bench.judge(bench.study, *here)
+    checks.that(code == 2 and "kernels: those of the program" in said and "kernels: of MDMINI_KERNELS" in said,
+                f"kernels of a folder: exit code {code}: {said}")
+    one = known.identity()
+    (bench.folder / "src/README.md").write_text("two")
+    checks.that(known.identity() == one, "a page is no kernel")
+    kernel.write_text("two")
+    checks.that(known.identity() != one, "other kernels in the same folder")
+    kernel.write_text("one")
+    checks.that(known.identity() == one, "the first kernels again")
+    del os.environ["MDMINI_KERNELS"]
 
 
 def test_refused(checks, bench):

@@ -1,13 +1,17 @@
 """The program, asked: its options, its variants, and what it makes of decks and overrides. Nothing here knows a switch by
 name; what is legal, the program says."""
+import hashlib
 import json
 import os
 import re
 import subprocess
 from collections import namedtuple
+from pathlib import Path
 
 EFFECTIVE = re.compile(r"(?:# )?(\w+) += (.*?) +# ")
 HEAD = re.compile(r"# backend +(\w+),.*?# system +(\d+) atoms? in (\d) dimensions", re.DOTALL)
+
+KERNEL_FILES = (".cu", ".cuh", ".h", ".inc")
 
 Checked = namedtuple("Checked", "backend n_atoms dimension settings errors")  # errors: a list of messages, [] if it can run
 
@@ -38,8 +42,10 @@ class Program:
         return done.stdout
 
     def identity(self):
-        """What makes two programs the same one: version, commit, backends."""
-        return [self.version[0], *(line for line in self.version if line.startswith("backends:"))]
+        """What makes two programs the same one: version, commit, backends, and the bytes of what runs, for two builds may say the
+        same of themselves."""
+        return [self.version[0], *(line for line in self.version if line.startswith("backends:")),
+                f"executable: SHA-256 {hashlib.sha256(Path(self.path).read_bytes()).hexdigest()}", f"kernels: {own_kernels()}"]
 
     def check(self, words):
         """mdmini --check of files and overrides: Checked."""
@@ -66,6 +72,18 @@ class Program:
         words = [rows[item]["deterministic"] for item in ran.items() if item in rows]
         return all(word == "yes" or "=" in word and ran.get(word.split("=")[0]) in word.split("=")[1].split("|")
                    for word in words)
+
+
+def own_kernels():
+    """Of the kernels that are read from $MDMINI_KERNELS in place of the program's own: a hash of all source files there, with
+    their names."""
+    folder = os.environ.get("MDMINI_KERNELS")
+    if not folder:
+        return "those of the program"
+    digest = hashlib.sha256()
+    for path in sorted(path for path in Path(folder).rglob("*") if path.suffix in KERNEL_FILES and path.is_file()):
+        digest.update(f"{path.relative_to(folder)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return f"of MDMINI_KERNELS, SHA-256 {digest.hexdigest()}"
 
 
 def effective(text):

@@ -44,7 +44,10 @@ class Folder:
             self.path.mkdir(parents=True, exist_ok=True)
             with self.alone():
                 if (self.path / "study.json").exists():
-                    compare(read_json(self.path / "study.json"), record, self.path)
+                    wrong = differing(read_json(self.path / "study.json"), record)
+                    if wrong:
+                        raise StudyError([f"{self.path} is that of another study, or of another program:", *wrong,
+                                          "take another folder (--output), or remove that one"])
                 else:
                     save_json(str(self.path / "study.json"), record)
         except OSError as error:
@@ -126,8 +129,8 @@ def read_study(folder):
     return record, Folder(folder).all_runs()
 
 
-def compare(there, here, folder):
-    """StudyError where the definition or the program in the folder is another one: what differs."""
+def differing(there, here):
+    """What differs in two study.json that should be of one definition and one program, in words; [] where nothing does."""
     wrong = []
     if there.get("format") != here["format"]:
         wrong.append(f"format: {there.get('format')!r} there, {here['format']!r} now")
@@ -139,18 +142,21 @@ def compare(there, here, folder):
                 wrong.append(f"{part}{name}{json.dumps(old.get(key))} there, {json.dumps(new.get(key))} now")
     if not wrong and [p["id"] for p in there["points"]] != [p["id"] for p in here["points"]]:
         wrong.append("the program makes other points of it")
-    if wrong:
-        raise StudyError([f"{folder} is that of another study:", *wrong, "take another folder (--output), or remove that one"])
+    return wrong
 
 
 def merge(sources, target):
-    """Copies the shards of several folders into one."""
+    """Copies the shards of several folders into one. All have to be of one program: else a ratio of two points would be one of
+    two programs, too, and runs might stand under a verdict that another program got."""
     target = Path(target)
     records, runs, plan = [], {}, {"points": {}, "systems": {}}
     for source in sources:
         record, _ = read_study(source)
         records.append(record)
-        compare(records[0], record, sources[0])
+        wrong = differing(records[0], record)
+        if wrong:
+            raise StudyError([f"{source} is not of the study and the program of {sources[0]} (there):", *wrong,
+                              "studies of two programs are not merged, but compared: tools/compare.py"])
         for path in run_files(source):
             if path.name in runs:
                 raise StudyError([f"{runs[path.name]} and {path}: the same shard twice"])
