@@ -54,7 +54,8 @@ def compared(chance, value):
 def point_of(chance, system, label, settings, speed, against):
     """A measured point; against: {kind of ratio: speed}."""
     precision = settings.get("run.precision", "mixed")
-    stages = {stage: {"seconds_per_step": 1e-5 * k, "share": 0.2, "gb_per_s": 700.0 * k, "gflop_per_s": 700.0 * k * intensity,
+    stages = {stage: {"seconds_per_step": 1e-5 * k, "share": 0.2, "gb_per_s": 700.0 * k,
+                      "gflop_per_s": 700.0 * k * intensity or None,
                       "bytes_per_step": 1e6, "flops_per_step": 1e6 * intensity}
               for k, (stage, intensity) in enumerate((("sort", 0), ("force", 6.1), ("integrate", 0.16)), start=1)}
     kernels = [{"stage": "force", "name": "k", "launches": 9, "occupancy": float(settings.get("launch.block_size", 64)) / 512}]
@@ -334,6 +335,37 @@ def test_roofline(checks, look, picture, ceilings):
     checks.that(drawn, f"{picture.name} is empty")
 
 
+def test_half_known(checks, folder, path):
+    """Without a roof of arithmetic nothing holds a stage; nor one whose operations nobody counted. Names of roofs stay inside."""
+    results = json.loads(json.dumps(STUDIES["ladder"]))
+    for point in results["points"]:
+        point["stages"].get("integrate", {}).update(gflop_per_s=None, flops_per_step=None)
+    look, system = view.View(results), results["systems"][0]
+    whole = read_ceilings(path)
+    for lost, words in (((), ""), (("peak_single", "peak_double"), "the roof of arithmetic in single precision"),
+                        (("memory_bandwidth",), "the roof of main memory")):
+        ceilings = {**whole, "roofs": {name: {} if name in lost else roof for name, roof in whole["roofs"].items()}}
+        rows = stage_rows(look, system, ceilings)
+        held = {row["stage"]: row["bound"] for row in rows}
+        checks.that(held == {"sort": None if lost else "memory", "force": None if lost else "arithmetic", "integrate": None},
+                    f"without {lost}: held by {held}")
+        text = report.write(folder, results, ceilings)[0].read_text()
+        lines = rows_of(sections_of(text)["32,000 atoms, cuda", "Roofline"])
+        for row in lines[1:]:
+            checks.that((row[2] == row[4] == "not known") == (row[1] == "integrate"), f"without {lost}: {row}")
+            checks.that((row[5] == row[6] == "-") == (bool(lost) or row[1] == "integrate"), f"without {lost}: {row}")
+        checks.that((f"**Not measured: {words}**" in text) == bool(words) and (f"Not measured: {words}." in text) == bool(words),
+                    f"without {lost} the report does not say so")
+        picture = pictures.draw_roofline(look, system, ceilings)
+        test_room(checks, f"without {lost}", picture)
+        axes = picture.figure.axes[0]
+        for label in axes.texts:
+            box, frame = label.get_window_extent(), axes.get_window_extent()
+            checks.that(frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1,
+                        f"without {lost}: {label.get_text()} leaves the frame: {box} of {frame}")
+        drawing.plt.close(picture.figure)
+
+
 def test_room(checks, name, picture):
     """Nothing that is written reaches beyond the picture, and no two ticks of an axis lie on each other."""
     figure = picture.figure
@@ -499,6 +531,8 @@ def main():
         for name in ("ladder", "full"):
             (folder / name).mkdir()
             test_files(checks, folder / name, name, read_ceilings(ceilings), report.read_peers(peers))
+        (folder / "half").mkdir()
+        test_half_known(checks, folder / "half", ceilings)
         test_peers(checks, peers)
         (folder / "plain").mkdir()
         test_without_matplotlib(checks, folder / "plain")

@@ -49,22 +49,34 @@ def roofline_points(view, system):
     return base + ([fastest] if fastest and fastest not in base else [])
 
 
+def lacks(ceilings, system, points):
+    """In words, the roofs that points of a system are to be held against and that were not measured; empty: none. Without one
+    of the two nothing can be said of what holds a stage."""
+    wanted = ["memory_bandwidth", *dict.fromkeys(map(peak_name, points))]
+    return " and ".join(f"the roof of {'arithmetic in ' if name.startswith('peak') else ''}{NAMES[name]}" for name in wanted
+                        if not roof(ceilings, system, name))
+
+
 def stage_rows(view, system, ceilings):
-    """Of each point and stage: operations a byte (None: it computes nothing), what it reaches, the roof above it, what
-    the roof is, and the share of it that is reached."""
+    """Of each point and stage: operations a byte, what it reaches, the roof above it, what the roof is, and the share of it
+    that is reached. None: not known, as where the model does not count operations, or a roof was not measured; operations a
+    byte are None, too, of a stage that computes nothing."""
     rows = []
     bandwidth = roof(ceilings, system, "memory_bandwidth")
     for point in roofline_points(view, system):
         peak = roof(ceilings, system, peak_name(point))
         for stage, entry in point["stages"].items():
-            if not entry.get("gb_per_s"):
+            bytes_rate, flops = entry.get("gb_per_s"), entry.get("gflop_per_s")
+            if not bytes_rate:
                 continue
-            flops = entry.get("gflop_per_s") or 0
-            row = {"point": point, "stage": stage, "gb_per_s": entry["gb_per_s"], "gflop_per_s": flops,
-                   "intensity": flops / entry["gb_per_s"] or None, "roof": None, "bound": None, "share": None}
-            if bandwidth and (not peak or flops / entry["gb_per_s"] * bandwidth <= peak):
-                row.update(roof=bandwidth, bound="memory", share=entry["gb_per_s"] / bandwidth)
-            elif peak and flops:
-                row.update(roof=peak, bound="arithmetic", share=flops / peak)
+            if entry.get("flops_per_step") == 0:  # a rate of nothing is null in the report of a run
+                flops = 0
+            row = {"point": point, "stage": stage, "gb_per_s": bytes_rate, "gflop_per_s": flops,
+                   "intensity": flops / bytes_rate if flops else None, "roof": None, "bound": None, "share": None}
+            if bandwidth and peak and flops is not None:
+                if flops / bytes_rate * bandwidth <= peak:
+                    row.update(roof=bandwidth, bound="memory", share=bytes_rate / bandwidth)
+                else:
+                    row.update(roof=peak, bound="arithmetic", share=flops / peak)
             rows.append(row)
     return rows

@@ -8,7 +8,7 @@ from drawing import BLACK, COLUMN, GREY, PAGE, SERIES, plt
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from .ceilings import roofline_points
+from .ceilings import stage_rows
 from .curves import accuracy_points, draw_accuracy, draw_sizes, draw_sweep, sweep_lines
 from .marks import (MAX_LINES, OUTCOMES, Picture, confidence, error_bars, figure_at_right, late, late_note,
                     legend_below, log_ticks, outcome_handles, outcome_of, rows_figure)
@@ -198,5 +198,5 @@ def choose(view, ceilings=None, peers=()):
             yield draw_interactions(view, system)
         if accuracy_points(view, system):
             yield draw_accuracy(view, system)
-        if ceilings and roofline_points(view, system):
+        if ceilings and any(row["intensity"] for row in stage_rows(view, system, ceilings)):
             yield draw_roofline(view, system, ceilings)

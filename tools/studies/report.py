@@ -6,7 +6,7 @@ import csv
 import re
 from pathlib import Path
 
-from .ceilings import NAMES, ROOFS, roof, roofline_points, stage_rows
+from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .definition import StudyError
 from .view import View, brief, figures, fixed, probability, unit_of
 
@@ -343,12 +343,19 @@ def roofline_of(view, system, ceilings):
                          for name, value in known.items() if value)
     if not measured:
         return ["### Roofline", "", f"The file of ceilings has none of the backend `{system.get('backend')}`.", ""]
-    rows = [[code(row["point"]["label"]), row["stage"], brief(row["intensity"]), brief(row["gb_per_s"]),
-             brief(row["gflop_per_s"]), row["bound"], brief(100 * row["share"], 2) if row["share"] is not None else "-"]
+    rows = [[code(row["point"]["label"]), row["stage"], *(["not known", brief(row["gb_per_s"]), "not known"] if row["gflop_per_s"] is None else
+               map(brief, (row["intensity"], row["gb_per_s"], row["gflop_per_s"]))), row["bound"],
+             brief(100 * row["share"], 2) if row["share"] is not None else "-"]
             for row in stage_rows(view, system, ceilings)]
+    if not rows:
+        return []
     name = ceilings["provenance"].get("machine")
+    missing = lacks(ceilings, system, roofline_points(view, system))
+    note = [f"**Not measured: {missing}**, so what holds a stage is not said. `mdmini --ceilings bandwidth "
+            "arithmetic` measures both.", ""] if missing else []
     return ["### Roofline", "", f"Measured ceilings{f' of {name}' if name else ''}: {measured}. Bytes and operations are those "
-            "of the model in the variants table: a stage whose data stay in a cache may pass 100 % of main memory.", "",
+            "of the model in the variants table: a stage whose data stay in a cache may pass 100 % of main memory. Where the "
+            "model does not count operations they are not known, and what holds the stage is not said.", "", *note,
             *table(["point", "stage", "operations a byte:", "GB/s:", "GFLOP/s:", "held by", "% of that roof:"], rows)]
 
 

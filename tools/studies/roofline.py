@@ -3,8 +3,10 @@ import numpy as np
 from drawing import BLACK, COLUMN, SERIES, plt
 from matplotlib.lines import Line2D
 
-from .ceilings import NAMES, ROOFS, roof, roofline_points, stage_rows
+from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .marks import Picture, legend_below, log_ticks
+
+SLANTED = {"memory_bandwidth": "-", "l2_bandwidth": "--", "shared_bandwidth": ":"}  # dashes of the lines
 
 
 def draw_roofline(view, system, ceilings):
@@ -21,10 +23,11 @@ def draw_roofline(view, system, ceilings):
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(low, high)
-    bottom = min([row["gflop_per_s"] for row in rows] + [low * bandwidth if bandwidth else high]) / 3
-    top = max(peaks + [row["gflop_per_s"] for row in rows]) * 3
+    bottom = min(peaks + [row["gflop_per_s"] for row in rows] + [low * bandwidth if bandwidth else np.inf]) / 3
+    # Without a peak nothing ends the slanted roofs: a decade of the highest is to be seen, which its name needs.
+    slanted = [low * roofs[name] * 10 for name in SLANTED if roofs[name]] if not peaks else []
+    top = max(peaks + [row["gflop_per_s"] for row in rows] + slanted) * 3
     axes.set_ylim(bottom, top)
-    draw_roofs(axes, roofs, low, high)
     for row in rows:
         color, _, marker, _ = SERIES[stages.index(row["stage"]) % len(SERIES)]
         fastest = row["point"] is points[-1]
@@ -39,31 +42,31 @@ def draw_roofline(view, system, ceilings):
                for stage, (color, _, marker, _) in zip(stages, SERIES)]
     legend_below(axes, handles, n_columns=4)
     axes.set_title(system["label"])
+    draw_roofs(axes, roofs, low, high)  # last: names lie along lines, whose slope on the page depends on all the rest
     filled = "filled: " + view.name(points[-1]) + (f"; open: {view.name(points[0])}" if len(points) > 1 else "")
+    missing = lacks(ceilings, system, points)
+    note = f" Not measured: {missing}." if missing else ""
     return Picture(f"roofline-{system['id']}",
                    f"{system['label']}: stages on the roofline of measured ceilings; {filled}. Bytes and operations are those "
-                   "of the model; what a cache holds may stand above the roof of main memory.", figure)
+                   f"of the model; what a cache holds may stand above the roof of main memory.{note}", figure)
 
 
 def draw_roofs(axes, roofs, low, high):
     """Slanted: bytes a second times operations a byte, up to the highest peak; level: peaks of arithmetic."""
     peaks = {name: roofs[name] for name in ("peak_single", "peak_double") if roofs[name]}
     highest = max(peaks.values(), default=np.inf)
-    for name, dashes in (("memory_bandwidth", "-"), ("l2_bandwidth", "--"), ("shared_bandwidth", ":")):
+    for name, dashes in SLANTED.items():
         if roofs[name]:
-            end = min(high, highest / roofs[name])
+            end = min(high, highest / roofs[name], axes.get_ylim()[1] / roofs[name])
             line, = axes.plot([low, end], [low * roofs[name], end * roofs[name]], color=BLACK, linewidth=1,
                               linestyle=dashes, label=NAMES[name])
             line.set_gid(name)
-            x = np.sqrt(low * end) if name == "memory_bandwidth" else low * 1.2
-            axes.annotate(NAMES[name], (x, x * roofs[name]), xytext=(-2, 2), textcoords="offset points", fontsize=6,
-                          rotation=slope(axes), rotation_mode="anchor", ha="left", va="bottom")
-    first = min((roofs[name] for name in ("memory_bandwidth", "l2_bandwidth", "shared_bandwidth") if roofs[name]),
-                default=None)
+            middle = np.sqrt(max(low, axes.get_ylim()[0] / roofs[name]) * end)  # of what is seen of it
+            axes.annotate(NAMES[name], (middle, middle * roofs[name]), xytext=(-2, 2), textcoords="offset points", fontsize=6,
+                          rotation=slope(axes), rotation_mode="anchor", ha="center", va="bottom")
+    steepest = max((roofs[name] for name in SLANTED if roofs[name]), default=np.inf)
     for name, value in peaks.items():
-        begin = value / max(filter(None, (roofs[n] for n in ("memory_bandwidth", "l2_bandwidth", "shared_bandwidth"))),
-                            default=np.inf) if first else low
-        line, = axes.plot([max(low, begin), high], [value, value], color=BLACK, linewidth=1, label=NAMES[name])
+        line, = axes.plot([max(low, value / steepest), high], [value, value], color=BLACK, linewidth=1, label=NAMES[name])
         line.set_gid(name)
         above = value == highest  # the lower one has its name below, or they meet where the two are near
         axes.annotate(NAMES[name], (high, value), xytext=(-3, 2 if above else -2), textcoords="offset points", fontsize=6,
