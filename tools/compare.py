@@ -5,11 +5,13 @@ results.json): two machines, two commits, two drivers. A is the older one, B wha
 First what differs in the setting: options, program, machine. Then, of each point that both have, speed with its ratio B / A,
 verdict, accuracy, energies, and the stages that made the difference.
 
-Where both have three runs or more of a point, the ratio has an interval, and it is faster, slower or not distinguishable
-(p values adjusted for all points of the comparison); with fewer it is a ratio and no more. What differs between two sessions
+A speed is the median of the runs (of an even number the geometric mean of the two in the middle), the ratio that of the two
+medians shown. Where both have three runs or more of a point, the ratio has an interval, and it is faster, slower or not
+distinguishable (p values adjusted for all points of the comparison); with fewer it is a ratio and no more, and its speed is not judged. What differs between two sessions
 on one machine without any reason, repeats within each do not show: below --tolerance no speed counts as worse.
 
-Exit code 0: nothing is worse. 1: a point is slower by more than --tolerance with confidence, or its verdict got worse (FAILED
+Exit code 0: nothing is worse, of what could be judged; the last line says where there were too few runs for that (n_judged of
+--json: points whose speed was). 1: a point is slower by more than --tolerance with confidence, or its verdict got worse (FAILED
 where it PASSED, or no longer checked). 2: cannot be compared, since the physics differs or nothing is in common, or bad
 input; what differs is on standard error.
 """
@@ -104,8 +106,8 @@ def figure_lines(row):
     cells = []
     for name in [*row["a"]["figures"], *(name for name in row["b"]["figures"] if name not in row["a"]["figures"])]:
         a, b = row["a"]["figures"].get(name), row["b"]["figures"].get(name)
-        if a != b:
-            cells.append((name, shown(a), shown(b), f"{b / a:.4g}" if a and b else ""))
+        if a != b:  # a drift may have either sign, and is mostly noise: a ratio of two means nothing
+            cells.append((name, shown(a), shown(b), f"{b / a:.4g}" if a and b and "drift" not in name else ""))
     ratios = [row[side]["base_ratio"] and row[side]["base_ratio"]["value"] for side in "ab"]
     if any(ratios):
         cells.append(("speed over that of its base", shown(ratios[0]), shown(ratios[1]), ""))
@@ -115,7 +117,8 @@ def figure_lines(row):
 def energy_text(energies):
     if energies["same"]:
         return "final energies: the same to the bit"
-    text = f"final energies: differ, at most by {energies['largest']:.2g} of {energies['of']}"
+    text = f"final energies: differ, relatively at most by {energies['largest']:.2g}: " \
+           f"{energies['of'].replace('_', ' ')} {' and '.join(map(repr, energies['values']))}"
     return text + (", though program, machine and switches are the same: only switches that are not deterministic may do that "
                    "(mdmini --list-variants)" if energies["expected"] else "")
 
@@ -131,12 +134,23 @@ def detail_lines(found):
     return lines + [energy_text(energies[0])] if all_same else lines
 
 
+def last_lines(found):
+    """What is worse; or how much it says that nothing is."""
+    if found["worse"]:
+        return [f"WORSE: {what}" for what in found["worse"]]
+    n, n_judged = len(found["points"]), found["n_judged"]
+    if n_judged == 0:
+        return ["too few runs to judge any speed: that takes three of each or more. No verdict is worse"]
+    left = f", of {n_judged} points; the speed of {n - n_judged} others could not be judged: too few runs" if n_judged < n else ""
+    return [f"nothing is worse{left}"]
+
+
 def text(found):
     lines = [f"A  {found['a']['path']}: {found['kind']}, {found['a']['title']}",
              f"B  {found['b']['path']}: {found['kind']}, {found['b']['title']}", "", *setting_lines(found), "", "outcome",
              *speed_lines(found), "", *detail_lines(found), ""]
     lines += [f"only in {side.upper()}: {', '.join(found['only_' + side])}" for side in "ab" if found["only_" + side]]
-    return "\n".join(lines + ([f"WORSE: {what}" for what in found["worse"]] or ["nothing is worse"]))
+    return "\n".join(lines + last_lines(found))
 
 
 def main(words=None):

@@ -62,7 +62,7 @@ def test_runs(checks, folder):
     make_run(folder, "again")
     make_run(folder, "other", "neighbor.skin=0.4", "run.precision=double")
     text = check_code(checks, 0, "first.json", "again.json", folder=folder,
-                      says=("output.name  first  again", "same to the bit", "single runs: no interval", "nothing is worse"))
+                      says=("output.name  first  again", "same to the bit", "single runs: no interval", "too few runs to judge any speed"))
     checks.that("neighbor.skin" not in text and "started" not in text, f"setting of equal runs: {text}")
     check_code(checks, 0, "first.json", "other.json", folder=folder,
                says=("neighbor.skin  0.3    0.4", "run.precision  mixed  double", "time of force per step",
@@ -77,8 +77,25 @@ def test_runs(checks, folder):
     checks.near(row["stages"]["force"]["b"], stage["seconds"] / 100, 1e-12, "time of a stage")
     checks.that(not row["energies"]["same"] and not row["energies"]["expected"] and row["energies"]["largest"] > 0, "energies")
     checks.that({row["what"] for row in found["settings"]} >= {"neighbor.skin", "run.precision"}, "settings")
+    check_conditions(checks, folder, first, other)
     check_lost_verdicts(checks, folder, first)
     check_other_physics(checks, folder, first)
+
+
+def check_conditions(checks, folder, first, other):
+    """What was another way round the runs: load that differs much; a drift may have either sign; energies differ relatively."""
+    busy = [{**run, "conditions": {"before": {"load_1min": load}}, "energy_drift_per_atom_step": drift}
+            for run, load, drift in ((first, 0.1, -1e-9), (first, 0.5, 2e-9), (other, 3.5, 2e-9))]
+    for k, run in enumerate(busy):
+        save(folder, f"busy{k}.json", run)
+    text = check_code(checks, 0, "busy0.json", "busy1.json", folder=folder,
+                      says=("setting: the same", "energy drift per atom and step  -1e-09  2e-09",))
+    checks.that("load" not in text and "-2" not in text.split("2e-09")[1].split("\n")[0], f"a ratio of drifts: {text}")
+    text = check_code(checks, 0, "busy1.json", "busy2.json", folder=folder, says=("load of the machine before the runs (1 min)  0.5  3.5",))
+    key = max(comparison.ENERGIES, key=lambda key: abs(first[key] - other[key]) / max(abs(first[key]), abs(other[key]), 1e-300))
+    apart = abs(first[key] - other[key]) / max(abs(first[key]), abs(other[key]))
+    checks.that(f"differ, relatively at most by {apart:.2g}: {key.replace('_', ' ')} {first[key]!r} and {other[key]!r}" in text,
+                f"energies: {text}")
 
 
 def check_lost_verdicts(checks, folder, first):
@@ -125,7 +142,7 @@ def test_kinds(checks, folder):
 
 def test_benchmarks(checks, folder):
     record = json.loads(BENCH.read_text())
-    check_code(checks, 0, BENCH, BENCH, folder=folder, says=("setting: the same", "nothing is worse"))
+    check_code(checks, 0, BENCH, BENCH, folder=folder, says=("setting: the same", "too few runs to judge any speed"))
     rng = np.random.default_rng(0)
     for row in record["rows"]:
         row["runs"] = [{**row["runs"][0], "atom_steps_per_second": row["runs"][0]["atom_steps_per_second"] * factor}
@@ -201,8 +218,7 @@ def test_studies(checks, folder):
     save(folder, "little.json", study(3, (1, 1, 0.99, 1), 10, 0.001))
     check_code(checks, 0, "base.json", "little.json", folder=folder, says=(" slower", "nothing is worse"))
     check_code(checks, 1, "base.json", "little.json", "--tolerance", "0.002", folder=folder, says=("slower by more than 0.002",))
-    few = save(folder, "few.json", study(4, (1, 0.5, 1, 1), 2))
-    check_code(checks, 0, "base.json", few, folder=folder, says=("too few runs",))
+    check_few(checks, folder)
     noisy = save(folder, "noisy.json", study(5, (1, 0.95, 1, 1), 3, 0.05))
     check_code(checks, 0, "base.json", noisy, folder=folder)
     false, found = 0, 0
@@ -215,6 +231,32 @@ def test_studies(checks, folder):
         found += len(worse) == 1 and worse[0].startswith("s0/launch.block_size=64: slower by more than 0.02: 0.9")
     checks.that(false / 120 <= 0.05 + 3 * (0.05 * 0.95 / 120) ** 0.5, f"{false} of 120 pairs of equal studies differ")
     checks.that(found > 115, f"five per cent at a noise of 0.2: found in {found} of 120")
+
+
+def check_few(checks, folder):
+    """Nothing is said to be no worse where nothing could be judged; and where some of it could, of how much."""
+    few = save(folder, "few.json", study(4, (1, 0.5, 1, 1), 2))
+    text = check_code(checks, 0, "base.json", few, folder=folder, says=("too few runs",))
+    checks.that(text.splitlines()[-1].startswith("too few runs to judge any speed: ") and "nothing is worse" not in text, text)
+    checks.that(json.loads(check_code(checks, 0, "base.json", few, "--json", folder=folder))["n_judged"] == 0, "n_judged")
+    some = study(2)
+    some["points"][1]["speeds"] = some["points"][1]["speeds"][:2]
+    check_code(checks, 0, "base.json", save(folder, "some.json", some), folder=folder,
+               says=("nothing is worse, of 3 points; the speed of 1 others could not be judged",))
+    # An even number of runs: the speeds shown are those of the study, and their ratio is the one shown.
+    for name, seed in (("even0.json", 6), ("even1.json", 7)):
+        save(folder, name, study(seed, n_rounds=4, noise=0.5))
+    rows = comparison.compare(Path(folder) / "even0.json", Path(folder) / "even1.json")["points"]
+    points = json.loads((Path(folder) / "even0.json").read_text())["points"]
+    for row, point in zip(rows, points):
+        checks.near(row["a"]["speed"], point["speed"]["value"], 1e-6 * row["a"]["speed"], "the speed of a study")
+        checks.near(row["b"]["speed"] / row["a"]["speed"], row["ratio"]["value"], 1e-12, "the ratio of the speeds shown")
+    loads = [study(8), study(8)]
+    for one, load in zip(loads, (0.2, 2.0)):
+        for point in one["points"]:
+            point["load_1min"] = load
+    check_code(checks, 0, save(folder, "calm.json", loads[0]), save(folder, "busy.json", loads[1]), folder=folder,
+               says=("load of the machine before the runs (1 min)  0.2  2",))
 
 
 def test_other_studies(checks, folder):

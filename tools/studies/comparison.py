@@ -16,6 +16,7 @@ NO_TIME = ("time was up", "ended while it ran", "discarded")
 NOT_BITS = ("output.", "report.", "restart.", "run.walltime", "host", "during the loop", "nvidia-smi", "deck_hash.all", "SLURM",
             "PBS", "LSB", "batch_job")  # settings that change nothing of what is computed
 GOOD, UNCHECKED, BAD = 2, 1, 0
+LOAD_APART = 0.5  # of loads: as if half a processor had other work in one of the two
 RANKS = {"PASSED": GOOD, "energy kept": GOOD, "FAILED": BAD, "ENERGY LOST": BAD}
 
 
@@ -46,6 +47,7 @@ class Point:
     energies: dict = field(default_factory=dict)  # at the last step
     ran: dict = field(default_factory=dict)      # {stage: switches as they ran}
     base_ratio: dict = None                      # of a study: to its own base
+    load: float = None                           # of the machine before it (1 min), where that is known
 
 
 @dataclass
@@ -96,11 +98,12 @@ def point_of_runs(name, inputs, runs):
                "rebuilds": one(lambda report: report["n_rebuilds"]),
                "late rebuilds": one(lambda report: report["n_late_rebuilds"])}
     verdict = runs[0]["verdict"]
+    load = one(lambda report: ((report.get("conditions") or {}).get("before") or {}).get("load_1min"))
     return Point(name, inputs, verdict, RANKS.get(verdict, UNCHECKED), "", [run["atom_steps_per_second"] for run in runs],
                  {key: value for key, value in stages.items() if value is not None},
                  {key: value for key, value in figures.items() if value is not None},
                  {key: runs[0][key] for key in ENERGIES if runs[0].get(key) is not None},
-                 {row["stage"]: row["ran"] for row in runs[0]["stages"]})
+                 {row["stage"]: row["ran"] for row in runs[0]["stages"]}, load=load)
 
 
 def clocks(report):
@@ -153,7 +156,7 @@ def read_study_point(record, system):
         point.rank, point.verdict = BAD, record["verdict"] if record["status"] == "failed" else record["status"]
     point.stages = {stage: row["seconds_per_step"] for stage, row in (record.get("stages") or {}).items()}
     point.figures = {key: value for key, value in figures.items() if value is not None}
-    point.ran, point.base_ratio = record["ran"], record["ratio"]
+    point.ran, point.base_ratio, point.load = record["ran"], record["ratio"], record.get("load_1min")
     return point
 
 
@@ -212,6 +215,14 @@ def differing(a, b):
             if a.get(key) != b.get(key)]
 
 
+def load_rows(a, b, common):
+    """Of differing, the loads of the machine, where both are known and differ by much: the median of what the points met."""
+    loads = [[one.points[key].load for key in common if one.points[key].load is not None] for one in (a, b)]
+    found = [median(known) if known else None for known in loads]
+    is_apart = all(loads) and abs(found[0] - found[1]) >= LOAD_APART
+    return [{"what": "load of the machine before the runs (1 min)", "a": found[0], "b": found[1]}] if is_apart else []
+
+
 def check_inputs(a, b):
     """Incomparable, with all that differs, unless both are of the same kind and physics."""
     if a.kind != b.kind:
@@ -249,8 +260,9 @@ def compare_energies(a, b, mine, theirs):
         return None
     apart = {key: abs(mine.energies[key] - theirs.energies[key]) / max(abs(mine.energies[key]), abs(theirs.energies[key]), 1e-300)
              for key in keys if mine.energies[key] != theirs.energies[key]}
+    of = max(apart, key=apart.get) if apart else None
     return {"same": not apart, "expected": same_bits_expected(a, b, mine, theirs), "largest": max(apart.values(), default=0.0),
-            "of": max(apart, key=apart.get) if apart else None}
+            "of": of, "values": [one.energies.get(of) for one in (mine, theirs)]}
 
 
 def verdict_of(point):
@@ -263,7 +275,7 @@ def compare_point(a, b, key, confidence, tolerance):
     row = {"id": key, "a": {}, "b": {}, "ratio": None, "outcome": None, "worse": []}
     for name, point in (("a", mine), ("b", theirs)):
         speeds = point.speeds if point.rank else []
-        row[name] = {"verdict": verdict_of(point), "speed": median(speeds) if speeds else None, "n_runs": len(speeds),
+        row[name] = {"verdict": verdict_of(point), "speed": stats.median(speeds) if speeds else None, "n_runs": len(speeds),
                      "figures": point.figures, "base_ratio": point.base_ratio}
     if mine.rank is not None and theirs.rank is not None and theirs.rank < mine.rank:
         row["worse"].append(f"verdict {verdict_of(theirs)}, was {verdict_of(mine)}")
@@ -303,7 +315,8 @@ def compare(path_a, path_b, confidence=0.95, tolerance=0.02):
     judge(rows, confidence, tolerance)
     return {"format": "mdmini-comparison 1", "kind": a.kind, "a": {"path": a.path, "title": a.title},
             "b": {"path": b.path, "title": b.title}, "confidence": confidence, "tolerance": tolerance,
-            "settings": differing(a.settings, b.settings), "points": rows,
+            "settings": differing(a.settings, b.settings) + load_rows(a, b, common), "points": rows,
+            "n_judged": sum(bool(row["ratio"]) and row["ratio"]["p"] is not None for row in rows),
             "only_a": [key for key in a.points if key not in b.points],
             "only_b": [key for key in b.points if key not in a.points],
             "worse": [f"{row['id']}: {text}" for row in rows for text in row["worse"]]}

@@ -154,6 +154,13 @@ def logarithms(values):
 # --- intervals, ratios, verdicts --------------------------------------------------------------------------------------
 
 
+def median(values):
+    """The median of speeds or times: of an even number the geometric mean of the two in the middle, so that ratios of medians and
+    medians of times are those that all tests here are about. nan of none."""
+    logs = logarithms(values)
+    return float(np.exp(np.median(logs[np.isfinite(logs)]))) if np.any(np.isfinite(logs)) else math.nan
+
+
 def median_interval(values, confidence=0.95, seed=0):
     """Interval of the median of values [n_rounds] (times or speeds, above 0).
 
@@ -172,7 +179,7 @@ def median_interval(values, confidence=0.95, seed=0):
     tail = NormalDist().cdf(-z)
     draws = np.random.default_rng(seed).integers(0, n, (N_RESAMPLES, n))
     low, high = np.quantile(np.median(logs[draws], axis=1), [tail, 1 - tail])
-    return Interval(float(np.exp(np.median(logs))), float(np.exp(low)), float(np.exp(high)), n)
+    return Interval(median(values), float(np.exp(low)), float(np.exp(high)), n)
 
 
 def paired_ratio(base, other, confidence=0.95):
