@@ -14,16 +14,15 @@ def draw_roofline(view, system, ceilings):
     stages = list(dict.fromkeys(row["stage"] for row in rows))
     points = roofline_points(view, system)
     roofs = {name: roof(ceilings, system, name) for name in ROOFS}
-    bandwidth = roofs["memory_bandwidth"]
     peaks = [roofs[name] for name in ("peak_single", "peak_double") if roofs[name]]
-    ridge = max(peaks, default=1) / bandwidth if bandwidth else 1
-    low = min([row["intensity"] for row in rows] + [ridge]) / 3
-    high = max([row["intensity"] for row in rows] + [ridge]) * 4
+    ridges = [max(peaks) / roofs[name] for name in SLANTED if roofs[name]] if peaks else []
+    low = min([row["intensity"] for row in rows] + ridges) / 3
+    high = max([row["intensity"] for row in rows] + ridges) * 4
     figure, axes = plt.subplots(figsize=(COLUMN, 3.3), layout="constrained")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(low, high)
-    bottom = min(peaks + [row["gflop_per_s"] for row in rows] + [low * bandwidth if bandwidth else np.inf]) / 3
+    bottom = min(peaks + [row["gflop_per_s"] for row in rows] + [low * roofs[name] for name in SLANTED if roofs[name]]) / 3
     # Without a peak nothing ends the slanted roofs: a decade of the highest is to be seen, which its name needs.
     slanted = [low * roofs[name] * 10 for name in SLANTED if roofs[name]] if not peaks else []
     top = max(peaks + [row["gflop_per_s"] for row in rows] + slanted) * 3
@@ -57,13 +56,14 @@ def draw_roofs(axes, roofs, low, high):
     highest = max(peaks.values(), default=np.inf)
     for name, dashes in SLANTED.items():
         if roofs[name]:
-            end = min(high, highest / roofs[name], axes.get_ylim()[1] / roofs[name])
+            end = min(high, min(highest, axes.get_ylim()[1]) / roofs[name])
             line, = axes.plot([low, end], [low * roofs[name], end * roofs[name]], color=BLACK, linewidth=1,
                               linestyle=dashes, label=NAMES[name])
             line.set_gid(name)
-            middle = np.sqrt(max(low, axes.get_ylim()[0] / roofs[name]) * end)  # of what is seen of it
-            axes.annotate(NAMES[name], (middle, middle * roofs[name]), xytext=(-2, 2), textcoords="offset points", fontsize=6,
-                          rotation=slope(axes), rotation_mode="anchor", ha="center", va="bottom")
+            centred = name == "memory_bandwidth" and end > 30 * low
+            x = np.sqrt(low * end) if centred else low * (high / low) ** 0.06
+            axes.annotate(NAMES[name], (x, x * roofs[name]), xytext=(-2, 2), textcoords="offset points", fontsize=6,
+                          rotation=slope(axes), rotation_mode="anchor", ha="center" if centred else "left", va="bottom")
     steepest = max((roofs[name] for name in SLANTED if roofs[name]), default=np.inf)
     for name, value in peaks.items():
         line, = axes.plot([max(low, value / steepest), high], [value, value], color=BLACK, linewidth=1, label=NAMES[name])
