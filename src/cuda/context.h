@@ -255,7 +255,8 @@ typedef struct CudaContext {
     cudaEvent_t watched;
     CudaRow sums; /* for who waits for them */
     CudaPartials pair_partials, atom_partials;
-    bool places_stale;    /* arguments.place_of_id is of an earlier order of the particles */
+    bool places_stale; /* arguments.place_of_id is of an earlier order of the particles */
+    bool has_forces;   /* those of arguments.now.force are of the particles: not between a sort and the next forces */
     int64_t tree_threads; /* for so many threads there is room in arguments.tree */
     void *staging;        /* [n_atoms][3] of 8 bytes */
     char *h_staging[2];   /* CUDA_CHUNK_BYTES each */
@@ -346,7 +347,8 @@ typedef enum CudaGroup {
 } CudaGroup;
 void cuda_memory_begin(CudaContext *context, CudaGroup group);
 void cuda_memory_end(CudaContext *context, CudaGroup group);
-void cuda_memory_need_forces(CudaContext *context); /* for who reads them; zero where none are */
+/* For who reads forces: they must be those of the particles. Where they are not kept, zero takes their place. */
+void cuda_memory_need_forces(CudaContext *context);
 
 /* Makes room for rows of at least `count` entries; the list is lost. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);

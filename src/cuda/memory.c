@@ -313,6 +313,7 @@ void cuda_memory_end(CudaContext *context, CudaGroup group) {
 }
 
 void cuda_memory_need_forces(CudaContext *context) {
+    md_require(context->has_forces);
     if (context->arguments.now.force.part[0]) return;
     cuda_memory_begin(context, CUDA_FORCES);
     cuda_force_zero(context);
@@ -347,6 +348,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(a->barrier, 0, 2 * CUDA_BARRIER_STRIDE * sizeof *a->barrier, context->stream));
     CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
     cuda_force_zero(context); /* nothing has acted yet */
+    context->has_forces = true;
     if (a->partials)
         CUDA_CHECK(cudaMemsetAsync(a->partials, 0, most_partials(context) * sizeof(double), context->stream));
     const CudaGroup unused[] = {CUDA_REBUILD, CUDA_STAGING, CUDA_SCRATCH};

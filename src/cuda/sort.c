@@ -128,6 +128,7 @@ static void swap_particles(CudaContext *context) {
     *spare = (CudaParticles){
         .velocity = old.velocity, .tag = old.tag, .type = old.type, .inverse_mass = old.inverse_mass, .low = old.low};
     context->places_stale = true;
+    context->has_forces = false;
 }
 
 static void sort_into_cells(CudaContext *context, bool by_graph) {

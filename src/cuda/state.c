@@ -119,6 +119,7 @@ static MdStatus load_raw(CudaContext *context, MdState *state, int which, double
     if (status != MD_OK) return status;
     context->arguments.first = which;
     import(context, CUDA_K_gather_import_raw, rows, raw_bytes(context));
+    context->has_forces = which == CUDA_RAW_FORCE;
     return MD_OK;
 }
 
@@ -158,7 +159,7 @@ static MdStatus load_list(CudaContext *context, MdState *state, const int32_t *i
 MdStatus cuda_state_load(CudaContext *context, MdState *state) {
     double *rows = md_alloc(1, raw_bytes(context), "restart file");
     int32_t *ids = NULL;
-    cuda_memory_need_forces(context);
+    cuda_memory_begin(context, CUDA_FORCES);
     cuda_memory_begin(context, CUDA_STAGING);
     MdStatus status = load_tags(context, state, &ids);
     if (status == MD_OK && state->same_list) status = load_list(context, state, ids, rows);

@@ -119,6 +119,7 @@ static void time_forces(CudaContext *context, bool with_energy) {
     cuda_timing_begin(context, CUDA_FORCE);
     cuda_memory_begin(context, CUDA_FORCES);
     cuda_force_issue(context, with_energy);
+    context->has_forces = true;
     cuda_timing_end(context);
 }
 
@@ -192,6 +193,7 @@ static void flush(CudaContext *context) {
         else issue_whole_passes(context, n_steps);
         cuda_timing_end_batch(context, n_steps);
         md_nvtx_end();
+        context->has_forces = true;
     }
     if (drift) entry(context, context->step)->issued = with_drift ? CUDA_AFTER_BATCH : CUDA_SINGLY;
     if (drift && !with_drift) time_drift(context, true);
@@ -385,7 +387,7 @@ MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step) {
 }
 
 MdStatus cuda_steps_rebuild(CudaContext *context) {
-    MdStatus status = settle(context);
+    MdStatus status = cuda_steps_finish(context); /* a kick that is due needs its forces */
     if (status == MD_OK) status = cuda_neighbor_build(context, true);
     context->built_step = context->step;
     return status;
