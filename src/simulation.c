@@ -311,6 +311,7 @@ static MdStatus run_phases(MdSimulation *s) {
     }
     if (status == MD_OK && (s->record.resume.stopped || s->record.config->restart_every > 0 || s->resumed))
         status = checkpoint(s);
+    md_sensors_finish(s->record.sensors); /* may wait for a driver that hangs: the state is saved */
     /* The file is closed before anything else can go wrong. */
     if (status == MD_OK) note_frames(s);
     describe(s);

@@ -183,6 +183,7 @@ MdStatus md_bench_run(MdRecord *r, const char *stage, int64_t melt_steps) {
     }
     md_json_end_array(json);
     md_sensors_end(r->sensors);
+    md_sensors_finish(r->sensors);
     md_provenance_write_loop(json, r);
     const bool passed = n_failed == 0 && melted && md_errors_status(r->errors) == MD_OK;
     md_json_text(json, "verdict", passed ? "PASSED" : "FAILED");

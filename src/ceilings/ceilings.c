@@ -88,6 +88,7 @@ static void measure(Ceilings *c) {
         if (has_cuda) measure_backend(c, &md_ceilings_of_cuda);
 #endif
         md_sensors_end(c->sensors);
+        md_sensors_finish(c->sensors);
         if (!has_cpu) leave_out(c, "cpu", "run.backend = cuda");
         if (!has_cuda)
             leave_out(c, "cuda", backend == MD_BACKEND_CPU ? "run.backend = cpu" : md_errors_text(reasons, 0));

@@ -27,7 +27,8 @@ MdSensors *md_provenance_watch(const MdMachine *machine, const MdConfig *config)
     const MdSensorsSpec spec = {.gpu = machine->device_total_bytes > 0,
                                 .uuid = machine->device_uuid,
                                 .bus_id = machine->device_bus_id,
-                                .interval_s = config->report_sample_seconds};
+                                .interval_s = config->report_sample_seconds,
+                                .limit_s = MD_SENSORS_LIMIT_S};
     return md_sensors_open(&spec);
 }
 

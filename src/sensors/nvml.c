@@ -289,6 +289,12 @@ MdNvml *md_nvml_open(const char *uuid, const char *bus_id) {
     return nvml;
 }
 
+MdNvml *md_nvml_absent(const char *why) {
+    MdNvml *nvml = md_alloc(1, sizeof *nvml, "NVML");
+    nvml->missing = why;
+    return nvml;
+}
+
 void md_nvml_close(MdNvml *nvml) {
     if (!nvml) return;
     if (nvml->initialized && nvml->function[F_SHUTDOWN]) ((Call)nvml->function[F_SHUTDOWN])();

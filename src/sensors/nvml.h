@@ -42,10 +42,11 @@ const char *md_gpu_throttle_name(int bit);
 /* Opens the library and finds the GPU by its UUID (`GPU-...`), else by its PCI bus id. Takes some 20 ms where there is a
  * driver. Never NULL: what fails is the reason of every reading. */
 MdNvml *md_nvml_open(const char *uuid, const char *bus_id);
+/* In its place: why (a text that stays) is the reason of every reading. */
+MdNvml *md_nvml_absent(const char *why);
 void md_nvml_close(MdNvml *nvml); /* accepts NULL */
 
 MdGpuFacts md_nvml_facts(const MdNvml *nvml);
-/* From any thread. */
 MdGpuPulse md_nvml_pulse(const MdNvml *nvml);
 MdGpuState md_nvml_state(const MdNvml *nvml);
 MdReading md_nvml_energy(const MdNvml *nvml);

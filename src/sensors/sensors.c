@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sensors/sensors.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@ enum { MAX_KEPT = 4096 };
 /* More uncertain than this it is no figure. */
 #define MAX_UNCERTAIN     0.25
 
-typedef enum Phase { OPENING, PARKED, SAMPLING, CLOSING } Phase;
+/* Those in -ING but SAMPLING are the work of the thread, which goes to the next one; the others it leaves when it is told. */
+typedef enum Phase { OPENING, PARKED, BEGINNING, SAMPLING, ENDING, ENDED, LOOKING, LOOKED, CLOSING } Phase;
 
 typedef struct Kept {
     int n, stride, until_next;
@@ -34,24 +36,25 @@ typedef struct Kept {
 
 struct MdSensors {
     MdSensorsSpec spec;
-    MdNvml *nvml; /* NULL: no GPU; made by the thread, before it is parked for the first time */
-    MdGpuFacts gpu;
-    MdPowercap powercap;
-    MdConditions conditions;
-    double begin_s;
-    MdReading begin_j; /* NVML's counter */
+    MdNvml *nvml;        /* the thread's own, as the next; NULL: no GPU */
+    MdPowercap powercap; /* read by others when the thread is done with it */
 
     pthread_t thread;
     bool threaded;
-    pthread_mutex_t mutex; /* of what follows */
+    pthread_mutex_t mutex; /* of all that follows */
     pthread_cond_t changed;
     Phase phase;
-    bool busy; /* the thread takes samples: what they fill is its own */
+    const char *lost;  /* why the thread is waited for no more; then it changes nothing of what follows */
+    bool gone, orphan; /* the thread is done; it is to free this */
 
+    MdGpuFacts gpu;
+    MdConditions conditions;
+    double begin_s, end_s;
+    MdReading begin_j, end_j;                               /* NVML's counter */
     Kept *kept;                                             /* [MD_N_SAMPLED] */
     double power_j, power_s, last_power_w, last_power_at_s; /* power over time, by samples */
     const char *energy_missing;                             /* a fault of the counter on the way */
-    double last_energy_j;
+    double last_energy_j, late_s; /* late: after the end of the loop that the counter was read */
 };
 
 /* --- samples -------------------------------------------------------------------------------------------------------- */
@@ -106,24 +109,30 @@ static void add_energy(MdSensors *s, const MdReading *energy) {
     s->last_energy_j = energy->value;
 }
 
+static void add_pulse(MdSensors *s, const MdGpuPulse *pulse, double now_s) {
+    add_value(s, MD_SAMPLE_SM_MHZ, &pulse->sm_mhz);
+    add_value(s, MD_SAMPLE_MEMORY_MHZ, &pulse->memory_mhz);
+    add_value(s, MD_SAMPLE_TEMPERATURE_C, &pulse->temperature_c);
+    add_value(s, MD_SAMPLE_POWER_W, &pulse->power_w);
+    add_throttle(&s->conditions.samples, &pulse->throttle);
+    add_power(s, &pulse->power_w, now_s);
+    add_energy(s, &pulse->energy_j);
+}
+
+/* With the mutex, which is free while the device is asked. */
 static void take_sample(MdSensors *s) {
     MdSamples *samples = &s->conditions.samples;
+    MdGpuPulse pulse = {0};
+    MdReading mhz = {0};
+    pthread_mutex_unlock(&s->mutex);
     const double start_s = md_clock_s();
-    if (s->nvml) {
-        const MdGpuPulse pulse = md_nvml_pulse(s->nvml);
-        add_value(s, MD_SAMPLE_SM_MHZ, &pulse.sm_mhz);
-        add_value(s, MD_SAMPLE_MEMORY_MHZ, &pulse.memory_mhz);
-        add_value(s, MD_SAMPLE_TEMPERATURE_C, &pulse.temperature_c);
-        add_value(s, MD_SAMPLE_POWER_W, &pulse.power_w);
-        add_throttle(samples, &pulse.throttle);
-        add_power(s, &pulse.power_w, md_clock_s());
-        add_energy(s, &pulse.energy_j);
-    } else {
-        const MdReading mhz = md_host_cpu_mhz();
-        add_value(s, MD_SAMPLE_CPU_MHZ, &mhz);
-        md_powercap_read(&s->powercap, start_s);
-    }
+    if (s->nvml) pulse = md_nvml_pulse(s->nvml);
+    else mhz = md_host_cpu_mhz(), md_powercap_read(&s->powercap, start_s);
     const double end_s = md_clock_s(), took_s = end_s - start_s;
+    pthread_mutex_lock(&s->mutex);
+    if (s->lost) return;
+    if (s->nvml) add_pulse(s, &pulse, end_s);
+    else add_value(s, MD_SAMPLE_CPU_MHZ, &mhz);
     if (samples->n++ == 0) samples->first_after_s = end_s - s->begin_s;
     samples->cost_s += took_s;
     if (took_s > samples->longest_s) samples->longest_s = took_s;
@@ -150,13 +159,6 @@ static void find_device(MdSensors *s) {
         return;
     }
     s->nvml = md_nvml_open(s->spec.uuid, s->spec.bus_id);
-    s->gpu = md_nvml_facts(s->nvml);
-}
-
-static void open_device(MdSensors *s) {
-    const double start_s = md_clock_s();
-    find_device(s);
-    s->conditions.open_s = md_clock_s() - start_s;
 }
 
 static void set_phase(MdSensors *s, Phase phase) {
@@ -164,39 +166,115 @@ static void set_phase(MdSensors *s, Phase phase) {
     pthread_cond_broadcast(&s->changed);
 }
 
+/* The tasks of the thread, each with the mutex, which is free while the device is asked. */
+
+static void open_device(MdSensors *s) {
+    pthread_mutex_unlock(&s->mutex);
+    const double start_s = md_clock_s();
+    find_device(s);
+    const MdGpuFacts gpu = s->nvml ? md_nvml_facts(s->nvml) : (MdGpuFacts){0};
+    const double took_s = md_clock_s() - start_s;
+    pthread_mutex_lock(&s->mutex);
+    if (s->lost || s->phase != OPENING) return;
+    s->conditions.open_s = took_s;
+    s->gpu = gpu;
+    set_phase(s, PARKED);
+}
+
+static void begin(MdSensors *s) {
+    pthread_mutex_unlock(&s->mutex);
+    MdGpuState state = {0};
+    MdReading joules = {0};
+    if (s->nvml) state = md_nvml_state(s->nvml);
+    if (s->nvml) joules = md_nvml_energy(s->nvml);
+    const double now_s = md_clock_s();
+    if (!s->nvml) md_powercap_start(&s->powercap, now_s);
+    pthread_mutex_lock(&s->mutex);
+    if (s->lost || s->phase != BEGINNING) return;
+    s->conditions.before.gpu = state;
+    s->begin_s = now_s;
+    s->begin_j = joules;
+    if (s->nvml) add_energy(s, &joules);
+    if (s->nvml) add_power(s, &state.pulse.power_w, now_s);
+    set_phase(s, SAMPLING);
+}
+
+static struct timespec instant(double at_s) {
+    return (struct timespec){.tv_sec = (time_t)at_s, .tv_nsec = (long)(1e9 * (at_s - floor(at_s)))};
+}
+
 /* With the mutex. */
 static void wait_until(MdSensors *s, double due_s) {
-    const struct timespec until = {.tv_sec = (time_t)due_s, .tv_nsec = (long)(1e9 * (due_s - floor(due_s)))};
+    const struct timespec until = instant(due_s);
     while (s->phase == SAMPLING && md_clock_s() < due_s) pthread_cond_timedwait(&s->changed, &s->mutex, &until);
 }
 
-/* With the mutex, which is free while a sample is taken. A sample that comes late is not made up for. */
+/* A sample that comes late is not made up for. */
 static void sample_loop(MdSensors *s) {
     double due_s = s->begin_s;
-    s->busy = true;
-    while (s->phase == SAMPLING) {
-        pthread_mutex_unlock(&s->mutex);
-        take_sample(s);
-        const double now_s = md_clock_s();
-        pthread_mutex_lock(&s->mutex);
-        due_s = fmax(due_s + s->spec.interval_s, now_s);
-        wait_until(s, due_s);
-    }
-    s->busy = false;
-    pthread_cond_broadcast(&s->changed);
+    if (s->conditions.samples.missing) pthread_cond_wait(&s->changed, &s->mutex);
+    else
+        while (s->phase == SAMPLING && !s->lost) {
+            take_sample(s);
+            due_s = fmax(due_s + s->spec.interval_s, md_clock_s());
+            wait_until(s, due_s);
+        }
+}
+
+/* The energy to here; the power, where there is no counter. */
+static void end(MdSensors *s) {
+    pthread_mutex_unlock(&s->mutex);
+    MdGpuPulse pulse = {0};
+    if (s->nvml) pulse.energy_j = md_nvml_energy(s->nvml);
+    const double now_s = md_clock_s();
+    if (!s->nvml) md_powercap_read(&s->powercap, now_s);
+    else if (pulse.energy_j.missing) pulse = md_nvml_pulse(s->nvml);
+    pthread_mutex_lock(&s->mutex);
+    if (s->lost || s->phase != ENDING) return;
+    s->late_s = now_s - s->end_s;
+    s->end_s = now_s;
+    s->end_j = pulse.energy_j;
+    if (s->nvml && pulse.energy_j.missing) add_power(s, &pulse.power_w, now_s);
+    set_phase(s, ENDED);
+}
+
+static void look(MdSensors *s) {
+    pthread_mutex_unlock(&s->mutex);
+    MdGpuState state = {0};
+    if (s->nvml) state = md_nvml_state(s->nvml);
+    pthread_mutex_lock(&s->mutex);
+    if (s->lost || s->phase != LOOKING) return;
+    s->conditions.after.gpu = state;
+    set_phase(s, LOOKED);
+}
+
+static void destroy(MdSensors *s) {
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->mutex);
+    md_free(s->kept);
+    md_free(s);
 }
 
 static void *watch(void *user) {
     MdSensors *s = user;
     md_nvtx_name_thread("sensors");
-    open_device(s);
     pthread_mutex_lock(&s->mutex);
-    if (s->phase == OPENING) set_phase(s, PARKED);
-    while (s->phase != CLOSING) {
-        if (s->phase == SAMPLING) sample_loop(s);
+    while (s->phase != CLOSING && !s->lost) {
+        if (s->phase == OPENING) open_device(s);
+        else if (s->phase == BEGINNING) begin(s);
+        else if (s->phase == SAMPLING) sample_loop(s);
+        else if (s->phase == ENDING) end(s);
+        else if (s->phase == LOOKING) look(s);
         else pthread_cond_wait(&s->changed, &s->mutex);
     }
     pthread_mutex_unlock(&s->mutex);
+    md_nvml_close(s->nvml);
+    pthread_mutex_lock(&s->mutex);
+    s->gone = true;
+    pthread_cond_broadcast(&s->changed);
+    const bool orphan = s->orphan;
+    pthread_mutex_unlock(&s->mutex);
+    if (orphan) destroy(s);
     return NULL;
 }
 
@@ -208,6 +286,16 @@ static bool start_thread(MdSensors *s) {
     const int failed = pthread_create(&s->thread, NULL, watch, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed == 0;
+}
+
+static const char no_answer[] = "NVML did not answer";
+
+/* What is known of a GPU before it has answered. */
+static void lack_gpu(MdSensors *s, const char *why) {
+    MdNvml *absent = md_nvml_absent(why);
+    s->gpu = md_nvml_facts(absent);
+    s->conditions.before.gpu = s->conditions.after.gpu = md_nvml_state(absent);
+    md_nvml_close(absent);
 }
 
 static const char no_loop[] = "the loop did not come to its end";
@@ -236,135 +324,152 @@ MdSensors *md_sensors_open(const MdSensorsSpec *spec) {
     pthread_mutex_init(&s->mutex, NULL);
     pthread_cond_init(&s->changed, &attributes);
     pthread_condattr_destroy(&attributes);
+    lack_gpu(s, no_answer);
     s->threaded = start_thread(s);
-    if (!s->threaded) open_device(s);
+    if (!s->threaded) {
+        s->gone = true;
+        s->lost = "the system gave no thread for the sensors";
+        lack_gpu(s, s->lost);
+    }
     return s;
 }
 
-static void await_device(MdSensors *s) {
-    pthread_mutex_lock(&s->mutex);
-    const bool opening = s->threaded && s->phase == OPENING;
-    const double start_s = md_clock_s();
-    while (s->threaded && s->phase == OPENING) pthread_cond_wait(&s->changed, &s->mutex);
-    pthread_mutex_unlock(&s->mutex);
-    if (opening) s->conditions.outside_s += md_clock_s() - start_s;
-}
+/* --- the thread that waits ---------------------------------------------------------------------------------------- */
 
+/* The thread of a driver that hangs is left to itself. */
 void md_sensors_close(MdSensors *s) {
     if (!s) return;
     pthread_mutex_lock(&s->mutex);
     set_phase(s, CLOSING);
+    const struct timespec until = instant(md_clock_s() + s->spec.limit_s);
+    while (!s->gone && !s->lost)
+        if (pthread_cond_timedwait(&s->changed, &s->mutex, &until) == ETIMEDOUT) s->lost = "closed";
+    const bool gone = s->gone, threaded = s->threaded;
+    const pthread_t thread = s->thread; /* an orphan may be gone as soon as it can */
+    s->orphan = !gone;
     pthread_mutex_unlock(&s->mutex);
-    if (s->threaded) pthread_join(s->thread, NULL);
-    md_nvml_close(s->nvml);
-    pthread_cond_destroy(&s->changed);
-    pthread_mutex_destroy(&s->mutex);
-    md_free(s->kept);
-    md_free(s);
+    if (!gone) pthread_detach(thread);
+    else if (threaded) pthread_join(thread, NULL);
+    if (gone) destroy(s);
+}
+
+/* With the mutex: whether the thread did it in time, as far as it was not given up before. */
+static bool await(MdSensors *s, Phase phase) {
+    const struct timespec until = instant(md_clock_s() + s->spec.limit_s);
+    while (!s->lost && s->phase < phase) {
+        if (pthread_cond_timedwait(&s->changed, &s->mutex, &until) != ETIMEDOUT || s->phase >= phase) continue;
+        s->lost = s->spec.gpu ? no_answer : "the system did not answer";
+    }
+    return !s->lost;
 }
 
 const MdGpuFacts *md_sensors_gpu(MdSensors *s) {
-    await_device(s);
-    return s->nvml ? &s->gpu : NULL;
+    const double start_s = md_clock_s();
+    pthread_mutex_lock(&s->mutex);
+    const bool opening = s->phase == OPENING && !s->lost;
+    await(s, PARKED);
+    if (opening) s->conditions.outside_s += md_clock_s() - start_s;
+    pthread_mutex_unlock(&s->mutex);
+    return s->spec.gpu ? &s->gpu : NULL;
 }
 
 /* --- around the loop ------------------------------------------------------------------------------------------------ */
 
-static MdSensorState take_state(const MdSensors *s) {
-    MdSensorState state = {.taken = true, .host = md_host_state()};
-    if (s->nvml) state.gpu = md_nvml_state(s->nvml);
-    return state;
+/* Why there will be no samples; NULL: there will be. With the mutex. */
+static const char *sampling_obstacle(const MdSensors *s) {
+    if (s->spec.interval_s <= 0) return "report.sample_seconds = 0";
+    if (s->lost) return s->lost;
+    return s->spec.gpu ? s->gpu.missing : NULL;
 }
 
 void md_sensors_begin(MdSensors *s) {
     MdSamples *samples = &s->conditions.samples;
-    await_device(s);
     const double start_s = md_clock_s();
-    s->conditions.before = take_state(s);
-    s->conditions.gpu_missing = s->nvml ? s->gpu.missing : "the steps do not run on a GPU";
-    samples->missing = s->spec.interval_s <= 0     ? "report.sample_seconds = 0"
-                       : !s->threaded              ? "the system gave no thread for them"
-                       : s->nvml && s->gpu.missing ? s->gpu.missing
-                                                   : NULL;
+    s->conditions.before.host = md_host_state();
+    pthread_mutex_lock(&s->mutex);
+    await(s, PARKED);
+    s->conditions.before.taken = true;
+    s->conditions.gpu_missing = s->spec.gpu ? s->gpu.missing : "the steps do not run on a GPU";
+    samples->missing = sampling_obstacle(s);
     for (int k = 0; k < MD_N_SAMPLED; k++) samples->spread[k].missing = samples->missing;
     samples->throttle_missing = samples->missing;
-    s->begin_s = md_clock_s();
-    if (s->nvml) {
-        s->begin_j = md_nvml_energy(s->nvml);
-        add_energy(s, &s->begin_j);
-        add_power(s, &s->conditions.before.gpu.pulse.power_w, s->begin_s);
-    } else {
-        md_powercap_start(&s->powercap, s->begin_s);
-    }
+    if (!s->lost) set_phase(s, BEGINNING);
+    if (!await(s, SAMPLING)) s->begin_s = md_clock_s();
     s->conditions.outside_s += md_clock_s() - start_s;
-    pthread_mutex_lock(&s->mutex);
-    if (!samples->missing) set_phase(s, SAMPLING);
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* Joules that are known to be more than a guess. */
-static void judge(MdEnergy *energy, double joules, double age_s) {
+void md_sensors_end(MdSensors *s) {
+    pthread_mutex_lock(&s->mutex);
+    s->end_s = md_clock_s();
+    if (s->phase == SAMPLING) set_phase(s, ENDING);
+    pthread_mutex_unlock(&s->mutex);
+}
+
+/* Joules that are known to be more than a guess; their counter may be so old, and was read so late. */
+static void judge(MdEnergy *energy, double joules, double age_s, double late_s) {
     static const char still[] = "the loop was too short: the counter did not move";
     static const char coarse[] = "the loop was too short for a counter that is renewed at intervals";
-    energy->uncertain_share = 2 * age_s / energy->seconds.value;
+    energy->uncertain_share = (2 * age_s + late_s) / energy->seconds.value;
     energy->joules = joules <= 0                               ? md_no_reading(still)
                      : energy->uncertain_share > MAX_UNCERTAIN ? md_no_reading(coarse)
                                                                : md_reading(joules);
     if (energy->joules.missing) energy->uncertain_share = (double)NAN;
 }
 
-static void settle_counter(MdEnergy *energy, double joules) {
+static void settle_counter(MdEnergy *energy, double joules, double late_s) {
     if (joules < 0) energy->joules = md_no_reading(counter_fell);
-    else judge(energy, joules, NVML_ENERGY_AGE_S);
+    else judge(energy, joules, NVML_ENERGY_AGE_S, late_s);
 }
 
 /* The counter, or else the power over time. */
-static void settle_gpu(MdSensors *s, const MdReading *end_j) {
+static void settle_gpu(MdSensors *s) {
     static const char shared[] = "the counter is that of the whole GPU, of which this run has an instance (MIG)";
     MdEnergy *energy = &s->conditions.energy;
+    const char *missing = s->begin_j.missing ? s->begin_j.missing : s->end_j.missing;
     if (s->gpu.mig.value == 1) energy->joules = md_no_reading(shared);
     else if (s->energy_missing) energy->joules = md_no_reading(s->energy_missing);
-    else if (!s->begin_j.missing && !end_j->missing) settle_counter(energy, end_j->value - s->begin_j.value);
+    else if (!missing) settle_counter(energy, s->end_j.value - s->begin_j.value, s->late_s);
     else if (s->power_s > 0 && s->conditions.samples.n > 0) {
         energy->method = "samples of the power over time (NVML)";
-        judge(energy, s->power_j * energy->seconds.value / s->power_s, NVML_POWER_AGE_S);
-    } else energy->joules = md_no_reading(s->begin_j.missing ? s->begin_j.missing : end_j->missing);
+        judge(energy, s->power_j * energy->seconds.value / s->power_s, NVML_POWER_AGE_S, s->late_s);
+    } else energy->joules = md_no_reading(missing);
 }
 
 static void settle_processors(MdSensors *s) {
     MdEnergy *energy = &s->conditions.energy;
     if (s->powercap.missing) energy->joules = md_no_reading(s->powercap.missing);
-    else judge(energy, s->powercap.joules, RAPL_AGE_S);
+    else judge(energy, s->powercap.joules, RAPL_AGE_S, s->late_s);
 }
 
-static void stop_sampling(MdSensors *s) {
-    pthread_mutex_lock(&s->mutex);
-    if (s->phase == SAMPLING) set_phase(s, PARKED);
-    while (s->busy) pthread_cond_wait(&s->changed, &s->mutex);
-    pthread_mutex_unlock(&s->mutex);
-}
-
-void md_sensors_end(MdSensors *s) {
+static void settle_samples(MdSensors *s) {
     static const char short_loop[] = "the loop ended before the first sample";
     MdSamples *samples = &s->conditions.samples;
-    MdEnergy *energy = &s->conditions.energy;
-    const MdReading end_j = s->nvml ? md_nvml_energy(s->nvml) : md_no_reading(NULL);
-    const double end_s = md_clock_s();
-    energy->seconds = md_reading(end_s - s->begin_s);
-    stop_sampling(s);
-    if (!s->nvml) md_powercap_read(&s->powercap, end_s);
-    s->conditions.after = take_state(s);
-    if (s->nvml) {
-        add_power(s, &s->conditions.after.gpu.pulse.power_w, end_s);
-        settle_gpu(s, &end_j);
-    } else settle_processors(s);
-    if (samples->n == 0 && !samples->missing) samples->missing = short_loop;
+    if (samples->n == 0 && !samples->missing) samples->missing = s->lost ? s->lost : short_loop;
     for (int k = 0; k < MD_N_SAMPLED; k++) {
         if (samples->n == 0) samples->spread[k].missing = samples->missing;
         find_median(&samples->spread[k], &s->kept[k]);
     }
     if (samples->n == 0) samples->throttle_missing = samples->missing;
-    s->conditions.outside_s += md_clock_s() - s->begin_s - energy->seconds.value;
+}
+
+void md_sensors_finish(MdSensors *s) {
+    MdEnergy *energy = &s->conditions.energy;
+    const double start_s = md_clock_s();
+    if (!s->conditions.before.taken) return;
+    s->conditions.after.host = md_host_state();
+    pthread_mutex_lock(&s->mutex);
+    const bool ended = await(s, ENDED);
+    if (ended) set_phase(s, LOOKING);
+    await(s, LOOKED); /* what is not known then stays missing */
+    s->conditions.after.taken = true;
+    energy->seconds = md_reading(s->end_s - s->begin_s);
+    if (!ended) energy->joules = md_no_reading(s->lost);
+    else if (s->spec.gpu) settle_gpu(s);
+    else settle_processors(s);
+    settle_samples(s);
+    s->conditions.outside_s += md_clock_s() - start_s;
+    pthread_mutex_unlock(&s->mutex);
 }
 
 const MdConditions *md_sensors_conditions(const MdSensors *s) { return &s->conditions; }

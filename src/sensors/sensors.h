@@ -1,7 +1,9 @@
 /* What machine and device did while a loop ran: their state before and after it, samples on the way, energy.
  *
  * A thread of its own opens NVML while the run is set up, and takes samples during the loop: the first when it begins,
- * then one each interval. The loop neither waits for it nor knows of it; what the samples cost is measured. */
+ * then one each interval. The loop neither waits for it nor knows of it; what the samples cost is measured. A driver that is
+ * ill can hold a call for ever: no other thread calls NVML, and one that waits for the answer gives up after a limit. From
+ * then on what is not known yet is missing, and the thread is left behind. */
 #ifndef MD_SENSORS_SENSORS_H
 #define MD_SENSORS_SENSORS_H
 
@@ -65,7 +67,11 @@ typedef struct MdSensorsSpec {
     bool gpu;                  /* that the steps run on; false: on the processors */
     const char *uuid, *bus_id; /* of it, as CUDA names it */
     double interval_s;         /* between samples; 0: none */
+    double limit_s;            /* that an answer is waited for */
 } MdSensorsSpec;
+
+/* Nothing that NVML is asked takes longer on a sound machine, and a run that is to end soon can afford it. */
+#define MD_SENSORS_LIMIT_S 5
 
 typedef struct MdSensors MdSensors;
 
@@ -76,11 +82,14 @@ void md_sensors_close(MdSensors *sensors); /* accepts NULL */
 /* The GPU; waits until it is known. NULL: the steps run on the processors. */
 const MdGpuFacts *md_sensors_gpu(MdSensors *sensors);
 
-/* Around the loop, once. What they take themselves is outside of it. */
+/* Around the loop, once. What they take themselves is outside of it. md_sensors_end waits for nothing: between it and
+ * md_sensors_finish the caller saves what must not be lost. */
 void md_sensors_begin(MdSensors *sensors);
 void md_sensors_end(MdSensors *sensors);
+/* The state after the loop; nothing where there was none. */
+void md_sensors_finish(MdSensors *sensors);
 
-/* What came of it; before md_sensors_end everything is missing. */
+/* What came of it; before md_sensors_finish everything is missing. */
 const MdConditions *md_sensors_conditions(const MdSensors *sensors);
 
 #endif

@@ -365,6 +365,19 @@ def test_gpu_missing(checks, folder):
                 "knows no GPU" in report["provenance"]["missing"]["gpu.power_limit_w"], f"second GPU: {gpu}")
 
 
+def test_gpu_hangs(checks, folder):
+    """A driver that never answers again: the run ends as it would have, a few seconds later, and says what is missing."""
+    for what, script in (("opening", "nvmlInit_v2=hang"), ("sampling", "nvmlDeviceGetTemperature.0=41,42,hang"),
+                         ("after the loop", "nvmlDeviceGetTotalEnergyConsumption=1,2,3,hang")):
+        start = time.monotonic()
+        report, done = run_gpu(checks, folder, "restart.every=60", what=f"hang, {what}", script=script)
+        seconds = time.monotonic() - start - report["loop_seconds"]
+        checks.that(seconds < 15, f"hang, {what}: {seconds:.1f} s besides the loop")
+        checks.that(report["verdict"] == "PASSED" and "did not answer" in report["energy"]["missing"]["joules"],
+                    f"hang, {what}: {report['verdict']}, {report['energy']}")
+        checks.that("did not answer" in json.dumps(report["conditions"]["missing"]), f"hang, {what}: {report['conditions']}")
+
+
 def test_real_gpu(checks, folder):
     """Of a GPU that is none of this test's only that each fact is there or has its reason."""
     report, done = run(checks, folder, "run.backend=cuda", "run.steps=20000", what="GPU")
@@ -379,7 +392,7 @@ def gpu_tests(wanted):
     if "cuda" not in wanted or done.code != 0:
         print("no GPU: left out")
         return ()
-    return (test_gpu, test_gpu_missing) if "emulated GPU" in done.stdout else (test_real_gpu,)
+    return (test_gpu, test_gpu_missing, test_gpu_hangs) if "emulated GPU" in done.stdout else (test_real_gpu,)
 
 
 def main():

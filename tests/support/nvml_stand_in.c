@@ -3,7 +3,7 @@
  *
  * The script is the environment variable NVML_SCRIPT: `function=answer,answer,...;function=...`, where each answer serves
  * one call and the last one all that follow. An answer is a number; `!4`: the error of that number; `ramp:1000:500`: 1000, and 500 a
- * millisecond from the first call on. The name of a function that is asked for one of several things has its number behind
+ * millisecond from the first call on; `hang`: none ever; `late:300`: 0, after 300 milliseconds. The name of a function that is asked for one of several things has its number behind
  * it: nvmlDeviceGetClockInfo.1. Processes are `own/bytes` or `pid/bytes`. What the script does not name has the defaults below. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -66,6 +66,15 @@ static Call *count(const char *key) {
     return &calls[k];
 }
 
+static void wait_for(char answer[128]) {
+    int ms;
+    while (strcmp(answer, "hang") == 0) pause();
+    if (sscanf(answer, "late:%d", &ms) != 1) return;
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = 1000000L * (ms % 1000)};
+    nanosleep(&time, NULL);
+    snprintf(answer, 128, "0");
+}
+
 /* The text of the next answer; an error's number, or 0. */
 static int next(const char *key, char answer[128]) {
     pthread_mutex_lock(&mutex);
@@ -77,6 +86,7 @@ static int next(const char *key, char answer[128]) {
     if (sscanf(answer, "ramp:%lf:%lf", &from, &per_ms) == 2)
         snprintf(answer, 128, "%.0f", from + per_ms * (now_ms() - call->first_ms));
     pthread_mutex_unlock(&mutex);
+    wait_for(answer);
     return answer[0] == '!' ? atoi(answer + 1) : SUCCESS;
 }
 
@@ -126,7 +136,10 @@ EXPORT(nvmlInit_v2(void)) {
     char answer[128];
     return next("nvmlInit_v2", answer);
 }
-EXPORT(nvmlShutdown(void)) { return SUCCESS; }
+EXPORT(nvmlShutdown(void)) {
+    char answer[128];
+    return next("nvmlShutdown", answer);
+}
 EXPORT(nvmlSystemGetDriverVersion(char *to, unsigned size)) {
     return text("nvmlSystemGetDriverVersion", "999.88.77", to, size);
 }
