@@ -16,7 +16,7 @@ class Budget:
     """The time after which no run begins."""
 
     def __init__(self, seconds):
-        self.start, self.seconds = time.monotonic(), seconds
+        self.start, self.seconds, self.signal = time.monotonic(), seconds, None
 
     def spent(self):
         return time.monotonic() - self.start
@@ -28,9 +28,12 @@ class Budget:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self.end)
 
-    def end(self, *_):
+    def why_over(self):
+        return f"stopped by {self.signal}" if self.signal else "time was up"
+
+    def end(self, number, _):
         """By a signal: what runs is lost, what was measured is told."""
-        self.seconds = 0
+        self.seconds, self.signal = 0, signal.Signals(number).name
         kill_all()
 
 

@@ -48,9 +48,12 @@ verification; 75 time was up or a signal came: the same command again goes on.
 """
 import argparse
 import os
+import re
+import shlex
 import shutil
 import sys
 import tempfile
+from pathlib import Path
 
 from interpreter import need
 
@@ -90,7 +93,7 @@ def read_arguments(words=None):
     for key, what in KEYS.items():
         parser.add_argument(f"--{key}", metavar="X", help=what)
     parser.add_argument("--program", metavar="MDMINI", help="(build-gpu/mdmini or build/mdmini beside these sources, or on the PATH)")
-    parser.add_argument("--output", metavar="FOLDER", help="of the study (its name, in the working directory)")
+    parser.add_argument("--output", metavar="FOLDER", help="of the study (its name, in the working directory); names a study without one")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="only part K of N of the runs")
     parser.add_argument("--check", action="store_true", help="show the points, and what the program says of each; run nothing")
     parser.add_argument("--report", action="store_true", help="FILE is the folder of a study: table and report anew")
@@ -114,6 +117,7 @@ def shard_of(text):
 def defined(a):
     """The Study of the command line."""
     given = {key: getattr(a, key) for key in KEYS if getattr(a, key) is not None}
+    folder = Path(a.output).resolve().name if a.output else ""
     ini = [file for file in a.files if file.endswith(".ini")]
     if not a.files:
         raise StudyError(["a study file or a deck is needed (--help tells more)"])
@@ -121,17 +125,27 @@ def defined(a):
         raise StudyError([f"{ini[0]}: a study file names its decks; leave out {', '.join(f for f in a.files if f != ini[0])}"])
     if not ini:
         given["decks"] = " ".join(a.files)
-    return read_study(ini[0] if ini else None, given, a.vary)
+    return read_study(ini[0] if ini else None, given, a.vary, folder)
 
 
-def record_of(program, study, systems):
+def again(a):
+    """The command that makes the whole study again, wherever this one is: without what is of this session, folder or machine. A
+    record travels: files by their names from the top of the source, or alone."""
+    words = [shown(file) if os.path.isabs(file) else file for file in a.files]
+    for key in KEYS:
+        if key != "budget" and getattr(a, key) is not None:
+            words += [f"--{key}", getattr(a, key)]
+    words += [word for text in a.vary for word in ("--vary", text)]
+    return shlex.join(["tools/study.py", *(re.sub(r"(?<![^\s,=])/[^\s,]+", lambda path: shown(path[0]), word) for word in words)])
+
+
+def record_of(a, program, study, systems):
     """study.json."""
     factors = [{"key": key, "kind": "physics" if is_physics(program, key) else program.options[key]["kind"], "levels": levels,
                 "base": systems[0].points[0].settings.get(key, systems[0].settings.get(key))}
                for key, levels in study.resolved()["factors"].items()]
-    words = [shown(word) if os.path.isabs(word) else word for word in sys.argv[1:]]  # a record travels
     return {"format": FORMAT, "definition": study.resolved(), "program": program.identity(),
-            "command": " ".join(["tools/study.py", *words]), "factors": factors,
+            "command": again(a), "factors": factors,
             "systems": [system.record(system.points[0].id) for system in systems],
             "points": [point.record() for system in systems for point in system.points],
             "switches": sorted(set(program.switches.values()) | {"run.precision"}),
@@ -171,20 +185,20 @@ def report(folder, a, ceilings, peers):
     return results
 
 
-def exit_code(statuses, n_left, n_left_out):
+def exit_code(statuses, n_left, n_left_out, how):
     """statuses: {point: status}; n_left: runs that the command should have made and has not; n_left_out: what other shards
-    have to make, too."""
+    have to make, too; how: what came between, and what goes on."""
     if n_left:
-        print(f"UNFINISHED: {n_left} runs are left; the same command goes on")
+        print(f"UNFINISHED: {n_left} runs are left; {how}")
         return 75
     if n_left_out:
         print(f"this part is done; {n_left_out} runs of other parts are left")
     bad = [id for id, status in statuses.items() if status in ("failed", "crashed")]
     if bad:
         print(f"FAILED: {', '.join(bad)}")
-    if "crashed" in statuses.values() or "measured" not in statuses.values():
+    if "crashed" in statuses.values():
         return 1
-    return 3 if "failed" in statuses.values() else 0
+    return 3 if "failed" in statuses.values() else 0 if "measured" in statuses.values() else 1
 
 
 def run_study(a, budget):
@@ -196,7 +210,7 @@ def run_study(a, budget):
         return tell_points(program, systems)
     budget.seconds = study.budget
     folder = Folder(a.output or study.name, shard)
-    folder.claim(record_of(program, study, systems))
+    folder.claim(record_of(a, program, study, systems))
     n_points = sum(len(system.points) for system in systems)
     print(f"{folder.path}: {', '.join(system.label for system in systems)}; {n_points} points, {study.repeats} rounds" +
           (f", shard {a.shard}" if shard[1] > 1 else ""), flush=True)
@@ -235,7 +249,10 @@ def main(words=None):
         print(f"\n{budget.spent():.0f} s in all")
     statuses = {point["id"]: point["status"] for point in results["points"]} if results else runner.statuses()
     n_left_out = results["n_left_out"] if results else 0
-    return exit_code(statuses, len(runner.left()) if runner else n_left_out, n_left_out)
+    if runner:
+        return exit_code(statuses, len(runner.left()), n_left_out, f"{budget.why_over()}; the same command goes on")
+    how = f"to make them here: {results['command']} --output {shlex.quote(str(folder))}"
+    return exit_code(statuses, n_left_out, n_left_out, how)
 
 
 if __name__ == "__main__":

@@ -51,9 +51,9 @@ class Bench:
         self.study = self.folder / "abc.ini"
         self.study.write_text(text)
 
-    def command(self, output, *words):
+    def command(self, output, *words, given=None):
         return [sys.executable, "-B", SOURCE / "tools/study.py", *(words if "--report" in words or "--merge" in words else
-                                                                  [self.study, *words]),
+                                                                  [*(given or [self.study]), *words]),
                 *(["--program", self.mdmini] if "--report" not in words and "--merge" not in words else []),
                 *(["--output", self.folder / output] if "--report" not in words else []), "--no-report"]
 
@@ -63,9 +63,9 @@ class Bench:
         return {**os.environ, "FAKE_RUNS": str(self.folder / output / name), "FAKE_K": str(k - 1), "FAKE_N": str(n),
                 **{f"FAKE_{key}": str(value) for key, value in fake.items()}}
 
-    def run(self, output, *words, shard=(1, 1), **fake):
+    def run(self, output, *words, shard=(1, 1), given=None, **fake):
         words = [*words, "--shard", "{}/{}".format(*shard)] if shard[1] > 1 else words
-        return subprocess.run(self.command(output, *words), capture_output=True, text=True, cwd=self.folder,
+        return subprocess.run(self.command(output, *words, given=given), capture_output=True, text=True, cwd=self.folder,
                               env=self.environment(output, shard, **fake))
 
     def judge(self, *words):
@@ -203,10 +203,11 @@ def test_signal(checks, bench):
             break
     text = child.communicate()[0]
     results = bench.results("signal")
-    checks.that(child.returncode == 75 and "UNFINISHED" in text and not results["finished"], f"{child.returncode}: {text[-200:]}")
+    checks.that(child.returncode == 75 and "runs are left; stopped by SIGTERM; the same command goes on" in text and not results["finished"], f"{child.returncode}: {text[-200:]}")
     checks.that(results["n_left_out"] == 18 - (len(bench.lines("signal")) - 2), f"{results['n_left_out']} left out")
     done = bench.run("signal", "--budget", "1e-6")
-    checks.that(done.returncode == 75 and bench.results("signal")["n_left_out"] == results["n_left_out"], "beyond the budget")
+    checks.that(done.returncode == 75 and bench.results("signal")["n_left_out"] == results["n_left_out"] and
+                "runs are left; time was up; the same command goes on" in done.stdout, f"beyond the budget: {done.stdout[-200:]}")
     done = bench.run("signal")
     checks.that(done.returncode == 0 and bench.table("signal") == bench.table("whole"), "resumed after a signal: another table")
 
@@ -228,7 +229,10 @@ def test_shards(checks, bench):
     done = bench.run("twice", "--merge", str(bench.folder / "apart-1"), str(bench.folder / "apart-1"))
     checks.that(done.returncode == 2 and "twice" in done.stderr, f"the same shard twice: {done.stderr}")
     done = bench.run("half", "--merge", str(bench.folder / "apart-1"), str(bench.folder / "apart-2"))
-    checks.that(done.returncode == 75, f"two of three shards: exit code {done.returncode}")
+    expected = f"to make them here: tools/study.py {bench.study.name} --output {bench.folder / 'half'}"
+    checks.that(done.returncode == 75 and done.stdout.splitlines()[-1].endswith(expected), f"two of three shards: {done.stdout[-300:]}")
+    done = bench.run("half")
+    checks.that(done.returncode == 0 and bench.results("half")["finished"] and len(bench.lines("half")) == N_RUNS, f"what was missing is made in the merged study: {done.stdout[-300:]}")
     record = bench.folder / "apart-3/study.json"
     record.write_text(record.read_text().replace("executable: SHA-256 ", "executable: SHA-256 0"))
     code, said = bench.judge("--merge", bench.folder / "apart-1", bench.folder / "apart-3", "--output", bench.folder / "mixed")
@@ -274,6 +278,25 @@ def test_other_shards(checks, bench):
     checks.that(doubled["ranking"] == expected["ranking"], f"ranking {doubled['ranking']}, expected {expected['ranking']}")
 
 
+def test_again(checks, bench):
+    """The command of the record, in a shell, makes the whole study: from a part of it, with a time that was up, in another folder. A
+    study without a name has that of its folder."""
+    words = ["deck.txt", "--words", "system.cells=8 run.steps=40", "--vary", "a.x=slow, fast", "--repeats", "3"]
+    for k in (1, 2):
+        done = bench.run(f"part-{k}", "--budget", "1e3", "--base", bench.folder / "deck.txt", shard=(k, 2), given=words)
+        checks.that(done.returncode == 0, f"part {k}: {done.stdout[-300:]}{done.stderr}")
+    bench.run("both", "--merge", str(bench.folder / "part-2"), str(bench.folder / "part-1"))
+    names, results = [bench.results(name)["name"] for name in ("part-1", "part-2", "both")], bench.results("both")
+    checks.that(names == ["part-1", "part-2", "both"], f"names {names}")
+    said = results["command"]
+    checks.that(said == "tools/study.py deck.txt --base deck.txt --words 'system.cells=8 run.steps=40' --repeats 3 --vary 'a.x=slow, fast'",
+                said)
+    done = subprocess.run(f"{SOURCE / said} --output once-more --no-report", shell=True, capture_output=True, text=True, cwd=bench.folder,
+                          env={**bench.environment("once-more"), "MDMINI": str(bench.mdmini)})
+    checks.that(done.returncode == 0 and bench.results("once-more")["finished"] and
+                bench.results("once-more")["definition"] == {**results["definition"], "name": "once-more"}, f"again: {done.stdout[-300:]}{done.stderr}")
+
+
 def test_failed(checks, bench):
     """What fails, crashes, or ends with other energies is listed as that, and neither compared nor ranked."""
     done = bench.run("failed", FAILS="a.x=slow a.y=2 a.z=on", DIES="a.x=slow a.y=3 a.z=on", WOBBLES="a.y=2 a.z=off")
@@ -288,6 +311,10 @@ def test_failed(checks, bench):
                     bad["id"] not in ranked and bad["id"] in done.stdout.splitlines()[-1] and bad["n_runs"] == n_runs,
                     f"{label}: {bad['status']}, {bad['n_runs']} runs, {bad['reason']}")
     checks.that(points["a.x=slow a.y=2 a.z=off"]["status"] == "measured", "what is not deterministic may end with another energy")
+    checks.that("CRASHED: CRASHED" not in done.stdout and "crashed: CRASHED" not in done.stdout and "refused: refused" not in done.stdout,
+                "what it says twice")
+    done = bench.run("all", FAILS="a.w=on")
+    checks.that(done.returncode == 3, f"all points fail: exit code {done.returncode}: {done.stdout[-300:]}")
     done = bench.run("base", FAILS="a.x=fast a.y=2 a.z=on")
     checks.that(done.returncode == 3 and not any(point["ratio"] for point in bench.results("base")["points"]),
                 "ratios to a base that failed")
@@ -478,6 +505,13 @@ def test_mdmini(checks, folder):
                 soa["force_error"]["worst"] < 1 and soa["stages"]["force"]["seconds_per_step"] > 0 and soa["deterministic"],
                 f"{soa}")
     checks.that((Path(folder) / "out/report.md").is_file(), "no report.md")
+    done = subprocess.run([*words[:3], SOURCE / "inputs/melt.txt", "--vary", "memory.layout=soa,vec4", "--words",
+                           "run.backend=cpu system.cells=5 run.steps=20 run.timestep=0.05", "--repeats", "1", "--no-report", "--program",
+                           program.program(), "--output", Path(folder) / "unstable"], capture_output=True, text=True)
+    points = json.loads((Path(folder) / "unstable/results.json").read_text())["points"]
+    checks.that(done.returncode == 3 and {point["status"] for point in points} == {"failed"} and
+                all(point["reason"].startswith("unstable at step ") and " sigma in one step" in point["reason"] for point in points),
+                f"unstable: exit code {done.returncode}: {[point['reason'] for point in points]}{done.stderr}")
     again = [sys.executable, "-B", SOURCE / "tools/study.py", "--report", Path(folder) / "out", "--ceilings"]
     for ceilings in (Path(folder) / "nix.json", seldom):
         done = subprocess.run([*again, ceilings], capture_output=True, text=True)
@@ -492,7 +526,7 @@ def main():
     checks = program.Checks()
     with program.temporary_folder() as folder:
         bench = Bench(folder)
-        for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_shards, test_other_shards, test_failed, test_systems, test_fraction,
+        for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_shards, test_other_shards, test_again, test_failed, test_systems, test_fraction,
                      test_resume_refused, test_refused, test_without_numpy):
             start = time.monotonic()
             test(checks, bench)

@@ -161,10 +161,11 @@ class Reader:
                 del found[0][key]
         return found
 
-    def read(self, given, vary):
-        """given: {key: text} of the command line, which win; vary: ["KEY=A,B", ...], factors besides."""
+    def read(self, given, vary, folder):
+        """given: {key: text} of the command line, which win; vary: ["KEY=A,B", ...], factors besides; folder: the name of that of the
+        study, for one that has no name."""
         texts, factors = self.ini() if self.study_file else ({}, {})
-        study = Study(name=Path(self.study_file).stem if self.study_file else "study")
+        study = Study(name=Path(self.study_file).stem if self.study_file else folder or "study")
         words = self.words(given.pop("words", ""), "--words")
         for key, text in {**texts, **given}.items():
             setattr(study, key, self.field(key, text))
@@ -203,6 +204,6 @@ class Reader:
                 wrong(f"{key}: the study sets it for every run")
 
 
-def read_study(study_file=None, given=None, vary=()):
+def read_study(study_file=None, given=None, vary=(), folder=""):
     """Study. StudyError where something is wrong with it."""
-    return Reader(study_file).read(dict(given or {}), vary)
+    return Reader(study_file).read(dict(given or {}), vary, folder)

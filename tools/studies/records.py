@@ -93,6 +93,11 @@ class Folder:
         save_json(str(self.path / "plan.json"), plan)
 
 
+def outcome_text(status, reason):
+    """Why there is no speed; reasons of the program begin with the status themselves."""
+    return reason if reason.casefold().startswith(status) else f"{status}: {reason}"
+
+
 def read_json(path):
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
@@ -130,14 +135,15 @@ def read_study(folder):
 
 
 def differing(there, here):
-    """What differs in two study.json that should be of one definition and one program, in words; [] where nothing does."""
+    """What differs in two study.json that should be of one definition and one program, in words; [] where nothing does.
+    A name is not what a study is: without one it has that of its folder."""
     wrong = []
     if there.get("format") != here["format"]:
         wrong.append(f"format: {there.get('format')!r} there, {here['format']!r} now")
     for part, old, new in (("", there.get("definition", {}), here["definition"]),
                            ("program: ", dict(enumerate(there.get("program", []))), dict(enumerate(here["program"])))):
         for key in [*new, *(key for key in old if key not in new)]:
-            if old.get(key) != new.get(key):
+            if old.get(key) != new.get(key) and key != "name":
                 name = "" if isinstance(key, int) else f"{key}: "
                 wrong.append(f"{part}{name}{json.dumps(old.get(key))} there, {json.dumps(new.get(key))} now")
     if not wrong and [p["id"] for p in there["points"]] != [p["id"] for p in here["points"]]:
@@ -168,6 +174,8 @@ def merge(sources, target):
     if target.exists() and any(target.iterdir()):
         raise StudyError([f"{target}: there is something already; merge into a new folder"])
     target.mkdir(parents=True, exist_ok=True)
+    if len({record["definition"]["name"] for record in records}) > 1:  # those of the folders of the parts
+        records[0]["definition"]["name"] = target.name
     save_json(str(target / "study.json"), records[0])
     save_json(str(target / "plan.json"), plan)
     for name, path in runs.items():

@@ -13,7 +13,7 @@ import numpy as np
 from scripts import save_json
 
 from . import stats
-from .records import read_study
+from .records import outcome_text, read_study
 from .rungs import differences
 
 STAGE_FIGURES = ("seconds_per_step", "share", "gb_per_s", "gflop_per_s", "bytes_per_step", "flops_per_step")
@@ -50,7 +50,7 @@ class PointRuns:
             first.setdefault(run["round"], run)
         self.ok = sorted(first.values(), key=lambda run: run["round"])
         self.status = ended[0]["status"] if ended else "measured" if self.ok else "refused" if point["reason"] else "not run"
-        self.reason = ended[0]["reason"] if ended else point["reason"] or ("" if self.ok else "time was up")
+        self.reason = ended[0]["reason"] if ended else point["reason"] or ("" if self.ok else "not run yet")
         self.ran = next((run["ran"] for run in self.runs if run["report"]), {})
         self.dropped = set()
 
@@ -338,7 +338,7 @@ def row_text(point, is_ladder, width):
     """A point as a line of the table."""
     speed, ratio = point["speed"], point["step_ratio" if is_ladder else "ratio"]
     if not speed or point["status"] != "measured":
-        words = point["reason"] if point["reason"].startswith(point["status"]) else f"{point['status']}: {point['reason']}"
+        words = outcome_text(point["status"], point["reason"])
         return f"{point['label']:<{width}} {'-':>6} {point['n_runs'] or '-':>4} {'-':>12}  {'-':>7} {'':>15}  " \
                f"{point['verdict'] or '':<8} {words}"
     late = "*" if point["n_late_rebuilds"] else " "

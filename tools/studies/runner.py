@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from runs import NotRun, Run, utc_now
 
+from .records import outcome_text
 from .steps import Timing, try_small
 
 OVERLAP_ATOMS = 5000000  # beyond it two of them might not find room on a GPU at the same time
@@ -122,6 +123,9 @@ class Runner:
     def what_failed(self, line):
         """The checks that cost nothing; the first run of a point is compared with the reference besides."""
         report, first = line["report"], self.first.get(line["point"])
+        fault = report.get("fault")
+        if fault:
+            return f"unstable at step {fault['step']}: atom {fault['atom']} would have moved {fault['displacement']:.3g} sigma in one step"
         if report["verdict"] == "FAILED":
             return "; ".join(f"{check['name']}: {check['value']:.3g} of {check['limit']:.3g}"
                              for check in report["checks"] if not check["passed"]) or "its verification failed"
@@ -271,7 +275,7 @@ class Runner:
 
     def tell(self, line):
         report = line["report"]
-        what = f"{line['status']}: {line['reason']}"
+        what = outcome_text(line["status"], line["reason"])
         if line["status"] == "ok":
             late = "*" if report["n_late_rebuilds"] else " "
             verdict = report["verdict"] if line["verified"] else ""
