@@ -28,6 +28,7 @@ from studies.definition import StudyError
 from studies.ceilings import read_ceilings, stage_rows
 
 SIZES = ((20, 32000), (63, 1000188))
+SHORT = 10000  # steps: too short for a drift. (5e-5 + 2e-3 / sqrt(32000)) / 5e-9 = 12236, of a million atoms 10400
 CEILINGS = {"ceilings": {"memory_bandwidth": {"unit": "GB/s", "cpu": 21, "cuda": 4100}, "l2_bandwidth": {"cuda": 9500},
                          "shared_bandwidth": {"cuda": 31000}, "peak_single": {"cuda": 2000}, "peak_double": {"cuda": 1000}},
             "provenance": {"machine": "a GPU"}}
@@ -61,7 +62,7 @@ def point_of(chance, system, label, settings, speed, against):
     kernels = [{"stage": "force", "name": "k", "launches": 9, "occupancy": float(settings.get("launch.block_size", 64)) / 512}]
     return {"id": f"{system}/{label}", "system": system, "label": label, "settings": settings, "changed": "",
             "ran": {"run.precision": precision}, "status": "measured", "reason": "", "verdict": "PASSED",
-            "deterministic": settings.get("neighbor.write") != "atomic", "n_late_rebuilds": 0, "n_steps": 2000, "n_runs": 6,
+            "deterministic": settings.get("neighbor.write") != "atomic", "n_late_rebuilds": 0, "n_steps": 2 * SHORT, "n_runs": 6,
             "n_used": 5, "speed": estimate(chance, speed),
             "ratio": compared(chance, speed / against["ratio"]) if "ratio" in against else None,
             "step_ratio": compared(chance, speed / against["step_ratio"]) if "step_ratio" in against else None,
@@ -92,7 +93,7 @@ def make_points(chance, design, system, n_atoms, factors):
     lose(points[3], "failed", "FAILED", "forces off | by 3 bounds")
     lose(points[4], "refused", None, "no such combination")
     points[5].update(verdict="FAILED", reason="the energy went away")  # its speed is still there, and must not count
-    points[2]["n_late_rebuilds"] = 7
+    points[2].update(n_late_rebuilds=7, n_steps=SHORT)
     return points
 
 
@@ -120,7 +121,7 @@ def make(design, factors, sizes=SIZES, seed=1):
             "points": points, "effects": effects, "ranking": ranking,
             "determinism": [{"system": "s0", "point": points[1]["id"], "with": points[0]["id"],
                              "ratio": compared(chance, 1.4)}],
-            "provenance": {"commit": "abcdef", "machine": "a GPU", "ecc": None, "gpu": None, "cpu": {"model": "abc"},
+            "provenance": {"commit": "abcdef", "machine": "a GPU", "ecc": None, "gpu": None, "kernels_folder": None, "cpu": {"model": "abc"},
                            "missing": {"gpu": "no GPU here", "cpu.governor": "no cpufreq here"}},
             "provenance_differs": {"machine": ["a GPU", "another GPU"]}}
 
@@ -168,6 +169,9 @@ def test_points(checks, name, results, text):
         points = [p for p in results["points"] if p["system"] == system["id"]]
         checks.that(sorted(listed) == sorted(f"`{p['label']}`" for p in points),
                     f"{name}, {system['id']}: the tables have {sorted(listed)}")
+        for row in rows_of(sections[heading, "Accuracy against speed"])[1:]:
+            n_steps = next(p["n_steps"] for p in points if row[0] == f"`{p['label']}`")
+            checks.that((row[3] == "-") == (n_steps == SHORT), f"{name}: drift over {n_steps} steps: {row}")
         for point in points:
             good = point["status"] == "measured" and point["verdict"] == "PASSED"
             row = next(row for row in table + others if row[0] == f"`{point['label']}`")
@@ -194,7 +198,8 @@ def test_points(checks, name, results, text):
             ranked = " ".join(" ".join(row) for row in rows_of(sections[heading, "Ranking"]))
             checks.that(all(row[0] in ranked for row in table[1:]), f"{name}: a point is not ranked: {ranked}")
     for expected in ("Unfinished: 3 runs", results["command"], "another GPU", "| commit | abcdef |", "| ecc | not known |",
-                     "| gpu | not known: no GPU here |", "| cpu.governor | not known: no cpufreq here |"):
+                     "| gpu | not known: no GPU here |", "| kernels folder | the program's own |",
+                     "No drift of runs of less than 13,000 steps", "| cpu.governor | not known: no cpufreq here |"):
         checks.that(expected in text, f"{name}: the report lacks {expected!r}")
 
 
@@ -202,7 +207,7 @@ def test_digits(checks):
     for value, low, high, expected in ((1.56623, 1.5573, 1.5753, ("1.566", "1.557 to 1.575")),
                                        (1.56623, 1.5655, 1.5670, ("1.5662", "1.5655 to 1.5670")),
                                        (0.0089012, 0.00885, 0.00895, ("0.00890", "0.00885 to 0.00895")),
-                                       (1.3, 0.42, 2.3, ("1.3", "0.4 to 2.3")),
+                                       (1.3, 0.42, 2.3, ("1.3", "0.42 to 2.3")), (3.14, 0.0123, 17.4, ("3.1", "0.012 to 17")),
                                        (12345.6, 12000, 12800, ("12,300", "12,000 to 12,800")),
                                        (2.0, None, None, ("2.00", "-")), (None, None, None, ("-", "-"))):
         found = view.figures({"value": value, "low": low, "high": high})
@@ -273,7 +278,8 @@ def test_marks(checks, look, picture):
         else:
             x = [float(np.ravel(artist.get_xdata())[0]) for artist in artists]
             y = {float(np.ravel(artist.get_ydata())[0]) * scale_of(picture.figure.axes[0]) for artist in artists}
-            checks.that(np.allclose(x, [point["force_error"]["worst"], abs(point["drift"])]), f"{picture.name}: {gid} at {x}")
+            errors = [point["force_error"]["worst"], *([abs(point["drift"])] if point["n_steps"] > SHORT else [])]
+            checks.that(np.allclose(x, errors) and len(x) == len(errors), f"{picture.name}: {gid} at {x}")
             checks.that(np.allclose(list(y), point["speed"]["value"]), f"{picture.name}: {gid} at {y}")
     expected = {p["id"] for system in look.systems if picture.name.endswith(system["id"]) for p in look.measured(system)}
     missing = expected - set(drawn) - ({s["base"] for s in look.systems} if picture.name.startswith("ratios") else set())
@@ -303,8 +309,13 @@ def test_map(checks, look, picture):
     system = picture.name.split("-")[1]
     effects = [e for e in look.results["effects"] if e["system"] == system]
     found = np.sort(2 ** np.ma.compressed(np.ma.masked_invalid(image)))
-    expected = np.sort([e["value"] if e["outcome"] in ("faster", "slower") else 1 for e in effects])
+    expected = np.sort([e["value"] for e in effects])
     checks.that(len(found) == len(expected) and np.allclose(found, expected), f"{picture.name}: {found}, expected {expected}")
+    picture.figure.canvas.draw()
+    ticks = [float(label.get_text()) for label in picture.figure.axes[1].get_yticklabels()]
+    far = max(np.exp(np.abs(np.log(expected))))
+    checks.that(len(ticks) == 5 and np.allclose(ticks, [1 / far, far ** -0.5, 1, far ** 0.5, far], rtol=0.005),
+                f"{picture.name}: the scale has {ticks}, the cells {expected}")
     texts = [text.get_text() for text in picture.figure.axes[0].texts]
     for effect in effects:
         text = f"{effect['value']:.3g}"
@@ -366,6 +377,34 @@ def test_half_known(checks, folder, path):
         drawing.plt.close(picture.figure)
 
 
+def test_words(checks, look, picture):
+    """Late rebuilds are marked, what a caption says is so, and no speed is below zero."""
+    kind, figure = picture.name.split("-")[0], picture.figure
+    if kind in ("groups", "sweep"):
+        drawn = {point["id"] for point in map(look.by_id.get, by_gid(figure)) if point and point["n_late_rebuilds"]}
+        n_marks = sum(text.get_text() == "*" for axes in figure.axes for text in axes.texts)
+        checks.that(n_marks == len(drawn), f"{picture.name}: {n_marks} marks of {len(drawn)} points whose rebuilds came late")
+        checks.that(("rebuilds came late" in picture.caption) == bool(drawn), f"{picture.name}: {picture.caption}")
+    if kind in ("groups", "sweep", "accuracy"):
+        checks.that(all(axes.get_ylim()[0] >= 0 for axes in figure.axes), f"{picture.name}: a speed below zero")
+    if kind == "accuracy":
+        checks.that("half the error" in picture.caption, f"{picture.name}: {picture.caption}")
+
+
+def test_wide_intervals(checks):
+    """Intervals that reach down to nothing draw no axis below zero."""
+    for name, kinds in (("one-at-a-time", ("sweep", "accuracy")), ("full", ("sweep", "accuracy"))):
+        results = json.loads(json.dumps(STUDIES[name]))
+        for point in results["points"]:
+            if point["speed"]:
+                point["speed"]["low"] *= 0.01
+        look = view.View(results)
+        for picture in pictures.choose(look):
+            if picture.name.startswith(kinds):
+                test_words(checks, look, picture)
+            drawing.plt.close(picture.figure)
+
+
 def test_room(checks, name, picture):
     """Nothing that is written reaches beyond the picture, and no two ticks of an axis lie on each other."""
     figure = picture.figure
@@ -417,6 +456,7 @@ def test_pictures(checks, name, results, ceilings, peers):
         elif kind == "roofline":
             test_roofline(checks, look, picture, ceilings)
         test_room(checks, name, picture)
+        test_words(checks, look, picture)
         drawing.plt.close(picture.figure)
 
 
@@ -519,6 +559,7 @@ def test_bad_files(checks, folder):
 def main():
     checks = program.Checks()
     test_digits(checks)
+    test_wide_intervals(checks)
     with program.temporary_folder() as folder:
         folder = Path(folder)
         ceilings, peers = folder / "ceilings.json", folder / "peers.csv"

@@ -4,7 +4,8 @@ from drawing import BLACK, COLUMN, PAGE, SERIES, plt
 
 from matplotlib.lines import Line2D
 
-from .marks import MAX_LINES, Picture, confidence, error_bars, late, late_note, legend_below, log_ticks
+from .marks import (MAX_LINES, Picture, confidence, error_bars, late, late_mark, late_note, legend_below, log_ticks,
+                    not_below_zero)
 from .view import is_number, unit_of
 
 SIZES = ("system.cells", "system.atoms")  # keys of systems that differ in size alone
@@ -64,8 +65,10 @@ def draw_sweep(view, factor):
         handles = [Line2D([], [], color=color, marker=marker, linestyle=dashes, label=name)
                    for name, (color, _, marker, dashes) in zip(names, SERIES)]
         legend_below(grid[-1, 0], handles, n_columns=1)
+    points = [p for system in systems for _, entries, words in lines[system["id"]] for _, p in entries + words]
     return Picture(f"sweep-{factor['key']}", f"Median speed with {confidence(view)} against {factor['key']}"
-                   + ("; below, the theoretical occupancy of each stage's kernel" if has_kernels else "") + ".", figure)
+                   + ("; below, the theoretical occupancy of each stage's kernel" if has_kernels else "")
+                   + f".{late_note(points)}", figure)
 
 
 def sweep_places(lines):
@@ -99,13 +102,16 @@ def draw_sweep_speed(axes, system, lines):
         line.set_gid(" ".join(point["id"] for _, point in entries))
         for at, point in entries:
             error_bars(axes, at, point["speed"]["value"] / scale, point["speed"], scale, color=color)
+            late_mark(axes, at, point["speed"]["value"] / scale, point)
         for level, point in words:
             mark, = axes.plot(places[level], point["speed"]["value"] / scale, marker=marker, color=color, zorder=3)
             mark.set_gid(point["id"])
             error_bars(axes, places[level], point["speed"]["value"] / scale, point["speed"], scale, color=color)
+            late_mark(axes, places[level], point["speed"]["value"] / scale, point)
     axes.set_title(system["label"])
     axes.set_ylabel(f"speed ({prefix} atom-steps/s)")
     axes.margins(y=0.15)
+    not_below_zero(axes)
 
 
 def draw_sweep_occupancy(axes, entries, words):
@@ -203,7 +209,7 @@ def draw_accuracy(view, system):
     """Speed against force error, and against drift of the energy; the front of those that none beats in both."""
     key, label, points = accuracy_points(view, system)
     panels = [(label, lambda p: p["force_error"][key], points)]
-    drifting = [point for point in points if point.get("drift")]
+    drifting = [point for point in points if view.drift(point)]
     if drifting:
         panels.append((r"drift $|\Delta E|/N$ and step ($\varepsilon$)", lambda p: abs(p["drift"]), drifting))
     factor, prefix = unit_of([point["speed"]["value"] for point in points])
@@ -228,6 +234,7 @@ def draw_accuracy(view, system):
         axes.set_xscale("log")
         axes.set_xlabel(text)
         axes.margins(x=0.12, y=0.15)
+        not_below_zero(axes)
         log_ticks(axes.xaxis)
     grid[0, 0].set_title(system["label"], loc="left")
     grid[0, 0].set_ylabel(f"speed ({prefix} atom-steps/s)")
@@ -238,6 +245,5 @@ def draw_accuracy(view, system):
     text = "\n".join(f"{letter}  {view.name(point)}{late(point)}" for letter, point in zip(LETTERS, best))
     figure.supxlabel(text, fontsize=7, ha="left", x=0.08)
     return Picture(f"accuracy-{system['id']}",
-                   f"{system['label']}: speed against accuracy. Dotted and lettered: none is both faster and more accurate."
-                   + late_note(points),
-                   figure)
+                   f"{system['label']}: speed against accuracy. Dotted and lettered, from the fastest down: the fastest of those "
+                   "with less than half the error of the one before, as less is chance." + late_note(points), figure)

@@ -94,6 +94,19 @@ def late(point):
     return LATE if point.get("n_late_rebuilds") else ""
 
 
+def late_mark(axes, x, y, point):
+    """The mark beside what is drawn of a point at x, y (data)."""
+    if late(point):
+        axes.annotate(LATE, (x, y), xytext=(4, 1), textcoords="offset points", fontsize=8, ha="left", va="center", zorder=5)
+
+
+def not_below_zero(axes):
+    """Margins of an axis of speeds may go there; speeds do not."""
+    axes.autoscale_view()
+    if axes.get_ylim()[0] < 0:
+        axes.set_ylim(bottom=0)
+
+
 def late_note(points):
     return f" {LATE} rebuilds came late: not the speed of a correct list." if any(map(late, points)) else ""
 

@@ -10,8 +10,8 @@ from matplotlib.ticker import FuncFormatter
 
 from .ceilings import stage_rows
 from .curves import accuracy_points, draw_accuracy, draw_sizes, draw_sweep, sweep_lines
-from .marks import (MAX_LINES, OUTCOMES, Picture, confidence, error_bars, figure_at_right, late, late_note,
-                    legend_below, log_ticks, outcome_handles, outcome_of, rows_figure)
+from .marks import (MAX_LINES, OUTCOMES, Picture, confidence, error_bars, figure_at_right, late, late_mark,
+                    late_note, legend_below, log_ticks, outcome_handles, outcome_of, rows_figure)
 from .roofline import draw_roofline
 from .view import figures, is_number, unit_of
 
@@ -98,6 +98,7 @@ def draw_groups(view):
                             linewidth=0.5)
             bar.set_gid(point["id"])
             error_bars(axes, x, point["speed"]["value"] / factor, point["speed"], factor)
+            late_mark(axes, x, point["speed"]["value"] / factor, point)
         names = groups if outer else [textwrap.fill(s["label"], 48 // len(groups)) for s in view.systems]
         axes.set_xticks(range(len(groups)), names)
         axes.tick_params(axis="x", length=0)
@@ -113,7 +114,7 @@ def draw_groups(view):
                           bbox_to_anchor=(0.5, 1.12 if outer else 1.0), handlelength=1.8)
     rest = [f["key"] for f in view.factors if f["key"] not in others]
     return Picture("groups", f"Median speed with {confidence(view)}"
-                   + (f"; {', '.join(rest)} as in the base" if rest else "") + ". No bar: no speed that counts.", figure)
+                   + (f"; {', '.join(rest)} as in the base" if rest else "") + f". No bar: no speed that counts.{late_note(points)}", figure)
 
 
 def grouped_factors(view):
@@ -140,7 +141,7 @@ def draw_interactions(view, system):
         places = sorted(names.index(name) for name in effect_terms(view, effect))
         row, column = places[-1], places[0]
         found = effect["outcome"] in ("faster", "slower")
-        matrix[row, column] = effect["value"] if found else 1
+        matrix[row, column] = effect["value"]
         texts[row, column] = f"{effect['value']:.3g}" if found else f"({effect['value']:.3g})"
     side = min(max(0.62 * len(names), 1.4), PAGE - 2.4)
     figure, axes = plt.subplots(figsize=(side + 2.2, side + 1.1), layout="constrained")
@@ -157,12 +158,14 @@ def draw_interactions(view, system):
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    bar = figure.colorbar(image, ax=axes, shrink=0.75, format=FuncFormatter(lambda v, _: f"{2 ** v:.3g}"))
+    bar = figure.colorbar(image, ax=axes, shrink=0.75, ticks=np.linspace(-reach, reach, 5),
+                          format=FuncFormatter(lambda v, _: f"{2 ** v:.3g}"))
+    bar.minorticks_off()
     bar.set_label("ratio of speeds")
     axes.set_title(system["label"])
     return Picture(f"interactions-{system['id']}",
                    f"{system['label']}: framed, the main effect of each factor; below, by what two together differ from "
-                   "the product of both. 1: nothing; in brackets, without colour: not distinguishable from it.", figure)
+                   "the product of both. 1: nothing; in brackets: not distinguishable from it, whatever its colour.", figure)
 
 
 def effect_terms(view, effect):

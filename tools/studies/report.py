@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .definition import StudyError
-from .view import View, brief, figures, fixed, probability, unit_of
+from .view import DRIFT_RESOLVED, View, brief, drift_steps, figures, fixed, probability, unit_of
 
 EFFECTS = (("Main effects", "Ratio of speeds of a level to the level of the base, averaged over the levels of the other "
             "factors."),
@@ -276,7 +276,7 @@ def alias_text(group, between=", "):
 
 
 def accuracy_of(view, system):
-    points = [p for p in view.measured(system) if p.get("force_error") or p.get("drift") is not None]
+    points = [p for p in view.measured(system) if p.get("force_error") or view.drift(p) is not None]
     if not points:
         return []
     points.sort(key=lambda point: -point["speed"]["value"])
@@ -286,14 +286,22 @@ def accuracy_of(view, system):
     for point in points:
         error = point.get("force_error") or {}
         rows.append([code(point["label"]), figures(point["speed"], factor)[0] + star(point),
-                     *([brief(error.get("rms"))] if rms else []), brief(error.get("worst")), brief(point.get("drift")),
+                     *([brief(error.get("rms"))] if rms else []), brief(error.get("worst")), brief(view.drift(point)),
                      {True: "yes", False: "no"}.get(point.get("deterministic"), "-"),
                      *([brief(point["joules_per_atom_step"])] if has_energy(points) else [])])
     head = ["point", f"{prefix} atom-steps/s:", *(["rms force error:"] if rms else []),
             "largest force error over its bound:", "drift:", "same bits each time",
             *(["J per atom-step:"] if has_energy(points) else [])]
     return ["### Accuracy against speed", "", "Force errors against the reference, and drift of the conserved energy per "
-            "atom and step, in reduced units.", "", *table(head, rows)]
+            "atom and step, in reduced units." + drift_note(view, system, points), "", *table(head, rows)]
+
+
+def drift_note(view, system, points):
+    if not any(point.get("drift") is not None and view.drift(point) is None for point in points):
+        return ""
+    return (f" No drift of runs of less than {drift_steps(system['n_atoms']):,} steps: the energy fluctuates by about the square "
+            f"of the time step, and over fewer steps than that (at the time step of the melt, 0.005) this passes for a drift of "
+            f"more than {DRIFT_RESOLVED:.0e}, which is what a safe list in double precision drifts by. `run.steps` makes runs longer.")
 
 
 def has_energy(points):
@@ -375,24 +383,26 @@ def provenance(view):
     for key, value in facts.items():
         if key not in ("command", "missing"):
             why = missing.pop(key, None) if value is None else None
-            rows.append([key.replace("_", " "), f"not known: {why}" if why else fact_text(value)])
+            rows.append([key.replace("_", " "), f"not known: {why}" if why else fact_text(value, key)])
     rows += [[key.replace("_", " "), f"not known: {why}"] for key, why in missing.items()]
     lines = ["## Provenance", "", "Of the first run.", "", *table(["", ""], rows)]
     differs = view.results["provenance_differs"]
     if differs:
         lines += ["**Not the same in all runs:**", "",
-                  *table(["", "values"], [[key.replace("_", " "), "; ".join(map(fact_text, values))]
+                  *table(["", "values"], [[key.replace("_", " "), "; ".join(fact_text(value, key) for value in values)]
                                           for key, values in differs.items()])]
     else:
         lines += ["The same program on the same machine made all runs.", ""]
     return lines
 
 
-def fact_text(value):
+def fact_text(value, key=""):
+    if key == "kernels_folder" and value in (None, "None"):  # run/REPORT.md; values that differ are texts
+        return "the program's own"
     if value is None or value == "":
         return "not known"
     if isinstance(value, dict):
-        return ", ".join(f"{key.replace('_', ' ')} {fact_text(one)}" for key, one in value.items())
+        return ", ".join(f"{key.replace('_', ' ')} {fact_text(one, key)}" for key, one in value.items())
     if isinstance(value, list):
         return ", ".join(map(fact_text, value)) or "none"
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

@@ -3,6 +3,11 @@ print has them."""
 import math
 
 LATE = "*"  # behind a speed: rebuilds came late
+# Drift. A study samples the energy where a loop begins and ends, so it is their difference over the steps, and holds what the
+# time step does to the energy at these two: about dt^2, however long the run (tolerance.h). Of the melt at dt = 0.005 that is
+# 5e-5 per atom between the crystal and the liquid, and 2e-3 over the root of the number of atoms from step to step (256 to
+# 32,000 atoms, double precision, safe list). A drift is shown where that, over the steps, is below what such a list drifts by.
+DRIFT_START, DRIFT_FLUCTUATION, DRIFT_RESOLVED = 5e-5, 2e-3, 5e-9
 STAGES_WITHOUT_TIME = ("memory", "output")  # what they cost is in the others, or beside the loop
 
 
@@ -47,6 +52,11 @@ class View:
         """The comparison that its design is about: with the rung below, or with the base. None: it is the base."""
         return point.get("step_ratio" if self.design == "ladder" else "ratio")
 
+    def drift(self, point):
+        """None, too, where the run was too short to have one."""
+        system = next(system for system in self.systems if system["id"] == point["system"])
+        return point.get("drift") if (point["n_steps"] or 0) >= drift_steps(system["n_atoms"]) else None
+
     def level(self, point, factor):
         return point["settings"].get(factor["key"], factor["base"])
 
@@ -67,6 +77,11 @@ def short_names(keys):
     """{section.key: key} of those that no other section has, too."""
     last = [key.split(".")[-1] for key in keys]
     return {key: name for key, name in zip(keys, last) if last.count(name) == 1}
+
+
+def drift_steps(n_atoms):
+    """Steps from which on a drift is more than noise, rounded up to thousands."""
+    return 1000 * math.ceil((DRIFT_START + DRIFT_FLUCTUATION / math.sqrt(n_atoms)) / DRIFT_RESOLVED / 1000)
 
 
 def is_measured(point):
@@ -118,7 +133,8 @@ def fixed(value, decimals):
 
 
 def figures(estimate, factor=1):
-    """(value, interval) of {"value", "low", "high"} as text, in units of factor, in the digits that the interval allows."""
+    """(value, interval) of {"value", "low", "high"} as text, in units of factor, in the digits that the interval allows; the
+    ends of a wide one in two digits of their own."""
     found = [estimate.get(key) for key in ("value", "low", "high")]
     value, low, high = (None if one is None else one / factor for one in found)
     if value is None:
@@ -126,7 +142,14 @@ def figures(estimate, factor=1):
     decimals = decimals_for(value, low, high)
     if low is None or high is None:
         return fixed(value, decimals), "-"
-    return fixed(value, decimals), f"{fixed(low, decimals)} to {fixed(high, decimals)}"
+    is_wide = decimals == two_digits(value)
+    ends = (fixed(end, two_digits(end) if is_wide else decimals) for end in (low, high))
+    return fixed(value, decimals), " to ".join(ends)
+
+
+def two_digits(value):
+    """Decimals of two significant digits."""
+    return 1 - math.floor(math.log10(abs(value))) if value else 0
 
 
 def brief(value, digits=3):
