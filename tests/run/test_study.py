@@ -20,6 +20,7 @@ from studies import stats
 from studies.fractions import fraction
 from studies.listings import Program
 from studies.results import make_results, provenance_differs
+from studies.runner import host_mark
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
 STUDY = """[study]
@@ -216,16 +217,21 @@ def test_shards(checks, bench):
     """Whole rounds: in one folder, and in several that are merged; points and base, where there are fewer rounds than shards."""
     whole = bench.table("whole")
     for k in (1, 2, 3):
-        done = bench.run("together", shard=(k, 3))
+        done = bench.run("together", shard=(k, 3), HOST="node17")
         checks.that(done.returncode == 0, f"part {k}, which is done: exit code {done.returncode}")
+    checks.that(not (bench.folder / "together/lock").exists(), "the file lock stays behind")
     for k in (1, 2, 3):
         (bench.folder / f"apart-{k}").mkdir()
         for name in ("study.json", "plan.json", f"runs-{k}-of-3.jsonl"):
             shutil.copy(bench.folder / "together" / name, bench.folder / f"apart-{k}")
     done = bench.run("", "--report", str(bench.folder / "together"))
-    checks.that(done.returncode == 0 and bench.table("together") == whole, f"three shards in a folder: {done.stderr}")
+    checks.that(done.returncode == 0 and {**bench.table("together"), "provenance": whole["provenance"]} == whole, f"three shards in a folder: {done.stderr}")
     done = bench.run("apart", "--merge", *(str(bench.folder / f"apart-{k}") for k in (3, 1, 2)))
-    checks.that(done.returncode == 0 and bench.table("apart") == whole, f"three shards merged: {done.stderr}")
+    checks.that(done.returncode == 0 and bench.table("apart") == bench.table("together"), f"three shards merged: {done.stderr}")
+    hosts = {line["report"]["provenance"]["host"] for line in bench.lines("apart") if line["report"]}
+    checks.that(len(hosts) == 1 and "#" in str(hosts) and hosts != {host_mark("node18")}, f"machines are not told apart: {hosts}")
+    named = [path.name for path in (bench.folder / "apart").iterdir() if b"node17" in path.read_bytes()]
+    checks.that(not named, f"the name of the host stands in {named}")
     done = bench.run("twice", "--merge", str(bench.folder / "apart-1"), str(bench.folder / "apart-1"))
     checks.that(done.returncode == 2 and "twice" in done.stderr, f"the same shard twice: {done.stderr}")
     done = bench.run("half", "--merge", str(bench.folder / "apart-1"), str(bench.folder / "apart-2"))
@@ -505,6 +511,9 @@ def test_mdmini(checks, folder):
                 soa["force_error"]["worst"] < 1 and soa["stages"]["force"]["seconds_per_step"] > 0 and soa["deterministic"],
                 f"{soa}")
     checks.that((Path(folder) / "out/report.md").is_file(), "no report.md")
+    reports = [line["report"] for line in map(json.loads, (Path(folder) / "out/runs.jsonl").open()) if line["report"]]
+    checks.that(not any("effective_deck" in report for report in reports) and all(report["provenance"]["deck_hash"] for report in reports),
+                "run/results/README.md says otherwise of the lines of runs.jsonl")
     done = subprocess.run([*words[:3], SOURCE / "inputs/melt.txt", "--vary", "memory.layout=soa,vec4", "--words",
                            "run.backend=cpu system.cells=5 run.steps=20 run.timestep=0.05", "--repeats", "1", "--no-report", "--program",
                            program.program(), "--output", Path(folder) / "unstable"], capture_output=True, text=True)

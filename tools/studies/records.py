@@ -26,17 +26,30 @@ class Folder:
 
     @contextmanager
     def alone(self):
-        """While one plans, others wait; on file systems without locks they do not."""
-        try:
-            stream = open(self.path / "lock", "a", encoding="utf-8")
-        except OSError as error:
-            raise StudyError([f"{self.path}: {error.strerror}"]) from error
-        with stream:
+        """While one plans, others wait; on file systems without locks they do not. The file `lock` is there meanwhile."""
+        with self.lock():
+            try:
+                yield
+            finally:
+                (self.path / "lock").unlink(missing_ok=True)
+
+    def lock(self):
+        """The open file, locked. One that was waited for has been removed by then: then once more."""
+        while True:
+            try:
+                stream = open(self.path / "lock", "a", encoding="utf-8")
+            except OSError as error:
+                raise StudyError([f"{self.path}: {error.strerror}"]) from error
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX)
             except OSError:
+                return stream
+            try:
+                if os.path.samestat(os.fstat(stream.fileno()), os.stat(stream.name)):
+                    return stream
+            except FileNotFoundError:
                 pass
-            yield
+            stream.close()
 
     def claim(self, record):
         """Makes the folder that of this study, or resumes it. StudyError where it is that of another one, or in use."""
