@@ -119,6 +119,7 @@ def make(design, factors, sizes=SIZES, seed=1):
             "systems": systems, "factors": [{"key": key, "kind": "performance", "levels": levels, "base": levels[0]}
                                             for key, levels in factors.items()],
             "points": points, "effects": effects, "ranking": ranking,
+            "not_ranked": {key: {"points": [], "reason": ""} for key in ranking},
             "determinism": [{"system": "s0", "point": points[1]["id"], "with": points[0]["id"],
                              "ratio": compared(chance, 1.4)}],
             "provenance": {"commit": "abcdef", "machine": "a GPU", "ecc": None, "gpu": None, "kernels_folder": None, "cpu": {"model": "abc"},
@@ -493,6 +494,16 @@ def test_files(checks, folder, name, ceilings, peers):
         checks.that(not changed, f"a second time, {changed} are other files")
 
 
+def test_not_ranked(checks, folder):
+    """A point that is left out of the ranking is named, and why."""
+    results = json.loads(json.dumps(STUDIES["full"]))
+    left = results["ranking"]["s0"].pop()[0]
+    results["not_ranked"]["s0"] = {"points": [left], "reason": "few runs"}
+    lines = sections_of(report.write(folder, results)[0].read_text())["32,000 atoms, cuda", "Ranking"]
+    label = next(p["label"] for p in results["points"] if p["id"] == left)
+    checks.that(f"Not ranked: `{label}` (few runs)." in lines and sum(label in line for line in lines) == 1, f"not ranked: {lines}")
+
+
 def test_poor(checks, folder, ceilings, peers):
     """One run of each point has no intervals; of a study that has not run there is a report, too."""
     for design in ("full", "leave-one-out"):
@@ -503,8 +514,10 @@ def test_poor(checks, folder, ceilings, peers):
             for kind in ("ratio", "step_ratio"):
                 if p[kind]:
                     p[kind]["outcome"] = "too few runs"
+        results["ranking"]["s0"], results["not_ranked"]["s0"] = [], {"points": [p["id"] for p in results["points"]], "reason": "few runs"}
         text = report.write(folder, results, ceilings, peers)[0].read_text()
         checks.that("too few runs" in text and not re.search(r"\b(nan|None)\b", text), f"{design}: one run of each point")
+        checks.that(sections_of(text)["32,000 atoms, cuda", "Ranking"] == ["", "There is none: few runs.", ""], f"{design}: no ranking")
         for p in results["points"]:
             lose(p, "not run", None, "time was up")
         results.update(effects=[], ranking={}, determinism=[], provenance={}, provenance_differs={})
@@ -577,6 +590,8 @@ def main():
         test_peers(checks, peers)
         (folder / "plain").mkdir()
         test_without_matplotlib(checks, folder / "plain")
+        (folder / "left").mkdir()
+        test_not_ranked(checks, folder / "left")
         (folder / "poor").mkdir()
         test_poor(checks, folder / "poor", read_ceilings(ceilings), report.read_peers(peers))
         test_bad_files(checks, folder)

@@ -218,8 +218,34 @@ def test_groups(checks):
     speeds = np.insert(speeds, 2, np.nan, axis=1)
     ranking = stats.groups(speeds)
     checks.that([sorted(group) for group in ranking] == [[5], [1, 3, 6], [0, 4]], f"ranking {ranking}")
-    checks.that(stats.groups(speeds[:2])[0][0] == 5 and len(stats.groups(speeds[:2])) == 1, "two rounds tell nothing apart")
+    checks.that(stats.groups(speeds[:2]) == [], "of two rounds there is no ranking")
+    speeds[2:, 5] = np.nan
+    checks.that([sorted(group) for group in stats.groups(speeds)] == [[1, 3, 6], [0, 4]], "a point of two rounds is ranked")
     checks.that(stats.groups(np.full((3, 2), np.nan)) == [] and stats.groups(np.ones((3, 1))) == [[0]], "no point, one point")
+
+
+def apart(rng, n_rounds, log_speeds, noise):
+    """Speeds [n_rounds, 1 + n_points] of a base and of points of which each half ran in one half of the rounds, on other machines."""
+    n = len(log_speeds)
+    logs = np.concatenate([[0], log_speeds]) + noise * rng.normal(size=(n_rounds, 1 + n)) + rng.normal(size=(n_rounds, 1))
+    logs[:n_rounds // 2, 1 + n // 2:] = np.nan
+    logs[n_rounds // 2:, 1:1 + n // 2] = np.nan
+    return np.exp(logs)
+
+
+def test_groups_apart(checks):
+    """Points that have no round in common are ranked by their ratios to the base, and without one not at all."""
+    rng, n_tries = np.random.default_rng(0), 600
+    for n_rounds in (6, 10, 20):
+        split = sum(len(stats.groups(apart(rng, n_rounds, np.zeros(4), 0.01), base=0)) > 1 for _ in range(n_tries // 3))
+        checks.that(split / (n_tries // 3) <= above(0.05, n_tries // 3), f"equals in {n_rounds} rounds: {split} of {n_tries // 3}")
+    speeds = apart(rng, 12, np.log([0.1, 2, 2, 0.5]), 0.002)
+    ranking = [sorted(group) for group in stats.groups(speeds, base=0)]
+    checks.that(ranking == [[2, 3], [0], [4], [1]], f"a point ten times slower: ranking {ranking}")
+    checks.that(stats.groups(speeds) == [], "a ranking of points that were never compared")
+    checks.that(stats.groups(speeds[4:], base=0) == [[3], [0], [4]], "what is left of one half are two rounds")
+    speeds[:5, 0] = np.nan
+    checks.that(stats.groups(speeds, base=0) == [], "a ranking though the base ran beside one half once")
 
 
 def test_warm_up(checks):
@@ -336,7 +362,7 @@ def test_speed(checks):
 def main():
     checks = Checks()
     for test in (test_equal, test_two_states, test_power, test_disturbed, test_ratio, test_unpaired, test_median, test_groups,
-                 test_warm_up, test_effects, test_aliases, test_speed):
+                 test_groups_apart, test_warm_up, test_effects, test_aliases, test_speed):
         before, began = checks.n_failed, time.monotonic()
         test(checks)
         came_out = "passed" if checks.n_failed == before else "FAILED"

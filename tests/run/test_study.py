@@ -247,7 +247,10 @@ def test_shards(checks, bench):
     for k in (1, 2, 3):
         bench.run("points", "--repeats", "2", shard=(k, 3), N=1, K=0)
     bench.run("two", "--repeats", "2")
-    split, one = points_of(bench.results("points")), points_of(bench.results("two"))
+    results = bench.results("points")
+    checks.that(results["ranking"] == {"s0": []} and len(results["not_ranked"]["s0"]["points"]) == 6 and
+                results["not_ranked"]["s0"]["reason"] == "fewer than 3 runs that count", f"two rounds: {results['not_ranked']}")
+    split, one = points_of(results), points_of(bench.results("two"))
     base = bench.results("two")["points"][0]["label"]
     n_base = sum(line["point"].endswith(base) for line in bench.lines("points"))
     checks.that(bench.results("points")["finished"] and split[base]["n_runs"] == 2 and n_base == 6, f"base {n_base} times")
@@ -281,6 +284,12 @@ def test_other_shards(checks, bench):
         checks.that(one["n_runs"] == two["n_runs"] and (one["ratio"] or {}).get("n") == (two["ratio"] or {}).get("n") and
                     abs((one["ratio"] or {"value": 1})["value"] - (two["ratio"] or {"value": 1})["value"]) < 1e-12,
                     f"{one['label']}: {one['n_runs']}, {one['ratio']}; {two['n_runs']}, {two['ratio']}")
+    split = [{**line, "shard": "2/4" if line["point"] == point else "1/4"} for line in runs]
+    apart = make_results(study_json, split)
+    alone = next(p for p in apart["points"] if p["id"] == point)
+    checks.that(alone["speed"] and not alone["ratio"], f"compared with the base of another part: {alone['ratio']}")
+    checks.that(apart["not_ranked"]["s0"]["points"] == [point] and "3 rounds in common" in apart["not_ranked"]["s0"]["reason"] and
+                len(sum(apart["ranking"]["s0"], [])) == 5, f"a point of another part: {apart['ranking']}, {apart['not_ranked']}")
     checks.that(doubled["ranking"] == expected["ranking"], f"ranking {doubled['ranking']}, expected {expected['ranking']}")
 
 

@@ -236,8 +236,12 @@ def ranking_of(view, system):
     known = {point["id"]: point for point in view.measured(system)}
     groups = [[known[id] for id in group if id in known] for group in groups]
     groups = [group for group in groups if group]
-    if view.design == "ladder" or sum(map(len, groups)) < 2:
+    if view.design == "ladder" or len(known) < 2:
         return []
+    left = view.results["not_ranked"][system["id"]]
+    names = ", ".join(code(known[id]["label"]) for id in left["points"] if id in known)
+    if sum(map(len, groups)) < 2:
+        return ["### Ranking", "", f"There is none: {left['reason']}.", ""] if names else []
     rows, place = [], 1
     for group in groups:
         factor, prefix = unit_of([point["speed"]["value"] for point in group])
@@ -246,7 +250,7 @@ def ranking_of(view, system):
                      f"{' to '.join(dict.fromkeys(ends))} {prefix}"])
         place += len(group)
     return ["### Ranking", "", "Points of one row are not distinguishable from the fastest of it.", "",
-            *table(["place:", "points", "atom-steps/s:"], rows)]
+            *table(["place:", "points", "atom-steps/s:"], rows), *([f"Not ranked: {names} ({left['reason']}).", ""] if names else [])]
 
 
 def effects_of(view, system):

@@ -39,8 +39,8 @@ def run_speed(run):
 class PointRuns:
     """The runs of one point."""
 
-    def __init__(self, point, runs):
-        self.point, self.id = point, point["id"]
+    def __init__(self, point, runs, n_rounds):
+        self.point, self.id, self.n_rounds = point, point["id"], n_rounds
         self.runs = sorted(runs, key=lambda run: (run["started"], run["shard"], run["round"]))
         ended = [run for run in self.runs if run["status"] != "ok"]
         # One failure counts, whatever the other runs say.
@@ -72,14 +72,16 @@ class PointRuns:
 
     def series(self, rounds, base=None):
         """[n_rounds], nan where the point has no run that counts. base: what it is to be compared with; where the shard of a run has
-        a run of the base of its own, the speed is that beside the run of the base that counts."""
+        a run of the base of its own, the speed is that beside the run of the base that counts. nan, too, where it should
+        have one, as a shard that makes some of the points, and has none yet."""
         used = {run["round"]: run for run in self.used()}
         beside = {run["round"]: run for run in base.ok} if base else {}
         found = []
         for n_round in rounds:
             run = used.get(n_round)
             here = base.made.get((run["shard"], n_round)) if run and base else None
-            found.append(run_speed(run) * (run_speed(beside[n_round]) / run_speed(here) if here else 1))
+            is_alone = run and base and not here and int(run["shard"].split("/")[1]) > self.n_rounds
+            found.append(math.nan if is_alone else run_speed(run) * (run_speed(beside[n_round]) / run_speed(here) if here else 1))
         return np.array(found, dtype=float)
 
     def median(self, get):
@@ -217,10 +219,17 @@ class SystemTable:
                 "kernels": [{key: kernel[key] for key in KERNEL_FIGURES} for kernel in report.get("kernels", [])]}
 
     def ranking(self):
+        """(groups of points, those that have a speed but stand in none, and why)."""
         measured = [point for point in self.points if point.is_measured()]
         if not measured:
-            return []
-        return [[measured[i].id for i in group] for group in stats.groups(self.speeds(measured), self.confidence)]
+            return [], {"points": [], "reason": ""}
+        base = measured.index(self.base) if self.base in measured else None
+        found = stats.groups(self.speeds(measured), self.confidence, base)
+        left = [point for k, point in enumerate(measured) if k not in sum(found, [])]
+        reason = "fewer than {} runs that count" if all(len(point.used()) < stats.MIN_ROUNDS for point in left) else \
+            "fewer than {} rounds in common, with one another or with the base"
+        return [[measured[i].id for i in group] for group in found], \
+            {"points": [point.id for point in left], "reason": reason.format(stats.MIN_ROUNDS) if left else ""}
 
     def effects(self, factors):
         """Main effects and pairwise interactions on the logarithm of the speed."""
@@ -278,8 +287,10 @@ def make_results(study, runs):
     for run in runs:
         by_point.setdefault(run["point"], []).append(run)
     for system in study["systems"]:
-        points = [PointRuns(point, by_point.get(point["id"], [])) for point in study["points"] if point["system"] == system["id"]]
+        points = [PointRuns(point, by_point.get(point["id"], []), definition["repeats"]) for point in study["points"]
+                  if point["system"] == system["id"]]
         tables.append(SystemTable(system, points, study))
+    rankings = {table.record["id"]: table.ranking() for table in tables}
     reports = [run["report"] for run in sorted(runs, key=lambda run: run["started"]) if run["report"]]
     provenances = [report["provenance"] for report in reports]
     keys = [factor["key"] for factor in study["factors"] if factor["kind"] != "physics"]
@@ -291,7 +302,8 @@ def make_results(study, runs):
             "factors": study["factors"],
             "points": [table.point_record(k) for table in tables for k in range(len(table.points))],
             "effects": [effect for table in tables for effect in table.effects(keys)],
-            "ranking": {table.record["id"]: table.ranking() for table in tables},
+            "ranking": {id: groups for id, (groups, _) in rankings.items()},
+            "not_ranked": {id: left for id, (_, left) in rankings.items()},
             "determinism": [row for table in tables for row in table.determinism()],
             "provenance": provenances[0] if provenances else {},
             "provenance_differs": provenance_differs(provenances)}

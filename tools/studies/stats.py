@@ -230,23 +230,39 @@ def adjust(p_values):
     return adjusted
 
 
-def groups(speeds, confidence=0.95):
+def p_by_base(first, second, confidence):
+    """p of two points that have too few rounds in common; first, second [n_rounds]: logarithms of their ratios to a third one that
+    ran beside each of them. nan: one of them has too few. What a round that both have does to the third one is counted twice,
+    so p is rather too large than too small."""
+    return unpaired_ratio(np.exp(first), np.exp(second), confidence).p
+
+
+def groups(speeds, confidence=0.95, base=None):
     """Ranking: lists of columns of speeds [n_rounds, n_points], fastest first. Each list holds the fastest that is left and all
     that are not distinguishable from it. As the fastest is chosen by its speed, p is adjusted for all pairs of points, so that among
-    equals there is more than one group no more often than 1 - confidence. Points without a run are in none."""
+    equals there is more than one group no more often than 1 - confidence. Two points with too few rounds in common are compared
+    by their ratios to the column base, and all points are ordered by these then. Points of fewer than MIN_ROUNDS rounds are in no
+    list; []: of two others nothing can be said, so there is no ranking."""
     logs = logarithms(speeds)
-    present = np.flatnonzero(np.any(np.isfinite(logs), axis=0))
-    order = present[np.argsort(-np.nanmedian(logs[:, present], axis=0), kind="stable")] if len(present) else []
-    pairs = list(combinations(order, 2))
+    present = np.flatnonzero(np.sum(np.isfinite(logs), axis=0) >= MIN_ROUNDS)
+    pairs = list(combinations(present, 2))
     if not pairs:
-        return [[int(i)] for i in order]
+        return [[int(i)] for i in present]
     first, second = np.array(pairs).T
-    p = adjust(centres(logs[:, first] - logs[:, second], confidence).p)
-    differ = {pair for pair, value in zip(pairs, p) if value < 1 - confidence}
-    left, ranking = list(order), []
+    p = centres(logs[:, first] - logs[:, second], confidence).p
+    apart = np.flatnonzero(np.isnan(p))
+    if len(apart) and base is None:
+        return []
+    if len(apart):
+        logs = logs - logs[:, [base]]
+        p[apart] = [p_by_base(logs[:, first[k]], logs[:, second[k]], confidence) for k in apart]
+        if np.any(np.isnan(p)) or np.any(np.all(np.isnan(logs[:, present]), axis=0)):
+            return []
+    differ = {pair for pair, value in zip(pairs, adjust(p)) if value < 1 - confidence}
+    left, ranking = list(present[np.argsort(-np.nanmedian(logs[:, present], axis=0), kind="stable")]), []
     while left:
-        ranking.append([int(i) for i in left if (left[0], i) not in differ])
-        left = [i for i in left if (left[0], i) in differ]
+        ranking.append([int(i) for i in left if not {(left[0], i), (i, left[0])} & differ])
+        left = [i for i in left if {(left[0], i), (i, left[0])} & differ]
     return ranking
 
 
