@@ -119,6 +119,13 @@ static bool print_information(const char *argument) {
     return true;
 }
 
+/* Whether argument k is a listing with other words beside it, which would change nothing: refused. */
+static bool is_crowded_listing(int argc, char *const *argv, int k) {
+    if (argc == 2 || strncmp(argv[k], "--list-", strlen("--list-")) != 0) return false;
+    fprintf(stderr, "mdmini: error: %s stands alone, without %s; see mdmini --help\n", argv[k], argv[k > 1 ? 1 : 2]);
+    return true;
+}
+
 /* A whole number from 0; -1 for anything else. */
 static int64_t read_steps(const char *text) {
     char *end;
@@ -139,6 +146,7 @@ int main(int argc, char **argv) {
     int n = 0;
     for (int k = 1; k < argc; k++) {
         const char *next = argv[k + 1]; /* NULL after the last */
+        if (is_crowded_listing(argc, argv, k)) return MD_ERROR_INPUT;
         if (print_information(argv[k])) return fflush(stdout) == 0 && !ferror(stdout) ? MD_OK : MD_ERROR_OUTPUT;
         if (strcmp(argv[k], "--recover") == 0 && argc == 3 && next) return recover(next);
         if (strcmp(argv[k], "--check") == 0) {

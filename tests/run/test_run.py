@@ -48,6 +48,9 @@ def test_information(checks, folder):
     checks.that(markdown == written, "inputs/README.md is not --list-options=markdown")
     done = program.run("--no-such-argument", folder=folder)
     checks.that(done.code == 2 and "--no-such-argument" in done.stderr, "an unknown argument is not refused by name")
+    for words in (["--list-ceilings", "foo"], ["foo", "--list-ceilings=json"], ["--list-options", "--check"]):
+        done, other = program.run(*words, folder=folder), words[words[0].startswith("--list-")]
+        checks.that(done.code == 2 and not done.stdout and f"without {other}" in done.stderr, f"{words}: {done.code}: {done.stderr}")
     checks.that(listing(folder) == [], f"asking for information left {listing(folder)}")
 
 
