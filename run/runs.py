@@ -2,6 +2,7 @@
 import atexit
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import threading
@@ -19,6 +20,11 @@ class NotRun(Exception):
 
 
 COARSE_S = 0.05  # a loop that looks shorter from outside may have been anything: lines arrive when the reader has its turn
+
+
+# Told to end: mdmini itself says 75, or 128 + N after a second signal, and dies of one that comes before it has begun to listen.
+# A batch system tells all processes of a job at once, so this may be seen before one's own signal.
+ENDED = {75, *(code for number in (signal.SIGTERM, signal.SIGINT) for code in (-number, 128 + number))}
 
 
 def utc_now():
@@ -110,7 +116,7 @@ class Run:
         self.errors.seek(0)
         code, path = self.child.returncode, Path(self.folder.name) / "step.json"
         message = (self.errors.read().strip().splitlines() or ["no message"])[0].replace("mdmini: error: ", "").replace("command line: ", "")
-        if code == 75:
+        if code in ENDED:
             raise NotRun("time", "ended by a signal")
         if code == 2:
             raise NotRun("refused", "refused: " + message)

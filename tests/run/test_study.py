@@ -213,6 +213,18 @@ def test_signal(checks, bench):
     checks.that(done.returncode == 0 and bench.table("signal") == bench.table("whole"), "resumed after a signal: another table")
 
 
+def test_runs_ended(checks, bench):
+    """A batch system's signal that a run has met, and the tool has not yet, says nothing of the point: the run is left to be made."""
+    for at in (-1, 9):
+        output = f"ended-{at}"
+        done = bench.run(output, KILL_AT=at, KILL_MARKER=bench.folder / f"{output}.marker", ENDS=int(signal.SIGTERM))
+        checks.that(done.returncode == 75 and "UNFINISHED" in done.stdout and "CRASHED" not in done.stdout,
+                    f"a run ended at {at}: exit code {done.returncode}: {done.stdout[-500:]}")
+        done = bench.run(output)
+        checks.that(done.returncode == 0 and len(bench.lines(output)) == N_RUNS and bench.results(output)["finished"],
+                    f"a run ended at {at}, resumed: exit code {done.returncode}, {len(bench.lines(output))} lines: {done.stdout[-300:]}")
+
+
 def test_shards(checks, bench):
     """Whole rounds: in one folder, and in several that are merged; points and base, where there are fewer rounds than shards."""
     whole = bench.table("whole")
@@ -544,8 +556,8 @@ def main():
     checks = program.Checks()
     with program.temporary_folder() as folder:
         bench = Bench(folder)
-        for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_shards, test_other_shards, test_again, test_failed, test_systems, test_fraction,
-                     test_resume_refused, test_refused, test_without_numpy):
+        for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_runs_ended, test_shards, test_other_shards,
+                     test_again, test_failed, test_systems, test_fraction, test_resume_refused, test_refused, test_without_numpy):
             start = time.monotonic()
             test(checks, bench)
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)

@@ -2,7 +2,8 @@
 compared exactly. What it makes of a run follows from its settings, and from its number among the runs of the same settings
 that stand in $FAKE_RUNS (times $FAKE_N plus $FAKE_K, for shards).
 
-$FAKE_KILL_AT: when so many runs are kept (-1: while still being tried) it kills its parent, once.
+$FAKE_KILL_AT: when so many runs are kept (-1: while still being tried) it kills its parent, once; with $FAKE_ENDS it ends itself
+instead, by that signal.
 """
 import json
 import os
@@ -81,6 +82,8 @@ def kill_parent(n):
     tried = not os.path.exists(os.path.join(os.path.dirname(os.environ.get("FAKE_RUNS", "")), "plan.json"))
     if at is not None and not os.path.exists(marker) and (tried if int(at) < 0 else int(at) == n and not tried):
         open(marker, "w").close()
+        if "FAKE_ENDS" in os.environ:
+            os.kill(os.getpid(), int(os.environ["FAKE_ENDS"]))
         os.kill(os.getppid(), signal.SIGKILL)
         sys.exit(0)
 
