@@ -4,6 +4,7 @@ happened to the job on its way.
 MDMINI_TEST_TIME_LIMITS=1: waits for real time limits as well, which takes some minutes more; others as in support/cluster.py."""
 import json
 import os
+import re
 import shutil
 import signal
 
@@ -39,7 +40,7 @@ def test_one_run(checks, folder, cluster):
     """gpu.sbatch (told to take the processor, as the GPU is pretended) and cpu.sbatch."""
     words = (deck(folder, "small", run={"steps": 400}, output=OUTPUT, restart={"every": 200}), "potential.shift=none")
     jobs = {"gpu": cluster.submit(SCRIPTS / "gpu.sbatch", *words, "run.backend=cpu", folder=folder),
-            "cpu": cluster.submit("--cpus-per-task=3", SCRIPTS / "cpu.sbatch", *words, "run.threads=auto", folder=folder),
+            "cpu": cluster.submit("--exclusive", "--cpus-per-task=3", SCRIPTS / "cpu.sbatch", *words, "run.threads=auto", folder=folder),
             "refused": cluster.submit(SCRIPTS / "gpu.sbatch", "nothing.txt", folder=folder)}
     ends = {name: cluster.wait_state(job, "COMPLETED", "FAILED") for name, job in jobs.items()}
     for name in ("gpu", "cpu"):
@@ -50,7 +51,7 @@ def test_one_run(checks, folder, cluster):
         report = same_as_plain(checks, folder, run, words, "small.restart", name)
         checks.that(report["provenance"]["SLURM_JOB_ID"] == job, f"{name}: {report['provenance']}")
         if name == "cpu":
-            checks.that(report["provenance"]["machine_details"].startswith("3 threads"), f"{name}: {report['provenance']}")
+            checks.that(report["provenance"]["machine_details"].startswith("8 threads"), f"all of the node: {report['provenance']}")
     checks.that("gpu:1" in ends["gpu"].get("TresPerNode", "") and ends["gpu"]["TimeLimit"] == "01:00:00",
                 f"what gpu.sbatch asks for: {ends['gpu']}")
     checks.that(ends["refused"]["ExitCode"] == "2:0" and "nothing.txt" in (folder / f"mdmini-{jobs['refused']}.out").read_text(),
@@ -124,20 +125,47 @@ def test_cancelled(checks, folder, cluster):
     same_as_plain(checks, folder, chain.run, words, "run.restart", "a cancelled chain that was gone on with")
 
 
+def stop(checks, folder, cluster, job, run):
+    """Warned when it writes its trajectory, it ends with 75; the sbatch words by which it says that it goes on."""
+    wait_for(folder / run / "long.h5")
+    cluster.command("scancel", "--signal=USR1", job)
+    end, said = cluster.wait_state(job, "FAILED", "COMPLETED"), (folder / f"{run}.out").read_text()
+    checks.that(end["ExitCode"] == "75:0" and end["Restarts"] == "0", f"{run} ends as {end}")
+    line = re.search("To go on: sbatch (.*)", said)
+    checks.that(line, f"{run} does not say how to go on: {said}")
+    return line[1].split() if line else []
+
+
 def test_stopped(checks, folder, cluster):
-    """What is stopped outside of a chain, or of one that has had all its starts, says how to go on."""
-    words = (deck(folder, "long", run={"steps": 1000000}, output=OUTPUT, restart={"every": 0}), "run.backend=cpu")
-    short = folder / "short-chain.sbatch"
-    short.write_text((SCRIPTS / "chain.sbatch").read_text().replace("most_starts=100", "most_starts=0"))
-    jobs = [(cluster.submit(SCRIPTS / "gpu.sbatch", *words, folder=folder), "mdmini-"),
-            (cluster.submit("--gres=none", short, *words, folder=folder), "mdmini-chain-")]
-    for job, prefix in jobs:
-        wait_for(folder / f"{prefix}{job}" / "long.h5")
-        cluster.command("scancel", "--signal=USR1", job)
-        end, said = cluster.wait_state(job, "FAILED", "COMPLETED"), (folder / f"{prefix}{job}.out").read_text()
-        checks.that(end["ExitCode"] == "75:0" and end["Restarts"] == "0", f"{prefix}{job} ends as {end}")
-        wanted = "RESTART_FILE" if prefix == "mdmini-chain-" else f"mdmini-{job}/long.restart"
-        checks.that(f"To go on: sbatch run/slurm/chain.sbatch --restart {wanted}" in said, f"{prefix}{job} does not say how to go on: {said}")
+    """What is stopped outside of a chain says how to go on, and by that the chain has the cores and the memory of the job, no GPU if
+    that had none, and restart files on its way. A chain that has had all its starts says it, too."""
+    words = (deck(folder, "long", run={"steps": 1000000, "threads": None}, output=OUTPUT), "run.backend=cpu", "restart.every=0")
+    chain, short = folder / "run/slurm/chain.sbatch", folder / "short-chain.sbatch"
+    chain.parent.mkdir(parents=True)  # where the line looks for it
+    text = (SCRIPTS / "chain.sbatch").read_text()
+    chain.write_text(text.replace("restart_every=100000", "restart_every=1000"))
+    short.write_text(text.replace("most_starts=100", "most_starts=0"))
+
+    job = cluster.submit("--gres=none", short, *words, folder=folder)
+    line = stop(checks, folder, cluster, job, f"mdmini-chain-{job}")
+    checks.that(line[:3] == ["run/slurm/chain.sbatch", "--restart", "RESTART_FILE,"], f"a chain: {line}")
+    for script, options, asked in (("gpu", ["--mem=3G"], ("gres:gpu:1", "2", "3G")),
+                                   ("cpu", ["--mem=3G", "--cpus-per-task=3"], ("none", "3", "3G"))):
+        job = cluster.submit(*options, SCRIPTS / f"{script}.sbatch", *words, folder=folder)
+        run = f"mdmini-{job}"
+        line, restart = stop(checks, folder, cluster, job, run), folder / run / "long.restart"
+        if not checks.that(line[-3:] == ["run/slurm/chain.sbatch", "--restart", f"{run}/long.restart"], f"{script}: {line}"):
+            continue
+        stopped_at = restart.stat().st_mtime_ns
+        other = cluster.submit(*line, folder=folder)
+        cluster.wait(lambda: restart.stat().st_mtime_ns > stopped_at, 30, f"{script}: no restart file on the way of {' '.join(line)}")
+        goes_on = cluster.job(other)
+        told = goes_on.get("TresPerNode", "none"), goes_on["NumCPUs"], goes_on["MinMemoryNode"]
+        checks.that(goes_on["JobState"] == "RUNNING" and told == asked, f"{script}: {goes_on['JobState']}, {told} instead of {asked}")
+        cluster.command("scancel", other)
+        cluster.wait(lambda: not cluster.command("squeue", "-h"), 30, f"{other} does not end")
+        log = (folder / run / "long.log").read_text()
+        checks.that(log.count(f"{asked[1]} threads") == 2, f"{script}: its log does not tell twice of {asked[1]} threads: {log}")
 
 
 def test_time_limit(checks, folder, cluster):

@@ -63,4 +63,15 @@ def test_study(checks, folder, cluster):
     checks.that(table(folder / "study") == whole, f"the table of an array: {table(folder / 'study')}\nin one piece: {whole}")
 
 
-slurm.run_tests(test_study)
+def test_refused(checks, folder, cluster):
+    """What study.sh cannot read: nothing is submitted, and it says what to write."""
+    (folder / "mine.ini").touch()
+    for words, message in ((("--time", "1:00", 2, "x", "mine.ini"), "write --time=1:00;"), (("-t", 60, 2, "x", "mine.ini"), "write -t60;"),
+                           (("--exclusive", 2, "x", "other.ini"), "other.ini: no such file"), ((2, "x"), "too few words;"),
+                           (("--time=1:00", 0, "x", "mine.ini"), "read '0' for PARTS; allowed: a whole number from 1; usage")):
+        done = subprocess.run([SCRIPTS / "study.sh", *map(str, words)], cwd=folder, env=cluster.environment, capture_output=True, text=True)
+        checks.that(done.returncode == 2 and message in done.stderr, f"{words}: exit code {done.returncode}: {done.stderr}")
+    checks.that(not cluster.command("squeue", "-h"), "something was submitted")
+
+
+slurm.run_tests(test_refused, test_study)
