@@ -121,10 +121,12 @@ static void write_json(const Ceilings *c, bool passed) {
 static void log_head(const Ceilings *c) {
     const MdVersion *version = md_version();
     md_log(c->log, "mdmini %s (%s%s)\n", version->version, version->commit, version->dirty ? ", dirty" : "");
-    md_log(c->log,
-           "ceilings  median of up to %d rounds; spread: of its 95 %% interval; data sheet: share of what the\n"
-           "          device says of itself%s\n",
-           MD_CEILING_ROUNDS, c->choice.quick ? "; --quick: tiny sizes, figures that mean nothing" : "");
+    md_log(
+        c->log,
+        "ceilings  median of %d to %d rounds; spread: of its interval of 95 %% confidence or more; data sheet: share\n"
+        "          of what the device says of itself%s\n",
+        MD_CEILING_FEWEST, MD_CEILING_ROUNDS,
+        c->choice.quick ? "; --quick: tiny sizes, figures that mean nothing" : "");
 }
 
 static void run(Ceilings *c) {

@@ -23,9 +23,14 @@ static const char introduction[] =
     "`run.threads`,\n"
     "`output.directory`, `output.name` (default `ceilings`), `output.existing`.\n"
     "\n"
-    "A figure is the median of up to nine rounds of a batch of calls of 5 ms or more, after a warm-up; the spread is "
-    "that of the\n"
-    "95 % interval of the median, in per cent of it. GB/s count the bytes that must move, once each; GFLOP/s count a "
+    "A figure is the median of six to nine rounds of a batch of calls of 5 ms or more, after a warm-up; the spread is "
+    "that of an\n"
+    "interval of the median of 95 % confidence or more (`confidence` in the JSON), in per cent of it. Sizes marked + "
+    "grow until\n"
+    "each array is four times all caches of the last level (McCalpin, STREAM), so that it is main memory that is "
+    "measured; a\n"
+    "row for which there is not so much memory is left out. GB/s count the bytes that must move, once each; GFLOP/s "
+    "count a "
     "fused\n"
     "multiply-add as two operations; G/s are 1e9 elements a second. What the data sheet says is computed from what the "
     "device\n"
@@ -112,9 +117,9 @@ static void print_markdown(FILE *stream) {
                     cpu ? " threads |" : "", cpu ? "---|" : "");
         char size[32];
         size_text(row->size, size);
-        fprintf(stream, "| %s | %s | %s%s | %s%s%g | %g | %s | %s |\n", row->variant, md_ceiling_unit(row->unit), size,
-                size_suffix(row), cpu ? threads_word(row) : "", cpu ? " | " : "", row->bytes, row->operations,
-                row->shows, row->check);
+        fprintf(stream, "| %s | %s | %s%s%s | %s%s%g | %g | %s | %s |\n", row->variant, md_ceiling_unit(row->unit),
+                size, row->outgrows ? "+" : "", size_suffix(row), cpu ? threads_word(row) : "", cpu ? " | " : "",
+                row->bytes, row->operations, row->shows, row->check);
     }
 }
 

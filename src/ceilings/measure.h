@@ -4,7 +4,7 @@
 
 #include "ceilings/table.h"
 
-enum { MD_CEILING_ROUNDS = 9, MD_CEILING_REASON = 256 };
+enum { MD_CEILING_ROUNDS = 9, MD_CEILING_FEWEST = 6, MD_CEILING_REASON = 256 };
 
 /* A row as it is run. */
 typedef struct MdCeilingCase {
@@ -17,11 +17,14 @@ typedef struct MdCeilingCase {
 /* What a backend does for a row. */
 typedef struct MdCeilingsBackend {
     const char *name;
-    double budget_s; /* no row begins after it */
+    double budget_s;   /* of preparing and timing: after it no row begins but those of the roofs */
+    int element_bytes; /* of the arrays of rows that outgrow the caches */
     /* Makes the machine ready; what a user can mend goes to errors. */
     MdStatus (*open)(void **machine, const MdConfig *config, bool quick, MdErrors *errors);
     void (*close)(void *machine);
     int (*most_threads)(const void *machine);
+    /* Of all caches of the last level together; NaN: unknown. */
+    double (*cache_bytes)(const void *machine);
     /* What the device tells that it can do, in GB/s and GFLOP/s; NaN: it does not tell. */
     double (*sheet)(const void *machine, MdSheet sheet);
     /* Memory and data for a row; NULL, with the reason, where it cannot run here. */
@@ -44,6 +47,7 @@ typedef struct MdCeilingResult {
     int64_t n_calls;                        /* of a batch */
     double seconds;                         /* median of a call */
     double figure, figure_low, figure_high; /* in the row's unit; NaN where there is none */
+    double confidence;                      /* that the interval has */
     double sheet; /* of the data sheet, in the same unit; NaN: unknown, or nothing to compare */
 } MdCeilingResult;
 
@@ -58,6 +62,10 @@ typedef struct MdCeilingsChoice {
     const char *const *groups;
     bool quick;
 } MdCeilingsChoice;
+
+/* So many elements has a row: of its table, or as many as it takes to outgrow caches of so many bytes (McCalpin, STREAM: each
+ * array at least four times the caches). */
+int64_t md_ceiling_outgrown(const MdCeiling *row, int element_bytes, double cache_bytes);
 
 /* Measures the rows of a backend and adds what came of them. What needs more time than the budget is left out. */
 void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,

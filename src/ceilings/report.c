@@ -126,6 +126,7 @@ static void write_result(MdJson *json, const MdCeilingResult *r) {
     md_json_real(json, "median", r->figure);
     md_json_real(json, "low", r->figure_low);
     md_json_real(json, "high", r->figure_high);
+    md_json_real(json, "confidence", r->confidence);
     md_json_real(json, "data_sheet", r->state == MD_CEILING_PASSED ? r->sheet : NAN);
     md_json_real(json, "fraction", r->figure / r->sheet);
     md_json_real(json, "seconds_per_call", r->seconds);

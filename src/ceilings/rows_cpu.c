@@ -1,7 +1,7 @@
 /* The ceilings of the cpu. An element of the arrays is a double of 8 bytes, where nothing else is said.
  *
- * Sizes: three arrays of 2^24 doubles are 384 MiB, more than the caches of most machines; what is meant to stay in a cache
- * is 128 KiB a thread. Sizes of --quick are odd where kernels have edges to get right. */
+ * Sizes: arrays of 2^24 doubles are 128 MiB, and grow with the caches of the machine where main memory is meant; what is
+ * meant to stay in a cache is 128 KiB a thread. Sizes of --quick are odd where kernels have edges to get right. */
 #include "ceilings/table.h"
 
 /* group, variant, unit, bytes, operations, size, quick size, dimension, parameter; then what is seldom given */
@@ -11,24 +11,25 @@
         .operations = operations_, .size = size_, .quick_size = quick_, .dimension = dimension_,                       \
         .parameter = parameter_, __VA_ARGS__                                                                           \
     }
-#define ALL   .threads = MD_THREADS_ALL
-#define SWEEP .threads = MD_THREADS_SWEEP
-#define EACH  .each = true
+#define ALL      .threads = MD_THREADS_ALL
+#define SWEEP    .threads = MD_THREADS_SWEEP
+#define EACH     .each = true
+#define OUTGROWS .outgrows = true
 
 /* CHAINS: whole registers and chains of every instruction set. */
 enum { MILLION = 1 << 20, ARRAY = 16 * MILLION, CACHED = 16384, CHAINS = 192 };
 
 const MdCeiling md_ceilings_cpu[] = {
-    ROW("bandwidth", "read", MD_GB_PER_S, 8, 1, ARRAY, 1003, 1, 0, ALL, .shows = "an array summed: nothing is written",
-        .check = "the sum, exactly"),
-    ROW("bandwidth", "write", MD_GB_PER_S, 8, 0, ARRAY, 1003, 1, 0, ALL,
+    ROW("bandwidth", "read", MD_GB_PER_S, 8, 1, ARRAY, 1003, 1, 0, ALL, OUTGROWS,
+        .shows = "an array summed: nothing is written", .check = "the sum, exactly"),
+    ROW("bandwidth", "write", MD_GB_PER_S, 8, 0, ARRAY, 1003, 1, 0, ALL, OUTGROWS,
         .shows = "an array set: caches read each line before they write it, unless stores pass them by",
         .check = "every element"),
-    ROW("bandwidth", "copy", MD_GB_PER_S, 16, 0, ARRAY, 1003, 1, 0, SWEEP,
+    ROW("bandwidth", "copy", MD_GB_PER_S, 16, 0, ARRAY, 1003, 1, 0, SWEEP, OUTGROWS,
         .shows = "b = a: how many threads it takes to fill the memory bus", .check = "every element"),
-    ROW("bandwidth", "scale", MD_GB_PER_S, 16, 1, ARRAY, 1003, 1, 0, ALL, .shows = "b = s a: arithmetic is free here",
-        .check = "every element"),
-    ROW("bandwidth", "triad", MD_GB_PER_S, 24, 2, ARRAY, 1003, 1, 0, SWEEP, .roof = MD_ROOF_MEMORY,
+    ROW("bandwidth", "scale", MD_GB_PER_S, 16, 1, ARRAY, 1003, 1, 0, ALL, OUTGROWS,
+        .shows = "b = s a: arithmetic is free here", .check = "every element"),
+    ROW("bandwidth", "triad", MD_GB_PER_S, 24, 2, ARRAY, 1003, 1, 0, SWEEP, OUTGROWS, .roof = MD_ROOF_MEMORY,
         .shows = "b = a + s c (McCalpin, STREAM): the bandwidth that a roofline takes", .check = "every element"),
     ROW("bandwidth", "read, cached", MD_GB_PER_S, 8, 1, ARRAY, CACHED, 1, CACHED, ALL, EACH, .roof = MD_ROOF_L2,
         .shows = "128 KiB a thread, again and again: what the second cache delivers", .check = "the sum, exactly"),
@@ -120,7 +121,8 @@ const MdCeiling md_ceilings_cpu[] = {
     ROW("latency", "first cache", MD_MICROSECONDS, 8, 0, MILLION, 1003, 1, 1 << 11,
         .shows = "a load whose address is the result of the load before, in 16 KiB", .check = "where the chain leads"),
     ROW("latency", "memory", MD_MICROSECONDS, 8, 0, MILLION / 4, 1003, 1, 1 << 23,
-        .shows = "the same in 64 MiB: caches and their prefetch do not help", .check = "where the chain leads"),
+        .shows = "the same in 64 MiB or four times the last cache: neither caches nor prefetch help",
+        .check = "where the chain leads"),
     ROW("latency", "barrier", MD_MICROSECONDS, 0, 0, 1000, 13, 1, 0, ALL, .shows = "all threads wait for each other",
         .check = "every thread was there each time"),
     ROW("latency", "parallel region", MD_MICROSECONDS, 0, 0, 1000, 13, 1, 1, ALL,

@@ -1,8 +1,7 @@
 /* The ceilings of a GPU. An element of the arrays is a float of 4 bytes.
  *
- * Sizes: an array of 2^25 floats is 128 MiB, more than twice the L2 of the largest GPUs, and so are the sectors that strides
- * touch. Threads are those that the GPU holds
- * at once, where every thread has elements of its own. Sizes of --quick are odd where kernels have edges to get right. */
+ * Sizes: an array of 2^25 floats is 128 MiB, and so are the sectors that strides touch; rows that mean main memory alone grow
+ * with the L2 of the GPU. Threads are those that the GPU holds at once, where every thread has elements of its own. Sizes of --quick are odd where kernels have edges to get right. */
 #include "ceilings/table.h"
 
 /* group, variant, unit, bytes, operations, size, quick size, dimension, parameter, shows, check; then what is seldom given */
@@ -16,31 +15,31 @@ enum { ARRAY = 1 << 25, L2_ARRAY = 1 << 20, TRANSFER = 1 << 24 };
 /* clang-format off */
 const MdCeiling md_ceilings_cuda[] = {
     ROW("bandwidth", "read", MD_GB_PER_S, 4, 1, ARRAY, 4099, 1, 0, "an array summed, 16 bytes a load: nothing is written",
-        "the sums of all threads, exactly", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY),
+        "the sums of all threads, exactly", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY, .outgrows = true),
     ROW("bandwidth", "write", MD_GB_PER_S, 4, 0, ARRAY, 4099, 1, 0, "an array set",
-        "every element", .sheet = MD_SHEET_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .outgrows = true),
     ROW("bandwidth", "copy", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 0, "one element a thread, neighbours side by side (coalesced)",
-        "every element", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY, .outgrows = true),
     ROW("bandwidth", "copy, float2", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 0, "8 bytes a lane",
-        "every element", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY, .outgrows = true),
     ROW("bandwidth", "copy, float4", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 0, "16 bytes a lane: fewer instructions for the same bytes",
-        "every element", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY, .outgrows = true),
     ROW("bandwidth", "copy, grid stride", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 0, "as many threads as the GPU holds, many elements each",
-        "every element", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY, .outgrows = true),
     ROW("bandwidth", "copy by the runtime", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 0, "cudaMemcpyAsync within the device",
-        "every element", .sheet = MD_SHEET_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .outgrows = true),
     ROW("bandwidth", "set by the runtime", MD_GB_PER_S, 4, 0, ARRAY, 4099, 1, 0, "cudaMemsetAsync",
-        "every element", .sheet = MD_SHEET_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .outgrows = true),
     ROW("bandwidth", "triad", MD_GB_PER_S, 12, 2, ARRAY, 4099, 1, 0, "b = a + s c (McCalpin, STREAM)",
-        "every element", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .roof = MD_ROOF_MEMORY, .outgrows = true),
     ROW("bandwidth", "read, L2", MD_GB_PER_S, 4, 1, 8 * ARRAY, 4 * 4096, 1, L2_ARRAY, "4 MiB again and again, past the first cache",
         "the sums of all threads, exactly", .roof = MD_ROOF_L2),
     ROW("bandwidth", "offset 1", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 1, "a warp begins one element behind a line: one sector more, which the next warp shares",
-        "every element", .sheet = MD_SHEET_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .outgrows = true),
     ROW("bandwidth", "offset 8", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 8, "one sector behind: lines are split, sectors are not",
-        "every element", .sheet = MD_SHEET_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .outgrows = true),
     ROW("bandwidth", "offset 31", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 31, "the last element of a line and the next 31",
-        "every element", .sheet = MD_SHEET_MEMORY),
+        "every element", .sheet = MD_SHEET_MEMORY, .outgrows = true),
     ROW("bandwidth", "stride 2", MD_GB_PER_S, 8, 0, ARRAY / 2, 1027, 1, 2, "lanes two elements apart: half of each sector is used",
         "every element", .sheet = MD_SHEET_MEMORY),
     ROW("bandwidth", "stride 4", MD_GB_PER_S, 8, 0, ARRAY / 4, 1027, 1, 4, "a quarter of each sector",
@@ -252,7 +251,7 @@ const MdCeiling md_ceilings_cuda[] = {
         "every element"),
     ROW("unified", "prefetched", MD_GB_PER_S, 8, 0, TRANSFER, 4099, 1, 2, "cudaMemPrefetchAsync, then the kernel; both are timed",
         "every element"),
-    ROW("unified", "read mostly", MD_GB_PER_S, 4, 0, TRANSFER, 4099, 1, 3, "advice: both sides keep a copy; after the host has read it the kernel reads without a fault",
+    ROW("unified", "read mostly", MD_GB_PER_S, 8, 0, TRANSFER, 4099, 1, 3, "advice: both sides keep a copy; after the host has read it the kernel reads without a fault (and writes to memory of the device)",
         "every element"),
     ROW("unified", "stays on the host", MD_GB_PER_S, 8, 0, TRANSFER, 4099, 1, 4, "advice: preferred location host, mapped for the device: the kernel works across the bus",
         "every element"),
@@ -270,9 +269,9 @@ const MdCeiling md_ceilings_cuda[] = {
     ROW("latency", "graph", MD_MICROSECONDS, 0, 0, 2000, 40, 1, 0, "graphs of 20 empty kernels: of a kernel",
         "the kernels that ran, counted"),
     ROW("latency", "event", MD_MICROSECONDS, 0, 0, 200, 5, 1, 0, "an event recorded, and waited for",
-        "the event has happened"),
+        "kernels before it have run when the wait is over"),
     ROW("latency", "idle stream", MD_MICROSECONDS, 0, 0, 2000, 20, 1, 0, "a wait for a stream that has nothing to do",
-        "no error"),
+        "kernels in it have run when the wait is over"),
     ROW("latency", "4 bytes to host", MD_MICROSECONDS, 4, 0, 200, 5, 1, 0, "a copy of one number to pinned memory, and a wait",
         "the number"),
     ROW("latency", "allocate and free", MD_MICROSECONDS, 0, 0, 100, 5, 1, 0, "1 MiB by cudaMalloc and cudaFree",

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cpu/context.h"
+#include "sensors/host.h"
 
 typedef struct Machine {
     int most_threads;
@@ -44,6 +45,11 @@ static MdStatus open_machine(void **machine, const MdConfig *config, bool quick,
 }
 
 static int most_threads(const void *machine) { return ((const Machine *)machine)->most_threads; }
+
+static double cache_bytes(const void *machine) {
+    (void)machine;
+    return md_host_caches().all_bytes.value;
+}
 
 /* Processors tell neither the channels of their memory nor the clock that they keep under load. */
 static double sheet(const void *machine, MdSheet which) {
@@ -121,15 +127,24 @@ static void fill_index(MdCpuCeiling *c) {
             c->index[i] = (int32_t)(is_of(c, "branch") ? (kind == 0 || i % 2 ? 200 : 100) : i);
 }
 
+/* A chain that no cache holds, where it is one of main memory; each place has a line of its own. */
+static int64_t count_places(const MdCpuCeiling *c) {
+    const int64_t n = c->of.row->parameter / MD_CPU_LINE;
+    const double last_bytes = md_host_caches().last_bytes.value, line_bytes = MD_CPU_LINE * sizeof(int64_t);
+    if (!is(c, "memory") || c->n == c->of.row->quick_size || isnan(last_bytes)) return n;
+    return (int64_t)fmax((double)n, ceil(4 * last_bytes / line_bytes));
+}
+
 /* One cycle through all places in random order (Sattolo 1986). */
 static void fill_chain(MdCpuCeiling *c) {
-    const int64_t n = c->of.row->parameter;
     uint64_t state = 1;
-    for (int64_t i = 0; i < n; i++) c->chain[i] = i;
-    for (int64_t i = n - 1; i > 0; i--) {
-        const int64_t j = (int64_t)(next_random(&state) % (uint64_t)i), swapped = c->chain[i];
-        c->chain[i] = c->chain[j];
-        c->chain[j] = swapped;
+    for (int64_t i = 0; i < c->n_places; i++) c->chain[i * MD_CPU_LINE] = i * MD_CPU_LINE;
+    for (int64_t i = c->n_places - 1; i > 0; i--) {
+        int64_t *to = c->chain + i * MD_CPU_LINE,
+                *from = c->chain + (int64_t)(next_random(&state) % (uint64_t)i) * MD_CPU_LINE;
+        const int64_t swapped = *to;
+        *to = *from;
+        *from = swapped;
     }
 }
 
@@ -152,7 +167,7 @@ typedef struct Prepared {
 static uint64_t needed_bytes(const MdCpuCeiling *c) {
     const uint64_t n = (uint64_t)c->n;
     if (is_of(c, "matrix")) return 3 * n * n * sizeof(float);
-    if (is_of(c, "latency")) return (uint64_t)c->of.row->parameter * sizeof(int64_t);
+    if (is_of(c, "latency")) return (uint64_t)c->n_places * MD_CPU_LINE * sizeof(int64_t);
     return 3 * (uint64_t)source_length(c) * sizeof(double) + n * sizeof(int32_t);
 }
 
@@ -165,8 +180,8 @@ static void fill(MdCpuCeiling *c) {
         c->g = take(n * n * sizeof *c->g);
         c->h = take(n * n * sizeof *c->h);
         fill_matrices(c);
-    } else if (is_of(c, "latency") && c->of.row->parameter > 1) {
-        c->chain = take((size_t)c->of.row->parameter * sizeof *c->chain);
+    } else if (c->n_places > 0) {
+        c->chain = take((size_t)c->n_places * MD_CPU_LINE * sizeof *c->chain);
         fill_chain(c);
     } else if (is_of(c, "bandwidth") || is_of(c, "transpose") || is_of(c, "reduction")) {
         const size_t bytes = (size_t)source_length(c) * sizeof *c->a;
@@ -186,11 +201,15 @@ static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEIL
     const Machine *m = machine;
     MdCpuCeiling c = {.of = *of, .n = of->size, .width = of->size, .one = 1};
     if (is_of(&c, "transpose")) c.width += of->row->parameter;
+    if (is_of(&c, "latency") && of->row->parameter > 1) c.n_places = count_places(&c);
     const double gibi = 1024.0 * 1024.0 * 1024.0;
+    const char *why = of->size > of->row->size || c.n_places * MD_CPU_LINE > of->row->parameter
+                          ? " for arrays of four times the caches"
+                          : "";
     const uint64_t bytes = needed_bytes(&c), available = md_host_memory_available_bytes();
     if (bytes > available / 2) {
-        snprintf(reason, MD_CEILING_REASON, "needs %.1f GiB of main memory, and half of what is free is %.1f GiB",
-                 (double)bytes / gibi, (double)available / 2 / gibi);
+        snprintf(reason, MD_CEILING_REASON, "needs %.1f GiB of main memory%s, and half of what is free is %.1f GiB",
+                 (double)bytes / gibi, why, (double)available / 2 / gibi);
         return NULL;
     }
     fill(&c);
@@ -224,30 +243,39 @@ static bool equal(const char *what, double is_value, double expected, char reaso
     return false;
 }
 
-/* Sums of whole numbers: exact in any order. */
+/* Of the elements of one call, in all threads: on large machines a check by one thread would take longer than the row. */
+static double sum_of_sources(const MdCpuCeiling *c, int64_t first, int64_t n, int64_t stride) {
+    double sum = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) sum += source_value(c->index ? c->index[i] : first + i * stride);
+    return sum;
+}
+
+/* Sums of whole numbers: exact in any order. Of an array that is read again and again, a pass is as good as any. */
 static bool check_sum(MdCpuCeiling *c, char *reason) {
-    const int n_sums = c->of.row->each ? c->of.n_threads : 1;
-    const int64_t n = c->of.row->parameter; /* of the array that is read again and again */
     const int stride = strncmp(c->of.row->variant, "stride", 6) == 0 ? c->of.row->parameter : 1;
-    for (int t = 0; t < n_sums; t++) {
-        double expected = 0;
-        for (int64_t i = 0; i < c->n; i++)
-            expected += source_value(c->index ? c->index[i] : c->of.row->each ? t * n + i % n : i * stride);
+    const int64_t n = c->of.row->each ? c->of.row->parameter : c->n, n_passes = (c->n + n - 1) / n;
+    for (int t = 0; t < (c->of.row->each ? c->of.n_threads : 1); t++) {
+        const double expected = (double)n_passes * sum_of_sources(c, t * n, n, stride);
         if (!equal("the sum", c->results[t * MD_CPU_LINE], expected, reason)) return false;
         c->results[t * MD_CPU_LINE] = NAN;
     }
     return true;
 }
 
+static double array_value(const MdCpuCeiling *c, int64_t i) {
+    const double s = 3, a = source_value(i), addend = source_value(i + 5);
+    return is(c, "write") ? s : is(c, "copy") ? a : is(c, "scale") ? s * a : a + s * addend;
+}
+
 static bool check_array(MdCpuCeiling *c, char *reason) {
-    const double s = 3;
+    int64_t first_bad = INT64_MAX;
+#pragma omp parallel for schedule(static) reduction(min : first_bad)
     for (int64_t i = 0; i < c->n; i++) {
-        const double a = source_value(i), addend = source_value(i + 5);
-        const double expected = is(c, "write") ? s : is(c, "copy") ? a : is(c, "scale") ? s * a : a + s * addend;
-        if (!equal("an element", c->b[i], expected, reason)) return false;
-        c->b[i] = NAN;
+        if (c->b[i] != array_value(c, i) && i < first_bad) first_bad = i;
+        else c->b[i] = NAN;
     }
-    return true;
+    return first_bad == INT64_MAX || equal("an element", c->b[first_bad], array_value(c, first_bad), reason);
 }
 
 static bool check_transpose(MdCpuCeiling *c, char *reason) {
@@ -312,11 +340,11 @@ static bool check_counts(MdCpuCeiling *c, char *reason) {
     return true;
 }
 
+/* Follows all calls since the last check. */
 static bool check_chain(MdCpuCeiling *c, char *reason) {
-    int64_t at = 0;
-    for (int64_t i = 0; i < c->n; i++) at = c->chain[at];
-    const bool right = equal("the end of the chain", c->results[0], (double)at, reason);
-    c->results[0] = NAN;
+    for (int64_t i = 0; i < c->n * c->n_calls; i++) c->checked_at = c->chain[c->checked_at];
+    const bool right = equal("the place in the chain", (double)c->at, (double)c->checked_at, reason);
+    c->at = c->checked_at;
     return right;
 }
 
@@ -338,7 +366,9 @@ const MdCeilingsBackend md_ceilings_of_cpu = {.name = "cpu",
                                               .budget_s = 30,
                                               .open = open_machine,
                                               .close = md_free,
+                                              .element_bytes = sizeof(double),
                                               .most_threads = most_threads,
+                                              .cache_bytes = cache_bytes,
                                               .sheet = sheet,
                                               .prepare = prepare,
                                               .run = run,

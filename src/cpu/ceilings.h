@@ -14,7 +14,9 @@ typedef struct MdCpuCeiling {
     int64_t n_calls;         /* since the last check */
     double *a, *b, *c;       /* arrays */
     int32_t *index;          /* where to gather from; what to branch on */
-    int64_t *chain, *counts; /* of pointers; of each thread, a line apart */
+    int64_t *chain, *counts; /* of places, a line apart; of each thread, a line apart */
+    int64_t n_places;        /* of the chain */
+    int64_t at, checked_at;  /* where a call goes on in it; where the last check ended */
     float *f, *g, *h;        /* matrices */
     double *results;         /* of each thread, a line apart */
     double one;              /* 1, which the compiler does not know */

@@ -166,10 +166,21 @@ static void close_machine(void *machine) {
     md_free(m);
 }
 
-/* On the device what cuda_ceiling_source says: 2^25 floats; the first of the two as many more as the longest stride takes, and
- * what lies behind an offset. */
+/* The most elements that a row reads side by side. */
+static int64_t longest_array(const CudaCeilings *m) {
+    int64_t most = 1 << 25;
+    for (const MdCeiling *row = md_ceilings_cuda; row->variant; row++) {
+        const int64_t n = row->outgrows ? md_ceiling_outgrown(row, sizeof(float), m->l2_bytes) : 0;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* On the device what cuda_ceiling_source says; the first of the two at least as long as the longest stride takes, and what
+ * lies behind an offset. */
 static MdStatus make_sources(CudaCeilings *m, bool quick) {
-    const int64_t n_first = (quick ? 1 << 20 : 1 << 27) + 64, n_second = quick ? 1 << 20 : 1 << 25;
+    const int64_t n_second = quick ? 1 << 20 : longest_array(m), n_strided = quick ? 1 << 20 : 1 << 27;
+    const int64_t n_first = (n_second > n_strided ? n_second : n_strided) + 64;
     float *host = md_alloc((size_t)n_first, sizeof *host, "ceilings");
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < 2 && error == cudaSuccess; k++) {
@@ -201,6 +212,7 @@ static MdStatus open_machine(void **machine, const MdConfig *config, bool quick,
     m->sm_threads = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, device);
     m->sm_shared = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
     m->block_shared = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    m->l2_bytes = attribute(cudaDevAttrL2CacheSize, device);
     m->reserved_shared = attribute(cudaDevAttrReservedSharedMemoryPerBlock, device);
     CUDA_CHECK(cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking));
     CUDA_CHECK(cudaEventCreate(&m->begun));
@@ -211,6 +223,8 @@ static MdStatus open_machine(void **machine, const MdConfig *config, bool quick,
     if (status != MD_OK) close_machine(m);
     return status;
 }
+
+static double cache_bytes(const void *machine) { return ((const CudaCeilings *)machine)->l2_bytes; }
 
 static int most_threads(const void *machine) { return (int)cuda_ceiling_resident(machine); }
 
@@ -302,7 +316,9 @@ const MdCeilingsBackend md_ceilings_of_cuda = {.name = "cuda",
                                                .budget_s = 60,
                                                .open = open_machine,
                                                .close = close_machine,
+                                               .element_bytes = sizeof(float),
                                                .most_threads = most_threads,
+                                               .cache_bytes = cache_bytes,
                                                .sheet = sheet,
                                                .prepare = prepare,
                                                .run = run,

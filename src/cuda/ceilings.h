@@ -19,6 +19,7 @@ typedef struct CudaCeilings {
     CudaDriver driver;
     int device, compute_capability, n_sms, sm_threads, sm_shared, block_shared,
         reserved_shared; /* bytes of shared memory */
+    int l2_bytes;
     cudaStream_t stream;
     cudaEvent_t begun, ended;
     float *d_source[2]; /* of cuda_ceiling_source: read by many rows */

@@ -96,6 +96,47 @@ MdHostFacts md_host_facts(void) {
     return facts;
 }
 
+/* A line of a file of a cache of processor 0; false: there is none. */
+static bool read_cache(int index, const char *name, char line[256]) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/devices/system/cpu/cpu0/cache/index%d/%s", md_host_sys(), index, name);
+    FILE *file = fopen(path, "r");
+    const bool read = file && fgets(line, 256, file);
+    if (file) fclose(file);
+    return read;
+}
+
+/* Processors in a list of ranges: `0-7,64-71`. */
+static int count_listed(const char *list) {
+    int n = 0;
+    for (const char *at = list; at; at = strchr(at, ','), at += at != NULL) {
+        int first, last;
+        const int found = sscanf(at, "%d-%d", &first, &last);
+        n += found == 2 ? last - first + 1 : found == 1;
+    }
+    return n;
+}
+
+MdHostCaches md_host_caches(void) {
+    static const char none[] = "/sys/devices/system/cpu/cpu0/cache does not say";
+    MdHostCaches caches = {md_no_reading(none), md_no_reading(none)};
+    char line[256];
+    int deepest = 0;
+    for (int index = 0; read_cache(index, "level", line); index++) {
+        const int level = atoi(line);
+        long long size;
+        char unit = 'B';
+        if (level <= deepest || !read_cache(index, "size", line) || sscanf(line, "%lld%c", &size, &unit) < 1) continue;
+        const double bytes = (double)size * (unit == 'K' ? 1024 : unit == 'M' ? 1048576 : unit == 'G' ? 1073741824 : 1);
+        const long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+        const int n_sharing = read_cache(index, "shared_cpu_list", line) ? count_listed(line) : 0;
+        deepest = level;
+        caches.last_bytes = md_reading(bytes);
+        caches.all_bytes = md_reading(bytes * (n_sharing > 0 ? fmax(1, ceil((double)n_cpus / n_sharing)) : 1));
+    }
+    return caches;
+}
+
 /* Where there is no cpufreq; in a virtual machine it is what the host has told. */
 static MdReading read_cpuinfo_mhz(void) {
     double sum = 0, value;

@@ -28,4 +28,10 @@ MdHostFacts md_host_facts(void);
 MdHostState md_host_state(void);
 MdReading md_host_cpu_mhz(void);
 
+/* Of the last level: one cache, as processor 0 sees it; all of the machine, as far as they are alike. */
+typedef struct MdHostCaches {
+    MdReading last_bytes, all_bytes;
+} MdHostCaches;
+MdHostCaches md_host_caches(void);
+
 #endif

@@ -44,6 +44,7 @@ def check_measured(checks, row, result):
     checks.that(0 < result["low"] <= result["median"] <= result["high"], f"{what}: order of the figures: {result}")
     checks.that(result["unit"] == row["unit"] and result["size"] == row["quick_size"], f"{what}: unit or size: {result}")
     checks.that(result["rounds"] == 3 and result["seconds_per_call"] > 0, f"{what}: rounds: {result}")
+    checks.near(result["confidence"], 0.75, 0, f"{what}: that the median lies between the extremes of three")
     work = {"GB/s": result["bytes_per_call"], "GFLOP/s": result["operations_per_call"]}.get(row["unit"])
     if work is not None:  # the figure is the work over the time, both as told
         checks.near(result["median"] * result["seconds_per_call"] * 1e9, work, 1e-9 * work, f"{what}: figure")
@@ -115,6 +116,26 @@ def test_threads(checks, folder):
     checks.that(triad == [1, 2, 3], f"threads of triad: {triad}")
 
 
+def test_caches(checks, folder):
+    """Arrays and chains of main memory grow with the caches; where memory does not suffice there is no figure, nor a roof."""
+    if BACKEND != "cpu":
+        return
+    cache = Path(folder) / "sys" / "devices" / "system" / "cpu" / "cpu0" / "cache" / "index0"
+    cache.mkdir(parents=True)
+    for name, text in (("level", "3"), ("size", "4194304M"), ("shared_cpu_list", "0-1")):
+        (cache / name).write_text(text + "\n")
+    os.environ["MDMINI_SYS"] = str(Path(folder) / "sys")
+    done = program.run("--ceilings", "latency", "bandwidth", "run.backend=cpu", folder=folder)
+    del os.environ["MDMINI_SYS"]
+    report = json.loads((Path(folder) / "ceilings.json").read_text())
+    left_out = {(r["group"], r["variant"]) for r in report["results"] if "four times the caches" in (r["reason"] or "")}
+    grown = {("bandwidth", variant) for variant in ("read", "write", "copy", "scale", "triad")} | {("latency", "memory")}
+    checks.that(done.code == 0 and left_out == grown, f"left out: {left_out}")
+    checks.that(report["ceilings"]["memory_bandwidth"]["cpu"] is None, "a roof that is that of a cache")
+    measured = [r for r in report["results"] if r["check"] == "passed"]
+    checks.that(all(r["rounds"] >= 6 and r["confidence"] >= 0.95 for r in measured), f"{measured}")
+
+
 def test_broken(checks, folder):
     """A wrong kernel is FAILED and has no figure, in the table and in the JSON; one that does not compile ends it."""
     if BACKEND != "cuda":
@@ -138,6 +159,9 @@ def test_broken(checks, folder):
         results = json.loads((Path(folder) / "ceilings.json").read_text())
         failed = [result for result in results["results"] if result["check"] == "FAILED"]
         checks.that(done.code == 3 and results["verdict"] == "FAILED" and failed, f"{file}, broken: exit code {done.code}")
+        if group == "latency":  # waits that are over before the kernels are must not pass unseen
+            broken = {result["variant"] for result in failed}
+            checks.that({"event", "idle stream"} <= broken, f"{file}, broken: {broken}")
         for result in failed:
             checks.that(result["median"] is None and result["reason"] and f"FAILED: {result['reason']}" in done.stdout,
                         f"{file}, broken: {result}")
@@ -165,7 +189,7 @@ def test_refusals(checks, folder):
 
 def main():
     checks = Checks()
-    for test in (test_all, test_page, test_choice, test_threads, test_broken, test_refusals):
+    for test in (test_all, test_page, test_choice, test_threads, test_caches, test_broken, test_refusals):
         with program.temporary_folder() as folder:
             before = checks.n_failed
             test(checks, folder)

@@ -10,8 +10,8 @@
  * there at once. A second turn of a few blocks would take as long as the first. */
 #if __CUDA_ARCH__ == 750
 #define MD_RESIDENT_BLOCKS 4
-#elif __CUDA_ARCH__ % 100 > 0 || __CUDA_ARCH__ == 1200 /* 8.6, 8.9 and their like */
-#define MD_RESIDENT_BLOCKS 6
+#elif (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ == 1010 || __CUDA_ARCH__ >= 1100
+#define MD_RESIDENT_BLOCKS 6 /* 1536 threads: 8.6 to 8.9, Thor (10.1, now 11.0), 12.x (CUDA C++ Programming Guide) */
 #else
 #define MD_RESIDENT_BLOCKS 8
 #endif
