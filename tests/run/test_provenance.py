@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import h5py
 import program
 from program import Checks
 
@@ -273,6 +274,18 @@ def test_restart(checks, folder):
         checks.that(processes[1][part] == report[part], f"{part}: file and report differ")
 
 
+def test_cut_short(checks, folder):
+    """A process that was killed while it began, in the file as it is: its text is there, and it is not counted."""
+    run(checks, folder, "restart.every=100", what="first process")
+    with h5py.File(Path(folder) / "small.h5", "r+") as file:
+        file["/parameters/mdmini/process_1"] = "cut short"
+    done = program.run("--restart", "small.restart", folder=folder, name="small")
+    checks.that(done.code == 0, f"resumed: exit code {done.code}: {done.last_lines()}")
+    with done.h5() as file:
+        process = json.loads(file["/parameters/mdmini/process_1"][()])
+    checks.that((process["from_step"], process["to_step"]) == (200, 200), f"{process}")
+
+
 def test_killed(checks, folder):
     """A process that a fault ends tells all the same; one that is killed has its provenance in the file, and that it did not
     end its loop."""
@@ -398,7 +411,7 @@ def gpu_tests(wanted):
 def main():
     checks = Checks()
     wanted = os.environ.get("MDMINI_TEST_BACKENDS", "cpu,cuda").split(",")
-    cpu_tests = (test_processors, test_samples, test_bound, test_job, test_hash, test_restart, test_killed, test_bench)
+    cpu_tests = (test_processors, test_samples, test_bound, test_job, test_hash, test_restart, test_cut_short, test_killed, test_bench)
     for test in (*(cpu_tests if "cpu" in wanted else ()), *gpu_tests(wanted)):
         with program.temporary_folder() as folder:
             before, start = checks.n_failed, time.monotonic()
