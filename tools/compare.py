@@ -141,7 +141,7 @@ def last_lines(found):
     n, n_judged = len(found["points"]), found["n_judged"]
     if n_judged == 0:
         return ["too few runs to judge any speed: that takes three of each or more. No verdict is worse"]
-    left = f", of {n_judged} points; the speed of {n - n_judged} others could not be judged: too few runs" if n_judged < n else ""
+    left = f", of {n_judged} points; the speed of {n - n_judged} more could not be judged: too few runs" if n_judged < n else ""
     return [f"nothing is worse{left}"]
 
 

@@ -217,6 +217,7 @@ def run_study(a, budget):
     budget.end_at_signals()
     runner = Runner(program, study, systems, folder, budget)
     runner.run()
+    folder.leave()
     return runner
 
 

@@ -242,7 +242,7 @@ def check_few(checks, folder):
     some = study(2)
     some["points"][1]["speeds"] = some["points"][1]["speeds"][:2]
     check_code(checks, 0, "base.json", save(folder, "some.json", some), folder=folder,
-               says=("nothing is worse, of 3 points; the speed of 1 others could not be judged",))
+               says=("nothing is worse, of 3 points; the speed of 1 more could not be judged",))
     # An even number of runs: the speeds shown are those of the study, and their ratio is the one shown.
     for name, seed in (("even0.json", 6), ("even1.json", 7)):
         save(folder, name, study(seed, n_rounds=4, noise=0.5))

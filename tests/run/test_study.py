@@ -281,6 +281,7 @@ def test_other_shards(checks, bench):
             checks.that(done.returncode == 0, f"{name} {shard}: exit code {done.returncode}: {done.stdout[-300:]}{done.stderr}")
         made = [(line["point"], line["round"]) for line in bench.lines(name) if line["status"] == "ok"]
         points = points_of(bench.results(name)).values()
+        checks.that(all(path.stat().st_size for path in (bench.folder / name).iterdir()), f"{name}: empty files")
         checks.that(len(made) == len(set(made)) == 6 * repeats, f"{name}: {len(made)} runs, {6 * repeats} were asked for")
         checks.that(bench.results(name)["finished"] and {p["n_runs"] for p in points if p["status"] == "measured"} == {repeats} and
                     all(point["ratio"]["n"] == repeats for point in points if point["ratio"]), f"{name}: {[p['n_runs'] for p in points]}")

@@ -95,6 +95,13 @@ class Folder:
         self.stream.flush()
         os.fsync(self.stream.fileno())
 
+    def leave(self):
+        """No more runs of this part are made; of one that had none to make no file stays."""
+        with self.alone():  # or another process has opened it, and locks it when it has no name any more
+            if self.stream.seek(0, os.SEEK_END) == 0:
+                self.runs_file.unlink()
+            self.stream.close()
+
     def all_runs(self):
         return [run for path in run_files(self.path) for run in read_lines(path)]
 
