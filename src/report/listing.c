@@ -18,7 +18,7 @@ void md_print_help(FILE *stream) {
           "\n"
           "  FILE                a deck ([section], key = value, # comment); several are layered, later ones win.\n"
           "                      Or a table of coordinates (two or three columns), or an XYZ file.\n"
-          "  section.key=value   sets one option; wins over what stands before it, and over all files\n"
+          "  section.key=value   sets one option; wins over what stands before it, as a file does\n"
           "\n"
           "  --check             read and check everything, print the effective deck and the memory it needs\n"
           "  --bench STAGE       time every variant of a stage (sort, neighbor, force, integrate, reduce, gather, a "
