@@ -60,10 +60,11 @@ def point_of(chance, system, label, settings, speed, against):
                       "bytes_per_step": 1e6, "flops_per_step": 1e6 * intensity}
               for k, (stage, intensity) in enumerate((("sort", 0), ("force", 6.1), ("integrate", 0.16)), start=1)}
     kernels = [{"stage": "force", "name": "k", "launches": 9, "occupancy": float(settings.get("launch.block_size", 64)) / 512}]
+    around = estimate(chance, speed)
     return {"id": f"{system}/{label}", "system": system, "label": label, "settings": settings, "changed": "",
             "ran": {"run.precision": precision}, "status": "measured", "reason": "", "verdict": "PASSED",
             "deterministic": settings.get("neighbor.write") != "atomic", "n_late_rebuilds": 0, "n_steps": 2 * SHORT, "n_runs": 6,
-            "n_used": 5, "speed": estimate(chance, speed),
+            "n_used": 5, "speed": around, "speeds": [0.99 * speed, speed, 1.01 * speed], "load_1min": 0.5,
             "ratio": compared(chance, speed / against["ratio"]) if "ratio" in against else None,
             "step_ratio": compared(chance, speed / against["step_ratio"]) if "step_ratio" in against else None,
             "force_error": {"worst": 0.004 * chance.uniform(0.9, 1.1), "rms": None},
@@ -406,6 +407,41 @@ def test_wide_intervals(checks):
             drawing.plt.close(picture.figure)
 
 
+def test_scatter(checks, folder):
+    """What the runs scatter by, the load before them, and which interval it is, are said; an interval far beyond all runs, too."""
+    for design, n, interval in (("full", 5, "(Student's, of the mean of the logarithms)"), ("leave-one-out", 9, "of the median")):
+        results = json.loads(json.dumps(STUDIES[design]))
+        base, other = results["points"][0], results["points"][1]
+        for point in results["points"]:
+            if point["speed"]:
+                point["speed"]["n"] = n
+        text = report.write(folder, results)[0].read_text()
+        checks.that("scatter by" not in text and "differ by a factor" not in text and "ends beyond" not in text,
+                    f"{design}: runs that do not scatter are said to")
+        row = next(row for row in rows_of(text.splitlines()) if row[0] == f"`{base['label']}`" and len(row) > 9)
+        checks.that("0.99 to 1.01" in row, f"{design}: the extremes of the base: {row}")
+        checks.that("| load of the machine | 0.5 to 0.5 before the runs" in text, f"{design}: no load")
+        speed = base["speed"]["value"]
+        base["speeds"], other["speeds"] = [0.5 * speed, speed, 1.6 * speed], [s * k for s, k in zip(other["speeds"], (0.6, 1, 1))]
+        other["speed"]["high"] = 2.1 * max(other["speeds"])
+        if other["ratio"]:
+            other["ratio"]["high"] = 2.1 * max(other["speeds"]) / min(base["speeds"])
+        results["points"][2]["load_1min"] = 3.2
+        text = report.write(folder, results)[0].read_text()
+        for words in ("**The runs of the base scatter by a factor of 3.2:", f"by a factor of more than 1.5: `{other['label']}`.",
+                      f"scatter: `{other['label']}`.", "0.50 to 1.60", "0.5 to 3.2 before the runs"):
+            checks.that(words in text, f"{design}: the report lacks {words!r}")
+        for picture in pictures.choose(view.View(results)):
+            kind = picture.name.split("-")[0]
+            if kind in ("bars", "groups", "sweep", "sizes", "ratios"):
+                expected = "(Student's, of the mean of the logarithms)" if kind == "ratios" else interval
+                checks.that(f"95 % intervals {expected}" in picture.caption, f"{design}, {picture.name}: {picture.caption}")
+                said = "The interval of" in picture.caption and "ends beyond 2 times" in picture.caption
+                checks.that(said == (other["id"] in by_gid(picture.figure)), f"{design}, {picture.name}: a wide interval is drawn "
+                            f"without a word, or words without it: {picture.caption}")
+            drawing.plt.close(picture.figure)
+
+
 def test_room(checks, name, picture):
     """Nothing that is written reaches beyond the picture, and no two ticks of an axis lie on each other."""
     figure = picture.figure
@@ -585,6 +621,8 @@ def main():
         for name in ("ladder", "full"):
             (folder / name).mkdir()
             test_files(checks, folder / name, name, read_ceilings(ceilings), report.read_peers(peers))
+        (folder / "scatter").mkdir()
+        test_scatter(checks, folder / "scatter")
         (folder / "half").mkdir()
         test_half_known(checks, folder / "half", ceilings)
         test_peers(checks, peers)

@@ -4,8 +4,8 @@ from drawing import BLACK, COLUMN, PAGE, SERIES, plt
 
 from matplotlib.lines import Line2D
 
-from .marks import (MAX_LINES, Picture, confidence, error_bars, late, late_mark, late_note, legend_below, log_ticks,
-                    not_below_zero)
+from .marks import (MAX_LINES, Picture, confidence, error_bars, far_note, late, late_mark, late_note, legend_below,
+                    log_ticks, not_below_zero)
 from .view import is_number, unit_of
 
 SIZES = ("system.cells", "system.atoms")  # keys of systems that differ in size alone
@@ -66,9 +66,9 @@ def draw_sweep(view, factor):
                    for name, (color, _, marker, dashes) in zip(names, SERIES)]
         legend_below(grid[-1, 0], handles, n_columns=1)
     points = [p for system in systems for _, entries, words in lines[system["id"]] for _, p in entries + words]
-    return Picture(f"sweep-{factor['key']}", f"Median speed with {confidence(view)} against {factor['key']}"
+    return Picture(f"sweep-{factor['key']}", f"Median speed with {confidence(view, points)} against {factor['key']}"
                    + ("; below, the theoretical occupancy of each stage's kernel" if has_kernels else "")
-                   + f".{late_note(points)}", figure)
+                   + f".{late_note(points)}{far_note(view, points)}", figure)
 
 
 def sweep_places(lines):
@@ -154,8 +154,10 @@ def draw_sizes(view, peers=()):
     legend_below(axes, handles, n_columns=1 if max(len(h.get_label()) for h in handles) > 24 else 2)
     n_settings = len({view.name(p) for s in view.systems for p in view.measured(s)})
     some = f" Of {n_settings} settings: the base, the fastest and the slowest." if len(lines) < n_settings else ""
-    note = late_note([point for _, entries in lines for _, point in entries])
-    return Picture("sizes", f"Median speed against the number of atoms, with {confidence(view)}.{some}{note}", figure)
+    points = [point for _, entries in lines for _, point in entries]
+    note = late_note(points) + far_note(view, points)
+    return Picture("sizes", f"Median speed against the number of atoms, with {confidence(view, points)}.{some}{note}",
+                   figure)
 
 
 def size_lines(view):
@@ -246,4 +248,5 @@ def draw_accuracy(view, system):
     figure.supxlabel(text, fontsize=7, ha="left", x=0.08)
     return Picture(f"accuracy-{system['id']}",
                    f"{system['label']}: speed against accuracy. Dotted and lettered, from the fastest down: the fastest of those "
-                   "with less than half the error of the one before, as less is chance." + late_note(points), figure)
+                   "with less than half the error of the one before, as less is chance. Speeds with "
+                   f"{confidence(view, points)}." + late_note(points) + far_note(view, points), figure)

@@ -7,7 +7,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
-from .view import LATE
+from .stats import BOOTSTRAP_FROM
+from .view import FAR, LATE, is_far
 
 Picture = namedtuple("Picture", "name caption figure")
 # (colour, hatch, marker) of a point by how it compares.
@@ -111,5 +112,19 @@ def late_note(points):
     return f" {LATE} rebuilds came late: not the speed of a correct list." if any(map(late, points)) else ""
 
 
-def confidence(view):
-    return f"{100 * view.results['confidence']:g} % intervals of the median"
+def confidence(view, points):
+    """Which intervals those of some speeds are (stats.median_interval)."""
+    few = [point["speed"]["n"] < BOOTSTRAP_FROM for point in points]
+    percent = f"{100 * view.results['confidence']:g} % intervals"
+    if all(few):
+        return f"{percent} (Student's, of the mean of the logarithms)"
+    return f"{percent} of the median" + (f" (of fewer than {BOOTSTRAP_FROM} runs: Student's)" if any(few) else "")
+
+
+def far_note(view, points, bases=None):
+    """In words, the points whose interval ends far beyond all their runs; bases {point id: base}: of ratios."""
+    far = [view.name(point) for point in points if is_far(point, bases[point["id"]] if bases else None)]
+    if not far:
+        return ""
+    which = f"of {', '.join(dict.fromkeys(far))}" if len(set(far)) <= 3 else f"of {len(far)} points"
+    return f" The interval {which} ends beyond {FAR} times all that was measured: runs are few, and scatter."

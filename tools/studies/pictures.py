@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 from .ceilings import stage_rows
 from .curves import accuracy_points, draw_accuracy, draw_sizes, draw_sweep, sweep_lines
-from .marks import (MAX_LINES, OUTCOMES, Picture, confidence, error_bars, figure_at_right, late, late_mark,
+from .marks import (MAX_LINES, OUTCOMES, Picture, confidence, error_bars, far_note, figure_at_right, late, late_mark,
                     late_note, legend_below, log_ticks, outcome_handles, outcome_of, rows_figure)
 from .roofline import draw_roofline
 from .view import figures, is_number, unit_of
@@ -44,8 +44,8 @@ def draw_bars(view, system):
     legend_below(axes, handles, n_columns=2 if figure.get_figwidth() > COLUMN else 1)
     left_out = f" The fastest {len(points)} of {len(ordered)}." if len(points) < len(ordered) else ""
     return Picture(f"bars-{system['id']}",
-                   f"{system['label']}: median speed with {confidence(view)}; colour and hatch: against {below}."
-                   f"{left_out}{late_note(points)}", figure)
+                   f"{system['label']}: median speed with {confidence(view, points)}; colour and hatch: against "
+                   f"{below}.{left_out}{late_note(points)}{far_note(view, points)}", figure)
 
 
 def draw_ratios(view, system):
@@ -70,9 +70,11 @@ def draw_ratios(view, system):
     found = {outcome_of(point["ratio"]) for point in points}
     legend_below(axes, outcome_handles(found, "the base", marks=True),
                  n_columns=2 if figure.get_figwidth() > COLUMN else 1)
+    note = far_note(view, points, {point["id"]: view.base(system) for point in points})
     return Picture(f"ratios-{system['id']}",
                    f"{system['label']}: ratio of speeds to the base ({view.name(view.base(system))}), paired within a "
-                   f"round, with {confidence(view)}; below 1: slower than the base.{late_note(points)}", figure)
+                   f"round, with {100 * view.results['confidence']:g} % intervals (Student's, of the mean of the logarithms); "
+                   f"below 1: slower than the base.{late_note(points)}{note}", figure)
 
 
 def draw_groups(view):
@@ -113,8 +115,9 @@ def draw_groups(view):
     all_axes[0, 0].legend(handles=handles, title=inner["key"], title_fontsize=7, loc="lower center", ncol=4,
                           bbox_to_anchor=(0.5, 1.12 if outer else 1.0), handlelength=1.8)
     rest = [f["key"] for f in view.factors if f["key"] not in others]
-    return Picture("groups", f"Median speed with {confidence(view)}"
-                   + (f"; {', '.join(rest)} as in the base" if rest else "") + f". No bar: no speed that counts.{late_note(points)}", figure)
+    return Picture("groups", f"Median speed with {confidence(view, points)}"
+                   + (f"; {', '.join(rest)} as in the base" if rest else "")
+                   + f". No bar: no speed that counts.{late_note(points)}{far_note(view, points)}", figure)
 
 
 def grouped_factors(view):

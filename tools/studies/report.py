@@ -8,7 +8,9 @@ from pathlib import Path
 
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .definition import StudyError
-from .view import DRIFT_RESOLVED, View, brief, drift_steps, figures, fixed, probability, unit_of
+from .stats import BOOTSTRAP_FROM
+from .view import (DRIFT_RESOLVED, FAR, SCATTER, View, brief, drift_steps, extremes, figures, fixed, is_far, probability,
+                   scatters, unit_of)
 
 EFFECTS = (("Main effects", "Ratio of speeds of a level to the level of the base, averaged over the levels of the other "
             "factors."),
@@ -158,10 +160,12 @@ def what_was_run(view):
              else f"{view.design}: {len(points)} points"),
             ("order", f"randomised complete blocks, {definition['repeats']} rounds asked for, seed {definition['seed']}; "
              f"{n_runs} runs made"),
+            ("load of the machine", load_text(view)),
             ("verification", "the first run of a point against the serial double-precision reference; the others repeat it"),
-            ("speed", f"median of the runs that count, with its {percent} interval"),
+            ("speed", f"median of the runs that count, with its {percent} interval: of {BOOTSTRAP_FROM} runs and more of the median "
+             "(bootstrap), of fewer Student's of the mean of the logarithms"),
             ("ratio", f"of speeds, to {'the rung below' if view.design == 'ladder' else 'the base'}, paired within a "
-             f"round, with its {percent} interval; p adjusted (Holm) within each system for all such ratios, as for all effects, "
+             f"round, with its {percent} interval (Student's, of the mean of the logarithms); p adjusted (Holm) within each system for all such ratios, as for all effects, "
              f"all pairs of the ranking and all prices of determinism, each for themselves; *not distinguishable* "
              f"where p is no less than {1 - results['confidence']:.2g}")]
     lines = ["## What was run", "", *table(["", ""], what)]
@@ -178,6 +182,15 @@ def what_was_run(view):
                 for f in results["factors"]]
         lines += table(["factor", "kind", "levels (the base's in bold)"], rows)
     return lines
+
+
+def load_text(view):
+    loads = [point["load_1min"] for point in view.results["points"] if point.get("load_1min") is not None]
+    if not loads:
+        return "not known"
+    n = (view.results["provenance"].get("cpu") or {}).get("processors")
+    return (f"{min(loads):.1f} to {max(loads):.1f} before the runs (mean of a minute, with the runs before them; a median of each "
+            f"point){f', of {n} processors' if n else ''}")
 
 
 def level_text(factor, level):
@@ -210,14 +223,38 @@ def results_of(view, system):
         first = [figures(point["ratio"])[0] if point.get("ratio") else "-"] if ladder else []
         rows.append([code(point["label"]), speed + star(point), interval, ratio, ratio_interval, *first,
                      probability(compared.get("p")), compared.get("outcome", "base" if not ladder else "-"),
-                     point["verdict"], f"{point['n_used']}/{point['n_runs']}", point["n_steps"], point["changed"] or ""])
+                     point["verdict"], f"{point['n_used']}/{point['n_runs']}", spread_text(point), point["n_steps"],
+                     point["changed"] or ""])
     changed = any(row[-1] for row in rows)
     rows = rows if changed else [row[:-1] for row in rows]
     head = ["point", f"{prefix} atom-steps/s:", "interval:", f"ratio to {to}:", "interval:",
-            *(["to the first:"] if ladder else []), "p:", "outcome", "verdict", "runs used/made:", "steps:",
+            *(["to the first:"] if ladder else []), "p:", "outcome", "verdict", "runs used/made:",
+            "slowest to fastest run:", "steps:",
             *(["what ran differently"] if changed else [])]
     note = [LATE_NOTE, ""] if any(point["n_late_rebuilds"] for point in points) else []
-    return table(head, rows) + note
+    return table(head, rows) + note + scatter_note(view, system, points)
+
+
+def spread_text(point):
+    """The extremes of its runs, as shares of its speed."""
+    ends = extremes(point)
+    return " to ".join(f"{end / point['speed']['value']:.2f}" for end in ends) if ends else "-"
+
+
+def scatter_note(view, system, points):
+    """Words on runs that differ by factors, and on intervals that they do not bear."""
+    lines, wide = [], [point for point in points if scatters(point)]
+    if any(point["id"] == system["base"] for point in wide):
+        slowest, fastest = extremes(view.base(system))
+        lines += [f"**The runs of the base scatter by a factor of {fastest / slowest:.1f}: ratios to it say little. Most "
+                  "likely something else ran on the machine, or its clocks changed: measure again on a quiet one, in more rounds.**", ""]
+    others = [code(point["label"]) for point in wide if point["id"] != system["base"]]
+    if others:
+        lines += [f"Runs of one point that differ by a factor of more than {SCATTER}: {', '.join(others)}.", ""]
+    far = [code(point["label"]) for point in points if is_far(point)]
+    if far:
+        lines += [f"The interval ends beyond {FAR} times all runs, as these are few and scatter: {', '.join(far)}.", ""]
+    return lines
 
 
 def others_of(view, system):

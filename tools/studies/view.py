@@ -8,6 +8,8 @@ LATE = "*"  # behind a speed: rebuilds came late
 # 5e-5 per atom between the crystal and the liquid, and 2e-3 over the root of the number of atoms from step to step (256 to
 # 32,000 atoms, double precision, safe list). A drift is shown where that, over the steps, is below what such a list drifts by.
 DRIFT_START, DRIFT_FLUCTUATION, DRIFT_RESOLVED = 5e-5, 2e-3, 5e-9
+SCATTER = 1.5  # runs of a point that differ by such a factor were not made under the same conditions
+FAR = 2  # an interval that ends so many times beyond all runs rests on the shape that few runs are taken to have
 STAGES_WITHOUT_TIME = ("memory", "output")  # what they cost is in the others, or beside the loop
 
 
@@ -77,6 +79,27 @@ def short_names(keys):
     """{section.key: key} of those that no other section has, too."""
     last = [key.split(".")[-1] for key in keys]
     return {key: name for key, name in zip(keys, last) if last.count(name) == 1}
+
+
+def extremes(point):
+    """(slowest, fastest) of the runs that count; None where results.json does not have them."""
+    speeds = point.get("speeds")
+    return (min(speeds), max(speeds)) if speeds else None
+
+
+def scatters(point):
+    ends = extremes(point)
+    return ends is not None and ends[1] > SCATTER * ends[0]
+
+
+def is_far(point, base=None):
+    """Whether the interval of its speed (with a base: of its ratio to that) ends far beyond all its runs."""
+    ends, estimate = extremes(point), point["ratio"] if base else point["speed"]
+    if base and ends and extremes(base):
+        ends = ends[0] / extremes(base)[1], ends[1] / extremes(base)[0]
+    if not ends or not estimate or estimate["low"] is None or estimate["high"] is None:
+        return False
+    return estimate["low"] < ends[0] / FAR or estimate["high"] > FAR * ends[1]
 
 
 def drift_steps(n_atoms):
