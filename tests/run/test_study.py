@@ -225,6 +225,28 @@ def test_runs_ended(checks, bench):
                     f"a run ended at {at}, resumed: exit code {done.returncode}, {len(bench.lines(output))} lines: {done.stdout[-300:]}")
 
 
+def test_built_anew(checks, bench):
+    """The program is replaced while a study runs: no run of the other one is kept, and with the first one back it goes on."""
+    child = subprocess.Popen(bench.command("anew"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             env=bench.environment("anew"))
+    original = bench.mdmini.read_text()
+    for line in child.stdout:
+        if line.split("/")[0].strip() == "9":
+            child.send_signal(signal.SIGSTOP)
+            os.waitpid(child.pid, os.WUNTRACED)
+            n_before = len(bench.lines("anew"))
+            bench.mdmini.write_text(original + "# built once more\n")
+            child.send_signal(signal.SIGCONT)
+            break
+    said = child.communicate()[0]
+    # One run may have been looked at before, and be written afterwards.
+    checks.that(child.returncode == 2 and "changed while the study ran" in said and "Traceback" not in said and
+                len(bench.lines("anew")) <= n_before + 1, f"built anew: exit code {child.returncode}: {said[-300:]}")
+    bench.mdmini.write_text(original)
+    done = bench.run("anew")
+    checks.that(done.returncode == 0 and bench.table("anew") == bench.table("whole"), f"the first program again: {done.stderr}")
+
+
 def test_shards(checks, bench):
     """Whole rounds: in one folder, and in several that are merged; points and base, where there are fewer rounds than shards."""
     whole = bench.table("whole")
@@ -557,8 +579,9 @@ def main():
     checks = program.Checks()
     with program.temporary_folder() as folder:
         bench = Bench(folder)
-        for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_runs_ended, test_shards, test_other_shards,
-                     test_again, test_failed, test_systems, test_fraction, test_resume_refused, test_refused, test_without_numpy):
+        for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_runs_ended, test_built_anew, test_shards,
+                     test_other_shards, test_again, test_failed, test_systems, test_fraction, test_resume_refused, test_refused,
+                     test_without_numpy):
             start = time.monotonic()
             test(checks, bench)
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)

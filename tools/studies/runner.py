@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from runs import NotRun, Run, utc_now
 
+from .definition import StudyError
 from .records import outcome_text
 from .steps import Timing, try_small
 
@@ -53,6 +54,7 @@ class Share:
 class Runner:
     def __init__(self, program, study, systems, folder, budget):
         self.program, self.study, self.systems, self.folder, self.budget = program, study, systems, folder, budget
+        self.identity = program.identity()
         self.shares = {system.id: Share(study, system, folder.shard) for system in systems}
         self.timings = {point.id: Timing(system.interval(), self.fixed_steps(system))
                         for system in systems for point in system.points}
@@ -113,6 +115,7 @@ class Runner:
         line = {"point": point.id, "round": n_round, "position": position, "shard": self.folder.shard_name(),
                 "started": run.started if run else utc_now(), "seconds": run.seconds() if run else 0, "status": "ok", "reason": "",
                 "verified": False, "report": None}
+        self.check_program()
         if why:
             line.update(status=why.kind, reason=str(why))
         else:
@@ -126,6 +129,16 @@ class Runner:
         self.folder.append(line)
         self.know(line)
         return line
+
+    def check_program(self):
+        """StudyError where it was built anew since the study began: whose run this was cannot be told."""
+        try:
+            is_same = self.program.identity() == self.identity
+        except OSError:  # it is being written
+            is_same = False
+        if not is_same:
+            raise StudyError([f"{self.program.path}: the program, or its kernels, changed while the study ran; the runs before are kept, "
+                              "and only the program of before can go on with them"])
 
     def what_failed(self, line):
         """The checks that cost nothing; the first run of a point is compared with the reference besides."""
