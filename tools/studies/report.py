@@ -8,7 +8,6 @@ from pathlib import Path
 
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .definition import StudyError
-from .stats import BOOTSTRAP_FROM
 from .view import (DRIFT_RESOLVED, FAR, SCATTER, View, brief, drift_steps, extremes, figures, fixed, is_far, probability,
                    scatters, unit_of)
 
@@ -152,6 +151,8 @@ def heading(view, system):
 
 
 def what_was_run(view):
+    from .stats import BOOTSTRAP_FROM  # here, so that runs are made where there is no numpy
+
     results, definition = view.results, view.results["definition"]
     points = results["points"]
     n_runs = sum(point["n_runs"] or 0 for point in points)
