@@ -128,6 +128,8 @@ mutant("store_position: low bits of another axis", COMMON + " Vec3<Pair> store_p
 mutant("store_position: no low bits but with vec4", COMMON + " Vec3<Pair> store_position(", "p.low[i] = word;", "", held(MIXED + "memory.layout=soa"))
 mutant("store_position: the type below the low bits", COMMON, "(unsigned)type << type_shift", "(unsigned)type", held(MIXED), tests(MIXED))
 mutant("storable: cut off", COMMON + " State storable(", "+ (1ll << (dropped_bits - 1))", "", held(MIXED, "3-D uneven, near bits"))
+mutant("storable: the rest is kept", COMMON + " State storable(", "& ~((1ll << dropped_bits) - 1)", "",
+       bits(MIXED + "force.kernel=brick launch.fuse=step launch.persistent=on"))
 mutant("storable: small numbers stay", COMMON + " State storable(", "is_small ? 0.0 : ", "", held(MIXED, "3-D uneven, near bits"))
 mutant("split: not the nearest float", COMMON + " Pair split(", "__double_as_longlong(x) + low_half", "__double_as_longlong(x)", held(MIXED))
 mutant("join: from the float on", COMMON + " double join(", " - low_half", "", held(MIXED), tests(MIXED))
