@@ -44,12 +44,12 @@ static bool find_cpus(cpu_set_t *cpus) {
     return CPU_COUNT(cpus) > 0;
 }
 
-/* The first line of a file of cpufreq; false: there is none. */
-static bool read_cpufreq(int cpu, const char *name, char line[48]) {
+/* The first line of a file of a processor; false: there is none. */
+static bool read_line(int cpu, const char *name, char *line, int size) {
     char path[512];
-    snprintf(path, sizeof path, "%s/devices/system/cpu/cpu%d/cpufreq/%s", md_host_sys(), cpu, name);
+    snprintf(path, sizeof path, "%s/devices/system/cpu/cpu%d/%s", md_host_sys(), cpu, name);
     FILE *file = fopen(path, "r");
-    const bool read = file && fgets(line, 48, file);
+    const bool read = file && fgets(line, size, file);
     if (file) fclose(file);
     if (read) line[strcspn(line, "\n")] = '\0';
     return read;
@@ -61,7 +61,7 @@ static MdReadText read_governor(const cpu_set_t *cpus) {
     MdReadText governor = md_no_text(no_cpufreq);
     char line[48];
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, cpus) || !read_cpufreq(cpu, "scaling_governor", line)) continue;
+        if (!CPU_ISSET(cpu, cpus) || !read_line(cpu, "cpufreq/scaling_governor", line, sizeof line)) continue;
         if (!governor.missing && strcmp(line, governor.text) != 0) {
             snprintf(governor.text, sizeof governor.text, "not the same on all processors");
             break;
@@ -96,14 +96,11 @@ MdHostFacts md_host_facts(void) {
     return facts;
 }
 
-/* A line of a file of a cache of processor 0; false: there is none. */
+/* The same of a cache of processor 0. */
 static bool read_cache(int index, const char *name, char line[256]) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/devices/system/cpu/cpu0/cache/index%d/%s", md_host_sys(), index, name);
-    FILE *file = fopen(path, "r");
-    const bool read = file && fgets(line, 256, file);
-    if (file) fclose(file);
-    return read;
+    char path[64];
+    snprintf(path, sizeof path, "cache/index%d/%s", index, name);
+    return read_line(0, path, line, 256);
 }
 
 /* Processors in a list of ranges: `0-7,64-71`. */
@@ -160,7 +157,7 @@ MdReading md_host_cpu_mhz(void) {
     const int stride = (CPU_COUNT(&cpus) + MAX_SAMPLED - 1) / MAX_SAMPLED;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, &cpus) || seen++ % stride != 0) continue;
-        if (!read_cpufreq(cpu, "scaling_cur_freq", line)) break;
+        if (!read_line(cpu, "cpufreq/scaling_cur_freq", line, sizeof line)) break;
         sum += 1e-3 * strtod(line, NULL), n++;
     }
     return n ? md_reading(sum / n) : read_cpuinfo_mhz();

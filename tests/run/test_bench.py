@@ -129,11 +129,7 @@ def test_refusals(checks, folder):
 
 def main():
     checks = Checks()
-    for test in (test_all, test_table, test_no_effect, test_refusals):
-        with program.temporary_folder() as folder:
-            before = checks.n_failed
-            test(checks, folder)
-            print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}", flush=True)
+    checks.run(test_all, test_table, test_no_effect, test_refusals)
     checks.finish()
 
 

@@ -189,11 +189,7 @@ def test_refusals(checks, folder):
 
 def main():
     checks = Checks()
-    for test in (test_all, test_page, test_choice, test_threads, test_caches, test_broken, test_refusals):
-        with program.temporary_folder() as folder:
-            before = checks.n_failed
-            test(checks, folder)
-            print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}", flush=True)
+    checks.run(test_all, test_page, test_choice, test_threads, test_caches, test_broken, test_refusals)
     checks.finish()
 
 

@@ -314,11 +314,7 @@ def test_command(checks, folder):
 
 def main():
     checks = Checks()
-    for test in (test_runs, test_kinds, test_benchmarks, test_studies, test_other_studies, test_refusals, test_command):
-        with program.temporary_folder() as folder:
-            before = checks.n_failed
-            test(checks, folder)
-            print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}", flush=True)
+    checks.run(test_runs, test_kinds, test_benchmarks, test_studies, test_other_studies, test_refusals, test_command)
     checks.finish()
 
 

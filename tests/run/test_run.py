@@ -396,13 +396,9 @@ def test_deterministic(checks, folder):
 
 def main():
     checks = Checks()
-    for test in (test_information, test_check_only, test_decks, test_effective_deck, test_neighbors, test_endings,
-                 test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_log, test_kernel_report,
-                 test_deterministic, test_memory, test_memory_with_frames):
-        with program.temporary_folder() as folder:
-            before = checks.n_failed
-            test(checks, folder)
-            print(f"{test.__name__}: {'passed' if checks.n_failed == before else 'FAILED'}", flush=True)
+    checks.run(test_information, test_check_only, test_decks, test_effective_deck, test_neighbors, test_endings,
+               test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_log,
+               test_kernel_report, test_deterministic, test_memory, test_memory_with_frames)
     checks.finish()
 
 

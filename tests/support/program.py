@@ -116,6 +116,14 @@ class Checks:
         return self.that(off <= tolerance,
                          f"{what}: {value!r}, expected {expected!r} within {tolerance:.3g}, off by {off:.3g}")
 
+    def run(self, *tests):
+        """test(checks, folder): each in a folder of its own, with a line that says how it went."""
+        for test in tests:
+            with temporary_folder() as folder:
+                before = self.n_failed
+                test(self, folder)
+                print(f"{test.__name__}: {'passed' if self.n_failed == before else 'FAILED'}", flush=True)
+
     def finish(self):
         print(f"{self.n_checks} checks, {self.n_failed} failed")
         sys.exit(1 if self.n_failed or not self.n_checks else 0)
