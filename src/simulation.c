@@ -250,23 +250,24 @@ static MdStatus count_work(MdSimulation *s) {
 }
 
 /* The last step, judged with a list that is certainly fresh: at a multiple of its interval the rule of neighbor.rebuild
- * = every makes a new one, and the safe rule has kept a good one. */
+ * = every makes a new one, and the safe rule has kept a good one. The start was judged before the loop. */
 static MdStatus verify_end(MdSimulation *s) {
     if (s->record.config->report_verify != MD_ON) return MD_OK;
+    s->record.verification.complete = s->record.step == 0;
+    if (s->record.step == 0) return MD_OK;
     int64_t every = s->record.config->neighbor_every;
     MdStatistics before, after;
     s->record.ops->statistics(s->context, &before);
     MdStatus status = s->record.ops->update_neighbors(s->context, (s->record.step + every - 1) / every * every);
     s->record.ops->statistics(s->context, &after);
     s->record.statistics.n_late_rebuilds += after.n_late_rebuilds - before.n_late_rebuilds;
-    if (status == MD_OK && s->record.step > 0) status = verify(s, s->record.step);
+    if (status == MD_OK) status = verify(s, s->record.step);
     MdSums sums;
     if (status == MD_OK) status = s->record.ops->sum(s->context, &sums); /* verify leaves forces with energy */
     if (status != MD_OK) return status;
     MdThermo end = md_thermo_from_sums(&sums, &s->record.plan.box, s->record.plan.n_atoms, s->record.step,
                                        s->record.config->run_timestep, s->thermostat.heat);
-    if (s->record.step > 0)
-        md_verify_conservation(&s->record.verification, &s->record.history, &end, s->system, s->record.config);
+    md_verify_conservation(&s->record.verification, &s->record.history, &end, s->system, s->record.config);
     s->record.verification.complete = true;
     return MD_OK;
 }

@@ -18,7 +18,6 @@ static void count_forces(CudaContext *context, MdCounters *counters) {
     zero_counters(context);
     cuda_memory_begin(context, CUDA_FORCES);
     cuda_force_issue(context, false);
-    context->has_forces = true;
     read_counters(context, counts);
     counters->force_pairs_tested = (int64_t)counts[CUDA_COUNT_TESTED];
     counters->force_pairs_inside = (int64_t)counts[CUDA_COUNT_INSIDE];

@@ -90,6 +90,7 @@ void cuda_force_issue(CudaContext *context, bool with_energy) {
     if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
     cuda_launch_blocks(context, with_energy ? CUDA_K_force_energy : CUDA_K_force_plain, blocks);
     if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
+    context->has_forces = true;
 }
 
 /* --- before the run ------------------------------------------------------------------------------------------------ */

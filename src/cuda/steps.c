@@ -119,7 +119,6 @@ static void time_forces(CudaContext *context, bool with_energy) {
     cuda_timing_begin(context, CUDA_FORCE);
     cuda_memory_begin(context, CUDA_FORCES);
     cuda_force_issue(context, with_energy);
-    context->has_forces = true;
     cuda_timing_end(context);
 }
 
