@@ -2,7 +2,8 @@
  *
  * Cells are cubes at least one cutoff wide, so that all partners of an atom lie in its own cell and those around it.
  * Cells live in a hash table, keyed by three whole numbers: there is no grid to size, and an atom that has
- * flown far out of an open box costs nothing. Along a periodic axis the cells divide the length evenly, and the cell
+ * flown far out of an open box costs nothing. Cells of the box that follow each other in x, y, z have buckets that do, so
+ * that the atoms around are near in memory. Along a periodic axis the cells divide the length evenly, and the cell
  * numbers wrap; with two cells along an axis both sides are the same cell, with one cell there is no other, and each
  * is visited once.
  *
@@ -20,25 +21,26 @@
 /* Added to the cutoff when cells are sized: covers the rounding of position / width. */
 static const double rounding_margin = 1 + 1e-9;
 
+typedef struct Place {
+    double x[3], extent; /* extent: the largest of |x| */
+} Place;
+
 typedef struct Cells {
     double per_length[3];          /* cells per sigma */
-    int64_t n_periodic[3];         /* cells along a periodic axis, 0 along an open one */
+    int64_t n[3], n_periodic[3];   /* cells along the box; the same along a periodic axis, 0 along an open one */
     int n_around[3], around[3][3]; /* steps to the cells to visit along an axis */
     uint64_t mask;                 /* buckets - 1 */
     int64_t *start;                /* [buckets + 1] first slot of each bucket */
     int64_t *atom;      /* [n_atoms] that stands in a slot: atoms of a bucket in the order of their numbers */
     int64_t (*cell)[3]; /* [n_atoms] its cell */
-    double (*place)[3]; /* [n_atoms] and its position, so that a bucket is read in one go */
+    Place *place;       /* [n_atoms] and its position, so that a bucket is read in one go */
+    bool *mixed;        /* [buckets] atoms of several cells are there */
 } Cells;
 
+/* The number of the cell in a grid of the size of the box; of cells outside of it, some share a bucket. */
 static uint64_t bucket_of(const Cells *cells, const int64_t cell[3]) {
-    uint64_t hash = 0;
-    for (int a = 0; a < 3; a++) {
-        /* Odd constant of golden-ratio hashing (Knuth, The Art of Computer Programming 3, 6.4). */
-        hash = (hash ^ (uint64_t)cell[a]) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
-    }
-    return hash & cells->mask;
+    const uint64_t n_x = (uint64_t)cells->n[0], n_y = (uint64_t)cells->n[1];
+    return ((uint64_t)cell[0] + n_x * ((uint64_t)cell[1] + n_y * (uint64_t)cell[2])) & cells->mask;
 }
 
 static int64_t wrap_cell(const Cells *cells, int axis, int64_t c) {
@@ -55,26 +57,48 @@ static uint64_t place_atom(const Cells *cells, const double position[3], int64_t
     return bucket_of(cells, cell);
 }
 
+static Place place_of(const double x[3]) {
+    return (Place){{x[0], x[1], x[2]}, fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])))};
+}
+
+static bool is_in(const Cells *cells, int64_t slot, const int64_t cell[3]) {
+    const int64_t *own = cells->cell[slot];
+    return own[0] == cell[0] && own[1] == cell[1] && own[2] == cell[2];
+}
+
 /* Sorts the atoms by bucket: counts, sums up, puts in. */
 static void fill_cells(Cells *cells, int64_t n_atoms, const double *position) {
     const uint64_t n_buckets = cells->mask + 1;
-    int64_t cell[3];
+    uint64_t *bucket = md_alloc((size_t)n_atoms, sizeof *bucket, "reference cells");
     cells->start = md_alloc(n_buckets + 1, sizeof *cells->start, "reference cells");
     cells->atom = md_alloc((size_t)n_atoms, sizeof *cells->atom, "reference cells");
     cells->cell = md_alloc((size_t)n_atoms, sizeof *cells->cell, "reference cells");
     cells->place = md_alloc((size_t)n_atoms, sizeof *cells->place, "reference cells");
+    cells->mixed = md_alloc(n_buckets, sizeof *cells->mixed, "reference cells");
     memset(cells->start, 0, (n_buckets + 1) * sizeof *cells->start);
-    for (int64_t i = 0; i < n_atoms; i++) cells->start[place_atom(cells, &position[3 * i], cell) + 1]++;
+#pragma omp parallel for
+    for (int64_t i = 0; i < n_atoms; i++) {
+        int64_t cell[3];
+        bucket[i] = place_atom(cells, &position[3 * i], cell);
+    }
+    for (int64_t i = 0; i < n_atoms; i++) cells->start[bucket[i] + 1]++;
     for (uint64_t b = 0; b < n_buckets; b++) cells->start[b + 1] += cells->start[b];
     /* Backwards from the end of each bucket, which then is its start. */
-    for (int64_t i = n_atoms - 1; i >= 0; i--) {
-        const int64_t slot = --cells->start[place_atom(cells, &position[3 * i], cell) + 1];
-        cells->atom[slot] = i;
-        memcpy(cells->cell[slot], cell, sizeof cell);
-        memcpy(cells->place[slot], &position[3 * i], sizeof cells->place[slot]);
-    }
+    for (int64_t i = n_atoms - 1; i >= 0; i--) cells->atom[--cells->start[bucket[i] + 1]] = i;
     memmove(cells->start, cells->start + 1, n_buckets * sizeof *cells->start);
     cells->start[n_buckets] = n_atoms;
+    md_free(bucket);
+#pragma omp parallel for
+    for (int64_t slot = 0; slot < n_atoms; slot++) {
+        cells->place[slot] = place_of(&position[3 * cells->atom[slot]]);
+        place_atom(cells, cells->place[slot].x, cells->cell[slot]);
+    }
+#pragma omp parallel for
+    for (uint64_t b = 0; b < n_buckets; b++) {
+        cells->mixed[b] = false;
+        for (int64_t slot = cells->start[b] + 1; slot < cells->start[b + 1]; slot++)
+            if (!is_in(cells, slot, cells->cell[slot - 1])) cells->mixed[b] = true;
+    }
 }
 
 static Cells make_cells(const MdSystem *system, const double *position, double reach) {
@@ -84,6 +108,7 @@ static Cells make_cells(const MdSystem *system, const double *position, double r
         bool periodic = system->box.periodic[a];
         int64_t n = (int64_t)floor(system->box.length[a] / width);
         if (n < 1) n = 1;
+        cells.n[a] = n;
         cells.n_periodic[a] = periodic ? n : 0;
         cells.per_length[a] = periodic ? (double)n / system->box.length[a] : 1 / width;
         /* Own cell, next, previous; fewer where these would be the same cell, or where space has no such axis. */
@@ -101,19 +126,20 @@ static void free_cells(Cells *cells) {
     md_free(cells->atom);
     md_free(cells->cell);
     md_free(cells->place);
+    md_free(cells->mixed);
 }
 
 /* What comes together over the pairs of a block of atoms. */
 typedef struct Totals {
     MdSums sums, lost;            /* lost: what the additions to sums have rounded away so far */
     MdSums sums_bound, shaken_sq; /* shaken_sq: squares of what the shake does to each pair */
-    double curvature;
+    double curvature;             /* see reference.h */
 } Totals;
 
 /* An atom and one of its partners: d points from j to i, nearest image. */
 typedef struct Partners {
     int64_t i, j;
-    const double *x_i, *x_j;
+    const Place *x_i, *x_j;
     const MdPair_d *pair;
     double d[3], r_sq;
 } Partners;
@@ -164,8 +190,8 @@ static void add_pair(const Visitor *visitor, const Partners *p, Totals *totals) 
  * times r); and a pair within shake of its cutoff may be counted by one side and not by the other. */
 static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals) {
     const MdPair_d *pair = p->pair;
-    double r_sq = p->r_sq, r = sqrt(r_sq), extent = visitor->longest;
-    for (int a = 0; a < 3; a++) extent = fmax(extent, fmax(fabs(p->x_i[a]), fabs(p->x_j[a])));
+    double r_sq = p->r_sq, r = sqrt(r_sq);
+    const double extent = fmax(visitor->longest, fmax(p->x_i->extent, p->x_j->extent));
     double shake = visitor->shake * extent + visitor->roundoff * r;
     if (!(r < pair->cutoff + shake)) return;
     double inverse_6 = 1 / (r_sq * r_sq * r_sq);
@@ -200,13 +226,20 @@ static void add_curvature(const Visitor *visitor, const Partners *p, Totals *tot
     totals->curvature += laplacian / system->mass[system->type[p->i]];
 }
 
-static void visit_pair(const Visitor *visitor, int64_t i, const double *x_i, int64_t j, const double *x_j,
+static void add_limits(const Visitor *visitor, const Partners *p, Totals *totals) {
+    add_bound(visitor, p, totals);
+    add_curvature(visitor, p, totals);
+}
+
+static void visit_pair(const Visitor *visitor, int64_t i, const Place *x_i, int64_t j, const Place *x_j,
                        Totals *totals) {
     const MdSystem *system = visitor->system;
     const MdPotential *potential = &system->potential;
     Partners p = {.i = i, .j = j, .x_i = x_i, .x_j = x_j};
     for (int a = 0; a < 3; a++) {
-        p.d[a] = md_nearest_image_d(x_i[a] - x_j[a], system->box.length[a], md_box_inverse(&system->box, a));
+        p.d[a] = x_i->x[a] - x_j->x[a];
+        if (!(fabs(p.d[a]) <= 0.5 * system->box.length[a])) /* few are */
+            p.d[a] = md_nearest_image_d(p.d[a], system->box.length[a], md_box_inverse(&system->box, a));
         p.r_sq += p.d[a] * p.d[a];
     }
     if (!(p.r_sq <= visitor->reach * visitor->reach)) return;
@@ -218,11 +251,13 @@ static void visit_pair(const Visitor *visitor, int64_t i, const double *x_i, int
 static void visit_cell(const Visitor *visitor, const Cells *cells, int64_t slot, const int64_t cell[3],
                        Totals *totals) {
     const uint64_t bucket = bucket_of(cells, cell);
-    for (int64_t other = cells->start[bucket]; other < cells->start[bucket + 1]; other++) {
-        const int64_t *of_other = cells->cell[other]; /* every cell that hashes to the bucket is there */
-        if (other != slot && of_other[0] == cell[0] && of_other[1] == cell[1] && of_other[2] == cell[2])
-            visit_pair(visitor, cells->atom[slot], cells->place[slot], cells->atom[other], cells->place[other], totals);
-    }
+    const int64_t begin = cells->start[bucket], end = cells->start[bucket + 1];
+    const bool mixed = cells->mixed[bucket];
+    if (begin == end || (!mixed && !is_in(cells, begin, cell))) return;
+    for (int64_t other = begin; other < end; other++)
+        if (other != slot && (!mixed || is_in(cells, other, cell)))
+            visit_pair(visitor, cells->atom[slot], &cells->place[slot], cells->atom[other], &cells->place[other],
+                       totals);
 }
 
 static void visit_atom(const Visitor *visitor, const Cells *cells, int64_t slot, Totals *totals) {
@@ -298,18 +333,22 @@ void md_reference_forces(const MdSystem *system, const double *position, double 
 void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums) {
     const Visitor visitor = force_visitor(system, force);
     Totals totals = {0};
-    for (int64_t i = 0; i < system->n_atoms; i++)
-        for (int64_t j = 0; j < system->n_atoms; j++)
-            if (i != j) visit_pair(&visitor, i, &position[3 * i], j, &position[3 * j], &totals);
+    for (int64_t i = 0; i < system->n_atoms; i++) {
+        const Place x_i = place_of(&position[3 * i]);
+        for (int64_t j = 0; j < system->n_atoms; j++) {
+            const Place x_j = place_of(&position[3 * j]);
+            if (i != j) visit_pair(&visitor, i, &x_i, j, &x_j, &totals);
+        }
+    }
     *sums = finished_sums(&totals);
 }
 
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double accumulate,
-                         double shake, double *force_bound, MdSums *sums_bound) {
+                         double shake, double *force_bound, MdSums *sums_bound, double *curvature) {
     memset(force_bound, 0, (size_t)system->n_atoms * sizeof *force_bound);
     /* Pairs this far beyond the cutoff are looked at, in case that rounding brings them in: more than enough where the
      * places are worth anything. */
-    Visitor visitor = {.visit = add_bound,
+    Visitor visitor = {.visit = add_limits,
                        .system = system,
                        .reach = 1.05 * system->potential.cutoff_max,
                        .shift = system->potential.shift,
@@ -323,12 +362,5 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
     *sums_bound = totals.sums_bound;
     sums_bound->potential += 6 * sqrt(totals.shaken_sq.potential);
     sums_bound->virial += 6 * sqrt(totals.shaken_sq.virial);
-}
-
-double md_reference_curvature(const MdSystem *system, const double *position) {
-    const Visitor visitor = {.visit = add_curvature,
-                             .system = system,
-                             .reach = system->potential.cutoff_max,
-                             .shift = system->potential.shift};
-    return visit_pairs(&visitor, position).curvature;
+    *curvature = totals.curvature;
 }

@@ -17,17 +17,16 @@ void md_reference_forces(const MdSystem *system, const double *position, double 
 /* The same by all pairs, O(N^2): checks the reference itself. */
 void md_reference_forces_brute(const MdSystem *system, const double *position, double *force, MdSums *sums);
 
-/* Sum over all particles of the trace of the Hessian's own block over the mass, tr K_ii / m_i: how stiff the surroundings
- * of the particles are, in 1/tau^2. */
-double md_reference_curvature(const MdSystem *system, const double *position);
-
 /* How far another implementation may be from the reference at these places, if each of its operations is off by
  * `roundoff` (relative; a small multiple of the unit roundoff), adding up a total by `accumulate` times the sum of its
  * absolute values, and each distance by `shake` times the largest of the coordinates of the two atoms and the periodic
  * edges (from positions kept in less precision). First-order error bounds: force_bound [n_atoms] for each component of
  * the force; pairs, potential, truncation and virial of sums_bound for these sums, the other members 0. Source of the
- * method: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3 and 4. */
+ * method: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3 and 4.
+ *
+ * curvature: the sum over all particles of the trace of the Hessian's own block over the mass, tr K_ii / m_i: how stiff
+ * their surroundings are, in 1/tau^2. */
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double accumulate,
-                         double shake, double *force_bound, MdSums *sums_bound);
+                         double shake, double *force_bound, MdSums *sums_bound, double *curvature);
 
 #endif

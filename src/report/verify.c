@@ -61,9 +61,9 @@ static void add_force_check(MdVerification *verification, const char *name, int6
 }
 
 uint64_t md_verify_bytes(uint64_t n_atoms) {
-    /* five arrays of its own (13 doubles an atom); the reference's cells: number, cell and place of an atom, and its
-     * buckets, between one and two an atom */
-    return n_atoms * (16 * sizeof(double) + 6 * sizeof(int64_t));
+    /* five arrays of its own (13 doubles an atom); the reference's cells: place, number, cell and bucket of an atom, and
+     * the buckets, between one and two an atom */
+    return n_atoms * (17 * sizeof(double) + 7 * sizeof(int64_t) + 2 * sizeof(bool));
 }
 
 MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
@@ -94,8 +94,7 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
         roundoff = md_tolerance_roundoff(config, row);
         accumulate = md_tolerance_accumulate(config, system->n_atoms);
         double shake = md_tolerance_shake(config->run_precision);
-        md_reference_bounds(system, position, roundoff, accumulate, shake, bound, &limits);
-        curvature = md_reference_curvature(system, position);
+        md_reference_bounds(system, position, roundoff, accumulate, shake, bound, &limits, &curvature);
         if (md_stop_requested()) status = MD_STOPPED; /* the reference has broken off */
     }
     if (status == MD_OK) {
