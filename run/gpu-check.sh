@@ -55,8 +55,8 @@ note build build "$build" -DMDMINI_CUDA=ON -DMDMINI_WERROR=ON -DMDMINI_TEST_SHAR
 "$build/mdmini" --version | tee -a "$summary"
 python=$(find_python numpy,h5py) || { echo "no python3 imports numpy and h5py" | tee -a "$summary"; exit 1; }
 
-# The same kernels are asked for again and again.
-export MDMINI_KERNEL_CACHE=$build/kernels
+# The same kernels are asked for again and again, as by the tests in C, whose folder this is.
+export MDMINI_KERNEL_CACHE=$build/tests/kernels
 mkdir -p "$MDMINI_KERNEL_CACHE"
 
 # The service and what it leaves behind live in a folder of their own; with_mps COMMAND... is one of its clients.
