@@ -44,7 +44,6 @@ typedef enum CudaStage {
     X(sort, scan_few, "")                                                                                              \
     X(sort, scatter, "")                                                                                               \
     X(sort, rank, "")                                                                                                  \
-    X(sort, reorder, "")                                                                                               \
     X(neighbor, brute, "neighbor.search=brute")                                                                        \
     X(neighbor, brute_tiled, "neighbor.search=brute-tiled")                                                            \
     X(neighbor, cell, "neighbor.search=cell")                                                                          \

@@ -169,7 +169,7 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
         add(arrays, group, &a->slot_key, n, key, "keys by cell");
         add(arrays, group, &a->cell, n, sizeof(int32_t), "cells of particles");
         add(arrays, group, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
-        add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
+        if (!cuda_sort_reorders(context)) add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
         add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
     }
     add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");

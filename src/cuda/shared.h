@@ -180,7 +180,7 @@ typedef struct CudaArguments {
     int32_t *cell;       /* [n_atoms] cell of a particle; this and the next four: see stage_cells in memory.c */
     int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
     void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
-    int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by their keys */
+    int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by their keys; with memory.sort = none */
     int32_t *slot_cell;  /* [n_atoms] cell of a slot */
     int32_t *cell_start; /* [n_cells + 1] first slot of each cell, cells in their order in memory */
     int32_t *cell_place; /* [n_cells] where a cell stands in that order; unless they stand row by row */
@@ -202,6 +202,7 @@ typedef struct CudaArguments {
     int32_t n;          /* how many: cells of a scan, partial sums */
     int32_t first;      /* total that sums go to; CUDA_RAW_...; copy of the positions; word of the barrier */
     int32_t kick_first; /* integrate: the second half kick of the step before comes first */
+    int32_t drifts;     /* step_resident: with the drift of the step after the last one, by launch.fuse = step */
     double factor;      /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
     const void *in;
     void *out;

@@ -110,7 +110,6 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     scan_cells(context, n_cells);
     cuda_launch(context, CUDA_K_sort_scatter, n);
     cuda_launch(context, CUDA_K_sort_rank, n);
-    if (cuda_sort_reorders(context)) cuda_launch(context, CUDA_K_sort_reorder, n);
 }
 
 static void issue_sort(CudaContext *context, int n_cells) { issue_cells(context, CUDA_K_sort_wrap, n_cells); }

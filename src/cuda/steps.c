@@ -164,16 +164,17 @@ static void issue_graphs(CudaContext *context, int n_steps, bool with_drift) {
     }
 }
 
-static void issue_resident(CudaContext *context, int n_steps) {
+static void issue_resident(CudaContext *context, int n_steps, bool with_drift) {
     CudaArguments *a = &context->arguments;
     a->n = n_steps;
+    a->drifts = with_drift;
     a->first = (int32_t)(context->kernels[CUDA_K_step_resident].launches % 2);
     cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context));
 }
 
 /* The drift behind a batch is that of its last pass, where forces and drift are one kernel; with host-check it is measured. */
 static bool passes_end_with_drift(const CudaContext *context) {
-    return in_passes(context) && !is_resident(context) && context->config.neighbor_rebuild != MD_REBUILD_HOST_CHECK;
+    return in_passes(context) && context->config.neighbor_rebuild != MD_REBUILD_HOST_CHECK;
 }
 
 /* Issues what was held back. */
@@ -186,7 +187,7 @@ static void flush(CudaContext *context) {
         for (int k = 0; k < n_steps; k++) entry(context, context->last_held - k)->issued = CUDA_IN_BATCH;
         md_nvtx_begin("issue steps", n_steps);
         cuda_timing_begin(context, CUDA_STEP);
-        if (is_resident(context)) issue_resident(context, n_steps);
+        if (is_resident(context)) issue_resident(context, n_steps, with_drift);
         else if (context->config.launch_graph == MD_GRAPH_ON) issue_graphs(context, n_steps, with_drift);
         else if (with_drift) issue_passes(context, n_steps);
         else issue_whole_passes(context, n_steps);

@@ -135,7 +135,7 @@ mutant("split: not the nearest float", COMMON + " Pair split(", "__double_as_lon
 mutant("join: from the float on", COMMON + " double join(", " - low_half", "", held(MIXED), tests(MIXED))
 mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "word >> CUDA_LOW_BITS)", "word)", held(MIXED), tests(MIXED))
 mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", held(MIXED), tests(MIXED))
-mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu k_sort_reorder(", "a.now.low[i]", "a.now.low[slot]", held(MIXED + "memory.layout=aos memory.sort=cell"))
+mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu put_into_slot(", "a.now.low[i]", "a.now.low[slot]", held(MIXED + "memory.layout=aos memory.sort=cell"))
 for axis, letter in enumerate("xyz"):
     mutant(f"separation: no image along {letter}", COMMON + " Vec3<Pair> separation(",
            f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
@@ -224,15 +224,15 @@ mutant("rank: equal ids", SORT + " k_sort_rank(", "keys[s] < key", "keys[s] <= k
 mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.slot_cell[slot] = c;", "a.slot_cell[slot] = c > 0 ? c - 1 : c;", tests(CELLS))
 SORTED = CELLS + " memory.sort=cell"
 mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += keys[s] < key;", "slot += s - begin < a.arrival[i];", bits(SORTED))
-mutant("reorder: tags stay behind", SORT + " k_sort_reorder(", "a.spare.tag[slot] = a.now.tag[i];", "a.spare.tag[slot] = a.now.tag[slot];", tests(SORTED))
-mutant("reorder: types stay behind", SORT + " k_sort_reorder(", "a.spare.type[slot] = a.now.type[i];", "a.spare.type[slot] = a.now.type[slot];",
+mutant("reorder: tags stay behind", SORT + " put_into_slot(", "a.spare.tag[slot] = a.now.tag[i];", "a.spare.tag[slot] = a.now.tag[slot];", tests(SORTED))
+mutant("reorder: types stay behind", SORT + " put_into_slot(", "a.spare.type[slot] = a.now.type[i];", "a.spare.type[slot] = a.now.type[slot];",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: masses stay behind", SORT + " k_sort_reorder(", "[slot] = v.w;", "[slot] = ((Pair *)a.now.inverse_mass)[slot];",
+mutant("reorder: masses stay behind", SORT + " put_into_slot(", "[slot] = v.w;", "[slot] = ((Pair *)a.now.inverse_mass)[slot];",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: velocities of others", SORT + " k_sort_reorder(", "load_velocity(a.now, i)", "load_velocity(a.now, slot)", tests(SORTED))
-mutant("reorder: no reference positions", SORT + " k_sort_reorder(", "store<Pair>(a.reference, slot, seen, Pair(0));", ";",
+mutant("reorder: velocities of others", SORT + " put_into_slot(", "load_velocity(a.now, i)", "load_velocity(a.now, slot)", tests(SORTED))
+mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, seen, Pair(0));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
-mutant("reorder: the last atom is left out", SORT + " k_sort_reorder(", "if (slot >= a.n_atoms) return;", "if (slot >= a.n_atoms - 1) return;", tests(SORTED))
+mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SORTED))
 
 for curve, old, new in (
         ("morton", "return md_curve_morton((uint32_t)x, (uint32_t)y, (uint32_t)z);", "return 0;"),
@@ -875,7 +875,10 @@ ONE_PASS, PASSES = "launch.persistent=on launch.fuse=step neighbor.rebuild=every
 mutant("one pass: reads what it writes", PASSES, "{from, a.n_atoms - from, now", "{from, from, now", tests(ONE_PASS), tests(ONE_PASS, seed=11),
        tests(ONE_PASS, seed=12), UNFORESEEN)
 mutant("one pass: the other copy is not read", PASSES, "        from = a.n_atoms - from;", "", tests(ONE_PASS), UNFORESEEN)
-mutant("one pass: begins in the wrong copy", PASSES, "a.n % 2 == 0", "a.n % 2 != 0", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: begins in the wrong copy", PASSES, "% 2 == 0", "% 2 != 0", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: a drift at the end in the wrong copy", PASSES, "(a.n + a.drifts)", "a.n", tests(ONE_PASS), bits(ONE_PASS))
+mutant("one pass: no drift at the end", PASSES, "is_last && !a.drifts", "is_last", tests(ONE_PASS), bits(ONE_PASS))
+mutant("one pass: a drift at the end is not told", PASSES, "if (a.drifts) end_pass(a, moved_sq, 0);", "", UNFORESEEN)
 mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.halt_sq)", "(moved_sq > a.halt_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
 mutant("one pass: the last block is left out", RESIDENT + " void make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(ONE_PASS + " run.precision=double"))
@@ -885,7 +888,7 @@ mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate
 mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
 mutant("one pass: a halt is not told", RESIDENT + " void book_steps(", "if (halts) halt(a, CUDA_HALTED_OLD);", "", UNFORESEEN)
 mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.watch->step = step;", "a.watch->step = step - 1;", UNFORESEEN)
-mutant("one pass: the last step is integrated", PASSES, "0}, is_last};", "0}, false};", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: the last step is integrated", PASSES, "0}, is_last && !a.drifts};", "0}, false};", tests(ONE_PASS), UNFORESEEN)
 HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
 mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
@@ -897,7 +900,8 @@ mutant("held brick: sizes by halves", HELD + " int brick_by_size(", "small & 4) 
 mutant("held brick: bricks twice", HELD + " int brick_by_size(", "j / n[0] % n[1]", "0", tests(UNEVEN_BRICKS))
 mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
 mutant("held brick: velocities are lost", HELD + " void put_back(", "store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
-mutant("held brick: not put back at a halt", PASSES, "if (has_bricks) put_back", "if (is_last && has_bricks) put_back", UNFORESEEN)
+mutant("held brick: not put back at a halt", PASSES, "            if (has_bricks) put_back(a, held);", "", UNFORESEEN)
+mutant("held brick: not put back at the end", PASSES, "    if (has_bricks) put_back(a, held);\n    if", "    if", tests(ON_CHIP))
 mutant("held brick: atoms do not keep what they gain", HELD + " float integrate_held(", "atom->moving = moving;", "", tests(ON_CHIP))
 mutant("held brick: its atoms stay where they were", HELD + " float integrate_held(", "held->own.v = Vec3<Pair>", "Vec3<Pair> unused_place = Vec3<Pair>", tests(ON_CHIP))
 mutant("held brick: others do not see its atoms move", HELD + " float integrate_held(", "store_position(a.now, held->i, moving.x, held->own.type, motion.to);", "", tests(ON_CHIP))

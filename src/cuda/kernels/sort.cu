@@ -13,7 +13,8 @@
  *
  * The cells come from a counting sort: histogram by integer atomics (k_sort_bin), exclusive scan, scatter. The
  * atomics give each cell its particles in order of arrival, which differs from run to run; k_sort_rank therefore puts
- * each cell in an order of its own. Everything that follows (rows, sums) is then the same in every run. */
+ * each cell in an order of its own, and where memory keeps that order, puts each particle there at once. Everything that
+ * follows (rows, sums) is then the same in every run. */
 #include "cuda/kernels/cells.cuh"
 #include "physics/curve.h"
 
@@ -23,7 +24,7 @@ __device__ inline int cell_along(double x, double origin, double inverse_edge, i
     return (int)fmin(fmax(floor((x - origin) * inverse_edge), 0.0), (double)(n - 1));
 }
 
-/* Where positions are on their way through the sort: k_sort_reorder brings them back to where everybody looks for them. */
+/* Where positions are on their way through the sort: k_sort_rank brings them back to where everybody looks for them. */
 constexpr bool reorders = MD_SW_memory_sort != MD_SORT_NONE;
 __device__ inline int64_t on_the_way(const CudaArguments &a) { return reorders ? a.n_atoms : 0; }
 
@@ -68,7 +69,7 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     x.z = wrap((double)x.z, a.length[2], a.inverse[2], &tag.iz, round);
     a.now.tag[i] = tag;
     const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i), on_the_way(a));
-    if constexpr (!reorders) /* otherwise k_sort_reorder does */
+    if constexpr (!reorders) /* otherwise k_sort_rank does */
         store<Pair>(a.reference, i, seen, Pair(0));
     if (a.n > 0) count_in_cell(a, i, seen);
 }
@@ -205,25 +206,9 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     ((SlotKey *)a.slot_key)[cell_begin(a, a.cell[i]) + a.arrival[i]] = slot_key(a, i);
 }
 
-/* The place of a particle in its cell is the number of smaller keys there. Quadratic in the crowd of a cell, but so is
- * the search for neighbours, 27 times over. */
-MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
-    const int i = thread_index();
-    if (i >= a.n_atoms) return;
-    const int c = a.cell[i];
-    const SlotKey key = slot_key(a, i), *keys = (const SlotKey *)a.slot_key;
-    const int begin = cell_begin(a, c), end = cell_end(a, c);
-    int slot = begin;
-    for (int s = begin; s < end; s++) slot += keys[s] < key;
-    a.slot_atom[slot] = i;
-    a.slot_cell[slot] = c;
-}
-
-/* Forces stay behind: nobody looks at them before they are computed anew. */
-MD_KERNEL k_sort_reorder(MD_ARGUMENTS) {
-    const int slot = thread_index();
-    if (slot >= a.n_atoms) return;
-    const int i = a.slot_atom[slot];
+/* Puts particle i into its slot, in memory that keeps the order of the slots. Forces stay behind: nobody looks at them before
+ * they are computed anew. */
+__device__ inline void put_into_slot(const CudaArguments &a, int i, int slot) {
     const Vec3<Pair> seen = copy_seen(a.now.position, slot, a.now.position, i + on_the_way(a));
     store<Pair>(a.reference, slot, seen, Pair(0));
     const Full<Pair> v = load_velocity(a.now, i);
@@ -234,4 +219,19 @@ MD_KERNEL k_sort_reorder(MD_ARGUMENTS) {
         if (is_mixed) a.spare.low[slot] = a.now.low[i];
         ((Pair *)a.spare.inverse_mass)[slot] = v.w;
     }
+}
+
+/* The place of a particle in its cell is the number of smaller keys there. Quadratic in the crowd of a cell, but so is
+ * the search for neighbours, 27 times over. */
+MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= a.n_atoms) return;
+    const int c = a.cell[i];
+    const SlotKey key = slot_key(a, i), *keys = (const SlotKey *)a.slot_key;
+    const int begin = cell_begin(a, c), end = cell_end(a, c);
+    int slot = begin;
+    for (int s = begin; s < end; s++) slot += keys[s] < key;
+    a.slot_cell[slot] = c;
+    if constexpr (reorders) put_into_slot(a, i, slot);
+    else a.slot_atom[slot] = i;
 }

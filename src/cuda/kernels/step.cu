@@ -91,13 +91,13 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
     if (halts) halt(a, CUDA_HALTED_OLD);
 }
 
-/* The first pass integrates by the forces that are there, the last one computes forces and no more; each in between does
- * both for every atom. A pass reads one copy of the positions and writes the other, so that one barrier is between passes,
- * which also tells whether any atom has gone too far for the list. The last pass finds the positions where everybody else
- * looks for them. */
+/* The first pass integrates by the forces that are there, the last one computes forces and no more, unless it drifts, too;
+ * each in between does both for every atom. A pass reads one copy of the positions and writes the other, so that one barrier is between passes,
+ * which also tells whether any atom has gone too far for the list. In the end the positions are where everybody else looks for
+ * them. */
 __device__ inline void make_fused_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
     const unsigned long long first = *(volatile unsigned long long *)&a.watch->step + 1;
-    int64_t from = a.n % 2 == 0 ? a.n_atoms : 0;
+    int64_t from = (a.n + a.drifts) % 2 == 0 ? a.n_atoms : 0;
     float moved_sq = 0;
     HeldBrick held;
     for (int i = thread_index(); i < a.n_atoms; i += grid_size())
@@ -106,19 +106,19 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
         const bool halts = grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
         if (has_bricks && step == 0) hold_brick<has_check>(a, force_blocks(a), from, &held);
-        if (halts || is_last) {
-            if (has_bricks) put_back(a, held);
-            book_steps(a, now, halts);
-        }
+        if (halts || is_last) book_steps(a, now, halts);
         if (halts) { /* the whole grid */
+            if (has_bricks) put_back(a, held);
             bring_back(a, from);
             return;
         }
-        EndRow end = {{a, {from, a.n_atoms - from, now + 1}, 0}, is_last};
+        EndRow end = {{a, {from, a.n_atoms - from, now + 1}, 0}, is_last && !a.drifts};
         make_pass(a, pairs, from, &held, end);
         moved_sq = end.integrate.moved_sq;
         from = a.n_atoms - from;
     }
+    if (has_bricks) put_back(a, held);
+    if (a.drifts) end_pass(a, moved_sq, 0);
 }
 #else
 /* Integration of the particles of this block's share; their largest displacement goes to the measures. */
