@@ -116,25 +116,40 @@ static double measure_case(const MdCeilingsBackend *backend, void *machine, bool
     return seconds;
 }
 
-void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
-                         MdCeilingResults *results) {
+/* Lists the cases of the chosen rows, in the order of the table. */
+static void list_cases(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
+                       MdCeilingResults *results) {
     const int most = backend->most_threads(machine);
-    double spent_s = 0;
     const MdCeiling *row;
     for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++) {
         if (!is_chosen(row, backend->name, choice)) continue;
         int n_threads = row->threads == MD_THREADS_ALL ? most : 1;
         for (bool last = false; !last; n_threads = 2 * n_threads < most ? 2 * n_threads : most) {
             const MdCeilingCase c = case_of(row, n_threads, choice->quick, backend, machine);
-            MdCeilingResult *result = add(results, &c);
+            add(results, &c);
             last = row->threads != MD_THREADS_SWEEP || n_threads == most;
-            if (spent_s < backend->budget_s || row->roof != MD_ROOF_NONE)
+        }
+    }
+}
+
+/* The cases from `first` on; the numbers of threads between one and all come last, as they are missed least where the time
+ * is short. */
+void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
+                         MdCeilingResults *results) {
+    const int most = backend->most_threads(machine), first = results->n;
+    double spent_s = 0;
+    list_cases(backend, machine, choice, results);
+    for (int turn = 0; turn < 2; turn++)
+        for (int k = first; k < results->n; k++) {
+            MdCeilingResult *result = &results->rows[k];
+            const bool is_between = result->of.n_threads > 1 && result->of.n_threads < most;
+            if (is_between != (turn == 1)) continue;
+            if (spent_s < backend->budget_s || (turn == 0 && result->of.row->roof != MD_ROOF_NONE))
                 spent_s += measure_case(backend, machine, choice->quick, result);
             else
                 snprintf(result->reason, sizeof result->reason,
                          "the %.0f s for this part are spent: name its group to measure it", backend->budget_s);
         }
-    }
 }
 
 void md_ceilings_leave_out(const char *backend, const char *reason, const MdCeilingsChoice *choice,
