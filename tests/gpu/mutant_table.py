@@ -77,19 +77,21 @@ def on_gpu(killer):
 
 
 FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM", "faults"),))
+COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"),))
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
 UNFORESEEN = Killer("test_cuda (unforeseen)", "test_cuda", (("MDMINI_TEST_SYSTEM", "unforeseen"),))
-DECK = ("system.cells=6", "system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
+DECK = ("system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
 
 
-def race(switches):
-    return Killer(f"racecheck ({switches})", "racecheck", words=DECK + tuple(switches.split()))
+def race(switches, cells=6):
+    """cells: along an edge, of an fcc crystal."""
+    return Killer(f"racecheck ({switches})", "racecheck", words=DECK + (f"system.cells={cells}",) + tuple(switches.split()))
 
 
-def barrier(switches, systems=BOTH):
-    """Killers of a missing barrier: the emulator runs threads in an order that a seed gives."""
-    return (tests(switches, systems), *(tests(switches, systems, seed) for seed in (11, 12, 13)), race(switches))
+def barrier(switches, systems=BOTH, cells=6):
+    """Killers of a missing barrier: the emulator runs threads in an order that a seed gives. cells: of racecheck, on a GPU."""
+    return (tests(switches, systems), *(tests(switches, systems, seed) for seed in (11, 12, 13)), race(switches, cells))
 
 
 # Makes the first warp late: without the barrier that should wait for it, others overtake it, on a GPU as well.
@@ -653,7 +655,7 @@ STORED = BY_MATRIX + " void store_rows("
 mutant("store rows: the rounds of the first row", STORED, "max(rows[0].n, rows[1].n)", "rows[0].n", SIXTEENS)
 mutant("store rows: past the capacity", STORED, "first + in_eight * j < rows[side].n_stored", "first + in_eight * j < rows[side].n", held(MATRIX))
 SIXTEEN = BY_MATRIX + " void search_sixteen("
-mutant("sixteen: rows that are not there", SIXTEEN, "if (r >= n_rows) shared[side].count[0] = shared[side].count[1] = 0;", "", MATRICES, held(MATRIX))
+mutant("sixteen: rows that are not there", SIXTEEN, "if (r >= n_rows) shared[side].count[0] = shared[side].count[1] = 0;", "", COUNTED)
 mutant("sixteen: the cutoff itself", SIXTEEN, "- a.range_sq", "- 0.8 * a.range_sq", rows(MATRIX))
 mutant("sixteen: words of all but the last", SIXTEEN, "first < n_eights; first += eights_of_word", "first + eights_of_word < n_eights; first += eights_of_word", SIXTEENS)
 MATRIX_ROWS = BY_MATRIX + " void search_rows("
@@ -689,7 +691,7 @@ mutant("force brick: the count of another row", ROW_PART, "a.list.counts[brick.b
 EACH_BRICK = OF_BRICKS + " void force_block_brick("
 mutant("force brick: no barrier", EACH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
 mutant("force brick: no barrier before the next brick", EACH_BRICK, "__syncthreads(); /* what an earlier", "/* what an earlier",
-       barrier(BRICK + " memory.brick_cells=1 launch.block_size=1024 launch.persistent=on neighbor.rebuild=every"))
+       barrier(BRICK + " memory.brick_cells=1 launch.block_size=1024 launch.persistent=on neighbor.rebuild=every", cells=14))
 mutant("force brick: one round of rows", EACH_ROW, "first < n_rows;", "first < min(n_rows, MD_BLOCK / row_threads);", tests(ROUNDS))
 mutant("force brick: rows of a later round", EACH_ROW, "part_of_row(a, brick, r)", "part_of_row(a, brick, r % MD_BLOCK)", tests(ROUNDS))
 mutant("force brick: threads of a row walk the same", ROW_PART, "(int)threadIdx.x % row_threads;", "0;", tests(SHARED_ROWS))

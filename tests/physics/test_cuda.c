@@ -52,6 +52,47 @@ static void test_counted(const MdBackendOps *ops, const MdSystem *system, int se
     walk_destroy(&run);
 }
 
+/* The largest change of a force component by what is counted; NaN where the forces could not be had. */
+static double change_by_counting(WalkRun *run, const MdBackendOps *ops, const MdSystem *system, MdCounters *counters) {
+    const size_t n = 3 * (size_t)system->n_atoms;
+    double *force[2], change = 0;
+    bool ok = true;
+    for (int k = 0; k < 2; k++) {
+        force[k] = md_alloc(n, sizeof(double), "test");
+        MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .force = force[k]};
+        ok = ok && walk_ok(run, ops->gather(run->context, &frame));
+        if (k == 0) ok = ok && walk_ok(run, ops->count(run->context, counters));
+    }
+    for (size_t k = 0; ok && k < n; k++) change = fmax(change, fabs(force[1][k] - force[0][k]));
+    md_free(force[0]);
+    md_free(force[1]);
+    return ok ? change : (double)NAN;
+}
+
+/* Bricks: what is counted inside is what rows hold, though a warp may have more rows than its brick; and the forces are there
+ * afterwards. */
+static void test_counted_bricks(const MdBackendOps *ops, const MdSystem *system, int distances, int cells) {
+    MdConfig config = state_config();
+    MdCounters counters;
+    WalkRun run;
+    config.neighbor_skin = 0.3;
+    config.run_precision = MD_PRECISION_MIXED;
+    config.force_kernel = MD_KERNEL_BRICK;
+    config.memory_sort = MD_SORT_BRICK;
+    config.memory_brick_cells = cells;
+    config.neighbor_distances = distances;
+    config.neighbor_bank_order = distances == MD_DISTANCES_MATRIX ? MD_BANK_ORDER_ON : MD_BANK_ORDER_OFF;
+    check_context("bricks, distances %s, cells %s", md_switch_words(MD_OPTION_neighbor_distances)[distances],
+                  md_switch_words(MD_OPTION_memory_brick_cells)[cells]);
+    if (!walk_create(&run, ops, &config, system)) return;
+    if (walk_prepare(&run) && walk_ok(&run, ops->compute_forces(run.context, false))) {
+        CHECK(change_by_counting(&run, ops, system, &counters) < 1e-3);
+        CHECK(counters.search_pairs_inside == counters.list_entries && counters.list_entries > 0);
+        CHECK(counters.search_pairs_tested >= counters.search_pairs_inside);
+    }
+    walk_destroy(&run);
+}
+
 /* Counting between the last use of a list and its late build leaves the lateness in the books. */
 static void test_lateness(const MdBackendOps *ops, const MdSystem *system, bool counts) {
     MdConfig config = state_config();
@@ -270,6 +311,10 @@ static void test_melt(const MdBackendOps *ops) {
     for (int search = MD_SEARCH_BRUTE; search <= MD_SEARCH_BRUTE_TILED; search++)
         for (int write = 0; write < 2; write++)
             for (int list = 0; list < 2; list++) test_counted(ops, system, search, write, list);
+    for (int cells = MD_BRICK_CELLS_1; cells <= MD_BRICK_CELLS_2; cells++) {
+        test_counted_bricks(ops, system, MD_DISTANCES_THREAD, cells);
+        test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells);
+    }
     test_crowd(ops, system);
     test_lateness(ops, system, false);
     test_lateness(ops, system, true);
