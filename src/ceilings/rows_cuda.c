@@ -268,6 +268,8 @@ const MdCeiling md_ceilings_cuda[] = {
         "the kernels that ran, counted"),
     ROW("latency", "graph", MD_MICROSECONDS, 0, 0, 2000, 40, 1, 0, "graphs of 20 empty kernels: of a kernel",
         "the kernels that ran, counted"),
+    ROW("latency", "graph, dependent", MD_MICROSECONDS, 0, 0, 2000, 40, 1, 0, "the same, and each comes while the one before it ends (programmatic dependent launch)",
+        "the kernels that ran, counted"),
     ROW("latency", "event", MD_MICROSECONDS, 0, 0, 200, 5, 1, 0, "an event recorded, and waited for",
         "kernels before it have run when the wait is over"),
     ROW("latency", "idle stream", MD_MICROSECONDS, 0, 0, 2000, 20, 1, 0, "a wait for a stream that has nothing to do",

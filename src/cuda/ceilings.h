@@ -44,6 +44,7 @@ struct CudaCeiling {
     CUmodule module;
     CUfunction function;
     unsigned grid[2], block[2], shared;
+    bool dependent; /* launched so, programmatically */
     CudaCeilingArguments arguments;
     double (*expected)(const CudaCeiling *c, int64_t i); /* of an element that is written */
     const int *index;                                    /* on the host: from malloc */

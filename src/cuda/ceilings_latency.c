@@ -163,7 +163,16 @@ static bool load(CudaCeiling *c, char *reason) {
     c->grid[0] = of_grid ? (unsigned)c->m->n_sms : 1;
     c->block[1] = c->grid[1] = 1;
     if (of_grid) return cuda_ceiling_load(c, "latency_groups", CUDA_GROUPS_HEADER, "k_latency_grid", reason);
-    return cuda_ceiling_load(c, "latency", NULL, of_block ? "k_latency_block" : "k_latency_empty", reason);
+    c->dependent = strcmp(variant, "graph, dependent") == 0;
+    if (c->dependent && !cuda_device_has_dependent_launch()) {
+        snprintf(reason, MD_CEILING_REASON, "needs %s", cuda_dependent_needs);
+        return false;
+    }
+    return cuda_ceiling_load(c, "latency", NULL,
+                             of_block       ? "k_latency_block"
+                             : c->dependent ? "k_latency_dependent"
+                                            : "k_latency_empty",
+                             reason);
 }
 
 bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason) {
@@ -175,6 +184,7 @@ bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason) {
                 {"launch and wait", run_launch_and_wait, check_counts},
                 {"cooperative launch", run_cooperative, check_counts},
                 {"graph", run_graph, check_counts},
+                {"graph, dependent", run_graph, check_counts},
                 {"event", run_event, check_wait},
                 {"idle stream", run_idle, check_wait},
                 {"4 bytes to host", run_small_copy, check_number},

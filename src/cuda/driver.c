@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <string.h>
 
+CUlaunchAttribute cuda_dependent_launch = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                           .value = {.programmaticStreamSerializationAllowed = 1}};
+
 MdStatus cuda_driver_find(CudaDriver *driver, MdErrors *errors) {
     static const struct {
         const char *name;
@@ -15,7 +18,7 @@ MdStatus cuda_driver_find(CudaDriver *driver, MdErrors *errors) {
         {"cuModuleUnload", offsetof(CudaDriver, module_unload)},
         {"cuModuleGetFunction", offsetof(CudaDriver, module_function)},
         {"cuModuleGetGlobal_v2", offsetof(CudaDriver, module_global)},
-        {"cuLaunchKernel", offsetof(CudaDriver, launch)},
+        {"cuLaunchKernelEx", offsetof(CudaDriver, launch)},
         {"cuLaunchCooperativeKernel", offsetof(CudaDriver, launch_cooperative)},
         {"cuFuncGetAttribute", offsetof(CudaDriver, function_attribute)},
         {"cuFuncSetAttribute", offsetof(CudaDriver, set_function_attribute)},

@@ -12,8 +12,7 @@ typedef struct CudaDriver {
     CUresult (*module_unload)(CUmodule);
     CUresult (*module_function)(CUfunction *, CUmodule, const char *);
     CUresult (*module_global)(CUdeviceptr *, size_t *, CUmodule, const char *);
-    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-                       void **, void **);
+    CUresult (*launch)(const CUlaunchConfig *, CUfunction, void **, void **);
     CUresult (*launch_cooperative)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                    CUstream, void **);
     CUresult (*function_attribute)(int *, CUfunction_attribute, CUfunction);
@@ -21,6 +20,9 @@ typedef struct CudaDriver {
     CUresult (*occupancy)(int *, CUfunction, int, size_t);
     CUresult (*error_text)(CUresult, const char **);
 } CudaDriver;
+
+/* The attribute by which a kernel may come before the one ahead of it in the stream has ended (kernels/dependent.cuh). */
+extern CUlaunchAttribute cuda_dependent_launch;
 
 /* Fills driver; an input error where there is none. */
 MdStatus cuda_driver_find(CudaDriver *driver, MdErrors *errors);

@@ -182,6 +182,9 @@ static const MdVariant rows[] = {
      "launch.fuse=on|step "
      "check.kernels=launch|off",
      "", 0, 0, 0, 0, "two barriers over the grid a step in place of two launches; no more threads than are resident"},
+    {"launch", "launch.dependent=off", "", "", 0, 0, 0, 0, "a kernel comes when the one before it is over"},
+    {"launch", "launch.dependent=on", "memory.load=global", "", 0, 0, 0, 0,
+     "its blocks come as soon as all of those before have begun, and wait on the multiprocessor: the way there is hidden"},
     {"launch", "check.kernels=sync", "", "", 0, 0, 0, 0, "the host waits after every kernel"},
     {"launch", "check.kernels=launch", "", "", 0, 0, 0, 0, "the launch is checked; a fault inside shows later"},
     {"launch", "check.kernels=off", "", "", 0, 0, 0, 0, "a fault shows at the next wait"},

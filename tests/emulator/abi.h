@@ -10,7 +10,7 @@ typedef struct EmulatorIndex {
 /* A thread as its kernel sees it. */
 typedef struct EmulatorThread {
     EmulatorIndex thread, block, block_size, grid_size;
-    unsigned lane;
+    unsigned lane, has_waited; /* has_waited: for the kernels before its own */
     void *dynamic_shared;
 } EmulatorThread;
 

@@ -99,6 +99,7 @@ typedef struct EmulatorLaunch {
     EmulatorIndex grid, block;
     unsigned dynamic_shared; /* bytes */
     bool cooperative;
+    bool dependent; /* programmatic: may come before the kernel before it has ended, and must wait for that */
     void **arguments;
 } EmulatorLaunch;
 

@@ -197,6 +197,9 @@ static void shared_switch(EmulatorBlock *block, bool starts) {
 }
 
 static void end_lane(EmulatorBlock *block, EmulatorLane *lane, unsigned t) {
+    if (launch->dependent && !lane->visible.has_waited)
+        emulator_fail("%s: launched as a dependent kernel, and does not wait for those before it",
+                      launch->function->kernel->name);
     lane->state = EMULATOR_DONE;
     spins = 0;
     block->n_live--;

@@ -308,13 +308,19 @@ static CUresult launch(EmulatorLaunch what, CUstream stream, void **arguments, v
     return (CUresult)emulator_issue(stream, op);
 }
 
-EMULATOR_API CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned dynamic_shared,
-                                     CUstream stream, void **arguments, void **extra) {
+EMULATOR_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **arguments,
+                                       void **extra) {
     emulator_enter();
-    EmulatorLaunch what = {
-        function_at(function), {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared, false, NULL};
-    CUresult result = launch(what, stream, arguments, extra);
+    EmulatorLaunch what = {.function = function_at(function),
+                           .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                           .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                           .dynamic_shared = config->sharedMemBytes};
+    for (unsigned k = 0; k < config->numAttrs; k++) {
+        if (config->attrs[k].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            emulator_fail("attribute %d of a launch is not emulated", (int)config->attrs[k].id);
+        what.dependent = config->attrs[k].value.programmaticStreamSerializationAllowed != 0;
+    }
+    CUresult result = launch(what, config->hStream, arguments, extra);
     emulator_leave();
     return result;
 }
@@ -323,8 +329,11 @@ EMULATOR_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gr
                                                 unsigned block_x, unsigned block_y, unsigned block_z,
                                                 unsigned dynamic_shared, CUstream stream, void **arguments) {
     emulator_enter();
-    EmulatorLaunch what = {
-        function_at(function), {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_shared, true, NULL};
+    EmulatorLaunch what = {.function = function_at(function),
+                           .grid = {grid_x, grid_y, grid_z},
+                           .block = {block_x, block_y, block_z},
+                           .dynamic_shared = dynamic_shared,
+                           .cooperative = true};
     CUresult result = launch(what, stream, arguments, NULL);
     emulator_leave();
     return result;

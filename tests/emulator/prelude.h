@@ -307,6 +307,8 @@ EMULATOR_CAS(unsigned long long)
 
 /* Instructions of PTX that kernels write in assembler, under the names that they give them. To look is to let others on. */
 #define MD_HAS_PTX_BY_NAME
+static inline void ptx_griddepcontrol_launch_dependents(void) {}
+static inline void ptx_griddepcontrol_wait(void) { emulator_self->has_waited = 1; }
 static inline void ptx_red_release_gpu_add(unsigned *place, unsigned value) { atomicAdd(place, value); }
 static inline unsigned ptx_ld_acquire_gpu(const unsigned *place) {
     emulator_services->yield();

@@ -52,7 +52,16 @@ static CUfunction function(const char *name) {
 
 static void launch(const char *name, unsigned blocks, unsigned threads, unsigned shared, void **arguments) {
     check_context("%s", name);
-    CHECK(cuLaunchKernel(function(name), blocks, 1, 1, threads, 1, 1, shared, stream, arguments, NULL) == CUDA_SUCCESS);
+    const CUlaunchConfig config = {blocks, 1, 1, threads, 1, 1, shared, stream, NULL, 0};
+    CHECK(cuLaunchKernelEx(&config, function(name), arguments, NULL) == CUDA_SUCCESS);
+}
+
+static void launch_dependent(const char *name, void **arguments) {
+    check_context("%s, dependent", name);
+    CUlaunchAttribute dependent = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    dependent.value.programmaticStreamSerializationAllowed = 1;
+    const CUlaunchConfig config = {2, 1, 1, 32, 1, 1, 0, stream, &dependent, 1};
+    CHECK(cuLaunchKernelEx(&config, function(name), arguments, NULL) == CUDA_SUCCESS);
 }
 
 static void *device(size_t bytes) {
@@ -102,7 +111,8 @@ static void test_threads(void) {
     CHECK(isnan(b[0]));
     unsigned index[3];
     void *out[] = {&d_c};
-    CHECK(cuLaunchKernel(function("k_index"), 1, 2, 1, 4, 3, 2, 0, stream, out, NULL) == CUDA_SUCCESS);
+    const CUlaunchConfig config = {1, 2, 1, 4, 3, 2, 0, stream, NULL, 0};
+    CHECK(cuLaunchKernelEx(&config, function("k_index"), out, NULL) == CUDA_SUCCESS);
     to_host(index, d_c, sizeof index);
     CHECK(index[0] == 3 && index[1] == 2 && index[2] == 0);
     cudaFree(d_a);
@@ -332,6 +342,13 @@ static void fault_shared_index(void) { run_kernel("k_shared_index", 32, 0); }
 static void fault_dynamic_behind(void) { run_kernel("k_dynamic_behind", 32, 128); }
 static void fault_warp_missing(void) { run_kernel("k_warp_missing", 32, 0); }
 static void fault_warp_foreign(void) { run_kernel("k_warp_foreign", 32, 0); }
+static void fault_dependent(void) {
+    void *d = device(128), *arguments[] = {&d};
+    launch_dependent("k_waits", arguments);
+    launch_dependent("k_does_not_wait", arguments);
+    cudaStreamSynchronize(stream);
+    cudaFree(d);
+}
 static void fault_launch_bounds(void) { run_kernel("k_add", 257, 0); }
 static void fault_launch_threads(void) { run_kernel("k_index", 1025, 0); }
 static void fault_launch_empty(void) { run_kernel("k_index", 0, 0); }
@@ -400,6 +417,7 @@ static const struct {
     {"behind dynamic shared memory", "behind the dynamic shared memory", fault_dynamic_behind},
     {"lane missing", "lanes 0x80000000 of the mask do not come", fault_warp_missing},
     {"lane not in its mask", "lacks the calling lane 0", fault_warp_foreign},
+    {"no wait for the kernel before", "k_does_not_wait: launched as a dependent kernel", fault_dependent},
     {"launch bounds", "more than its launch bounds of 256", fault_launch_bounds},
     {"too many threads", "blocks of 1025 x 1 x 1 threads", fault_launch_threads},
     {"no threads", "blocks of 0 x 1 x 1 threads", fault_launch_empty},

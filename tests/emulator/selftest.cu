@@ -194,3 +194,14 @@ extern "C" __global__ void k_uninitialised(float *out) {
     if (!out) s_value[threadIdx.x] = 0;
     out[threadIdx.x] = s_value[threadIdx.x];
 }
+
+/* What kernels launched as dependent ones (griddepcontrol) must do, and must not leave out. */
+extern "C" __global__ void k_waits(int *out) {
+    ptx_griddepcontrol_launch_dependents();
+    ptx_griddepcontrol_wait();
+    if (threadIdx.x == 0 && blockIdx.x == 0) out[0] = 1;
+}
+extern "C" __global__ void k_does_not_wait(int *out) {
+    if (blockIdx.x == 0) ptx_griddepcontrol_wait();
+    if (threadIdx.x == 0 && blockIdx.x == 0) out[0] = 1;
+}

@@ -118,6 +118,7 @@ for layout, old, new in (("aos", "return Vec3<T>{xyz[0], xyz[1], xyz[2]};", "ret
                          ("vec4", "return Vec3<T>{x.x, x.y, x.z};", "return Vec3<T>{x.x, x.x, x.z};")):
     mutant(f"load {layout}: one component for another", COMMON + " Vec3<T> load(", old, new,
            tests(f"memory.layout={layout}"))
+mutant("dependent: no kernel waits", COMMON + " void begin_kernel(", "ptx_griddepcontrol_wait();", "", tests("launch.dependent=on", seed=11))
 mutant("store aos: z is lost", COMMON + " void store(", "xyz[2] = x.z;", "", tests("memory.layout=aos"))
 mutant("store soa: z is lost", COMMON + " void store(", "((T *)v.part[2])[i] = x.z;", "", tests("memory.layout=soa"))
 mutant("store vec4: the fourth is lost", COMMON + " void store(", "x.z, w}", "x.z, T(0)}", tests("memory.layout=vec4"))
@@ -220,6 +221,7 @@ mutant("scan few: no barrier after the write", SORT + " void scan_by_block(", " 
        *barrier(CELLS, MANY))
 mutant("scan finish: inclusive", SORT + " k_sort_scan_finish(", "+ sum - own", "+ sum", tests(SCAN, MANY))
 mutant("scan finish: the last number is left out", SORT + " k_sort_scan_finish(", "if (k < a.n) a", "if (k < a.n - 1) a", tests(SCAN, MANY))
+mutant("scatter: does not wait", SORT + " k_sort_scatter(", "begin_kernel();", "", tests(CELLS + " launch.dependent=on", seed=11))
 mutant("scatter: without arrival", SORT + " k_sort_scatter(", " + a.arrival[i]]", "]", tests(CELLS))
 mutant("rank: the cell's last is not counted", SORT + " k_sort_rank(", "s < end", "s < end - 1", tests(CELLS))
 mutant("rank: equal ids", SORT + " k_sort_rank(", "keys[s] < key", "keys[s] <= key", tests(CELLS))

@@ -21,6 +21,7 @@
 
 /* Everything that is not a place or a velocity; called first, since the others keep what it writes. a.in: types. */
 MD_KERNEL k_gather_import_types(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const int type = ((const int32_t *)a.in)[i];
@@ -48,18 +49,21 @@ __device__ inline void import_velocity(const CudaArguments &a, int i) {
 }
 
 MD_KERNEL k_gather_import_positions(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     store<Pair>(a.reference, i, import_position(a, i), Pair(0));
 }
 
 MD_KERNEL k_gather_import_velocities(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     import_velocity(a, i);
 }
 
 MD_KERNEL k_gather_import_images(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const int32_t *image = (const int32_t *)a.in + 3 * (int64_t)i;
@@ -73,6 +77,7 @@ constexpr int tile_edge = MD_BLOCK + (MD_SW_output_pack == MD_PACK_PADDED ? CUDA
 
 /* Where each particle is, for the kernels that begin with the row. */
 MD_KERNEL k_gather_places(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i < a.n_atoms) a.place_of_id[a.now.tag[i].id] = i;
 }
@@ -138,14 +143,38 @@ template <class Out> __device__ inline void gather_vectors(const CudaArguments &
     });
 }
 
-MD_KERNEL k_gather_positions_single(MD_ARGUMENTS) { gather_positions<float>(a); }
-MD_KERNEL k_gather_positions_double(MD_ARGUMENTS) { gather_positions<double>(a); }
-MD_KERNEL k_gather_images_single(MD_ARGUMENTS) { gather_images<float>(a); }
-MD_KERNEL k_gather_images_double(MD_ARGUMENTS) { gather_images<double>(a); }
-MD_KERNEL k_gather_velocities_single(MD_ARGUMENTS) { gather_vectors<float>(a, a.now.velocity); }
-MD_KERNEL k_gather_velocities_double(MD_ARGUMENTS) { gather_vectors<double>(a, a.now.velocity); }
-MD_KERNEL k_gather_forces_single(MD_ARGUMENTS) { gather_vectors<float>(a, a.now.force); }
-MD_KERNEL k_gather_forces_double(MD_ARGUMENTS) { gather_vectors<double>(a, a.now.force); }
+MD_KERNEL k_gather_positions_single(MD_ARGUMENTS) {
+    begin_kernel();
+    gather_positions<float>(a);
+}
+MD_KERNEL k_gather_positions_double(MD_ARGUMENTS) {
+    begin_kernel();
+    gather_positions<double>(a);
+}
+MD_KERNEL k_gather_images_single(MD_ARGUMENTS) {
+    begin_kernel();
+    gather_images<float>(a);
+}
+MD_KERNEL k_gather_images_double(MD_ARGUMENTS) {
+    begin_kernel();
+    gather_images<double>(a);
+}
+MD_KERNEL k_gather_velocities_single(MD_ARGUMENTS) {
+    begin_kernel();
+    gather_vectors<float>(a, a.now.velocity);
+}
+MD_KERNEL k_gather_velocities_double(MD_ARGUMENTS) {
+    begin_kernel();
+    gather_vectors<double>(a, a.now.velocity);
+}
+MD_KERNEL k_gather_forces_single(MD_ARGUMENTS) {
+    begin_kernel();
+    gather_vectors<float>(a, a.now.force);
+}
+MD_KERNEL k_gather_forces_double(MD_ARGUMENTS) {
+    begin_kernel();
+    gather_vectors<double>(a, a.now.force);
+}
 
 /* For restart files: numbers as they are, in the order of memory, as double (exact for both precisions). a.first: which,
  * CUDA_RAW_... */
@@ -157,6 +186,7 @@ template <class T> __device__ inline void export_raw(const CudaArguments &a, con
 }
 
 MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     if (a.first == CUDA_RAW_POSITION) export_raw(a, load_position(a.now, i), i);
@@ -167,6 +197,7 @@ MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
 
 /* Types, masses and tags are there. Numbers of the same precision come back as they were. */
 MD_KERNEL k_gather_import_raw(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     if (a.first == CUDA_RAW_POSITION) import_position(a, i);

@@ -58,6 +58,7 @@ __device__ inline void book_lateness(const CudaArguments &a) {
 /* Where particles are, wrapped; where they were at the build, for the displacement. Positions may have left the box
  * since the last build: the image counters take what the wrap takes off. */
 MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     Vec3<State> x = load_position(a.now, i);
@@ -75,6 +76,7 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
 }
 
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     count_in_cell(a, i, load<Pair>(a.now.position, i));
@@ -108,6 +110,7 @@ __device__ inline int place_in_bricks(const CudaGrid &grid, const Cell &at) {
  * enters the next, so these are, at each level, the cells in those of the eight (2-D: four) octants around it that are
  * entered before its own, as far as the grid reaches into them: counted, without a sort. */
 MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
+    begin_kernel();
     const int c = thread_index();
     if (c >= a.n) return;
     if constexpr (in_bricks) {
@@ -149,6 +152,7 @@ __device__ inline int block_scan(int value) {
 }
 
 MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
+    begin_kernel();
     const int k = thread_index();
     const int sum = block_scan(k < a.n ? a.cell_start[k] : 0);
     if (threadIdx.x == MD_BLOCK - 1) a.scan_sums[blockIdx.x] = sum;
@@ -180,10 +184,17 @@ __device__ inline void scan_by_block(int *values, int n) {
     }
 }
 
-MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) { scan_by_block(a.scan_sums, a.n); }
-MD_KERNEL k_sort_scan_few(MD_ARGUMENTS) { scan_by_block(a.cell_start, a.n); }
+MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) {
+    begin_kernel();
+    scan_by_block(a.scan_sums, a.n);
+}
+MD_KERNEL k_sort_scan_few(MD_ARGUMENTS) {
+    begin_kernel();
+    scan_by_block(a.cell_start, a.n);
+}
 
 MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
+    begin_kernel();
     const int k = thread_index();
     const int own = k < a.n ? a.cell_start[k] : 0, sum = block_scan(own);
     if (k < a.n) a.cell_start[k] = a.scan_sums[blockIdx.x] + sum - own;
@@ -201,6 +212,7 @@ __device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
 }
 
 MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     ((SlotKey *)a.slot_key)[cell_begin(a, a.cell[i]) + a.arrival[i]] = slot_key(a, i);
@@ -224,6 +236,7 @@ __device__ inline void put_into_slot(const CudaArguments &a, int i, int slot) {
 /* The place of a particle in its cell is the number of smaller keys there. Quadratic in the crowd of a cell, but so is
  * the search for neighbours, 27 times over. */
 MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
+    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const int c = a.cell[i];

@@ -156,6 +156,7 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
 
 /* The first one: integrates by the forces that are there, into copy a.first. */
 MD_KERNEL k_step_drift(MD_ARGUMENTS) {
+    begin_kernel();
     if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     const int i = thread_index();
     float moved_sq = 0;
@@ -166,6 +167,7 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
 
 /* Pass number a.n. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
+    begin_kernel();
     if (was_halted(a, moved_sq_of(a, a.first))) return;
     const int64_t from = a.first * (int64_t)a.n_atoms;
     if (force_begin(a, moved_sq_of(a, a.first))) { /* the whole grid: what it reads was written by earlier kernels */
@@ -185,6 +187,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
 #define MD_RESIDENT_THREADS MD_BOUND_THREADS
 #endif
 MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
+    begin_kernel();
     GridBarrier barrier = begin_barrier(a);
     if (*(volatile unsigned *)&a.watch->halted) return;         /* by an earlier launch: every block sees it */
 #if MD_SW_memory_parameters == 0 && MD_N_TYPES == 1             /* global */

@@ -1,8 +1,16 @@
 /* What a launch and a barrier take by themselves. */
 #include "cuda/kernels/ceilings/ceiling.cuh"
+#include "cuda/kernels/dependent.cuh"
 
 /* Nothing, but that it was there. */
 CEILING(latency_empty) {
+    if (thread_index() == 0) atomicAdd(a.counts, 1u);
+}
+
+/* The same, launched before the kernel ahead of it has ended. */
+CEILING(latency_dependent) {
+    ptx_griddepcontrol_launch_dependents();
+    ptx_griddepcontrol_wait();
     if (thread_index() == 0) atomicAdd(a.counts, 1u);
 }
 
