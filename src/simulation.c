@@ -234,6 +234,7 @@ static MdStatus run_loop(MdSimulation *s) {
     if (s->record.step < config->run_steps || config->report_verify == MD_ON)
         s->record.resume.stopped = md_stop_reason();
     s->record.ops->statistics(s->context, &s->record.statistics);
+    s->late_at_end = s->record.statistics.n_late_rebuilds;
     md_statistics_subtract(&s->record.statistics, &before);
     md_pipeline_statistics(s->pipeline, &s->record.written);
     md_pipeline_statistics_subtract(&s->record.written, &written_before);
@@ -253,14 +254,15 @@ static MdStatus count_work(MdSimulation *s) {
  * = every makes a new one, and the safe rule has kept a good one. The start was judged before the loop. */
 static MdStatus verify_end(MdSimulation *s) {
     if (s->record.config->report_verify != MD_ON) return MD_OK;
-    s->record.verification.complete = s->record.step == 0;
-    if (s->record.step == 0) return MD_OK;
+    if (s->record.step == 0) {
+        s->record.verification.complete = true;
+        return MD_OK;
+    }
     int64_t every = s->record.config->neighbor_every;
-    MdStatistics before, after;
-    s->record.ops->statistics(s->context, &before);
     MdStatus status = s->record.ops->update_neighbors(s->context, (s->record.step + every - 1) / every * every);
+    MdStatistics after;
     s->record.ops->statistics(s->context, &after);
-    s->record.statistics.n_late_rebuilds += after.n_late_rebuilds - before.n_late_rebuilds;
+    s->record.statistics.n_late_rebuilds += after.n_late_rebuilds - s->late_at_end;
     if (status == MD_OK) status = verify(s, s->record.step);
     MdSums sums;
     if (status == MD_OK) status = s->record.ops->sum(s->context, &sums); /* verify leaves forces with energy */

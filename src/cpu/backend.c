@@ -124,15 +124,17 @@ static bool looks_at_displacements(const MdCpuContext *c, int64_t step) {
     return c->rebuild == MD_REBUILD_HOST_CHECK;
 }
 
+static void look_at_displacements(MdCpuContext *c) {
+    const double start_s = md_clock_s();
+    c->kernels->find_displacements(c);
+    c->largest_sq = largest_displacement_sq(c);
+    add_time(c, MD_CPU_NEIGHBOR, start_s); /* a call of the stage is a search */
+}
+
 static bool rebuild_is_due(MdCpuContext *c, int64_t step) {
     if (!c->built) return true;
     if (c->rebuild == MD_REBUILD_EVERY && step % c->every == 0 && step != c->last_build_step) return true;
-    if (looks_at_displacements(c, step)) {
-        const double start_s = md_clock_s();
-        c->kernels->find_displacements(c);
-        c->largest_sq = largest_displacement_sq(c);
-        add_time(c, MD_CPU_NEIGHBOR, start_s); /* a call of the stage is a search */
-    }
+    if (looks_at_displacements(c, step)) look_at_displacements(c);
     return c->rebuild != MD_REBUILD_EVERY && 2 * sqrt(c->largest_sq) > c->skin;
 }
 
@@ -162,7 +164,9 @@ static MdStatus update_neighbors(void *context, int64_t step) {
     MdCpuContext *c = context;
     finish_kick(c);
     const bool due = rebuild_is_due(c, step);
-    if (!due) c->used_sq = c->largest_sq;
+    if (due && c->built && c->step < step)
+        look_at_displacements(c); /* no drift since the last use, as at the end of a run */
+    if (!due || c->step < step) c->used_sq = c->largest_sq;
     /* After a fault the motion is over: the old list is still safe to use, a new one could be of any size. */
     if (!due || (c->built && c->fault.step >= 0)) return MD_OK;
     if (c->built) {
