@@ -2,8 +2,8 @@
  *
  * Cells are cubes at least one cutoff wide, so that all partners of an atom lie in its own cell and those around it.
  * Cells live in a hash table, keyed by three whole numbers: there is no grid to size, and an atom that has
- * flown far out of an open box costs nothing. Cells of the box that follow each other in x, y, z have buckets that do, so
- * that the atoms around are near in memory. Along a periodic axis the cells divide the length evenly, and the cell
+ * flown far out of an open box costs nothing. Cells that follow each other along x have buckets that do, so that atoms
+ * near in space are near in memory. Along a periodic axis the cells divide the length evenly, and the cell
  * numbers wrap; with two cells along an axis both sides are the same cell, with one cell there is no other, and each
  * is visited once.
  *
@@ -27,7 +27,7 @@ typedef struct Place {
 
 typedef struct Cells {
     double per_length[3];          /* cells per sigma */
-    int64_t n[3], n_periodic[3];   /* cells along the box; the same along a periodic axis, 0 along an open one */
+    int64_t n_periodic[3];         /* cells along a periodic axis, 0 along an open one */
     int n_around[3], around[3][3]; /* steps to the cells to visit along an axis */
     uint64_t mask;                 /* buckets - 1 */
     int64_t *start;                /* [buckets + 1] first slot of each bucket */
@@ -37,10 +37,15 @@ typedef struct Cells {
     bool *mixed;        /* [buckets] atoms of several cells are there */
 } Cells;
 
-/* The number of the cell in a grid of the size of the box; of cells outside of it, some share a bucket. */
+/* A line of cells along x is a run of buckets, which begins anywhere; a few cells share one. */
 static uint64_t bucket_of(const Cells *cells, const int64_t cell[3]) {
-    const uint64_t n_x = (uint64_t)cells->n[0], n_y = (uint64_t)cells->n[1];
-    return ((uint64_t)cell[0] + n_x * ((uint64_t)cell[1] + n_y * (uint64_t)cell[2])) & cells->mask;
+    uint64_t hash = 0;
+    for (int a = 1; a < 3; a++) {
+        /* Odd constant of golden-ratio hashing (Knuth, The Art of Computer Programming 3, 6.4). */
+        hash = (hash ^ (uint64_t)cell[a]) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    return ((uint64_t)cell[0] + hash) & cells->mask;
 }
 
 static int64_t wrap_cell(const Cells *cells, int axis, int64_t c) {
@@ -108,7 +113,6 @@ static Cells make_cells(const MdSystem *system, const double *position, double r
         bool periodic = system->box.periodic[a];
         int64_t n = (int64_t)floor(system->box.length[a] / width);
         if (n < 1) n = 1;
-        cells.n[a] = n;
         cells.n_periodic[a] = periodic ? n : 0;
         cells.per_length[a] = periodic ? (double)n / system->box.length[a] : 1 / width;
         /* Own cell, next, previous; fewer where these would be the same cell, or where space has no such axis. */
