@@ -1,4 +1,4 @@
-#define _XOPEN_SOURCE 700
+#define _GNU_SOURCE /* locks of open files */
 #include "output/files.h"
 
 #include <errno.h>
@@ -140,6 +140,9 @@ static void check_named(const MdDeck *deck, int which, const Output outputs[N_FI
             fail_option(deck, errors, path_option[which], path, "the run writes that file itself");
 }
 
+static const char written_over[] = "the run writes a file of that name; choose another with output.name, restart.file, "
+                                   "report.neighbors or report.trace";
+
 /* An input that bears the name of an output would be moved away, or lost. */
 static void check_inputs(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
     const char *coordinates = md_deck_config(deck)->system_file;
@@ -149,19 +152,48 @@ static void check_inputs(const MdDeck *deck, const Output outputs[N_FILES], MdEr
         for (int i = 0; !found && md_deck_file(deck, i); i++)
             if (md_files_same(md_deck_file(deck, i), outputs[k].path)) {
                 found = true;
-                md_fail(errors, MD_ERROR_INPUT,
-                        "%s: the run writes a file of that name; choose another with output.name, "
-                        "report.neighbors or report.trace",
-                        md_deck_file(deck, i));
+                md_fail(errors, MD_ERROR_INPUT, "%s: %s", md_deck_file(deck, i), written_over);
             }
         if (!found && *coordinates && md_files_same(coordinates, outputs[k].path))
-            fail_option(deck, errors, MD_OPTION_system_file, coordinates,
-                        "the run writes a file of that name; choose another with output.name, report.neighbors or "
-                        "report.trace");
+            fail_option(deck, errors, MD_OPTION_system_file, coordinates, written_over);
     }
 }
 
+bool md_files_lock(int descriptor) {
+#ifdef F_OFD_SETLK
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(descriptor, F_OFD_SETLK, &lock) != 0) return errno != EAGAIN && errno != EACCES;
+#endif
+    (void)descriptor;
+    return true;
+}
+
+bool md_files_in_use(int descriptor) {
+#ifdef F_OFD_GETLK
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    if (fcntl(descriptor, F_OFD_GETLK, &lock) == 0) return lock.l_type != F_UNLCK;
+#endif
+    (void)descriptor;
+    return false;
+}
+
+/* Neither moved nor overwritten are files of a run that goes on. */
+static MdStatus check_unused(const Output outputs[N_FILES], MdErrors *errors) {
+    for (int k = 0; k < N_FILES; k++) {
+        const int descriptor = outputs[k].path ? open(outputs[k].path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+        if (descriptor < 0) continue;
+        const bool in_use = md_files_in_use(descriptor);
+        close(descriptor);
+        if (in_use)
+            return md_fail(errors, MD_ERROR_INPUT,
+                           "%s: is being written by a running program; choose another output.name or output.directory",
+                           outputs[k].path);
+    }
+    return MD_OK;
+}
+
 static void check_existing(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
+    if (check_unused(outputs, errors) != MD_OK) return;
     int existing = md_deck_config(deck)->output_existing;
     const char *origin = md_deck_origin(deck, MD_OPTION_output_existing);
     for (int k = 0; k < N_FILES; k++) {
@@ -276,10 +308,11 @@ static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *err
     return MD_OK;
 }
 
-/* What is only written later, or appended to, would be taken for this run's until then. */
-static MdStatus remove_old(const Output outputs[N_FILES], bool resumed, MdErrors *errors) {
+/* What is only written later, or appended to, or not at all, would be taken for this run's. */
+static MdStatus remove_old(const Output outputs[N_FILES], const MdFiles *files, MdErrors *errors) {
     for (int k = 0; k < N_FILES; k++) {
-        const bool stale = k == RESTART || k == PREVIOUS || (k == LOG && resumed);
+        const bool stale =
+            k == RESTART || k == PREVIOUS || k == JSON || (k == LOG && files->use.resumed) || (k == H5 && !files->h5);
         if (stale && exists(outputs[k].path) && unlink(outputs[k].path) != 0)
             return md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be removed: %s", outputs[k].path, strerror(errno));
     }
@@ -294,9 +327,9 @@ MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, 
     leave_own(deck, &files->use, outputs);
     bool any = false;
     for (int k = 0; k < N_FILES; k++) any = any || exists(outputs[k].path);
-    MdStatus status = MD_OK;
-    if (any && existing == MD_EXISTING_BACKUP) status = back_up(outputs, log, errors);
-    if (existing == MD_EXISTING_OVERWRITE) status = remove_old(outputs, files->use.resumed != NULL, errors);
+    MdStatus status = check_unused(outputs, errors); /* nor by one that has begun since */
+    if (status == MD_OK && any && existing == MD_EXISTING_BACKUP) status = back_up(outputs, log, errors);
+    if (status == MD_OK && existing == MD_EXISTING_OVERWRITE) status = remove_old(outputs, files, errors);
     free_outputs(outputs);
     return status;
 }
@@ -310,12 +343,14 @@ const char *md_files_lost(const char *path, int descriptor) {
     return same ? NULL : "was replaced by another file while the run wrote to it";
 }
 
-/* By a descriptor: the number of a deleted file may be given to the one that takes its place. */
+/* By a descriptor: the number of a deleted file may be given to the one that takes its place. Those that no library locks are
+ * locked here. */
 void md_files_hold(MdFiles *files) {
     const char *const paths[] = {files->h5, files->xyz, files->log};
     for (int k = 0; k < 3; k++) {
-        const int descriptor = paths[k] ? open(paths[k], O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+        const int descriptor = paths[k] ? open(paths[k], O_RDWR | O_NONBLOCK | O_CLOEXEC) : -1;
         if (descriptor < 0) continue;
+        if (paths[k] != files->h5) (void)md_files_lock(descriptor);
         files->held[files->n_held].path = paths[k];
         files->held[files->n_held++].descriptor = descriptor;
     }

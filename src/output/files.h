@@ -28,12 +28,13 @@ typedef struct MdFiles {
 } MdFiles;
 
 /* Checks that the folder exists and can be written to and that, with output.existing = refuse, none of the files is
- * there, but for what a resumed run goes on with. Touches nothing. */
+ * there, but for what a resumed run goes on with; nor, whatever that option says, one that a running program writes.
+ * Touches nothing. */
 MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files, MdErrors *errors);
 
 /* Moves what is in the way, which the files that a resumed run goes on with are not: output.existing = backup renames all files of the run together to NAME.k.h5, .json, .log
- * with the smallest k that none of them has, and the log says so; overwrite removes the restart
- * files, which belong to another run from now on. */
+ * with the smallest k that none of them has, and the log says so; overwrite removes report, restart files and a trajectory
+ * that this run does not write, which belong to another run from now on. */
 MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, MdErrors *errors);
 
 /* A file that was deleted, moved or replaced takes all that is written to it, and nobody ever sees it. What happened to
@@ -44,6 +45,12 @@ const char *md_files_lost(const char *path, int descriptor);
 void md_files_hold(MdFiles *files);
 /* MD_ERROR_OUTPUT for the first of them that is lost. */
 MdStatus md_files_check_held(const MdFiles *files, MdErrors *errors);
+
+/* The mark of a file that a running program writes, an advisory lock that goes with the open file: false where another
+ * program holds it. Not all file systems have locks: then nobody is told. */
+bool md_files_lock(int descriptor);
+/* Whether another program holds it. Readers go on undisturbed. */
+bool md_files_in_use(int descriptor);
 
 /* Whether two paths lead to the same place, the file itself existing or not. */
 bool md_files_same(const char *a, const char *b);

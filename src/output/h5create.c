@@ -229,12 +229,14 @@ hid_t md_h5_file_access(MdH5Calls *calls, bool with_marks) {
 }
 
 static hid_t create_empty(MdH5Calls *calls, bool with_marks) {
-    hid_t access = md_h5_file_access(calls, with_marks), creation = H5_CALL(calls, H5Pcreate(H5P_FILE_CREATE));
+    hid_t accessed = md_h5_file_access(calls, with_marks), creation = H5_CALL(calls, H5Pcreate(H5P_FILE_CREATE));
     H5_CALL(calls, H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_PAGE, false, 1));
     H5_CALL(calls, H5Pset_file_space_page_size(creation, PAGE_BYTES));
-    hid_t file = H5_CALL(calls, H5Fcreate(calls->path, H5F_ACC_TRUNC, creation, access));
+    /* Where nothing was, nothing that has come since is overwritten. */
+    const unsigned how = access(calls->path, F_OK) == 0 ? H5F_ACC_TRUNC : H5F_ACC_EXCL;
+    hid_t file = H5_CALL(calls, H5Fcreate(calls->path, how, creation, accessed));
     H5_CALL(calls, H5Pclose(creation));
-    H5_CALL(calls, H5Pclose(access));
+    H5_CALL(calls, H5Pclose(accessed));
     /* Superblock as said above, all else in format 1.10. */
     if (file >= 0) H5_CALL(calls, H5Fset_libver_bounds(file, H5F_LIBVER_V110, H5F_LIBVER_V110));
     return file;

@@ -5,12 +5,11 @@
  * thousand particles would otherwise spend most of a frame's time on them. HDF5 writes data before the headers that tell
  * of it, so that between two commits the file on disk is that of the last one, and within a commit at worst some
  * series are a few rows longer than others. */
-#define _GNU_SOURCE /* locks of open files */
+#define _XOPEN_SOURCE 700
 #include "output/h5md.h"
 
 #include <errno.h>
 #include <math.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "base/memory.h"
 #include "output/files.h"
 #include "output/h5file.h"
+#include "output/superblock.h"
 
 void md_h5_release(MdH5Calls *calls, MdH5md *file) {
     if (!file) return;
@@ -37,13 +37,9 @@ void md_h5_lock(MdH5Calls *calls, MdH5md *file) {
     void *handle = NULL;
     H5_CALL(calls, H5Fget_vfd_handle(file->file, H5P_DEFAULT, &handle));
     file->descriptor = handle ? *(int *)handle : -1;
-#ifdef F_OFD_SETLK
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (calls->failed || fcntl(file->descriptor, F_OFD_SETLK, &lock) == 0) return;
-    if (errno != EAGAIN && errno != EACCES) return; /* not all file systems have locks */
+    if (calls->failed || md_files_lock(file->descriptor)) return;
     calls->failed = true;
     md_fail(calls->errors, MD_ERROR_INPUT, "%s: is being written by a running program", file->path);
-#endif
 }
 
 void md_h5_begin(MdH5Calls *calls, MdH5md *file) {
@@ -98,8 +94,14 @@ static void drain(MdH5Calls *calls, MdH5md *file) {
     for (int t = 0; t < N_TIMELINES && !calls->failed; t++) file->timeline[t].n_drained = file->timeline[t].n_rows;
 }
 
+/* Its place, and its begin: somebody may have emptied it. */
 static void check_place(MdH5Calls *calls, const MdH5md *file) {
     const char *problem = calls->failed ? NULL : md_files_lost(file->path, file->descriptor);
+    unsigned char bytes[MD_SUPERBLOCK_BYTES] = {0};
+    MdSuperblock begin;
+    if (!calls->failed && !problem)
+        if (pread(file->descriptor, bytes, sizeof bytes, 0) < 0 || md_superblock_read(&begin, bytes) != NULL)
+            problem = "was emptied, or written over, while the run wrote to it";
     if (!problem) return;
     calls->failed = true;
     md_fail(calls->errors, MD_ERROR_OUTPUT, "%s: %s", file->path, problem);

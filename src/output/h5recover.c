@@ -5,7 +5,7 @@
  * longer than others. A copy that was broken off, or a disk that was full, may have cut the file short as well. The
  * superblock is mended first, by bytes: opening and closing a file whose end is too early would cut off what lies
  * behind. Then the library opens it, and all series of a timeline are cut to the frames that are whole in all of them. */
-#define _GNU_SOURCE /* locks of open files */
+#define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "output/files.h"
 #include "output/h5open.h"
 #include "output/superblock.h"
 
@@ -28,16 +29,6 @@ typedef struct Patient {
 
 static MdStatus refuse(const Patient *patient, const char *reason, MdErrors *errors) {
     return md_fail(errors, MD_ERROR_INPUT, "%s: %s", patient->path, reason);
-}
-
-/* Whether a running program holds the file; also its readers go on undisturbed. */
-static bool is_in_use(int descriptor) {
-#ifdef F_OFD_GETLK
-    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    if (fcntl(descriptor, F_OFD_GETLK, &lock) == 0) return lock.l_type != F_UNLCK;
-#endif
-    (void)descriptor;
-    return false;
 }
 
 /* A file that was cut short is made as long as the library wants it before the frames that are lost are cut. The size that
@@ -81,7 +72,7 @@ static MdStatus examine(Patient *patient, MdErrors *errors) {
     if (pread(patient->descriptor, bytes, sizeof bytes, 0) < 0) return refuse(patient, strerror(errno), errors);
     const char *problem = md_superblock_read(&patient->found, bytes);
     if (problem) return refuse(patient, problem, errors);
-    if (is_in_use(patient->descriptor)) return refuse(patient, "is being written by a running program", errors);
+    if (md_files_in_use(patient->descriptor)) return refuse(patient, "is being written by a running program", errors);
     SizeNote note;
     patient->size = patient->stored = (uint64_t)status.st_size;
     if (read_note(patient->descriptor, patient->size, &note)) patient->stored = note.size;

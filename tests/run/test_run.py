@@ -2,6 +2,9 @@
 import json
 import os
 import re
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import numpy
@@ -342,6 +345,40 @@ def test_existing(checks, folder):
     over = program.run("small.txt", "output.existing=overwrite", folder=folder)
     checks.that(over.code == 0 and listing(folder) == sorted(files + backups), f"overwrite left {listing(folder)}")
     checks.that((Path(folder) / "small.json").read_bytes() != before, "overwrite has written nothing")
+    program.write_deck(folder, "small", system=SMALL["system"], run=SMALL["run"], output={"frames_every": 0})
+    over = program.run("small.txt", "output.existing=overwrite", folder=folder)
+    checks.that(over.code == 0 and "small.h5" not in listing(folder), f"frames of another run stay: {listing(folder)}")
+
+
+def test_late(checks, folder):
+    """A list that is used for too long up to the end of the run is in the books, whether work is counted or not."""
+    small_deck(folder, run={"steps": 30, "precision": "double"},
+               neighbor={"rebuild": "every", "every": 1000, "skin": 0.3})
+    for counters in ("off", "on"):
+        done = program.run("small.txt", f"report.counters={counters}", "output.existing=overwrite", folder=folder)
+        n_late = done.json()["n_late_rebuilds"]
+        checks.that(n_late == 1, f"counters {counters}: {n_late} late rebuilds")
+        checks.that("late" in done.stdout, f"counters {counters}: the log does not say so")
+
+
+def test_in_use(checks, folder):
+    """Files that a running program writes are neither moved nor overwritten, whatever output.existing says."""
+    for frames in (20, 0):
+        name = f"live{frames}"
+        deck = program.write_deck(folder, name, system=SMALL["system"], run={**SMALL["run"], "steps": 10_000_000},
+                                  output={"frames_every": frames, "thermo_every": 1000})
+        first = subprocess.Popen([program.program(), deck.name], cwd=folder, stdout=subprocess.DEVNULL)
+        log, deadline = Path(folder) / f"{name}.log", time.monotonic() + 60
+        while time.monotonic() < deadline and not (log.exists() and re.search(r"\n +0 ", log.read_text())):
+            time.sleep(0.05)  # until it has begun
+        for existing in ("backup", "overwrite", "refuse"):
+            done = program.run(deck.name, "run.steps=1", f"output.existing={existing}", folder=folder)
+            checks.that(done.code == 2 and "is being written by a running program" in done.stderr,
+                        f"frames {frames}, existing={existing}: {done.code} {done.last_lines()}")
+        first.send_signal(signal.SIGTERM)
+        checks.that(first.wait(60) == 75, f"frames {frames}: the first run ended with {first.returncode}")
+        done = program.run("--restart", f"{name}.restart", "run.steps=20000000", "output.frames_every=0", "run.walltime=0.1", folder=folder, name=name)
+        checks.that(done.code == 75, f"frames {frames}: resumed: {done.code} {done.last_lines()}")
 
 
 def test_log(checks, folder):
@@ -418,7 +455,7 @@ def test_deterministic(checks, folder):
 def main():
     checks = Checks()
     checks.run(test_information, test_check_only, test_decks, test_no_steps, test_effective_deck, test_neighbors, test_endings,
-               test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_log,
+               test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_in_use, test_late, test_log,
                test_kernel_report, test_deterministic, test_memory, test_memory_with_frames)
     checks.finish()
 
