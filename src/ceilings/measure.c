@@ -132,8 +132,8 @@ static void list_cases(const MdCeilingsBackend *backend, void *machine, const Md
     }
 }
 
-/* The cases from `first` on; the numbers of threads between one and all come last, as they are missed least where the time
- * is short. */
+/* The numbers of threads between one and all come last, as they are missed least where the time is short. Roofs are always
+ * measured: they are the best over all of them. */
 void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
                          MdCeilingResults *results) {
     const int most = backend->most_threads(machine), first = results->n;
@@ -142,9 +142,10 @@ void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const 
     for (int turn = 0; turn < 2; turn++)
         for (int k = first; k < results->n; k++) {
             MdCeilingResult *result = &results->rows[k];
-            const bool is_between = result->of.n_threads > 1 && result->of.n_threads < most;
+            const bool is_roof = result->of.row->roof != MD_ROOF_NONE;
+            const bool is_between = result->of.n_threads > 1 && result->of.n_threads < most && !is_roof;
             if (is_between != (turn == 1)) continue;
-            if (spent_s < backend->budget_s || (turn == 0 && result->of.row->roof != MD_ROOF_NONE))
+            if (spent_s < backend->budget_s || is_roof)
                 spent_s += measure_case(backend, machine, choice->quick, result);
             else
                 snprintf(result->reason, sizeof result->reason,

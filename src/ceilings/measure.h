@@ -17,7 +17,7 @@ typedef struct MdCeilingCase {
 /* What a backend does for a row. */
 typedef struct MdCeilingsBackend {
     const char *name;
-    double budget_s;   /* of preparing and timing: after it none begins but the roofs, with one thread and all */
+    double budget_s;   /* of preparing and timing: after it no row begins but those of the roofs */
     int element_bytes; /* of the arrays of rows that outgrow the caches */
     /* Makes the machine ready; what a user can mend goes to errors. */
     MdStatus (*open)(void **machine, const MdConfig *config, bool quick, MdErrors *errors);

@@ -104,17 +104,8 @@ void cuda_ceiling_shape(CudaCeiling *c, int64_t n_threads) {
 void cuda_ceiling_launch(CudaCeiling *c, const CudaCeilingArguments *arguments, cudaStream_t stream) {
     CudaCeilingArguments copy = *arguments;
     void *parameters[] = {&copy};
-    const CUlaunchConfig config = {.gridDimX = c->grid[0],
-                                   .gridDimY = c->grid[1],
-                                   .gridDimZ = 1,
-                                   .blockDimX = c->block[0],
-                                   .blockDimY = c->block[1],
-                                   .blockDimZ = 1,
-                                   .sharedMemBytes = c->shared,
-                                   .hStream = stream,
-                                   .attrs = &cuda_dependent_launch,
-                                   .numAttrs = c->dependent};
-    DRIVER_CHECK(c->m, c->m->driver.launch(&config, c->function, parameters, NULL));
+    DRIVER_CHECK(c->m, cuda_driver_launch(&c->m->driver, c->function, c->grid, c->block, c->shared, stream,
+                                          c->dependent, parameters));
 }
 
 double cuda_ceiling_run_kernel(CudaCeiling *c, int64_t n_calls) {

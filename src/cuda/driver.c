@@ -6,9 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-CUlaunchAttribute cuda_dependent_launch = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                                           .value = {.programmaticStreamSerializationAllowed = 1}};
-
 MdStatus cuda_driver_find(CudaDriver *driver, MdErrors *errors) {
     static const struct {
         const char *name;
@@ -41,4 +38,22 @@ MdStatus cuda_driver_find(CudaDriver *driver, MdErrors *errors) {
         memcpy((char *)driver + functions[k].offset, &function, sizeof function);
     }
     return MD_OK; /* the library stays loaded until the program ends */
+}
+
+CUresult cuda_driver_launch(const CudaDriver *driver, CUfunction function, const unsigned grid[2],
+                            const unsigned block[2], size_t dynamic_shared, CUstream stream, bool dependent,
+                            void **parameters) {
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    early.value.programmaticStreamSerializationAllowed = 1;
+    const CUlaunchConfig config = {.gridDimX = grid[0],
+                                   .gridDimY = grid[1],
+                                   .gridDimZ = 1,
+                                   .blockDimX = block[0],
+                                   .blockDimY = block[1],
+                                   .blockDimZ = 1,
+                                   .sharedMemBytes = (unsigned)dynamic_shared,
+                                   .hStream = stream,
+                                   .attrs = &early,
+                                   .numAttrs = dependent};
+    return driver->launch(&config, function, parameters, NULL);
 }

@@ -4,6 +4,8 @@
 #define MD_CUDA_DRIVER_H
 
 #include <cuda.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "base/status.h"
 
@@ -21,8 +23,10 @@ typedef struct CudaDriver {
     CUresult (*error_text)(CUresult, const char **);
 } CudaDriver;
 
-/* The attribute by which a kernel may come before the one ahead of it in the stream has ended (kernels/dependent.cuh). */
-extern CUlaunchAttribute cuda_dependent_launch;
+/* A launch; dependent: the kernel may come before the one ahead of it in the stream has ended (kernels/dependent.cuh). */
+CUresult cuda_driver_launch(const CudaDriver *driver, CUfunction function, const unsigned grid[2],
+                            const unsigned block[2], size_t dynamic_shared, CUstream stream, bool dependent,
+                            void **parameters);
 
 /* Fills driver; an input error where there is none. */
 MdStatus cuda_driver_find(CudaDriver *driver, MdErrors *errors);

@@ -295,17 +295,10 @@ void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks)
     md_require(kernel->function != NULL);
     /* Kernels with one parameter do not look at the second. */
     void *parameters[] = {&context->arguments, context->pair_table};
-    const CUlaunchConfig config = {.gridDimX = (unsigned)n_blocks,
-                                   .gridDimY = 1,
-                                   .gridDimZ = 1,
-                                   .blockDimX = (unsigned)kernel->block_size,
-                                   .blockDimY = 1,
-                                   .blockDimZ = 1,
-                                   .sharedMemBytes = (unsigned)kernel->dynamic_shared,
-                                   .hStream = context->stream,
-                                   .attrs = &cuda_dependent_launch,
-                                   .numAttrs = context->config.launch_dependent == MD_ON};
-    check_launch(context, id, context->driver.launch(&config, kernel->function, parameters, NULL));
+    const unsigned grid[] = {(unsigned)n_blocks, 1}, block[] = {(unsigned)kernel->block_size, 1};
+    check_launch(context, id,
+                 cuda_driver_launch(&context->driver, kernel->function, grid, block, kernel->dynamic_shared,
+                                    context->stream, context->config.launch_dependent == MD_ON, parameters));
 }
 
 void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks) {

@@ -86,7 +86,7 @@ typedef struct CudaMeasures {   /* zeroed before each build; every member grows 
     unsigned
         moved_sq_odd; /* launch.fuse = step: the same at every other step, which is measured while the other is read */
     int32_t largest_count;      /* of a row */
-    unsigned high[3], low[3];   /* float keys (block.cuh) of the largest x, and of the largest -x */
+    unsigned high[3], low[3];   /* float keys (common.cuh) of the largest x, and of the largest -x */
     int32_t crowd;              /* neighbor.index = 16: particles of the fullest cell, if it has too many for that */
     int32_t staged;             /* force.kernel = brick: atoms of the fullest block, */
     unsigned long long sources; /* and of all blocks together, */
@@ -100,12 +100,12 @@ enum { CUDA_HALTED_OLD = 1, CUDA_HALTED_FULL = 2 };
 typedef struct CudaWatch {
     CudaMeasures measures;
     unsigned long long fault_step, fault_key; /* all bits set: none; key: id, then the displacement as float bits */
-    unsigned long long step;                  /* begun and not yet halted at; see steps.c */
-    unsigned long long batch_step;            /* launch.fuse = step: the first of the batch */
-    unsigned long long late_build;            /* the last build that came late, as 1 + its step; */
-    unsigned n_late;                          /* how many did */
-    unsigned drifted;                         /* the drift of step + 1 is done */
-    unsigned halted;                          /* CUDA_HALTED_...: everything waits for the host */
+    unsigned long long step;       /* the last one whose forces were begun, or would have been: see steps.c */
+    unsigned long long batch_step; /* launch.fuse = step: the first of the batch */
+    unsigned long long late_build; /* the last build that came late, as 1 + its step; */
+    unsigned n_late;               /* how many did */
+    unsigned drifted;              /* the drift of step + 1 is done */
+    unsigned halted;               /* CUDA_HALTED_...: everything waits for the host */
 } CudaWatch;
 
 /* What the host can look at without asking: in mapped host memory. */

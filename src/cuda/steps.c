@@ -172,15 +172,10 @@ static void issue_resident(CudaContext *context, int n_steps, bool with_drift) {
     cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context));
 }
 
-/* The drift behind a batch is that of its last pass, where forces and drift are one kernel; with host-check it is measured. */
-static bool passes_end_with_drift(const CudaContext *context) {
-    return in_passes(context) && context->config.neighbor_rebuild != MD_REBUILD_HOST_CHECK;
-}
-
-/* Issues what was held back. */
+/* Issues what was held back. The drift behind a batch is that of its last pass, where forces and drift are one kernel. */
 static void flush(CudaContext *context) {
     int n_steps = context->n_held;
-    const bool drift = context->drift_held, with_drift = drift && n_steps > 0 && passes_end_with_drift(context);
+    const bool drift = context->drift_held, with_drift = drift && n_steps > 0 && in_passes(context);
     context->n_held = 0;
     context->drift_held = false;
     if (n_steps > 0) {
@@ -193,7 +188,7 @@ static void flush(CudaContext *context) {
         else issue_whole_passes(context, n_steps);
         cuda_timing_end_batch(context, n_steps);
         md_nvtx_end();
-        context->has_forces = true;
+        context->has_forces = !with_drift;
     }
     if (drift) entry(context, context->step)->issued = with_drift ? CUDA_AFTER_BATCH : CUDA_SINGLY;
     if (drift && !with_drift) time_drift(context, true);

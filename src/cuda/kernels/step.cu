@@ -50,7 +50,7 @@ __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
         copy_seen(a.now.position, i, a.now.position, i + from);
 }
 
-/* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, which integrates nothing. */
+/* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, if that integrates nothing. */
 struct EndRow {
     IntegrateAtom integrate;
     bool keeps;
