@@ -17,6 +17,7 @@ from interpreter import need
 need(__name__, ("numpy", "h5py"))
 import h5py
 import numpy as np
+from trajectory import open_trajectory
 
 OBSERVABLES = ["particle_number", "temperature", "pressure", "density", "potential_energy", "kinetic_energy",
                "internal_energy", "conserved_energy"]
@@ -127,7 +128,7 @@ class Checker:
 def check(path, quantities=None):
     """The problems of a file. quantities: those of velocity, force and image that it has to hold, and no others; None: any."""
     try:
-        file = h5py.File(path, "r")
+        file = open_trajectory(path)
     except OSError as error:
         return [f"cannot be opened: {error}"]
     with file:

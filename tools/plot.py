@@ -17,11 +17,11 @@ import sys
 from interpreter import need
 
 need(__name__, ("numpy", "h5py", "matplotlib"))
-import h5py
 import matplotlib
 import numpy as np
 from drawing import BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
 from matplotlib.collections import LineCollection
+from trajectory import open_trajectory
 
 MAX_PAIRS = 4_000_000  # that are held in memory at once
 MAX_CIRCLES = 5_000  # that are circles in an SVG: more are a bitmap in it, or no viewer is quick with the file
@@ -330,7 +330,7 @@ def plot_neighbors(frame, pairs):
 
 def draw_all(arguments):
     """Yields the kind of each picture that was asked for, and its figure."""
-    with h5py.File(arguments.trajectory, "r") as file:
+    with open_trajectory(arguments.trajectory) as file:
         n_frames = len(file["particles/all/position/step"])
         if n_frames == 0:
             raise ValueError(f"{arguments.trajectory} holds no frame")

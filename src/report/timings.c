@@ -145,7 +145,7 @@ static void log_rebuilds(MdRecord *r) {
         md_log(r->log, " (one in %.1f steps)",
                (double)(r->step - r->resume.from_step) / (double)statistics->n_rebuilds);
     if (statistics->capacity > 0)
-        md_log(r->log, ", %.1f neighbours per atom within cutoff and skin, row capacity %lld, overflows %lld\n",
+        md_log(r->log, ", %.1f neighbours per atom within cutoff and skin, row capacity %lld, overflows in the loop %lld\n",
                statistics->neighbors_per_atom, (long long)statistics->capacity, (long long)statistics->n_overflows);
     else md_log(r->log, "; no neighbour list\n");
     const int64_t n_late = r->resume.before.n_late_rebuilds + statistics->n_late_rebuilds;

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import h5check
 import program
 import restart_file
 from restart_file import sections
@@ -103,6 +104,9 @@ def test_check(checks, folder):
     h5, xyz = whole["run.h5"], whole["run.xyz"]
     marked = marked_for_writing(folder / "gzip.h5")
     checks.that(marked != whole["gzip.h5"], "there is no mark")
+    (folder / "gzip.h5").write_bytes(marked)
+    problems = h5check.check(folder / "gzip.h5")
+    checks.that(len(problems) == 1 and "mdmini --recover" in problems[0], f"h5check of a file that is marked: {problems}")
     cases = [("run", {}, [], 0), ("run", {}, ["output.xyz_velocities=on"], 2), ("run", {}, ["output.unwrapped=on"], 2),
              ("run", {}, ["output.images_every=0"], 2), ("run", {"run.xyz": whole["twin.xyz"]}, [], 2),
              ("run", {"run.xyz": xyz[:len(xyz) // 2]}, [], 2), ("run", {"run.h5": whole["twin.h5"]}, [], 2),
