@@ -159,6 +159,17 @@ static bool is_off(int option, const MdConfig *config) {
     return md_option_is_switch(option) && strcmp(md_switch_words(option)[md_switch_value(config, option)], "off") == 0;
 }
 
+/* What became of the switch that a lack ("force.kernel = list or auto") begins with. */
+static const char *chosen_of(const MdConfig *resolved, const char *lack) {
+    const size_t length = strcspn(lack, " ");
+    for (int option = 0; option < MD_N_OPTIONS; option++) {
+        const char *name = md_option_name(option);
+        if (md_option_is_switch(option) && strlen(name) == length && strncmp(name, lack, length) == 0)
+            return md_switch_words(option)[md_switch_value(resolved, option)];
+    }
+    return "otherwise";
+}
+
 MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, const MdConfig *resolved,
                                    MdErrors *errors) {
     MdStatus status = MD_OK;
@@ -168,8 +179,8 @@ MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, con
         if (is_off(option, resolved)) continue;
         char *lack = md_option_lack(resolved, option);
         status = md_fail(errors, MD_ERROR_INPUT,
-                         "%s: %s: has no effect: it needs %s, and auto chose otherwise here: name what it needs",
-                         md_deck_origin(deck, option), md_option_name(option), lack);
+                         "%s: %s: has no effect: it needs %s, and auto chose %s here: name what it needs",
+                         md_deck_origin(deck, option), md_option_name(option), lack, chosen_of(resolved, lack));
         free(lack);
     }
     return status;
