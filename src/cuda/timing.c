@@ -4,10 +4,10 @@
  * is the time on the stream from the end of what came before to the end of the stage: kernels, the gaps between them,
  * and, in stages where the host decides something (gather), the wait for the host.
  *
- * Recording costs about a microsecond of the host each, so the stages that run in every step are timed in one call of
- * CUDA_SAMPLE only, and the time of all calls is the mean of those times the number of calls. The first call of a stage
- * does not count: it loads the kernels. So are rebuilds, when there have been some. With a trace every call is timed, and the host waits where it is too far ahead
- * for that. */
+ * Recording costs about a microsecond of the host each, so the stages that run in every step, and rebuilds when there have
+ * been some, are timed in one call of CUDA_SAMPLE only, and the time of all calls is the mean of those times the number of
+ * calls. The first call of a stage does not count: it loads the kernels. With a trace every call is timed, and the host
+ * waits where it is too far ahead for that. */
 #include "cuda/context.h"
 
 /* A prime: calls that repeat with the period of the thermo table must not always, or never, be among the timed ones. */

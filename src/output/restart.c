@@ -281,8 +281,6 @@ MdRestart *md_restart_open(const char *path, MdErrors *errors) {
     return NULL;
 }
 
-const char *md_restart_path(const MdRestart *r) { return r->path; }
-
 static const Section *find(const MdRestart *r, const char *name) {
     for (int k = 0; k < r->n_sections; k++)
         if (strcmp(r->sections[k].head.name, name) == 0) return &r->sections[k];

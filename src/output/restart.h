@@ -36,7 +36,6 @@ MdStatus md_restart_commit(MdRestart *restart, MdStatus so_far);
 /* Opens a file and checks all of it. NULL when it is none, is damaged or of a newer version: the reason is in errors
  * (MD_ERROR_INPUT), and the older generation, where there is one, is named. */
 MdRestart *md_restart_open(const char *path, MdErrors *errors);
-const char *md_restart_path(const MdRestart *restart);
 /* Bytes of a section; UINT64_MAX when there is none of that name. */
 uint64_t md_restart_bytes(const MdRestart *restart, const char *name);
 /* Makes the section the one that is read, from its beginning. An error when it is not there, or not of n_bytes. */

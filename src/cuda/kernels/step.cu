@@ -18,8 +18,8 @@ constexpr bool has_check = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 #if MD_SW_launch_fuse == 2 /* step */
 constexpr bool has_bricks = MD_SW_force_kernel == MD_KERNEL_BRICK;
 
-/* Integrates an atom as soon as its force is there. The first half of a step's atoms may move while others still need
- * where they were: positions go to another copy (load_type). */
+/* Integrates an atom as soon as its force is there. Others may still need where it was, so that positions go to another copy
+ * (its place there: load_type in common.cuh). */
 struct IntegrateAtom {
     const CudaArguments &a;
     Motion motion;
@@ -92,9 +92,9 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
 }
 
 /* The first pass integrates by the forces that are there, the last one computes forces and no more, unless it drifts, too;
- * each in between does both for every atom. A pass reads one copy of the positions and writes the other, so that one barrier is between passes,
- * which also tells whether any atom has gone too far for the list. In the end the positions are where everybody else looks for
- * them. */
+ * each in between does both for every atom. A pass reads one copy of the positions and writes the other, so that one
+ * barrier is between passes, which also tells whether any atom has gone too far for the list. In the end the positions are
+ * where everybody else looks for them. */
 __device__ inline void make_fused_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
     const unsigned long long first = *(volatile unsigned long long *)&a.watch->step + 1;
     int64_t from = (a.n + a.drifts) % 2 == 0 ? a.n_atoms : 0;
