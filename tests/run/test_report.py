@@ -114,6 +114,7 @@ def make(design, factors, sizes=SIZES, seed=1):
             for keys in [[key] for key in factors] + [list(pair) for pair in itertools.combinations(factors, 2)]:
                 for levels in itertools.product(*(factors[key][1:] for key in keys)):
                     effects.append({"system": f"s{k}", "factors": keys, "levels": list(levels), "aliases": [],
+                                    "besides": ["force.kernel", "memory.sort"] if "neighbor.write" in keys else [],
                                     **compared(chance, chance.uniform(0.8, 1.2))})
     return {"format": "mdmini-study 1", "name": f"{design}-try", "command": "tools/study.py try.ini --output try",
             "definition": {"design": design, "repeats": 6, "seed": 1}, "finished": False, "n_left_out": 3, "confidence": 0.95,
@@ -196,6 +197,13 @@ def test_points(checks, name, results, text):
                              if head == heading and part not in ("", "Without a speed")
                              for one in rows_of(lines) if f"`{point['label']}`" in " ".join(one)]
                 checks.that(not elsewhere, f"{name}: {point['id']} failed, and stands in {elsewhere}")
+        effects = [effect for effect in results["effects"] if effect["system"] == system["id"]]
+        for n, part in ((1, "Main effects"), (2, "Interactions")):
+            head, *rows = rows_of(sections.get((heading, part), [])) or [[]]
+            mine = [effect for effect in effects if len(effect["factors"]) == n]
+            marked = [row for row in rows if head[-1] == "not of this switch alone" and row[-1] == "with `force.kernel`, `memory.sort`"]
+            checks.that(len(rows) == len(mine) and len(marked) == sum(bool(effect["besides"]) for effect in mine),
+                        f"{name}, {part}: {len(marked)} of {len(rows)} rows are marked")
         if name != "ladder":
             ranked = " ".join(" ".join(row) for row in rows_of(sections[heading, "Ranking"]))
             checks.that(all(row[0] in ranked for row in table[1:]), f"{name}: a point is not ranked: {ranked}")
@@ -321,7 +329,8 @@ def test_map(checks, look, picture):
     texts = [text.get_text() for text in picture.figure.axes[0].texts]
     for effect in effects:
         text = f"{effect['value']:.3g}"
-        checks.that((text if effect["outcome"] != "not distinguishable" else f"({text})") in texts,
+        text = (text if effect["outcome"] != "not distinguishable" else f"({text})") + ("\u2020" if effect["besides"] else "")
+        checks.that(text in texts,
                     f"{picture.name}: {text} is not written in {texts}")
 
 

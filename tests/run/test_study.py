@@ -405,6 +405,43 @@ def test_fraction(checks, bench):
     bench.study.write_text(STUDY)
 
 
+def test_confounded(checks, bench):
+    """Where auto becomes something else along with a switch, its effect and what it meets are not of it alone, and pairs that differ
+    in it do not differ in one setting."""
+    words = {"given": ["deck.txt", "--vary", "a.x=slow,fast", "--vary", "a.w=off,on", "--words", "system.cells=8 run.steps=40", "--repeats", "3"]}
+    for design in ("full", "fractional"):
+        for name, auto, expected in (("alone", "-", []), ("along", "a.x=slow", ["b.k"])):
+            done = bench.run(f"{design}-{name}", "--design", design, AUTO=auto, **words)
+            results = bench.results(f"{design}-{name}")
+            checks.that(done.returncode == 0, f"{design}, {name}: {done.stdout[-300:]}{done.stderr}")
+            besides = {tuple(effect["factors"]): effect["besides"] for effect in results["effects"]}
+            checks.that(besides == {("a.x",): expected, ("a.w",): [], ("a.x", "a.w"): expected}, f"{design}, {name}: beside them {besides}")
+            checks.that(len(results["determinism"]) == (0 if expected else 2), f"{design}, {name}: {results['determinism']}")
+            changed = {"with b.k=list" in point["changed"] for point in results["points"] if "a.x=slow" in point["label"]}
+            checks.that(changed == {bool(expected)}, f"{design}, {name}: {changed}")
+
+
+def test_idle(checks, bench):
+    """A switch that the backend lacks is not measured, and one that serves nothing in these runs is without effect; neither has a
+    main effect."""
+    vary = ["--vary", "a.x=slow,fast", "--vary", "a.y=1,2", "--vary", "a.w=off,on", "--words", "system.cells=8 run.steps=40", "--repeats", "3"]
+    for design, kind, n_refused, n_idle in (("full", "LACKS", 4, 0), ("fractional", "LACKS", 1, 0), ("one-at-a-time", "LACKS", 1, 0),
+                                            ("full", "UNUSED", 0, 4), ("one-at-a-time", "UNUSED", 0, 1)):
+        name = f"idle-{design}-{kind}"
+        done = bench.run(name, "--design", design, given=["deck.txt", *vary], **{kind: "a.w"})
+        results = bench.results(name)
+        refused, idle = ([point for point in results["points"] if point["status"] == status] for status in ("refused", "without effect"))
+        checks.that(done.returncode == 0 and results["finished"] and len(refused) == n_refused and len(idle) == n_idle,
+                    f"{name}: exit code {done.returncode}, {len(refused)} refused, {len(idle)} without effect: {done.stdout[-600:]}{done.stderr}")
+        checks.that(all(point["reason"] == "a.w: the cpu backend has no such stage" for point in refused), f"{name}: {refused}")
+        labels = {point["label"] for point in results["points"]}
+        twins = [(point["label"], point["reason"].removeprefix("it runs as ")) for point in idle]
+        checks.that(all(one != other and other in labels and one.split(" a.w")[0] in (other.split(" a.w")[0], "a.w=off")
+                        for one, other in twins), f"{name}: {twins}")
+        factors = [effect["factors"] for effect in results["effects"]]
+        checks.that(factors == ([] if design == "one-at-a-time" else [["a.x"], ["a.y"], ["a.x", "a.y"]]), f"{name}: effects of {factors}")
+
+
 def test_fractions(checks):
     """As few runs as resolution IV takes; every two columns are orthogonal, the base is one of the runs, and what the runs cannot
     tell apart is named, with its sign."""
@@ -580,7 +617,7 @@ def main():
     with program.temporary_folder() as folder:
         bench = Bench(folder)
         for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_runs_ended, test_built_anew, test_shards,
-                     test_other_shards, test_again, test_failed, test_systems, test_fraction, test_resume_refused, test_refused,
+                     test_other_shards, test_again, test_failed, test_systems, test_fraction, test_confounded, test_idle, test_resume_refused, test_refused,
                      test_without_numpy):
             start = time.monotonic()
             test(checks, bench)

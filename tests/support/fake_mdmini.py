@@ -2,6 +2,8 @@
 compared exactly. What it makes of a run follows from its settings, and from its number among the runs of the same settings
 that stand in $FAKE_RUNS (times $FAKE_N plus $FAKE_K, for shards).
 
+$FAKE_AUTO (key=value): there b.k, which is auto, becomes list, else brick. $FAKE_LACKS: a switch that the backend has not.
+$FAKE_UNUSED: a switch that serves nothing in these runs.
 $FAKE_KILL_AT: when so many runs are kept (-1: while still being tried) it kills its parent, once; with $FAKE_ENDS it ends itself
 instead, by that signal.
 """
@@ -12,9 +14,10 @@ import sys
 import zlib
 
 CHOICES = {"a.x": ["slow", "fast"], "a.y": ["1", "2", "3"], "a.z": ["off", "on"], "a.w": ["off", "on"],
+           "b.k": ["list", "brick", "auto"],
            "neighbor.rebuild": ["every", "device-check"]}
 DEFAULTS = {"system.cells": "10", "system.start": "fcc", "run.steps": "1000", "run.precision": "mixed", "neighbor.every": "20",
-            "a.x": "fast", "a.y": "2", "a.z": "on", "a.w": "on", "neighbor.rebuild": "every", "output.thermo_every": "100",
+            "a.x": "fast", "a.y": "2", "a.z": "on", "a.w": "on", "b.k": "auto", "neighbor.rebuild": "every", "output.thermo_every": "100",
             "output.name": "fake", "output.progress": "auto", "report.verify": "on"}
 FACTORS = {"a.x=slow": 2.0, "a.y=1": 1.3, "a.y=3": 1.0, "a.z=off": 1.1, "a.w=off": 0.9}
 
@@ -30,7 +33,9 @@ def option(key):
 def variants():
     rows = [{"backend": "cpu", "stage": key.split(".")[0], "switch": key, "value": value, "needs": "",
              "deterministic": "no" if (key, value) == ("a.x", "slow") else "yes"} for key in CHOICES for value in CHOICES[key]]
-    return {"backends": [{"name": "cpu", "built_in": True, "lacks": [], "variants": rows}]}
+    lacks = [key for key in CHOICES if key == os.environ.get("FAKE_LACKS")]
+    return {"backends": [{"name": "cpu", "built_in": True, "lacks": lacks, "variants": [row for row in rows if row["switch"] not in lacks]},
+                         {"name": "cuda", "built_in": False, "lacks": [], "variants": [{**row, "backend": "cuda"} for row in rows]}]}
 
 
 def fail(message):
@@ -106,11 +111,13 @@ def run(settings):
     wobbles = bool(os.environ.get("FAKE_WOBBLES")) and os.environ["FAKE_WOBBLES"] in own
     verify = settings["report.verify"] == "on"
     rows = {}
+    ran = {**settings, "b.k": "list" if os.environ.get("FAKE_AUTO", "-") in own else "brick"} if settings["b.k"] == "auto" else settings
     for key in CHOICES:
-        rows.setdefault(key.split(".")[0], []).append(f"{key.split('.')[1]}={settings[key]}")
+        if key != os.environ.get("FAKE_LACKS"):
+            rows.setdefault(key.split(".")[0], []).append(f"{key.split('.')[1]}={ran[key]}")
     report = {"own": own, "verdict": "FAILED" if failed else "PASSED" if verify else "NOT CHECKED", "n_atoms": n_atoms,
               "n_steps": n_steps, "backend": "cpu", "precision": settings["run.precision"], "loop_seconds": loop,
-              "atom_steps_per_second": n_atoms * n_steps / loop, "n_late_rebuilds": 0, "energy_drift_per_atom_step": 1e-9,
+              "atom_steps_per_second": n_atoms * n_steps / loop, "n_late_rebuilds": 0, "unused_switches": [os.environ.get("FAKE_UNUSED")], "energy_drift_per_atom_step": 1e-9,
               "potential_energy_per_atom": -6.0 - (n_own if wobbles else 0) - n_steps * 1e-9, "kinetic_energy_per_atom": 1.0,
               "checks": [{"name": "forces", "value": 0.25, "limit": 1.0, "passed": not failed}],
               "stages": [{"stage": stage, "ran": " ".join(words), "calls": n_steps, "seconds": loop / 2, "share": 0.5,

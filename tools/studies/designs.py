@@ -140,9 +140,21 @@ def words_of(settings):
     return " ".join(f"{key}={value}" for key, value in settings.items())
 
 
+def make_fraction(study, factors, base, lacking):
+    """(settings of each point, aliases): a fraction of what the backend has, and one point for each level that it lacks."""
+    there = {key: levels for key, levels in factors.items() if key not in lacking}
+    alone = [{**base, key: level} for key in lacking for level in factors[key] if level != base[key]]
+    if len(there) < 2:
+        return [{**base, key: level} for key, levels in there.items() for level in levels] + alone, []
+    combinations, aliases = fraction(there, base, study.runs)
+    return [{**base, **settings} for settings in combinations] + alone, aliases
+
+
 def add_points(program, study, system):
     """The points of a system, the base first."""
     factors = point_factors(program, study)
+    # A point that sets such a factor runs as one that does not, and would be measured in vain.
+    lacking = [] if "run.backend" in factors else [key for key in factors if key in program.lacks[system.backend]]
     if study.design in OWN_POINTS:
         make = ladder_points if study.design == "ladder" else without_points
         system.points = [Point(system, **made) for made in make(program, system)]
@@ -155,12 +167,12 @@ def add_points(program, study, system):
         if study.design == "full":
             combinations = [dict(zip(factors, levels)) for levels in product(*factors.values())]
         else:
-            combinations, system.aliases = fraction(factors, base, study.runs)
+            combinations, system.aliases = make_fraction(study, factors, base, lacking)
         combinations = [settings for settings in combinations if settings != base]
     system.points = [Point(system, words_of(base) or "base", base, base_settings=base)]
     for settings in combinations:
         point = Point(system, words_of(settings), settings, base_settings=base)
-        point.reason = no_stage(program, system.backend, point.changed_keys())
+        point.reason = no_stage(program, system.backend, [key for key in point.changed_keys() if key in lacking])
         system.points.append(point)
 
 

@@ -57,12 +57,14 @@ class Program:
         return Checked(found[1], int(found[2]), int(found[3]), effective(done.stdout), [])
 
     def ran(self, report):
-        """{switch: value} that had an effect in a run."""
+        """{switch: value} that had an effect in a run, as the report says."""
         found = {"run.precision": report["precision"]}
         for stage in report["stages"]:
             for word in stage["ran"].split():
                 key, value = word.split("=")
                 found[self.switches[stage["stage"], key]] = value
+        for key in report.get("unused_switches", []):
+            found.pop(key, None)
         return found
 
     def is_deterministic(self, report):

@@ -15,6 +15,7 @@ from .marks import (MAX_LINES, OUTCOMES, Picture, confidence, error_bars, far_no
 from .roofline import draw_roofline
 from .view import figures, is_number, unit_of
 
+NOT_ALONE = "\u2020"  # behind an effect: other switches ran differently, too
 MAX_BARS = 40  # of a picture, but for the ladder, which is shown whole
 
 
@@ -145,7 +146,8 @@ def draw_interactions(view, system):
         row, column = places[-1], places[0]
         found = effect["outcome"] in ("faster", "slower")
         matrix[row, column] = effect["value"]
-        texts[row, column] = f"{effect['value']:.3g}" if found else f"({effect['value']:.3g})"
+        text = f"{effect['value']:.3g}" if found else f"({effect['value']:.3g})"
+        texts[row, column] = text + (NOT_ALONE if effect.get("besides") else "")
     side = min(max(0.62 * len(names), 1.4), PAGE - 2.4)
     figure, axes = plt.subplots(figsize=(side + 2.2, side + 1.1), layout="constrained")
     reach = max(np.nanmax(np.abs(np.log2(matrix))), 0.01)
@@ -168,7 +170,9 @@ def draw_interactions(view, system):
     axes.set_title(system["label"])
     return Picture(f"interactions-{system['id']}",
                    f"{system['label']}: framed, the main effect of each factor; below, by what two together differ from "
-                   "the product of both. 1: nothing; in brackets: not distinguishable from it, whatever its colour.", figure)
+                   "the product of both. 1: nothing; in brackets: not distinguishable from it, whatever its colour." +
+                   (f" {NOT_ALONE} Not of these switches alone: others ran differently, too." if any(e.get("besides") for e in effects) else ""),
+                   figure)
 
 
 def effect_terms(view, effect):

@@ -301,11 +301,12 @@ def effects_of(view, system):
                 ratio, interval = figures(effect)
                 name = " and ".join(code(f"{key}={level}") for key, level in zip(effect["factors"], effect["levels"]))
                 outcome = MEETS.get(effect["outcome"], effect["outcome"]) if n == 2 else effect["outcome"]
-                rows.append([name, ratio, interval, probability(effect["p"]), outcome, alias_text(effect.get("aliases") or [])])
+                rows.append([name, ratio, interval, probability(effect["p"]), outcome, alias_text(effect.get("aliases") or []),
+                             alone_text(effect)])
         if rows:
-            aliased = any(row[-1] for row in rows)
-            rows = rows if aliased else [row[:-1] for row in rows]
-            head = ["effect", "ratio:", "interval:", "p:", "outcome", *(["cannot be told from"] if aliased else [])]
+            head = ["effect", "ratio:", "interval:", "p:", "outcome", "cannot be told from", "not of this switch alone"]
+            empty = [k for k in (5, 6) if not any(row[k] for row in rows)]
+            head, *rows = ([cell for k, cell in enumerate(row) if k not in empty] for row in (head, *rows))
             lines += [f"### {title}", "", note, "", *table(head, rows)]
     if system.get("aliases") and lines:
         lines += ["Of this fraction of all combinations these cannot be told apart: "
@@ -315,6 +316,12 @@ def effects_of(view, system):
 
 def alias_text(group, between=", "):
     return between.join(code(one if isinstance(one, str) else " x ".join(one)) for one in group)
+
+
+def alone_text(effect):
+    """What else ran otherwise at its levels."""
+    besides = effect.get("besides")
+    return f"with {', '.join(map(code, besides))}" if besides else ""
 
 
 def accuracy_of(view, system):
@@ -359,7 +366,7 @@ def determinism_of(view, system):
             rows.append([*names, ratio, interval, probability(pair["ratio"].get("p")), pair["ratio"].get("outcome")])
     if not rows:
         return []
-    return ["### Price of determinism", "", "Pairs that differ in one setting: speed of the one that may change its bits over "
+    return ["### Price of determinism", "", "Pairs that differ in one setting, and in nothing else as they ran: speed of the one that may change its bits over "
             "that of the one that repeats them.", "",
             *table(["same bits each time", "not", "ratio:", "interval:", "p:", "the second is"], rows)]
 

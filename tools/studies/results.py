@@ -13,6 +13,7 @@ import numpy as np
 from scripts import save_json
 
 from . import stats
+from .definition import OWN_POINTS
 from .records import outcome_text, read_study
 from .rungs import differences
 
@@ -167,14 +168,25 @@ class SystemTable:
         keys = set(point.point["said"])
         return point is not base and keys and keys <= self.switches and point.ran == base.ran
 
+    def twin(self, k, point):
+        """The first point of a design of factors that ran the same; None where there is none."""
+        base = self.base.point["settings"]
+        for other in self.points[:k] if self.design not in OWN_POINTS else []:
+            mine, theirs = ({**base, **one.point["settings"]} for one in (point, other))
+            keys = {key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key)}
+            if other.is_measured() and keys <= self.switches and other.ran == point.ran:
+                return other
+        return None
+
     def compare(self, k, point):
         """{"ratio", "step_ratio"}: Ratios to the base, and of a ladder to the last rung before it that has a speed."""
         below = next((other for other in reversed(self.points[:k]) if other.is_measured()), None)
         against = below if self.design == "ladder" else self.base
         if not point.is_measured() or not against or not against.is_measured() or point is against:
             return {}
-        if self.has_no_effect(against, point):
-            point.status, point.reason = "without effect", f"it runs as {against.point['label']}"
+        same = against if self.has_no_effect(against, point) else self.twin(k, point)
+        if same:
+            point.status, point.reason = "without effect", f"it runs as {same.point['label']}"
             return {}
         found = {"ratio": self.ratio(self.base, point)}
         if self.design == "ladder":
@@ -231,21 +243,48 @@ class SystemTable:
         return [[measured[i].id for i in group] for group in found], \
             {"points": [point.id for point in left], "reason": reason.format(stats.MIN_ROUNDS) if left else ""}
 
+    def ran_besides(self, points, factors, levels, base):
+        """The switches beside these factors that ran otherwise at these levels than at those of the base: then an effect is not of
+        the factors alone. Of a full design such points are compared as have all other factors in common; of a fraction there
+        are none, and what occurs at a level at all is compared."""
+        groups = {}
+        for point in points:
+            setting = point.point["settings"]
+            corner = tuple(setting[key] for key in factors)
+            if all(level in (own, base[key]) for level, own, key in zip(corner, levels, factors)):
+                others = tuple(value for key, value in setting.items() if key not in factors) if self.design == "full" else ()
+                groups.setdefault(others, {}).setdefault(corner, []).append(point.ran)
+        found = {}
+        for corners in groups.values():
+            for key in dict.fromkeys(key for runs in corners.values() for ran in runs for key in ran if key not in factors):
+                if len({frozenset(ran.get(key) for ran in runs) for runs in corners.values()}) > 1:
+                    found[key] = None
+        return list(found)
+
+    def is_idle(self, points, key, levels, base):
+        """Whether a factor changes nothing: it says in the report how it ran, and every level ran the same."""
+        return key in self.switches and len({point.ran.get(key) for point in points}) == 1 and \
+            not any(self.ran_besides(points, [key], [level], base) for level in set(levels))
+
     def effects(self, factors):
-        """Main effects and pairwise interactions on the logarithm of the speed."""
+        """Main effects and pairwise interactions on the logarithm of the speed, of the factors that change anything."""
         measured = [point for point in self.points if point.is_measured() or point.status == "without effect"]
         if self.design not in ("full", "fractional") or len(measured) < 2 or not factors or not self.rounds():
             return []
         logs = np.log(self.speeds(measured))
+        base = self.points[0].point["settings"]
         levels = {key: [point.point["settings"][key] for point in measured] for key in factors}
-        found = stats.effects(logs, levels, self.confidence, self.points[0].point["settings"])
+        levels = {key: of_points for key, of_points in levels.items() if not self.is_idle(measured, key, of_points, base)}
+        found = stats.effects(logs, levels, self.confidence, base) if levels else []
         return [{"system": self.record["id"], "factors": effect.factors, "levels": effect.levels,
                  **interval_record(effect), "p": number(effect.p), "outcome": stats.outcome(effect, self.confidence),
-                 "aliases": effect.aliases} for effect in found]
+                 "aliases": effect.aliases, "besides": self.ran_besides(measured, effect.factors, effect.levels, base)}
+                for effect in found]
 
     def determinism(self):
-        """Points that differ in one setting, of which one gives the same bits each time: the ratio is the speed of the other over
-        its speed, so what it is above 1 is the price of determinism. p is adjusted for all pairs of the system."""
+        """Points that differ in one setting, and ran otherwise in no other switch, of which one gives the same bits each time: the
+        ratio is the speed of the other over its speed, so what it is above 1 is the price of determinism. p is adjusted for all
+        pairs of the system."""
         found = []
         measured = [point for point in self.points if point.is_measured()]
         base = self.points[0].point["settings"]
@@ -254,7 +293,8 @@ class SystemTable:
                 if loose.ok[0]["deterministic"] or not strict.ok[0]["deterministic"]:
                     continue
                 mine, theirs = ({**base, **point.point["settings"]} for point in (loose, strict))
-                if self.design == "ladder" or sum(mine.get(key) != theirs.get(key) for key in {*mine, *theirs}) > 1:
+                keys = [key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key)]
+                if self.design == "ladder" or len(keys) > 1 or differences(loose.ran, strict.ran, keys):
                     continue
                 found.append((loose.id, strict.id, self.ratio(strict, loose, self.base)))
         adjusted = stats.adjust([ratio.p for _, _, ratio in found])
