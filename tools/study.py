@@ -77,8 +77,8 @@ KEYS = {"name": "of the study and its folder", "base": "FILE ...", "words": '"se
 
 
 def find_program(given):
-    """The program: as given, $MDMINI, built beside these sources, or on the PATH."""
-    places = [given] if given else [os.environ.get("MDMINI"), TOP / "build-gpu/mdmini", TOP / "build/mdmini", shutil.which("mdmini")]
+    """The program: as given (also from the top of the source), $MDMINI, built beside these sources, or on the PATH."""
+    places = [given, TOP / given] if given else [os.environ.get("MDMINI"), TOP / "build-gpu/mdmini", TOP / "build/mdmini", shutil.which("mdmini")]
     for place in filter(None, places):
         if os.path.isfile(place) and os.access(place, os.X_OK):
             return Program(place)
@@ -129,13 +129,15 @@ def defined(a):
 
 
 def again(a):
-    """The command that makes the whole study again, wherever this one is: without what is of this session, folder or machine. A
-    record travels: files by their names from the top of the source, or alone."""
+    """The command that makes the whole study again, wherever this one is: without what is of this session or machine, and without
+    the folder, which is where the record is. A record travels: files by their names from the top of the source, or alone."""
     words = [shown(file) if os.path.isabs(file) else file for file in a.files]
     for key in KEYS:
         if key != "budget" and getattr(a, key) is not None:
             words += [f"--{key}", getattr(a, key)]
     words += [word for text in a.vary for word in ("--vary", text)]
+    if a.program:
+        words += ["--program", shown(a.program)]
     return shlex.join(["tools/study.py", *(re.sub(r"(?<![^\s,=])/[^\s,]+", lambda path: shown(path[0]), word) for word in words)])
 
 

@@ -269,7 +269,7 @@ def test_shards(checks, bench):
     done = bench.run("twice", "--merge", str(bench.folder / "apart-1"), str(bench.folder / "apart-1"))
     checks.that(done.returncode == 2 and "twice" in done.stderr, f"the same shard twice: {done.stderr}")
     done = bench.run("half", "--merge", str(bench.folder / "apart-1"), str(bench.folder / "apart-2"))
-    expected = f"to make them here: tools/study.py {bench.study.name} --output {bench.folder / 'half'}"
+    expected = f"to make them here: tools/study.py {bench.study.name} --program {bench.mdmini.name} --output {bench.folder / 'half'}"
     checks.that(done.returncode == 75 and done.stdout.splitlines()[-1].endswith(expected), f"two of three shards: {done.stdout[-300:]}")
     done = bench.run("half")
     checks.that(done.returncode == 0 and bench.results("half")["finished"] and len(bench.lines("half")) == N_RUNS, f"what was missing is made in the merged study: {done.stdout[-300:]}")
@@ -339,10 +339,13 @@ def test_again(checks, bench):
     names, results = [bench.results(name)["name"] for name in ("part-1", "part-2", "both")], bench.results("both")
     checks.that(names == ["part-1", "part-2", "both"], f"names {names}")
     said = results["command"]
-    checks.that(said == "tools/study.py deck.txt --base deck.txt --words 'system.cells=8 run.steps=40' --repeats 3 --vary 'a.x=slow, fast'",
-                said)
+    checks.that(said == "tools/study.py deck.txt --base deck.txt --words 'system.cells=8 run.steps=40' --repeats 3 --vary 'a.x=slow, fast' "
+                "--program mdmini", said)
+    subprocess.run([sys.executable, "-B", SOURCE / "tools/study.py", "--report", bench.folder / "both"], capture_output=True)
+    page = (bench.folder / "both/report.md").read_text().splitlines()
+    checks.that(page[-2] == f"{said} --output both", f"the command of the report: {page[-2]}")
     done = subprocess.run(f"{SOURCE / said} --output once-more --no-report", shell=True, capture_output=True, text=True, cwd=bench.folder,
-                          env={**bench.environment("once-more"), "MDMINI": str(bench.mdmini)})
+                          env=bench.environment("once-more"))
     checks.that(done.returncode == 0 and bench.results("once-more")["finished"] and
                 bench.results("once-more")["definition"] == {**results["definition"], "name": "once-more"}, f"again: {done.stdout[-300:]}{done.stderr}")
 

@@ -4,6 +4,7 @@ that makes it again. Everything in it follows from results.json (and from the fi
 input makes the same files."""
 import csv
 import re
+import shlex
 from pathlib import Path
 
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
@@ -31,7 +32,8 @@ def write(folder, results, ceilings=None, peers=()):
             path.unlink()
     paths, pictures = draw(folder, view, ceilings, peers)
     report = folder / "report.md"
-    report.write_text("\n".join(sections(view, ceilings, peers, pictures)) + "\n", encoding="utf-8")
+    again = f"{results['command']} --output {shlex.quote(folder.resolve().name)}"
+    report.write_text("\n".join(sections(view, ceilings, peers, pictures, again)) + "\n", encoding="utf-8")
     return [report, *paths]
 
 
@@ -106,8 +108,8 @@ def star(point):
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
-def sections(view, ceilings, peers, pictures):
-    """All lines."""
+def sections(view, ceilings, peers, pictures, again=None):
+    """All lines. again: the command that makes it once more."""
     shown = Shown(pictures)
     lines = [f"# Study: {view.results['name']}", ""]
     if not view.results["finished"]:
@@ -125,7 +127,7 @@ def sections(view, ceilings, peers, pictures):
     lines += peers_table(peers) + provenance(view)
     if pictures is None:
         lines += [NO_PICTURES, ""]
-    return lines + ["## Again", "", "```", view.results["command"], "```"]
+    return lines + ["## Again", "", "```", again or view.results["command"], "```"]
 
 
 class Shown:
