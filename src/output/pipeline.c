@@ -55,6 +55,12 @@ MdSlotSpec md_pipeline_slots(const MdConfig *config) {
                         .precision = config->output_precision};
 }
 
+bool md_pipeline_uses(const MdConfig *config, int option) {
+    const bool of_frames =
+        option == MD_OPTION_output_streams || option == MD_OPTION_output_host_memory || option == MD_OPTION_output_pack;
+    return !of_frames || md_pipeline_slots(config).n_frames > 0;
+}
+
 /* --- the writer ---------------------------------------------------------------------------------------------------- */
 
 static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *output, const MdThermo *thermo) {

@@ -75,5 +75,8 @@ void md_pipeline_statistics_subtract(MdPipelineStatistics *after, const MdPipeli
 
 /* The slots of a run with these switches. */
 MdSlotSpec md_pipeline_slots(const MdConfig *config);
+/* Whether a switch does anything in such a loop. What packs frames, holds them and copies them does nothing without frames:
+ * the sums of rows always arrive in pinned memory, and travel in the stream of the kernels then. */
+bool md_pipeline_uses(const MdConfig *config, int option);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "output/pipeline.h"
 #include "report/figures.h"
 #include "report/overlap.h"
 #include "report/provenance.h"
@@ -65,11 +66,12 @@ static void write_kernels(MdJson *json, const MdStatistics *statistics) {
     md_json_end_array(json);
 }
 
-/* Switches that the deck gives and the backend has no stage for. */
+/* Switches that the deck gives and the backend has no stage for, and those, given or not, that did nothing in the loop. */
 static void write_unused(MdJson *json, const MdRecord *r) {
     md_json_begin_array(json, "unused_switches");
     for (int k = 0; k < MD_N_OPTIONS; k++)
-        if (r->lacking[k] && md_deck_layer(r->deck, k) > 0) md_json_text(json, NULL, md_option_name(k));
+        if (r->lacking[k] ? md_deck_layer(r->deck, k) > 0 : !md_pipeline_uses(r->config, k))
+            md_json_text(json, NULL, md_option_name(k));
     md_json_end_array(json);
 }
 

@@ -389,6 +389,20 @@ static void test_one(const MdBackendOps *ops, const MdConfig *base, const Mode *
     test_failing_writer(ops, base, mode, system, path);
 }
 
+/* Without frames nothing is packed, held or copied; the thread that writes rows is there all the same. */
+static void test_uses(const MdConfig *base) {
+    static const int of_frames[] = {MD_OPTION_output_streams, MD_OPTION_output_host_memory, MD_OPTION_output_pack};
+    for (int frames = 0; frames < 3; frames++) {
+        MdConfig config = *base;
+        config.output_frames_every = frames == 1 ? FRAME_EVERY : 0;
+        config.output_xyz_every = frames == 2 ? FRAME_EVERY : 0;
+        check_context("frames of kind %d", frames);
+        for (int k = 0; k < 3; k++) CHECK(md_pipeline_uses(&config, of_frames[k]) == (frames > 0));
+        CHECK(md_pipeline_uses(&config, MD_OPTION_output_pipeline));
+        CHECK(md_pipeline_uses(&config, MD_OPTION_memory_layout));
+    }
+}
+
 int main(void) {
     const char *words[] = {"system.start=fcc", "system.density=0.8442", "system.temperature=1.44", "system.cells=4",
                            NULL};
@@ -399,6 +413,7 @@ int main(void) {
     MdSystem *system = state_system(deck);
     MdConfig base = *md_deck_config(deck);
     base.run_threads = 1;
+    test_uses(&base);
     for (const MdBackendOps *ops = walk_backend(NULL, &base); ops; ops = walk_backend(ops, &base)) {
         const bool has_device = strcmp(ops->name, "cuda") == 0;
         for (int k = 0; k < N_MODES; k++) {

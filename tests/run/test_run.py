@@ -438,6 +438,16 @@ def test_kernel_report(checks, folder):
     checks.that("counters" not in without, "counted without being asked")
 
 
+def test_unused(checks, folder):
+    """The report names what did nothing: what is given and the backend lacks, and what serves frames where there are none."""
+    small_deck(folder)
+    of_frames = {"output.streams", "output.host_memory", "output.pack"} if BACKEND == "cuda" else set()
+    for words, expected in ((["output.frames_every=0"], of_frames), (["output.frames_every=10"], set()),
+                            (["output.frames_every=0", "output.xyz_every=10"], set())):
+        report = program.run("small.txt", "run.steps=20", "output.existing=overwrite", *words, folder=folder).json()
+        checks.that(set(report["unused_switches"]) == expected, f"{words}: {report['unused_switches']}")
+
+
 def test_deterministic(checks, folder):
     """The default run: same input, same bits; whatever the number of threads."""
     small_deck(folder)
@@ -456,7 +466,7 @@ def main():
     checks = Checks()
     checks.run(test_information, test_check_only, test_decks, test_no_steps, test_effective_deck, test_neighbors, test_endings,
                test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_in_use, test_late, test_log,
-               test_kernel_report, test_deterministic, test_memory, test_memory_with_frames)
+               test_kernel_report, test_unused, test_deterministic, test_memory, test_memory_with_frames)
     checks.finish()
 
 
