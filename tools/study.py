@@ -2,7 +2,7 @@
 """Compares switches of mdmini: runs points in random order, again and again, and says which is faster, by how much, and how sure.
 
     tools/study.py STUDY.ini                              a study file; run/studies/ has some
-    tools/study.py inputs/melt.txt --vary neighbor.write=atomic,nonatomic --vary launch.block_size=64,128,256
+    tools/study.py inputs/melt.txt --words force.kernel=list --vary memory.layout=vec4,soa,aos --vary neighbor.order=column,row
     tools/study.py inputs/melt.txt --design ladder        from naive to fast, one change each
     tools/study.py inputs/melt.txt --design leave-one-out fast, and each of its switches put back alone
     tools/study.py --report FOLDER                        table, results and report anew from the runs that are there
@@ -35,7 +35,10 @@ on from there. From it come results.json, results.csv, report.md and pictures. S
 ratios are paired within rounds; p values are adjusted (Holm) within each system, for all ratios to the base, all effects, all pairs
 of the ranking and all prices of determinism apart: systems beside each other are studies of their own. The first run of a
 point is compared with the double-precision reference: a point that fails is listed as failed and ranked nowhere, and what the
-program refuses is listed with its reason. A * behind a speed: rebuilds came late (n_late_rebuilds), so the list has missed pairs.
+program refuses is listed with its reason. Where `auto` took something else along with a switch, a row says with what, an effect is
+marked as not of this switch alone, and a pair is none of those that the price of determinism is of: fix it in --words, as
+force.kernel=list is above. A point that ran as another one did is without effect, and a factor of which all
+levels are has no main effect. A * behind a speed: rebuilds came late (n_late_rebuilds), so the list has missed pairs.
 
 --shard K/N makes a part of the runs, for a job array: whole rounds where there are N, else some of the points with the base.
 All shards may share a folder; the last one to end, or --report, makes the table of them all. A run is that of a point in a round:
