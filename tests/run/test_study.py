@@ -424,6 +424,14 @@ def test_confounded(checks, bench):
             checks.that(changed == {bool(expected)}, f"{design}, {name}: {changed}")
 
 
+def test_confounded_base(checks, bench):
+    """Where the level of the base has failed, an effect is told against another one, and so is what ran besides."""
+    done = bench.run("no-base", given=["deck.txt", "--vary", "a.y=1,2,3", "--vary", "a.w=off,on", "--words", "system.cells=8 run.steps=40",
+                                       "--repeats", "3"], FAILS="a.y=2", AUTO="a.y=3")
+    besides = {(*effect["factors"], *effect["levels"]): effect["besides"] for effect in bench.results("no-base")["effects"]}
+    checks.that(done.returncode == 3 and besides[("a.y", "3")] == ["b.k"] and besides[("a.w", "off")] == [], f"beside them {besides}")
+
+
 def test_idle(checks, bench):
     """A switch that the backend lacks is not measured, and one that serves nothing in these runs is without effect; neither has a
     main effect."""
@@ -620,7 +628,7 @@ def main():
     with program.temporary_folder() as folder:
         bench = Bench(folder)
         for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_runs_ended, test_built_anew, test_shards,
-                     test_other_shards, test_again, test_failed, test_systems, test_fraction, test_confounded, test_idle, test_resume_refused, test_refused,
+                     test_other_shards, test_again, test_failed, test_systems, test_fraction, test_confounded, test_confounded_base, test_idle, test_resume_refused, test_refused,
                      test_without_numpy):
             start = time.monotonic()
             test(checks, bench)

@@ -274,6 +274,8 @@ class SystemTable:
         logs = np.log(self.speeds(measured))
         base = self.points[0].point["settings"]
         levels = {key: [point.point["settings"][key] for point in measured] for key in factors}
+        # Where the base's level has no speed, effects are told against the first that has one.
+        base = {key: base[key] if base[key] in of_points else of_points[0] for key, of_points in levels.items()}
         levels = {key: of_points for key, of_points in levels.items() if not self.is_idle(measured, key, of_points, base)}
         found = stats.effects(logs, levels, self.confidence, base) if levels else []
         return [{"system": self.record["id"], "factors": effect.factors, "levels": effect.levels,
