@@ -146,7 +146,16 @@ static void test_refuse_and_overwrite(char *root) {
     result = RUN("output.existing=overwrite");
     CHECK(result.plan == MD_OK && result.prepare == MD_OK && strcmp(result.log, "") == 0);
     end_case(&result);
-    check_folder("xy.json=a xy.log=b");
+    check_folder("xy.log=b"); /* the report is written last: until then there is none */
+    write_file("xy.h5", "c");
+    result = RUN("output.existing=overwrite", "output.frames_every=1");
+    CHECK(result.plan == MD_OK && result.prepare == MD_OK);
+    end_case(&result);
+    check_folder("xy.h5=c xy.log=b"); /* of those that this run writes, the writer makes new ones */
+    result = RUN("output.existing=overwrite", "output.frames_every=0");
+    CHECK(result.plan == MD_OK && result.prepare == MD_OK);
+    end_case(&result);
+    check_folder("xy.log=b");
     mkdir("xy.h5", 0700);
     result = RUN("output.existing=overwrite");
     check_refused(&result, 1, "no plain file");
