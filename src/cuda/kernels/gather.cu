@@ -82,10 +82,11 @@ MD_KERNEL k_gather_places(MD_ARGUMENTS) {
     if (i < a.n_atoms) a.place_of_id[a.now.tag[i].id] = i;
 }
 
-/* Row id of `out` gets the numbers of its particle; numbers(i) gives those of particle i in memory. On a device that has halted
- * they may never have been written. */
+/* All of a kernel that gathers: row id of `out` gets the numbers of its particle; numbers(i) gives those of particle i in memory.
+ * On a device that has halted they may never have been written. */
 template <class Out, class Numbers>
 __device__ inline void gather_rows(const CudaArguments &a, Out *out, const Numbers &numbers) {
+    begin_kernel();
     if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     if constexpr (is_naive) {
         const int i = thread_index();
@@ -143,38 +144,14 @@ template <class Out> __device__ inline void gather_vectors(const CudaArguments &
     });
 }
 
-MD_KERNEL k_gather_positions_single(MD_ARGUMENTS) {
-    begin_kernel();
-    gather_positions<float>(a);
-}
-MD_KERNEL k_gather_positions_double(MD_ARGUMENTS) {
-    begin_kernel();
-    gather_positions<double>(a);
-}
-MD_KERNEL k_gather_images_single(MD_ARGUMENTS) {
-    begin_kernel();
-    gather_images<float>(a);
-}
-MD_KERNEL k_gather_images_double(MD_ARGUMENTS) {
-    begin_kernel();
-    gather_images<double>(a);
-}
-MD_KERNEL k_gather_velocities_single(MD_ARGUMENTS) {
-    begin_kernel();
-    gather_vectors<float>(a, a.now.velocity);
-}
-MD_KERNEL k_gather_velocities_double(MD_ARGUMENTS) {
-    begin_kernel();
-    gather_vectors<double>(a, a.now.velocity);
-}
-MD_KERNEL k_gather_forces_single(MD_ARGUMENTS) {
-    begin_kernel();
-    gather_vectors<float>(a, a.now.force);
-}
-MD_KERNEL k_gather_forces_double(MD_ARGUMENTS) {
-    begin_kernel();
-    gather_vectors<double>(a, a.now.force);
-}
+MD_KERNEL k_gather_positions_single(MD_ARGUMENTS) { gather_positions<float>(a); }
+MD_KERNEL k_gather_positions_double(MD_ARGUMENTS) { gather_positions<double>(a); }
+MD_KERNEL k_gather_images_single(MD_ARGUMENTS) { gather_images<float>(a); }
+MD_KERNEL k_gather_images_double(MD_ARGUMENTS) { gather_images<double>(a); }
+MD_KERNEL k_gather_velocities_single(MD_ARGUMENTS) { gather_vectors<float>(a, a.now.velocity); }
+MD_KERNEL k_gather_velocities_double(MD_ARGUMENTS) { gather_vectors<double>(a, a.now.velocity); }
+MD_KERNEL k_gather_forces_single(MD_ARGUMENTS) { gather_vectors<float>(a, a.now.force); }
+MD_KERNEL k_gather_forces_double(MD_ARGUMENTS) { gather_vectors<double>(a, a.now.force); }
 
 /* For restart files: numbers as they are, in the order of memory, as double (exact for both precisions). a.first: which,
  * CUDA_RAW_... */
