@@ -271,7 +271,7 @@ def test_lost(folder):
             shutil.rmtree(os.path.dirname(path), ignore_errors=True)
 
     harms = [("deleted", os.unlink), ("moved", lambda path: os.rename(path, path + ".moved")), ("replaced", replace),
-             ("deleted", remove_folder)]
+             ("emptied", lambda path: os.truncate(path, 0)), ("deleted", remove_folder)]
     for number, (word, harm) in enumerate(harms):
         inner = os.path.join(folder, f"lost{number}")
         os.mkdir(inner)
