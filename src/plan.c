@@ -10,22 +10,45 @@
 #include "output/schedule.h"
 #include "simulation.h"
 
+/* Whether another GPU than the one that the deck names by run.device would do: then the deck is at fault. */
+static bool has_other_gpu(const MdBackendOps *cuda, const MdConfig *config) {
+    MdConfig other = *config;
+    MdMachine machine;
+    MdErrors *ignored = md_errors_create();
+    other.run_device = MD_AUTO_INT;
+    const bool has = config->run_device != MD_AUTO_INT && cuda->probe(&other, &machine, ignored) == MD_OK;
+    md_errors_destroy(ignored);
+    return has;
+}
+
+/* Without a GPU that can be used: auto takes the cpu, and a deck can still be checked. */
+static MdStatus do_without_gpu(MdSimulation *s, const MdBackendOps *cuda, bool only_check, const MdErrors *reasons) {
+    const MdConfig *config = s->record.config;
+    if (config->run_backend == MD_BACKEND_AUTO) {
+        s->record.backend_reason = md_copy_text(md_errors_text(reasons, 0));
+    } else if (cuda && only_check && !has_other_gpu(cuda, config)) {
+        s->record.no_gpu = md_copy_text(md_errors_text(reasons, 0));
+        s->record.ops = cuda;
+    } else {
+        for (int k = 0; k < md_errors_count(reasons); k++)
+            md_fail(s->record.errors, MD_ERROR_INPUT, "%s", md_errors_text(reasons, k));
+        return MD_ERROR_INPUT;
+    }
+    return MD_OK;
+}
+
 /* The backend asked for. auto takes the GPU if it can run there, else the cpu, and the log says why. */
-static MdStatus choose_backend(MdSimulation *s) {
-    int choice = s->record.config->run_backend;
-    if (choice != MD_BACKEND_CPU) {
+static MdStatus choose_backend(MdSimulation *s, bool only_check) {
+    if (s->record.config->run_backend != MD_BACKEND_CPU) {
         const MdBackendOps *cuda = md_backend_find("cuda");
         MdErrors *reasons = md_errors_create();
+        MdStatus status = MD_OK;
         if (!cuda)
             md_fail(reasons, MD_ERROR_INPUT, "run.backend: this program was built without the cuda backend; use cpu");
         if (cuda && cuda->probe(s->record.config, &s->record.machine, reasons) == MD_OK) s->record.ops = cuda;
-        if (!s->record.ops && choice == MD_BACKEND_AUTO)
-            s->record.backend_reason = md_copy_text(md_errors_text(reasons, 0));
-        for (int k = 0; !s->record.ops && choice == MD_BACKEND_CUDA && k < md_errors_count(reasons); k++)
-            md_fail(s->record.errors, MD_ERROR_INPUT, "%s", md_errors_text(reasons, k));
+        else status = do_without_gpu(s, cuda, only_check, reasons);
         md_errors_destroy(reasons);
-        if (s->record.ops) return MD_OK;
-        if (choice == MD_BACKEND_CUDA) return MD_ERROR_INPUT;
+        if (status != MD_OK || s->record.ops) return status;
     }
     s->record.ops = md_backend_find("cpu");
     return s->record.ops->probe(s->record.config, &s->record.machine, s->record.errors);
@@ -37,6 +60,10 @@ static MdStatus resolve(MdSimulation *s, bool planned) {
     MdVariantTable table = r->ops->variants();
     for (int k = 0; k < MD_N_OPTIONS; k++) r->lacking[k] = md_variants_lack(table, k);
     MdStatus given = md_variants_check_given(table, r->ops->name, r->deck, r->errors);
+    if (r->no_gpu) {
+        const MdStatus checked = md_variants_check_open(table, r->ops->name, r->config, r->errors);
+        return checked == MD_OK ? given : checked;
+    }
     if (!planned) return given;
     MdStatus status = r->ops->resolve(&s->resolved, &r->plan, &r->choices, r->errors);
     if (status == MD_OK) status = md_variants_check_grounds(table, r->deck, r->config, r->errors);
@@ -98,6 +125,7 @@ static MdMemory estimate_memory(const MdSimulation *s) {
 }
 
 static MdStatus check_memory(MdSimulation *s) {
+    if (s->record.no_gpu) return MD_OK; /* it is not known, nor is the machine that it will be taken of */
     uint64_t available = md_host_memory_available_bytes();
     MdStatus status = MD_OK;
     const double gibi = 1024.0 * 1024.0 * 1024.0;
@@ -146,8 +174,9 @@ MdStatus md_simulation_check_files(const MdSimulation *s) {
     return md_trajectory_check(&spec, s->record.errors);
 }
 
-MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *resumed, const char *command, MdLog *log,
-                                 MdErrors *errors) {
+MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckpoint *resumed, const char *command,
+                                 MdLog *log, MdErrors *errors) {
+    const bool bench = purpose == MD_TO_BENCH;
     MdSimulation *s = md_alloc(1, sizeof *s, "simulation");
     s->record.deck = deck;
     s->record.command = command;
@@ -164,13 +193,13 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *r
     /* All of these are tried, so that all problems are shown together. */
     MdStatus planned = resumed ? md_checkpoint_plan(resumed, deck, &s->record.plan, errors)
                                : md_system_plan(deck, &s->record.plan, errors);
-    MdStatus chosen = choose_backend(s);
+    MdStatus chosen = choose_backend(s, purpose == MD_TO_CHECK);
     MdStatus filed = md_files_plan(deck, &use, &s->record.files, errors);
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
     if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
         s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
-        s->record.memory = estimate_memory(s);
+        if (!s->record.no_gpu) s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config);
         if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);
         MdStatus memory = check_memory(s), disk = check_disk(s),

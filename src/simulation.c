@@ -26,6 +26,7 @@ void md_simulation_destroy(MdSimulation *s) {
     md_sensors_close(s->record.sensors);
     free(s->record.effective_deck);
     free(s->record.provenance);
+    free(s->record.no_gpu);
     free(s->record.backend_reason);
     md_free(s->record.resume.sessions);
     free(s->record.resume.difference);

@@ -22,12 +22,16 @@ typedef struct MdSimulation {
     double start_s;        /* of the program, by md_clock_s */
 } MdSimulation;
 
+/* What a plan is made for: a run; --bench, which leaves a file of its own and makes no run; --check, which makes none
+ * either, and may so be asked for where the GPU is not. */
+typedef enum MdPurpose { MD_TO_RUN, MD_TO_BENCH, MD_TO_CHECK } MdPurpose;
+
 /* plan.c: reads what the deck asks for and checks all of it against this machine: system, backend, memory, files.
- * Problems go to errors; nothing is touched. bench: for --bench, which leaves a file of its own and makes no run. resumed:
- * what the run goes on from, which stays the caller's; NULL: from its beginning. command: the command line, for the
- * provenance; stays the caller's. NULL when there are problems. */
-MdSimulation *md_simulation_plan(const MdDeck *deck, bool bench, MdCheckpoint *resumed, const char *command, MdLog *log,
-                                 MdErrors *errors);
+ * Problems go to errors; nothing is touched. Without the GPU that the deck asks for a plan to check has what can be told
+ * of it all the same, and record.no_gpu. resumed: what the run goes on from, which stays the caller's; NULL: from its
+ * beginning. command: the command line, for the provenance; stays the caller's. NULL when there are problems. */
+MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckpoint *resumed, const char *command,
+                                 MdLog *log, MdErrors *errors);
 
 /* plan.c: the files of frames as planned; types and masses are there once the system is. */
 MdTrajectorySpec md_simulation_trajectory(const MdSimulation *simulation);

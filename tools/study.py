@@ -209,6 +209,7 @@ def exit_code(statuses, n_left, n_left_out, how):
 def run_study(a, budget):
     study, shard = defined(a), shard_of(a.shard)
     program = find_program(a.program)
+    program.may_lack_gpu = a.check
     systems = design(program, study)
     print(f"{program.version[0]}: {program.path}", flush=True)
     if a.check:

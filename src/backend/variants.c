@@ -41,12 +41,21 @@ static bool term_holds(int option, const char *values, const MdConfig *config) {
     }
 }
 
-bool md_condition_holds(const char *condition, const MdConfig *config) {
+static bool is_word(int option, const MdConfig *config, const char *word) {
+    return md_option_is_switch(option) && strcmp(md_switch_words(option)[md_switch_value(config, option)], word) == 0;
+}
+
+/* open: `auto` may still become whatever is needed. */
+static bool condition_holds(const char *condition, const MdConfig *config, bool open) {
     char term[TERM_BYTES], *values;
     int option;
     while ((condition = next_term(condition, term, &option, &values)) != NULL)
-        if (!term_holds(option, values, config)) return false;
+        if (!term_holds(option, values, config) && !(open && is_word(option, config, "auto"))) return false;
     return true;
+}
+
+bool md_condition_holds(const char *condition, const MdConfig *config) {
+    return condition_holds(condition, config, false);
 }
 
 /* The option of a row; -1 for a stage without a switch. */
@@ -84,32 +93,34 @@ static void add(char *text, size_t size, const char *separator, const char *more
 }
 
 /* The values of the switch that would work as everything else stands. */
-static void list_ways_out(MdVariantTable table, int option, const MdConfig *config, char *text, size_t size) {
+static void list_ways_out(MdVariantTable table, int option, const MdConfig *config, bool open, char *text,
+                          size_t size) {
     MdConfig other = *config;
     text[0] = '\0';
     for (int k = 0; k < table.n_rows; k++) {
         const MdVariant *row = &table.rows[k];
         if (option_of(row) != option) continue;
         md_switch_set(&other, option, word_value(option, word_of(row), strlen(word_of(row))));
-        if (md_condition_holds(row->needs, &other)) add(text, size, ", ", word_of(row));
+        if (condition_holds(row->needs, &other, open)) add(text, size, ", ", word_of(row));
     }
 }
 
-static MdStatus refuse_missing(MdVariantTable table, const char *backend, int option, const MdConfig *config,
+static MdStatus refuse_missing(MdVariantTable table, const char *backend, int option, const MdConfig *config, bool open,
                                MdErrors *errors) {
     char ways[256];
-    list_ways_out(table, option, config, ways, sizeof ways);
+    list_ways_out(table, option, config, open, ways, sizeof ways);
     return md_fail(errors, MD_ERROR_INPUT, "%s=%s: the %s backend does not have it; values that work here: %s",
                    md_option_name(option), md_switch_words(option)[md_switch_value(config, option)], backend,
                    ways[0] ? ways : "none");
 }
 
 /* The terms of the needs that do not hold, each with what stands in their place. */
-static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const MdConfig *config, MdErrors *errors) {
+static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const MdConfig *config, bool open,
+                             MdErrors *errors) {
     char term[TERM_BYTES], *values, lacks[512] = "", found[512] = "", ways[256];
     int option;
     for (const char *at = row->needs; (at = next_term(at, term, &option, &values)) != NULL;) {
-        if (term_holds(option, values, config)) continue;
+        if (term_holds(option, values, config) || (open && is_word(option, config, "auto"))) continue;
         char one[TERM_BYTES + 64];
         snprintf(one, sizeof one, "%s=%s", term, values);
         add(lacks, sizeof lacks, " and ", one);
@@ -117,12 +128,12 @@ static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const M
         add(found, sizeof found, ", ", one);
     }
     for (char *bar = lacks; (bar = strchr(bar, '|')) != NULL;) *bar = '/';
-    list_ways_out(table, option_of(row), config, ways, sizeof ways);
+    list_ways_out(table, option_of(row), config, open, ways, sizeof ways);
     return md_fail(errors, MD_ERROR_INPUT, "%s: needs %s, but %s: change that, or take %s=%s", row->value, lacks, found,
                    md_option_name(option_of(row)), ways[0] ? ways : "(no other value works either)");
 }
 
-MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors) {
+static MdStatus check(MdVariantTable table, const char *backend, const MdConfig *config, bool open, MdErrors *errors) {
     MdStatus status = MD_OK;
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!md_option_is_switch(option) || !md_variants_have(table, option)) continue;
@@ -131,12 +142,20 @@ MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdCo
         for (int k = 0; k < table.n_rows; k++)
             if (option_of(&table.rows[k]) == option && md_variant_selected(&table.rows[k], config))
                 selected = &table.rows[k];
-        bool is_auto = strcmp(md_switch_words(option)[md_switch_value(config, option)], "auto") == 0;
-        if (!selected && !is_auto) status = refuse_missing(table, backend, option, config, errors);
-        else if (selected && !md_condition_holds(selected->needs, config))
-            status = refuse_needs(table, selected, config, errors);
+        if (!selected && !is_word(option, config, "auto"))
+            status = refuse_missing(table, backend, option, config, open, errors);
+        else if (selected && !condition_holds(selected->needs, config, open))
+            status = refuse_needs(table, selected, config, open, errors);
     }
     return status;
+}
+
+MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors) {
+    return check(table, backend, config, false, errors);
+}
+
+MdStatus md_variants_check_open(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors) {
+    return check(table, backend, config, true, errors);
 }
 
 MdStatus md_variants_check_given(MdVariantTable table, const char *backend, const MdDeck *deck, MdErrors *errors) {
@@ -153,10 +172,6 @@ MdStatus md_variants_check_given(MdVariantTable table, const char *backend, cons
             md_deck_origin(deck, option), md_option_name(option), backend, md_deck_origin(deck, MD_OPTION_run_backend));
     }
     return status;
-}
-
-static bool is_off(int option, const MdConfig *config) {
-    return md_option_is_switch(option) && strcmp(md_switch_words(option)[md_switch_value(config, option)], "off") == 0;
 }
 
 /* What became of the switch that a lack ("force.kernel = list or auto") begins with. */
@@ -176,7 +191,7 @@ MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, con
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!md_option_has_effect(md_deck_config(deck), option) || md_option_has_effect(resolved, option)) continue;
         if (md_deck_has_default(deck, option) || md_variants_lack(table, option)) continue;
-        if (is_off(option, resolved)) continue;
+        if (is_word(option, resolved, "off")) continue;
         char *lack = md_option_lack(resolved, option);
         status = md_fail(errors, MD_ERROR_INPUT,
                          "%s: %s: has no effect: it needs %s, and auto chose %s here: name what it needs",

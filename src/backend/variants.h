@@ -69,6 +69,9 @@ MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, con
  * this switch that would work, and what would make this one work. `backend` for the message. */
 MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors);
 
+/* The same without resolve, which needs the machine: what stands at `auto` counts as what others need of it. */
+MdStatus md_variants_check_open(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors);
+
 /* Whether all selected rows promise the same bits. */
 bool md_variants_deterministic(MdVariantTable table, const MdConfig *config);
 

@@ -58,6 +58,7 @@ typedef struct MdRecord {
     const char *command; /* the caller's */
     char *effective_deck, *provenance;
     MdSensors *sensors;        /* from md_provenance_watch; NULL until then */
+    char *no_gpu;              /* why a plan to check has no GPU to ask; NULL: it has, or needs none */
     char *backend_reason;      /* why run.backend = auto takes the cpu; NULL when it was not asked or took the GPU */
     int64_t n_frames;          /* planned */
     uint64_t trajectory_bytes; /* that they take in the file */

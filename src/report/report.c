@@ -16,14 +16,13 @@
 
 static double mebibytes(uint64_t bytes) { return (double)bytes / (1024.0 * 1024.0); }
 
-/* The switches that the deck gives and the backend has no stage for. */
-static void log_unused(MdRecord *r, const char *prefix) {
+/* The options that are such, in lines that begin with prefix; nothing where there are none. */
+static void log_options(MdRecord *r, const char *prefix, const char *head, bool (*is_such)(const MdRecord *, int)) {
     int n = 0, column = 0;
     for (int k = 0; k < MD_N_OPTIONS; k++) {
-        if (!r->lacking[k] || md_deck_layer(r->deck, k) == 0) continue;
+        if (!is_such(r, k)) continue;
         const char *name = md_option_name(k);
-        if (n == 0)
-            md_log(r->log, "%s          not used by the %s backend, which has no such stage:", prefix, r->ops->name);
+        if (n == 0) md_log(r->log, "%s          %s", prefix, head);
         if (n == 0 || column + (int)strlen(name) > 90) {
             md_log(r->log, "%s\n%s         ", n ? "," : "", prefix);
             column = 10;
@@ -35,14 +34,38 @@ static void log_unused(MdRecord *r, const char *prefix) {
     if (n) md_log(r->log, "\n");
 }
 
+/* A switch that the deck gives and the backend has no stage for. */
+static bool is_unused(const MdRecord *r, int option) {
+    return r->lacking[option] && md_deck_layer(r->deck, option) > 0;
+}
+
+static void log_unused(MdRecord *r, const char *prefix) {
+    char *head = md_format("not used by the %s backend, which has no such stage:", r->ops->name);
+    log_options(r, prefix, head, is_unused);
+    free(head);
+}
+
+/* An `auto` that the GPU decides. */
+static bool is_open(const MdRecord *r, int option) {
+    if (md_option_kind(option) != MD_KIND_PERFORMANCE || r->lacking[option]) return false;
+    char *value = md_deck_value_text(r->deck, option);
+    const bool open = strcmp(value, "auto") == 0 && md_option_has_effect(r->config, option);
+    free(value);
+    return open;
+}
+
 /* What runs where; each line begins with prefix. */
 static void log_setup(MdRecord *r, const char *prefix) {
     const MdVersion *version = md_version();
     const MdBox *box = &r->plan.box;
     char *precision = md_deck_value_text(r->deck, MD_OPTION_run_precision);
     md_log(r->log, "%smdmini %s (%s%s)\n", prefix, version->version, version->commit, version->dirty ? ", dirty" : "");
-    md_log(r->log, "%sbackend   %s, %s precision: %s; %s\n", prefix, r->ops->name, precision, r->machine.name,
-           r->machine.details);
+    if (r->no_gpu)
+        md_log(r->log, "%sbackend   %s, %s precision: no GPU to check it with\n%s          (%s)\n", prefix,
+               r->ops->name, precision, prefix, r->no_gpu);
+    else
+        md_log(r->log, "%sbackend   %s, %s precision: %s; %s\n", prefix, r->ops->name, precision, r->machine.name,
+               r->machine.details);
     free(precision);
     const char *kernels = md_kernels_folder(&r->machine);
     if (kernels) md_log(r->log, "%skernels   of %s (MDMINI_KERNELS): NOT those of this program\n", prefix, kernels);
@@ -59,7 +82,8 @@ static void log_setup(MdRecord *r, const char *prefix) {
     }
     if (r->plan.file_velocities)
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
-    md_log(r->log, "%smemory    %.1f MiB of main memory", prefix, mebibytes(r->memory.host_bytes));
+    if (r->no_gpu) md_log(r->log, "%smemory    not known without the GPU", prefix);
+    else md_log(r->log, "%smemory    %.1f MiB of main memory", prefix, mebibytes(r->memory.host_bytes));
     if (r->memory.device_bytes) md_log(r->log, ", %.1f MiB on the GPU", mebibytes(r->memory.device_bytes));
     md_log(r->log, "\n");
     if (r->files.h5)
@@ -70,7 +94,12 @@ static void log_setup(MdRecord *r, const char *prefix) {
 void md_report_plan(MdRecord *r) {
     log_setup(r, "# "); /* the whole output is a deck that can be read again */
     md_log(r->log, "\n%s", r->effective_deck);
-    md_log(r->log, "\n# checked: the deck can run here; nothing was run and nothing was written\n");
+    md_log(r->log, "\n# checked: %s; nothing was run and nothing was written\n",
+           r->no_gpu ? "all that can be told without a GPU" : "the deck can run here");
+    if (r->no_gpu) {
+        md_log(r->log, "# NOT checked: whether a GPU has what the switches need, and the memory that the run takes;\n");
+        log_options(r, "# ", "nor what these become, which are auto:", is_open);
+    }
     if (r->config->system_start == MD_START_RANDOM)
         md_log(r->log, "# whether random places are found for all atoms is seen when it runs\n");
 }

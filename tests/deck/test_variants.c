@@ -120,6 +120,34 @@ static void test_selected(void) {
     md_deck_destroy(deck);
 }
 
+/* Without the machine: `auto` may become what is needed, and what is given is held against what is given. */
+static void test_check_open(void) {
+    static const MdVariant open_rows[] = {
+        {"force", "force.kernel=list", "", "", 0, 0, 0, 0, "-"},
+        {"force", "force.kernel=cell", "memory.sort=cell|brick neighbor.rebuild=every", "", 0, 0, 0, 0, "-"},
+        {"sort", "memory.sort=none", "", "", 0, 0, 0, 0, "-"},
+        {"sort", "memory.sort=cell", "", "", 0, 0, 0, 0, "-"},
+    };
+    static const MdVariantTable open_table = {open_rows, sizeof open_rows / sizeof open_rows[0]};
+    static const struct {
+        const char *deck, *words[4];
+    } cases[] = {
+        {"[force]\nkernel = auto\n", {NULL}},
+        {"[force]\nkernel = cell\n[memory]\nsort = auto\n[neighbor]\nrebuild = every\n", {NULL}},
+        {"[force]\nkernel = cell\n[memory]\nsort = none\n[neighbor]\nrebuild = every\n",
+         {"needs memory.sort=cell/brick, but memory.sort is none", "or take force.kernel=list"}},
+        {"[force]\nkernel = cell\n[memory]\nsort = auto\n",
+         {"force.kernel=cell: needs neighbor.rebuild=every, but neighbor.rebuild is device-check:"}},
+        {"[memory]\nsort = hilbert\n", {"memory.sort=hilbert: the test backend does not have it"}},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        MdDeck *deck = read_deck(cases[k].deck, NULL);
+        check_context("open: %s", cases[k].deck);
+        CHECK(said(md_variants_check_open(open_table, "test", md_deck_config(deck), errors), cases[k].words));
+        md_deck_destroy(deck);
+    }
+}
+
 /* Switches that the backend lacks: this table has no memory.space. */
 static void test_given(void) {
     CHECK(md_variants_lack(table, MD_OPTION_memory_space) && !md_variants_lack(table, MD_OPTION_force_kernel));
@@ -255,6 +283,7 @@ int main(void) {
     }
     errors = md_errors_create();
     test_check();
+    test_check_open();
     test_selected();
     test_given();
     test_grounds();

@@ -27,9 +27,13 @@ with tempfile.TemporaryDirectory() as name:
         sys.exit(program.SKIPPED)
     newer = run(folder, "run.backend=cuda", MDMINI_EMULATOR_TARGET="80")
     checks.that(newer.code == 0, f"a GPU newer than NVRTC: {newer.last_lines()}")
-    for words in (("run.backend=cuda",), ("run.backend=cuda", "--check")):
-        older = run(folder, *words, MDMINI_EMULATOR_TARGET="100")
-        checks.that(older.code == 2 and "run.backend=cpu" in older.stderr, f"a GPU that NVRTC has dropped: {older.last_lines()}")
+    older = run(folder, "run.backend=cuda", MDMINI_EMULATOR_TARGET="100")
+    checks.that(older.code == 2 and "run.backend=cpu" in older.stderr, f"a GPU that NVRTC has dropped: {older.last_lines()}")
+    absent = run(folder, "run.backend=cuda", "--check", "run.device=5")
+    checks.that(absent.code == 2 and "run.device=5: 1 GPU is visible" in absent.stderr, f"another GPU: {absent.last_lines()}")
+    told = run(folder, "run.backend=cuda", "--check", MDMINI_EMULATOR_TARGET="100")
+    checks.that(told.code == 0 and "no target any more" in told.stdout and "NOT checked" in told.stdout,
+                f"a check beside such a GPU: {told.last_lines()}")
     other = run(folder, "run.backend=auto", MDMINI_EMULATOR_TARGET="100")
     checks.that(other.code == 0 and other.json()["backend"] == "cpu", f"auto takes the cpu: {other.last_lines()}")
     nowhere = run(folder, "run.backend=cuda", MDMINI_KERNELS="/nonexistent")

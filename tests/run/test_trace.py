@@ -35,7 +35,8 @@ def backends(folder):
     if "MDMINI_TEST_BACKENDS" in os.environ:
         return os.environ["MDMINI_TEST_BACKENDS"].split(",")
     deck = small_deck(folder)
-    found = [name for name in ("cpu", "cuda") if program.run("--check", deck, f"run.backend={name}", folder=folder).code == 0]
+    found = [name for name in ("cpu", "cuda")
+             if "can run here" in program.run("--check", deck, f"run.backend={name}", folder=folder).stdout]
     print("backends:", *found)
     return found
 
