@@ -60,6 +60,7 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     if (resumed) deck = md_checkpoint_deck(resumed, n_arguments, arguments, errors);
     else if (!request->restart && (!request->bench || md_bench_find(request->bench, errors) == MD_OK))
         deck = md_deck_read(n_arguments, arguments, errors);
+    if (deck) md_errors_finish(errors, md_deck_place, deck);
     const MdPurpose purpose = request->bench ? MD_TO_BENCH : request->check_only ? MD_TO_CHECK : MD_TO_RUN;
     if (deck) simulation = md_simulation_plan(deck, purpose, resumed, command, log, errors);
     if (simulation && request->check_only) {

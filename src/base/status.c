@@ -7,6 +7,8 @@ struct MdErrors {
     MdStatus status;
     int n_messages, capacity;
     char **messages;
+    char *(*finish)(const void *user, const char *message); /* NULL: they stay as they are */
+    const void *user;
 };
 
 /* Text of any length from a printf format; never NULL. */
@@ -34,6 +36,11 @@ void md_errors_destroy(MdErrors *errors) {
     free(errors);
 }
 
+void md_errors_finish(MdErrors *errors, char *(*finish)(const void *user, const char *message), const void *user) {
+    errors->finish = finish;
+    errors->user = user;
+}
+
 MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...) {
     if (errors->n_messages == errors->capacity) {
         errors->capacity = errors->capacity ? 2 * errors->capacity : 8;
@@ -43,8 +50,11 @@ MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...) {
     }
     va_list arguments;
     va_start(arguments, format);
-    errors->messages[errors->n_messages++] = format_text(format, arguments);
+    char *message = format_text(format, arguments);
     va_end(arguments);
+    char *finished = errors->finish ? errors->finish(errors->user, message) : NULL;
+    if (finished) free(message);
+    errors->messages[errors->n_messages++] = finished ? finished : message;
     if (errors->status == MD_OK || status < errors->status) errors->status = status;
     return status;
 }

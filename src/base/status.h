@@ -32,6 +32,9 @@ typedef struct MdErrors MdErrors;
 MdErrors *md_errors_create(void);
 void md_errors_destroy(MdErrors *errors);
 
+/* From now on, what finish makes of a message (from malloc) takes its place; user must live as long as messages come. */
+void md_errors_finish(MdErrors *errors, char *(*finish)(const void *user, const char *message), const void *user);
+
 /* Adds one message (printf style, no newline at the end) and returns status, so that callers can write
  * `return md_fail(errors, MD_ERROR_INPUT, "...")`. The gravest status is kept as that of the whole: the
  * one with the smallest number. */

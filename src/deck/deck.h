@@ -82,6 +82,11 @@ const MdDeck *md_deck_before(const MdDeck *deck);
 /* Where the value of an option came from: `default`, `file:line`, `command line`. */
 const char *md_deck_origin(const MdDeck *deck, int option);
 
+/* What a backend says knows values, and not where they were given: `section.key=value: ..., but section.key is value ...`.
+ * The same with the place of the first key in front, and those of the others behind their values; text from malloc. Other
+ * messages stay as they are. deck: an MdDeck; for md_errors_finish. */
+char *md_deck_place(const void *deck, const char *message);
+
 /* The first file of the command line, without folder and ending: the default of output.name. */
 const char *md_deck_name(const MdDeck *deck);
 

@@ -41,10 +41,10 @@ static MdStatus plan_lattice(const MdProblems *problems, MdLayout *layout) {
     const MdLattice *lattice = layout->lattice;
     MdBox *box = &layout->plan.box;
     if (lattice->dimension != box->dimension)
-        return md_problem(problems, MD_OPTION_system_start,
-                          "%s is a lattice of %d dimensions, and system.dimension is "
-                          "%d",
-                          md_start_word(lattice->start), lattice->dimension, box->dimension);
+        return md_problem_by(problems, MD_OPTION_system_start, MD_OPTION_system_dimension,
+                             "%s is a lattice of %d dimensions, and system.dimension is "
+                             "%d",
+                             md_start_word(lattice->start), lattice->dimension, box->dimension);
     MdStatus status = MD_OK;
     const MdIntList *cells = &config->system_cells;
     if (cells->n != 1 && cells->n != box->dimension)
@@ -53,9 +53,9 @@ static MdStatus plan_lattice(const MdProblems *problems, MdLayout *layout) {
                             "one for all",
                             cells->n, box->dimension);
     if (md_is_auto(config->system_density))
-        status = md_problem(problems, MD_OPTION_system_density,
-                            "a lattice needs it: it sets the lattice constant; "
-                            "0.8442 is that of the well known melt");
+        status = md_problem_by(problems, MD_OPTION_system_density, MD_OPTION_system_start,
+                               "a lattice needs it: it sets the lattice constant; "
+                               "0.8442 is that of the well known melt");
     if (status) return status;
 
     double n_atoms = lattice->n_basis;
@@ -78,12 +78,14 @@ static MdStatus plan_random(const MdProblems *problems, MdLayout *layout) {
     MdStatus status = MD_OK;
     if (plan_box(problems, box, box->length, &has_box)) return MD_ERROR_INPUT;
     if (config->system_atoms == MD_AUTO_INT)
-        status = md_problem(problems, MD_OPTION_system_atoms, "system.start = random needs their number");
+        status = md_problem_by(problems, MD_OPTION_system_atoms, MD_OPTION_system_start,
+                               "system.start = random needs their number");
     if (has_box == has_density)
-        status = md_problem(problems, MD_OPTION_system_density,
-                            "system.start = random needs either system.density or "
-                            "system.box, %s",
-                            has_box ? "not both" : "and none is given");
+        status =
+            md_problem_by(problems, MD_OPTION_system_density, has_box ? MD_OPTION_system_box : MD_OPTION_system_start,
+                          "system.start = random needs either system.density or "
+                          "system.box, %s",
+                          has_box ? "not both" : "and none is given");
     if (status) return status;
     layout->plan.n_atoms = config->system_atoms;
     double edge = pow((double)config->system_atoms / config->system_density, 1.0 / box->dimension);
@@ -110,11 +112,12 @@ static MdStatus plan_file_box(const MdProblems *problems, const MdCoordinates *c
         else if (!box->periodic[a])
             box->length[a] = fmax(high[a] - low[a], 1); /* atoms in a row or a plane have no extent across it */
         else
-            status = md_problem(problems, MD_OPTION_system_boundary,
-                                "is periodic along %c, and a periodic boundary "
-                                "needs a box: give system.box, or Lattice=\"...\" in the comment line of %s, or take "
-                                "system.boundary = open",
-                                axis_name[a], path);
+            status =
+                md_problem_by(problems, MD_OPTION_system_boundary, MD_OPTION_system_file,
+                              "is periodic along %c, and a periodic boundary "
+                              "needs a box: give system.box, or Lattice=\"...\" in the comment line of %s, or take "
+                              "system.boundary = open",
+                              axis_name[a], path);
     }
     return status;
 }
@@ -123,7 +126,8 @@ static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordi
     const MdConfig *config = md_deck_config(problems->deck);
     MdBox *box = &layout->plan.box;
     if (!config->system_file[0])
-        return md_problem(problems, MD_OPTION_system_file, "system.start = file needs the name of a coordinate file");
+        return md_problem_by(problems, MD_OPTION_system_file, MD_OPTION_system_start,
+                             "system.start = file needs the name of a coordinate file");
     MdCoordinates *c = md_coordinates_read(config->system_file, box->dimension, problems->errors);
     if (!c) return MD_ERROR_INPUT;
     *coordinates = c;
@@ -141,14 +145,15 @@ static MdStatus plan_n_types(const MdProblems *problems, const MdCoordinates *co
     *n_types = (int)config->system_types;
     if (!coordinates || coordinates->n_types == 0) return MD_OK;
     if (config->system_fractions.n != 1)
-        return md_problem(problems, MD_OPTION_system_fractions,
-                          "the types are those of the symbols in %s: leave "
-                          "fractions out",
-                          config->system_file);
+        return md_problem_by(problems, MD_OPTION_system_fractions, MD_OPTION_system_file,
+                             "the types are those of the symbols in %s: leave "
+                             "fractions out",
+                             config->system_file);
     if (*n_types == 1) *n_types = coordinates->n_types;
     if (coordinates->n_types > *n_types)
-        return md_problem(problems, MD_OPTION_system_types, "%d, but %s has %d different symbols", *n_types,
-                          config->system_file, coordinates->n_types);
+        return md_problem_by(problems, MD_OPTION_system_types, MD_OPTION_system_file,
+                             "%d, but %s has %d different symbols", *n_types, config->system_file,
+                             coordinates->n_types);
     return MD_OK;
 }
 
@@ -220,11 +225,11 @@ MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, dou
     md_require(skin >= 0); /* an `auto` that nobody resolved would pass every comparison */
     for (int a = 0; a < box->dimension; a++)
         if (box->periodic[a] && box->length[a] < 2 * reach)
-            status = md_problem(&problems, size_option(md_deck_config(deck)),
-                                "the box is %.9g long along %c, but a periodic axis needs at least %.9g "
-                                "= 2 (cutoff %g + skin %g): take a larger box, a smaller potential.cutoff or "
-                                "neighbor.skin, or system.boundary = open",
-                                box->length[a], axis_name[a], 2 * reach, cutoff, skin);
+            status = md_problem_by(&problems, size_option(md_deck_config(deck)), MD_OPTION_neighbor_skin,
+                                   "the box is %.9g long along %c, but a periodic axis needs at least %.9g "
+                                   "= 2 (cutoff %g + skin %g): take a larger box, a smaller potential.cutoff or "
+                                   "neighbor.skin, or system.boundary = open",
+                                   box->length[a], axis_name[a], 2 * reach, cutoff, skin);
     return status;
 }
 

@@ -127,9 +127,10 @@ static MdStatus table_cut_wca(const MdProblems *problems, PairTable *table) {
         for (int b = 0; b < table->n_types; b++) {
             PairWords *words = &table->at[a][b];
             if (words->explicit_cutoff && a <= b)
-                status = md_problem(problems, MD_OPTION_potential_pairs,
-                                    "pair %d %d has a cutoff of %g, but wca has its own, 2^(1/6) sigma: leave it out",
-                                    a + 1, b + 1, words->cutoff);
+                status =
+                    md_problem_by(problems, MD_OPTION_potential_pairs, MD_OPTION_potential_form,
+                                  "pair %d %d has a cutoff of %g, but wca has its own, 2^(1/6) sigma: leave it out",
+                                  a + 1, b + 1, words->cutoff);
             words->cutoff = wca_cutoff * words->sigma;
         }
     return status;

@@ -142,6 +142,46 @@ static void test_lacking(void) {
     }
 }
 
+/* Messages of those who know values alone. */
+static void test_places(void) {
+    static const struct {
+        const char *message, *placed;
+    } cases[] = {
+        {"reduce.scratch=per-call: needs launch.graph=off and force.unroll=1, but launch.graph is on, force.unroll is "
+         "4: "
+         "change that, or take reduce.scratch=static",
+         "layer1.txt:2: reduce.scratch=per-call: needs launch.graph=off and force.unroll=1, but launch.graph is on "
+         "(command "
+         "line), force.unroll is 4 (default): change that, or take reduce.scratch=static"},
+        {"reduce.method=cub: needs memory.sort=none, but memory.sort is cell; take it",
+         "reduce.method=cub: needs memory.sort=none, but memory.sort is cell (auto: default); take it"},
+        {"run.backend: it has none;  and launch.graph is on",
+         "run.backend: it has none;  and launch.graph is on (command line)"},
+        {"launch.graph=on: launch.graph is on (somewhere) and force.energy is",
+         "command line: launch.graph=on: launch.graph is on (somewhere) and force.energy is"},
+        {"layer1.txt:2: reduce.scratch: and launch.graph is on",
+         "layer1.txt:2: reduce.scratch: and launch.graph is on"},
+        {"GPU 0 has no room; launch.graph is on", "GPU 0 has no room; launch.graph is on"},
+        {"", ""},
+    };
+    MdDeck *deck = READ(NULL, "[reduce]\nscratch = per-call\n", "launch.graph=on");
+    if (!CHECK(deck != NULL)) return;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char *placed = md_deck_place(deck, cases[k].message);
+        check_context("%s", cases[k].message);
+        CHECK(same_text(placed, cases[k].placed));
+        free(placed);
+    }
+    MdErrors *errors = md_errors_create();
+    md_fail(errors, MD_ERROR_INPUT, "%s", cases[1].message);
+    md_errors_finish(errors, md_deck_place, deck);
+    md_fail(errors, MD_ERROR_INPUT, "%s", cases[0].message);
+    CHECK(same_text(md_errors_text(errors, 0), cases[1].message) &&
+          same_text(md_errors_text(errors, 1), cases[0].placed));
+    md_errors_destroy(errors);
+    md_deck_destroy(deck);
+}
+
 /* Bit for bit: field by field, as the structure has gaps and pointers. */
 static void check_same_config(const MdDeck *a, const MdDeck *b) {
     for (int k = 0; k < MD_N_OPTIONS; k++) {
@@ -316,6 +356,7 @@ int main(void) {
     test_moot();
     test_grounds();
     test_lacking();
+    test_places();
     test_round_trip();
 
     char pattern[] = "/tmp/mdmini-test-deck-XXXXXX";
