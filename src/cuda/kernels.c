@@ -136,14 +136,51 @@ static CudaTarget target_of(const CudaContext *context, bool counting) {
         counting,         NULL};
 }
 
+static bool is_of_unit(const CudaContext *context, int id, int unit) {
+    return unit_of((CudaKernelId)id) == unit && md_condition_holds(kernel_table[id].condition, &context->config);
+}
+
+/* The most threads that a block of any kernel of the unit may have: as many as there are registers for. */
+static int most_threads(const CudaContext *context, int unit) {
+    int most = CUDA_MAX_BLOCK;
+    for (int id = 0; id < CUDA_N_KERNELS; id++) {
+        CUfunction function;
+        if (!is_of_unit(context, id, unit)) continue;
+        DRIVER_CHECK(context,
+                     context->driver.module_function(&function, context->modules[unit], kernel_table[id].symbol));
+        const int allowed = attribute(context, function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+        if (allowed < most) most = allowed;
+    }
+    return most;
+}
+
+/* A block of at most so many threads. Trees of threads need a power of two. */
+static int block_within(const MdConfig *config, int most) {
+    int power = 32;
+    if (config->reduce_method >= MD_METHOD_SHUFFLE) return most / 32 * 32;
+    while (2 * power <= most) power *= 2;
+    return power;
+}
+
+/* With auto, blocks for which the kernels take too many registers become smaller. */
 static MdStatus load_unit(CudaContext *context, int unit, int block, bool counting) {
     const CudaTarget target = target_of(context, counting);
-    CudaImage image;
-    MdStatus status = cuda_compile(&target, cuda_stage_names[unit], block, &image, context->errors);
-    if (status == MD_OK) DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
-    cuda_image_free(&image);
+    MdStatus status = MD_OK;
+    for (int asked = 0; status == MD_OK && asked != block;) {
+        CudaImage image;
+        asked = block;
+        status = cuda_compile(&target, cuda_stage_names[unit], block, &image, context->errors);
+        if (status == MD_OK) DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
+        cuda_image_free(&image);
+        if (status != MD_OK || context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) continue;
+        const int most = most_threads(context, unit);
+        if (most >= block) continue;
+        block = block_within(&context->config, most);
+        DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
+        context->modules[unit] = NULL;
+    }
     for (int id = 0; id < CUDA_N_KERNELS && status == MD_OK; id++)
-        if (unit_of((CudaKernelId)id) == unit && md_condition_holds(kernel_table[id].condition, &context->config))
+        if (is_of_unit(context, id, unit))
             status = load_kernel(context, (CudaKernelId)id, context->modules[unit], block);
     return status;
 }
@@ -341,7 +378,8 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
             const int threads = brick_row_threads(&context->config, unit);
             const bool by_matrix = unit == CUDA_NEIGHBOR && context->config.neighbor_distances == MD_DISTANCES_MATRIX;
             md_choices_add(choices, "launch.block_size", value,
-                           by_matrix      ? "stage %s: a warp for sixteen atoms of a brick at a time"
+                           block < first  ? "stage %s: as many as there are registers for"
+                           : by_matrix    ? "stage %s: a warp for sixteen atoms of a brick at a time"
                            : threads == 1 ? "stage %s: a thread for two atoms of a brick"
                                           : "stage %s: %d threads for each atom of a brick",
                            cuda_stage_names[unit], threads);

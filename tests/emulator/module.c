@@ -187,9 +187,18 @@ bool emulator_module_holds(const void *data, size_t bytes) {
 
 /* --- functions ------------------------------------------------------------------------------------------------------ */
 
+/* Of a thread: where no bound says otherwise, as many as the compiler is said to take. */
+static unsigned registers(const EmulatorFunction *function) {
+    return function->kernel->max_threads > 0
+               ? EMULATOR_REGISTERS
+               : (unsigned)emulator_setting("MDMINI_EMULATOR_REGISTERS", EMULATOR_REGISTERS);
+}
+
 static unsigned max_threads(const EmulatorFunction *function) {
-    unsigned bound = function->kernel->max_threads;
-    return bound > 0 && bound < EMULATOR_MAX_THREADS ? bound : EMULATOR_MAX_THREADS;
+    const unsigned fit = EMULATOR_SM_REGISTERS / registers(function) / EMULATOR_WARP * EMULATOR_WARP;
+    const unsigned most = fit < EMULATOR_MAX_THREADS ? fit : EMULATOR_MAX_THREADS;
+    const unsigned bound = function->kernel->max_threads;
+    return bound > 0 && bound < most ? bound : most;
 }
 
 EMULATOR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction handle) {
@@ -201,7 +210,7 @@ EMULATOR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attrib
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)function->static_shared; break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = 0; break;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = EMULATOR_REGISTERS; break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)registers(function); break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = (int)function->max_dynamic_shared; break;

@@ -245,12 +245,37 @@ typedef struct Bits {
     MdSums sums;
 } Bits;
 
-static bool same_bits(const MdSystem *system, const Bits *one, const Bits *other) {
-    size_t bytes = (size_t)system->n_atoms * 3 * sizeof(double);
-    return memcmp(one->gathered.position, other->gathered.position, bytes) == 0 &&
-           memcmp(one->gathered.velocity, other->gathered.velocity, bytes) == 0 &&
-           memcmp(one->gathered.force, other->gathered.force, bytes) == 0 &&
-           memcmp(&one->sums, &other->sums, sizeof one->sums) == 0;
+/* Numbers of which the bits differ; the first of them and both its values. */
+static int64_t count_different(const double *one, const double *other, int64_t n, int64_t *first) {
+    int64_t n_different = 0;
+    for (int64_t k = n - 1; k >= 0; k--) {
+        if (memcmp(&one[k], &other[k], sizeof *one) == 0) continue;
+        n_different++;
+        *first = k;
+    }
+    return n_different;
+}
+
+static bool same_numbers(const char *what, const double *one, const double *other, int64_t n, bool tells) {
+    int64_t first = 0;
+    const int64_t n_different = count_different(one, other, n, &first);
+    if (n_different > 0 && tells)
+        printf("%s: %lld of %lld numbers differ, first number %lld: %a and %a\n", what, (long long)n_different,
+               (long long)n, (long long)first, one[first], other[first]);
+    return n_different == 0;
+}
+
+/* tells: what differs is printed. */
+static bool same_bits(const MdSystem *system, const Bits *one, const Bits *other, bool tells) {
+    const int64_t n = system->n_atoms * 3;
+    const bool same[] = {same_numbers("positions", one->gathered.position, other->gathered.position, n, tells),
+                         same_numbers("velocities", one->gathered.velocity, other->gathered.velocity, n, tells),
+                         same_numbers("forces", one->gathered.force, other->gathered.force, n, tells),
+                         memcmp(&one->sums, &other->sums, sizeof one->sums) == 0};
+    if (!same[3] && tells)
+        printf("sums differ: potential %a and %a, kinetic %a and %a, virial %a and %a\n", one->sums.potential,
+               other->sums.potential, one->sums.kinetic, other->sums.kinetic, one->sums.virial, other->sums.virial);
+    return same[0] && same[1] && same[2] && same[3];
 }
 
 /* Steps whose forces are there, by whatever stage they were computed. */
@@ -304,7 +329,7 @@ static void test_bits(const MdBackendOps *ops, const MdDeck *deck, DesignKind ki
             base.run_threads = n_threads[k];
             if (!run_bits(&walk, &base, system, k > 0, k ? &again : &first, &promised)) break;
             if (k == 0) continue;
-            same = same_bits(system, &first, &again);
+            same = same_bits(system, &first, &again, promised);
             if (promised && !CHECK(same)) printf("%d threads\n", n_threads[k]);
             judge_gathered_free(&again.gathered);
         }

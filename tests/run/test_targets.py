@@ -38,6 +38,13 @@ with tempfile.TemporaryDirectory() as name:
     checks.that(other.code == 0 and other.json()["backend"] == "cpu", f"auto takes the cpu: {other.last_lines()}")
     nowhere = run(folder, "run.backend=cuda", MDMINI_KERNELS="/nonexistent")
     checks.that(nowhere.code == 2 and "MDMINI_KERNELS" in nowhere.stderr, f"no kernels there: {nowhere.last_lines()}")
+    narrow = run(folder, "run.backend=cuda", "launch.bounds=off", "force.kernel=brick", "force.threads_per_atom=32",
+                 "memory.sort=brick", "run.precision=double", MDMINI_EMULATOR_REGISTERS="160")
+    checks.that(narrow.code == 0 and "= 384: stage force: as many as there are registers for" in " ".join(narrow.stdout.split()),
+                f"auto takes blocks that have registers: {narrow.last_lines()}")
+    asked = run(folder, "run.backend=cuda", "launch.bounds=off", "launch.block_size=512", MDMINI_EMULATOR_REGISTERS="160")
+    checks.that(asked.code == 2 and "takes 160 registers a thread, which allows 384 threads" in asked.stderr,
+                f"a block that has no registers: {asked.last_lines()}")
     (folder / "cuda/kernels").mkdir(parents=True)
     (folder / "cuda/kernels/sort.cu").write_text((Path(os.environ["MDMINI_SOURCE"]) / "src/cuda/kernels/sort.cu").read_text())
     some = run(folder, "run.backend=cuda", MDMINI_KERNELS=str(folder))
