@@ -167,11 +167,11 @@ static MdStatus check_disk(MdSimulation *s) {
                    (double)needed / gibi, free_bytes / gibi, s->record.config->output_directory);
 }
 
-MdStatus md_simulation_check_files(const MdSimulation *s) {
+MdStatus md_simulation_check_files(MdSimulation *s) {
     if (!s->resumed) return MD_OK;
     MdTrajectorySpec spec = md_simulation_trajectory(s);
     md_continue_plan(&s->record, &spec);
-    return md_trajectory_check(&spec, s->record.errors);
+    return md_trajectory_check(&spec, &s->record.resume.continued, s->record.errors);
 }
 
 MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckpoint *resumed, const char *command,

@@ -87,6 +87,7 @@ static MdStatus create_pipeline(MdSimulation *s) {
                                  .user = s,
                                  .trace = s->trace};
     s->pipeline = md_pipeline_create(&spec, s->record.errors);
+    if (s->pipeline) s->record.resume.continued = md_pipeline_continued(s->pipeline);
     return s->pipeline ? MD_OK : md_errors_status(s->record.errors);
 }
 

@@ -37,8 +37,8 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
 MdTrajectorySpec md_simulation_trajectory(const MdSimulation *simulation);
 
 /* plan.c: for a run that is only checked, what the run would find against the files that it goes on with
- * (MD_ERROR_INPUT, in the record's errors). Touches nothing. */
-MdStatus md_simulation_check_files(const MdSimulation *simulation);
+ * (MD_ERROR_INPUT, in the record's errors), and what would become of them. Touches nothing. */
+MdStatus md_simulation_check_files(MdSimulation *simulation);
 
 /* Runs what was planned; fills everything the report needs. The status is that of the run: MD_ERROR_PHYSICS for a run
  * that blew up or failed its verification, MD_ERROR_OUTPUT when output could not be written. */

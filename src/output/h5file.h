@@ -58,6 +58,7 @@ struct MdH5md {
     MdH5mdSpec spec;
     double edges[9], density;
     char run_id[24];                /* of a file that was opened */
+    MdH5mdContinued continued;      /* of one that was reopened */
     int n_restarts;                 /* how often the file was continued */
     char *description;              /* of the process, for the end; NULL: it says nothing */
     uint64_t stored_bytes;          /* of particles, appended */

@@ -93,6 +93,16 @@ typedef struct MdH5mdKept {
     int64_t n_frames;                        /* that it has of positions up to there, at least */
 } MdH5mdKept;
 
+/* What it takes to go on with it. */
+typedef struct MdH5mdContinued {
+    int64_t n_dropped[MD_H5MD_IMAGE]; /* frames beyond those kept: of positions, and of velocities and forces that have
+                                         steps of their own */
+    bool copied;                      /* all frames kept were written anew, because of at least one of these: */
+    int precision, compression;       /* of the file as it was; the spec may have others */
+    bool regrouped;                   /* velocities or forces come, or are at other steps than they were */
+    bool grown;                       /* there are more frames to come than it had room for */
+} MdH5mdContinued;
+
 /* Continues the file of an earlier run: recovers it, drops frames after those kept and makes room for those that the spec
  * plans after it. Where the spec asks for more frames than were planned, other intervals, precision or compression, the
  * file is copied, beside itself, into one that has room for them; the frames stay. MD_ERROR_INPUT when it is not there, is
@@ -100,9 +110,13 @@ typedef struct MdH5mdKept {
  * round; no frame is touched then. */
 MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors);
 
-/* Whether md_h5md_reopen would find anything against the file. Touches nothing; so a file that was cut short, and has to be
- * recovered before anybody can tell, is refused as well. */
-MdStatus md_h5md_check(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors);
+/* Of a file that was reopened; of another: nothing. */
+MdH5mdContinued md_h5md_continued(const MdH5md *file);
+
+/* Whether md_h5md_reopen would find anything against the file; continued: what it would do. Touches nothing; so a file that
+ * was cut short, and has to be recovered before anybody can tell, is refused as well. */
+MdStatus md_h5md_check(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdH5mdContinued *continued,
+                       MdErrors *errors);
 
 /* Bytes of the frames that the spec plans from a step on, before compression. */
 uint64_t md_h5md_bytes(const MdH5mdSpec *spec, int64_t from);

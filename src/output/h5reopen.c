@@ -17,6 +17,7 @@
 typedef struct Plan {
     int timelines[MD_H5MD_N_QUANTITIES]; /* -1: not in the file */
     int64_t n_kept[N_TIMELINES], n_rows[N_TIMELINES];
+    MdH5mdContinued continued;
 } Plan;
 
 static bool has(const MdH5md *file, int quantity) { return file->series[quantity].dataset > 0; }
@@ -35,32 +36,46 @@ static bool fits(const MdH5md *old, const MdH5mdSpec *spec, MdErrors *errors) {
     return !problem;
 }
 
-static int64_t count_kept(MdH5Calls *calls, const MdH5md *file, int timeline, int64_t last_step) {
+/* *n_beyond: of the others. */
+static int64_t count_kept(MdH5Calls *calls, const MdH5md *file, int timeline, int64_t last_step, int64_t *n_beyond) {
     const Series *series = &file->series[STEP + 2 * timeline];
+    *n_beyond = 0;
     if (series->dataset <= 0) return 0;
     int64_t n = md_h5_whole_rows(calls, file, timeline, 0), kept = 0;
     int64_t *steps = md_h5_read_steps(calls, file, timeline, n);
     while (kept < n && steps[kept] <= last_step) kept++;
     md_free(steps);
+    *n_beyond = n - kept;
     return kept;
 }
 
 /* A quantity that is no longer asked for stays with the frames it has. It goes with the positions where it always has. */
 static Plan make_plan(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spec, const MdH5mdKept *kept) {
     Plan plan = {.timelines = {0, -1, -1, -1}};
-    for (int t = 0; t < N_TIMELINES; t++) plan.n_kept[t] = count_kept(calls, old, t, kept->last_step[t]);
+    MdH5mdContinued *continued = &plan.continued;
+    int64_t n_same; /* as those of its timeline */
+    for (int t = 0; t < N_TIMELINES; t++)
+        plan.n_kept[t] = count_kept(calls, old, t, kept->last_step[t], &continued->n_dropped[t]);
     if (has(old, MD_H5MD_IMAGE)) plan.timelines[MD_H5MD_IMAGE] = 0;
     for (int q = MD_H5MD_VELOCITY; q < MD_H5MD_IMAGE; q++) {
         if (!has(old, q) && spec->every[q] == 0) continue;
         bool together = has(old, q) ? old->series[q].timeline == 0 : plan.n_kept[0] == 0;
         plan.timelines[q] = together && spec->every[q] == spec->every[MD_H5MD_POSITION] ? 0 : q;
         if (plan.timelines[q] == q && has(old, q))
-            plan.n_kept[q] = count_kept(calls, old, old->series[q].timeline, kept->last_step[q]);
+            plan.n_kept[q] = count_kept(calls, old, old->series[q].timeline, kept->last_step[q], &n_same);
     }
     for (int t = 0; t < N_TIMELINES; t++)
         if (plan.timelines[t] == t)
             plan.n_rows[t] =
                 plan.n_kept[t] + md_schedule_count(spec->every[t], kept->last_step[t] + 1, spec->last_step);
+    continued->precision = old->spec.precision;
+    continued->compression = old->spec.compression;
+    for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
+        if (plan.timelines[q] != (has(old, q) ? old->series[q].timeline : -1)) continued->regrouped = true;
+    for (int t = 0; t < N_TIMELINES; t++)
+        if (plan.n_rows[t] > old->timeline[t].capacity) continued->grown = true;
+    continued->copied = continued->precision != spec->precision || continued->compression != spec->compression ||
+                        continued->regrouped || continued->grown;
     return plan;
 }
 
@@ -82,21 +97,15 @@ static bool accept(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spec, 
     return !calls->failed && has_frames(old, plan->n_kept[0], kept, calls->errors);
 }
 
-MdStatus md_h5md_check(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors) {
+MdStatus md_h5md_check(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdH5mdContinued *continued,
+                       MdErrors *errors) {
     MdH5Calls calls = md_h5_calls(path, errors);
     MdH5md *file = md_h5_open_as_it_is(&calls);
     Plan plan;
     const bool good = file && accept(&calls, file, spec, kept, &plan);
+    if (good) *continued = plan.continued;
     md_h5_release(&calls, file);
     return good ? MD_OK : MD_ERROR_INPUT;
-}
-
-static bool needs_copy(const MdH5md *old, const MdH5mdSpec *spec, const Plan *plan) {
-    bool copy = old->spec.precision != spec->precision || old->spec.compression != spec->compression;
-    for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
-        copy = copy || plan->timelines[q] != (has(old, q) ? old->series[q].timeline : -1);
-    for (int t = 0; t < N_TIMELINES; t++) copy = copy || plan->n_rows[t] > old->timeline[t].capacity;
-    return copy;
 }
 
 static void set_counts(MdH5md *file, const Plan *plan) {
@@ -200,12 +209,18 @@ MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKep
     if (old) md_h5_lock(&calls, old);
     Plan plan;
     const bool good = old && accept(&calls, old, spec, kept, &plan);
-    if (good && !needs_copy(old, spec, &plan)) {
+    /* Those that were not whole are gone already. */
+    for (int t = 0; good && t < MD_H5MD_IMAGE; t++) plan.continued.n_dropped[t] += recovery.series[t].n_dropped;
+    if (good && !plan.continued.copied) {
         continue_in_place(&calls, old, spec, kept, &plan);
+        old->continued = plan.continued;
         if (!calls.failed) return old;
     } else if (good) {
         file = make_copy(old, spec, kept, &plan, errors);
+        if (file) file->continued = plan.continued;
     }
     md_h5_release(&calls, old);
     return file;
 }
+
+MdH5mdContinued md_h5md_continued(const MdH5md *file) { return file->continued; }

@@ -325,6 +325,10 @@ void md_pipeline_frames(MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
     pthread_mutex_unlock(&p->mutex);
 }
 
+MdTrajectoryContinued md_pipeline_continued(const MdPipeline *p) {
+    return p->files ? md_trajectory_continued(p->files) : (MdTrajectoryContinued){0};
+}
+
 /* The writer does not look at it. */
 void md_pipeline_describe(MdPipeline *p, const char *text) {
     if (p) md_trajectory_describe(p->files, text);

@@ -62,6 +62,9 @@ MdStatus md_pipeline_commit(MdPipeline *pipeline, MdErrors *errors);
 /* Frames in the files, as md_trajectory_frames; after commit or drain. */
 void md_pipeline_frames(MdPipeline *pipeline, int64_t *n_h5, int64_t *n_xyz);
 
+/* What it took to go on with the files; after create. */
+MdTrajectoryContinued md_pipeline_continued(const MdPipeline *pipeline);
+
 /* What this process says of itself in the end: JSON text for the trajectory. Accepts NULL. */
 void md_pipeline_describe(MdPipeline *pipeline, const char *text);
 

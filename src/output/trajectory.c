@@ -22,11 +22,14 @@ static MdXyz *reopen_xyz(const MdTrajectorySpec *spec, MdErrors *errors) {
                          errors);
 }
 
-MdStatus md_trajectory_check(const MdTrajectorySpec *spec, MdErrors *errors) {
+MdStatus md_trajectory_check(const MdTrajectorySpec *spec, MdTrajectoryContinued *continued, MdErrors *errors) {
     MdStatus h5 = MD_OK, xyz = MD_OK;
-    if (spec->h5_path && spec->h5_there) h5 = md_h5md_check(spec->h5_path, &spec->h5md, &spec->h5_kept, errors);
+    *continued = (MdTrajectoryContinued){0};
+    if (spec->h5_path && spec->h5_there)
+        h5 = md_h5md_check(spec->h5_path, &spec->h5md, &spec->h5_kept, &continued->h5, errors);
     if (spec->xyz_path && spec->xyz_there) {
         MdXyz *file = reopen_xyz(spec, errors);
+        if (file) continued->n_xyz_dropped = md_xyz_dropped(file);
         xyz = file ? md_xyz_close(file, errors) : MD_ERROR_INPUT;
     }
     return h5 == MD_OK ? xyz : h5;
@@ -51,6 +54,13 @@ MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *error
     if (open_files(t, errors) == MD_OK) return t;
     md_trajectory_close(t, errors);
     return NULL;
+}
+
+MdTrajectoryContinued md_trajectory_continued(const MdTrajectory *t) {
+    MdTrajectoryContinued continued = {0};
+    if (t->h5) continued.h5 = md_h5md_continued(t->h5);
+    if (t->xyz) continued.n_xyz_dropped = md_xyz_dropped(t->xyz);
+    return continued;
 }
 
 /* In double precision, and rounded once. */

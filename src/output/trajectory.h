@@ -14,13 +14,22 @@ typedef struct MdTrajectorySpec {
     MdH5mdSpec h5md;                     /* for both; h5md.type stays where it is until the files are closed */
 } MdTrajectorySpec;
 
+/* What it took to go on with them; nothing of files that are new. */
+typedef struct MdTrajectoryContinued {
+    MdH5mdContinued h5;
+    int64_t n_xyz_dropped; /* frames */
+} MdTrajectoryContinued;
+
 typedef struct MdTrajectory MdTrajectory;
 
 /* Creates the files, or continues them. NULL, with the problem in errors. */
 MdTrajectory *md_trajectory_create(const MdTrajectorySpec *spec, MdErrors *errors);
 
-/* Whether the files that are continued are such that md_trajectory_create would go on with them. Touches nothing. */
-MdStatus md_trajectory_check(const MdTrajectorySpec *spec, MdErrors *errors);
+MdTrajectoryContinued md_trajectory_continued(const MdTrajectory *trajectory);
+
+/* Whether the files that are continued are such that md_trajectory_create would go on with them; continued: what it would
+ * do. Touches nothing. */
+MdStatus md_trajectory_check(const MdTrajectorySpec *spec, MdTrajectoryContinued *continued, MdErrors *errors);
 
 /* Writes what is due (bits of output/schedule.h) of a frame that holds the quantities that
  * md_schedule_quantities names.

@@ -21,7 +21,7 @@ struct MdXyz {
     int descriptor;
     MdH5mdSpec spec;
     bool velocities, broken;
-    int64_t n_frames;
+    int64_t n_frames, n_dropped;
     off_t end;  /* of the last whole frame */
     int reason; /* errno of the first write that failed; 0 */
     size_t n_buffer;
@@ -153,11 +153,13 @@ MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, bool velocities, 
     bool foreign = reader == NULL;
     char *line = NULL;
     size_t size = 0;
-    int64_t step;
+    int64_t step = -1;
     while (!foreign && (step = skip_frame(xyz, reader, &line, &size, &foreign)) >= 0 && !foreign && step <= last_step) {
         xyz->n_frames++;
         xyz->end = ftello(reader);
     }
+    bool other = foreign; /* what comes after the frames that stay is no reason to refuse them */
+    for (; !other && step >= 0; step = skip_frame(xyz, reader, &line, &size, &other)) xyz->n_dropped++;
     free(line);
     if (reader) fclose(reader);
     const char *problem = find_problem(xyz, foreign, n_frames);
@@ -179,6 +181,8 @@ MdStatus md_xyz_sync(MdXyz *xyz, MdErrors *errors) {
     if (lost) return fail(xyz, lost, errors);
     return fdatasync(xyz->descriptor) == 0 ? MD_OK : fail(xyz, strerror(errno), errors);
 }
+
+int64_t md_xyz_dropped(const MdXyz *xyz) { return xyz->n_dropped; }
 
 int64_t md_xyz_frames(const MdXyz *xyz) { return xyz->n_frames; }
 

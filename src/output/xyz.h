@@ -29,6 +29,9 @@ MdStatus md_xyz_append(MdXyz *file, const MdFrame *frame, const MdThermo *thermo
 /* Waits until all frames are on the disk. */
 MdStatus md_xyz_sync(MdXyz *file, MdErrors *errors);
 
+/* Of a file that was reopened: whole frames after last_step. */
+int64_t md_xyz_dropped(const MdXyz *file);
+
 int64_t md_xyz_frames(const MdXyz *file); /* in the file, those of before a restart included */
 
 uint64_t md_xyz_bytes(const MdXyz *file); /* of the frames in the file, as text */

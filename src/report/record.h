@@ -28,6 +28,7 @@ typedef struct MdResume {
     MdSession *sessions;             /* from md_alloc; room for MD_MAX_SESSIONS */
     MdStatistics before;             /* counts of the processes before; no times */
     int64_t n_frames, n_xyz_frames;  /* in the files, of steps up to that of the restart file */
+    MdTrajectoryContinued continued; /* what became of these files */
     bool list_verified;              /* the list was made for the verification: a run that goes on has another */
     bool same_list;                  /* backend and switches are those of before: the list goes on as it was */
     char *difference;                /* why bits are not as if it had never stopped, from malloc; NULL: they are */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/stop.h"
 #include "base/version.h"
+#include "report/continued.h"
 #include "report/figures.h"
 #include "report/provenance.h"
 #include "report/summary.h"
@@ -93,6 +94,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
 
 void md_report_plan(MdRecord *r) {
     log_setup(r, "# "); /* the whole output is a deck that can be read again */
+    if (r->resume.from) md_continued_log(r, "# ");
     md_log(r->log, "\n%s", r->effective_deck);
     md_log(r->log, "\n# checked: %s; nothing was run and nothing was written\n",
            r->no_gpu ? "all that can be told without a GPU" : "the deck can run here");
@@ -130,7 +132,10 @@ void md_report_head(MdRecord *r) {
     for (int k = 0; k < 4; k++)
         if (files[k]) md_log(r->log, " %s", files[k]);
     md_log(r->log, "\n");
-    if (r->resume.from) log_resumed(r);
+    if (r->resume.from) {
+        log_resumed(r);
+        md_continued_log(r, "");
+    }
     md_log_file_only(r->log, "\n%s", r->effective_deck);
     if (r->resume.from) log_heading(r);
 }

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "output/pipeline.h"
+#include "report/continued.h"
 #include "report/figures.h"
 #include "report/overlap.h"
 #include "report/provenance.h"
@@ -191,6 +192,7 @@ static void write_resume(MdJson *json, const MdRecord *r, MdStatus status) {
         md_json_text(json, "file", resume->from);
         md_json_bool(json, "same_bits", resume->difference == NULL);
         md_json_text(json, "difference", resume->difference); /* null: none */
+        md_continued_write(json, r);
         md_json_end_object(json);
     }
     md_json_int(json, "restart_files", resume->n_files);

@@ -195,6 +195,7 @@ static void test_xyz(const char *path) {
             if (!CHECK(file != NULL && md_xyz_cut(file, errors) == MD_OK)) continue;
             int64_t from = md_xyz_frames(file);
             CHECK(from == last / 50 + 1 || (last == 450 && from == 9 && k > 0));
+            CHECK(md_xyz_dropped(file) == (k > 0 ? 9 : 10) - from);
             for (int64_t t = from; t < 10; t++) append_xyz(file, t, true);
             CHECK(md_xyz_close(file, errors) == MD_OK);
             after = sample_read_file(path, &size_after);

@@ -198,6 +198,45 @@ def test_existing(checks, folder):
     checks.that(not left, f"overwrite leaves {left}")
 
 
+def head(done):
+    """The lines before the thermo table, as one."""
+    return " ".join(done.stdout.partition("reduced units")[0].split())
+
+
+def test_told(checks, folder):
+    """Frames that had to go are counted, and a trajectory that is written anew is told with the reason, by --check as well."""
+    name = deck(folder, "run", output={"xyz_every": 10, "forces_every": 5})
+    program.run(name, "run.steps=55", folder=folder)
+    program.run(name, "run.steps=55", "output.name=same", folder=folder, name="same")
+    with h5py.File(folder / "run.h5") as h5:
+        n = {what: int((h5[f"particles/{path}/step"][...] > 40).sum())
+             for what, path in (("frames", "all/position"), ("velocity_frames", "all_velocity/velocity"))}
+    checks.that(n == {"frames": 3, "velocity_frames": 2}, f"beyond step 40 there are {n}")
+    words = ["run.steps=55", "output.compression=gzip-2", "output.precision=double"]
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    told = program.run("--restart", "run.restart.prev", *words, "--check", folder=folder)
+    checks.that({path.name: path.read_bytes() for path in folder.iterdir()} == before, "the check changes files")
+    done = program.run("--restart", "run.restart.prev", *words, folder=folder, name="run")
+    dropped = "3 frames of run.h5, 2 frames of its velocities, 2 frames of run.xyz: after step 40"
+    reasons = ("run.h5, with all frames that stay: output.compression is gzip-2 (command line) and was none; "
+               "output.precision is double (command line) and was single")
+    checks.that(f"# drops {dropped}" in head(told).replace("drops    ", "drops ") and f"# rewrites {reasons}" in head(told),
+                f"--check: {told.last_lines()}")
+    checks.that(f"dropped {dropped}" in head(done) and f"rewritten {reasons}" in head(done), f"the log: {head(done)}")
+    resumed = done.json()["resumed"]
+    checks.that([resumed[f"dropped_{what}"] for what in ("frames", "velocity_frames", "force_frames", "xyz_frames")] == [3, 2, 0, 2]
+                and "gzip-2" in resumed["rewritten"], f"the report: {resumed}")
+    with done.h5() as h5:
+        position = h5["particles/all/position/value"]
+        checks.that(position.compression_opts == 2 and position.dtype == "f8", f"the file: {position.compression_opts}, {position.dtype}")
+    done = resume(folder, "same", "run.steps=55")
+    resumed = done.json()["resumed"]
+    checks.that("dropped" not in head(done) and "rewritten" not in head(done) and resumed["rewritten"] is None and
+                resumed["dropped_frames"] == resumed["dropped_xyz_frames"] == 0, f"nothing to tell: {head(done)} {resumed}")
+    done = resume(folder, "same", "run.steps=80", "output.velocities_every=20")
+    checks.that("more frames are to come than it had room for" in done.json()["resumed"]["rewritten"], f"longer: {head(done)}")
+
+
 def test_trace(checks, folder):
     """Each part of a run has a trace of its own; one that is made again is replaced, and nothing else."""
     name = deck(folder, "run", report={"trace": "t.json"}, output={"existing": "refuse"})
@@ -294,4 +333,4 @@ def test_generations(checks, folder):
 
 
 run_tests(test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended, test_existing,
-          test_trace, test_full_disk, test_generations)
+          test_told, test_trace, test_full_disk, test_generations)
