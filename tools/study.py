@@ -31,7 +31,7 @@ Designs:
 {designs}
 
 The folder of the study (--output, or NAME) keeps a line for each finished run, so the same command after a stop or a kill goes
-on from there. From it come results.json, results.csv, report.md and pictures. Speeds are medians of rounds after the warm-up;
+on from there, and with more --repeats adds rounds to those that are there. From it come results.json, results.csv, report.md and pictures. Speeds are medians of rounds after the warm-up;
 ratios are paired within rounds; p values are adjusted (Holm) within each system, for all ratios to the base, all effects, all pairs
 of the ranking and all prices of determinism apart: systems beside each other are studies of their own. The first run of a
 point is compared with the double-precision reference: a point that fails is listed as failed and ranked nowhere, and what the
@@ -216,9 +216,10 @@ def run_study(a, budget):
         return tell_points(program, systems)
     budget.seconds = study.budget
     folder = Folder(a.output or study.name, shard)
-    folder.claim(record_of(a, program, study, systems))
+    rounds = folder.claim(record_of(a, program, study, systems))
     n_points = sum(len(system.points) for system in systems)
     print(f"{folder.path}: {', '.join(system.label for system in systems)}; {n_points} points, {study.repeats} rounds" +
+          (f" in place of {rounds}" if rounds and rounds < study.repeats else "") +
           (f", shard {a.shard}" if shard[1] > 1 else ""), flush=True)
     budget.end_at_signals()
     runner = Runner(program, study, systems, folder, budget)

@@ -350,6 +350,34 @@ def test_again(checks, bench):
                 bench.results("once-more")["definition"] == {**results["definition"], "name": "once-more"}, f"again: {done.stdout[-300:]}{done.stderr}")
 
 
+def test_more_rounds(checks, bench):
+    """More rounds are added to those that are there, and the table is that of a study that had them from the start."""
+    done = bench.run("at-once", "--repeats", "5")
+    checks.that(done.returncode == 0, f"five rounds: exit code {done.returncode}: {done.stdout[-500:]}{done.stderr}")
+    bench.run("grown", "--repeats", "2")
+    before = bench.lines("grown")
+    for repeats in (3, 5):
+        done = bench.run("grown", "--repeats", str(repeats))
+        checks.that(done.returncode == 0 and f"{repeats} rounds in place of {2 if repeats == 3 else 3}" in done.stdout,
+                    f"{repeats} rounds: exit code {done.returncode}: {done.stdout[-500:]}{done.stderr}")
+    lines = bench.lines("grown")
+    checks.that(lines[:len(before)] == before and len(lines) == len(bench.lines("at-once")),
+                f"{len(before)} lines, then {len(lines)}, at once {len(bench.lines('at-once'))}")
+    checks.that(bench.table("grown") == bench.table("at-once"), "the table is another one than of five rounds at once")
+    records = [json.loads((bench.folder / name / "study.json").read_text()) for name in ("grown", "at-once")]
+    checks.that(records[0]["order"] == records[1]["order"] and records[0]["definition"] == records[1]["definition"],
+                "study.json is not that of five rounds")
+    done = bench.run("grown", "--repeats", "5")
+    checks.that("in place of" not in done.stdout and len(bench.lines("grown")) == len(lines), f"nothing to add: {done.stdout[-300:]}")
+    for k in (1, 2):  # parts of a job array, in one folder
+        bench.run("shared", "--repeats", "2", shard=(k, 2))
+    for k in (1, 2):
+        done = bench.run("shared", "--repeats", "5", shard=(k, 2))
+        checks.that(done.returncode == 0, f"part {k}: exit code {done.returncode}: {done.stdout[-300:]}{done.stderr}")
+    checks.that(bench.results("shared")["finished"] and len({(line["point"], line["round"]) for line in bench.lines("shared")}) ==
+                len(bench.lines("shared")), "parts with more rounds: unfinished, or made twice")
+
+
 def test_failed(checks, bench):
     """What fails, crashes, or ends with other energies is listed as that, and neither compared nor ranked."""
     done = bench.run("failed", FAILS="a.x=slow a.y=2 a.z=on", DIES="a.x=slow a.y=3 a.z=on", WOBBLES="a.y=2 a.z=off")
@@ -479,7 +507,8 @@ def test_resume_refused(checks, bench):
     """A folder is that of one study, of one program; what differs is said, and the folder stays as it is."""
     before = {path.name: path.read_bytes() for path in (bench.folder / "whole").iterdir()}
     here = ("--program", bench.mdmini, "--output", bench.folder / "whole")
-    for words, expected in ((["--seconds", "0.02"], "seconds: 0.01 there, 0.02 now"), (["--repeats", "5"], "repeats: 3 there, 5 now"),
+    for words, expected in ((["--seconds", "0.02"], "seconds: 0.01 there, 0.02 now"), (["--repeats", "2"], "repeats: 3 there, 2 now"),
+                            (["--repeats", "5", "--seed", "8"], "repeats: 3 there, 5 now"),
                             (["--words", "run.precision=single"], "words: "), (["--vary", "a.w=on,off"], "factors: ")):
         code, said = bench.judge(bench.study, *words, *here)
         checks.that(code == 2 and expected in said and "another study" in said, f"{words}: exit code {code}: {said}")
@@ -628,7 +657,7 @@ def main():
     with program.temporary_folder() as folder:
         bench = Bench(folder)
         for test in (test_table, test_killed, test_killed_anywhere, test_signal, test_runs_ended, test_built_anew, test_shards,
-                     test_other_shards, test_again, test_failed, test_systems, test_fraction, test_confounded, test_confounded_base, test_idle, test_resume_refused, test_refused,
+                     test_other_shards, test_again, test_more_rounds, test_failed, test_systems, test_fraction, test_confounded, test_confounded_base, test_idle, test_resume_refused, test_refused,
                      test_without_numpy):
             start = time.monotonic()
             test(checks, bench)

@@ -52,12 +52,15 @@ class Folder:
             stream.close()
 
     def claim(self, record):
-        """Makes the folder that of this study, or resumes it. StudyError where it is that of another one, or in use."""
+        """Makes the folder that of this study, or resumes it, with more rounds where the study is the same but for these.
+        StudyError where it is that of another one, or in use. Returns the rounds that it was to have so far, None for a new one."""
+        there = None
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with self.alone():
                 if (self.path / "study.json").exists():
-                    wrong = differing(read_json(self.path / "study.json"), record)
+                    there = read_json(self.path / "study.json")
+                    wrong = [] if has_more_rounds(there, record) else differing(there, record)
                     if wrong:
                         raise StudyError([f"{self.path} is that of another study, or of another program:", *wrong,
                                           "take another folder (--output), or remove that one"])
@@ -66,7 +69,12 @@ class Folder:
         except OSError as error:
             raise StudyError([f"{self.path}: {error.strerror}"]) from error
         self.take()
+        if there and has_more_rounds(there, record):  # now that nobody else makes these runs
+            record["definition"]["name"] = there["definition"]["name"]
+            with self.alone():
+                save_json(str(self.path / "study.json"), record)
         self.stream.truncate(len(whole_lines(self.runs_file.read_bytes())))  # a line that was cut is a run that is lost
+        return there and there["definition"]["repeats"]
 
     def take(self):
         """Opens and locks the file of this part. StudyError where it is in use, or where parts of another number are being made: such
@@ -169,6 +177,13 @@ def differing(there, here):
     if not wrong and [p["id"] for p in there["points"]] != [p["id"] for p in here["points"]]:
         wrong.append("the program makes other points of it")
     return wrong
+
+
+def has_more_rounds(there, here):
+    """Whether the study here is the one there with more rounds, and in nothing else another."""
+    repeats = there.get("definition", {}).get("repeats")
+    return (isinstance(repeats, int) and repeats < here["definition"]["repeats"] and
+            not differing({**there, "definition": {**there["definition"], "repeats": here["definition"]["repeats"]}}, here))
 
 
 def merge(sources, target):
