@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -123,6 +124,17 @@ static bool read_entry(const MdOptionRow *row, const char *word, int k, MdValue 
     return choice >= 0;
 }
 
+/* The word of the row that is called so elsewhere, however near another may look (gpu is one letter from cpu); NULL: none. */
+static const char *find_synonym(const MdOptionRow *row, const char *read) {
+    static const struct {
+        const char *read, *meant;
+    } synonyms[] = {{"gpu", "cuda"}, {"nvidia", "cuda"}, {"openmp", "cpu"}, {"omp", "cpu"}};
+    for (size_t k = 0; k < sizeof synonyms / sizeof *synonyms; k++)
+        if (strcasecmp(read, synonyms[k].read) == 0 && md_option_word(row, synonyms[k].meant) >= 0)
+            return synonyms[k].meant;
+    return NULL;
+}
+
 /* The problem with what was read: `read "x"; allowed: ...; did you mean "y"?`. */
 static char *refuse(const MdOptionRow *row, const char *read) {
     char *shown = md_show_text(read, strlen(read), MD_SHOW_VALUE), *allowed = md_option_allowed(row);
@@ -130,7 +142,7 @@ static char *refuse(const MdOptionRow *row, const char *read) {
     const bool number = isdigit((unsigned char)*read); /* one is no slip for another */
     for (int k = 0; row->words[k] && !number; k++) md_nearest_offer(&nearest, row->words[k]);
     if (md_option_takes_auto(row)) md_nearest_offer(&nearest, "auto");
-    const char *meant = md_nearest_name(&nearest);
+    const char *synonym = find_synonym(row, read), *meant = synonym ? synonym : md_nearest_name(&nearest);
     char *problem = md_format("read \"%s\"; allowed: %s%s%s%s", shown, allowed, meant ? "; did you mean \"" : "",
                               meant ? meant : "", meant ? "\"?" : "");
     free(shown);

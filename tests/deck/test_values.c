@@ -141,6 +141,16 @@ static void test_messages(void) {
         refused(WORDS("layer1.txt:1: [sytem]: no such section", "did you mean \"system\"?"), "[sytem]\na = 1\n", NULL));
     CHECK(refused(WORDS("layer1.txt:2: run.setps: no such key", "allowed: steps, timestep", "did you mean \"steps\"?"),
                   "[run]\nsetps = 1\n", NULL));
+    /* Names from elsewhere, whatever letter is nearer. */
+    static const char *const elsewhere[][2] = {{"gpu", "cuda"}, {"GPU", "cuda"}, {"Nvidia", "cuda"}, {"OpenMP", "cpu"}};
+    for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++) {
+        char *text = md_format("[run]\nbackend = %s\n", elsewhere[k][0]);
+        char *meant = md_format("did you mean \"%s\"?", elsewhere[k][1]);
+        CHECK(refused(WORDS("layer1.txt:2: run.backend: read", meant), text, NULL));
+        free(text);
+        free(meant);
+    }
+    CHECK(!refused(WORDS("did you mean \"cuda\"?"), "[run]\nprecision = gpu\n", NULL));
     CHECK(refused(WORDS("layer1.txt:2: system.steps: no such key", "did you mean \"run.steps\"?"),
                   "[system]\nsteps = 1\n", NULL));
     CHECK(refused(WORDS("layer1.txt:2: run.precision: read \"Double\"; allowed: double, single, mixed; did "
