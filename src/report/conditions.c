@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/facts.h"
+#include "sensors/host.h"
 
 static const char *const sampled[MD_N_SAMPLED] = {[MD_SAMPLE_SM_MHZ] = "sm_mhz",
                                                   [MD_SAMPLE_MEMORY_MHZ] = "memory_mhz",
@@ -179,11 +180,23 @@ static void log_energy(MdLog *log, const MdEnergy *energy, const MdReading *n_at
     md_log(log, ", %.0f W: %s\n", energy->joules.value / energy->seconds.value, energy->method);
 }
 
+/* Processes that run or wait as the loop begins, on a machine that has fewer processors than these. A run before it, of as
+ * many threads as there are, stays below. */
+static void log_load(MdLog *log, const MdReading *load) {
+    const int n_cpus = md_host_cpus();
+    if (load->missing || n_cpus == 0 || load->value <= n_cpus) return;
+    md_warn(log,
+            "the machine was busy before the loop (load %.1f, %d processor%s): the speed is that of a busy machine\n",
+            load->value, n_cpus, n_cpus == 1 ? "" : "s");
+}
+
 void md_conditions_log(MdLog *log, const MdConditions *c, const MdReading *power_limit_w,
                        const MdReading *n_atom_steps) {
     if (power_limit_w) {
         log_gpu(log, &c->samples, power_limit_w);
         log_throttle(log, &c->samples);
+    } else if (c->before.taken) {
+        log_load(log, &c->before.host.load_1min);
     }
     log_energy(log, &c->energy, n_atom_steps);
 }

@@ -14,6 +14,7 @@
 #include "report/provenance.h"
 #include "report/summary.h"
 #include "report/timings.h"
+#include "sensors/host.h"
 
 static double mebibytes(uint64_t bytes) { return (double)bytes / (1024.0 * 1024.0); }
 
@@ -55,6 +56,21 @@ static bool is_open(const MdRecord *r, int option) {
     return open;
 }
 
+/* Threads in lockstep that share processors: each barrier waits for those that are not running. */
+static void warn_of_threads(MdRecord *r, const char *prefix) {
+    const int n_threads = r->machine.n_threads, n_cpus = md_host_cpus_allowed(); /* no threads: a GPU */
+    if (n_threads <= n_cpus) return;
+    const bool given = r->asked->run_threads != MD_AUTO_INT;
+    char *text =
+        md_format("%d threads (%s%s) on the %d processor%s that this process may use: they take turns and wait for "
+                  "each other, which is slow; %d would be enough",
+                  n_threads, given ? "run.threads: " : "OMP_NUM_THREADS",
+                  given ? md_deck_origin(r->deck, MD_OPTION_run_threads) : "", n_cpus, n_cpus == 1 ? "" : "s", n_cpus);
+    if (*prefix) md_log(r->log, "%swarning: %s\n", prefix, text);
+    else md_log_wrapped(r->log, "warning:", text);
+    free(text);
+}
+
 /* What runs where; each line begins with prefix. */
 static void log_setup(MdRecord *r, const char *prefix) {
     const MdVersion *version = md_version();
@@ -70,6 +86,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
     free(precision);
     const char *kernels = md_kernels_folder(&r->machine);
     if (kernels) md_log(r->log, "%skernels   of %s (MDMINI_KERNELS): NOT those of this program\n", prefix, kernels);
+    warn_of_threads(r, prefix);
     if (r->backend_reason) md_log(r->log, "%s          (auto: %s)\n", prefix, r->backend_reason);
     log_unused(r, prefix);
     md_log(r->log, "%ssystem    %lld atoms in %d dimensions, box", prefix, (long long)r->plan.n_atoms, box->dimension);

@@ -83,14 +83,21 @@ static MdReading read_memory(void) {
     return bytes;
 }
 
+/* OpenMP knows them from before it bound threads. */
+int md_host_cpus_allowed(void) { return omp_get_num_procs(); }
+
+int md_host_cpus(void) {
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 0;
+}
+
 MdHostFacts md_host_facts(void) {
     cpu_set_t cpus;
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    const int n = md_host_cpus();
     MdHostFacts facts = {.model = md_host_cpu_model(),
                          .governor = md_no_text("the system does not say which processors are used"),
-                         .n_cpus = n > 0 ? md_reading((double)n) : md_no_reading("the system does not say"),
-                         /* OpenMP knows them from before it bound threads. */
-                         .n_cpus_allowed = md_reading(omp_get_num_procs()),
+                         .n_cpus = n > 0 ? md_reading(n) : md_no_reading("the system does not say"),
+                         .n_cpus_allowed = md_reading(md_host_cpus_allowed()),
                          .memory_bytes = read_memory()};
     if (find_cpus(&cpus)) facts.governor = read_governor(&cpus);
     return facts;
@@ -125,7 +132,7 @@ MdHostCaches md_host_caches(void) {
         char unit = 'B';
         if (level <= deepest || !read_cache(index, "size", line) || sscanf(line, "%lld%c", &size, &unit) < 1) continue;
         const double bytes = (double)size * (unit == 'K' ? 1024 : unit == 'M' ? 1048576 : unit == 'G' ? 1073741824 : 1);
-        const long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+        const int n_cpus = md_host_cpus();
         const int n_sharing = read_cache(index, "shared_cpu_list", line) ? count_listed(line) : 0;
         deepest = level;
         caches.last_bytes = md_reading(bytes);

@@ -24,6 +24,10 @@ const char *md_host_sys(void);
 /* The model of the processor, from /proc/cpuinfo. */
 MdReadText md_host_cpu_model(void);
 
+/* Logical processors: of the machine (0: the system does not say), and those that this process may use: by the affinity that it was started with. */
+int md_host_cpus(void);
+int md_host_cpus_allowed(void);
+
 MdHostFacts md_host_facts(void);
 MdHostState md_host_state(void);
 MdReading md_host_cpu_mhz(void);

@@ -67,6 +67,26 @@ def test_check_only(checks, folder):
     checks.that(listing(folder) == ["small.txt"], f"--check left {listing(folder)}")
 
 
+def test_too_many_threads(checks, folder):
+    """More threads than processors that the process may use: said by log and check, with who asked for them."""
+    deck, allowed = small_deck(folder, run={"backend": "cpu", "threads": 2, "steps": 2}), os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        given = program.run(deck.name, "output.existing=overwrite", folder=folder)
+        told = program.run("--check", deck.name, folder=folder)
+        enough = program.run(deck.name, "run.threads=1", "output.existing=overwrite", folder=folder)
+        os.environ["OMP_NUM_THREADS"] = "3"
+        of_openmp = program.run(deck.name, "run.threads=auto", "output.existing=overwrite", folder=folder)
+    finally:
+        os.environ.pop("OMP_NUM_THREADS", None)
+        os.sched_setaffinity(0, allowed)
+    said = f"warning: 2 threads (run.threads: {deck.name}:"
+    checks.that(given.code == 0 and said in given.stdout and "on the 1 processor " in given.stdout, f"a run: {given.stdout[:600]}")
+    checks.that(f"# {said}" in told.stdout, f"--check: {told.stdout[:600]}")
+    checks.that("warning: 3 threads (OMP_NUM_THREADS) on the 1 processor" in of_openmp.stdout, f"by OpenMP: {of_openmp.stdout[:600]}")
+    checks.that("warning: 1 thread" not in enough.stdout and "take turns" not in enough.stdout, f"one thread: {enough.stdout[:600]}")
+
+
 def test_memory(checks, folder):
     """What --check announces for a million atoms is what the run then takes, within a factor of 1.2 either way."""
     if os.environ.get("MDMINI_SANITIZE"):
@@ -466,7 +486,7 @@ def test_deterministic(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_information, test_check_only, test_decks, test_no_steps, test_effective_deck, test_neighbors, test_endings,
+    checks.run(test_information, test_check_only, test_too_many_threads, test_decks, test_no_steps, test_effective_deck, test_neighbors, test_endings,
                test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_in_use, test_late, test_log,
                test_kernel_report, test_unused, test_deterministic, test_memory, test_memory_with_frames)
     checks.finish()
