@@ -165,7 +165,7 @@ def test_stopped(checks, folder, cluster):
         cluster.command("scancel", other)
         cluster.wait(lambda: not cluster.command("squeue", "-h"), 30, f"{other} does not end")
         log = (folder / run / "long.log").read_text()
-        checks.that(log.count(f"{asked[1]} threads") == 2, f"{script}: its log does not tell twice of {asked[1]} threads: {log}")
+        checks.that(log.count(f"; {asked[1]} threads, ") == 2, f"{script}: its log does not tell twice of {asked[1]} threads: {log}")
 
 
 def test_time_limit(checks, folder, cluster):
