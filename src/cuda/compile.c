@@ -185,6 +185,14 @@ static void define(Options *options, const Sources *sources, const char *macro, 
     if (is_named(sources, macro)) add_option(options, "-D%s=%d", macro, value);
 }
 
+/* NVRTC looks for what it compiles in a cache of the driver, which processes share (its guide, "Caching", since 12.9). What is
+ * measured here is what was compiled here: MDMINI_KERNEL_CACHE keeps that by all that went into it. */
+static void add_no_cache(Options *options) {
+    int major = 0, minor = 0;
+    nvrtc_check(nvrtcVersion(&major, &minor), "nvrtcVersion");
+    if (1000 * major + 10 * minor >= 12090) add_option(options, "--no-cache");
+}
+
 /* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
 enum { BOUND_THREADS = 1024 };
 
@@ -193,6 +201,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
     add_option(options, "--gpu-architecture=%s_%d", architecture.is_ptx ? "compute" : "sm", architecture.number);
     add_option(options, "--std=c++17");
     add_option(options, "--generate-line-info");
+    add_no_cache(options);
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!md_option_is_switch(option)) continue;
         char macro[64];

@@ -166,6 +166,8 @@ static bool is_dropped(const char *option) {
                                            "--split-compile",
                                            "--no-source-include",
                                            "-no-source-include",
+                                           "--no-cache",
+                                           "-no-cache",
                                            "--minimal",
                                            "-minimal"};
     for (size_t k = 0; k < sizeof prefixes / sizeof prefixes[0]; k++)
