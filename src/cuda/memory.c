@@ -41,17 +41,9 @@ static void set_capacity(CudaContext *context, int64_t count) {
     context->arguments.list.entry_stride = column ? column_stride(context) : 1;
 }
 
-static size_t list_bytes(const CudaContext *context) {
-    if (cuda_force_has_bricks(context))
-        return (size_t)context->arguments.bricks.slice_capacity * 32 * (size_t)context->arguments.list.capacity *
-               sizeof(uint16_t);
-    const int64_t rows = has_columns(context) ? column_stride(context) : context->arguments.list.n_rows;
-    return (size_t)rows * (size_t)context->arguments.list.capacity * cuda_neighbor_entry_bytes(context);
-}
-
-/* Entries of a row at first: the neighbours of a uniform system of this density, a fifth more for fluctuations (in a
- * dense liquid the longest of a million rows has about 25 per cent more than the mean), and eight for small ones. A box
- * that is mostly empty overflows at the first build, and grows then. */
+/* Entries of a row at first: the neighbours of a uniform system of this density, and for fluctuations an eighth more and
+ * eight. In a dense liquid their number has a standard deviation of 2.9 about 75 (melt at density 0.8442, range 2.8), so that
+ * this is five more than six of them above. A box that is mostly empty overflows at the first build, and grows then. */
 static int64_t initial_capacity(const CudaContext *context) {
     if (context->config.neighbor_capacity != MD_AUTO_INT) return context->config.neighbor_capacity;
     double volume = 1, sphere = context->box.dimension == 2 ? 1.0 : 4.0 / 3.0;
@@ -63,7 +55,7 @@ static int64_t initial_capacity(const CudaContext *context) {
         neighbors = pow(3 * context->range, context->box.dimension) * context->n_atoms / (volume * CUDA_CLUSTER) + 8;
     /* a half list has half of them, and fluctuates as much */
     if (cuda_neighbor_halves(context)) neighbors = 0.5 * neighbors + 8;
-    return (int64_t)fmin(ceil(1.2 * neighbors) + 8, (double)context->n_atoms);
+    return (int64_t)fmin(ceil(1.125 * neighbors) + 8, (double)context->n_atoms);
 }
 
 /* --- the arrays --- */
@@ -133,6 +125,70 @@ static void add_carried(const CudaContext *context, Arrays *arrays, CudaGroup gr
     add(arrays, group, &p->inverse_mass, n, context->pair_size, "masses");
     if (context->config.run_precision == MD_PRECISION_MIXED)
         add(arrays, group, &p->low, n, sizeof *p->low, "last bits of positions");
+}
+
+/* memory.carry = copy: during a reordering these stand where the list does, one after the other. */
+static bool carries_by_list(const CudaContext *context) {
+    return cuda_sort_reorders(context) && context->config.memory_carry == MD_CARRY_COPY;
+}
+
+static void list_carried(const CudaContext *context, Arrays *arrays, CudaParticles *p) {
+    arrays->n = 0;
+    add_carried(context, arrays, CUDA_REBUILD, p);
+}
+
+static size_t carried_bytes(const Array *array) { return (array->count * array->size + 255) / 256 * 256; }
+
+static size_t all_carried_bytes(const CudaContext *context) {
+    CudaParticles unused;
+    Arrays arrays;
+    size_t bytes = 0;
+    list_carried(context, &arrays, &unused);
+    for (int k = 0; k < arrays.n; k++) bytes += carried_bytes(&arrays.rows[k]);
+    return bytes;
+}
+
+static void place_carried(CudaContext *context) {
+    Arrays arrays;
+    char *place = context->arguments.list.entries;
+    if (!carries_by_list(context)) return;
+    list_carried(context, &arrays, &context->arguments.spare);
+    for (int k = 0; k < arrays.n; k++) {
+        *arrays.rows[k].where = place;
+        place += carried_bytes(&arrays.rows[k]);
+    }
+}
+
+void cuda_memory_bring_back(CudaContext *context) {
+    Arrays from, to;
+    list_carried(context, &from, &context->arguments.spare);
+    list_carried(context, &to, &context->arguments.now);
+    for (int k = 0; k < from.n; k++)
+        CUDA_CHECK(cudaMemcpyAsync(*to.rows[k].where, *from.rows[k].where, from.rows[k].count * from.rows[k].size,
+                                   cudaMemcpyDefault, context->stream));
+}
+
+static size_t list_bytes(const CudaContext *context) {
+    const CudaList *list = &context->arguments.list;
+    const int64_t rows = cuda_force_has_bricks(context) ? context->arguments.bricks.slice_capacity * 32
+                         : has_columns(context)         ? column_stride(context)
+                                                        : list->n_rows;
+    const size_t entry = cuda_force_has_bricks(context) ? sizeof(uint16_t) : cuda_neighbor_entry_bytes(context);
+    const size_t bytes = (size_t)rows * (size_t)list->capacity * entry;
+    const size_t carried = carries_by_list(context) ? all_carried_bytes(context) : 0;
+    return bytes > carried ? bytes : carried;
+}
+
+static MdStatus replace(CudaContext *context, void **array, size_t bytes, const char *what) {
+    cuda_release(context, *array); /* waits for the device; first, so that both need not fit */
+    *array = NULL;
+    return cuda_allocate(context, array, bytes, false, what, MD_ERROR_INTERNAL);
+}
+
+static MdStatus replace_list(CudaContext *context, const char *what) {
+    MdStatus status = replace(context, &context->arguments.list.entries, list_bytes(context), what);
+    if (status == MD_OK) place_carried(context);
+    return status;
 }
 
 /* Whether the cells of the last build are read until the next one. */
@@ -217,7 +273,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     if (cuda_force_has_bricks(context)) add_bricks(context, arrays);
     add_positions(context, arrays);
     add_carried(context, arrays, CUDA_KEPT, &a->now);
-    if (cuda_sort_reorders(context)) add_carried(context, arrays, CUDA_REBUILD, &a->spare);
+    if (cuda_sort_reorders(context) && !carries_by_list(context)) add_carried(context, arrays, CUDA_REBUILD, &a->spare);
     add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, context->pair_size, "positions of the last build");
     size_t types = (size_t)(context->potential.n_types * context->potential.n_types);
     add(arrays, CUDA_KEPT, &a->pairs, types, context->pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d),
@@ -332,6 +388,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     }
     if (cells_are_staged(context)) stage_cells(context);
     if (forces_are_second(context)) place_forces(context);
+    place_carried(context);
     CUDA_CHECK(cudaMallocHost((void **)&context->h_watch, sizeof(CudaWatch)));
     CUDA_CHECK(cudaMallocHost((void **)&context->sums.h_head, cuda_reduce_row_bytes(context)));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaMallocHost((void **)&context->h_staging[k], CUDA_CHUNK_BYTES));
@@ -367,18 +424,9 @@ void cuda_memory_free(CudaContext *context) {
 }
 
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count) {
-    cuda_release(context, context->arguments.list.entries); /* waits for the device; first, so that both need not fit */
-    context->arguments.list.entries = NULL;
     set_capacity(context, count + count / 5 + 1); /* a fifth more, so that it does not happen again soon */
     context->n_overflows++;
-    return cuda_allocate(context, &context->arguments.list.entries, list_bytes(context), false,
-                         "neighbour list that had to grow", MD_ERROR_INTERNAL);
-}
-
-static MdStatus replace(CudaContext *context, void **array, size_t bytes, const char *what) {
-    cuda_release(context, *array);
-    *array = NULL;
-    return cuda_allocate(context, array, bytes, false, what, MD_ERROR_INTERNAL);
+    return replace_list(context, "neighbour list that had to grow");
 }
 
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices) {
@@ -392,7 +440,7 @@ MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_
     }
     if (status == MD_OK && n_slices > bricks->slice_capacity) {
         bricks->slice_capacity = n_slices;
-        status = replace(context, &context->arguments.list.entries, list_bytes(context), "neighbour list");
+        status = replace_list(context, "neighbour list");
     }
     if (status == MD_OK && n_sources > bricks->source_capacity) {
         bricks->source_capacity = n_sources;

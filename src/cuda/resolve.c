@@ -146,6 +146,25 @@ static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
     return plan->n_atoms < 16000 ? 0.8 : 0.5;
 }
 
+/* A copy back takes as long as two launches for few atoms, and some 0.5 per cent of the time between two rebuilds for many, of
+ * which the memory is worth more. */
+static const int64_t copied_above = 100000;
+
+static void resolve_carry(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->memory_carry != MD_CARRY_AUTO) return;
+    config->memory_carry = MD_CARRY_COPY;
+    char reason[sizeof choices->rows[0].reason] = "";
+    const bool has_effect = md_option_has_effect(config, MD_OPTION_memory_carry);
+    const bool possible = has_effect && is_possible(config, plan, reason, sizeof reason);
+    const bool copies = possible && plan->n_atoms >= copied_above;
+    config->memory_carry = copies ? MD_CARRY_COPY : MD_CARRY_SWAP;
+    if (!has_effect) return;
+    if (copies) md_choices_add(choices, "memory.carry", "copy", "many atoms: 32 bytes each are worth a pass over them");
+    else if (possible)
+        md_choices_add(choices, "memory.carry", "swap", "few atoms: memory for two copies of them is small");
+    else md_choices_add(choices, "memory.carry", "swap", "%s", reason);
+}
+
 /* Cells that hold more atoms on the average than an entry of 16 bits can tell apart. */
 static MdStatus check_crowd(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
     if (!cuda_neighbor_compresses(config)) return MD_OK;
@@ -171,6 +190,7 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     cuda_force_resolve(config, plan, choices);
     resolve_search(config, plan, choices);
     cuda_brick_resolve(config, plan, choices);
+    resolve_carry(config, plan, choices);
     md_resolve_arithmetic(config, choices);
     resolve_persistent(config, plan, choices);
     resolve_graph(config, plan, choices);

@@ -166,7 +166,7 @@ enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS }
 
 typedef struct CudaArguments {
     int32_t n_atoms;
-    CudaParticles now, spare;     /* spare: what a reordering writes, but positions; only where memory.sort reorders */
+    CudaParticles now, spare;     /* spare: where a reordering writes to, but positions; only where memory.sort reorders */
     CudaVectors reference;        /* Pair: the positions of the last build */
     double length[3], inverse[3]; /* box; inverse 0: open axis (physics/box.h) */
     float length_f[3], inverse_f[3];

@@ -100,6 +100,9 @@ static void scan_cells(CudaContext *context, int n_cells) {
     cuda_launch_blocks(context, CUDA_K_sort_scan_finish, n_tiles);
 }
 
+/* memory.carry: whether what was carried stays where it is, and the two copies change roles. */
+static bool swaps(const CudaContext *context) { return context->config.memory_carry == MD_CARRY_SWAP; }
+
 /* Into cells, by the kernel that counts the particles of each: k_sort_bin or, if they are to be wrapped first, k_sort_wrap. */
 static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     CudaArguments *a = &context->arguments;
@@ -110,6 +113,7 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     scan_cells(context, n_cells);
     cuda_launch(context, CUDA_K_sort_scatter, n);
     cuda_launch(context, CUDA_K_sort_rank, n);
+    if (cuda_sort_reorders(context) && !swaps(context)) cuda_memory_bring_back(context);
 }
 
 static void issue_sort(CudaContext *context, int n_cells) { issue_cells(context, CUDA_K_sort_wrap, n_cells); }
@@ -117,17 +121,18 @@ static void issue_sort(CudaContext *context, int n_cells) { issue_cells(context,
 static int count_cells(const CudaGrid *grid) { return grid->n[0] * grid->n[1] * grid->n[2]; }
 
 /* What was carried to its new places becomes that of the moment. */
-static void swap_particles(CudaContext *context) {
+static void take_carried(CudaContext *context) {
     CudaParticles *now = &context->arguments.now, *spare = &context->arguments.spare, old = *now;
     if (!cuda_sort_reorders(context)) return;
+    context->places_stale = true;
+    context->has_forces = false;
+    if (!swaps(context)) return; /* it was copied there */
     *now = *spare;
     now->position = old.position;
     now->force = old.force;
     memcpy(now->texture, old.texture, sizeof now->texture);
     *spare = (CudaParticles){
         .velocity = old.velocity, .tag = old.tag, .type = old.type, .inverse_mass = old.inverse_mass, .low = old.low};
-    context->places_stale = true;
-    context->has_forces = false;
 }
 
 static void sort_into_cells(CudaContext *context, bool by_graph) {
@@ -136,7 +141,7 @@ static void sort_into_cells(CudaContext *context, bool by_graph) {
     if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
     if (by_graph) cuda_graph_launch(context, &context->sort_graphs, true, issue_sort, n_cells);
     else issue_sort(context, n_cells);
-    swap_particles(context);
+    take_carried(context);
 }
 
 void cuda_sort_particles(CudaContext *context, bool by_graph) {
@@ -156,5 +161,5 @@ void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
     if (!cuda_sort_needs_cells(context)) return;
     if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
     issue_cells(context, CUDA_K_sort_bin, n_cells);
-    swap_particles(context);
+    take_carried(context);
 }

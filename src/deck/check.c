@@ -28,6 +28,8 @@ typedef struct Need {
 #define SPLIT      (BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
 #define SHARED     (SPLIT | BIT(MD_KERNEL_BRICK)) /* rows that several threads may share */
 #define SEARCH     (ROWS | BIT(MD_KERNEL_CLUSTER) | BIT(MD_KERNEL_BRICK))
+#define REORDERS                                                                                                       \
+    (BIT(MD_SORT_CELL) | BIT(MD_SORT_MORTON) | BIT(MD_SORT_HILBERT) | BIT(MD_SORT_BRICK) | BIT(MD_SORT_AUTO))
 /* Reductions that add by strides over memory; in registers there is nothing to address. */
 #define TREES      (BIT(MD_METHOD_GLOBAL) | BIT(MD_METHOD_SHARED) | BIT(MD_METHOD_SHARED_DYNAMIC) | BIT(MD_METHOD_SYNCWARP))
 /* Frames that are copied to the host; into mapped memory the kernels write. */
@@ -48,6 +50,8 @@ static const Need needs[] = {
     NEED(ensemble_every, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
     NEED(ensemble_last_step, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
     NEED(memory_brick_cells, memory_sort, BIT(MD_SORT_BRICK)),
+    NEED(memory_carry, memory_sort, REORDERS),
+    NEED(memory_carry, force_kernel, SEARCH),
     NEED(neighbor_search, force_kernel, SEARCH),
     NEED(neighbor_threads_per_atom, force_kernel, ROWS),
     NEED(neighbor_write, force_kernel, ROWS),
