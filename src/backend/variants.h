@@ -65,8 +65,9 @@ MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, con
                                    MdErrors *errors);
 
 /* Every switch that has an effect must have a value with a row whose needs hold; `auto` passes (resolve replaces it, where
- * it has an effect). Each problem goes to errors as `force.kernel=cluster: needs neighbor.search=cell, but ...; take ...`, with the ways out: the values of
- * this switch that would work, and what would make this one work. `backend` for the message. */
+ * it has an effect). Each problem goes to errors as `force.kernel=cluster: needs neighbor.search=cell, but ...; take ...`,
+ * with the ways out: the values of this switch that would work, and what would make this one work. `backend` for the
+ * message. */
 MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors);
 
 /* The same without resolve, which needs the machine: what stands at `auto` counts as what others need of it. */

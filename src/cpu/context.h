@@ -118,9 +118,9 @@ typedef struct MdCpuContext {
     void *around; /* [n_threads][x, y, z, type][around_room] */
     int32_t *around_atoms;
     int64_t around_room;
-    bool wants_energy; /* of the forces that are computed */
-    bool built,
-        far_apart; /* built: list or cells, or what the force kernel needs. far_apart: an open axis is longer than the stretch that places can tell apart */
+    bool wants_energy;          /* of the forces that are computed */
+    bool built;                 /* list or cells, or what the force kernel needs */
+    bool far_apart;             /* an open axis is longer than the stretch that places can tell apart */
     double largest_sq, used_sq; /* largest squared displacement since the build: now, and when the list was last used */
 
     MdCpuPartial *partial; /* by block */

@@ -187,11 +187,12 @@ static void add_pair(const Visitor *visitor, const Partners *p, Totals *totals) 
     add_term(&totals->sums.virial, &totals->lost.virial, over_r * p->r_sq);
 }
 
-/* Adds what rounding may do to this pair. In the force on one atom every part is added in full. In the sums over all
- * pairs the roundings of the formula are, since a crystal makes the same ones in each pair; those of the places are
- * independent, so that six times the root of the sum of their squares bounds them (Hoeffding). The two powers of the formula round on their own, so their sizes add; a shift
- * of the distance by shake changes each by up to 14 shake / r of itself (the steepest power is r^-14 in force over r,
- * times r); and a pair within shake of its cutoff may be counted by one side and not by the other. */
+/* Adds what rounding may do to this pair. In the force on one atom every part is added in full. In the sums over all pairs
+ * the roundings of the formula are, since a crystal makes the same ones in each pair; those of the places are independent,
+ * so that six times the root of the sum of their squares bounds them (Hoeffding). The two powers of the formula round on
+ * their own, so their sizes add; a shift of the distance by shake changes each by up to 14 shake / r of itself (the
+ * steepest power is r^-14 in force over r, times r); and a pair within shake of its cutoff may be counted by one side and
+ * not by the other. */
 static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals) {
     const MdPair_d *pair = p->pair;
     double r_sq = p->r_sq, r = sqrt(r_sq);

@@ -403,6 +403,7 @@ bool cuda_sort_needs_cells(const CudaContext *context);
 bool cuda_sort_reorders(const CudaContext *context);
 bool cuda_sort_places_cells(const CudaContext *context); /* by a table, not row by row */
 int cuda_sort_most_cells(CudaContext *context);          /* that any grid of this system has; needs no device */
+int cuda_sort_count_cells(const CudaGrid *grid);
 /* Cells of an axis that long, for a list of that range, while they are not too many in all. */
 double cuda_sort_cells_along(double extent, double range);
 void cuda_sort_particles(CudaContext *context, bool by_graph);

@@ -28,9 +28,8 @@ int cuda_force_row_threads(const MdConfig *config) {
 }
 
 int64_t cuda_force_items(const CudaContext *context) {
-    const int32_t *n = context->arguments.grid.n;
     switch (context->config.force_kernel) {
-    case MD_KERNEL_CELL: return 32 * (int64_t)n[0] * n[1] * n[2]; /* a warp each */
+    case MD_KERNEL_CELL: return 32 * (int64_t)cuda_sort_count_cells(&context->arguments.grid); /* a warp each */
     case MD_KERNEL_CLUSTER: return 32 * cuda_blocks(context->n_atoms, CUDA_CLUSTER);
     case MD_KERNEL_BRICK: /* a block each */
         return context->kernels[CUDA_K_force_energy].block_size * cuda_brick_count(&context->arguments.grid);

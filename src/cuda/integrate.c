@@ -23,9 +23,7 @@ MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long ke
 /* The flag costs a look at host memory; what it is about is fetched once, when the run is over anyway. */
 MdFault cuda_integrate_fault(CudaContext *context) {
     if (context->fault.step >= 0 || !context->h_signals->fault) return context->fault;
-    CUDA_CHECK(cudaMemcpyAsync(context->h_watch, context->arguments.watch, sizeof(CudaWatch), cudaMemcpyDefault,
-                               context->stream));
-    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_watch_read(context, true);
     context->fault =
         cuda_integrate_read_fault(context->h_watch->fault_step, context->h_watch->fault_key, context->step_offset);
     return context->fault;

@@ -28,11 +28,6 @@ size_t cuda_neighbor_entry_bytes(const CudaContext *context) {
     return cuda_neighbor_compresses(&context->config) ? sizeof(uint16_t) : sizeof(int32_t);
 }
 
-static int n_cells(const CudaContext *context) {
-    const int32_t *n = context->arguments.grid.n;
-    return n[0] * n[1] * n[2];
-}
-
 static void search(CudaContext *context) {
     const CudaList *list = &context->arguments.list;
     if (cuda_force_has_bricks(context)) {
@@ -47,8 +42,8 @@ static void search(CudaContext *context) {
     if (context->config.neighbor_write == MD_LIST_WRITE_ATOMIC)
         CUDA_CHECK(cudaMemsetAsync(list->counts, 0, bytes, context->stream));
     if (cuda_neighbor_compresses(&context->config)) {
-        context->arguments.n = n_cells(context);
-        cuda_launch(context, CUDA_K_neighbor_bases, n_cells(context));
+        context->arguments.n = cuda_sort_count_cells(&context->arguments.grid);
+        cuda_launch(context, CUDA_K_neighbor_bases, context->arguments.n);
     }
     static const CudaKernelId kernels[] = {[MD_SEARCH_BRUTE] = CUDA_K_neighbor_brute,
                                            [MD_SEARCH_BRUTE_TILED] = CUDA_K_neighbor_brute_tiled,
@@ -263,7 +258,8 @@ static void download_list(CudaContext *context, HostList *host) {
     host->entries = download(context, a->list.entries, (size_t)n_stored, cuda_neighbor_entry_bytes(context));
     if (!cuda_neighbor_compresses(&context->config)) return;
     host->slot_cell = download(context, a->slot_cell, n, sizeof *host->slot_cell);
-    host->bases = download(context, a->cell_bases, (size_t)n_cells(context) * CUDA_STENCIL, sizeof *host->bases);
+    const size_t n_cells = (size_t)cuda_sort_count_cells(&a->grid);
+    host->bases = download(context, a->cell_bases, n_cells * CUDA_STENCIL, sizeof *host->bases);
 }
 
 /* As entry_atom of kernels/list.cuh. */

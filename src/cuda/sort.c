@@ -58,6 +58,8 @@ static void plan_grid(CudaContext *context) {
     if (cuda_brick_sorts(context)) cuda_brick_divide(context, grid);
 }
 
+int cuda_sort_count_cells(const CudaGrid *grid) { return grid->n[0] * grid->n[1] * grid->n[2]; }
+
 int cuda_sort_most_cells(CudaContext *context) {
     /* Where atoms are crowded in a void, bricks of few cells still hold few atoms if cells stay small. */
     const int64_t most = (cuda_force_has_bricks(context) ? 8 : 1) * (int64_t)context->n_atoms;
@@ -65,7 +67,7 @@ int cuda_sort_most_cells(CudaContext *context) {
     for (int a = 0; a < context->box.dimension; a++)
         if (!context->box.periodic[a]) return context->max_cells; /* its extent is that of the particles */
     plan_grid(context);
-    return context->arguments.grid.n[0] * context->arguments.grid.n[1] * context->arguments.grid.n[2];
+    return cuda_sort_count_cells(&context->arguments.grid);
 }
 
 static bool same_cells(const CudaGrid *one, const CudaGrid *other) {
@@ -118,8 +120,6 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
 
 static void issue_sort(CudaContext *context, int n_cells) { issue_cells(context, CUDA_K_sort_wrap, n_cells); }
 
-static int count_cells(const CudaGrid *grid) { return grid->n[0] * grid->n[1] * grid->n[2]; }
-
 /* What was carried to its new places becomes that of the moment. */
 static void take_carried(CudaContext *context) {
     CudaParticles *now = &context->arguments.now, *spare = &context->arguments.spare, old = *now;
@@ -137,7 +137,7 @@ static void take_carried(CudaContext *context) {
 
 static void sort_into_cells(CudaContext *context, bool by_graph) {
     plan_grid(context);
-    const int n_cells = count_cells(&context->arguments.grid);
+    const int n_cells = cuda_sort_count_cells(&context->arguments.grid);
     if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
     if (by_graph) cuda_graph_launch(context, &context->sort_graphs, true, issue_sort, n_cells);
     else issue_sort(context, n_cells);
@@ -156,7 +156,7 @@ void cuda_sort_particles(CudaContext *context, bool by_graph) {
 }
 
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
-    const int n_cells = count_cells(grid);
+    const int n_cells = cuda_sort_count_cells(grid);
     context->arguments.grid = *grid;
     if (!cuda_sort_needs_cells(context)) return;
     if (cuda_sort_places_cells(context)) place_cells(context, n_cells);

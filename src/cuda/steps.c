@@ -149,8 +149,8 @@ static void issue_whole_passes(CudaContext *context, int n_steps) {
 }
 
 /* A batch between two builds by count is one graph, since it comes again. Other batches are of any length: graphs of powers
- * of two, the largest first, of which few serve for all. The grid, which every build of a system with an open axis measures anew, is read by one
- * of the force kernels only. */
+ * of two, the largest first, of which few serve for all. The grid, which every build of a system with an open axis measures
+ * anew, is read by one of the force kernels only. */
 static void issue_graphs(CudaContext *context, int n_steps, bool with_drift) {
     const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL;
     for (int n = n_steps; n_steps > 0; n_steps -= n) {

@@ -32,9 +32,10 @@ typedef struct MdFiles {
  * Touches nothing. */
 MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files, MdErrors *errors);
 
-/* Moves what is in the way, which the files that a resumed run goes on with are not: output.existing = backup renames all files of the run together to NAME.k.h5, .json, .log
- * with the smallest k that none of them has, and the log says so; overwrite removes report, restart files and a trajectory
- * that this run does not write, which belong to another run from now on. */
+/* Moves what is in the way, which the files that a resumed run goes on with are not: output.existing = backup renames all
+ * files of the run together to NAME.k.h5, .json, .log with the smallest k that none of them has, and the log says so;
+ * overwrite removes report, restart files and a trajectory that this run does not write, which belong to another run from
+ * now on. */
 MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, MdErrors *errors);
 
 /* A file that was deleted, moved or replaced takes all that is written to it, and nobody ever sees it. What happened to

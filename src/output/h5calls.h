@@ -21,8 +21,8 @@ typedef struct MdH5Calls {
 /* Before the first call of HDF5 in the program: its own clean-up at exit crashes after a failed flush, and is turned off. */
 void md_h5_start(void);
 
-/* A fresh one, for a sequence of calls. Errors are ours to print: HDF5 is told so here, since it keeps that by thread, and the thread that closes a
- * file may be another than that which opened it. */
+/* A fresh one, for a sequence of calls. Errors are ours to print: HDF5 is told so here, since it keeps that by thread, and
+ * the thread that closes a file may be another than that which opened it. */
 MdH5Calls md_h5_calls(const char *path, MdErrors *errors);
 
 /* H5_CALL(calls, H5Fcreate(...)): the call's own result; a negative one is a failure, and its message names the file,

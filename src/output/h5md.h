@@ -106,8 +106,8 @@ typedef struct MdH5mdContinued {
 /* Continues the file of an earlier run: recovers it, drops frames after those kept and makes room for those that the spec
  * plans after it. Where the spec asks for more frames than were planned, other intervals, precision or compression, the
  * file is copied, beside itself, into one that has room for them; the frames stay. MD_ERROR_INPUT when it is not there, is
- * of another run or other particles, has fewer frames, or has images or unwrapped positions where the spec has not, or the other way
- * round; no frame is touched then. */
+ * of another run or other particles, has fewer frames, or has images or unwrapped positions where the spec has not, or the
+ * other way round; no frame is touched then. */
 MdH5md *md_h5md_reopen(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors);
 
 /* Of a file that was reopened; of another: nothing. */

@@ -49,8 +49,9 @@ typedef struct MdPipelineStatistics {
 /* Creates slots, file and writer. NULL, with the problem in errors. */
 MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors);
 
-/* Asks for what is due (output/schedule.h) of the particles as they are, after `step`, which computed energies. heat: what the thermostat has put in so far. Returns at once, unless it has to
- * wait for a slot. An error may be that of an earlier request. */
+/* Asks for what is due (output/schedule.h) of the particles as they are, after `step`, which computed energies. heat: what
+ * the thermostat has put in so far. Returns at once, unless it has to wait for a slot. An error may be that of an earlier
+ * request. */
 MdStatus md_pipeline_put(MdPipeline *pipeline, int64_t step, unsigned due, double heat, MdErrors *errors);
 
 /* Waits until all that was put is written: rows handed on, frames given to the file. */

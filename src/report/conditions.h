@@ -11,7 +11,8 @@
  * reason, where there are none. */
 void md_conditions_write(MdJson *json, const MdConditions *conditions, bool gpu, const MdReading *n_atom_steps);
 
-/* A line or two, and a warning where the GPU was held back, or the processors were busy with other things. power_limit_w: of the GPU; NULL: the steps ran on the processors. */
+/* A line or two, and a warning where the GPU was held back, or the processors were busy with other things. power_limit_w:
+ * of the GPU; NULL: the steps ran on the processors. */
 void md_conditions_log(MdLog *log, const MdConditions *conditions, const MdReading *power_limit_w,
                        const MdReading *n_atom_steps);
 

@@ -34,16 +34,16 @@ static inline double md_tolerance_accumulate(const MdConfig *config, int64_t n_a
     return (config->reduce_accumulate == MD_ACCUMULATE_COMPENSATED ? 4 * u : 0) + way * DBL_EPSILON / 2;
 }
 
-/* Error of a distance, as a share of the largest coordinate or periodic edge in it: two coordinates rounded to the pair precision (each by at most u times it), the rounded
- * length of the box, the difference and the nearest image: five roundings of numbers up to it in each of three
- * components, sqrt(3) of them together. */
+/* Error of a distance, as a share of the largest coordinate or periodic edge in it: two coordinates rounded to the pair
+ * precision (each by at most u times it), the rounded length of the box, the difference and the nearest image: five
+ * roundings of numbers up to it in each of three components, sqrt(3) of them together. */
 static inline double md_tolerance_shake(int precision) { return 5 * 1.7320508 * md_tolerance_unit(precision); }
 
-/* Drift of the conserved energy that is allowed, epsilon per particle and step, in units of the largest well depth.
- * Melt runs of this potential drift by 5e-9 in double precision with a safe list, and by 1.4e-8 to 4e-8 where
- * coordinates are single; mixed precision is held to the limit of double. A list that is rebuilt by count alone misses about 7e-5 of
- * the pairs at the end of the benchmark's interval and drifts by 1e-7. The limits are ten times these: a list without
- * skin, or a wrong force, drifts by orders more. */
+/* Drift of the conserved energy that is allowed, epsilon per particle and step, in units of the largest well depth. Melt
+ * runs of this potential drift by 5e-9 in double precision with a safe list, and by 1.4e-8 to 4e-8 where coordinates are
+ * single; mixed precision is held to the limit of double. A list that is rebuilt by count alone misses about 7e-5 of the
+ * pairs at the end of the benchmark's interval and drifts by 1e-7. The limits are ten times these: a list without skin, or
+ * a wrong force, drifts by orders more. */
 static inline double md_tolerance_drift(const MdConfig *config) {
     double limit = config->run_precision == MD_PRECISION_SINGLE ? 4e-7 : 5e-8;
     return config->neighbor_rebuild == MD_REBUILD_EVERY ? limit + 1e-6 : limit;

@@ -24,7 +24,8 @@ const char *md_host_sys(void);
 /* The model of the processor, from /proc/cpuinfo. */
 MdReadText md_host_cpu_model(void);
 
-/* Logical processors: of the machine (0: the system does not say), and those that this process may use: by the affinity that it was started with. */
+/* Logical processors: of the machine (0: the system does not say), and those that this process may use: by the affinity
+ * that it was started with. */
 int md_host_cpus(void);
 int md_host_cpus_allowed(void);
 

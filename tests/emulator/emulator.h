@@ -16,10 +16,10 @@
  *                          multiprocessors and 1 GiB.
  *
  * What stops the program (exit code 99, with kernel, block and thread): a barrier that not all live threads of the block
- * reach, or that they reach at different places; a collective of a warp that lanes of its mask do not reach, or reach
- * with another mask; a launch beyond the limits; an access outside of device memory, outside of an array of known size,
- * or of freed memory; an access of the host to device memory; a copy beyond the ends of what it copies; a second or foreign free; a graph capture that the
- * hardware would refuse; at the end of the program, whatever was not freed.
+ * reach, or that they reach at different places; a collective of a warp that lanes of its mask do not reach, or reach with
+ * another mask; a launch beyond the limits; an access outside of device memory, outside of an array of known size, or of
+ * freed memory; an access of the host to device memory; a copy beyond the ends of what it copies; a second or foreign free;
+ * a graph capture that the hardware would refuse; at the end of the program, whatever was not freed.
  *
  * What is not followed: time and its order of magnitude; races (one thread runs at a time; other orders come with other
  * seeds); registers (32 for everything); caches; approximate functions, which are exact here. Cooperative groups and CUB

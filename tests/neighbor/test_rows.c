@@ -124,8 +124,8 @@ static int64_t longest_row(const MdRows *rows) {
     return longest;
 }
 
-/* With room for a single entry the list must overflow where a row needs more, grow, and be right all the same; sorted rows, which do not
- * depend on how they were built, are the same to the last entry. */
+/* With room for a single entry the list must overflow where a row needs more, grow, and be right all the same; sorted rows,
+ * which do not depend on how they were built, are the same to the last entry. */
 static void check_regrown(Walk *walk, const Case *c, const MdConfig *base, const MdSystem *system,
                           const MdRows *first) {
     WalkRun run;

@@ -10,7 +10,8 @@
 
 static const MdBackendOps *ops;
 
-/* The configuration that runs, with an fcc crystal of so many cells along the axes (z = 0: there are two), and `more` on top of the words. */
+/* The configuration that runs, with an fcc crystal of so many cells along the axes (z = 0: there are two), and `more` on
+ * top of the words. */
 static MdConfig resolved(int x, int y, int z, const char *const *more) {
     char cells[64];
     const char *words[16] = {"system.density=0.8442", cells};

@@ -312,8 +312,8 @@ static bool run_bits(Walk *walk, const MdConfig *base, const MdSystem *system, b
     return ok;
 }
 
-/* What the variants table promises: the same bits when run again, looked at on the way, and with other numbers of threads. Of combinations
- * that do not promise it, how many differ is printed. */
+/* What the variants table promises: the same bits when run again, looked at on the way, and with other numbers of threads.
+ * Of combinations that do not promise it, how many differ is printed. */
 static void test_bits(const MdBackendOps *ops, const MdDeck *deck, DesignKind kind) {
     MdSystem *system = state_system(deck);
     MdConfig base = *md_deck_config(deck);

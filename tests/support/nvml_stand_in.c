@@ -1,10 +1,11 @@
-/* A stand-in for the driver's libnvidia-ml.so.1, with answers from a script, for tests of what reads it (src/sensors/nvml.c).
- * Built twice: with STAND_IN_OLD it lacks the functions that came with later drivers.
+/* A stand-in for the driver's libnvidia-ml.so.1, with answers from a script, for tests of what reads it
+ * (src/sensors/nvml.c). Built twice: with STAND_IN_OLD it lacks the functions that came with later drivers.
  *
  * The script is the environment variable NVML_SCRIPT: `function=answer,answer,...;function=...`, where each answer serves
- * one call and the last one all that follow. An answer is a number; `!4`: the error of that number; `ramp:1000:500`: 1000, and 500 a
- * millisecond from the first call on; `hang`: none ever; `late:300`: 0, after 300 milliseconds. The name of a function that is asked for one of several things has its number behind
- * it: nvmlDeviceGetClockInfo.1. Processes are `own/bytes` or `pid/bytes`. What the script does not name has the defaults below. */
+ * one call and the last one all that follow. An answer is a number; `!4`: the error of that number; `ramp:1000:500`: 1000,
+ * and 500 a millisecond from the first call on; `hang`: none ever; `late:300`: 0, after 300 milliseconds. The name of a
+ * function that is asked for one of several things has its number behind it: nvmlDeviceGetClockInfo.1. Processes are
+ * `own/bytes` or `pid/bytes`. What the script does not name has the defaults below. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>

@@ -305,8 +305,8 @@ __device__ inline bool is_full(const CudaArguments &a, int largest) {
             (int64_t)found.slices > a.bricks.slice_capacity);
 }
 
-/* Largest row and number of entries; halts the device where the list has no room. A warp adds up in registers, and a block sends one atomic each: in shared memory those
- * of 64 bits are loops. Integers: the order does not matter. */
+/* Largest row and number of entries; halts the device where the list has no room. A warp adds up in registers, and a block
+ * sends one atomic each: in shared memory those of 64 bits are loops. Integers: the order does not matter. */
 MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
     begin_kernel();
     constexpr int n_warps = MD_BLOCK / 32;
