@@ -246,10 +246,14 @@ def check_parameters(checker, file):
         text = file[f"/parameters/mdmini/process_{k}"][()]
         checker.need("provenance" in json.loads(text), f"/parameters/mdmini/process_{k} has no provenance")
     species = file["/parameters/vmd_structure/indexOfSpecies"][:]
-    checker.need(set(file["/particles/all/species"][:]) <= set(species), "vmd_structure lacks a species")
+    present = sorted(set(file["/particles/all/species"][:]))
+    checker.need(species.tolist() == present, "vmd_structure is of other species than the particles: VMD ignores it")
     for name in ("name", "type", "radius", "atomicnumber"):
         complete = file[f"/parameters/vmd_structure/{name}"].shape == species.shape
         checker.need(complete, f"vmd_structure/{name} is incomplete")
+    for name in ("name", "type"):
+        size = file[f"/parameters/vmd_structure/{name}"].dtype.itemsize  # VMD has room for 16, a zero included
+        checker.need(size <= 16, f"vmd_structure/{name} is too long for VMD")
 
 
 def check_numbers(checker, file, elements, dimension):

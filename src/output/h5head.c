@@ -1,5 +1,6 @@
 /* What a trajectory holds besides series: who made it, the box, what the particles are, the deck. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/version.h"
@@ -112,6 +113,40 @@ static void write_particles(MdH5Calls *calls, const MdH5md *file) {
     H5_CALL(calls, H5Gclose(observables));
 }
 
+/* How VMD's plugin names and draws the species. It ignores a table with other species than there are atoms of, and VMD has
+ * room for 15 bytes of a name. Drawn as argon, which Lennard-Jones atoms stand for. */
+enum { VMD_NAME_SIZE = 16, ARGON = 18 };
+
+static void copy_name(char to[VMD_NAME_SIZE], const char *name) {
+    size_t length = strlen(name);
+    if (length >= VMD_NAME_SIZE) /* not in the middle of a character */
+        for (length = VMD_NAME_SIZE - 1; length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80;) length--;
+    memcpy(to, name, length);
+    to[length] = 0;
+}
+
+static void write_vmd_structure(MdH5Calls *calls, const MdH5mdSpec *spec, hid_t parameters) {
+    bool present[MD_MAX_TYPES] = {false};
+    for (int64_t i = 0; i < spec->n_atoms; i++) present[spec->type[i]] = true;
+    int species[MD_MAX_TYPES], element[MD_MAX_TYPES], n = 0;
+    float radius[MD_MAX_TYPES];
+    char names[MD_MAX_TYPES][VMD_NAME_SIZE];
+    const char *name[MD_MAX_TYPES];
+    for (int a = 0; a < spec->n_types; a++) {
+        if (!present[a]) continue;
+        copy_name(names[n], spec->type_name[a]);
+        name[n] = names[n], species[n] = a, element[n] = ARGON, radius[n] = 0.5f;
+        n++;
+    }
+    hid_t group = md_h5_group(calls, parameters, "vmd_structure");
+    md_h5_dataset_vector(calls, group, "indexOfSpecies", H5T_STD_I32LE, H5T_NATIVE_INT, n, species);
+    md_h5_dataset_texts(calls, group, "name", n, name);
+    md_h5_dataset_texts(calls, group, "type", n, name);
+    md_h5_dataset_vector(calls, group, "radius", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, n, radius);
+    md_h5_dataset_vector(calls, group, "atomicnumber", H5T_STD_I32LE, H5T_NATIVE_INT, n, element);
+    H5_CALL(calls, H5Gclose(group));
+}
+
 static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
     const MdH5mdSpec *spec = &file->spec;
     hid_t parameters = md_h5_group(calls, file->file, "parameters"), group = md_h5_group(calls, parameters, "mdmini");
@@ -124,18 +159,7 @@ static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
     md_h5_dataset_text(calls, group, "provenance", spec->provenance);
     md_h5_begin_process(calls, file);
     H5_CALL(calls, H5Gclose(group));
-
-    /* How VMD names and draws the species. It wants a chemical element: argon, which Lennard-Jones atoms stand for. */
-    int species[MD_MAX_TYPES], element[MD_MAX_TYPES], n = spec->n_types;
-    float radius[MD_MAX_TYPES];
-    for (int a = 0; a < n; a++) species[a] = a, element[a] = 18, radius[a] = 0.5f;
-    group = md_h5_group(calls, parameters, "vmd_structure");
-    md_h5_dataset_vector(calls, group, "indexOfSpecies", H5T_STD_I32LE, H5T_NATIVE_INT, n, species);
-    md_h5_dataset_texts(calls, group, "name", n, spec->type_name);
-    md_h5_dataset_texts(calls, group, "type", n, spec->type_name);
-    md_h5_dataset_vector(calls, group, "radius", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, n, radius);
-    md_h5_dataset_vector(calls, group, "atomicnumber", H5T_STD_I32LE, H5T_NATIVE_INT, n, element);
-    H5_CALL(calls, H5Gclose(group));
+    write_vmd_structure(calls, spec, parameters);
     H5_CALL(calls, H5Gclose(parameters));
 }
 

@@ -24,6 +24,7 @@ static const Sample samples[] = {
     {"many", 9, 700, 700, {3, {4, 4, 4}, {true, true, true}}, 8, MD_FILE_PRECISION_DOUBLE, 0, {50, 0, 50, 0}},
     {"gzip", 2000, 9, 8, {3, {7, 8, 9}, {true, true, true}}, 3, MD_FILE_PRECISION_SINGLE, 4, {50, 50, 0, 50}},
     {"intervals", 40, 12, 12, {3, {7, 8, 9}, {true, true, true}}, 2, MD_FILE_PRECISION_SINGLE, 0, {50, 100, 150, 50}},
+    {"spare", 2, 3, 3, {3, {4, 4, 4}, {true, true, true}}, 8, MD_FILE_PRECISION_SINGLE, 0, {50, 0, 0, 0}},
     {"gzipped", 40, 12, 12, {3, {7, 8, 9}, {true, true, true}}, 2, MD_FILE_PRECISION_DOUBLE, 9, {50, 100, 50, 0}},
 };
 enum { N_SAMPLES = sizeof samples / sizeof samples[0] };

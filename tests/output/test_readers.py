@@ -31,7 +31,10 @@ SAMPLES = [("all3d", 101, 4, 3, [7.5, 8.5, 9.25], [PERIODIC] * 3, 2, "float32", 
            ("many", 9, 700, 3, [4, 4, 4], [PERIODIC] * 3, 8, "float64", 0, 50, 0),
            ("gzip", 2000, 8, 3, [7, 8, 9], [PERIODIC] * 3, 3, "float32", 50, 0, 50),
            ("intervals", 40, 12, 3, [7, 8, 9], [PERIODIC] * 3, 2, "float32", 100, 150, 50),
+           ("spare", 2, 3, 3, [4, 4, 4], [PERIODIC] * 3, 8, "float32", 0, 0, 0),
            ("gzipped", 40, 12, 3, [7, 8, 9], [PERIODIC] * 3, 2, "float64", 100, 50, 0)]
+
+NAMES = [b"Kr", b"B", b"C", b"D", b"E", b"F", b"G", b"fourteen bytes"]  # as in sample.c; the last one is longer there
 
 
 def expected_quantities(sample):
@@ -81,7 +84,12 @@ def check_h5py(path, sample):
             assert all((particles["image/value"][t] == k % 5 - 2 + t).all() for t in range(frames))
         species = np.arange(n) * 7 % types
         assert (particles["species"][:] == species).all() and (particles["mass"][:] == 1 + 0.5 * species).all()
-        assert len(set(species)) == types  # the sample has them all
+        present = sorted(set(species))
+        assert present == ([0, 7] if name == "spare" else list(range(types)))
+        vmd = file["parameters/vmd_structure"]  # of what is there alone: VMD's plugin ignores a table that has more
+        assert vmd["indexOfSpecies"][:].tolist() == present, vmd["indexOfSpecies"][:]
+        for key in ("name", "type"):
+            assert [bytes(text) for text in vmd[key][:]] == [NAMES[s] for s in present], vmd[key][:]
         t = np.arange(frames)
         expected = {"temperature": 1 + t, "potential_energy": -3 - t, "kinetic_energy": 4 + t, "internal_energy": 5 + t,
                     "conserved_energy": 6 + t}
@@ -141,7 +149,19 @@ def check_strictness(path, folder):
     def no_energy(file):
         file["observables/internal_energy/value"][0] = np.inf
 
-    changes = [copy_step, swap_ids, variable_text, shorten, add_unit, no_number, leave_box, go_back, miss_a_step, no_energy, not_due, not_resumed]
+    def name_too_many(file):
+        for key in file["parameters/vmd_structure"]:
+            column = file[f"parameters/vmd_structure/{key}"][:]
+            del file[f"parameters/vmd_structure/{key}"]
+            file[f"parameters/vmd_structure/{key}"] = np.append(column, np.array([2], column.dtype))
+
+    def name_at_length(file):
+        names = file["parameters/vmd_structure/name"][:].astype("S17")
+        del file["parameters/vmd_structure/name"]
+        file["parameters/vmd_structure/name"] = names
+
+    changes = [copy_step, swap_ids, variable_text, shorten, add_unit, no_number, leave_box, go_back, miss_a_step, no_energy, not_due, not_resumed,
+               name_too_many, name_at_length]
     for number, change in enumerate(changes):
         damage(number, change)
     tool = os.path.join(os.environ["MDMINI_SOURCE"], "tools", "h5check.py")

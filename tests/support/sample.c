@@ -48,7 +48,7 @@ MdH5mdSpec sample_spec(const Sample *sample) {
                         .n_types = sample->n_types,
                         .type = type,
                         .mass = mass,
-                        .type_name = {"Kr", "B", "C", "D", "E", "F", "G", "H"},
+                        .type_name = {"Kr", "B", "C", "D", "E", "F", "G", "fourteen bytes\xc3\xb6x"},
                         .precision = sample->precision,
                         .compression = sample->compression,
                         .every = {sample->every[0], sample->every[1], sample->every[2], sample->every[3]},
