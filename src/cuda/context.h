@@ -351,7 +351,9 @@ void cuda_memory_need_forces(CudaContext *context);
 
 /* Makes room for rows of at least `count` entries; the list is lost. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
-/* memory.carry = copy: what a reordering has put into the memory of the list goes to where everybody looks for it. */
+/* memory.carry = copy, where there is a list: a reordering puts into its memory what else goes to a second copy. */
+bool cuda_memory_carries_by_list(const CudaContext *context);
+/* From there to where everybody looks for it. */
 void cuda_memory_bring_back(CudaContext *context);
 /* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);

@@ -127,9 +127,9 @@ static void add_carried(const CudaContext *context, Arrays *arrays, CudaGroup gr
         add(arrays, group, &p->low, n, sizeof *p->low, "last bits of positions");
 }
 
-/* memory.carry = copy: during a reordering these stand where the list does, one after the other. */
-static bool carries_by_list(const CudaContext *context) {
-    return cuda_sort_reorders(context) && context->config.memory_carry == MD_CARRY_COPY;
+/* During a reordering these stand where the list does, one after the other. */
+bool cuda_memory_carries_by_list(const CudaContext *context) {
+    return cuda_sort_reorders(context) && cuda_force_has_list(context) && context->config.memory_carry == MD_CARRY_COPY;
 }
 
 static void list_carried(const CudaContext *context, Arrays *arrays, CudaParticles *p) {
@@ -151,7 +151,7 @@ static size_t all_carried_bytes(const CudaContext *context) {
 static void place_carried(CudaContext *context) {
     Arrays arrays;
     char *place = context->arguments.list.entries;
-    if (!carries_by_list(context)) return;
+    if (!cuda_memory_carries_by_list(context)) return;
     list_carried(context, &arrays, &context->arguments.spare);
     for (int k = 0; k < arrays.n; k++) {
         *arrays.rows[k].where = place;
@@ -175,7 +175,7 @@ static size_t list_bytes(const CudaContext *context) {
                                                         : list->n_rows;
     const size_t entry = cuda_force_has_bricks(context) ? sizeof(uint16_t) : cuda_neighbor_entry_bytes(context);
     const size_t bytes = (size_t)rows * (size_t)list->capacity * entry;
-    const size_t carried = carries_by_list(context) ? all_carried_bytes(context) : 0;
+    const size_t carried = cuda_memory_carries_by_list(context) ? all_carried_bytes(context) : 0;
     return bytes > carried ? bytes : carried;
 }
 
@@ -273,7 +273,8 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     if (cuda_force_has_bricks(context)) add_bricks(context, arrays);
     add_positions(context, arrays);
     add_carried(context, arrays, CUDA_KEPT, &a->now);
-    if (cuda_sort_reorders(context) && !carries_by_list(context)) add_carried(context, arrays, CUDA_REBUILD, &a->spare);
+    if (cuda_sort_reorders(context) && !cuda_memory_carries_by_list(context))
+        add_carried(context, arrays, CUDA_REBUILD, &a->spare);
     add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, context->pair_size, "positions of the last build");
     size_t types = (size_t)(context->potential.n_types * context->potential.n_types);
     add(arrays, CUDA_KEPT, &a->pairs, types, context->pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d),

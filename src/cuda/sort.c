@@ -102,9 +102,6 @@ static void scan_cells(CudaContext *context, int n_cells) {
     cuda_launch_blocks(context, CUDA_K_sort_scan_finish, n_tiles);
 }
 
-/* memory.carry: whether what was carried stays where it is, and the two copies change roles. */
-static bool swaps(const CudaContext *context) { return context->config.memory_carry == MD_CARRY_SWAP; }
-
 /* Into cells, by the kernel that counts the particles of each: k_sort_bin or, if they are to be wrapped first, k_sort_wrap. */
 static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     CudaArguments *a = &context->arguments;
@@ -115,7 +112,7 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     scan_cells(context, n_cells);
     cuda_launch(context, CUDA_K_sort_scatter, n);
     cuda_launch(context, CUDA_K_sort_rank, n);
-    if (cuda_sort_reorders(context) && !swaps(context)) cuda_memory_bring_back(context);
+    if (cuda_memory_carries_by_list(context)) cuda_memory_bring_back(context);
 }
 
 static void issue_sort(CudaContext *context, int n_cells) { issue_cells(context, CUDA_K_sort_wrap, n_cells); }
@@ -126,7 +123,7 @@ static void take_carried(CudaContext *context) {
     if (!cuda_sort_reorders(context)) return;
     context->places_stale = true;
     context->has_forces = false;
-    if (!swaps(context)) return; /* it was copied there */
+    if (cuda_memory_carries_by_list(context)) return; /* it was copied there */
     *now = *spare;
     now->position = old.position;
     now->force = old.force;
