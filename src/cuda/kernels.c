@@ -2,7 +2,7 @@
  *
  * They are compiled when the program starts, by NVRTC, for exactly the switches of the run. Switches multiply: as
  * templates the force kernel alone would need tens of thousands of instances, or branches that cost registers and time
- * in the loop that is measured. Compiling what is asked for takes some hundredths of a second a unit. */
+ * in the loop that is measured. Compiling what is asked for takes some tenths of a second a unit. */
 #include <stdio.h>
 #include <string.h>
 
