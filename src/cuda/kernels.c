@@ -162,22 +162,28 @@ static int block_within(const MdConfig *config, int most) {
     return power;
 }
 
+static MdStatus load_module(CudaContext *context, int unit, int block, bool counting) {
+    const CudaTarget target = target_of(context, counting);
+    CudaImage image;
+    MdStatus status = cuda_compile(&target, cuda_stage_names[unit], block, &image, context->errors);
+    if (status == MD_OK) DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
+    cuda_image_free(&image);
+    return status;
+}
+
+static void unload_module(CudaContext *context, int unit) {
+    DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
+    context->modules[unit] = NULL;
+}
+
 /* With auto, blocks for which the kernels take too many registers become smaller. */
 static MdStatus load_unit(CudaContext *context, int unit, int block, bool counting) {
-    const CudaTarget target = target_of(context, counting);
-    MdStatus status = MD_OK;
-    for (int asked = 0; status == MD_OK && asked != block;) {
-        CudaImage image;
-        asked = block;
-        status = cuda_compile(&target, cuda_stage_names[unit], block, &image, context->errors);
-        if (status == MD_OK) DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
-        cuda_image_free(&image);
-        if (status != MD_OK || context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) continue;
-        const int most = most_threads(context, unit);
-        if (most >= block) continue;
+    const bool is_auto = context->config.launch_block_size == MD_BLOCK_SIZE_AUTO;
+    MdStatus status = load_module(context, unit, block, counting);
+    for (int most; status == MD_OK && is_auto && (most = most_threads(context, unit)) < block;) {
         block = block_within(&context->config, most);
-        DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
-        context->modules[unit] = NULL;
+        unload_module(context, unit);
+        status = load_module(context, unit, block, counting);
     }
     for (int id = 0; id < CUDA_N_KERNELS && status == MD_OK; id++)
         if (is_of_unit(context, id, unit))
@@ -224,7 +230,7 @@ static MdStatus create_unit(CudaContext *context, int unit) {
     if (is_of_bricks(&context->config, unit)) return status;
     const int best = best_block_size(context, unit, first);
     if (best == first) return MD_OK;
-    DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
+    unload_module(context, unit);
     return load_unit(context, unit, best, false);
 }
 
