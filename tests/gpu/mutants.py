@@ -2,7 +2,7 @@
 """Breaks every kernel in turn, and wants a test to notice.
 
 Kernels are read from a folder at run time (MDMINI_KERNELS), so a mutant is a copy of them with one change: nothing is
-built. The table of mutants is mutant_table.py. For each mutant its killers are run in order, test programs narrowed to the
+built. The mutants stand in mutations/. For each mutant its killers are run in order, test programs narrowed to the
 switches that select the broken code, until one turns red; the same killers must be green without the change. A mutant
 that all of them pass has SURVIVED: a hole in the tests, and exit code 1. So are a change that no longer fits the source
 and one that does not compile: an error, for the table must not rot; and mutants whose turn did not come, by --budget or
@@ -27,7 +27,7 @@ import tempfile
 import threading
 import time
 
-from mutant_table import MUTANTS
+from mutations import MUTANTS
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
 KERNELS = ("cuda/kernels", "cuda/shared.h", "deck/choices.h", "physics")  # as CMakeLists.txt embeds them

@@ -1,4 +1,4 @@
-"""Every mutant of tests/gpu/mutant_table.py fits the kernels as they are: its text stands once where it says."""
+"""Every mutant of tests/gpu/mutations fits the kernels as they are: its text stands once where it says."""
 import os
 import sys
 from pathlib import Path

@@ -1,0 +1,244 @@
+"""Bricks: their order, their lists, their forces. See killers.py."""
+from .killers import *  # the words of the table
+
+# Of bricks of two cells along an edge and of more, of blocks that have a round for all rows and of those that have several.
+BRICKS = (tests(BRICK), tests(BRICK + " memory.brick_cells=2"))
+ROUNDS = BRICK + " launch.block_size=32 force.threads_per_atom=1"
+CROWDS = Killer("test_bricks", "test_bricks")
+
+PLACES = SORT + " int place_in_bricks("
+mutant("place in bricks: y and z swapped in a brick", PLACES, "((at.z - low[2]) * size[1] + at.y - low[1])", "((at.y - low[1]) * size[2] + at.z - low[2])",
+       held("memory.sort=brick"))
+mutant("place in bricks: lines end with their brick", PLACES, "* grid.n[0] + size[2] * size[1] * low[0]", "* size[0] + size[2] * size[1] * low[0]",
+       tests(BRICK), held("memory.sort=brick"))
+mutant("place in bricks: layers of one cell", PLACES, "size[2] * low[1]", "low[1]", held("memory.sort=brick memory.brick_cells=2"))
+mutant("place in bricks: bricks of one line", PLACES, "size[2] * size[1] * low[0]", "size[1] * low[0]", held("memory.sort=brick memory.brick_cells=2"))
+mutant("place in bricks: cells in rows", SORT + " k_sort_curve(", "place_in_bricks(a.grid, cell_at(a.grid, c))", "c", held("memory.sort=brick"))
+mutant("brick_of: that of the cell before", GRID + " int brick_of(", "((int64_t)c + 1)", "(int64_t)(c > 0 ? c : 1)", held("memory.sort=brick"))
+mutant("brick_of: rounded the other way", GRID + " int brick_of(", "(((int64_t)c + 1) * n_bricks - 1) / n", "(int64_t)c * n_bricks / n",
+       tests(BRICK), held("memory.sort=brick memory.brick_cells=2"))
+
+STAGED = "cuda/kernels/staged.cuh"
+for letter, boxes in (("x", "(image & 3) - 1"), ("y", "(image >> 2 & 3) - 1"), ("z", "(image >> 4 & 3) - 1")):
+    mutant(f"staged: the image on the other side along {letter}", STAGED + " Vec3<Pair> shift_of_image(", f"(Pair)({boxes})", f"-(Pair)({boxes})",
+           BRICKS)
+    mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_particle(", f"{letter} -= origin.{letter};",
+           f"{letter} -= particle % 2 ? origin.{letter} : Pair(0);", BRICKS)
+mutant("staged: x and y swapped in the image", STAGED + " int image_at(", "(y + 1) << 2 | (x + 1)", "(x + 1) << 2 | (y + 1)", BRICKS)
+mutant("staged: the end of a row is an atom of the corner", STAGED + " Atom nowhere(", "Vec3<Pair>{Pair(1e9), Pair(1e9), Pair(1e9)}", "Vec3<Pair>{0, 0, 0}", BRICKS)
+mutant("staged: entries without their place", STAGED + " uint64_t staged_entry(", "16 * staged", "16 * staged + 16", BRICKS)
+mutant("staged: the place of another", STAGED + " const Atom &staged_at(", "entry * (sizeof(Atom) / 16)", "entry",
+       tests(BRICK + " run.precision=double"))
+mutant("slices: of one row", STAGED + " uint64_t *brick_quads(", "brick.slice + row / 32", "brick.slice", tests(BRICK + " memory.brick_cells=2"))
+mutant("slices: the first one of all bricks", STAGED + " uint64_t *brick_quads(", "(brick.slice + row / 32)", "(row / 32)", BRICKS)
+mutant("slices: as long as one quad", STAGED + " uint64_t *brick_quads(", "(a.list.capacity / CUDA_QUAD) * 32", "32", BRICKS)
+
+BRICK_BUILD = "cuda/kernels/brick.cuh"
+REGION = BRICK_BUILD + " Region region_of("
+mutant("region: without its upper cells", REGION, "end + 1 : end", "end : end", BRICKS)
+mutant("region: without its lower cells", REGION, "low - 1 : low", "low : low", BRICKS)
+mutant("region: no cells beyond the upper face", REGION, "grid.wraps[k] || end < n", "end < n", BRICKS)
+mutant("region: no cells beyond the lower face", REGION, "grid.wraps[k] || low > 0", "low > 0", BRICKS)
+mutant("region: cells beyond an open upper face", REGION, "grid.wraps[k] || end < n", "true", CROWDS)
+mutant("region: cells beyond an open lower face", REGION, "grid.wraps[k] || low > 0", "true", CROWDS)
+mutant("region: the next brick", REGION, "line / grid.n_bricks[1]}", "0}", BRICKS)
+CELL_THERE = BRICK_BUILD + " int cell_of_region("
+mutant("cell of region: not wrapped", CELL_THERE, "wrapped_cell(c[axis], grid.n[axis])", "min(max(c[axis], 0), grid.n[axis] - 1)", BRICKS)
+mutant("cell of region: the image on the other side", CELL_THERE, "c[axis] < 0 ? -1 : c[axis] >= grid.n[axis] ? 1 : 0", "c[axis] < 0 ? 1 : c[axis] >= grid.n[axis] ? -1 : 0",
+       BRICKS)
+mutant("cell of region: y and z swapped", CELL_THERE, "wrapped[2] * grid.n[1] + wrapped[1]", "wrapped[1] * grid.n[2] + wrapped[2]", BRICKS)
+LISTED = BRICK_BUILD + " bool list_cells("
+mutant("list cells: the last one is left out", LISTED, "k < n_cells; k += MD_BLOCK", "k < n_cells - 1; k += MD_BLOCK", BRICKS)
+mutant("list cells: one round", LISTED, "k < n_cells; k += MD_BLOCK", "k < min(n_cells, MD_BLOCK); k += MD_BLOCK", tests(ROUNDS + " memory.brick_cells=2"))
+mutant("list cells: images of one thread", LISTED, "images = __syncthreads_or(images);", "__syncthreads();", BRICKS)
+mutant("list cells: an image as the particle", LISTED, "cells.image[k] = (uint8_t)image;", "cells.image[k] = no_image;", BRICKS)
+mutant("list cells: sums begin anew", LISTED, "before += __shfl_sync(0xffffffffu, sum, 31);", "", BRICKS)
+mutant("list cells: sums of 16", LISTED, "distance < 32;", "distance < 16;", BRICKS)
+mutant("list cells: sums of others", LISTED, "if ((int)threadIdx.x >= distance) sum", "sum", BRICKS)
+mutant("list cells: the first sum", LISTED, "cells.staged[0] = 0;", "cells.staged[0] = 1;", BRICKS)
+mutant("list cells: no barrier before the sums", LISTED, "images = __syncthreads_or(images);", "", barrier(BRICK), barrier(BRICK + " memory.brick_cells=2"))
+STAGING = BRICK_BUILD + " void stage_cells("
+mutant("stage cells: one too early", STAGING, "atoms[1 + first + s]", "atoms[first + s]", BRICKS)
+mutant("stage cells: the last atom of a cell is left out", STAGING, "s < n; s", "s < n - 1; s", BRICKS)
+mutant("stage cells: crowds end at a warp", STAGING, "s < n; s", "s < min(n, 16); s", tests(BRICK))
+mutant("stage cells: sources of the slot before", STAGING, "+ first + s] = particle;", "+ first + s] = max(particle - 1, 0);", BRICKS)
+mutant("stage cells: sources of all bricks in one place", STAGING, "a.bricks.source[brick.source + first + s]", "a.bricks.source[first + s]", BRICKS)
+mutant("stage cells: images are not written down", STAGING, "if (brick.has_images) a", "if (false) a", BRICKS)
+mutant("stage cells: images of all bricks in one place", STAGING, "a.bricks.image[brick.source + first + s]", "a.bricks.image[first + s]", BRICKS)
+QUADS = BRICK_BUILD + " void store_quad("
+mutant("store quad: past the capacity", QUADS, "if (quad < row->n_quads) ", "", held(BRICK))
+mutant("store quad: in the place of the last", QUADS, "(row->count - 1) / CUDA_QUAD", "row->count / CUDA_QUAD - 1", BRICKS)
+mutant("store quad: side by side", QUADS, "quad * 32", "quad", BRICKS)
+mutant("append: entries in the wrong order", BRICK_BUILD + " void append_staged(", "row->last >> 16 | staged_entry(staged) << 48", "row->last << 16 | staged_entry(staged)",
+       BRICKS)
+mutant("append: counts stop at the capacity", BRICK_BUILD + " void append_staged(", "row->count++;", "if (row->count < CUDA_QUAD * row->n_quads) row->count++;",
+       held(BRICK))
+ROW_END = BRICK_BUILD + " void end_row("
+mutant("brick row: its rest is lost", ROW_END, "store_quad(row);", "", BRICKS)
+mutant("brick row: its rest stands too high", ROW_END, "row->last >>= 16 * (CUDA_QUAD - n);", "", BRICKS)
+BANKS = OF_BRICK + " neighbor.distances=thread neighbor.bank_order=on"
+mutant("bank order: turns of all lanes alike", BRICK_BUILD + " unsigned bits_of_turn(", "+ (unsigned)turn - ", "- ", tests(BANKS))
+mutant("bank order: groups of another number", BRICK_BUILD + " unsigned bits_of_turn(", "n_bank_groups == 8 ?", "n_bank_groups == 4 ?", tests(BANKS), tests(BANKS + " run.precision=double"))
+FOUND = BRICK_BUILD + " int take_next("
+mutant("take next: the last one again", FOUND, "*left &= *left - 1;", "if (*left & (*left - 1)) *left &= *left - 1;", BRICKS)
+mutant("take next: a word later", FOUND, "*first + __ffs", "*first + 1 + __ffs", BRICKS)
+IN_ORDER = BRICK_BUILD + " void append_in_order("
+mutant("append in order: quads begin where they like", IN_ORDER, "n > 0 && row->count % CUDA_QUAD != 0; n--", "false; n--", CROWDS)
+mutant("append in order: the rest is lost", IN_ORDER, "    for (; n > 0; n--)", "    for (; n > 1; n--)", BRICKS)
+mutant("append in order: whole quads are not stored", IN_ORDER, "        store_quad(row);", "        ;", BRICKS)
+mutant("append in order: whole quads of one entry", IN_ORDER, "<< (16 * k)", "<< 16", BRICKS)
+TURNS = BRICK_BUILD + " void append_by_turns("
+mutant("bank order: the last turn is left out", TURNS, "turn++) {\n            while", "turn++) {\n            if (turn == n_bank_groups - 1) continue;\n            while", tests(BANKS))
+mutant("bank order: one round", TURNS, "any = true;\n        }", "any = false;\n        }", tests(BANKS))
+mutant("bank order: of the word after", TURNS, "found.first[next[turn] - 1]", "found.first[next[turn]]", tests(BANKS))
+mutant("append found: again", BRICK_BUILD + " void append_found(", "found->n = found->n_atoms = 0;", "", CROWDS)
+NEAR = BRICK_BUILD + " unsigned near_mask("
+mutant("near: z does not count", NEAR, "place.z - other.z : Pair(0)", "Pair(0) : Pair(0)", rows(BRICK))
+mutant("near: everything", NEAR, "squared(d) < (Pair)a.range_sq", "true", rows(BRICK))
+mutant("near: the cutoff itself", NEAR, "< (Pair)a.range_sq", "< (Pair)(0.8 * a.range_sq)", rows(BRICK))
+mutant("near: eights on top of each other", NEAR, "eight << k", "eight", BRICKS)
+mutant("near: what is behind the last", NEAR, "n < 32 ? mask & ((1u << n) - 1) : mask", "mask", BRICKS)
+SEARCHED = BRICK_BUILD + " void search_staged("
+mutant("search staged: itself", SEARCHED, "if ((unsigned)(own - first) < 32u) mask", "if (false) mask", rows(BRICK))
+mutant("search staged: not the one a word away", SEARCHED, "if ((unsigned)(own - first) < 32u) mask &= ~(1u << (own - first))", "mask &= ~(1u << ((own - first) & 31))", BRICKS)
+mutant("search staged: the last word is left out", SEARCHED, "first < end; first += 32", "first + 32 <= end; first += 32", BRICKS)
+mutant("search staged: atoms uncounted", SEARCHED, "found->n_atoms += __popc(mask);", "found->n_atoms += 1;", BRICKS)
+mutant("search staged: found without an end", SEARCHED, "if (found->n == FOUND_WORDS) append_found(found, row);", "if (found->n == FOUND_WORDS) found->n = found->n_atoms = 0;", CROWDS)
+BEYOND = BRICK_BUILD + " int first_beyond("
+mutant("first beyond: one too late", BEYOND, "return low;", "return low + 1;", BRICKS)
+mutant("first beyond: the other half", BEYOND, "staged_x(atoms[middle]) < x", "!(staged_x(atoms[middle]) < x)", BRICKS)
+LINE_GAP = BRICK_BUILD + " Pair gap("
+mutant("gap: to the wrong border below", LINE_GAP, "x - (Pair)c * edge", "x - (Pair)(c - 1) * edge", BRICKS)
+mutant("gap: to the wrong border above", LINE_GAP, "(Pair)(c + 1) * edge - x", "(Pair)(c + 2) * edge - x", BRICKS)
+OWN_ROW = BRICK_BUILD + " void search_row("
+mutant("search row: without the layer above", OWN_ROW, "layer <= min(z + 1, region.size[2] - 1)", "layer <= z", BRICKS)
+mutant("search row: without the layer below", OWN_ROW, "layer = max(z - 1, 0)", "layer = z", BRICKS)
+mutant("search row: without the line above", OWN_ROW, "line <= min(y + 1, region.size[1] - 1)", "line <= y", BRICKS)
+mutant("search row: without the line below", OWN_ROW, "line = max(y - 1, 0)", "line = y", BRICKS)
+mutant("search row: without the cell behind", OWN_ROW, "x_high = min(x + 1, region.size[0] - 1)", "x_high = x", BRICKS)
+mutant("search row: without the cell before", OWN_ROW, "x_low = max(x - 1, 0)", "x_low = x", BRICKS)
+mutant("search row: lines beyond a face", OWN_ROW, "line = max(y - 1, 0)", "line = y - 1", CROWDS)
+mutant("search row: cells beyond a face", OWN_ROW, "x_low = max(x - 1, 0)", "x_low = x - 1", CROWDS)
+mutant("search row: another for itself", BRICK_BUILD + " int own_place(", "slot - cells.begin[cell]", "slot - cells.begin[cell] + 1", BRICKS)
+mutant("search row: gaps of y twice", OWN_ROW, "(dy > 0 ? dy * dy : 0)", "(dy > 0 ? 2 * dy * dy : 0)", BRICKS)
+mutant("search row: gaps of y for z", OWN_ROW, "gap(place.z, at.z - region.own_low[2],", "gap(place.y, at.y - region.own_low[1],", BRICKS)
+mutant("search row: gaps from the corner of the grid", OWN_ROW, "at.y - region.own_low[1]", "at.y", tests(BRICK + " memory.brick_cells=1"))
+mutant("search row: reach ahead only", OWN_ROW, "place.x - reach", "place.x", BRICKS)
+mutant("search row: reach behind only", OWN_ROW, "place.x + reach", "place.x", BRICKS)
+mutant("search row: its rest is lost", OWN_ROW, "append_found(&found, row);", "", BRICKS)
+mutant("search row: no end", OWN_ROW, "    end_row(row);", "", BRICKS)
+IN_CELL = SORT + " SlotKey slot_key("
+mutant("slot key: bricks by id", IN_CELL, "(uint64_t)float_key((float)load<Pair>(a.now.position, i + on_the_way(a)).x) << 32", "(uint64_t)0", tests(BRICK), held("memory.sort=brick"))
+mutant("slot key: by y", IN_CELL, ".x) << 32", ".y) << 32", tests(BRICK), held("memory.sort=brick"))
+mutant("slot key: equal places by chance", IN_CELL, " | (unsigned)id;", ";", held("memory.sort=brick"))
+BEGUN = BRICK_BUILD + " CudaBrick begin_brick("
+mutant("begin brick: from the cell after", BEGUN, "+ region.own_low[0]);", "+ min(region.own_low[0] + 1, grid.n[0] - 1));", BRICKS)
+mutant("begin brick: it ends before its last cell", BEGUN, "brick.end = cell_end(", "brick.end = cell_begin(", BRICKS)
+mutant("begin brick: images go unseen", BEGUN, "brick.has_images = has_images;", "brick.has_images = false;", BRICKS)
+mutant("begin brick: slices overlap", BEGUN, "(brick.end - brick.begin + 31ull) / 32", "(brick.end - brick.begin + 0ull) / 32", BRICKS)
+mutant("begin brick: sources overlap", BEGUN, "(unsigned long long)brick.n_staged)", "(unsigned long long)brick.n_staged / 2)", BRICKS)
+mutant("begin brick: the fullest one goes unseen", BEGUN, "atomicMax(&a.watch->measures.staged, brick.n_staged);", "", CROWDS)
+mutant("begin brick: slices by plain addition", BEGUN, "(int64_t)atomicAdd(&a.watch->measures.slices, ", f"(int64_t){PLAIN}&a.watch->measures.slices, ", on_gpu(tests(BRICK)))
+mutant("begin brick: sources by plain addition", BEGUN, "(int64_t)atomicAdd(&a.watch->measures.sources, ", f"(int64_t){PLAIN}&a.watch->measures.sources, ", on_gpu(tests(BRICK)))
+SEARCH_BRICK = BRICK_BUILD + " void search_brick("
+ALL_ROWS = BRICK_BUILD + " void search_rows("
+mutant("search brick: beyond its room", SEARCH_BRICK, "s_brick.n_staged > a.bricks.capacity ||", "", CROWDS)
+mutant("search brick: beyond the list of sources", SEARCH_BRICK, "s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||", "", CROWDS)
+mutant("search brick: beyond the last slice", SEARCH_BRICK, "s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity", "false", CROWDS)
+mutant("search brick: rows though there is no room", ALL_ROWS, "if (brick.n_staged >= 0) search", "search", CROWDS)
+mutant("search brick: staged though there is no room", SEARCH_BRICK, "if (s_brick.n_staged > 0) {", "{", CROWDS)
+mutant("search brick: one round of rows", ALL_ROWS, "r < brick.end - brick.begin;", "r < min(brick.end - brick.begin, MD_BLOCK);", tests(ROUNDS), rows(ROUNDS))
+mutant("search brick: counts of others", ALL_ROWS, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
+mutant("search brick: no barrier after its beginning", SEARCH_BRICK, "__syncthreads(); /* the brick", "/* the brick", barrier(BRICK))
+mutant("search brick: no barrier after staging", SEARCH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
+
+BY_MATRIX = "cuda/kernels/brick_matrix.cuh"
+MATRIX = OF_BRICK + " neighbor.bank_order=on neighbor.distances=matrix"
+MATRICES = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), rows(MATRIX))
+SIXTEENS = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), tests(MATRIX + " launch.block_size=32"), CROWDS)
+mutant("points: no square of z", BY_MATRIX + " void set_staged(", "x * x + y * y + z * z", "x * x + y * y", MATRICES)
+mutant("points: the rest of the last eight is what it was", BY_MATRIX + " void end_staging(", "(n + k - 1) / in_eight == (n - 1) / in_eight", "false", MATRICES, CROWDS)
+mutant("points: entry 0 is the corner", BY_MATRIX + " void end_staging(", "set_staged(&points[0], nowhere())", "points[0] = Point{0, 0, 0, 0}", MATRICES)
+mutant("sums of a warp: of 16", BY_MATRIX + " int sum_up_to(", "distance < 32", "distance < 16", SIXTEENS)
+mutant("most of a warp: of the lane below", BY_MATRIX + " int most_up_to(", "distance < 32", "distance < 2", SIXTEENS)
+REACH = BY_MATRIX + " void reach_of_rows("
+mutant("reach: rows of the first line only", REACH, "begins &= begins - 1;", "begins = 1u << 16;", SIXTEENS)
+mutant("reach: lines below only", REACH, "dy <= 2", "dy <= 1", MATRICES)
+mutant("reach: layers below only", REACH, "dz <= 2", "dz <= 1", MATRICES)
+mutant("reach: from the last row on", REACH, "fminf(*low, lowest - reach)", "fminf(*low, highest - reach)", SIXTEENS)
+mutant("reach: up to the first row", REACH, "fmaxf(*high, highest + reach)", "fmaxf(*high, lowest + reach)", SIXTEENS)
+EIGHTS = BY_MATRIX + " int list_eights("
+mutant("eights: those of two lines twice", EIGHTS, "begin < end ? max(begin / in_eight, lane == 0 ? behind : before) : last", "begin < end ? begin / in_eight : last", SIXTEENS)
+mutant("eights: the last of a line is left out", EIGHTS, "(end + in_eight - 1) / in_eight", "end / in_eight", SIXTEENS)
+mutant("eights: rows meet themselves", EIGHTS, "*place = of_own + own / in_eight;", "*place = -1;", MATRICES)
+TESTED = BY_MATRIX + " void test_eights("
+mutant("test eights: what is tested for nothing", TESTED, "(eights_of_word - tested) & wanted", "(eights_of_word - tested)", MATRICES)
+mutant("test eights: words that are not full stand too low", TESTED, "= near[side][group] << (eights_of_word - tested)", "= near[side][group]", MATRICES)
+mutant("test eights: another for itself", TESTED, "own & rows.is_own[side][group]", "own & rows.is_own[side][1 - group]", MATRICES)
+TAKEN = BY_MATRIX + " int take("
+mutant("take: the first word again", TAKEN, "stream->next += 1;", "", SIXTEENS)
+mutant("take: though it is not wanted", TAKEN, "__funnelshift_lc(0, is_wanted,", "__funnelshift_lc(0, 1,", SIXTEENS)
+mutant("entries: of the other group", BY_MATRIX + " unsigned entry_of(", "+ group);", "+ 1 - group);", MATRICES)
+BY_GROUPS = BY_MATRIX + " void store_by_groups("
+mutant("store by groups: lanes on top of each other", BY_GROUPS, "int k = row.before;", "int k = 0;", SIXTEENS)
+DEALT = BY_MATRIX + " Deal deal_row("
+mutant("deal: shares rounded down", DEALT, "(row.n + in_eight - 1 - deal.first[group]) / in_eight", "row.n / in_eight", MATRICES)
+mutant("deal: gaps of all lanes alike", DEALT, "deal.gap = (both - here) & 0xffff;", "deal.gap = 0;", MATRICES)
+mutant("deal: spares of all lanes in one place", DEALT, "deal.spares_before = (both - here) >> 16;", "deal.spares_before = 0;", MATRICES)
+mutant("deal: more spares than there is room for", DEALT, ">> 16;\n    deal.spares_before", "& 0;\n    deal.spares_before", SIXTEENS)
+mutant("spares: those of the second group over the first's", BY_MATRIX + " void put_spares(", "(group == 0 ? 0 : deal.spare[0])", "0", MATRICES)
+ROUND = BY_MATRIX + " void store_round("
+mutant("round: gaps are not filled", ROUND, "is_own ? place : *gap", "place", MATRICES)
+mutant("round: the same gap again", ROUND, "*gap += is_there & !is_own;", "", MATRICES)
+mutant("round: the end of a row is what it was", ROUND, "is_there ? found", "true ? found", MATRICES)
+STORED = BY_MATRIX + " void store_rows("
+mutant("store rows: the rounds of the first row", STORED, "max(rows[0].n, rows[1].n)", "rows[0].n", SIXTEENS)
+mutant("store rows: past the capacity", STORED, "first + in_eight * j < rows[side].n_stored", "first + in_eight * j < rows[side].n", held(MATRIX))
+SIXTEEN = BY_MATRIX + " void search_sixteen("
+mutant("sixteen: rows that are not there", SIXTEEN, "if (r >= n_rows) shared[side].count[0] = shared[side].count[1] = 0;", "", COUNTED)
+mutant("sixteen: the cutoff itself", SIXTEEN, "- a.range_sq", "- 0.8 * a.range_sq", rows(MATRIX))
+mutant("sixteen: words of all but the last", SIXTEEN, "first < n_eights; first += eights_of_word", "first + eights_of_word < n_eights; first += eights_of_word", SIXTEENS)
+MATRIX_ROWS = BY_MATRIX + " void search_rows("
+mutant("matrix rows: one round", MATRIX_ROWS, "first < n_rows; first += MD_BLOCK / 32 * 16", "first < min(n_rows, MD_BLOCK / 2); first += MD_BLOCK / 32 * 16", SIXTEENS)
+mutant("matrix rows: one table for all warps", MATRIX_ROWS, "warp * a.bricks.warp_bytes", "0", SIXTEENS)
+mutant("matrix rows: though there is no room", MATRIX_ROWS, "if (brick.n_staged < 0) {", "if (false) {", CROWDS)
+
+OF_BRICKS = "cuda/kernels/force_brick.cuh"
+STAGES = OF_BRICKS + " void stage_atoms("
+mutant("force brick: the last atom is not staged", STAGES, "if (s < brick.n_staged) atoms", "if (s < brick.n_staged - 1) atoms", BRICKS)
+mutant("force brick: one round of staging", STAGES, "first < brick.n_staged;", "first < min(brick.n_staged, MD_BLOCK);", tests(ROUNDS))
+mutant("force brick: rounds of staging leave one out", STAGES, "first += staged_at_once * MD_BLOCK", "first += staged_at_once * MD_BLOCK + 1", tests(ROUNDS))
+mutant("force brick: images are ignored", STAGES, "if (IMAGES) add_shift", "if (false) add_shift", BRICKS)
+mutant("force brick: staged atoms seen from elsewhere", STAGES, "staged_particle(a, origin, particle", "staged_particle(a, Vec3<Pair>{0, 0, 0}, particle", BRICKS)
+mutant("force brick: no brick has images", OF_BRICKS + " void stage_brick(", "if (brick.has_images)", "if (false)", BRICKS)
+mutant("force brick: sources of the first brick", STAGES, "a.bricks.source + brick.source", "a.bricks.source", BRICKS)
+mutant("force brick: the end of a row is an atom", OF_BRICKS + " void stage_brick(", "atoms[0] = nowhere();", "atoms[0] = Atom{};", BRICKS)
+PAIRS_OF_QUAD = OF_BRICKS + " void add_quad("
+mutant("force brick: the last entry of a quad is left out", PAIRS_OF_QUAD, "k < CUDA_QUAD;", "k < CUDA_QUAD - 1;", BRICKS)
+mutant("force brick: the first entry four times", PAIRS_OF_QUAD, "(quad >> (16 * k))", "quad", BRICKS)
+mutant("force brick: z does not count", PAIRS_OF_QUAD, "own.v.z - other.v.z : Pair(0)", "Pair(0) : Pair(0)", BRICKS)
+mutant("force brick: the row of another type", PAIRS_OF_QUAD, "own.type * MD_N_TYPES", "0", BRICKS)
+mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : other.type", "0", BRICKS)
+ROW_FORCE, ROW_PART, EACH_ROW = (OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void brick_rows("))
+mutant("force brick: the last quad of a row is left out", ROW_FORCE, "left > 0;", "left > CUDA_QUAD;", BRICKS)
+mutant("force brick: a rest is no quad", ROW_FORCE, "left > (k + quads_ahead) * quad_step", "left >= (k + quads_ahead) * quad_step + CUDA_QUAD", BRICKS)
+mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead first_quads(", "row.count > k * quad_step ? row.quads[k * row_threads * 32] : no_quad", "row.quads[k * row_threads * 32]", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
+mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
+mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += quads_ahead * row_threads * 32;", "quads += quads_ahead * row_threads;", BRICKS)
+mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead.next[k], left", BRICKS)
+mutant("force brick: measured from another origin", EACH_ROW, "staged_origin(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
+mutant("force brick: the count of another row", ROW_PART, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
+EACH_BRICK = OF_BRICKS + " void force_block_brick("
+mutant("force brick: no barrier", EACH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
+mutant("force brick: no barrier before the next brick", EACH_BRICK, "__syncthreads(); /* what an earlier", "/* what an earlier",
+       barrier(BRICK + " memory.brick_cells=1 launch.block_size=1024 launch.persistent=on neighbor.rebuild=every", cells=14))
+mutant("force brick: one round of rows", EACH_ROW, "first < n_rows;", "first < min(n_rows, MD_BLOCK / row_threads);", tests(ROUNDS))
+mutant("force brick: rows of a later round", EACH_ROW, "part_of_row(a, brick, r)", "part_of_row(a, brick, r % MD_BLOCK)", tests(ROUNDS))
+mutant("force brick: threads of a row walk the same", ROW_PART, "(int)threadIdx.x % row_threads;", "0;", tests(SHARED_ROWS))
+mutant("force brick: rows of the next round in this one", EACH_ROW, "(int)threadIdx.x / row_threads;", "(int)threadIdx.x;", tests(SHARED_ROWS))
+mutant("force brick: rounds of one thread a row", EACH_ROW, "first += MD_BLOCK / row_threads", "first += MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
+mutant("force brick: parts are not added up", EACH_ROW, "add_up_row(&force);", "", tests(SHARED_ROWS))
+mutant("force brick: parts as long as their row", ROW_PART, " - part * CUDA_QUAD}", "}", tests(SHARED_ROWS))
+mutant("force brick: each part skips its last quad", ROW_FORCE, "left > 0;", "left > (row_threads > 1) * quad_step;", tests(SHARED_ROWS))
+mutant("force brick: forces of others", EACH_ROW, "finish(brick.begin + r,", "finish(r,", BRICKS)
+mutant("force brick: the next brick", EACH_BRICK, "a.bricks.table[b]", "a.bricks.table[b > 0 ? b - 1 : 0]", BRICKS)

@@ -1,0 +1,125 @@
+"""The mutants: what is broken, where, and which tests are to notice.
+
+A row: name; file and, after a blank, text from the first line of the function; what stands there exactly once; what takes its
+place; killers, in the order in which they are tried. What would only change the speed does not belong here, nor does what
+changes nothing that anybody could see.
+
+tests(...)     tests/physics/test_backends: forces, sums, motion and gathering, in the combination nearest to the defaults
+               that has these switches
+rows(...)      tests/neighbor/test_rows: lists as sets, regrown from an overflow, in motion
+bits(...)      tests/physics/test_dynamics: the same bits when run again
+held(...)      tests/neighbor/test_memory: what stands in the memory of the GPU after a build
+overlap(...)   tests/pipeline/test_overlap: rows and frames beside the steps, as the steps are issued there
+FAULTS         of atoms that are too fast, with the defaults
+FULL           a list that fills up while the host goes on
+AGAIN          a list that a restart makes again
+UNFORESEEN     a list that fails in the middle of a batch of steps
+race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
+"""
+from typing import NamedTuple
+
+
+class Killer(NamedTuple):
+    name: str
+    program: str
+    environment: tuple = ()
+    words: tuple = ()
+    only: str = ""  # "gpu" or "emulated"
+
+
+class Mutant(NamedTuple):
+    name: str
+    file: str
+    head: str
+    old: tuple  # of texts, each once in its function
+    new: tuple
+    killers: tuple
+
+
+def narrowed(program, switches, systems, seed):
+    environment = (("MDMINI_TEST_ONLY", switches), ("MDMINI_TEST_SYSTEM", systems))
+    if seed:
+        environment += (("MDMINI_EMULATOR_SEED", str(seed)),)
+    name = f"{program} ({switches})" if switches else program
+    return Killer(name + (f", seed {seed}" if seed else ""), program, environment, only="emulated" if seed else "")
+
+
+BOTH = "3-D mixed boundary, 2 types|2-D uneven"
+IN_MOTION = "one moves|2-D in motion|3-D in motion"
+
+
+def tests(switches="", systems=BOTH, seed=0):
+    return narrowed("test_backends", switches, systems, seed)
+
+
+def rows(switches="", systems=BOTH + "|" + IN_MOTION, seed=0):
+    return narrowed("test_rows", switches, systems, seed)
+
+
+def held(switches="", systems="3-D dilute, many cells|2-D dilute, many cells"):
+    return narrowed("test_memory", switches, systems, 0)
+
+
+def bits(switches=""):
+    return narrowed("test_dynamics", switches, "bits", 0)
+
+
+def overlap(mode):
+    return Killer(f"test_overlap ({mode})", "test_overlap", (("MDMINI_TEST_MODE", mode),))
+
+
+STEPWISE, BY_GRAPH = "device-check, step by step", "device-check, graph"
+
+
+def on_gpu(killer):
+    """Where threads run at the same time: those of the emulator stop at barriers only."""
+    return killer._replace(only="gpu")
+
+
+FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM", "faults"),))
+COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"),))
+FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
+AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
+UNFORESEEN = Killer("test_cuda (unforeseen)", "test_cuda", (("MDMINI_TEST_SYSTEM", "unforeseen"),))
+DECK = ("system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
+
+
+def race(switches, cells=6):
+    """cells: along an edge, of an fcc crystal."""
+    return Killer(f"racecheck ({switches})", "racecheck", words=DECK + (f"system.cells={cells}",) + tuple(switches.split()))
+
+
+def barrier(switches, systems=BOTH, cells=6):
+    """Killers of a missing barrier: the emulator runs threads in an order that a seed gives. cells: of racecheck, on a GPU."""
+    return (tests(switches, systems), *(tests(switches, systems, seed) for seed in (11, 12, 13)), race(switches, cells))
+
+
+# Makes the first warp late: without the barrier that should wait for it, others overtake it, on a GPU as well.
+LATE = "if (threadIdx.x < 32) __nanosleep(20000);"
+
+# In place of "atomicAdd(": what another thread adds in between is lost.
+PLAIN = "[](auto *at, auto by) { const auto old = *at; *at = old + by; return old; }("
+
+MUTANTS = []
+
+
+def mutant(name, place, old, new, *killers):
+    file, _, head = place.partition(" ")
+    flat = sum(((k,) if isinstance(k, Killer) else tuple(k) for k in killers), ())
+    old, new = ((text,) if isinstance(text, str) else text for text in (old, new))
+    MUTANTS.append(Mutant(name, file, head, old, new, flat))
+
+
+# Files and switches that several stages name.
+COMMON = "cuda/kernels/common.cuh"
+LAYOUTS = ("aos", "soa", "vec4")
+SORT = "cuda/kernels/sort.cu"
+CELLS = "neighbor.search=cell force.kernel=list neighbor.threads_per_atom=1"
+MANY = "2-D dilute, many cells"
+GRID = "cuda/kernels/cells.cuh"
+LIST = "force.kernel=list"
+SPLIT = "force.kernel=list-split force.threads_per_atom=8 force.partial_sums="
+ADD_UP, SHARED_ROWS = "cuda/kernels/pair.cuh void add_up_row(", "force.kernel=brick memory.sort=brick force.threads_per_atom=4"
+DEVICE = "neighbor.rebuild=device-check"
+OF_BRICK = "force.kernel=brick memory.sort=brick"
+BRICK = OF_BRICK + " neighbor.distances=thread neighbor.bank_order=off"

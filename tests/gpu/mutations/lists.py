@@ -1,0 +1,95 @@
+"""Lists in rows. See killers.py."""
+from .killers import *  # the words of the table
+
+# --- lists ---------------------------------------------------------------------------------------------------------------
+
+mutant("cell_end: one too few", GRID + " int cell_end(", "a.cell_start[cell_place(a, c) + 1]", "a.cell_start[cell_place(a, c) + 1] - 1", tests(CELLS))
+mutant("slot_particle: the slot itself", GRID + " int slot_particle(", "return a.slot_atom[slot];", "return slot;", tests(CELLS + " memory.sort=none"))
+mutant("cell_at: y for z", GRID + " Cell cell_at(", "line - layer * grid.n[1], layer}", "layer, line - layer * grid.n[1]}", tests(CELLS, "3-D|3-D uneven, shift force"))
+mutant("stencil: no cell below", GRID + " void stencil(", "*low = n >= 3 ? -1 : 0;", "*low = 0;", tests(CELLS, "3-D"))
+mutant("stencil: no cell above", GRID + " void stencil(", "*high = n >= 3 ? 1 : n - 1;", "*high = n >= 3 ? 0 : n - 1;", tests(CELLS, "3-D"))
+mutant("stencil: a narrow axis is visited twice", GRID + " void stencil(", "*low = n >= 3 ? -1 : 0;", "*low = -1;", tests(CELLS, "smallest box 3-D"))
+mutant("stencil: an open axis ends early", GRID + " void stencil(", "c < n - 1 ? 1 : 0", "c < n - 2 ? 1 : 0", tests(CELLS, "3-D open, 3 types"))
+mutant("stencil: an open axis begins late", GRID + " void stencil(", "c > 0 ? -1 : 0", "c > 1 ? -1 : 0", tests(CELLS, "3-D open, 3 types"))
+mutant("wrapped_cell: not round the upper end", GRID + " int wrapped_cell(", "c >= n ? c - n : c", "c >= n ? n - 1 : c", tests(CELLS, "3-D"))
+
+NEIGHBOR = "cuda/kernels/neighbor.cu"
+BRUTE, TILES = "neighbor.search=brute force.kernel=list", "neighbor.search=brute-tiled force.kernel=list"
+ATOMIC, HALVES, NARROW = " neighbor.write=atomic", " neighbor.list=half", "smallest box 3-D|smallest box 2-D"
+mutant("brute: the last atom is left out", NEIGHBOR + " k_neighbor_brute(", "j < a.n_atoms;", "j < a.n_atoms - 1;", tests(BRUTE))
+mutant("brute: the last row is left out", NEIGHBOR + " k_neighbor_brute(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(BRUTE))
+mutant("brute-tiled: the last tile is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "first < a.n_atoms;", "first + MD_BLOCK < a.n_atoms;", tests(TILES))
+mutant("brute-tiled: the last of a tile is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "k < n;", "k < n - 1;", tests(TILES))
+mutant("brute-tiled: the last row is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "own < a.n_atoms;", "own < a.n_atoms - 1;", tests(TILES))
+mutant("brute-tiled: no barrier before a tile", NEIGHBOR + " k_neighbor_brute_tiled(", "__syncthreads(); /* the tile before", "/* the tile before",
+       barrier(TILES))
+mutant("brute-tiled: no barrier after a tile", NEIGHBOR + " k_neighbor_brute_tiled(", "__syncthreads(); /* the tile is", "/* the tile is", barrier(TILES))
+mutant("cell search: no cell above along z", NEIGHBOR + " void search_cells(", "dz <= z_high", "dz < z_high", tests(CELLS, "3-D"))
+mutant("cell search: no cell below along y", NEIGHBOR + " void search_cells(", "dy = y_low;", "dy = y_low + 1;", tests(CELLS, "3-D"))
+mutant("cell search: the last cell of a line is left out", NEIGHBOR + " void search_cells(", "dx <= x_high;", "dx < x_high;", tests(CELLS + " memory.sort=morton", "3-D"))
+mutant("cell search: lines end a cell early", NEIGHBOR + " void search_cells(", "first + last - dx)", "first)", tests(CELLS + " memory.sort=cell", "3-D uneven, shift force|2-D uneven"))
+mutant("cell search: lines are not cut at the end of the grid", NEIGHBOR + " void search_cells(", "min(x_high, grid.n[0] - 1 - at.x)", "x_high",
+       tests(CELLS + " memory.sort=cell", "3-D|2-D uneven"))
+for axis in "xyz":
+    mutant(f"cell search: image along {axis} forgotten", NEIGHBOR + " run_separation(", f"if (MD_PERIODIC_{axis.upper()}) d.{axis} -= run.shift.{axis};", "",
+           tests(CELLS, "3-D uneven, shift force"))
+mutant("cell search: image of the other side", NEIGHBOR + " int image_of(", "c < 0 ? -1", "c < 0 ? 1", tests(CELLS, "3-D uneven, shift force|2-D uneven"))
+mutant("cell search: narrow axes are taken for wide ones", NEIGHBOR + " bool is_narrow(", "return (MD_PERIODIC_X", "return false;\n    return (MD_PERIODIC_X", tests(CELLS, NARROW), rows(CELLS, NARROW))
+WARPS, BY_WARP = "force.kernel=list neighbor.threads_per_atom=32", NEIGHBOR + " void search_run_by_warp("
+mutant("search by warps: the last candidates are left out", BY_WARP, "first < run.end; first += 32", "first + 32 <= run.end; first += 32", tests(WARPS))
+mutant("search by warps: itself", BY_WARP, "tests(row->i, j)", "true", rows(WARPS))
+mutant("search by warps: entries on top of each other", BY_WARP, "__popc(found & lanes_before)", "0", tests(WARPS))
+mutant("search by warps: one place for all that were found", BY_WARP, "row->count += __popc(found);", "row->count += found != 0;", tests(WARPS))
+mutant("search by warps: past the capacity", BY_WARP, "if (k < a.list.capacity) ", "", held(WARPS))
+mutant("search by warps: half a warp", BY_WARP, "found >> lane & 1", "found >> lane & (lane < 16)", tests(WARPS))
+mutant("cell search: the last row is left out", NEIGHBOR + " k_neighbor_cell(", "if (slot >= a.n_atoms) return;", "if (slot >= a.n_atoms - 1) return;", tests(CELLS))
+mutant("search: range without skin", NEIGHBOR + " void try_pair(", "(Pair)a.range_sq", "(Pair)(a.range_sq * 0.85)", rows(CELLS), tests(CELLS))
+mutant("search nonatomic: past the capacity", NEIGHBOR + " void try_pair(", "if (row->count < a.list.capacity) *", "*", held(CELLS + " neighbor.order=row"))
+mutant("search nonatomic: counts stop at the capacity", NEIGHBOR + " void try_pair(", "row->count++;", "if (row->count < a.list.capacity) row->count++;",
+       held(CELLS))
+mutant("search atomic: past the capacity", NEIGHBOR + " void append(", "if (k < a.list.capacity) ", "", held(CELLS + ATOMIC))
+mutant("search atomic: a plain addition", NEIGHBOR + " void append(", "atomicAdd(", PLAIN, on_gpu(rows(CELLS + ATOMIC, BOTH)))
+mutant("search atomic: the other row gets nothing", NEIGHBOR + " void try_pair(", "append(a, j, theirs);", ";", tests(CELLS + ATOMIC))
+mutant("search atomic: each pair twice", NEIGHBOR + " bool tests(", "return i < j;", "return i != j;", tests(CELLS + ATOMIC))
+mutant("search: itself", NEIGHBOR + " bool tests(", "else return i != j;", "else return true;", rows(CELLS))
+mutant("half: a pair in both rows", NEIGHBOR + " bool tests(", "return i != j && owns(i, j);", "return i != j;", rows(CELLS + HALVES), tests(CELLS + HALVES))
+mutant("half atomic: a pair in both rows", NEIGHBOR + " void try_pair(", "if (!is_half || owns(j, row->i))", "if (true)", rows(CELLS + HALVES + ATOMIC))
+mutant("half: pairs of equal parity are lost", NEIGHBOR + " bool owns(", "(((i + j) & 1) != 0) == (i < j)", "(((i + j) & 1) != 0) && (i < j)", rows(CELLS + HALVES))
+mutant("row ends without a count", NEIGHBOR + " void end_row(", "a.list.counts[row.i] = row.count;", "a.list.counts[row.i] = row.count - 1;", tests(CELLS))
+for order in ("row", "column"):
+    mutant(f"entries {order}: rows overlap", "cuda/kernels/list.cuh Entry *row_entries(", "i * a.list.row_stride", "(i > 0 ? i - 1 : 0) * a.list.row_stride",
+           tests(f"{CELLS} neighbor.order={order}"))
+SMALL = CELLS + " memory.sort=cell neighbor.index=16"
+CODES = "cuda/kernels/list.cuh"
+mutant("index 16: without the cell", CODES + " int entry_atom(", "bases[entry / CUDA_MAX_CROWD]", "bases[13]", tests(SMALL))
+mutant("index 16: the place is cut short", CODES + " Entry make_entry(", "(CUDA_MAX_CROWD - 1)", "(8 - 1)", tests(SMALL))
+mutant("index 16: bases of another cell", CODES + " const int32_t *row_bases(", "a.slot_cell[i] * CUDA_STENCIL", "a.slot_cell[i] * (CUDA_STENCIL - 1)", tests(SMALL))
+mutant("index 16: the way back is the way there", NEIGHBOR + " int step_back(", "? d : -d;", "? d : d;", tests(SMALL + ATOMIC))
+mutant("index 16: the way back on a narrow axis", NEIGHBOR + " int step_back(", "grid.n[axis] < 3 ? d : -d;", "grid.n[axis] < 3 ? -d : -d;", tests(SMALL + ATOMIC, NARROW))
+mutant("bases: not round the end", NEIGHBOR + " k_neighbor_bases(", "x = wrapped_cell(at.x + dx, grid.n[0])", "x = max(0, min(at.x + dx, grid.n[0] - 1))", tests(SMALL, "3-D"))
+mutant("bases: the last cell is left out", NEIGHBOR + " k_neighbor_bases(", "if (c >= a.n) return;", "if (c >= a.n - 1) return;", tests(SMALL))
+mutant("bases: z is left out", NEIGHBOR + " k_neighbor_bases(", "dz >= low[2] && dz <= high[2]", "dz == 0", tests(SMALL, "3-D"))
+mutant("count: the largest row of another block", NEIGHBOR + " k_neighbor_count(", "largest = max(largest, a.list.counts[i]);", "if (i > 0) largest = max(1, a.list.counts[1]);",
+       rows(CELLS, BOTH))
+mutant("count: the last atom is left out", NEIGHBOR + " k_neighbor_count(", "i < a.list.n_rows;", "i < a.list.n_rows - 1;", rows(CELLS, BOTH))
+mutant("count: no barrier", NEIGHBOR + " k_neighbor_count(", "__syncthreads(); /* all warps", "/* all warps",
+       rows(CELLS, BOTH), rows(CELLS, BOTH, 11), rows(CELLS, BOTH, 12), race(CELLS))
+mutant("count: the last warp is left out", NEIGHBOR + " k_neighbor_count(", "warp < n_warps;", "warp < n_warps - 1;", rows(CELLS, BOTH))
+mutant("count: one step too few", NEIGHBOR + " k_neighbor_count(", "distance > 0;", "distance > 1;", rows(CELLS, BOTH))
+mutant("count: a full list goes unseen", NEIGHBOR + " bool is_full(", "largest > a.list.capacity", "false", FULL)
+mutant("count: a full list goes on", NEIGHBOR + " k_neighbor_count(", "if (is_full(a, largest)) halt(a, CUDA_HALTED_FULL);", "", FULL)
+mutant("halt: the kernels behind it go on", COMMON + " void halt(", "a.watch->halted = why;", "", FULL)
+mutant("halt: does not tell the host", COMMON + " void halt(", "*(volatile int *)&a.signals->halted = 1;", "", FULL)
+mutant("count: plain addition", NEIGHBOR + " k_neighbor_count(", "atomicAdd(&a.watch->measures.entries, entries);", "a.watch->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
+SORTED_ROWS = CELLS + " neighbor.sorted=on"
+ASCENDING = SORTED_ROWS + " memory.sort=none"
+mutant("sorted rows: the last merge is left out", NEIGHBOR + " void sort_by_warp(", "half < n;", "2 * half < n;", rows(ASCENDING))
+mutant("sorted rows: the other way", NEIGHBOR + " void sort_by_warp(", "if (second < first)", "if (first < second)", rows(ASCENDING))
+mutant("sorted rows: no step from opposite ends", NEIGHBOR + " void sort_by_warp(", "opposite = distance == half;", "opposite = false;", rows(ASCENDING))
+mutant("sorted rows: no barrier", NEIGHBOR + " void sort_by_warp(", "__syncwarp(); /* the step", "/* the step", rows(ASCENDING), rows(ASCENDING, seed=11), race(SORTED_ROWS))
+mutant("sorted rows: the last entry is lost", NEIGHBOR + " k_neighbor_sort_rows(", "k < n; k += 32) row.set", "k < n - 1; k += 32) row.set", rows(ASCENDING, seed=0),
+       tests(SORTED_ROWS))
+mutant("sorted rows: the last row is left out", NEIGHBOR + " k_neighbor_sort_rows(", "i >= a.n_atoms ||", "i >= a.n_atoms - 1 ||", rows(ASCENDING))
+
+mutant("sorted rows 16: by the entry", NEIGHBOR + " SortKey sort_key(", "return (int64_t)entry_atom(bases, entry) << 16 | entry;", "return entry;",
+       held(SMALL + " neighbor.sorted=on"))

@@ -1,0 +1,141 @@
+"""Positions, layouts and the box; the sort. See killers.py."""
+from .killers import *  # the words of the table
+
+# --- positions, layouts, box ------------------------------------------------------------------------------------------
+
+for layout, old, new in (("aos", "return Vec3<T>{xyz[0], xyz[1], xyz[2]};", "return Vec3<T>{xyz[0], xyz[1], xyz[1]};"),
+                         ("soa", "((const T *)v.part[2])[i]}", "((const T *)v.part[1])[i]}"),
+                         ("vec4", "return Vec3<T>{x.x, x.y, x.z};", "return Vec3<T>{x.x, x.x, x.z};")):
+    mutant(f"load {layout}: one component for another", COMMON + " Vec3<T> load(", old, new,
+           tests(f"memory.layout={layout}"))
+mutant("dependent: no kernel waits", COMMON + " void begin_kernel(", "ptx_griddepcontrol_wait();", "", tests("launch.dependent=on", seed=11))
+mutant("store aos: z is lost", COMMON + " void store(", "xyz[2] = x.z;", "", tests("memory.layout=aos"))
+mutant("store soa: z is lost", COMMON + " void store(", "((T *)v.part[2])[i] = x.z;", "", tests("memory.layout=soa"))
+mutant("store vec4: the fourth is lost", COMMON + " void store(", "x.z, w}", "x.z, T(0)}", tests("memory.layout=vec4"))
+mutant("load_full: the fourth of another", COMMON + " Full<T> load_full(", "x.z}, x.w}", "x.z}, x.z}", tests("memory.layout=vec4"))
+mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w);",
+       "return 0;", tests("memory.layout=vec4"))
+MIXED = "run.precision=mixed "
+mutant("store_position: nothing is written", COMMON + " Vec3<Pair> store_position(", "store<Pair>(p.position, i + to, seen, word_bits(word));", "", tests(MIXED))
+mutant("store_position: low bits of another axis", COMMON + " Vec3<Pair> store_position(", "low[2] << 2", "low[1] << 2", held(MIXED))
+mutant("store_position: no low bits but with vec4", COMMON + " Vec3<Pair> store_position(", "p.low[i] = word;", "", held(MIXED + "memory.layout=soa"))
+mutant("store_position: the type below the low bits", COMMON, "(unsigned)type << type_shift", "(unsigned)type", held(MIXED), tests(MIXED))
+mutant("storable: cut off", COMMON + " State storable(", "+ (1ll << (dropped_bits - 1))", "", held(MIXED, "3-D uneven, near bits"))
+mutant("storable: the rest is kept", COMMON + " State storable(", "& ~((1ll << dropped_bits) - 1)", "",
+       bits(MIXED + "force.kernel=brick launch.fuse=step launch.persistent=on"))
+mutant("storable: small numbers stay", COMMON + " State storable(", "is_small ? 0.0 : ", "", held(MIXED, "3-D uneven, near bits"))
+mutant("split: not the nearest float", COMMON + " Pair split(", "__double_as_longlong(x) + low_half", "__double_as_longlong(x)", held(MIXED))
+mutant("join: from the float on", COMMON + " double join(", " - low_half", "", held(MIXED), tests(MIXED))
+mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "word >> CUDA_LOW_BITS)", "word)", held(MIXED), tests(MIXED))
+mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", held(MIXED), tests(MIXED))
+mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu put_into_slot(", "a.now.low[i]", "a.now.low[slot]", held(MIXED + "memory.layout=aos memory.sort=cell"))
+for axis, letter in enumerate("xyz"):
+    mutant(f"separation: no image along {letter}", COMMON + " Vec3<Pair> separation(",
+           f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
+           tests("neighbor.search=brute force.kernel=list", "3-D"))
+mutant("separation: z does not count", COMMON + " Vec3<Pair> separation(", "x.z - y.z : Pair(0)", "Pair(0) : Pair(0)",
+       tests("neighbor.search=brute"))
+mutant("squared: minus", COMMON + " Pair squared(", "d.x * d.x + d.y * d.y + d.z * d.z", "d.x * d.x + d.y * d.y - d.z * d.z", tests())
+mutant("wrap: off by an image", COMMON + " auto wrap(", "*image += (int32_t)boxes;", "*image += (int32_t)boxes + 1;", tests())
+mutant("wrap: the image counter stays", COMMON + " auto wrap(", "*image += (int32_t)boxes;", "", tests())
+mutant("wrap: the image counter goes the other way", COMMON + " auto wrap(", "*image += (int32_t)boxes;", "*image -= (int32_t)boxes;", tests())
+mutant("wrap: the upper face stays outside", COMMON + " auto wrap(", "if ((double)wrapped >= length)", "if (false)",
+       tests("run.precision=single", "3-D"), held("run.precision=mixed", "3-D uneven, near bits"))
+mutant("wrap: the other way", COMMON + " auto wrap(", "round(x - boxes * length)", "round(x + boxes * length)", tests(), rows())
+
+POSITION = "cuda/kernels/position.cuh"
+mutant("texture double vec4: zw from xy", POSITION + " Vec4<Pair> fetch_vec4(", "(int)(2 * i + 1)", "(int)(2 * i)",
+       tests("memory.load=texture memory.layout=vec4 run.precision=double"))
+mutant("texture double: halves swapped", POSITION + " Pair texel(", "__hiloint2double(halves.y, halves.x)",
+       "__hiloint2double(halves.x, halves.y)", tests("memory.load=texture memory.layout=soa run.precision=double"))
+mutant("texture vec4: y for x", POSITION + " Vec4<Pair> fetch_vec4(",
+       "const float4 x = tex1Dfetch<float4>(p.texture[0], (int)i);\n        return Vec4<Pair>{(Pair)x.x",
+       "const float4 x = tex1Dfetch<float4>(p.texture[0], (int)i);\n        return Vec4<Pair>{(Pair)x.y",
+       tests("memory.load=texture memory.layout=vec4 run.precision=single"))
+mutant("texture aos: y for z", POSITION + " Atom fetch_atom(", "texel(p.texture[0], at + 2)", "texel(p.texture[0], at + 1)",
+       tests("memory.load=texture memory.layout=aos"))
+mutant("texture soa: y for z", POSITION + " Atom fetch_atom(", "texel(p.texture[2], at)", "texel(p.texture[1], at)",
+       tests("memory.load=texture memory.layout=soa"))
+for load in ("global", "ldg"):
+    mutant(f"fetch {load}: the next one", POSITION + " T fetch(",
+           "return __ldg(array + i);" if load == "ldg" else "return array[i];",
+           "return __ldg(array + i + 1);" if load == "ldg" else "return array[i + 1];", tests(f"memory.load={load}"))
+mutant("fetch_vec4 double: w from z", POSITION + " Vec4<Pair> fetch_vec4(", "(Pair)zw.x, (Pair)zw.y}", "(Pair)zw.x, (Pair)zw.x}",
+       tests("run.precision=double memory.layout=vec4 memory.load=ldg"))
+mutant("fetch_atom: every atom is of type 0", POSITION + " Atom fetch_atom(", "MD_N_TYPES == 1 ? 0 : fetch(p.type, i)", "0",
+       tests("memory.layout=aos"))
+mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom fetch_atom(", "MD_N_TYPES == 1 ? 0 : type_of(x.w)", "0",
+       tests("memory.layout=vec4"))
+
+# --- sort --------------------------------------------------------------------------------------------------------------
+
+mutant("sort wrap: x stays outside", SORT + " k_sort_wrap(", "x.x = wrap((double)x.x, a.length[0], a.inverse[0], &tag.ix, round);", "",
+       rows(CELLS), tests(CELLS))
+mutant("sort wrap: z by the edge of y", SORT + " k_sort_wrap(", "a.length[2]", "a.length[1]", tests(CELLS), rows(CELLS))
+mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", "a.now.tag[i] = tag;", "", tests(CELLS))
+mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, seen, Pair(0));", "",
+       tests(CELLS + " memory.sort=none neighbor.rebuild=host-check"), rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
+mutant("sort wrap: no lateness", SORT + " k_sort_wrap(", "was_too_far(a, i, x)", "false", rows("neighbor.search=cell", "never late|late"))
+mutant("sort wrap: lateness of the wrong moment", SORT + " bool was_too_far(", "x.y - time * v.y", "x.y + 9 * time * v.y", rows("neighbor.search=cell", "never late|late"))
+mutant("sort wrap: each atom is a late build", SORT + " void book_lateness(", "if (atomicMax(&a.watch->late_build, build) < build) ", "", rows("neighbor.search=cell", "never late|late"))
+mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;",
+       held(CELLS + " memory.sort=none"))
+mutant("cell_along: next cell", SORT + " int cell_along(", "floor((x - origin) * inverse_edge)", "floor((x - origin) * inverse_edge + 0.5)",
+       tests(CELLS), rows(CELLS))
+mutant("cell_along: no upper clamp", SORT + " int cell_along(", "(double)(n - 1)", "(double)n",
+       rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
+mutant("cell_along: no lower clamp", SORT + " int cell_along(", "fmax(floor((x - origin) * inverse_edge), 0.0)",
+       "floor((x - origin) * inverse_edge)", rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
+mutant("sort bin: y and z swapped", SORT + " void count_in_cell(", "(cz * grid.n[1] + cy) * grid.n[0] + cx", "(cy * grid.n[1] + cz) * grid.n[0] + cx",
+       tests(CELLS, "3-D uneven, shift force|3-D"))
+mutant("sort bin: plain addition", SORT + " void count_in_cell(", "= atomicAdd(", f"= {PLAIN}", on_gpu(tests(CELLS)))
+mutant("sort bin: arrival from one", SORT + " void count_in_cell(", ", 1);", ", 1) + 1;", tests(CELLS))
+mutant("sort bin: the last atom is left out", SORT + " k_sort_wrap(", "if (a.n > 0) count", "if (a.n > 0 && i + 1 < a.n_atoms) count", tests(CELLS))
+mutant("sort bin: makes the same cells again otherwise", SORT + " k_sort_bin(", "load<Pair>(a.now.position, i)", "load<Pair>(a.now.position, 0)", AGAIN)
+SCAN = CELLS + " launch.block_size=32"
+FEW = CELLS + " launch.block_size=64"  # for one block, in several rounds
+mutant("block_scan: one round too few", SORT + " int block_scan(", "distance < MD_BLOCK", "distance < MD_BLOCK / 2", tests(SCAN, MANY))
+mutant("block_scan: off by a thread", SORT + " int block_scan(", "t >= distance ?", "t > distance ?", tests(SCAN, MANY))
+mutant("block_scan: no barrier between rounds", SORT + " int block_scan(", "__syncthreads(); /* the round", "/* the round",
+       barrier(CELLS + " launch.block_size=256", MANY))
+mutant("scan tiles: sum of another thread", SORT + " k_sort_scan_tiles(", "threadIdx.x == MD_BLOCK - 1", "threadIdx.x == MD_BLOCK - 2", tests(SCAN, MANY))
+for some, cells in (("few", (held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))), ("sums", (tests(SCAN, MANY),))):
+    mutant(f"scan {some}: inclusive", SORT + " void scan_by_block(", "next = up_to - sum;", "next = up_to;", *cells)
+    mutant(f"scan {some}: neighbours share a place", SORT + " void scan_by_block(", "next += own[k];", "", *cells)
+    mutant(f"scan {some}: the last number is left out", SORT + " void scan_by_block(", "if (begin + k < n) v", "if (begin + k < n - 1) v", *cells)
+mutant("scan few: rounds forget", SORT + " void scan_by_block(", "before = s_before;", "", held(FEW, "3-D dilute, many cells"))
+mutant("scan few: no barrier after the write", SORT + " void scan_by_block(", "        __syncthreads();\n", "", held(FEW, "3-D dilute, many cells"),
+       *barrier(CELLS, MANY))
+mutant("scan finish: inclusive", SORT + " k_sort_scan_finish(", "+ sum - own", "+ sum", tests(SCAN, MANY))
+mutant("scan finish: the last number is left out", SORT + " k_sort_scan_finish(", "if (k < a.n) a", "if (k < a.n - 1) a", tests(SCAN, MANY))
+mutant("scatter: does not wait", SORT + " k_sort_scatter(", "begin_kernel();", "", tests(CELLS + " launch.dependent=on", seed=11))
+mutant("scatter: without arrival", SORT + " k_sort_scatter(", " + a.arrival[i]]", "]", tests(CELLS))
+mutant("rank: the cell's last is not counted", SORT + " k_sort_rank(", "s < end", "s < end - 1", tests(CELLS))
+mutant("rank: equal ids", SORT + " k_sort_rank(", "keys[s] < key", "keys[s] <= key", tests(CELLS))
+mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.slot_cell[slot] = c;", "a.slot_cell[slot] = c > 0 ? c - 1 : c;", tests(CELLS))
+SORTED = CELLS + " memory.sort=cell"
+mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += keys[s] < key;", "slot += s - begin < a.arrival[i];", bits(SORTED))
+mutant("reorder: tags stay behind", SORT + " put_into_slot(", "a.spare.tag[slot] = a.now.tag[i];", "a.spare.tag[slot] = a.now.tag[slot];", tests(SORTED))
+mutant("reorder: types stay behind", SORT + " put_into_slot(", "a.spare.type[slot] = a.now.type[i];", "a.spare.type[slot] = a.now.type[slot];",
+       tests(SORTED + " memory.layout=soa"))
+mutant("reorder: masses stay behind", SORT + " put_into_slot(", "[slot] = v.w;", "[slot] = ((Pair *)a.now.inverse_mass)[slot];",
+       tests(SORTED + " memory.layout=soa"))
+mutant("reorder: velocities of others", SORT + " put_into_slot(", "load_velocity(a.now, i)", "load_velocity(a.now, slot)", tests(SORTED))
+mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, seen, Pair(0));", ";",
+       tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
+mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SORTED))
+
+for curve, old, new in (
+        ("morton", "return md_curve_morton((uint32_t)x, (uint32_t)y, (uint32_t)z);", "return 0;"),
+        ("hilbert", "return md_curve_hilbert(MD_DIMENSION, bits - level, (uint32_t)x, (uint32_t)y, (uint32_t)z);", "return 0;")):
+    CURVE = f"{CELLS} memory.sort={curve}"
+    mutant(f"curve {curve}: no order", SORT + " uint64_t octant_key(", old, new, tests(CURVE))
+    mutant(f"curve {curve}: the first octant is left out", SORT + " k_sort_curve(", "octant = 0;", "octant = 1;", tests(CURVE), held(CURVE))
+    mutant(f"curve {curve}: cells in rows", SORT + " k_sort_curve(", "a.cell_place[c] = place;", "a.cell_place[c] = c;", held(CURVE))
+    mutant(f"curve {curve}: the last cell is left out", SORT + " k_sort_curve(", "if (c >= a.n) return;", "if (c >= a.n - 1) return;", held(CURVE))
+mutant("curve: its own octant counts", SORT + " k_sort_curve(", ">= own) continue;", "> own) continue;", tests(CELLS + " memory.sort=morton"))
+mutant("curve: octants reach beyond the grid", SORT + " int octant_cells(", "min(max(n - (o << level), 0), 1 << level)", "1 << level",
+       tests(CELLS + " memory.sort=morton"))
+mutant("curve hilbert: the last octant is left out", SORT + " k_sort_curve(", "octant < 1 << MD_DIMENSION", "octant < (1 << MD_DIMENSION) - 1",
+       held(CELLS + " memory.sort=hilbert"))  # Morton's is never before another
+mutant("curve hilbert: of another size", SORT + " uint64_t octant_key(", "bits - level", "bits", held(CELLS + " memory.sort=hilbert"))

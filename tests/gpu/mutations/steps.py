@@ -1,0 +1,120 @@
+"""Integration, and many steps in one launch. See killers.py."""
+from .killers import *  # the words of the table
+
+# --- integrate ---------------------------------------------------------------------------------------------------------
+
+MOVE = "cuda/kernels/integrate.cuh"
+FUSED, APART = "launch.fuse=on launch.graph=off launch.persistent=off", "launch.fuse=off launch.graph=off launch.persistent=off"
+mutant("half_kick: wrong sign", MOVE + " void half_kick(", "v->v.y += c", "v->v.y -= c", tests(FUSED))
+mutant("half_kick: whole kick", MOVE + " void half_kick(", "(Pair)a.half_step * v->w", "(Pair)a.half_step * 2 * v->w", tests(FUSED))
+mutant("half_kick: without mass", MOVE + " void half_kick(", "(Pair)a.half_step * v->w", "(Pair)a.half_step", tests(FUSED))
+mutant("half_kick: z is lost", MOVE + " void half_kick(", "v->v.z += c * f.z;", "", tests(FUSED))
+mutant("drift: z is lost", MOVE + " void drift(", "x->z + (State)d.z", "x->z", tests(FUSED))
+mutant("drift: half a step", MOVE + " void drift(", "(Pair)a.whole_step", "(Pair)a.half_step", tests(FUSED))
+mutant("drift: faults pass", MOVE + " void drift(", "distance_sq <= (Pair)a.fault_sq", "true", FAULTS)
+mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.watch->step + 1;", "a.watch->step;", FAULTS)
+mutant("raise_fault: later steps replace it", MOVE + " void raise_fault(", "if (seen != ~0ull && seen != step) return;",
+       "if (seen != ~0ull) a.watch->fault_step = step;", FAULTS)
+mutant("raise_fault: another id", MOVE + " void raise_fault(", "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", FAULTS)
+mutant("displacement: z does not count", COMMON + " float displacement_sq(", " + dz * dz", "", rows("neighbor.rebuild=host-check " + APART, IN_MOTION),
+       rows(DEVICE, IN_MOTION))
+for fuse, switches in (("on", FUSED), ("off", APART)):
+    mutant(f"displacement: always 0, fuse {fuse}", COMMON + " float displacement_sq(", "(float)(dx * dx", "0 * (float)(dx * dx",
+           rows("neighbor.rebuild=host-check " + switches, IN_MOTION))
+mutant("integrate_atom: the kick before is forgotten", MOVE + " void move(", "if (kick_first) half_kick(a, f, &moving->v);", "", tests(FUSED))
+mutant("integrate_atom: kicked once too often", MOVE + " void move(", "if (kick_first) half_kick", "half_kick", tests(FUSED))
+mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<Pair>(a.now.velocity, i, moving.v.v, moving.v.w);", "", tests(FUSED))
+mutant("integrate_atom: drift by the old velocity", MOVE + " void move(", "drift(a, i, moving->v.v, &moving->x, step);", "drift(a, i, load_velocity(a.now, i).v, &moving->x, step);", tests(FUSED))
+STEP = "cuda/kernels/integrate.cu"
+mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_atoms)", "if (i < a.n_atoms - 1)", tests(FUSED))
+mutant("kick_drift: the displacement of the last block", STEP + " k_integrate_kick_drift(", "if (threadIdx.x == 0)", "if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)",
+       rows("neighbor.rebuild=host-check " + FUSED, IN_MOTION))
+mutant("kick_drift: moves on while halted", STEP + " k_integrate_kick_drift(", "if (a.watch->halted) return;", "", rows(DEVICE + " " + FUSED, IN_MOTION))
+mutant("kick: the last atom is left out", STEP + " k_integrate_kick(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(APART), tests(FUSED))
+mutant("drift kernel: the last atom is left out", STEP + " k_integrate_drift(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(APART))
+mutant("drift kernel: does not say so", STEP + " k_integrate_drift(", "a.watch->drifted = 1;", ";", rows(DEVICE + " " + APART, IN_MOTION))
+mutant("check: the last block is left out", STEP + " k_integrate_check(", "if (i < a.n_atoms)", "if (i < a.n_atoms && blockIdx.x + 1 < gridDim.x)",
+       rows("neighbor.rebuild=host-check launch.block_size=128 " + APART, IN_MOTION))
+mutant("check: a plain maximum", STEP + " k_integrate_check(", "atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));",
+       "a.watch->measures.moved_sq = __float_as_uint(moved_sq[0]);", rows("neighbor.rebuild=host-check launch.block_size=32 " + APART, IN_MOTION))
+mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (Pair)((double)v.v.z * a.factor);", "", tests())
+mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests())
+
+# --- steps in one launch ---------------------------------------------------------------------------------------------------
+
+RESIDENT = "cuda/kernels/step.cu"
+PERSISTENT = "launch.persistent=on launch.fuse=on neighbor.rebuild="
+mutant("resident: no barrier after the drift", RESIDENT + " void make_steps(", "grid_barrier<false>(barrier, false);\n        /* the whole", "/* the whole",
+       tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12), race(PERSISTENT + "every"))
+mutant("resident: no barrier after the forces", RESIDENT + " void make_steps(", "unused);\n        grid_barrier<false>(barrier, false);", "unused);",
+       tests(PERSISTENT + "every launch.block_size=32"), tests(PERSISTENT + "every launch.block_size=32", seed=11),
+       tests(PERSISTENT + "every launch.block_size=32", seed=12), race(PERSISTENT + "every"))
+mutant("resident: the last block is left out", RESIDENT + " void make_steps(", "block < n_blocks;", "block < n_blocks - 1;",
+       tests(PERSISTENT + "every run.precision=double"))  # where forces that are a step old are far off
+mutant("resident: one step too few", RESIDENT + " void make_steps(", "step < a.n;", "step < a.n - 1;", tests(PERSISTENT + "every"))
+mutant("resident: goes on while halted", RESIDENT + " void make_steps(", "if (force_begin(a, &a.watch->measures.moved_sq)) return;", "force_begin(a, &a.watch->measures.moved_sq);", UNFORESEEN)
+mutant("resident: the drift is not told", RESIDENT + " void make_steps(", "*(volatile unsigned *)&a.watch->drifted = 1;", ";", tests(PERSISTENT + "device-check"),
+       rows(PERSISTENT + "device-check", IN_MOTION))
+BARRIER = "cuda/kernels/barrier.cuh"
+mutant("grid barrier: does not wait", BARRIER + " bool grid_barrier(", "< barrier->target) {", "< 0u) {",
+       tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12))
+mutant("grid barrier: threads do not wait for their block", BARRIER + " bool grid_barrier(", "    __syncthreads();\n    return false;",
+       "    return false;", tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), race(PERSISTENT + "every"))
+mutant("grid barrier: flags are not raised", BARRIER + " bool grid_barrier(", "if (FLAGS && raises) atomicOr", "if (false) atomicOr", UNFORESEEN)
+mutant("grid barrier: one thread sees the flag", BARRIER + " bool grid_barrier(", "return __syncthreads_or(raised);", "{ __syncthreads(); return raised; }", UNFORESEEN)
+mutant("grid barrier: arrivals of the launch before last", BARRIER + " GridBarrier begin_barrier(", "if (thread_index() == 0)", "if (false)",
+       tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12), UNFORESEEN)
+ONE_PASS, PASSES = "launch.persistent=on launch.fuse=step neighbor.rebuild=every", RESIDENT + " void make_fused_steps("
+mutant("one pass: reads what it writes", PASSES, "{from, a.n_atoms - from, now", "{from, from, now", tests(ONE_PASS), tests(ONE_PASS, seed=11),
+       tests(ONE_PASS, seed=12), UNFORESEEN)
+mutant("one pass: the other copy is not read", PASSES, "        from = a.n_atoms - from;", "", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: begins in the wrong copy", PASSES, "% 2 == 0", "% 2 != 0", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: a drift at the end in the wrong copy", PASSES, "(a.n + a.drifts)", "a.n", tests(ONE_PASS), bits(ONE_PASS))
+mutant("one pass: no drift at the end", PASSES, "is_last && !a.drifts", "is_last", tests(ONE_PASS), bits(ONE_PASS))
+mutant("one pass: a drift at the end is not told", PASSES, "if (a.drifts) end_pass(a, moved_sq, 0);", "", UNFORESEEN)
+mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.halt_sq)", "(moved_sq > a.halt_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
+       race(ONE_PASS))
+mutant("one pass: the last block is left out", RESIDENT + " void make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(ONE_PASS + " run.precision=double"))
+mutant("one pass: goes on while halted", PASSES, "if (halts) { /*", "if (false) { /*", UNFORESEEN)
+mutant("one pass: positions stay where they are", RESIDENT + " void bring_back(", "if (from == 0) return;", "return;", UNFORESEEN)
+mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate.moved_sq;", "", UNFORESEEN)
+mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
+mutant("one pass: a halt is not told", RESIDENT + " void book_steps(", "if (halts) halt(a, CUDA_HALTED_OLD);", "", UNFORESEEN)
+mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.watch->step = step;", "a.watch->step = step - 1;", UNFORESEEN)
+mutant("one pass: the last step is integrated", PASSES, "0}, is_last && !a.drifts};", "0}, false};", tests(ONE_PASS), UNFORESEEN)
+HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
+mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
+mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
+mutant("held brick: images of the first round", HELD + " void stage_held(", "held.images >> (8 * k)", "held.images", tests(ON_CHIP + " launch.block_size=64"))
+mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < brick.end - brick.begin", "r < brick.end - brick.begin - 1", tests(ON_CHIP))
+UNEVEN_BRICKS = ON_CHIP + " memory.brick_cells=2"
+mutant("held brick: large ones as if they came first", HELD + " int brick_of_size(", "((j + 1) * m - 1) / n_large", "j", tests(UNEVEN_BRICKS), tests(ON_CHIP))
+mutant("held brick: sizes by halves", HELD + " int brick_by_size(", "small & 4) == 0", "small & 4) != 0", tests(UNEVEN_BRICKS))
+mutant("held brick: bricks twice", HELD + " int brick_by_size(", "j / n[0] % n[1]", "0", tests(UNEVEN_BRICKS))
+mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
+mutant("held brick: velocities are lost", HELD + " void put_back(", "store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
+mutant("held brick: not put back at a halt", PASSES, "            if (has_bricks) put_back(a, held);", "", UNFORESEEN)
+mutant("held brick: not put back at the end", PASSES, "    if (has_bricks) put_back(a, held);\n    if", "    if", tests(ON_CHIP))
+mutant("held brick: atoms do not keep what they gain", HELD + " float integrate_held(", "atom->moving = moving;", "", tests(ON_CHIP))
+mutant("held brick: its atoms stay where they were", HELD + " float integrate_held(", "held->own.v = Vec3<Pair>", "Vec3<Pair> unused_place = Vec3<Pair>", tests(ON_CHIP))
+mutant("held brick: others do not see its atoms move", HELD + " float integrate_held(", "store_position(a.now, held->i, moving.x, held->own.type, motion.to);", "", tests(ON_CHIP))
+mutant("held brick: threads of a row before each other", HELD + " float integrate_held(", "if (row_threads > 1) __syncwarp();", "", barrier(ON_CHIP))
+mutant("held brick: displacements are not told", HELD + " float integrate_held(", "displacement_sq(seen, atom->reference)", "0", UNFORESEEN)
+mutant("held brick: four rounds of staging", HELD + " void stage_held(", "stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);", "", tests(ON_CHIP + " launch.block_size=32"))
+mutant("held brick: no barrier after staging", HELD + " void pass_held(", "__syncthreads(); /* all atoms", "/* all atoms", barrier(ON_CHIP))
+mutant("held brick: parts are not added up", HELD + " void pass_held(", "add_up_row(&force);", "", tests(ON_CHIP))
+mutant("held brick: one round of rows", HELD + " void pass_held(", "brick_rows<false>(", "if (false) brick_rows<false>(", tests(ON_CHIP + " launch.block_size=32"))
+mutant("held brick: other bricks are left out", RESIDENT + " void make_pass(", "block += (int)gridDim.x;\n    }", "block = n_blocks;\n    }",
+       tests(ON_CHIP + " memory.brick_cells=1 launch.block_size=1024"))
+mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow {", "finish_force(integrate.a, held->i, force);", ";", tests(ON_CHIP))
+BY_KERNELS, PASS = "neighbor.rebuild=every launch.fuse=step launch.persistent=off launch.graph=on", RESIDENT + " k_step_pass("
+mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, moved_sq_of(a, a.first))) return;", "", UNFORESEEN)
+mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", UNFORESEEN)
+mutant("passes: positions stay where they are", PASS, "bring_back(a, from);", "", UNFORESEEN)
+mutant("passes: the displacement of the step before", PASS, "if (force_begin(a, moved_sq_of(a, a.first)))", "if (force_begin(a, moved_sq_of(a, a.first + 1)))", UNFORESEEN)
+mutant("passes: reads what it writes", PASS, "{from, a.n_atoms - from, a.watch", "{from, from, a.watch", tests(BY_KERNELS), UNFORESEEN)
+mutant("passes: displacements are not told", PASS, "end_pass(a, integrate.moved_sq, a.first + 1);", "end_pass(a, 0, a.first + 1);", UNFORESEEN)
+mutant("passes: begin in the first copy", RESIDENT + " k_step_drift(", "a.first * (int64_t)a.n_atoms, 0}", "0, 0}", tests(BY_KERNELS), UNFORESEEN)
+mutant("passes: the first displacements are those of everybody", RESIDENT + " k_step_drift(", "end_pass(a, moved_sq, a.first);", "end_pass(a, moved_sq, 0);", UNFORESEEN)
+mutant("resident: forces are added to the last ones", RESIDENT + " void integrate_share(", "if constexpr (forces_add)", "if constexpr (false)",
+       tests(PERSISTENT + "every " + SPLIT + "atomic"))
