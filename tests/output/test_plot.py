@@ -6,14 +6,9 @@ import subprocess
 import sys
 import tempfile
 
-SYSTEM_PYTHON = "/usr/bin/python3"
-if not importlib.util.find_spec("matplotlib") and os.path.realpath(sys.executable) != os.path.realpath(SYSTEM_PYTHON) \
-        and os.path.exists(SYSTEM_PYTHON):
-    os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, "-B"] + sys.argv)  # the distribution's modules are there
-for module in ("numpy", "h5py", "matplotlib"):
-    if not importlib.util.find_spec(module):
-        print(f"skipped: no {module} (Debian: python3-{module})")
-        sys.exit(77)
+import distribution
+
+distribution.need("numpy", "h5py", "matplotlib")
 
 import json
 

@@ -6,13 +6,9 @@ import subprocess
 import sys
 import tempfile
 
-SYSTEM_PYTHON = "/usr/bin/python3"
-if not importlib.util.find_spec("matplotlib") and os.path.realpath(sys.executable) != os.path.realpath(SYSTEM_PYTHON) \
-        and os.path.exists(SYSTEM_PYTHON):
-    os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, "-B"] + sys.argv)  # the distribution's modules are there
-if not importlib.util.find_spec("matplotlib"):
-    print("skipped: no matplotlib (Debian: python3-matplotlib)")
-    sys.exit(77)
+import distribution
+
+distribution.need("matplotlib")
 
 TOOL = os.path.join(os.environ["MDMINI_SOURCE"], "tools", "timeline.py")
 spec = importlib.util.spec_from_file_location("timeline", TOOL)
