@@ -12,6 +12,15 @@ static const char *const methods[] = {"global",      "shared", "shared-dynamic",
                                       "cooperative", "cub"};
 enum { N_METHODS = sizeof methods / sizeof *methods };
 
+/* A crystal has few different terms, and they may sum exactly. */
+static MdSystem *shaken_system(const MdDeck *deck) {
+    MdSystem *system = state_system(deck);
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++)
+        system->position[k] =
+            fmod(system->position[k] + 0.03 * (1 + sin(12.9898 * (double)k)), system->box.length[k % 3]);
+    return system;
+}
+
 static MdSums sums_of(const MdBackendOps *ops, MdConfig config, const MdSystem *system, int method, int accumulate) {
     MdSums sums = {0};
     WalkRun run;
@@ -45,6 +54,28 @@ static void test_pairs_of_floats(const MdBackendOps *ops, const MdDeck *deck, co
     }
 }
 
+/* A thread adds up all the rows that it has of a brick, and equal numbers round alike: here one block of 32
+ * threads has them all. The total is off by more than one row and the blocks would explain, and by less than is allowed. */
+static void test_bricks(const MdBackendOps *ops) {
+    const char *words[] = {"system.cells=6",       "system.density=0.8442",   "potential.shift=none",
+                           "force.kernel=brick",   "memory.sort=brick",       "memory.brick_cells=3",
+                           "launch.block_size=32", "force.energy=every-step", NULL};
+    if (!md_variants_have(ops->variants(), MD_OPTION_memory_brick_cells)) return;
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = shaken_system(deck);
+    MdConfig config = *md_deck_config(deck), rows = config;
+    const MdSums one = sums_of(ops, config, system, config.reduce_method, MD_ACCUMULATE_SINGLE);
+    const MdSums all = sums_of(ops, config, system, config.reduce_method, MD_ACCUMULATE_DOUBLE);
+    const double off = fabs(one.truncation - all.truncation), size = fabs(all.truncation);
+    config.reduce_accumulate = rows.reduce_accumulate = MD_ACCUMULATE_SINGLE;
+    rows.force_kernel = MD_KERNEL_LIST;
+    check_context("%s, bricks", ops->name);
+    CHECK(off < md_tolerance_accumulate(&config, system->n_atoms) * size);
+    CHECK(off > md_tolerance_accumulate(&rows, system->n_atoms) * size);
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
 /* The same energy of every atom, blocks of 32 of them added one after the other in double: reduce.finish = host with
  * reduce.per_thread = one, at a million atoms. It loses more than the pairs do, and less than is allowed. */
 static void test_crystal(const MdDeck *deck) {
@@ -65,14 +96,13 @@ static void test_crystal(const MdDeck *deck) {
 }
 
 int main(void) {
-    const char *words[] = {"system.cells=7", "system.density=0.8442", NULL};
+    const char *words[] = {"system.cells=7", "system.density=0.8442", "potential.shift=none", NULL};
     MdDeck *deck = state_deck(words);
-    MdSystem *system = state_system(deck);
-    for (int64_t k = 0; k < 3 * system->n_atoms; k++) /* a crystal has few different terms, and they may sum exactly */
-        system->position[k] =
-            fmod(system->position[k] + 0.03 * (1 + sin(12.9898 * (double)k)), system->box.length[k % 3]);
-    for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, md_deck_config(deck))) != NULL;)
+    MdSystem *system = shaken_system(deck);
+    for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, md_deck_config(deck))) != NULL;) {
         test_pairs_of_floats(ops, deck, system);
+        test_bricks(ops);
+    }
     test_crystal(deck);
     md_system_destroy(system);
     md_deck_destroy(deck);

@@ -31,8 +31,9 @@
  *
  * reduce.accumulate = single: each value is rounded to single, and each addition on its way into the total rounds by u of
  * a partial sum: at most (depth + 2) u times the sum of absolute values, with the depth the longest way of any value: a
- * row of 128 elements, a tree over 1024 threads, and the partial sums of blocks of 32 one after the other. Not taken as
- * independent: equal numbers round alike. compensated: values rounded once, the result once, what is lost in between
+ * row of 128 elements, a tree over 1024 threads, and the partial sums of blocks of 32 one after the other. A block of
+ * bricks has many rows a thread, each pair of them added to one sum: at worst all rows of a brick (or all there are, in the
+ * systems of these tests), shared among 32 threads. Not taken as independent: equal numbers round alike. compensated: values rounded once, the result once, what is lost in between
  * is kept (Neumaier; Higham, section 4.3: 2 u and terms in u^2): 4 u whatever the depth.
  *
  * A run judges itself by bounds of its own (md_reference_bounds). These are kept apart on purpose: a mistake in the
@@ -78,9 +79,14 @@ static inline double tolerance_pair_roundings(const MdConfig *config) {
     return TOLERANCE_PAIR_ROUNDINGS + (config->force_arithmetic == MD_ARITHMETIC_FAST ? TOLERANCE_FAST_ROUNDINGS : 0);
 }
 
+static inline bool tolerance_has_bricks(const MdConfig *config) {
+    return config->force_kernel == MD_KERNEL_BRICK || config->force_kernel == MD_KERNEL_AUTO;
+}
+
 /* What reduce.accumulate adds to the error of a total of n_atoms values, as a share of the sum of absolute values. */
 static inline double tolerance_accumulate(const MdConfig *config, int64_t n_atoms) {
-    const double u = FLT_EPSILON / 2, depth = 128 + 10 + (double)n_atoms / 32;
+    const double u = FLT_EPSILON / 2, row = 128, rows = tolerance_has_bricks(config) ? 1 + (double)n_atoms / 32 : 1;
+    const double depth = rows * row + 10 + (double)n_atoms / 32;
     if (config->reduce_accumulate == MD_ACCUMULATE_SINGLE) return (depth + 2) * u;
     return config->reduce_accumulate == MD_ACCUMULATE_COMPENSATED ? 4 * u : 0;
 }
