@@ -8,10 +8,12 @@ that all of them pass has SURVIVED: a hole in the tests, and exit code 1. So are
 and one that does not compile: an error, for the table must not rot; and mutants whose turn did not come, by --budget or
 because the run was ended.
 
-usage: mutants.py BUILD [--jobs N] [--only TEXT,...] [--every N] [--shard K/N] [--budget SECONDS] [--json FILE] [--list]
+usage: mutants.py BUILD [--jobs N] [--only TEXT,...] [--every N] [--shard K/N] [--budget SECONDS] [--json FILE]
+                        [--resume FILE] [--list]
 
 BUILD is a build folder with tests, for a GPU or for its emulation. --only: mutants whose names have one of the texts;
---every: each n-th, a sample; --shard: those of share K (from 0) of N, so that N calls do them all. Some killers need a
+--every: each n-th, a sample; --shard: those of share K (from 0) of N, so that N calls do them all; --resume: what an earlier
+call with --json killed stays killed, if the mutant is still the same, and the others have their turn. Some killers need a
 GPU, others the emulation; a mutant that has none here is left out.
 """
 import argparse
@@ -197,6 +199,17 @@ def slow_first(mutant):
     return {"racecheck": 2, "test_dynamics": 3}.get(mutant.killers[0].program, 0) + (len(mutant.killers) > 2)
 
 
+def killed_before(path, mutants, emulated):
+    """What the JSON file of an earlier call says of those of the mutants that were killed and are still the same."""
+    with open(path) as file:
+        record = json.load(file)
+    if record["emulated"] != emulated:
+        sys.exit(f"{path} is a record of {'the emulation' if record['emulated'] else 'a GPU'}")
+    same = {m.name: (m.file, [list(m.old), list(m.new)], [k.name for k in m.killers]) for m in mutants}
+    return [r for r in record["mutants"] if r["verdict"] == "killed" and r["name"] in same
+            and (r["file"], r["change"]) == same[r["name"]][:2] and r["killer"] in same[r["name"]][2]]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -206,6 +219,7 @@ def main():
     parser.add_argument("--shard", default="0/1")
     parser.add_argument("--budget", type=float)
     parser.add_argument("--json")
+    parser.add_argument("--resume")
     parser.add_argument("--list", action="store_true")
     a = parser.parse_args()
     chosen = [m for m in MUTANTS if any(text in m.name for text in a.only.split(","))][::a.every]
@@ -216,7 +230,10 @@ def main():
     if a.list:
         print(*(f"{m.name}: {m.file} {m.head}: {m.old!r} -> {m.new!r}" for m in chosen), sep="\n")
         return 0
-    bench, results, start = Bench(a.build, a.budget), [], time.monotonic()
+    bench, start = Bench(a.build, a.budget), time.monotonic()
+    results = killed_before(a.resume, chosen, bench.emulated) if a.resume else []
+    known = {r["name"] for r in results}
+    chosen = [m for m in chosen if m.name not in known]
     signal.signal(signal.SIGTERM, bench.stop)
     signal.signal(signal.SIGINT, bench.stop)
     with tempfile.TemporaryDirectory() as parent, concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
@@ -232,7 +249,8 @@ def main():
     results.sort(key=lambda r: order[r["name"]])
     counts = {verdict: sum(r["verdict"] == verdict for r in results)
               for verdict in ("killed", "SURVIVED", "ERROR", "NOT RUN", "left out")}
-    print(f"{len(results)} mutants in {time.monotonic() - start:.0f} s: " + ", ".join(
+    before = f", {len(known)} of them in an earlier call" if known else ""
+    print(f"{len(results)} mutants{before} in {time.monotonic() - start:.0f} s: " + ", ".join(
         f"{n} {verdict}" for verdict, n in counts.items() if n or verdict == "SURVIVED"))
     for r in results:
         if r["verdict"] in ("SURVIVED", "ERROR", "NOT RUN"):

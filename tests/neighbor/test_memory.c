@@ -310,7 +310,7 @@ static void put_near_bits(MdSystem *system) {
     for (size_t k = 0; k < sizeof special / sizeof *special; k++) system->position[3 * (k + 1)] = special[k];
 }
 
-/* Many of its atoms, the first and the last among them, a box away from where they belong. */
+/* Many of its atoms, the first and the last among them, a box away from where they belong; another in the last cell. */
 static MdSystem *make_strayed(const Case *c, MdConfig *config) {
     MdSystem *system = cases_make(c, config);
     for (int64_t i = 0; i < system->n_atoms; i++)
@@ -320,6 +320,9 @@ static MdSystem *make_strayed(const Case *c, MdConfig *config) {
             system->position[3 * i + a] += boxes * system->box.length[a];
             system->image[3 * i + a] -= boxes;
         }
+    const int64_t cornered = system->n_atoms / 2;
+    for (int a = 0; a < system->box.dimension; a++)
+        if (system->box.periodic[a]) system->position[3 * cornered + a] = system->box.length[a] * (1 - 0x1p-10);
     if (strstr(c->name, "near bits")) put_near_bits(system);
     return system;
 }

@@ -3,7 +3,7 @@ from .killers import *  # the words of the table
 
 # Of bricks of two cells along an edge and of more, of blocks that have a round for all rows and of those that have several.
 BRICKS = (tests(BRICK), tests(BRICK + " memory.brick_cells=2"))
-ROUNDS = BRICK + " launch.block_size=32 force.threads_per_atom=1"
+ROUNDS = BRICK + " memory.brick_cells=3 launch.block_size=32 force.threads_per_atom=1"
 CROWDS = Killer("test_bricks", "test_bricks")
 
 PLACES = SORT + " int place_in_bricks("
@@ -49,7 +49,7 @@ mutant("cell of region: the image on the other side", CELL_THERE, "c[axis] < 0 ?
 mutant("cell of region: y and z swapped", CELL_THERE, "wrapped[2] * grid.n[1] + wrapped[1]", "wrapped[1] * grid.n[2] + wrapped[2]", BRICKS)
 LISTED = BRICK_BUILD + " bool list_cells("
 mutant("list cells: the last one is left out", LISTED, "k < n_cells; k += MD_BLOCK", "k < n_cells - 1; k += MD_BLOCK", BRICKS)
-mutant("list cells: one round", LISTED, "k < n_cells; k += MD_BLOCK", "k < min(n_cells, MD_BLOCK); k += MD_BLOCK", tests(ROUNDS + " memory.brick_cells=2"))
+mutant("list cells: one round", LISTED, "k < n_cells; k += MD_BLOCK", "k < min(n_cells, MD_BLOCK); k += MD_BLOCK", tests(ROUNDS))
 mutant("list cells: images of one thread", LISTED, "images = __syncthreads_or(images);", "__syncthreads();", BRICKS)
 mutant("list cells: an image as the particle", LISTED, "cells.image[k] = (uint8_t)image;", "cells.image[k] = no_image;", BRICKS)
 mutant("list cells: sums begin anew", LISTED, "before += __shfl_sync(0xffffffffu, sum, 31);", "", BRICKS)
@@ -143,8 +143,8 @@ mutant("begin brick: sources by plain addition", BEGUN, "(int64_t)atomicAdd(&a.w
 SEARCH_BRICK = BRICK_BUILD + " void search_brick("
 ALL_ROWS = BRICK_BUILD + " void search_rows("
 mutant("search brick: beyond its room", SEARCH_BRICK, "s_brick.n_staged > a.bricks.capacity ||", "", CROWDS)
-mutant("search brick: beyond the list of sources", SEARCH_BRICK, "s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||", "", CROWDS)
-mutant("search brick: beyond the last slice", SEARCH_BRICK, "s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity", "false", CROWDS)
+mutant("search brick: beyond the list of sources", SEARCH_BRICK, "s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||", "", beyond(CROWDS))
+mutant("search brick: beyond the last slice", SEARCH_BRICK, "s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity", "false", beyond(CROWDS))
 mutant("search brick: rows though there is no room", ALL_ROWS, "if (brick.n_staged >= 0) search", "search", CROWDS)
 mutant("search brick: staged though there is no room", SEARCH_BRICK, "if (s_brick.n_staged > 0) {", "{", CROWDS)
 mutant("search brick: one round of rows", ALL_ROWS, "r < brick.end - brick.begin;", "r < min(brick.end - brick.begin, MD_BLOCK);", tests(ROUNDS), rows(ROUNDS))
@@ -222,7 +222,7 @@ mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : othe
 ROW_FORCE, ROW_PART, EACH_ROW = (OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void brick_rows("))
 mutant("force brick: the last quad of a row is left out", ROW_FORCE, "left > 0;", "left > CUDA_QUAD;", BRICKS)
 mutant("force brick: a rest is no quad", ROW_FORCE, "left > (k + quads_ahead) * quad_step", "left >= (k + quads_ahead) * quad_step + CUDA_QUAD", BRICKS)
-mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead first_quads(", "row.count > k * quad_step ? row.quads[k * row_threads * 32] : no_quad", "row.quads[k * row_threads * 32]", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
+mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead first_quads(", "row.count > k * quad_step ? row.quads[k * row_threads * 32] : no_quad", "row.quads[k * row_threads * 32]", beyond(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
 mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
 mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += quads_ahead * row_threads * 32;", "quads += quads_ahead * row_threads;", BRICKS)
 mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead.next[k], left", BRICKS)

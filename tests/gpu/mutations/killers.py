@@ -76,6 +76,11 @@ def on_gpu(killer):
     return killer._replace(only="gpu")
 
 
+def beyond(killer):
+    """Where an access beyond an array, or of what nobody wrote, is an error: on a GPU it may find what does no harm."""
+    return killer._replace(only="emulated")
+
+
 FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM", "faults"),))
 COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"),))
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))

@@ -84,8 +84,6 @@ mutant("cell_along: next cell", SORT + " int cell_along(", "floor((x - origin) *
        tests(CELLS), rows(CELLS))
 mutant("cell_along: no upper clamp", SORT + " int cell_along(", "(double)(n - 1)", "(double)n",
        rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
-mutant("cell_along: no lower clamp", SORT + " int cell_along(", "fmax(floor((x - origin) * inverse_edge), 0.0)",
-       "floor((x - origin) * inverse_edge)", rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
 mutant("sort bin: y and z swapped", SORT + " void count_in_cell(", "(cz * grid.n[1] + cy) * grid.n[0] + cx", "(cy * grid.n[1] + cz) * grid.n[0] + cx",
        tests(CELLS, "3-D uneven, shift force|3-D"))
 mutant("sort bin: plain addition", SORT + " void count_in_cell(", "= atomicAdd(", f"= {PLAIN}", on_gpu(tests(CELLS)))
