@@ -28,7 +28,7 @@ from pathlib import Path
 import bench
 from bench_rows import DECKS, Melt, Row, read_table
 from runs import NotRun, Run
-from scripts import Budget, check_paths, positive, save_json, whole, Parser
+from scripts import Budget, check_paths, portable, positive, save_json, whole, Parser
 
 REASONS = ("barrier", "branch_resolving", "dispatch_stall", "drain", "lg_throttle", "long_scoreboard", "math_pipe_throttle",
            "membar", "mio_throttle", "no_instruction", "not_selected", "short_scoreboard", "sleeping", "wait")
@@ -173,7 +173,8 @@ def main():
                 print(f"{row.name}: {why}", flush=True)
                 failed.append(row.name)
                 continue
-            record["provenance"] = record["provenance"] or {**report["provenance"], "host": None}
+            record["provenance"] = record["provenance"] or json.loads(
+                portable(json.dumps({**report["provenance"], "host": None}), place))
             record["rows"].append({"row": row.name, "n_atoms": report["n_atoms"],
                                    "neighbors_per_atom": report["neighbors_per_atom"], "kernels": kernels,
                                    "figures": {name: figures(name, of, report) for name, of in kernels.items()}})

@@ -75,6 +75,7 @@ def test_whole(checks, folder):
     lines = done.stdout.splitlines()
     checks.that(any(line.startswith("k_force_plain") and "   3 " in line for line in lines), f"the table: {done.stdout}")
     checks.that(record["provenance"]["commit"] and record["provenance"]["host"] is None, f"provenance {record['provenance']}")
+    checks.that("/mdmini-ncu-" not in json.dumps(record["provenance"]), f"a folder of the machine: {record['provenance']['command']}")
 
 
 def test_resident(checks, folder):

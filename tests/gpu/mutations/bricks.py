@@ -143,8 +143,8 @@ mutant("begin brick: sources by plain addition", BEGUN, "(int64_t)atomicAdd(&a.w
 SEARCH_BRICK = BRICK_BUILD + " void search_brick("
 ALL_ROWS = BRICK_BUILD + " void search_rows("
 mutant("search brick: beyond its room", SEARCH_BRICK, "s_brick.n_staged > a.bricks.capacity ||", "", CROWDS)
-mutant("search brick: beyond the list of sources", SEARCH_BRICK, "s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||", "", beyond(CROWDS))
-mutant("search brick: beyond the last slice", SEARCH_BRICK, "s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity", "false", beyond(CROWDS))
+mutant("search brick: beyond the list of sources", SEARCH_BRICK, "s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||", "", emulated(CROWDS))
+mutant("search brick: beyond the last slice", SEARCH_BRICK, "s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity", "false", emulated(CROWDS))
 mutant("search brick: rows though there is no room", ALL_ROWS, "if (brick.n_staged >= 0) search", "search", CROWDS)
 mutant("search brick: staged though there is no room", SEARCH_BRICK, "if (s_brick.n_staged > 0) {", "{", CROWDS)
 mutant("search brick: one round of rows", ALL_ROWS, "r < brick.end - brick.begin;", "r < min(brick.end - brick.begin, MD_BLOCK);", tests(ROUNDS), rows(ROUNDS))
@@ -222,7 +222,7 @@ mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : othe
 ROW_FORCE, ROW_PART, EACH_ROW = (OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void brick_rows("))
 mutant("force brick: the last quad of a row is left out", ROW_FORCE, "left > 0;", "left > CUDA_QUAD;", BRICKS)
 mutant("force brick: a rest is no quad", ROW_FORCE, "left > (k + quads_ahead) * quad_step", "left >= (k + quads_ahead) * quad_step + CUDA_QUAD", BRICKS)
-mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead first_quads(", "row.count > k * quad_step ? row.quads[k * row_threads * 32] : no_quad", "row.quads[k * row_threads * 32]", beyond(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
+mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead first_quads(", "row.count > k * quad_step ? row.quads[k * row_threads * 32] : no_quad", "row.quads[k * row_threads * 32]", emulated(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
 mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
 mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += quads_ahead * row_threads * 32;", "quads += quads_ahead * row_threads;", BRICKS)
 mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead.next[k], left", BRICKS)

@@ -123,7 +123,7 @@ mutant("force plain: the last block is left out", FORCE + " k_force_plain(", "fo
        tests(LIST + " launch.persistent=off launch.graph=off"))
 BEGIN = "cuda/kernels/force.cuh bool force_begin("
 mutant("force_begin: never halts", "cuda/kernels/force.cuh bool is_too_old(", "> a.halt_sq", "> 4 * a.halt_sq", rows(DEVICE, IN_MOTION))
-mutant("force: a full list is walked", "cuda/kernels/force.cu k_force_plain(", "if (was_halted(a, &a.watch->measures.moved_sq)) return;", "", beyond(FULL))
+mutant("force: a full list is walked", "cuda/kernels/force.cu k_force_plain(", "if (was_halted(a, &a.watch->measures.moved_sq)) return;", "", emulated(FULL))
 mutant("force_begin: the device goes on", BEGIN, "if (halts) halt(a, CUDA_HALTED_OLD);", "", rows(DEVICE, IN_MOTION))
 mutant("force_begin: steps are not counted", BEGIN, "a.watch->step += 1;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))
 mutant("force_begin: a step is counted again", BEGIN, "a.watch->drifted = 0;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))

@@ -76,8 +76,9 @@ def on_gpu(killer):
     return killer._replace(only="gpu")
 
 
-def beyond(killer):
-    """Where an access beyond an array, or of what nobody wrote, is an error: on a GPU it may find what does no harm."""
+def emulated(killer):
+    """What a GPU shows by chance only: an access beyond an array or of what nobody wrote may find what does no harm there, and
+    blocks that begin after others have ended are rare."""
     return killer._replace(only="emulated")
 
 

@@ -109,7 +109,7 @@ mutant("held brick: other bricks are left out", RESIDENT + " void make_pass(", "
 mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow {", "finish_force(integrate.a, held->i, force);", ";", tests(ON_CHIP))
 BY_KERNELS, PASS = "neighbor.rebuild=every launch.fuse=step launch.persistent=off launch.graph=on", RESIDENT + " k_step_pass("
 mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, moved_sq_of(a, a.first))) return;", "", UNFORESEEN)
-mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", UNFORESEEN)
+mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", emulated(UNFORESEEN))
 mutant("passes: positions stay where they are", PASS, "bring_back(a, from);", "", UNFORESEEN)
 mutant("passes: the displacement of the step before", PASS, "if (force_begin(a, moved_sq_of(a, a.first)))", "if (force_begin(a, moved_sq_of(a, a.first + 1)))", UNFORESEEN)
 mutant("passes: reads what it writes", PASS, "{from, a.n_atoms - from, a.watch", "{from, from, a.watch", tests(BY_KERNELS), UNFORESEEN)
