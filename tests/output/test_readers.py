@@ -9,19 +9,15 @@ import sys
 import tempfile
 import warnings
 
-SYSTEM_PYTHON = "/usr/bin/python3"
-if not importlib.util.find_spec("MDAnalysis") and os.path.realpath(sys.executable) != os.path.realpath(SYSTEM_PYTHON) \
-        and os.path.exists(SYSTEM_PYTHON):
-    os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, "-B"] + sys.argv)  # the distribution's modules are there
+import distribution
 
-try:
-    import h5py
-    import numpy as np
+distribution.prefer("MDAnalysis")
+distribution.need("numpy", "h5py")
 
-    import h5check
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
+import h5py
+import numpy as np
+
+import h5check
 
 PERIODIC, OPEN = b"periodic", b"none"
 #          name       N  frames dimension box             boundary                  types type    v  f  images: steps
