@@ -26,24 +26,27 @@ static inline double md_tolerance_roundoff(const MdConfig *config, double terms)
 }
 
 /* Additions on the way of a pair's value through the sum of one thread: a row of 128, or as many in each of the rows that
- * one thread of a block of bricks has in turn (force.kernel = brick). A brick has 4,096 atoms at most; of large systems a
- * block has several, a 64th of all atoms at most, as a GPU runs 64 blocks at once or more. */
+ * one thread of a block of bricks has in turn (force.kernel = brick). A brick has 4,096 atoms at most, and energies are summed
+ * by as many blocks as there are bricks, or by 1,024 that share them. */
 static inline double md_tolerance_thread_way(const MdConfig *config, int64_t n_atoms) {
-    const double row = 128, n = (double)n_atoms, of_block = n < 4096 ? n : 4096 + n / 64;
+    const double row = 128, n = (double)n_atoms, of_block = n < 4096 ? n : 4096 + n / 1024;
     const int threads = atoi(md_switch_words(MD_OPTION_launch_block_size)[config->launch_block_size]); /* auto: 0 */
     const bool bricks = config->force_kernel == MD_KERNEL_BRICK || config->force_kernel == MD_KERNEL_AUTO;
     return bricks ? row * (1 + of_block / (threads > 0 ? threads : 32)) : row;
 }
 
 /* What adding up n_atoms values may lose, as a share of the sum of their sizes. Each addition on the way of a value rounds,
- * and equal numbers, as a crystal has them, round alike: the longest way is that through a thread, a tree over 1024
- * threads and blocks of 32 one after the other (Higham 2002, section 4.2). In single precision all of it may round at u;
- * compensated, a value is rounded once and the result once, to first order (section 4.3). Blocks are finished in double. */
+ * and equal numbers, as a crystal has them, round alike (Higham 2002, section 4.2). The longest way to the sum of a block is that
+ * through a thread, which may have one in 32,768 of all atoms (1,024 blocks of 32 that share them), and a tree over 1,024
+ * threads or over all blocks; that may round in single precision, at u. Compensated, a value is rounded once and the
+ * result once, to first order (section 4.3). Sums of blocks, of 32 threads at least, are added in double. */
 static inline double md_tolerance_accumulate(const MdConfig *config, int64_t n_atoms) {
-    const double u = FLT_EPSILON / 2;
-    const double way = md_tolerance_thread_way(config, n_atoms) + 10 + (double)n_atoms / 32 + 2;
-    if (config->reduce_accumulate == MD_ACCUMULATE_SINGLE) return way * u;
-    return (config->reduce_accumulate == MD_ACCUMULATE_COMPENSATED ? 4 * u : 0) + way * DBL_EPSILON / 2;
+    const double u = FLT_EPSILON / 2, n = (double)n_atoms;
+    const double of_block = md_tolerance_thread_way(config, n_atoms) + n / 32768 + 32, way = of_block + n / 32;
+    const double rounded = config->reduce_accumulate == MD_ACCUMULATE_SINGLE        ? of_block * u
+                           : config->reduce_accumulate == MD_ACCUMULATE_COMPENSATED ? 4 * u
+                                                                                    : 0;
+    return rounded + way * DBL_EPSILON / 2;
 }
 
 /* Error of a distance, as a share of the largest coordinate or periodic edge in it: two coordinates rounded to the pair
