@@ -431,11 +431,11 @@ MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
 bool cuda_force_has_list(const CudaContext *context);
 bool cuda_force_has_clusters(const CudaContext *context); /* its rows are those of clusters */
 bool cuda_force_has_bricks(const CudaContext *context);   /* they stand in slices of bricks */
-/* Threads of the force kernel: of one that holds all atoms at once. */
+/* Threads of a force kernel that holds all atoms at once; of bricks: bricks. */
 int64_t cuda_force_items(const CudaContext *context);
-/* Its blocks, and so partial sums of its energy path. */
-int64_t cuda_force_blocks(const CudaContext *context);
-/* Of its energy path: blocks go through several bricks where there are very many. */
+/* The blocks of kernel `id`, which computes forces. */
+int64_t cuda_force_blocks(const CudaContext *context, CudaKernelId id);
+/* Of the energy path, and so its partial sums: blocks go through several bricks where there are very many. */
 int64_t cuda_force_sum_blocks(const CudaContext *context);
 /* At any block size: known without a device. Blocks of 32 threads; larger ones have no more threads in all, up to one
  * block. */

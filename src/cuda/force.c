@@ -31,18 +31,19 @@ int64_t cuda_force_items(const CudaContext *context) {
     switch (context->config.force_kernel) {
     case MD_KERNEL_CELL: return 32 * (int64_t)cuda_sort_count_cells(&context->arguments.grid); /* a warp each */
     case MD_KERNEL_CLUSTER: return 32 * cuda_blocks(context->n_atoms, CUDA_CLUSTER);
-    case MD_KERNEL_BRICK: /* a block each */
-        return context->kernels[CUDA_K_force_energy].block_size * cuda_brick_count(&context->arguments.grid);
+    case MD_KERNEL_BRICK: return cuda_brick_count(&context->arguments.grid);
     default: return (int64_t)context->n_atoms * cuda_force_row_threads(&context->config);
     }
 }
 
-int64_t cuda_force_blocks(const CudaContext *context) {
-    return cuda_blocks(cuda_force_items(context), context->kernels[CUDA_K_force_energy].block_size);
+/* Stages may have blocks of different sizes. */
+int64_t cuda_force_blocks(const CudaContext *context, CudaKernelId id) {
+    const int64_t items = cuda_force_items(context);
+    return cuda_force_has_bricks(context) ? items : cuda_blocks(items, context->kernels[id].block_size);
 }
 
 int64_t cuda_force_sum_blocks(const CudaContext *context) {
-    const int64_t blocks = cuda_force_blocks(context);
+    const int64_t blocks = cuda_force_blocks(context, CUDA_K_force_energy);
     return cuda_force_has_bricks(context) && blocks > CUDA_MAX_SUM_BLOCKS ? CUDA_MAX_SUM_BLOCKS : blocks;
 }
 
@@ -84,10 +85,11 @@ void cuda_force_zero(CudaContext *context) {
 }
 
 void cuda_force_issue(CudaContext *context, bool with_energy) {
-    const int64_t blocks = with_energy ? cuda_force_sum_blocks(context) : cuda_force_blocks(context);
+    const CudaKernelId kernel = with_energy ? CUDA_K_force_energy : CUDA_K_force_plain;
+    const int64_t blocks = with_energy ? cuda_force_sum_blocks(context) : cuda_force_blocks(context, kernel);
     if (adds(&context->config)) cuda_force_zero(context);
     if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
-    cuda_launch_blocks(context, with_energy ? CUDA_K_force_energy : CUDA_K_force_plain, blocks);
+    cuda_launch_blocks(context, kernel, blocks);
     if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
     context->has_forces = true;
 }

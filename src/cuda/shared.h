@@ -195,7 +195,7 @@ typedef struct CudaArguments {
     double *totals;               /* [CUDA_N_TOTALS] */
     unsigned long long *counters; /* [CUDA_N_COUNTS], with MD_COUNT */
     unsigned *barrier;            /* two words, kernels/barrier.cuh, each in a line of its own */
-    int64_t n_force_items;        /* threads of a force kernel */
+    int64_t n_force_items;        /* threads of a force kernel; of bricks: bricks, a block each */
     int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
 
     /* of one call; n is the first of these (steps.c) */

@@ -139,7 +139,7 @@ static void issue_passes(CudaContext *context, int n_steps) {
     cuda_launch(context, CUDA_K_step_drift, context->n_atoms);
     for (a->n = 0; a->n < n_steps; a->n++) {
         a->first = (n_steps - a->n) % 2;
-        cuda_launch(context, CUDA_K_step_pass, a->n_force_items);
+        cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
     }
 }
 
@@ -169,7 +169,7 @@ static void issue_resident(CudaContext *context, int n_steps, bool with_drift) {
     a->n = n_steps;
     a->drifts = with_drift;
     a->first = (int32_t)(context->kernels[CUDA_K_step_resident].launches % 2);
-    cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context));
+    cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context, CUDA_K_step_resident));
 }
 
 /* Issues what was held back. The drift behind a batch is that of its last pass, where forces and drift are one kernel. */

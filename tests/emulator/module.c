@@ -187,11 +187,18 @@ bool emulator_module_holds(const void *data, size_t bytes) {
 
 /* --- functions ------------------------------------------------------------------------------------------------------ */
 
-/* Of a thread: where no bound says otherwise, as many as the compiler is said to take. */
+/* Of a thread: where no bound says otherwise, as many as the compiler is said to take, "160" or "32,k_force=64,k_step=168": of
+ * kernels whose names begin so, the last that fits. */
 static unsigned registers(const EmulatorFunction *function) {
-    return function->kernel->max_threads > 0
-               ? EMULATOR_REGISTERS
-               : (unsigned)emulator_setting("MDMINI_EMULATOR_REGISTERS", EMULATOR_REGISTERS);
+    if (function->kernel->max_threads > 0) return EMULATOR_REGISTERS;
+    unsigned found = (unsigned)emulator_setting("MDMINI_EMULATOR_REGISTERS", EMULATOR_REGISTERS);
+    const char *text = getenv("MDMINI_EMULATOR_REGISTERS");
+    for (const char *name = text ? strchr(text, ',') : NULL; name; name = strchr(name, ',')) {
+        const size_t length = strcspn(++name, "=,");
+        if (name[length] == '=' && strncmp(function->kernel->name, name, length) == 0)
+            found = (unsigned)strtol(name + length + 1, NULL, 10);
+    }
+    return found;
 }
 
 static unsigned max_threads(const EmulatorFunction *function) {

@@ -42,6 +42,12 @@ with tempfile.TemporaryDirectory() as name:
                  "memory.sort=brick", "run.precision=double", MDMINI_EMULATOR_REGISTERS="160")
     checks.that(narrow.code == 0 and "= 384: stage force: as many as there are registers for" in " ".join(narrow.stdout.split()),
                 f"auto takes blocks that have registers: {narrow.last_lines()}")
+    # Stages whose kernels take different numbers have blocks of different sizes, and go through the same bricks.
+    for registers in ("32,k_force=168", "32,k_step=168"):
+        for words in (("launch.fuse=step", "launch.persistent=off"), ("launch.persistent=on",), ("launch.fuse=on", "report.counters=on")):
+            two = run(folder, "run.backend=cuda", "launch.bounds=off", "force.kernel=brick", "force.threads_per_atom=32",
+                      "memory.sort=brick", "run.precision=double", *words, MDMINI_EMULATOR_REGISTERS=registers)
+            checks.that(two.code == 0 and two.json()["verdict"] == "PASSED", f"{registers}, {words}: {two.last_lines()}")
     asked = run(folder, "run.backend=cuda", "launch.bounds=off", "launch.block_size=512", MDMINI_EMULATOR_REGISTERS="160")
     checks.that(asked.code == 2 and "takes 160 registers a thread, which allows 384 threads" in asked.stderr,
                 f"a block that has no registers: {asked.last_lines()}")

@@ -35,7 +35,7 @@ MD_KERNEL k_force_energy(MD_FORCE_ARGUMENTS) {
     if (was_halted(a, &a.watch->measures.moved_sq)) return;
     if (force_begin(a, &a.watch->measures.moved_sq)) return;
     Sum sums[CUDA_PAIR_TOTALS] = {};
-    const int n_blocks = (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK); /* as many are launched, but of bricks */
+    const int n_blocks = force_blocks(a); /* as many are launched, but of bricks */
     for (int block = (int)blockIdx.x; block < n_blocks; block += (int)gridDim.x)
         force_block<true>(a, MD_PAIR_TABLE, block, sums);
     if constexpr (meets_twice)

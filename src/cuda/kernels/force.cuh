@@ -45,6 +45,12 @@ __device__ inline bool force_begin(const CudaArguments &a, const unsigned *moved
     return halts;
 }
 
+/* Blocks of this unit that all rows take. */
+__device__ inline int force_blocks(const CudaArguments &a) {
+    constexpr int items_of_block = MD_SW_force_kernel == MD_KERNEL_BRICK ? 1 : MD_BLOCK;
+    return (int)((a.n_force_items + items_of_block - 1) / items_of_block);
+}
+
 /* Kernels that have a row for each atom, and so its force in one place. */
 template <bool ENERGY, class Finish>
 __device__ inline void force_block_rows(const CudaArguments &a, const PairParameters *pairs, int block,

@@ -66,10 +66,6 @@ struct EndRow {
     }
 };
 
-__device__ inline int force_blocks(const CudaArguments &a) {
-    return (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK);
-}
-
 /* Each block goes through its share of the rows. */
 __device__ inline void make_pass(const CudaArguments &a, const PairParameters *pairs, int64_t from, HeldBrick *held,
                                  EndRow &end) {
@@ -135,7 +131,7 @@ __device__ inline void integrate_share(const CudaArguments &a) {
 }
 
 __device__ inline void make_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
-    const int n_blocks = (int)((a.n_force_items + MD_BLOCK - 1) / MD_BLOCK);
+    const int n_blocks = force_blocks(a);
     Sum unused[CUDA_PAIR_TOTALS];
     for (int step = 0; step < a.n; step++) {
         integrate_share(a);
