@@ -362,7 +362,8 @@ static void put_sessions(MdRestart *file, const MdRecord *r) {
     md_restart_write(file, &now, sizeof now);
 }
 
-MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double heat, void *context) {
+MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double heat, void *context, bool *stands) {
+    *stands = false;
     /* A file that nobody has checked may be damaged, and one of the same step is no older generation. */
     const int64_t before = r->resume.good_step;
     MdRestart *file = md_restart_create(r->files.restart, before >= 0 && before != r->step, r->errors);
@@ -380,5 +381,5 @@ MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double he
     free(switches);
     free(origin);
     FileState to = {.state = {.step = r->step, .begin = save_begin, .move = save_move}, .file = file};
-    return md_restart_commit(file, r->ops->save(context, &to.state));
+    return md_restart_commit(file, r->ops->save(context, &to.state), stands);
 }

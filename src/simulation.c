@@ -168,15 +168,17 @@ static MdStatus write_restart(MdSimulation *s) {
     if (s->record.verification.fault.step >= 0) return MD_ERROR_PHYSICS;
     const double save_s = md_clock_s();
     md_nvtx_begin("restart file", s->record.step);
-    status = md_checkpoint_save(&s->record, s->system, s->thermostat.heat, s->context);
+    bool stands;
+    status = md_checkpoint_save(&s->record, s->system, s->thermostat.heat, s->context, &stands);
     md_nvtx_end();
     MdTraceTrack *track = md_trace_track(s->trace, MD_TRACE_HOST, "restart files");
     md_trace_span(track, MD_TRACE_WRITE, "save", save_s, md_clock_s(), s->record.step);
-    if (status != MD_OK) return status;
-    resume->file_valid = true;
-    resume->file_step = resume->good_step = s->record.step;
-    resume->n_files++;
-    return MD_OK;
+    if (stands) {
+        resume->file_valid = true;
+        resume->file_step = resume->good_step = s->record.step;
+        resume->n_files++;
+    }
+    return status;
 }
 
 /* Commits the output first, so that a restart file never knows of a frame that is not there. */

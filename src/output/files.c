@@ -111,6 +111,18 @@ char *md_folder_of(const char *path) {
     return slash == path ? md_copy_text("/") : md_format("%.*s", (int)(slash - path), path);
 }
 
+bool md_files_sync_folder(const char *path) {
+    char *folder = md_folder_of(path);
+    const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    if (descriptor < 0) return false;
+    const bool synced = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
+    const int error = errno;
+    close(descriptor);
+    errno = error;
+    return synced;
+}
+
 bool md_files_same(const char *a, const char *b) {
     struct stat of_a, of_b;
     if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0) return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;

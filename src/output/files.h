@@ -59,6 +59,10 @@ bool md_files_same(const char *a, const char *b);
 /* The folder of a path; free(). */
 char *md_folder_of(const char *path);
 
+/* Brings the folder of a file to the disk: a new name there is on the disk when the folder is. False with errno; some file
+ * systems cannot do that, and are taken at their word. */
+bool md_files_sync_folder(const char *path);
+
 void md_files_free(MdFiles *files);
 
 #endif

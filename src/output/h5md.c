@@ -250,7 +250,7 @@ MdStatus md_h5md_commit(MdH5md *file, bool sync, MdErrors *errors) {
     MdH5Calls calls = md_h5_calls(file->path, errors);
     commit(&calls, file);
     if (calls.failed) return give_up(file);
-    if (!sync || fdatasync(file->descriptor) == 0) return MD_OK;
+    if (!sync || (fdatasync(file->descriptor) == 0 && md_files_sync_folder(file->path))) return MD_OK;
     file->broken = true;
     return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", file->path, strerror(errno));
 }

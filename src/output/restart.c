@@ -123,36 +123,27 @@ MdStatus md_restart_write(MdRestart *r, const void *data, uint64_t n_bytes) {
     return r->status;
 }
 
-/* A new name in a folder is on the disk when the folder is. */
-static void sync_folder(MdRestart *r) {
-    char *folder = md_folder_of(r->path);
-    const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Some file systems cannot sync a folder, and say so. */
-    if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP))
-        fail_write(r, "the folder could not be brought to the disk");
-    if (descriptor >= 0) close(descriptor);
-    free(folder);
-}
-
 /* The file of before gets another name, aside, and the new one takes over its first: there is a whole file under the name
- * at every moment. Only then is the other name that of the older generation, so that a failure in between costs neither.
- * Where a file cannot have two names, it is renamed. */
-static void take_place(MdRestart *r) {
+ * at every moment. Only then is the other name that of the older generation, so that a failure in between costs neither; one
+ * at the end costs the generation before, not the new state. Where a file cannot have two names, it is renamed. Returns
+ * whether the new one stands. */
+static bool take_place(MdRestart *r) {
     char *previous = md_format("%s.prev", r->path), *before = md_format("%s.prev.tmp", r->path);
     struct stat there;
     const bool keep = r->keep && stat(r->path, &there) == 0 && S_ISREG(there.st_mode);
     unlink(before); /* of a program that was killed here */
     if (keep && link(r->path, before) != 0 && rename(r->path, before) != 0)
         fail_write(r, "the file of before could not be kept as .prev");
-    if (r->status == MD_OK && rename(r->aside, r->path) != 0) fail_write(r, "cannot be renamed");
-    else if (r->status == MD_OK && keep && rename(before, previous) != 0)
-        fail_write(r, "the file of before could not be kept as .prev");
+    const bool stands = r->status == MD_OK && rename(r->aside, r->path) == 0;
+    if (r->status == MD_OK && !stands) fail_write(r, "cannot be renamed");
+    if (stands && keep && rename(before, previous) != 0) fail_write(r, "the file of before could not be kept as .prev");
     if (keep && r->status != MD_OK) {
-        rename(before, r->path); /* does nothing where it has two names */
+        if (!stands) rename(before, r->path); /* does nothing where it has two names */
         unlink(before);
     }
     free(previous);
     free(before);
+    return stands;
 }
 
 static void end_file(MdRestart *r) {
@@ -162,15 +153,15 @@ static void end_file(MdRestart *r) {
     end_section(r);
 }
 
-MdStatus md_restart_commit(MdRestart *r, MdStatus so_far) {
+MdStatus md_restart_commit(MdRestart *r, MdStatus so_far, bool *stands) {
     if (r->status == MD_OK) r->status = so_far;
     if (r->status == MD_OK) end_file(r);
     if (r->status == MD_OK && (fflush(r->file) != 0 || fdatasync(fileno(r->file)) != 0)) fail_write(r, "write");
     if (fclose(r->file) != 0) fail_write(r, "write");
     r->file = NULL;
-    if (r->status == MD_OK) take_place(r);
-    if (r->status == MD_OK) sync_folder(r);
-    else unlink(r->aside);
+    *stands = r->status == MD_OK && take_place(r);
+    if (!*stands) unlink(r->aside);
+    else if (!md_files_sync_folder(r->path)) fail_write(r, "the folder could not be brought to the disk");
     const MdStatus status = r->status;
     md_restart_close(r);
     return status;

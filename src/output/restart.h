@@ -28,8 +28,9 @@ MdRestart *md_restart_create(const char *path, bool keep, MdErrors *errors);
 MdStatus md_restart_begin(MdRestart *restart, const char *name, uint64_t n_bytes);
 MdStatus md_restart_write(MdRestart *restart, const void *data, uint64_t n_bytes);
 /* Ends the file and puts it in its place; frees restart in any case. After a failure, of writing or of who had to write
- * (so_far), FILE and FILE.prev are as before and FILE.tmp is gone. */
-MdStatus md_restart_commit(MdRestart *restart, MdStatus so_far);
+ * (so_far), FILE and FILE.prev are as before and FILE.tmp is gone; but where the new file *stands as FILE, and what failed was
+ * to keep the one before as FILE.prev, or to bring the folder to the disk. */
+MdStatus md_restart_commit(MdRestart *restart, MdStatus so_far, bool *stands);
 
 /* --- reading --- */
 

@@ -179,7 +179,8 @@ MdStatus md_xyz_sync(MdXyz *xyz, MdErrors *errors) {
     if (xyz->broken) return MD_ERROR_OUTPUT;
     const char *lost = md_files_lost(xyz->path, xyz->descriptor);
     if (lost) return fail(xyz, lost, errors);
-    return fdatasync(xyz->descriptor) == 0 ? MD_OK : fail(xyz, strerror(errno), errors);
+    const bool synced = fdatasync(xyz->descriptor) == 0 && md_files_sync_folder(xyz->path);
+    return synced ? MD_OK : fail(xyz, strerror(errno), errors);
 }
 
 int64_t md_xyz_dropped(const MdXyz *xyz) { return xyz->n_dropped; }

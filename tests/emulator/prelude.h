@@ -230,7 +230,10 @@ static inline void emulator_syncwarp(const char *where, unsigned mask = 0xffffff
 }
 #define __syncwarp(...) emulator_syncwarp(EMULATOR_WHERE __VA_OPT__(, ) __VA_ARGS__)
 
-/* In place of the instruction of kernels/brick_matrix.cuh. */
+/* In place of the instructions of kernels/force_brick.cuh and brick_matrix.cuh. */
+#define MD_LOAD_SHARED_FLOATS(x, y, z, w, from)                                                                        \
+    ((x) = ((const float *)(from))[0], (y) = ((const float *)(from))[1], (z) = ((const float *)(from))[2],             \
+     (w) = ((const float *)(from))[3])
 #define MD_MULTIPLY_MATRICES(product, upper, lower, b, add)                                                            \
     do {                                                                                                               \
         EmulatorMatrices matrices = {{upper, lower}, b, {add[0], add[1], add[2], add[3]}, {}};                         \

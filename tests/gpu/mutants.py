@@ -13,11 +13,13 @@ usage: mutants.py BUILD [--jobs N] [--only TEXT,...] [--every N] [--shard K/N] [
 
 BUILD is a build folder with tests, for a GPU or for its emulation. --only: mutants whose names have one of the texts;
 --every: each n-th, a sample; --shard: those of share K (from 0) of N, so that N calls do them all; --resume: what an earlier
-call with --json killed stays killed, if the mutant is still the same, and the others have their turn. Some killers need a
+call with --json killed stays killed, if the kernels are still the same to the byte, and the mutant, and the others have their turn.
+Some killers need a
 GPU, others the emulation; a mutant that has none here is left out.
 """
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
 import re
@@ -28,6 +30,7 @@ import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 
 from mutations import MUTANTS
 
@@ -155,7 +158,8 @@ class Bench:
 
     def hunt(self, mutant, parent):
         """What became of a mutant, for the JSON file."""
-        found = {"name": mutant.name, "file": mutant.file, "change": [mutant.old, mutant.new], "killer": None, "how": "",
+        found = {"name": mutant.name, "file": mutant.file, "head": mutant.head,
+                 "change": [mutant.old, mutant.new], "killer": None, "how": "",
                  "seconds": 0}
         if self.stopped or self.end and time.monotonic() > self.end:
             return dict(found, verdict="NOT RUN", how="the time was over")
@@ -199,15 +203,27 @@ def slow_first(mutant):
     return {"racecheck": 2, "test_dynamics": 3}.get(mutant.killers[0].program, 0) + (len(mutant.killers) > 2)
 
 
+def hash_kernels():
+    """Of the text of all that mutants change."""
+    total = hashlib.sha256()
+    for name in KERNELS:
+        for path in sorted(Path(SOURCE, name).rglob("*")) or [Path(SOURCE, name)]:
+            if path.is_file():
+                total.update(path.name.encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
 def killed_before(path, mutants, emulated):
     """What the JSON file of an earlier call says of those of the mutants that were killed and are still the same."""
     with open(path) as file:
         record = json.load(file)
     if record["emulated"] != emulated:
         sys.exit(f"{path} is a record of {'the emulation' if record['emulated'] else 'a GPU'}")
-    same = {m.name: (m.file, [list(m.old), list(m.new)], [k.name for k in m.killers]) for m in mutants}
+    if record.get("kernels") != hash_kernels():
+        sys.exit(f"{path} is a record of other kernels")
+    same = {m.name: ([m.file, m.head, [list(m.old), list(m.new)]], [k.name for k in m.killers]) for m in mutants}
     return [r for r in record["mutants"] if r["verdict"] == "killed" and r["name"] in same
-            and (r["file"], r["change"]) == same[r["name"]][:2] and r["killer"] in same[r["name"]][2]]
+            and [r["file"], r["head"], r["change"]] == same[r["name"]][0] and r["killer"] in same[r["name"]][1]]
 
 
 def main():
@@ -257,7 +273,7 @@ def main():
             print(f"    {r['verdict']}: {r['name']}: {r['how']}")
     if a.json:
         with open(a.json, "w") as file:
-            json.dump({"emulated": bench.emulated, "shard": a.shard, "counts": counts, "mutants": results}, file, indent=1)
+            json.dump({"emulated": bench.emulated, "kernels": hash_kernels(), "shard": a.shard, "counts": counts, "mutants": results}, file, indent=1)
     if counts["NOT RUN"]:
         print(f"UNFINISHED: {counts['NOT RUN']} mutants have not had their turn")
     return 1 if counts["SURVIVED"] or counts["ERROR"] or counts["NOT RUN"] or not counts["killed"] else 0

@@ -16,6 +16,17 @@
 static const uint64_t lengths[] = {3, 12000, 0, 700, 64, 9001, 5, 4096, 1};
 enum { N_SECTIONS = sizeof lengths / sizeof *lengths };
 
+/* The step of a file; -1 where there is no good one. */
+static int64_t read_step(const char *path) {
+    int64_t step = -1;
+    MdErrors *errors = md_errors_create();
+    MdRestart *file = md_restart_open(path, errors);
+    if (file && md_restart_find(file, "step", sizeof step) == MD_OK) md_restart_read(file, &step, sizeof step);
+    md_restart_close(file);
+    md_errors_destroy(errors);
+    return step;
+}
+
 /* As the program does: a section is written where it could be begun. */
 static MdStatus write_file(const char *path, bool keep, int64_t step, MdErrors *errors) {
     static const char content[12000];
@@ -27,18 +38,10 @@ static MdStatus write_file(const char *path, bool keep, int64_t step, MdErrors *
         snprintf(name, sizeof name, "section %d", k);
         if (md_restart_begin(file, name, lengths[k]) == MD_OK) md_restart_write(file, content, lengths[k]);
     }
-    return md_restart_commit(file, MD_OK);
-}
-
-/* The step of a file; -1 where there is no good one. */
-static int64_t read_step(const char *path) {
-    int64_t step = -1;
-    MdErrors *errors = md_errors_create();
-    MdRestart *file = md_restart_open(path, errors);
-    if (file && md_restart_find(file, "step", sizeof step) == MD_OK) md_restart_read(file, &step, sizeof step);
-    md_restart_close(file);
-    md_errors_destroy(errors);
-    return step;
+    bool stands;
+    const MdStatus status = md_restart_commit(file, MD_OK, &stands);
+    CHECK(stands == (read_step(path) == step) && (stands || status != MD_OK));
+    return status;
 }
 
 static void check_steps(const char *path, int64_t now, int64_t before) {
@@ -89,19 +92,19 @@ static void test_full_disk(const char *path) {
     }
 }
 
-/* A folder in the way of a name: the new file is not there, and both generations are. */
+/* A folder in the way of a name: the new state stands without the older one, or both generations are as before. */
 static void test_no_place(const char *folder) {
     check_context("the name of the older generation is taken");
     char *path = md_format("%s/y.restart", folder), *previous = md_format("%s.prev", path);
     MdErrors *errors = md_errors_create();
     CHECK(write_file(path, false, 1, errors) == MD_OK && mkdir(previous, 0700) == 0);
     CHECK(write_file(path, true, 2, errors) == MD_ERROR_OUTPUT && md_errors_count(errors) == 1);
-    check_steps(path, 1, -1);
+    check_steps(path, 2, -1);
     rmdir(previous);
     check_context("the name is taken");
     CHECK(rename(path, previous) == 0 && mkdir(path, 0700) == 0);
-    CHECK(write_file(path, true, 2, errors) == MD_ERROR_OUTPUT);
-    check_steps(path, -1, 1);
+    CHECK(write_file(path, true, 3, errors) == MD_ERROR_OUTPUT);
+    check_steps(path, -1, 2);
     md_errors_destroy(errors);
     rmdir(path);
     unlink(previous);
