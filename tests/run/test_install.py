@@ -1,0 +1,36 @@
+"""What `cmake --install` leaves: a program and tools that work without the source."""
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from program import SKIPPED, Checks
+
+checks = Checks()
+build = Path(os.environ["MDMINI"]).parent
+if not (build / "cmake_install.cmake").exists():
+    print(f"skipped: {build} is no build folder")
+    sys.exit(SKIPPED)
+
+
+def run(*command, folder):
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "MDMINI", "MDMINI_SOURCE")}
+    done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, env=environment)
+    checks.that(done.returncode == 0, f"{' '.join(map(str, command))}: {done.returncode} {done.stdout[-500:]}{done.stderr[-500:]}")
+    return done
+
+
+with tempfile.TemporaryDirectory() as name:
+    place = Path(name) / "place"
+    run("cmake", "--install", build, "--prefix", place, folder=name)
+    mdmini, share = place / "bin/mdmini", place / "share/mdmini"
+    small = ["system.cells=4", "run.steps=20", "run.threads=1", "run.backend=cpu"]
+    run(mdmini, share / "inputs/melt.txt", *small, "output.frames_every=10", "report.trace=trace.json", folder=name)
+    for tool, words in (("h5check.py", ["melt.h5"]), ("compare.py", ["melt.json", "melt.json"]), ("plot.py", ["--help"]),
+                        ("timeline.py", ["--help"])):
+        run(sys.executable, "-B", share / "tools" / tool, *words, folder=name)
+    run(sys.executable, "-B", share / "tools/study.py", share / "inputs/melt.txt", "--words", " ".join(small),
+        "--vary", "force.unroll=1,2", "--repeats", "1", "--no-report", "--program", mdmini, "--output", "study", folder=name)
+    run(sys.executable, "-B", share / "tools/study.py", share / "run/studies/ladder-32k.ini", "--check", "--program", mdmini, folder=name)
+checks.finish()
