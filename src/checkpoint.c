@@ -250,6 +250,15 @@ static void judge_bits(const MdCheckpoint *c, MdRecord *r) {
     free(origin);
 }
 
+/* Frames that were due up to the step of the restart file and were not in the file of `n_there`: it was full, or lost. Only the
+ * process that begins a run leaves a restart file behind such frames. */
+static int64_t count_missing(const MdRecord *r, int64_t every, int64_t n_there) {
+    const int64_t step = r->resume.from_step, last = md_deck_config(md_deck_before(r->deck))->run_steps;
+    if (every == 0 || r->resume.n_sessions != 1) return 0;
+    const int64_t due = step / every + 1 + (step == last && step % every != 0);
+    return due > n_there ? due - n_there : 0;
+}
+
 MdStatus md_checkpoint_recall(MdCheckpoint *c, MdRecord *r) {
     MdResume *resume = &r->resume;
     resume->from = c->path;
@@ -265,6 +274,9 @@ MdStatus md_checkpoint_recall(MdCheckpoint *c, MdRecord *r) {
     MdStatus status = read_section(c, "checks", &r->verification, sizeof r->verification);
     if (status == MD_OK) status = read_history(c, r);
     if (status == MD_OK) status = read_sessions(c, resume);
+    const MdConfig *before = md_deck_config(md_deck_before(r->deck));
+    resume->n_missing = count_missing(r, before->output_frames_every, resume->n_frames);
+    resume->n_xyz_missing = count_missing(r, before->output_xyz_every, resume->n_xyz_frames);
     drop_last_row(r);
     return status;
 }

@@ -31,6 +31,18 @@ static void log_dropped(const MdRecord *r, const char *prefix) {
     free(line);
 }
 
+static void log_missing(const MdRecord *r, const char *prefix) {
+    MdText text = {0};
+    add_frames(&text, r->resume.n_missing, "frame", r->files.h5 ? r->files.h5 : "the trajectory");
+    add_frames(&text, r->resume.n_xyz_missing, "frame", r->files.xyz ? r->files.xyz : "the XYZ file");
+    char *missing = md_text_take(&text);
+    char *line = md_format("%s up to step %lld: they could not be written before the run ended, and stay missing",
+                           missing, (long long)r->resume.from_step);
+    if (*missing) log_line(r, prefix, "missing  ", line);
+    free(missing);
+    free(line);
+}
+
 /* `; output.compression is gzip-1 (command line) and was none`. */
 static void add_change(MdText *text, const MdRecord *r, int option, const MdConfig *before) {
     char *now = md_deck_value_text(r->deck, option), *then = md_config_value_text(before, option);
@@ -69,6 +81,7 @@ static void log_copied(const MdRecord *r, const char *prefix) {
 }
 
 void md_continued_log(const MdRecord *r, const char *prefix) {
+    log_missing(r, prefix);
     log_dropped(r, prefix);
     log_copied(r, prefix);
 }
@@ -76,6 +89,8 @@ void md_continued_log(const MdRecord *r, const char *prefix) {
 void md_continued_write(MdJson *json, const MdRecord *r) {
     const MdTrajectoryContinued *c = &r->resume.continued;
     char *why = describe_copy(r);
+    md_json_int(json, "missing_frames", r->resume.n_missing);
+    md_json_int(json, "missing_xyz_frames", r->resume.n_xyz_missing);
     md_json_int(json, "dropped_frames", c->h5.n_dropped[MD_H5MD_POSITION]);
     md_json_int(json, "dropped_velocity_frames", c->h5.n_dropped[MD_H5MD_VELOCITY]);
     md_json_int(json, "dropped_force_frames", c->h5.n_dropped[MD_H5MD_FORCE]);

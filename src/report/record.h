@@ -21,24 +21,25 @@ enum { MD_MAX_SESSIONS = 1024 }; /* later ones are added to the last */
 
 /* What joins the processes of a run. */
 typedef struct MdResume {
-    char run_id[24];                 /* of the run from its very start, 16 digits */
-    const char *from;                /* the restart file; NULL: this process began the run */
-    int64_t from_step;               /* where this process began */
-    int64_t n_sessions;              /* before this one, in sessions */
-    MdSession *sessions;             /* from md_alloc; room for MD_MAX_SESSIONS */
-    MdStatistics before;             /* counts of the processes before; no times */
-    int64_t n_frames, n_xyz_frames;  /* in the files, of steps up to that of the restart file */
-    MdTrajectoryContinued continued; /* what became of these files */
-    bool list_verified;              /* the list was made for the verification: a run that goes on has another */
-    bool same_list;                  /* backend and switches are those of before: the list goes on as it was */
-    char *difference;                /* why bits are not as if it had never stopped, from malloc; NULL: they are */
-    const char *stopped;             /* what ended this process early: SIGTERM, ...; NULL: nothing */
-    bool file_valid;                 /* files.restart is of this run */
-    bool frames_lost;                /* and frames before it may be missing in the files */
-    int64_t file_step;               /* and of this step */
-    int64_t good_step;               /* of files.restart as this process has read or written it; -1: it has not */
-    int n_files;                     /* restart files written by this process */
-    double seconds, longest_seconds; /* that writing them took; the longest */
+    char run_id[24];                  /* of the run from its very start, 16 digits */
+    const char *from;                 /* the restart file; NULL: this process began the run */
+    int64_t from_step;                /* where this process began */
+    int64_t n_sessions;               /* before this one, in sessions */
+    MdSession *sessions;              /* from md_alloc; room for MD_MAX_SESSIONS */
+    MdStatistics before;              /* counts of the processes before; no times */
+    int64_t n_frames, n_xyz_frames;   /* in the files, of steps up to that of the restart file */
+    int64_t n_missing, n_xyz_missing; /* frames due up to that step that were not in the files then */
+    MdTrajectoryContinued continued;  /* what became of these files */
+    bool list_verified;               /* the list was made for the verification: a run that goes on has another */
+    bool same_list;                   /* backend and switches are those of before: the list goes on as it was */
+    char *difference;                 /* why bits are not as if it had never stopped, from malloc; NULL: they are */
+    const char *stopped;              /* what ended this process early: SIGTERM, ...; NULL: nothing */
+    bool file_valid;                  /* files.restart is of this run */
+    bool frames_lost;                 /* and frames before it may be missing in the files */
+    int64_t file_step;                /* and of this step */
+    int64_t good_step;                /* of files.restart as this process has read or written it; -1: it has not */
+    int n_files;                      /* restart files written by this process */
+    double seconds, longest_seconds;  /* that writing them took; the longest */
 } MdResume;
 
 typedef struct MdRecord {

@@ -187,6 +187,18 @@ def recovered(result, least):
     return checks.that(n >= least, f"{n} frames are left, at least {least} expected")
 
 
+def check_missing(folder, full):
+    """A run that goes on after a full disk says which frames it will never have."""
+    with full.h5() as h5:
+        n_there, last = h5["particles/all/position/step"].shape[0], h5["particles/all/position/step"][-1]
+    done = program.run("--restart", "w.restart", folder=folder, name="w")
+    resumed = done.json()["resumed"]
+    n_missing = resumed["step"] // 2 + 1 - n_there
+    checks.that(done.code == 0 and n_missing > 0 and last == 2 * (n_there - 1), f"code {done.code}, {n_missing} frames missing")
+    checks.that(resumed["missing_frames"] == n_missing and resumed["missing_xyz_frames"] == 0, f"{resumed}")
+    checks.that(f"missing   {n_missing} frame" in done.stdout and f"up to step {resumed['step']}" in done.stdout, done.stdout)
+
+
 def test_disk_full(folder):
     """By the limit of file sizes, on a compressed file and an XYZ file: the space of others is reserved at the start."""
     for name, output, ending in (("compressed", {"frames_every": 1, "compression": "gzip-1", "precision": "double"}, "h5"),
@@ -210,6 +222,8 @@ def test_disk_full(folder):
             problems = h5check.check(result.path("h5"))
             checks.that(not problems, f"limit {limit}: {problems}")
             n_full += 1
+            if n_full == 1:
+                check_missing(folder, result)
     checks.that(n_full >= 10, f"only {n_full} limits were met while frames were written")
     left = set(os.listdir(folder))
     kept = {"w.restart", "w.restart.prev"}  # there was room for the state, and nothing before to go on from
