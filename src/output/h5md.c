@@ -144,7 +144,7 @@ static MdStatus give_up(MdH5md *file) {
 
 static MdStatus fail_full(const MdH5md *file, const Timeline *timeline, MdErrors *errors) {
     return md_fail(errors, MD_ERROR_OUTPUT, "%s: full with %lld frames: %s", file->path, (long long)timeline->capacity,
-                   timeline->capacity < timeline->planned ? "no more fit on the disk when the run began"
+                   timeline->capacity < timeline->planned ? "there was room for no more when the run began"
                                                           : "no more were planned");
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -56,6 +57,11 @@ static bool is_open(const MdRecord *r, int option) {
     return open;
 }
 
+static void log_warning(MdRecord *r, const char *prefix, const char *text) {
+    if (*prefix) md_log(r->log, "%swarning: %s\n", prefix, text);
+    else md_log_wrapped(r->log, "warning:", text);
+}
+
 /* Threads in lockstep that share processors: each barrier waits for those that are not running. */
 static void warn_of_threads(MdRecord *r, const char *prefix) {
     const int n_threads = r->machine.n_threads, n_cpus = md_host_cpus_allowed(); /* no threads: a GPU */
@@ -66,8 +72,21 @@ static void warn_of_threads(MdRecord *r, const char *prefix) {
                   "each other, which is slow; %d would be enough",
                   n_threads, given ? "run.threads: " : "OMP_NUM_THREADS",
                   given ? md_deck_origin(r->deck, MD_OPTION_run_threads) : "", n_cpus, n_cpus == 1 ? "" : "s", n_cpus);
-    if (*prefix) md_log(r->log, "%swarning: %s\n", prefix, text);
-    else md_log_wrapped(r->log, "warning:", text);
+    log_warning(r, prefix, text);
+    free(text);
+}
+
+/* A full disk is refused beforehand; a limit that the user has set is his to raise while the run goes on. */
+static void warn_of_file_size(MdRecord *r, const char *prefix) {
+    struct rlimit limit;
+    if (r->config->output_compression != MD_COMPRESSION_NONE || getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY || r->trajectory_bytes <= limit.rlim_cur)
+        return;
+    char *text =
+        md_format("the limit of file sizes (ulimit -f) is %.2f MiB: the run will end with an error when %s has "
+                  "come to that; raise it, or take fewer frames",
+                  mebibytes((uint64_t)limit.rlim_cur), r->files.h5);
+    log_warning(r, prefix, text);
     free(text);
 }
 
@@ -107,6 +126,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
     if (r->files.h5)
         md_log(r->log, "%strajectory %lld frames, %.1f MiB\n", prefix, (long long)r->n_frames,
                mebibytes(r->trajectory_bytes));
+    if (r->files.h5) warn_of_file_size(r, prefix);
 }
 
 void md_report_plan(MdRecord *r) {

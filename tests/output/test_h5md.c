@@ -195,7 +195,7 @@ static void test_capacity(const char *folder) {
     int64_t n = 0;
     while (file && n < 100000 && sample_append(file, &sample, n, errors) == MD_OK) n++;
     CHECK(n > 100 && n < 100000);
-    CHECK(md_errors_count(errors) == 1 && strstr(md_errors_text(errors, 0), "no more fit"));
+    CHECK(md_errors_count(errors) == 1 && strstr(md_errors_text(errors, 0), "room for no more"));
     CHECK(md_h5md_close(file, errors) == MD_OK);
     setrlimit(RLIMIT_FSIZE, &old);
     sample_check(path, &sample, n, n);
@@ -225,7 +225,7 @@ static void sweep_limits(const char *folder, const Sample *sample, const char *d
         CHECK(md_h5md_close(file, errors) == MD_OK);
         setrlimit(RLIMIT_FSIZE, &old);
         const char *text = md_errors_count(errors) == 1 ? md_errors_text(errors, 0) : "";
-        CHECK(strstr(text, file ? "no more fit" : "no space left"));
+        CHECK(strstr(text, file ? "room for no more" : "no space left"));
         if (file) n_full++, least = least ? least : limit.rlim_cur, sample_check(path, sample, n, n), CHECK(n > 0);
         else n_refused++, CHECK(access(path, F_OK) != 0);
         md_errors_destroy(errors);

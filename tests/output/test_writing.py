@@ -217,6 +217,7 @@ def test_disk_full(folder):
     n_full = 0
     for limit in range(250_000, 800_000, 45_000):
         result = program.run(deck, "run.steps=400", folder=folder, file_size_limit=limit)
+        checks.that("ulimit -f" in result.stdout, f"limit {limit} is not seen beforehand: {result.stdout}")
         if checks.that(result.code == 4, f"limit {limit}: code {result.code}\n{result.stderr}") and os.path.exists(
                 result.path("h5")) and "full with" in result.stderr:
             problems = h5check.check(result.path("h5"))
