@@ -2,8 +2,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "report/figures.h"
 #include "report/overlap.h"
 #include "report/provenance.h"
@@ -145,16 +147,24 @@ static void log_rebuilds(MdRecord *r) {
         md_log(r->log, " (one in %.1f steps)",
                (double)(r->step - r->resume.from_step) / (double)statistics->n_rebuilds);
     if (statistics->capacity > 0)
-        md_log(r->log, ", %.1f neighbours per atom within cutoff and skin, row capacity %lld, overflows in the loop %lld\n",
+        md_log(r->log,
+               ", %.1f neighbours per atom within cutoff and skin, row capacity %lld, overflows in the loop %lld\n",
                statistics->neighbors_per_atom, (long long)statistics->capacity, (long long)statistics->n_overflows);
     else md_log(r->log, "; no neighbour list\n");
-    const int64_t n_late = r->resume.before.n_late_rebuilds + statistics->n_late_rebuilds;
-    if (n_late > 0)
-        md_warn(r->log,
-                "%lld rebuilds came late: an atom had moved more than half the skin, so that pairs may have been "
-                "missed.\n         It is what neighbor.rebuild = every does at this interval and skin; "
-                "neighbor.rebuild = device-check is safe\n",
-                (long long)n_late);
+    const int64_t before = r->resume.before.n_late_rebuilds, n_late = before + statistics->n_late_rebuilds;
+    if (n_late == 0) return;
+    char *when = before > 0 ? md_format(", %lld of them before step %lld, where this process began", (long long)before,
+                                        (long long)r->resume.from_step)
+                            : md_copy_text("");
+    md_warn(r->log,
+            "%lld rebuilds came late%s: an atom had moved more than half the skin, so that pairs may have been "
+            "missed.\n%s",
+            (long long)n_late, when,
+            r->config->neighbor_rebuild == MD_REBUILD_EVERY
+                ? "         It is what neighbor.rebuild = every does at this interval and skin; "
+                  "neighbor.rebuild = device-check is safe\n"
+                : "");
+    free(when);
 }
 
 void md_timings_log(MdRecord *r) {

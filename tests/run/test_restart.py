@@ -237,6 +237,22 @@ def test_told(checks, folder):
     checks.that("more frames are to come than it had room for" in done.json()["resumed"]["rewritten"], f"longer: {head(done)}")
 
 
+def test_late(checks, folder):
+    """Rebuilds that came late in an earlier process are told as such, and no rule is blamed that this one does not use."""
+    name, rare = deck(folder, "late"), ["neighbor.rebuild=every", "neighbor.every=30", "neighbor.skin=0.02", "report.verify=off"]
+    first = program.run(name, *rare, "restart.every=40", folder=folder)
+    n_late = first.json()["n_late_rebuilds"]
+    text = " ".join((first.stdout + first.stderr).split())
+    checks.that(n_late > 0 and "came late: an atom" in text and "is what neighbor.rebuild = every does" in text, f"{n_late} late: {text}")
+    for words, blames in (([], True), (["neighbor.rebuild=host-check"], False)):
+        before = (folder / "late.restart.prev").read_bytes()
+        done = program.run("--restart", "late.restart.prev", *words, folder=folder, name="late")
+        (folder / "late.restart.prev").write_bytes(before)
+        text = " ".join((done.stdout + done.stderr).split())
+        checks.that(done.code == 0 and "of them before step 40, where this process began" in text and
+                    ("is what neighbor.rebuild = every does" in text) == blames, f"{words}: {done.code} {text[-900:]}")
+
+
 def test_trace(checks, folder):
     """Each part of a run has a trace of its own; one that is made again is replaced, and nothing else."""
     name = deck(folder, "run", report={"trace": "t.json"}, output={"existing": "refuse"})
@@ -333,4 +349,4 @@ def test_generations(checks, folder):
 
 
 run_tests(test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended, test_existing,
-          test_told, test_trace, test_full_disk, test_generations)
+          test_told, test_late, test_trace, test_full_disk, test_generations)
