@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/version.h"
+#include "deck/table.h"
 #include "output/restart.h"
 #include "output/schedule.h"
 
@@ -66,29 +67,33 @@ static char *compose_origin(const MdRecord *r) {
                      version->dirty ? ", dirty" : "", r->machine.name, last ? last : "");
 }
 
-/* Whether one of the lines of text begins with the key (up to = or :) that line begins with. */
-static bool has_key(const char *text, const char *line) {
-    const size_t n = strcspn(line, "=:\n");
-    while (*text && (strncmp(text, line, n + 1) != 0 || n == 0)) {
-        text += strcspn(text, "\n");
-        text += *text != '\0';
-    }
-    return *text != '\0';
+static const char *next_line(const char *line) {
+    line += strcspn(line, "\n");
+    return line + (*line != '\0');
 }
 
-/* The first line in which the texts differ, in words; NULL when they are the same. From malloc. */
+/* The line of text that begins with the key (up to = or :) that `line` begins with; NULL: none does. */
+static const char *find_key(const char *text, const char *line) {
+    const size_t n = strcspn(line, "=:\n");
+    while (*text && strncmp(text, line, n + 1) != 0) text = next_line(text);
+    return *text ? text : NULL;
+}
+
+/* The lines in which the texts differ, in words; NULL when they are the same. From malloc. */
 static char *find_difference(const char *before, const char *now) {
-    while (*before || *now) {
-        const size_t n = strcspn(before, "\n"), m = strcspn(now, "\n");
-        if (n != m || strncmp(before, now, n) != 0) {
-            if (n && !has_key(now, before))
-                return md_format("it was %.*s, which has no part in it now", (int)n, before);
-            if (m && !has_key(before, now)) return md_format("it is %.*s, which had no part in it before", (int)m, now);
-            return md_format("it was %.*s and is %.*s", (int)n, before, (int)m, now);
-        }
-        before += n + (before[n] != '\0');
-        now += m + (now[m] != '\0');
+    MdText text = {0};
+    for (const char *was = before; *was; was = next_line(was)) {
+        const char *is = find_key(now, was), *joint = text.length ? "; " : "";
+        const int n = (int)strcspn(was, "\n"), m = is ? (int)strcspn(is, "\n") : 0;
+        if (!is) md_text_add(&text, "%sit was %.*s, which has no part in it now", joint, n, was);
+        else if (n != m || strncmp(was, is, (size_t)n) != 0)
+            md_text_add(&text, "%sit was %.*s and is %.*s", joint, n, was, m, is);
     }
+    for (const char *is = now; *is; is = next_line(is))
+        if (!find_key(before, is))
+            md_text_add(&text, "%sit is %.*s, which had no part in it before", text.length ? "; " : "",
+                        (int)strcspn(is, "\n"), is);
+    if (text.length) return md_text_take(&text);
     return NULL;
 }
 

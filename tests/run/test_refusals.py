@@ -68,11 +68,13 @@ def test_refusals(checks, folder):
     done = resume(folder, "run", "run.steps=60")
     checks.that(done.code == 2 and "another run" in done.stderr, f"the trajectory of another run: {done.code} {done.stderr}")
     (folder / "away.h5").rename(folder / "run.h5")
-    done = resume(folder, "run", "run.steps=60", "neighbor.sorted=on")
+    done = resume(folder, "run", "run.steps=60", "neighbor.sorted=on", "memory.layout=aos")
     log = (folder / "run.log").read_text()
     checks.that(done.code == 0 and "statistically equivalent only" in log and "neighbor.sorted" in log,
                 f"another switch: {done.code} {done.last_lines()}")
     checks.that(not done.json()["resumed"]["same_bits"] and done.json()["verdict"] == "PASSED", "another switch: report")
+    told = done.json()["resumed"]["difference"]
+    checks.that(all(key in told for key in ("neighbor.sorted=off and is neighbor.sorted=on", "and is memory.layout=aos")), told)
     program.run("run.txt", "output.name=other", "run.steps=40", "output.existing=overwrite", folder=folder)
     done = resume(folder, "other", "run.steps=60", "output.slots=2", "report.verify=on")
     checks.that(done.code == 0 and done.json()["resumed"]["same_bits"], f"output in another way: {done.last_lines()}")
