@@ -4,6 +4,7 @@ import distribution
 
 distribution.need("numpy", "matplotlib")
 
+import copy
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from invented_study import SHORT, CEILINGS, PEERS, lose, STUDIES, rows_of, secti
 from studies import report, view
 from studies.ceilings import read_ceilings
 from studies.definition import StudyError
+from studies.results import ADJUSTED, table_text
 
 
 def number_of(text):
@@ -83,6 +85,18 @@ def test_digits(checks):
                                        (2.0, None, None, ("2.00", "-")), (None, None, None, ("-", "-"))):
         found = view.figures({"value": value, "low": low, "high": high})
         checks.that(found == expected, f"{value} from {low} to {high} is written as {found}")
+
+
+def test_left_open(checks):
+    """On the terminal: an interval without 1 beside `(not distinguishable)` is explained, and nothing where there is none."""
+    study = copy.deepcopy(STUDIES["leave-one-out"])
+    study.update(name="x", confidence=0.95)
+    ratios = [point["ratio"] for point in study["points"] if point["ratio"]]
+    for ratio in ratios:
+        ratio.update(value=1.01, low=0.99, high=1.03, outcome="not distinguishable")
+    checks.that(ADJUSTED not in table_text(study), "a note without a reason")
+    ratios[1].update(low=1.002)
+    checks.that(ADJUSTED in table_text(study), "an interval without 1 is not explained")
 
 
 def test_files(checks, folder, name, ceilings, peers):
@@ -181,6 +195,7 @@ def test_bad_files(checks, folder):
 def main():
     checks = program.Checks()
     test_digits(checks)
+    test_left_open(checks)
     with program.temporary_folder() as folder:
         folder = Path(folder)
         ceilings, peers = folder / "ceilings.json", folder / "peers.csv"

@@ -388,6 +388,17 @@ LATE = """* rebuilds came late: its list has missed pairs, so its speed is not t
   this mark and one without it is not the worth of a switch (neighbor.rebuild = every at this interval and skin)"""
 
 
+ADJUSTED = """(not distinguishable): its p value is adjusted for all comparisons of the table (Holm); its interval is not, and need
+  not hold 1. More --repeats tell smaller differences apart"""
+
+
+def is_left_open(point, is_ladder):
+    """Not distinguishable, though its interval does not hold 1."""
+    ratio = point["step_ratio" if is_ladder else "ratio"]
+    return bool(ratio and ratio["outcome"] == "not distinguishable" and ratio["low"] is not None
+                and not ratio["low"] <= 1 <= ratio["high"])
+
+
 def row_text(point, is_ladder, width):
     """A point as a line of the table."""
     speed, ratio = point["speed"], point["step_ratio" if is_ladder else "ratio"]
@@ -420,6 +431,8 @@ def table_text(results):
         lines += [row_text(point, is_ladder, width) for point in points]
         if any(point["n_late_rebuilds"] and point["status"] == "measured" for point in points):
             lines.append(LATE)
+        if any(is_left_open(point, is_ladder) for point in points):
+            lines.append(ADJUSTED)
         if system["warm_up"]["dropped_rounds"]:
             lines.append(f"warm-up: {system['warm_up']['dropped_rounds']} rounds dropped, {system['warm_up']['reason']}")
         for group in system["aliases"]:
