@@ -65,6 +65,9 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     if (deck) simulation = md_simulation_plan(deck, purpose, resumed, command, log, errors);
     if (simulation && request->check_only) {
         if (md_simulation_check_files(simulation) == MD_OK) md_report_plan(&simulation->record);
+        /* What was asked for is that text alone. */
+        const int fault = md_log_terminal_fault(log);
+        if (fault) md_fail(errors, MD_ERROR_OUTPUT, "standard output: %s", strerror(fault));
     } else if (simulation && request->bench) {
         md_bench_run(&simulation->record, request->bench, request->melt_steps);
     } else if (simulation) {
@@ -136,6 +139,21 @@ static int64_t read_steps(const char *text) {
     return steps < 0 || *end || errno ? -1 : steps;
 }
 
+/* Why main takes nothing of an argument that begins with `-`; next: the one after it, or NULL. */
+static void refuse_argument(const char *argument, const char *next) {
+    static const char *const with_value[] = {"--bench", "--melt", "--restart", "--recover"};
+    bool known = false;
+    for (size_t k = 0; k < sizeof with_value / sizeof with_value[0]; k++)
+        known = known || strcmp(argument, with_value[k]) == 0;
+    fprintf(stderr, "mdmini: error: ");
+    if (!known) fprintf(stderr, "unknown argument %s", argument);
+    else if (!next) fprintf(stderr, "%s: no value", argument);
+    else if (strcmp(argument, "--melt") == 0)
+        fprintf(stderr, "--melt: read \"%s\"; allowed: a whole number from 0", next);
+    else fprintf(stderr, "%s FILE stands alone", argument);
+    fprintf(stderr, "; see mdmini --help\n");
+}
+
 int main(int argc, char **argv) {
     md_memory_start();
     md_stop_hold(); /* a signal that comes before the run, or while the program starts itself again, waits */
@@ -164,7 +182,7 @@ int main(int argc, char **argv) {
         } else if (strcmp(argv[k], "--melt") == 0 && read_steps(next) >= 0) {
             request.melt_steps = read_steps(argv[++k]);
         } else if (argv[k][0] == '-' && argv[k][1] != '\0') {
-            fprintf(stderr, "mdmini: error: unknown argument %s, or none after it; see mdmini --help\n", argv[k]);
+            refuse_argument(argv[k], next);
             return MD_ERROR_INPUT;
         } else {
             argv[n++] = argv[k];

@@ -66,6 +66,8 @@ static MdStatus resolve(MdSimulation *s, bool planned) {
     }
     if (!planned) return given;
     MdStatus status = r->ops->resolve(&s->resolved, &r->plan, &r->choices, r->errors);
+    if (status != MD_OK && r->backend_reason && md_variants_lack_value(table, r->config))
+        md_fail(r->errors, MD_ERROR_INPUT, "run.backend=auto took the %s backend: %s", r->ops->name, r->backend_reason);
     if (status == MD_OK) status = md_variants_check_grounds(table, r->deck, r->config, r->errors);
     if (status == MD_OK) status = md_system_check_range(r->deck, &r->plan, r->config->neighbor_skin, r->errors);
     return status == MD_OK ? given : status;

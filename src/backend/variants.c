@@ -133,17 +133,37 @@ static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const M
                    md_option_name(option_of(row)), ways[0] ? ways : "(no other value works either)");
 }
 
+/* The row of the switch's value; NULL where it has none. */
+static const MdVariant *selected_row(MdVariantTable table, int option, const MdConfig *config) {
+    const MdVariant *selected = NULL;
+    for (int k = 0; k < table.n_rows; k++)
+        if (option_of(&table.rows[k]) == option && md_variant_selected(&table.rows[k], config))
+            selected = &table.rows[k];
+    return selected;
+}
+
+/* Whether the switch counts here at all. */
+static bool is_checked(MdVariantTable table, int option, const MdConfig *config) {
+    return md_option_is_switch(option) && md_variants_have(table, option) && md_option_has_effect(config, option);
+}
+
+static bool lacks_value(MdVariantTable table, int option, const MdConfig *config) {
+    return is_checked(table, option, config) && !selected_row(table, option, config) &&
+           !is_word(option, config, "auto");
+}
+
+bool md_variants_lack_value(MdVariantTable table, const MdConfig *config) {
+    for (int option = 0; option < MD_N_OPTIONS; option++)
+        if (lacks_value(table, option, config)) return true;
+    return false;
+}
+
 static MdStatus check(MdVariantTable table, const char *backend, const MdConfig *config, bool open, MdErrors *errors) {
     MdStatus status = MD_OK;
     for (int option = 0; option < MD_N_OPTIONS; option++) {
-        if (!md_option_is_switch(option) || !md_variants_have(table, option)) continue;
-        if (!md_option_has_effect(config, option)) continue;
-        const MdVariant *selected = NULL;
-        for (int k = 0; k < table.n_rows; k++)
-            if (option_of(&table.rows[k]) == option && md_variant_selected(&table.rows[k], config))
-                selected = &table.rows[k];
-        if (!selected && !is_word(option, config, "auto"))
-            status = refuse_missing(table, backend, option, config, open, errors);
+        if (!is_checked(table, option, config)) continue;
+        const MdVariant *selected = selected_row(table, option, config);
+        if (lacks_value(table, option, config)) status = refuse_missing(table, backend, option, config, open, errors);
         else if (selected && !condition_holds(selected->needs, config, open))
             status = refuse_needs(table, selected, config, open, errors);
     }

@@ -70,6 +70,9 @@ MdStatus md_variants_check_grounds(MdVariantTable table, const MdDeck *deck, con
  * message. */
 MdStatus md_variants_check(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors);
 
+/* Whether a switch has a value that the backend does not have, however the others stand: one of another backend. */
+bool md_variants_lack_value(MdVariantTable table, const MdConfig *config);
+
 /* The same without resolve, which needs the machine: what stands at `auto` counts as what others need of it. */
 MdStatus md_variants_check_open(MdVariantTable table, const char *backend, const MdConfig *config, MdErrors *errors);
 

@@ -15,6 +15,7 @@ struct MdLog {
     char *pending; /* text written before the file was opened */
     size_t n_pending;
     int failed;
+    int terminal_fault; /* errno */
 };
 
 MdLog *md_log_create(FILE *terminal) {
@@ -45,8 +46,10 @@ MdStatus md_log_open(MdLog *log, const char *path, bool append, MdErrors *errors
 /* Lines are flushed one by one: a batch file is fully buffered otherwise, and a killed job would lose its log. */
 static void write_text(MdLog *log, const char *text, int on_terminal) {
     /* A terminal that went away does not end the run: the file has everything. */
-    if (log->terminal && on_terminal && (fputs(text, log->terminal) < 0 || fflush(log->terminal) != 0))
+    if (log->terminal && on_terminal && (fputs(text, log->terminal) < 0 || fflush(log->terminal) != 0)) {
+        log->terminal_fault = errno == EPIPE ? 0 : errno;
         log->terminal = NULL;
+    }
     if (log->file) {
         if (fputs(text, log->file) < 0 || fflush(log->file) != 0) log->failed = 1;
         return;
@@ -115,3 +118,5 @@ void md_warn(MdLog *log, const char *format, ...) {
 }
 
 int md_log_healthy(const MdLog *log) { return !log->failed; }
+
+int md_log_terminal_fault(const MdLog *log) { return log->terminal_fault; }

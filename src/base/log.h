@@ -35,4 +35,8 @@ void md_warn(MdLog *log, const char *format, ...) __attribute__((format(printf, 
 /* False once writing to the file has failed (disk full). */
 int md_log_healthy(const MdLog *log);
 
+/* The errno with which writing to the terminal failed; 0: it did not. A reader that went away (`| head`) has what it
+ * wanted, and counts as none. */
+int md_log_terminal_fault(const MdLog *log);
+
 #endif

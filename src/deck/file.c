@@ -167,6 +167,13 @@ void md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const
 
 /* --- files --- */
 
+/* Whether the word is the name of an option, `run.steps`. */
+static bool names_option(const char *word) {
+    for (int option = 0; option < MD_N_OPTIONS; option++)
+        if (strcmp(word, md_option_name(option)) == 0) return true;
+    return false;
+}
+
 /* The bytes of a file with a 0 after them, from malloc; NULL, with the problem in errors. No more is read than shows
  * that a deck is too long: of coordinates the beginning is enough here. */
 static char *read_bytes(const char *path, const char *shown, size_t *n, MdErrors *errors) {
@@ -183,7 +190,10 @@ static char *read_bytes(const char *path, const char *shown, size_t *n, MdErrors
         fclose(file);
     }
     if (!reason) return text;
-    md_fail(errors, MD_ERROR_INPUT, "%s: cannot be read: %s", shown, strerror(reason));
+    if (reason == ENOENT && names_option(path))
+        md_fail(errors, MD_ERROR_INPUT, "%s: cannot be read: %s; an override is written %s=VALUE", shown,
+                strerror(reason), path);
+    else md_fail(errors, MD_ERROR_INPUT, "%s: cannot be read: %s", shown, strerror(reason));
     md_free(text);
     return NULL;
 }

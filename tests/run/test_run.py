@@ -51,6 +51,13 @@ def test_information(checks, folder):
     checks.that(markdown == written, "inputs/README.md is not --list-options=markdown")
     done = program.run("--no-such-argument", folder=folder)
     checks.that(done.code == 2 and "--no-such-argument" in done.stderr, "an unknown argument is not refused by name")
+    for words, said in ((["--bench"], "--bench: no value"), (["small.txt", "--restart"], "--restart: no value"),
+                        (["--recover"], "--recover: no value"), (["--bench", "force", "--melt"], "--melt: no value"),
+                        (["--melt", "x", "--bench", "force"], '--melt: read "x"; allowed: a whole number from 0'),
+                        (["--melt", "-1"], '--melt: read "-1"; allowed: a whole number from 0'),
+                        (["--recover", "a.h5", "b.h5"], "--recover FILE stands alone")):
+        done = program.run(*words, folder=folder)
+        checks.that(done.code == 2 and said in done.stderr and not done.stdout, f"{words}: {done.code}: {done.stderr}")
     for words in (["--list-ceilings", "foo"], ["foo", "--list-ceilings=json"], ["--list-options", "--check"]):
         done, other = program.run(*words, folder=folder), words[words[0].startswith("--list-")]
         checks.that(done.code == 2 and not done.stdout and f"without {other}" in done.stderr, f"{words}: {done.code}: {done.stderr}")
@@ -65,6 +72,33 @@ def test_check_only(checks, folder):
     checks.that(re.search(r"^\s*timestep\s*=\s*0.005\s*#\s*default", done.stdout, re.M) is not None,
                 "--check does not print the effective deck with origins")
     checks.that(listing(folder) == ["small.txt"], f"--check left {listing(folder)}")
+    with open("/dev/full", "w") as full:
+        lost = subprocess.run([program.program(), "--check", deck.name], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True)
+    checks.that(lost.returncode == 4 and "standard output: No space left" in lost.stderr,
+                f"--check to a full device: {lost.returncode} {lost.stderr}")
+    with subprocess.Popen([program.program(), "--check", deck.name], cwd=folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as child:
+        child.stdout.close()  # as `| grep -q` does
+        said = child.stderr.read()
+    checks.that(child.returncode == 0 and not said, f"--check without a reader: {child.returncode} {said}")
+
+
+def test_auto_backend(checks, folder):
+    """A switch that the cpu lacks, refused where run.backend = auto took the cpu: said with the reason, and only there."""
+    before = dict(os.environ)
+    os.environ.update(CUDA_VISIBLE_DEVICES="", MDMINI_EMULATOR_DEVICES="0")
+    deck = program.write_deck(folder, "auto", system={"cells": 5, "density": 0.8442})
+    try:
+        refused = program.run("--check", deck.name, "force.kernel=brick", "memory.sort=brick", folder=folder).stderr
+        named = program.run("--check", deck.name, "force.kernel=brick", "run.backend=cpu", folder=folder).stderr
+        other = program.run("--check", deck.name, "run.precision=double", "reduce.accumulate=single", folder=folder).stderr
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    checks.that(refused.count("does not have it") == 2 and refused.count("run.backend=auto took the cpu backend: run.backend") == 1,
+                f"auto: {refused}")
+    checks.that("does not have it" in named and "auto took" not in named, f"run.backend=cpu: {named}")
+    checks.that("needs run.precision=" in other and "auto took" not in other, f"what any backend refuses: {other}")
 
 
 def test_too_many_threads(checks, folder):
@@ -514,7 +548,7 @@ def test_deterministic(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_information, test_check_only, test_too_many_threads, test_decks, test_no_steps, test_effective_deck, test_neighbors, test_endings,
+    checks.run(test_information, test_check_only, test_auto_backend, test_too_many_threads, test_decks, test_no_steps, test_effective_deck, test_neighbors, test_endings,
                test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_in_use, test_carry, test_late, test_log,
                test_kernel_report, test_unused, test_deterministic, test_memory, test_memory_with_frames)
     checks.finish()
