@@ -14,6 +14,7 @@ first of its row took. Exit code 1: a row failed, or was refused.
 import argparse
 import fnmatch
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -146,7 +147,7 @@ def choose(table_rows, patterns):
 
 def read_arguments(words=None):
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mdmini", type=os.path.abspath, help="the program")
+    parser.add_argument("mdmini", type=os.path.abspath, nargs="?", help="the program; --list needs none")
     parser.add_argument("--rows", metavar="NAME,...",
                         help="rows to run, with * and ?, in this order (all up to 4 million atoms, as they stand in the table)")
     parser.add_argument("--repeats", type=whole, default=3, help="runs of each row (3)")
@@ -164,7 +165,10 @@ def read_arguments(words=None):
     parser.add_argument("--list", action="store_true", help="shows rows and commands, runs nothing")
     parser.add_argument("--output", default="bench.json", metavar="FILE.json", help="the record (bench.json)")
     a = parser.parse_args(words)
-    check_paths(parser, a)
+    if a.mdmini:
+        check_paths(parser, a)
+    elif not a.list:
+        parser.error("no program to be timed: name one")
     if a.folder and not os.path.isdir(a.folder):
         parser.error(f"{a.folder}: no such folder")
     if not os.path.isfile(a.table):
@@ -187,16 +191,17 @@ def make_rows(a, folder):
 
 def main():
     a = read_arguments()
+    if a.list:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `--list | head` ends in silence
+        for row in make_rows(a, "."):
+            print(f"{row.name}: {row.n_atoms} atoms", *row.commands(), sep="\n    ")
+        return 0
     budget = Budget(a.budget)
     budget.end_at_signals()
     if a.folder:
         tempfile.tempdir = a.folder
     with tempfile.TemporaryDirectory(prefix="mdmini-bench-") as place:
         rows = make_rows(a, a.folder or place)
-        if a.list:
-            for row in rows:
-                print(f"{row.name}: {row.n_atoms} atoms", *row.commands(), sep="\n    ")
-            return 0
         kernels = Path(place) / "kernels"  # the same kernels are asked for again and again
         kernels.mkdir()
         os.environ.setdefault("MDMINI_KERNEL_CACHE", str(kernels))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The speed of mdmini on one GPU beside its targets and LAMMPS KOKKOS: the rows of inputs/bench/rows.csv; bench.py says how.
-# Builds in build-gpu where no program is named (MDMINI_COMMIT names the commit where the source is no checkout). On an H200
-# some two minutes:
+# Builds in build-gpu where no program is named (MDMINI_COMMIT names the commit where the source is no checkout), but for
+# --list, which needs none. On an H200 some two minutes:
 #
 #   run/bench.sh [MDMINI] [--rows '1m*,32k'] [--repeats 3] [--budget SECONDS] [--output bench.json] [--list]
 #
@@ -11,6 +11,8 @@ set -euo pipefail
 if [ $# -gt 0 ] && [ "${1#-}" = "$1" ]; then
     program=$1
     shift
+elif [[ " $* " == *" --list "* || " $* " == *" --help "* || " $* " == *" -h "* ]]; then
+    program= # nothing runs
 else
     program=$top/build-gpu/mdmini
     {
@@ -18,4 +20,4 @@ else
         cmake --build "$top/build-gpu" --target mdmini --parallel "$(nproc)" # not the tests
     } >&2
 fi
-exec python3 -B "$top/run/bench.py" "$program" "$@"
+exec python3 -B "$top/run/bench.py" ${program:+"$program"} "$@"

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -99,6 +100,32 @@ def test_commands(checks, folder):
         after = program.run(*words, "run.steps=60", folder=folder, name="timed")
         checks.that(after.code == 0 and after.json()["verdict"] == "PASSED", after.last_lines())
         checks.that((Path(folder) / timed[2]).read_bytes() == before, "the melted system did not stay as it was")
+
+
+def test_list(checks, folder):
+    """--list needs no program, builds none, and ends in silence where its reader went away."""
+    copy = Path(folder) / "source"
+    shutil.copytree(SOURCE / "run", copy / "run", ignore=shutil.ignore_patterns("results"))
+    shutil.copytree(SOURCE / "inputs", copy / "inputs")
+    peers = copy / bench.PEERS.relative_to(SOURCE)
+    peers.parent.mkdir()
+    shutil.copy(bench.PEERS, peers)
+    script = str(copy / "run/bench.sh")
+    named = subprocess.run([str(SOURCE / "run/bench.sh"), program.program(), "--list"], capture_output=True, text=True)
+    for words in (["--list"], ["--rows", "1m*", "--list"], ["--help"]):
+        done = subprocess.run([script, *words], cwd=folder, capture_output=True, text=True)
+        checks.that(done.returncode == 0 and not done.stderr and (done.stdout == named.stdout or words != ["--list"]),
+                    f"{words}: exit code {done.returncode}: {done.stdout[:200]}{done.stderr}")
+    done = subprocess.run([sys.executable, "-B", str(copy / "run/bench.py")], cwd=folder, capture_output=True, text=True)
+    checks.that(done.returncode == 2 and "no program" in done.stderr and len(done.stderr.splitlines()) == 1,
+                f"no program: {done.returncode}: {done.stderr}")
+    with subprocess.Popen([script, program.program(), "--list"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as child:
+        child.stdout.close()
+        said = child.stderr.read()
+    checks.that(not said and child.returncode == -signal.SIGPIPE, f"no reader: {child.returncode}: {said}")
+    left = sorted(path.name for path in [*Path(folder).iterdir(), *copy.iterdir()])
+    checks.that(left == ["inputs", "run", "source"], f"left behind: {left}")
 
 
 def test_kept(checks, folder):
@@ -282,7 +309,7 @@ def main():
     for name in ("cpu", "cuda") if has_gpu() else ("cpu",):  # the rest is the same on every backend
         with program.temporary_folder() as folder:
             test_whole(checks, folder, name)
-    for test in (test_commands, test_kept, test_stale, test_energy, test_failures, test_clocks, test_typing, test_cut, test_budget):
+    for test in (test_commands, test_list, test_kept, test_stale, test_energy, test_failures, test_clocks, test_typing, test_cut, test_budget):
         with program.temporary_folder() as folder:
             test(checks, folder)
     checks.finish()

@@ -548,8 +548,8 @@ def test_deterministic(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_information, test_check_only, test_auto_backend, test_too_many_threads, test_decks, test_no_steps, test_effective_deck, test_neighbors, test_endings,
-               test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_in_use, test_carry, test_late, test_log,
+    checks.run(test_information, test_check_only, test_auto_backend, test_too_many_threads, test_decks, test_no_steps,
+               test_effective_deck, test_neighbors, test_endings, test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_in_use, test_carry, test_late, test_log,
                test_kernel_report, test_unused, test_deterministic, test_memory, test_memory_with_frames)
     checks.finish()
 
