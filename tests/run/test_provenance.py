@@ -4,6 +4,7 @@ On the emulated GPU NVML is played by tests/support/nvml_stand_in.c, in the fold
 files of /sys by a folder of this test."""
 import json
 import os
+import re
 import subprocess
 import threading
 import time
@@ -274,6 +275,36 @@ def test_restart(checks, folder):
         checks.that(processes[1][part] == report[part], f"{part}: file and report differ")
 
 
+def test_page(checks, folder):
+    """The page has every key of a report, and no key that no report has."""
+    page = PAGE.read_text()
+    table = page.partition("its keys\n")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    told = [key for row in rows for key in re.findall(r"`(\w+)`", row[0])]
+    checks.that(len(told) == len(set(told)) > 30, f"{PAGE.name}: told twice, or hardly any: {told}")
+    reports = []
+    for what, words, code in (("whole", ["report.counters=on", "restart.every=100"], 0),
+                              ("stopped", ["output.name=stopped", "run.steps=1e9", "run.walltime=0.5"], 75),
+                              ("resumed", ["--restart", "small.restart", "run.steps=300"], 0),
+                              ("blown up", ["output.name=blown", "run.timestep=0.5", "output.frames_every=1"], 3)):
+        deck = [] if what == "resumed" else [small_deck(folder)]
+        name = next((word[len("output.name="):] for word in words if word.startswith("output.name=")), "small")
+        done = program.run(*deck, *words, folder=folder, name=name)
+        if checks.that(done.code == code, f"{what}: exit code {done.code}: {done.last_lines()}"):
+            reports.append(done.json())
+    present = set().union(*reports)
+    checks.that(present == set(told), f"{PAGE.name}: not in it {sorted(present - set(told))}, in no report "
+                                      f"{sorted(set(told) - present)}")
+    cells = {key: " | ".join(row) for row in rows for key in re.findall(r"`(\w+)`", row[0])}
+    for report in reports:
+        for key, value in report.items():
+            parts = value if isinstance(value, list) else list(value.values()) if key == "options" else [value]
+            inner = {name for part in parts if isinstance(part, dict) for name in part}
+            lost = {name for name in inner if f"`{name}`" not in cells.get(key, "")}
+            checks.that(key in ("energy", "conditions", "provenance") or not lost, f"{PAGE.name}, {key}: not told {sorted(lost)}")
+    checks.that(reports[2]["thermo"]["step"][0] == 0 and reports[2]["n_steps"] == 300, "resumed: thermo is not of the whole run")
+
+
 def test_cut_short(checks, folder):
     """A process that was killed while it began, in the file as it is: its text is there, and it is not counted."""
     run(checks, folder, "restart.every=100", what="first process")
@@ -411,7 +442,8 @@ def gpu_tests(wanted):
 def main():
     checks = Checks()
     wanted = os.environ.get("MDMINI_TEST_BACKENDS", "cpu,cuda").split(",")
-    cpu_tests = (test_processors, test_samples, test_bound, test_job, test_hash, test_restart, test_cut_short, test_killed, test_bench)
+    cpu_tests = (test_processors, test_samples, test_bound, test_job, test_hash, test_restart, test_page, test_cut_short,
+                 test_killed, test_bench)
     for test in (*(cpu_tests if "cpu" in wanted else ()), *gpu_tests(wanted)):
         with program.temporary_folder() as folder:
             before, start = checks.n_failed, time.monotonic()
