@@ -31,7 +31,8 @@ static inline double md_tolerance_roundoff(const MdConfig *config, double terms)
 static inline double md_tolerance_thread_way(const MdConfig *config, int64_t n_atoms) {
     const double row = 128, n = (double)n_atoms, of_block = n < 4096 ? n : 4096 + n / 1024;
     const int threads = atoi(md_switch_words(MD_OPTION_launch_block_size)[config->launch_block_size]); /* auto: 0 */
-    const bool bricks = config->force_kernel == MD_KERNEL_BRICK || config->force_kernel == MD_KERNEL_AUTO;
+    const bool may = config->force_kernel == MD_KERNEL_AUTO && config->neighbor_list == MD_LIST_FULL;
+    const bool bricks = config->force_kernel == MD_KERNEL_BRICK || may;
     return bricks ? row * (1 + of_block / (threads > 0 ? threads : 32)) : row;
 }
 

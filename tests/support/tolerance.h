@@ -80,7 +80,8 @@ static inline double tolerance_pair_roundings(const MdConfig *config) {
 }
 
 static inline bool tolerance_has_bricks(const MdConfig *config) {
-    return config->force_kernel == MD_KERNEL_BRICK || config->force_kernel == MD_KERNEL_AUTO;
+    const bool may = config->force_kernel == MD_KERNEL_AUTO && config->neighbor_list == MD_LIST_FULL;
+    return config->force_kernel == MD_KERNEL_BRICK || may;
 }
 
 /* What reduce.accumulate adds to the error of a total of n_atoms values, as a share of the sum of absolute values. */

@@ -222,7 +222,12 @@ mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : othe
 ROW_FORCE, ROW_PART, EACH_ROW = (OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void brick_rows("))
 mutant("force brick: the last quad of a row is left out", ROW_FORCE, "left > 0;", "left > CUDA_QUAD;", BRICKS)
 mutant("force brick: a rest is no quad", ROW_FORCE, "left > (k + quads_ahead) * quad_step", "left >= (k + quads_ahead) * quad_step + CUDA_QUAD", BRICKS)
-mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead first_quads(", "row.count > k * quad_step ? row.quads[k * row_threads * 32] : no_quad", "row.quads[k * row_threads * 32]", emulated(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
+mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead first_quads(", "row.count > k * quad_step ? load_quad(&row.quads[k * row_threads * 32]) : no_quad", "load_quad(&row.quads[k * row_threads * 32])", emulated(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
+LOADS = OF_BRICKS + " Atom load_staged("
+mutant("force brick: z for y of what is staged", LOADS, "{x, y, z}", "{x, z, z}", tests(BRICK + " force.threads_per_atom=1"))
+mutant("force brick: what is staged has no type", LOADS, "__float_as_int(w)", "0", tests(BRICK + " force.threads_per_atom=1"))
+mutant("force blocks: threads in place of bricks", "cuda/kernels/force.cuh int force_blocks(", "? 1 : MD_BLOCK", "? MD_BLOCK : MD_BLOCK", BRICKS)
+mutant("force blocks: the last one is left out", "cuda/kernels/force.cuh int force_blocks(", "+ items_of_block - 1)", ")", tests("force.kernel=list force.energy=every-step"))
 mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
 mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += quads_ahead * row_threads * 32;", "quads += quads_ahead * row_threads;", BRICKS)
 mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead.next[k], left", BRICKS)
