@@ -27,13 +27,11 @@ static inline double md_tolerance_roundoff(const MdConfig *config, double terms)
 
 /* Additions on the way of a pair's value through the sum of one thread: a row of 128, or as many in each of the rows that
  * one thread of a block of bricks has in turn (force.kernel = brick). A brick has 4,096 atoms at most, and energies are summed
- * by as many blocks as there are bricks, or by 1,024 that share them. */
+ * by as many blocks as there are bricks, or by 1,024 that share them. config: as it runs, without `auto`. */
 static inline double md_tolerance_thread_way(const MdConfig *config, int64_t n_atoms) {
     const double row = 128, n = (double)n_atoms, of_block = n < 4096 ? n : 4096 + n / 1024;
     const int threads = atoi(md_switch_words(MD_OPTION_launch_block_size)[config->launch_block_size]); /* auto: 0 */
-    const bool may = config->force_kernel == MD_KERNEL_AUTO && config->neighbor_list == MD_LIST_FULL;
-    const bool bricks = config->force_kernel == MD_KERNEL_BRICK || may;
-    return bricks ? row * (1 + of_block / (threads > 0 ? threads : 32)) : row;
+    return config->force_kernel == MD_KERNEL_BRICK ? row * (1 + of_block / (threads > 0 ? threads : 32)) : row;
 }
 
 /* What adding up n_atoms values may lose, as a share of the sum of their sizes. Each addition on the way of a value rounds,
