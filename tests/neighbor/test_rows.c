@@ -348,6 +348,34 @@ static void test_one_moves(const MdBackendOps *ops, int axis) {
     md_system_destroy(system);
 }
 
+/* The same in a list that is rebuilt too late for that one: each build is counted. */
+static void test_one_is_late(const MdBackendOps *ops) {
+    StateShape shape = {3, 400, 0.05, 0.2, 2.0, 0.3, {true, true, true}, false, 1, MD_SHIFT_FORCE, 24};
+    MdConfig config = state_config();
+    config.run_timestep = 0.004;
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = 10;
+    config.force_kernel = MD_KERNEL_LIST;
+    MdSystem *system = state_shaken(&shape);
+    memset(system->velocity, 0, (size_t)system->n_atoms * 3 * sizeof(double));
+    system->velocity[3 * (system->n_atoms - 1)] = 5; /* 0.2 in that time, of which 0.15 are allowed */
+    MdSystemPlan plan = state_plan(system);
+    Walk walk;
+    for (walk_begin(&walk, ops, &config, DESIGN_SINGLES,
+                    NOT_OF_LISTS " memory.brick_cells force.kernel neighbor.rebuild", &plan, 1);
+         walk_next(&walk);) {
+        WalkRun run;
+        MdStatistics statistics = {0};
+        if (!walk_create_next(&walk, &run, "one is late", &config, system)) continue;
+        MdSums sums; /* after them statistics are exact */
+        CHECK(walk_prepare(&run) && walk_steps(&run, 1, 40) && walk_ok(&run, ops->sum(run.context, &sums)));
+        ops->statistics(run.context, &statistics);
+        CHECK(statistics.n_late_rebuilds >= 3 && statistics.n_late_rebuilds == statistics.n_rebuilds);
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
 /* Open boundaries: two atoms have flown off, one far, one very far, a third flies; nothing is lost near by, and no
  * cell grid grows with the distance. */
 static void test_far(const MdBackendOps *ops, int dimension) {
@@ -442,6 +470,7 @@ int main(void) {
         }
         for (int axis = 0; axis < 3; axis++) test_one_moves(ops, axis);
         test_late(ops);
+        test_one_is_late(ops);
     }
     return check_finish();
 }

@@ -11,9 +11,10 @@
 #include "cuda/kernels/pair.cuh"
 #include "cuda/kernels/staged.cuh"
 
-/* The list comes from memory, some thousand cycles away: so many quads are asked for before the first one is looked at
- * (force.unroll = 4: eight entries, twice the pairs in flight). */
-constexpr int quads_ahead = unroll >= CUDA_QUAD ? 2 * unroll / CUDA_QUAD : 1;
+/* The list comes from memory, some thousand cycles away: so many quads are asked for before the first one is looked at. Rows
+ * that are one thread's go on to a whole number of them. */
+constexpr int more_quads = !is_double && row_threads == 1 ? 2 : 1;
+constexpr int quads_ahead = unroll >= CUDA_QUAD ? unroll / CUDA_QUAD + more_quads : 1;
 constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
 
 /* Atoms that a thread brings in at a time: where they come from is asked for all of them at once, then where they are. */

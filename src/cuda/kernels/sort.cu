@@ -28,6 +28,23 @@ __device__ inline int cell_along(double x, double origin, double inverse_edge, i
 constexpr bool reorders = MD_SW_memory_sort != MD_SORT_NONE;
 __device__ inline int64_t on_the_way(const CudaArguments &a) { return reorders ? a.n_atoms : 0; }
 
+/* Of this warp the lanes of the first n threads, of which this is one. */
+__device__ inline unsigned lanes_below(int n) {
+    const int n_lanes = n - (thread_index() - (int)threadIdx.x % 32);
+    return n_lanes < 32 ? (1u << n_lanes) - 1 : 0xffffffffu;
+}
+
+/* What was counted before this thread of the first n by `count`, which is that of cell c. Particles side by side are mostly of
+ * one cell, where memory keeps an order: the first one in a warp counts for all of them. */
+__device__ inline int count_by_warp(int *count, int c, int n) {
+    const int lane = (int)threadIdx.x % 32;
+    const unsigned same = __match_any_sync(lanes_below(n), c);
+    const int first = __ffs((int)same) - 1;
+    int before = 0;
+    if (lane == first) before = atomicAdd(count, __popc(same));
+    return __shfl_sync(same, before, first) + __popc(same & ((1u << lane) - 1));
+}
+
 /* By the positions that pairs see: those of the last build are kept, so that a restart finds the same cells. */
 __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<Pair> &x) {
     const CudaGrid &grid = a.grid;
@@ -36,7 +53,7 @@ __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<P
     const int cz = cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], grid.n[2]);
     const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
     a.cell[i] = c;
-    a.arrival[i] = atomicAdd(&a.cell_start[cell_place(a, c)], 1);
+    a.arrival[i] = count_by_warp(&a.cell_start[cell_place(a, c)], c, a.n_atoms);
 }
 
 /* Whether particle i, which is at x, had gone further than the list allows when that was used last: a drift ago, so that
@@ -48,7 +65,7 @@ __device__ inline bool was_too_far(const CudaArguments &a, int i, const Vec3<Sta
                            load<Pair>(a.reference, i)) > a.halt_sq;
 }
 
-/* Counts this build as late, whoever comes first. */
+/* Counts this build as late, whoever comes first. By one thread of a warp: many atoms may be too far. */
 __device__ inline void book_lateness(const CudaArguments &a) {
     const unsigned long long build = a.watch->step + a.watch->drifted + 1;
     if (*(volatile unsigned long long *)&a.watch->late_build == build) return;
@@ -62,7 +79,9 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     Vec3<State> x = load_position(a.now, i);
-    if (MD_SW_neighbor_rebuild == MD_REBUILD_EVERY && a.factor >= 0 && was_too_far(a, i, x)) book_lateness(a);
+    if (MD_SW_neighbor_rebuild == MD_REBUILD_EVERY && a.factor >= 0 &&
+        __any_sync(lanes_below(a.n_atoms), was_too_far(a, i, x)) && threadIdx.x % 32 == 0)
+        book_lateness(a);
     CudaTag tag = a.now.tag[i];
     const auto round = [](double place) { return storable((State)place); };
     x.x = wrap((double)x.x, a.length[0], a.inverse[0], &tag.ix, round);

@@ -76,6 +76,7 @@ mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", "a.now.tag[i] = tag;"
 mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, seen, Pair(0));", "",
        tests(CELLS + " memory.sort=none neighbor.rebuild=host-check"), rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
 mutant("sort wrap: no lateness", SORT + " k_sort_wrap(", "was_too_far(a, i, x)", "false", rows("neighbor.search=cell", "never late|late"))
+mutant("sort wrap: lateness of the first lane", SORT + " k_sort_wrap(", "__any_sync(lanes_below(a.n_atoms), was_too_far(a, i, x))", "was_too_far(a, i, x)", rows("neighbor.search=cell", "one is late"))
 mutant("sort wrap: lateness of the wrong moment", SORT + " bool was_too_far(", "x.y - time * v.y", "x.y + 9 * time * v.y", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: each atom is a late build", SORT + " void book_lateness(", "if (atomicMax(&a.watch->late_build, build) < build) ", "", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;",
@@ -86,8 +87,12 @@ mutant("cell_along: no upper clamp", SORT + " int cell_along(", "(double)(n - 1)
        rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
 mutant("sort bin: y and z swapped", SORT + " void count_in_cell(", "(cz * grid.n[1] + cy) * grid.n[0] + cx", "(cy * grid.n[1] + cz) * grid.n[0] + cx",
        tests(CELLS, "3-D uneven, shift force|3-D"))
-mutant("sort bin: plain addition", SORT + " void count_in_cell(", "= atomicAdd(", f"= {PLAIN}", on_gpu(tests(CELLS)))
-mutant("sort bin: arrival from one", SORT + " void count_in_cell(", ", 1);", ", 1) + 1;", tests(CELLS))
+BY_WARP = SORT + " int count_by_warp("
+mutant("sort bin: plain addition", BY_WARP, "= atomicAdd(", f"= {PLAIN}", on_gpu(tests(CELLS)))
+mutant("sort bin: arrival from one", BY_WARP, "__popc(same));", "__popc(same)) + 1;", tests(CELLS))
+mutant("sort bin: a warp is one atom", BY_WARP, "atomicAdd(count, __popc(same))", "atomicAdd(count, 1)", tests(CELLS))
+mutant("sort bin: a warp is in one place", BY_WARP, "+ __popc(same & ((1u << lane) - 1))", "+ 0", tests(CELLS))
+mutant("sort bin: a warp is of one cell", BY_WARP, "__match_any_sync(lanes_below(n), c)", "__match_any_sync(lanes_below(n), 0)", tests(CELLS))
 mutant("sort bin: the last atom is left out", SORT + " k_sort_wrap(", "if (a.n > 0) count", "if (a.n > 0 && i + 1 < a.n_atoms) count", tests(CELLS))
 mutant("sort bin: makes the same cells again otherwise", SORT + " k_sort_bin(", "load<Pair>(a.now.position, i)", "load<Pair>(a.now.position, 0)", AGAIN)
 SCAN = CELLS + " launch.block_size=32"
