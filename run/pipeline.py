@@ -48,6 +48,7 @@ def run(mdmini, folder, words):
         report["h5_bytes"] = os.path.getsize(h5) if os.path.exists(h5) else 0
         for key in ("thermo", "effective_deck"):
             report.pop(key, None)
+        report["provenance"]["host"] = None  # the record may be published
         return report
 
 
