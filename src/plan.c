@@ -21,12 +21,14 @@ static bool has_other_gpu(const MdBackendOps *cuda, const MdConfig *config) {
     return has;
 }
 
-/* Without a GPU that can be used: auto takes the cpu, and a deck can still be checked. */
+/* Without a GPU that can be used: auto takes the cpu, unless another GPU would do than the one that was asked for, and a deck
+ * can still be checked. */
 static MdStatus do_without_gpu(MdSimulation *s, const MdBackendOps *cuda, bool only_check, const MdErrors *reasons) {
     const MdConfig *config = s->record.config;
-    if (config->run_backend == MD_BACKEND_AUTO) {
+    const bool is_asked = cuda && has_other_gpu(cuda, config);
+    if (config->run_backend == MD_BACKEND_AUTO && !is_asked) {
         s->record.backend_reason = md_copy_text(md_errors_text(reasons, 0));
-    } else if (cuda && only_check && !has_other_gpu(cuda, config)) {
+    } else if (cuda && only_check && !is_asked) {
         s->record.no_gpu = md_copy_text(md_errors_text(reasons, 0));
         s->record.ops = cuda;
     } else {
@@ -59,6 +61,8 @@ static MdStatus resolve(MdSimulation *s, bool planned) {
     MdRecord *r = &s->record;
     MdVariantTable table = r->ops->variants();
     for (int k = 0; k < MD_N_OPTIONS; k++) r->lacking[k] = md_variants_lack(table, k);
+    const bool is_cpu = strcmp(r->ops->name, "cpu") == 0;
+    r->lacking[is_cpu ? MD_OPTION_run_device : MD_OPTION_run_threads] = true;
     MdStatus given = md_variants_check_given(table, r->ops->name, r->deck, r->errors);
     if (r->no_gpu) {
         const MdStatus checked = md_variants_check_open(table, r->ops->name, r->config, r->errors);

@@ -147,16 +147,16 @@ static MdStatus rebuild(void *context) {
     c->kernels->wrap(c);
     md_cpu_sort_atoms(c);
     c->kernels->place_atoms(c);
-    end_stage(c, MD_CPU_SORT, start_s);
-    start_s = md_clock_s();
-    if (c->kernel == MD_KERNEL_LIST) md_cpu_build_list(c);
-    if (c->kernel == MD_KERNEL_CELL) md_cpu_measure_cells(c);
     const size_t bytes = (size_t)c->n_padded * (c->state_double ? sizeof(double) : sizeof(float));
     for (int a = 0; a < 3; a++) memcpy(c->built_at[a], c->position[a], bytes);
     c->built = true;
     c->largest_sq = c->used_sq = 0;
+    end_stage(c, MD_CPU_SORT, start_s);
+    start_s = md_clock_s();
+    if (c->kernel == MD_KERNEL_LIST) md_cpu_build_list(c);
+    if (c->kernel == MD_KERNEL_CELL) md_cpu_measure_cells(c);
     if (c->per_call) md_cpu_release_rebuild(c);
-    end_stage(c, MD_CPU_NEIGHBOR, start_s);
+    if (c->kernel != MD_KERNEL_PAIRS) end_stage(c, MD_CPU_NEIGHBOR, start_s);
     return MD_OK;
 }
 

@@ -37,13 +37,13 @@ static void log_options(MdRecord *r, const char *prefix, const char *head, bool 
     if (n) md_log(r->log, "\n");
 }
 
-/* A switch that the deck gives and the backend has no stage for. */
+/* What the deck gives and the backend has no use for. */
 static bool is_unused(const MdRecord *r, int option) {
     return r->lacking[option] && md_deck_layer(r->deck, option) > 0;
 }
 
 static void log_unused(MdRecord *r, const char *prefix) {
-    char *head = md_format("not used by the %s backend, which has no such stage:", r->ops->name);
+    char *head = md_format("not used by the %s backend:", r->ops->name);
     log_options(r, prefix, head, is_unused);
     free(head);
 }

@@ -27,6 +27,7 @@ static void log_stage(MdRecord *r, const MdStageTime *stage) {
 
 static void log_stages(MdRecord *r) {
     double attributed = 0, loop = r->loop_seconds;
+    char untimed[256] = "";
     md_log(r->log, "\n%-12s %9s %10s %8s %12s %9s %9s\n", "stage", "calls", "seconds", "share", "us per call", "GB/s",
            "GFLOP/s");
     for (int k = 0; k < r->statistics.n_stages; k++) {
@@ -34,9 +35,10 @@ static void log_stages(MdRecord *r) {
         if (stage->calls == 0) continue;
         log_stage(r, stage);
         if (isfinite(stage->seconds)) attributed += stage->seconds;
+        else snprintf(untimed + strlen(untimed), sizeof untimed - strlen(untimed), ", %s", stage->stage);
     }
-    md_log(r->log, "%-12s %9s %10.4f %7.1f%%  output, launches, waits\n", "remainder", "", loop - attributed,
-           100 * (loop - attributed) / loop);
+    md_log(r->log, "%-12s %9s %10.4f %7.1f%%  output, launches, waits%s\n", "remainder", "", loop - attributed,
+           100 * (loop - attributed) / loop, untimed);
     md_log(r->log, "%-12s %9lld %10.4f           host clock, all of it\n", "loop",
            (long long)(r->step - r->resume.from_step), loop);
     md_log(
@@ -146,20 +148,26 @@ static void log_rebuilds(MdRecord *r) {
     if (statistics->n_rebuilds > 0)
         md_log(r->log, " (one in %.1f steps)",
                (double)(r->step - r->resume.from_step) / (double)statistics->n_rebuilds);
-    if (statistics->capacity > 0)
+    if (statistics->capacity > 0) {
+        const int64_t asked = r->config->neighbor_capacity;
+        char *grown = asked != MD_AUTO_INT && asked != statistics->capacity
+                          ? md_format(" (asked: %lld)", (long long)asked)
+                          : md_copy_text("");
         md_log(r->log,
-               ", %.1f neighbours per atom within cutoff and skin, row capacity %lld, overflows in the loop %lld\n",
-               statistics->neighbors_per_atom, (long long)statistics->capacity, (long long)statistics->n_overflows);
-    else md_log(r->log, "; no neighbour list\n");
+               ", %.1f neighbours per atom within cutoff and skin, row capacity %lld%s, overflows in the loop %lld\n",
+               statistics->neighbors_per_atom, (long long)statistics->capacity, grown,
+               (long long)statistics->n_overflows);
+        free(grown);
+    } else md_log(r->log, "; no neighbour list\n");
     const int64_t before = r->resume.before.n_late_rebuilds, n_late = before + statistics->n_late_rebuilds;
     if (n_late == 0) return;
     char *when = before > 0 ? md_format(", %lld of them before step %lld, where this process began", (long long)before,
                                         (long long)r->resume.from_step)
                             : md_copy_text("");
     md_warn(r->log,
-            "%lld rebuilds came late%s: an atom had moved more than half the skin, so that pairs may have been "
+            "%lld %s used for too long%s: an atom had moved more than half the skin, so that pairs may have been "
             "missed.\n%s",
-            (long long)n_late, when,
+            (long long)n_late, n_late == 1 ? "list was" : "lists were", when,
             r->config->neighbor_rebuild == MD_REBUILD_EVERY
                 ? "         It is what neighbor.rebuild = every does at this interval and skin; "
                   "neighbor.rebuild = device-check is safe\n"

@@ -69,7 +69,7 @@ static void test_check(void) {
          {"force.kernel=cell: needs neighbor.rebuild=every, but neighbor.rebuild is device-check: change that, or take "
           "force.kernel=list"}},
         {"[force]\nkernel = cell\n[run]\nprecision = double\n",
-         {"needs neighbor.rebuild=every and run.precision=single/mixed", "neighbor.rebuild is device-check",
+         {"needs neighbor.rebuild=every and run.precision=single or mixed", "neighbor.rebuild is device-check",
           "run.precision is double", "or take force.kernel=list"}},
         {"[neighbor]\nlist = half\n", {"neighbor.write=nonatomic: needs neighbor.list=full", "neighbor.write=atomic"}},
         {"[neighbor]\nlist = half\nwrite = atomic\n", {NULL}},
@@ -135,7 +135,7 @@ static void test_check_open(void) {
         {"[force]\nkernel = auto\n", {NULL}},
         {"[force]\nkernel = cell\n[memory]\nsort = auto\n[neighbor]\nrebuild = every\n", {NULL}},
         {"[force]\nkernel = cell\n[memory]\nsort = none\n[neighbor]\nrebuild = every\n",
-         {"needs memory.sort=cell/brick, but memory.sort is none", "or take force.kernel=list"}},
+         {"needs memory.sort=cell or brick, but memory.sort is none", "or take force.kernel=list"}},
         {"[force]\nkernel = cell\n[memory]\nsort = auto\n",
          {"force.kernel=cell: needs neighbor.rebuild=every, but neighbor.rebuild is device-check:"}},
         {"[memory]\nsort = hilbert\n", {"memory.sort=hilbert: the test backend does not have it"}},

@@ -243,7 +243,7 @@ def test_late(checks, folder):
     first = program.run(name, *rare, "restart.every=40", folder=folder)
     n_late = first.json()["n_late_rebuilds"]
     text = " ".join((first.stdout + first.stderr).split())
-    checks.that(n_late > 0 and "came late: an atom" in text and "is what neighbor.rebuild = every does" in text, f"{n_late} late: {text}")
+    checks.that(n_late > 0 and "used for too long: an atom" in text and "is what neighbor.rebuild = every does" in text, f"{n_late} late: {text}")
     for words, blames in (([], True), (["neighbor.rebuild=host-check"], False)):
         before = (folder / "late.restart.prev").read_bytes()
         done = program.run("--restart", "late.restart.prev", *words, folder=folder, name="late")
