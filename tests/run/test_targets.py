@@ -31,6 +31,12 @@ with tempfile.TemporaryDirectory() as name:
     checks.that(older.code == 2 and "run.backend=cpu" in older.stderr, f"a GPU that NVRTC has dropped: {older.last_lines()}")
     absent = run(folder, "run.backend=cuda", "--check", "run.device=5")
     checks.that(absent.code == 2 and "run.device=5: 1 GPU is visible" in absent.stderr, f"another GPU: {absent.last_lines()}")
+    absent = run(folder, "run.backend=auto", "run.device=5")
+    checks.that(absent.code == 2 and "run.device=5: 1 GPU is visible" in absent.stderr,
+                f"another GPU, and auto does not take the cpu for it: {absent.last_lines()}")
+    told = run(folder, "run.backend=auto", "run.device=0", "run.threads=1")
+    checks.that(told.code == 0 and "not used by the cuda backend: run.threads" in " ".join(told.stdout.split()) and
+                told.json()["unused_switches"][:1] == ["run.threads"], f"threads on a GPU: {told.last_lines()}")
     told = run(folder, "run.backend=cuda", "--check", MDMINI_EMULATOR_TARGET="100")
     checks.that(told.code == 0 and "no target any more" in told.stdout and "NOT checked" in told.stdout,
                 f"a check beside such a GPU: {told.last_lines()}")
