@@ -137,7 +137,7 @@ class Row:
             found["speed"] = statistics.median(speeds)
             found["steps_per_second"] = found["speed"] / (1 if self.unit == "steps/s" else self.n_atoms)
             found["atom_steps_per_second"] = found["steps_per_second"] * self.n_atoms
-            found["spread"] = (max(speeds) - min(speeds)) / found["speed"]
+            found["spread"] = (max(speeds) - min(speeds)) / found["speed"] if len(speeds) > 1 else None
             found["ratio"] = self.peer and found["speed"] / self.peer
             found["reached"] = self.target and found["speed"] >= self.target
         return found

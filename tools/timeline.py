@@ -5,7 +5,8 @@
   mdmini inputs/melt.txt report.trace=on.json  output.pipeline=on
   tools/timeline.py off.json on.json -o timeline.png --from 100 --to 140
 
-One panel a trace, one row a stream or thread, one colour a kind of work; where nothing is drawn it was idle. Times are
+One panel a trace, one row a stream or thread, one colour a kind of work; where nothing is drawn it was idle. Where several
+kinds are finer than what one can see, they stand on top of each other, as high as their share of the time. Times are
 milliseconds from the beginning of the time loop. The share beside a row is that of work, without waits, in the window.
 The files open in https://ui.perfetto.dev and chrome://tracing as well.
 
@@ -13,6 +14,7 @@ Needs matplotlib (Debian: python3-matplotlib).
 """
 import argparse
 import json
+import math
 import os
 import sys
 
@@ -28,7 +30,7 @@ KINDS = {"steps": (BLUE, "forces and integration"), "list": (ORANGE, "rebuild of
          "write": (VERMILION, "into files"), "wait": (GREY, "waits")}
 IDLE = PALE
 PHASES = "phases"  # of the run as a whole: not drawn, but they say where the loop is
-WIDTH = 1600  # in which two spans that are nearer to each other than one of it are drawn as one
+WIDTH = 1600  # points in which nothing finer than one of them is drawn
 
 
 class Wrong(Exception):
@@ -125,6 +127,40 @@ def join(spans, gap):
     return joined
 
 
+def split(spans, first, last):
+    """What fills points as a whole, as spans; of those that several spans share, how long each kind is there."""
+    point = (last - first) / WIDTH
+    whole, shared = [], {}
+
+    def share(at, begin, end, kind):
+        if end > begin:
+            here = shared.setdefault(min(at, WIDTH - 1), {})
+            here[kind] = here.get(kind, 0) + end - begin
+
+    for a, b, kind, name in spans:
+        low, high = (a - first) / point, (b - first) / point
+        begin, end = math.ceil(low), math.floor(high)
+        if begin > end:  # within one point
+            share(end, low, high, kind)
+            continue
+        share(begin - 1, low, begin, kind)
+        share(end, end, high, kind)
+        if begin < end:
+            whole.append((first + begin * point, first + end * point, kind, name))
+    return whole, shared
+
+
+def stack(shared):
+    """(point, kind, bottom, height) of what shares points: heights are shares of what is there."""
+    bars = []
+    for at, times in sorted(shared.items()):
+        bottom, total = 0, sum(times.values())
+        for kind, time in times.items():
+            bars.append((at, kind, bottom, time / total))
+            bottom += time / total
+    return bars
+
+
 def busy(spans, first, last):
     """Share of the window in which a row works. Its spans do not overlap."""
     return sum(b - a for a, b, kind, _ in clip(spans, first, last) if kind != "wait") / (last - first)
@@ -141,12 +177,17 @@ def percent(share):
 
 def draw_row(axes, y, row, first, last):
     axes.broken_barh([(first, last - first)], (y - 0.36, 0.72), facecolor=IDLE, linewidth=0)
-    spans = join(clip(row.spans, first, last), (last - first) / WIDTH)
+    point = (last - first) / WIDTH
+    spans, shared = split(join(clip(row.spans, first, last), point), first, last)
     for kind, (colour, _) in KINDS.items():
-        bars = [(a, max(b - a, (last - first) / WIDTH)) for a, b, k, _ in spans if k == kind]
+        look = {"facecolor": colour, "linewidth": 0, "edgecolor": "#666666", "hatch": "////" if kind == "wait" else None}
+        bars = [(a, b - a) for a, b, k, _ in spans if k == kind]
         if bars:
-            axes.broken_barh(bars, (y - 0.36, 0.72), facecolor=colour, linewidth=0, edgecolor="#666666",
-                             hatch="////" if kind == "wait" else None)
+            axes.broken_barh(bars, (y - 0.36, 0.72), **look)
+        small = [(first + at * point, y - 0.36 + 0.72 * bottom, 0.72 * height) for at, k, bottom, height in stack(shared) if k == kind]
+        if small:
+            x, bottoms, heights = zip(*small)
+            axes.bar(x, heights, point, bottoms, align="edge", **look)
     for a, b, kind, name in spans:
         room = (b - a) / (last - first) * 95  # letters that fit into it
         if name and kind != "wait" and len(name) + 1 < room:
@@ -183,18 +224,18 @@ def draw_panel(axes, trace, title, first, last):
 
 def draw(traces, titles, output, first, last):
     rows = [len(trace.rows) + bool(trace.values) for trace in traces]
-    figure, panels = plt.subplots(len(traces), 1, squeeze=False, sharex=True, layout="constrained",
-                                  figsize=(PAGE, 0.9 + 0.3 * sum(rows) + 0.4 * len(rows)), gridspec_kw={"height_ratios": rows})
-    for axes, trace, title in zip(panels[:, 0], traces, titles):
+    figure, panels = plt.subplots(len(traces) + 1, 1, sharex=True, layout="constrained",
+                                  figsize=(PAGE, 0.8 + 0.3 * sum(rows) + 0.4 * len(rows)), gridspec_kw={"height_ratios": [*rows, 0.7]})
+    for axes, trace, title in zip(panels, traces, titles):
         draw_panel(axes, trace, title, first, last)
-    panels[-1, 0].set_xlabel("ms from the beginning of the time loop; at the right: share of the window with work")
+    panels[-2].tick_params(labelbottom=True)
+    panels[-2].set_xlabel("ms from the beginning of the time loop; at the right: share of the window with work")
     seen = {span[2] for trace in traces for row in trace.rows for span in clip(row.spans, first, last)}
     patches = [Patch(facecolor=colour, edgecolor="#666666", linewidth=0, hatch="////" if kind == "wait" else None, label=label)
                for kind, (colour, label) in KINDS.items() if kind in seen]
     patches.append(Patch(facecolor=IDLE, edgecolor="#CCCCCC", linewidth=0.5, label="idle"))
-    below = -0.34 / (0.3 * rows[-1])  # the axis with its label, in heights of the last panel
-    panels[-1, 0].legend(handles=patches, loc="upper center", bbox_to_anchor=(0.46, below), ncol=len(patches), fontsize=6,
-                         handlelength=1.4, columnspacing=1)
+    panels[-1].axis("off")
+    panels[-1].legend(handles=patches, loc="center", ncol=len(patches), fontsize=6, handlelength=1.4, columnspacing=1)
     prefix, ending = os.path.splitext(output)
     save(figure, prefix, [ending[1:]])
 

@@ -131,7 +131,7 @@ static const char introduction[] =
     "\n"
     "Nothing is ignored: an unknown section, key or word, a number out of range, a key given twice, or a key\n"
     "without effect (`ensemble.target` while no thermostat is on) is an error that names file and line. All\n"
-    "errors are shown together, the exit code is 2, and no file is touched. A key that a later layer made\n"
+    "errors of reading are shown together, and without any all contradictions; the exit code is 2, and no file is touched. A key that a later layer made\n"
     "pointless is no error: the effective deck shows it as a comment. The same holds for switches of stages that\n"
     "a backend does not have: refused where the deck names the backend, noted in the log where it leaves it open\n"
     "or names it in a later layer. What every switch means stands in `SWITCHES.md`, which backend has it and what\n"

@@ -64,6 +64,16 @@ def test_numbers():
     check([s[:3] for s in joined] == [(1.0, 6.0, "steps"), (6.0, 7.0, "list")], f"joined: {joined}")
     apart = timeline.join([(0, 1, "steps", "a"), (1.5, 2, "steps", "b")], 0.01)
     check(len(apart) == 2, "what is apart was joined")
+    # Three quarters steps and one quarter rebuilds, finer than a point and not: what is drawn has these areas.
+    for length in (0.3, 1.0, 70.0):
+        times = [(length * k, length * (k + share), kind) for k in range(int(1600 / length))
+                 for share, kind in ((0.75, "steps"),)]
+        spans = sorted([(a, b, kind, "") for a, b, kind in times] + [(b, a + length, "list", "") for a, b, _ in times])
+        whole, shared = timeline.split(spans, 0, 1600)
+        area = {kind: sum(b - a for a, b, k, _ in whole if k == kind) + sum(h for _, k, _, h in timeline.stack(shared) if k == kind)
+                for kind in ("steps", "list")}
+        check(abs(area["list"] / sum(area.values()) - 0.25) < 0.01, f"steps of {length}: areas {area}")
+        check(all(abs(round(a) - a) < 1e-6 for a, *_ in whole), f"steps of {length}: bars begin within a point")
     check([value for _, value in trace.values] == [1, 2, 0], f"values {trace.values}")
     check(timeline.window([trace], None, None) == (0, 10), "the window is the loop")
     check([timeline.percent(share) for share in (0, 1e-5, 0.004, 0.05, 0.5, 1)] == ["0", "< 0.1", "0.4", "5", "50", "100"], "percent")
@@ -92,6 +102,10 @@ def test_pictures():
     if code == 0:
         image = timeline.plt.imread("one.png")
         blue = abs(image[..., :3] - [0, 0x72 / 255, 0xB2 / 255]).max(axis=2) < 0.02
+        orange = abs(image[..., :3] - [0xE6 / 255, 0x9F / 255, 0]).max(axis=2) < 0.02
+        check(not orange.any(), "what is outside of the window is drawn")
+        low = image[int(image.shape[0] * 0.8):, :, :3]  # the legend
+        check((abs(low - [0, 0x72 / 255, 0xB2 / 255]).max(axis=2) < 0.02).any(), "one panel has no legend")
         widest = blue.mean(axis=1).max()  # names and percentages take their part of the width
         check(widest > 0.7, f"forces fill the window of the compute stream, but their bar takes {widest:.2f} of the width")
 

@@ -80,6 +80,8 @@ def test_runs(checks, folder):
     check_conditions(checks, folder, first, other)
     check_lost_verdicts(checks, folder, first)
     check_other_physics(checks, folder, first)
+    make_run(folder, "none", "run.steps=0")
+    check_code(checks, 2, "first.json", "none.json", folder=folder, says=("none.json: a run of no steps has no speed",))
 
 
 def check_conditions(checks, folder, first, other):

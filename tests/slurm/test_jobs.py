@@ -13,6 +13,7 @@ import program
 from cluster import SCRIPTS
 from resuming import deck, same_end, wait_for
 
+FAST = SCRIPTS.parents[1] / "inputs/presets/fast.txt"  # with switches that only a GPU has
 OUTPUT = {"frames_every": 200, "thermo_every": 200, "velocities_every": 400, "images_every": 200}
 
 
@@ -40,7 +41,8 @@ def test_one_run(checks, folder, cluster):
     """gpu.sbatch (told to take the processor, as the GPU is pretended) and cpu.sbatch."""
     words = (deck(folder, "small", run={"steps": 400}, output=OUTPUT, restart={"every": 200}), "potential.shift=none")
     jobs = {"gpu": cluster.submit(SCRIPTS / "gpu.sbatch", *words, "run.backend=cpu", folder=folder),
-            "cpu": cluster.submit("--exclusive", "--cpus-per-task=3", SCRIPTS / "cpu.sbatch", *words, "run.threads=auto", folder=folder),
+            "cpu": cluster.submit("--exclusive", "--cpus-per-task=3", SCRIPTS / "cpu.sbatch", words[0], FAST, *words[1:],
+                                  "run.threads=auto", folder=folder),
             "refused": cluster.submit(SCRIPTS / "gpu.sbatch", "nothing.txt", folder=folder)}
     ends = {name: cluster.wait_state(job, "COMPLETED", "FAILED") for name, job in jobs.items()}
     for name in ("gpu", "cpu"):

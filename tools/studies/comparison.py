@@ -194,6 +194,8 @@ def read(path):
         raise Incomparable([f"{file}: not a JSON file: {error}"]) from error
     if not isinstance(data, dict):
         data = {}
+    if "atom_steps_per_second" in data and data["atom_steps_per_second"] is None:
+        raise Incomparable([f"{file}: a run of no steps has no speed"])
     try:
         if data.get("format") == "mdmini-study 1":
             return read_study(str(path), data)
