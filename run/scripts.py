@@ -39,7 +39,8 @@ class Budget:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):  # without the usage, which is long
-        self.exit(2, f"{self.prog}: {message} (--help tells more)\n")
+        quote = "; several words of one option stand in quotes" if message.startswith("unrecognized") and "=" in message else ""
+        self.exit(2, f"{self.prog}: {message}{quote} (--help tells more)\n")
 
 
 def whole(text):

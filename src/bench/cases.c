@@ -68,11 +68,27 @@ static void resolve(const MdRecord *r, MdBenchCase *c) {
     md_errors_destroy(errors);
 }
 
-static void make_case(const MdRecord *r, const MdBenchStage *stage, const MdBenchCase *base, const char *variant,
-                      MdBenchCase *c) {
+/* The value with the force kernel of the base, where it has an effect with that; else with whatever auto makes of it. */
+static int resolve_value(const MdRecord *r, const MdBenchCase *base, const char *variant, MdBenchCase *c) {
     *c = (MdBenchCase){.variant = variant, .asked = base->asked};
     const int option = set_value(&c->asked, variant);
+    if (option != MD_OPTION_force_kernel) {
+        c->asked.force_kernel = base->config.force_kernel;
+        resolve(r, c);
+        char *lack = md_option_lack(&c->config, option);
+        const bool serves = c->state != MD_BENCH_REFUSED && !lack;
+        free(lack);
+        if (serves) return option;
+    }
+    *c = (MdBenchCase){.variant = variant, .asked = base->asked};
+    set_value(&c->asked, variant);
     resolve(r, c);
+    return option;
+}
+
+static void make_case(const MdRecord *r, const MdBenchStage *stage, const MdBenchCase *base, const char *variant,
+                      MdBenchCase *c) {
+    const int option = resolve_value(r, base, variant, c);
     if (c->state == MD_BENCH_REFUSED) return;
     char *lack = md_option_lack(&c->config, option);
     if (lack) {

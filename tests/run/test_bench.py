@@ -91,6 +91,11 @@ def test_all(checks, folder):
     checks.that(wanted <= covered, f"never timed: {sorted(wanted - covered)}")
     for case in all_cases:
         check_case(checks, case)
+    # Where the base has bricks, threads that share a row are those of bricks, not of another kernel.
+    if any(case["variant"] == "force.kernel=brick" and case["state"] == "same as base" for case in all_cases):
+        rows = [case for case in all_cases if case["variant"].startswith("force.threads_per_atom=") and case["state"] == "timed"]
+        checks.that(rows and not any("force.kernel=" in case.get("with", "") for case in rows),
+                    f"another kernel: {[case['variant'] for case in rows if 'force.kernel=' in case.get('with', '')]}")
     checks.that(sum(case["state"] == "timed" for case in all_cases) > 3 * len(STAGES) + 3, "only bases were timed")
 
 
