@@ -207,24 +207,23 @@ def radial_distribution(frame, r_max=5.0, width=0.02):
 
 
 def plot_thermo(thermo, dimension):
-    panels = [(r"temperature  $k_\mathrm{B}T/\varepsilon$", [("temperature", BLUE, None)]),
-              (r"potential energy  $U/N\varepsilon$", [("potential_energy", BLUE, None)]),
-              (r"energy  $E/N\varepsilon$",
-               [("total_energy", BLUE, "total"), ("conserved_energy", VERMILION, "conserved")]),
-              (rf"pressure  $P\sigma^{dimension}/\varepsilon$", [("pressure", BLUE, None)])]
-    # An open box has no pressure.
-    panels = [p for p in panels if any(np.isfinite(thermo[key]).any() for key, _, _ in p[1])]
+    # What is conserved differs from the total energy by what a shift of the potential cuts off, and by heat: its drift is seen
+    # as the change since the beginning only.
+    kept = thermo["conserved_energy"]
+    known = kept[np.isfinite(kept)]
+    panels = [(r"temperature  $k_\mathrm{B}T/\varepsilon$", thermo["temperature"], BLUE),
+              (r"potential energy  $U/N\varepsilon$", thermo["potential_energy"], BLUE),
+              (r"total energy  $E/N\varepsilon$", thermo["total_energy"], BLUE),
+              (r"conserved energy: drift", kept - known[0] if len(known) else kept, VERMILION),
+              (rf"pressure  $P\sigma^{dimension}/\varepsilon$", thermo["pressure"], BLUE)]
+    panels = [panel for panel in panels if np.isfinite(panel[1]).any()]  # an open box has no pressure
     figure, axes = plt.subplots(len(panels), 1, sharex=True, figsize=(COLUMN, 1.45 * len(panels) + 0.2), constrained_layout=True,
                                 squeeze=False)
     marker = "o" if len(thermo["time"]) < 30 else ""
-    for axis, (label, curves) in zip(axes[:, 0], panels):
-        for key, color, name in curves:
-            axis.plot(thermo["time"], thermo[key], color=color, label=name, marker=marker, markersize=2.5,
-                      linestyle="--" if name == "conserved" else "-")
-        if curves[0][2]:
-            axis.legend(loc="best")
+    for axis, (label, values, color) in zip(axes[:, 0], panels):
+        axis.plot(thermo["time"], values, color=color, marker=marker, markersize=2.5)
         axis.set_ylabel(label)
-        axis.ticklabel_format(axis="y", useOffset=False)
+        axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-3, 5))
     figure.align_ylabels()
     axes[-1, 0].set_xlabel(r"time  $t/\tau$")
     axes[-1, 0].set_xlim(thermo["time"][0], max(thermo["time"][-1], thermo["time"][0] + 1e-9))

@@ -172,7 +172,7 @@ def test_pictures(folder):
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == [f"{base}-both-{kind}.{ending}" for kind in ("thermo", "snapshots", "gr")
                                   for ending in ("svg", "png")]
-    for kind, label in (("thermo", ">conserved<"), ("snapshots", "step 0"), ("gr", "radial distribution function")):
+    for kind, label in (("thermo", "conserved energy: drift"), ("snapshots", "step 0"), ("gr", "radial distribution function")):
         with open(f"{base}-both-{kind}.svg", encoding="utf-8") as stream:
             assert label in stream.read(), f"the SVG of {kind} lacks its label {label}"
         check_picture(f"{base}-both-{kind}.png")
