@@ -127,7 +127,7 @@ static bool print_information(const char *argument) {
 /* Whether argument k is a listing with other words beside it, which would change nothing: refused. */
 static bool is_crowded_listing(int argc, char *const *argv, int k) {
     if (argc == 2 || strncmp(argv[k], "--list-", strlen("--list-")) != 0) return false;
-    fprintf(stderr, "mdmini: error: %s stands alone, without %s (as JSON or Markdown: --list-variants=json); see mdmini --help\n",
+    fprintf(stderr, "mdmini: error: %s stands alone, without %s (formats: =json, =markdown); see mdmini --help\n",
             argv[k], argv[k > 1 ? 1 : 2]);
     return true;
 }

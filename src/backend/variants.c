@@ -114,18 +114,6 @@ static MdStatus refuse_missing(MdVariantTable table, const char *backend, int op
                    ways[0] ? ways : "none");
 }
 
-/* "key=one|other" as one types it: "key=one or other". */
-static char *typed_term(const char *key, const char *values) {
-    char *text = md_format("%s=%s", key, values);
-    for (char *bar; (bar = strchr(text, '|')) != NULL;) {
-        *bar = 0;
-        char *longer = md_format("%s or %s", text, bar + 1);
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
 /* The terms of the needs that do not hold, each with what stands in their place. */
 static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const MdConfig *config, bool open,
                              MdErrors *errors) {
@@ -133,9 +121,10 @@ static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const M
     int option;
     for (const char *at = row->needs; (at = next_term(at, term, &option, &values)) != NULL;) {
         if (term_holds(option, values, config) || (open && is_word(option, config, "auto"))) continue;
-        char one[TERM_BYTES + 64], *lack = typed_term(term, values);
-        add(lacks, sizeof lacks, " and ", lack);
-        free(lack);
+        char one[TERM_BYTES + 64], typed[TERM_BYTES + 64] = "";
+        for (char *word = strtok(values, "|"); word; word = strtok(NULL, "|")) add(typed, sizeof typed, " or ", word);
+        snprintf(one, sizeof one, "%s=%s", term, typed);
+        add(lacks, sizeof lacks, " and ", one);
         snprintf(one, sizeof one, "%s is %s", term, md_switch_words(option)[md_switch_value(config, option)]);
         add(found, sizeof found, ", ", one);
     }

@@ -53,7 +53,7 @@ typedef struct MdRecord {
     /* known after planning: nothing large is allocated yet and no file touched */
     MdSystemPlan plan;
     const MdBackendOps *ops;
-    bool lacking[MD_N_OPTIONS]; /* switches of stages that the backend does not have; threads, or the device */
+    bool lacking[MD_N_OPTIONS]; /* switches of stages that the backend does not have, and what needs another backend */
     MdMachine machine;
     MdMemory memory; /* announced, for the whole program */
     MdFiles files;

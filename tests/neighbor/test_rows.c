@@ -275,6 +275,25 @@ static void test_motion(const MdBackendOps *ops, int dimension) {
     md_system_destroy(system);
 }
 
+/* Steps under the rule of `config`, with each switch of lists: all builds are late, or none is. */
+static void walk_builds(const MdBackendOps *ops, const char *name, const MdConfig *config, MdSystem *system,
+                        int n_steps, bool late) {
+    MdSystemPlan plan = state_plan(system);
+    Walk walk;
+    for (walk_begin(&walk, ops, config, DESIGN_SINGLES,
+                    NOT_OF_LISTS " memory.brick_cells force.kernel neighbor.rebuild", &plan, 1);
+         walk_next(&walk);) {
+        WalkRun run;
+        MdStatistics statistics = {0};
+        if (!walk_create_next(&walk, &run, name, config, system)) continue;
+        MdSums sums; /* after them statistics are exact */
+        CHECK(walk_prepare(&run) && walk_steps(&run, 1, n_steps) && walk_ok(&run, ops->sum(run.context, &sums)));
+        ops->statistics(run.context, &statistics);
+        CHECK(statistics.n_rebuilds > 0 && statistics.n_late_rebuilds == (late ? statistics.n_rebuilds : 0));
+        walk_destroy(&run);
+    }
+}
+
 /* Atoms that cross half the skin long before the fixed interval ends: counted as late. None is late when the interval
  * is short, or when displacements are looked at. */
 static void test_late(const MdBackendOps *ops) {
@@ -289,27 +308,22 @@ static void test_late(const MdBackendOps *ops) {
     MdConfig config = state_config();
     config.force_kernel = MD_KERNEL_LIST;
     MdSystem *system = cases_make(&c, &config);
-    MdSystemPlan plan = state_plan(system);
     for (size_t k = 0; k < sizeof rules / sizeof rules[0]; k++) {
         config.neighbor_rebuild = rules[k].rule;
         config.neighbor_every = rules[k].every;
-        Walk walk;
-        for (walk_begin(&walk, ops, &config, DESIGN_SINGLES,
-                        NOT_OF_LISTS " memory.brick_cells force.kernel neighbor.rebuild", &plan, 1);
-             walk_next(&walk);) {
-            WalkRun run;
-            MdStatistics statistics = {0};
-            if (!walk_create_next(&walk, &run, rules[k].late ? "late" : "never late", &config, system)) continue;
-            MdSums sums; /* after them statistics are exact */
-            CHECK(walk_prepare(&run) && walk_steps(&run, 1, 50) && walk_ok(&run, ops->sum(run.context, &sums)));
-            ops->statistics(run.context, &statistics);
-            CHECK(statistics.n_rebuilds > 0);
-            if (rules[k].late) CHECK(statistics.n_late_rebuilds == statistics.n_rebuilds);
-            else CHECK(statistics.n_late_rebuilds == 0);
-            walk_destroy(&run);
-        }
+        walk_builds(ops, rules[k].late ? "late" : "never late", &config, system, 50, rules[k].late);
     }
     md_system_destroy(system);
+}
+
+/* A dilute system at rest, but for one atom. */
+static MdSystem *one_moves(int64_t atom, int axis, double speed) {
+    StateShape shape = {3, 400, 0.05, 0.2, 2.0, 0.3, {true, true, true}, false, 1, MD_SHIFT_FORCE, 24};
+    MdSystem *system = state_shaken(&shape);
+    memset(system->velocity, 0, (size_t)system->n_atoms * 3 * sizeof(double));
+    CHECK(atom < system->n_atoms);
+    system->velocity[3 * atom + axis] = speed;
+    return system;
 }
 
 /* One atom alone is fast, first, in the middle or last in memory, along one axis: it alone tells that the list is too old.
@@ -317,14 +331,11 @@ static void test_late(const MdBackendOps *ops) {
 static void test_one_moves(const MdBackendOps *ops, int axis) {
     enum { N_STEPS = 40 };
     const double speed = 5, dt = 0.004;
-    StateShape shape = {3, 400, 0.05, 0.2, 2.0, 0.3, {true, true, true}, false, 1, MD_SHIFT_FORCE, 24};
     MdConfig config = state_config();
     config.run_timestep = dt;
     config.neighbor_every = 5; /* soon enough */
     config.force_kernel = MD_KERNEL_LIST;
-    MdSystem *system = state_shaken(&shape);
-    memset(system->velocity, 0, (size_t)system->n_atoms * 3 * sizeof(double));
-    system->velocity[3 * (axis * (system->n_atoms - 1) / 2) + axis] = speed;
+    MdSystem *system = one_moves(axis * 399 / 2, axis, speed);
     Path path = path_follow(system, 1, dt, N_STEPS);
     const double n_expected = floor(path.moved / (config.neighbor_skin / 2 + speed * dt)) - 1;
     CHECK(n_expected >= 2);
@@ -350,29 +361,13 @@ static void test_one_moves(const MdBackendOps *ops, int axis) {
 
 /* The same in a list that is rebuilt too late for that one: each build is counted. */
 static void test_one_is_late(const MdBackendOps *ops) {
-    StateShape shape = {3, 400, 0.05, 0.2, 2.0, 0.3, {true, true, true}, false, 1, MD_SHIFT_FORCE, 24};
     MdConfig config = state_config();
     config.run_timestep = 0.004;
     config.neighbor_rebuild = MD_REBUILD_EVERY;
-    config.neighbor_every = 10;
+    config.neighbor_every = 10; /* 0.2 in that time, of which 0.15 are allowed */
     config.force_kernel = MD_KERNEL_LIST;
-    MdSystem *system = state_shaken(&shape);
-    memset(system->velocity, 0, (size_t)system->n_atoms * 3 * sizeof(double));
-    system->velocity[3 * (system->n_atoms - 1)] = 5; /* 0.2 in that time, of which 0.15 are allowed */
-    MdSystemPlan plan = state_plan(system);
-    Walk walk;
-    for (walk_begin(&walk, ops, &config, DESIGN_SINGLES,
-                    NOT_OF_LISTS " memory.brick_cells force.kernel neighbor.rebuild", &plan, 1);
-         walk_next(&walk);) {
-        WalkRun run;
-        MdStatistics statistics = {0};
-        if (!walk_create_next(&walk, &run, "one is late", &config, system)) continue;
-        MdSums sums; /* after them statistics are exact */
-        CHECK(walk_prepare(&run) && walk_steps(&run, 1, 40) && walk_ok(&run, ops->sum(run.context, &sums)));
-        ops->statistics(run.context, &statistics);
-        CHECK(statistics.n_late_rebuilds >= 3 && statistics.n_late_rebuilds == statistics.n_rebuilds);
-        walk_destroy(&run);
-    }
+    MdSystem *system = one_moves(399, 0, 5);
+    walk_builds(ops, "one is late", &config, system, 40, true);
     md_system_destroy(system);
 }
 

@@ -66,9 +66,8 @@ def test_numbers():
     check(len(apart) == 2, "what is apart was joined")
     # Three quarters steps and one quarter rebuilds, finer than a point and not: what is drawn has these areas.
     for length in (0.3, 1.0, 70.0):
-        times = [(length * k, length * (k + share), kind) for k in range(int(1600 / length))
-                 for share, kind in ((0.75, "steps"),)]
-        spans = sorted([(a, b, kind, "") for a, b, kind in times] + [(b, a + length, "list", "") for a, b, _ in times])
+        starts = [length * k for k in range(int(1600 / length))]
+        spans = sorted([(a, a + 0.75 * length, "steps", "") for a in starts] + [(a + 0.75 * length, a + length, "list", "") for a in starts])
         whole, shared = timeline.split(spans, 0, 1600)
         area = {kind: sum(b - a for a, b, k, _ in whole if k == kind) + sum(h for _, k, _, h in timeline.stack(shared) if k == kind)
                 for kind in ("steps", "list")}
