@@ -33,6 +33,31 @@ __device__ inline Region region_of(const CudaGrid &grid, int b) {
     return region;
 }
 
+/* Along an axis of n cells and m bricks, as brick_begin shares them out, n % m are large: a cell larger than the rest. The
+ * place among all of number j of the large ones, or of the others. */
+__device__ inline int brick_of_size(int m, int n_large, bool is_large, int j) {
+    return (int)(is_large ? ((j + 1) * (int64_t)m - 1) / n_large : j * (int64_t)m / (m - n_large));
+}
+
+/* Brick j in the order of their sizes, the largest first: a multiprocessor that gets one more gets a small one, and the last
+ * blocks of a kernel are the short ones. Sizes: by the number of axes along which they are not large. */
+__device__ inline int brick_by_size(const CudaGrid &grid, int j) {
+    const int *m = grid.n_bricks, n_large[3] = {grid.n[0] % m[0], grid.n[1] % m[1], grid.n[2] % m[2]};
+    int n[3] = {0, 0, 0};
+    unsigned small = 0; /* a bit an axis */
+#pragma unroll 1
+    for (int k = 0;; k++) {
+        small = 0x76534210u >> (4 * k) & 7; /* none, each one, each two, all */
+        for (int axis = 0; axis < 3; axis++) n[axis] = small >> axis & 1 ? m[axis] - n_large[axis] : n_large[axis];
+        if (j < n[0] * n[1] * n[2]) break;
+        j -= n[0] * n[1] * n[2];
+    }
+    const int x = brick_of_size(m[0], n_large[0], (small & 1) == 0, j % n[0]);
+    const int y = brick_of_size(m[1], n_large[1], (small & 2) == 0, j / n[0] % n[1]);
+    const int z = brick_of_size(m[2], n_large[2], (small & 4) == 0, j / n[0] / n[1]);
+    return (z * m[1] + y) * m[0] + x;
+}
+
 /* The cells of a region while its block builds, in shared memory behind the atoms. */
 struct Cells {
     int *staged; /* [n_cells + 1] atoms staged before; the last one: all */
@@ -363,13 +388,13 @@ __device__ inline void search_rows(const CudaArguments &a, const CudaBrick &bric
     }
 }
 
-/* A brick for which there is no room here or in the list of sources is left without atoms, its rows without entries: the
- * host sees what is needed, makes room, and starts again. */
+/* Brick b in the order of sizes, which is that of the table. One for which there is no room here or in the list of sources is
+ * left without atoms, its rows without entries: the host sees what is needed, makes room, and starts again. */
 template <class Staged> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
     __shared__ Bounds s_bounds;
     MD_DYNAMIC_SHARED(Staged, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], and cells */
-    const Region region = region_of(a.grid, b);
+    const Region region = region_of(a.grid, brick_by_size(a.grid, b));
     const int n_cells = region.size[0] * region.size[1] * region.size[2];
     const Cells s_cells = room_of_cells(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE, n_cells);
     const bool has_images = list_cells(a, region, n_cells, s_cells);

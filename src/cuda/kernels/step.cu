@@ -101,7 +101,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     for (int step = 0; step < a.n; step++) {
         const bool halts = grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
-        if (has_bricks && step == 0) hold_brick<has_check>(a, force_blocks(a), from, &held);
+        if (has_bricks && step == 0) hold_brick<has_check>(a, from, &held);
         if (halts || is_last) book_steps(a, now, halts);
         if (halts) { /* the whole grid */
             if (has_bricks) put_back(a, held);

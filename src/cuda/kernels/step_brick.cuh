@@ -45,31 +45,6 @@ __device__ inline HeldAtom *atom_place(const CudaArguments &a) {
     return (HeldAtom *)(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE) + threadIdx.x / row_threads;
 }
 
-/* Along an axis of n cells and m bricks, as brick_begin shares them out, n % m are large: a cell larger than the rest. The
- * place among all of number j of the large ones, or of the others. */
-__device__ inline int brick_of_size(int m, int n_large, bool is_large, int j) {
-    return is_large ? ((j + 1) * m - 1) / n_large : j * m / (m - n_large);
-}
-
-/* Brick j in the order of their sizes, the largest first, so that a multiprocessor that gets a second one gets a small one.
- * Sizes: by the number of axes along which they are not large. For as many bricks as there are blocks on a GPU. */
-__device__ inline int brick_by_size(const CudaGrid &grid, int j) {
-    const int *m = grid.n_bricks, n_large[3] = {grid.n[0] % m[0], grid.n[1] % m[1], grid.n[2] % m[2]};
-    int n[3] = {0, 0, 0};
-    unsigned small = 0; /* a bit an axis */
-#pragma unroll 1
-    for (int k = 0;; k++) {
-        small = 0x76534210u >> (4 * k) & 7; /* none, each one, each two, all */
-        for (int axis = 0; axis < 3; axis++) n[axis] = small >> axis & 1 ? m[axis] - n_large[axis] : n_large[axis];
-        if (j < n[0] * n[1] * n[2]) break;
-        j -= n[0] * n[1] * n[2];
-    }
-    const int x = brick_of_size(m[0], n_large[0], (small & 1) == 0, j % n[0]);
-    const int y = brick_of_size(m[1], n_large[1], (small & 2) == 0, j / n[0] % n[1]);
-    const int z = brick_of_size(m[2], n_large[2], (small & 4) == 0, j / n[0] / n[1]);
-    return (z * m[1] + y) * m[0] + x;
-}
-
 __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &brick, HeldBrick *held) {
     held->images = 0;
 #pragma unroll
@@ -82,11 +57,9 @@ __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &bri
     }
 }
 
-/* The first brick of this block of n_blocks, with the positions as they are `from` there. */
-template <bool HAS_CHECK>
-__device__ inline void hold_brick(const CudaArguments &a, int n_blocks, int64_t from, HeldBrick *held) {
-    const bool has_one = n_blocks == (int)gridDim.x;
-    const CudaBrick brick = a.bricks.table[has_one ? brick_by_size(a.grid, (int)blockIdx.x) : (int)blockIdx.x];
+/* The first brick of this block, with the positions as they are `from` there. */
+template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments &a, int64_t from, HeldBrick *held) {
+    const CudaBrick brick = a.bricks.table[blockIdx.x];
     if (threadIdx.x == 0) *brick_place() = brick;
     hold_sources(a, brick, held);
     const int r = (int)threadIdx.x / row_threads;

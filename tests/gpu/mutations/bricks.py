@@ -42,6 +42,10 @@ mutant("region: no cells beyond the lower face", REGION, "grid.wraps[k] || low >
 mutant("region: cells beyond an open upper face", REGION, "grid.wraps[k] || end < n", "true", CROWDS)
 mutant("region: cells beyond an open lower face", REGION, "grid.wraps[k] || low > 0", "true", CROWDS)
 mutant("region: the next brick", REGION, "line / grid.n_bricks[1]}", "0}", BRICKS)
+BY_SIZE, UNEVEN = BRICK_BUILD + " int brick_by_size(", (tests(BRICK + " memory.brick_cells=2"), tests(BRICK))
+mutant("bricks by size: large ones as if they came first", BRICK_BUILD + " int brick_of_size(", "((j + 1) * (int64_t)m - 1) / n_large", "j", UNEVEN)
+mutant("bricks by size: halves", BY_SIZE, "small & 4) == 0", "small & 4) != 0", UNEVEN)
+mutant("bricks by size: twice", BY_SIZE, "j / n[0] % n[1]", "0", UNEVEN)
 CELL_THERE = BRICK_BUILD + " int cell_of_region("
 mutant("cell of region: not wrapped", CELL_THERE, "wrapped_cell(c[axis], grid.n[axis])", "min(max(c[axis], 0), grid.n[axis] - 1)", BRICKS)
 mutant("cell of region: the image on the other side", CELL_THERE, "c[axis] < 0 ? -1 : c[axis] >= grid.n[axis] ? 1 : 0", "c[axis] < 0 ? 1 : c[axis] >= grid.n[axis] ? -1 : 0",
