@@ -139,6 +139,13 @@ typedef enum CudaIssue {
     CUDA_AFTER_BATCH /* the drift as the end of a batch, the forces singly */
 } CudaIssue;
 
+/* What a batch of steps begins and ends with. */
+enum {
+    CUDA_BEGINS_FORCED = 1, /* forces: the drift of its first step is done */
+    CUDA_ENDS_DRIFTED = 2,  /* the drift of the step after the last one, by launch.fuse = step */
+    CUDA_N_BATCHES = 4
+};
+
 typedef struct CudaJournalStep {
     bool wants_energy;
     CudaIssue issued; /* how, if at all */
@@ -237,14 +244,14 @@ typedef struct CudaContext {
     CudaProgress progress; /* how far it is */
     bool kick_due;         /* its second half kick is still to be issued */
     int n_held;            /* whole steps that are held back, */
+    bool first_drifted;    /* but for the drift of the first of them, which is issued, */
     int64_t last_held;     /* the last of them, and */
     bool drift_held;       /* the drift of `step` after them */
     int64_t built_step;    /* of the last build in these steps, */
     int64_t last_interval; /* and steps that the list before it was good for */
-    CudaJournalStep journal[CUDA_JOURNAL_STEPS];   /* of step s: [s % CUDA_JOURNAL_STEPS] */
-    CudaGraph *capturing;                          /* that launches go into; NULL: none */
-    CudaGraphs step_graphs[CUDA_GRAPH_STEPS + 1];  /* [n]: of n steps */
-    CudaGraphs drift_graphs[CUDA_GRAPH_STEPS + 1]; /* [n]: and the drift of the next */
+    CudaJournalStep journal[CUDA_JOURNAL_STEPS];                   /* of step s: [s % CUDA_JOURNAL_STEPS] */
+    CudaGraph *capturing;                                          /* that launches go into; NULL: none */
+    CudaGraphs batch_graphs[CUDA_N_BATCHES][CUDA_GRAPH_STEPS + 1]; /* [kind][n]: of the forces of n steps */
     CudaGraphs sort_graphs, search_graphs;
 
     /* measures, sums, particles on their way out */

@@ -100,12 +100,12 @@ enum { CUDA_HALTED_OLD = 1, CUDA_HALTED_FULL = 2 };
 typedef struct CudaWatch {
     CudaMeasures measures;
     unsigned long long fault_step, fault_key; /* all bits set: none; key: id, then the displacement as float bits */
-    unsigned long long step;       /* the last one whose forces were begun, or would have been: see steps.c */
-    unsigned long long batch_step; /* launch.fuse = step: the first of the batch */
-    unsigned long long late_build; /* the last build that came late, as 1 + its step; */
-    unsigned n_late;               /* how many did */
-    unsigned drifted;              /* the drift of step + 1 is done */
-    unsigned halted;               /* CUDA_HALTED_...: everything waits for the host */
+    unsigned long long step;         /* the last one whose forces were begun, or would have been: see steps.c */
+    unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
+    unsigned long long late_build;   /* the last build that came late, as 1 + its step; */
+    unsigned n_late;                 /* how many did */
+    unsigned drifted;                /* the drift of step + 1 is done */
+    unsigned halted;                 /* CUDA_HALTED_...: everything waits for the host */
 } CudaWatch;
 
 /* What the host can look at without asking: in mapped host memory. */
@@ -166,8 +166,8 @@ enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS }
 
 typedef struct CudaArguments {
     int32_t n_atoms;
-    CudaParticles now, spare;     /* spare: where a reordering writes to, but positions; only where memory.sort reorders */
-    CudaVectors reference;        /* Pair: the positions of the last build */
+    CudaParticles now, spare; /* spare: where a reordering writes to, but positions; only where memory.sort reorders */
+    CudaVectors reference;    /* Pair: the positions of the last build */
     double length[3], inverse[3]; /* box; inverse 0: open axis (physics/box.h) */
     float length_f[3], inverse_f[3];
     double half_step, whole_step, fault_sq, range_sq;
@@ -202,7 +202,8 @@ typedef struct CudaArguments {
     int32_t n;          /* how many: cells of a scan, partial sums */
     int32_t first;      /* total that sums go to; CUDA_RAW_...; copy of the positions; word of the barrier */
     int32_t kick_first; /* integrate: the second half kick of the step before comes first */
-    int32_t drifts;     /* step_resident: with the drift of the step after the last one, by launch.fuse = step */
+    int32_t begins;     /* step_resident, by launch.fuse = step: with forces, the drift of the first step is done */
+    int32_t drifts;     /* the same: ends with the drift of the step after the last one */
     double factor;      /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
     const void *in;
     void *out;

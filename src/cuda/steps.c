@@ -131,61 +131,100 @@ static void issue_steps(CudaContext *context, int n_steps) {
     }
 }
 
-/* launch.fuse = step: kernels/step.cu. n_steps steps and the drift of the next. The copies of the positions are so taken in
- * turn that the last pass leaves them in the first one. */
-static void issue_passes(CudaContext *context, int n_steps) {
+/* launch.fuse = step: kernels/step.cu. Each pass takes the positions from one copy to the other; the last one of a batch leaves
+ * them in the first. */
+static void issue_passes(CudaContext *context, int n) {
     CudaArguments *a = &context->arguments;
-    a->first = n_steps % 2;
-    cuda_launch(context, CUDA_K_step_drift, context->n_atoms);
-    for (a->n = 0; a->n < n_steps; a->n++) {
-        a->first = (n_steps - a->n) % 2;
+    for (a->n = 0; a->n < n; a->n++) {
+        a->first = (n - a->n) % 2;
         cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
     }
 }
 
-static void issue_whole_passes(CudaContext *context, int n_steps) {
+static void issue_moves(CudaContext *context, int n) {
+    context->arguments.first = n % 2;
+    cuda_launch(context, CUDA_K_step_drift, context->n_atoms);
+    issue_passes(context, n);
+}
+
+static void issue_whole_steps(CudaContext *context, int n_steps) {
+    if (!in_passes(context)) {
+        issue_steps(context, n_steps);
+        return;
+    }
+    issue_moves(context, n_steps - 1);
+    cuda_force_issue(context, false);
+}
+
+static void issue_forced_steps(CudaContext *context, int n_steps) {
     issue_passes(context, n_steps - 1);
     cuda_force_issue(context, false);
 }
 
+static const CudaGraphWork batch_work[CUDA_N_BATCHES] = {[0] = issue_whole_steps,
+                                                         [CUDA_BEGINS_FORCED] = issue_forced_steps,
+                                                         [CUDA_ENDS_DRIFTED] = issue_moves,
+                                                         [CUDA_BEGINS_FORCED | CUDA_ENDS_DRIFTED] = issue_passes};
+
 /* A batch between two builds by count is one graph, since it comes again. Other batches are of any length: graphs of powers
  * of two, the largest first, of which few serve for all. The grid, which every build of a system with an open axis measures
  * anew, is read by one of the force kernels only. */
-static void issue_graphs(CudaContext *context, int n_steps, bool with_drift) {
+static void issue_graphs(CudaContext *context, int n_steps, int kind) {
     const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL;
     for (int n = n_steps; n_steps > 0; n_steps -= n) {
         if (checks_on_device(context))
             for (n = BATCH_STEPS; n > n_steps;) n /= 2;
-        if (with_drift && n == n_steps)
-            cuda_graph_launch(context, &context->drift_graphs[n], reads_grid, issue_passes, n);
-        else
-            cuda_graph_launch(context, &context->step_graphs[n], reads_grid,
-                              in_passes(context) ? issue_whole_passes : issue_steps, n);
+        const int part = n == n_steps ? kind : kind & CUDA_BEGINS_FORCED ? CUDA_BEGINS_FORCED | CUDA_ENDS_DRIFTED : 0;
+        cuda_graph_launch(context, &context->batch_graphs[part][n], reads_grid, batch_work[part], n);
     }
 }
 
-static void issue_resident(CudaContext *context, int n_steps, bool with_drift) {
+static void issue_resident(CudaContext *context, int n_steps, int kind) {
     CudaArguments *a = &context->arguments;
     a->n = n_steps;
-    a->drifts = with_drift;
+    a->begins = (kind & CUDA_BEGINS_FORCED) != 0;
+    a->drifts = (kind & CUDA_ENDS_DRIFTED) != 0;
     a->first = (int32_t)(context->kernels[CUDA_K_step_resident].launches % 2);
     cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context, CUDA_K_step_resident));
 }
 
+static void issue_batch(CudaContext *context, int n_steps, int kind) {
+    if (is_resident(context)) issue_resident(context, n_steps, kind);
+    else if (context->config.launch_graph == MD_GRAPH_ON) issue_graphs(context, n_steps, kind);
+    else batch_work[kind](context, n_steps);
+}
+
+/* As if nothing were held back: on a device that stands still it would have no effect; the journal has it. */
+static void drop_held(CudaContext *context) {
+    context->n_held = 0;
+    context->first_drifted = false;
+    context->drift_held = false;
+}
+
+/* The first pass of a batch may compute forces, where the drift before them is done, if the passes after it leave the positions
+ * in the first copy. Otherwise those forces come by themselves. */
+static void begin_batch(CudaContext *context) {
+    const int n_moves = context->n_held - !context->drift_held;
+    if (!context->first_drifted || (n_moves > 0 && n_moves % 2 == 0)) return;
+    entry(context, context->last_held - context->n_held + 1)->issued = CUDA_SINGLY;
+    context->first_drifted = false;
+    context->n_held--;
+    time_forces(context, false);
+}
+
 /* Issues what was held back. The drift behind a batch is that of its last pass, where forces and drift are one kernel. */
 static void flush(CudaContext *context) {
-    int n_steps = context->n_held;
+    begin_batch(context);
+    const int n_steps = context->n_held;
     const bool drift = context->drift_held, with_drift = drift && n_steps > 0 && in_passes(context);
-    context->n_held = 0;
-    context->drift_held = false;
+    const int kind = (context->first_drifted ? CUDA_BEGINS_FORCED : 0) | (with_drift ? CUDA_ENDS_DRIFTED : 0);
+    drop_held(context);
     if (n_steps > 0) {
         for (int k = 0; k < n_steps; k++) entry(context, context->last_held - k)->issued = CUDA_IN_BATCH;
         md_nvtx_begin("issue steps", n_steps);
         cuda_timing_begin(context, CUDA_STEP);
-        if (is_resident(context)) issue_resident(context, n_steps, with_drift);
-        else if (context->config.launch_graph == MD_GRAPH_ON) issue_graphs(context, n_steps, with_drift);
-        else if (with_drift) issue_passes(context, n_steps);
-        else issue_whole_passes(context, n_steps);
+        cuda_memory_begin(context, CUDA_FORCES);
+        issue_batch(context, n_steps, kind);
         cuda_timing_end_batch(context, n_steps);
         md_nvtx_end();
         context->has_forces = !with_drift;
@@ -194,18 +233,31 @@ static void flush(CudaContext *context) {
     if (drift && !with_drift) time_drift(context, true);
 }
 
-/* Holds back a whole step. */
-static void hold(CudaContext *context, int64_t step) {
+static void hold_one(CudaContext *context, int64_t step) {
     entry(context, step)->issued = CUDA_HELD;
     context->last_held = step;
     context->n_held++;
-    if (context->n_held >= batch_steps(context, step - context->n_held + 1)) flush(context);
 }
 
-/* What is held back would have no effect on a device that stands still; the journal has it. */
-static void drop_held(CudaContext *context) {
-    context->n_held = 0;
-    context->drift_held = false;
+/* Holds back a whole step. */
+static void hold(CudaContext *context, int64_t step) {
+    hold_one(context, step);
+    const int64_t most = batch_steps(context, step - context->n_held + 1);
+    const bool fits = !context->first_drifted || most % 2 == 1; /* see begin_batch */
+    if (context->n_held >= (fits ? most : most - 1)) flush(context);
+}
+
+/* Computes the forces of a step whose drift is issued, or holds them back for a batch. That may begin with those of a list for
+ * which nobody waits: the sort before it tells the device what step they are of. */
+static void add_forces(CudaContext *context, int64_t step) {
+    const bool wants_energy = entry(context, step)->wants_energy;
+    flush(context);
+    if (in_passes(context) && context->unconfirmed && context->built_step == step && !wants_energy) {
+        context->first_drifted = true;
+        hold_one(context, step);
+    } else {
+        time_forces(context, wants_energy);
+    }
 }
 
 /* Waits while the device is too far behind `step`. */
@@ -254,7 +306,7 @@ static void add_step(CudaContext *context, int64_t step) {
         hold(context, step);
     } else {
         add_drift(context, step);
-        time_forces(context, now->wants_energy);
+        add_forces(context, step);
     }
     add_output(context, now);
 }
@@ -304,7 +356,7 @@ static MdStatus resume(CudaContext *context) {
         return MD_OK; /* its forces were not asked for yet */
     for (int64_t later = step + 1; later <= context->step; later++) entry(context, later)->issued = CUDA_HELD;
     entry(context, step)->issued = CUDA_SINGLY;
-    time_forces(context, entry(context, step)->wants_energy);
+    add_forces(context, step);
     add_output(context, entry(context, step));
     while (++step < context->step) {
         add_step(context, step);
@@ -397,8 +449,7 @@ void cuda_steps_compute_forces(CudaContext *context, bool with_energy) {
         hold(context, context->step);
         return;
     }
-    flush(context);
-    time_forces(context, with_energy);
+    add_forces(context, context->step);
 }
 
 void cuda_steps_kick(CudaContext *context) { context->kick_due = true; }
@@ -430,10 +481,8 @@ MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request)
 }
 
 void cuda_steps_destroy(CudaContext *context) {
-    for (int n = 0; n <= CUDA_GRAPH_STEPS; n++) {
-        cuda_graph_destroy(&context->step_graphs[n]);
-        cuda_graph_destroy(&context->drift_graphs[n]);
-    }
+    for (int kind = 0; kind < CUDA_N_BATCHES; kind++)
+        for (int n = 0; n <= CUDA_GRAPH_STEPS; n++) cuda_graph_destroy(&context->batch_graphs[kind][n]);
     cuda_graph_destroy(&context->sort_graphs);
     cuda_graph_destroy(&context->search_graphs);
 }

@@ -228,6 +228,74 @@ static void test_unforeseen(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
+/* --- a fault in the middle of a batch -------------------------------------------------------------------------------- */
+
+enum { WARMER = 1000 }; /* velocities, so many times */
+
+/* A cold crystal keeps its list for so long that batches have become long; then an atom in it is made so fast that it all but
+ * faults, and runs into the others, while nobody looks. every: a batch ends at a build, and the next one begins with it; 0:
+ * rebuilt when needed. Returns the step of the fault; id: of its atom. */
+static int64_t collision_step(const MdBackendOps *ops, const MdSystem *system, int every, int graph, int persistent,
+                              int fuse, int32_t *id) {
+    enum { COLD_STEPS = 16, HOT_STEPS = 36 };
+    MdConfig config = state_config();
+    WalkRun run;
+    config.run_precision = MD_PRECISION_DOUBLE;
+    config.neighbor_skin = 0.75;
+    config.neighbor_rebuild = every > 0 ? MD_REBUILD_EVERY : MD_REBUILD_DEVICE_CHECK;
+    if (every > 0) config.neighbor_every = every;
+    config.force_kernel = MD_KERNEL_LIST;
+    config.launch_graph = graph;
+    config.launch_persistent = persistent;
+    config.launch_fuse = fuse;
+    check_context("a fault in a batch: every %d, graph %s, persistent %s, fuse %s", every,
+                  md_switch_words(MD_OPTION_launch_graph)[graph],
+                  md_switch_words(MD_OPTION_launch_persistent)[persistent],
+                  md_switch_words(MD_OPTION_launch_fuse)[fuse]);
+    if (!walk_create(&run, ops, &config, system)) return -1;
+    CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
+    CHECK(walk_ok(&run, ops->scale_velocities(run.context, WARMER)));
+    CHECK(walk_steps(&run, COLD_STEPS + 1, HOT_STEPS) && walk_ok(&run, ops->finish(run.context)));
+    const MdFault fault = ops->fault(run.context);
+    walk_destroy(&run);
+    *id = fault.id;
+    return fault.step;
+}
+
+/* In whatever way the steps are issued, it is of the same step and atom as where each is a call of its own. */
+static void test_collision(const MdBackendOps *ops) {
+    static const struct {
+        int graph, persistent, fuse;
+    } ways[] = {{MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON},
+                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON},
+                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP},
+                {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP},
+                {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP}};
+    static const struct {
+        int every;
+        double speed; /* in that which is too fast */
+    } rules[] = {{36, 0.5}, {4, 0.9}, {0, 0.9}, {0, 0.7}, {0, 0.65}};
+    const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=1e-10", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    const double limit = MD_FAULT_SHARE * system->potential.cutoff_min / state_config().run_timestep;
+    for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+        int32_t id = -1, other = -1;
+        system->velocity[3 * 77 + 1] = rules[r].speed * limit / WARMER;
+        const int64_t step =
+            collision_step(ops, system, rules[r].every, MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_OFF, &id);
+        printf("a fault in a batch, every %d: step %lld, atom %d\n", rules[r].every, (long long)step, id);
+        CHECK(step > 16 + 2);
+        for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
+            CHECK(collision_step(ops, system, rules[r].every, ways[k].graph, ways[k].persistent, ways[k].fuse,
+                                 &other) == step);
+            CHECK(other == id);
+        }
+    }
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
 /* --- a list that fills up -------------------------------------------------------------------------------------------- */
 
 enum { CROWDING_STEPS = 42 };
@@ -332,6 +400,7 @@ int main(void) {
         if (strcmp(ops->name, "cuda") == 0) break;
     if (!ops) return CHECK_SKIPPED;
     if (walk_wants("unforeseen")) test_unforeseen(ops);
+    if (walk_wants("collision")) test_collision(ops);
     if (walk_wants("full")) test_full(ops);
     if (walk_wants("melt")) test_melt(ops);
     return check_finish();

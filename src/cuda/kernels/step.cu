@@ -83,23 +83,27 @@ __device__ inline void make_pass(const CudaArguments &a, const PairParameters *p
 __device__ inline void book_steps(const CudaArguments &a, unsigned long long step, bool halts) {
     if (thread_index() != 0) return;
     a.watch->step = step;
+    *(volatile unsigned *)&a.watch->drifted = 0;
     *(volatile unsigned long long *)&a.signals->step = step;
     if (halts) halt(a, CUDA_HALTED_OLD);
 }
 
-/* The first pass integrates by the forces that are there, the last one computes forces and no more, unless it drifts, too;
- * each in between does both for every atom. A pass reads one copy of the positions and writes the other, so that one
- * barrier is between passes, which also tells whether any atom has gone too far for the list. In the end the positions are
- * where everybody else looks for them. */
+/* The first pass integrates by the forces that are there (unless that is done: a.begins), the last one computes forces and no
+ * more, unless it drifts, too; each in between does both for every atom. A pass reads one copy of the positions and writes
+ * the other, so that one barrier is between passes, which also tells whether any atom has gone too far for the list. In the
+ * end the positions are where everybody else looks for them. */
 __device__ inline void make_fused_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
-    const unsigned long long first = *(volatile unsigned long long *)&a.watch->step + 1;
+    /* who halted before a build has booked the step already */
+    const unsigned to_begin = a.begins ? *(volatile unsigned *)&a.watch->drifted : 1;
+    const unsigned long long first = *(volatile unsigned long long *)&a.watch->step + to_begin;
     int64_t from = (a.n + a.drifts) % 2 == 0 ? a.n_atoms : 0;
     float moved_sq = 0;
     HeldBrick held;
-    for (int i = thread_index(); i < a.n_atoms; i += grid_size())
+    for (int i = thread_index(); i < a.n_atoms && !a.begins; i += grid_size())
         moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first}));
     for (int step = 0; step < a.n; step++) {
-        const bool halts = grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
+        const bool waits = !a.begins || step > 0; /* what earlier kernels wrote is there */
+        const bool halts = waits && grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
         if (has_bricks && step == 0) hold_brick<has_check>(a, from, &held);
         if (halts || is_last) book_steps(a, now, halts);
@@ -147,8 +151,9 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
 #endif
 
 #if MD_SW_launch_fuse == 2 && MD_SW_launch_persistent != 1 /* step, a kernel a pass */
-/* The passes of n steps as a kernel each: a.first says which copy of the positions, and which of the displacements, is read;
- * the last kernel, which computes forces and no more, is that of everybody and reads the first copy of both. */
+/* The passes of n steps as a kernel each: a.first says which copy of the positions, of the displacements, and of the number of
+ * the step, is read; the last kernel, which computes forces and no more, is that of everybody and reads the first copy of the
+ * first two. The first kernel is left out where forces come first, after a build. */
 
 /* The first one: integrates by the forces that are there, into copy a.first. */
 MD_KERNEL k_step_drift(MD_ARGUMENTS) {
@@ -157,11 +162,10 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
     const int i = thread_index();
     float moved_sq = 0;
     if (i < a.n_atoms) moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.first * (int64_t)a.n_atoms, 0});
-    if (i == 0) a.watch->batch_step = a.watch->step + 1;
+    if (i == 0) a.watch->pass_step[a.first] = a.watch->step + 1;
     end_pass(a, moved_sq, a.first);
 }
 
-/* Pass number a.n. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
     begin_kernel();
     if (was_halted(a, moved_sq_of(a, a.first))) return;
@@ -171,7 +175,9 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
         return;
     }
     Sum unused[CUDA_PAIR_TOTALS];
-    IntegrateAtom integrate = {a, {from, a.n_atoms - from, a.watch->batch_step + (unsigned long long)a.n + 1}, 0};
+    const unsigned long long next = a.watch->pass_step[a.first] + 1;
+    if (thread_index() == 0) a.watch->pass_step[1 - a.first] = next;
+    IntegrateAtom integrate = {a, {from, a.n_atoms - from, next}, 0};
     force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, integrate);
     end_pass(a, integrate.moved_sq, a.first + 1);
 }

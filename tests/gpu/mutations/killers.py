@@ -13,6 +13,7 @@ overlap(...)   tests/pipeline/test_overlap: rows and frames beside the steps, as
 FAULTS         of atoms that are too fast, with the defaults
 FULL           a list that fills up while the host goes on
 AGAIN          a list that a restart makes again
+COLLISION      an atom that becomes too fast in the middle of a batch of steps
 UNFORESEEN     a list that fails in the middle of a batch of steps
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
 """
@@ -86,6 +87,7 @@ FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM
 COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"),))
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
+COLLISION = Killer("test_cuda (collision)", "test_cuda", (("MDMINI_TEST_SYSTEM", "collision"),))
 UNFORESEEN = Killer("test_cuda (unforeseen)", "test_cuda", (("MDMINI_TEST_SYSTEM", "unforeseen"),))
 DECK = ("system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
 

@@ -71,6 +71,14 @@ mutant("one pass: the other copy is not read", PASSES, "        from = a.n_atoms
 mutant("one pass: begins in the wrong copy", PASSES, "% 2 == 0", "% 2 != 0", tests(ONE_PASS), UNFORESEEN)
 mutant("one pass: a drift at the end in the wrong copy", PASSES, "(a.n + a.drifts)", "a.n", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: no drift at the end", PASSES, "is_last && !a.drifts", "is_last", tests(ONE_PASS), bits(ONE_PASS))
+mutant("one pass: integrates what is integrated", PASSES, " && !a.begins; i +=", "; i +=", tests(ONE_PASS), bits(ONE_PASS))
+mutant("one pass: waits for nobody after the first forces", PASSES, "!a.begins || step > 0;", "!a.begins;", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
+       race(ONE_PASS))
+mutant("one pass: a step that has halted is booked again", PASSES, "a.begins ? *(volatile unsigned *)&a.watch->drifted : 1", "1", UNFORESEEN)
+mutant("pass: as of the step before", RESIDENT + " k_step_pass(", "[a.first] + 1;", "[a.first];", COLLISION)
+mutant("pass: the next one is not told the step", RESIDENT + " k_step_pass(", "if (thread_index() == 0) a", "if (false) a", COLLISION)
+mutant("drift of passes: does not tell the step", RESIDENT + " k_step_drift(", "if (i == 0) a", "if (false) a", COLLISION)
+mutant("sort: does not tell the step", SORT + " k_sort_wrap(", "if (i == 0) a", "if (false) a", COLLISION)
 mutant("one pass: a drift at the end is not told", PASSES, "if (a.drifts) end_pass(a, moved_sq, 0);", "", UNFORESEEN)
 mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.halt_sq)", "(moved_sq > a.halt_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
