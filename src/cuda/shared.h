@@ -104,8 +104,9 @@ typedef struct CudaWatch {
     unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
     unsigned long long late_build;   /* the last build that came late, as 1 + its step; */
     unsigned n_late;                 /* how many did */
-    unsigned drifted;                /* the drift of step + 1 is done */
-    unsigned halted;                 /* CUDA_HALTED_...: everything waits for the host */
+    unsigned n_met;   /* batches of the resident kernel whose blocks all met, against launch.barrier = local */
+    unsigned drifted; /* the drift of step + 1 is done */
+    unsigned halted;  /* CUDA_HALTED_...: everything waits for the host */
 } CudaWatch;
 
 /* What the host can look at without asking: in mapped host memory. */

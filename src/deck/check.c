@@ -67,6 +67,7 @@ static const Need needs[] = {
     NEED(force_partial_sums, force_kernel, SPLIT),
     NEED(reduce_addressing, reduce_method, TREES),
     NEED(launch_graph, launch_persistent, BIT(MD_PERSISTENT_OFF) | BIT(MD_PERSISTENT_AUTO)),
+    NEED(launch_barrier, launch_persistent, BIT(MD_PERSISTENT_ON) | BIT(MD_PERSISTENT_AUTO)),
     NEED(output_velocities_every, output_frames_every, ABOVE_ZERO),
     NEED(output_forces_every, output_frames_every, ABOVE_ZERO),
     NEED(output_images_every, output_frames_every, ABOVE_ZERO),

@@ -318,6 +318,16 @@ static inline unsigned ptx_ld_acquire_gpu(const unsigned *place) {
     return *(const volatile unsigned *)place;
 }
 
+static inline void ptx_st_relaxed_gpu_b128(void *place, unsigned long long low, unsigned long long high) {
+    ((volatile unsigned long long *)place)[0] = low;
+    ((volatile unsigned long long *)place)[1] = high;
+}
+static inline void ptx_ld_relaxed_gpu_b128(const void *place, unsigned long long *low, unsigned long long *high) {
+    emulator_services->yield();
+    *low = ((const volatile unsigned long long *)place)[0];
+    *high = ((const volatile unsigned long long *)place)[1];
+}
+
 /* --- loads and stores ----------------------------------------------------------------------------------------------- */
 template <class T> static inline T __ldg(const T *place) { return *place; }
 template <class T> static inline T __ldca(const T *place) { return *place; }

@@ -296,6 +296,64 @@ static void test_collision(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
+/* --- blocks that do not meet ---------------------------------------------------------------------------------------- */
+
+/* Batches of ten steps in bricks, of which somebody looks into none. places: of the atoms at the end; true: the report says that
+ * blocks met against launch.barrier = local. */
+static bool met(const MdBackendOps *ops, const MdSystem *system, int barrier, int block_size, double *places) {
+    MdConfig config = state_config();
+    MdStatistics statistics = {0};
+    WalkRun run;
+    bool told = false;
+    config.run_precision = MD_PRECISION_MIXED;
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = 10;
+    config.force_kernel = MD_KERNEL_BRICK;
+    config.force_threads_per_atom = MD_THREADS_2;
+    config.memory_brick_cells = MD_BRICK_CELLS_2;
+    config.launch_block_size = block_size;
+    config.launch_persistent = MD_PERSISTENT_ON;
+    config.launch_graph = MD_GRAPH_OFF;
+    config.launch_fuse = MD_FUSE_STEP;
+    config.launch_barrier = barrier;
+    check_context("barrier %s, block size %s", md_switch_words(MD_OPTION_launch_barrier)[barrier],
+                  md_switch_words(MD_OPTION_launch_block_size)[block_size]);
+    if (!walk_create(&run, ops, &config, system)) return false;
+    CHECK(walk_prepare(&run) && walk_steps(&run, 1, 60));
+    MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
+    CHECK(walk_ok(&run, ops->gather(run.context, &frame)));
+    ops->statistics(run.context, &statistics);
+    for (int k = 0; k < statistics.choices.n; k++)
+        told = told || strcmp(statistics.choices.rows[k].option, "launch.barrier") == 0;
+    walk_destroy(&run);
+    return told;
+}
+
+/* The same bits whether or not blocks meet. They do, and it is told, where a block has no room for all of its rows or atoms, and
+ * where cells are void. */
+static void test_barrier(const MdBackendOps *ops) {
+    static const struct {
+        const char *density, *cells;
+        int block_size;
+        bool meets;
+    } cases[] = {{"system.density=0.8442", "system.cells=6", MD_BLOCK_SIZE_1024, false},
+                 {"system.density=0.8442", "system.cells=6", MD_BLOCK_SIZE_128, true},
+                 {"system.density=0.075", "system.cells=3", MD_BLOCK_SIZE_1024, true}};
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const char *words[] = {cases[k].density, cases[k].cells, NULL};
+        MdDeck *deck = state_deck(words);
+        MdSystem *system = state_system(deck);
+        const size_t n = 3 * (size_t)system->n_atoms;
+        double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
+        CHECK(!met(ops, system, MD_BARRIER_GRID, cases[k].block_size, places));
+        CHECK(met(ops, system, MD_BARRIER_LOCAL, cases[k].block_size, others) == cases[k].meets);
+        CHECK(memcmp(places, others, n * sizeof *places) == 0);
+        md_free(places);
+        md_system_destroy(system);
+        md_deck_destroy(deck);
+    }
+}
+
 /* --- a list that fills up -------------------------------------------------------------------------------------------- */
 
 enum { CROWDING_STEPS = 42 };
@@ -401,6 +459,7 @@ int main(void) {
     if (!ops) return CHECK_SKIPPED;
     if (walk_wants("unforeseen")) test_unforeseen(ops);
     if (walk_wants("collision")) test_collision(ops);
+    if (walk_wants("barrier")) test_barrier(ops);
     if (walk_wants("full")) test_full(ops);
     if (walk_wants("melt")) test_melt(ops);
     return check_finish();

@@ -54,6 +54,7 @@ __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
 struct EndRow {
     IntegrateAtom integrate;
     bool keeps;
+    unsigned mark; /* of the places that it leaves; no_mark: as everybody reads them */
     __device__ void operator()(int i, const Vec3<Pair> &force) {
         if (keeps) finish_force(integrate.a, i, force);
         else integrate(i, force);
@@ -61,19 +62,19 @@ struct EndRow {
     __device__ void own(const Vec3<Pair> &force, HeldBrick *held) {
         if (!keeps)
             integrate.moved_sq =
-                fmaxf(integrate.moved_sq, integrate_held<has_check>(integrate.a, force, integrate.motion, held));
+                fmaxf(integrate.moved_sq, integrate_held<has_check>(integrate.a, force, integrate.motion, mark, held));
         else if (held->i >= 0 && threadIdx.x % row_threads == 0) finish_force(integrate.a, held->i, force);
     }
 };
 
 /* Each block goes through its share of the rows. */
-__device__ inline void make_pass(const CudaArguments &a, const PairParameters *pairs, int64_t from, HeldBrick *held,
-                                 EndRow &end) {
+__device__ inline void make_pass(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
+                                 HeldBrick *held, EndRow &end) {
     const int n_blocks = force_blocks(a);
     int block = (int)blockIdx.x;
     Sum unused[CUDA_PAIR_TOTALS];
     if constexpr (has_bricks) {
-        pass_held(a, pairs, from, held, end);
+        pass_held(a, pairs, from, mark, held, end);
         block += (int)gridDim.x;
     }
     for (; block < n_blocks; block += (int)gridDim.x) force_block_rows<false>(a, pairs, block, unused, from, end);
@@ -88,6 +89,13 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
     if (halts) halt(a, CUDA_HALTED_OLD);
 }
 
+/* Whether a block needs the barrier of the grid between passes, and so all do. Afterwards no place is of a step. */
+__device__ inline bool must_meet(const CudaArguments &a, GridBarrier *barrier) {
+    const bool meet = grid_barrier<true>(barrier, force_blocks(a) > (int)gridDim.x || needs_barrier(a));
+    if (meet && thread_index() == 0) a.watch->n_met++;
+    return meet;
+}
+
 /* The first pass integrates by the forces that are there (unless that is done: a.begins), the last one computes forces and no
  * more, unless it drifts, too; each in between does both for every atom. A pass reads one copy of the positions and writes
  * the other, so that one barrier is between passes, which also tells whether any atom has gone too far for the list. In the
@@ -99,21 +107,29 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     int64_t from = (a.n + a.drifts) % 2 == 0 ? a.n_atoms : 0;
     float moved_sq = 0;
     HeldBrick held;
-    for (int i = thread_index(); i < a.n_atoms && !a.begins; i += grid_size())
-        moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first}));
+    bool meet = true; /* all blocks, between passes */
+    for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
+        if (!a.begins) moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first}));
+        if (is_local) unmark(a, i + a.n_atoms - from);
+    }
     for (int step = 0; step < a.n; step++) {
-        const bool waits = !a.begins || step > 0; /* what earlier kernels wrote is there */
+        const bool waits = step > 0 ? meet : !a.begins; /* for more than what earlier kernels wrote */
         const bool halts = waits && grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
-        if (has_bricks && step == 0) hold_brick<has_check>(a, from, &held);
+        if (has_bricks && step == 0) {
+            hold_brick<has_check>(a, from, &held);
+            if (is_local && a.drifts) meet = must_meet(a, barrier);
+        }
         if (halts || is_last) book_steps(a, now, halts);
         if (halts) { /* the whole grid */
             if (has_bricks) put_back(a, held);
             bring_back(a, from);
             return;
         }
-        EndRow end = {{a, {from, a.n_atoms - from, now + 1}, 0}, is_last && !a.drifts};
-        make_pass(a, pairs, from, &held, end);
+        const unsigned wanted = meet || step == 0 ? no_mark : mark_of(now),
+                       left = meet || is_last ? no_mark : mark_of(now + 1);
+        EndRow end = {{a, {from, a.n_atoms - from, now + 1}, 0}, is_last && !a.drifts, left};
+        make_pass(a, pairs, from, wanted, &held, end);
         moved_sq = end.integrate.moved_sq;
         from = a.n_atoms - from;
     }

@@ -10,6 +10,7 @@
 
 #include "cuda/kernels/force_brick.cuh"
 #include "cuda/kernels/integrate.cuh"
+#include "cuda/kernels/step_local.cuh"
 
 enum { HELD_SOURCES = 4 }; /* rounds of staging: beyond these the sources are read again at every step */
 
@@ -88,7 +89,7 @@ __device__ inline void put_back(const CudaArguments &a, const HeldBrick &held) {
  * whole warps. */
 template <bool HAS_CHECK>
 __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> &force, const Motion &motion,
-                                       HeldBrick *held) {
+                                       unsigned mark, HeldBrick *held) {
     HeldAtom *atom = atom_place(a);
     Moving moving = atom->moving;
     if (row_threads > 1) __syncwarp(); /* all threads of the row have read it */
@@ -97,7 +98,8 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
     unsigned low[3];
     const Vec3<Pair> seen = seen_at(moving.x, low);
     if (threadIdx.x % row_threads == 0) {
-        store_position(a.now, held->i, moving.x, held->own.type, motion.to);
+        if (is_local && mark != no_mark) store_marked(a, held->i + motion.to, seen, held->own.type, mark);
+        else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
         atom->moving = moving;
     }
     const Vec3<Pair> origin = staged_origin(*brick_place());
@@ -122,16 +124,49 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
     stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);
 }
 
+/* The same of places that are on their way. */
+__device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
+                                    Atom *atoms) {
+    const Vec3<Pair> origin = staged_origin(*brick_place());
+    MarkedPlace place[HELD_SOURCES];
+#pragma unroll
+    for (int k = 0; k < HELD_SOURCES; k++)
+        if (held.source[k] >= 0) place[k] = load_marked(a, held.source[k] + from);
+#pragma unroll
+    for (int k = 0; k < HELD_SOURCES; k++) {
+        if (held.source[k] < 0) continue;
+        while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + from);
+        Atom atom = place[k].atom();
+        atom.v.x -= origin.x;
+        atom.v.y -= origin.y;
+        if (MD_DIMENSION == 3) atom.v.z -= origin.z;
+        add_shift(shift_of_image(a, (int)(held.images >> (8 * k))), &atom);
+        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = atom;
+    }
+}
+
+/* Whether this thread knows why its block could not do without the barrier: see step_local.cuh. */
+__device__ inline bool needs_barrier(const CudaArguments &a) {
+    const CudaBrick &brick = *brick_place();
+    return brick.n_staged > HELD_SOURCES * MD_BLOCK || brick.end - brick.begin > MD_BLOCK / row_threads ||
+           finds_void(a, region_of(a.grid, brick_by_size(a.grid, (int)blockIdx.x)));
+}
+
 /* A pass over the brick that is held: finish.own(force, held) is called by all threads of the rows that are held, and whole
- * warps of them, finish(i, force) for others. A barrier of the grid lies between two of these, and so nobody reads what was
- * staged before. */
+ * warps of them, finish(i, force) for others. Unless places are on their way, a barrier of the grid lies between two of these,
+ * and so nobody reads what was staged before. mark: of the places that are wanted; no_mark: as everybody reads them. */
 template <class Finish>
-__device__ inline void pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, HeldBrick *held,
-                                 Finish &finish) {
+__device__ inline void pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
+                                 HeldBrick *held, Finish &finish) {
     MD_DYNAMIC_SHARED(Atom, s_atoms);
     Sum unused[CUDA_PAIR_TOTALS];
     if (!holds_quads && held->i >= 0) held->first = first_quads(held->row);
-    stage_held(a, *held, from, s_atoms);
+    if (is_local && mark != no_mark) {
+        __syncthreads(); /* all have read what was staged before */
+        stage_marked(a, *held, from, mark, s_atoms);
+    } else {
+        stage_held(a, *held, from, s_atoms);
+    }
     __syncthreads(); /* all atoms are staged */
     Vec3<Pair> force = {0, 0, 0};
     if (held->i >= 0) force = part_of_force<false>(a, pairs, s_atoms, held->row, held->first, held->own, unused);

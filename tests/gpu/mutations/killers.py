@@ -14,6 +14,7 @@ FAULTS         of atoms that are too fast, with the defaults
 FULL           a list that fills up while the host goes on
 AGAIN          a list that a restart makes again
 COLLISION      an atom that becomes too fast in the middle of a batch of steps
+MEETING        blocks of the resident kernel that wait for those around them only
 UNFORESEEN     a list that fails in the middle of a batch of steps
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
 """
@@ -88,6 +89,7 @@ COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
 COLLISION = Killer("test_cuda (collision)", "test_cuda", (("MDMINI_TEST_SYSTEM", "collision"),))
+MEETING = Killer("test_cuda (barrier)", "test_cuda", (("MDMINI_TEST_SYSTEM", "barrier"),))
 UNFORESEEN = Killer("test_cuda (unforeseen)", "test_cuda", (("MDMINI_TEST_SYSTEM", "unforeseen"),))
 DECK = ("system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
 

@@ -112,6 +112,19 @@ mutant("held brick: one round of rows", HELD + " void pass_held(", "brick_rows<f
 mutant("held brick: other bricks are left out", RESIDENT + " void make_pass(", "block += (int)gridDim.x;\n    }", "block = n_blocks;\n    }",
        tests(ON_CHIP + " memory.brick_cells=1 launch.block_size=1024"))
 mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow {", "finish_force(integrate.a, held->i, force);", ";", tests(ON_CHIP))
+LOCAL, LOCAL_BARRIER = "cuda/kernels/step_local.cuh", ON_CHIP + " launch.barrier=local launch.block_size=1024 force.threads_per_atom=2"
+mutant("local: y is lost", LOCAL + " void store_marked(", "(float)seen.y", "(float)seen.x", MEETING)
+mutant("local: z is lost", LOCAL + " void store_marked(", "(float)seen.z", "(float)seen.x", MEETING)
+mutant("local: all are of the first type", LOCAL + " void store_marked(", "mark | (unsigned)type", "mark", tests(LOCAL_BARRIER))
+mutant("local: of the step before last", HELD + " void stage_marked(", "place[k].mark() != mark", "place[k].mark() != mark && place[k].mark() + (2u << mark_shift) != mark", MEETING)
+mutant("local: of any step", HELD + " void stage_marked(", "place[k].mark() != mark", "place[k].mark() == (no_mark & ~type_bits)", MEETING)
+mutant("local: sources of the first round", HELD + " void stage_marked(", "while (place[k].mark() != mark) place[k]", "while (place[k].mark() != mark && k < 1) place[k]", MEETING)
+mutant("local: images are ignored", HELD + " void stage_marked(", "add_shift(shift_of_image", "if (false) add_shift(shift_of_image", MEETING)
+mutant("local: overwrites what is read", HELD + " void pass_held(", "        __syncthreads(); /* all have", "        /* all have", tests(LOCAL_BARRIER, seed=11), tests(LOCAL_BARRIER, seed=12), race(LOCAL_BARRIER, cells=8))
+mutant("local: void cells are not seen", LOCAL + " bool finds_void(", "cell_begin(a, c) == cell_end(a, c)", "false", MEETING)
+mutant("local: large bricks are not seen", HELD + " bool needs_barrier(", "brick.n_staged > HELD_SOURCES * MD_BLOCK || brick.end - brick.begin > MD_BLOCK / row_threads ||", "", MEETING)
+mutant("local: blocks meet as well", RESIDENT + " bool must_meet(", "const bool meet = grid_barrier", "const bool meet = true | grid_barrier", MEETING)
+mutant("local: meetings are not told", RESIDENT + " bool must_meet(", "a.watch->n_met++;", ";", MEETING)
 BY_KERNELS, PASS = "neighbor.rebuild=every launch.fuse=step launch.persistent=off launch.graph=on", RESIDENT + " k_step_pass("
 mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, moved_sq_of(a, a.first))) return;", "", UNFORESEEN)
 mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", emulated(UNFORESEEN))

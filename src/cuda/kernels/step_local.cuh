@@ -1,0 +1,79 @@
+/* launch.barrier = local: passes of the resident kernel without a barrier of the grid between them. A place goes to the other
+ * blocks along with the step that it is of, in one store of 16 bytes, and who needs it loads until it is of the step that is
+ * wanted: one trip to the L2 and one back, where the barrier takes two more and waits for the slowest block of all.
+ *
+ * Two copies of the places in turn are enough: who writes the one of the step after next has seen places of the next step from
+ * all blocks around it, which write them when they have read those before.
+ *
+ * The fourth number of a place is the type and the step. What else memory has there, and all that nobody but the owner of the
+ * atom needs, is held on chip: so each block must hold all its rows and all its sources. And it must wait for each block that it
+ * gives places to. That is so where no cell is void: cells are staged from both sides of the border of a brick. */
+#ifndef MD_CUDA_STEP_LOCAL_CUH
+#define MD_CUDA_STEP_LOCAL_CUH
+
+#include "cuda/kernels/brick.cuh"
+#include "cuda/kernels/position.cuh"
+
+constexpr bool is_local = MD_SW_launch_barrier == MD_BARRIER_LOCAL;
+
+#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+__device__ inline void ptx_st_relaxed_gpu_b128(void *place, unsigned long long low, unsigned long long high) {
+    asm volatile("{\n.reg .b128 q;\nmov.b128 q, {%1, %2};\nst.relaxed.gpu.global.b128 [%0], q;\n}" ::"l"(place),
+                 "l"(low), "l"(high)
+                 : "memory");
+}
+__device__ inline void ptx_ld_relaxed_gpu_b128(const void *place, unsigned long long *low, unsigned long long *high) {
+    asm volatile("{\n.reg .b128 q;\nld.relaxed.gpu.global.b128 q, [%2];\nmov.b128 {%0, %1}, q;\n}"
+                 : "=l"(*low), "=l"(*high)
+                 : "l"(place)
+                 : "memory");
+}
+#endif
+
+constexpr int mark_shift = 5; /* above the type */
+constexpr unsigned type_bits = (1u << mark_shift) - 1;
+static_assert(MD_N_TYPES <= 1 << mark_shift, "a type has room below the step");
+
+/* Of a step that is given away, and of none. The uppermost bit of a step is never set. */
+__device__ inline unsigned mark_of(unsigned long long step) { return ((unsigned)step & 0x3ffffffu) << mark_shift; }
+constexpr unsigned no_mark = 0xffffffffu;
+
+struct MarkedPlace {
+    unsigned long long low, high;
+    __device__ unsigned mark(void) const { return (unsigned)(high >> 32) & ~type_bits; }
+    __device__ Atom atom(void) const {
+        return Atom{Vec3<Pair>{(Pair)__uint_as_float((unsigned)low), (Pair)__uint_as_float((unsigned)(low >> 32)),
+                               (Pair)__uint_as_float((unsigned)high)},
+                    (int)((unsigned)(high >> 32) & type_bits)};
+    }
+};
+
+__device__ inline MarkedPlace load_marked(const CudaArguments &a, int64_t i) {
+    MarkedPlace place;
+    ptx_ld_relaxed_gpu_b128((const float4 *)a.now.position.part[0] + i, &place.low, &place.high);
+    return place;
+}
+
+__device__ inline void store_marked(const CudaArguments &a, int64_t i, const Vec3<Pair> &seen, int type,
+                                    unsigned mark) {
+    const unsigned long long y = __float_as_uint((float)seen.y), w = mark | (unsigned)type;
+    ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, y << 32 | __float_as_uint((float)seen.x),
+                            w << 32 | __float_as_uint((float)seen.z));
+}
+
+/* Before the first one: what is at place i is of no step. */
+__device__ inline void unmark(const CudaArguments &a, int64_t i) { ((uint4 *)a.now.position.part[0])[i].w = no_mark; }
+
+/* Whether a cell of the brick of this block is void; each thread looks at some of them. */
+__device__ inline bool finds_void(const CudaArguments &a, const Region &region) {
+    const int *low = region.own_low, *size = region.own_size;
+    bool found = false;
+    for (int k = (int)threadIdx.x; k < size[0] * size[1] * size[2]; k += MD_BLOCK) {
+        const int x = low[0] + k % size[0], y = low[1] + k / size[0] % size[1], z = low[2] + k / size[0] / size[1];
+        const int c = (z * a.grid.n[1] + y) * a.grid.n[0] + x;
+        found = found || cell_begin(a, c) == cell_end(a, c);
+    }
+    return found;
+}
+
+#endif
