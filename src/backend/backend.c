@@ -37,8 +37,9 @@ void md_rows_free(MdRows *rows) {
 }
 
 void md_stage_extend(MdStageTime *stage) {
-    const double calls = (double)stage->calls, timed = (double)stage->timed;
-    stage->seconds = stage->calls == 0 ? 0 : stage->timed > 0 ? stage->timed_s / timed * calls : (double)NAN;
+    const int64_t issued = stage->calls + stage->in_vain;
+    const double mean_s = stage->timed > 0 ? stage->timed_s / (double)stage->timed : (double)NAN;
+    stage->seconds = issued > 0 ? mean_s * (double)issued : 0;
 }
 
 void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
@@ -47,6 +48,7 @@ void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
     after->n_overflows -= before->n_overflows;
     for (int k = 0; k < after->n_stages; k++) {
         after->stages[k].calls -= before->stages[k].calls;
+        after->stages[k].in_vain -= before->stages[k].in_vain;
         after->stages[k].timed -= before->stages[k].timed;
         after->stages[k].timed_s -= before->stages[k].timed_s;
         md_stage_extend(&after->stages[k]);

@@ -93,10 +93,11 @@ typedef struct MdStageTime {
     char stage[16];  /* sort, neighbor, force, integrate, reduce, gather */
     char asked[256]; /* the switches of the stage as configured, `kernel=auto unroll=4` */
     char ran[256];   /* and as they ran: without `auto` */
-    int64_t calls;
-    int64_t timed; /* of the calls, */
+    int64_t calls;   /* to effect */
+    int64_t in_vain; /* and besides: they found a device that stood still, and were issued again */
+    int64_t timed;   /* of both, */
     double timed_s;
-    double seconds; /* and so of all calls, if those were like the others (md_stage_extend); NaN where none was timed */
+    double seconds; /* and so of both, if those were like the others (md_stage_extend); NaN where none was timed */
 } MdStageTime;
 
 /* One kernel as it was compiled and launched. */

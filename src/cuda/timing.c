@@ -6,8 +6,9 @@
  *
  * Recording costs about a microsecond of the host each, so the stages that run in every step, and rebuilds when there have
  * been some, are timed in one call of CUDA_SAMPLE only, and the time of all calls is the mean of those times the number of
- * calls. The first call of a stage does not count: it loads the kernels. With a trace every call is timed, and the host
- * waits where it is too far ahead for that. */
+ * calls. What was issued in vain, since the device had halted (steps.c), is among both: it takes little time, but a batch is
+ * timed as a whole. The first call of a stage does not count: it loads the kernels. With a trace every call is timed, and
+ * the host waits where it is too far ahead for that. */
 #include "cuda/context.h"
 
 /* A prime: calls that repeat with the period of the thermo table must not always, or never, be among the timed ones. */
@@ -136,6 +137,7 @@ void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time
     cuda_timing_book(context);
     const CudaTimer *timer = &context->timers[stage];
     time->calls = timer->calls - timer->undone;
+    time->in_vain = timer->undone;
     time->timed = timer->timed;
     time->timed_s = timer->timed_s;
     md_stage_extend(time);

@@ -19,10 +19,30 @@ static void log_stage(MdRecord *r, const MdStageTime *stage) {
     }
     MdFigures figures =
         md_figures_of_stage(r->ops, r->config, stage, (double)r->plan.n_atoms, (double)r->statistics.n_entries);
-    char bandwidth[MD_FIGURE_BYTES], speed[MD_FIGURE_BYTES];
-    md_log(r->log, "%-12s %9lld %10.4f %7.1f%% %12.2f %9s %9s\n", stage->stage, (long long)stage->calls, stage->seconds,
-           100 * stage->seconds / r->loop_seconds, 1e6 * stage->seconds / (double)stage->calls,
-           md_figure_text(bandwidth, figures.gb_per_s), md_figure_text(speed, figures.gflop_per_s));
+    char per_call[32] = "-", bandwidth[MD_FIGURE_BYTES], speed[MD_FIGURE_BYTES];
+    if (stage->calls > 0) snprintf(per_call, sizeof per_call, "%.2f", 1e6 * stage->seconds / (double)stage->calls);
+    md_log(r->log, "%-12s %9lld %10.4f %7.1f%% %12s %9s %9s\n", stage->stage, (long long)stage->calls, stage->seconds,
+           100 * stage->seconds / r->loop_seconds, per_call, md_figure_text(bandwidth, figures.gb_per_s),
+           md_figure_text(speed, figures.gflop_per_s));
+}
+
+/* Calls that are not among those of the table, but whose time is: so that the table adds up to the loop. */
+static void log_in_vain(MdRecord *r) {
+    char text[256] = "";
+    for (int k = 0; k < r->statistics.n_stages; k++) {
+        const MdStageTime *stage = &r->statistics.stages[k];
+        const size_t n = strlen(text);
+        if (stage->in_vain > 0)
+            snprintf(text + n, sizeof text - n, "%s%s %lld", n > 0 ? ", " : "", stage->stage,
+                     (long long)stage->in_vain);
+    }
+    if (!text[0]) return;
+    char *line =
+        md_format("%s: calls that found the device halted and were issued again, beside those above; the seconds "
+                  "have them too",
+                  text);
+    md_log_wrapped(r->log, "in vain      ", line);
+    free(line);
 }
 
 static void log_stages(MdRecord *r) {
@@ -32,7 +52,7 @@ static void log_stages(MdRecord *r) {
            "GFLOP/s");
     for (int k = 0; k < r->statistics.n_stages; k++) {
         const MdStageTime *stage = &r->statistics.stages[k];
-        if (stage->calls == 0) continue;
+        if (stage->calls + stage->in_vain == 0) continue;
         log_stage(r, stage);
         if (isfinite(stage->seconds)) attributed += stage->seconds;
         else snprintf(untimed + strlen(untimed), sizeof untimed - strlen(untimed), ", %s", stage->stage);
@@ -41,6 +61,7 @@ static void log_stages(MdRecord *r) {
            100 * (loop - attributed) / loop, untimed);
     md_log(r->log, "%-12s %9lld %10.4f           host clock, all of it\n", "loop",
            (long long)(r->step - r->resume.from_step), loop);
+    log_in_vain(r);
     md_log(
         r->log,
         "GB/s and GFLOP/s: bytes and operations are a model (mdmini --list-variants=markdown), the time is measured\n");
