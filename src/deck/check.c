@@ -135,9 +135,11 @@ static void check_need(MdDeck *deck, const Need *need, MdErrors *errors) {
         return;
     }
     char *needed = describe_need(need), *found = md_deck_value_text(deck, need->other);
-    md_fail(errors, MD_ERROR_INPUT, "%s: %s: has no effect: it needs %s, but %s is %s (%s)",
-            md_deck_origin(deck, need->option), md_option_name(need->option), needed, md_option_name(need->other),
-            found, md_deck_origin(deck, need->other));
+    const bool is_open = strcmp(found, "auto") == 0; /* even if it would become what is needed */
+    md_fail(errors, MD_ERROR_INPUT, "%s: %s: has no effect: it needs %s%s, but %s is %s (%s)%s",
+            md_deck_origin(deck, need->option), md_option_name(need->option), needed, is_open ? " by name" : "",
+            md_option_name(need->other), found, md_deck_origin(deck, need->other),
+            is_open ? ", which the system decides later: name it" : "");
     free(needed);
     free(found);
 }
