@@ -124,6 +124,13 @@ static bool print_information(const char *argument) {
     return true;
 }
 
+/* The exit code of what was printed. A reader that went away (`| head`) has what it wanted, as with the log. */
+static MdStatus end_information(void) {
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE) return MD_OK;
+    fprintf(stderr, "mdmini: error: standard output: %s\n", strerror(errno));
+    return MD_ERROR_OUTPUT;
+}
+
 /* Whether argument k is a listing with other words beside it, which would change nothing: refused. */
 static bool is_crowded_listing(int argc, char *const *argv, int k) {
     if (argc == 2 || strncmp(argv[k], "--list-", strlen("--list-")) != 0) return false;
@@ -168,7 +175,7 @@ int main(int argc, char **argv) {
     for (int k = 1; k < argc; k++) {
         const char *next = argv[k + 1]; /* NULL after the last */
         if (is_crowded_listing(argc, argv, k)) return MD_ERROR_INPUT;
-        if (print_information(argv[k])) return fflush(stdout) == 0 && !ferror(stdout) ? MD_OK : MD_ERROR_OUTPUT;
+        if (print_information(argv[k])) return (int)end_information();
         if (strcmp(argv[k], "--recover") == 0 && argc == 3 && next) return recover(next);
         if (strcmp(argv[k], "--check") == 0) {
             request.check_only = true;

@@ -61,6 +61,15 @@ def test_information(checks, folder):
     for words in (["--list-ceilings", "foo"], ["foo", "--list-ceilings=json"], ["--list-options", "--check"]):
         done, other = program.run(*words, folder=folder), words[words[0].startswith("--list-")]
         checks.that(done.code == 2 and not done.stdout and f"without {other}" in done.stderr, f"{words}: {done.code}: {done.stderr}")
+    for word in ("--help", "--list-options", "--list-options=markdown", "--list-variants", "--list-ceilings=json"):
+        with subprocess.Popen([program.program(), word], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            child.stdout.close()  # as `| head` does
+            said = child.stderr.read()
+        checks.that(child.returncode == 0 and not said, f"{word} without a reader: {child.returncode} {said}")
+        with open("/dev/full", "w") as full:
+            lost = subprocess.run([program.program(), word], stdout=full, stderr=subprocess.PIPE, text=True)
+        checks.that(lost.returncode == 4 and "standard output: No space left" in lost.stderr,
+                    f"{word} to a full device: {lost.returncode} {lost.stderr}")
     checks.that(listing(folder) == [], f"asking for information left {listing(folder)}")
 
 
