@@ -159,10 +159,12 @@ MdStatus md_ceilings_run(int n_arguments, char *const *arguments, bool quick, co
     MdDeck *deck = md_deck_read_overrides("ceilings", "--ceilings", known_options, n_words, words, errors);
     const MdFilesUse use = {.ceilings = true};
     c.deck = deck;
+    if (deck) md_errors_finish(errors, md_deck_place, deck);
     if (deck && md_files_plan(deck, &use, &c.files, errors) == MD_OK && md_errors_status(errors) == MD_OK) run(&c);
     md_files_free(&c.files);
     md_ceilings_free(&c.results);
     md_sensors_close(c.sensors);
+    md_errors_finish(errors, NULL, NULL); /* errors outlive the deck */
     md_deck_destroy(deck);
     md_free(words);
     md_free(groups);

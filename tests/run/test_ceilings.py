@@ -181,6 +181,7 @@ def test_refusals(checks, folder):
                         (["--ceilings", "occupancy", "--quick", "run.backend=cpu"], "nothing of this can be measured"),
                         (["--ceilings", "--check"], "alone"), (["--ceilings", "--bench", "force"], "alone"),
                         (["--ceilings", "output.directory=nowhere"], "nowhere"),
+                        (["--ceilings", "run.backend=cuda", "run.device=999"], "error: command line: run."),
                         (["--ceilings", "run.backend=cpu", "reduction=1"], "no section")]:
         done = program.run(*words, folder=folder)
         checks.that(done.code == 2 and says in done.stderr, f"{words}: exit code {done.code}, {done.stderr!r}")
