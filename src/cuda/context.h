@@ -51,7 +51,7 @@ typedef enum CudaStage {
     X(neighbor, brick, "force.kernel=brick")                                                                           \
     X(neighbor, bases, "neighbor.search=cell neighbor.index=16")                                                       \
     X(neighbor, sort_rows, "neighbor.sorted=on")                                                                       \
-    X(neighbor, count, "")                                                                                             \
+    X(neighbor, count, "force.kernel=list|list-split|cluster")                                                         \
     X(force, plain, "")                                                                                                \
     X(force, energy, "")                                                                                               \
     X(integrate, kick_drift, "")                                                                                       \

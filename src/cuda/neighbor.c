@@ -1,8 +1,8 @@
 /* Stage neighbor, host side: the rule when the list is built anew, growth after an overflow, and the way out of the list
  * by id. The kernels and their ladder stand in kernels/neighbor.cu.
  *
- * A thread that is past the capacity keeps counting but writes nothing. The kernel that counts entries halts the device
- * where anything has no room; the host, which has gone on meanwhile, grows the list and repeats the search (steps.c). */
+ * A thread that is past the capacity keeps counting but writes nothing. Who counts entries halts the device where anything
+ * has no room; the host, which has gone on meanwhile, grows the list and repeats the search (steps.c). */
 #include <math.h>
 #include <string.h>
 
@@ -72,7 +72,8 @@ static void issue_kernels(CudaContext *context, int n) {
     (void)n;
     zero_measures(context);
     search(context);
-    cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
+    if (!cuda_force_has_bricks(context))
+        cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
     sort_rows(context);
 }
 

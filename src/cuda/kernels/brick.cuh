@@ -9,6 +9,7 @@
 #define MD_CUDA_BRICK_CUH
 
 #include "cuda/kernels/cells.cuh"
+#include "cuda/kernels/count.cuh"
 #include "cuda/kernels/staged.cuh"
 
 /* The cells of brick b, and those around it that are staged with them. */
@@ -389,7 +390,8 @@ __device__ inline void search_rows(const CudaArguments &a, const CudaBrick &bric
 }
 
 /* Brick b in the order of sizes, which is that of the table. One for which there is no room here or in the list of sources is
- * left without atoms, its rows without entries: the host sees what is needed, makes room, and starts again. */
+ * left without atoms, its rows without entries, and halts the device: the host sees what is needed, makes room, and starts
+ * again. What all blocks together lack, one of them lacks. */
 template <class Staged> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
     __shared__ Bounds s_bounds;
@@ -413,6 +415,8 @@ template <class Staged> __device__ inline void search_brick(const CudaArguments 
     }
     __syncthreads(); /* all atoms are staged */
     search_rows(a, s_brick, region, s_cells, s_bounds, s_atoms);
+    __syncthreads(); /* all rows are there */
+    count_entries(a, s_brick.begin + (int)threadIdx.x, s_brick.end, MD_BLOCK, s_brick.n_staged < 0);
 }
 
 #endif

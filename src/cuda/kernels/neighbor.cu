@@ -27,6 +27,7 @@
  * list and repeats the search. */
 #include "cuda/kernels/brick.cuh"
 #include "cuda/kernels/cluster.cuh"
+#include "cuda/kernels/count.cuh"
 #include "cuda/kernels/list.cuh"
 #if MD_SW_neighbor_distances == 1 /* matrix: not for older GPUs */
 #include "cuda/kernels/brick_matrix.cuh"
@@ -296,46 +297,12 @@ MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) {
 }
 #endif
 
-/* Whether the list has no room for what was found: a row of that length, or what the kernels before this one counted. */
-__device__ inline bool is_full(const CudaArguments &a, int largest) {
-    const CudaMeasures &found = a.watch->measures;
-    if (largest > a.list.capacity || (is_compressed && found.crowd > 0)) return true;
-    return MD_SW_force_kernel == MD_KERNEL_BRICK &&
-           (found.staged > a.bricks.capacity || (int64_t)found.sources > a.bricks.source_capacity ||
-            (int64_t)found.slices > a.bricks.slice_capacity);
-}
-
-/* Largest row and number of entries; halts the device where the list has no room. A warp adds up in registers, and a block
- * sends one atomic each: in shared memory those of 64 bits are loops. Integers: the order does not matter. */
+#if MD_SW_force_kernel != 6 /* brick: counts as it searches */
 MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
     begin_kernel();
-    constexpr int n_warps = MD_BLOCK / 32;
-    __shared__ int s_largest[n_warps];
-    __shared__ unsigned long long s_entries[n_warps];
-    int largest = 0;
-    unsigned long long entries = 0;
-    for (int64_t i = thread_index(); i < a.list.n_rows; i += grid_size()) { /* 64 bits: as in k_reduce_sums */
-        largest = max(largest, a.list.counts[i]);
-        entries += (unsigned long long)a.list.counts[i];
-    }
-    for (unsigned distance = 16; distance > 0; distance /= 2) {
-        largest = max(largest, __shfl_down_sync(0xffffffffu, largest, distance));
-        entries += __shfl_down_sync(0xffffffffu, entries, distance);
-    }
-    if (threadIdx.x % 32 == 0) {
-        s_largest[threadIdx.x / 32] = largest;
-        s_entries[threadIdx.x / 32] = entries;
-    }
-    __syncthreads(); /* all warps have written before the first thread reads */
-    if (threadIdx.x > 0) return;
-    for (int warp = 1; warp < n_warps; warp++) {
-        largest = max(largest, s_largest[warp]);
-        entries += s_entries[warp];
-    }
-    atomicMax(&a.watch->measures.largest_count, largest);
-    atomicAdd(&a.watch->measures.entries, entries);
-    if (is_full(a, largest)) halt(a, CUDA_HALTED_FULL);
+    count_entries(a, thread_index(), a.list.n_rows, grid_size(), is_compressed && a.watch->measures.crowd > 0);
 }
+#endif
 
 /* --- neighbor.sorted ----------------------------------------------------------------------------------------------- */
 

@@ -155,6 +155,10 @@ mutant("search brick: one round of rows", ALL_ROWS, "r < brick.end - brick.begin
 mutant("search brick: counts of others", ALL_ROWS, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
 mutant("search brick: no barrier after its beginning", SEARCH_BRICK, "__syncthreads(); /* the brick", "/* the brick", barrier(BRICK))
 mutant("search brick: no barrier after staging", SEARCH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
+mutant("search brick: its last row is not counted", SEARCH_BRICK, "s_brick.end, MD_BLOCK", "s_brick.end - 1, MD_BLOCK", rows(BRICK))
+mutant("search brick: one round of rows is counted", SEARCH_BRICK, "s_brick.end, MD_BLOCK", "min(s_brick.begin + MD_BLOCK, s_brick.end), MD_BLOCK", rows(ROUNDS))
+mutant("search brick: the first one is not counted", SEARCH_BRICK, "    count_entries(", "    if (b > 0) count_entries(", rows(BRICK))
+mutant("search brick: goes on though there is no room", SEARCH_BRICK, "s_brick.n_staged < 0);", "false);", FULL, CROWDS)
 
 BY_MATRIX = "cuda/kernels/brick_matrix.cuh"
 MATRIX = OF_BRICK + " neighbor.bank_order=on neighbor.distances=matrix"
@@ -202,6 +206,7 @@ SIXTEEN = BY_MATRIX + " void search_sixteen("
 mutant("sixteen: rows that are not there", SIXTEEN, "if (r >= n_rows) shared[side].count[0] = shared[side].count[1] = 0;", "", COUNTED)
 mutant("sixteen: the cutoff itself", SIXTEEN, "- a.range_sq", "- 0.8 * a.range_sq", rows(MATRIX))
 mutant("sixteen: words of all but the last", SIXTEEN, "first < n_eights; first += eights_of_word", "first + eights_of_word < n_eights; first += eights_of_word", SIXTEENS)
+mutant("search brick: no barrier before its rows are counted", SEARCH_BRICK, "__syncthreads(); /* all rows", "/* all rows", CROWDS, race(MATRIX))
 MATRIX_ROWS = BY_MATRIX + " void search_rows("
 mutant("matrix rows: one round", MATRIX_ROWS, "first < n_rows; first += MD_BLOCK / 32 * 16", "first < min(n_rows, MD_BLOCK / 2); first += MD_BLOCK / 32 * 16", SIXTEENS)
 mutant("matrix rows: one table for all warps", MATRIX_ROWS, "warp * a.bricks.warp_bytes", "0", SIXTEENS)

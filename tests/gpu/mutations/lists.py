@@ -69,18 +69,20 @@ mutant("index 16: the way back on a narrow axis", NEIGHBOR + " int step_back(", 
 mutant("bases: not round the end", NEIGHBOR + " k_neighbor_bases(", "x = wrapped_cell(at.x + dx, grid.n[0])", "x = max(0, min(at.x + dx, grid.n[0] - 1))", tests(SMALL, "3-D"))
 mutant("bases: the last cell is left out", NEIGHBOR + " k_neighbor_bases(", "if (c >= a.n) return;", "if (c >= a.n - 1) return;", tests(SMALL))
 mutant("bases: z is left out", NEIGHBOR + " k_neighbor_bases(", "dz >= low[2] && dz <= high[2]", "dz == 0", tests(SMALL, "3-D"))
-mutant("count: the largest row of another block", NEIGHBOR + " k_neighbor_count(", "largest = max(largest, a.list.counts[i]);", "if (i > 0) largest = max(1, a.list.counts[1]);",
+COUNT = "cuda/kernels/count.cuh void count_entries("
+mutant("count: the largest row of another block", COUNT, "largest = max(largest, a.list.counts[i]);", "if (i > 0) largest = max(1, a.list.counts[1]);",
        rows(CELLS, BOTH))
-mutant("count: the last atom is left out", NEIGHBOR + " k_neighbor_count(", "i < a.list.n_rows;", "i < a.list.n_rows - 1;", rows(CELLS, BOTH))
-mutant("count: no barrier", NEIGHBOR + " k_neighbor_count(", "__syncthreads(); /* all warps", "/* all warps",
+mutant("count: the last row is left out", NEIGHBOR + " k_neighbor_count(", "a.list.n_rows", "a.list.n_rows - 1", rows(CELLS, BOTH))
+mutant("count: the last thread is left out", COUNT, "i < end;", "i < end && threadIdx.x != MD_BLOCK - 1;", rows(CELLS, BOTH))
+mutant("count: no barrier", COUNT, "__syncthreads(); /* all warps", "/* all warps",
        rows(CELLS, BOTH), rows(CELLS, BOTH, 11), rows(CELLS, BOTH, 12), race(CELLS))
-mutant("count: the last warp is left out", NEIGHBOR + " k_neighbor_count(", "warp < n_warps;", "warp < n_warps - 1;", rows(CELLS, BOTH))
-mutant("count: one step too few", NEIGHBOR + " k_neighbor_count(", "distance > 0;", "distance > 1;", rows(CELLS, BOTH))
-mutant("count: a full list goes unseen", NEIGHBOR + " bool is_full(", "largest > a.list.capacity", "false", FULL)
-mutant("count: a full list goes on", NEIGHBOR + " k_neighbor_count(", "if (is_full(a, largest)) halt(a, CUDA_HALTED_FULL);", "", FULL)
+mutant("count: the last warp is left out", COUNT, "warp < n_warps;", "warp < n_warps - 1;", rows(CELLS, BOTH))
+mutant("count: one step too few", COUNT, "distance > 0;", "distance > 1;", rows(CELLS, BOTH))
+mutant("count: a full list goes unseen", COUNT, "largest > a.list.capacity", "false", FULL)
+mutant("count: a full list goes on", COUNT, "halt(a, CUDA_HALTED_FULL);", "{}", FULL)
 mutant("halt: the kernels behind it go on", COMMON + " void halt(", "a.watch->halted = why;", "", FULL)
 mutant("halt: does not tell the host", COMMON + " void halt(", "*(volatile int *)&a.signals->halted = 1;", "", FULL)
-mutant("count: plain addition", NEIGHBOR + " k_neighbor_count(", "atomicAdd(&a.watch->measures.entries, entries);", "a.watch->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
+mutant("count: plain addition", COUNT, "atomicAdd(&a.watch->measures.entries, entries);", "a.watch->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
 SORTED_ROWS = CELLS + " neighbor.sorted=on"
 ASCENDING = SORTED_ROWS + " memory.sort=none"
 mutant("sorted rows: the last merge is left out", NEIGHBOR + " void sort_by_warp(", "half < n;", "2 * half < n;", rows(ASCENDING))

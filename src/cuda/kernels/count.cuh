@@ -1,0 +1,43 @@
+/* What a search has found, for the host: the largest row and the number of entries. Where the list has no room for that, the
+ * device stands still until the host has made room.
+ *
+ * A kernel of its own counts, once all rows are there (k_neighbor_count), or each block its own rows at its end, which saves
+ * that launch (brick.cuh). */
+#ifndef MD_CUDA_COUNT_CUH
+#define MD_CUDA_COUNT_CUH
+
+#include "cuda/kernels/common.cuh"
+
+/* Counts rows `first`, first + step, ... to before `end` of this thread, by all threads of a block; is_full: the list has no
+ * room whatever they are. A warp adds up in registers, and a block sends one atomic each: in shared memory those of 64 bits
+ * are loops. Integers: the order does not matter. */
+__device__ inline void count_entries(const CudaArguments &a, int64_t first, int64_t end, int64_t step, bool is_full) {
+    constexpr int n_warps = MD_BLOCK / 32;
+    __shared__ int s_largest[n_warps];
+    __shared__ unsigned long long s_entries[n_warps];
+    int largest = 0;
+    unsigned long long entries = 0;
+    for (int64_t i = first; i < end; i += step) { /* 64 bits: as in k_reduce_sums */
+        largest = max(largest, a.list.counts[i]);
+        entries += (unsigned long long)a.list.counts[i];
+    }
+    for (unsigned distance = 16; distance > 0; distance /= 2) {
+        largest = max(largest, __shfl_down_sync(0xffffffffu, largest, distance));
+        entries += __shfl_down_sync(0xffffffffu, entries, distance);
+    }
+    if (threadIdx.x % 32 == 0) {
+        s_largest[threadIdx.x / 32] = largest;
+        s_entries[threadIdx.x / 32] = entries;
+    }
+    __syncthreads(); /* all warps have written before the first thread reads */
+    if (threadIdx.x > 0) return;
+    for (int warp = 1; warp < n_warps; warp++) {
+        largest = max(largest, s_largest[warp]);
+        entries += s_entries[warp];
+    }
+    atomicMax(&a.watch->measures.largest_count, largest);
+    atomicAdd(&a.watch->measures.entries, entries);
+    if (is_full || largest > a.list.capacity) halt(a, CUDA_HALTED_FULL);
+}
+
+#endif
