@@ -58,6 +58,7 @@ static void sort_rows(CudaContext *context) {
     cuda_launch_blocks(context, CUDA_K_neighbor_sort_rows, cuda_blocks(context->n_atoms, rows_per_block));
 }
 
+/* Before a search that no k_sort_wrap has come before: that zeroes them otherwise. */
 static void zero_measures(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->measures, 0, sizeof(CudaMeasures), context->stream));
 }
@@ -70,7 +71,6 @@ static MdStatus refuse_crowd(CudaContext *context, int32_t crowd) {
 
 static void issue_kernels(CudaContext *context, int n) {
     (void)n;
-    zero_measures(context);
     search(context);
     if (!cuda_force_has_bricks(context))
         cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
@@ -111,8 +111,10 @@ MdStatus cuda_neighbor_fit(CudaContext *context) {
         cuda_watch_read(context, true);
         if (context->h_watch->halted) cuda_watch_release(context);
         MdStatus status = make_room(context, &fits);
-        if (status == MD_OK && !fits) status = issue_search(context, false);
         if (status != MD_OK || fits) return status;
+        zero_measures(context);
+        status = issue_search(context, false);
+        if (status != MD_OK) return status;
     }
 }
 
@@ -157,7 +159,6 @@ static MdStatus build_sorted(CudaContext *context, bool waits) {
     context->arguments.n_force_items = cuda_force_items(context); /* as many cells as there are now */
     MdStatus status = MD_OK;
     if (cuda_force_has_list(context)) status = build_list(context, waits);
-    else zero_measures(context);
     cuda_memory_end(context, CUDA_REBUILD);
     if (status != MD_OK) return status;
     context->built = true;
@@ -191,6 +192,7 @@ MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
 MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid) {
     cuda_memory_begin(context, CUDA_REBUILD);
     cuda_sort_again(context, grid);
+    zero_measures(context);
     return build_sorted(context, true);
 }
 

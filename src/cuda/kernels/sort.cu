@@ -78,7 +78,10 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    if (i == 0) a.watch->pass_step[0] = a.watch->step + a.watch->drifted;
+    if (i == 0) {
+        a.watch->measures = CudaMeasures{}; /* of this build: its search is the first that adds to them */
+        a.watch->pass_step[0] = a.watch->step + a.watch->drifted;
+    }
     Vec3<State> x = load_position(a.now, i);
     if (MD_SW_neighbor_rebuild == MD_REBUILD_EVERY && a.factor >= 0 &&
         __any_sync(lanes_below(a.n_atoms), was_too_far(a, i, x)) && threadIdx.x % 32 == 0)

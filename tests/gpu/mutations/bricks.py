@@ -4,7 +4,6 @@ from .killers import *  # the words of the table
 # Of bricks of two cells along an edge and of more, of blocks that have a round for all rows and of those that have several.
 BRICKS = (tests(BRICK), tests(BRICK + " memory.brick_cells=2"))
 ROUNDS = BRICK + " memory.brick_cells=3 launch.block_size=32 force.threads_per_atom=1"
-CROWDS = Killer("test_bricks", "test_bricks")
 
 PLACES = SORT + " int place_in_bricks("
 mutant("place in bricks: y and z swapped in a brick", PLACES, "((at.z - low[2]) * size[1] + at.y - low[1])", "((at.y - low[1]) * size[2] + at.z - low[2])",

@@ -85,6 +85,7 @@ def emulated(killer):
 
 
 FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM", "faults"),))
+CROWDS = Killer("test_bricks", "test_bricks")
 COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"),))
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))

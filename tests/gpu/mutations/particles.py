@@ -79,6 +79,7 @@ mutant("sort wrap: no lateness", SORT + " k_sort_wrap(", "was_too_far(a, i, x)",
 mutant("sort wrap: lateness of the first lane", SORT + " k_sort_wrap(", "__any_sync(lanes_below(a.n_atoms), was_too_far(a, i, x))", "was_too_far(a, i, x)", rows("neighbor.search=cell", "one is late"))
 mutant("sort wrap: lateness of the wrong moment", SORT + " bool was_too_far(", "x.y - time * v.y", "x.y + 9 * time * v.y", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: each atom is a late build", SORT + " void book_lateness(", "if (atomicMax(&a.watch->late_build, build) < build) ", "", rows("neighbor.search=cell", "never late|late"))
+mutant("sort wrap: measures of the builds before", SORT + " k_sort_wrap(", "a.watch->measures = CudaMeasures{};", "", CROWDS)
 mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;",
        held(CELLS + " memory.sort=none"))
 mutant("cell_along: next cell", SORT + " int cell_along(", "floor((x - origin) * inverse_edge)", "floor((x - origin) * inverse_edge + 0.5)",

@@ -78,7 +78,7 @@ mutant("one pass: a step that has halted is booked again", PASSES, "a.begins ? *
 mutant("pass: as of the step before", RESIDENT + " k_step_pass(", "[a.first] + 1;", "[a.first];", COLLISION)
 mutant("pass: the next one is not told the step", RESIDENT + " k_step_pass(", "if (thread_index() == 0) a", "if (false) a", COLLISION)
 mutant("drift of passes: does not tell the step", RESIDENT + " k_step_drift(", "if (i == 0) a", "if (false) a", COLLISION)
-mutant("sort: does not tell the step", SORT + " k_sort_wrap(", "if (i == 0) a", "if (false) a", COLLISION)
+mutant("sort: does not tell the step", SORT + " k_sort_wrap(", "a.watch->pass_step[0] = a.watch->step + a.watch->drifted;", "", COLLISION)
 mutant("one pass: a drift at the end is not told", PASSES, "if (a.drifts) end_pass(a, moved_sq, 0);", "", UNFORESEEN)
 mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.halt_sq)", "(moved_sq > a.halt_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
