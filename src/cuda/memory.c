@@ -228,6 +228,8 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
         if (!cuda_sort_reorders(context)) add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
         add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
     }
+    /* kept in any case: a sort finds the zeros that the one before has left */
+    add(arrays, CUDA_KEPT, &a->cell_count, (size_t)context->max_cells + 1, sizeof(int32_t), "counts of cells");
     add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
     if (cuda_sort_places_cells(context))
         add(arrays, CUDA_KEPT, &a->cell_place, (size_t)context->max_cells, sizeof(int32_t), "places of cells");
@@ -405,6 +407,9 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         cudaMemsetAsync(&a->watch->fault_step, 0xff, 2 * sizeof a->watch->fault_step, context->stream)); /* none */
     CUDA_CHECK(cudaMemsetAsync(a->barrier, 0, 2 * CUDA_BARRIER_STRIDE * sizeof *a->barrier, context->stream));
     CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
+    if (a->cell_count)
+        CUDA_CHECK(
+            cudaMemsetAsync(a->cell_count, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t), context->stream));
     cuda_force_zero(context); /* nothing has acted yet */
     context->has_forces = true;
     if (a->partials)

@@ -183,7 +183,8 @@ typedef struct CudaArguments {
     void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
     int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by their keys; with memory.sort = none */
     int32_t *slot_cell;  /* [n_atoms] cell of a slot */
-    int32_t *cell_start; /* [n_cells + 1] first slot of each cell, cells in their order in memory */
+    int32_t *cell_count; /* [n_cells + 1] particles of each cell, cells in their order in memory; zero but in a sort */
+    int32_t *cell_start; /* [n_cells + 1] first slot of each cell, in the same order */
     int32_t *cell_place; /* [n_cells] where a cell stands in that order; unless they stand row by row */
     int32_t *cell_bases; /* [n_cells][CUDA_STENCIL] first slots of the cells around; with neighbor.index = 16 */
     int32_t *scan_sums;  /* of the blocks of a scan */

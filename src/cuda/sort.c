@@ -86,7 +86,7 @@ static void place_cells(CudaContext *context, int n_cells) {
 
 enum { FEW_TILES = 32 }; /* one block scans them in less time than two launches more would take */
 
-/* Counts of cells to starts, in place; the entry after the last cell becomes n_atoms. */
+/* Counts of cells to starts; the entry after the last cell becomes n_atoms. */
 static void scan_cells(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
     int64_t n_tiles = cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
@@ -106,7 +106,6 @@ static void scan_cells(CudaContext *context, int n_cells) {
 static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     CudaArguments *a = &context->arguments;
     const int n = context->n_atoms;
-    CUDA_CHECK(cudaMemsetAsync(a->cell_start, 0, ((size_t)n_cells + 1) * sizeof(int32_t), context->stream));
     a->n = n_cells;
     cuda_launch(context, bin, n);
     scan_cells(context, n_cells);

@@ -53,7 +53,7 @@ __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<P
     const int cz = cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], grid.n[2]);
     const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
     a.cell[i] = c;
-    a.arrival[i] = count_by_warp(&a.cell_start[cell_place(a, c)], c, a.n_atoms);
+    a.arrival[i] = count_by_warp(&a.cell_count[cell_place(a, c)], c, a.n_atoms);
 }
 
 /* Whether particle i, which is at x, had gone further than the list allows when that was used last: a drift ago, so that
@@ -156,8 +156,9 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
     a.cell_place[c] = place;
 }
 
-/* --- exclusive scan of a.n numbers in cell_start, in place, in three launches: sums of tiles, scan of the sums by one
- * block, scan of each tile from its offset. A tile is what one block scans: MD_BLOCK numbers. -------------------- */
+/* --- exclusive scan of a.n numbers, from cell_count to cell_start, in three launches: sums of tiles, scan of the sums by one
+ * block, scan of each tile from its offset. A tile is what one block scans: MD_BLOCK numbers. Who reads a count for the last
+ * time leaves zero there, for the next sort. -------------------- */
 
 /* Inclusive scan over the block, Hillis and Steele: log2(MD_BLOCK) rounds. Returns the thread's own. A barrier must lie
  * between two calls. */
@@ -177,13 +178,13 @@ __device__ inline int block_scan(int value) {
 MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
     begin_kernel();
     const int k = thread_index();
-    const int sum = block_scan(k < a.n ? a.cell_start[k] : 0);
+    const int sum = block_scan(k < a.n ? a.cell_count[k] : 0);
     if (threadIdx.x == MD_BLOCK - 1) a.scan_sums[blockIdx.x] = sum;
 }
 
-/* The same scan by one block, eight numbers side by side a thread: of the sums of tiles, and of few cells, which need no
- * other launch. */
-__device__ inline void scan_by_block(int *values, int n) {
+/* The same scan by one block, eight numbers side by side a thread: of the sums of tiles, in place, and of few cells, which
+ * need no other launch. */
+__device__ inline void scan_by_block(int *counts, int *starts, int n) {
     constexpr int items = 8;
     __shared__ int s_before;
     int before = 0;
@@ -191,13 +192,14 @@ __device__ inline void scan_by_block(int *values, int n) {
         const int begin = first + items * (int)threadIdx.x;
         int own[items], sum = 0;
         for (int k = 0; k < items; k++) {
-            own[k] = begin + k < n ? values[begin + k] : 0;
+            own[k] = begin + k < n ? counts[begin + k] : 0;
+            if (begin + k < n) counts[begin + k] = 0;
             sum += own[k];
         }
         const int up_to = before + block_scan(sum);
         int next = up_to - sum;
         for (int k = 0; k < items; k++) {
-            if (begin + k < n) values[begin + k] = next;
+            if (begin + k < n) starts[begin + k] = next;
             next += own[k];
         }
         if (threadIdx.x == MD_BLOCK - 1) s_before = up_to;
@@ -209,18 +211,20 @@ __device__ inline void scan_by_block(int *values, int n) {
 
 MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) {
     begin_kernel();
-    scan_by_block(a.scan_sums, a.n);
+    scan_by_block(a.scan_sums, a.scan_sums, a.n);
 }
 MD_KERNEL k_sort_scan_few(MD_ARGUMENTS) {
     begin_kernel();
-    scan_by_block(a.cell_start, a.n);
+    scan_by_block(a.cell_count, a.cell_start, a.n);
 }
 
 MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
     begin_kernel();
     const int k = thread_index();
-    const int own = k < a.n ? a.cell_start[k] : 0, sum = block_scan(own);
-    if (k < a.n) a.cell_start[k] = a.scan_sums[blockIdx.x] + sum - own;
+    const int own = k < a.n ? a.cell_count[k] : 0, sum = block_scan(own);
+    if (k >= a.n) return;
+    a.cell_start[k] = a.scan_sums[blockIdx.x] + sum - own;
+    a.cell_count[k] = 0;
 }
 
 /* What particles of a cell are sorted by: the id; in bricks by x first, so that a line of cells along x is sorted by x as a

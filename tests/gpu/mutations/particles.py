@@ -106,12 +106,14 @@ mutant("scan tiles: sum of another thread", SORT + " k_sort_scan_tiles(", "threa
 for some, cells in (("few", (held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))), ("sums", (tests(SCAN, MANY),))):
     mutant(f"scan {some}: inclusive", SORT + " void scan_by_block(", "next = up_to - sum;", "next = up_to;", *cells)
     mutant(f"scan {some}: neighbours share a place", SORT + " void scan_by_block(", "next += own[k];", "", *cells)
-    mutant(f"scan {some}: the last number is left out", SORT + " void scan_by_block(", "if (begin + k < n) v", "if (begin + k < n - 1) v", *cells)
+    mutant(f"scan {some}: the last number is left out", SORT + " void scan_by_block(", "if (begin + k < n) starts", "if (begin + k < n - 1) starts", *cells)
 mutant("scan few: rounds forget", SORT + " void scan_by_block(", "before = s_before;", "", held(FEW, "3-D dilute, many cells"))
 mutant("scan few: no barrier after the write", SORT + " void scan_by_block(", "        __syncthreads();\n", "", held(FEW, "3-D dilute, many cells"),
        *barrier(CELLS, MANY))
 mutant("scan finish: inclusive", SORT + " k_sort_scan_finish(", "+ sum - own", "+ sum", tests(SCAN, MANY))
-mutant("scan finish: the last number is left out", SORT + " k_sort_scan_finish(", "if (k < a.n) a", "if (k < a.n - 1) a", tests(SCAN, MANY))
+mutant("scan finish: the last number is left out", SORT + " k_sort_scan_finish(", "if (k >= a.n) return;", "if (k >= a.n - 1) return;", tests(SCAN, MANY))
+mutant("scan finish: counts stay", SORT + " k_sort_scan_finish(", "a.cell_count[k] = 0;", "", tests(SCAN, MANY), held(SCAN))
+mutant("scan few: counts stay", SORT + " void scan_by_block(", "if (begin + k < n) counts[begin + k] = 0;", "", rows(FEW, IN_MOTION))
 mutant("scatter: does not wait", SORT + " k_sort_scatter(", "begin_kernel();", "", tests(CELLS + " launch.dependent=on", seed=11))
 mutant("scatter: without arrival", SORT + " k_sort_scatter(", " + a.arrival[i]]", "]", tests(CELLS))
 mutant("rank: the cell's last is not counted", SORT + " k_sort_rank(", "s < end", "s < end - 1", tests(CELLS))
