@@ -11,10 +11,11 @@
  *          all axes, so that more of its neighbours are the same ones. Costs a look-up for each cell that is visited.
  *   brick  the same, brick by brick: what a block of threads stages in shared memory (force.kernel = brick).
  *
- * The cells come from a counting sort: histogram by integer atomics (k_sort_bin), exclusive scan, scatter. The
- * atomics give each cell its particles in order of arrival, which differs from run to run; k_sort_rank therefore puts
- * each cell in an order of its own, and where memory keeps that order, puts each particle there at once. Everything that
- * follows (rows, sums) is then the same in every run. */
+ * The cells come from a counting sort: histogram by integer atomics (k_sort_wrap, of particles that are to be wrapped first,
+ * or k_sort_bin), exclusive scan, scatter. Where memory keeps an order, lanes of a warp that have the same cell count together.
+ * The atomics give each cell its particles in order of arrival, which differs from run to run; k_sort_rank therefore puts each
+ * cell in an order of its own, and where memory keeps that order, puts each particle there at once. Everything that follows
+ * (rows, sums) is then the same in every run. */
 #include "cuda/kernels/cells.cuh"
 #include "physics/curve.h"
 
@@ -34,15 +35,19 @@ __device__ inline unsigned lanes_below(int n) {
     return n_lanes < 32 ? (1u << n_lanes) - 1 : 0xffffffffu;
 }
 
-/* What was counted before this thread of the first n by `count`, which is that of cell c. Particles side by side are mostly of
- * one cell, where memory keeps an order: the first one in a warp counts for all of them. */
-__device__ inline int count_by_warp(int *count, int c, int n) {
+/* What was counted before this thread of the first n by `count`, which is that of cell c. Where memory keeps an order, the
+ * particles of a warp are of two or three cells: the first one in each counts for all of them. */
+__device__ inline int count_particle(int *count, int c, int n) {
+#if MD_SW_memory_sort == 0 || __CUDA_ARCH__ < 700 /* none; older GPUs cannot compare numbers over a warp */
+    return atomicAdd(count, 1);
+#else
     const int lane = (int)threadIdx.x % 32;
     const unsigned same = __match_any_sync(lanes_below(n), c);
     const int first = __ffs((int)same) - 1;
     int before = 0;
     if (lane == first) before = atomicAdd(count, __popc(same));
     return __shfl_sync(same, before, first) + __popc(same & ((1u << lane) - 1));
+#endif
 }
 
 /* By the positions that pairs see: those of the last build are kept, so that a restart finds the same cells. */
@@ -53,7 +58,7 @@ __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<P
     const int cz = cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], grid.n[2]);
     const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
     a.cell[i] = c;
-    a.arrival[i] = count_by_warp(&a.cell_count[cell_place(a, c)], c, a.n_atoms);
+    a.arrival[i] = count_particle(&a.cell_count[cell_place(a, c)], c, a.n_atoms);
 }
 
 /* Whether particle i, which is at x, had gone further than the list allows when that was used last: a drift ago, so that

@@ -88,8 +88,11 @@ mutant("cell_along: no upper clamp", SORT + " int cell_along(", "(double)(n - 1)
        rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
 mutant("sort bin: y and z swapped", SORT + " void count_in_cell(", "(cz * grid.n[1] + cy) * grid.n[0] + cx", "(cy * grid.n[1] + cz) * grid.n[0] + cx",
        tests(CELLS, "3-D uneven, shift force|3-D"))
-BY_WARP = SORT + " int count_by_warp("
+BY_WARP = SORT + " int count_particle("
+IN_NO_ORDER = CELLS + " memory.sort=none"
 mutant("sort bin: plain addition", BY_WARP, "= atomicAdd(", f"= {PLAIN}", on_gpu(tests(CELLS)))
+mutant("sort bin: plain addition, in no order", BY_WARP, "return atomicAdd(", f"return {PLAIN}", on_gpu(tests(IN_NO_ORDER)))
+mutant("sort bin: arrival from one, in no order", BY_WARP, "return atomicAdd(count, 1);", "return atomicAdd(count, 1) + 1;", tests(IN_NO_ORDER))
 mutant("sort bin: arrival from one", BY_WARP, "__popc(same));", "__popc(same)) + 1;", tests(CELLS))
 mutant("sort bin: a warp is one atom", BY_WARP, "atomicAdd(count, __popc(same))", "atomicAdd(count, 1)", tests(CELLS))
 mutant("sort bin: a warp is in one place", BY_WARP, "+ __popc(same & ((1u << lane) - 1))", "+ 0", tests(CELLS))
