@@ -71,8 +71,8 @@ mutant("one pass: the other copy is not read", PASSES, "        from = a.n_atoms
 mutant("one pass: begins in the wrong copy", PASSES, "% 2 == 0", "% 2 != 0", tests(ONE_PASS), UNFORESEEN)
 mutant("one pass: a drift at the end in the wrong copy", PASSES, "(a.n + a.drifts)", "a.n", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: no drift at the end", PASSES, "is_last && !a.drifts", "is_last", tests(ONE_PASS), bits(ONE_PASS))
-mutant("one pass: integrates what is integrated", PASSES, " && !a.begins; i +=", "; i +=", tests(ONE_PASS), bits(ONE_PASS))
-mutant("one pass: waits for nobody after the first forces", PASSES, "!a.begins || step > 0;", "!a.begins;", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
+mutant("one pass: integrates what is integrated", PASSES, "if (!a.begins) moved_sq", "moved_sq", tests(ONE_PASS), bits(ONE_PASS))
+mutant("one pass: waits for nobody after the first forces", PASSES, "step > 0 ? meet : !a.begins;", "!a.begins && (step == 0 || meet);", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
 mutant("one pass: a step that has halted is booked again", PASSES, "a.begins ? *(volatile unsigned *)&a.watch->drifted : 1", "1", UNFORESEEN)
 mutant("pass: as of the step before", RESIDENT + " k_step_pass(", "[a.first] + 1;", "[a.first];", COLLISION)
@@ -89,7 +89,7 @@ mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate
 mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
 mutant("one pass: a halt is not told", RESIDENT + " void book_steps(", "if (halts) halt(a, CUDA_HALTED_OLD);", "", UNFORESEEN)
 mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.watch->step = step;", "a.watch->step = step - 1;", UNFORESEEN)
-mutant("one pass: the last step is integrated", PASSES, "0}, is_last && !a.drifts};", "0}, false};", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: the last step is integrated", PASSES, "0}, is_last && !a.drifts, left};", "0}, false, left};", tests(ONE_PASS), UNFORESEEN)
 HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
 mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
@@ -130,7 +130,7 @@ mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, move
 mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", emulated(UNFORESEEN))
 mutant("passes: positions stay where they are", PASS, "bring_back(a, from);", "", UNFORESEEN)
 mutant("passes: the displacement of the step before", PASS, "if (force_begin(a, moved_sq_of(a, a.first)))", "if (force_begin(a, moved_sq_of(a, a.first + 1)))", UNFORESEEN)
-mutant("passes: reads what it writes", PASS, "{from, a.n_atoms - from, a.watch", "{from, from, a.watch", tests(BY_KERNELS), UNFORESEEN)
+mutant("passes: reads what it writes", PASS, "{from, a.n_atoms - from, next", "{from, from, next", tests(BY_KERNELS), UNFORESEEN)
 mutant("passes: displacements are not told", PASS, "end_pass(a, integrate.moved_sq, a.first + 1);", "end_pass(a, 0, a.first + 1);", UNFORESEEN)
 mutant("passes: begin in the first copy", RESIDENT + " k_step_drift(", "a.first * (int64_t)a.n_atoms, 0}", "0, 0}", tests(BY_KERNELS), UNFORESEEN)
 mutant("passes: the first displacements are those of everybody", RESIDENT + " k_step_drift(", "end_pass(a, moved_sq, a.first);", "end_pass(a, moved_sq, 0);", UNFORESEEN)
