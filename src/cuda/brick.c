@@ -245,11 +245,14 @@ void cuda_brick_plan_tables(CudaContext *context) {
     a->bricks.slice_capacity = n / 32 + 1 + (int64_t)fmin(n_bricks, (double)(n / 16));
 }
 
-/* By matrices a warp takes 16 rows at a time; as many warps as two blocks of a multiprocessor have registers for. */
+/* By matrices a warp takes 16 rows at a time; as many warps as two blocks of a multiprocessor have registers for. Where few
+ * rows have a multiprocessor for themselves, more warps stage what is around them: a cell each, and loads take long. */
 int cuda_brick_search_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range) {
     if (!has_matrices(config)) return cuda_brick_block_size(config, box, n_atoms, range, 1);
     const double rows = 1.03 * largest_brick(box, n_atoms, range, brick_cells[config->memory_brick_cells]);
-    const double sixteens = fmax(ceil(rows / 16), 2), most_warps = 16;
+    const double n_bricks = count_bricks(box, range, brick_cells[config->memory_brick_cells]);
+    const double least_warps = n_bricks <= cuda_device_multiprocessors() ? 8 : 2, most_warps = 16;
+    const double sixteens = fmax(ceil(rows / 16), least_warps);
     return 32 * (int)ceil(sixteens / ceil(sixteens / most_warps));
 }
 

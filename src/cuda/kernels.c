@@ -384,8 +384,9 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
             const int threads = brick_row_threads(&context->config, unit);
             const bool by_matrix = unit == CUDA_NEIGHBOR && context->config.neighbor_distances == MD_DISTANCES_MATRIX;
             md_choices_add(choices, "launch.block_size", value,
-                           block < first  ? "stage %s: as many as there are registers for"
-                           : by_matrix    ? "stage %s: a warp for sixteen atoms of a brick at a time"
+                           block < first ? "stage %s: as many as there are registers for"
+                           : by_matrix
+                               ? "stage %s: a warp for sixteen atoms of a brick at a time, and enough to stage it"
                            : threads == 1 ? "stage %s: a thread for two atoms of a brick"
                                           : "stage %s: %d threads for each atom of a brick",
                            cuda_stage_names[unit], threads);
