@@ -194,15 +194,6 @@ static void describe_launch(const CudaContext *context, MdStageTime *time) {
     else snprintf(time->ran, sizeof time->ran, "%s", ran);
 }
 
-/* What launch.barrier = local could not do. */
-static void report_meetings(const CudaContext *context, MdChoices *choices) {
-    const long long n_met = context->h_watch->n_met;
-    if (n_met > 0)
-        md_choices_add(choices, "launch.barrier", "grid",
-                       "in %lld batches of %lld: a cell was void, or a brick too large to be held by its block", n_met,
-                       (long long)context->kernels[CUDA_K_step_resident].launches);
-}
-
 static void statistics(void *opaque, MdStatistics *statistics) {
     CudaContext *context = opaque;
     const MdVariantTable table = md_cuda_variants();
@@ -210,6 +201,7 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     statistics->n_rebuilds = context->n_builds > 0 ? context->n_builds - 1 : 0;
     statistics->n_overflows = context->n_overflows;
     cuda_neighbor_statistics(context, statistics);
+    statistics->n_met = context->h_watch->n_met;
     const MdMemory held = cuda_memory_held(context);
     statistics->host_bytes = held.host_bytes + cuda_slots_host_bytes(context);
     statistics->device_bytes = held.device_bytes;
@@ -223,7 +215,6 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     }
     describe_launch(context, &statistics->stages[statistics->n_stages++]);
     cuda_kernels_report(context, statistics);
-    report_meetings(context, &statistics->choices);
 }
 
 static void trace(void *context, MdTrace *trace) { cuda_timing_trace(context, trace); }

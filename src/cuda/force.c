@@ -124,12 +124,17 @@ static void choose_kernel(MdConfig *config, const MdSystemPlan *plan, MdChoices 
                    (long long)plan->n_atoms);
 }
 
+/* Of kernels, as CUDA counts: 12030 for 12.3; 0: not known. */
+static int compiler_version(void) {
+    int major = 0, minor = 0;
+    return nvrtcVersion(&major, &minor) == NVRTC_SUCCESS ? 1000 * major + 10 * minor : 0;
+}
+
 /* Bytes that the parameters of a kernel may take. */
 static size_t most_argument_bytes(void) {
-    int compiler[2] = {0, 0}, driver = 0;
-    if (nvrtcVersion(&compiler[0], &compiler[1]) != NVRTC_SUCCESS) return 4096;
+    int driver = 0;
     CUDA_CHECK(cudaDriverGetVersion(&driver));
-    return 1000 * compiler[0] + 10 * compiler[1] >= 12010 && driver >= 12010 ? 32764 : 4096;
+    return compiler_version() >= 12010 && driver >= 12010 ? 32764 : 4096;
 }
 
 static MdStatus check_arguments(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
@@ -160,6 +165,16 @@ static MdStatus check_texels(const MdConfig *config, const MdSystemPlan *plan, M
         (long long)(most / per_atom), (long long)(copies * plan->n_atoms));
 }
 
+/* What kernels/step_local.cuh is made of. */
+static MdStatus check_barrier(const MdConfig *config, MdErrors *errors) {
+    const int capability = cuda_device_compute_capability(), compiler = compiler_version();
+    if (config->launch_barrier != MD_BARRIER_LOCAL || (capability >= 70 && compiler >= 12030)) return MD_OK;
+    return md_fail(
+        errors, MD_ERROR_INPUT,
+        "launch.barrier=local: needs compute capability 7.0 and CUDA 12.3, and here are %d.%d and %d.%d: take grid",
+        capability / 10, capability % 10, compiler / 1000, compiler % 1000 / 10);
+}
+
 void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->force_kernel == MD_KERNEL_AUTO || config->force_kernel == MD_KERNEL_LIST_SPLIT)
         choose_kernel(config, plan, choices);
@@ -167,5 +182,6 @@ void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
 
 MdStatus cuda_force_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
     MdStatus status = check_arguments(config, plan, errors);
+    if (check_barrier(config, errors) != MD_OK) status = MD_ERROR_INPUT;
     return check_texels(config, plan, errors) == MD_OK ? status : MD_ERROR_INPUT;
 }

@@ -201,8 +201,9 @@ static void drop_held(CudaContext *context) {
     context->drift_held = false;
 }
 
-/* The first pass of a batch may compute forces, where the drift before them is done, if the passes after it leave the positions
- * in the first copy. Otherwise those forces come by themselves. */
+/* The first pass of a batch may compute forces, where the drift before them is done, if the passes leave the positions in the
+ * first copy: an even number of them. Otherwise, as between rebuilds an odd number of steps apart, those forces come by
+ * themselves. */
 static void begin_batch(CudaContext *context) {
     const int n_moves = context->n_held - !context->drift_held;
     if (!context->first_drifted || (n_moves > 0 && n_moves % 2 == 0)) return;
@@ -244,7 +245,7 @@ static void hold(CudaContext *context, int64_t step) {
     hold_one(context, step);
     const int64_t most = batch_steps(context, step - context->n_held + 1);
     const bool fits = !context->first_drifted || most % 2 == 1; /* see begin_batch */
-    if (context->n_held >= (fits ? most : most - 1)) flush(context);
+    if (context->n_held >= (fits ? most : larger(most - 1, 3))) flush(context);
 }
 
 /* Computes the forces of a step whose drift is issued, or holds them back for a batch. That may begin with those of a list for

@@ -185,11 +185,11 @@ static const MdVariant rows[] = {
      "neighbor.rebuild=every|device-check force.energy=on-output memory.allocation=once memory.load=global "
      "launch.fuse=on|step "
      "check.kernels=launch|off",
-     "", 0, 0, 0, 0, "two barriers over the grid a step in place of two launches (one with launch.fuse=step); no more threads than are resident"},
+     "", 0, 0, 0, 0, "two barriers over the grid a step in place of two launches (one or none with launch.fuse=step); no more threads than are resident"},
     {"step", "launch.barrier=grid", "", "", 0, 0, 0, 0, "all blocks meet: three trips to the L2, and the slowest one holds all"},
     {"step", "launch.barrier=local",
      "launch.persistent=on launch.fuse=step force.kernel=brick memory.layout=vec4 run.precision=mixed|single neighbor.rebuild=every",
-     "", 0, 0, 0, 0, "a position is stored along with its step, and loaded until it is of the right one; batches that somebody looks into, and systems with void cells, meet"},
+     "", 0, 0, 0, 0, "a position is stored along with its step, and loaded until it is of the right one; batches that do not end with a rebuild, void cells and bricks larger than a block take the barrier of the grid"},
     {"launch", "launch.dependent=off", "", "", 0, 0, 0, 0, "a kernel comes when the one before it is over"},
     {"launch", "launch.dependent=on", "memory.load=global", "", 0, 0, 0, 0,
      "its blocks come as soon as all of those before have begun, and wait on the multiprocessor: the way there is hidden"},

@@ -196,10 +196,21 @@ static void log_rebuilds(MdRecord *r) {
     free(when);
 }
 
+/* Where launch.barrier = local took the barrier of the grid. */
+static void log_meetings(MdRecord *r) {
+    if (r->statistics.n_met == 0) return;
+    md_log(r->log,
+           "barrier   launch.barrier = local: in %lld batches of steps all blocks met: a cell was void, or a brick too "
+           "large "
+           "for a block to hold\n",
+           (long long)r->statistics.n_met);
+}
+
 void md_timings_log(MdRecord *r) {
     log_stages(r);
     md_overlap_log(r);
     log_ran(r);
+    log_meetings(r);
     log_kernels(r);
     log_counters(r);
     log_rebuilds(r);

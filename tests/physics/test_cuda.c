@@ -298,19 +298,21 @@ static void test_collision(const MdBackendOps *ops) {
 
 /* --- blocks that do not meet ---------------------------------------------------------------------------------------- */
 
-/* Batches of ten steps in bricks, of which somebody looks into none. places: of the atoms at the end; true: the report says that
- * blocks met against launch.barrier = local. */
-static bool met(const MdBackendOps *ops, const MdSystem *system, int barrier, int block_size, double *places) {
+/* 32 steps and 28 more; a list every ten steps, so that the batch before the first look begins with forces and ends with
+ * them. places: of the atoms at both looks. Returns in how many batches all blocks met against launch.barrier = local. */
+static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int barrier, int block_size, int brick_cells,
+                        double *places) {
     MdConfig config = state_config();
     MdStatistics statistics = {0};
     WalkRun run;
-    bool told = false;
     config.run_precision = MD_PRECISION_MIXED;
     config.neighbor_rebuild = MD_REBUILD_EVERY;
     config.neighbor_every = 10;
+    config.neighbor_skin = 0.25;
+    config.run_timestep = 0x1p-8;
     config.force_kernel = MD_KERNEL_BRICK;
     config.force_threads_per_atom = MD_THREADS_2;
-    config.memory_brick_cells = MD_BRICK_CELLS_2;
+    config.memory_brick_cells = brick_cells;
     config.launch_block_size = block_size;
     config.launch_persistent = MD_PERSISTENT_ON;
     config.launch_graph = MD_GRAPH_OFF;
@@ -318,19 +320,56 @@ static bool met(const MdBackendOps *ops, const MdSystem *system, int barrier, in
     config.launch_barrier = barrier;
     check_context("barrier %s, block size %s", md_switch_words(MD_OPTION_launch_barrier)[barrier],
                   md_switch_words(MD_OPTION_launch_block_size)[block_size]);
-    if (!walk_create(&run, ops, &config, system)) return false;
-    CHECK(walk_prepare(&run) && walk_steps(&run, 1, 60));
-    MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
-    CHECK(walk_ok(&run, ops->gather(run.context, &frame)));
+    if (!walk_create(&run, ops, &config, system)) return -1;
+    MdFrame first = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places}, second = first;
+    second.position = places + 3 * system->n_atoms;
+    CHECK(walk_prepare(&run) && walk_steps(&run, 1, 32) && walk_ok(&run, ops->gather(run.context, &first)));
+    CHECK(walk_steps(&run, 33, 28) && walk_ok(&run, ops->gather(run.context, &second)));
     ops->statistics(run.context, &statistics);
-    for (int k = 0; k < statistics.choices.n; k++)
-        told = told || strcmp(statistics.choices.rows[k].option, "launch.barrier") == 0;
     walk_destroy(&run);
-    return told;
+    return statistics.n_met;
 }
 
-/* The same bits whether or not blocks meet. They do, and it is told, where a block has no room for all of its rows or atoms, and
- * where cells are void. */
+/* The same bits whether or not blocks meet. */
+static void compare_meetings(const MdBackendOps *ops, const MdSystem *system, int block_size, int brick_cells,
+                             bool meets) {
+    const size_t n = 6 * (size_t)system->n_atoms;
+    double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
+    CHECK(meetings(ops, system, MD_BARRIER_GRID, block_size, brick_cells, places) == 0);
+    CHECK((meetings(ops, system, MD_BARRIER_LOCAL, block_size, brick_cells, others) > 0) == meets);
+    CHECK(memcmp(places, others, n * sizeof *places) == 0);
+    md_free(places);
+}
+
+/* A place in the box whose last nine bits of 33 (mixed precision) are `low`. */
+static double with_low_bits(double x, int low) {
+    const float rounded = (float)x;
+    return (double)rounded + (low - 256) / 512.0 * ((double)nextafterf(rounded, INFINITY) - (double)rounded);
+}
+
+/* Rows of atoms that meet no other, and all move alike along x, in steps that change no bit of y, z, or the last ones of x:
+ * these are as if their places were of one of the steps 1 to 15. */
+static void test_false_marks(const MdBackendOps *ops) {
+    enum { NX = 8, NY = 8, NZ = 4, N = NX * NY * NZ };
+    const char *words[] = {"system.density=0.8442", "system.cells=4", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    CHECK(system->n_atoms == N);
+    const double apart[3] = {system->potential.cutoff_max + 0.001, 2.6, 2.6};
+    for (int k = 0; k < 3; k++) system->box.length[k] = (k == 0 ? NX : k == 1 ? NY : NZ) * apart[k];
+    for (int i = 0; i < N; i++) {
+        const int at[3] = {i % NX, i / NX % NY, i / NX / NY};
+        for (int k = 0; k < 3; k++) {
+            system->position[3 * i + k] = with_low_bits((at[k] + 0.25) * apart[k], k == 0 ? (1 + i % 15) << 5 : 0);
+            system->velocity[3 * i + k] = k == 0 ? 0.5 : 0;
+        }
+    }
+    compare_meetings(ops, system, MD_BLOCK_SIZE_1024, MD_BRICK_CELLS_4, false);
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
+/* They meet, and it is told, where a block has no room for all of its rows or atoms, and where cells are void. */
 static void test_barrier(const MdBackendOps *ops) {
     static const struct {
         const char *density, *cells;
@@ -340,18 +379,14 @@ static void test_barrier(const MdBackendOps *ops) {
                  {"system.density=0.8442", "system.cells=6", MD_BLOCK_SIZE_128, true},
                  {"system.density=0.075", "system.cells=3", MD_BLOCK_SIZE_1024, true}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        const char *words[] = {cases[k].density, cases[k].cells, NULL};
+        const char *words[] = {cases[k].density, cases[k].cells, "system.types=2", "system.fractions=0.5 0.5", NULL};
         MdDeck *deck = state_deck(words);
         MdSystem *system = state_system(deck);
-        const size_t n = 3 * (size_t)system->n_atoms;
-        double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
-        CHECK(!met(ops, system, MD_BARRIER_GRID, cases[k].block_size, places));
-        CHECK(met(ops, system, MD_BARRIER_LOCAL, cases[k].block_size, others) == cases[k].meets);
-        CHECK(memcmp(places, others, n * sizeof *places) == 0);
-        md_free(places);
+        compare_meetings(ops, system, cases[k].block_size, MD_BRICK_CELLS_2, cases[k].meets);
         md_system_destroy(system);
         md_deck_destroy(deck);
     }
+    test_false_marks(ops);
 }
 
 /* --- a list that fills up -------------------------------------------------------------------------------------------- */

@@ -26,13 +26,15 @@ __device__ inline void add_shift(const Vec3<Pair> &shift, Atom *atom) {
     if (MD_PERIODIC_Z) atom->v.z += shift.z;
 }
 
-/* As it is staged where it is. */
+/* A place as it is staged. */
+__device__ inline Vec3<Pair> staged_place(const Vec3<Pair> &origin, const Vec3<Pair> &v) {
+    return Vec3<Pair>{v.x - origin.x, v.y - origin.y, MD_DIMENSION == 3 ? v.z - origin.z : v.z};
+}
+
 __device__ inline Atom staged_particle(const CudaArguments &a, const Vec3<Pair> &origin, int particle,
                                        int64_t from = 0) {
     Atom atom = fetch_atom(a.now, particle, from);
-    atom.v.x -= origin.x;
-    atom.v.y -= origin.y;
-    if (MD_DIMENSION == 3) atom.v.z -= origin.z;
+    atom.v = staged_place(origin, atom.v);
     return atom;
 }
 

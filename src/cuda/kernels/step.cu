@@ -6,6 +6,7 @@
  * coherent within a launch.
  *
  * launch.fuse = step: an atom is integrated by the thread that has its force, which is never written; one barrier a step.
+ * launch.barrier = local: no barrier of the grid, each block waits for the positions that it needs (step_local.cuh).
  *
  * Only steps without energies are made here. It stops before the forces of a step for which the list is too old. */
 #include "cuda/kernels/barrier.cuh"
@@ -89,7 +90,8 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
     if (halts) halt(a, CUDA_HALTED_OLD);
 }
 
-/* Whether a block needs the barrier of the grid between passes, and so all do. Afterwards no place is of a step. */
+/* Whether a block needs the barrier of the grid between passes, and so all do. Only afterwards may places be marked: until then
+ * others unmark them. */
 __device__ inline bool must_meet(const CudaArguments &a, GridBarrier *barrier) {
     const bool meet = grid_barrier<true>(barrier, force_blocks(a) > (int)gridDim.x || needs_barrier(a));
     if (meet && thread_index() == 0) a.watch->n_met++;
@@ -110,7 +112,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     bool meet = true; /* all blocks, between passes */
     for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
         if (!a.begins) moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first}));
-        if (is_local) unmark(a, i + a.n_atoms - from);
+        if (is_local && a.drifts) unmark(a, i + a.n_atoms - from);
     }
     for (int step = 0; step < a.n; step++) {
         const bool waits = step > 0 ? meet : !a.begins; /* for more than what earlier kernels wrote */

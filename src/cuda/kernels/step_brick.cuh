@@ -102,8 +102,7 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
         else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
         atom->moving = moving;
     }
-    const Vec3<Pair> origin = staged_origin(*brick_place());
-    held->own.v = Vec3<Pair>{seen.x - origin.x, seen.y - origin.y, MD_DIMENSION == 3 ? seen.z - origin.z : seen.z};
+    held->own.v = staged_place(staged_origin(*brick_place()), seen);
     return HAS_CHECK ? displacement_sq(seen, atom->reference) : 0;
 }
 
@@ -137,9 +136,7 @@ __device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &hel
         if (held.source[k] < 0) continue;
         while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + from);
         Atom atom = place[k].atom();
-        atom.v.x -= origin.x;
-        atom.v.y -= origin.y;
-        if (MD_DIMENSION == 3) atom.v.z -= origin.z;
+        atom.v = staged_place(origin, atom.v);
         add_shift(shift_of_image(a, (int)(held.images >> (8 * k))), &atom);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = atom;
     }

@@ -1,9 +1,12 @@
 /* launch.barrier = local: passes of the resident kernel without a barrier of the grid between them. A place goes to the other
  * blocks along with the step that it is of, in one store of 16 bytes, and who needs it loads until it is of the step that is
- * wanted: one trip to the L2 and one back, where the barrier takes two more and waits for the slowest block of all.
+ * wanted: one trip to the L2 and one back, where the barrier takes two more and waits for the slowest block of all. Accesses of
+ * 16 bytes that are whole are new in compute capability 7.0 and CUDA 12.3 (force.c asks for these).
  *
  * Two copies of the places in turn are enough: who writes the one of the step after next has seen places of the next step from
- * all blocks around it, which write them when they have read those before.
+ * all blocks around it, which write them when they have read those before. Nothing else has to be seen in order, so that relaxed
+ * accesses do: a block stores when it has passed the barrier behind which what it loaded is in its shared memory, each load by
+ * then has its value, and no load may be moved behind that barrier.
  *
  * The fourth number of a place is the type and the step. What else memory has there, and all that nobody but the owner of the
  * atom needs, is held on chip: so each block must hold all its rows and all its sources. And it must wait for each block that it
@@ -32,10 +35,13 @@ __device__ inline void ptx_ld_relaxed_gpu_b128(const void *place, unsigned long 
 
 constexpr int mark_shift = 5; /* above the type */
 constexpr unsigned type_bits = (1u << mark_shift) - 1;
-static_assert(MD_N_TYPES <= 1 << mark_shift, "a type has room below the step");
 
-/* Of a step that is given away, and of none. The uppermost bit of a step is never set. */
-__device__ inline unsigned mark_of(unsigned long long step) { return ((unsigned)step & 0x3ffffffu) << mark_shift; }
+/* Of a step that is given away, and of none. Otherwise the fourth number of a place has the type uppermost or nothing else
+ * (position.cuh), and so the uppermost bit is never set but in these two, of which the first lacks the bit below it. */
+static_assert(MD_N_TYPES <= 16, "the uppermost bit is not that of a type");
+__device__ inline unsigned mark_of(unsigned long long step) {
+    return (0x4000000u | ((unsigned)step & 0x1ffffffu)) << mark_shift;
+}
 constexpr unsigned no_mark = 0xffffffffu;
 
 struct MarkedPlace {
@@ -61,7 +67,7 @@ __device__ inline void store_marked(const CudaArguments &a, int64_t i, const Vec
                             w << 32 | __float_as_uint((float)seen.z));
 }
 
-/* Before the first one: what is at place i is of no step. */
+/* Before the first one: what is at place i is of no step, though a batch before this may have left it so. */
 __device__ inline void unmark(const CudaArguments &a, int64_t i) { ((uint4 *)a.now.position.part[0])[i].w = no_mark; }
 
 /* Whether a cell of the brick of this block is void; each thread looks at some of them. */
