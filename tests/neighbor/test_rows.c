@@ -317,16 +317,37 @@ static void test_late(const MdBackendOps *ops) {
 }
 
 /* A dilute system at rest, but for one atom. */
-static MdSystem *one_moves(int64_t atom, int axis, double speed) {
+/* Cells before that of an atom, in the order of memory.sort = cell. */
+static double cells_before(const MdSystem *system, int64_t atom, double range) {
+    double before = 0;
+    for (int a = 2; a >= 0; a--) {
+        const double n = floor(system->box.length[a] / range),
+                     x = system->position[3 * atom + a] / system->box.length[a];
+        before = before * n + floor((x - floor(x)) * n);
+    }
+    return before;
+}
+
+/* Of a gas the first atom in memory, as it is sorted, the one in the middle (halves: 1), or the last one (2) is fast. */
+static MdSystem *one_moves(int halves, int axis, double speed) {
     StateShape shape = {3, 400, 0.05, 0.2, 2.0, 0.3, {true, true, true}, false, 1, MD_SHIFT_FORCE, 24};
     MdSystem *system = state_shaken(&shape);
-    memset(system->velocity, 0, (size_t)system->n_atoms * 3 * sizeof(double));
-    CHECK(atom < system->n_atoms);
-    system->velocity[3 * atom + axis] = speed;
+    const int64_t n = system->n_atoms;
+    const double range = system->potential.cutoff_max + state_config().neighbor_skin;
+    memset(system->velocity, 0, (size_t)n * 3 * sizeof(double));
+    for (int64_t atom = 0; atom < n; atom++) {
+        const double own = cells_before(system, atom, range);
+        int64_t before = 0; /* of one cell by number */
+        for (int64_t other = 0; other < n; other++) {
+            const double others = cells_before(system, other, range);
+            before += others < own || (others == own && other < atom);
+        }
+        if (before == halves * (n - 1) / 2) system->velocity[3 * atom + axis] = speed;
+    }
     return system;
 }
 
-/* One atom alone is fast, first, in the middle or last in memory, along one axis: it alone tells that the list is too old.
+/* One atom alone is fast, last, in the middle or first in memory, along one axis: it alone tells that the list is too old.
  * Issued without a look in between, so that a device that halts has steps behind it to hold back. */
 static void test_one_moves(const MdBackendOps *ops, int axis) {
     enum { N_STEPS = 40 };
@@ -335,7 +356,7 @@ static void test_one_moves(const MdBackendOps *ops, int axis) {
     config.run_timestep = dt;
     config.neighbor_every = 5; /* soon enough */
     config.force_kernel = MD_KERNEL_LIST;
-    MdSystem *system = one_moves(axis * 399 / 2, axis, speed);
+    MdSystem *system = one_moves(2 - axis, axis, speed);
     Path path = path_follow(system, 1, dt, N_STEPS);
     const double n_expected = floor(path.moved / (config.neighbor_skin / 2 + speed * dt)) - 1;
     CHECK(n_expected >= 2);
@@ -366,7 +387,7 @@ static void test_one_is_late(const MdBackendOps *ops) {
     config.neighbor_rebuild = MD_REBUILD_EVERY;
     config.neighbor_every = 10; /* 0.2 in that time, of which 0.15 are allowed */
     config.force_kernel = MD_KERNEL_LIST;
-    MdSystem *system = one_moves(399, 0, 5);
+    MdSystem *system = one_moves(2, 0, 5);
     walk_builds(ops, "one is late", &config, system, 40, true);
     md_system_destroy(system);
 }
