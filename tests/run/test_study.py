@@ -310,10 +310,12 @@ def test_mdmini(checks, folder):
     points = points_of(results)
     bad = points["neighbor.rebuild=every"]
     checks.that(bad["status"] == "failed" and bad["verdict"] == "FAILED" and bad["reason"] and not bad["speed"], f"{bad['reason']}")
-    checks.that(sorted(sum(results["ranking"]["s0"], [])) == ["s0/base", "s0/memory.layout=soa"], f"{results['ranking']}")
+    n_used = points["memory.layout=soa"]["n_used"]  # a round that a busy machine disturbed is left out, and two are too few for a ranking
+    ranked = ["s0/base", "s0/memory.layout=soa"] if n_used == 3 else []
+    checks.that(sorted(sum(results["ranking"]["s0"], [])) == ranked, f"{n_used} rounds: {results['ranking']}")
     checks.that(points["launch.block_size=64"]["status"] == "refused", f"{points['launch.block_size=64']['status']}")
     soa = points["memory.layout=soa"]
-    checks.that(soa["verdict"] == "PASSED" and soa["n_steps"] == 600 and soa["n_used"] == 3 and soa["ratio"]["value"] > 0 and
+    checks.that(soa["verdict"] == "PASSED" and soa["n_steps"] == 600 and n_used in (2, 3) and soa["ratio"]["value"] > 0 and
                 soa["force_error"]["worst"] < 1 and soa["stages"]["force"]["seconds_per_step"] > 0 and soa["deterministic"],
                 f"{soa}")
     checks.that((Path(folder) / "out/report.md").is_file(), "no report.md")
