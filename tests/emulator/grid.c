@@ -298,10 +298,14 @@ static EmulatorIndex index_at(unsigned long long b) {
 }
 
 /* Blocks that live at the same time, in turns. */
+enum { MOST_LATE = 16 };
+
 static void run_together(unsigned n) {
     unsigned live = n;
     bool *begun = calloc(n, sizeof *begun);
+    unsigned *late = calloc(n, sizeof *late); /* rounds that a block begins after the others: half of them do */
     owner = NULL;
+    for (unsigned b = 0; b < n; b++) late[b] = emulator_random() % 2 ? emulator_random() % MOST_LATE : 0;
     for (unsigned b = 0; b < n; b++) block_begin(&blocks[b], index_at(b));
     for (spins = 0; live > 0; spins++) {
         bool any_ran = false, any_yielded = false;
@@ -309,6 +313,11 @@ static void run_together(unsigned n) {
         for (unsigned k = 0; k < n; k++, b = (b + stride) % n) {
             EmulatorBlock *block = &blocks[b];
             if (block->n_live == 0) continue;
+            if (late[b] > 0) {
+                late[b]--;
+                any_yielded = true;
+                continue;
+            }
             bool yielded;
             shared_switch(block, !begun[b]);
             begun[b] = true;
@@ -321,6 +330,7 @@ static void run_together(unsigned n) {
                 if (blocks[b].n_live > 0) fail_stuck(&blocks[b]);
     }
     free(begun);
+    free(late);
 }
 
 /* Room for the threads of n blocks. */

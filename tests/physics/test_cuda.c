@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "check.h"
+#include "integrate/verlet.h"
 #include "state.h"
 #include "walk.h"
 
@@ -298,6 +299,13 @@ static void test_collision(const MdBackendOps *ops) {
 
 /* --- blocks that do not meet ---------------------------------------------------------------------------------------- */
 
+/* Without energies, also of the last one: so no drift stands at the end of what is issued. */
+static bool quiet_steps(const WalkRun *run, int64_t first, int64_t n) {
+    for (int64_t step = first; step < first + n; step++)
+        if (!walk_ok(run, md_verlet_step(run->ops, run->context, step, false))) return false;
+    return true;
+}
+
 /* 32 steps and 28 more; a list every ten steps, so that the batch before the first look begins with forces and ends with
  * them. places: of the atoms at both looks. Returns in how many batches all blocks met against launch.barrier = local. */
 static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int barrier, int block_size, int brick_cells,
@@ -323,8 +331,8 @@ static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int bar
     if (!walk_create(&run, ops, &config, system)) return -1;
     MdFrame first = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places}, second = first;
     second.position = places + 3 * system->n_atoms;
-    CHECK(walk_prepare(&run) && walk_steps(&run, 1, 32) && walk_ok(&run, ops->gather(run.context, &first)));
-    CHECK(walk_steps(&run, 33, 28) && walk_ok(&run, ops->gather(run.context, &second)));
+    CHECK(walk_prepare(&run) && quiet_steps(&run, 1, 32) && walk_ok(&run, ops->gather(run.context, &first)));
+    CHECK(quiet_steps(&run, 33, 28) && walk_ok(&run, ops->gather(run.context, &second)));
     ops->statistics(run.context, &statistics);
     walk_destroy(&run);
     return statistics.n_met;
