@@ -134,9 +134,8 @@ static void issue_steps(CudaContext *context, int n_steps) {
 /* launch.fuse = step: kernels/step.cu. Each pass takes the positions from one copy to the other; the last one of a batch leaves
  * them in the first. */
 static void issue_passes(CudaContext *context, int n) {
-    CudaArguments *a = &context->arguments;
-    for (a->n = 0; a->n < n; a->n++) {
-        a->first = (n - a->n) % 2;
+    for (int left = n; left > 0; left--) {
+        context->arguments.first = left % 2;
         cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
     }
 }

@@ -95,7 +95,6 @@ mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.
 mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
 mutant("held brick: images of the first round", HELD + " void stage_held(", "held.images >> (8 * k)", "held.images", tests(ON_CHIP + " launch.block_size=64"))
 mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < brick.end - brick.begin", "r < brick.end - brick.begin - 1", tests(ON_CHIP))
-UNEVEN_BRICKS = ON_CHIP + " memory.brick_cells=2"
 mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
 mutant("held brick: velocities are lost", HELD + " void put_back(", "store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
 mutant("held brick: not put back at a halt", PASSES, "            if (has_bricks) put_back(a, held);", "", UNFORESEEN)
