@@ -64,7 +64,10 @@ def draw_sweep(view, factor):
     if len(names) > 1:
         handles = [Line2D([], [], color=color, marker=marker, linestyle=dashes, label=name)
                    for name, (color, _, marker, dashes) in zip(names, SERIES)]
-        legend_below(grid[-1, 0], handles, n_columns=1)
+        if has_kernels:  # whose own names stand below
+            grid[0, 0].legend(handles=handles, loc="best")
+        else:
+            legend_below(grid[-1, 0], handles, n_columns=1)
     points = [p for system in systems for _, entries, words in lines[system["id"]] for _, p in entries + words]
     return Picture(f"sweep-{factor['key']}", f"Median speed with {confidence(view, points)} against {factor['key']}"
                    + ("; below, the theoretical occupancy of each stage's kernel" if has_kernels else "")
@@ -123,7 +126,7 @@ def draw_sweep_occupancy(axes, entries, words):
         axes.plot([x for x, _ in words], shares, marker, color=color)
     axes.set_ylabel("occupancy (%)")
     axes.set_ylim(0, 108)
-    axes.legend(loc="best", ncol=2)
+    legend_below(axes, axes.get_legend_handles_labels()[0], n_columns=3)
 
 
 def draw_sizes(view, peers=()):
