@@ -129,33 +129,63 @@ static void test_crowd(const MdBackendOps *ops, const MdSystem *system) {
     md_errors_destroy(errors);
 }
 
+/* --- how steps are issued ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    int graph, persistent, fuse;
+} Way;
+
+static const Way one_by_one = {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_OFF};
+/* each step a few calls, behind the one before */
+static const Way call_by_call = {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON};
+/* many at a time, by the host, by a graph or by the kernel itself */
+static const Way ahead[] = {{MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON},
+                            {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON},
+                            {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP},
+                            {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP},
+                            {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP}};
+enum { N_AHEAD = sizeof ahead / sizeof ahead[0] };
+
+static void issue_by(MdConfig *config, Way way) {
+    config->launch_graph = way.graph;
+    config->launch_persistent = way.persistent;
+    config->launch_fuse = way.fuse;
+}
+
+/* Valid until the next call. */
+static const char *way_text(Way way) {
+    static char text[80];
+    snprintf(text, sizeof text, "graph %s, persistent %s, fuse %s", md_switch_words(MD_OPTION_launch_graph)[way.graph],
+             md_switch_words(MD_OPTION_launch_persistent)[way.persistent],
+             md_switch_words(MD_OPTION_launch_fuse)[way.fuse]);
+    return text;
+}
+
 /* --- steps issued in vain ------------------------------------------------------------------------------------------ */
 
 /* The list lasts some eight steps. Nobody looks at 400 of them, so that the host could run far ahead. */
-static void test_waste(const MdBackendOps *ops, const MdSystem *system, int graph, int persistent) {
+static void test_waste(const MdBackendOps *ops, const MdSystem *system, Way way) {
     enum { N_STEPS = 400 };
     MdConfig config = state_config();
     MdStatistics statistics;
     WalkRun run;
     config.neighbor_skin = 0.4;
     config.force_kernel = MD_KERNEL_LIST;
-    config.launch_graph = graph;
-    config.launch_persistent = persistent;
-    check_context("graph %s, persistent %s", md_switch_words(MD_OPTION_launch_graph)[graph],
-                  md_switch_words(MD_OPTION_launch_persistent)[persistent]);
+    issue_by(&config, way);
+    check_context("%s", way_text(way));
     if (!walk_create(&run, ops, &config, system)) return;
     if (walk_prepare(&run) && walk_steps(&run, 1, N_STEPS) && walk_ok(&run, ops->finish(run.context))) {
         ops->statistics(run.context, &statistics);
         const int64_t builds = statistics.n_rebuilds, forces = launches_of(&statistics, "k_force_plain");
-        printf("graph %s, persistent %s: %d steps, list built %lld times, %lld force kernels without energy, %lld "
-               "resident kernels, %lld calls\n",
-               md_switch_words(MD_OPTION_launch_graph)[graph], md_switch_words(MD_OPTION_launch_persistent)[persistent],
-               N_STEPS, (long long)builds, (long long)forces, (long long)launches_of(&statistics, "k_step_resident"),
+        printf("%s: %d steps, list built %lld times, %lld force kernels without energy, %lld resident kernels, "
+               "%lld calls\n",
+               way_text(way), N_STEPS, (long long)builds, (long long)forces,
+               (long long)launches_of(&statistics, "k_step_resident"),
                (long long)(calls_of(&statistics, "step") + calls_of(&statistics, "force")));
         CHECK(builds > N_STEPS / 20 && builds < N_STEPS / 4);
         /* Two steps beyond the halt, those that it came early, and its own. */
-        if (persistent == MD_PERSISTENT_OFF && graph == MD_GRAPH_ON) CHECK(forces <= N_STEPS + 4 * builds);
-        if (persistent == MD_PERSISTENT_ON) CHECK(launches_of(&statistics, "k_step_resident") <= 3 * builds);
+        if (way.persistent == MD_PERSISTENT_OFF && way.graph == MD_GRAPH_ON) CHECK(forces <= N_STEPS + 4 * builds);
+        if (way.persistent == MD_PERSISTENT_ON) CHECK(launches_of(&statistics, "k_step_resident") <= 3 * builds);
     }
     walk_destroy(&run);
 }
@@ -164,8 +194,8 @@ static void test_waste(const MdBackendOps *ops, const MdSystem *system, int grap
 
 /* A cold crystal keeps its list for so long that batches have become long; then its atoms are made so fast that each of
  * them would need the list built several times. Returns how often it was built; places: of the atoms at the end. */
-static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system, int kernel, int rebuild, int graph,
-                                 int persistent, int fuse, double skin, int piece, double *places) {
+static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system, int kernel, int rebuild, Way way,
+                                 double skin, int piece, double *places) {
     enum { COLD_STEPS = 128, HOT_STEPS = 36 };
     MdConfig config = state_config();
     MdStatistics cold = {0}, hot = {0};
@@ -174,13 +204,9 @@ static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system
     config.neighbor_skin = skin;
     config.force_kernel = kernel;
     config.neighbor_rebuild = rebuild;
-    config.launch_graph = graph;
-    config.launch_persistent = persistent;
-    config.launch_fuse = fuse;
-    check_context(
-        "kernel %s, rebuild %s, graph %s, persistent %s, fuse %s", md_switch_words(MD_OPTION_force_kernel)[kernel],
-        md_switch_words(MD_OPTION_neighbor_rebuild)[rebuild], md_switch_words(MD_OPTION_launch_graph)[graph],
-        md_switch_words(MD_OPTION_launch_persistent)[persistent], md_switch_words(MD_OPTION_launch_fuse)[fuse]);
+    issue_by(&config, way);
+    check_context("kernel %s, rebuild %s, %s", md_switch_words(MD_OPTION_force_kernel)[kernel],
+                  md_switch_words(MD_OPTION_neighbor_rebuild)[rebuild], way_text(way));
     if (!walk_create(&run, ops, &config, system)) return -1;
     CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &cold);
@@ -197,19 +223,14 @@ static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system
 
 /* Built at the very steps where a host that looks at each step builds it, though the device was given more of them. */
 static void compare_unforeseen(const MdBackendOps *ops, const MdSystem *system, int kernel, double skin, int piece) {
-    static const struct {
-        int graph, persistent, fuse;
-    } ways[] = {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON},  {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON},
-                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON},   {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP},
-                {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP}, {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP}};
     const size_t n = 3 * (size_t)system->n_atoms;
     double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
-    const int64_t expected = builds_unforeseen(ops, system, kernel, MD_REBUILD_HOST_CHECK, MD_GRAPH_OFF,
-                                               MD_PERSISTENT_OFF, MD_FUSE_ON, skin, piece, places);
+    const int64_t expected =
+        builds_unforeseen(ops, system, kernel, MD_REBUILD_HOST_CHECK, call_by_call, skin, piece, places);
     CHECK(expected >= 4);
-    for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
-        CHECK(builds_unforeseen(ops, system, kernel, MD_REBUILD_DEVICE_CHECK, ways[k].graph, ways[k].persistent,
-                                ways[k].fuse, skin, piece, others) == expected);
+    for (int k = -1; k < N_AHEAD; k++) {
+        const Way way = k < 0 ? call_by_call : ahead[k]; /* by the device, too, where nothing is issued ahead */
+        CHECK(builds_unforeseen(ops, system, kernel, MD_REBUILD_DEVICE_CHECK, way, skin, piece, others) == expected);
         CHECK(memcmp(places, others, n * sizeof *places) == 0);
     }
     printf("a list that fails unforeseen: built %lld times\n", (long long)expected);
@@ -236,8 +257,7 @@ enum { WARMER = 1000 }; /* velocities, so many times */
 /* A cold crystal keeps its list for so long that batches have become long; then an atom in it is made so fast that it all but
  * faults, and runs into the others, while nobody looks. every: a batch ends at a build, and the next one begins with it; 0:
  * rebuilt when needed. Returns the step of the fault; id: of its atom. */
-static int64_t collision_step(const MdBackendOps *ops, const MdSystem *system, int every, int graph, int persistent,
-                              int fuse, int32_t *id) {
+static int64_t collision_step(const MdBackendOps *ops, const MdSystem *system, int every, Way way, int32_t *id) {
     enum { COLD_STEPS = 16, HOT_STEPS = 36 };
     MdConfig config = state_config();
     WalkRun run;
@@ -246,13 +266,8 @@ static int64_t collision_step(const MdBackendOps *ops, const MdSystem *system, i
     config.neighbor_rebuild = every > 0 ? MD_REBUILD_EVERY : MD_REBUILD_DEVICE_CHECK;
     if (every > 0) config.neighbor_every = every;
     config.force_kernel = MD_KERNEL_LIST;
-    config.launch_graph = graph;
-    config.launch_persistent = persistent;
-    config.launch_fuse = fuse;
-    check_context("a fault in a batch: every %d, graph %s, persistent %s, fuse %s", every,
-                  md_switch_words(MD_OPTION_launch_graph)[graph],
-                  md_switch_words(MD_OPTION_launch_persistent)[persistent],
-                  md_switch_words(MD_OPTION_launch_fuse)[fuse]);
+    issue_by(&config, way);
+    check_context("a fault in a batch: every %d, %s", every, way_text(way));
     if (!walk_create(&run, ops, &config, system)) return -1;
     CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
     CHECK(walk_ok(&run, ops->scale_velocities(run.context, WARMER)));
@@ -266,13 +281,6 @@ static int64_t collision_step(const MdBackendOps *ops, const MdSystem *system, i
 /* In whatever way the steps are issued, it is of the same step and atom as where each is a call of its own. */
 static void test_collision(const MdBackendOps *ops) {
     static const struct {
-        int graph, persistent, fuse;
-    } ways[] = {{MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON},
-                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON},
-                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP},
-                {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP},
-                {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP}};
-    static const struct {
         int every;
         double speed; /* in that which is too fast */
     } rules[] = {{36, 0.5}, {4, 0.9}, {0, 0.9}, {0, 0.7}, {0, 0.65}};
@@ -283,13 +291,11 @@ static void test_collision(const MdBackendOps *ops) {
     for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
         int32_t id = -1, other = -1;
         system->velocity[3 * 77 + 1] = rules[r].speed * limit / WARMER;
-        const int64_t step =
-            collision_step(ops, system, rules[r].every, MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_OFF, &id);
+        const int64_t step = collision_step(ops, system, rules[r].every, one_by_one, &id);
         printf("a fault in a batch, every %d: step %lld, atom %d\n", rules[r].every, (long long)step, id);
         CHECK(step > 16 + 2);
-        for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
-            CHECK(collision_step(ops, system, rules[r].every, ways[k].graph, ways[k].persistent, ways[k].fuse,
-                                 &other) == step);
+        for (int k = 0; k < N_AHEAD; k++) {
+            CHECK(collision_step(ops, system, rules[r].every, ahead[k], &other) == step);
             CHECK(other == id);
         }
     }
@@ -322,9 +328,7 @@ static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int bar
     config.force_threads_per_atom = MD_THREADS_2;
     config.memory_brick_cells = brick_cells;
     config.launch_block_size = block_size;
-    config.launch_persistent = MD_PERSISTENT_ON;
-    config.launch_graph = MD_GRAPH_OFF;
-    config.launch_fuse = MD_FUSE_STEP;
+    issue_by(&config, (Way){MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP});
     config.launch_barrier = barrier;
     check_context("barrier %s, block size %s", md_switch_words(MD_OPTION_launch_barrier)[barrier],
                   md_switch_words(MD_OPTION_launch_block_size)[block_size]);
@@ -424,7 +428,7 @@ static int64_t overflows_on_the_way(const MdBackendOps *ops, const MdConfig *con
 }
 
 /* The same bits as where there was room from the start. */
-static void test_filling(const MdBackendOps *ops, int kernel, int rebuild, int graph, int persistent, int fuse) {
+static void test_filling(const MdBackendOps *ops, int kernel, int rebuild, Way way) {
     const char *words[] = {"system.density=0.25", "system.start=sc", "system.cells=8", "system.temperature=0.5", NULL};
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
@@ -436,14 +440,9 @@ static void test_filling(const MdBackendOps *ops, int kernel, int rebuild, int g
     config.neighbor_rebuild = rebuild;
     config.neighbor_every = 6;
     config.force_kernel = kernel;
-    config.launch_graph = graph;
-    config.launch_persistent = persistent;
-    config.launch_fuse = fuse;
-    check_context("fills up: kernel %s, rebuild %s, graph %s, persistent %s, fuse %s",
-                  md_switch_words(MD_OPTION_force_kernel)[kernel], md_switch_words(MD_OPTION_neighbor_rebuild)[rebuild],
-                  md_switch_words(MD_OPTION_launch_graph)[graph],
-                  md_switch_words(MD_OPTION_launch_persistent)[persistent],
-                  md_switch_words(MD_OPTION_launch_fuse)[fuse]);
+    issue_by(&config, way);
+    check_context("fills up: kernel %s, rebuild %s, %s", md_switch_words(MD_OPTION_force_kernel)[kernel],
+                  md_switch_words(MD_OPTION_neighbor_rebuild)[rebuild], way_text(way));
     config.neighbor_capacity = (int)system->n_atoms;
     const int64_t roomy = overflows_on_the_way(ops, &config, system, places);
     config.neighbor_capacity = 4;
@@ -458,18 +457,12 @@ static void test_filling(const MdBackendOps *ops, int kernel, int rebuild, int g
 }
 
 static void test_full(const MdBackendOps *ops) {
-    static const struct {
-        int graph, persistent, fuse;
-    } ways[] = {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_OFF},  {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON},
-                {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON},    {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP},
-                {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP}, {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP}};
     static const int rules[] = {MD_REBUILD_EVERY, MD_REBUILD_DEVICE_CHECK};
-    for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++)
-        for (size_t r = 0; r < 2; r++)
-            test_filling(ops, MD_KERNEL_LIST, rules[r], ways[k].graph, ways[k].persistent, ways[k].fuse);
-    test_filling(ops, MD_KERNEL_LIST, MD_REBUILD_HOST_CHECK, MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON);
-    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY, MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP);
-    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK, MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON);
+    for (int k = -1; k < N_AHEAD; k++)
+        for (size_t r = 0; r < 2; r++) test_filling(ops, MD_KERNEL_LIST, rules[r], k < 0 ? one_by_one : ahead[k]);
+    test_filling(ops, MD_KERNEL_LIST, MD_REBUILD_HOST_CHECK, call_by_call);
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY, (Way){MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP});
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK, (Way){MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON});
 }
 
 static void test_melt(const MdBackendOps *ops) {
@@ -487,9 +480,9 @@ static void test_melt(const MdBackendOps *ops) {
     test_crowd(ops, system);
     test_lateness(ops, system, false);
     test_lateness(ops, system, true);
-    test_waste(ops, system, MD_GRAPH_ON, MD_PERSISTENT_OFF);
-    test_waste(ops, system, MD_GRAPH_OFF, MD_PERSISTENT_ON);
-    test_waste(ops, system, MD_GRAPH_OFF, MD_PERSISTENT_OFF);
+    test_waste(ops, system, ahead[0]);
+    test_waste(ops, system, ahead[1]);
+    test_waste(ops, system, call_by_call);
     md_system_destroy(system);
     md_deck_destroy(deck);
 }
