@@ -44,11 +44,16 @@ def occupancy_of(point):
     return {stage: kernel["occupancy"] for stage, kernel in found.items()}
 
 
+def occupancy_changes(points):
+    """Whether it depends at all on what these points differ in."""
+    return any(occupancy_of(point) != occupancy_of(points[0]) for point in points)
+
+
 def draw_sweep(view, factor):
-    """Speed against a factor of numbers, and below it the occupancy of the kernels of the base's line."""
+    """Speed against a factor of numbers, and below it the occupancy of the kernels of the base's line, if the factor is about that."""
     lines = {system["id"]: sweep_lines(view, system, factor) for system in view.systems}
     systems = [system for system in view.systems if lines[system["id"]]]
-    has_kernels = any(occupancy_of(p) for system in systems for _, p in lines[system["id"]][0][1])
+    has_kernels = any(occupancy_changes([p for _, p in lines[system["id"]][0][1]]) for system in systems)
     n, n_lines = len(systems), max(len(lines[system["id"]]) for system in systems)
     figure, grid = plt.subplots(1 + has_kernels, n, squeeze=False, sharex="col", layout="constrained",
                                 figsize=(COLUMN if n == 1 else PAGE, (3.9 if has_kernels else 2.4) + 0.14 * n_lines))
@@ -70,7 +75,8 @@ def draw_sweep(view, factor):
             legend_below(grid[-1, 0], handles, n_columns=1)
     points = [p for system in systems for _, entries, words in lines[system["id"]] for _, p in entries + words]
     return Picture(f"sweep-{factor['key']}", f"Median speed with {confidence(view, points)} against {factor['key']}"
-                   + ("; below, the theoretical occupancy of each stage's kernel" if has_kernels else "")
+                   + (f"; below, the theoretical occupancy of each stage's kernel{f' with {names[0]}' if names[0] else ''}"
+                      if has_kernels else "")
                    + f".{late_note(points)}{far_note(view, points)}", figure)
 
 
