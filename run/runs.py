@@ -36,15 +36,16 @@ class Run:
     from outside when the loop began, when it ended, and what of the run was not the loop."""
     alive = set()
 
-    def __init__(self, command, n_steps, limit_s):
-        self.folder, self.errors = tempfile.TemporaryDirectory(), tempfile.TemporaryFile("w+")
+    def __init__(self, command, n_steps, limit_s, holds=()):
+        """holds: descriptors, with their locks, that the program keeps open for as long as it runs."""
+        self.folder, self.errors = tempfile.TemporaryDirectory(prefix="mdmini-run-"), tempfile.TemporaryFile("w+")
         self.n_steps, self.limit_s = n_steps, limit_s
         self.began, self.started = time.monotonic(), utc_now()
         self.loop_began = self.loop_ended = self.gone = None
         self.loop_is_over = threading.Event()  # or will never begin
         self.why_killed = self.result = None
         self.child = subprocess.Popen(command, cwd=self.folder.name, stdout=subprocess.PIPE, stderr=self.errors,
-                                      stdin=subprocess.DEVNULL, text=True, errors="replace")
+                                      stdin=subprocess.DEVNULL, pass_fds=holds, text=True, errors="replace")
         Run.alive.add(self)
         self.timer = threading.Timer(limit_s, self.kill, ("too slow", f"{n_steps} steps took more than {limit_s:g} s"))
         self.reader = threading.Thread(target=self.read)

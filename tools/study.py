@@ -190,12 +190,15 @@ def report(folder, a, ceilings, peers):
     return results
 
 
-def exit_code(statuses, n_left, n_left_out, how):
+def exit_code(statuses, n_left, n_left_out, how, has_work=True):
     """statuses: {point: status}; n_left: runs that the command should have made and has not; n_left_out: what other shards
-    have to make, too; how: what came between, and what goes on."""
+    have to make, too; how: what came between, and what goes on; has_work: whether the part has any runs."""
     if n_left:
         print(f"UNFINISHED: {n_left} runs are left; {how}")
         return 75
+    if not has_work:
+        print("this part has nothing to make: there are more parts than rounds or points")
+        return 0
     if n_left_out:
         print(f"this part is done; {n_left_out} runs of other parts are left")
     bad = [id for id, status in statuses.items() if status in ("failed", "crashed")]
@@ -258,7 +261,8 @@ def main(words=None):
     statuses = {point["id"]: point["status"] for point in results["points"]} if results else runner.statuses()
     n_left_out = results["n_left_out"] if results else 0
     if runner:
-        return exit_code(statuses, len(runner.left()), n_left_out, f"{budget.why_over()}; the same command goes on")
+        return exit_code(statuses, len(runner.left()), n_left_out, f"{budget.why_over()}; the same command goes on",
+                         has_work=a.shard == "1/1" or runner.n_total > 0)
     how = f"to make them here: {results['command']} --output {shlex.quote(str(folder))}"
     return exit_code(statuses, n_left_out, n_left_out, how)
 

@@ -5,6 +5,7 @@ import distribution
 distribution.need("numpy", "matplotlib")
 
 import copy
+import csv
 import json
 import os
 import re
@@ -17,7 +18,8 @@ from invented_study import SHORT, CEILINGS, PEERS, lose, STUDIES, rows_of, secti
 from studies import report, view
 from studies.ceilings import read_ceilings
 from studies.definition import StudyError
-from studies.results import ADJUSTED, table_text
+from studies import view
+from studies.results import ADJUSTED, table_text, write_csv
 
 
 def number_of(text):
@@ -65,6 +67,8 @@ def test_points(checks, name, results, text):
             head, *rows = rows_of(sections.get((heading, part), [])) or [[]]
             mine = [effect for effect in effects if len(effect["factors"]) == n]
             marked = [row for row in rows if head[-1] == "not of this switch alone" and row[-1] == "with `force.kernel`, `memory.sort`"]
+            late = sum("\\*" in row[1] for row in rows)
+            checks.that(not mine or late == sum(effect["is_late"] for effect in mine), f"{name}, {part}: {late} rows have the mark of late rebuilds")
             checks.that(len(rows) == len(mine) and len(marked) == sum(bool(effect["besides"]) for effect in mine),
                         f"{name}, {part}: {len(marked)} of {len(rows)} rows are marked")
         if name != "ladder":
@@ -74,6 +78,15 @@ def test_points(checks, name, results, text):
                      "| gpu | not known: no GPU here |", "| kernels folder | the program's own |",
                      "No drift of runs of less than 13,000 steps", "| cpu.governor | not known: no cpufreq here |"):
         checks.that(expected in text, f"{name}: the report lacks {expected!r}")
+
+
+def test_conditions(checks):
+    """Parts that share the points, and loops that are much shorter than what was asked for."""
+    study = json.loads(json.dumps(STUDIES["full"]))
+    for parts, seconds, words in ((1, None, ""), (7, None, "| parts | 7, of some points each"), (1, 1e9, "s were asked for: **the trial")):
+        study["parts"], study["definition"]["seconds"] = parts, seconds
+        text = "\n".join(report.sections(view.View(study), None, (), []))
+        checks.that(("| parts |" in text, "**the trial" in text) == (parts > 1, bool(seconds)) and words in text, f"{parts} parts, {seconds} s: {text[:1500]}")
 
 
 def test_digits(checks):
@@ -127,6 +140,17 @@ def test_files(checks, folder, name, ceilings, peers):
         report.write(folder, json.loads(json.dumps(results)), ceilings, peers)
         changed = [path.name for path in folder.iterdir() if path.read_bytes() != before.get(path.name)]
         checks.that(not changed, f"a second time, {changed} are other files")
+        report.write(folder, results)
+        changed = [path.name for path in folder.iterdir() if path.read_bytes() != before.get(path.name)]
+        checks.that(not changed, f"with ceilings and peers of the first time, {changed} are other files")
+        write_csv(folder / "results.csv", results)
+        with open(folder / "results.csv", newline="", encoding="utf-8") as stream:
+            for row, point in zip(csv.DictReader(stream), results["points"], strict=True):
+                for kind, keys in (("ratio", ("p", "outcome")), ("step_ratio", ("step_p", "step_outcome"))):
+                    told = point[kind] or {}
+                    expected = {keys[0]: told.get("p"), keys[1]: told.get("outcome"), kind: told.get("value"), f"{kind}_low": told.get("low")}
+                    checks.that(all(row[key] == ("" if value is None else str(value)) for key, value in expected.items()),
+                                f"results.csv, {point['label']}: {row}, not {expected}")
 
 
 def test_not_ranked(checks, folder):
@@ -196,6 +220,7 @@ def main():
     checks = program.Checks()
     test_digits(checks)
     test_left_open(checks)
+    test_conditions(checks)
     with program.temporary_folder() as folder:
         folder = Path(folder)
         ceilings, peers = folder / "ceilings.json", folder / "peers.csv"

@@ -12,7 +12,7 @@ import drawing
 import matplotlib.collections
 import numpy as np
 import program
-from invented_study import SHORT, CEILINGS, PEERS, STUDIES, rows_of, sections_of, text_of
+from invented_study import CEILINGS, PEERS, STUDIES, rows_of, sections_of, text_of
 from studies import pictures, report, view
 from studies.ceilings import read_ceilings, stage_rows
 
@@ -78,7 +78,7 @@ def test_marks(checks, look, picture):
         else:
             x = [float(np.ravel(artist.get_xdata())[0]) for artist in artists]
             y = {float(np.ravel(artist.get_ydata())[0]) * scale_of(picture.figure.axes[0]) for artist in artists}
-            errors = [point["force_error"]["worst"], *([abs(point["drift"])] if point["n_steps"] > SHORT else [])]
+            errors = [point["force_error"]["worst"], *([abs(point["drift"])] if point["drift"] else [])]
             checks.that(np.allclose(x, errors) and len(x) == len(errors), f"{picture.name}: {gid} at {x}")
             checks.that(np.allclose(list(y), point["speed"]["value"]), f"{picture.name}: {gid} at {y}")
     expected = {p["id"] for system in look.systems if picture.name.endswith(system["id"]) for p in look.measured(system)}

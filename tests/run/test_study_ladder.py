@@ -181,7 +181,7 @@ def test_comparison(checks):
                             "stages": [], "energy_drift_per_atom_step": 0, "provenance": {}}}
                 for k, speed in enumerate((1, 2, 3, 4))]
         found = make_results({"definition": {"design": name, "confidence": 0.95, "repeats": 1, "name": "x"}, "switches": ["a.x"],
-                              "command": "", "factors": [], "systems": [{"id": "s0"}], "points": points}, runs)["points"]
+                              "command": "", "factors": [], "systems": [{"id": "s0", "n_atoms": 864}], "points": points}, runs)["points"]
         kind = "step_ratio" if name == "ladder" else "ratio"
         ratios = [point[kind]["value"] if point[kind] else None for point in found]
         checks.that(all(one is other or one and other and abs(one - other) < 1e-12 for one, other in zip(ratios, expected)),

@@ -35,6 +35,16 @@ def test_killed(checks, bench):
                 "once more changes something")
 
 
+def test_orphan(checks, bench):
+    """A run that outlives its study keeps the next one out: it would be timed beside it."""
+    bench.run("orphan", KILL_AT=2, KILL_MARKER=bench.folder / "orphaned", LINGERS=1)
+    done = bench.run("orphan")
+    checks.that(done.returncode == 2 and "another process makes these runs" in done.stderr, f"beside an orphan: {done.returncode}: {done.stderr}")
+    time.sleep(1)
+    done = bench.run("orphan")
+    checks.that(done.returncode == 0 and bench.table("orphan") == bench.table("whole"), f"after the orphan: {done.stderr}")
+
+
 def test_killed_anywhere(checks, bench):
     """At random moments, again and again until it is done: after some more lines, and a while."""
     chance, n_kills, runs = random.Random(1), 0, bench.folder / "anywhere/runs.jsonl"
@@ -44,11 +54,15 @@ def test_killed_anywhere(checks, bench):
 
     while n_kills < 20:
         due = n_lines() + chance.randint(0, 6)
-        child = subprocess.Popen(bench.command("anywhere"), stdout=subprocess.DEVNULL, env=bench.environment("anywhere"))
+        child = subprocess.Popen(bench.command("anywhere"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 env=bench.environment("anywhere"))
         while child.poll() is None and n_lines() < due:
             time.sleep(0.002)
         time.sleep(chance.uniform(0, 0.06))
         if child.poll() is not None:
+            if child.returncode == 2:  # what the last one had started is still there
+                time.sleep(0.02)
+                continue
             break
         child.kill()
         child.wait()
@@ -132,7 +146,9 @@ def test_shards(checks, bench):
     done = bench.run("apart", "--merge", *(str(bench.folder / f"apart-{k}") for k in (3, 1, 2)))
     checks.that(done.returncode == 0 and bench.table("apart") == bench.table("together"), f"three shards merged: {done.stderr}")
     hosts = {line["report"]["provenance"]["host"] for line in bench.lines("apart") if line["report"]}
-    checks.that(len(hosts) == 1 and "#" in str(hosts) and hosts != {host_mark("node18")}, f"machines are not told apart: {hosts}")
+    checks.that(len(hosts) == 1 and "#" in str(hosts) and hosts != {host_mark({"host": "node18"})}, f"machines are not told apart: {hosts}")
+    same_name = [host_mark({"host": "vm", "cpu": {"model": model}}) for model in ("one", "another")]
+    checks.that(same_name[0] != same_name[1] and host_mark({}) is None, f"machines of the same name are not told apart: {same_name}")
     named = [path.name for path in (bench.folder / "apart").iterdir() if b"node17" in path.read_bytes()]
     checks.that(not named, f"the name of the host stands in {named}")
     done = bench.run("twice", "--merge", str(bench.folder / "apart-1"), str(bench.folder / "apart-1"))
@@ -153,6 +169,9 @@ def test_shards(checks, bench):
     results = bench.results("points")
     checks.that(results["ranking"] == {"s0": []} and len(results["not_ranked"]["s0"]["points"]) == 6 and
                 results["not_ranked"]["s0"]["reason"] == "fewer than 3 runs that count", f"two rounds: {results['not_ranked']}")
+    checks.that(results["parts"] == 3 and bench.results("together")["parts"] == 1, f"{results['parts']} parts")
+    done = bench.run("many", "--repeats", "2", shard=(1, 11))  # of eight points
+    checks.that(done.returncode == 0 and "nothing to make" in done.stdout, f"part 1 of 11: exit code {done.returncode}: {done.stdout[-200:]}")
     split, one = points_of(results), points_of(bench.results("two"))
     base = bench.results("two")["points"][0]["label"]
     n_base = sum(line["point"].endswith(base) for line in bench.lines("points"))
@@ -255,7 +274,7 @@ def main():
     with program.temporary_folder() as folder:
         bench = Bench(folder)
         bench.run("whole")
-        for test in (test_killed, test_killed_anywhere, test_signal, test_runs_ended, test_built_anew,
+        for test in (test_killed, test_orphan, test_killed_anywhere, test_signal, test_runs_ended, test_built_anew,
                      test_shards, test_other_shards, test_again, test_more_rounds):
             start = time.monotonic()
             test(checks, bench)

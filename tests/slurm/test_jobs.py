@@ -43,7 +43,8 @@ def test_one_run(checks, folder, cluster):
     jobs = {"gpu": cluster.submit(SCRIPTS / "gpu.sbatch", *words, "run.backend=cpu", folder=folder),
             "cpu": cluster.submit("--exclusive", "--cpus-per-task=3", SCRIPTS / "cpu.sbatch", words[0], FAST, *words[1:],
                                   "run.threads=auto", folder=folder),
-            "refused": cluster.submit(SCRIPTS / "gpu.sbatch", "nothing.txt", folder=folder)}
+            "refused": cluster.submit(SCRIPTS / "gpu.sbatch", "nothing.txt", folder=folder),
+            "decided": cluster.submit(SCRIPTS / "gpu.sbatch", deck(folder, "decided", run={"steps": 1, "backend": "cpu"}), folder=folder)}
     ends = {name: cluster.wait_state(job, "COMPLETED", "FAILED") for name, job in jobs.items()}
     for name in ("gpu", "cpu"):
         job, run = jobs[name], f"mdmini-{jobs[name]}"
@@ -56,6 +57,9 @@ def test_one_run(checks, folder, cluster):
             checks.that(report["provenance"]["machine_details"].startswith("8 threads"), f"all of the node: {report['provenance']}")
     checks.that("gpu:1" in ends["gpu"].get("TresPerNode", "") and ends["gpu"]["TimeLimit"] == "01:00:00",
                 f"what gpu.sbatch asks for: {ends['gpu']}")
+    said = (folder / f"mdmini-{jobs['decided']}.out").read_text()
+    on_gpu = ends["decided"]["ExitCode"] == "2:0" if ends["decided"]["JobState"] == "FAILED" else "backend   cuda" in said
+    checks.that(on_gpu, f"a deck that wants the processor, on a job for a GPU: {ends['decided']['ExitCode']}\n{said[:2000]}")
     checks.that(ends["refused"]["ExitCode"] == "2:0" and "nothing.txt" in (folder / f"mdmini-{jobs['refused']}.out").read_text(),
                 f"a deck that is not there: {ends['refused']}")
 

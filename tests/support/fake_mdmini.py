@@ -5,12 +5,13 @@ that stand in $FAKE_RUNS (times $FAKE_N plus $FAKE_K, for shards).
 $FAKE_AUTO (key=value): there b.k, which is auto, becomes list, else brick. $FAKE_LACKS: a switch that the backend has not.
 $FAKE_UNUSED: a switch that serves nothing in these runs.
 $FAKE_KILL_AT: when so many runs are kept (-1: while still being tried) it kills its parent, once; with $FAKE_ENDS it ends itself
-instead, by that signal.
+instead, by that signal; with $FAKE_LINGERS it goes on for so many seconds without it.
 """
 import json
 import os
 import signal
 import sys
+import time
 import zlib
 
 CHOICES = {"a.x": ["slow", "fast"], "a.y": ["1", "2", "3"], "a.z": ["off", "on"], "a.w": ["off", "on"],
@@ -90,6 +91,7 @@ def kill_parent(n):
         if "FAKE_ENDS" in os.environ:
             os.kill(os.getpid(), int(os.environ["FAKE_ENDS"]))
         os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(float(os.environ.get("FAKE_LINGERS", 0)))
         sys.exit(0)
 
 

@@ -69,7 +69,7 @@ def make_points(chance, design, system, n_atoms, factors):
     lose(points[3], "failed", "FAILED", "forces off | by 3 bounds")
     lose(points[4], "refused", None, "no such combination")
     points[5].update(verdict="FAILED", reason="the energy went away")  # its speed is still there, and must not count
-    points[2].update(n_late_rebuilds=7, n_steps=SHORT)
+    points[2].update(n_late_rebuilds=7, n_steps=SHORT, drift=None)
     return points
 
 
@@ -90,9 +90,10 @@ def make(design, factors, sizes=SIZES, seed=1):
                 for levels in itertools.product(*(factors[key][1:] for key in keys)):
                     effects.append({"system": f"s{k}", "factors": keys, "levels": list(levels), "aliases": [],
                                     "besides": ["force.kernel", "memory.sort"] if "neighbor.write" in keys else [],
+                                    "is_late": "run.precision" in keys,
                                     **compared(chance, chance.uniform(0.8, 1.2))})
     return {"format": "mdmini-study 1", "name": f"{design}-try", "command": "tools/study.py try.ini --output try",
-            "definition": {"design": design, "repeats": 6, "seed": 1}, "finished": False, "n_left_out": 3, "confidence": 0.95,
+            "definition": {"design": design, "repeats": 6, "seed": 1}, "finished": False, "n_left_out": 3, "parts": 1, "confidence": 0.95,
             "systems": systems, "factors": [{"key": key, "kind": "performance", "levels": levels, "base": levels[0]}
                                             for key, levels in factors.items()],
             "points": points, "effects": effects, "ranking": ranking,

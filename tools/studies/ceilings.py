@@ -1,5 +1,5 @@
 """Measured ceilings, and where the stages of a step stand below them: the roofline (Williams, Waterman, Patterson,
-Commun. ACM 52(4), 65 (2009)). A stage is held by memory where its operations a byte are few, else by arithmetic. Bytes and
+Commun. ACM 52(4), 65 (2009)). The roof above a stage is that of memory where its operations a byte are few, else that of arithmetic. Bytes and
 operations are those of the model in the variants table, so a stage whose data stay in a cache may pass main memory."""
 import json
 

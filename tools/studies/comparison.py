@@ -139,7 +139,8 @@ def read_row(row):
 def read_benchmark(path, data):
     state = (data["gpu_states"] or [None])[-1] or {}
     said = {f"nvidia-smi {key}": value for key, value in state.items() if not key.startswith(("temperature", "power"))}
-    settings = {**flatten(data["provenance"] or {}), **said, "command": " ".join(data["command"])}
+    provenance = {key: value for key, value in (data["provenance"] or {}).items() if key != "deck_hash"}  # of the run that was the first
+    settings = {**flatten(provenance), **said, "command": " ".join(data["command"])}
     points = [read_row(row) for row in data["rows"]]
     return Result(path, "benchmark", f"{len(points)} rows", settings, {}, {point.id: point for point in points})
 

@@ -220,7 +220,7 @@ def draw_accuracy(view, system):
     """Speed against force error, and against drift of the energy; the front of those that none beats in both."""
     key, label, points = accuracy_points(view, system)
     panels = [(label, lambda p: p["force_error"][key], points)]
-    drifting = [point for point in points if view.drift(point)]
+    drifting = [point for point in points if point["drift"]]
     if drifting:
         panels.append((r"drift $|\Delta E|/N$ and step ($\varepsilon$)", lambda p: abs(p["drift"]), drifting))
     factor, prefix = unit_of([point["speed"]["value"] for point in points])

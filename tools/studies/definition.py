@@ -198,7 +198,7 @@ class Reader:
             wrong(f"runs: only a fractional design has a number of runs; this one is {study.design}")
         for key in study.factors:
             if key in study.words:
-                wrong(f"{key}: stands in [factors] and in words")
+                wrong(f"{key}: stands in [factors] and in words; --vary {key}=VALUE,... takes the place of a factor of the file")
         for key in [*study.factors, *study.words]:
             if key in RESERVED:
                 wrong(f"{key}: the study sets it for every run")

@@ -7,8 +7,11 @@ import re
 import shlex
 from pathlib import Path
 
+from scripts import save_json
+
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .definition import StudyError
+from .records import read_json
 from .view import (DRIFT_RESOLVED, FAR, SCATTER, View, brief, drift_steps, extremes, figures, fixed, is_far, probability,
                    scatters, unit_of)
 
@@ -21,12 +24,15 @@ NO_PICTURES = "No pictures: matplotlib is not here (Debian: python3-matplotlib).
 STAR = "\\*"  # behind a speed: rebuilds came late; to Markdown a mere * means something
 LATE_NOTE = (f"{STAR} Rebuilds came late: the list has missed pairs, so this is not the speed of a correct list, and a "
              "ratio between a row with this mark and one without it is not the worth of a switch.")
+LATE_EFFECT = f"{STAR} Points at this level had rebuilds that came late: not the worth of a switch with correct lists."
+BESIDE = "beside.json"  # what a report was made with that no run knows, so that it can be made again
 
 
 def write(folder, results, ceilings=None, peers=()):
     """Writes report.md and the pictures into the folder; returns their paths. ceilings: of read_ceilings; peers: of
-    read_peers."""
+    read_peers; where they are not given, those of the last time."""
     folder, view = Path(folder), View(results)
+    ceilings, peers = beside(folder, ceilings, peers)
     for path in folder.iterdir():  # of another time, when there may have been more to draw
         if re.fullmatch(NAMES_OF_PICTURES, path.name):
             path.unlink()
@@ -35,6 +41,16 @@ def write(folder, results, ceilings=None, peers=()):
     again = f"{results['command']} --output {shlex.quote(folder.resolve().name)}"
     report.write_text("\n".join(sections(view, ceilings, peers, pictures, again)) + "\n", encoding="utf-8")
     return [report, *paths]
+
+
+def beside(folder, ceilings, peers):
+    """(ceilings, peers) as given, and else as kept in the folder; keeps them there."""
+    path = folder / BESIDE
+    kept = read_json(path) if path.exists() else {}
+    ceilings, peers = ceilings or kept.get("ceilings"), list(peers) or kept.get("peers") or []
+    if ceilings or peers:
+        save_json(str(path), {"ceilings": ceilings and {**ceilings, "path": Path(ceilings["path"]).name}, "peers": peers})
+    return ceilings, peers
 
 
 def draw(folder, view, ceilings, peers):
@@ -163,6 +179,10 @@ def what_was_run(view):
              else f"{view.design}: {len(points)} points"),
             ("order", f"randomised complete blocks, {definition['repeats']} rounds asked for, seed {definition['seed']}; "
              f"{n_runs} runs made"),
+            *([("parts", f"{results['parts']}, of some points each, with runs of the base of their own: ratios are to those; speeds of "
+               "different parts are of other times or machines, and say nothing beside each other")]
+              if results["parts"] > 1 else []),
+            *([("length of a loop", loops_text(view))] if loops_text(view) else []),
             ("load of the machine", load_text(view)),
             ("verification", "the first run of a point against the serial double-precision reference; the others repeat it"),
             ("speed", f"median of the runs that count, with its {percent} interval: of {BOOTSTRAP_FROM} runs and more of the median "
@@ -185,6 +205,18 @@ def what_was_run(view):
                 for f in results["factors"]]
         lines += table(["factor", "kind", "levels (the base's in bold)"], rows)
     return lines
+
+
+def loops_text(view):
+    """How long the timed loops took; empty where there were none."""
+    atoms = {system["id"]: system["n_atoms"] for system in view.systems}
+    took = [point["n_steps"] * atoms[point["system"]] / point["speed"]["value"] for system in view.systems for point in view.measured(system)]
+    if not took:
+        return ""
+    wanted = view.results["definition"].get("seconds")
+    is_short = wanted and max(took) < wanted / 3
+    return (f"{brief(min(took), 2)} to {brief(max(took), 2)} s" + (f", where {wanted:g} s were asked for" if wanted else "") +
+            (": **the trial that set the steps ran on a busier machine; a new folder sets them anew**" if is_short else ""))
 
 
 def load_text(view):
@@ -303,13 +335,14 @@ def effects_of(view, system):
                 ratio, interval = figures(effect)
                 name = " and ".join(code(f"{key}={level}") for key, level in zip(effect["factors"], effect["levels"]))
                 outcome = MEETS.get(effect["outcome"], effect["outcome"]) if n == 2 else effect["outcome"]
-                rows.append([name, ratio, interval, probability(effect["p"]), outcome, alias_text(effect.get("aliases") or []),
+                rows.append([name, ratio + (STAR if effect["is_late"] else ""), interval, probability(effect["p"]), outcome, alias_text(effect.get("aliases") or []),
                              alone_text(effect)])
         if rows:
             head = ["effect", "ratio:", "interval:", "p:", "outcome", "cannot be told from", "not of this switch alone"]
             empty = [k for k in (5, 6) if not any(row[k] for row in rows)]
             head, *rows = ([cell for k, cell in enumerate(row) if k not in empty] for row in (head, *rows))
-            lines += [f"### {title}", "", note, "", *table(head, rows)]
+            late = [LATE_EFFECT, ""] if any(STAR in row[1] for row in rows) else []
+            lines += [f"### {title}", "", note, "", *table(head, rows), *late]
     if system.get("aliases") and lines:
         lines += ["Of this fraction of all combinations these cannot be told apart: "
                   + "; ".join(alias_text(group, " = ") for group in system["aliases"]) + ".", ""]
@@ -327,7 +360,7 @@ def alone_text(effect):
 
 
 def accuracy_of(view, system):
-    points = [p for p in view.measured(system) if p.get("force_error") or view.drift(p) is not None]
+    points = [p for p in view.measured(system) if p.get("force_error") or p["drift"] is not None]
     if not points:
         return []
     points.sort(key=lambda point: -point["speed"]["value"])
@@ -337,18 +370,18 @@ def accuracy_of(view, system):
     for point in points:
         error = point.get("force_error") or {}
         rows.append([code(point["label"]), figures(point["speed"], factor)[0] + star(point),
-                     *([brief(error.get("rms"))] if rms else []), brief(error.get("worst")), brief(view.drift(point)),
+                     *([brief(error.get("rms"))] if rms else []), brief(error.get("worst")), brief(point["drift"]),
                      {True: "yes", False: "no"}.get(point.get("deterministic"), "-"),
                      *([brief(point["joules_per_atom_step"])] if has_energy(points) else [])])
     head = ["point", f"{prefix} atom-steps/s:", *(["rms force error:"] if rms else []),
             "largest force error over its bound:", "drift:", "same bits each time",
             *(["J per atom-step:"] if has_energy(points) else [])]
     return ["### Accuracy against speed", "", "Force errors against the reference, and drift of the conserved energy per "
-            "atom and step, in reduced units." + drift_note(view, system, points), "", *table(head, rows)]
+            "atom and step, in reduced units." + drift_note(system, points), "", *table(head, rows)]
 
 
-def drift_note(view, system, points):
-    if not any(point.get("drift") is not None and view.drift(point) is None for point in points):
+def drift_note(system, points):
+    if all(point["drift"] is not None for point in points):
         return ""
     return (f" No drift of runs of less than {drift_steps(system['n_atoms']):,} steps: the energy fluctuates by about the square "
             f"of the time step, and over fewer steps than that (at the time step of the melt, 0.005) this passes for a drift of "
@@ -414,8 +447,9 @@ def roofline_of(view, system, ceilings):
             "arithmetic` measures both.", ""] if missing else []
     return ["### Roofline", "", f"Measured ceilings{f' of {name}' if name else ''}: {measured}. Bytes and operations are those "
             "of the model in the variants table: a stage whose data stay in a cache may pass 100 % of main memory. Where the "
-            "model does not count operations they are not known, and what holds the stage is not said.", "", *note,
-            *table(["point", "stage", "operations a byte:", "GB/s:", "GFLOP/s:", "held by", "% of that roof:"], rows)]
+            "model does not count operations they are not known, nor is the roof. A stage far below its roof is held by something "
+            "else: latency, launches, too little work.", "", *note,
+            *table(["point", "stage", "operations a byte:", "GB/s:", "GFLOP/s:", "roof above it", "% of that roof:"], rows)]
 
 
 def peers_table(peers):

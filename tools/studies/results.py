@@ -16,6 +16,7 @@ from . import stats
 from .definition import OWN_POINTS
 from .records import outcome_text, read_study
 from .rungs import differences
+from .view import drift_steps
 
 STAGE_FIGURES = ("seconds_per_step", "share", "gb_per_s", "gflop_per_s", "bytes_per_step", "flops_per_step")
 KERNEL_FIGURES = ("stage", "name", "block_size", "registers", "shared_bytes", "local_bytes", "occupancy", "launches")
@@ -225,10 +226,22 @@ class SystemTable:
                 "n_steps": report.get("n_steps"), "n_runs": len({run["round"] for run in point.runs if run["report"]}), "n_used": len(point.used()),
                 "speed": interval_record(speed) if speed.n else None, "speeds": [value for value in speeds if value == value],
                 "ratio": self.ratio_record(point, "ratio"), "step_ratio": self.ratio_record(point, "step_ratio"),
-                "force_error": point.force_error(), "drift": point.median(lambda run: run["report"]["energy_drift_per_atom_step"]),
+                "force_error": point.force_error(), "drift": self.drift(point, report.get("n_steps")),
                 "load_1min": point.median(lambda run: ((run["report"].get("conditions") or {}).get("before") or {}).get("load_1min")),
                 "joules_per_atom_step": point.median(lambda run: run["report"].get("joules_per_atom_step")), "stages": point.stages(),
                 "kernels": [{key: kernel[key] for key in KERNEL_FIGURES} for kernel in report.get("kernels", [])]}
+
+    def drift(self, point, n_steps):
+        """None, too, where the run was too short to have one."""
+        if not n_steps or n_steps < drift_steps(self.record["n_atoms"]):
+            return None
+        return point.median(lambda run: run["report"]["energy_drift_per_atom_step"])
+
+    def is_late(self, points, effect):
+        """Whether one of those that an effect is about had rebuilds that came late."""
+        told = {key: {level} for key, level in zip(effect.factors, effect.levels)}
+        return any(run["report"]["n_late_rebuilds"] for point in points for run in point.runs if run["report"]
+                   if all(point.point["settings"][key] in levels for key, levels in told.items()))
 
     def ranking(self):
         """(groups of points, those that have a speed but stand in none, and why)."""
@@ -280,7 +293,7 @@ class SystemTable:
         found = stats.effects(logs, levels, self.confidence, base) if levels else []
         return [{"system": self.record["id"], "factors": effect.factors, "levels": effect.levels,
                  **interval_record(effect), "p": number(effect.p), "outcome": stats.outcome(effect, self.confidence),
-                 "aliases": effect.aliases, "besides": self.ran_besides(measured, effect.factors, effect.levels, base)}
+                 "aliases": effect.aliases, "is_late": self.is_late(measured, effect), "besides": self.ran_besides(measured, effect.factors, effect.levels, base)}
                 for effect in found]
 
     def determinism(self):
@@ -323,6 +336,11 @@ def provenance_differs(provenances):
     return {name: found for name, found in values.items() if len(found) > 1}
 
 
+def parts_of_points(runs, repeats):
+    """In how many parts the points were made (runner.Share); 1 where each part made whole rounds."""
+    return max((n for n in (int(run["shard"].split("/")[1]) for run in runs) if n > repeats), default=1)
+
+
 def make_results(study, runs):
     """results.json of study.json and the runs of all shards."""
     definition, tables, by_point = study["definition"], [], {}
@@ -339,7 +357,7 @@ def make_results(study, runs):
     n_left_out = sum(definition["repeats"] - len({run["round"] for run in point.ok}) for table in tables for point in table.points
                      if point.status in ("measured", "without effect", "not run"))
     return {"format": "mdmini-study 1", "name": definition["name"], "command": study["command"], "definition": definition,
-            "finished": n_left_out == 0, "n_left_out": n_left_out, "confidence": definition["confidence"],
+            "finished": n_left_out == 0, "n_left_out": n_left_out, "parts": parts_of_points(runs, definition["repeats"]), "confidence": definition["confidence"],
             "systems": [{**table.record, "base": table.base.id, "warm_up": table.warm_up} for table in tables],
             "factors": study["factors"],
             "points": [table.point_record(k) for table in tables for k in range(len(table.points))],
@@ -356,7 +374,7 @@ def write_csv(path, results):
     keys = [factor["key"] for factor in results["factors"]]
     head = ["system", "n_atoms", "point", *keys, "status", "verdict", "deterministic", "n_late_rebuilds", "n_steps", "n_runs",
             "n_used", "atom_steps_per_second", "speed_low", "speed_high", "ratio", "ratio_low", "ratio_high", "p", "outcome",
-            "step_ratio", "force_error_over_bound", "drift_per_atom_step", "joules_per_atom_step", "reason"]
+            "step_ratio", "step_ratio_low", "step_ratio_high", "step_p", "step_outcome", "force_error_over_bound", "drift_per_atom_step", "joules_per_atom_step", "reason"]
     systems = {system["id"]: system for system in results["systems"]}
     with open(path, "w", newline="", encoding="utf-8") as stream:
         out = csv.writer(stream, lineterminator="\n")
@@ -368,7 +386,7 @@ def write_csv(path, results):
             row = [system["id"], system["n_atoms"], point["label"], *(levels.get(key) for key in keys),
                    *(point[key] for key in ("status", "verdict", "deterministic", "n_late_rebuilds", "n_steps", "n_runs", "n_used")),
                    *(speed.get(key) for key in ("value", "low", "high")),
-                   *(ratio.get(key) for key in ("value", "low", "high", "p", "outcome")), step.get("value"),
+                   *(one.get(key) for one in (ratio, step) for key in ("value", "low", "high", "p", "outcome")),
                    (point["force_error"] or {}).get("worst"), point["drift"], point["joules_per_atom_step"], point["reason"]]
             out.writerow(["" if value is None else value for value in row])
 

@@ -22,9 +22,11 @@ def order(seed, system, points, n_round):
     return shuffled
 
 
-def host_mark(name):
-    """What tells two machines apart in a record, which holds no names of hosts."""
-    return name and "#" + hashlib.sha256(name.encode()).hexdigest()[:8]
+def host_mark(provenance):
+    """What tells two machines apart in a record, which holds no names of hosts, as far as name, processor and memory do."""
+    cpu = provenance.get("cpu") or {}
+    known = [provenance.get("host"), cpu.get("model"), cpu.get("processors"), cpu.get("memory_bytes")]
+    return known[0] and "#" + hashlib.sha256(" ".join(map(str, known)).encode()).hexdigest()[:8]
 
 
 class Share:
@@ -108,7 +110,8 @@ class Runner:
         if "output.thermo_every" not in {**point.system.words, **point.settings}:
             own["output.thermo_every"] = n_steps  # two rows: the loop is seen from outside
         # Start and comparison with the reference are outside the loop, and not what the limit is for.
-        return Run([self.program.path, *point.command(own)], n_steps, self.study.limit + (600 if verify else 30))
+        return Run([self.program.path, *point.command(own)], n_steps, self.study.limit + (600 if verify else 30),
+                   holds=[self.folder.stream.fileno()])  # a run that outlives a study that was killed keeps the next one out
 
     def keep(self, point, n_round, position, run=None, why=None):
         """A line for what came of a run, or for what can have none (why)."""
@@ -120,7 +123,7 @@ class Runner:
             line.update(status=why.kind, reason=str(why))
         else:
             report = run.report()
-            report["provenance"]["host"] = host_mark(report["provenance"].get("host"))
+            report["provenance"]["host"] = host_mark(report["provenance"])
             line.update(verified=point.id not in self.first, ran=self.program.ran(report),
                         deterministic=self.program.is_deterministic(report), report=report)
             wrong = self.what_failed(line)

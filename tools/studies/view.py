@@ -54,11 +54,6 @@ class View:
         """The comparison that its design is about: with the rung below, or with the base. None: it is the base."""
         return point.get("step_ratio" if self.design == "ladder" else "ratio")
 
-    def drift(self, point):
-        """None, too, where the run was too short to have one."""
-        system = next(system for system in self.systems if system["id"] == point["system"])
-        return point.get("drift") if (point["n_steps"] or 0) >= drift_steps(system["n_atoms"]) else None
-
     def level(self, point, factor):
         return point["settings"].get(factor["key"], factor["base"])
 
