@@ -69,7 +69,7 @@ from studies.ceilings import read_ceilings  # noqa: E402
 from studies.definition import DESIGNS, StudyError, read_study, shown  # noqa: E402
 from studies.designs import design, is_physics  # noqa: E402
 from studies.listings import NotMdmini, Program  # noqa: E402
-from studies.records import FORMAT, Folder, merge  # noqa: E402
+from studies.records import FORMAT, Folder, merge, outcome_text  # noqa: E402
 from studies.report import read_peers, write  # noqa: E402
 from studies.runner import Runner, order  # noqa: E402
 
@@ -166,7 +166,7 @@ def tell_points(program, systems):
         for point in system.points:
             errors = [point.reason] if point.reason else program.check(point.command()).errors
             n_refused += bool(errors)
-            print(f"  {point.name:<44} {'refused: ' + errors[0] if errors else point.change or 'ok'}")
+            print(f"  {point.name:<44} {outcome_text('refused', errors[0]) if errors else point.change or 'ok'}")
         for group in system.aliases:
             print("  cannot be told apart: " + " = ".join(group))
     print(f"\n{n_refused} points are refused; nothing was run")

@@ -434,7 +434,7 @@ def roofline_of(view, system, ceilings):
     measured = ", ".join(f"{NAMES[name]} {brief(value)} {'GFLOP/s' if name.startswith('peak') else 'GB/s'}"
                          for name, value in known.items() if value)
     if not measured:
-        return ["### Roofline", "", f"The file of ceilings has none of the backend `{system.get('backend')}`.", ""]
+        return ["### Roofline", "", f"The file of ceilings has no roofs of the backend `{system.get('backend')}`.", ""]
     rows = [[code(row["point"]["label"]), row["stage"], *(["not known", brief(row["gb_per_s"]), "not known"] if row["gflop_per_s"] is None else
                map(brief, (row["intensity"], row["gb_per_s"], row["gflop_per_s"]))), row["bound"],
              brief(100 * row["share"], 2) if row["share"] is not None else "-"]

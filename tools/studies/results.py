@@ -150,7 +150,8 @@ class SystemTable:
         for point in self.points:
             point.dropped = set(dropped)
         self.warm_up = {"dropped_rounds": len(dropped), "rounds": [[shard, n_round + 1] for shard, n_round in dropped],
-                        "reason": "faster or slower than the later rounds scatter" if dropped else "stationary from the start"}
+                        "reason": "faster or slower than the later rounds scatter" if dropped else
+                        "stationary from the start" if self.blocks() else "no runs"}
 
     def rounds(self):
         return sorted({run["round"] for point in self.points for run in point.used()})
