@@ -184,7 +184,7 @@ def what_was_run(view):
               if results["parts"] > 1 else []),
             *([("length of a loop", loops_text(view))] if loops_text(view) else []),
             ("load of the machine", load_text(view)),
-            ("verification", "the first run of a point against the serial double-precision reference; the others repeat it"),
+            ("verification", "the first run of a point against the double-precision reference on the CPU; the others repeat it"),
             ("speed", f"median of the runs that count, with its {percent} interval: of {BOOTSTRAP_FROM} runs and more of the median "
              "(bootstrap), of fewer Student's of the mean of the logarithms"),
             ("ratio", f"of speeds, to {'the rung below' if view.design == 'ladder' else 'the base'}, paired within a "
