@@ -136,17 +136,21 @@ def show(rows, n_atoms, steps):
               f"{text(r['place_synced_bytes_per_second'], '.0f', 1e-6):>8}  {r['verdict']}")
 
 
+TRACED = 40
+
+
 def trace(a, folder):
-    """Ten frames at the shortest interval; the picture shows some two and a half of them, from the middle."""
+    """TRACED frames at the shortest interval, so many that the first ones, which are slower, do not set the pace; the picture shows
+    some two and a half of them, from the middle."""
     every = min(a.every)
     os.makedirs(a.traces, exist_ok=True)
     names, loops = [], []
     for pipeline in ("off", "on"):
         names.append(os.path.join(a.traces, f"{pipeline}.json"))
-        report = run(a.mdmini, folder, words_of(a, every, pipeline, 10 * every) +
+        report = run(a.mdmini, folder, words_of(a, every, pipeline, TRACED * every) +
                      [f"report.trace={names[-1]}", "report.verify=off", "output.existing=overwrite"])
         loops.append(1e3 * report["loop_seconds"])
-    begin, length = 0.4 * min(loops), 0.25 * max(loops)
+    begin, length = 0.4 * min(loops), 2.5 / TRACED * max(loops)
     picture = os.path.join(a.traces, "pipeline.png")
     done = subprocess.run([sys.executable, TIMELINE, *names, "-o", picture, "--from", f"{begin:.6g}", "--to",
                            f"{begin + length:.6g}", "--titles", "output.pipeline = off", "output.pipeline = on"])
