@@ -135,3 +135,8 @@ class Run:
 def kill_all(kind="time", text="ended while it ran"):
     for run in tuple(Run.alive):
         run.kill(kind, text)
+    for run in tuple(Run.alive):  # who has a GPU takes a while to go
+        try:
+            run.child.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            pass

@@ -192,21 +192,20 @@ def report(folder, a, ceilings, peers):
 
 def exit_code(statuses, n_left, n_left_out, how, has_work=True):
     """statuses: {point: status}; n_left: runs that the command should have made and has not; n_left_out: what other shards
-    have to make, too; how: what came between, and what goes on; has_work: whether the part has any runs."""
+    have to make, too; how: what came between, and what goes on; has_work: whether there was anything for the part to make."""
     if n_left:
         print(f"UNFINISHED: {n_left} runs are left; {how}")
         return 75
     if not has_work:
-        print("this part has nothing to make: there are more parts than rounds or points")
-        return 0
-    if n_left_out:
+        print("there was nothing left for this part to make")
+    elif n_left_out:
         print(f"this part is done; {n_left_out} runs of other parts are left")
     bad = [id for id, status in statuses.items() if status in ("failed", "crashed")]
     if bad:
         print(f"FAILED: {', '.join(bad)}")
     if "crashed" in statuses.values():
         return 1
-    return 3 if "failed" in statuses.values() else 0 if "measured" in statuses.values() else 1
+    return 3 if "failed" in statuses.values() else 0 if "measured" in statuses.values() or not has_work else 1
 
 
 def run_study(a, budget):

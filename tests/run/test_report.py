@@ -15,7 +15,7 @@ from pathlib import Path
 import drawing
 import program
 from invented_study import SHORT, CEILINGS, PEERS, lose, STUDIES, rows_of, sections_of
-from studies import report, view
+from studies import report
 from studies.ceilings import read_ceilings
 from studies.definition import StudyError
 from studies import view
@@ -83,10 +83,14 @@ def test_points(checks, name, results, text):
 def test_conditions(checks):
     """Parts that share the points, and loops that are much shorter than what was asked for."""
     study = json.loads(json.dumps(STUDIES["full"]))
-    for parts, seconds, words in ((1, None, ""), (7, None, "| parts | 7, of some points each"), (1, 1e9, "s were asked for: **the trial")):
+    for parts, seconds, steps, words in ((1, None, None, "| length of a loop |"), (7, None, None, "| parts | 7, of some points each"),
+                                         (1, 1e9, None, "s were asked for: **much shorter"), (1, 1e9, "40", "| length of a loop |")):
         study["parts"], study["definition"]["seconds"] = parts, seconds
+        for system in study["systems"]:
+            system["words"] = {"run.steps": steps} if steps else {}
         text = "\n".join(report.sections(view.View(study), None, (), []))
-        checks.that(("| parts |" in text, "**the trial" in text) == (parts > 1, bool(seconds)) and words in text, f"{parts} parts, {seconds} s: {text[:1500]}")
+        told = "| parts |" in text, "**much shorter" in text
+        checks.that(told == (parts > 1, bool(seconds) and not steps) and words in text, f"{parts} parts, {seconds} s, {steps} steps: {text[:1500]}")
 
 
 def test_digits(checks):

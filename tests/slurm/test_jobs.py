@@ -58,7 +58,7 @@ def test_one_run(checks, folder, cluster):
     checks.that("gpu:1" in ends["gpu"].get("TresPerNode", "") and ends["gpu"]["TimeLimit"] == "01:00:00",
                 f"what gpu.sbatch asks for: {ends['gpu']}")
     said = (folder / f"mdmini-{jobs['decided']}.out").read_text()
-    on_gpu = ends["decided"]["ExitCode"] == "2:0" if ends["decided"]["JobState"] == "FAILED" else "backend   cuda" in said
+    on_gpu = ends["decided"]["ExitCode"] == "2:0" and "cuda" in said if ends["decided"]["JobState"] == "FAILED" else "backend   cuda" in said
     checks.that(on_gpu, f"a deck that wants the processor, on a job for a GPU: {ends['decided']['ExitCode']}\n{said[:2000]}")
     checks.that(ends["refused"]["ExitCode"] == "2:0" and "nothing.txt" in (folder / f"mdmini-{jobs['refused']}.out").read_text(),
                 f"a deck that is not there: {ends['refused']}")

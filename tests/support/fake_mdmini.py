@@ -87,7 +87,8 @@ def kill_parent(n):
     at, marker = os.environ.get("FAKE_KILL_AT"), os.environ.get("FAKE_KILL_MARKER", "")
     tried = not os.path.exists(os.path.join(os.path.dirname(os.environ.get("FAKE_RUNS", "")), "plan.json"))
     if at is not None and not os.path.exists(marker) and (tried if int(at) < 0 else int(at) == n and not tried):
-        open(marker, "w").close()
+        with open(marker, "w", encoding="utf-8") as stream:
+            stream.write(str(os.getpid()))
         if "FAKE_ENDS" in os.environ:
             os.kill(os.getpid(), int(os.environ["FAKE_ENDS"]))
         os.kill(os.getppid(), signal.SIGKILL)

@@ -86,7 +86,7 @@ class Folder:
                     fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError as error:
                     stream.close()
-                    raise StudyError([f"{path}: another process makes these runs at the moment"]) from error
+                    raise StudyError([f"{path}: another process makes these runs at the moment, or a run goes on of one that was killed"]) from error
                 except OSError:
                     pass
                 if path == self.runs_file:

@@ -24,7 +24,7 @@ NO_PICTURES = "No pictures: matplotlib is not here (Debian: python3-matplotlib).
 STAR = "\\*"  # behind a speed: rebuilds came late; to Markdown a mere * means something
 LATE_NOTE = (f"{STAR} Rebuilds came late: the list has missed pairs, so this is not the speed of a correct list, and a "
              "ratio between a row with this mark and one without it is not the worth of a switch.")
-LATE_EFFECT = f"{STAR} Points at this level had rebuilds that came late: not the worth of a switch with correct lists."
+LATE_EFFECT = f"{STAR} Points at this level or the base's had rebuilds that came late: not the worth of a switch with correct lists."
 BESIDE = "beside.json"  # what a report was made with that no run knows, so that it can be made again
 
 
@@ -214,9 +214,11 @@ def loops_text(view):
     if not took:
         return ""
     wanted = view.results["definition"].get("seconds")
-    is_short = wanted and max(took) < wanted / 3
-    return (f"{brief(min(took), 2)} to {brief(max(took), 2)} s" + (f", where {wanted:g} s were asked for" if wanted else "") +
-            (": **the trial that set the steps ran on a busier machine; a new folder sets them anew**" if is_short else ""))
+    text = f"{brief(min(took), 2)} to {brief(max(took), 2)} s"
+    if not wanted or any("run.steps" in (system["words"] or {}) for system in view.systems):
+        return text
+    much = ": **much shorter; a new folder sets the steps anew**" if max(took) < wanted / 3 else ""
+    return f"{text}, where {wanted:g} s were asked for{much}"
 
 
 def load_text(view):

@@ -238,9 +238,9 @@ class SystemTable:
             return None
         return point.median(lambda run: run["report"]["energy_drift_per_atom_step"])
 
-    def is_late(self, points, effect):
-        """Whether one of those that an effect is about had rebuilds that came late."""
-        told = {key: {level} for key, level in zip(effect.factors, effect.levels)}
+    def is_late(self, points, effect, base):
+        """Whether one of those that an effect is about, at its levels or the base's, had rebuilds that came late."""
+        told = {key: {level, base[key]} for key, level in zip(effect.factors, effect.levels)}
         return any(run["report"]["n_late_rebuilds"] for point in points for run in point.runs if run["report"]
                    if all(point.point["settings"][key] in levels for key, levels in told.items()))
 
@@ -294,7 +294,7 @@ class SystemTable:
         found = stats.effects(logs, levels, self.confidence, base) if levels else []
         return [{"system": self.record["id"], "factors": effect.factors, "levels": effect.levels,
                  **interval_record(effect), "p": number(effect.p), "outcome": stats.outcome(effect, self.confidence),
-                 "aliases": effect.aliases, "is_late": self.is_late(measured, effect), "besides": self.ran_besides(measured, effect.factors, effect.levels, base)}
+                 "aliases": effect.aliases, "is_late": self.is_late(measured, effect, base), "besides": self.ran_besides(measured, effect.factors, effect.levels, base)}
                 for effect in found]
 
     def determinism(self):
@@ -337,9 +337,12 @@ def provenance_differs(provenances):
     return {name: found for name, found in values.items() if len(found) > 1}
 
 
-def parts_of_points(runs, repeats):
-    """In how many parts the points were made (runner.Share); 1 where each part made whole rounds."""
-    return max((n for n in (int(run["shard"].split("/")[1]) for run in runs) if n > repeats), default=1)
+def parts_of_points(runs):
+    """In how many parts the points of a round were made (runner.Share); 1 where each part made whole rounds."""
+    shards = {}
+    for run in runs:
+        shards.setdefault((run["point"].split("/")[0], run["round"]), set()).add(run["shard"])
+    return max((int(shard.split("/")[1]) for together in shards.values() if len(together) > 1 for shard in together), default=1)
 
 
 def make_results(study, runs):
@@ -358,7 +361,7 @@ def make_results(study, runs):
     n_left_out = sum(definition["repeats"] - len({run["round"] for run in point.ok}) for table in tables for point in table.points
                      if point.status in ("measured", "without effect", "not run"))
     return {"format": "mdmini-study 1", "name": definition["name"], "command": study["command"], "definition": definition,
-            "finished": n_left_out == 0, "n_left_out": n_left_out, "parts": parts_of_points(runs, definition["repeats"]), "confidence": definition["confidence"],
+            "finished": n_left_out == 0, "n_left_out": n_left_out, "parts": parts_of_points(runs), "confidence": definition["confidence"],
             "systems": [{**table.record, "base": table.base.id, "warm_up": table.warm_up} for table in tables],
             "factors": study["factors"],
             "points": [table.point_record(k) for table in tables for k in range(len(table.points))],
