@@ -201,8 +201,7 @@ static void log_meetings(MdRecord *r) {
     if (r->statistics.n_met == 0) return;
     md_log(r->log,
            "barrier   launch.barrier = local: in %lld batches of steps all blocks met: a cell was void, or a brick too "
-           "large "
-           "for a block to hold\n",
+           "large for a block to hold\n",
            (long long)r->statistics.n_met);
 }
 

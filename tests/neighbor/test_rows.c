@@ -316,7 +316,6 @@ static void test_late(const MdBackendOps *ops) {
     md_system_destroy(system);
 }
 
-/* A dilute system at rest, but for one atom. */
 /* Cells before that of an atom, in the order of memory.sort = cell. */
 static double cells_before(const MdSystem *system, int64_t atom, double range) {
     double before = 0;
@@ -328,7 +327,8 @@ static double cells_before(const MdSystem *system, int64_t atom, double range) {
     return before;
 }
 
-/* Of a gas the first atom in memory, as it is sorted, the one in the middle (halves: 1), or the last one (2) is fast. */
+/* A dilute system at rest, but for one atom: the first one in memory, as it is sorted, the one in the middle (halves: 1), or the
+ * last one (2). */
 static MdSystem *one_moves(int halves, int axis, double speed) {
     StateShape shape = {3, 400, 0.05, 0.2, 2.0, 0.3, {true, true, true}, false, 1, MD_SHIFT_FORCE, 24};
     MdSystem *system = state_shaken(&shape);

@@ -1,5 +1,6 @@
 """tools/study.py on a program that takes no time: the table of a study does not depend on where it was killed or ended, nor on the
 shards that made it, nor on the rounds that were added to it."""
+import gzip
 import json
 import os
 import random
@@ -140,6 +141,19 @@ def test_shards(checks, bench):
         done = bench.run("together", shard=(k, 3), HOST="node17")
         checks.that(done.returncode == 0, f"part {k}, which is done: exit code {done.returncode}")
     checks.that(not (bench.folder / "together/lock").exists(), "the file lock stays behind")
+    shutil.copytree(bench.folder / "together", bench.folder / "kept")
+    for path in (bench.folder / "kept").glob("runs*.jsonl"):
+        (path.parent / (path.name + ".gz")).write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    done = bench.run("", "--report", str(bench.folder / "kept"))
+    checks.that(done.returncode == 0 and bench.table("kept") == bench.table("together"), f"gzipped: {done.stdout[-300:]}{done.stderr}")
+    done = bench.run("kept")
+    checks.that(done.returncode == 0 and not bench.lines("kept"), f"gzipped runs are made again: {done.stdout[-300:]}{done.stderr}")
+    done = bench.run("kept-merged", "--merge", str(bench.folder / "kept"))
+    checks.that(done.returncode == 0 and bench.table("kept-merged") == bench.table("together"), f"gzipped and merged: {done.stderr}")
+    (bench.folder / "kept/runs-1-of-3.jsonl.gz").write_bytes(b"no gzip")
+    code, said = bench.judge("--report", bench.folder / "kept")
+    checks.that(code == 2 and "runs-1-of-3.jsonl.gz: not a gzipped file" in said, f"a broken file: {code}: {said}")
     for k in (1, 2, 3):
         (bench.folder / f"apart-{k}").mkdir()
         for name in ("study.json", "plan.json", f"runs-{k}-of-3.jsonl"):

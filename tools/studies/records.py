@@ -1,9 +1,11 @@
 """The folder of a study: study.json (what it is), plan.json (what tries said of the time steps take), runs.jsonl (a line for
 each finished run, of shard K of N in runs-K-of-N.jsonl). Everything else there is derived from these."""
 import fcntl
+import gzip
 import json
 import os
 import re
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -139,10 +141,19 @@ def whole_lines(raw):
     return raw[:raw.rfind(b"\n") + 1]
 
 
+def read_whole(path):
+    """The lines of a file of runs, gzipped or not, without a last one that was cut. StudyError where it cannot be read."""
+    raw = path.read_bytes()
+    try:
+        return whole_lines(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+    except (OSError, EOFError, zlib.error) as error:
+        raise StudyError([f"{path}: not a gzipped file of runs: {error}"]) from error
+
+
 def read_lines(path):
-    """The runs of a file, without a last line that was cut."""
+    """The runs of a file."""
     found = []
-    for k, text in enumerate(whole_lines(Path(path).read_bytes()).splitlines()):
+    for k, text in enumerate(read_whole(path).splitlines()):
         try:
             found.append(json.loads(text))
         except ValueError as error:
@@ -151,7 +162,8 @@ def read_lines(path):
 
 
 def run_files(folder):
-    return sorted(path for path in Path(folder).glob("runs*.jsonl") if re.fullmatch(r"runs(-\d+-of-\d+)?\.jsonl", path.name))
+    """Those of all parts; gzipped ones are kept and added to no more."""
+    return sorted(path for path in Path(folder).glob("runs*") if re.fullmatch(r"runs(-\d+-of-\d+)?\.jsonl(\.gz)?", path.name))
 
 
 def read_study(folder):
@@ -214,4 +226,4 @@ def merge(sources, target):
     save_json(str(target / "study.json"), records[0])
     save_json(str(target / "plan.json"), plan)
     for name, path in runs.items():
-        (target / name).write_bytes(whole_lines(path.read_bytes()))
+        (target / name).write_bytes(path.read_bytes() if path.suffix == ".gz" else read_whole(path))

@@ -294,7 +294,8 @@ class SystemTable:
         found = stats.effects(logs, levels, self.confidence, base) if levels else []
         return [{"system": self.record["id"], "factors": effect.factors, "levels": effect.levels,
                  **interval_record(effect), "p": number(effect.p), "outcome": stats.outcome(effect, self.confidence),
-                 "aliases": effect.aliases, "is_late": self.is_late(measured, effect, base), "besides": self.ran_besides(measured, effect.factors, effect.levels, base)}
+                 "aliases": effect.aliases, "is_late": self.is_late(measured, effect, base),
+                 "besides": self.ran_besides(measured, effect.factors, effect.levels, base)}
                 for effect in found]
 
     def determinism(self):
@@ -361,7 +362,8 @@ def make_results(study, runs):
     n_left_out = sum(definition["repeats"] - len({run["round"] for run in point.ok}) for table in tables for point in table.points
                      if point.status in ("measured", "without effect", "not run"))
     return {"format": "mdmini-study 1", "name": definition["name"], "command": study["command"], "definition": definition,
-            "finished": n_left_out == 0, "n_left_out": n_left_out, "parts": parts_of_points(runs), "confidence": definition["confidence"],
+            "finished": n_left_out == 0, "n_left_out": n_left_out, "parts": parts_of_points(runs),
+            "confidence": definition["confidence"],
             "systems": [{**table.record, "base": table.base.id, "warm_up": table.warm_up} for table in tables],
             "factors": study["factors"],
             "points": [table.point_record(k) for table in tables for k in range(len(table.points))],
@@ -378,7 +380,8 @@ def write_csv(path, results):
     keys = [factor["key"] for factor in results["factors"]]
     head = ["system", "n_atoms", "point", *keys, "status", "verdict", "deterministic", "n_late_rebuilds", "n_steps", "n_runs",
             "n_used", "atom_steps_per_second", "speed_low", "speed_high", "ratio", "ratio_low", "ratio_high", "p", "outcome",
-            "step_ratio", "step_ratio_low", "step_ratio_high", "step_p", "step_outcome", "force_error_over_bound", "drift_per_atom_step", "joules_per_atom_step", "reason"]
+            "step_ratio", "step_ratio_low", "step_ratio_high", "step_p", "step_outcome", "force_error_over_bound",
+            "drift_per_atom_step", "joules_per_atom_step", "reason"]
     systems = {system["id"]: system for system in results["systems"]}
     with open(path, "w", newline="", encoding="utf-8") as stream:
         out = csv.writer(stream, lineterminator="\n")
