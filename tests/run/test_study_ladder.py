@@ -170,23 +170,55 @@ def test_differences(checks):
         checks.that(found == expected, f"{ran}: {found!r}, expected {expected!r}")
 
 
+def synthetic_point(name, settings=None):
+    return {"id": f"s0/{name}", "system": "s0", "label": name, "settings": settings or {}, "change": "", "said": ["a.x"], "layers": [], "reason": None}
+
+
+def synthetic_run(point, n_round, ran, speed, n_steps=20, n_late=0):
+    return {"point": point["id"], "round": n_round, "shard": "1/1", "status": "ok", "reason": "", "verified": n_round == 0,
+            "started": str(n_round), "ran": {"a.x": ran}, "deterministic": True,
+            "report": {"atom_steps_per_second": speed, "verdict": "PASSED", "n_late_rebuilds": n_late, "n_steps": n_steps, "checks": [],
+                       "stages": [], "energy_drift_per_atom_step": 1e-9, "provenance": {}}}
+
+
+def synthetic_results(design, points, runs, levels=()):
+    """Of runs in a system of 32,000 atoms; levels: of the factor a.x, if it is one."""
+    factors = [{"key": "a.x", "kind": "performance", "levels": levels, "base": levels[0]}] if levels else []
+    return make_results({"definition": {"design": design, "confidence": 0.95, "repeats": 1 + max(run["round"] for run in runs), "name": "x"},
+                         "switches": ["a.x"], "command": "", "factors": factors, "systems": [{"id": "s0", "n_atoms": 32000}],
+                         "points": points}, runs)
+
+
 def test_comparison(checks):
     """The ratio of a point that ran as its base would be noise: it has none. Against the first, or the rung below."""
     for name, ran, expected in (("leave-one-out", "1214", [None, 2, None, 4]), ("ladder", "1224", [None, 2, None, 2])):
-        points = [{"id": f"s0/{k}", "system": "s0", "label": str(k), "settings": {}, "change": "", "said": ["a.x"], "layers": [],
-                   "reason": None} for k in range(4)]
-        runs = [{"point": f"s0/{k}", "round": 0, "shard": "1/1", "status": "ok", "reason": "", "verified": True, "started": "",
-                 "ran": {"a.x": ran[k]}, "deterministic": True,
-                 "report": {"atom_steps_per_second": speed, "verdict": "PASSED", "n_late_rebuilds": 0, "n_steps": 20, "checks": [],
-                            "stages": [], "energy_drift_per_atom_step": 0, "provenance": {}}}
-                for k, speed in enumerate((1, 2, 3, 4))]
-        found = make_results({"definition": {"design": name, "confidence": 0.95, "repeats": 1, "name": "x"}, "switches": ["a.x"],
-                              "command": "", "factors": [], "systems": [{"id": "s0", "n_atoms": 864}], "points": points}, runs)["points"]
+        points = [synthetic_point(str(k)) for k in range(4)]
+        runs = [synthetic_run(point, 0, ran[k], k + 1) for k, point in enumerate(points)]
+        found = synthetic_results(name, points, runs)["points"]
         kind = "step_ratio" if name == "ladder" else "ratio"
         ratios = [point[kind]["value"] if point[kind] else None for point in found]
         checks.that(all(one is other or one and other and abs(one - other) < 1e-12 for one, other in zip(ratios, expected)),
                     f"ratios {ratios}, expected {expected}")
         checks.that([point["status"] for point in found] == ["measured", "measured", "without effect", "measured"], name)
+
+
+def results_of(late, n_steps):
+    """Of a factor in three rounds; late: the level at which rebuilds come late."""
+    levels = ["slow", "fast"]
+    points = [synthetic_point(level, {"a.x": level}) for level in levels]
+    runs = [synthetic_run(point, n_round, point["label"], (k + 1) * (1 + 0.01 * n_round), n_steps, int(point["label"] == late))
+            for k, point in enumerate(points) for n_round in range(3)]
+    return synthetic_results("full", points, runs, levels)
+
+
+def test_late_and_short(checks):
+    """An effect is marked where its level or the base's had late rebuilds; runs that are too short for a drift have none."""
+    for late, is_late in (("", False), ("slow", True), ("fast", True)):
+        effects = results_of(late, 20000)["effects"]
+        checks.that(len(effects) == 1 and effects[0]["is_late"] == is_late, f"late at {late!r}: {effects}")
+    for n_steps, drift in ((20000, 1e-9), (10000, None)):  # from 13,000 on
+        found = [point["drift"] for point in results_of("", n_steps)["points"]]
+        checks.that(found == [drift] * 2, f"{n_steps} steps: drifts {found}")
 
 
 def timing(predicted, correction=None, has_all_pairs=False, interval=20):
@@ -243,7 +275,7 @@ def main():
         print("skipped: MDMINI_SOURCE is not set")
         return sys.exit(program.SKIPPED)
     checks = program.Checks()
-    for test in (test_companions, test_differences, test_comparison, test_prediction, test_plan):
+    for test in (test_companions, test_differences, test_comparison, test_late_and_short, test_prediction, test_plan):
         test(checks)
     for test in (test_points, test_limit, test_crash, test_budget, test_overlap):
         with program.temporary_folder() as folder:
