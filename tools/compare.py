@@ -102,12 +102,17 @@ def stage_lines(row, least):
     return [(name + " per step", *rest) for name, *rest in cells]
 
 
+def has_ratio(name, a, b):
+    """A drift may have either sign, and is mostly noise: a ratio of two means nothing. Steps of several lengths are a text."""
+    return a and b and "drift" not in name and not isinstance(a, str) and not isinstance(b, str)
+
+
 def figure_lines(row):
     cells = []
     for name in [*row["a"]["figures"], *(name for name in row["b"]["figures"] if name not in row["a"]["figures"])]:
         a, b = row["a"]["figures"].get(name), row["b"]["figures"].get(name)
-        if a != b:  # a drift may have either sign, and is mostly noise: a ratio of two means nothing
-            cells.append((name, shown(a), shown(b), f"{b / a:.4g}" if a and b and "drift" not in name else ""))
+        if a != b:
+            cells.append((name, shown(a), shown(b), f"{b / a:.4g}" if has_ratio(name, a, b) else ""))
     ratios = [row[side]["base_ratio"] and row[side]["base_ratio"]["value"] for side in "ab"]
     if any(ratios):
         cells.append(("speed over that of its base", shown(ratios[0]), shown(ratios[1]), ""))

@@ -1,5 +1,6 @@
 """tools/study.py on a program that takes no time: the table of a study does not depend on where it was killed or ended, nor on the
 shards that made it, nor on the rounds that were added to it."""
+import csv
 import gzip
 import json
 import os
@@ -12,7 +13,10 @@ import time
 
 import program
 from bench_study import N_RUNS, SOURCE, Bench, points_of
-from studies.results import make_results
+from compare import text
+from studies.comparison import compare
+from studies.report import LENGTHS_NOTE
+from studies.results import LENGTHS, make_results
 from studies.runner import host_mark
 
 
@@ -197,6 +201,37 @@ def test_shards(checks, bench):
                     for label, point in one.items() if label != base), "points in shards: other speeds")
 
 
+def test_lengths(checks, bench):
+    """Parts of folders of their own have each their number of steps: wherever steps are told, there are both, and only runs of one
+    number are said to end with the same bits. Between the parts, and in a study of one number, nothing of the kind is said."""
+    for k in (1, 2):
+        done = bench.run(f"own-{k}", "--seconds", "2", "--repeats", "4", shard=(k, 2))
+        checks.that(done.returncode == 0, f"part {k}: exit code {done.returncode}: {done.stdout[-300:]}{done.stderr}")
+    done = bench.run("joined", "--merge", str(bench.folder / "own-1"), str(bench.folder / "own-2"))
+    n_steps = sorted({line["report"]["n_steps"] for line in bench.lines("joined") if line["report"]})
+    both = ", ".join(map(str, n_steps))
+    checks.that(done.returncode == 0 and len(n_steps) == 2, f"steps of the parts: {n_steps}: {done.stdout[-300:]}{done.stderr}")
+    rows = [line for line in done.stdout.splitlines() if line.startswith("a.x=")]
+    checks.that(done.stdout.count(LENGTHS) == 1 and all((f" {both} " in line) == ("has no effect" not in line) for line in rows) and len(rows) == 8,
+                f"the table: {done.stdout}")
+    subprocess.run([sys.executable, "-B", SOURCE / "tools/study.py", "--report", bench.folder / "joined"], capture_output=True)
+    page = (bench.folder / "joined/report.md").read_text()
+    checks.that(page.count(f"| {both} |") == 6 and page.count(LENGTHS_NOTE) == 1 and page.count("yes, of one number of steps |") == 3 and
+                "| yes |" not in page, f"the report: {page}")
+    with open(bench.folder / "joined/results.csv", newline="", encoding="utf-8") as stream:
+        told = [row["n_steps"] for row in csv.DictReader(stream)]
+    checks.that(sorted(told) == [""] * 2 + [both] * 6, f"results.csv: {told}")
+    subprocess.run([sys.executable, "-B", SOURCE / "tools/study.py", "--report", bench.folder / "own-1"], capture_output=True)
+    page = (bench.folder / "own-1/report.md").read_text()
+    checks.that(LENGTHS_NOTE not in page and "of one number" not in page and "n_steps_of_runs" not in str(bench.results("own-1")),
+                f"of one number of steps: {page}")
+    own = [str(bench.results(f"own-{k}")["points"][0]["n_steps"]) for k in (1, 2)]
+    for one, other, expected in (("own-1", "own-2", own), ("own-2", "joined", [own[1], both])):
+        found = compare(bench.folder / one, bench.folder / other)
+        told = [[row["a"], row["b"]] for row in found["settings"] if row["what"] == "s0: steps of the base"]
+        checks.that(told == [expected] and f"steps {' '.join(expected)}" in " ".join(text(found).split()), f"compared: {told}, expected {expected}")
+
+
 def test_other_shards(checks, bench):
     """Parts of other numbers in one folder: what is there is not made again, and no run of a round counts twice; the speeds of a part
     are compared with its own runs of the base, and where it has none with that of the round."""
@@ -292,7 +327,7 @@ def main():
         bench = Bench(folder)
         bench.run("whole")
         for test in (test_killed, test_orphan, test_killed_anywhere, test_signal, test_runs_ended, test_built_anew,
-                     test_shards, test_other_shards, test_again, test_more_rounds):
+                     test_shards, test_lengths, test_other_shards, test_again, test_more_rounds):
             start = time.monotonic()
             test(checks, bench)
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from . import stats
+from .view import steps_text
 
 ENERGIES = ("potential_energy_per_atom", "kinetic_energy_per_atom", "total_energy_per_atom", "conserved_energy_per_atom",
             "pressure", "temperature")
@@ -147,7 +148,8 @@ def read_benchmark(path, data):
 
 def read_study_point(record, system):
     figures = {"force error / bound": (record.get("force_error") or {}).get("worst"),
-               "energy drift per atom and step": record.get("drift"), "steps": record.get("n_steps"),
+               "energy drift per atom and step": record.get("drift"),
+               "steps": steps_text(record) if "n_steps_of_runs" in record else record.get("n_steps"),
                "joules per atom and step": record.get("joules_per_atom_step")}
     point = Point(record["id"], system, record["verdict"], None, record.get("reason") or "")
     if record["status"] == "measured":
@@ -159,6 +161,10 @@ def read_study_point(record, system):
     point.figures = {key: value for key, value in figures.items() if value is not None}
     point.ran, point.base_ratio, point.load = record["ran"], record["ratio"], record.get("load_1min")
     return point
+
+
+def base_steps(data, system):
+    return next((steps_text(point) for point in data["points"] if point["id"] == system["base"]), None)
 
 
 def read_study(path, data):
@@ -173,6 +179,8 @@ def read_study(path, data):
                                  **{key: value for key, value in words.items() if is_physics(key)}}
         settings.update({f"{system['id']}: {key}": value for key, value in words.items() if not is_physics(key)})
         settings[f"{system['id']}: base"] = system["base"]
+        if definition.get("design") != "ladder":  # whose rungs have a number each
+            settings[f"{system['id']}: steps of the base"] = base_steps(data, system)
     for key in ("base", "design", "repeats", "seconds", "limit"):
         settings[f"study {key}"] = definition.get(key)
     settings.update({f"{key} (changed within the study)": values for key, values in data["provenance_differs"].items()})

@@ -12,8 +12,8 @@ from scripts import save_json
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .definition import StudyError
 from .records import read_json
-from .view import (DRIFT_RESOLVED, FAR, SCATTER, View, brief, drift_steps, extremes, figures, fixed, is_far, probability,
-                   scatters, unit_of)
+from .view import (DRIFT_RESOLVED, FAR, SCATTER, View, brief, drift_steps, extremes, figures, fixed, is_far, lengths,
+                   probability, scatters, steps_text, unit_of)
 
 EFFECTS = (("Main effects", "Ratio of speeds of a level to the level of the base, averaged over the levels of the other "
             "factors."),
@@ -25,6 +25,8 @@ STAR = "\\*"  # behind a speed: rebuilds came late; to Markdown a mere * means s
 LATE_NOTE = (f"{STAR} Rebuilds came late: the list has missed pairs, so this is not the speed of a correct list, and a "
              "ratio between a row with this mark and one without it is not the worth of a switch.")
 LATE_EFFECT = f"{STAR} Points at this level or the base's had rebuilds that came late: not the worth of a switch with correct lists."
+LENGTHS_NOTE = ("**Runs of one point had different numbers of steps:** parts in folders of their own plan them apart. Parts that share a "
+                "folder, and `run.steps`, have one number.")
 BESIDE = "beside.json"  # what a report was made with that no run knows, so that it can be made again
 
 
@@ -210,7 +212,8 @@ def what_was_run(view):
 def loops_text(view):
     """How long the timed loops took; empty where there were none."""
     atoms = {system["id"]: system["n_atoms"] for system in view.systems}
-    took = [point["n_steps"] * atoms[point["system"]] / point["speed"]["value"] for system in view.systems for point in view.measured(system)]
+    took = [n_steps * atoms[point["system"]] / point["speed"]["value"] for system in view.systems for point in view.measured(system)
+            for n_steps in lengths(point)]
     if not took:
         return ""
     wanted = view.results["definition"].get("seconds")
@@ -260,7 +263,7 @@ def results_of(view, system):
         first = [figures(point["ratio"])[0] if point.get("ratio") else "-"] if ladder else []
         rows.append([code(point["label"]), speed + star(point), interval, ratio, ratio_interval, *first,
                      probability(compared.get("p")), compared.get("outcome", "base" if not ladder else "-"),
-                     point["verdict"], f"{point['n_used']}/{point['n_runs']}", spread_text(point), point["n_steps"],
+                     point["verdict"], f"{point['n_used']}/{point['n_runs']}", spread_text(point), steps_text(point),
                      point["changed"] or ""])
     changed = any(row[-1] for row in rows)
     rows = rows if changed else [row[:-1] for row in rows]
@@ -269,6 +272,7 @@ def results_of(view, system):
             "slowest to fastest run:", "steps:",
             *(["what ran differently"] if changed else [])]
     note = [LATE_NOTE, ""] if any(point["n_late_rebuilds"] for point in points) else []
+    note += [LENGTHS_NOTE, ""] if any(len(lengths(point)) > 1 for point in points) else []
     return table(head, rows) + note + scatter_note(view, system, points)
 
 
@@ -373,13 +377,20 @@ def accuracy_of(view, system):
         error = point.get("force_error") or {}
         rows.append([code(point["label"]), figures(point["speed"], factor)[0] + star(point),
                      *([brief(error.get("rms"))] if rms else []), brief(error.get("worst")), brief(point["drift"]),
-                     {True: "yes", False: "no"}.get(point.get("deterministic"), "-"),
+                     bits_text(point),
                      *([brief(point["joules_per_atom_step"])] if has_energy(points) else [])])
     head = ["point", f"{prefix} atom-steps/s:", *(["rms force error:"] if rms else []),
             "largest force error over its bound:", "drift:", "same bits each time",
             *(["J per atom-step:"] if has_energy(points) else [])]
     return ["### Accuracy against speed", "", "Force errors against the reference, and drift of the conserved energy per "
             "atom and step, in reduced units." + drift_note(system, points), "", *table(head, rows)]
+
+
+def bits_text(point):
+    """What the variants that ran promise of runs of one length; others end elsewhere."""
+    if point.get("deterministic") and len(lengths(point)) > 1:
+        return "yes, of one number of steps"
+    return {True: "yes", False: "no"}.get(point.get("deterministic"), "-")
 
 
 def drift_note(system, points):

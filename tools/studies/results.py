@@ -16,7 +16,7 @@ from . import stats
 from .definition import OWN_POINTS
 from .records import outcome_text, read_study
 from .rungs import differences
-from .view import drift_steps
+from .view import drift_steps, steps_text
 
 STAGE_FIGURES = ("seconds_per_step", "share", "gb_per_s", "gflop_per_s", "bytes_per_step", "flops_per_step")
 KERNEL_FIGURES = ("stage", "name", "block_size", "registers", "shared_bytes", "local_bytes", "occupancy", "launches")
@@ -85,6 +85,10 @@ class PointRuns:
             is_alone = run and base and not here and int(run["shard"].split("/")[1]) > self.n_rounds
             found.append(math.nan if is_alone else run_speed(run) * (run_speed(beside[n_round]) / run_speed(here) if here else 1))
         return np.array(found, dtype=float)
+
+    def lengths(self):
+        """The numbers of steps of its runs: one, but of parts that were planned in folders of their own."""
+        return sorted({run["report"]["n_steps"] for run in self.made.values()})
 
     def median(self, get):
         """Of the runs that count; where none does, of those that failed."""
@@ -220,14 +224,16 @@ class SystemTable:
         report = next((run["report"] for run in point.runs if run["report"]), {})
         speeds = point.series(self.rounds()) if point.is_measured() else np.array([])
         speed = stats.median_interval(speeds, self.confidence)
+        lengths = point.lengths()
         return {"id": point.id, "system": self.record["id"], "label": point.point["label"], "settings": point.point["settings"],
                 "changed": self.changed(k, point), "ran": point.ran, "status": point.status, "reason": point.reason,
                 "verdict": point.verdict(), "deterministic": next((run["deterministic"] for run in point.runs if run["report"]), None),
                 "n_late_rebuilds": max((run["report"]["n_late_rebuilds"] for run in point.runs if run["report"]), default=None),
-                "n_steps": report.get("n_steps"), "n_runs": len({run["round"] for run in point.runs if run["report"]}), "n_used": len(point.used()),
+                "n_steps": report.get("n_steps"), **({"n_steps_of_runs": lengths} if len(lengths) > 1 else {}),
+                "n_runs": len({run["round"] for run in point.runs if run["report"]}), "n_used": len(point.used()),
                 "speed": interval_record(speed) if speed.n else None, "speeds": [value for value in speeds if value == value],
                 "ratio": self.ratio_record(point, "ratio"), "step_ratio": self.ratio_record(point, "step_ratio"),
-                "force_error": point.force_error(), "drift": self.drift(point, report.get("n_steps")),
+                "force_error": point.force_error(), "drift": self.drift(point, min(lengths, default=report.get("n_steps"))),
                 "load_1min": point.median(lambda run: ((run["report"].get("conditions") or {}).get("before") or {}).get("load_1min")),
                 "joules_per_atom_step": point.median(lambda run: run["report"].get("joules_per_atom_step")), "stages": point.stages(),
                 "kernels": [{key: kernel[key] for key in KERNEL_FIGURES} for kernel in report.get("kernels", [])]}
@@ -391,7 +397,8 @@ def write_csv(path, results):
             speed, ratio, step = (point[key] or {} for key in ("speed", "ratio", "step_ratio"))
             levels = {**system["levels"], **point["settings"]}
             row = [system["id"], system["n_atoms"], point["label"], *(levels.get(key) for key in keys),
-                   *(point[key] for key in ("status", "verdict", "deterministic", "n_late_rebuilds", "n_steps", "n_runs", "n_used")),
+                   *(point[key] for key in ("status", "verdict", "deterministic", "n_late_rebuilds")), steps_text(point, ""),
+                   *(point[key] for key in ("n_runs", "n_used")),
                    *(speed.get(key) for key in ("value", "low", "high")),
                    *(one.get(key) for one in (ratio, step) for key in ("value", "low", "high", "p", "outcome")),
                    (point["force_error"] or {}).get("worst"), point["drift"], point["joules_per_atom_step"], point["reason"]]
@@ -417,6 +424,10 @@ ADJUSTED = """(not distinguishable): its p value is adjusted for all comparisons
   not hold 1. More --repeats tell smaller differences apart"""
 
 
+LENGTHS = """runs of one point had different numbers of steps, and only those of one number may end with the same bits: parts in folders of
+  their own plan them apart. Parts that share a folder, and --words run.steps=N, have one number"""
+
+
 def is_left_open(point, is_ladder):
     """Not distinguishable, though its interval does not hold 1."""
     ratio = point["step_ratio" if is_ladder else "ratio"]
@@ -424,12 +435,12 @@ def is_left_open(point, is_ladder):
                 and not ratio["low"] <= 1 <= ratio["high"])
 
 
-def row_text(point, is_ladder, width):
+def row_text(point, is_ladder, width, steps_width):
     """A point as a line of the table."""
     speed, ratio = point["speed"], point["step_ratio" if is_ladder else "ratio"]
     if not speed or point["status"] != "measured":
         words = outcome_text(point["status"], point["reason"])
-        return f"{point['label']:<{width}} {'-':>6} {point['n_runs'] or '-':>4} {'-':>12}  {'-':>7} {'':>15}  " \
+        return f"{point['label']:<{width}} {'-':>{steps_width}} {point['n_runs'] or '-':>4} {'-':>12}  {'-':>7} {'':>15}  " \
                f"{point['verdict'] or '':<8} {words}"
     late = "*" if point["n_late_rebuilds"] else " "
     found = f"{'-':>7} {'':>15}"
@@ -438,7 +449,7 @@ def row_text(point, is_ladder, width):
         found = f"{ratio['value']:7.3f} {ends:>15}"
     said = [point["changed"], "" if not ratio else {"not distinguishable": "(not distinguishable)", "too few runs": ""}
             .get(ratio["outcome"], ratio["outcome"])]
-    return f"{point['label']:<{width}} {point['n_steps']:6d} {point['n_used']:4d} {speed['value']:12.4g}{late} {found}  " \
+    return f"{point['label']:<{width}} {steps_text(point):>{steps_width}} {point['n_used']:4d} {speed['value']:12.4g}{late} {found}  " \
            f"{point['verdict'] or '':<8} {' '.join(filter(None, reversed(said)))}".rstrip()
 
 
@@ -448,16 +459,19 @@ def table_text(results):
     percent = f"{results['confidence'] * 100:g} %"
     for system in results["systems"]:
         points = [point for point in results["points"] if point["system"] == system["id"]]
-        width = max(len(point["label"]) for point in points)
+        width, steps_width = (max(len(text) for text in texts) for texts in (
+            [point["label"] for point in points], ["  1000", *map(steps_text, points)]))
         base = system["base"].split("/", 1)[1]
         against = "the rung below" if is_ladder else base
         lines += ["", f"{results['name']}: {system['backend']}, {system['label']}; ratio to {against}, {percent} interval",
-                  f"{'point':<{width}} {'steps':>6} {'runs':>4} {'atom-steps/s':>12}  {'ratio':>7} {percent:>15}  verdict"]
-        lines += [row_text(point, is_ladder, width) for point in points]
+                  f"{'point':<{width}} {'steps':>{steps_width}} {'runs':>4} {'atom-steps/s':>12}  {'ratio':>7} {percent:>15}  verdict"]
+        lines += [row_text(point, is_ladder, width, steps_width) for point in points]
         if any(point["n_late_rebuilds"] and point["status"] == "measured" for point in points):
             lines.append(LATE)
         if any(is_left_open(point, is_ladder) for point in points):
             lines.append(ADJUSTED)
+        if any("n_steps_of_runs" in point for point in points):
+            lines.append(LENGTHS)
         if system["warm_up"]["dropped_rounds"]:
             lines.append(f"warm-up: {system['warm_up']['dropped_rounds']} rounds dropped, {system['warm_up']['reason']}")
         for group in system["aliases"]:

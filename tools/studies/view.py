@@ -76,6 +76,15 @@ def short_names(keys):
     return {key: name for key, name in zip(keys, last) if last.count(name) == 1}
 
 
+def lengths(point):
+    """The numbers of steps of its runs."""
+    return point.get("n_steps_of_runs") or [point["n_steps"]]
+
+
+def steps_text(point, none="-"):
+    return ", ".join(none if n is None else str(n) for n in lengths(point))
+
+
 def extremes(point):
     """(slowest, fastest) of the runs that count; None where results.json does not have them."""
     speeds = point.get("speeds")
