@@ -232,6 +232,19 @@ def test_lengths(checks, bench):
         checks.that(told == [expected] and f"steps {' '.join(expected)}" in " ".join(text(found).split()), f"compared: {told}, expected {expected}")
 
 
+def test_merge_refused(checks, bench):
+    """Why two folders are not merged: other studies, or other programs."""
+    bench.run("other-study", "--seconds", "0.02", "--budget", "1e-6")
+    code, said = bench.judge("--merge", bench.folder / "whole", bench.folder / "other-study", "--output", bench.folder / "no")
+    checks.that(code == 2 and "seconds: 0.01 there, 0.02 now" in said and "they are different studies" in said and "two programs" not in said,
+                f"two studies: exit code {code}: {said}")
+    record = bench.folder / "other-study/study.json"
+    record.write_text((bench.folder / "whole/study.json").read_text().replace("executable: SHA-256 ", "executable: SHA-256 0"))
+    code, said = bench.judge("--merge", bench.folder / "whole", bench.folder / "other-study", "--output", bench.folder / "no")
+    checks.that(code == 2 and "studies of two programs are not merged, but compared" in said and "different studies" not in said,
+                f"two programs: exit code {code}: {said}")
+
+
 def test_other_shards(checks, bench):
     """Parts of other numbers in one folder: what is there is not made again, and no run of a round counts twice; the speeds of a part
     are compared with its own runs of the base, and where it has none with that of the round."""
@@ -327,7 +340,7 @@ def main():
         bench = Bench(folder)
         bench.run("whole")
         for test in (test_killed, test_orphan, test_killed_anywhere, test_signal, test_runs_ended, test_built_anew,
-                     test_shards, test_lengths, test_other_shards, test_again, test_more_rounds):
+                     test_shards, test_lengths, test_merge_refused, test_other_shards, test_again, test_more_rounds):
             start = time.monotonic()
             test(checks, bench)
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)

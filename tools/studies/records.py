@@ -198,6 +198,13 @@ def has_more_rounds(there, here):
             not differing({**there, "definition": {**there["definition"], "repeats": here["definition"]["repeats"]}}, here))
 
 
+def why_apart(wrong):
+    """What to do with two studies that are not merged; wrong: of differing."""
+    if all(line.startswith("program: ") for line in wrong):
+        return "studies of two programs are not merged, but compared: tools/compare.py"
+    return "they are different studies: merged are parts of one (--shard K/N), with the same definition and program"
+
+
 def merge(sources, target):
     """Copies the shards of several folders into one. All have to be of one program: else a ratio of two points would be one of
     two programs, too, and runs might stand under a verdict that another program got."""
@@ -208,8 +215,7 @@ def merge(sources, target):
         records.append(record)
         wrong = differing(records[0], record)
         if wrong:
-            raise StudyError([f"{source} is not of the study and the program of {sources[0]} (there):", *wrong,
-                              "studies of two programs are not merged, but compared: tools/compare.py"])
+            raise StudyError([f"{source} is not of the study and the program of {sources[0]} (there):", *wrong, why_apart(wrong)])
         for path in run_files(source):
             if path.name in runs:
                 raise StudyError([f"{runs[path.name]} and {path}: the same shard twice"])
