@@ -19,7 +19,7 @@ import argparse
 import json
 import sys
 
-from interpreter import need
+from interpreter import need, run
 
 need(__name__, ("numpy",))
 from studies import comparison
@@ -171,4 +171,4 @@ def main(words=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 
-from interpreter import need
+from interpreter import need, run
 
 need(__name__, ("numpy", "h5py"))
 import h5py
@@ -309,4 +309,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

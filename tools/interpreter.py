@@ -1,6 +1,8 @@
-"""The python3 on PATH may be one that does not see the distribution's modules; the distribution's own does."""
+"""How the tools begin and end. The python3 on PATH may be one that does not see the distribution's modules; the distribution's own
+does. And who reads what a tool prints may have read enough."""
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 
@@ -25,3 +27,16 @@ def need(script, modules, wished=()):
 def distribution_has(modules):
     return os.path.exists(SYSTEM_PYTHON) and \
         subprocess.run([SYSTEM_PYTHON, "-c", f"import {', '.join(modules)}"], capture_output=True).returncode == 0
+
+
+def run(main):
+    """Exit code of a tool. `| head` closes the pipe before all is printed: then it ends in silence, as what SIGPIPE ends does, but
+    with its runs and files cleared away."""
+    try:
+        try:
+            return main()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is flushed at exit, too
+        return 128 + signal.SIGPIPE

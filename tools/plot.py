@@ -14,7 +14,7 @@ import json
 import os
 import sys
 
-from interpreter import need
+from interpreter import need, run
 
 need(__name__, ("numpy", "h5py", "matplotlib"))
 import matplotlib
@@ -378,4 +378,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

@@ -47,7 +47,8 @@ what is there is not made again, also with another N, and where two parts have m
 Runs write their files below $TMPDIR, and these are removed. Kernels are kept in MDMINI_KERNEL_CACHE, if that is set.
 
 Exit codes: 0 all was run (of a shard: its part); 1 a run crashed, or nothing could be measured; 2 bad input; 3 a point failed its
-verification; 75 time was up or a signal came: the same command again goes on.
+verification; 75 time was up or a signal came: the same command again goes on; 141 what read its output has closed it. Points that
+the program refuses change nothing, unless all are refused: 1.
 """
 import argparse
 import os
@@ -58,7 +59,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from interpreter import need
+from interpreter import need, run
 
 need(__name__, [], wished=["numpy"])  # without, runs are made and kept, and the table is left to another machine
 need(__name__, [], wished=["numpy", "matplotlib"])
@@ -267,4 +268,4 @@ def main(words=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

@@ -18,7 +18,7 @@ import math
 import os
 import sys
 
-from interpreter import need
+from interpreter import need, run
 
 need(__name__, ("matplotlib",))
 from drawing import BLUE, FORMATS, GREEN, GREY, ORANGE, PAGE, PALE, SKY, VERMILION, plt, save, use_style
@@ -264,4 +264,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

@@ -1,7 +1,9 @@
 """tools/study.py on a program that takes no time and measures the same each time: what failed is listed and not ranked; what is
 wrong is refused. And on mdmini itself, where one variant is made to fail."""
+import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -275,6 +277,24 @@ def test_refused(checks, bench):
     refused("is needed", *here)
 
 
+def test_closed_pipe(checks, bench):
+    """What is printed into a pipe that `head` has closed ends in silence; a study that was running goes on by the same command."""
+    pictures = bool(importlib.util.find_spec("matplotlib"))
+    tools, whole = SOURCE / "tools", bench.folder / "whole"
+    commands = [[tools / "study.py", bench.study, "--program", bench.mdmini, "--check"], bench.command("closed")[2:],
+                [tools / "study.py", "--report", whole, "--no-report"], [tools / "compare.py", whole, whole],
+                *([tools / f"{name}.py", "--help"] for name in ("study", "compare", "h5check", *(("plot", "timeline") if pictures else ())))]
+    for command in commands:
+        reads, writes = os.pipe()
+        os.close(reads)
+        done = subprocess.run([sys.executable, "-B", *command], stdout=writes, stderr=subprocess.PIPE, text=True, cwd=bench.folder,
+                              env=bench.environment("closed"))
+        os.close(writes)
+        checks.that(done.returncode == 128 + signal.SIGPIPE and not done.stderr, f"{command[0].name} {command[1:]}: exit code {done.returncode}: {done.stderr}")
+    done = bench.run("closed")
+    checks.that(done.returncode == 0 and bench.table("closed") == bench.table("whole"), f"afterwards: {done.stdout[-300:]}{done.stderr}")
+
+
 def test_without_numpy(checks, bench):
     """Runs are made and kept where there is no numpy; the table is made where it is."""
     command = bench.command("plain")
@@ -344,7 +364,7 @@ def main():
     with program.temporary_folder() as folder:
         bench = Bench(folder)
         for test in (test_table, test_failed, test_systems, test_fraction, test_confounded, test_confounded_base,
-                     test_idle, test_resume_refused, test_refused, test_without_numpy):
+                     test_idle, test_resume_refused, test_refused, test_closed_pipe, test_without_numpy):
             start = time.monotonic()
             test(checks, bench)
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)
