@@ -279,8 +279,9 @@ def test_other_studies(checks, folder):
     other["systems"][0]["words"] = {"system.cells": "20", "run.threads": "2"}
     check_code(checks, 0, "base.json", save(folder, "other.json", other), folder=folder, says=("s0: run.threads  1   2",))
     other["systems"][0].update(words={"system.cells": "20", "ensemble.thermostat": "rescale"}, n_atoms=32004)
-    check_code(checks, 2, "base.json", save(folder, "other.json", other), folder=folder,
-               says=("atoms: 32000 in base.json, 32004 in other.json", "ensemble.thermostat"))
+    text = check_code(checks, 2, "base.json", save(folder, "other.json", other), folder=folder,
+                      says=("s0: atoms: 32000 in base.json, 32004 in other.json", "s0: ensemble.thermostat"))
+    checks.that(len(text.splitlines()) == 3, f"what differs in a system is said once: {text}")
     other = study(1)
     other["definition"]["files"]["melt.txt"] = "2"
     check_code(checks, 2, "base.json", save(folder, "other.json", other), folder=folder,

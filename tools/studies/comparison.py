@@ -248,11 +248,11 @@ def check_inputs(a, b):
     found = [(row["what"], row) for row in differing(mine, theirs)]
     common = [key for key in a.points if key in b.points]
     for key in common:
-        where = "" if a.kind == "run" else f"{key}: "
+        where = {"run": "", "study": f"{key.split('/')[0]}: "}.get(a.kind, f"{key}: ")  # points of a system have the inputs of it
         found += [(where + row["what"], row) for row in differing(a.points[key].inputs, b.points[key].inputs)]
     if found:
-        raise Incomparable(["different inputs:"] + [f"  {what}: {row['a']} in {a.path}, {row['b']} in {b.path}"
-                                                    for what, row in found])
+        lines = [f"  {what}: {row['a']} in {a.path}, {row['b']} in {b.path}" for what, row in found]
+        raise Incomparable(["different inputs:", *dict.fromkeys(lines)])
     if not common:
         raise Incomparable(["no point in common: " + ", ".join(one.points) + f" in {one.path}" for one in (a, b)])
     return common
