@@ -12,6 +12,7 @@ Needs numpy, h5py and matplotlib (Debian: python3-numpy python3-h5py python3-mat
 import argparse
 import json
 import os
+import shlex
 import sys
 
 from interpreter import need, run
@@ -353,6 +354,13 @@ def picture_formats(text):
     return list(dict.fromkeys(text.split(",")))
 
 
+def what_folder(path):
+    """What to do with a folder in place of a trajectory."""
+    if os.path.exists(os.path.join(path, "study.json")):
+        return f"the folder of a study, which tools/study.py --report {shlex.quote(path)} draws"
+    return "a folder; a trajectory NAME.h5 is needed"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trajectory", metavar="NAME.h5")
@@ -363,6 +371,9 @@ def main():
                         help="of the snapshots (default: order)")
     parser.add_argument("--neighbors", metavar="FILE", help="a neighbour list to draw, as report.neighbors writes it")
     arguments = parser.parse_args()
+    if os.path.isdir(arguments.trajectory):
+        print(f"plot.py: error: {arguments.trajectory}: {what_folder(arguments.trajectory)}", file=sys.stderr)
+        return 2
     prefix = arguments.prefix or os.path.splitext(arguments.trajectory)[0]
     use_style()
     try:

@@ -195,7 +195,10 @@ def test_errors(folder):
         stream.write(os.urandom(1000))
     with h5py.File(os.path.join(folder, "other.h5"), "w") as file:
         file["x"] = 1
-    for text, arguments in (("none.h5", [os.path.join(folder, "none.h5")]), ("error", [rubbish]),
+    study = os.path.join(folder, "study")
+    os.mkdir(study)
+    open(os.path.join(study, "study.json"), "w").close()
+    for text, arguments in ((f"tools/study.py --report {study} draws", [study]), (f"{folder}: a folder; a trajectory", [folder]), ("none.h5", [os.path.join(folder, "none.h5")]), ("error", [rubbish]),
                             ("error", [os.path.join(folder, "other.h5")]),
                             ("'gif' is none of png", [base, "--format", "png,gif"]),
                             ("velocities", [base, "--color", "speed"]),
