@@ -48,7 +48,7 @@ Runs write their files below $TMPDIR, and these are removed. Kernels are kept in
 
 Exit codes: 0 all was run (of a shard: its part); 1 a run crashed, or nothing could be measured; 2 bad input; 3 a point failed its
 verification; 75 time was up or a signal came: the same command again goes on; 141 what read its output has closed it. Points that
-the program refuses change nothing, unless all are refused: 1.
+the program refuses change nothing, unless all are refused: 1 (2 where it refuses the decks as they are).
 """
 import argparse
 import os
@@ -74,7 +74,8 @@ from studies.records import FORMAT, Folder, merge, outcome_text  # noqa: E402
 from studies.report import read_peers, write  # noqa: E402
 from studies.runner import Runner, order  # noqa: E402
 
-KEYS = {"name": "of the study and its folder", "base": "FILE ...", "words": '"section.key=value ..."', "design": ", ".join(DESIGNS),
+KEYS = {"name": "of the study and its folder", "base": "files, layers of every point below its levels: 'FILE ...'",
+        "words": "overrides of every run, over those of the file: 'section.key=value ...'", "design": ", ".join(DESIGNS),
         "repeats": "rounds (5)", "seconds": "that a timed loop should take (1)", "limit": "seconds that it may take at most (60)",
         "budget": "seconds after which no run begins", "seed": "of the order (1)", "confidence": "of intervals and verdicts (0.95)",
         "runs": "of a fractional design: a power of two (as few as resolution IV takes)"}

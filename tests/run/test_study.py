@@ -100,6 +100,9 @@ def test_systems(checks, bench):
     large = [point for point in results["points"] if point["system"] in ("s4", "s5")]
     checks.that(len(large) == 8 and all(point["status"] == "refused" and "room for fewer" in point["reason"] for point in large),
                 "a system that is too large is not refused")
+    done = bench.run("none", given=["deck.txt", "--words", "system.cells=8 a.y=3", "--vary", "a.z=off", "--vary", "a.w=on,off"])
+    checks.that(done.returncode == 1 and {point["status"] for point in bench.results("none")["points"]} == {"refused"},
+                f"all points are refused: exit code {done.returncode}: {done.stdout[-300:]}{done.stderr}")
     labels = [point["label"] for point in results["points"] if point["system"] == "s3"]
     checks.that(labels == ["base", "a.x=slow", "a.y=3", "a.z=off"], f"points {labels}")
     checks.that(all(id.startswith(f"{key}/") for key, groups in results["ranking"].items() for group in groups for id in group),
@@ -249,6 +252,8 @@ def test_refused(checks, bench):
         checks.that(code == 2 and expected in said and not (bench.folder / "refused").exists() and "Traceback" not in said,
                     f"{words}: exit code {code}, {expected!r} was due: {said[-300:]}")
 
+    code, said = bench.judge(bench.study, "--vary", "a.w", *here)
+    checks.that(len(said.splitlines()) == 1, f"one mistake, one message: {said}")
     for expected, *words in (("a.q: no such key", "--vary", "a.q=1,2"), ('read "of"; allowed: off, on', "--vary", "a.w=on,of"),
                              ("--vary: read 'a.w'", "--vary", "a.w"), ("twice", "--vary", "a.w=on,on"),
                              ("allowed: level, level", "--vary", "a.w=on,"), ("1 levels", "--design", "fractional", "--vary", "a.w=on"),

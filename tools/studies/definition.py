@@ -174,6 +174,7 @@ class Reader:
             key, is_pair, levels = text.partition("=")
             if not is_pair:
                 self.errors.append(f"--vary: read {text!r}; allowed: section.key=level,level,...")
+                continue
             factors[key.strip()] = levels
         study.factors = {key: self.levels(key, text) for key, text in factors.items()}
         self.judge(study)
