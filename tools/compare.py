@@ -13,7 +13,7 @@ on one machine without any reason, repeats within each do not show: below --tole
 Exit code 0: nothing is worse, of what could be judged; the last line says where there were too few runs for that (n_judged of
 --json: points whose speed was). 1: a point is slower by more than --tolerance with confidence, or its verdict got worse (FAILED
 where it PASSED, or no longer checked). 2: cannot be compared, since the physics differs or nothing is in common, or bad
-input; what differs is on standard error.
+input; what differs is on standard error. 141: nobody reads what it prints (| head).
 """
 import argparse
 import json

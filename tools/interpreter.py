@@ -34,9 +34,12 @@ def run(main):
     with its runs and files cleared away."""
     try:
         try:
-            return main()
-        finally:
+            code = main()
+        except SystemExit as end:
+            code = end.code
+        if sys.stdout:  # None where it was closed from the beginning
             sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is flushed at exit, too
         return 128 + signal.SIGPIPE
+    return code

@@ -282,6 +282,22 @@ def test_refused(checks, bench):
     refused("is needed", *here)
 
 
+def closed_after(n_lines, command, bench):
+    """Exit code and errors of a command whose output is read so far and no further."""
+    reads, writes = os.pipe()
+    if not n_lines:
+        os.close(reads)  # before there is anything to be read
+    child = subprocess.Popen([sys.executable, "-B", *command], stdout=writes, stderr=subprocess.PIPE, text=True, cwd=bench.folder,
+                             env=bench.environment("closed"))
+    os.close(writes)
+    if n_lines:
+        with open(reads) as stream:
+            for _ in range(n_lines):
+                stream.readline()
+    errors = child.communicate()[1]
+    return child.returncode, errors
+
+
 def test_closed_pipe(checks, bench):
     """What is printed into a pipe that `head` has closed ends in silence; a study that was running goes on by the same command."""
     pictures = bool(importlib.util.find_spec("matplotlib"))
@@ -290,12 +306,11 @@ def test_closed_pipe(checks, bench):
                 [tools / "study.py", "--report", whole, "--no-report"], [tools / "compare.py", whole, whole],
                 *([tools / f"{name}.py", "--help"] for name in ("study", "compare", "h5check", *(("plot", "timeline") if pictures else ())))]
     for command in commands:
-        reads, writes = os.pipe()
-        os.close(reads)
-        done = subprocess.run([sys.executable, "-B", *command], stdout=writes, stderr=subprocess.PIPE, text=True, cwd=bench.folder,
-                              env=bench.environment("closed"))
-        os.close(writes)
-        checks.that(done.returncode == 128 + signal.SIGPIPE and not done.stderr, f"{command[0].name} {command[1:]}: exit code {done.returncode}: {done.stderr}")
+        done = closed_after(0, command, bench)
+        checks.that(done == (128 + signal.SIGPIPE, ""), f"{command[0].name} {command[1:]}: exit code and errors: {done}")
+    done = closed_after(8, bench.command("closed")[2:], bench)
+    checks.that(done == (128 + signal.SIGPIPE, "") and 0 < len(bench.lines("closed")) < len(bench.lines("whole")),
+                f"in the midst of a study: {done}, {len(bench.lines('closed'))} runs kept")
     done = bench.run("closed")
     checks.that(done.returncode == 0 and bench.table("closed") == bench.table("whole"), f"afterwards: {done.stdout[-300:]}{done.stderr}")
 

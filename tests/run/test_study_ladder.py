@@ -19,6 +19,7 @@ from studies.results import make_results
 from studies.rungs import companions, differences
 from studies.runner import Runner
 from studies.steps import Timing, predict
+from studies.view import with_few_steps
 from runs import NotRun
 from scripts import Budget
 
@@ -159,6 +160,30 @@ def test_overlap(checks, folder):
         checks.that((n_meanwhile > 2) == at_once, f"{name}: {n_meanwhile} runs were set up before the last was gone")
 
 
+def test_again(checks, folder):
+    """A point whose turn comes again while its run of the round before is still being verified: that is waited for, so that it is
+    verified once, and keeps its steps."""
+    runner, started = in_process(Path(folder) / "again", 100, "", "2")
+    runner.plan()
+    point = next(point for system in runner.systems for point in system.points if runner.timings[point.id].predicted)
+    del started[:]
+    runner.pending = point, 0, 0, runner.time(point, 0, 0)
+    n_first = len(started)
+    runner.time(point, 1, 0).report()
+    words = [[word for word in run.child.args if word.startswith(("report.verify=", "run.steps="))] for run in started[n_first - 1:]]
+    steps = f"run.steps={started[0].n_steps}"
+    checks.that([set(one) for one in words] == [{steps, "report.verify=on"}, {steps, "report.verify=off"}], f"run again: {words}")
+
+
+def test_few_steps(checks):
+    """Points whose loops are much shorter than the base's are named; on a ladder, where all have steps of their own, none."""
+    points = [{"id": name, "label": name, "status": status, "n_steps": n_steps} for name, status, n_steps in (
+        ("base", "measured", 1200), ("short", "measured", 380), ("long", "measured", 420), ("refused", "refused", None))]
+    for design, expected in (("full", ["short"]), ("leave-one-out", ["short"]), ("ladder", [])):
+        found = [point["id"] for point in with_few_steps({"definition": {"design": design}}, points, "base")]
+        checks.that(found == expected, f"{design}: few steps: {found}")
+
+
 def test_differences(checks):
     """What ran otherwise stands in the table, but for what the point set itself; what has no effect any more, too."""
     base = {"a.x": "fast", "a.y": "on", "b.u": "1", "b.v": "2"}
@@ -275,9 +300,9 @@ def main():
         print("skipped: MDMINI_SOURCE is not set")
         return sys.exit(program.SKIPPED)
     checks = program.Checks()
-    for test in (test_companions, test_differences, test_comparison, test_late_and_short, test_prediction, test_plan):
+    for test in (test_companions, test_differences, test_comparison, test_late_and_short, test_prediction, test_plan, test_few_steps):
         test(checks)
-    for test in (test_points, test_limit, test_crash, test_budget, test_overlap):
+    for test in (test_points, test_limit, test_crash, test_budget, test_overlap, test_again):
         with program.temporary_folder() as folder:
             start = time.monotonic()
             test(checks, folder)

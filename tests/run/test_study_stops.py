@@ -15,8 +15,8 @@ import program
 from bench_study import N_RUNS, SOURCE, Bench, points_of
 from compare import text
 from studies.comparison import compare
-from studies.report import LENGTHS_NOTE
-from studies.results import LENGTHS, make_results
+from studies.report import STEP_COUNTS_NOTE
+from studies.results import STEP_COUNTS, make_results
 from studies.runner import host_mark
 
 
@@ -212,18 +212,18 @@ def test_lengths(checks, bench):
     both = ", ".join(map(str, n_steps))
     checks.that(done.returncode == 0 and len(n_steps) == 2, f"steps of the parts: {n_steps}: {done.stdout[-300:]}{done.stderr}")
     rows = [line for line in done.stdout.splitlines() if line.startswith("a.x=")]
-    checks.that(done.stdout.count(LENGTHS) == 1 and all((f" {both} " in line) == ("has no effect" not in line) for line in rows) and len(rows) == 8,
+    checks.that(done.stdout.count(STEP_COUNTS) == 1 and all((f" {both} " in line) == ("has no effect" not in line) for line in rows) and len(rows) == 8,
                 f"the table: {done.stdout}")
     subprocess.run([sys.executable, "-B", SOURCE / "tools/study.py", "--report", bench.folder / "joined"], capture_output=True)
     page = (bench.folder / "joined/report.md").read_text()
-    checks.that(page.count(f"| {both} |") == 6 and page.count(LENGTHS_NOTE) == 1 and page.count("yes, of one number of steps |") == 3 and
+    checks.that(page.count(f"| {both} |") == 6 and page.count(STEP_COUNTS_NOTE) == 1 and page.count("yes, of one number of steps |") == 3 and
                 "| yes |" not in page, f"the report: {page}")
     with open(bench.folder / "joined/results.csv", newline="", encoding="utf-8") as stream:
         told = [row["n_steps"] for row in csv.DictReader(stream)]
     checks.that(sorted(told) == [""] * 2 + [both] * 6, f"results.csv: {told}")
     subprocess.run([sys.executable, "-B", SOURCE / "tools/study.py", "--report", bench.folder / "own-1"], capture_output=True)
     page = (bench.folder / "own-1/report.md").read_text()
-    checks.that(LENGTHS_NOTE not in page and "of one number" not in page and "n_steps_of_runs" not in str(bench.results("own-1")),
+    checks.that(STEP_COUNTS_NOTE not in page and "of one number" not in page and "n_steps_of_runs" not in str(bench.results("own-1")),
                 f"of one number of steps: {page}")
     own = [str(bench.results(f"own-{k}")["points"][0]["n_steps"]) for k in (1, 2)]
     for one, other, expected in (("own-1", "own-2", own), ("own-2", "joined", [own[1], both])):

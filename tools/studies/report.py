@@ -12,8 +12,8 @@ from scripts import save_json
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .definition import StudyError
 from .records import read_json
-from .view import (DRIFT_RESOLVED, FAR, SCATTER, View, brief, drift_steps, extremes, figures, fixed, is_far, lengths,
-                   probability, scatters, steps_text, unit_of)
+from .view import (DRIFT_RESOLVED, FAR, SCATTER, View, brief, drift_steps, extremes, figures, fixed, is_far,
+                   probability, scatters, step_counts, steps_text, unit_of, with_few_steps)
 
 EFFECTS = (("Main effects", "Ratio of speeds of a level to the level of the base, averaged over the levels of the other "
             "factors."),
@@ -25,8 +25,10 @@ STAR = "\\*"  # behind a speed: rebuilds came late; to Markdown a mere * means s
 LATE_NOTE = (f"{STAR} Rebuilds came late: the list has missed pairs, so this is not the speed of a correct list, and a "
              "ratio between a row with this mark and one without it is not the worth of a switch.")
 LATE_EFFECT = f"{STAR} Points at this level or the base's had rebuilds that came late: not the worth of a switch with correct lists."
-LENGTHS_NOTE = ("**Runs of one point had different numbers of steps:** parts in folders of their own plan them apart. Parts that share a "
-                "folder, and `run.steps`, have one number.")
+STEP_COUNTS_NOTE = ("**Runs of one point had different numbers of steps**, which parts of a study may choose apart; "
+                    "`run.steps` makes them the same.")
+FEW_STEPS_NOTE = ("**Loops with less than a third of the base's steps**, as the limit left room for, so that more of it is begin and "
+                  "end: ")
 BESIDE = "beside.json"  # what a report was made with that no run knows, so that it can be made again
 
 
@@ -213,7 +215,7 @@ def loops_text(view):
     """How long the timed loops took; empty where there were none."""
     atoms = {system["id"]: system["n_atoms"] for system in view.systems}
     took = [n_steps * atoms[point["system"]] / point["speed"]["value"] for system in view.systems for point in view.measured(system)
-            for n_steps in lengths(point)]
+            for n_steps in step_counts(point)]
     if not took:
         return ""
     wanted = view.results["definition"].get("seconds")
@@ -272,7 +274,9 @@ def results_of(view, system):
             "slowest to fastest run:", "steps:",
             *(["what ran differently"] if changed else [])]
     note = [LATE_NOTE, ""] if any(point["n_late_rebuilds"] for point in points) else []
-    note += [LENGTHS_NOTE, ""] if any(len(lengths(point)) > 1 for point in points) else []
+    few = with_few_steps(view.results, points, system["base"])
+    note += [FEW_STEPS_NOTE + ", ".join(f"`{point['label']}` ({steps_text(point)})" for point in few) + ".", ""] if few else []
+    note += [STEP_COUNTS_NOTE, ""] if any(len(step_counts(point)) > 1 for point in points) else []
     return table(head, rows) + note + scatter_note(view, system, points)
 
 
@@ -388,7 +392,7 @@ def accuracy_of(view, system):
 
 def bits_text(point):
     """What the variants that ran promise of runs of one length; others end elsewhere."""
-    if point.get("deterministic") and len(lengths(point)) > 1:
+    if point.get("deterministic") and len(step_counts(point)) > 1:
         return "yes, of one number of steps"
     return {True: "yes", False: "no"}.get(point.get("deterministic"), "-")
 

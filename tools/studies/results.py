@@ -16,7 +16,7 @@ from . import stats
 from .definition import OWN_POINTS
 from .records import outcome_text, read_study
 from .rungs import differences
-from .view import drift_steps, steps_text
+from .view import drift_steps, steps_text, with_few_steps
 
 STAGE_FIGURES = ("seconds_per_step", "share", "gb_per_s", "gflop_per_s", "bytes_per_step", "flops_per_step")
 KERNEL_FIGURES = ("stage", "name", "block_size", "registers", "shared_bytes", "local_bytes", "occupancy", "launches")
@@ -86,8 +86,8 @@ class PointRuns:
             found.append(math.nan if is_alone else run_speed(run) * (run_speed(beside[n_round]) / run_speed(here) if here else 1))
         return np.array(found, dtype=float)
 
-    def lengths(self):
-        """The numbers of steps of its runs: one, but of parts that were planned in folders of their own."""
+    def step_counts(self):
+        """The numbers of steps of its runs: one, but where parts have chosen them apart."""
         return sorted({run["report"]["n_steps"] for run in self.made.values()})
 
     def median(self, get):
@@ -224,16 +224,16 @@ class SystemTable:
         report = next((run["report"] for run in point.runs if run["report"]), {})
         speeds = point.series(self.rounds()) if point.is_measured() else np.array([])
         speed = stats.median_interval(speeds, self.confidence)
-        lengths = point.lengths()
+        step_counts = point.step_counts()
         return {"id": point.id, "system": self.record["id"], "label": point.point["label"], "settings": point.point["settings"],
                 "changed": self.changed(k, point), "ran": point.ran, "status": point.status, "reason": point.reason,
                 "verdict": point.verdict(), "deterministic": next((run["deterministic"] for run in point.runs if run["report"]), None),
                 "n_late_rebuilds": max((run["report"]["n_late_rebuilds"] for run in point.runs if run["report"]), default=None),
-                "n_steps": report.get("n_steps"), **({"n_steps_of_runs": lengths} if len(lengths) > 1 else {}),
+                "n_steps": report.get("n_steps"), **({"n_steps_of_runs": step_counts} if len(step_counts) > 1 else {}),
                 "n_runs": len({run["round"] for run in point.runs if run["report"]}), "n_used": len(point.used()),
                 "speed": interval_record(speed) if speed.n else None, "speeds": [value for value in speeds if value == value],
                 "ratio": self.ratio_record(point, "ratio"), "step_ratio": self.ratio_record(point, "step_ratio"),
-                "force_error": point.force_error(), "drift": self.drift(point, min(lengths, default=report.get("n_steps"))),
+                "force_error": point.force_error(), "drift": self.drift(point, min(step_counts, default=report.get("n_steps"))),
                 "load_1min": point.median(lambda run: ((run["report"].get("conditions") or {}).get("before") or {}).get("load_1min")),
                 "joules_per_atom_step": point.median(lambda run: run["report"].get("joules_per_atom_step")), "stages": point.stages(),
                 "kernels": [{key: kernel[key] for key in KERNEL_FIGURES} for kernel in report.get("kernels", [])]}
@@ -424,8 +424,9 @@ ADJUSTED = """(not distinguishable): its p value is adjusted for all comparisons
   not hold 1. More --repeats tell smaller differences apart"""
 
 
-LENGTHS = """runs of one point had different numbers of steps, and only those of one number may end with the same bits: parts in folders of
-  their own plan them apart. Parts that share a folder, and --words run.steps=N, have one number"""
+STEP_COUNTS = """runs of one point had different numbers of steps, and only those of one number may end with the same bits. Parts of a study may
+  choose them apart; --words run.steps=N makes them the same"""
+FEW_STEPS = "their loops have less than a third of the base's steps, as --limit left room for, so that more of it is begin and end: "
 
 
 def is_left_open(point, is_ladder):
@@ -460,7 +461,7 @@ def table_text(results):
     for system in results["systems"]:
         points = [point for point in results["points"] if point["system"] == system["id"]]
         width, steps_width = (max(len(text) for text in texts) for texts in (
-            [point["label"] for point in points], ["  1000", *map(steps_text, points)]))
+            [point["label"] for point in points], [" " * 6, *map(steps_text, points)]))
         base = system["base"].split("/", 1)[1]
         against = "the rung below" if is_ladder else base
         lines += ["", f"{results['name']}: {system['backend']}, {system['label']}; ratio to {against}, {percent} interval",
@@ -470,8 +471,11 @@ def table_text(results):
             lines.append(LATE)
         if any(is_left_open(point, is_ladder) for point in points):
             lines.append(ADJUSTED)
+        few = [f"{point['label']} ({steps_text(point)})" for point in with_few_steps(results, points, system["base"])]
+        if few:
+            lines.append(FEW_STEPS + ", ".join(few))
         if any("n_steps_of_runs" in point for point in points):
-            lines.append(LENGTHS)
+            lines.append(STEP_COUNTS)
         if system["warm_up"]["dropped_rounds"]:
             lines.append(f"warm-up: {system['warm_up']['dropped_rounds']} rounds dropped, {system['warm_up']['reason']}")
         for group in system["aliases"]:

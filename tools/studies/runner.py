@@ -235,6 +235,8 @@ class Runner:
     def time(self, point, n_round, position):
         """Starts a run and stays until its loop is over; the run before is finished meanwhile. None: no run."""
         timing = self.timings[point.id]
+        if self.pending and self.pending[0] is point:
+            self.finish()  # its steps and its first run are known then
         if self.budget.is_over() or timing.predicted is None and not timing.is_settled:
             return None
         try:

@@ -76,13 +76,20 @@ def short_names(keys):
     return {key: name for key, name in zip(keys, last) if last.count(name) == 1}
 
 
-def lengths(point):
-    """The numbers of steps of its runs."""
+def step_counts(point):
+    """The numbers of steps of its runs: mostly one."""
     return point.get("n_steps_of_runs") or [point["n_steps"]]
 
 
+def with_few_steps(results, points, base):
+    """Those of a system whose loops are much shorter than the base's. The rungs of a ladder all have steps of their own."""
+    base_steps = next((point["n_steps"] for point in points if point["id"] == base), None)
+    return [] if results["definition"]["design"] == "ladder" or not base_steps else [
+        point for point in points if point["status"] == "measured" and 3 * min(step_counts(point)) < base_steps]
+
+
 def steps_text(point, none="-"):
-    return ", ".join(none if n is None else str(n) for n in lengths(point))
+    return ", ".join(none if n is None else str(n) for n in step_counts(point))
 
 
 def extremes(point):
