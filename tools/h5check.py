@@ -5,8 +5,8 @@ numbers, positions inside the box.
 
     h5check.py FILE... [--json]
 
-One line for each problem; exit code 0 when there is none, else 1 (141: nobody reads the lines). A file that a killed run has left is mended by
-`mdmini --recover FILE`.
+One line for each problem; exit code 0 when there is none, else 1 (141: nobody reads the lines). A file that a killed run has left
+is mended by `mdmini --recover FILE`.
 """
 import argparse
 import json

@@ -12,7 +12,7 @@ from scripts import save_json
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .definition import StudyError
 from .records import read_json
-from .view import (DRIFT_RESOLVED, FAR, SCATTER, View, brief, drift_steps, extremes, figures, fixed, is_far,
+from .view import (DRIFT_RESOLVED, FAR, FEW_STEPS, SCATTER, View, brief, drift_steps, extremes, figures, fixed, is_far,
                    probability, scatters, step_counts, steps_text, unit_of, with_few_steps)
 
 EFFECTS = (("Main effects", "Ratio of speeds of a level to the level of the base, averaged over the levels of the other "
@@ -27,8 +27,6 @@ LATE_NOTE = (f"{STAR} Rebuilds came late: the list has missed pairs, so this is 
 LATE_EFFECT = f"{STAR} Points at this level or the base's had rebuilds that came late: not the worth of a switch with correct lists."
 STEP_COUNTS_NOTE = ("**Runs of one point had different numbers of steps**, which parts of a study may choose apart; "
                     "`run.steps` makes them the same.")
-FEW_STEPS_NOTE = ("**Loops with less than a third of the base's steps**, as the limit left room for, so that more of it is begin and "
-                  "end: ")
 BESIDE = "beside.json"  # what a report was made with that no run knows, so that it can be made again
 
 
@@ -275,7 +273,7 @@ def results_of(view, system):
             *(["what ran differently"] if changed else [])]
     note = [LATE_NOTE, ""] if any(point["n_late_rebuilds"] for point in points) else []
     few = with_few_steps(view.results, points, system["base"])
-    note += [FEW_STEPS_NOTE + ", ".join(f"`{point['label']}` ({steps_text(point)})" for point in few) + ".", ""] if few else []
+    note += [f"**Short loops:** {FEW_STEPS}: " + ", ".join(f"`{point['label']}` ({steps_text(point)})" for point in few) + ".", ""] if few else []
     note += [STEP_COUNTS_NOTE, ""] if any(len(step_counts(point)) > 1 for point in points) else []
     return table(head, rows) + note + scatter_note(view, system, points)
 

@@ -16,7 +16,7 @@ from . import stats
 from .definition import OWN_POINTS
 from .records import outcome_text, read_study
 from .rungs import differences
-from .view import drift_steps, steps_text, with_few_steps
+from .view import FEW_STEPS, drift_steps, steps_text, with_few_steps
 
 STAGE_FIGURES = ("seconds_per_step", "share", "gb_per_s", "gflop_per_s", "bytes_per_step", "flops_per_step")
 KERNEL_FIGURES = ("stage", "name", "block_size", "registers", "shared_bytes", "local_bytes", "occupancy", "launches")
@@ -426,7 +426,6 @@ ADJUSTED = """(not distinguishable): its p value is adjusted for all comparisons
 
 STEP_COUNTS = """runs of one point had different numbers of steps, and only those of one number may end with the same bits. Parts of a study may
   choose them apart; --words run.steps=N makes them the same"""
-FEW_STEPS = "their loops have less than a third of the base's steps, as --limit left room for, so that more of it is begin and end: "
 
 
 def is_left_open(point, is_ladder):
@@ -473,7 +472,7 @@ def table_text(results):
             lines.append(ADJUSTED)
         few = [f"{point['label']} ({steps_text(point)})" for point in with_few_steps(results, points, system["base"])]
         if few:
-            lines.append(FEW_STEPS + ", ".join(few))
+            lines.append(f"{FEW_STEPS}: {', '.join(few)}")
         if any("n_steps_of_runs" in point for point in points):
             lines.append(STEP_COUNTS)
         if system["warm_up"]["dropped_rounds"]:

@@ -81,6 +81,10 @@ def step_counts(point):
     return point.get("n_steps_of_runs") or [point["n_steps"]]
 
 
+FEW_STEPS = "less than a third of the base's steps, since it was predicted that more would take longer than the limit; more of such a loop " \
+            "is begin and end"
+
+
 def with_few_steps(results, points, base):
     """Those of a system whose loops are much shorter than the base's. The rungs of a ladder all have steps of their own."""
     base_steps = next((point["n_steps"] for point in points if point["id"] == base), None)
