@@ -96,6 +96,13 @@ static int measure_ceilings(int n_arguments, char *const *arguments, const char 
     return (int)status;
 }
 
+/* The exit code of what was printed. A reader that went away (`| head`) has what it wanted, as with the log. */
+static MdStatus end_information(void) {
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE) return MD_OK;
+    fprintf(stderr, "mdmini: error: standard output: %s\n", strerror(errno));
+    return MD_ERROR_OUTPUT;
+}
+
 /* mdmini --recover FILE */
 static int recover(const char *path) {
     md_stop_release();
@@ -107,7 +114,7 @@ static int recover(const char *path) {
         free(text);
     }
     md_errors_print(errors, stderr);
-    int code = (int)md_errors_status(errors);
+    const int code = md_errors_count(errors) ? (int)md_errors_status(errors) : (int)end_information();
     md_errors_destroy(errors);
     return code;
 }
@@ -122,13 +129,6 @@ static bool print_information(const char *argument) {
     else if (md_parse_listing(argument, "--list-ceilings", &format)) md_ceilings_print(stdout, format);
     else return false;
     return true;
-}
-
-/* The exit code of what was printed. A reader that went away (`| head`) has what it wanted, as with the log. */
-static MdStatus end_information(void) {
-    if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE) return MD_OK;
-    fprintf(stderr, "mdmini: error: standard output: %s\n", strerror(errno));
-    return MD_ERROR_OUTPUT;
 }
 
 /* Whether argument k is a listing with other words beside it, which would change nothing: refused. */

@@ -180,6 +180,9 @@ def recovered(result, least):
     """What is left can be read, after recovery if need be; the number of frames."""
     healed = subprocess.run([program.program(), "--recover", result.path("h5")], capture_output=True, text=True)
     checks.that(healed.returncode == 0, healed.stderr)
+    with open("/dev/full", "w") as full:  # what was done is done, and that nobody could be told is said
+        lost = subprocess.run([program.program(), "--recover", result.path("h5")], stdout=full, stderr=subprocess.PIPE, text=True)
+    checks.that(lost.returncode == 4 and "standard output: No space left" in lost.stderr, f"--recover to a full device: {lost}")
     problems = h5check.check(result.path("h5"))
     checks.that(not problems, f"{problems}")
     with result.h5() as h5:
