@@ -210,9 +210,12 @@ def main():
     print("", *table(rows), *notes(bench), f"{budget.spent():.0f} s in all", sep="\n")
     if any(row.not_run and row.not_run.kind == "time" for row in rows):
         print("UNFINISHED: time was up")
-    failed = [row.name for row in rows if row.has_failed()]
-    if failed:
-        print(f"FAILED: {', '.join(failed)}")
+    failed = [row for row in rows if row.has_failed()]
+    refused = [row.name for row in failed if row.is_refused()]
+    if len(failed) > len(refused):
+        print(f"FAILED: {', '.join(row.name for row in failed if not row.is_refused())}")
+    if refused:
+        print(f"REFUSED: {', '.join(refused)}")
     return 1 if failed else 0
 
 

@@ -115,6 +115,9 @@ class Row:
     def has_failed(self):
         return self.verdict() in ("FAILED", "ENERGY LOST") or bool(self.not_run and self.not_run.kind != "time")
 
+    def is_refused(self):
+        return bool(self.not_run and self.not_run.kind == "refused")
+
     def speeds(self):
         scale = self.n_atoms if self.unit == "steps/s" else 1
         return [run["atom_steps_per_second"] / scale for run in self.runs]

@@ -254,7 +254,7 @@ exec {program.program()} "$@"
         "f-safe,lj,1,4,mixed,safe,40,,steps/s,\n"
     done, record = run(folder, rows=rows, mdmini=dying)
     lines = {row["row"]: row for row in record["rows"]}
-    checks.that(done.returncode == 1 and "FAILED: b, e, f, f-safe\n" in done.stdout, f"exit code {done.returncode}: {done.stdout}")
+    checks.that(done.returncode == 1 and "FAILED: b, e\nREFUSED: f, f-safe\n" in done.stdout, f"exit code {done.returncode}: {done.stdout}")
     for name, word in (("b", "CRASHED"), ("e", "has 864 atoms, not 1000"), ("f", "refused: ")):
         checks.that(word in lines[name]["not_run"] and not lines[name]["runs"], f"{name}: {lines[name]['not_run']}")
     started = log.read_text().splitlines()
