@@ -208,14 +208,13 @@ def main():
         bench = Bench(a, rows, budget)
         bench.measure()
     print("", *table(rows), *notes(bench), f"{budget.spent():.0f} s in all", sep="\n")
-    if any(row.not_run and row.not_run.kind == "time" for row in rows):
+    if any(row.is_left_out("time") for row in rows):
         print("UNFINISHED: time was up")
     failed = [row for row in rows if row.has_failed()]
-    refused = [row.name for row in failed if row.is_refused()]
-    if len(failed) > len(refused):
-        print(f"FAILED: {', '.join(row.name for row in failed if not row.is_refused())}")
-    if refused:
-        print(f"REFUSED: {', '.join(refused)}")
+    for word, refused in (("FAILED", False), ("REFUSED", True)):
+        names = [row.name for row in failed if row.is_left_out("refused") == refused]
+        if names:
+            print(f"{word}: {', '.join(names)}")
     return 1 if failed else 0
 
 

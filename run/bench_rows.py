@@ -115,8 +115,9 @@ class Row:
     def has_failed(self):
         return self.verdict() in ("FAILED", "ENERGY LOST") or bool(self.not_run and self.not_run.kind != "time")
 
-    def is_refused(self):
-        return bool(self.not_run and self.not_run.kind == "refused")
+    def is_left_out(self, kind):
+        """Whether its runs came to an end for a reason of this kind (runs.NotRun)."""
+        return bool(self.not_run and self.not_run.kind == kind)
 
     def speeds(self):
         scale = self.n_atoms if self.unit == "steps/s" else 1
