@@ -93,21 +93,16 @@ static int choose_cells(const MdConfig *config, const MdSystemPlan *plan) {
     return MD_BRICK_CELLS_1;
 }
 
-/* In double precision bricks were measured where there are many (a million atoms on an H200: 17 on each of the
- * multiprocessors, 2.31 G atom-steps/s against 1.85 with rows of numbers; run/results/h200). */
-static const double least_double_bricks = 8;
-
-/* In single precision and three dimensions, a brick for most of the multiprocessors (melt of 4,000 atoms: 125 for 132). */
-static const double least_single_bricks = 0.75;
+/* A brick for most of the multiprocessors (melt of 4,000 atoms: 125 for 132). In double precision bricks are twice as fast as
+ * rows of numbers at 32,000 and 256,000 atoms, too (run/results/h200). */
+static const double least_bricks = 0.75;
 
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
-    const bool is_double = config->run_precision == MD_PRECISION_DOUBLE;
     const int choice = choose_cells(config, plan);
     const double n_bricks =
         count_bricks(&plan->box, plan->potential.cutoff_max + config->neighbor_skin, brick_cells[choice]);
     if (plan->box.dimension == 2 && choice < MD_BRICK_CELLS_6) return false;
-    if (is_double && choice < MD_BRICK_CELLS_3) return false;
-    return n_bricks >= (is_double ? least_double_bricks : least_single_bricks) * cuda_device_multiprocessors();
+    return n_bricks >= least_bricks * cuda_device_multiprocessors();
 }
 
 static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
@@ -165,8 +160,32 @@ static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoi
     }
 }
 
+/* A block that stages waits for its copies, while others compute: where a multiprocessor has its bricks one after the other. On
+ * an H200 copies gain 3 to 5 % of a pass with 16 bricks a multiprocessor and more, lose up to 10 % with a few that are there at
+ * once, and lose in two dimensions (run/results/h200). */
+static const double least_copied_bricks = 8;
+
+static void resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->memory_staging != MD_STAGING_AUTO) return;
+    config->memory_staging = MD_STAGING_REGISTERS;
+    if (config->force_kernel != MD_KERNEL_BRICK) return;
+    const double n_bricks = count_bricks(&plan->box, plan->potential.cutoff_max + config->neighbor_skin,
+                                         brick_cells[config->memory_brick_cells]);
+    const char *why_not =
+        config->memory_layout != MD_LAYOUT_VEC4                   ? "copies take positions of memory.layout = vec4"
+        : config->memory_load != MD_LOAD_GLOBAL                   ? "copies take memory.load = global"
+        : cuda_device_compute_capability() < CUDA_COPY_CAPABILITY ? "asynchronous copies take compute capability 8.0"
+        : plan->box.dimension == 2 ? "few atoms are staged for each brick in two dimensions"
+        : n_bricks < least_copied_bricks * cuda_device_multiprocessors() ? "few bricks for each multiprocessor"
+                                                                         : NULL;
+    if (!why_not) config->memory_staging = MD_STAGING_ASYNC;
+    md_choices_add(choices, "memory.staging", why_not ? "registers" : "async", "%s",
+                   why_not ? why_not : "a multiprocessor has many bricks, one after the other");
+}
+
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     resolve_cells(config, plan, choices);
+    resolve_staging(config, plan, choices);
     resolve_distances(config, plan, choices);
     resolve_row_threads(config, plan, choices);
 }
@@ -180,6 +199,10 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
     if (has_matrices(config) && capability < CUDA_MATRIX_CAPABILITY)
         return md_fail(errors, MD_ERROR_INPUT,
                        "neighbor.distances=matrix: needs compute capability 9.0, and this GPU has %d.%d: take thread",
+                       capability / 10, capability % 10);
+    if (config->memory_staging == MD_STAGING_ASYNC && capability < CUDA_COPY_CAPABILITY)
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "memory.staging=async: needs compute capability 8.0, and this GPU has %d.%d: take registers",
                        capability / 10, capability % 10);
     if (staged <= CUDA_MAX_STAGED && cells_fit(cells, plan->box.dimension)) return MD_OK;
     return md_fail(
@@ -260,8 +283,10 @@ int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_at
     const double rows = largest_brick(box, n_atoms, range, brick_cells[config->memory_brick_cells]);
     const double wanted = crowded(rows, row_threads) * row_threads;
     /* One thread a row: half as many threads, since blocks stage and compute in turns, and so that they do at different times
-     * it takes several on a multiprocessor. Several: all rows at once, as far as a block has room for them. */
-    const double rounds = row_threads == 1 ? 2 : ceil(wanted / CUDA_MAX_BLOCK);
+     * it takes several on a multiprocessor; but in double precision two blocks are all that shared memory holds, and they have
+     * as many threads as rows. Several: all rows at once, as far as a block has room for them. */
+    const bool halves = row_threads == 1 && config->run_precision != MD_PRECISION_DOUBLE;
+    const double rounds = halves ? 2 : ceil(wanted / CUDA_MAX_BLOCK);
     const int warps = (int)fmin(fmax(ceil(wanted / rounds / 32), 2), CUDA_MAX_BLOCK / 32);
     if (config->reduce_method >= MD_METHOD_SHUFFLE) return 32 * warps;
     int power = 2; /* trees need one */

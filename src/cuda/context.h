@@ -44,6 +44,7 @@ typedef enum CudaStage {
     X(sort, scan_few, "")                                                                                              \
     X(sort, scatter, "")                                                                                               \
     X(sort, rank, "")                                                                                                  \
+    X(sort, bring_back, "memory.carry=copy")                                                                           \
     X(neighbor, brute, "neighbor.search=brute")                                                                        \
     X(neighbor, brute_tiled, "neighbor.search=brute-tiled")                                                            \
     X(neighbor, cell, "neighbor.search=cell")                                                                          \
@@ -360,8 +361,6 @@ void cuda_memory_need_forces(CudaContext *context);
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
 /* memory.carry = copy, where there is a list: a reordering puts into its memory what else goes to a second copy. */
 bool cuda_memory_carries_by_list(const CudaContext *context);
-/* From there to where everybody looks for it. */
-void cuda_memory_bring_back(CudaContext *context);
 /* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
 /* Device to host through the pinned chunks, after all work issued so far; waits. */
@@ -541,7 +540,7 @@ MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters);
 /* What `auto` becomes in the stage force, and what a system or driver does not allow. */
 void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 /* neighbor.distances = matrix: from which compute capability on. */
-enum { CUDA_MATRIX_CAPABILITY = 90 };
+enum { CUDA_MATRIX_CAPABILITY = 90, CUDA_COPY_CAPABILITY = 80 };
 /* Whether every multiprocessor gets a brick that is worth its staging. */
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);

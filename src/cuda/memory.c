@@ -159,15 +159,6 @@ static void place_carried(CudaContext *context) {
     }
 }
 
-void cuda_memory_bring_back(CudaContext *context) {
-    Arrays from, to;
-    list_carried(context, &from, &context->arguments.spare);
-    list_carried(context, &to, &context->arguments.now);
-    for (int k = 0; k < from.n; k++)
-        CUDA_CHECK(cudaMemcpyAsync(*to.rows[k].where, *from.rows[k].where, from.rows[k].count * from.rows[k].size,
-                                   cudaMemcpyDefault, context->stream));
-}
-
 static size_t list_bytes(const CudaContext *context) {
     const CudaList *list = &context->arguments.list;
     const int64_t rows = cuda_force_has_bricks(context) ? context->arguments.bricks.slice_capacity * 32

@@ -111,7 +111,7 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     scan_cells(context, n_cells);
     cuda_launch(context, CUDA_K_sort_scatter, n);
     cuda_launch(context, CUDA_K_sort_rank, n);
-    if (cuda_memory_carries_by_list(context)) cuda_memory_bring_back(context);
+    if (cuda_memory_carries_by_list(context)) cuda_launch(context, CUDA_K_sort_bring_back, n);
 }
 
 static void issue_sort(CudaContext *context, int n_cells) { issue_cells(context, CUDA_K_sort_wrap, n_cells); }

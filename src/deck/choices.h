@@ -26,6 +26,7 @@
     X(AUTO, "auto")
 #define MD_CHOICES_BRICK_CELLS(X) X(1, "1") X(2, "2") X(3, "3") X(4, "4") X(6, "6") X(8, "8") X(AUTO, "auto")
 #define MD_CHOICES_CARRY(X) X(SWAP, "swap") X(COPY, "copy") X(AUTO, "auto")
+#define MD_CHOICES_STAGING(X) X(REGISTERS, "registers") X(ASYNC, "async") X(AUTO, "auto")
 #define MD_CHOICES_LOAD(X) X(GLOBAL, "global") X(LDG, "ldg") X(TEXTURE, "texture")
 #define MD_CHOICES_PARAMETERS(X) X(GLOBAL, "global") X(ARGUMENT, "argument") X(CONSTANT, "constant")
 #define MD_CHOICES_SEARCH(X) X(BRUTE, "brute") X(BRUTE_TILED, "brute-tiled") X(CELL, "cell")
@@ -103,6 +104,8 @@ enum { MD_CHOICES_LAYOUT(MD_ENUM_LAYOUT) };
 enum { MD_CHOICES_SORT(MD_ENUM_SORT) };
 #define MD_ENUM_BRICK_CELLS(name, word) MD_BRICK_CELLS_##name,
 enum { MD_CHOICES_BRICK_CELLS(MD_ENUM_BRICK_CELLS) };
+#define MD_ENUM_STAGING(name, word) MD_STAGING_##name,
+enum { MD_CHOICES_STAGING(MD_ENUM_STAGING) };
 #define MD_ENUM_CARRY(name, word) MD_CARRY_##name,
 enum { MD_CHOICES_CARRY(MD_ENUM_CARRY) };
 #define MD_ENUM_LOAD(name, word) MD_LOAD_##name,

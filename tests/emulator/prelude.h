@@ -234,6 +234,8 @@ static inline void emulator_syncwarp(const char *where, unsigned mask = 0xffffff
 #define MD_LOAD_SHARED_FLOATS(x, y, z, w, from)                                                                        \
     ((x) = ((const float *)(from))[0], (y) = ((const float *)(from))[1], (z) = ((const float *)(from))[2],             \
      (w) = ((const float *)(from))[3])
+#define MD_COPY_16(to, from) memcpy((void *)(to), (const void *)(from), 16)
+#define MD_WAIT_FOR_COPIES() ((void)0)
 #define MD_MULTIPLY_MATRICES(product, upper, lower, b, add)                                                            \
     do {                                                                                                               \
         EmulatorMatrices matrices = {{upper, lower}, b, {add[0], add[1], add[2], add[3]}, {}};                         \

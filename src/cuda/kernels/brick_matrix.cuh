@@ -296,19 +296,34 @@ __device__ inline void put_spares(const Words &words, const uint16_t *eights, De
 }
 
 /* Entries 8 j .. 8 j + 7 of the row, of which this lane has two side by side: to `to`, if there is room. Where they are not
- * its own they are those at `gap` from the table of eights on, and 0 behind the row. */
+ * its own they are those at `gap` from the table of eights on, and 0 behind the row. ALL_OWN: all lanes have entries of their
+ * own for all of these places, and nobody looks at gaps. */
+template <bool ALL_OWN>
 __device__ inline void store_round(const Words &words, const uint16_t *eights, int side, int j, bool has_room,
                                    unsigned *to, Deal *deal, int *gap) {
     unsigned entry[n_groups];
 #pragma unroll
     for (int group = 0; group < n_groups; group++) {
-        const bool is_own = j < deal->own[group], is_there = j < deal->share[group];
+        const bool is_own = ALL_OWN || j < deal->own[group], is_there = ALL_OWN || j < deal->share[group];
         const int place = take(words, side, group, is_own, &deal->streams[group]);
         const unsigned found = eights[is_own ? place : *gap]; /* behind the row it does not matter */
         entry[group] = is_there ? found + (is_own ? entry_of(0, group) : 0) : 0;
         *gap += is_there & !is_own;
     }
     if (has_room) *to = __byte_perm(entry[0], entry[1], deal->first[0] & 1 ? 0x1054 : 0x5410);
+}
+
+/* The same of both rows of this lane, whose first place in them is `first`; `to` goes on to the next round. */
+template <bool ALL_OWN>
+__device__ inline void store_rounds(const Words &words, const uint16_t *eights, int j, int first,
+                                    const SharedRow (&rows)[n_sides], unsigned *(&to)[n_sides], Deal (&deals)[n_sides],
+                                    int (&gaps)[n_sides]) {
+#pragma unroll
+    for (int side = 0; side < n_sides; side++) {
+        store_round<ALL_OWN>(words, eights, side, j, first + in_eight * j < rows[side].n_stored, to[side], &deals[side],
+                             &gaps[side]);
+        to[side] += in_eight / CUDA_QUAD * 32 * CUDA_QUAD / 2; /* two quads, in words of two entries */
+    }
 }
 
 /* Rows g and g + 8, of all g, from the words of all lanes. */
@@ -322,16 +337,14 @@ __device__ inline void store_rows(const Words &words, const uint16_t *eights, co
     }
     put_spares(words, eights, deals, spares);
     const int first = deals[0].first[0] & ~1, longest = __reduce_max_sync(whole_warp, max(rows[0].n, rows[1].n));
+    const int all_own = __reduce_min_sync(
+        whole_warp, min(min(deals[0].own[0], deals[0].own[1]), min(deals[1].own[0], deals[1].own[1])));
     int gaps[n_sides] = {(int)(&spares[0][g][deals[0].gap] - eights), (int)(&spares[1][g][deals[1].gap] - eights)};
     const int offset = first / CUDA_QUAD * 32 * CUDA_QUAD + first % CUDA_QUAD;
     unsigned *to[n_sides] = {(unsigned *)(rows[0].entries + offset), (unsigned *)(rows[1].entries + offset)};
-    for (int j = 0; in_eight * j < longest; j++)
-#pragma unroll
-        for (int side = 0; side < n_sides; side++) {
-            store_round(words, eights, side, j, first + in_eight * j < rows[side].n_stored, to[side], &deals[side],
-                        &gaps[side]);
-            to[side] += in_eight / CUDA_QUAD * 32 * CUDA_QUAD / 2; /* two quads, in words of two entries */
-        }
+    int j = 0;
+    for (; j < all_own; j++) store_rounds<true>(words, eights, j, first, rows, to, deals, gaps);
+    for (; in_eight * j < longest; j++) store_rounds<false>(words, eights, j, first, rows, to, deals, gaps);
     __syncwarp(); /* spares were read, and the table of eights */
 }
 

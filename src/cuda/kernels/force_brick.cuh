@@ -20,13 +20,66 @@ constexpr int quads_ahead = unroll >= CUDA_QUAD ? unroll / CUDA_QUAD + more_quad
 /* A quad is the most that is worked on at a time: force.unroll = 8 is that of 4 with one more quad ahead. */
 constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
 
+/* memory.staging
+ *   registers  positions pass through registers on their way into shared memory, where they are measured from the corner of
+ *              the brick, or are images of atoms across the border. A warp waits for its positions before it asks for more.
+ *   async      copies from global into shared memory that no warp waits for until all are asked for (cp.async, compute
+ *              capability 8.0). They change nothing on the way, so that such bricks measure from the corner of the box;
+ *              bricks with images pass through registers as before. */
+constexpr bool copies_async = MD_SW_memory_staging == MD_STAGING_ASYNC;
+
+/* The corner that what is staged is measured from. */
+__device__ inline Vec3<Pair> corner_of(const CudaBrick &brick) {
+    if (copies_async && !brick.has_images) return Vec3<Pair>{0, 0, 0};
+    return staged_origin(brick);
+}
+
+/* A copy holds the word of a position as memory has it: so all staged atoms do then, and the type stands above other bits. */
+constexpr int staged_type_shift = copies_async ? type_shift : 0;
+__device__ inline Atom with_word(Atom atom) {
+    atom.type = (int)((unsigned)atom.type << staged_type_shift);
+    return atom;
+}
+__device__ inline int type_of_staged(const Atom &atom) { return (int)((unsigned)atom.type >> staged_type_shift); }
+
+#ifndef MD_COPY_16
+#define MD_COPY_16(to, from)                                                                                           \
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from))
+#define MD_WAIT_FOR_COPIES() asm volatile("cp.async.wait_all;" ::: "memory")
+#endif
+
 /* Atoms that a thread brings in at a time: where they come from is asked for all of them at once, then where they are. */
-constexpr int staged_at_once = is_double ? 2 : 4;
+constexpr int staged_at_once = is_double ? 2 : 4, copied_at_once = 8;
+
+__device__ inline void copy_atoms(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
+                                  Atom *atoms) {
+    constexpr int parts = (int)sizeof(Atom) / 16;
+    const int32_t *source = a.bricks.source + brick.source;
+    const char *positions = (const char *)((const Vec4<Pair> *)a.now.position.part[0] + from);
+#pragma unroll 1
+    for (int first = begin + (int)threadIdx.x; first < brick.n_staged; first += copied_at_once * MD_BLOCK) {
+        int particle[copied_at_once];
+#pragma unroll
+        for (int k = 0; k < copied_at_once; k++) {
+            const int s = first + k * MD_BLOCK;
+            particle[k] = s < brick.n_staged ? source[s] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < copied_at_once; k++) {
+            const int s = first + k * MD_BLOCK;
+            if (s >= brick.n_staged) continue;
+            for (int part = 0; part < parts; part++)
+                MD_COPY_16((char *)&atoms[1 + s] + 16 * part,
+                           positions + (int64_t)sizeof(Atom) * particle[k] + 16 * part);
+        }
+    }
+    MD_WAIT_FOR_COPIES();
+}
 
 template <bool IMAGES>
 __device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
                                    Atom *atoms) {
-    const Vec3<Pair> origin = staged_origin(brick);
+    const Vec3<Pair> origin = corner_of(brick);
     const int32_t *source = a.bricks.source + brick.source;
     const uint8_t *image = a.bricks.image + brick.source;
 #pragma unroll 1
@@ -45,7 +98,7 @@ __device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &bric
         for (int k = 0; k < staged_at_once; k++) {
             const int s = first + k * MD_BLOCK;
             if (IMAGES) add_shift(shift_of_image(a, images[k]), &atom[k]);
-            if (s < brick.n_staged) atoms[1 + s] = atom[k];
+            if (s < brick.n_staged) atoms[1 + s] = with_word(atom[k]);
         }
     }
 }
@@ -55,6 +108,7 @@ __device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &bric
                                    Atom *atoms) {
     if (threadIdx.x == 0) atoms[0] = nowhere();
     if (brick.has_images) stage_atoms<true>(a, brick, begin, from, atoms);
+    else if constexpr (copies_async) copy_atoms(a, brick, begin, from, atoms);
     else stage_atoms<false>(a, brick, begin, from, atoms);
 }
 
@@ -98,7 +152,7 @@ __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pa
         const Vec3<Pair> d = {own.v.x - other.v.x, own.v.y - other.v.y,
                               MD_DIMENSION == 3 ? own.v.z - other.v.z : Pair(0)};
         /* padding is out of range */
-        add_pair_at<ENERGY>(a, &pairs[own.type * MD_N_TYPES], d, MD_N_TYPES == 1 ? 0 : other.type, 0,
+        add_pair_at<ENERGY>(a, &pairs[own.type * MD_N_TYPES], d, MD_N_TYPES == 1 ? 0 : type_of_staged(other), 0,
                             !MD_COUNT || k < n, force, sums);
     }
 }
@@ -121,53 +175,112 @@ __device__ inline RowPart part_of_row(const CudaArguments &a, const CudaBrick &b
     return RowPart{brick_quads(a, brick, r) + part * 32, a.list.counts[brick.begin + r] - part * CUDA_QUAD};
 }
 
-__device__ inline QuadsAhead first_quads(const RowPart &row) {
+/* Those of round `round` of a row. */
+__device__ inline QuadsAhead quads_of_round(const RowPart &row, int round) {
     QuadsAhead ahead;
 #pragma unroll
-    for (int k = 0; k < quads_ahead; k++)
-        ahead.next[k] = row.count > k * quad_step ? load_quad(&row.quads[k * row_threads * 32]) : no_quad;
+    for (int k = 0; k < quads_ahead; k++) {
+        const int quad = round * quads_ahead + k;
+        ahead.next[k] = row.count > quad * quad_step ? load_quad(&row.quads[quad * row_threads * 32]) : no_quad;
+    }
     return ahead;
 }
 
-/* Of the force on atom `own` what comes of this part of its row. A row that is one thread's goes on to a whole number of
- * quads_ahead, without a branch between them; parts are too short for that. */
+/* Of the force on atom `own` what comes of a round of its row, of which `left` entries are left; of the longest row of the
+ * warp `most` are, and no quad is begun behind it: padding is computed as well. */
+template <bool ENERGY>
+__device__ inline void add_round(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
+                                 const Atom &own, const QuadsAhead &round, int left, int most, Vec3<Pair> *force,
+                                 Sum (&sums)[CUDA_PAIR_TOTALS]) {
+#pragma unroll
+    for (int k = 0; k < quads_ahead; k++) {
+        if (k > 0 && most <= k * quad_step) break;
+        add_quad<ENERGY>(a, pairs, atoms, own, round.next[k], left - k * quad_step, force, sums);
+    }
+}
+
+/* The largest of all lanes of a warp. */
+__device__ inline int most_of_warp(int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(0xffffffffu, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = max(value, __shfl_xor_sync(0xffffffffu, value, (unsigned)distance));
+    return value;
+#endif
+}
+
+/* Of the force on atom `own` what comes of this part of its row; by whole warps. A row that is one thread's: the quads of a
+ * round are asked for a whole round before they are looked at, in registers of their own (two rounds take turns: copies from
+ * one to the other would wait for what was just asked for), and a warp goes on to the last quad of its longest row. Parts are
+ * too short for that: each quad makes room for a later one. */
 template <bool ENERGY>
 __device__ inline Vec3<Pair> part_of_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
                                            const RowPart &row, QuadsAhead ahead, const Atom &own,
                                            Sum (&sums)[CUDA_PAIR_TOTALS]) {
-    const uint64_t *quads = row.quads;
+    constexpr int of_round = quads_ahead * quad_step;
     Vec3<Pair> force = {0, 0, 0};
-    for (int left = row.count; left > 0; left -= quads_ahead * quad_step) {
-        quads += quads_ahead * row_threads * 32;
+    if constexpr (row_threads == 1) {
+        RowPart rest = row;
+        for (int most = most_of_warp(row.count); most > 0; most -= 2 * of_round) {
+            const QuadsAhead next = quads_of_round(rest, 1);
+            add_round<ENERGY>(a, pairs, atoms, own, ahead, rest.count, most, &force, sums);
+            if (most <= of_round) break;
+            ahead = quads_of_round(rest, 2);
+            add_round<ENERGY>(a, pairs, atoms, own, next, rest.count - of_round, most - of_round, &force, sums);
+            rest.quads += 2 * quads_ahead * 32;
+            rest.count -= 2 * of_round;
+        }
+    } else {
+        const uint64_t *quads = row.quads;
+        for (int left = row.count; left > 0; left -= of_round) {
+            quads += quads_ahead * row_threads * 32;
 #pragma unroll
-        for (int k = 0; k < quads_ahead; k++) {
-            if (row_threads > 1 && left <= k * quad_step) break;
-            const uint64_t quad = ahead.next[k];
-            ahead.next[k] = left > (k + quads_ahead) * quad_step ? load_quad(&quads[k * row_threads * 32]) : no_quad;
-            add_quad<ENERGY>(a, pairs, atoms, own, quad, left - k * quad_step, &force, sums);
+            for (int k = 0; k < quads_ahead; k++) {
+                if (left <= k * quad_step) break;
+                const uint64_t quad = ahead.next[k];
+                ahead.next[k] =
+                    left > (k + quads_ahead) * quad_step ? load_quad(&quads[k * row_threads * 32]) : no_quad;
+                add_quad<ENERGY>(a, pairs, atoms, own, quad, left - k * quad_step, &force, sums);
+            }
         }
     }
     return whole_force(pairs, force);
 }
 
-/* The rows of the brick from `begin` on. Positions come `from` there; finish(i, force) is called for each row. Every thread
- * of the block comes here. */
+/* What a thread asks for before it can begin with its row. */
+struct RowBegin {
+    RowPart row;
+    QuadsAhead first;
+    Atom own; /* as staged */
+};
+
+/* Of the row that this thread has of those from `first` on; behind the last one, a row without entries. */
+__device__ inline RowBegin begin_row(const CudaArguments &a, const CudaBrick &brick, int first, int64_t from) {
+    const int r = first + (int)threadIdx.x / row_threads;
+    RowBegin begin = {};
+    if (r < brick.end - brick.begin) {
+        begin.row = part_of_row(a, brick, r);
+        begin.first = quads_of_round(begin.row, 0);
+        begin.own = staged_particle(a, corner_of(brick), brick.begin + r, from);
+    }
+    return begin;
+}
+
+/* The rows of the brick from `first` on, of which `begin` is the first of this thread: who stages atoms asks for it before.
+ * Positions come `from` there; finish(i, force) is called for each row. Every thread of the block comes here. */
 template <bool ENERGY, class Finish>
 __device__ inline void brick_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick &brick,
-                                  int begin, const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from,
-                                  Finish &finish) {
+                                  int first, RowBegin begin, const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS],
+                                  int64_t from, Finish &finish) {
+    constexpr int rows_of_round = MD_BLOCK / row_threads;
     const int n_rows = brick.end - brick.begin;
-    for (int first = begin; first < n_rows; first += MD_BLOCK / row_threads) { /* the same for all: they add up */
+    for (; first < n_rows; first += rows_of_round) { /* the same for all: they add up */
         const int r = first + (int)threadIdx.x / row_threads;
-        Vec3<Pair> force = {0, 0, 0};
-        if (r < n_rows) {
-            const RowPart row = part_of_row(a, brick, r);
-            const QuadsAhead ahead = first_quads(row);
-            const Atom own = staged_particle(a, staged_origin(brick), brick.begin + r, from);
-            force = part_of_force<ENERGY>(a, pairs, atoms, row, ahead, own, sums);
-        }
+        Vec3<Pair> force = part_of_force<ENERGY>(a, pairs, atoms, begin.row, begin.first, begin.own, sums);
         add_up_row(&force);
         if (threadIdx.x % row_threads == 0 && r < n_rows) finish(brick.begin + r, force);
+        if (first + rows_of_round < n_rows) begin = begin_row(a, brick, first + rows_of_round, from);
     }
 }
 
@@ -177,9 +290,10 @@ __device__ inline void force_block_brick(const CudaArguments &a, const PairParam
     MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
     const CudaBrick brick = a.bricks.table[b];
     __syncthreads(); /* what an earlier call has staged was read by all */
+    const RowBegin begin = begin_row(a, brick, 0, from);
     stage_brick(a, brick, 0, from, s_atoms);
     __syncthreads(); /* all atoms are staged */
-    brick_rows<ENERGY>(a, pairs, brick, 0, s_atoms, sums, from, finish);
+    brick_rows<ENERGY>(a, pairs, brick, 0, begin, s_atoms, sums, from, finish);
 }
 
 #endif

@@ -280,3 +280,20 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     if constexpr (reorders) put_into_slot(a, i, slot);
     else a.slot_atom[slot] = i;
 }
+
+/* memory.carry = copy: what was carried into the memory of the list, back to where it was. */
+#if MD_SW_memory_carry == 1 /* copy */
+MD_KERNEL k_sort_bring_back(MD_ARGUMENTS) {
+    begin_kernel();
+    const int i = thread_index();
+    if (i >= a.n_atoms) return;
+    const Full<Pair> v = load_velocity(a.spare, i);
+    store<Pair>(a.now.velocity, i, v.v, v.w);
+    a.now.tag[i] = a.spare.tag[i];
+    if constexpr (!is_vec4) {
+        a.now.type[i] = a.spare.type[i];
+        if (is_mixed) a.now.low[i] = a.spare.low[i];
+        ((Pair *)a.now.inverse_mass)[i] = v.w;
+    }
+}
+#endif

@@ -65,10 +65,14 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
     hold_sources(a, brick, held);
     const int r = (int)threadIdx.x / row_threads;
     held->i = r < brick.end - brick.begin ? brick.begin + r : -1;
+    held->row =
+        RowPart{}; /* of a thread without a row: one without entries, which its warp goes through all the same */
+    held->first = QuadsAhead{};
+    held->own = Atom{};
     if (held->i >= 0) {
         held->row = part_of_row(a, brick, r);
-        if (holds_quads) held->first = first_quads(held->row);
-        held->own = staged_particle(a, staged_origin(brick), held->i, from);
+        if (holds_quads) held->first = quads_of_round(held->row, 0);
+        held->own = staged_particle(a, corner_of(brick), held->i, from);
         HeldAtom *atom = atom_place(a);
         if (threadIdx.x % row_threads == 0) {
             atom->moving = Moving{load_velocity(a.now, held->i), load_position(a.now, held->i, from)};
@@ -102,14 +106,14 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
         else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
         atom->moving = moving;
     }
-    held->own.v = staged_place(staged_origin(*brick_place()), seen);
+    held->own.v = staged_place(corner_of(*brick_place()), seen);
     return HAS_CHECK ? displacement_sq(seen, atom->reference) : 0;
 }
 
 /* All loads first: they are on the way together. */
 __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held, int64_t from, Atom *atoms) {
     const CudaBrick &brick = *brick_place();
-    const Vec3<Pair> origin = staged_origin(brick);
+    const Vec3<Pair> origin = corner_of(brick);
     Atom staged[HELD_SOURCES];
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++)
@@ -118,7 +122,7 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
     for (int k = 0; k < HELD_SOURCES; k++) {
         if (held.source[k] < 0) continue;
         add_shift(shift_of_image(a, (int)(held.images >> (8 * k))), &staged[k]);
-        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = staged[k];
+        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(staged[k]);
     }
     stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);
 }
@@ -126,7 +130,7 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
 /* The same of places that are on their way. */
 __device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
                                     Atom *atoms) {
-    const Vec3<Pair> origin = staged_origin(*brick_place());
+    const Vec3<Pair> origin = corner_of(*brick_place());
     MarkedPlace place[HELD_SOURCES];
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++)
@@ -138,7 +142,7 @@ __device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &hel
         Atom atom = place[k].atom();
         atom.v = staged_place(origin, atom.v);
         add_shift(shift_of_image(a, (int)(held.images >> (8 * k))), &atom);
-        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = atom;
+        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(atom);
     }
 }
 
@@ -157,7 +161,7 @@ __device__ inline void pass_held(const CudaArguments &a, const PairParameters *p
                                  HeldBrick *held, Finish &finish) {
     MD_DYNAMIC_SHARED(Atom, s_atoms);
     Sum unused[CUDA_PAIR_TOTALS];
-    if (!holds_quads && held->i >= 0) held->first = first_quads(held->row);
+    if (!holds_quads && held->i >= 0) held->first = quads_of_round(held->row, 0);
     if (is_local && mark != no_mark) {
         __syncthreads(); /* all have read what was staged before */
         stage_marked(a, *held, from, mark, s_atoms);
@@ -165,11 +169,14 @@ __device__ inline void pass_held(const CudaArguments &a, const PairParameters *p
         stage_held(a, *held, from, s_atoms);
     }
     __syncthreads(); /* all atoms are staged */
-    Vec3<Pair> force = {0, 0, 0};
-    if (held->i >= 0) force = part_of_force<false>(a, pairs, s_atoms, held->row, held->first, held->own, unused);
+    Vec3<Pair> force = part_of_force<false>(a, pairs, s_atoms, held->row, held->first, held->own, unused);
     add_up_row(&force);
     finish.own(force, held);
-    brick_rows<false>(a, pairs, *brick_place(), MD_BLOCK / row_threads, s_atoms, unused, from, finish);
+    constexpr int rows_of_round = MD_BLOCK / row_threads;
+    const CudaBrick &brick = *brick_place();
+    if (brick.end - brick.begin > rows_of_round)
+        brick_rows<false>(a, pairs, brick, rows_of_round, begin_row(a, brick, rows_of_round, from), s_atoms, unused,
+                          from, finish);
 }
 
 #endif
