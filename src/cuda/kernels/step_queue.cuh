@@ -37,7 +37,7 @@ struct QueueItem {
     unsigned long long step; /* of the forces */
 };
 
-/* That of the block; thread 0 writes it. */
+/* That of the block. */
 __device__ inline QueueItem *item_place(void) {
     __shared__ QueueItem s_item;
     return &s_item;
@@ -65,38 +65,41 @@ __device__ inline int brick_around(const CudaGrid &grid, int place, int k) {
 /* That of the forces of the first pass; until the last block leaves. */
 __device__ inline unsigned long long first_step(const CudaArguments &a) { return a.watch->pass_step[a.first]; }
 
-/* By the first warp: takes an item, and returns when the block may begin with it. A brick that is through with the pass of
- * step s has s + 1; what stands there before is of former steps. Items fit 32 bits: 64 passes over as many bricks as that
- * leaves take more memory than any GPU has. */
-__device__ inline void take_item(const CudaArguments &a) {
+/* By a warp: takes an item, and returns when the block may begin with it. A brick that is through with the pass of step s has
+ * s + 1; what stands there before is of former steps. Items fit 32 bits: 64 passes over as many bricks as that leaves take
+ * more memory than any GPU has. */
+__device__ inline void take_item(const CudaArguments &a, int lane) {
     const unsigned n_bricks = (unsigned)a.n_force_items;
     unsigned item = 0;
-    if (threadIdx.x == 0) item = atomicAdd(&a.queue.counts[0], 1u);
+    if (lane == 0) item = atomicAdd(&a.queue.counts[0], 1u);
     item = __shfl_sync(0xffffffffu, item, 0);
     const unsigned pass = item / n_bricks;
     const unsigned shift = pass * (unsigned)layer_of_bricks(a.grid.n_bricks);
     const int place = (int)((item - pass * n_bricks + shift) % n_bricks);
     const unsigned long long step = first_step(a) + pass;
     const int brick = a.queue.brick[place]; /* on its way while others are looked at */
-    if (pass > 0 && pass < (unsigned)a.n && threadIdx.x < 27) {
-        const unsigned *done = &a.queue.done[brick_around(a.grid, place, (int)threadIdx.x)];
+    if (pass > 0 && pass < (unsigned)a.n && lane < 27) {
+        const unsigned *done = &a.queue.done[brick_around(a.grid, place, lane)];
         while ((int)(ptx_ld_acquire_gpu(done) - (unsigned)step) < 0) {}
     }
-    if (threadIdx.x == 0) *item_place() = QueueItem{(int)pass, place, brick, step};
+    if (lane == 0) *item_place() = QueueItem{(int)pass, place, brick, step};
 }
 
-/* By all threads: begins with the next item; false when there is none. */
+/* By all threads: begins with the next item; false when there is none. The last warp takes it, so that thread 0 may still be
+ * at end_item, where it waits until what was written has come to the L2. */
 __device__ inline bool begin_item(const CudaArguments &a) {
-    if (threadIdx.x < 32) take_item(a);
+    const int lane = (int)threadIdx.x - (MD_BLOCK - 32);
+    if (lane >= 0) take_item(a, lane);
     __syncthreads(); /* the item is there, and what it reads */
     return item_place()->pass < a.n;
 }
 
 /* By all threads: what they have written is there for others. */
 __device__ inline void end_item(const CudaArguments &a) {
+    const int place = item_place()->place;
+    const unsigned done = (unsigned)item_place()->step + 1;
     __syncthreads(); /* all rows are stored, and the item was read by all */
-    const QueueItem *item = item_place();
-    if (threadIdx.x == 0) ptx_st_release_gpu(&a.queue.done[item->place], (unsigned)item->step + 1);
+    if (threadIdx.x == 0) ptx_st_release_gpu(&a.queue.done[place], done);
 }
 
 /* By thread 0 of a block for which there is nothing left. The last one to leave makes the queue ready for the next launch, and
