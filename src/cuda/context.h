@@ -81,7 +81,8 @@ typedef enum CudaStage {
     X(gather, forces_double, "")                                                                                       \
     X(step, resident, "launch.persistent=on")                                                                          \
     X(step, drift, "launch.fuse=step launch.persistent=off")                                                           \
-    X(step, pass, "launch.fuse=step launch.persistent=off")
+    X(step, pass, "launch.fuse=step launch.persistent=off launch.passes=kernels")                                      \
+    X(step, queue, "launch.fuse=step launch.persistent=off launch.passes=queue")
 
 typedef enum CudaKernelId {
 #define CUDA_KERNEL_ID(unit, name, condition) CUDA_K_##unit##_##name,
@@ -297,7 +298,8 @@ void cuda_kernels_set_parameters(CudaContext *context);
 /* Launches on the stream of the context; checks as check.kernels says. */
 void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
-/* At most n_blocks, and no more than the GPU holds at once. */
+/* At most n_blocks, and no more than the GPU holds at once; and with all of them there at the same time. */
+void cuda_launch_filling(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 /* check.kernels = off: at a wait, whether all launches before it were accepted. */
 void cuda_kernels_check(const CudaContext *context);
@@ -543,6 +545,8 @@ void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
 enum { CUDA_MATRIX_CAPABILITY = 90, CUDA_COPY_CAPABILITY = 80 };
 /* Whether every multiprocessor gets a brick that is worth its staging. */
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
+/* How many there will be, when their size is resolved. */
+double cuda_brick_expected(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
 MdStatus cuda_force_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);

@@ -344,9 +344,19 @@ void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks)
                                     context->stream, context->config.launch_dependent == MD_ON, parameters));
 }
 
+/* Blocks of the kernel that the GPU holds at once. */
+static int64_t most_resident(const CudaContext *context, CudaKernelId id) {
+    return (int64_t)context->kernels[id].blocks_per_sm * context->n_sms;
+}
+
+void cuda_launch_filling(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
+    const int64_t most = most_resident(context, id);
+    cuda_launch_blocks(context, id, n_blocks < most ? n_blocks : most);
+}
+
 void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
     const CudaKernel *kernel = &context->kernels[id];
-    const int64_t most = (int64_t)kernel->blocks_per_sm * context->n_sms;
+    const int64_t most = most_resident(context, id);
     void *parameters[] = {&context->arguments, context->pair_table};
     md_require(kernel->function != NULL && most > 0);
     if (n_blocks > most) n_blocks = most;

@@ -238,6 +238,24 @@ static void add_bricks(CudaContext *context, Arrays *arrays) {
     add(arrays, CUDA_KEPT, &bricks->image, (size_t)bricks->source_capacity, sizeof *bricks->image, "images of bricks");
 }
 
+static bool has_queue(const CudaContext *context) { return context->config.launch_passes == MD_PASSES_QUEUE; }
+
+static void add_queue(CudaContext *context, Arrays *arrays) {
+    CudaQueue *queue = &context->arguments.queue;
+    const size_t n = (size_t)context->max_bricks;
+    add(arrays, CUDA_KEPT, &queue->counts, 2, sizeof *queue->counts, "counts of the queue");
+    add(arrays, CUDA_KEPT, &queue->done, n, sizeof *queue->done, "steps of bricks");
+    add(arrays, CUDA_KEPT, &queue->brick, n, sizeof *queue->brick, "queue of bricks");
+}
+
+/* No brick has come to any step. */
+static void clear_queue(CudaContext *context) {
+    const CudaQueue *queue = &context->arguments.queue;
+    const size_t n = (size_t)context->max_bricks;
+    CUDA_CHECK(cudaMemsetAsync(queue->counts, 0, 2 * sizeof *queue->counts, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(queue->done, 0, n * sizeof *queue->done, context->stream));
+}
+
 static size_t pair_partials(const CudaContext *context) {
     return (size_t)cuda_force_most_blocks(context) * CUDA_PAIR_TOTALS;
 }
@@ -264,6 +282,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     size_t n = (size_t)context->n_atoms;
     arrays->n = 0;
     if (cuda_force_has_bricks(context)) add_bricks(context, arrays);
+    if (has_queue(context)) add_queue(context, arrays);
     add_positions(context, arrays);
     add_carried(context, arrays, CUDA_KEPT, &a->now);
     if (cuda_sort_reorders(context) && !cuda_memory_carries_by_list(context))
@@ -401,6 +420,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     if (a->cell_count)
         CUDA_CHECK(
             cudaMemsetAsync(a->cell_count, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t), context->stream));
+    if (has_queue(context)) clear_queue(context);
     cuda_force_zero(context); /* nothing has acted yet */
     context->has_forces = true;
     if (a->partials)
@@ -426,6 +446,15 @@ MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count) {
     return replace_list(context, "neighbour list that had to grow");
 }
 
+static MdStatus grow_queue(CudaContext *context) {
+    CudaQueue *queue = &context->arguments.queue;
+    const size_t n = (size_t)context->max_bricks;
+    MdStatus status = replace(context, (void **)&queue->done, n * sizeof *queue->done, "steps of bricks");
+    if (status == MD_OK) status = replace(context, (void **)&queue->brick, n * sizeof *queue->brick, "queue of bricks");
+    if (status == MD_OK) clear_queue(context);
+    return status;
+}
+
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices) {
     CudaBricks *bricks = &context->arguments.bricks;
     const int64_t n_bricks = cuda_brick_count(&context->arguments.grid);
@@ -434,6 +463,7 @@ MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_
         context->max_bricks = n_bricks + n_bricks / 10; /* the box of the particles may grow on */
         status =
             replace(context, (void **)&bricks->table, (size_t)context->max_bricks * sizeof *bricks->table, "bricks");
+        if (status == MD_OK && has_queue(context)) status = grow_queue(context);
     }
     if (status == MD_OK && n_slices > bricks->slice_capacity) {
         bricks->slice_capacity = n_slices;

@@ -20,6 +20,20 @@ static bool is_possible(const MdConfig *config, const MdSystemPlan *plan, char *
     return possible;
 }
 
+/* What a queue that was asked for takes for granted. */
+static void resolve_for_queue(MdConfig *config, MdChoices *choices) {
+    static const char *const reason = "launch.passes = queue was given";
+    if (config->launch_passes != MD_PASSES_QUEUE) return;
+    if (config->launch_persistent == MD_PERSISTENT_AUTO) {
+        config->launch_persistent = MD_PERSISTENT_OFF;
+        md_choices_add(choices, "launch.persistent", "off", "%s", reason);
+    }
+    if (config->launch_fuse == MD_FUSE_AUTO) {
+        config->launch_fuse = MD_FUSE_STEP;
+        md_choices_add(choices, "launch.fuse", "step", "%s", reason);
+    }
+}
+
 /* The resident kernel where one thread an atom fits on the GPU, and everything else allows it. Of bricks it takes a part of
  * that: a third, and two thirds where batches end by the check of displacements, were measured to be the bounds on an H200
  * (every 20 steps: 2.81 G atom-steps/s and 3.43 by kernels at 55,296 atoms; run/results/h200). */
@@ -96,6 +110,27 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
     if (config->launch_persistent != MD_PERSISTENT_ON) return; /* no barrier at all */
     if (possible) md_choices_add(choices, "launch.barrier", "local", "blocks are ahead of those that they do not need");
     else md_choices_add(choices, "launch.barrier", "grid", "%s", reason);
+}
+
+/* Bricks a multiprocessor between which the queue was ahead of a kernel a pass (an H200): with fewer the resident kernel is
+ * faster than both, and with more the blocks that are left at the end of a pass are few among so many. */
+static const double least_queued = 3, most_queued = 100;
+
+static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->launch_passes != MD_PASSES_AUTO) return;
+    char reason[sizeof choices->rows[0].reason] = "";
+    const bool has_effect = md_option_has_effect(config, MD_OPTION_launch_passes);
+    config->launch_passes = MD_PASSES_QUEUE;
+    const bool possible = has_effect && is_possible(config, plan, reason, sizeof reason);
+    const double on_each = possible ? cuda_brick_expected(config, plan) / cuda_device_multiprocessors() : 0;
+    const bool queues = possible && on_each >= least_queued && on_each <= most_queued;
+    config->launch_passes = queues ? MD_PASSES_QUEUE : MD_PASSES_KERNELS;
+    if (!has_effect) return;
+    if (!possible) md_choices_add(choices, "launch.passes", "kernels", "%s", reason);
+    else
+        md_choices_add(choices, "launch.passes", queues ? "queue" : "kernels",
+                       "%.1f bricks a multiprocessor: a queue was faster with %.0f to %.0f of them", on_each,
+                       least_queued, most_queued);
 }
 
 /* One thread a row leaves most of the GPU idle below that share of the resident threads, and takes as long for few rows as
@@ -203,6 +238,7 @@ static MdStatus check_dependent(const MdConfig *config, MdErrors *errors) {
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     md_resolve_skin(config, plan, fastest_skin(config, plan), choices);
     resolve_order(config, plan, choices);
+    resolve_for_queue(config, choices);
     cuda_force_resolve(config, plan, choices);
     resolve_search(config, plan, choices);
     cuda_brick_resolve(config, plan, choices);
@@ -212,6 +248,7 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     resolve_graph(config, plan, choices);
     resolve_fuse(config, plan, choices);
     resolve_barrier(config, plan, choices);
+    resolve_passes(config, plan, choices);
     MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
     if (status == MD_OK) status = cuda_memory_resolve(config, errors);
     if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);

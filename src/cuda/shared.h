@@ -70,6 +70,13 @@ typedef struct CudaBricks {
     int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */
 } CudaBricks;
 
+/* launch.passes = queue: kernels/step_queue.cuh */
+typedef struct CudaQueue {
+    unsigned *counts; /* [2] that are taken; blocks that are through: zero but in a launch */
+    unsigned *done;   /* [bricks] at each place in space, x fastest: the step up to whose drift its atoms have come */
+    int32_t *brick;   /* [bricks] at each place: the brick there, in CudaBricks.table */
+} CudaQueue;
+
 /* Entry k of row i is entries[i * row_stride + k * entry_stride]. 64 bits: a list has more than 2^31. */
 typedef struct CudaList {
     void *entries;   /* int32_t, or uint16_t with neighbor.index = 16 */
@@ -189,6 +196,7 @@ typedef struct CudaArguments {
     int32_t *cell_bases; /* [n_cells][CUDA_STENCIL] first slots of the cells around; with neighbor.index = 16 */
     int32_t *scan_sums;  /* of the blocks of a scan */
     CudaBricks bricks;
+    CudaQueue queue;
 
     CudaWatch *watch;
     CudaSignals *signals;

@@ -5,6 +5,7 @@
  *   launch.fuse=on             one kernel for all of it (kernels/integrate.cu), the second half kick of a step waiting
  *                              for the first of the next
  *   launch.fuse=step           and with that the forces before it, wherever steps are made in batches
+ *   launch.passes=queue        all of these of a batch in one launch (kernels/step_queue.cuh)
  *   launch.graph=on            steps that nobody looks at are held back and issued as one graph of some kernels: one
  *                              call of the host for all of them, and gaps of half a microsecond between kernels;
  *                              sort and search are graphs, too, where the host does not wait for them
@@ -42,6 +43,7 @@ static bool checks_on_device(const CudaContext *context) {
 }
 static bool is_resident(const CudaContext *context) { return context->config.launch_persistent == MD_PERSISTENT_ON; }
 static bool in_passes(const CudaContext *context) { return context->config.launch_fuse == MD_FUSE_STEP; }
+static bool in_queue(const CudaContext *context) { return context->config.launch_passes == MD_PASSES_QUEUE; }
 static bool batches(const CudaContext *context) {
     return context->config.launch_graph == MD_GRAPH_ON || is_resident(context) || in_passes(context);
 }
@@ -134,6 +136,12 @@ static void issue_steps(CudaContext *context, int n_steps) {
 /* launch.fuse = step: kernels/step.cu. Each pass takes the positions from one copy to the other; the last one of a batch leaves
  * them in the first. */
 static void issue_passes(CudaContext *context, int n) {
+    if (in_queue(context)) {
+        context->arguments.n = n;
+        context->arguments.first = n % 2;
+        if (n > 0) cuda_launch_filling(context, CUDA_K_step_queue, n * cuda_force_items(context));
+        return;
+    }
     for (int left = n; left > 0; left--) {
         context->arguments.first = left % 2;
         cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
@@ -167,9 +175,9 @@ static const CudaGraphWork batch_work[CUDA_N_BATCHES] = {[0] = issue_whole_steps
 
 /* A batch between two builds by count is one graph, since it comes again. Other batches are of any length: graphs of powers
  * of two, the largest first, of which few serve for all. The grid, which every build of a system with an open axis measures
- * anew, is read by one of the force kernels only. */
+ * anew, is read by one of the force kernels and by the queue only. */
 static void issue_graphs(CudaContext *context, int n_steps, int kind) {
-    const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL;
+    const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL || in_queue(context);
     for (int n = n_steps; n_steps > 0; n_steps -= n) {
         if (checks_on_device(context))
             for (n = BATCH_STEPS; n > n_steps;) n /= 2;

@@ -69,6 +69,8 @@ static const Need needs[] = {
     NEED(reduce_addressing, reduce_method, TREES),
     NEED(launch_graph, launch_persistent, BIT(MD_PERSISTENT_OFF) | BIT(MD_PERSISTENT_AUTO)),
     NEED(launch_barrier, launch_persistent, BIT(MD_PERSISTENT_ON) | BIT(MD_PERSISTENT_AUTO)),
+    NEED(launch_passes, launch_persistent, BIT(MD_PERSISTENT_OFF) | BIT(MD_PERSISTENT_AUTO)),
+    NEED(launch_passes, launch_fuse, BIT(MD_FUSE_STEP) | BIT(MD_FUSE_AUTO)),
     NEED(output_velocities_every, output_frames_every, ABOVE_ZERO),
     NEED(output_forces_every, output_frames_every, ABOVE_ZERO),
     NEED(output_images_every, output_frames_every, ABOVE_ZERO),

@@ -62,6 +62,7 @@
 #define MD_CHOICES_GRAPH(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_PERSISTENT(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_BARRIER(X) X(GRID, "grid") X(LOCAL, "local") X(AUTO, "auto")
+#define MD_CHOICES_PASSES(X) X(KERNELS, "kernels") X(QUEUE, "queue") X(AUTO, "auto")
 #define MD_CHOICES_CHECK_KERNELS(X) X(SYNC, "sync") X(LAUNCH, "launch") X(OFF, "off")
 #define MD_CHOICES_STREAMS(X) X(1, "1") X(2, "2")
 #define MD_CHOICES_HOST_MEMORY(X)                                                                                      \
@@ -166,6 +167,8 @@ enum { MD_CHOICES_GRAPH(MD_ENUM_GRAPH) };
 enum { MD_CHOICES_PERSISTENT(MD_ENUM_PERSISTENT) };
 #define MD_ENUM_BARRIER(name, word) MD_BARRIER_##name,
 enum { MD_CHOICES_BARRIER(MD_ENUM_BARRIER) };
+#define MD_ENUM_PASSES(name, word) MD_PASSES_##name,
+enum { MD_CHOICES_PASSES(MD_ENUM_PASSES) };
 #define MD_ENUM_CHECK_KERNELS(name, word) MD_CHECK_KERNELS_##name,
 enum { MD_CHOICES_CHECK_KERNELS(MD_ENUM_CHECK_KERNELS) };
 #define MD_ENUM_STREAMS(name, word) MD_STREAMS_##name,

@@ -3,7 +3,7 @@
  * Threads run one after another in random order, each until it ends or waits. The thread that completes a barrier goes
  * on at once, the others when their turn comes: so any thread may be the first behind a barrier, and one that runs ahead
  * of the others shows whether a barrier is missing. Static shared memory is where the variables of the module are, so
- * there is one of it; blocks that live at the same time (cooperative launches) are swapped. */
+ * there is one of it; blocks that live at the same time (cooperative launches, queues) are swapped. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,13 +300,13 @@ static EmulatorIndex index_at(unsigned long long b) {
 /* Blocks that live at the same time, in turns. */
 enum { MOST_LATE = 16 };
 
-static void run_together(unsigned n) {
+static void run_together(unsigned long long first, unsigned n) {
     unsigned live = n;
     bool *begun = calloc(n, sizeof *begun);
     unsigned *late = calloc(n, sizeof *late); /* rounds that a block begins after the others: half of them do */
     owner = NULL;
     for (unsigned b = 0; b < n; b++) late[b] = emulator_random() % 2 ? emulator_random() % MOST_LATE : 0;
-    for (unsigned b = 0; b < n; b++) block_begin(&blocks[b], index_at(b));
+    for (unsigned b = 0; b < n; b++) block_begin(&blocks[b], index_at(first + b));
     for (spins = 0; live > 0; spins++) {
         bool any_ran = false, any_yielded = false;
         unsigned stride = random_stride(n), b = emulator_random() % n;
@@ -352,14 +352,33 @@ static void make_blocks(unsigned n) {
     for (unsigned b = 0; b < n; b++) blocks[b].lanes = lanes + (size_t)b * threads_of(launch->block);
 }
 
-static void run_cooperative(unsigned n) {
+/* Blocks first .. first + n - 1. */
+static void run_group(unsigned long long first, unsigned n) {
+    make_blocks(n);
     size_t dynamic = (size_t)(dynamic_end - (char *)dynamic_begin());
     char *copies = malloc(n * (shared_bytes + dynamic) + 1);
     if (!copies) emulator_fail("no memory");
     for (unsigned b = 0; b < n; b++) blocks[b].static_shared = copies + b * (shared_bytes + dynamic);
-    run_together(n);
+    run_together(first, n);
     for (unsigned b = 0; b < n; b++) blocks[b].static_shared = NULL;
     free(copies);
+}
+
+/* Kernels k_..._queue: their blocks take work from a queue in turn, and wait for what was taken before. One after the other
+ * none would ever wait, so they live together; but not all of them need: some come when others have ended. */
+static bool is_queue(const EmulatorLaunch *what) {
+    const char *name = what->function->kernel->name, *end = strrchr(name, '_');
+    return end && strcmp(end, "_queue") == 0;
+}
+
+static void run_queue(unsigned long long n) {
+    const size_t shared_all = launch->function->static_shared + launch->dynamic_shared;
+    const unsigned most = (unsigned)emulator_occupancy(threads_of(launch->block), shared_all) * EMULATOR_SMS;
+    for (unsigned long long first = 0, group; first < n; first += group) {
+        group = n - first < most ? n - first : most;
+        if (emulator_random() % 4 == 0) group = 1 + emulator_random() % group;
+        run_group(first, (unsigned)group);
+    }
 }
 
 void emulator_grid_run(const EmulatorLaunch *what) {
@@ -371,8 +390,9 @@ void emulator_grid_run(const EmulatorLaunch *what) {
     n_at_grid = 0;
     unsigned long long n = (unsigned long long)what->grid.x * what->grid.y * what->grid.z;
     if (what->cooperative) {
-        make_blocks((unsigned)n);
-        run_cooperative((unsigned)n);
+        run_group(0, (unsigned)n);
+    } else if (is_queue(what)) {
+        run_queue(n);
     } else {
         make_blocks(1);
         /* Random order: blocks b, b + stride, ... with a stride that has no divisor in common with their number. */

@@ -214,6 +214,26 @@ static void test_cooperative(void) {
     cudaFree(d_out);
 }
 
+/* Blocks of a queue live together, also more of them than fit, of which the last find nothing. */
+static void test_queue(void) {
+    unsigned words[5] = {0}, most = 0;
+    for (unsigned blocks = 1; blocks <= 300; blocks += 299)
+        for (int time = 0; time < 4; time++) {
+            int n_items = 500;
+            unsigned *d = device(sizeof words);
+            void *place[5], *arguments[6] = {&n_items};
+            for (int k = 0; k < 5; k++) place[k] = d + k, arguments[k + 1] = &place[k], words[k] = 0;
+            to_device(d, words, sizeof words);
+            launch("k_relay_queue", blocks, 1, 0, arguments);
+            to_host(words, d, sizeof words);
+            CHECK(words[0] == 500 + blocks && words[1] == 500 && words[2] == 0 && words[4] == 500);
+            CHECK(blocks > 1 || words[3] == 1);
+            most = words[3] > most ? words[3] : most;
+            cudaFree(d);
+        }
+    CHECK(most > 32);
+}
+
 static void test_groups(void) {
     enum { BLOCKS = 3, THREADS = 64, N = BLOCKS * THREADS };
     int out[N], zero = 0;
@@ -482,6 +502,7 @@ int main(void) {
     test_warps();
     test_memory();
     test_cooperative();
+    test_queue();
     test_groups();
     test_functions();
     test_streams();

@@ -101,6 +101,19 @@ extern "C" __global__ void k_cooperative(unsigned *count, int *sum, int *out) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = all + 1000 * s_own + 1000000 * s_more[threadIdx.x];
 }
 
+/* Each item waits for the one before it, and for a look of others on the way: most is how many blocks were ever at it at the
+ * same time, order how many items were done when it was their turn. */
+extern "C" __global__ void k_relay_queue(int n_items, unsigned *taken, unsigned *done, unsigned *at_it, unsigned *most,
+                                         unsigned *order) {
+    for (unsigned item; (item = atomicAdd(taken, 1u)) < (unsigned)n_items;) {
+        atomicMax(most, atomicAdd(at_it, 1u) + 1);
+        while (ptx_ld_acquire_gpu(done) < item) {}
+        if (*done == item) atomicAdd(order, 1u);
+        ptx_st_release_gpu(done, item + 1);
+        atomicSub(at_it, 1u);
+    }
+}
+
 /* Blocks of 64: the sum of the block by CUB, of each tile of 8, and the number of threads behind a barrier of the grid. */
 extern "C" __global__ void k_groups(int *counter, int *out) {
     typedef cub::BlockReduce<int, 64> Reduction;

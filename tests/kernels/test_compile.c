@@ -28,6 +28,7 @@ static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     if (config->launch_graph == MD_GRAPH_AUTO) config->launch_graph = MD_GRAPH_OFF;
     if (config->launch_persistent == MD_PERSISTENT_AUTO) config->launch_persistent = MD_PERSISTENT_OFF;
     if (config->launch_fuse == MD_FUSE_AUTO) config->launch_fuse = MD_FUSE_ON;
+    if (config->launch_passes == MD_PASSES_AUTO) config->launch_passes = MD_PASSES_KERNELS;
     return md_variants_check(md_backend_cuda.variants(), "cuda", config, errors);
 }
 

@@ -91,6 +91,38 @@ static void test_fuse(void) {
     CHECK(off.launch_persistent == MD_PERSISTENT_OFF && off.launch_fuse == MD_FUSE_OFF);
 }
 
+/* The queue between two sizes, of which the GPU has more bricks than a few and less than very many, and where the host knows
+ * when the list is built; it may be asked for in place of a resident kernel. */
+static void test_passes(void) {
+    static const int sizes[] = {5, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192};
+    int n_begins = 0, n_ends = 0;
+    bool before = false;
+    check_context("launch.passes");
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        const int n = sizes[k];
+        const MdConfig known =
+                           RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick", "launch.persistent=off"),
+                       checked = RESOLVED(n, n, n, "neighbor.rebuild=device-check", "force.kernel=brick",
+                                          "launch.persistent=off"),
+                       off = RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick", "launch.passes=kernels",
+                                      "launch.persistent=off");
+        const bool queued = known.launch_passes == MD_PASSES_QUEUE;
+        n_begins += queued && !before;
+        n_ends += before && !queued;
+        before = queued;
+        CHECK(known.launch_fuse == MD_FUSE_STEP && checked.launch_fuse == MD_FUSE_STEP);
+        CHECK(checked.launch_passes == MD_PASSES_KERNELS && off.launch_passes == MD_PASSES_KERNELS);
+    }
+    CHECK(n_begins == 1 && n_ends == 1);
+    const MdConfig few = RESOLVED(5, 5, 5, "neighbor.rebuild=every"),
+                   named = RESOLVED(8, 8, 8, "neighbor.rebuild=every", "launch.passes=queue", "force.kernel=brick"),
+                   list = RESOLVED(60, 60, 60, "neighbor.rebuild=every", "force.kernel=list", "launch.fuse=step");
+    CHECK(few.launch_passes == MD_PASSES_KERNELS && few.launch_persistent == MD_PERSISTENT_ON);
+    CHECK(named.launch_passes == MD_PASSES_QUEUE && named.launch_persistent == MD_PERSISTENT_OFF);
+    CHECK(named.launch_fuse == MD_FUSE_STEP && named.launch_graph == MD_GRAPH_ON);
+    CHECK(list.launch_passes == MD_PASSES_KERNELS);
+}
+
 int main(void) {
     const MdConfig base = state_config();
     while ((ops = walk_backend(ops, &base)) != NULL)
@@ -100,5 +132,6 @@ int main(void) {
     test_bricks();
     test_distances();
     test_fuse();
+    test_passes();
     return check_finish();
 }

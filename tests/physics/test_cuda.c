@@ -132,32 +132,34 @@ static void test_crowd(const MdBackendOps *ops, const MdSystem *system) {
 /* --- how steps are issued ------------------------------------------------------------------------------------------ */
 
 typedef struct {
-    int graph, persistent, fuse;
+    int graph, persistent, fuse, passes;
 } Way;
 
-static const Way one_by_one = {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_OFF};
+static const Way one_by_one = {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_OFF, MD_PASSES_KERNELS};
 /* each step a few calls, behind the one before */
-static const Way call_by_call = {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON};
+static const Way call_by_call = {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON, MD_PASSES_KERNELS};
 /* many at a time, by the host, by a graph or by the kernel itself */
-static const Way ahead[] = {{MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON},
-                            {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON},
-                            {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP},
-                            {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP},
-                            {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP}};
+static const Way ahead[] = {{MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON, MD_PASSES_KERNELS},
+                            {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON, MD_PASSES_KERNELS},
+                            {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS},
+                            {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS},
+                            {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS}};
 enum { N_AHEAD = sizeof ahead / sizeof ahead[0] };
 
 static void issue_by(MdConfig *config, Way way) {
     config->launch_graph = way.graph;
     config->launch_persistent = way.persistent;
     config->launch_fuse = way.fuse;
+    config->launch_passes = way.passes;
 }
 
 /* Valid until the next call. */
 static const char *way_text(Way way) {
-    static char text[80];
-    snprintf(text, sizeof text, "graph %s, persistent %s, fuse %s", md_switch_words(MD_OPTION_launch_graph)[way.graph],
+    static char text[96];
+    snprintf(text, sizeof text, "graph %s, persistent %s, fuse %s, passes %s",
+             md_switch_words(MD_OPTION_launch_graph)[way.graph],
              md_switch_words(MD_OPTION_launch_persistent)[way.persistent],
-             md_switch_words(MD_OPTION_launch_fuse)[way.fuse]);
+             md_switch_words(MD_OPTION_launch_fuse)[way.fuse], md_switch_words(MD_OPTION_launch_passes)[way.passes]);
     return text;
 }
 
@@ -328,7 +330,7 @@ static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int bar
     config.force_threads_per_atom = MD_THREADS_2;
     config.memory_brick_cells = brick_cells;
     config.launch_block_size = block_size;
-    issue_by(&config, (Way){MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP});
+    issue_by(&config, (Way){MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS});
     config.launch_barrier = barrier;
     check_context("barrier %s, block size %s", md_switch_words(MD_OPTION_launch_barrier)[barrier],
                   md_switch_words(MD_OPTION_launch_block_size)[block_size]);
@@ -461,8 +463,12 @@ static void test_full(const MdBackendOps *ops) {
     for (int k = -1; k < N_AHEAD; k++)
         for (size_t r = 0; r < 2; r++) test_filling(ops, MD_KERNEL_LIST, rules[r], k < 0 ? one_by_one : ahead[k]);
     test_filling(ops, MD_KERNEL_LIST, MD_REBUILD_HOST_CHECK, call_by_call);
-    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY, (Way){MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP});
-    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK, (Way){MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON});
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY,
+                 (Way){MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS});
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY,
+                 (Way){MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE});
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK,
+                 (Way){MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON, MD_PASSES_KERNELS});
 }
 
 static void test_melt(const MdBackendOps *ops) {

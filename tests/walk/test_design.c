@@ -64,10 +64,11 @@ static bool can_have_effect(int x, int v, int y, int w) {
     MdConfig config = state_config();
     for (int kernel_sort = 0; kernel_sort < (MD_KERNEL_AUTO + 1) * (MD_SORT_AUTO + 1); kernel_sort++)
         for (int method = 0; method <= MD_METHOD_CUB; method++)
-            for (int persistent = 0; persistent <= MD_PERSISTENT_AUTO; persistent++) {
+            for (int way = 0; way < (MD_PERSISTENT_AUTO + 1) * (MD_FUSE_AUTO + 1); way++) {
                 config.force_kernel = kernel_sort / (MD_SORT_AUTO + 1);
                 config.memory_sort = kernel_sort % (MD_SORT_AUTO + 1);
-                config.reduce_method = method, config.launch_persistent = persistent;
+                config.reduce_method = method, config.launch_persistent = way / (MD_FUSE_AUTO + 1);
+                config.launch_fuse = way % (MD_FUSE_AUTO + 1);
                 md_switch_set(&config, x, v), md_switch_set(&config, y, w);
                 if (md_option_has_effect(&config, x) && md_option_has_effect(&config, y)) return true;
             }

@@ -59,6 +59,11 @@ __device__ inline int brick_by_size(const CudaGrid &grid, int j) {
     return (z * m[1] + y) * m[0] + x;
 }
 
+/* Where the queue of launch.passes finds brick b of the table. */
+__device__ inline void enter_brick(const CudaArguments &a, int b) {
+    if (MD_SW_launch_passes == MD_PASSES_QUEUE) a.queue.brick[brick_by_size(a.grid, b)] = b;
+}
+
 /* The cells of a region while its block builds, in shared memory behind the atoms. */
 struct Cells {
     int *staged; /* [n_cells + 1] atoms staged before; the last one: all */
@@ -406,6 +411,7 @@ template <class Staged> __device__ inline void search_brick(const CudaArguments 
             s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity)
             s_brick.n_staged = -1;
         a.bricks.table[b] = s_brick;
+        enter_brick(a, b);
         s_bounds = search_bounds(a);
     }
     __syncthreads(); /* the brick is there */

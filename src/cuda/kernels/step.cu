@@ -7,12 +7,14 @@
  *
  * launch.fuse = step: an atom is integrated by the thread that has its force, which is never written; one barrier a step.
  * launch.barrier = local: no barrier of the grid, each block waits for the positions that it needs (step_local.cuh).
+ * launch.passes = queue: for any number of atoms, by blocks that need not be resident (step_queue.cuh).
  *
  * Only steps without energies are made here. It stops before the forces of a step for which the list is too old. */
 #include "cuda/kernels/barrier.cuh"
 #include "cuda/kernels/force.cuh"
 #include "cuda/kernels/integrate.cuh"
 #include "cuda/kernels/step_brick.cuh"
+#include "cuda/kernels/step_queue.cuh"
 
 constexpr bool has_check = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 
@@ -184,6 +186,22 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
     end_pass(a, moved_sq, a.first);
 }
 
+#if MD_SW_launch_passes == 1 /* queue */
+/* All a.n passes that k_step_pass would make, the first of which reads copy a.first. */
+MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
+    static_assert(has_bricks && !has_check, "nobody halts in the midst of it");
+    begin_kernel();
+    if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier kernel: every block sees it */
+    Sum unused[CUDA_PAIR_TOTALS];
+    for (; begin_item(a); end_item(a)) {
+        const QueueItem *item = item_place();
+        const int64_t from = (a.first + item->pass) % 2 * (int64_t)a.n_atoms;
+        IntegrateAtom integrate = {a, {from, a.n_atoms - from, item->step + 1}, 0};
+        force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, integrate);
+    }
+    if (threadIdx.x == 0) leave_queue(a);
+}
+#else
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
     begin_kernel();
     if (was_halted(a, moved_sq_of(a, a.first))) return;
@@ -199,6 +217,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
     force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, integrate);
     end_pass(a, integrate.moved_sq, a.first + 1);
 }
+#endif
 #endif
 
 #if MD_SW_force_kernel == 6 /* brick: at 72 registers, of which it holds many from step to step */

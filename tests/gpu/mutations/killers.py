@@ -15,6 +15,7 @@ FULL           a list that fills up while the host goes on
 AGAIN          a list that a restart makes again
 COLLISION      an atom that becomes too fast in the middle of a batch of steps
 MEETING        blocks of the resident kernel that wait for those around them only
+queue(...)     tests/physics/test_queue: the same bits by a queue of bricks, in these cases
 UNFORESEEN     a list that fails in the middle of a batch of steps
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
 """
@@ -68,6 +69,13 @@ def bits(switches=""):
 
 def overlap(mode):
     return Killer(f"test_overlap ({mode})", "test_overlap", (("MDMINI_TEST_MODE", mode),))
+
+
+def queue(*cases):
+    """As the emulator lets blocks overtake each other, in each of some orders."""
+    systems = "|".join(cases or ("5 x 4 x 6 bricks, 2 types",))
+    return tuple(Killer(f"test_queue ({systems}), seed {seed}", "test_queue",
+                        (("MDMINI_TEST_SYSTEM", systems), ("MDMINI_EMULATOR_SEED", str(seed))), only="emulated") for seed in (11, 12, 13))
 
 
 STEPWISE, BY_GRAPH = "device-check, step by step", "device-check, graph"

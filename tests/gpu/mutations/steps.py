@@ -126,7 +126,7 @@ mutant("local: void cells are not seen", LOCAL + " bool finds_void(", "cell_begi
 mutant("local: large bricks are not seen", HELD + " bool needs_barrier(", "brick.n_staged > HELD_SOURCES * MD_BLOCK || brick.end - brick.begin > MD_BLOCK / row_threads ||", "", MEETING)
 mutant("local: blocks meet as well", RESIDENT + " bool must_meet(", "const bool meet = grid_barrier", "const bool meet = true | grid_barrier", MEETING)
 mutant("local: meetings are not told", RESIDENT + " bool must_meet(", "a.watch->n_met++;", ";", MEETING)
-BY_KERNELS, PASS = "neighbor.rebuild=every launch.fuse=step launch.persistent=off launch.graph=on", RESIDENT + " k_step_pass("
+BY_KERNELS, PASS = "neighbor.rebuild=every launch.fuse=step launch.persistent=off launch.graph=on launch.passes=kernels", RESIDENT + " k_step_pass("
 mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, moved_sq_of(a, a.first))) return;", "", UNFORESEEN)
 mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", emulated(UNFORESEEN))
 mutant("passes: positions stay where they are", PASS, "bring_back(a, from);", "", UNFORESEEN)
@@ -137,3 +137,40 @@ mutant("passes: begin in the first copy", RESIDENT + " k_step_drift(", "a.first 
 mutant("passes: the first displacements are those of everybody", RESIDENT + " k_step_drift(", "end_pass(a, moved_sq, a.first);", "end_pass(a, moved_sq, 0);", UNFORESEEN)
 mutant("resident: forces are added to the last ones", RESIDENT + " void integrate_share(", "if constexpr (forces_add)", "if constexpr (false)",
        tests(PERSISTENT + "every " + SPLIT + "atomic"))
+
+# --- passes by a queue ---------------------------------------------------------------------------------------------------
+
+LINE = "cuda/kernels/step_queue.cuh"
+TAKE, AROUND, LEAVE, QUEUED = LINE + " void take_item(", LINE + " int brick_around(", LINE + " void leave_queue(", RESIDENT + " k_step_queue("
+mutant("queue: nobody waits", TAKE, "while ((int)(ptx_ld_acquire_gpu(done) - (unsigned)step) < 0) {}", "", queue())
+mutant("queue: waits for the pass before last", TAKE, "- (unsigned)step) < 0", "- (unsigned)step + 1) < 0", queue())
+mutant("queue: waits for its own brick", TAKE, "brick_around(a.grid, place, lane)", "place", queue())
+mutant("queue: waits for 26 of 27, but for the last", TAKE, "lane < 27", "lane < 26", queue())
+mutant("queue: waits for 26 of 27, but for the first", TAKE, "lane < 27", "lane > 0 && lane < 27", queue())
+mutant("queue: the second pass does not wait", TAKE, "pass > 0 &&", "pass > 1 &&", queue())
+mutant("queue: waits along y and z", AROUND, "k % 3 - 1, m[0]", "0, m[0]", queue())
+mutant("queue: waits along x and z", AROUND, "k / 3 % 3 - 1", "0", queue())
+mutant("queue: waits along x and y", AROUND, "k / 9 - 1", "0", queue())
+mutant("queue: lines as long as columns", AROUND, "line % m[1], k", "line % m[0], k", queue())
+mutant("queue: waits for nobody around the edge", LINE + " int brick_beside(", "wraps ? (beside + m) % m : at", "at", queue())
+mutant("queue: takes steps of the box for open", AROUND, "m[0], grid.wraps[0]", "m[0], grid.wraps[2]", queue("5 x 2 x 1 bricks"))
+mutant("queue: beyond the last brick", TAKE, "+ shift) % n_bricks", ") % n_bricks + shift", queue())
+mutant("queue: a pass begins in the midst of the one before", TAKE, "item - pass * n_bricks + shift", "item - pass * n_bricks + shift + (item & 1)", queue())
+mutant("queue: bricks as they stand in the table", TAKE, "a.queue.brick[place]", "place", queue("2-D, 8 x 3 uneven bricks"))
+mutant("search: tells the queue another brick", "cuda/kernels/brick.cuh void enter_brick(", "= b;", "= brick_by_size(a.grid, b);", queue("2-D, 8 x 3 uneven bricks"))
+mutant("queue: the item is not waited for", LINE + " bool begin_item(", "__syncthreads();", "", queue(), race(OF_BRICK + " launch.passes=queue"))
+mutant("queue: the last pass is left out", LINE + " bool begin_item(", "->pass < a.n", "->pass < a.n - 1", queue())
+mutant("queue: a pass too many", LINE + " bool begin_item(", "->pass < a.n", "->pass <= a.n", queue())
+mutant("queue: told before it is stored", LINE + " void end_item(", "__syncthreads();", "", queue())
+mutant("queue: told to be of the step before", LINE + " void end_item(", "->step + 1", "->step", queue())
+mutant("queue: told of the item that comes next", LINE + " void end_item(", "done[place], done);", "done[item_place()->place], done);", queue())
+mutant("queue: told of the brick in the table", LINE + " void end_item(", "item_place()->place", "item_place()->brick", queue("2-D, 8 x 3 uneven bricks"))
+mutant("queue: the next launch finds it empty", LEAVE, "a.queue.counts[0] = a.queue.counts[1] = 0;", "a.queue.counts[1] = 0;", queue())
+mutant("queue: nobody is the last of the next launch", LEAVE, "a.queue.counts[0] = a.queue.counts[1] = 0;", "a.queue.counts[0] = 0;", queue())
+mutant("queue: ready for the next launch before all have left", LEAVE, "+ 1 < gridDim.x", "> 0", queue())
+mutant("queue: steps are not told", LEAVE, "a.watch->step = first + (unsigned long long)a.n - 1;", "", queue("collision"))
+mutant("queue: one copy alone", QUEUED, "(a.first + item->pass) % 2", "a.first", queue())
+mutant("queue: begins in the other copy", QUEUED, "(a.first + item->pass) % 2", "item->pass % 2", queue())
+mutant("queue: reads what it writes", QUEUED, "{from, a.n_atoms - from, item", "{from, from, item", queue())
+mutant("queue: as of the step before", QUEUED, "item->step + 1", "item->step", queue("collision"))
+mutant("queue: a device that was halted goes on", QUEUED, "if (*(volatile unsigned *)&a.watch->halted) return;", "", FULL)

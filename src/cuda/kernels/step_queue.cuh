@@ -1,0 +1,117 @@
+/* launch.passes = queue: all passes of a batch in one launch. Where each pass is a kernel, multiprocessors run dry at its end,
+ * until the last of its blocks is through; here whoever is done with a brick takes the next one, be it of the same pass or
+ * of the one after.
+ *
+ * The bricks of all passes stand in a queue, pass after pass, and a block takes them from a counter, as many blocks as the GPU
+ * holds. The brick of a pass is begun when the bricks around it, 27 with itself, are through with the pass before: then what
+ * it reads is there, and nobody reads any longer what it overwrites, since a pass reads one copy of the positions and writes
+ * the other. It waits for what was taken before it, by a block that has begun; so nobody waits for ever, however few blocks
+ * there are, and in whatever order they come.
+ *
+ * Bricks stand in the order of their places, and each pass begins a layer of them further on than the pass before. Otherwise
+ * the first layer would wait for the last one of the pass before, around the periodic edge, and with it the whole GPU; so
+ * between a brick and what it waits for there are nearly a pass less two layers.
+ *
+ * What a block has written is published by a release of its first thread behind a barrier, and taken over by an acquire in
+ * front of one, as in barrier.cuh: the acquire also drops what L1 holds of the positions. Plain loads only: see step.cu. */
+#ifndef MD_CUDA_STEP_QUEUE_CUH
+#define MD_CUDA_STEP_QUEUE_CUH
+
+#include "cuda/kernels/barrier.cuh"
+
+#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+__device__ inline void ptx_st_release_gpu(unsigned *place, unsigned value) {
+#if __CUDA_ARCH__ >= 700
+    asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(place), "r"(value) : "memory");
+#else
+    __threadfence();
+    *(volatile unsigned *)place = value;
+#endif
+}
+#endif
+
+/* Pass `pass` over the brick at `place`, of which `brick` is the number in the table; from a.n on there is no such pass. In
+ * shared memory, also what all threads could know: the forces of a row take all registers. */
+struct QueueItem {
+    int pass, place, brick;
+    unsigned long long step; /* of the forces */
+};
+
+/* That of the block. */
+__device__ inline QueueItem *item_place(void) {
+    __shared__ QueueItem s_item;
+    return &s_item;
+}
+
+/* Bricks of a layer across the last axis that has several. */
+__device__ inline int layer_of_bricks(const int (&m)[3]) { return m[2] > 1 ? m[0] * m[1] : m[1] > 1 ? m[0] : 1; }
+
+/* Along an axis of m bricks the one `step` further than `at`, or where there is none, that one itself. */
+__device__ inline int brick_beside(int at, int step, int m, bool wraps) {
+    const int beside = at + step;
+    if (beside >= 0 && beside < m) return beside;
+    return wraps ? (beside + m) % m : at;
+}
+
+/* Number k of the 27 bricks around the one at `place`. Some are the same where an axis has one or two, or is open. */
+__device__ inline int brick_around(const CudaGrid &grid, int place, int k) {
+    const int *m = grid.n_bricks, line = place / m[0];
+    const int x = brick_beside(place - line * m[0], k % 3 - 1, m[0], grid.wraps[0]);
+    const int y = brick_beside(line % m[1], k / 3 % 3 - 1, m[1], grid.wraps[1]);
+    const int z = brick_beside(line / m[1], k / 9 - 1, m[2], grid.wraps[2]);
+    return (z * m[1] + y) * m[0] + x;
+}
+
+/* That of the forces of the first pass; until the last block leaves. */
+__device__ inline unsigned long long first_step(const CudaArguments &a) { return a.watch->pass_step[a.first]; }
+
+/* By a warp: takes an item, and returns when the block may begin with it. A brick that is through with the pass of step s has
+ * s + 1; what stands there before is of former steps. Items fit 32 bits: 64 passes over as many bricks as that leaves take
+ * more memory than any GPU has. */
+__device__ inline void take_item(const CudaArguments &a, int lane) {
+    const unsigned n_bricks = (unsigned)a.n_force_items;
+    unsigned item = 0;
+    if (lane == 0) item = atomicAdd(&a.queue.counts[0], 1u);
+    item = __shfl_sync(0xffffffffu, item, 0);
+    const unsigned pass = item / n_bricks;
+    const unsigned shift = pass * (unsigned)layer_of_bricks(a.grid.n_bricks);
+    const int place = (int)((item - pass * n_bricks + shift) % n_bricks);
+    const unsigned long long step = first_step(a) + pass;
+    const int brick = a.queue.brick[place]; /* on its way while others are looked at */
+    if (pass > 0 && pass < (unsigned)a.n && lane < 27) {
+        const unsigned *done = &a.queue.done[brick_around(a.grid, place, lane)];
+        while ((int)(ptx_ld_acquire_gpu(done) - (unsigned)step) < 0) {}
+    }
+    if (lane == 0) *item_place() = QueueItem{(int)pass, place, brick, step};
+}
+
+/* By all threads: begins with the next item; false when there is none. The last warp takes it, so that thread 0 may still be
+ * at end_item, where it waits until what was written has come to the L2. */
+__device__ inline bool begin_item(const CudaArguments &a) {
+    const int lane = (int)threadIdx.x - (MD_BLOCK - 32);
+    if (lane >= 0) take_item(a, lane);
+    __syncthreads(); /* the item is there, and what it reads */
+    return item_place()->pass < a.n;
+}
+
+/* By all threads: what they have written is there for others. */
+__device__ inline void end_item(const CudaArguments &a) {
+    const int place = item_place()->place;
+    const unsigned done = (unsigned)item_place()->step + 1;
+    __syncthreads(); /* all rows are stored, and the item was read by all */
+    if (threadIdx.x == 0) ptx_st_release_gpu(&a.queue.done[place], done);
+}
+
+/* By thread 0 of a block for which there is nothing left. The last one to leave makes the queue ready for the next launch, and
+ * the books are as after the last pass: until now others may come late and read them as of the first. */
+__device__ inline void leave_queue(const CudaArguments &a) {
+    const unsigned long long first = first_step(a);
+    if (atomicAdd(&a.queue.counts[1], 1u) + 1 < gridDim.x) return;
+    a.queue.counts[0] = a.queue.counts[1] = 0;
+    a.watch->pass_step[(a.first + a.n) % 2] = first + (unsigned long long)a.n;
+    a.watch->step = first + (unsigned long long)a.n - 1;
+    a.watch->drifted = 1;
+    *(volatile unsigned long long *)&a.signals->step = a.watch->step;
+}
+
+#endif
