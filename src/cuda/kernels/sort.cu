@@ -65,8 +65,8 @@ __device__ inline Vec3<Pair> way_ahead(const CudaArguments &a, const Vec3<Pair> 
     if constexpr (!predicts) return Vec3<Pair>{0, 0, 0};
     const Pair time = (Pair)a.watch->ahead;
     const Vec3<Pair> way = {plain_product(time, v.x), plain_product(time, v.y), plain_product(time, v.z)};
-    const Pair way_sq = plain_sum(plain_sum(plain_product(way.x, way.x), plain_product(way.y, way.y)),
-                                  plain_product(way.z, way.z));
+    const Pair way_sq =
+        plain_sum(plain_sum(plain_product(way.x, way.x), plain_product(way.y, way.y)), plain_product(way.z, way.z));
     const Pair scale = md_predict_scale(way_sq, (Pair)a.halt_sq);
     if (scale == 0) return Vec3<Pair>{0, 0, 0};
     return Vec3<Pair>{plain_product(scale, way.x), plain_product(scale, way.y), plain_product(scale, way.z)};
