@@ -96,7 +96,7 @@ void md_resolve_predict(MdConfig *config, MdChoices *choices) {
     const bool all_pairs = config->force_kernel == MD_KERNEL_PAIRS || config->force_kernel == MD_KERNEL_PAIRS_TILED;
     config->neighbor_predict = by_count || all_pairs ? MD_PREDICT_OFF : MD_PREDICT_VELOCITY;
     md_choices_add(choices, "neighbor.predict", by_count || all_pairs ? "off" : "velocity", "%s",
-                   by_count    ? "with rebuilds by count nobody looks how far atoms are from where they were expected"
+                   by_count    ? "rebuilds come by count, not by how far atoms are"
                    : all_pairs ? "there is no list that could last longer"
                                : "lists last half as long again");
 }
