@@ -217,25 +217,6 @@ static int64_t n_rebuilds(const WalkRun *run) {
     return statistics.n_rebuilds;
 }
 
-/* Where neighbor.predict = velocity takes the atoms to be for a list that is as old as this, the last one: on their way by the
- * velocities of the drift that brought them here, for half of that time, but never further than nine tenths of half the
- * skin. Without, where they are. To be freed by the caller. */
-static double *places_of_list(const MdSystem *system, const MdConfig *config, const Gathered *now, int64_t age) {
-    const double step = config->run_timestep, ahead = 0.5 * (double)age * step, most = 0.9 * config->neighbor_skin / 2;
-    double *place = md_alloc((size_t)(3 * system->n_atoms), sizeof *place, "places");
-    memcpy(place, now->position, (size_t)(3 * system->n_atoms) * sizeof *place);
-    for (int64_t i = 0; config->neighbor_predict == MD_PREDICT_VELOCITY && i < system->n_atoms; i++) {
-        double way[3], length = 0;
-        for (int a = 0; a < 3; a++) {
-            const double kick = 0.5 * step * now->force[3 * i + a] / system->mass[system->type[i]];
-            way[a] = ahead * (now->velocity[3 * i + a] - kick);
-            length = hypot(length, way[a]);
-        }
-        for (int a = 0; a < 3; a++) place[3 * i + a] += length > most ? way[a] * most / length : way[a];
-    }
-    return place;
-}
-
 /* A list must hold each pair within the plain cutoff at every step under host-check, and be exact right after a rebuild
  * under either rule. */
 static void check_motion(const WalkRun *run, const MdSystem *system) {
@@ -253,7 +234,7 @@ static void check_motion(const WalkRun *run, const MdSystem *system) {
         bool fresh = ok && n_rebuilds(run) > before;
         double error = ok ? distance_error(system, gathered.position, config->run_precision) : 0;
         if (ok && fresh) {
-            double *place = places_of_list(system, config, &gathered, step - built);
+            double *place = judge_places(system, config, &gathered, step - built);
             const double off = error + 1e-6 * config->neighbor_skin; /* velocities are rounded, too */
             ok = CHECK(count_wrong(system, place, count, half, config->neighbor_skin - off, config->neighbor_skin + off,
                                    true) == 0);
