@@ -37,11 +37,9 @@ IMAGE = SORT + " wrap_ahead("
 mutant("predict: atoms do not go with their places", IMAGE, "return round((double)x - boxes * length);", "return x;", ahead("fast, rows"), PLACES)
 mutant("predict: images stay", IMAGE, "*image += boxes;", "", ahead("fast, rows"), PLACES)
 mutant("predict: wrapped by itself", IMAGE, "wrap((double)x + (double)way, length, inverse, &boxes, round);", "wrap((double)x, length, inverse, &boxes, round);", ahead("suddenly fast, rows"), ahead("fast, rows"))
-mutant("predict: in the cell where it is", SORT + " k_sort_wrap(", "count_in_cell(a, i, place);", "count_in_cell(a, i, seen);", ahead("suddenly fast, rows"), IN_BRICKS)
+mutant("predict: in the cell where it is", SORT + " k_sort_wrap(", "count_in_cell(a, i, place);", "count_in_cell(a, i, seen);", ahead("fast, rows"))
 mutant("predict: the place of the atom, in no order", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, place,", "store<Pair>(a.reference, i, seen,", PLACES_OF_NONE)
 mutant("predict: the place of the atom", SORT + " put_into_slot(", "place_ahead(seen, way_ahead(a, v.v))", "seen", PLACES)
 mutant("predict: ordered by where it is", SORT + " SlotKey slot_key(", "place_ahead(seen, way).x", "seen.x", IN_BRICKS)
 mutant("predict: searched where it is", GRID + " list_place(", "predicts ? a.reference : a.now.position", "a.now.position", PLACES)
 mutant("predict: staged where it is", "cuda/kernels/brick.cuh Atom searched_particle(", "if constexpr (!predicts) return staged", "return staged", IN_BRICKS)
-mutant("predict: clusters where they are", "cuda/kernels/cluster.cuh bool is_near(", "list_place(a, other)", "load<Pair>(a.now.position, other)",
-       ahead("suddenly fast, clusters"), ahead("fast, clusters"))
