@@ -82,7 +82,7 @@ typedef struct CudaList {
 /* What kernels find out and the host reads. */
 typedef struct CudaMeasures {   /* zeroed before each build; every member grows by an integer atomicMax or atomicAdd */
     unsigned long long entries; /* of the list */
-    unsigned moved_sq;          /* float bits: largest squared displacement since the build */
+    unsigned moved_sq;          /* float bits: largest squared displacement from the places of the build */
     unsigned
         moved_sq_odd; /* launch.fuse = step: the same at every other step, which is measured while the other is read */
     int32_t largest_count;      /* of a row */
@@ -103,12 +103,12 @@ typedef struct CudaWatch {
     unsigned long long step;         /* the last one whose forces were begun, or would have been: see steps.c */
     unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
     unsigned long long late_build;   /* the last build that came late, as 1 + its step; */
-    long long built_step;            /* neighbor.predict: of the last build; of what a restart has made again, negative */
-    double ahead;                    /* and the time that its places are ahead of the atoms */
-    unsigned n_late;                 /* how many did */
-    unsigned n_met;   /* batches of the resident kernel whose blocks all met, against launch.barrier = local */
-    unsigned drifted; /* the drift of step + 1 is done */
-    unsigned halted;  /* CUDA_HALTED_...: everything waits for the host */
+    long long built_step; /* neighbor.predict: of the last build; of what a restart has made again, negative */
+    double ahead;         /* and the time that its places are ahead of the atoms */
+    unsigned n_late;      /* how many did */
+    unsigned n_met;       /* batches of the resident kernel whose blocks all met, against launch.barrier = local */
+    unsigned drifted;     /* the drift of step + 1 is done */
+    unsigned halted;      /* CUDA_HALTED_...: everything waits for the host */
 } CudaWatch;
 
 /* What the host can look at without asking: in mapped host memory. */
