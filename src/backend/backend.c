@@ -90,6 +90,17 @@ void md_resolve_sort(MdConfig *config, int sort, const char *reason, MdChoices *
     md_choices_add(choices, "memory.sort", md_switch_words(MD_OPTION_memory_sort)[sort], "%s", reason);
 }
 
+void md_resolve_predict(MdConfig *config, MdChoices *choices) {
+    if (config->neighbor_predict != MD_PREDICT_AUTO) return;
+    const bool by_count = config->neighbor_rebuild == MD_REBUILD_EVERY;
+    const bool all_pairs = config->force_kernel == MD_KERNEL_PAIRS || config->force_kernel == MD_KERNEL_PAIRS_TILED;
+    config->neighbor_predict = by_count || all_pairs ? MD_PREDICT_OFF : MD_PREDICT_VELOCITY;
+    md_choices_add(choices, "neighbor.predict", by_count || all_pairs ? "off" : "velocity", "%s",
+                   by_count    ? "rebuilds come by count, not by how far atoms are"
+                   : all_pairs ? "there is no list that could last longer"
+                               : "lists last half as long again");
+}
+
 /* With rebuilds by count nobody looks whether the skin suffices; this is the benchmark's, for intervals of 20 steps. */
 static const double usual_skin = 0.3;
 

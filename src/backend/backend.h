@@ -242,6 +242,9 @@ void md_resolve_arithmetic(MdConfig *config, MdChoices *choices);
 /* For resolve: memory.sort = auto becomes this order, for this reason. */
 void md_resolve_sort(MdConfig *config, int sort, const char *reason, MdChoices *choices);
 
+/* For resolve: neighbor.predict = auto, when it is known whether there is a list (or force.kernel is `auto` still). */
+void md_resolve_predict(MdConfig *config, MdChoices *choices);
+
 /* For resolve: neighbor.skin = auto, with the skin that the backend has found to be the fastest where displacements are
  * watched; less where the box has no room for it. */
 void md_resolve_skin(MdConfig *config, const MdSystemPlan *plan, double fastest, MdChoices *choices);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cpu/context.h"
+#include "physics/predict.h"
 
 static const char *const stage_names[MD_CPU_N_STAGES] = {"sort", "neighbor", "force", "integrate", "reduce", "gather"};
 
@@ -138,17 +139,24 @@ static bool rebuild_is_due(MdCpuContext *c, int64_t step) {
     return c->rebuild != MD_REBUILD_EVERY && 2 * sqrt(c->largest_sq) > c->skin;
 }
 
-/* What the force kernel needs, for the particles as they are now. */
-static MdStatus rebuild(void *context) {
-    MdCpuContext *c = context;
+/* The places that cells and list are made of. */
+static void find_places(MdCpuContext *c, int64_t age) {
+    const size_t bytes = (size_t)c->n_padded * (c->state_double ? sizeof(double) : sizeof(float));
+    if (c->predict == MD_PREDICT_VELOCITY) c->kernels->look_ahead(c, md_predict_time((double)age, c->timestep));
+    else
+        for (int a = 0; a < 3; a++) memcpy(c->built_at[a], c->position[a], bytes);
+}
+
+/* What the force kernel needs, for the particles as they are now, after `age` steps with what it had before. */
+static void build(MdCpuContext *c, int64_t age) {
     double start_s = md_clock_s();
     finish_kick(c);
     if (c->per_call) md_cpu_take_rebuild(c);
+    find_places(c, age);
     c->kernels->wrap(c);
+    md_cpu_trade_places(c);
     md_cpu_sort_atoms(c);
     c->kernels->place_atoms(c);
-    const size_t bytes = (size_t)c->n_padded * (c->state_double ? sizeof(double) : sizeof(float));
-    for (int a = 0; a < 3; a++) memcpy(c->built_at[a], c->position[a], bytes);
     c->built = true;
     c->largest_sq = c->used_sq = 0;
     end_stage(c, MD_CPU_SORT, start_s);
@@ -156,7 +164,16 @@ static MdStatus rebuild(void *context) {
     if (c->kernel == MD_KERNEL_LIST) md_cpu_build_list(c);
     if (c->kernel == MD_KERNEL_CELL) md_cpu_measure_cells(c);
     if (c->per_call) md_cpu_release_rebuild(c);
+    md_cpu_trade_places(c);
+    if (c->predict == MD_PREDICT_VELOCITY) c->kernels->place_atoms(c);
     if (c->kernel != MD_KERNEL_PAIRS) end_stage(c, MD_CPU_NEIGHBOR, start_s);
+}
+
+static MdStatus rebuild(void *context) {
+    MdCpuContext *c = context;
+    const int64_t step = c->step > c->last_build_step ? c->step : c->last_build_step;
+    build(c, c->built ? step - c->last_build_step : 0);
+    c->last_build_step = step;
     return MD_OK;
 }
 
@@ -174,8 +191,9 @@ static MdStatus update_neighbors(void *context, int64_t step) {
         /* Kernels that walk all pairs miss none. */
         if (2 * sqrt(c->used_sq) > c->skin && c->kernel != MD_KERNEL_PAIRS) c->statistics.n_late_rebuilds++;
     }
+    build(c, c->built ? step - c->last_build_step : 0);
     c->last_build_step = step;
-    return rebuild(c);
+    return MD_OK;
 }
 
 /* The blocks of one sum as a tree. */

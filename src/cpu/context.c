@@ -45,6 +45,7 @@ void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_atoms, 
     c->order = config->neighbor_order;
     c->sorted = config->neighbor_sorted == MD_ON;
     c->rebuild = config->neighbor_rebuild;
+    c->predict = config->neighbor_predict;
     c->layout = config->memory_layout;
     c->per_call = config->memory_allocation == MD_ALLOCATION_PER_CALL;
     c->cutoff_test = config->force_cutoff_test;
@@ -150,7 +151,7 @@ void md_cpu_allocate(MdCpuContext *c, const MdConfig *config, double density) {
     for (int a = 0; a < 3; a++) {
         c->position[a] = md_cpu_take(c, n, state, "positions");
         c->velocity[a] = md_cpu_take(c, n, state, "velocities");
-        c->built_at[a] = md_cpu_take(c, n, state, "positions at the build");
+        c->built_at[a] = md_cpu_take(c, n, state, "places of the last build");
         c->image[a] = md_cpu_take(c, c->n_places, word, "images");
     }
     c->place = md_cpu_take(c, c->n_places, (c->layout == MD_LAYOUT_AOS ? 3 : 4) * step, "positions for the pair loops");

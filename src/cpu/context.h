@@ -80,7 +80,7 @@ typedef struct MdCpuContext {
 
     /* from the configuration */
     double timestep, cutoff, skin, fault_distance;
-    int sort, search, write, order, list, rebuild, layout, kernel, cutoff_test, arithmetic, unroll, accumulate;
+    int sort, search, write, order, list, rebuild, predict, layout, kernel, cutoff_test, arithmetic, unroll, accumulate;
     bool sorted, fuse, per_call, energy_always;
     int64_t every;
 
@@ -93,7 +93,8 @@ typedef struct MdCpuContext {
     double period[3]; /* sigma that 2^32 steps of a place stand for */
 
     /* the particles, in memory order: float or double as state_double says, forces as pair_double says */
-    void *position[3], *velocity[3], *built_at[3], *force[3];
+    void *position[3], *velocity[3], *force[3];
+    void *built_at[3]; /* the places that the last build was of, see physics/predict.h */
     void *place;
     int32_t *image[3], *type, *id;
     void *scratch_double; /* one array each, for reordering */
@@ -142,7 +143,8 @@ typedef struct MdCpuKernels {
     void (*kick_drift)(MdCpuContext *c, int n_kicks);
     void (*kick)(MdCpuContext *c);
     void (*place_atoms)(MdCpuContext *c); /* place from position */
-    void (*wrap)(MdCpuContext *c);        /* positions into the box, images; built_at after memory is in order */
+    void (*look_ahead)(MdCpuContext *c, double time); /* built_at: where atoms will be by then; not wrapped */
+    void (*wrap)(MdCpuContext *c); /* built_at into the box, and positions by as many boxes; images */
     void (*find_displacements)(MdCpuContext *c);
     void (*compute_forces)(MdCpuContext *c, bool with_energy);
     void (*sum)(MdCpuContext *c);
@@ -174,6 +176,9 @@ int64_t md_cpu_cells_limit(int64_t n_atoms); /* most cells of a grid */
 /* sort.c: the order of memory, by memory.sort, and the cells of the atoms, as far as somebody needs them. */
 void md_cpu_sort_atoms(MdCpuContext *c);
 void md_cpu_find_cells(MdCpuContext *c); /* the atoms of the cells of the grid; memory stays */
+
+/* Positions become the places of the build, for those who make cells and list, and the other way round. */
+void md_cpu_trade_places(MdCpuContext *c);
 
 /* The room that the cell kernel needs for the atoms around a cell. */
 void md_cpu_measure_cells(MdCpuContext *c);

@@ -30,7 +30,7 @@ static bool in_range(const MdCpuContext *c, int64_t i, int64_t j) {
     return r_sq < range * range;
 }
 
-/* A build that sorts the atoms as they are: from each atom to those around it, or with neighbor.write = atomic to those of
+/* The build of the last list: from each atom to those around it, or with neighbor.write = atomic to those of
  * them in later slots. */
 static void count_search(MdCpuContext *c, MdCounters *counters) {
     const bool atomic = c->write == MD_LIST_WRITE_ATOMIC;
@@ -65,8 +65,10 @@ void md_cpu_count(MdCpuContext *c, MdCounters *counters) {
     counters->list_entries = c->statistics.n_entries;
     counters->list_bytes = (int64_t)sizeof(int32_t) * (c->statistics.n_entries + c->n_atoms);
     if (c->per_call) md_cpu_take_rebuild(c);
+    md_cpu_trade_places(c);
     md_cpu_make_grid(c);
     md_cpu_find_cells(c);
     count_search(c, counters);
+    md_cpu_trade_places(c);
     if (c->per_call) md_cpu_release_rebuild(c);
 }

@@ -32,8 +32,10 @@ MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan) {
 }
 
 /* Skins between 0.2 and 0.5, melt of 32,000 atoms, neighbor.rebuild = device-check: fewer rebuilds pay for longer rows up
- * to 0.4, and both ways from there it gets slower by a tenth or so. */
-static const double fastest_skin = 0.4;
+ * to 0.4, and both ways from there it gets slower by a tenth or so; 0.3 where lists last longer by themselves. */
+static double fastest_skin(const MdConfig *config) {
+    return config->neighbor_predict == MD_PREDICT_VELOCITY ? 0.3 : 0.4;
+}
 
 /* The divider works beside the rest of a pair, and the steps that refine a guess do not: melt of 32,000 atoms, mixed
  * precision, the forces take 7 per cent longer with guesses (AVX-512 and AVX2 alike). */
@@ -53,7 +55,8 @@ MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     resolve_arithmetic(config, choices);
     resolve_fuse(config, choices);
     md_resolve_sort(config, MD_SORT_CELL, "the order that is made soonest", choices);
-    md_resolve_skin(config, plan, fastest_skin, choices);
+    md_resolve_predict(config, choices);
+    md_resolve_skin(config, plan, fastest_skin(config), choices);
     if (config->force_kernel == MD_KERNEL_AUTO) {
         config->force_kernel = MD_KERNEL_LIST;
         md_choices_add(choices, "force.kernel", "list", "the fastest of this backend at every size");

@@ -41,6 +41,7 @@ static void reorder_memory(MdCpuContext *c) {
     for (int a = 0; a < 3; a++) {
         c->position[a] = reorder_state(c, c->position[a]);
         c->velocity[a] = reorder_state(c, c->velocity[a]);
+        c->built_at[a] = reorder_state(c, c->built_at[a]);
         c->image[a] = reorder_words(c, c->image[a]);
     }
     c->type = reorder_words(c, c->type);
@@ -120,6 +121,14 @@ void md_cpu_sort_atoms(MdCpuContext *c) {
         reorder_memory(c);
     }
     assign_slots(c);
+}
+
+void md_cpu_trade_places(MdCpuContext *c) {
+    for (int a = 0; a < 3; a++) {
+        void *place = c->built_at[a];
+        c->built_at[a] = c->position[a];
+        c->position[a] = place;
+    }
 }
 
 void md_cpu_find_cells(MdCpuContext *c) {

@@ -58,9 +58,7 @@ MdStatus md_cpu_save(MdCpuContext *c, MdState *state) {
 
 /* The list as it was made: by the same search, from the same places in the same order. */
 static void restore_list(MdCpuContext *c, const ListState *list) {
-    void *now[3];
-    memcpy(now, c->position, sizeof now);
-    memcpy(c->position, c->built_at, sizeof now);
+    md_cpu_trade_places(c);
     c->grid = list->grid;
     c->far_apart = list->far_apart != 0;
     if (c->kernel == MD_KERNEL_LIST && list->capacity > c->capacity) {
@@ -73,7 +71,7 @@ static void restore_list(MdCpuContext *c, const ListState *list) {
     if (c->kernel == MD_KERNEL_LIST) md_cpu_build_list(c);
     if (c->kernel == MD_KERNEL_CELL) md_cpu_measure_cells(c);
     if (c->per_call) md_cpu_release_rebuild(c);
-    memcpy(c->position, now, sizeof now);
+    md_cpu_trade_places(c);
     c->built = true;
     c->last_build_step = list->last_build_step;
     c->largest_sq = list->largest_sq;

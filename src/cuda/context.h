@@ -35,6 +35,7 @@ typedef enum CudaStage {
 
 /* Every kernel: its name in kernels/<unit>.cu is k_<unit>_<name>; it is there under the condition (variants.h). */
 #define CUDA_KERNELS(X)                                                                                                \
+    X(sort, look_ahead, "neighbor.predict=velocity")                                                                   \
     X(sort, wrap, "")                                                                                                  \
     X(sort, curve, "memory.sort=morton|hilbert|brick")                                                                 \
     X(sort, bin, "")                                                                                                   \

@@ -287,7 +287,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     add_carried(context, arrays, CUDA_KEPT, &a->now);
     if (cuda_sort_reorders(context) && !cuda_memory_carries_by_list(context))
         add_carried(context, arrays, CUDA_REBUILD, &a->spare);
-    add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, context->pair_size, "positions of the last build");
+    add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, context->pair_size, "places of the last build");
     size_t types = (size_t)(context->potential.n_types * context->potential.n_types);
     add(arrays, CUDA_KEPT, &a->pairs, types, context->pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d),
         "parameters");

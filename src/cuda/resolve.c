@@ -242,6 +242,7 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     cuda_force_resolve(config, plan, choices);
     resolve_search(config, plan, choices);
     cuda_brick_resolve(config, plan, choices);
+    md_resolve_predict(config, choices);
     resolve_carry(config, plan, choices);
     md_resolve_arithmetic(config, choices);
     resolve_persistent(config, plan, choices);

@@ -89,7 +89,7 @@ typedef struct CudaList {
 /* What kernels find out and the host reads. */
 typedef struct CudaMeasures {   /* zeroed before each build; every member grows by an integer atomicMax or atomicAdd */
     unsigned long long entries; /* of the list */
-    unsigned moved_sq;          /* float bits: largest squared displacement since the build */
+    unsigned moved_sq;          /* float bits: largest squared displacement from the places of the build */
     unsigned
         moved_sq_odd; /* launch.fuse = step: the same at every other step, which is measured while the other is read */
     int32_t largest_count;      /* of a row */
@@ -110,10 +110,12 @@ typedef struct CudaWatch {
     unsigned long long step;         /* the last one whose forces were begun, or would have been: see steps.c */
     unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
     unsigned long long late_build;   /* the last build that came late, as 1 + its step; */
-    unsigned n_late;                 /* how many did */
-    unsigned n_met;   /* batches of the resident kernel whose blocks all met, against launch.barrier = local */
-    unsigned drifted; /* the drift of step + 1 is done */
-    unsigned halted;  /* CUDA_HALTED_...: everything waits for the host */
+    long long built_step; /* neighbor.predict: of the last build; of what a restart has made again, negative */
+    double ahead;         /* and the time that its places are ahead of the atoms */
+    unsigned n_late;      /* how many did */
+    unsigned n_met;       /* batches of the resident kernel whose blocks all met, against launch.barrier = local */
+    unsigned drifted;     /* the drift of step + 1 is done */
+    unsigned halted;      /* CUDA_HALTED_...: everything waits for the host */
 } CudaWatch;
 
 /* What the host can look at without asking: in mapped host memory. */
@@ -175,7 +177,7 @@ enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS }
 typedef struct CudaArguments {
     int32_t n_atoms;
     CudaParticles now, spare; /* spare: where a reordering writes to, but positions; only where memory.sort reorders */
-    CudaVectors reference;    /* Pair: the positions of the last build */
+    CudaVectors reference;    /* Pair: the places that the last build was of, see physics/predict.h */
     double length[3], inverse[3]; /* box; inverse 0: open axis (physics/box.h) */
     float length_f[3], inverse_f[3];
     double half_step, whole_step, fault_sq, range_sq;

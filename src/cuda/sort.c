@@ -114,7 +114,14 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     if (cuda_memory_carries_by_list(context)) cuda_launch(context, CUDA_K_sort_bring_back, n);
 }
 
-static void issue_sort(CudaContext *context, int n_cells) { issue_cells(context, CUDA_K_sort_wrap, n_cells); }
+static void look_ahead(CudaContext *context) {
+    if (context->config.neighbor_predict == MD_PREDICT_VELOCITY) cuda_launch(context, CUDA_K_sort_look_ahead, 1);
+}
+
+static void issue_sort(CudaContext *context, int n_cells) {
+    look_ahead(context);
+    issue_cells(context, CUDA_K_sort_wrap, n_cells);
+}
 
 /* What was carried to its new places becomes that of the moment. */
 static void take_carried(CudaContext *context) {
@@ -146,6 +153,7 @@ void cuda_sort_particles(CudaContext *context, bool by_graph) {
         sort_into_cells(context, by_graph);
     } else {
         context->arguments.n = 0;
+        look_ahead(context);
         cuda_launch(context, CUDA_K_sort_wrap, context->n_atoms);
     }
     cuda_timing_end(context);

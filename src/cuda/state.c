@@ -12,6 +12,7 @@ typedef struct ListState {
     int32_t n[3], wraps[3];
     double origin[3], inverse_edge[3];
     int32_t n_bricks[3], brick_cells; /* 0 without bricks */
+    int64_t age;                      /* steps since the list was made */
 } ListState;
 
 static const char *const raw_names[] = {[CUDA_RAW_POSITION] = "position",
@@ -54,7 +55,7 @@ static MdStatus save_raw(CudaContext *context, MdState *state, int which, double
     return md_state_rows(state, raw_names[which], rows, context->n_atoms, raw_size(context, which));
 }
 
-static MdStatus save_list(const CudaContext *context, MdState *state) {
+static MdStatus save_list(CudaContext *context, MdState *state) {
     const CudaGrid *grid = &context->arguments.grid;
     ListState list;
     memset(&list, 0, sizeof list);
@@ -66,6 +67,8 @@ static MdStatus save_list(const CudaContext *context, MdState *state) {
         list.n_bricks[a] = grid->n_bricks[a];
     }
     list.brick_cells = context->brick_cells;
+    cuda_watch_read(context, true);
+    list.age = (int64_t)context->h_watch->step + context->h_watch->drifted - context->h_watch->built_step;
     return md_state_array(state, "cuda list", &list, sizeof list);
 }
 
@@ -135,6 +138,14 @@ static MdStatus check_order(CudaContext *context, const int32_t *ids) {
     return md_fail(context->errors, MD_ERROR_INTERNAL, "the order of the restart file could not be made again");
 }
 
+/* Of the list that was made again: what the next one goes by. Steps of this context begin with 0. */
+static void set_age(CudaContext *context, int64_t age) {
+    const long long built_step = -age;
+    CUDA_CHECK(cudaMemcpyAsync(&context->arguments.watch->built_step, &built_step, sizeof built_step, cudaMemcpyDefault,
+                               context->stream));
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+}
+
 static MdStatus load_list(CudaContext *context, MdState *state, const int32_t *ids, double *rows) {
     ListState list;
     MdStatus status = md_state_array(state, "cuda list", &list, sizeof list);
@@ -152,6 +163,7 @@ static MdStatus load_list(CudaContext *context, MdState *state, const int32_t *i
     }
     context->brick_cells = list.brick_cells;
     status = cuda_neighbor_build_again(context, &grid);
+    set_age(context, list.age);
     context->n_overflows = 0; /* they were counted when it was made for the first time */
     return status == MD_OK ? check_order(context, ids) : status;
 }

@@ -38,6 +38,7 @@
 #define MD_CHOICES_LIST_ORDER(X) X(ROW, "row") X(COLUMN, "column")
 #define MD_CHOICES_INDEX(X) X(32, "32") X(16, "16")
 #define MD_CHOICES_REBUILD(X) X(EVERY, "every") X(HOST_CHECK, "host-check") X(DEVICE_CHECK, "device-check")
+#define MD_CHOICES_PREDICT(X) X(OFF, "off") X(VELOCITY, "velocity") X(AUTO, "auto")
 #define MD_CHOICES_KERNEL(X)                                                                                           \
     X(PAIRS, "pairs") X(PAIRS_TILED, "pairs-tiled") X(LIST, "list") X(LIST_SPLIT, "list-split") X(CELL, "cell")        \
     X(CLUSTER, "cluster") X(BRICK, "brick") X(AUTO, "auto")
@@ -131,6 +132,8 @@ enum { MD_CHOICES_LIST_ORDER(MD_ENUM_LIST_ORDER) };
 enum { MD_CHOICES_INDEX(MD_ENUM_INDEX) };
 #define MD_ENUM_REBUILD(name, word) MD_REBUILD_##name,
 enum { MD_CHOICES_REBUILD(MD_ENUM_REBUILD) };
+#define MD_ENUM_PREDICT(name, word) MD_PREDICT_##name,
+enum { MD_CHOICES_PREDICT(MD_ENUM_PREDICT) };
 #define MD_ENUM_KERNEL(name, word) MD_KERNEL_##name,
 enum { MD_CHOICES_KERNEL(MD_ENUM_KERNEL) };
 #define MD_ENUM_THREADS(name, word) MD_THREADS_##name,

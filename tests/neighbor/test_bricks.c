@@ -180,7 +180,28 @@ static void test_gathering(const MdBackendOps *ops) {
     md_free(places);
 }
 
-/* A hot drop in the open: bricks become many times as many as at the start, and rows stay right. */
+/* Moves the atoms of the system to where the last list took them to be (vec4, mixed precision). Returns the longest way. */
+static double move_to_places(CudaContext *context, MdSystem *system) {
+    const size_t n = (size_t)system->n_atoms;
+    float(*place)[4] = md_alloc(n, sizeof *place, "places of the list");
+    CudaTag *tag = md_alloc(n, sizeof *tag, "tags");
+    double longest_sq = 0;
+    cuda_memory_download(context, place, context->arguments.reference.part[0], n * sizeof *place);
+    cuda_memory_download(context, tag, context->arguments.now.tag, n * sizeof *tag);
+    for (size_t i = 0; i < n; i++) {
+        double *x = system->position + 3 * tag[i].id, way_sq = 0;
+        for (int a = 0; a < 3; a++) {
+            way_sq += pow(place[i][a] - x[a], 2);
+            x[a] = (double)place[i][a];
+        }
+        longest_sq = fmax(longest_sq, way_sq);
+    }
+    md_free(place), md_free(tag);
+    return sqrt(longest_sq);
+}
+
+/* A hot drop in the open: bricks become many times as many as at the start, and rows stay right, which are those of atoms
+ * a bit ahead. */
 static void test_spreading(const MdBackendOps *ops) {
     check_context("spreading");
     WalkRun run;
@@ -190,7 +211,7 @@ static void test_spreading(const MdBackendOps *ops) {
     for (int a = 0; a < 3; a++) system->box.periodic[a] = false;
     for (int64_t k = 0; k < 3 * system->n_atoms; k++) system->velocity[k] = 8 * (system->position[k] / 4.5 - 1);
     if (walk_create(&run, ops, &config, system)) {
-        const CudaContext *context = run.context;
+        CudaContext *context = run.context;
         if (walk_prepare(&run)) {
             CHECK(context->arguments.grid.n[0] == 2); /* what is beyond one open face is not what is at the other */
             check_rows(&run, system);
@@ -201,6 +222,8 @@ static void test_spreading(const MdBackendOps *ops) {
                 walk_ok(&run, ops->gather(run.context, &frame))) {
                 memcpy(system->position, places, 3 * (size_t)system->n_atoms * sizeof *places);
                 CHECK(cuda_brick_count(&context->arguments.grid) > 4 * at_first);
+                const double longest = move_to_places(context, system), half_skin = run.config.neighbor_skin / 2;
+                CHECK(longest > 0.01 * half_skin && longest < 0.9001 * half_skin);
                 check_rows(&run, system);
             }
             md_free(places);

@@ -1,4 +1,4 @@
-/* What `auto` becomes on the cuda backend by size and by what else was asked for, of the switches whose best value hangs on
+/* What `auto` becomes, on the cuda backend by size and by what else was asked for, of the switches whose best value hangs on
  * both: nothing runs, a plan is resolved. */
 #include <stdio.h>
 #include <string.h>
@@ -123,10 +123,44 @@ static void test_passes(void) {
     CHECK(list.launch_passes == MD_PASSES_KERNELS);
 }
 
+/* Places ahead of the atoms where displacements are watched and there is a list; refused where nobody watches. */
+static void test_predict(void) {
+    const MdConfig watched = resolved(5, 5, 5, NULL), by_host = RESOLVED(5, 5, 5, "neighbor.rebuild=host-check"),
+                   by_count = RESOLVED(5, 5, 5, "neighbor.rebuild=every"),
+                   all_pairs = RESOLVED(5, 5, 5, "force.kernel=pairs"), off = RESOLVED(5, 5, 5, "neighbor.predict=off");
+    check_context("%s: neighbor.predict", ops->name);
+    CHECK(watched.neighbor_predict == MD_PREDICT_VELOCITY && by_host.neighbor_predict == MD_PREDICT_VELOCITY);
+    CHECK(by_count.neighbor_predict == MD_PREDICT_OFF && all_pairs.neighbor_predict == MD_PREDICT_OFF);
+    CHECK(off.neighbor_predict == MD_PREDICT_OFF);
+    const char *const words[] = {"system.density=0.8442", "system.cells=5", "neighbor.predict=velocity",
+                                 "neighbor.rebuild=every", NULL};
+    MdDeck *deck = state_deck(words);
+    MdConfig config = *md_deck_config(deck);
+    MdErrors *errors = md_errors_create();
+    MdSystemPlan plan;
+    CHECK(md_system_plan(deck, &plan, errors) == MD_OK && ops->resolve(&config, &plan, NULL, errors) == MD_ERROR_INPUT);
+    CHECK(md_errors_count(errors) == 1 &&
+          strstr(md_errors_text(errors, 0),
+                 "neighbor.predict=velocity: needs neighbor.rebuild=host-check or device-check"));
+    md_errors_destroy(errors);
+    md_deck_destroy(deck);
+}
+
+/* The skin of the cpu is smaller where lists last longer by themselves. */
+static void test_skin(void) {
+    const MdConfig ahead = RESOLVED(5, 5, 5, "neighbor.skin=auto"),
+                   off = RESOLVED(5, 5, 5, "neighbor.skin=auto", "neighbor.predict=off");
+    check_context("%s: neighbor.skin", ops->name);
+    CHECK(ahead.neighbor_skin < off.neighbor_skin);
+}
+
 int main(void) {
     const MdConfig base = state_config();
-    while ((ops = walk_backend(ops, &base)) != NULL)
+    while ((ops = walk_backend(ops, &base)) != NULL) {
+        test_predict();
         if (strcmp(ops->name, "cuda") == 0) break;
+        test_skin();
+    }
     if (!ops) return CHECK_SKIPPED;
     test_search();
     test_bricks();

@@ -135,3 +135,19 @@ bool judge_run(const WalkRun *run, const MdSystem *system, bool with_sums) {
     judge_gathered_free(&gathered);
     return ok;
 }
+
+double *judge_places(const MdSystem *system, const MdConfig *config, const Gathered *now, int64_t age) {
+    const double step = config->run_timestep, ahead = 0.5 * (double)age * step, most = 0.9 * config->neighbor_skin / 2;
+    double *place = md_alloc((size_t)(3 * system->n_atoms), sizeof *place, "places");
+    memcpy(place, now->position, (size_t)(3 * system->n_atoms) * sizeof *place);
+    for (int64_t i = 0; config->neighbor_predict == MD_PREDICT_VELOCITY && i < system->n_atoms; i++) {
+        double way[3], length = 0;
+        for (int a = 0; a < 3; a++) {
+            const double kick = 0.5 * step * now->force[3 * i + a] / system->mass[system->type[i]];
+            way[a] = ahead * (now->velocity[3 * i + a] - kick);
+            length = hypot(length, way[a]);
+        }
+        for (int a = 0; a < 3; a++) place[3 * i + a] += length > most ? way[a] * most / length : way[a];
+    }
+    return place;
+}

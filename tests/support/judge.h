@@ -28,6 +28,11 @@ typedef struct Gathered {
 bool judge_gather(const WalkRun *run, const MdSystem *system, Gathered *gathered);
 void judge_gathered_free(Gathered *gathered);
 
+/* Where neighbor.predict = velocity takes the atoms to be for a list that was made now, when the one before was `age` steps old:
+ * on their way by the velocities of the drift that brought them here, for half of that time, but never further than nine
+ * tenths of half the skin. Without, where they are. [n_atoms][3], to be freed. */
+double *judge_places(const MdSystem *system, const MdConfig *config, const Gathered *now, int64_t age);
+
 /* Checks forces and, if they are fresh, sums of a backend against the reference at the gathered places. */
 bool judge_run(const WalkRun *run, const MdSystem *system, bool with_sums);
 

@@ -123,6 +123,12 @@ __device__ inline bool list_cells(const CudaArguments &a, const Region &region, 
     return images;
 }
 
+/* Where the list takes it to be, as it is staged. Types are for the forces. */
+__device__ inline Atom searched_particle(const CudaArguments &a, const Vec3<Pair> &origin, int particle) {
+    if constexpr (!predicts) return staged_particle(a, origin, particle);
+    return Atom{staged_place(origin, list_place(a, particle)), 0};
+}
+
 /* An atom as the search wants it. */
 __device__ inline void set_staged(Atom *to, const Atom &atom) { *to = atom; }
 
@@ -138,7 +144,7 @@ __device__ inline void stage_cells(const CudaArguments &a, const CudaBrick &bric
 #pragma unroll 1
         for (int s = (int)threadIdx.x % 32; s < n; s += 32) { /* once, in a liquid */
             const int particle = cells.begin[k] + s;
-            Atom atom = staged_particle(a, origin, particle);
+            Atom atom = searched_particle(a, origin, particle);
             add_shift(shift, &atom); /* none for most: the same place as without */
             set_staged(&atoms[1 + first + s], atom);
             a.bricks.source[brick.source + first + s] = particle;

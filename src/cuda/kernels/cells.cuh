@@ -29,6 +29,12 @@ __device__ inline int slot_particle(const CudaArguments &a, int slot) {
     else return slot;
 }
 
+/* Where cells and list take particle i to be. Its image is the one that is nearest to the particle: see k_sort_wrap. */
+constexpr bool predicts = MD_SW_neighbor_predict == MD_PREDICT_VELOCITY;
+__device__ inline Vec3<Pair> list_place(const CudaArguments &a, int64_t i) {
+    return load<Pair>(predicts ? a.reference : a.now.position, i);
+}
+
 struct Cell {
     int x, y, z;
 };

@@ -26,7 +26,7 @@ __device__ inline bool is_near(const CudaArguments &a, int c, int j, const Vec3<
     for (int turn = 0; turn < CUDA_CLUSTER; turn += 32 / CUDA_CLUSTER) {
         const int other = j * CUDA_CLUSTER + lane / CUDA_CLUSTER + turn;
         if (!exists || other >= a.n_atoms) continue;
-        const bool inside = squared(separation(a, x, load<Pair>(a.now.position, other))) < (Pair)a.range_sq;
+        const bool inside = squared(separation(a, x, list_place(a, other))) < (Pair)a.range_sq;
         MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
         if (inside) MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
         near = near || inside;
@@ -55,7 +55,7 @@ __device__ inline void search_clusters(const CudaArguments &a) {
     if (c >= a.list.n_rows) return;
     const int first = c * CUDA_CLUSTER, size = min(CUDA_CLUSTER, a.n_atoms - first);
     const bool exists = lane % CUDA_CLUSTER < size;
-    const Vec3<Pair> x = load<Pair>(a.now.position, first + min(lane % CUDA_CLUSTER, size - 1));
+    const Vec3<Pair> x = list_place(a, first + min(lane % CUDA_CLUSTER, size - 1));
     int count = 0;
     for (int k = 0; k < size; k++) {
         const int own = a.slot_cell[first + k];

@@ -216,7 +216,7 @@ __device__ inline Vec3<Pair> copy_seen(const CudaVectors &to, int64_t i, const C
     return seen;
 }
 
-/* Squared displacement since the last build, when it was at x0. */
+/* Squared displacement from x0, its place of the last build: where it was then, or was to go (neighbor.predict). */
 __device__ inline float displacement_sq(const Vec3<Pair> &x, const Vec3<Pair> &x0) {
     const Pair dx = x.x - x0.x, dy = x.y - x0.y, dz = x.z - x0.z;
     return (float)(dx * dx + dy * dy + dz * dz);

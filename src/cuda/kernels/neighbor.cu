@@ -57,7 +57,7 @@ struct Row {
 };
 
 __device__ inline Row begin_row(const CudaArguments &a, int i) {
-    return Row{i, 0, load<Pair>(a.now.position, i), row_entries(a, i)};
+    return Row{i, 0, list_place(a, i), row_entries(a, i)};
 }
 
 __device__ inline void end_row(const CudaArguments &a, const Row &row) {
@@ -96,7 +96,7 @@ MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
     if (i >= a.n_atoms) return;
     Row row = begin_row(a, i);
     for (int j = first_partner(i); j < a.n_atoms; j++)
-        try_pair(a, &row, j, separation(a, row.x, load<Pair>(a.now.position, j)), (Entry)j, (Entry)i);
+        try_pair(a, &row, j, separation(a, row.x, list_place(a, j)), (Entry)j, (Entry)i);
     end_row(a, row);
 }
 #endif
@@ -113,7 +113,7 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
     for (int first = first_tile; first < a.n_atoms; first += MD_BLOCK) {
         __syncthreads(); /* the tile before has been read by all */
         if (first + t < a.n_atoms) {
-            const Vec3<Pair> x = load<Pair>(a.now.position, first + t);
+            const Vec3<Pair> x = list_place(a, first + t);
             s_position[0][t] = x.x;
             s_position[1][t] = x.y;
             s_position[2][t] = x.z;
@@ -161,7 +161,7 @@ struct Run {
 /* From particle j of the run to the row's. */
 template <bool NARROW>
 __device__ inline Vec3<Pair> run_separation(const CudaArguments &a, const Row &row, const Run &run, int j) {
-    const Vec3<Pair> x = load<Pair>(a.now.position, j);
+    const Vec3<Pair> x = list_place(a, j);
     if constexpr (NARROW) return separation(a, row.x, x);
     /* the same numbers: a difference of the nearest image, whichever side it is seen from */
     Vec3<Pair> d = {row.x.x - x.x, row.x.y - x.y, MD_DIMENSION == 3 ? row.x.z - x.z : Pair(0)};

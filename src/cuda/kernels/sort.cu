@@ -15,9 +15,12 @@
  * or k_sort_bin), exclusive scan, scatter. Where memory keeps an order, lanes of a warp that have the same cell count together.
  * The atomics give each cell its particles in order of arrival, which differs from run to run; k_sort_rank therefore puts each
  * cell in an order of its own, and where memory keeps that order, puts each particle there at once. Everything that follows
- * (rows, sums) is then the same in every run. */
+ * (rows, sums) is then the same in every run.
+ *
+ * neighbor.predict = velocity: cells are those of where the particles will be (physics/predict.h). */
 #include "cuda/kernels/cells.cuh"
 #include "physics/curve.h"
+#include "physics/predict.h"
 
 /* Cell along one axis. In double: with float the rounding of x / edge could part neighbours by two cells. Clamped, so
  * that no x, not even NaN, leads out of the grid; fmax drops a NaN. */
@@ -50,7 +53,41 @@ __device__ inline int count_particle(int *count, int c, int n) {
 #endif
 }
 
-/* By the positions that pairs see: those of the last build are kept, so that a restart finds the same cells. */
+/* --- neighbor.predict: how far ahead of particle i its place is, and that place from where pairs see the particle. Several
+ * kernels ask, and must get the same to the bit: nothing is fused here. ---------------------------------------------------- */
+
+__device__ inline float plain_sum(float x, float y) { return __fadd_rn(x, y); }
+__device__ inline double plain_sum(double x, double y) { return __dadd_rn(x, y); }
+__device__ inline float plain_product(float x, float y) { return __fmul_rn(x, y); }
+__device__ inline double plain_product(double x, double y) { return __dmul_rn(x, y); }
+
+__device__ inline Vec3<Pair> way_ahead(const CudaArguments &a, const Vec3<Pair> &v) {
+    if constexpr (!predicts) return Vec3<Pair>{0, 0, 0};
+    const Pair time = (Pair)a.watch->ahead;
+    const Vec3<Pair> way = {plain_product(time, v.x), plain_product(time, v.y), plain_product(time, v.z)};
+    const Pair way_sq =
+        plain_sum(plain_sum(plain_product(way.x, way.x), plain_product(way.y, way.y)), plain_product(way.z, way.z));
+    const Pair scale = md_predict_scale(way_sq, (Pair)a.halt_sq);
+    if (scale == 0) return Vec3<Pair>{0, 0, 0};
+    return Vec3<Pair>{plain_product(scale, way.x), plain_product(scale, way.y), plain_product(scale, way.z)};
+}
+
+__device__ inline Vec3<Pair> place_ahead(const Vec3<Pair> &seen, const Vec3<Pair> &way) {
+    if constexpr (!predicts) return seen;
+    return Vec3<Pair>{plain_sum(seen.x, way.x), plain_sum(seen.y, way.y), plain_sum(seen.z, way.z)};
+}
+
+/* By one thread, before the others ask. The device counts the steps itself: when the host learns of a halt changes nothing, and a
+ * graph serves for any interval. Of a first list there is none to go by, and no step before it. */
+MD_KERNEL k_sort_look_ahead(MD_ARGUMENTS) {
+    begin_kernel();
+    if (thread_index() > 0) return;
+    const long long step = (long long)a.watch->step + a.watch->drifted;
+    a.watch->ahead = md_predict_time((double)(step - a.watch->built_step), a.whole_step);
+    a.watch->built_step = step;
+}
+
+/* By the places that the list is made of, as pairs see them: they are kept, so that a restart finds the same cells. */
 __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<Pair> &x) {
     const CudaGrid &grid = a.grid;
     const int cx = cell_along((double)x.x, grid.origin[0], grid.inverse_edge[0], grid.n[0]);
@@ -77,7 +114,18 @@ __device__ inline void book_lateness(const CudaArguments &a) {
     if (atomicMax(&a.watch->late_build, build) < build) atomicAdd(&a.watch->n_late, 1u);
 }
 
-/* Where particles are, wrapped; where they were at the build, for the displacement. Positions may have left the box
+/* x moved by the boxes that bring the place `way` ahead of it into the box; *image gains their number. The particle itself may
+ * be outside then, as it may be before any build. */
+template <class Round>
+__device__ inline State wrap_ahead(State x, Pair way, double length, double inverse, int32_t *image, Round round) {
+    if (way == 0) return wrap((double)x, length, inverse, image, round);
+    int32_t boxes = 0;
+    wrap((double)x + (double)way, length, inverse, &boxes, round);
+    *image += boxes;
+    return round((double)x - boxes * length);
+}
+
+/* Where particles are, wrapped, and the places that displacements are counted from. Positions may have left the box
  * since the last build: the image counters take what the wrap takes off. */
 MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     begin_kernel();
@@ -93,16 +141,19 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
         book_lateness(a);
     CudaTag tag = a.now.tag[i];
     const auto round = [](double place) { return storable((State)place); };
-    x.x = wrap((double)x.x, a.length[0], a.inverse[0], &tag.ix, round);
-    x.y = wrap((double)x.y, a.length[1], a.inverse[1], &tag.iy, round);
-    x.z = wrap((double)x.z, a.length[2], a.inverse[2], &tag.iz, round);
+    const Vec3<Pair> way = way_ahead(a, load<Pair>(a.now.velocity, i));
+    x.x = wrap_ahead(x.x, way.x, a.length[0], a.inverse[0], &tag.ix, round);
+    x.y = wrap_ahead(x.y, way.y, a.length[1], a.inverse[1], &tag.iy, round);
+    x.z = wrap_ahead(x.z, way.z, a.length[2], a.inverse[2], &tag.iz, round);
     a.now.tag[i] = tag;
     const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i), on_the_way(a));
+    const Vec3<Pair> place = place_ahead(seen, way);
     if constexpr (!reorders) /* otherwise k_sort_rank does */
-        store<Pair>(a.reference, i, seen, Pair(0));
-    if (a.n > 0) count_in_cell(a, i, seen);
+        store<Pair>(a.reference, i, place, Pair(0));
+    if (a.n > 0) count_in_cell(a, i, place);
 }
 
+/* Of particles that are where their places are, which are ahead by nothing. */
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
@@ -238,9 +289,13 @@ typedef Select<in_bricks, uint64_t, int32_t>::type SlotKey;
 
 __device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
     const int id = a.now.tag[i].id;
-    if constexpr (in_bricks)
-        return (uint64_t)float_key((float)load<Pair>(a.now.position, i + on_the_way(a)).x) << 32 | (unsigned)id;
-    else return id;
+    if constexpr (in_bricks) {
+        const Vec3<Pair> seen = load<Pair>(a.now.position, i + on_the_way(a));
+        const Vec3<Pair> way = predicts ? way_ahead(a, load<Pair>(a.now.velocity, i)) : Vec3<Pair>{0, 0, 0};
+        return (uint64_t)float_key((float)place_ahead(seen, way).x) << 32 | (unsigned)id;
+    } else {
+        return id;
+    }
 }
 
 MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
@@ -254,8 +309,8 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
  * they are computed anew. */
 __device__ inline void put_into_slot(const CudaArguments &a, int i, int slot) {
     const Vec3<Pair> seen = copy_seen(a.now.position, slot, a.now.position, i + on_the_way(a));
-    store<Pair>(a.reference, slot, seen, Pair(0));
     const Full<Pair> v = load_velocity(a.now, i);
+    store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v.v)), Pair(0));
     store<Pair>(a.spare.velocity, slot, v.v, v.w);
     a.spare.tag[slot] = a.now.tag[i];
     if constexpr (!is_vec4) {

@@ -131,7 +131,7 @@ mutant("search row: reach behind only", OWN_ROW, "place.x + reach", "place.x", B
 mutant("search row: its rest is lost", OWN_ROW, "append_found(&found, row);", "", BRICKS)
 mutant("search row: no end", OWN_ROW, "    end_row(row);", "", BRICKS)
 IN_CELL = SORT + " SlotKey slot_key("
-mutant("slot key: bricks by id", IN_CELL, "(uint64_t)float_key((float)load<Pair>(a.now.position, i + on_the_way(a)).x) << 32", "(uint64_t)0", tests(BRICK), held("memory.sort=brick"))
+mutant("slot key: bricks by id", IN_CELL, "(uint64_t)float_key((float)place_ahead(seen, way).x) << 32", "(uint64_t)0", tests(BRICK), held("memory.sort=brick"))
 mutant("slot key: by y", IN_CELL, ".x) << 32", ".y) << 32", tests(BRICK), held("memory.sort=brick"))
 mutant("slot key: equal places by chance", IN_CELL, " | (unsigned)id;", ";", held("memory.sort=brick"))
 BEGUN = BRICK_BUILD + " CudaBrick begin_brick("

@@ -8,6 +8,7 @@ tests(...)     tests/physics/test_backends: forces, sums, motion and gathering, 
                that has these switches
 rows(...)      tests/neighbor/test_rows: lists as sets, regrown from an overflow, in motion
 bits(...)      tests/physics/test_dynamics: the same bits when run again
+ahead(...)     tests/neighbor/test_predict: lists of where atoms will be, complete at every step (predict.py)
 held(...)      tests/neighbor/test_memory: what stands in the memory of the GPU after a build
 overlap(...)   tests/pipeline/test_overlap: rows and frames beside the steps, as the steps are issued there
 FAULTS         of atoms that are too fast, with the defaults

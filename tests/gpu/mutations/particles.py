@@ -69,11 +69,11 @@ mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom fetch_atom(
 
 # --- sort --------------------------------------------------------------------------------------------------------------
 
-mutant("sort wrap: x stays outside", SORT + " k_sort_wrap(", "x.x = wrap((double)x.x, a.length[0], a.inverse[0], &tag.ix, round);", "",
+mutant("sort wrap: x stays outside", SORT + " k_sort_wrap(", "x.x = wrap_ahead(x.x, way.x, a.length[0], a.inverse[0], &tag.ix, round);", "",
        rows(CELLS), tests(CELLS))
 mutant("sort wrap: z by the edge of y", SORT + " k_sort_wrap(", "a.length[2]", "a.length[1]", tests(CELLS), rows(CELLS))
 mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", "a.now.tag[i] = tag;", "", tests(CELLS))
-mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, seen, Pair(0));", "",
+mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, place, Pair(0));", "",
        tests(CELLS + " memory.sort=none neighbor.rebuild=host-check"), rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
 mutant("sort wrap: no lateness", SORT + " k_sort_wrap(", "was_too_far(a, i, x)", "false", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: lateness of the first lane", SORT + " k_sort_wrap(", "__any_sync(lanes_below(a.n_atoms), was_too_far(a, i, x))", "was_too_far(a, i, x)", rows("neighbor.search=cell", "one is late"))
@@ -130,7 +130,7 @@ mutant("reorder: types stay behind", SORT + " put_into_slot(", "a.spare.type[slo
 mutant("reorder: masses stay behind", SORT + " put_into_slot(", "[slot] = v.w;", "[slot] = ((Pair *)a.now.inverse_mass)[slot];",
        tests(SORTED + " memory.layout=soa"))
 mutant("reorder: velocities of others", SORT + " put_into_slot(", "load_velocity(a.now, i)", "load_velocity(a.now, slot)", tests(SORTED))
-mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, seen, Pair(0));", ";",
+mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v.v)), Pair(0));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
 mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SORTED))
 
