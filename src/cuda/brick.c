@@ -165,10 +165,10 @@ static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoi
     }
 }
 
-/* A block that stages waits for its copies, while others compute: where a multiprocessor has its bricks one after the other. On
- * an H200 copies gain 3 to 5 % of a pass with 16 bricks a multiprocessor and more, lose up to 10 % with a few that are there at
- * once, and lose in two dimensions (run/results/h200). */
-static const double least_copied_bricks = 8;
+/* Melts on an H200, every 20 steps: copies gain 1 to 2 % of a loop by kernels and 3 to 4 by a queue from a million atoms on, 5 % in
+ * double precision, and nothing at 256,000. With the longer lists of a rebuild when needed they lose 1 to 2 %, and where all
+ * bricks are on the GPU at once up to 10 (run/results/h200). */
+static const double least_copied_bricks = 3;
 
 static void resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->memory_staging != MD_STAGING_AUTO) return;
@@ -180,7 +180,7 @@ static void resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoice
         config->memory_layout != MD_LAYOUT_VEC4                   ? "copies take positions of memory.layout = vec4"
         : config->memory_load != MD_LOAD_GLOBAL                   ? "copies take memory.load = global"
         : cuda_device_compute_capability() < CUDA_COPY_CAPABILITY ? "asynchronous copies take compute capability 8.0"
-        : plan->box.dimension == 2 ? "few atoms are staged for each brick in two dimensions"
+        : config->neighbor_rebuild != MD_REBUILD_EVERY ? "with the lists of a rebuild when needed copies were slower"
         : n_bricks < least_copied_bricks * cuda_device_multiprocessors() ? "few bricks for each multiprocessor"
                                                                          : NULL;
     if (!why_not) config->memory_staging = MD_STAGING_ASYNC;

@@ -44,8 +44,7 @@ static void test_search(void) {
     CHECK(asked.neighbor_threads_per_atom == MD_ROW_THREADS_32 && asked.force_kernel == MD_KERNEL_LIST);
 }
 
-/* Bricks where there is one for most multiprocessors, in two dimensions or double precision where there are many; and their
- * skin. */
+/* Bricks where there is one for most multiprocessors, in two dimensions where there are many; and their skin. */
 static void test_bricks(void) {
     const MdConfig many = RESOLVED(60, 60, 60, "neighbor.skin=auto"),
                    few = RESOLVED(20, 20, 0, "system.dimension=2", "system.start=square"),
@@ -55,7 +54,7 @@ static void test_bricks(void) {
                    rows = RESOLVED(60, 60, 60, "neighbor.skin=auto", "force.kernel=list");
     check_context("force.kernel");
     CHECK(many.force_kernel == MD_KERNEL_BRICK && many_double.force_kernel == MD_KERNEL_BRICK);
-    CHECK(few.force_kernel != MD_KERNEL_BRICK && few_double.force_kernel != MD_KERNEL_BRICK);
+    CHECK(few.force_kernel != MD_KERNEL_BRICK && few_double.force_kernel == MD_KERNEL_BRICK);
     CHECK(many.neighbor_skin < rows.neighbor_skin && rows.neighbor_skin < small.neighbor_skin);
 }
 
@@ -89,6 +88,20 @@ static void test_fuse(void) {
     CHECK(graph.launch_persistent == MD_PERSISTENT_OFF && graph.launch_fuse == MD_FUSE_ON);
     CHECK(bricks.launch_persistent == MD_PERSISTENT_OFF && bricks.launch_fuse == MD_FUSE_STEP);
     CHECK(off.launch_persistent == MD_PERSISTENT_OFF && off.launch_fuse == MD_FUSE_OFF);
+}
+
+/* Copies where lists are rebuilt by count and there are many bricks, and nothing forbids them. */
+static void test_staging(void) {
+    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.rebuild=every"), checked = resolved(60, 60, 60, NULL),
+                   few = RESOLVED(6, 6, 6, "neighbor.rebuild=every", "force.kernel=brick"),
+                   soa = RESOLVED(60, 60, 60, "neighbor.rebuild=every", "memory.layout=soa"),
+                   ldg = RESOLVED(60, 60, 60, "neighbor.rebuild=every", "memory.load=ldg"),
+                   named = RESOLVED(6, 6, 6, "force.kernel=brick", "memory.staging=async");
+    check_context("memory.staging");
+    CHECK(many.memory_staging == MD_STAGING_ASYNC && checked.memory_staging == MD_STAGING_REGISTERS);
+    CHECK(few.memory_staging == MD_STAGING_REGISTERS && named.memory_staging == MD_STAGING_ASYNC);
+    CHECK(soa.force_kernel == MD_KERNEL_BRICK && soa.memory_staging == MD_STAGING_REGISTERS);
+    CHECK(ldg.force_kernel == MD_KERNEL_BRICK && ldg.memory_staging == MD_STAGING_REGISTERS);
 }
 
 /* The queue between two sizes, of which the GPU has more bricks than a few and less than very many, and where the host knows
@@ -166,6 +179,7 @@ int main(void) {
     test_bricks();
     test_distances();
     test_fuse();
+    test_staging();
     test_passes();
     return check_finish();
 }

@@ -132,6 +132,13 @@ mutant("reorder: masses stay behind", SORT + " put_into_slot(", "[slot] = v.w;",
 mutant("reorder: velocities of others", SORT + " put_into_slot(", "load_velocity(a.now, i)", "load_velocity(a.now, slot)", tests(SORTED))
 mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v.v)), Pair(0));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
+BACK, BY_LIST = SORT + " k_sort_bring_back(", SORTED + " memory.carry=copy"
+mutant("bring back: the last atom is left out", BACK, "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(BY_LIST))
+mutant("bring back: velocities stay", BACK, "store<Pair>(a.now.velocity, i, v.v, v.w);", "", tests(BY_LIST))
+mutant("bring back: tags stay", BACK, "a.now.tag[i] = a.spare.tag[i];", "", tests(BY_LIST))
+mutant("bring back: types stay", BACK, "a.now.type[i] = a.spare.type[i];", "", tests(BY_LIST + " memory.layout=soa"))
+mutant("bring back: last bits stay", BACK, "if (is_mixed) a.now.low[i] = a.spare.low[i];", "", tests(BY_LIST + " memory.layout=soa run.precision=mixed"))
+mutant("bring back: masses stay", BACK, "((Pair *)a.now.inverse_mass)[i] = v.w;", "", tests(BY_LIST + " memory.layout=aos"))
 mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SORTED))
 
 for curve, old, new in (
