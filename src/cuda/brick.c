@@ -105,11 +105,6 @@ bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
     return n_bricks >= least_bricks * cuda_device_multiprocessors();
 }
 
-double cuda_brick_expected(const MdConfig *config, const MdSystemPlan *plan) {
-    return count_bricks(&plan->box, plan->potential.cutoff_max + config->neighbor_skin,
-                        brick_cells[config->memory_brick_cells]);
-}
-
 static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->memory_sort != MD_SORT_BRICK || config->memory_brick_cells != MD_BRICK_CELLS_AUTO) return;
     config->memory_brick_cells = choose_cells(config, plan);

@@ -112,9 +112,10 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
     else md_choices_add(choices, "launch.barrier", "grid", "%s", reason);
 }
 
-/* Bricks a multiprocessor between which the queue was ahead of a kernel a pass (an H200): with fewer the resident kernel is
- * faster than both, and with more the blocks that are left at the end of a pass are few among so many. */
-static const double least_queued = 3, most_queued = 100;
+/* Atoms a multiprocessor between which the queue was ahead of a kernel a pass (melts on an H200, loops every 20 steps: 8 % at
+ * 256,000 atoms, 12 at a million, 2 at 4 million, 16 in two dimensions; with 665 it lost 20; run/results/h200): few bricks wait
+ * for each other, and with many the blocks that are left at the end of a pass are few among so many. */
+static const int64_t least_queued = 1500, most_queued = 50000;
 
 static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_passes != MD_PASSES_AUTO) return;
@@ -122,15 +123,15 @@ static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices
     const bool has_effect = md_option_has_effect(config, MD_OPTION_launch_passes);
     config->launch_passes = MD_PASSES_QUEUE;
     const bool possible = has_effect && is_possible(config, plan, reason, sizeof reason);
-    const double on_each = possible ? cuda_brick_expected(config, plan) / cuda_device_multiprocessors() : 0;
+    const int64_t on_each = possible ? plan->n_atoms / cuda_device_multiprocessors() : 0;
     const bool queues = possible && on_each >= least_queued && on_each <= most_queued;
     config->launch_passes = queues ? MD_PASSES_QUEUE : MD_PASSES_KERNELS;
     if (!has_effect) return;
     if (!possible) md_choices_add(choices, "launch.passes", "kernels", "%s", reason);
     else
         md_choices_add(choices, "launch.passes", queues ? "queue" : "kernels",
-                       "%.1f bricks a multiprocessor: a queue was faster with %.0f to %.0f of them", on_each,
-                       least_queued, most_queued);
+                       "%lld atoms a multiprocessor: a queue was faster with %lld to %lld of them", (long long)on_each,
+                       (long long)least_queued, (long long)most_queued);
 }
 
 /* One thread a row leaves most of the GPU idle below that share of the resident threads, and takes as long for few rows as

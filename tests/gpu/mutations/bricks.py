@@ -274,16 +274,18 @@ mutant("force brick: the last quad of a warp is left out", OF_BRICKS + " void ad
 # memory.staging = async.
 COPIED = BRICK + " memory.staging=async force.threads_per_atom=1"
 COPIES = OF_BRICKS + " void copy_atoms("
-ASYNC = (tests(COPIED + " memory.brick_cells=2"), tests(COPIED + " memory.brick_cells=3 launch.block_size=32"))
+def copied(more=""):
+    return tests(COPIED + " memory.brick_cells=2" + more), tests(COPIED + " memory.brick_cells=3 launch.block_size=32" + more)
+
+
+ASYNC = copied()
 mutant("copies: the last atom is not copied", COPIES, "if (s >= brick.n_staged) continue;", "if (s >= brick.n_staged - 1) continue;", ASYNC)
 mutant("copies: those of the first brick", COPIES, "a.bricks.source + brick.source", "a.bricks.source", ASYNC)
 mutant("copies: one round", COPIES, "first < brick.n_staged;", "first < min(brick.n_staged, MD_BLOCK);", ASYNC)
-mutant("copies: rounds leave one out", COPIES, "first += copied_at_once * MD_BLOCK", "first += copied_at_once * MD_BLOCK + 1", ASYNC)
-mutant("copies: half of an atom", COPIES, "parts = (int)sizeof(Atom) / 16", "parts = 1", tests(COPIED + " memory.brick_cells=2 run.precision=double"))
+mutant("copies: half of an atom", COPIES, "parts = (int)sizeof(Atom) / 16", "parts = 1", tests(COPIED + " memory.brick_cells=2 run.precision=double", "3-D open, 3 types"))
 mutant("copies: images, too", OF_BRICKS + " void stage_brick(", "if (brick.has_images)", "if (brick.has_images && !copies_async)", ASYNC)
 mutant("copies: measured from the corner of the brick", OF_BRICKS + " Vec3<Pair> corner_of(", "copies_async && !brick.has_images", "false", ASYNC)
-mutant("copies: images measured from the corner of the box", OF_BRICKS + " Vec3<Pair> corner_of(", "copies_async && !brick.has_images", "copies_async", ASYNC)
-mutant("copies: the other copy of the positions", COPIES, "a.now.position.part[0] + from", "a.now.position.part[0]", tests(COPIED + " launch.fuse=step memory.brick_cells=2"))
+mutant("copies: the other copy of the positions", COPIES, "a.now.position.part[0] + from", "a.now.position.part[0]", tests(COPIED + " launch.fuse=step launch.persistent=off memory.brick_cells=2", BOTH + "|3-D open, 3 types"))
 mutant("copies: last bits are types", OF_BRICKS + " int type_of_staged(", ">> staged_type_shift", ">> 0", tests(COPIED + " run.precision=mixed"))
 mutant("copies: types without last bits", OF_BRICKS + " Atom with_word(", "<< staged_type_shift", "<< 0", tests(COPIED + " run.precision=mixed"))
 mutant("copies: nobody waits for them", COPIES, "MD_WAIT_FOR_COPIES();", "", tuple(on_gpu(killer) for killer in ASYNC))
