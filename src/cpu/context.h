@@ -119,10 +119,11 @@ typedef struct MdCpuContext {
     void *around; /* [n_threads][x, y, z, type][around_room] */
     int32_t *around_atoms;
     int64_t around_room;
-    bool wants_energy;          /* of the forces that are computed */
-    bool built;                 /* list or cells, or what the force kernel needs */
-    bool far_apart;             /* an open axis is longer than the stretch that places can tell apart */
-    double largest_sq, used_sq; /* largest squared displacement since the build: now, and when the list was last used */
+    bool wants_energy; /* of the forces that are computed */
+    bool built;        /* list or cells, or what the force kernel needs */
+    bool far_apart;    /* an open axis is longer than the stretch that places can tell apart */
+    double largest_sq,
+        used_sq; /* largest squared displacement from the places of the build: now, and when the list was last used */
 
     MdCpuPartial *partial; /* by block */
     int64_t n_blocks;
@@ -142,7 +143,7 @@ typedef struct MdCpuKernels {
      * and n_faults of partial. */
     void (*kick_drift)(MdCpuContext *c, int n_kicks);
     void (*kick)(MdCpuContext *c);
-    void (*place_atoms)(MdCpuContext *c); /* place from position */
+    void (*place_atoms)(MdCpuContext *c);             /* place from position */
     void (*look_ahead)(MdCpuContext *c, double time); /* built_at: where atoms will be by then; not wrapped */
     void (*wrap)(MdCpuContext *c); /* built_at into the box, and positions by as many boxes; images */
     void (*find_displacements)(MdCpuContext *c);

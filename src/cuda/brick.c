@@ -190,6 +190,9 @@ void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     resolve_row_threads(config, plan, choices);
 }
 
+/* The queue counts the bricks of all passes of a batch, and blocks that find none, in 32 bits. */
+enum { MOST_QUEUED = INT32_MAX / CUDA_GRAPH_STEPS };
+
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
     if (config->force_kernel != MD_KERNEL_BRICK) return MD_OK;
     const double range = plan->potential.cutoff_max + config->neighbor_skin;
@@ -204,6 +207,12 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
         return md_fail(errors, MD_ERROR_INPUT,
                        "memory.staging=async: needs compute capability 8.0, and this GPU has %d.%d: take registers",
                        capability / 10, capability % 10);
+    if (config->launch_passes == MD_PASSES_QUEUE && count_bricks(&plan->box, range, cells) > MOST_QUEUED)
+        return md_fail(
+            errors, MD_ERROR_INPUT,
+            "launch.passes=queue: counts to %lld bricks, and this system may have more: take kernels, or more cells a "
+            "brick",
+            (long long)MOST_QUEUED);
     if (staged <= CUDA_MAX_STAGED && cells_fit(cells, plan->box.dimension)) return MD_OK;
     return md_fail(
         errors, MD_ERROR_INPUT,

@@ -299,8 +299,9 @@ void cuda_kernels_set_parameters(CudaContext *context);
 /* Launches on the stream of the context; checks as check.kernels says. */
 void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
-/* At most n_blocks, and no more than the GPU holds at once; and with all of them there at the same time. */
+/* At most n_blocks, and no more than the GPU holds at once. */
 void cuda_launch_filling(CudaContext *context, CudaKernelId id, int64_t n_blocks);
+/* The same, with all of them there at the same time. */
 void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 /* check.kernels = off: at a wait, whether all launches before it were accepted. */
 void cuda_kernels_check(const CudaContext *context);

@@ -351,6 +351,7 @@ static int64_t most_resident(const CudaContext *context, CudaKernelId id) {
 
 void cuda_launch_filling(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
     const int64_t most = most_resident(context, id);
+    md_require(most > 0);
     cuda_launch_blocks(context, id, n_blocks < most ? n_blocks : most);
 }
 
@@ -393,13 +394,14 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
         if (is_of_bricks(&context->config, unit)) {
             const int threads = brick_row_threads(&context->config, unit);
             const bool by_matrix = unit == CUDA_NEIGHBOR && context->config.neighbor_distances == MD_DISTANCES_MATRIX;
-            md_choices_add(choices, "launch.block_size", value,
-                           block < first ? "stage %s: as many as there are registers for"
-                           : by_matrix
-                               ? "stage %s: a warp for sixteen atoms of a brick at a time, and enough to stage it"
-                           : threads == 1 ? "stage %s: a thread for two atoms of a brick"
-                                          : "stage %s: %d threads for each atom of a brick",
-                           cuda_stage_names[unit], threads);
+            md_choices_add(
+                choices, "launch.block_size", value,
+                block < first ? "stage %s: as many as there are registers for"
+                : by_matrix   ? "stage %s: a warp for sixteen atoms of a brick at a time, and enough to stage it"
+                : threads > 1 ? "stage %s: %d threads for each atom of a brick"
+                : context->config.run_precision == MD_PRECISION_DOUBLE ? "stage %s: a thread for each atom of a brick"
+                                                                       : "stage %s: a thread for two atoms of a brick",
+                cuda_stage_names[unit], threads);
             continue;
         }
         md_choices_add(

@@ -118,7 +118,7 @@ MdStatus cuda_neighbor_fit(CudaContext *context) {
     }
 }
 
-/* Largest displacement since the build as the watch on the host has it; true: more than half the skin. */
+/* Largest displacement from the places of the build as the watch on the host has it; true: more than half the skin. */
 static bool moved_too_far(const CudaContext *context) {
     float moved_sq;
     memcpy(&moved_sq, &context->h_watch->measures.moved_sq, sizeof moved_sq);

@@ -39,9 +39,9 @@ static void resolve_for_queue(MdConfig *config, MdChoices *choices) {
  * (every 20 steps: 2.81 G atom-steps/s and 3.43 by kernels at 55,296 atoms; run/results/h200). */
 static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_persistent != MD_PERSISTENT_AUTO) return;
-    int64_t resident = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
+    int64_t most = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
     if (config->force_kernel == MD_KERNEL_BRICK)
-        resident = (config->neighbor_rebuild == MD_REBUILD_EVERY ? 1 : 2) * resident / 3;
+        most = (config->neighbor_rebuild == MD_REBUILD_EVERY ? 1 : 2) * most / 3;
     if (config->launch_graph == MD_GRAPH_ON) { /* without a graph, a resident kernel is still possible */
         config->launch_persistent = MD_PERSISTENT_OFF;
         md_choices_add(choices, "launch.persistent", "off", "launch.graph = on was given");
@@ -54,13 +54,14 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
     if (!is_possible(&fused, plan, reason, sizeof reason)) {
         config->launch_persistent = MD_PERSISTENT_OFF;
         md_choices_add(choices, "launch.persistent", "off", "%s", reason);
-    } else if (plan->n_atoms > resident) {
+    } else if (plan->n_atoms > most) {
         config->launch_persistent = MD_PERSISTENT_OFF;
-        md_choices_add(choices, "launch.persistent", "off", "more atoms than the %lld that it is faster for",
-                       (long long)resident);
+        md_choices_add(choices, "launch.persistent", "off",
+                       "more atoms than the %lld that are resident at once, or that it is faster for", (long long)most);
     } else {
-        md_choices_add(choices, "launch.persistent", "on", "no more atoms than the %lld that it is faster for",
-                       (long long)resident);
+        md_choices_add(choices, "launch.persistent", "on",
+                       "no more atoms than the %lld that are resident at once, or that it is faster for",
+                       (long long)most);
     }
 }
 
@@ -199,7 +200,7 @@ static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
 }
 
 /* A million atoms in mixed precision: 32 bytes an atom less, and 1.7 % slower (run/results/h200/leave-one-out-1m). Few
- * atoms would feel the two nodes more of the graph of a build, and have memory enough. */
+ * atoms would feel the node more of the graph of a build, and have memory enough. */
 static const int64_t copied_above = 100000;
 
 static void resolve_carry(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {

@@ -233,6 +233,38 @@ static void test_spreading(const MdBackendOps *ops) {
     md_system_destroy(system);
 }
 
+/* A hot cloud that draws together, until a block would stage more than an entry can tell apart: in the midst of the motion bricks
+ * become smaller, and rows stay right, which are those of atoms ahead of where they are. */
+static void test_condensing(const MdBackendOps *ops) {
+    enum { PIECE = 1, MOST = 120 };
+    check_context("condensing, neighbor.distances=%d", distances);
+    WalkRun run;
+    MdConfig config = brick_config(MD_BRICK_CELLS_AUTO);
+    config.neighbor_predict = MD_PREDICT_VELOCITY;
+    config.run_timestep = 0.004;
+    MdSystem *system = crowd(18, 1.6, 120);
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++)
+        system->velocity[k] = 1.2 * (14.4 - system->position[k]) + 4 * sin(78.233 * (double)k);
+    if (walk_create(&run, ops, &config, system)) {
+        CudaContext *context = run.context;
+        double *places = md_alloc(3 * (size_t)system->n_atoms, sizeof *places, "positions");
+        MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
+        bool goes_on = walk_prepare(&run);
+        const int at_first = context->brick_cells;
+        for (int step = 1; goes_on && step < MOST && context->brick_cells == at_first; step += PIECE)
+            goes_on = walk_steps(&run, step, PIECE) && walk_ok(&run, ops->finish(run.context));
+        CHECK(at_first > 3 && context->brick_cells < at_first && context->n_builds > 4);
+        if (goes_on && walk_ok(&run, ops->gather(run.context, &frame))) {
+            memcpy(system->position, places, 3 * (size_t)system->n_atoms * sizeof *places);
+            CHECK(move_to_places(context, system) > 0.01 * run.config.neighbor_skin);
+            check_rows(&run, system);
+        }
+        md_free(places);
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
 int main(void) {
     MdConfig config = state_config();
     bool ran = false;
@@ -245,6 +277,7 @@ int main(void) {
             test_long_rows(ops, MD_BANK_ORDER_ON);
             test_gathering(ops);
             test_spreading(ops);
+            test_condensing(ops);
         }
         distances = MD_DISTANCES_THREAD;
         test_long_rows(ops, MD_BANK_ORDER_OFF);

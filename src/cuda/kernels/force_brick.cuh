@@ -14,7 +14,7 @@
 /* The list comes from memory, some thousand cycles away: so many quads are asked for before the first one is looked at. Two
  * more than those of force.unroll where a thread has a row of its own, which is long (some twenty quads in a liquid) and
  * leaves registers for them; one more of a part of a row, which is over after a few, and of doubles, which take those
- * registers. Rows that are one thread's go on to a whole number of quads_ahead: the more of them, the more padding. */
+ * registers. */
 constexpr int more_quads = !is_double && row_threads == 1 ? 2 : 1;
 constexpr int quads_ahead = unroll >= CUDA_QUAD ? unroll / CUDA_QUAD + more_quads : 1;
 /* A quad is the most that is worked on at a time: force.unroll = 8 is that of 4 with one more quad ahead. */

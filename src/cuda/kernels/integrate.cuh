@@ -56,7 +56,8 @@ __device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, 
     drift(a, i, moving->v.v, &moving->x, step);
 }
 
-/* The same for a particle in memory. Returns its squared displacement since the build where has_check asks for it. */
+/* The same for a particle in memory. Returns its squared displacement from its place of the build where
+ * has_check asks for it. */
 __device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
                                      bool has_check, const Motion &motion) {
     Moving moving = {load_velocity(a.now, i), load_position(a.now, i, motion.from)};

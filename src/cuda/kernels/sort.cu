@@ -153,12 +153,13 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     if (a.n > 0) count_in_cell(a, i, place);
 }
 
-/* Of particles that are where their places are, which are ahead by nothing. */
+/* Of particles that were sorted before, by the places that these were sorted by: those of a restart are ahead by nothing. */
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    count_in_cell(a, i, load<Pair>(a.now.position, i));
+    const Vec3<Pair> way = predicts ? way_ahead(a, load<Pair>(a.now.velocity, i)) : Vec3<Pair>{0, 0, 0};
+    count_in_cell(a, i, place_ahead(load<Pair>(a.now.position, i), way));
     if (reorders) copy_seen(a.now.position, i + on_the_way(a), a.now.position, i);
 }
 

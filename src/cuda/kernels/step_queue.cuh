@@ -66,8 +66,7 @@ __device__ inline int brick_around(const CudaGrid &grid, int place, int k) {
 __device__ inline unsigned long long first_step(const CudaArguments &a) { return a.watch->pass_step[a.first]; }
 
 /* By a warp: takes an item, and returns when the block may begin with it. A brick that is through with the pass of step s has
- * s + 1; what stands there before is of former steps. Items fit 32 bits: 64 passes over as many bricks as that leaves take
- * more memory than any GPU has. */
+ * s + 1; what stands there before is of former steps. Items fit 32 bits: cuda_brick_check sees to it. */
 __device__ inline void take_item(const CudaArguments &a, int lane) {
     const unsigned n_bricks = (unsigned)a.n_force_items;
     unsigned item = 0;

@@ -13,6 +13,8 @@ IN_BRICKS = (ahead("suddenly fast, bricks"), ahead("fast, bricks"))
 SUDDENLY = ahead("suddenly fast, default")
 RESUMED = Killer("test_state (velocity)", "test_state", (("MDMINI_TEST_ONLY", CELLS + VELOCITY),))
 
+mutant("predict: bricks are divided by where atoms are", SORT + " k_sort_bin(", "predicts ? way_ahead", "false ? way_ahead", CROWDS)
+
 FORMULA = "physics/predict.h"
 SHARE = FORMULA + " MD_HD float MD_PREDICT_NAME("
 mutant("predict: no limit", SHARE, "way_sq <= most_sq ? 1 : way_sq < 1e30f ? sqrtf(most_sq / way_sq) : 0", "1", SUDDENLY)
