@@ -543,7 +543,7 @@ MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters);
 /* --- resolve.c, variants.c --- */
 /* What `auto` becomes in the stage force, and what a system or driver does not allow. */
 void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
-/* neighbor.distances = matrix: from which compute capability on. */
+/* neighbor.distances = matrix, memory.staging = async: from which compute capability on. */
 enum { CUDA_MATRIX_CAPABILITY = 90, CUDA_COPY_CAPABILITY = 80 };
 /* Whether every multiprocessor gets a brick that is worth its staging. */
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);

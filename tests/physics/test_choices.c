@@ -30,6 +30,18 @@ static MdConfig resolved(int x, int y, int z, const char *const *more) {
 
 #define RESOLVED(x, y, z, ...) resolved(x, y, z, (const char *const[]){__VA_ARGS__, NULL})
 
+/* That a plan is not resolved, for this reason alone. */
+static void check_refused(const char *const *words, const char *why) {
+    MdDeck *deck = state_deck(words);
+    MdConfig config = *md_deck_config(deck);
+    MdErrors *errors = md_errors_create();
+    MdSystemPlan plan;
+    CHECK(md_system_plan(deck, &plan, errors) == MD_OK && ops->resolve(&config, &plan, NULL, errors) == MD_ERROR_INPUT);
+    CHECK(md_errors_count(errors) == 1 && strstr(md_errors_text(errors, 0), why));
+    md_errors_destroy(errors);
+    md_deck_destroy(deck);
+}
+
 static void test_search(void) {
     const MdConfig few = RESOLVED(5, 5, 5, "force.kernel=list"), many = RESOLVED(60, 60, 60, "force.kernel=list"),
                    brute = RESOLVED(5, 5, 5, "neighbor.search=brute"),
@@ -134,6 +146,10 @@ static void test_passes(void) {
     CHECK(named.launch_passes == MD_PASSES_QUEUE && named.launch_persistent == MD_PERSISTENT_OFF);
     CHECK(named.launch_fuse == MD_FUSE_STEP && named.launch_graph == MD_GRAPH_ON);
     CHECK(list.launch_passes == MD_PASSES_KERNELS);
+    check_refused((const char *const[]){"system.density=0.001", "system.cells=160", "neighbor.rebuild=every",
+                                        "force.kernel=brick", "memory.sort=brick", "memory.brick_cells=1",
+                                        "launch.passes=queue", NULL},
+                  "launch.passes=queue: counts to ");
 }
 
 /* Places ahead of the atoms where displacements are watched and there is a list; refused where nobody watches. */
@@ -145,18 +161,9 @@ static void test_predict(void) {
     CHECK(watched.neighbor_predict == MD_PREDICT_VELOCITY && by_host.neighbor_predict == MD_PREDICT_VELOCITY);
     CHECK(by_count.neighbor_predict == MD_PREDICT_OFF && all_pairs.neighbor_predict == MD_PREDICT_OFF);
     CHECK(off.neighbor_predict == MD_PREDICT_OFF);
-    const char *const words[] = {"system.density=0.8442", "system.cells=5", "neighbor.predict=velocity",
-                                 "neighbor.rebuild=every", NULL};
-    MdDeck *deck = state_deck(words);
-    MdConfig config = *md_deck_config(deck);
-    MdErrors *errors = md_errors_create();
-    MdSystemPlan plan;
-    CHECK(md_system_plan(deck, &plan, errors) == MD_OK && ops->resolve(&config, &plan, NULL, errors) == MD_ERROR_INPUT);
-    CHECK(md_errors_count(errors) == 1 &&
-          strstr(md_errors_text(errors, 0),
-                 "neighbor.predict=velocity: needs neighbor.rebuild=host-check or device-check"));
-    md_errors_destroy(errors);
-    md_deck_destroy(deck);
+    check_refused((const char *const[]){"system.density=0.8442", "system.cells=5", "neighbor.predict=velocity",
+                                        "neighbor.rebuild=every", NULL},
+                  "neighbor.predict=velocity: needs neighbor.rebuild=host-check or device-check");
 }
 
 /* The skin of the cpu is smaller where lists last longer by themselves. */

@@ -11,12 +11,6 @@
 #include "state.h"
 #include "walk.h"
 
-static int64_t launches_of(const MdStatistics *statistics, const char *name) {
-    for (int k = 0; k < statistics->n_kernels; k++)
-        if (strcmp(statistics->kernels[k].name, name) == 0) return statistics->kernels[k].launches;
-    return 0;
-}
-
 static int64_t calls_of(const MdStatistics *statistics, const char *stage) {
     for (int k = 0; k < statistics->n_stages; k++)
         if (strcmp(statistics->stages[k].stage, stage) == 0) return statistics->stages[k].calls;
@@ -178,16 +172,16 @@ static void test_waste(const MdBackendOps *ops, const MdSystem *system, Way way)
     if (!walk_create(&run, ops, &config, system)) return;
     if (walk_prepare(&run) && walk_steps(&run, 1, N_STEPS) && walk_ok(&run, ops->finish(run.context))) {
         ops->statistics(run.context, &statistics);
-        const int64_t builds = statistics.n_rebuilds, forces = launches_of(&statistics, "k_force_plain");
+        const int64_t builds = statistics.n_rebuilds, forces = walk_launches(&statistics, "k_force_plain");
         printf("%s: %d steps, list built %lld times, %lld force kernels without energy, %lld resident kernels, "
                "%lld calls\n",
                way_text(way), N_STEPS, (long long)builds, (long long)forces,
-               (long long)launches_of(&statistics, "k_step_resident"),
+               (long long)walk_launches(&statistics, "k_step_resident"),
                (long long)(calls_of(&statistics, "step") + calls_of(&statistics, "force")));
         CHECK(builds > N_STEPS / 20 && builds < N_STEPS / 4);
         /* Two steps beyond the halt, those that it came early, and its own. */
         if (way.persistent == MD_PERSISTENT_OFF && way.graph == MD_GRAPH_ON) CHECK(forces <= N_STEPS + 4 * builds);
-        if (way.persistent == MD_PERSISTENT_ON) CHECK(launches_of(&statistics, "k_step_resident") <= 3 * builds);
+        if (way.persistent == MD_PERSISTENT_ON) CHECK(walk_launches(&statistics, "k_step_resident") <= 3 * builds);
     }
     walk_destroy(&run);
 }
@@ -495,9 +489,7 @@ static void test_melt(const MdBackendOps *ops) {
 
 int main(void) {
     const MdConfig base = state_config();
-    const MdBackendOps *ops = NULL;
-    while ((ops = walk_backend(ops, &base)) != NULL)
-        if (strcmp(ops->name, "cuda") == 0) break;
+    const MdBackendOps *ops = walk_cuda(&base);
     if (!ops) return CHECK_SKIPPED;
     if (walk_wants("unforeseen")) test_unforeseen(ops);
     if (walk_wants("collision")) test_collision(ops);

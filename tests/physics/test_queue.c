@@ -10,12 +10,6 @@
 #include "judge.h"
 #include "state.h"
 
-static int64_t launches_of(const MdStatistics *statistics, const char *name) {
-    for (int k = 0; k < statistics->n_kernels; k++)
-        if (strcmp(statistics->kernels[k].name, name) == 0) return statistics->kernels[k].launches;
-    return 0;
-}
-
 /* Without energies, so that no drift stands at the end of what is issued. */
 static bool quiet_steps(const WalkRun *run, int64_t first, int64_t n) {
     for (int64_t step = first; step < first + n; step++)
@@ -142,8 +136,8 @@ static bool run_case(const MdBackendOps *ops, const struct Case *of, const MdSys
         ok = quiet_steps(&run, step + 1, look_after[k] - step) && judge_gather(&run, system, &seen->gathered[k]);
     ok = ok && walk_steps(&run, look_after[N_LOOKS - 1] + 1, 5) && walk_ok(&run, ops->sum(run.context, &seen->sums));
     ops->statistics(run.context, &statistics);
-    CHECK((launches_of(&statistics, "k_step_queue") > 0) == (passes == MD_PASSES_QUEUE));
-    CHECK((launches_of(&statistics, "k_step_pass") > 0) == (passes == MD_PASSES_KERNELS));
+    CHECK((walk_launches(&statistics, "k_step_queue") > 0) == (passes == MD_PASSES_QUEUE));
+    CHECK((walk_launches(&statistics, "k_step_pass") > 0) == (passes == MD_PASSES_KERNELS));
     CHECK(statistics.n_rebuilds > 0);
     walk_destroy(&run);
     return CHECK(ok);
@@ -230,9 +224,7 @@ static void test_collision(const MdBackendOps *ops) {
 
 int main(void) {
     const MdConfig base = state_config();
-    const MdBackendOps *ops = NULL;
-    while ((ops = walk_backend(ops, &base)) != NULL)
-        if (strcmp(ops->name, "cuda") == 0) break;
+    const MdBackendOps *ops = walk_cuda(&base);
     if (!ops) return CHECK_SKIPPED;
     for (int k = 0; k < N_CASES; k++)
         if (walk_wants(cases[k].name)) test_case(ops, &cases[k]);

@@ -74,6 +74,19 @@ const MdBackendOps *walk_backend(const MdBackendOps *previous, const MdConfig *b
     return NULL;
 }
 
+const MdBackendOps *walk_cuda(const MdConfig *base) {
+    const MdBackendOps *ops = NULL;
+    while ((ops = walk_backend(ops, base)) != NULL)
+        if (strcmp(ops->name, "cuda") == 0) return ops;
+    return NULL;
+}
+
+int64_t walk_launches(const MdStatistics *statistics, const char *name) {
+    for (int k = 0; k < statistics->n_kernels; k++)
+        if (strcmp(statistics->kernels[k].name, name) == 0) return statistics->kernels[k].launches;
+    return 0;
+}
+
 bool walk_wants(const char *system_name) {
     const char *wanted = getenv("MDMINI_TEST_SYSTEM");
     return !wanted || lists(wanted, '|', system_name);

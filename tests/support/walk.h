@@ -16,6 +16,12 @@
  * after the last. Prints why one is skipped. */
 const MdBackendOps *walk_backend(const MdBackendOps *previous, const MdConfig *base);
 
+/* The cuda backend, if it is among these; else NULL. */
+const MdBackendOps *walk_cuda(const MdConfig *base);
+
+/* How often the kernel of that name was launched; 0 also for one that is not there. */
+int64_t walk_launches(const MdStatistics *statistics, const char *name);
+
 /* Whether MDMINI_TEST_SYSTEM, where it is set, has this name. */
 bool walk_wants(const char *system_name);
 
