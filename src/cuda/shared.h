@@ -70,11 +70,25 @@ typedef struct CudaBricks {
     int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */
 } CudaBricks;
 
+enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
+
+/* What the blocks of a queue find out before all of them know it, with device-check. Zero, or all bits set, but in a launch. */
+typedef struct CudaQueueCheck {
+    unsigned stop;      /* the first pass of which the list is too old for the forces; all bits set: none */
+    unsigned far;       /* float bits: the largest squared displacement by the last pass, if that is too large */
+    unsigned has_fault; /* any of the last array is there */
+    unsigned made[CUDA_GRAPH_STEPS];                /* [pass] bricks that are through */
+    unsigned long long fault_key[CUDA_GRAPH_STEPS]; /* [step % CUDA_GRAPH_STEPS] as in CudaWatch, of the drift */
+} CudaQueueCheck;
+
 /* launch.passes = queue: kernels/step_queue.cuh */
 typedef struct CudaQueue {
     unsigned *counts; /* [2] that are taken; blocks that are through: zero but in a launch */
     unsigned *done;   /* [bricks] at each place in space, x fastest: the step up to whose drift its atoms have come */
     int32_t *brick;   /* [bricks] at each place: the brick there, in CudaBricks.table */
+    CudaQueueCheck *check;
+    CudaVectors velocity; /* with device-check: their second copy; where that is not CudaArguments.spare */
+    uint32_t *low;        /* the same of CudaParticles.low */
 } CudaQueue;
 
 /* Entry k of row i is entries[i * row_stride + k * entry_stride]. 64 bits: a list has more than 2^31. */
@@ -92,6 +106,7 @@ typedef struct CudaMeasures {   /* zeroed before each build; every member grows 
     unsigned moved_sq;          /* float bits: largest squared displacement from the places of the build */
     unsigned
         moved_sq_odd; /* launch.fuse = step: the same at every other step, which is measured while the other is read */
+    unsigned in_second;         /* launch.passes = queue: what a device that halts has made is in its second copy */
     int32_t largest_count;      /* of a row */
     unsigned high[3], low[3];   /* float keys (common.cuh) of the largest x, and of the largest -x */
     int32_t crowd;              /* neighbor.index = 16: particles of the fullest cell, if it has too many for that */

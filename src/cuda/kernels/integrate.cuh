@@ -14,6 +14,13 @@ __device__ inline void raise_fault(const CudaArguments &a, int id, float displac
     *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
 }
 
+/* A fault by a pass of a queue, which may be one that was made in vain: the last block to leave knows. */
+__device__ inline void note_fault(const CudaArguments &a, int id, float displacement, unsigned long long step) {
+    CudaQueueCheck *check = a.queue.check;
+    atomicMin(&check->fault_key[step % CUDA_GRAPH_STEPS], (unsigned long long)id << 32 | __float_as_uint(displacement));
+    *(volatile unsigned *)&check->has_fault = 1;
+}
+
 /* v += f/m dt/2 */
 __device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Full<Pair> *v) {
     const Pair c = (Pair)a.half_step * v->w;
@@ -30,6 +37,8 @@ __device__ inline void drift(const CudaArguments &a, int i, const Vec3<Pair> &v,
     const Pair distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
     if (distance_sq <= (Pair)a.fault_sq) { /* false for NaN */
         *x = storable(Vec3<State>{x->x + (State)d.x, x->y + (State)d.y, x->z + (State)d.z});
+    } else if (is_checked_queue && step != 0) {
+        note_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), step);
     } else {
         raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), step);
     }
@@ -60,10 +69,11 @@ __device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, 
  * has_check asks for it. */
 __device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
                                      bool has_check, const Motion &motion) {
-    Moving moving = {load_velocity(a.now, i), load_position(a.now, i, motion.from)};
+    const auto &from = MotionCopy::at(a, motion.from), &to = MotionCopy::at(a, motion.to);
+    Moving moving = {load_velocity(from, i), load_position(from, i, motion.from)};
     move(a, i, f, kick_first, motion.step, &moving);
-    store<Pair>(a.now.velocity, i, moving.v.v, moving.v.w);
-    const Vec3<Pair> seen = store_position(a.now, i, moving.x, load_type(a.now, i, motion.from), motion.to);
+    store<Pair>(to.velocity, i, moving.v.v, moving.v.w);
+    const Vec3<Pair> seen = store_position(to, i, moving.x, load_type(a.now, i, motion.from), motion.to);
     return has_check ? displacement_sq(seen, load<Pair>(a.reference, i)) : 0;
 }
 
