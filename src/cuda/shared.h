@@ -106,7 +106,7 @@ typedef struct CudaMeasures {   /* zeroed before each build; every member grows 
     unsigned moved_sq;          /* float bits: largest squared displacement from the places of the build */
     unsigned
         moved_sq_odd; /* launch.fuse = step: the same at every other step, which is measured while the other is read */
-    unsigned in_second;         /* launch.passes = queue: what a device that halts has made is in its second copy */
+    unsigned stopped_in; /* launch.passes = queue: 1 + the copy with what a device that halts has made; 0: it goes on */
     int32_t largest_count;      /* of a row */
     unsigned high[3], low[3];   /* float keys (common.cuh) of the largest x, and of the largest -x */
     int32_t crowd;              /* neighbor.index = 16: particles of the fullest cell, if it has too many for that */

@@ -1,7 +1,7 @@
 /* launch.passes = queue: the same bits as of a kernel a pass, whatever the number of bricks along each axis, their order in the
  * table, and the length of the batches; also where an atom becomes too fast in the midst of one, and where the list becomes
  * too old, whatever was made in vain by then. MDMINI_TEST_SYSTEM as in walk.h: the name of a case, behind "checked: " that with
- * device-check; unforeseen, collision, or checked collision. */
+ * device-check; unforeseen, lone, collision, or checked collision. */
 #include <stdio.h>
 #include <string.h>
 
@@ -274,6 +274,33 @@ static void test_unforeseen(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
+/* One fast atom in a cold crystal of many bricks in a row: where it comes too far, the others need not know for long. */
+static void test_lone(const MdBackendOps *ops) {
+    static const struct {
+        int atom;
+        double speed, skin;
+    } lone[] = {{77, 8, 0.4}, {400, 7, 0.35}, {901, 9, 0.3}, {1200, 12, 0.3}};
+    const char *words[] = {"system.density=0.8442", "system.cells=4 4 24", "system.temperature=1e-10", NULL};
+    const Rule rule = {MD_REBUILD_DEVICE_CHECK, MD_PREDICT_OFF, MD_CARRY_SWAP};
+    for (size_t k = 0; k < sizeof lone / sizeof lone[0]; k++) {
+        MdDeck *deck = state_deck(words);
+        MdSystem *system = state_system(deck);
+        Gathered one = {0}, other = {0};
+        system->velocity[3 * lone[k].atom + k % 3] = lone[k].speed / 400;
+        const int64_t expected = unforeseen(ops, system, rule, MD_PRECISION_MIXED, MD_LAYOUT_VEC4, MD_GRAPH_ON,
+                                            MD_PASSES_KERNELS, lone[k].skin, 24, &one),
+                      built = unforeseen(ops, system, rule, MD_PRECISION_MIXED, MD_LAYOUT_VEC4, MD_GRAPH_ON,
+                                         MD_PASSES_QUEUE, lone[k].skin, 24, &other);
+        printf("a lone fast atom: built %lld times\n", (long long)expected);
+        CHECK(expected >= 1 && built == expected);
+        if (expected >= 0 && built >= 0) CHECK(same_gathered(system, &one, &other));
+        judge_gathered_free(&one);
+        judge_gathered_free(&other);
+        md_system_destroy(system);
+        md_deck_destroy(deck);
+    }
+}
+
 /* --- a fault in the middle of a batch --------------------------------------------------------------------------------- */
 
 enum { WARMER = 1000 }; /* velocities, so many times */
@@ -336,6 +363,7 @@ int main(void) {
         if (walk_wants(name)) test_checked(ops, &cases[k]);
     }
     if (walk_wants("unforeseen")) test_unforeseen(ops);
+    if (walk_wants("lone")) test_lone(ops);
     if (walk_wants("collision")) test_collision(ops, false);
     if (walk_wants("checked collision")) test_collision(ops, true);
     return check_finish();

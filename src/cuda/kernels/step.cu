@@ -201,12 +201,17 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
 }
 
 #if MD_SW_neighbor_rebuild == 2 /* device-check */
-/* What a queue that has halted the device leaves in the second copies, to where everybody looks for it. It may come again: the
+/* What a queue that has halted the device leaves in the second copies, to where everybody looks for it, and bricks to the drift
+ * that counts. It may come again: the
  * second copies stay what they are until the build, which also takes back that there is anything to bring. */
 MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
-    if (!a.watch->measures.in_second || i >= a.n_atoms) return;
+    const unsigned stopped_in = a.watch->measures.stopped_in;
+    if (stopped_in == 0) return;
+    for (int64_t place = i; place < a.n_force_items; place += grid_size())
+        a.queue.done[place] = (unsigned)a.watch->step;
+    if (stopped_in == 1 || i >= a.n_atoms) return;
     const CudaParticles &second = MotionCopy::at(a, a.n_atoms);
     const Full<Pair> v = load_velocity(second, i);
     store<Pair>(a.now.velocity, i, v.v, v.w);

@@ -177,7 +177,7 @@ mutant("queue: a device that was halted goes on", QUEUED, "if (*(volatile unsign
 
 # --- with a check of displacements -----------------------------------------------------------------------------------------
 
-CHECKED = queue("unforeseen", "checked: 5 x 4 x 6 bricks, 2 types", "checked: 5 x 2 x 1 bricks")
+CHECKED = queue("lone", "checked: 5 x 2 x 1 bricks") + queue("unforeseen", "checked: 5 x 4 x 6 bricks, 2 types")[:1]
 VAIN, NOTE, FINISH, ITEM_END = LINE + " bool is_in_vain(", LINE + " void note_distance(", LINE + " int end_check(", LINE + " void end_item("
 COPY, BACK, TELL = COMMON + " struct CopyOf<true>", RESIDENT + " k_step_bring_back(", LINE + " void tell_fault("
 mutant("queue, checked: nobody stops", VAIN, "return is_checked_queue &&", "return false &&", CHECKED)
@@ -212,8 +212,9 @@ mutant("queue, checked: stops for ever", FINISH, "check->stop = ~0u;", "", CHECK
 mutant("queue, checked: does not halt", LEAVE, "halt(a, CUDA_HALTED_OLD);", "", CHECKED)
 mutant("queue, checked: halts a step early", LEAVE, "a.watch->step = halts ? end : end - 1;", "a.watch->step = end - 1;", CHECKED)
 mutant("queue, checked: the drift is to be booked again", LEAVE, "a.watch->drifted = !halts;", "a.watch->drifted = 1;", CHECKED)
-mutant("queue, checked: nothing is brought back", LEAVE, "(unsigned)(a.first + n_passes) % 2;", "0;", CHECKED)
+mutant("queue, checked: nothing is brought back", LEAVE, "1 + (unsigned)(a.first + n_passes) % 2;", "1;", CHECKED)
 mutant("queue, checked: brought back from the other copy", LEAVE, "(unsigned)(a.first + n_passes) % 2;", "(unsigned)(a.first + n_passes + 1) % 2;", CHECKED)
+mutant("queue, checked: bricks stay beyond the step that counts", BACK, "a.queue.done[place] = (unsigned)a.watch->step;", ";", CHECKED)
 mutant("queue, checked: positions are not brought back", BACK, "copy_seen(a.now.position, i, a.now.position, i + (int64_t)a.n_atoms);", "", CHECKED)
 mutant("queue, checked: velocities are not brought back", BACK, "store<Pair>(a.now.velocity, i, v.v, v.w);", "", CHECKED)
 mutant("queue, checked: last bits are not brought back", BACK, "if (is_mixed && !is_vec4)", "if (false)", CHECKED)
