@@ -161,11 +161,11 @@ static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoi
 }
 
 /* Melts on an H200, every 20 steps: copies gain 1 to 2 % of a loop by kernels and 3 to 4 by a queue from a million atoms on, 5 % in
- * double precision, and nothing at 256,000. With the longer lists of a rebuild when needed they lose 1 to 2 %, and where all
- * bricks are on the GPU at once up to 10 (run/results/h200). */
+ * double precision, and nothing at 256,000. With the longer lists of a rebuild when needed they gain 1 % by a queue and lose 1 to 2
+ * by kernels, and where all bricks are on the GPU at once up to 10 (run/results/h200). */
 static const double least_copied_bricks = 3;
 
-static void resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->memory_staging != MD_STAGING_AUTO) return;
     config->memory_staging = MD_STAGING_REGISTERS;
     if (config->force_kernel != MD_KERNEL_BRICK) return;
@@ -175,7 +175,8 @@ static void resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoice
         config->memory_layout != MD_LAYOUT_VEC4                   ? "copies take positions of memory.layout = vec4"
         : config->memory_load != MD_LOAD_GLOBAL                   ? "copies take memory.load = global"
         : cuda_device_compute_capability() < CUDA_COPY_CAPABILITY ? "asynchronous copies take compute capability 8.0"
-        : config->neighbor_rebuild != MD_REBUILD_EVERY ? "with the lists of a rebuild when needed copies were slower"
+        : config->neighbor_rebuild != MD_REBUILD_EVERY && config->launch_passes != MD_PASSES_QUEUE
+            ? "with the lists of a rebuild when needed, by a kernel a pass, copies were slower"
         : n_bricks < least_copied_bricks * cuda_device_multiprocessors() ? "few bricks for each multiprocessor"
                                                                          : NULL;
     if (!why_not) config->memory_staging = MD_STAGING_ASYNC;
@@ -185,7 +186,6 @@ static void resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoice
 
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     resolve_cells(config, plan, choices);
-    resolve_staging(config, plan, choices);
     resolve_distances(config, plan, choices);
     resolve_row_threads(config, plan, choices);
 }
@@ -288,13 +288,22 @@ int cuda_brick_search_block_size(const MdConfig *config, const MdBox *box, int64
     return 32 * (int)ceil(sixteens / ceil(sixteens / most_warps));
 }
 
+/* Bricks a multiprocessor between which a queue takes blocks of a thread a row: a pass of 512 bricks took 26.4 us by them and 27.8
+ * by blocks of half as many threads, of 343 25.0 and 24.4, of 729 35.9 and 35.3 (H200, run/results/h200). */
+static const double least_whole_bricks = 3, most_whole_bricks = 5;
+
 int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range, int row_threads) {
     const double rows = largest_brick(box, n_atoms, range, brick_cells[config->memory_brick_cells]);
     const double wanted = crowded(rows, row_threads) * row_threads;
     /* One thread a row: half as many threads, since blocks stage and compute in turns, and so that they do at different times
-     * it takes several on a multiprocessor; but in double precision two blocks are all that shared memory holds, and they have
-     * as many threads as rows. Several: all rows at once, as far as a block has room for them. */
-    const bool halves = row_threads == 1 && config->run_precision != MD_PRECISION_DOUBLE;
+     * it takes several on a multiprocessor. But as many as rows where blocks are few: in double precision two are all that shared
+     * memory holds, and in a queue no more can begin at a time than stand between a brick and what it waits for. Several: all
+     * rows at once, as far as a block has room for them. */
+    const double on_each =
+        count_bricks(box, range, brick_cells[config->memory_brick_cells]) / cuda_device_multiprocessors();
+    const bool are_few =
+        config->launch_passes == MD_PASSES_QUEUE && on_each > least_whole_bricks && on_each < most_whole_bricks;
+    const bool halves = row_threads == 1 && !are_few && config->run_precision != MD_PRECISION_DOUBLE;
     const double rounds = halves ? 2 : ceil(wanted / CUDA_MAX_BLOCK);
     const int warps = (int)fmin(fmax(ceil(wanted / rounds / 32), 2), CUDA_MAX_BLOCK / 32);
     if (config->reduce_method >= MD_METHOD_SHUFFLE) return 32 * warps;

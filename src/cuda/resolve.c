@@ -114,8 +114,9 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
 }
 
 /* Atoms a multiprocessor between which the queue was ahead of a kernel a pass (melts on an H200, loops every 20 steps: 8 % at
- * 256,000 atoms, 12 at a million, 2 at 4 million, 16 in two dimensions; with 665 it lost 20; run/results/h200): few bricks wait
- * for each other, and with many the blocks that are left at the end of a pass are few among so many. */
+ * 256,000 atoms, 12 at a million, 2 at 4 million, 16 in two dimensions, with 665 it lost 20; when needed 4, 8, 0 and 17 %, and
+ * with 990 it lost 22; run/results/h200): few bricks wait for each other, and with many the blocks that are left at the end of a pass
+ * are few among so many. */
 static const int64_t least_queued = 1500, most_queued = 50000;
 
 static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
@@ -125,15 +126,10 @@ static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices
     config->launch_passes = MD_PASSES_QUEUE;
     const bool possible = has_effect && is_possible(config, plan, reason, sizeof reason);
     const int64_t on_each = possible ? plan->n_atoms / cuda_device_multiprocessors() : 0;
-    const bool is_checked = config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK; /* nobody has measured that */
-    const bool queues = possible && !is_checked && on_each >= least_queued && on_each <= most_queued;
+    const bool queues = possible && on_each >= least_queued && on_each <= most_queued;
     config->launch_passes = queues ? MD_PASSES_QUEUE : MD_PASSES_KERNELS;
     if (!has_effect) return;
     if (!possible) md_choices_add(choices, "launch.passes", "kernels", "%s", reason);
-    else if (is_checked)
-        md_choices_add(
-            choices, "launch.passes", "kernels",
-            "with neighbor.rebuild = device-check a queue also makes passes in vain, and keeps velocities twice");
     else
         md_choices_add(choices, "launch.passes", queues ? "queue" : "kernels",
                        "%lld atoms a multiprocessor: a queue was faster with %lld to %lld of them", (long long)on_each,
@@ -257,6 +253,7 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     resolve_fuse(config, plan, choices);
     resolve_barrier(config, plan, choices);
     resolve_passes(config, plan, choices);
+    cuda_brick_resolve_staging(config, plan, choices);
     MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
     if (status == MD_OK) status = cuda_memory_resolve(config, errors);
     if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);

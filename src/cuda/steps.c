@@ -33,7 +33,7 @@
 
 enum {
     BATCH_STEPS = 16, /* launches of a graph of 16 steps cost the host as much as one step issued by itself */
-    /* of the resident kernel, and where it is known how long the list will serve */
+    /* of a kernel that stops itself, and where it is known how long the list will serve */
     LONG_BATCH_STEPS = CUDA_GRAPH_STEPS,
     RUN_AHEAD_STEPS = 4 /* of the host, in steps issued one by one */
 };
@@ -44,6 +44,8 @@ static bool checks_on_device(const CudaContext *context) {
 static bool is_resident(const CudaContext *context) { return context->config.launch_persistent == MD_PERSISTENT_ON; }
 static bool in_passes(const CudaContext *context) { return context->config.launch_fuse == MD_FUSE_STEP; }
 static bool in_queue(const CudaContext *context) { return context->config.launch_passes == MD_PASSES_QUEUE; }
+/* Whether the kernel of a batch stops in its midst, so that some steps more in it cost nothing. */
+static bool stops_itself(const CudaContext *context) { return is_resident(context) || in_queue(context); }
 static bool batches(const CudaContext *context) {
     return context->config.launch_graph == MD_GRAPH_ON || is_resident(context) || in_passes(context);
 }
@@ -57,7 +59,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static int64_t most_batch_steps(const CudaContext *context) {
     const bool is_known = context->config.neighbor_rebuild == MD_REBUILD_EVERY;
-    return is_resident(context) || is_known ? LONG_BATCH_STEPS : BATCH_STEPS;
+    return stops_itself(context) || is_known ? LONG_BATCH_STEPS : BATCH_STEPS;
 }
 
 /* Steps that may be wasted when the list fails: a quarter of what it lasted the last time, or has lasted by now. */
@@ -65,16 +67,15 @@ static int64_t slack(const CudaContext *context, int64_t step) {
     return larger(larger(context->last_interval, step - context->built_step) / 4, 2);
 }
 
-/* Steps from `step` on that the list is expected to be good for: as many after its build as the last one was. The resident
- * kernel stops by itself in the midst of a batch, so that some more in it cost nothing. */
+/* Steps from `step` on that the list is expected to be good for: as many after its build as the last one was. */
 static int64_t safe_steps(const CudaContext *context, int64_t step) {
     const int64_t safe = context->built_step + context->last_interval - step;
-    return is_resident(context) ? safe + slack(context, step) : safe;
+    return stops_itself(context) ? safe + slack(context, step) : safe;
 }
 
 /* Steps of the batch that begins with step `first`. */
 static int64_t batch_steps(const CudaContext *context, int64_t first) {
-    const int64_t safe = safe_steps(context, first), doubtful = slack(context, first) / (is_resident(context) ? 1 : 2);
+    const int64_t safe = safe_steps(context, first), doubtful = slack(context, first) / (stops_itself(context) ? 1 : 2);
     if (!checks_on_device(context)) return most_batch_steps(context);
     return smaller(safe > 0 ? safe : doubtful, most_batch_steps(context));
 }
@@ -175,12 +176,12 @@ static const CudaGraphWork batch_work[CUDA_N_BATCHES] = {[0] = issue_whole_steps
                                                          [CUDA_BEGINS_FORCED | CUDA_ENDS_DRIFTED] = issue_passes};
 
 /* A batch between two builds by count is one graph, since it comes again. Other batches are of any length: graphs of powers
- * of two, the largest first, of which few serve for all. The grid, which every build of a system with an open axis measures
- * anew, is read by one of the force kernels and by the queue only. */
+ * of two, the largest first, of which few serve for all; but a queue is to go on over all of them. The grid, which every build of
+ * a system with an open axis measures anew, is read by one of the force kernels and by the queue only. */
 static void issue_graphs(CudaContext *context, int n_steps, int kind) {
     const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL || in_queue(context);
     for (int n = n_steps; n_steps > 0; n_steps -= n) {
-        if (checks_on_device(context))
+        if (checks_on_device(context) && !in_queue(context))
             for (n = BATCH_STEPS; n > n_steps;) n /= 2;
         const int part = n == n_steps ? kind : kind & CUDA_BEGINS_FORCED ? CUDA_BEGINS_FORCED | CUDA_ENDS_DRIFTED : 0;
         cuda_graph_launch(context, &context->batch_graphs[part][n], reads_grid, batch_work[part], n);

@@ -107,7 +107,8 @@ __device__ inline bool was_too_far(const CudaArguments &a, int i, const Vec3<Sta
                            load<Pair>(a.reference, i)) > a.halt_sq;
 }
 
-/* Counts this build as late, whoever comes first. By one thread of a warp: many atoms may be too far. */
+/* Counts this build as late, whoever comes first. By one thread of a block: where each warp has an atom that is too far, as many
+ * of them ask for this one word as a kernel of many blocks has, and the kernel took twice as long (H200). */
 __device__ inline void book_lateness(const CudaArguments &a) {
     const unsigned long long build = a.watch->step + a.watch->drifted + 1;
     if (*(volatile unsigned long long *)&a.watch->late_build == build) return;
@@ -130,22 +131,28 @@ __device__ inline State wrap_ahead(State x, Pair way, double length, double inve
 MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
+    const bool is_there = i < a.n_atoms;
     if (i == 0) {
         a.watch->measures = CudaMeasures{}; /* of this build: its search is the first that adds to them */
         a.watch->pass_step[0] = a.watch->step + a.watch->drifted;
     }
-    Vec3<State> x = load_position(a.now, i);
+    Vec3<State> x = {};
+    CudaTag tag = {};
+    if (is_there) {
+        x = load_position(a.now, i);
+        tag = a.now.tag[i];
+    }
     if (MD_SW_neighbor_rebuild == MD_REBUILD_EVERY && a.factor >= 0 &&
-        __any_sync(lanes_below(a.n_atoms), was_too_far(a, i, x)) && threadIdx.x % 32 == 0)
+        __syncthreads_or(is_there && was_too_far(a, i, x)) && threadIdx.x == 0)
         book_lateness(a);
-    CudaTag tag = a.now.tag[i];
+    if (!is_there) return;
+    const CudaTag before = tag;
     const auto round = [](double place) { return storable((State)place); };
     const Vec3<Pair> way = way_ahead(a, load<Pair>(a.now.velocity, i));
     x.x = wrap_ahead(x.x, way.x, a.length[0], a.inverse[0], &tag.ix, round);
     x.y = wrap_ahead(x.y, way.y, a.length[1], a.inverse[1], &tag.iy, round);
     x.z = wrap_ahead(x.z, way.z, a.length[2], a.inverse[2], &tag.iz, round);
-    a.now.tag[i] = tag;
+    if (tag.ix != before.ix || tag.iy != before.iy || tag.iz != before.iz) a.now.tag[i] = tag; /* few leave the box */
     const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i), on_the_way(a));
     const Vec3<Pair> place = place_ahead(seen, way);
     if constexpr (!reorders) /* otherwise k_sort_rank does */
@@ -306,18 +313,31 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     ((SlotKey *)a.slot_key)[cell_begin(a, a.cell[i]) + a.arrival[i]] = slot_key(a, i);
 }
 
-/* Puts particle i into its slot, in memory that keeps the order of the slots. Forces stay behind: nobody looks at them before
- * they are computed anew. */
-__device__ inline void put_into_slot(const CudaArguments &a, int i, int slot) {
-    const Vec3<Pair> seen = copy_seen(a.now.position, slot, a.now.position, i + on_the_way(a));
-    const Full<Pair> v = load_velocity(a.now, i);
-    store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v.v)), Pair(0));
-    store<Pair>(a.spare.velocity, slot, v.v, v.w);
-    a.spare.tag[slot] = a.now.tag[i];
+/* What of a particle a reordering carries. Positions go another way, and forces stay behind: nobody looks at them before they
+ * are computed anew. */
+struct Carried {
+    Full<Pair> v; /* with 1/mass */
+    CudaTag tag;
+    int32_t type; /* this and the next: unless the fourth component of a position has them */
+    uint32_t low;
+};
+
+__device__ inline Carried lift(const CudaParticles &from, int i) {
+    Carried carried = {load_velocity(from, i), from.tag[i], 0, 0};
     if constexpr (!is_vec4) {
-        a.spare.type[slot] = a.now.type[i];
-        if (is_mixed) a.spare.low[slot] = a.now.low[i];
-        ((Pair *)a.spare.inverse_mass)[slot] = v.w;
+        carried.type = from.type[i];
+        if (is_mixed) carried.low = from.low[i];
+    }
+    return carried;
+}
+
+__device__ inline void put_down(const CudaParticles &to, int i, const Carried &carried) {
+    store<Pair>(to.velocity, i, carried.v.v, carried.v.w);
+    to.tag[i] = carried.tag;
+    if constexpr (!is_vec4) {
+        to.type[i] = carried.type;
+        if (is_mixed) to.low[i] = carried.low;
+        ((Pair *)to.inverse_mass)[i] = carried.v.w;
     }
 }
 
@@ -328,13 +348,20 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const int c = a.cell[i];
+    const Full<Pair> seen = load_seen(a.now.position, i + on_the_way(a));
+    const Carried carried = reorders ? lift(a.now, i) : Carried{}; /* both on their way while keys are compared */
     const SlotKey key = slot_key(a, i), *keys = (const SlotKey *)a.slot_key;
     const int begin = cell_begin(a, c), end = cell_end(a, c);
     int slot = begin;
     for (int s = begin; s < end; s++) slot += keys[s] < key;
     a.slot_cell[slot] = c;
-    if constexpr (reorders) put_into_slot(a, i, slot);
-    else a.slot_atom[slot] = i;
+    if constexpr (reorders) {
+        store<Pair>(a.now.position, slot, seen.v, seen.w);
+        store<Pair>(a.reference, slot, place_ahead(seen.v, way_ahead(a, carried.v.v)), Pair(0));
+        put_down(a.spare, slot, carried);
+    } else {
+        a.slot_atom[slot] = i;
+    }
 }
 
 /* memory.carry = copy: what was carried into the memory of the list, back to where it was. */
@@ -342,14 +369,6 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
 MD_KERNEL k_sort_bring_back(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
-    const Full<Pair> v = load_velocity(a.spare, i);
-    store<Pair>(a.now.velocity, i, v.v, v.w);
-    a.now.tag[i] = a.spare.tag[i];
-    if constexpr (!is_vec4) {
-        a.now.type[i] = a.spare.type[i];
-        if (is_mixed) a.now.low[i] = a.spare.low[i];
-        ((Pair *)a.now.inverse_mass)[i] = v.w;
-    }
+    if (i < a.n_atoms) put_down(a.now, i, lift(a.spare, i));
 }
 #endif

@@ -27,8 +27,8 @@ mutant("storable: small numbers stay", COMMON + " State storable(", "is_small ? 
 mutant("split: not the nearest float", COMMON + " Pair split(", "__double_as_longlong(x) + low_half", "__double_as_longlong(x)", held(MIXED))
 mutant("join: from the float on", COMMON + " double join(", " - low_half", "", held(MIXED), tests(MIXED))
 mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "word >> CUDA_LOW_BITS)", "word)", held(MIXED), tests(MIXED))
-mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", held(MIXED), tests(MIXED))
-mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu put_into_slot(", "a.now.low[i]", "a.now.low[slot]", held(MIXED + "memory.layout=aos memory.sort=cell"))
+mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "seen.v, seen.w", "seen.v, load_seen(position, i).w", held(MIXED), tests(MIXED))
+mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu void put_down(", "to.low[i] = carried.low;", "", held(MIXED + "memory.layout=aos memory.sort=cell"))
 for axis, letter in enumerate("xyz"):
     mutant(f"separation: no image along {letter}", COMMON + " Vec3<Pair> separation(",
            f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
@@ -72,15 +72,17 @@ mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom fetch_atom(
 mutant("sort wrap: x stays outside", SORT + " k_sort_wrap(", "x.x = wrap_ahead(x.x, way.x, a.length[0], a.inverse[0], &tag.ix, round);", "",
        rows(CELLS), tests(CELLS))
 mutant("sort wrap: z by the edge of y", SORT + " k_sort_wrap(", "a.length[2]", "a.length[1]", tests(CELLS), rows(CELLS))
-mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", "a.now.tag[i] = tag;", "", tests(CELLS))
+mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", " a.now.tag[i] = tag;", " ;", tests(CELLS))
+for axis in "xyz":
+    mutant(f"sort wrap: who leaves along {axis} alone keeps the image", SORT + " k_sort_wrap(", f"tag.i{axis} != before.i{axis}", "false", tests(CELLS))
 mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, place, Pair(0));", "",
        tests(CELLS + " memory.sort=none neighbor.rebuild=host-check"), rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
 mutant("sort wrap: no lateness", SORT + " k_sort_wrap(", "was_too_far(a, i, x)", "false", rows("neighbor.search=cell", "never late|late"))
-mutant("sort wrap: lateness of the first lane", SORT + " k_sort_wrap(", "__any_sync(lanes_below(a.n_atoms), was_too_far(a, i, x))", "was_too_far(a, i, x)", rows("neighbor.search=cell", "one is late"))
+mutant("sort wrap: lateness of the first thread", SORT + " k_sort_wrap(", "__syncthreads_or(is_there && was_too_far(a, i, x))", "was_too_far(a, i, x)", rows("neighbor.search=cell", "one is late"))
 mutant("sort wrap: lateness of the wrong moment", SORT + " bool was_too_far(", "x.y - time * v.y", "x.y + 9 * time * v.y", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: each atom is a late build", SORT + " void book_lateness(", "if (atomicMax(&a.watch->late_build, build) < build) ", "", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: measures of the builds before", SORT + " k_sort_wrap(", "a.watch->measures = CudaMeasures{};", "", CROWDS)
-mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;",
+mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "is_there = i < a.n_atoms;", "is_there = i < a.n_atoms - 1;",
        held(CELLS + " memory.sort=none"))
 mutant("cell_along: next cell", SORT + " int cell_along(", "floor((x - origin) * inverse_edge)", "floor((x - origin) * inverse_edge + 0.5)",
        tests(CELLS), rows(CELLS))
@@ -124,21 +126,24 @@ mutant("rank: equal ids", SORT + " k_sort_rank(", "keys[s] < key", "keys[s] <= k
 mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.slot_cell[slot] = c;", "a.slot_cell[slot] = c > 0 ? c - 1 : c;", tests(CELLS))
 SORTED = CELLS + " memory.sort=cell"
 mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += keys[s] < key;", "slot += s - begin < a.arrival[i];", bits(SORTED))
-mutant("reorder: tags stay behind", SORT + " put_into_slot(", "a.spare.tag[slot] = a.now.tag[i];", "a.spare.tag[slot] = a.now.tag[slot];", tests(SORTED))
-mutant("reorder: types stay behind", SORT + " put_into_slot(", "a.spare.type[slot] = a.now.type[i];", "a.spare.type[slot] = a.now.type[slot];",
+mutant("reorder: tags stay behind", SORT + " Carried lift(", "from.tag[i]", "from.tag[0]", tests(SORTED))
+mutant("reorder: types stay behind", SORT + " Carried lift(", "carried.type = from.type[i];", "carried.type = from.type[0];",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: masses stay behind", SORT + " put_into_slot(", "[slot] = v.w;", "[slot] = ((Pair *)a.now.inverse_mass)[slot];",
+mutant("reorder: masses stay behind", SORT + " void put_down(", "[i] = carried.v.w;", "[i] = ((Pair *)to.inverse_mass)[0];",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: velocities of others", SORT + " put_into_slot(", "load_velocity(a.now, i)", "load_velocity(a.now, slot)", tests(SORTED))
-mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v.v)), Pair(0));", ";",
+mutant("reorder: velocities of others", SORT + " Carried lift(", "load_velocity(from, i)", "load_velocity(from, 0)", tests(SORTED))
+mutant("reorder: no reference positions", SORT + " k_sort_rank(", "store<Pair>(a.reference, slot, place_ahead(seen.v, way_ahead(a, carried.v.v)), Pair(0));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
 BACK, BY_LIST = SORT + " k_sort_bring_back(", SORTED + " memory.carry=copy"
-mutant("bring back: the last atom is left out", BACK, "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(BY_LIST))
-mutant("bring back: velocities stay", BACK, "store<Pair>(a.now.velocity, i, v.v, v.w);", "", tests(BY_LIST))
-mutant("bring back: tags stay", BACK, "a.now.tag[i] = a.spare.tag[i];", "", tests(BY_LIST))
-mutant("bring back: types stay", BACK, "a.now.type[i] = a.spare.type[i];", "", tests(BY_LIST + " memory.layout=soa"))
-mutant("bring back: last bits stay", BACK, "if (is_mixed) a.now.low[i] = a.spare.low[i];", "", tests(BY_LIST + " memory.layout=soa run.precision=mixed"))
-mutant("bring back: masses stay", BACK, "((Pair *)a.now.inverse_mass)[i] = v.w;", "", tests(BY_LIST + " memory.layout=aos"))
+mutant("bring back: the last atom is left out", BACK, "if (i < a.n_atoms)", "if (i < a.n_atoms - 1)", tests(BY_LIST))
+mutant("bring back: nothing is", BACK, "put_down(a.now, i, lift(a.spare, i));", ";", tests(BY_LIST))
+mutant("reorder: velocities stay", SORT + " void put_down(", "store<Pair>(to.velocity, i, carried.v.v, carried.v.w);", "", tests(BY_LIST))
+mutant("reorder: tags are left behind", SORT + " void put_down(", "to.tag[i] = carried.tag;", "", tests(BY_LIST))
+mutant("reorder: types are left behind", SORT + " void put_down(", "to.type[i] = carried.type;", "", tests(BY_LIST + " memory.layout=soa"))
+mutant("reorder: last bits are left behind", SORT + " void put_down(", "if (is_mixed) to.low[i] = carried.low;", "",
+       tests(BY_LIST + " memory.layout=soa run.precision=mixed"))
+mutant("reorder: masses are left behind", SORT + " void put_down(", "((Pair *)to.inverse_mass)[i] = carried.v.w;", "",
+       tests(BY_LIST + " memory.layout=aos"))
 mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SORTED))
 
 for curve, old, new in (
