@@ -82,8 +82,10 @@ static MdStatus set_up(CudaContext *context) {
     cuda_timing_create(context);
     context->arguments.n_force_items = cuda_force_items(context);
     MdStatus allocated = cuda_memory_allocate(context);
-    if (allocated == MD_OK) cuda_textures_create(context);
-    return allocated;
+    if (allocated != MD_OK) return allocated;
+    cuda_textures_create(context);
+    cuda_graph_prepare(context);
+    return MD_OK;
 }
 
 static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *asked, const MdSystem *system,

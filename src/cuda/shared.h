@@ -113,6 +113,7 @@ typedef struct CudaMeasures {   /* zeroed before each build; every member grows 
     int32_t staged;             /* force.kernel = brick: atoms of the fullest block, */
     unsigned long long sources; /* and of all blocks together, */
     unsigned long long slices;  /* and slices of all their rows */
+    int32_t rows, voids;        /* launch.barrier = local: rows of the largest brick, and whether any cell is void */
 } CudaMeasures;
 
 /* Why the device stands still: with device-check the list is too old for the forces of this step; what the last search
@@ -176,6 +177,10 @@ enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
 /* force.kernel = brick: cells that a block can stage, atoms that an entry of 16 bits can tell apart (one of them, the first,
  * is beyond any range, for the end of a row), and entries that are read at once. */
 enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4 };
+/* The four entries of a quad are read in turns, beginning with this one by thread `part` of the `threads` that share a row. With
+ * neighbor.bank_order = on entry k of row r is in group k ^ (r mod 8) of the eight groups of banks; so by these turns the eight
+ * threads whose reads are served at once, of one row or of some side by side, always read from eight groups. */
+#define CUDA_FIRST_OF_QUAD(part, threads) ((part) % 8 / 2 * (8 / ((threads) < 8 ? (threads) : 8)) % 4)
 /* Threads of the resident kernel on a multiprocessor that its registers are to leave room for. */
 enum { CUDA_BRICK_THREADS = 832 };
 /* Room for atoms beside those that are staged: that one, and seven that the search may read behind the last. */

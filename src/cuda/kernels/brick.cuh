@@ -59,6 +59,8 @@ __device__ inline int brick_by_size(const CudaGrid &grid, int j) {
     return (z * m[1] + y) * m[0] + x;
 }
 
+constexpr bool is_local = MD_SW_launch_barrier == MD_BARRIER_LOCAL; /* step_local.cuh */
+
 /* Where the queue of launch.passes finds brick b of the table. */
 __device__ inline void enter_brick(const CudaArguments &a, int b) {
     if (MD_SW_launch_passes == MD_PASSES_QUEUE) a.queue.brick[brick_by_size(a.grid, b)] = b;
@@ -403,6 +405,25 @@ __device__ inline void search_rows(const CudaArguments &a, const CudaBrick &bric
 /* Brick b in the order of sizes, which is that of the table. One for which there is no room here or in the list of sources is
  * left without atoms, its rows without entries, and halts the device: the host sees what is needed, makes room, and starts
  * again. What all blocks together lack, one of them lacks. */
+/* Whether a cell of the region's own brick is void; each thread looks at some of them. */
+__device__ inline bool finds_void(const CudaArguments &a, const Region &region) {
+    const int *low = region.own_low, *size = region.own_size;
+    bool found = false;
+    for (int k = (int)threadIdx.x; k < size[0] * size[1] * size[2]; k += MD_BLOCK) {
+        const int x = low[0] + k % size[0], y = low[1] + k / size[0] % size[1], z = low[2] + k / size[0] / size[1];
+        const int c = (z * a.grid.n[1] + y) * a.grid.n[0] + x;
+        found = found || cell_begin(a, c) == cell_end(a, c);
+    }
+    return found;
+}
+
+/* launch.barrier = local: what decides whether all blocks have to meet between passes. */
+__device__ inline void note_meeting(const CudaArguments &a, const CudaBrick &brick, const Region &region) {
+    CudaMeasures *measures = &a.watch->measures;
+    if (finds_void(a, region)) atomicMax(&measures->voids, 1);
+    if (threadIdx.x == 0) atomicMax(&measures->rows, brick.end - brick.begin);
+}
+
 template <class Staged> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
     __shared__ Bounds s_bounds;
@@ -421,6 +442,7 @@ template <class Staged> __device__ inline void search_brick(const CudaArguments 
         s_bounds = search_bounds(a);
     }
     __syncthreads(); /* the brick is there */
+    if (is_local) note_meeting(a, s_brick, region);
     if (s_brick.n_staged > 0) {
         stage_cells(a, s_brick, s_cells, n_cells, s_atoms);
         end_staging(s_atoms, 1 + s_brick.n_staged);

@@ -122,6 +122,22 @@ __device__ inline uint64_t load_quad(const uint64_t *quad) {
     else return *quad;
 }
 
+/* Whether threads that share a row are to read the entries of their quads in turns: see CUDA_FIRST_OF_QUAD. */
+constexpr bool takes_turns = row_threads > 2 && MD_SW_neighbor_bank_order == MD_BANK_ORDER_ON;
+__device__ inline int first_of_quad(void) {
+    return takes_turns ? CUDA_FIRST_OF_QUAD((int)threadIdx.x % row_threads, row_threads) : 0;
+}
+
+/* A quad of this thread's part of a row, the entry that it begins with first. */
+__device__ inline uint64_t quad_in_turn(const uint64_t *quad) {
+    const uint64_t entries = load_quad(quad);
+    if constexpr (!takes_turns) return entries;
+    const int first = first_of_quad();
+    const unsigned low = (unsigned)(first < 2 ? entries : entries >> 32),
+                   high = (unsigned)(first < 2 ? entries >> 32 : entries), turn = first % 2 == 0 ? 0x3210 : 0x5432;
+    return (uint64_t)__byte_perm(high, low, turn) << 32 | __byte_perm(low, high, turn);
+}
+
 #ifndef MD_LOAD_SHARED_FLOATS
 #define MD_LOAD_SHARED_FLOATS(x, y, z, w, from)                                                                        \
     asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"                                                   \
@@ -153,7 +169,7 @@ __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pa
                               MD_DIMENSION == 3 ? own.v.z - other.v.z : Pair(0)};
         /* padding is out of range */
         add_pair_at<ENERGY>(a, &pairs[own.type * MD_N_TYPES], d, MD_N_TYPES == 1 ? 0 : type_of_staged(other), 0,
-                            !MD_COUNT || k < n, force, sums);
+                            !MD_COUNT || (k + first_of_quad()) % CUDA_QUAD < n, force, sums);
     }
 }
 
@@ -181,7 +197,7 @@ __device__ inline QuadsAhead quads_of_round(const RowPart &row, int round) {
 #pragma unroll
     for (int k = 0; k < quads_ahead; k++) {
         const int quad = round * quads_ahead + k;
-        ahead.next[k] = row.count > quad * quad_step ? load_quad(&row.quads[quad * row_threads * 32]) : no_quad;
+        ahead.next[k] = row.count > quad * quad_step ? quad_in_turn(&row.quads[quad * row_threads * 32]) : no_quad;
     }
     return ahead;
 }
@@ -240,7 +256,7 @@ __device__ inline Vec3<Pair> part_of_force(const CudaArguments &a, const PairPar
                 if (left <= k * quad_step) break;
                 const uint64_t quad = ahead.next[k];
                 ahead.next[k] =
-                    left > (k + quads_ahead) * quad_step ? load_quad(&quads[k * row_threads * 32]) : no_quad;
+                    left > (k + quads_ahead) * quad_step ? quad_in_turn(&quads[k * row_threads * 32]) : no_quad;
                 add_quad<ENERGY>(a, pairs, atoms, own, quad, left - k * quad_step, &force, sums);
             }
         }

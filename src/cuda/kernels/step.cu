@@ -88,10 +88,11 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
     if (halts) halt(a, CUDA_HALTED_OLD);
 }
 
-/* Whether a block needs the barrier of the grid between passes, and so all do. Only afterwards may places be marked: until then
- * others unmark them. */
-__device__ inline bool must_meet(const CudaArguments &a, GridBarrier *barrier) {
-    const bool meet = grid_barrier<true>(barrier, force_blocks(a) > (int)gridDim.x || needs_barrier(a));
+/* Whether all blocks meet between passes, since one of them could not do without: see step_local.cuh. */
+__device__ inline bool must_meet(const CudaArguments &a) {
+    const CudaMeasures &found = a.watch->measures;
+    const bool meet = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / row_threads ||
+                      found.staged > HELD_SOURCES * MD_BLOCK || found.voids > 0;
     if (meet && thread_index() == 0) a.watch->n_met++;
     return meet;
 }
@@ -101,25 +102,23 @@ __device__ inline bool must_meet(const CudaArguments &a, GridBarrier *barrier) {
  * the other, so that one barrier is between passes, which also tells whether any atom has gone too far for the list. In the
  * end the positions are where everybody else looks for them. */
 __device__ inline void make_fused_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
-    /* who halted before a build has booked the step already */
-    const unsigned to_begin = a.begins ? *(volatile unsigned *)&a.watch->drifted : 1;
-    const unsigned long long first = *(volatile unsigned long long *)&a.watch->step + to_begin;
+    /* after a build the sort has told it: the book may be that of the last step before all blocks have begun */
+    const unsigned long long first =
+        a.begins ? a.watch->pass_step[0] : *(volatile unsigned long long *)&a.watch->step + 1;
     int64_t from = (a.n + a.drifts) % 2 == 0 ? a.n_atoms : 0;
     float moved_sq = 0;
     HeldBrick held;
-    bool meet = true; /* all blocks, between passes */
-    for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
-        if (!a.begins) moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first}));
-        if (is_local && a.drifts) unmark(a, i + a.n_atoms - from);
-    }
+    const bool meet = !(is_local && a.drifts) || must_meet(a); /* all blocks, between passes */
+    if (!a.begins)
+        for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
+            moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first}));
+            if (is_local && a.drifts) unmark(a, i + a.n_atoms - from);
+        }
     for (int step = 0; step < a.n; step++) {
         const bool waits = step > 0 ? meet : !a.begins; /* for more than what earlier kernels wrote */
         const bool halts = waits && grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
-        if (has_bricks && step == 0) {
-            hold_brick<has_check>(a, from, &held);
-            if (is_local && a.drifts) meet = must_meet(a, barrier);
-        }
+        if (has_bricks && step == 0) hold_brick<has_check>(a, from, &held);
         if (halts || is_last) book_steps(a, now, halts);
         if (halts) { /* the whole grid */
             if (has_bricks) put_back(a, held);

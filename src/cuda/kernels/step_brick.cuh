@@ -146,13 +146,6 @@ __device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &hel
     }
 }
 
-/* Whether this thread knows why its block could not do without the barrier: see step_local.cuh. */
-__device__ inline bool needs_barrier(const CudaArguments &a) {
-    const CudaBrick &brick = *brick_place();
-    return brick.n_staged > HELD_SOURCES * MD_BLOCK || brick.end - brick.begin > MD_BLOCK / row_threads ||
-           finds_void(a, region_of(a.grid, brick_by_size(a.grid, (int)blockIdx.x)));
-}
-
 /* A pass over the brick that is held: finish.own(force, held) is called by all threads of the rows that are held, and whole
  * warps of them, finish(i, force) for others. Unless places are on their way, a barrier of the grid lies between two of these,
  * and so nobody reads what was staged before. mark: of the places that are wanted; no_mark: as everybody reads them. */

@@ -10,14 +10,13 @@
  *
  * The fourth number of a place is the type and the step. What else memory has there, and all that nobody but the owner of the
  * atom needs, is held on chip: so each block must hold all its rows and all its sources. And it must wait for each block that it
- * gives places to. That is so where no cell is void: cells are staged from both sides of the border of a brick. */
+ * gives places to. That is so where no cell is void: cells are staged from both sides of the border of a brick. The search knows
+ * both (note_meeting in brick.cuh). */
 #ifndef MD_CUDA_STEP_LOCAL_CUH
 #define MD_CUDA_STEP_LOCAL_CUH
 
 #include "cuda/kernels/brick.cuh"
 #include "cuda/kernels/position.cuh"
-
-constexpr bool is_local = MD_SW_launch_barrier == MD_BARRIER_LOCAL;
 
 #ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
 __device__ inline void ptx_st_relaxed_gpu_b128(void *place, unsigned long long low, unsigned long long high) {
@@ -67,19 +66,8 @@ __device__ inline void store_marked(const CudaArguments &a, int64_t i, const Vec
                             w << 32 | __float_as_uint((float)seen.z));
 }
 
-/* Before the first one: what is at place i is of no step, though a batch before this may have left it so. */
+/* Before a barrier of the grid: what is at place i is of no step, though a batch before this may have left it so. After a build
+ * it is: a sort has written both copies. */
 __device__ inline void unmark(const CudaArguments &a, int64_t i) { ((uint4 *)a.now.position.part[0])[i].w = no_mark; }
-
-/* Whether a cell of the brick of this block is void; each thread looks at some of them. */
-__device__ inline bool finds_void(const CudaArguments &a, const Region &region) {
-    const int *low = region.own_low, *size = region.own_size;
-    bool found = false;
-    for (int k = (int)threadIdx.x; k < size[0] * size[1] * size[2]; k += MD_BLOCK) {
-        const int x = low[0] + k % size[0], y = low[1] + k / size[0] % size[1], z = low[2] + k / size[0] / size[1];
-        const int c = (z * a.grid.n[1] + y) * a.grid.n[0] + x;
-        found = found || cell_begin(a, c) == cell_end(a, c);
-    }
-    return found;
-}
 
 #endif
