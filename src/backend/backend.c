@@ -37,9 +37,11 @@ void md_rows_free(MdRows *rows) {
 }
 
 void md_stage_extend(MdStageTime *stage) {
-    const int64_t issued = stage->calls + stage->in_vain;
-    const double mean_s = stage->timed > 0 ? stage->timed_s / (double)stage->timed : (double)NAN;
-    stage->seconds = issued > 0 ? mean_s * (double)issued : 0;
+    const int64_t rest = stage->calls + stage->in_vain - stage->alone;
+    const double mean_s = stage->timed > 0   ? stage->timed_s / (double)stage->timed
+                          : stage->alone > 0 ? stage->alone_s / (double)stage->alone /* nothing better is known */
+                                             : (double)NAN;
+    stage->seconds = stage->alone_s + (rest > 0 ? mean_s * (double)rest : 0);
 }
 
 void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
@@ -51,6 +53,8 @@ void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
         after->stages[k].calls -= before->stages[k].calls;
         after->stages[k].in_vain -= before->stages[k].in_vain;
         after->stages[k].timed -= before->stages[k].timed;
+        after->stages[k].alone -= before->stages[k].alone;
+        after->stages[k].alone_s -= before->stages[k].alone_s;
         after->stages[k].timed_s -= before->stages[k].timed_s;
         md_stage_extend(&after->stages[k]);
     }

@@ -110,8 +110,8 @@ typedef struct CudaSpan { /* one timed call of a stage, or a copy */
     int timer;    /* stage whose timer it goes to; CUDA_N_STAGES: none */
     int n_calls;  /* that it encloses */
     int64_t step; /* the last one that had been begun when it was issued */
-    bool pending;
-    MdTraceTrack *track; /* NULL: only timed */
+    bool pending, is_alone; /* is_alone: a graph was made in it */
+    MdTraceTrack *track;    /* NULL: only timed */
     MdTraceKind kind;
     const char *name;
 } CudaSpan;
@@ -120,6 +120,8 @@ typedef struct CudaTimer { /* of one stage */
     int64_t calls;         /* issued */
     int64_t undone, timed; /* of these: found the device halted and were issued again; were timed */
     double timed_s;
+    int64_t alone; /* timed as well, and like no others */
+    double alone_s;
 } CudaTimer;
 
 /* --- trace.c --- */

@@ -22,6 +22,7 @@ static void lasting_arguments(const CudaContext *context, bool reads_grid, CudaA
 
 static void capture(CudaContext *context, CudaGraph *kept, CudaGraphWork issue, int n) {
     cudaGraph_t graph;
+    if (context->open_span) context->open_span->is_alone = true;
     if (kept->exec) CUDA_CHECK(cudaGraphExecDestroy(kept->exec));
     memset(kept->launches, 0, sizeof kept->launches);
     context->capturing = kept;

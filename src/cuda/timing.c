@@ -7,7 +7,8 @@
  * Recording costs about a microsecond of the host each, so the stages that run in every step, and rebuilds when there have
  * been some, are timed in one call of CUDA_SAMPLE only, and the time of all calls is the mean of those times the number of
  * calls. What was issued in vain, since the device had halted (steps.c), is among both: it takes little time, but a batch is
- * timed as a whole. The first call of a stage does not count: it loads the kernels. With a trace every call is timed, and
+ * timed as a whole. The first call of a stage does not count: it loads the kernels. One that makes a graph, which takes the host
+ * longer than the device needs for a small system, stands for itself. With a trace every call is timed, and
  * the host waits where it is too far ahead for that. */
 #include "cuda/context.h"
 
@@ -47,8 +48,9 @@ static bool book(CudaContext *context, CudaSpan *span) {
     float milliseconds = 0;
     CUDA_CHECK(cudaEventElapsedTime(&milliseconds, span->begin, span->end));
     if (span->timer < CUDA_N_STAGES) {
-        context->timers[span->timer].timed += span->n_calls;
-        context->timers[span->timer].timed_s += 1e-3 * (double)milliseconds;
+        CudaTimer *timer = &context->timers[span->timer];
+        *(span->is_alone ? &timer->alone : &timer->timed) += span->n_calls;
+        *(span->is_alone ? &timer->alone_s : &timer->timed_s) += 1e-3 * (double)milliseconds;
     }
     span->pending = false;
     if (span->track) cuda_trace_place(context, span, 1e-3 * (double)milliseconds);
@@ -64,6 +66,7 @@ static CudaSpan *begin_span(CudaContext *context, cudaStream_t stream) {
     span->n_calls = 1;
     span->step = context->step + context->step_offset;
     span->track = NULL;
+    span->is_alone = false;
     CUDA_CHECK(cudaEventRecord(span->begin, stream));
     return span;
 }
@@ -140,5 +143,7 @@ void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time
     time->in_vain = timer->undone;
     time->timed = timer->timed;
     time->timed_s = timer->timed_s;
+    time->alone = timer->alone;
+    time->alone_s = timer->alone_s;
     md_stage_extend(time);
 }
