@@ -161,7 +161,6 @@ typedef struct CudaJournalStep {
 
 enum {
     CUDA_JOURNAL_STEPS = 256, /* more than the host ever runs ahead */
-    CUDA_GRAPH_STEPS = 64,    /* the most of a batch */
     CUDA_KEPT_GRAPHS = 2      /* a rebuild swaps the two copies of the particles */
 };
 

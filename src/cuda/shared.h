@@ -70,6 +70,8 @@ typedef struct CudaBricks {
     int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */
 } CudaBricks;
 
+enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
+
 /* launch.passes = queue: kernels/step_queue.cuh */
 typedef struct CudaQueue {
     unsigned *counts; /* [2] that are taken; blocks that are through: zero but in a launch */
@@ -106,7 +108,9 @@ enum { CUDA_HALTED_OLD = 1, CUDA_HALTED_FULL = 2 };
 
 typedef struct CudaWatch {
     CudaMeasures measures;
-    unsigned long long fault_step, fault_key; /* all bits set: none; key: id, then the displacement as float bits */
+    unsigned long long fault_step; /* of the earliest fault; all bits set, as in what follows: none */
+    unsigned long long
+        fault_key[CUDA_GRAPH_STEPS]; /* [step % CUDA_GRAPH_STEPS] id, then the displacement as float bits */
     unsigned long long step;         /* the last one whose forces were begun, or would have been: see steps.c */
     unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
     unsigned long long late_build;   /* the last build that came late, as 1 + its step; */
@@ -142,7 +146,7 @@ enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
  * pairs and atoms follow it. */
 typedef struct CudaRowHead {
     double totals[CUDA_N_TOTALS];
-    unsigned long long fault_step, fault_key; /* as in CudaWatch */
+    unsigned long long fault_step, fault_key; /* as in CudaWatch, the key of that step */
     long long step;                           /* -1 until all of it is there: a device that is halted leaves it so */
 } CudaRowHead;
 

@@ -1,5 +1,6 @@
 /* What only the cuda backend promises: the work that its searches are counted with, how little is issued in vain while the
- * device decides when the list is built, and that it stands still in the middle of a batch, also where the list is full.
+ * device decides when the list is built, that it stands still in the middle of a batch, also where the list is full, and
+ * which of several faults it tells.
  * MDMINI_TEST_SYSTEM as in walk.h. */
 #include <math.h>
 #include <stdio.h>
@@ -397,6 +398,102 @@ static void test_barrier(const MdBackendOps *ops) {
     test_false_marks(ops);
 }
 
+/* --- faults of several atoms ------------------------------------------------------------------------------------------ */
+
+/* Rows of atoms along x, of which in each layer one leaps towards the next in its row: when a leap lands upon that, neither has
+ * a place to go in the step after it. Nobody else meets anybody. */
+enum { ROW = 4, LAYERS = 16, SHORT_STEPS = 8, LONG_STEPS = 64 };
+
+static int leaper_of(int layer) { return (layer * ROW + layer * 3 % ROW) * ROW; }
+
+/* fails: the step in which that of each layer does. */
+static MdSystem *system_of_leapers(const int fails[LAYERS]) {
+    const char *words[] = {"system.density=0.8442", "system.cells=4", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    const double apart = system->potential.cutoff_max + 0.1, leap = 0.5;
+    CHECK(system->n_atoms == ROW * ROW * LAYERS);
+    CHECK(leap < MD_FAULT_SHARE * system->potential.cutoff_min);
+    for (int k = 0; k < 3; k++) system->box.length[k] = (k == 2 ? LAYERS : ROW) * apart;
+    for (int i = 0; i < system->n_atoms; i++) {
+        const int at[3] = {i % ROW, i / ROW % ROW, i / ROW / ROW};
+        for (int k = 0; k < 3; k++) system->position[3 * i + k] = (at[k] + 0.25) * apart;
+        for (int k = 0; k < 3; k++) system->velocity[3 * i + k] = 0;
+    }
+    for (int layer = 0; layer < LAYERS; layer++) {
+        const int i = leaper_of(layer);
+        system->position[3 * i] = system->position[3 * (i + 1)] - 0.45 - leap * (fails[layer] - 1);
+        system->velocity[3 * i] = leap / state_config().run_timestep;
+    }
+    md_deck_destroy(deck);
+    return system;
+}
+
+typedef struct LeapWay {
+    Way way;
+    int barrier;
+} LeapWay;
+
+/* Nobody looks before the end, when all have failed. The first batch ends with a drift, before a build: launch.barrier = local has
+ * blocks meet in others. */
+static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system, const LeapWay *by, int n_steps) {
+    MdConfig config = state_config();
+    MdStatistics statistics = {0};
+    WalkRun run;
+    config.run_precision = MD_PRECISION_MIXED;
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = n_steps;
+    config.neighbor_skin = 0.5;
+    config.force_kernel = MD_KERNEL_BRICK;
+    config.force_threads_per_atom = MD_THREADS_2;
+    config.memory_brick_cells = MD_BRICK_CELLS_1;
+    config.launch_block_size = MD_BLOCK_SIZE_32;
+    config.launch_barrier = by->barrier;
+    issue_by(&config, by->way);
+    if (!walk_create(&run, ops, &config, system)) return (MdFault){.step = -1};
+    CHECK(walk_prepare(&run) && quiet_steps(&run, 1, n_steps + 8) && walk_ok(&run, ops->finish(run.context)));
+    const MdFault fault = ops->fault(run.context);
+    ops->statistics(run.context, &statistics);
+    CHECK(statistics.n_met == 0);
+    CHECK((walk_launches(&statistics, "k_step_queue") > 0) == (by->way.passes == MD_PASSES_QUEUE));
+    CHECK((walk_launches(&statistics, "k_step_resident") > 0) == (by->way.persistent == MD_PERSISTENT_ON));
+    walk_destroy(&run);
+    return fault;
+}
+
+/* Told is the first one, though blocks may find another before it; of several in a step that of the smallest id. */
+static void compare_leapers(const MdBackendOps *ops, const int fails[LAYERS], int leader, int n_steps) {
+    static const LeapWay ways[] = {
+        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_GRID},
+        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE}, MD_BARRIER_GRID},
+        {{MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_LOCAL}};
+    MdSystem *system = system_of_leapers(fails);
+    MdFault expected = {.step = -1};
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+        check_context("the first of several faults: step %d in layer %d, %s, barrier %s", fails[leader], leader,
+                      way_text(ways[w].way), md_switch_words(MD_OPTION_launch_barrier)[ways[w].barrier]);
+        const MdFault fault = fault_of_leapers(ops, system, &ways[w], n_steps);
+        if (w == 0) expected = fault;
+        if (!CHECK(fault.step == fails[leader] && fault.id == leaper_of(leader)))
+            printf("told: step %lld, atom %d\n", (long long)fault.step, fault.id);
+        CHECK(memcmp(&fault.displacement, &expected.displacement, sizeof fault.displacement) == 0);
+    }
+    md_system_destroy(system);
+}
+
+/* Wherever the first one is, and if there are two of them; others come a step later, or two. Long afterwards there have been faults
+ * of smaller ids in steps that differ from the first one by as much as a batch has. */
+static void test_leapers(const MdBackendOps *ops) {
+    for (int k = 0; k < 2 * LAYERS; k++) {
+        const int leader = k % LAYERS, second = leader + 7;
+        int fails[LAYERS];
+        for (int layer = 0; layer < LAYERS; layer++) fails[layer] = 5 + (layer + k / LAYERS) % 2;
+        fails[leader] = 4;
+        if (k % 4 == 0 && second < LAYERS) fails[second] = 4;
+        compare_leapers(ops, fails, leader, k == LAYERS - 1 ? LONG_STEPS : SHORT_STEPS);
+    }
+}
+
 /* --- a list that fills up -------------------------------------------------------------------------------------------- */
 
 enum { CROWDING_STEPS = 42 };
@@ -494,6 +591,7 @@ int main(void) {
     if (walk_wants("unforeseen")) test_unforeseen(ops);
     if (walk_wants("collision")) test_collision(ops);
     if (walk_wants("barrier")) test_barrier(ops);
+    if (walk_wants("leapers")) test_leapers(ops);
     if (walk_wants("full")) test_full(ops);
     if (walk_wants("melt")) test_melt(ops);
     return check_finish();

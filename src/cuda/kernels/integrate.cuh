@@ -4,13 +4,15 @@
 
 #include "cuda/kernels/block.cuh"
 
-/* First fault wins; among those of the same step the smallest id does, so that every run says the same. step: that of the
- * drift, or 0: the one after that of the watch. */
+/* The fault of the earliest step wins, and among those of the same step that of the smallest id, so that every run says the same.
+ * Blocks may be at different steps, and the earliest fault need not be the first one that is found: each step has a key of its
+ * own. Nobody of a later step has left anything in that of an earlier one: within a launch steps differ by less than there are
+ * keys (or are told apart by a barrier of the grid), and once a fault is known none of a later step is noted. step: that of the drift, or 0: the one after that of the watch. */
 __device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step) {
     if (step == 0) step = a.watch->step + 1;
-    unsigned long long seen = atomicCAS(&a.watch->fault_step, ~0ull, step);
-    if (seen != ~0ull && seen != step) return;
-    atomicMin(&a.watch->fault_key, (unsigned long long)id << 32 | __float_as_uint(displacement));
+    if (atomicMin(&a.watch->fault_step, step) < step) return;
+    atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],
+              (unsigned long long)id << 32 | __float_as_uint(displacement));
     *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
 }
 

@@ -13,9 +13,13 @@ mutant("drift: z is lost", MOVE + " void drift(", "x->z + (State)d.z", "x->z", t
 mutant("drift: half a step", MOVE + " void drift(", "(Pair)a.whole_step", "(Pair)a.half_step", tests(FUSED))
 mutant("drift: faults pass", MOVE + " void drift(", "distance_sq <= (Pair)a.fault_sq", "true", FAULTS)
 mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.watch->step + 1;", "a.watch->step;", FAULTS)
-mutant("raise_fault: later steps replace it", MOVE + " void raise_fault(", "if (seen != ~0ull && seen != step) return;",
-       "if (seen != ~0ull) a.watch->fault_step = step;", FAULTS)
-mutant("raise_fault: another id", MOVE + " void raise_fault(", "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", FAULTS)
+RAISE = MOVE + " void raise_fault("
+mutant("raise_fault: later steps replace it", RAISE, "if (atomicMin(&a.watch->fault_step, step) < step) return;", "a.watch->fault_step = step;", FAULTS)
+mutant("raise_fault: what was found first", RAISE, "if (atomicMin(&a.watch->fault_step, step) < step) return;",
+       "const unsigned long long seen = atomicCAS(&a.watch->fault_step, ~0ull, step);\n    if (seen != ~0ull && seen != step) return;", LEAPERS)
+mutant("raise_fault: later steps are noted as well", RAISE, "< step) return;", "== 0) return;", LEAPERS)
+mutant("raise_fault: the last one to tell", RAISE, "atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],", "atomicExch(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],", LEAPERS, FAULTS)
+mutant("raise_fault: another id", RAISE, "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", FAULTS)
 mutant("displacement: z does not count", COMMON + " float displacement_sq(", " + dz * dz", "", rows("neighbor.rebuild=host-check " + APART, IN_MOTION),
        rows(DEVICE, IN_MOTION))
 for fuse, switches in (("on", FUSED), ("off", APART)):
