@@ -1,6 +1,6 @@
 /* What only the cuda backend promises: the work that its searches are counted with, how little is issued in vain while the
- * device decides when the list is built, that it stands still in the middle of a batch, also where the list is full, and
- * which of several faults it tells.
+ * device decides when the list is built, that it stands still in the middle of a batch, also where the list is full, which
+ * of several faults it tells, and which calls stand for themselves in the times of stages.
  * MDMINI_TEST_SYSTEM as in walk.h. */
 #include <math.h>
 #include <stdio.h>
@@ -12,11 +12,13 @@
 #include "state.h"
 #include "walk.h"
 
-static int64_t calls_of(const MdStatistics *statistics, const char *stage) {
+static MdStageTime stage_of(const MdStatistics *statistics, const char *stage) {
     for (int k = 0; k < statistics->n_stages; k++)
-        if (strcmp(statistics->stages[k].stage, stage) == 0) return statistics->stages[k].calls;
-    return 0;
+        if (strcmp(statistics->stages[k].stage, stage) == 0) return statistics->stages[k];
+    return (MdStageTime){.calls = 0};
 }
+
+static int64_t calls_of(const MdStatistics *statistics, const char *stage) { return stage_of(statistics, stage).calls; }
 
 /* --- counters ------------------------------------------------------------------------------------------------------ */
 
@@ -156,6 +158,86 @@ static const char *way_text(Way way) {
              md_switch_words(MD_OPTION_launch_persistent)[way.persistent],
              md_switch_words(MD_OPTION_launch_fuse)[way.fuse], md_switch_words(MD_OPTION_launch_passes)[way.passes]);
     return text;
+}
+
+/* Without energies, also of the last one: so no drift stands at the end of what is issued. */
+static bool quiet_steps(const WalkRun *run, int64_t first, int64_t n) {
+    for (int64_t step = first; step < first + n; step++)
+        if (!walk_ok(run, md_verlet_step(run->ops, run->context, step, false))) return false;
+    return true;
+}
+
+/* --- times of stages ------------------------------------------------------------------------------------------------ */
+
+static void check_seconds(const MdStageTime *stage, double expected) {
+    CHECK(fabs(stage->seconds - expected) <= 1e-12 * fabs(expected));
+}
+
+/* What was timed stands for what was not, but for the calls that stand for themselves. */
+static void test_extended(void) {
+    static const struct {
+        MdStageTime stage;
+        double seconds;
+    } cases[] = {{{.calls = 0}, 0},
+                 {{.calls = 30, .in_vain = 10, .timed = 20, .timed_s = 2}, 4},
+                 {{.calls = 30, .in_vain = 10, .timed = 20, .timed_s = 2, .alone = 8, .alone_s = 5}, 5 + 3.2},
+                 {{.calls = 28, .timed = 20, .timed_s = 2, .alone = 8, .alone_s = 5}, 5 + 2},
+                 {{.calls = 40, .alone = 8, .alone_s = 5}, 25},
+                 {{.calls = 8, .alone = 8, .alone_s = 5}, 5}};
+    check_context("times of stages, extended");
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        MdStageTime stage = cases[k].stage;
+        md_stage_extend(&stage);
+        check_seconds(&stage, cases[k].seconds);
+    }
+    MdStageTime untimed = {.calls = 3};
+    md_stage_extend(&untimed);
+    CHECK(isnan(untimed.seconds));
+    static MdStatistics before, after;
+    before.n_stages = after.n_stages = 1;
+    before.stages[0] = cases[1].stage;
+    after.stages[0] = (MdStageTime){.calls = 62, .in_vain = 18, .timed = 30, .timed_s = 4, .alone = 10, .alone_s = 7};
+    md_statistics_subtract(&after, &before);
+    CHECK(after.stages[0].timed == 10 && after.stages[0].alone == 10);
+    check_seconds(&after.stages[0], 7 + 0.2 * 30);
+    before.stages[0] = cases[2].stage;
+    after.stages[0] = (MdStageTime){.calls = 62, .in_vain = 18, .timed = 30, .timed_s = 4, .alone = 10, .alone_s = 7};
+    md_statistics_subtract(&after, &before);
+    CHECK(after.stages[0].timed == 10 && after.stages[0].alone == 2);
+    check_seconds(&after.stages[0], 2 + 0.2 * 38);
+}
+
+/* Pieces of the run: the first step of each is issued by itself, since somebody has looked, and the others are a batch. Those of
+ * the same length have one graph. */
+static void test_times(const MdBackendOps *ops, const MdSystem *system, int graph) {
+    static const int pieces[] = {9, 9, 6, 9, 6, 12};
+    MdConfig config = state_config();
+    MdStatistics statistics;
+    WalkRun run;
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = 1000;
+    config.force_kernel = MD_KERNEL_LIST;
+    issue_by(&config, (Way){graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS});
+    check_context("times of stages, graph %s", md_switch_words(MD_OPTION_launch_graph)[graph]);
+    if (!walk_create(&run, ops, &config, system)) return;
+    CHECK(walk_prepare(&run));
+    for (size_t k = 0, step = 1; k < sizeof pieces / sizeof pieces[0]; step += (size_t)pieces[k++])
+        CHECK(quiet_steps(&run, (int64_t)step, pieces[k]) && walk_ok(&run, ops->finish(run.context)));
+    ops->statistics(run.context, &statistics);
+    const MdStageTime step = stage_of(&statistics, "step");
+    CHECK(step.calls == 8 + 8 + 5 + 8 + 5 + 11 && step.in_vain == 0);
+    /* the first batch, which is not timed, has made the graph of the second and fourth */
+    CHECK(step.alone == (graph == MD_GRAPH_ON ? 5 + 11 : 0));
+    CHECK(step.alone + step.timed == step.calls - 8);
+    CHECK((step.alone_s > 0) == (graph == MD_GRAPH_ON) && step.timed_s > 0);
+    for (int k = 0; k < statistics.n_stages; k++) {
+        const MdStageTime *stage = &statistics.stages[k];
+        const double mean_s = stage->timed > 0 ? stage->timed_s / (double)stage->timed : 0;
+        const int64_t rest = stage->calls + stage->in_vain - stage->alone;
+        if (graph == MD_GRAPH_OFF) CHECK(stage->alone == 0 && stage->alone_s == 0);
+        if (stage->timed > 0) check_seconds(stage, stage->alone_s + mean_s * (double)rest);
+    }
+    walk_destroy(&run);
 }
 
 /* --- steps issued in vain ------------------------------------------------------------------------------------------ */
@@ -301,13 +383,6 @@ static void test_collision(const MdBackendOps *ops) {
 }
 
 /* --- blocks that do not meet ---------------------------------------------------------------------------------------- */
-
-/* Without energies, also of the last one: so no drift stands at the end of what is issued. */
-static bool quiet_steps(const WalkRun *run, int64_t first, int64_t n) {
-    for (int64_t step = first; step < first + n; step++)
-        if (!walk_ok(run, md_verlet_step(run->ops, run->context, step, false))) return false;
-    return true;
-}
 
 /* 32 steps and 28 more; a list every ten steps, so that the batch before the first look begins with forces and ends with
  * them. places: of the atoms at both looks. Returns in how many batches all blocks met against launch.barrier = local. */
@@ -575,6 +650,9 @@ static void test_melt(const MdBackendOps *ops) {
         test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells);
     }
     test_crowd(ops, system);
+    test_extended();
+    test_times(ops, system, MD_GRAPH_ON);
+    test_times(ops, system, MD_GRAPH_OFF);
     test_lateness(ops, system, false);
     test_lateness(ops, system, true);
     test_waste(ops, system, ahead[0]);
