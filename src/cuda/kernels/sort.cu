@@ -306,19 +306,25 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     ((SlotKey *)a.slot_key)[cell_begin(a, a.cell[i]) + a.arrival[i]] = slot_key(a, i);
 }
 
-/* Puts particle i into its slot, in memory that keeps the order of the slots. Forces stay behind: nobody looks at them before
- * they are computed anew. */
+/* Particle i of one memory as particle j of another, but for its place. Forces stay behind: nobody looks at them before they are
+ * computed anew. Returns its velocity. */
+__device__ inline Vec3<Pair> carry(const CudaParticles &from, int i, const CudaParticles &to, int j) {
+    const Full<Pair> v = load_velocity(from, i);
+    store<Pair>(to.velocity, j, v.v, v.w);
+    to.tag[j] = from.tag[i];
+    if constexpr (!is_vec4) {
+        to.type[j] = from.type[i];
+        if (is_mixed) to.low[j] = from.low[i];
+        ((Pair *)to.inverse_mass)[j] = v.w;
+    }
+    return v.v;
+}
+
+/* Puts particle i into its slot, in memory that keeps the order of the slots. */
 __device__ inline void put_into_slot(const CudaArguments &a, int i, int slot) {
     const Vec3<Pair> seen = copy_seen(a.now.position, slot, a.now.position, i + on_the_way(a));
-    const Full<Pair> v = load_velocity(a.now, i);
-    store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v.v)), Pair(0));
-    store<Pair>(a.spare.velocity, slot, v.v, v.w);
-    a.spare.tag[slot] = a.now.tag[i];
-    if constexpr (!is_vec4) {
-        a.spare.type[slot] = a.now.type[i];
-        if (is_mixed) a.spare.low[slot] = a.now.low[i];
-        ((Pair *)a.spare.inverse_mass)[slot] = v.w;
-    }
+    const Vec3<Pair> v = carry(a.now, i, a.spare, slot);
+    store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v)), Pair(0));
 }
 
 /* The place of a particle in its cell is the number of smaller keys there. Quadratic in the crowd of a cell, but so is
@@ -342,14 +348,6 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
 MD_KERNEL k_sort_bring_back(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
-    const Full<Pair> v = load_velocity(a.spare, i);
-    store<Pair>(a.now.velocity, i, v.v, v.w);
-    a.now.tag[i] = a.spare.tag[i];
-    if constexpr (!is_vec4) {
-        a.now.type[i] = a.spare.type[i];
-        if (is_mixed) a.now.low[i] = a.spare.low[i];
-        ((Pair *)a.now.inverse_mass)[i] = v.w;
-    }
+    if (i < a.n_atoms) carry(a.spare, i, a.now, i);
 }
 #endif

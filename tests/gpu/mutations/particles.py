@@ -28,7 +28,7 @@ mutant("split: not the nearest float", COMMON + " Pair split(", "__double_as_lon
 mutant("join: from the float on", COMMON + " double join(", " - low_half", "", held(MIXED), tests(MIXED))
 mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "word >> CUDA_LOW_BITS)", "word)", held(MIXED), tests(MIXED))
 mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", held(MIXED), tests(MIXED))
-mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu put_into_slot(", "a.now.low[i]", "a.now.low[slot]", held(MIXED + "memory.layout=aos memory.sort=cell"))
+mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu carry(", "from.low[i]", "from.low[j]", held(MIXED + "memory.layout=aos memory.sort=cell"))
 for axis, letter in enumerate("xyz"):
     mutant(f"separation: no image along {letter}", COMMON + " Vec3<Pair> separation(",
            f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
@@ -124,21 +124,23 @@ mutant("rank: equal ids", SORT + " k_sort_rank(", "keys[s] < key", "keys[s] <= k
 mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.slot_cell[slot] = c;", "a.slot_cell[slot] = c > 0 ? c - 1 : c;", tests(CELLS))
 SORTED = CELLS + " memory.sort=cell"
 mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += keys[s] < key;", "slot += s - begin < a.arrival[i];", bits(SORTED))
-mutant("reorder: tags stay behind", SORT + " put_into_slot(", "a.spare.tag[slot] = a.now.tag[i];", "a.spare.tag[slot] = a.now.tag[slot];", tests(SORTED))
-mutant("reorder: types stay behind", SORT + " put_into_slot(", "a.spare.type[slot] = a.now.type[i];", "a.spare.type[slot] = a.now.type[slot];",
+mutant("reorder: tags stay behind", SORT + " carry(", "from.tag[i]", "from.tag[j]", tests(SORTED))
+mutant("reorder: types stay behind", SORT + " carry(", "from.type[i]", "from.type[j]",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: masses stay behind", SORT + " put_into_slot(", "[slot] = v.w;", "[slot] = ((Pair *)a.now.inverse_mass)[slot];",
+mutant("reorder: masses stay behind", SORT + " carry(", "[j] = v.w;", "[j] = ((Pair *)from.inverse_mass)[j];",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: velocities of others", SORT + " put_into_slot(", "load_velocity(a.now, i)", "load_velocity(a.now, slot)", tests(SORTED))
-mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v.v)), Pair(0));", ";",
+mutant("reorder: velocities of others", SORT + " carry(", "load_velocity(from, i)", "load_velocity(from, j)", tests(SORTED))
+mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v)), Pair(0));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
-BACK, BY_LIST = SORT + " k_sort_bring_back(", SORTED + " memory.carry=copy"
-mutant("bring back: the last atom is left out", BACK, "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(BY_LIST))
-mutant("bring back: velocities stay", BACK, "store<Pair>(a.now.velocity, i, v.v, v.w);", "", tests(BY_LIST))
-mutant("bring back: tags stay", BACK, "a.now.tag[i] = a.spare.tag[i];", "", tests(BY_LIST))
-mutant("bring back: types stay", BACK, "a.now.type[i] = a.spare.type[i];", "", tests(BY_LIST + " memory.layout=soa"))
-mutant("bring back: last bits stay", BACK, "if (is_mixed) a.now.low[i] = a.spare.low[i];", "", tests(BY_LIST + " memory.layout=soa run.precision=mixed"))
-mutant("bring back: masses stay", BACK, "((Pair *)a.now.inverse_mass)[i] = v.w;", "", tests(BY_LIST + " memory.layout=aos"))
+BACK, CARRY, BY_LIST = SORT + " k_sort_bring_back(", SORT + " carry(", SORTED + " memory.carry=copy"
+mutant("bring back: the last atom is left out", BACK, "i < a.n_atoms", "i < a.n_atoms - 1", tests(BY_LIST))
+mutant("bring back: all stays", BACK, "carry(a.spare, i, a.now, i);", ";", tests(BY_LIST))
+mutant("bring back: to where it comes from", BACK, "a.now, i);", "a.spare, i);", tests(BY_LIST))
+mutant("carry: velocities stay", CARRY, "store<Pair>(to.velocity, j, v.v, v.w);", "", tests(BY_LIST))
+mutant("carry: tags stay", CARRY, "to.tag[j] = from.tag[i];", "", tests(BY_LIST))
+mutant("carry: types stay", CARRY, "to.type[j] = from.type[i];", "", tests(BY_LIST + " memory.layout=soa"))
+mutant("carry: last bits stay", CARRY, "if (is_mixed) to.low[j] = from.low[i];", "", tests(BY_LIST + " memory.layout=soa run.precision=mixed"))
+mutant("carry: masses stay", CARRY, "((Pair *)to.inverse_mass)[j] = v.w;", "", tests(BY_LIST + " memory.layout=aos"))
 mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SORTED))
 
 for curve, old, new in (
