@@ -20,8 +20,8 @@ MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long ke
                      .displacement = isfinite(displacement) ? (double)displacement : (double)NAN};
 }
 
-/* The flag costs a look at host memory; what it is about is fetched once, when the run is over anyway, behind all that is issued: a
- * fault of an earlier step may be found after the flag was raised, but not after the kernel that raised it. */
+/* The flag costs a look at host memory; what it is about is fetched once, when the run is over anyway, and behind all that is
+ * issued: that of an earlier step may be found after the flag was raised, but by the same kernel. */
 MdFault cuda_integrate_fault(CudaContext *context) {
     if (context->fault.step >= 0 || !context->h_signals->fault) return context->fault;
     cuda_watch_read(context, true);

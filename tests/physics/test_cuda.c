@@ -211,6 +211,7 @@ static void test_extended(void) {
  * the same length have one graph. */
 static void test_times(const MdBackendOps *ops, const MdSystem *system, int graph) {
     static const int pieces[] = {9, 9, 6, 9, 6, 12};
+    enum { N_LATER = 40 }; /* more of 6 steps: events have come to be used again */
     MdConfig config = state_config();
     MdStatistics statistics;
     WalkRun run;
@@ -221,11 +222,14 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     check_context("times of stages, graph %s", md_switch_words(MD_OPTION_launch_graph)[graph]);
     if (!walk_create(&run, ops, &config, system)) return;
     CHECK(walk_prepare(&run));
-    for (size_t k = 0, step = 1; k < sizeof pieces / sizeof pieces[0]; step += (size_t)pieces[k++])
-        CHECK(quiet_steps(&run, (int64_t)step, pieces[k]) && walk_ok(&run, ops->finish(run.context)));
+    const int n_pieces = sizeof pieces / sizeof pieces[0];
+    for (int k = 0, step = 1, n; k < n_pieces + N_LATER; k++, step += n) {
+        n = k < n_pieces ? pieces[k] : 6;
+        CHECK(quiet_steps(&run, step, n) && walk_ok(&run, ops->finish(run.context)));
+    }
     ops->statistics(run.context, &statistics);
     const MdStageTime step = stage_of(&statistics, "step");
-    CHECK(step.calls == 8 + 8 + 5 + 8 + 5 + 11 && step.in_vain == 0);
+    CHECK(step.calls == 8 + 8 + 5 + 8 + 5 + 11 + 5 * N_LATER && step.in_vain == 0);
     /* the first batch, which is not timed, has made the graph of the second and fourth */
     CHECK(step.alone == (graph == MD_GRAPH_ON ? 5 + 11 : 0));
     CHECK(step.alone + step.timed == step.calls - 8);
@@ -475,8 +479,8 @@ static void test_barrier(const MdBackendOps *ops) {
 
 /* --- faults of several atoms ------------------------------------------------------------------------------------------ */
 
-/* Rows of atoms along x, of which in each layer one leaps towards the next in its row: when a leap lands upon that, neither has
- * a place to go in the step after it. Nobody else meets anybody. */
+/* Rows of atoms along x, of which in each layer one leaps towards the next in its row: when a leap lands upon that, both fail
+ * in the step after it. Nobody else meets anybody. */
 enum { ROW = 4, LAYERS = 16, SHORT_STEPS = 8, LONG_STEPS = 64 };
 
 static int leaper_of(int layer) { return (layer * ROW + layer * 3 % ROW) * ROW; }
@@ -509,8 +513,8 @@ typedef struct LeapWay {
     int barrier;
 } LeapWay;
 
-/* Nobody looks before the end, when all have failed. The first batch ends with a drift, before a build: launch.barrier = local has
- * blocks meet in others. */
+/* Nobody looks before the end, when all have failed. The first batch ends with a drift, before a build: in others blocks meet,
+ * also with launch.barrier = local. */
 static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system, const LeapWay *by, int n_steps) {
     MdConfig config = state_config();
     MdStatistics statistics = {0};
@@ -556,8 +560,8 @@ static void compare_leapers(const MdBackendOps *ops, const int fails[LAYERS], in
     md_system_destroy(system);
 }
 
-/* Wherever the first one is, and if there are two of them; others come a step later, or two. Long afterwards there have been faults
- * of smaller ids in steps that differ from the first one by as much as a batch has. */
+/* Wherever the first one is, and where there are two of them; others come a step later, or two. Once it goes on for so long that
+ * smaller ids fail in steps that have the same key as the first one. */
 static void test_leapers(const MdBackendOps *ops) {
     for (int k = 0; k < 2 * LAYERS; k++) {
         const int leader = k % LAYERS, second = leader + 7;

@@ -4,10 +4,11 @@
 
 #include "cuda/kernels/block.cuh"
 
-/* The fault of the earliest step wins, and among those of the same step that of the smallest id, so that every run says the same.
- * Blocks may be at different steps, and the earliest fault need not be the first one that is found: each step has a key of its
- * own. Nobody of a later step has left anything in that of an earlier one: within a launch steps differ by less than there are
- * keys (or are told apart by a barrier of the grid), and once a fault is known none of a later step is noted. step: that of the drift, or 0: the one after that of the watch. */
+/* The fault of the earliest step wins, and among those of the same step that of the smallest id, so that every run says the
+ * same. Blocks may be at different steps, so that the earliest fault need not be found first: each step has a key of its own.
+ * Nobody has left anything there for another step: those of a launch differ by less than there are keys, but for the first
+ * drift of the resident kernel, behind which is a barrier of the grid; and once a fault is known, none of a later step is
+ * noted. step: that of the drift, or 0: the one after that of the watch. */
 __device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step) {
     if (step == 0) step = a.watch->step + 1;
     if (atomicMin(&a.watch->fault_step, step) < step) return;
