@@ -83,7 +83,8 @@ typedef enum CudaStage {
     X(step, resident, "launch.persistent=on")                                                                          \
     X(step, drift, "launch.fuse=step launch.persistent=off")                                                           \
     X(step, pass, "launch.fuse=step launch.persistent=off launch.passes=kernels")                                      \
-    X(step, queue, "launch.fuse=step launch.persistent=off launch.passes=queue")
+    X(step, queue, "launch.fuse=step launch.persistent=off launch.passes=queue")                                       \
+    X(step, bring_back, "launch.fuse=step launch.persistent=off launch.passes=queue neighbor.rebuild=device-check")
 
 typedef enum CudaKernelId {
 #define CUDA_KERNEL_ID(unit, name, condition) CUDA_K_##unit##_##name,

@@ -248,6 +248,29 @@ static void add_queue(CudaContext *context, Arrays *arrays) {
     add(arrays, CUDA_KEPT, &queue->brick, n, sizeof *queue->brick, "queue of bricks");
 }
 
+/* Passes of which one may be made in vain read one copy of all that moves, and write the other. A rebuild by swap has the second
+ * one. */
+static bool is_checked(const CudaContext *context) {
+    return has_queue(context) && context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+}
+
+static void add_queue_check(CudaContext *context, Arrays *arrays) {
+    CudaQueue *queue = &context->arguments.queue;
+    const size_t n = (size_t)context->n_atoms;
+    add(arrays, CUDA_KEPT, &queue->check, 1, sizeof *queue->check, "check of the queue");
+    if (!cuda_memory_carries_by_list(context)) return;
+    add_vectors(context, arrays, CUDA_KEPT, &queue->velocity, n, context->pair_size, "velocities of a pass");
+    if (context->config.memory_layout != MD_LAYOUT_VEC4 && context->config.run_precision == MD_PRECISION_MIXED)
+        add(arrays, CUDA_KEPT, &queue->low, n, sizeof *queue->low, "last bits of positions of a pass");
+}
+
+static void clear_check(CudaContext *context) {
+    CudaQueueCheck *check = context->arguments.queue.check;
+    CUDA_CHECK(cudaMemsetAsync(check, 0, sizeof *check, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(&check->stop, 0xff, sizeof check->stop, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(&check->fault_step, 0xff, sizeof check->fault_step, context->stream));
+}
+
 /* No brick has come to any step. */
 static void clear_queue(CudaContext *context) {
     const CudaQueue *queue = &context->arguments.queue;
@@ -283,6 +306,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     arrays->n = 0;
     if (cuda_force_has_bricks(context)) add_bricks(context, arrays);
     if (has_queue(context)) add_queue(context, arrays);
+    if (is_checked(context)) add_queue_check(context, arrays);
     add_positions(context, arrays);
     add_carried(context, arrays, CUDA_KEPT, &a->now);
     if (cuda_sort_reorders(context) && !cuda_memory_carries_by_list(context))
@@ -421,6 +445,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         CUDA_CHECK(
             cudaMemsetAsync(a->cell_count, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t), context->stream));
     if (has_queue(context)) clear_queue(context);
+    if (is_checked(context)) clear_check(context);
     cuda_force_zero(context); /* nothing has acted yet */
     context->has_forces = true;
     if (a->partials)

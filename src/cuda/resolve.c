@@ -125,10 +125,15 @@ static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices
     config->launch_passes = MD_PASSES_QUEUE;
     const bool possible = has_effect && is_possible(config, plan, reason, sizeof reason);
     const int64_t on_each = possible ? plan->n_atoms / cuda_device_multiprocessors() : 0;
-    const bool queues = possible && on_each >= least_queued && on_each <= most_queued;
+    const bool is_checked = config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK; /* nobody has measured that */
+    const bool queues = possible && !is_checked && on_each >= least_queued && on_each <= most_queued;
     config->launch_passes = queues ? MD_PASSES_QUEUE : MD_PASSES_KERNELS;
     if (!has_effect) return;
     if (!possible) md_choices_add(choices, "launch.passes", "kernels", "%s", reason);
+    else if (is_checked)
+        md_choices_add(
+            choices, "launch.passes", "kernels",
+            "with neighbor.rebuild = device-check a queue also makes passes in vain, and keeps velocities twice");
     else
         md_choices_add(choices, "launch.passes", queues ? "queue" : "kernels",
                        "%lld atoms a multiprocessor: a queue was faster with %lld to %lld of them", (long long)on_each,

@@ -72,11 +72,23 @@ typedef struct CudaBricks {
 
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
 
+/* What the blocks of a queue find out before all of them know it, with device-check. Zero, or all bits set, but in a
+ * launch and after a fault. */
+typedef struct CudaQueueCheck {
+    unsigned stop; /* the first pass of which the list is too old for the forces; all bits set: none */
+    unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
+    unsigned made[CUDA_GRAPH_STEPS]; /* [pass] bricks that are through */
+    unsigned long long fault_step;   /* that of CudaWatch, if it is not of a pass in vain */
+} CudaQueueCheck;
+
 /* launch.passes = queue: kernels/step_queue.cuh */
 typedef struct CudaQueue {
     unsigned *counts; /* [2] that are taken; blocks that are through: zero but in a launch */
     unsigned *done;   /* [bricks] at each place in space, x fastest: the step up to whose drift its atoms have come */
     int32_t *brick;   /* [bricks] at each place: the brick there, in CudaBricks.table */
+    CudaQueueCheck *check;
+    CudaVectors velocity; /* with device-check: their second copy; where that is not CudaArguments.spare */
+    uint32_t *low;        /* the same of CudaParticles.low */
 } CudaQueue;
 
 /* Entry k of row i is entries[i * row_stride + k * entry_stride]. 64 bits: a list has more than 2^31. */
@@ -94,6 +106,7 @@ typedef struct CudaMeasures {   /* zeroed before each build; every member grows 
     unsigned moved_sq;          /* float bits: largest squared displacement from the places of the build */
     unsigned
         moved_sq_odd; /* launch.fuse = step: the same at every other step, which is measured while the other is read */
+    unsigned stopped_in; /* launch.passes = queue: 1 + the copy with what a device that halts has made; 0: it goes on */
     int32_t largest_count;      /* of a row */
     unsigned high[3], low[3];   /* float keys (common.cuh) of the largest x, and of the largest -x */
     int32_t crowd;              /* neighbor.index = 16: particles of the fullest cell, if it has too many for that */

@@ -140,6 +140,7 @@ static void issue_passes(CudaContext *context, int n) {
         context->arguments.n = n;
         context->arguments.first = n % 2;
         if (n > 0) cuda_launch_filling(context, CUDA_K_step_queue, n * cuda_force_items(context));
+        if (n > 0 && checks_on_device(context)) cuda_launch(context, CUDA_K_step_bring_back, context->n_atoms);
         return;
     }
     for (int left = n; left > 0; left--) {

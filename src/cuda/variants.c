@@ -198,8 +198,9 @@ static const MdVariant rows[] = {
      "", 0, 0, 0, 0, "a position is stored along with its step, and loaded until it is of the right one; batches that do not end with a rebuild, void cells and bricks larger than a block take the barrier of the grid"},
     {"step", "launch.passes=kernels", "", "", 0, 0, 0, 0, "a kernel for each pass over all atoms: multiprocessors run dry at its end"},
     {"step", "launch.passes=queue",
-     "launch.persistent=off launch.fuse=step force.kernel=brick memory.load=global neighbor.rebuild=every", "", 0, 0, 0, 0,
-     "one for all passes of a batch: an atomic and two barriers a brick, and a look at the 27 around it; 8 bytes a brick"},
+     "launch.persistent=off launch.fuse=step force.kernel=brick memory.load=global neighbor.rebuild=every|device-check", "", 0, 0, 0, 0,
+     "one for all passes of a batch: an atomic and two barriers a brick, and a look at the 27 around it; 8 bytes a brick; with "
+     "device-check at most a pass in vain, and with memory.carry=copy velocities twice"},
     {"launch", "launch.dependent=off", "", "", 0, 0, 0, 0, "a kernel comes when the one before it is over"},
     {"launch", "launch.dependent=on", "memory.load=global", "", 0, 0, 0, 0,
      "its blocks come as soon as all of those before have begun, and wait on the multiprocessor: the way there is hidden"},

@@ -141,7 +141,9 @@ static void test_passes(void) {
     CHECK(n_begins == 1 && n_ends == 1);
     const MdConfig few = RESOLVED(5, 5, 5, "neighbor.rebuild=every"),
                    named = RESOLVED(8, 8, 8, "neighbor.rebuild=every", "launch.passes=queue", "force.kernel=brick"),
+                   asked = RESOLVED(8, 8, 8, "launch.passes=queue", "force.kernel=brick"),
                    list = RESOLVED(60, 60, 60, "neighbor.rebuild=every", "force.kernel=list", "launch.fuse=step");
+    CHECK(asked.launch_passes == MD_PASSES_QUEUE && asked.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK);
     CHECK(few.launch_passes == MD_PASSES_KERNELS && few.launch_persistent == MD_PERSISTENT_ON);
     CHECK(named.launch_passes == MD_PASSES_QUEUE && named.launch_persistent == MD_PERSISTENT_OFF);
     CHECK(named.launch_fuse == MD_FUSE_STEP && named.launch_graph == MD_GRAPH_ON);

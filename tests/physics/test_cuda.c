@@ -142,6 +142,10 @@ static const Way ahead[] = {{MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON, MD_PASS
                             {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS},
                             {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS}};
 enum { N_AHEAD = sizeof ahead / sizeof ahead[0] };
+/* of bricks alone */
+static const Way queues[] = {{MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE},
+                             {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE}};
+enum { N_QUEUES = sizeof queues / sizeof queues[0] };
 
 static void issue_by(MdConfig *config, Way way) {
     config->launch_graph = way.graph;
@@ -311,8 +315,10 @@ static void compare_unforeseen(const MdBackendOps *ops, const MdSystem *system, 
     const int64_t expected =
         builds_unforeseen(ops, system, kernel, MD_REBUILD_HOST_CHECK, call_by_call, skin, piece, places);
     CHECK(expected >= 4);
-    for (int k = -1; k < N_AHEAD; k++) {
-        const Way way = k < 0 ? call_by_call : ahead[k]; /* by the device, too, where nothing is issued ahead */
+    for (int k = -1; k < N_AHEAD + (kernel == MD_KERNEL_BRICK ? N_QUEUES : 0); k++) {
+        const Way way = k < 0         ? call_by_call /* by the device, too, where nothing is issued ahead */
+                        : k < N_AHEAD ? ahead[k]
+                                      : queues[k - N_AHEAD];
         CHECK(builds_unforeseen(ops, system, kernel, MD_REBUILD_DEVICE_CHECK, way, skin, piece, others) == expected);
         CHECK(memcmp(places, others, n * sizeof *places) == 0);
     }
@@ -635,10 +641,10 @@ static void test_full(const MdBackendOps *ops) {
     test_filling(ops, MD_KERNEL_LIST, MD_REBUILD_HOST_CHECK, call_by_call);
     test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY,
                  (Way){MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS});
-    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY,
-                 (Way){MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE});
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY, queues[0]);
     test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK,
                  (Way){MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON, MD_PASSES_KERNELS});
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK, queues[0]);
 }
 
 static void test_melt(const MdBackendOps *ops) {

@@ -1,6 +1,7 @@
 /* launch.passes = queue: the same bits as of a kernel a pass, whatever the number of bricks along each axis, their order in the
- * table, and the length of the batches; also where an atom becomes too fast in the midst of one. MDMINI_TEST_SYSTEM as in
- * walk.h: the name of a case, or collision. */
+ * table, and the length of the batches; also where an atom becomes too fast in the midst of one, and where the list becomes
+ * too old, whatever was made in vain by then. MDMINI_TEST_SYSTEM as in walk.h: the name of a case, behind "checked: " that with
+ * device-check; unforeseen, lone, collision, or checked collision. */
 #include <stdio.h>
 #include <string.h>
 
@@ -110,32 +111,47 @@ static MdSystem *case_system(const struct Case *of) {
 typedef struct Seen {
     Gathered gathered[N_LOOKS];
     MdSums sums;
+    int64_t n_rebuilds;
 } Seen;
 
-static bool run_case(const MdBackendOps *ops, const struct Case *of, const MdSystem *system, int passes, int block_size,
-                     Seen *seen) {
+/* How lists are built: by count; or by displacements, where atoms are or will be. */
+typedef struct Rule {
+    int rebuild, predict, carry;
+} Rule;
+static const Rule by_count = {MD_REBUILD_EVERY, MD_PREDICT_OFF, MD_CARRY_SWAP};
+
+static bool run_case(const MdBackendOps *ops, const struct Case *of, Rule rule, const MdSystem *system, int passes,
+                     int block_size, Seen *seen) {
     MdConfig config = state_config();
     MdStatistics statistics = {0};
     WalkRun run;
+    const bool checks = rule.rebuild == MD_REBUILD_DEVICE_CHECK;
     config.run_precision = of->precision;
     config.memory_layout = of->layout;
     config.memory_brick_cells = of->brick_cells;
     config.neighbor_skin = 0.25;
-    config.neighbor_rebuild = MD_REBUILD_EVERY;
-    config.neighbor_every = of->every;
+    config.neighbor_rebuild = rule.rebuild;
+    config.neighbor_predict = rule.predict;
+    config.memory_carry = rule.carry;
+    if (!checks) config.neighbor_every = of->every;
     config.force_kernel = MD_KERNEL_BRICK;
     config.launch_fuse = MD_FUSE_STEP;
     config.launch_persistent = MD_PERSISTENT_OFF;
     config.launch_graph = of->graph;
     config.launch_block_size = block_size;
     config.launch_passes = passes;
-    check_context("%s, passes %s", of->name, md_switch_words(MD_OPTION_launch_passes)[passes]);
+    check_context(
+        "%s, %s, predict %s, carry %s, passes %s", of->name, md_switch_words(MD_OPTION_neighbor_rebuild)[rule.rebuild],
+        md_switch_words(MD_OPTION_neighbor_predict)[rule.predict], md_switch_words(MD_OPTION_memory_carry)[rule.carry],
+        md_switch_words(MD_OPTION_launch_passes)[passes]);
     if (!walk_create(&run, ops, &config, system)) return false;
     bool ok = walk_prepare(&run);
     for (int k = 0, step = 0; k < N_LOOKS && ok; step = look_after[k++])
         ok = quiet_steps(&run, step + 1, look_after[k] - step) && judge_gather(&run, system, &seen->gathered[k]);
     ok = ok && walk_steps(&run, look_after[N_LOOKS - 1] + 1, 5) && walk_ok(&run, ops->sum(run.context, &seen->sums));
     ops->statistics(run.context, &statistics);
+    seen->n_rebuilds = statistics.n_rebuilds;
+    CHECK((walk_launches(&statistics, "k_step_bring_back") > 0) == (checks && passes == MD_PASSES_QUEUE));
     CHECK((walk_launches(&statistics, "k_step_queue") > 0) == (passes == MD_PASSES_QUEUE));
     CHECK((walk_launches(&statistics, "k_step_pass") > 0) == (passes == MD_PASSES_KERNELS));
     CHECK(statistics.n_rebuilds > 0);
@@ -155,22 +171,134 @@ static void free_seen(Seen *seen) {
     for (int k = 0; k < N_LOOKS; k++) judge_gathered_free(&seen->gathered[k]);
 }
 
-static void test_case(const MdBackendOps *ops, const struct Case *of) {
-    static const int block_sizes[] = {MD_BLOCK_SIZE_32, MD_BLOCK_SIZE_AUTO};
-    MdSystem *system = case_system(of);
-    for (size_t k = 0; k < sizeof block_sizes / sizeof block_sizes[0]; k++) {
-        Seen kernels = {0}, queue = {0};
-        if (run_case(ops, of, system, MD_PASSES_KERNELS, block_sizes[k], &kernels) &&
-            run_case(ops, of, system, MD_PASSES_QUEUE, block_sizes[k], &queue)) {
-            for (int look = 0; look < N_LOOKS; look++)
-                CHECK(same_gathered(system, &kernels.gathered[look], &queue.gathered[look]));
-            CHECK(memcmp(&kernels.sums, &queue.sums, sizeof queue.sums) == 0);
-        }
-        free_seen(&kernels);
-        free_seen(&queue);
+static void compare(const MdBackendOps *ops, const struct Case *of, Rule rule, const MdSystem *system, int block_size) {
+    Seen kernels = {0}, queue = {0};
+    if (run_case(ops, of, rule, system, MD_PASSES_KERNELS, block_size, &kernels) &&
+        run_case(ops, of, rule, system, MD_PASSES_QUEUE, block_size, &queue)) {
+        for (int look = 0; look < N_LOOKS; look++)
+            CHECK(same_gathered(system, &kernels.gathered[look], &queue.gathered[look]));
+        CHECK(memcmp(&kernels.sums, &queue.sums, sizeof queue.sums) == 0);
+        CHECK(kernels.n_rebuilds == queue.n_rebuilds);
     }
-    printf("%s: %lld atoms\n", of->name, (long long)system->n_atoms);
+    printf("%s: %lld atoms, list built %lld times\n", of->name, (long long)system->n_atoms,
+           (long long)queue.n_rebuilds);
+    free_seen(&kernels);
+    free_seen(&queue);
+}
+
+static void test_case(const MdBackendOps *ops, const struct Case *of) {
+    MdSystem *system = case_system(of);
+    compare(ops, of, by_count, system, MD_BLOCK_SIZE_32);
+    compare(ops, of, by_count, system, MD_BLOCK_SIZE_AUTO);
     md_system_destroy(system);
+}
+
+/* By displacements, with each way to predict and to carry in half of the cases each. */
+static void test_checked(const MdBackendOps *ops, const struct Case *of) {
+    const int k = (int)(of - cases);
+    MdSystem *system = case_system(of);
+    for (int half = 0; half < 2; half++) {
+        const Rule rule = {MD_REBUILD_DEVICE_CHECK, (k + half) % 2 ? MD_PREDICT_VELOCITY : MD_PREDICT_OFF,
+                           (k / 2 + half) % 2 ? MD_CARRY_COPY : MD_CARRY_SWAP};
+        compare(ops, of, rule, system, half ? MD_BLOCK_SIZE_AUTO : MD_BLOCK_SIZE_32);
+    }
+    md_system_destroy(system);
+}
+
+/* --- a list that fails unforeseen ------------------------------------------------------------------------------------- */
+
+/* As in test_cuda: a cold crystal keeps its list for so long that batches have become long; then its atoms are made so fast
+ * that many of a batch would find the list too old. With each skin that happens at another pass of one, and somebody looks
+ * after so many steps. */
+static int64_t unforeseen(const MdBackendOps *ops, const MdSystem *system, Rule rule, int precision, int layout,
+                          int graph, int passes, double skin, int piece, Gathered *end) {
+    enum { COLD_STEPS = 64, HOT_STEPS = 24 };
+    MdConfig config = state_config();
+    MdStatistics statistics = {0};
+    WalkRun run;
+    config.run_precision = precision;
+    config.memory_layout = layout;
+    config.memory_brick_cells = MD_BRICK_CELLS_1;
+    config.memory_carry = rule.carry;
+    config.neighbor_skin = skin;
+    config.neighbor_rebuild = rule.rebuild;
+    config.neighbor_predict = rule.predict;
+    config.force_kernel = MD_KERNEL_BRICK;
+    config.launch_fuse = MD_FUSE_STEP;
+    config.launch_persistent = MD_PERSISTENT_OFF;
+    config.launch_graph = graph;
+    config.launch_passes = passes;
+    check_context("fails unforeseen: precision %s, layout %s, carry %s, skin %g, passes %s",
+                  md_switch_words(MD_OPTION_run_precision)[precision], md_switch_words(MD_OPTION_memory_layout)[layout],
+                  md_switch_words(MD_OPTION_memory_carry)[rule.carry], skin,
+                  md_switch_words(MD_OPTION_launch_passes)[passes]);
+    if (!walk_create(&run, ops, &config, system)) return -1;
+    bool ok = walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)) &&
+              walk_ok(&run, ops->scale_velocities(run.context, 400));
+    for (int step = 0; step < HOT_STEPS && ok; step += piece)
+        ok = quiet_steps(&run, COLD_STEPS + 1 + step, piece) && walk_ok(&run, ops->finish(run.context));
+    ok = ok && judge_gather(&run, system, end);
+    ops->statistics(run.context, &statistics);
+    walk_destroy(&run);
+    return CHECK(ok) ? statistics.n_rebuilds : -1;
+}
+
+static void test_unforeseen(const MdBackendOps *ops) {
+    static const struct {
+        int precision, layout, graph, predict, carry, piece;
+    } ways[] = {{MD_PRECISION_MIXED, MD_LAYOUT_VEC4, MD_GRAPH_ON, MD_PREDICT_OFF, MD_CARRY_SWAP, 24},
+                {MD_PRECISION_MIXED, MD_LAYOUT_SOA, MD_GRAPH_OFF, MD_PREDICT_VELOCITY, MD_CARRY_COPY, 24},
+                {MD_PRECISION_DOUBLE, MD_LAYOUT_VEC4, MD_GRAPH_OFF, MD_PREDICT_OFF, MD_CARRY_COPY, 4},
+                {MD_PRECISION_MIXED, MD_LAYOUT_AOS, MD_GRAPH_ON, MD_PREDICT_OFF, MD_CARRY_SWAP, 3},
+                {MD_PRECISION_SINGLE, MD_LAYOUT_SOA, MD_GRAPH_ON, MD_PREDICT_VELOCITY, MD_CARRY_COPY, 24},
+                {MD_PRECISION_DOUBLE, MD_LAYOUT_AOS, MD_GRAPH_ON, MD_PREDICT_VELOCITY, MD_CARRY_SWAP, 24}};
+    const char *words[] = {"system.density=0.8442", "system.cells=5 7 6", "system.temperature=1e-4", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    for (int k = 0; k < 8; k++) {
+        const size_t w = (size_t)k % (sizeof ways / sizeof ways[0]);
+        const Rule rule = {MD_REBUILD_DEVICE_CHECK, ways[w].predict, ways[w].carry};
+        const double skin = 0.4 - 0.025 * k;
+        Gathered one = {0}, other = {0};
+        const int64_t expected = unforeseen(ops, system, rule, ways[w].precision, ways[w].layout, ways[w].graph,
+                                            MD_PASSES_KERNELS, skin, ways[w].piece, &one),
+                      built = unforeseen(ops, system, rule, ways[w].precision, ways[w].layout, ways[w].graph,
+                                         MD_PASSES_QUEUE, skin, ways[w].piece, &other);
+        printf("a list that fails unforeseen, skin %g: built %lld times\n", skin, (long long)expected);
+        CHECK(expected >= 3 && built == expected);
+        if (expected >= 0 && built >= 0) CHECK(same_gathered(system, &one, &other));
+        judge_gathered_free(&one);
+        judge_gathered_free(&other);
+    }
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
+/* One fast atom in a cold crystal of many bricks in a row: where it comes too far, the others need not know for long. */
+static void test_lone(const MdBackendOps *ops) {
+    static const struct {
+        int atom;
+        double speed, skin;
+    } lone[] = {{77, 8, 0.4}, {400, 7, 0.35}, {901, 9, 0.3}, {1200, 12, 0.3}};
+    const char *words[] = {"system.density=0.8442", "system.cells=4 4 24", "system.temperature=1e-10", NULL};
+    const Rule rule = {MD_REBUILD_DEVICE_CHECK, MD_PREDICT_OFF, MD_CARRY_SWAP};
+    for (size_t k = 0; k < sizeof lone / sizeof lone[0]; k++) {
+        MdDeck *deck = state_deck(words);
+        MdSystem *system = state_system(deck);
+        Gathered one = {0}, other = {0};
+        system->velocity[3 * lone[k].atom + k % 3] = lone[k].speed / 400;
+        const int64_t expected = unforeseen(ops, system, rule, MD_PRECISION_MIXED, MD_LAYOUT_VEC4, MD_GRAPH_ON,
+                                            MD_PASSES_KERNELS, lone[k].skin, 24, &one),
+                      built = unforeseen(ops, system, rule, MD_PRECISION_MIXED, MD_LAYOUT_VEC4, MD_GRAPH_ON,
+                                         MD_PASSES_QUEUE, lone[k].skin, 24, &other);
+        printf("a lone fast atom: built %lld times\n", (long long)expected);
+        CHECK(expected >= 1 && built == expected);
+        if (expected >= 0 && built >= 0) CHECK(same_gathered(system, &one, &other));
+        judge_gathered_free(&one);
+        judge_gathered_free(&other);
+        md_system_destroy(system);
+        md_deck_destroy(deck);
+    }
 }
 
 /* --- a fault in the middle of a batch --------------------------------------------------------------------------------- */
@@ -185,8 +313,8 @@ static MdFault collision(const MdBackendOps *ops, const MdSystem *system, int ev
     WalkRun run;
     config.run_precision = MD_PRECISION_DOUBLE;
     config.neighbor_skin = 0.75;
-    config.neighbor_rebuild = MD_REBUILD_EVERY;
-    config.neighbor_every = every;
+    config.neighbor_rebuild = every > 0 ? MD_REBUILD_EVERY : MD_REBUILD_DEVICE_CHECK;
+    if (every > 0) config.neighbor_every = every;
     config.force_kernel = MD_KERNEL_BRICK;
     config.launch_fuse = MD_FUSE_STEP;
     config.launch_persistent = MD_PERSISTENT_OFF;
@@ -201,16 +329,17 @@ static MdFault collision(const MdBackendOps *ops, const MdSystem *system, int ev
     return fault;
 }
 
-static void test_collision(const MdBackendOps *ops) {
+static void test_collision(const MdBackendOps *ops, bool checks) {
     static const struct {
-        int every;
+        int every;    /* 0: when displacements ask for it */
         double speed; /* in that which is too fast */
-    } rules[] = {{36, 0.5}, {4, 0.9}, {9, 0.9}};
+    } rules[] = {{36, 0.5}, {4, 0.9}, {9, 0.9}, {0, 0.9}, {0, 0.7}, {0, 0.65}};
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=1e-10", NULL};
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
     const double limit = MD_FAULT_SHARE * system->potential.cutoff_min / state_config().run_timestep;
     for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+        if (checks != (rules[r].every == 0)) continue;
         system->velocity[3 * 77 + 1] = rules[r].speed * limit / WARMER;
         const MdFault one = collision(ops, system, rules[r].every, MD_PASSES_KERNELS),
                       other = collision(ops, system, rules[r].every, MD_PASSES_QUEUE);
@@ -228,6 +357,14 @@ int main(void) {
     if (!ops) return CHECK_SKIPPED;
     for (int k = 0; k < N_CASES; k++)
         if (walk_wants(cases[k].name)) test_case(ops, &cases[k]);
-    if (walk_wants("collision")) test_collision(ops);
+    for (int k = 0; k < N_CASES; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "checked: %s", cases[k].name);
+        if (walk_wants(name)) test_checked(ops, &cases[k]);
+    }
+    if (walk_wants("unforeseen")) test_unforeseen(ops);
+    if (walk_wants("lone")) test_lone(ops);
+    if (walk_wants("collision")) test_collision(ops, false);
+    if (walk_wants("checked collision")) test_collision(ops, true);
     return check_finish();
 }

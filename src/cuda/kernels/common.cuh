@@ -176,6 +176,29 @@ __device__ inline Vec3<State> join(const Vec3<Pair> &seen, unsigned word) {
 /* launch.fuse = step and memory.sort have positions twice, the second n_atoms behind the first: `from` and `to` are how far
  * into them. */
 
+/* Passes by a queue, of which one may be made in vain: see step_queue.cuh. */
+constexpr bool is_checked_queue = MD_SW_launch_passes == MD_PASSES_QUEUE && MD_SW_launch_fuse == MD_FUSE_STEP &&
+                                  MD_SW_launch_persistent != MD_PERSISTENT_ON &&
+                                  MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+
+/* These have velocities and last bits twice as well, the second in memory that only a rebuild needs, if there is any. For the
+ * copy `at` there, the particles as whoever moves them is to read or write them. */
+template <bool HAS_COPIES> struct CopyOf {
+    static __device__ inline const CudaParticles &at(const CudaArguments &a, int64_t) { return a.now; }
+};
+template <> struct CopyOf<true> {
+    static __device__ inline CudaParticles at(const CudaArguments &a, int64_t at) {
+        constexpr bool is_spare = MD_SW_memory_carry != MD_CARRY_COPY;
+        CudaParticles copy = a.now;
+        if (at != 0) {
+            copy.velocity = is_spare ? a.spare.velocity : a.queue.velocity;
+            copy.low = is_spare ? a.spare.low : a.queue.low;
+        }
+        return copy;
+    }
+};
+typedef CopyOf<is_checked_queue> MotionCopy;
+
 /* The type of a particle, from whatever holds it. */
 __device__ inline int load_type(const CudaParticles &p, int64_t i, int64_t from = 0) {
     if constexpr (MD_N_TYPES == 1) return 0;

@@ -25,6 +25,11 @@ __device__ inline bool is_too_old(const CudaArguments &a, const unsigned *moved_
            __uint_as_float(*(const volatile unsigned *)moved_sq) > a.halt_sq;
 }
 
+/* launch.fuse = step: where the displacements of every other step are. */
+__device__ inline unsigned *moved_sq_of(const CudaArguments &a, int step) {
+    return step % 2 == 0 ? &a.watch->measures.moved_sq : &a.watch->measures.moved_sq_odd;
+}
+
 /* Whether an earlier kernel has halted the device, after a search or in a pass of launch.fuse = step. This one may halt it
  * itself before its last blocks begin; then what they read says so, too. */
 __device__ inline bool was_halted(const CudaArguments &a, const unsigned *moved_sq) {

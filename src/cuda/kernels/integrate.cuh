@@ -8,13 +8,17 @@
  * same. Blocks may be at different steps, so that the earliest fault need not be found first: each step has a key of its own.
  * Nobody has left anything there for another step: those of a launch differ by less than there are keys, but for the first
  * drift of the resident kernel, behind which is a barrier of the grid; and once a fault is known, none of a later step is
- * noted. step: that of the drift, or 0: the one after that of the watch. */
+ * noted. A pass of a queue may be one that was made in vain: the last block to leave knows, and tells.
+ * step: that of the drift, or 0: the one after that of the watch. */
 __device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step) {
+    const bool counts = !is_checked_queue || step == 0;
     if (step == 0) step = a.watch->step + 1;
-    if (atomicMin(&a.watch->fault_step, step) < step) return;
+    if (!counts && a.watch->fault_step < step)
+        return; /* nobody writes it in the launch of a queue, but the last block */
+    if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;
     atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],
               (unsigned long long)id << 32 | __float_as_uint(displacement));
-    *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
+    if (counts) *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
 }
 
 /* v += f/m dt/2 */
@@ -63,10 +67,11 @@ __device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, 
  * has_check asks for it. */
 __device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
                                      bool has_check, const Motion &motion) {
-    Moving moving = {load_velocity(a.now, i), load_position(a.now, i, motion.from)};
+    const auto &from = MotionCopy::at(a, motion.from), &to = MotionCopy::at(a, motion.to);
+    Moving moving = {load_velocity(from, i), load_position(from, i, motion.from)};
     move(a, i, f, kick_first, motion.step, &moving);
-    store<Pair>(a.now.velocity, i, moving.v.v, moving.v.w);
-    const Vec3<Pair> seen = store_position(a.now, i, moving.x, load_type(a.now, i, motion.from), motion.to);
+    store<Pair>(to.velocity, i, moving.v.v, moving.v.w);
+    const Vec3<Pair> seen = store_position(to, i, moving.x, load_type(a.now, i, motion.from), motion.to);
     return has_check ? displacement_sq(seen, load<Pair>(a.reference, i)) : 0;
 }
 

@@ -32,10 +32,6 @@ struct IntegrateAtom {
     }
 };
 
-__device__ inline unsigned *moved_sq_of(const CudaArguments &a, int step) {
-    return step % 2 == 0 ? &a.watch->measures.moved_sq : &a.watch->measures.moved_sq_odd;
-}
-
 /* The end of a pass: its displacements, for the check of step `step`, and that there was a drift. */
 __device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int step) {
     float moved_sq[1] = {own_moved_sq};
@@ -189,18 +185,40 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
 #if MD_SW_launch_passes == 1 /* queue */
 /* All a.n passes that k_step_pass would make, the first of which reads copy a.first. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
-    static_assert(has_bricks && !has_check, "nobody halts in the midst of it");
+    static_assert(has_bricks && has_check == is_checked_queue, "no host looks in the midst of it");
     begin_kernel();
     if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier kernel: every block sees it */
     Sum unused[CUDA_PAIR_TOTALS];
-    for (; begin_item(a); end_item(a)) {
+    const bool is_old = is_too_old(a, moved_sq_of(a, a.first)); /* for every block, before any pass */
+    while (!is_old && begin_item(a)) {
         const QueueItem *item = item_place();
         const int64_t from = (a.first + item->pass) % 2 * (int64_t)a.n_atoms;
         IntegrateAtom integrate = {a, {from, a.n_atoms - from, item->step + 1}, 0};
         force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, integrate);
+        end_item(a, integrate.moved_sq);
     }
     if (threadIdx.x == 0) leave_queue(a);
 }
+
+#if MD_SW_neighbor_rebuild == 2 /* device-check */
+/* What a queue that has halted the device leaves in the second copies, to where everybody looks for it, and bricks to the drift
+ * that counts. It may come again: the
+ * second copies stay what they are until the build, which also takes back that there is anything to bring. */
+MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
+    begin_kernel();
+    const int i = thread_index();
+    const unsigned stopped_in = a.watch->measures.stopped_in;
+    if (stopped_in == 0) return;
+    for (int64_t place = i; place < a.n_force_items; place += grid_size())
+        a.queue.done[place] = (unsigned)a.watch->step;
+    if (stopped_in == 1 || i >= a.n_atoms) return;
+    const CudaParticles &second = MotionCopy::at(a, a.n_atoms);
+    const Full<Pair> v = load_velocity(second, i);
+    store<Pair>(a.now.velocity, i, v.v, v.w);
+    if (is_mixed && !is_vec4) a.now.low[i] = second.low[i];
+    copy_seen(a.now.position, i, a.now.position, i + (int64_t)a.n_atoms);
+}
+#endif
 #else
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
     begin_kernel();

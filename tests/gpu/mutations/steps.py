@@ -14,10 +14,10 @@ mutant("drift: half a step", MOVE + " void drift(", "(Pair)a.whole_step", "(Pair
 mutant("drift: faults pass", MOVE + " void drift(", "distance_sq <= (Pair)a.fault_sq", "true", FAULTS)
 mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.watch->step + 1;", "a.watch->step;", FAULTS)
 RAISE = MOVE + " void raise_fault("
-mutant("raise_fault: later steps replace it", RAISE, "if (atomicMin(&a.watch->fault_step, step) < step) return;", "a.watch->fault_step = step;", FAULTS)
-mutant("raise_fault: what was found first", RAISE, "if (atomicMin(&a.watch->fault_step, step) < step) return;",
+mutant("raise_fault: later steps replace it", RAISE, "if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;", "a.watch->fault_step = step;", FAULTS)
+mutant("raise_fault: what was found first", RAISE, "if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;",
        "const unsigned long long seen = atomicCAS(&a.watch->fault_step, ~0ull, step);\n    if (seen != ~0ull && seen != step) return;", LEAPERS)
-mutant("raise_fault: later steps are noted as well", RAISE, "< step) return;", "== 0) return;", LEAPERS)
+mutant("raise_fault: later steps are noted as well", RAISE, ", step) < step) return;", ", step) == 0) return;", LEAPERS)
 mutant("raise_fault: the last one to tell", RAISE, "atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],", "atomicExch(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],", LEAPERS, FAULTS)
 mutant("raise_fault: another id", RAISE, "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", FAULTS)
 mutant("displacement: z does not count", COMMON + " float displacement_sq(", " + dz * dz", "", rows("neighbor.rebuild=host-check " + APART, IN_MOTION),
@@ -27,7 +27,7 @@ for fuse, switches in (("on", FUSED), ("off", APART)):
            rows("neighbor.rebuild=host-check " + switches, IN_MOTION))
 mutant("integrate_atom: the kick before is forgotten", MOVE + " void move(", "if (kick_first) half_kick(a, f, &moving->v);", "", tests(FUSED))
 mutant("integrate_atom: kicked once too often", MOVE + " void move(", "if (kick_first) half_kick", "half_kick", tests(FUSED))
-mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<Pair>(a.now.velocity, i, moving.v.v, moving.v.w);", "", tests(FUSED))
+mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<Pair>(to.velocity, i, moving.v.v, moving.v.w);", "", tests(FUSED))
 mutant("integrate_atom: drift by the old velocity", MOVE + " void move(", "drift(a, i, moving->v.v, &moving->x, step);", "drift(a, i, load_velocity(a.now, i).v, &moving->x, step);", tests(FUSED))
 STEP = "cuda/kernels/integrate.cu"
 mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_atoms)", "if (i < a.n_atoms - 1)", tests(FUSED))
@@ -146,8 +146,8 @@ mutant("resident: forces are added to the last ones", RESIDENT + " void integrat
 
 LINE = "cuda/kernels/step_queue.cuh"
 TAKE, AROUND, LEAVE, QUEUED = LINE + " void take_item(", LINE + " int brick_around(", LINE + " void leave_queue(", RESIDENT + " k_step_queue("
-mutant("queue: nobody waits", TAKE, "while ((int)(ptx_ld_acquire_gpu(done) - (unsigned)step) < 0) {}", "", queue())
-mutant("queue: waits for the pass before last", TAKE, "- (unsigned)step) < 0", "- (unsigned)step + 1) < 0", queue())
+mutant("queue: nobody waits", TAKE, "while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !in_vain) in_vain = is_in_vain(a, pass);", "", queue())
+mutant("queue: waits for the pass before last", TAKE, "least = (unsigned)step;", "least = (unsigned)step - 1;", queue())
 mutant("queue: waits for its own brick", TAKE, "brick_around(a.grid, place, lane)", "place", queue())
 mutant("queue: waits for 26 of 27, but for the last", TAKE, "lane < 27", "lane < 26", queue())
 mutant("queue: waits for 26 of 27, but for the first", TAKE, "lane < 27", "lane > 0 && lane < 27", queue())
@@ -172,9 +172,60 @@ mutant("queue: told of the brick in the table", LINE + " void end_item(", "item_
 mutant("queue: the next launch finds it empty", LEAVE, "a.queue.counts[0] = a.queue.counts[1] = 0;", "a.queue.counts[1] = 0;", queue())
 mutant("queue: nobody is the last of the next launch", LEAVE, "a.queue.counts[0] = a.queue.counts[1] = 0;", "a.queue.counts[0] = 0;", queue())
 mutant("queue: ready for the next launch before all have left", LEAVE, "+ 1 < gridDim.x", "> 0", queue())
-mutant("queue: steps are not told", LEAVE, "a.watch->step = first + (unsigned long long)a.n - 1;", "", queue("collision"))
+mutant("queue: steps are not told", LEAVE, "a.watch->step = halts ? end : end - 1;", "", queue("collision"))
 mutant("queue: one copy alone", QUEUED, "(a.first + item->pass) % 2", "a.first", queue())
 mutant("queue: begins in the other copy", QUEUED, "(a.first + item->pass) % 2", "item->pass % 2", queue())
 mutant("queue: reads what it writes", QUEUED, "{from, a.n_atoms - from, item", "{from, from, item", queue())
 mutant("queue: as of the step before", QUEUED, "item->step + 1", "item->step", queue("collision"))
 mutant("queue: a device that was halted goes on", QUEUED, "if (*(volatile unsigned *)&a.watch->halted) return;", "", FULL)
+
+# --- with a check of displacements -----------------------------------------------------------------------------------------
+
+CHECKED = queue("lone", "checked: 5 x 2 x 1 bricks") + queue("unforeseen", "checked: 5 x 4 x 6 bricks, 2 types")[:1]
+VAIN, NOTE, FINISH, ITEM_END = LINE + " bool is_in_vain(", LINE + " void note_distance(", LINE + " int end_check(", LINE + " void end_item("
+COPY, BACK, TELL = COMMON + " struct CopyOf<true>", RESIDENT + " k_step_bring_back(", LINE + " void tell_fault("
+mutant("queue, checked: nobody stops", VAIN, "return is_checked_queue &&", "return false &&", CHECKED)
+mutant("queue, checked: stops a pass early", VAIN, "<= pass;", "<= pass + 1;", CHECKED)
+mutant("queue, checked: stops a pass late", VAIN, "->stop <= pass;", "->stop + 1 <= pass;", CHECKED)
+mutant("queue, checked: does not wait for the pass before the last", TAKE, "lane == 27) {", "false) {", CHECKED)
+mutant("queue, checked: waits for the pass before that one", TAKE, "made[pass - 2]", "made[pass > 2 ? pass - 3 : 0]", CHECKED)
+mutant("queue, checked: the third pass does not wait", TAKE, "pass > 1 &&", "pass > 2 &&", CHECKED)
+mutant("queue, checked: waits for all but one brick", TAKE, "least = n_bricks;", "least = n_bricks - 1;", CHECKED)
+mutant("queue, checked: looks before it waits", TAKE, ("    while (word", "in_vain = __any_sync(0xffffffffu, in_vain || is_in_vain(a, pass));"),
+       ("    const bool before = is_in_vain(a, pass);\n    while (word", "in_vain = __any_sync(0xffffffffu, in_vain || before);"), CHECKED)
+mutant("queue, checked: who waits is not let go", TAKE, "&& !in_vain) in_vain = is_in_vain(a, pass);", ") {}", CHECKED)
+mutant("queue, checked: a lane stops by itself", TAKE, "__any_sync(0xffffffffu, in_vain || is_in_vain(a, pass))", "in_vain", CHECKED)
+mutant("queue, checked: told before it is known", ITEM_END, ("    if (is_checked_queue) note_distance(a, moved_sq);\n", "made[pass], 1u);"),
+       ("", "made[pass], 1u);\n    if (is_checked_queue && moved_sq > a.halt_sq) { atomicMin(&a.queue.check->stop, (unsigned)pass + 1); "
+        "if (pass == a.n - 1) atomicMax(&a.queue.check->far, __float_as_uint(moved_sq)); }"), CHECKED)
+mutant("queue, checked: bricks are counted before they are stored", ITEM_END, ("    __syncthreads();", "    if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);"),
+       ("    if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);\n    __syncthreads();", ""), CHECKED)
+mutant("queue, checked: bricks are counted of the next item", ITEM_END, "made[pass], 1u", "made[item_place()->pass], 1u", CHECKED)
+mutant("queue, checked: displacements are not told", NOTE, "atomicMin(&check->stop, (unsigned)pass + 1);", "", CHECKED)
+mutant("queue, checked: the pass itself is in vain", NOTE, "(unsigned)pass + 1", "(unsigned)pass", CHECKED)
+mutant("queue, checked: the last to tell is right", NOTE, "atomicMin(&check->stop, (unsigned)pass + 1);", "*(volatile unsigned *)&check->stop = (unsigned)pass + 1;", CHECKED)
+mutant("queue, checked: what the last pass moves is not told", NOTE, "atomicMax(&check->far, __float_as_uint(moved_sq));", ";", CHECKED)
+mutant("queue, checked: nor to the next kernel", FINISH, "if (stop == n) a.watch", "if (false) a.watch", CHECKED)
+mutant("queue, checked: the first list is not looked at", QUEUED, "= is_too_old(a, moved_sq_of(a, a.first));", "= false;", CHECKED)
+mutant("queue, checked: the first list is not told of", FINISH, "is_too_old(a, moved_sq_of(a, a.first)) ? 0 :", "", CHECKED)
+mutant("queue, checked: the other displacements of the first list", QUEUED, "moved_sq_of(a, a.first)", "moved_sq_of(a, a.first + 1)", CHECKED)
+mutant("queue, checked: a pass in vain counts", FINISH, "(int)(stop < n ? stop : n)", "(int)(stop < n ? stop + 1 : n)", CHECKED)
+mutant("queue, checked: all passes count", FINISH, "(int)(stop < n ? stop : n)", "(int)n", CHECKED)
+mutant("queue, checked: counts stay", FINISH, "check->made[pass] = 0;", ";", CHECKED)
+mutant("queue, checked: stops for ever", FINISH, "check->stop = ~0u;", "", CHECKED)
+mutant("queue, checked: does not halt", LEAVE, "halt(a, CUDA_HALTED_OLD);", "", CHECKED)
+mutant("queue, checked: halts a step early", LEAVE, "a.watch->step = halts ? end : end - 1;", "a.watch->step = end - 1;", CHECKED)
+mutant("queue, checked: the drift is to be booked again", LEAVE, "a.watch->drifted = !halts;", "a.watch->drifted = 1;", CHECKED)
+mutant("queue, checked: nothing is brought back", LEAVE, "1 + (unsigned)(a.first + n_passes) % 2;", "1;", CHECKED)
+mutant("queue, checked: brought back from the other copy", LEAVE, "(unsigned)(a.first + n_passes) % 2;", "(unsigned)(a.first + n_passes + 1) % 2;", CHECKED)
+mutant("queue, checked: bricks stay beyond the step that counts", BACK, "a.queue.done[place] = (unsigned)a.watch->step;", ";", CHECKED)
+mutant("queue, checked: positions are not brought back", BACK, "copy_seen(a.now.position, i, a.now.position, i + (int64_t)a.n_atoms);", "", CHECKED)
+mutant("queue, checked: velocities are not brought back", BACK, "store<Pair>(a.now.velocity, i, v.v, v.w);", "", CHECKED)
+mutant("queue, checked: last bits are not brought back", BACK, "if (is_mixed && !is_vec4)", "if (false)", CHECKED)
+mutant("queue, checked: the last atom is not brought back", BACK, "i >= a.n_atoms", "i >= a.n_atoms - 1", CHECKED)
+mutant("queue, checked: one copy of the velocities", COPY, "copy.velocity = is_spare ? a.spare.velocity : a.queue.velocity;", "", CHECKED)
+mutant("queue, checked: one copy of the last bits", COPY, "copy.low = is_spare ? a.spare.low : a.queue.low;", "", CHECKED)
+mutant("queue, checked: the second copy is in the list", COPY, "= MD_SW_memory_carry != MD_CARRY_COPY;", "= true;", CHECKED)
+mutant("queue, checked: reads the copy that it writes", MOVE + " float integrate_by(", "&from = MotionCopy::at(a, motion.from)", "&from = MotionCopy::at(a, motion.to)", CHECKED)
+mutant("queue, checked: faults are not told", FINISH, "tell_fault(a, first + (unsigned long long)n_passes);", "", queue("checked collision"))
+mutant("queue, checked: faults of the last pass are not told", TELL, "step <= last", "step < last", queue("checked collision"))
