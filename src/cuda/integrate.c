@@ -20,11 +20,13 @@ MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long ke
                      .displacement = isfinite(displacement) ? (double)displacement : (double)NAN};
 }
 
-/* The flag costs a look at host memory; what it is about is fetched once, when the run is over anyway. */
+/* The flag costs a look at host memory; what it is about is fetched once, when the run is over anyway, and behind all that is
+ * issued: that of an earlier step may be found after the flag was raised, but by the same kernel. */
 MdFault cuda_integrate_fault(CudaContext *context) {
     if (context->fault.step >= 0 || !context->h_signals->fault) return context->fault;
     cuda_watch_read(context, true);
-    context->fault =
-        cuda_integrate_read_fault(context->h_watch->fault_step, context->h_watch->fault_key, context->step_offset);
+    const CudaWatch *watch = context->h_watch;
+    context->fault = cuda_integrate_read_fault(
+        watch->fault_step, watch->fault_key[watch->fault_step % CUDA_GRAPH_STEPS], context->step_offset);
     return context->fault;
 }

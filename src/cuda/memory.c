@@ -268,7 +268,7 @@ static void clear_check(CudaContext *context) {
     CudaQueueCheck *check = context->arguments.queue.check;
     CUDA_CHECK(cudaMemsetAsync(check, 0, sizeof *check, context->stream));
     CUDA_CHECK(cudaMemsetAsync(&check->stop, 0xff, sizeof check->stop, context->stream));
-    CUDA_CHECK(cudaMemsetAsync(&check->fault_key, 0xff, sizeof check->fault_key, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(&check->fault_step, 0xff, sizeof check->fault_step, context->stream));
 }
 
 /* No brick has come to any step. */
@@ -437,8 +437,8 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
 
     const CudaArguments *a = &context->arguments;
     CUDA_CHECK(cudaMemsetAsync(a->watch, 0, sizeof(CudaWatch), context->stream));
-    CUDA_CHECK(
-        cudaMemsetAsync(&a->watch->fault_step, 0xff, 2 * sizeof a->watch->fault_step, context->stream)); /* none */
+    CUDA_CHECK(cudaMemsetAsync(&a->watch->fault_step, 0xff, sizeof a->watch->fault_step, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(&a->watch->fault_key, 0xff, sizeof a->watch->fault_key, context->stream));
     CUDA_CHECK(cudaMemsetAsync(a->barrier, 0, 2 * CUDA_BARRIER_STRIDE * sizeof *a->barrier, context->stream));
     CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
     if (a->cell_count)

@@ -72,13 +72,13 @@ typedef struct CudaBricks {
 
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
 
-/* What the blocks of a queue find out before all of them know it, with device-check. Zero, or all bits set, but in a launch. */
+/* What the blocks of a queue find out before all of them know it, with device-check. Zero, or all bits set, but in a
+ * launch and after a fault. */
 typedef struct CudaQueueCheck {
-    unsigned stop;      /* the first pass of which the list is too old for the forces; all bits set: none */
-    unsigned far;       /* float bits: the largest squared displacement by the last pass, if that is too large */
-    unsigned has_fault; /* any of the last array is there */
-    unsigned made[CUDA_GRAPH_STEPS];                /* [pass] bricks that are through */
-    unsigned long long fault_key[CUDA_GRAPH_STEPS]; /* [step % CUDA_GRAPH_STEPS] as in CudaWatch, of the drift */
+    unsigned stop; /* the first pass of which the list is too old for the forces; all bits set: none */
+    unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
+    unsigned made[CUDA_GRAPH_STEPS]; /* [pass] bricks that are through */
+    unsigned long long fault_step;   /* that of CudaWatch, if it is not of a pass in vain */
 } CudaQueueCheck;
 
 /* launch.passes = queue: kernels/step_queue.cuh */
@@ -122,7 +122,9 @@ enum { CUDA_HALTED_OLD = 1, CUDA_HALTED_FULL = 2 };
 
 typedef struct CudaWatch {
     CudaMeasures measures;
-    unsigned long long fault_step, fault_key; /* all bits set: none; key: id, then the displacement as float bits */
+    unsigned long long fault_step; /* of the earliest fault; all bits set, as in what follows: none */
+    unsigned long long
+        fault_key[CUDA_GRAPH_STEPS]; /* [step % CUDA_GRAPH_STEPS] id, then the displacement as float bits */
     unsigned long long step;         /* the last one whose forces were begun, or would have been: see steps.c */
     unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
     unsigned long long late_build;   /* the last build that came late, as 1 + its step; */
@@ -158,7 +160,7 @@ enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
  * pairs and atoms follow it. */
 typedef struct CudaRowHead {
     double totals[CUDA_N_TOTALS];
-    unsigned long long fault_step, fault_key; /* as in CudaWatch */
+    unsigned long long fault_step, fault_key; /* as in CudaWatch, the key of that step */
     long long step;                           /* -1 until all of it is there: a device that is halted leaves it so */
 } CudaRowHead;
 

@@ -297,16 +297,18 @@ static EmulatorIndex index_at(unsigned long long b) {
                            (unsigned)(b / launch->grid.x / launch->grid.y)};
 }
 
-/* Blocks that live at the same time, in turns. Half of them begin late. Where they do not all meet, in half of the launches a
- * quarter of them now and then fall behind, so that others go through some of what these have not done yet. */
-enum { MOST_LATE = 16, TURNS_TO_FALL = 16, MOST_BEHIND = 128 };
+/* Blocks that live at the same time, in turns. Half of them begin late. In half of the launches a quarter of them now and then
+ * fall behind, so that others go through some of what these have not done yet: not as far where they may all meet, since each
+ * of them would wait for the last. */
+enum { MOST_LATE = 16, TURNS_TO_FALL = 16, MOST_BEHIND = 128, MOST_BEHIND_OF_ALL = 16 };
 
 static void run_together(unsigned long long first, unsigned n) {
     unsigned live = n;
     bool *begun = calloc(n, sizeof *begun);
     unsigned *late = calloc(n, sizeof *late); /* rounds that a block is left out */
     bool *is_slow = calloc(n, sizeof *is_slow);
-    const bool any_slow = !launch->cooperative && emulator_random() % 2 == 0;
+    const bool any_slow = emulator_random() % 2 == 0;
+    const unsigned most_behind = launch->cooperative ? MOST_BEHIND_OF_ALL : MOST_BEHIND;
     owner = NULL;
     for (unsigned b = 0; b < n; b++) is_slow[b] = any_slow && emulator_random() % 4 == 0;
     for (unsigned b = 0; b < n; b++) late[b] = emulator_random() % 2 ? emulator_random() % MOST_LATE : 0;
@@ -328,7 +330,7 @@ static void run_together(unsigned long long first, unsigned n) {
             any_ran = block_turn(block, &yielded) || any_ran;
             any_yielded = any_yielded || yielded;
             if (block->n_live == 0) live--;
-            if (is_slow[b] && emulator_random() % TURNS_TO_FALL == 0) late[b] = emulator_random() % MOST_BEHIND;
+            if (is_slow[b] && emulator_random() % TURNS_TO_FALL == 0) late[b] = emulator_random() % most_behind;
         }
         if (live > 0 && ((!any_ran && !any_yielded) || spins > SPIN_LIMIT))
             for (b = 0; b < n; b++)

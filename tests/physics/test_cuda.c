@@ -1,5 +1,6 @@
 /* What only the cuda backend promises: the work that its searches are counted with, how little is issued in vain while the
- * device decides when the list is built, and that it stands still in the middle of a batch, also where the list is full.
+ * device decides when the list is built, that it stands still in the middle of a batch, also where the list is full, which
+ * of several faults it tells, and which calls stand for themselves in the times of stages.
  * MDMINI_TEST_SYSTEM as in walk.h. */
 #include <math.h>
 #include <stdio.h>
@@ -11,11 +12,13 @@
 #include "state.h"
 #include "walk.h"
 
-static int64_t calls_of(const MdStatistics *statistics, const char *stage) {
+static MdStageTime stage_of(const MdStatistics *statistics, const char *stage) {
     for (int k = 0; k < statistics->n_stages; k++)
-        if (strcmp(statistics->stages[k].stage, stage) == 0) return statistics->stages[k].calls;
-    return 0;
+        if (strcmp(statistics->stages[k].stage, stage) == 0) return statistics->stages[k];
+    return (MdStageTime){.calls = 0};
 }
+
+static int64_t calls_of(const MdStatistics *statistics, const char *stage) { return stage_of(statistics, stage).calls; }
 
 /* --- counters ------------------------------------------------------------------------------------------------------ */
 
@@ -159,6 +162,90 @@ static const char *way_text(Way way) {
              md_switch_words(MD_OPTION_launch_persistent)[way.persistent],
              md_switch_words(MD_OPTION_launch_fuse)[way.fuse], md_switch_words(MD_OPTION_launch_passes)[way.passes]);
     return text;
+}
+
+/* Without energies, also of the last one: so no drift stands at the end of what is issued. */
+static bool quiet_steps(const WalkRun *run, int64_t first, int64_t n) {
+    for (int64_t step = first; step < first + n; step++)
+        if (!walk_ok(run, md_verlet_step(run->ops, run->context, step, false))) return false;
+    return true;
+}
+
+/* --- times of stages ------------------------------------------------------------------------------------------------ */
+
+static void check_seconds(const MdStageTime *stage, double expected) {
+    CHECK(fabs(stage->seconds - expected) <= 1e-12 * fabs(expected));
+}
+
+/* What was timed stands for what was not, but for the calls that stand for themselves. */
+static void test_extended(void) {
+    static const struct {
+        MdStageTime stage;
+        double seconds;
+    } cases[] = {{{.calls = 0}, 0},
+                 {{.calls = 30, .in_vain = 10, .timed = 20, .timed_s = 2}, 4},
+                 {{.calls = 30, .in_vain = 10, .timed = 20, .timed_s = 2, .alone = 8, .alone_s = 5}, 5 + 3.2},
+                 {{.calls = 28, .timed = 20, .timed_s = 2, .alone = 8, .alone_s = 5}, 5 + 2},
+                 {{.calls = 40, .alone = 8, .alone_s = 5}, 25},
+                 {{.calls = 8, .alone = 8, .alone_s = 5}, 5}};
+    check_context("times of stages, extended");
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        MdStageTime stage = cases[k].stage;
+        md_stage_extend(&stage);
+        check_seconds(&stage, cases[k].seconds);
+    }
+    MdStageTime untimed = {.calls = 3};
+    md_stage_extend(&untimed);
+    CHECK(isnan(untimed.seconds));
+    static MdStatistics before, after;
+    before.n_stages = after.n_stages = 1;
+    before.stages[0] = cases[1].stage;
+    after.stages[0] = (MdStageTime){.calls = 62, .in_vain = 18, .timed = 30, .timed_s = 4, .alone = 10, .alone_s = 7};
+    md_statistics_subtract(&after, &before);
+    CHECK(after.stages[0].timed == 10 && after.stages[0].alone == 10);
+    check_seconds(&after.stages[0], 7 + 0.2 * 30);
+    before.stages[0] = cases[2].stage;
+    after.stages[0] = (MdStageTime){.calls = 62, .in_vain = 18, .timed = 30, .timed_s = 4, .alone = 10, .alone_s = 7};
+    md_statistics_subtract(&after, &before);
+    CHECK(after.stages[0].timed == 10 && after.stages[0].alone == 2);
+    check_seconds(&after.stages[0], 2 + 0.2 * 38);
+}
+
+/* Pieces of the run: the first step of each is issued by itself, since somebody has looked, and the others are a batch. Those of
+ * the same length have one graph. */
+static void test_times(const MdBackendOps *ops, const MdSystem *system, int graph) {
+    static const int pieces[] = {9, 9, 6, 9, 6, 12};
+    enum { N_LATER = 40 }; /* more of 6 steps: events have come to be used again */
+    MdConfig config = state_config();
+    MdStatistics statistics;
+    WalkRun run;
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = 1000;
+    config.force_kernel = MD_KERNEL_LIST;
+    issue_by(&config, (Way){graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS});
+    check_context("times of stages, graph %s", md_switch_words(MD_OPTION_launch_graph)[graph]);
+    if (!walk_create(&run, ops, &config, system)) return;
+    CHECK(walk_prepare(&run));
+    const int n_pieces = sizeof pieces / sizeof pieces[0];
+    for (int k = 0, step = 1, n; k < n_pieces + N_LATER; k++, step += n) {
+        n = k < n_pieces ? pieces[k] : 6;
+        CHECK(quiet_steps(&run, step, n) && walk_ok(&run, ops->finish(run.context)));
+    }
+    ops->statistics(run.context, &statistics);
+    const MdStageTime step = stage_of(&statistics, "step");
+    CHECK(step.calls == 8 + 8 + 5 + 8 + 5 + 11 + 5 * N_LATER && step.in_vain == 0);
+    /* the first batch, which is not timed, has made the graph of the second and fourth */
+    CHECK(step.alone == (graph == MD_GRAPH_ON ? 5 + 11 : 0));
+    CHECK(step.alone + step.timed == step.calls - 8);
+    CHECK((step.alone_s > 0) == (graph == MD_GRAPH_ON) && step.timed_s > 0);
+    for (int k = 0; k < statistics.n_stages; k++) {
+        const MdStageTime *stage = &statistics.stages[k];
+        const double mean_s = stage->timed > 0 ? stage->timed_s / (double)stage->timed : 0;
+        const int64_t rest = stage->calls + stage->in_vain - stage->alone;
+        if (graph == MD_GRAPH_OFF) CHECK(stage->alone == 0 && stage->alone_s == 0);
+        if (stage->timed > 0) check_seconds(stage, stage->alone_s + mean_s * (double)rest);
+    }
+    walk_destroy(&run);
 }
 
 /* --- steps issued in vain ------------------------------------------------------------------------------------------ */
@@ -307,13 +394,6 @@ static void test_collision(const MdBackendOps *ops) {
 
 /* --- blocks that do not meet ---------------------------------------------------------------------------------------- */
 
-/* Without energies, also of the last one: so no drift stands at the end of what is issued. */
-static bool quiet_steps(const WalkRun *run, int64_t first, int64_t n) {
-    for (int64_t step = first; step < first + n; step++)
-        if (!walk_ok(run, md_verlet_step(run->ops, run->context, step, false))) return false;
-    return true;
-}
-
 /* 32 steps and 28 more; a list every ten steps, so that the batch before the first look begins with forces and ends with
  * them. places: of the atoms at both looks. Returns in how many batches all blocks met against launch.barrier = local. */
 static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int barrier, int block_size, int brick_cells,
@@ -403,6 +483,102 @@ static void test_barrier(const MdBackendOps *ops) {
     test_false_marks(ops);
 }
 
+/* --- faults of several atoms ------------------------------------------------------------------------------------------ */
+
+/* Rows of atoms along x, of which in each layer one leaps towards the next in its row: when a leap lands upon that, both fail
+ * in the step after it. Nobody else meets anybody. */
+enum { ROW = 4, LAYERS = 16, SHORT_STEPS = 8, LONG_STEPS = 64 };
+
+static int leaper_of(int layer) { return (layer * ROW + layer * 3 % ROW) * ROW; }
+
+/* fails: the step in which that of each layer does. */
+static MdSystem *system_of_leapers(const int fails[LAYERS]) {
+    const char *words[] = {"system.density=0.8442", "system.cells=4", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    const double apart = system->potential.cutoff_max + 0.1, leap = 0.5;
+    CHECK(system->n_atoms == ROW * ROW * LAYERS);
+    CHECK(leap < MD_FAULT_SHARE * system->potential.cutoff_min);
+    for (int k = 0; k < 3; k++) system->box.length[k] = (k == 2 ? LAYERS : ROW) * apart;
+    for (int i = 0; i < system->n_atoms; i++) {
+        const int at[3] = {i % ROW, i / ROW % ROW, i / ROW / ROW};
+        for (int k = 0; k < 3; k++) system->position[3 * i + k] = (at[k] + 0.25) * apart;
+        for (int k = 0; k < 3; k++) system->velocity[3 * i + k] = 0;
+    }
+    for (int layer = 0; layer < LAYERS; layer++) {
+        const int i = leaper_of(layer);
+        system->position[3 * i] = system->position[3 * (i + 1)] - 0.45 - leap * (fails[layer] - 1);
+        system->velocity[3 * i] = leap / state_config().run_timestep;
+    }
+    md_deck_destroy(deck);
+    return system;
+}
+
+typedef struct LeapWay {
+    Way way;
+    int barrier;
+} LeapWay;
+
+/* Nobody looks before the end, when all have failed. The first batch ends with a drift, before a build: in others blocks meet,
+ * also with launch.barrier = local. */
+static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system, const LeapWay *by, int n_steps) {
+    MdConfig config = state_config();
+    MdStatistics statistics = {0};
+    WalkRun run;
+    config.run_precision = MD_PRECISION_MIXED;
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = n_steps;
+    config.neighbor_skin = 0.5;
+    config.force_kernel = MD_KERNEL_BRICK;
+    config.force_threads_per_atom = MD_THREADS_2;
+    config.memory_brick_cells = MD_BRICK_CELLS_1;
+    config.launch_block_size = MD_BLOCK_SIZE_32;
+    config.launch_barrier = by->barrier;
+    issue_by(&config, by->way);
+    if (!walk_create(&run, ops, &config, system)) return (MdFault){.step = -1};
+    CHECK(walk_prepare(&run) && quiet_steps(&run, 1, n_steps + 8) && walk_ok(&run, ops->finish(run.context)));
+    const MdFault fault = ops->fault(run.context);
+    ops->statistics(run.context, &statistics);
+    CHECK(statistics.n_met == 0);
+    CHECK((walk_launches(&statistics, "k_step_queue") > 0) == (by->way.passes == MD_PASSES_QUEUE));
+    CHECK((walk_launches(&statistics, "k_step_resident") > 0) == (by->way.persistent == MD_PERSISTENT_ON));
+    walk_destroy(&run);
+    return fault;
+}
+
+/* Told is the first one, though blocks may find another before it; of several in a step that of the smallest id. */
+static void compare_leapers(const MdBackendOps *ops, const int fails[LAYERS], int leader, int n_steps) {
+    static const LeapWay ways[] = {
+        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_GRID},
+        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE}, MD_BARRIER_GRID},
+        {{MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_LOCAL}};
+    MdSystem *system = system_of_leapers(fails);
+    MdFault expected = {.step = -1};
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+        check_context("the first of several faults: step %d in layer %d, %s, barrier %s", fails[leader], leader,
+                      way_text(ways[w].way), md_switch_words(MD_OPTION_launch_barrier)[ways[w].barrier]);
+        const MdFault fault = fault_of_leapers(ops, system, &ways[w], n_steps);
+        if (w == 0) expected = fault;
+        if (!CHECK(fault.step == fails[leader] && fault.id == leaper_of(leader)))
+            printf("told: step %lld, atom %d\n", (long long)fault.step, fault.id);
+        CHECK(memcmp(&fault.displacement, &expected.displacement, sizeof fault.displacement) == 0);
+    }
+    md_system_destroy(system);
+}
+
+/* Wherever the first one is, and where there are two of them; others come a step later, or two. Once it goes on for so long that
+ * smaller ids fail in steps that have the same key as the first one. */
+static void test_leapers(const MdBackendOps *ops) {
+    for (int k = 0; k < 2 * LAYERS; k++) {
+        const int leader = k % LAYERS, second = leader + 7;
+        int fails[LAYERS];
+        for (int layer = 0; layer < LAYERS; layer++) fails[layer] = 5 + (layer + k / LAYERS) % 2;
+        fails[leader] = 4;
+        if (k % 4 == 0 && second < LAYERS) fails[second] = 4;
+        compare_leapers(ops, fails, leader, k == LAYERS - 1 ? LONG_STEPS : SHORT_STEPS);
+    }
+}
+
 /* --- a list that fills up -------------------------------------------------------------------------------------------- */
 
 enum { CROWDING_STEPS = 42 };
@@ -484,6 +660,9 @@ static void test_melt(const MdBackendOps *ops) {
         test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells);
     }
     test_crowd(ops, system);
+    test_extended();
+    test_times(ops, system, MD_GRAPH_ON);
+    test_times(ops, system, MD_GRAPH_OFF);
     test_lateness(ops, system, false);
     test_lateness(ops, system, true);
     test_waste(ops, system, ahead[0]);
@@ -500,6 +679,7 @@ int main(void) {
     if (walk_wants("unforeseen")) test_unforeseen(ops);
     if (walk_wants("collision")) test_collision(ops);
     if (walk_wants("barrier")) test_barrier(ops);
+    if (walk_wants("leapers")) test_leapers(ops);
     if (walk_wants("full")) test_full(ops);
     if (walk_wants("melt")) test_melt(ops);
     return check_finish();

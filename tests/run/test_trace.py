@@ -127,9 +127,12 @@ def check_cuda(checks, trace, report):
         issued = sum(span[5] for span in inside)
         checks.that(issued == stage["calls"] + stage["calls_in_vain"],
                     f"{stage['stage']}: {issued} calls on the stream, {stage['calls']} and {stage['calls_in_vain']} in vain reported")
-        # The first call of a stage does not count (timing.c): it stands for the mean.
+        # The first call of a stage does not count (timing.c): the mean stands for it, of those that have made no graph.
         timed = [span for span in inside if span is not spans[0]]
-        seconds = sum(span[1] - span[0] for span in timed) * 1e-6 / sum(span[5] for span in timed) * issued
+        alone, alone_s = stage["calls_alone"], stage["seconds_alone"]
+        others_s = sum(span[1] - span[0] for span in timed) * 1e-6 - alone_s
+        n_others = sum(span[5] for span in timed) - alone
+        seconds = alone_s + others_s / n_others * (issued - alone)
         bound = seconds * (1e-4 + 4e-6 * trace.other["device_error_us"] / report["loop_seconds"]) + len(timed) * 1e-6 * DEVICE_US
         checks.near(seconds, stage["seconds"], bound, f"seconds of {stage['stage']}")
     checks.that(n_stages >= 4, f"{n_stages} stages on the compute stream")
@@ -200,6 +203,9 @@ def test_runs(checks, folder):
             trace, report = Trace(Path(folder) / "t.json"), done.json()
             check_structure(checks, trace, wall_s, what)
             (check_cpu if backend == "cpu" else check_cuda)(checks, trace, report)
+            if extra and "launch.graph" in extra[0]:
+                alone = sum(stage["calls_alone"] for stage in report["stages"])
+                checks.that((alone > 0) == (extra[0] == "launch.graph=on"), f"{what}: {alone} calls have made graphs")
             if extra is UNWATCHED:
                 check_unwatched(checks, trace, report)
             if extra[:len(SHORT_LIVED)] == SHORT_LIVED:

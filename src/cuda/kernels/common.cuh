@@ -230,17 +230,13 @@ __device__ inline Vec3<State> load_position(const CudaParticles &p, int64_t i, i
     }
 }
 
-/* What `position` holds at place i, with its word (vec4). */
-__device__ inline Full<Pair> load_seen(const CudaVectors &position, int64_t i) {
-    if constexpr (is_vec4) return load_full<Pair>(position, nullptr, i);
-    else return Full<Pair>{load<Pair>(position, i), 0};
-}
-
-/* The same of place j, to place i of another. Returns it as pairs see it. */
+/* What `position` holds at place j, to place i of another. Returns it as pairs see it. */
 __device__ inline Vec3<Pair> copy_seen(const CudaVectors &to, int64_t i, const CudaVectors &position, int64_t j) {
-    const Full<Pair> seen = load_seen(position, j);
-    store<Pair>(to, i, seen.v, seen.w);
-    return seen.v;
+    Pair word = 0;
+    if constexpr (is_vec4) word = ((const Vec4<Pair> *)position.part[0])[j].w;
+    const Vec3<Pair> seen = load<Pair>(position, j);
+    store<Pair>(to, i, seen, word);
+    return seen;
 }
 
 /* Squared displacement from x0, its place of the last build: where it was then, or was to go (neighbor.predict). */

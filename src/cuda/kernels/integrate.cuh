@@ -4,21 +4,21 @@
 
 #include "cuda/kernels/block.cuh"
 
-/* First fault wins; among those of the same step the smallest id does, so that every run says the same. step: that of the
- * drift, or 0: the one after that of the watch. */
+/* The fault of the earliest step wins, and among those of the same step that of the smallest id, so that every run says the
+ * same. Blocks may be at different steps, so that the earliest fault need not be found first: each step has a key of its own.
+ * Nobody has left anything there for another step: those of a launch differ by less than there are keys, but for the first
+ * drift of the resident kernel, behind which is a barrier of the grid; and once a fault is known, none of a later step is
+ * noted. A pass of a queue may be one that was made in vain: the last block to leave knows, and tells.
+ * step: that of the drift, or 0: the one after that of the watch. */
 __device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step) {
+    const bool counts = !is_checked_queue || step == 0;
     if (step == 0) step = a.watch->step + 1;
-    unsigned long long seen = atomicCAS(&a.watch->fault_step, ~0ull, step);
-    if (seen != ~0ull && seen != step) return;
-    atomicMin(&a.watch->fault_key, (unsigned long long)id << 32 | __float_as_uint(displacement));
-    *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
-}
-
-/* A fault by a pass of a queue, which may be one that was made in vain: the last block to leave knows. */
-__device__ inline void note_fault(const CudaArguments &a, int id, float displacement, unsigned long long step) {
-    CudaQueueCheck *check = a.queue.check;
-    atomicMin(&check->fault_key[step % CUDA_GRAPH_STEPS], (unsigned long long)id << 32 | __float_as_uint(displacement));
-    *(volatile unsigned *)&check->has_fault = 1;
+    if (!counts && a.watch->fault_step < step)
+        return; /* nobody writes it in the launch of a queue, but the last block */
+    if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;
+    atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],
+              (unsigned long long)id << 32 | __float_as_uint(displacement));
+    if (counts) *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
 }
 
 /* v += f/m dt/2 */
@@ -37,8 +37,6 @@ __device__ inline void drift(const CudaArguments &a, int i, const Vec3<Pair> &v,
     const Pair distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
     if (distance_sq <= (Pair)a.fault_sq) { /* false for NaN */
         *x = storable(Vec3<State>{x->x + (State)d.x, x->y + (State)d.y, x->z + (State)d.z});
-    } else if (is_checked_queue && step != 0) {
-        note_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), step);
     } else {
         raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), step);
     }

@@ -52,7 +52,7 @@ MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     if (t < CUDA_N_TOTALS) a.row->totals[t] = a.totals[t];
     if (t > 0) return;
     a.row->fault_step = a.watch->fault_step;
-    a.row->fault_key = a.watch->fault_key;
+    a.row->fault_key = a.watch->fault_key[a.watch->fault_step % CUDA_GRAPH_STEPS];
     /* Halted: sums and particles are those of another step, and this comes again. */
     a.row->step = a.watch->halted ? -1 : a.row_step;
 }

@@ -313,32 +313,25 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     ((SlotKey *)a.slot_key)[cell_begin(a, a.cell[i]) + a.arrival[i]] = slot_key(a, i);
 }
 
-/* What of a particle a reordering carries. Positions go another way, and forces stay behind: nobody looks at them before they
- * are computed anew. */
-struct Carried {
-    Full<Pair> v; /* with 1/mass */
-    CudaTag tag;
-    int32_t type; /* this and the next: unless the fourth component of a position has them */
-    uint32_t low;
-};
-
-__device__ inline Carried lift(const CudaParticles &from, int i) {
-    Carried carried = {load_velocity(from, i), from.tag[i], 0, 0};
+/* Particle i of one memory as particle j of another, but for its place. Forces stay behind: nobody looks at them before they are
+ * computed anew. Returns its velocity. */
+__device__ inline Vec3<Pair> carry(const CudaParticles &from, int i, const CudaParticles &to, int j) {
+    const Full<Pair> v = load_velocity(from, i);
+    store<Pair>(to.velocity, j, v.v, v.w);
+    to.tag[j] = from.tag[i];
     if constexpr (!is_vec4) {
-        carried.type = from.type[i];
-        if (is_mixed) carried.low = from.low[i];
+        to.type[j] = from.type[i];
+        if (is_mixed) to.low[j] = from.low[i];
+        ((Pair *)to.inverse_mass)[j] = v.w;
     }
-    return carried;
+    return v.v;
 }
 
-__device__ inline void put_down(const CudaParticles &to, int i, const Carried &carried) {
-    store<Pair>(to.velocity, i, carried.v.v, carried.v.w);
-    to.tag[i] = carried.tag;
-    if constexpr (!is_vec4) {
-        to.type[i] = carried.type;
-        if (is_mixed) to.low[i] = carried.low;
-        ((Pair *)to.inverse_mass)[i] = carried.v.w;
-    }
+/* Puts particle i into its slot, in memory that keeps the order of the slots. */
+__device__ inline void put_into_slot(const CudaArguments &a, int i, int slot) {
+    const Vec3<Pair> seen = copy_seen(a.now.position, slot, a.now.position, i + on_the_way(a));
+    const Vec3<Pair> v = carry(a.now, i, a.spare, slot);
+    store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v)), Pair(0));
 }
 
 /* The place of a particle in its cell is the number of smaller keys there. Quadratic in the crowd of a cell, but so is
@@ -348,20 +341,13 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const int c = a.cell[i];
-    const Full<Pair> seen = load_seen(a.now.position, i + on_the_way(a));
-    const Carried carried = reorders ? lift(a.now, i) : Carried{}; /* both on their way while keys are compared */
     const SlotKey key = slot_key(a, i), *keys = (const SlotKey *)a.slot_key;
     const int begin = cell_begin(a, c), end = cell_end(a, c);
     int slot = begin;
     for (int s = begin; s < end; s++) slot += keys[s] < key;
     a.slot_cell[slot] = c;
-    if constexpr (reorders) {
-        store<Pair>(a.now.position, slot, seen.v, seen.w);
-        store<Pair>(a.reference, slot, place_ahead(seen.v, way_ahead(a, carried.v.v)), Pair(0));
-        put_down(a.spare, slot, carried);
-    } else {
-        a.slot_atom[slot] = i;
-    }
+    if constexpr (reorders) put_into_slot(a, i, slot);
+    else a.slot_atom[slot] = i;
 }
 
 /* memory.carry = copy: what was carried into the memory of the list, back to where it was. */
@@ -369,6 +355,6 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
 MD_KERNEL k_sort_bring_back(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
-    if (i < a.n_atoms) put_down(a.now, i, lift(a.spare, i));
+    if (i < a.n_atoms) carry(a.spare, i, a.now, i);
 }
 #endif

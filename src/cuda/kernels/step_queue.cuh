@@ -139,15 +139,16 @@ __device__ inline void end_item(const CudaArguments &a, float moved_sq) {
     if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);
 }
 
-/* The first fault of the passes that count. */
-__device__ inline void tell_fault(const CudaArguments &a, unsigned long long first, int n_passes) {
-    for (int pass = 0; pass < n_passes; pass++) {
-        const unsigned long long step = first + (unsigned long long)pass + 1;
-        const unsigned long long key = a.queue.check->fault_key[step % CUDA_GRAPH_STEPS];
-        if (key == ~0ull) continue;
-        raise_fault(a, (int)(key >> 32), __uint_as_float((unsigned)key), step);
+/* The first fault, if it is of a drift up to `last`: those behind are of passes in vain, and come again. */
+__device__ inline void tell_fault(const CudaArguments &a, unsigned long long last) {
+    const unsigned long long step = *(volatile unsigned long long *)&a.queue.check->fault_step;
+    if (step <= last) {
+        a.watch->fault_step = step;
+        *(volatile int *)&a.signals->fault = 1;
         __threadfence_system(); /* who sees that the device halts sees the fault */
-        return;
+    } else if (step != ~0ull) {
+        a.queue.check->fault_step = ~0ull;
+        for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.watch->fault_key[k] = ~0ull;
     }
 }
 
@@ -159,13 +160,10 @@ __device__ inline int end_check(const CudaArguments &a, unsigned long long first
                    stop = is_too_old(a, moved_sq_of(a, a.first)) ? 0 : *(volatile unsigned *)&check->stop;
     const int n_passes = (int)(stop < n ? stop : n);
     if (stop == n) a.watch->measures.moved_sq = *(volatile unsigned *)&check->far;
-    if (*(volatile unsigned *)&check->has_fault) {
-        tell_fault(a, first, n_passes);
-        for (int k = 0; k < CUDA_GRAPH_STEPS; k++) check->fault_key[k] = ~0ull;
-    }
+    tell_fault(a, first + (unsigned long long)n_passes);
     for (int pass = 0; pass < a.n; pass++) check->made[pass] = 0;
     check->stop = ~0u;
-    check->far = check->has_fault = 0;
+    check->far = 0;
     return n_passes;
 }
 

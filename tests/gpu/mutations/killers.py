@@ -15,6 +15,7 @@ FAULTS         of atoms that are too fast, with the defaults
 FULL           a list that fills up while the host goes on
 AGAIN          a list that a restart makes again
 COLLISION      an atom that becomes too fast in the middle of a batch of steps
+LEAPERS        atoms that fail in several steps, while blocks overtake each other
 MEETING        blocks of the resident kernel that wait for those around them only
 queue(...)     tests/physics/test_queue: the same bits by a queue of bricks, in these cases
 UNFORESEEN     a list that fails in the middle of a batch of steps
@@ -99,6 +100,7 @@ COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
 COLLISION = Killer("test_cuda (collision)", "test_cuda", (("MDMINI_TEST_SYSTEM", "collision"),))
+LEAPERS = Killer("test_cuda (leapers)", "test_cuda", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
 MEETING = Killer("test_cuda (barrier)", "test_cuda", (("MDMINI_TEST_SYSTEM", "barrier"),))
 # Blocks that begin late, which a GPU has no reason to let happen.
 LATECOMERS = tuple(Killer(f"test_cuda (barrier), seed {seed}", "test_cuda",

@@ -27,8 +27,8 @@ mutant("storable: small numbers stay", COMMON + " State storable(", "is_small ? 
 mutant("split: not the nearest float", COMMON + " Pair split(", "__double_as_longlong(x) + low_half", "__double_as_longlong(x)", held(MIXED))
 mutant("join: from the float on", COMMON + " double join(", " - low_half", "", held(MIXED), tests(MIXED))
 mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "word >> CUDA_LOW_BITS)", "word)", held(MIXED), tests(MIXED))
-mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "seen.v, seen.w", "seen.v, load_seen(position, i).w", held(MIXED), tests(MIXED))
-mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu void put_down(", "to.low[i] = carried.low;", "", held(MIXED + "memory.layout=aos memory.sort=cell"))
+mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", held(MIXED), tests(MIXED))
+mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu carry(", "from.low[i]", "from.low[j]", held(MIXED + "memory.layout=aos memory.sort=cell"))
 for axis, letter in enumerate("xyz"):
     mutant(f"separation: no image along {letter}", COMMON + " Vec3<Pair> separation(",
            f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
@@ -126,24 +126,23 @@ mutant("rank: equal ids", SORT + " k_sort_rank(", "keys[s] < key", "keys[s] <= k
 mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.slot_cell[slot] = c;", "a.slot_cell[slot] = c > 0 ? c - 1 : c;", tests(CELLS))
 SORTED = CELLS + " memory.sort=cell"
 mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += keys[s] < key;", "slot += s - begin < a.arrival[i];", bits(SORTED))
-mutant("reorder: tags stay behind", SORT + " Carried lift(", "from.tag[i]", "from.tag[0]", tests(SORTED))
-mutant("reorder: types stay behind", SORT + " Carried lift(", "carried.type = from.type[i];", "carried.type = from.type[0];",
+mutant("reorder: tags stay behind", SORT + " carry(", "from.tag[i]", "from.tag[j]", tests(SORTED))
+mutant("reorder: types stay behind", SORT + " carry(", "from.type[i]", "from.type[j]",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: masses stay behind", SORT + " void put_down(", "[i] = carried.v.w;", "[i] = ((Pair *)to.inverse_mass)[0];",
+mutant("reorder: masses stay behind", SORT + " carry(", "[j] = v.w;", "[j] = ((Pair *)from.inverse_mass)[j];",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: velocities of others", SORT + " Carried lift(", "load_velocity(from, i)", "load_velocity(from, 0)", tests(SORTED))
-mutant("reorder: no reference positions", SORT + " k_sort_rank(", "store<Pair>(a.reference, slot, place_ahead(seen.v, way_ahead(a, carried.v.v)), Pair(0));", ";",
+mutant("reorder: velocities of others", SORT + " carry(", "load_velocity(from, i)", "load_velocity(from, j)", tests(SORTED))
+mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v)), Pair(0));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
-BACK, BY_LIST = SORT + " k_sort_bring_back(", SORTED + " memory.carry=copy"
-mutant("bring back: the last atom is left out", BACK, "if (i < a.n_atoms)", "if (i < a.n_atoms - 1)", tests(BY_LIST))
-mutant("bring back: nothing is", BACK, "put_down(a.now, i, lift(a.spare, i));", ";", tests(BY_LIST))
-mutant("reorder: velocities stay", SORT + " void put_down(", "store<Pair>(to.velocity, i, carried.v.v, carried.v.w);", "", tests(BY_LIST))
-mutant("reorder: tags are left behind", SORT + " void put_down(", "to.tag[i] = carried.tag;", "", tests(BY_LIST))
-mutant("reorder: types are left behind", SORT + " void put_down(", "to.type[i] = carried.type;", "", tests(BY_LIST + " memory.layout=soa"))
-mutant("reorder: last bits are left behind", SORT + " void put_down(", "if (is_mixed) to.low[i] = carried.low;", "",
-       tests(BY_LIST + " memory.layout=soa run.precision=mixed"))
-mutant("reorder: masses are left behind", SORT + " void put_down(", "((Pair *)to.inverse_mass)[i] = carried.v.w;", "",
-       tests(BY_LIST + " memory.layout=aos"))
+BACK, CARRY, BY_LIST = SORT + " k_sort_bring_back(", SORT + " carry(", SORTED + " memory.carry=copy"
+mutant("bring back: the last atom is left out", BACK, "i < a.n_atoms", "i < a.n_atoms - 1", tests(BY_LIST))
+mutant("bring back: all stays", BACK, "carry(a.spare, i, a.now, i);", ";", tests(BY_LIST))
+mutant("bring back: to where it comes from", BACK, "a.now, i);", "a.spare, i);", tests(BY_LIST))
+mutant("carry: velocities stay", CARRY, "store<Pair>(to.velocity, j, v.v, v.w);", "", tests(BY_LIST))
+mutant("carry: tags stay", CARRY, "to.tag[j] = from.tag[i];", "", tests(BY_LIST))
+mutant("carry: types stay", CARRY, "to.type[j] = from.type[i];", "", tests(BY_LIST + " memory.layout=soa"))
+mutant("carry: last bits stay", CARRY, "if (is_mixed) to.low[j] = from.low[i];", "", tests(BY_LIST + " memory.layout=soa run.precision=mixed"))
+mutant("carry: masses stay", CARRY, "((Pair *)to.inverse_mass)[j] = v.w;", "", tests(BY_LIST + " memory.layout=aos"))
 mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SORTED))
 
 for curve, old, new in (

@@ -41,7 +41,7 @@ mutant("predict: images stay", IMAGE, "*image += boxes;", "", ahead("fast, rows"
 mutant("predict: wrapped by itself", IMAGE, "wrap((double)x + (double)way, length, inverse, &boxes, round);", "wrap((double)x, length, inverse, &boxes, round);", ahead("suddenly fast, rows"), ahead("fast, rows"))
 mutant("predict: in the cell where it is", SORT + " k_sort_wrap(", "count_in_cell(a, i, place);", "count_in_cell(a, i, seen);", ahead("fast, rows"))
 mutant("predict: the place of the atom, in no order", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, place,", "store<Pair>(a.reference, i, seen,", PLACES_OF_NONE)
-mutant("predict: the place of the atom", SORT + " k_sort_rank(", "place_ahead(seen.v, way_ahead(a, carried.v.v))", "seen.v", PLACES)
+mutant("predict: the place of the atom", SORT + " put_into_slot(", "place_ahead(seen, way_ahead(a, v))", "seen", PLACES)
 mutant("predict: ordered by where it is", SORT + " SlotKey slot_key(", "place_ahead(seen, way).x", "seen.x", IN_BRICKS)
 mutant("predict: searched where it is", GRID + " list_place(", "predicts ? a.reference : a.now.position", "a.now.position", PLACES)
 mutant("predict: staged where it is", "cuda/kernels/brick.cuh Atom searched_particle(", "if constexpr (!predicts) return staged", "return staged", IN_BRICKS)

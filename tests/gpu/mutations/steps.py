@@ -13,9 +13,13 @@ mutant("drift: z is lost", MOVE + " void drift(", "x->z + (State)d.z", "x->z", t
 mutant("drift: half a step", MOVE + " void drift(", "(Pair)a.whole_step", "(Pair)a.half_step", tests(FUSED))
 mutant("drift: faults pass", MOVE + " void drift(", "distance_sq <= (Pair)a.fault_sq", "true", FAULTS)
 mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.watch->step + 1;", "a.watch->step;", FAULTS)
-mutant("raise_fault: later steps replace it", MOVE + " void raise_fault(", "if (seen != ~0ull && seen != step) return;",
-       "if (seen != ~0ull) a.watch->fault_step = step;", FAULTS)
-mutant("raise_fault: another id", MOVE + " void raise_fault(", "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", FAULTS)
+RAISE = MOVE + " void raise_fault("
+mutant("raise_fault: later steps replace it", RAISE, "if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;", "a.watch->fault_step = step;", FAULTS)
+mutant("raise_fault: what was found first", RAISE, "if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;",
+       "const unsigned long long seen = atomicCAS(&a.watch->fault_step, ~0ull, step);\n    if (seen != ~0ull && seen != step) return;", LEAPERS)
+mutant("raise_fault: later steps are noted as well", RAISE, ", step) < step) return;", ", step) == 0) return;", LEAPERS)
+mutant("raise_fault: the last one to tell", RAISE, "atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],", "atomicExch(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],", LEAPERS, FAULTS)
+mutant("raise_fault: another id", RAISE, "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", FAULTS)
 mutant("displacement: z does not count", COMMON + " float displacement_sq(", " + dz * dz", "", rows("neighbor.rebuild=host-check " + APART, IN_MOTION),
        rows(DEVICE, IN_MOTION))
 for fuse, switches in (("on", FUSED), ("off", APART)):
@@ -225,6 +229,5 @@ mutant("queue, checked: one copy of the velocities", COPY, "copy.velocity = is_s
 mutant("queue, checked: one copy of the last bits", COPY, "copy.low = is_spare ? a.spare.low : a.queue.low;", "", CHECKED)
 mutant("queue, checked: the second copy is in the list", COPY, "= MD_SW_memory_carry != MD_CARRY_COPY;", "= true;", CHECKED)
 mutant("queue, checked: reads the copy that it writes", MOVE + " float integrate_by(", "&from = MotionCopy::at(a, motion.from)", "&from = MotionCopy::at(a, motion.to)", CHECKED)
-mutant("queue, checked: faults are not told", FINISH, "tell_fault(a, first, n_passes);", "", queue("checked collision"))
-mutant("queue, checked: faults of a step before", TELL, "(unsigned long long)pass + 1;", "(unsigned long long)pass;", queue("checked collision"))
-mutant("queue, checked: no atom has the fault", MOVE + " void note_fault(", "(unsigned long long)id << 32", "0ull", queue("checked collision"))
+mutant("queue, checked: faults are not told", FINISH, "tell_fault(a, first + (unsigned long long)n_passes);", "", queue("checked collision"))
+mutant("queue, checked: faults of the last pass are not told", TELL, "step <= last", "step < last", queue("checked collision"))
