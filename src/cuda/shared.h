@@ -101,7 +101,8 @@ typedef struct CudaList {
 } CudaList;
 
 /* What kernels find out and the host reads. */
-typedef struct CudaMeasures {   /* zeroed before each build; every member grows by an integer atomicMax or atomicAdd */
+/* Zeroed before each build; what many may tell of grows by an integer atomicMax or atomicAdd. */
+typedef struct CudaMeasures {
     unsigned long long entries; /* of the list */
     unsigned moved_sq;          /* float bits: largest squared displacement from the places of the build */
     unsigned

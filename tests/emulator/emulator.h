@@ -128,6 +128,7 @@ struct EmulatorBlock {
     EmulatorIndex index;
     EmulatorLane *lanes;
     unsigned n_threads, n_live, n_arrived; /* arrived: at the barrier */
+    unsigned late;                         /* rounds that it is left out, of blocks that live together */
     unsigned warp_live[EMULATOR_MAX_THREADS / EMULATOR_WARP], warp_waiting[EMULATOR_MAX_THREADS / EMULATOR_WARP];
     void *static_shared; /* its copy while another block runs */
 };

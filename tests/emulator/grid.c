@@ -30,6 +30,13 @@ static char *dynamic_end;    /* of the dynamic shared memory of one block; a pag
 static long preempt = -1;
 static long spins; /* turns since a thread has ended or a barrier was complete */
 
+/* Of blocks that live at the same time, in turns. Half of them begin late. Where they do not all meet, three things happen in
+ * half of the launches each: a quarter of the blocks now and then fall behind, so that others go through some of what these
+ * have not done yet; who has found an extreme falls behind before it is told; and warps of a block are left out until the
+ * others wait for them. */
+enum { MOST_LATE = 16, TURNS_TO_FALL = 16, MOST_BEHIND = 128, MOST_BEHIND_OF_ALL = 16 };
+static bool news_is_slow, warps_are_slow;
+
 const EmulatorLaunch *emulator_launched(void) { return launch; }
 
 void emulator_describe_lane(const EmulatorLane *lane, char *text, size_t size) {
@@ -117,7 +124,12 @@ static int barrier(int operation, int predicate, const char *where) {
 
 static void yield(void) { emulator_lane_wait(emulator_running, EMULATOR_YIELDED); }
 
-static void at_atomic(void) {
+static void at_atomic(int is_news) {
+    if (is_news && news_is_slow && emulator_random() % 4 != 0) {
+        emulator_running->home->late = emulator_random() % MOST_BEHIND;
+        spins = 0;
+        yield();
+    }
     if (preempt <= 0 || emulator_random() % (uint32_t)preempt != 0) return;
     spins = 0; /* this is not the thread's own wish */
     yield();
@@ -222,6 +234,8 @@ static unsigned random_stride(unsigned n) {
  * any ran; *yielded: some want another turn. */
 static bool block_turn(EmulatorBlock *block, bool *yielded) {
     EmulatorThread **self = launch->function->module->self;
+    const unsigned n_warps = (block->n_threads + EMULATOR_WARP - 1) / EMULATOR_WARP;
+    unsigned left_out = warps_are_slow ? emulator_random() % n_warps : n_warps; /* n_warps: none */
     bool ran = false, interrupted = false;
     *yielded = false;
     while (!interrupted) {
@@ -229,7 +243,7 @@ static bool block_turn(EmulatorBlock *block, bool *yielded) {
         unsigned n = block->n_threads, stride = random_stride(n), t = emulator_random() % n;
         for (unsigned k = 0; k < n && !interrupted; k++) {
             EmulatorLane *lane = &block->lanes[t];
-            if (lane->state == EMULATOR_READY) {
+            if (lane->state == EMULATOR_READY && t / EMULATOR_WARP != left_out) {
                 progress = true;
                 *self = &lane->visible;
                 emulator_running = lane;
@@ -240,8 +254,9 @@ static bool block_turn(EmulatorBlock *block, bool *yielded) {
             t += stride;
             if (t >= n) t -= n;
         }
-        if (!progress) break;
-        ran = true;
+        if (!progress && left_out == n_warps) break;
+        if (!progress) left_out = n_warps;
+        ran = ran || progress;
     }
     emulator_running = NULL;
     for (unsigned t = 0; t < block->n_threads; t++)
@@ -297,30 +312,26 @@ static EmulatorIndex index_at(unsigned long long b) {
                            (unsigned)(b / launch->grid.x / launch->grid.y)};
 }
 
-/* Blocks that live at the same time, in turns. Half of them begin late. In half of the launches a quarter of them now and then
- * fall behind, so that others go through some of what these have not done yet: not as far where they may all meet, since each
- * of them would wait for the last. */
-enum { MOST_LATE = 16, TURNS_TO_FALL = 16, MOST_BEHIND = 128, MOST_BEHIND_OF_ALL = 16 };
-
 static void run_together(unsigned long long first, unsigned n) {
     unsigned live = n;
     bool *begun = calloc(n, sizeof *begun);
-    unsigned *late = calloc(n, sizeof *late); /* rounds that a block is left out */
     bool *is_slow = calloc(n, sizeof *is_slow);
-    const bool any_slow = emulator_random() % 2 == 0;
+    const bool some_are_slow = emulator_random() % 2 == 0;
     const unsigned most_behind = launch->cooperative ? MOST_BEHIND_OF_ALL : MOST_BEHIND;
+    news_is_slow = !launch->cooperative && emulator_random() % 2 == 0;
+    warps_are_slow = !launch->cooperative && emulator_random() % 2 == 0;
     owner = NULL;
-    for (unsigned b = 0; b < n; b++) is_slow[b] = any_slow && emulator_random() % 4 == 0;
-    for (unsigned b = 0; b < n; b++) late[b] = emulator_random() % 2 ? emulator_random() % MOST_LATE : 0;
     for (unsigned b = 0; b < n; b++) block_begin(&blocks[b], index_at(first + b));
+    for (unsigned b = 0; b < n; b++) is_slow[b] = some_are_slow && emulator_random() % 4 == 0;
+    for (unsigned b = 0; b < n; b++) blocks[b].late = emulator_random() % 2 ? emulator_random() % MOST_LATE : 0;
     for (spins = 0; live > 0; spins++) {
         bool any_ran = false, any_yielded = false;
         unsigned stride = random_stride(n), b = emulator_random() % n;
         for (unsigned k = 0; k < n; k++, b = (b + stride) % n) {
             EmulatorBlock *block = &blocks[b];
             if (block->n_live == 0) continue;
-            if (late[b] > 0) {
-                late[b]--;
+            if (block->late > 0) {
+                block->late--;
                 any_yielded = true;
                 continue;
             }
@@ -330,14 +341,14 @@ static void run_together(unsigned long long first, unsigned n) {
             any_ran = block_turn(block, &yielded) || any_ran;
             any_yielded = any_yielded || yielded;
             if (block->n_live == 0) live--;
-            if (is_slow[b] && emulator_random() % TURNS_TO_FALL == 0) late[b] = emulator_random() % most_behind;
+            if (is_slow[b] && emulator_random() % TURNS_TO_FALL == 0) block->late = emulator_random() % most_behind;
         }
         if (live > 0 && ((!any_ran && !any_yielded) || spins > SPIN_LIMIT))
             for (b = 0; b < n; b++)
                 if (blocks[b].n_live > 0) fail_stuck(&blocks[b]);
     }
+    news_is_slow = warps_are_slow = false;
     free(begun);
-    free(late);
     free(is_slow);
 }
 

@@ -269,28 +269,33 @@ static inline unsigned emulator_reduce(int, int operation, const char *where, un
 #define __reduce_xor_sync(m, v) emulator_reduce(EMULATOR_WARP_XOR, EMULATOR_WARP_XOR, EMULATOR_WHERE, m, (unsigned)(v))
 
 /* --- atomics, for the types that the hardware has ------------------------------------------------------------------- */
-#define EMULATOR_ATOMIC(name, T, expression)                                                                           \
+#define EMULATOR_ATOMIC_AS(is_news, name, T, expression)                                                               \
     static inline T name(T *place, T value) {                                                                          \
-        emulator_services->at_atomic();                                                                                \
+        emulator_services->at_atomic(is_news);                                                                         \
         T before = *(volatile T *)place;                                                                               \
         *(volatile T *)place = (expression);                                                                           \
         return before;                                                                                                 \
     }                                                                                                                  \
     static inline T name##_block(T *place, T value) { return name(place, value); }                                     \
     static inline T name##_system(T *place, T value) { return name(place, value); }
+#define EMULATOR_ATOMIC(name, T, expression)  EMULATOR_ATOMIC_AS(0, name, T, expression)
+#define EMULATOR_EXTREME(name, T, expression) EMULATOR_ATOMIC_AS(1, name, T, expression)
 #define EMULATOR_ATOMICS(name, expression)                                                                             \
     EMULATOR_ATOMIC(name, int, expression)                                                                             \
     EMULATOR_ATOMIC(name, unsigned, expression)                                                                        \
     EMULATOR_ATOMIC(name, unsigned long long, expression)
+#define EMULATOR_EXTREMES(name, expression)                                                                            \
+    EMULATOR_EXTREME(name, int, expression)                                                                            \
+    EMULATOR_EXTREME(name, unsigned, expression)                                                                       \
+    EMULATOR_EXTREME(name, unsigned long long, expression)                                                             \
+    EMULATOR_EXTREME(name, long long, expression)
 EMULATOR_ATOMICS(atomicAdd, before + value)
 EMULATOR_ATOMIC(atomicAdd, float, before + value)
 EMULATOR_ATOMIC(atomicAdd, double, before + value)
 EMULATOR_ATOMIC(atomicSub, int, before - value)
 EMULATOR_ATOMIC(atomicSub, unsigned, before - value)
-EMULATOR_ATOMICS(atomicMin, value < before ? value : before)
-EMULATOR_ATOMIC(atomicMin, long long, value < before ? value : before)
-EMULATOR_ATOMICS(atomicMax, value > before ? value : before)
-EMULATOR_ATOMIC(atomicMax, long long, value > before ? value : before)
+EMULATOR_EXTREMES(atomicMin, value < before ? value : before)
+EMULATOR_EXTREMES(atomicMax, value > before ? value : before)
 EMULATOR_ATOMICS(atomicAnd, before &value)
 EMULATOR_ATOMICS(atomicOr, before | value)
 EMULATOR_ATOMICS(atomicXor, before ^ value)
@@ -300,7 +305,7 @@ EMULATOR_ATOMIC(atomicInc, unsigned, before >= value ? 0 : before + 1)
 EMULATOR_ATOMIC(atomicDec, unsigned, before == 0 || before > value ? value : before - 1)
 #define EMULATOR_CAS(T)                                                                                                \
     static inline T atomicCAS(T *place, T compare, T value) {                                                          \
-        emulator_services->at_atomic();                                                                                \
+        emulator_services->at_atomic(0);                                                                               \
         T before = *(volatile T *)place;                                                                               \
         if (before == compare) *(volatile T *)place = value;                                                           \
         return before;                                                                                                 \

@@ -201,8 +201,8 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
 
 #if MD_SW_neighbor_rebuild == 2 /* device-check */
 /* What a queue that has halted the device leaves in the second copies, to where everybody looks for it, and bricks to the drift
- * that counts. It may come again: the
- * second copies stay what they are until the build, which also takes back that there is anything to bring. */
+ * that counts. It may come again: the second copies stay what they are until the build, which also takes back that there is
+ * anything to bring. */
 MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();

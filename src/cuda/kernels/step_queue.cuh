@@ -22,7 +22,8 @@
  * with that it is known whether one of these has moved an atom too far; by the order of the queue they nearly always are
  * through. From then on blocks leave, and who waits for bricks that nobody makes any more leaves, too. Faults of atoms are
  * told in the end, since those of a pass in vain do not count. What is in the second copies is brought back by a kernel behind
- * the queue, which also takes bricks back to the step that counts: else who makes it again would not wait for them. So it comes to the same whatever the order of the blocks. */
+ * the queue, which also takes bricks back to the step that counts: else who makes it again would not wait for them. So it
+ * comes to the same whatever the order of the blocks. */
 #ifndef MD_CUDA_STEP_QUEUE_CUH
 #define MD_CUDA_STEP_QUEUE_CUH
 

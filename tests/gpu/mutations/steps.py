@@ -200,8 +200,8 @@ mutant("queue, checked: a lane stops by itself", TAKE, "__any_sync(0xffffffffu, 
 mutant("queue, checked: told before it is known", ITEM_END, ("    if (is_checked_queue) note_distance(a, moved_sq);\n", "made[pass], 1u);"),
        ("", "made[pass], 1u);\n    if (is_checked_queue && moved_sq > a.halt_sq) { atomicMin(&a.queue.check->stop, (unsigned)pass + 1); "
         "if (pass == a.n - 1) atomicMax(&a.queue.check->far, __float_as_uint(moved_sq)); }"), CHECKED)
-mutant("queue, checked: bricks are counted before they are stored", ITEM_END, ("    __syncthreads();", "    if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);"),
-       ("    if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);\n    __syncthreads();", ""), CHECKED)
+mutant("queue, checked: bricks are counted before they are stored", ITEM_END, ("is_checked_queue && threadIdx.x == counting_thread", "    __syncthreads();"),
+       ("false", "    if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);\n    __syncthreads();"), CHECKED)
 mutant("queue, checked: bricks are counted of the next item", ITEM_END, "made[pass], 1u", "made[item_place()->pass], 1u", CHECKED)
 mutant("queue, checked: displacements are not told", NOTE, "atomicMin(&check->stop, (unsigned)pass + 1);", "", CHECKED)
 mutant("queue, checked: the pass itself is in vain", NOTE, "(unsigned)pass + 1", "(unsigned)pass", CHECKED)
@@ -231,3 +231,4 @@ mutant("queue, checked: the second copy is in the list", COPY, "= MD_SW_memory_c
 mutant("queue, checked: reads the copy that it writes", MOVE + " float integrate_by(", "&from = MotionCopy::at(a, motion.from)", "&from = MotionCopy::at(a, motion.to)", CHECKED)
 mutant("queue, checked: faults are not told", FINISH, "tell_fault(a, first + (unsigned long long)n_passes);", "", queue("checked collision"))
 mutant("queue, checked: faults of the last pass are not told", TELL, "step <= last", "step < last", queue("checked collision"))
+mutant("queue, checked: faults in vain are told", FINISH, "tell_fault(a, first + (unsigned long long)n_passes);", "tell_fault(a, first + (unsigned long long)n_passes + 1);", queue("fault in vain"))
