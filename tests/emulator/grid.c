@@ -30,10 +30,10 @@ static char *dynamic_end;    /* of the dynamic shared memory of one block; a pag
 static long preempt = -1;
 static long spins; /* turns since a thread has ended or a barrier was complete */
 
-/* Of blocks that live at the same time, in turns. Half of them begin late. Where they do not all meet, three things happen in
- * half of the launches each: a quarter of the blocks now and then fall behind, so that others go through some of what these
- * have not done yet; who has found an extreme falls behind before it is told; and warps of a block are left out until the
- * others wait for them. */
+/* Of blocks that live at the same time, in turns. Half of them begin late. Three things happen in half of the launches each: a
+ * quarter of the blocks now and then fall behind, so that others go through some of what these have not done yet (not as far
+ * where they may all meet, since each of them would wait for the last); and where they do not meet, who has found an extreme
+ * falls behind before it is told, and warps of a block are left out until the others wait for them. */
 enum { MOST_LATE = 16, TURNS_TO_FALL = 16, MOST_BEHIND = 128, MOST_BEHIND_OF_ALL = 16 };
 static bool news_is_slow, warps_are_slow;
 

@@ -250,14 +250,22 @@ __device__ inline Vec3<Pair> part_of_force(const CudaArguments &a, const PairPar
     } else {
         const uint64_t *quads = row.quads;
         for (int left = row.count; left > 0; left -= of_round) {
+            const QuadsAhead round = ahead;
             quads += quads_ahead * row_threads * 32;
 #pragma unroll
-            for (int k = 0; k < quads_ahead; k++) {
-                if (left <= k * quad_step) break;
-                const uint64_t quad = ahead.next[k];
+            for (int k = 0; k < quads_ahead; k++)
                 ahead.next[k] =
                     left > (k + quads_ahead) * quad_step ? quad_in_turn(&quads[k * row_threads * 32]) : no_quad;
-                add_quad<ENERGY>(a, pairs, atoms, own, quad, left - k * quad_step, &force, sums);
+            if (left > (quads_ahead - 1) * quad_step) {
+#pragma unroll
+                for (int k = 0; k < quads_ahead; k++)
+                    add_quad<ENERGY>(a, pairs, atoms, own, round.next[k], left - k * quad_step, &force, sums);
+                continue;
+            }
+#pragma unroll
+            for (int k = 0; k < quads_ahead - 1; k++) {
+                if (left <= k * quad_step) break;
+                add_quad<ENERGY>(a, pairs, atoms, own, round.next[k], left - k * quad_step, &force, sums);
             }
         }
     }
