@@ -254,14 +254,36 @@ static bool is_checked(const CudaContext *context) {
     return has_queue(context) && context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
 
-static void add_queue_check(CudaContext *context, Arrays *arrays) {
-    CudaQueue *queue = &context->arguments.queue;
+static void list_second(const CudaContext *context, Arrays *arrays, CudaQueue *queue) {
     const size_t n = (size_t)context->n_atoms;
-    add(arrays, CUDA_KEPT, &queue->check, 1, sizeof *queue->check, "check of the queue");
-    if (!cuda_memory_carries_by_list(context)) return;
     add_vectors(context, arrays, CUDA_KEPT, &queue->velocity, n, context->pair_size, "velocities of a pass");
     if (context->config.memory_layout != MD_LAYOUT_VEC4 && context->config.run_precision == MD_PRECISION_MIXED)
         add(arrays, CUDA_KEPT, &queue->low, n, sizeof *queue->low, "last bits of positions of a pass");
+}
+
+/* What a queue leaves there is brought back before anything is staged, so that it may stand in that memory: but not the four
+ * doubles of vec4. */
+static bool second_is_staged(const CudaContext *context) {
+    const bool fits = context->pair_size == sizeof(float) || context->config.memory_layout != MD_LAYOUT_VEC4;
+    return is_checked(context) && cuda_memory_carries_by_list(context) && fits &&
+           context->config.memory_allocation == MD_ALLOCATION_ONCE;
+}
+
+static void stage_second(CudaContext *context) {
+    char *place = context->staging;
+    Arrays arrays = {.n = 0};
+    list_second(context, &arrays, &context->arguments.queue);
+    for (int k = 0; k < arrays.n; k++) {
+        *arrays.rows[k].where = place;
+        place += arrays.rows[k].count * arrays.rows[k].size;
+    }
+    md_require(place <= (char *)context->staging + 3 * sizeof(double) * (size_t)context->n_atoms);
+}
+
+static void add_queue_check(CudaContext *context, Arrays *arrays) {
+    CudaQueue *queue = &context->arguments.queue;
+    add(arrays, CUDA_KEPT, &queue->check, 1, sizeof *queue->check, "check of the queue");
+    if (cuda_memory_carries_by_list(context) && !second_is_staged(context)) list_second(context, arrays, queue);
 }
 
 static void clear_check(CudaContext *context) {
@@ -424,6 +446,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         if (status != MD_OK) return status;
     }
     if (cells_are_staged(context)) stage_cells(context);
+    if (second_is_staged(context)) stage_second(context);
     if (forces_are_second(context)) place_forces(context);
     place_carried(context);
     CUDA_CHECK(cudaMallocHost((void **)&context->h_watch, sizeof(CudaWatch)));
