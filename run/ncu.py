@@ -4,7 +4,7 @@
 Each system is melted as run/bench.sh does it; then --steps steps of its rule run under ncu, kernel by kernel without graphs. The
 table has the median over the launches of each kernel:
 
-    us        time of a launch, while the profiler has the GPU to itself; of k_step_resident: of a step
+    us        time of a launch, while the profiler has the GPU to itself; of k_step_resident and k_step_queue: of a step
     regs      registers a thread
     warps     warps on a multiprocessor, in per cent of the most
     issue     cycles in which a scheduler issues, in per cent
@@ -50,7 +50,8 @@ METRICS = {
     **{f"pipe_{pipe}": f"smsp__inst_executed_pipe_{pipe}.sum" for pipe in ("alu", "fma", "fp64", "lsu", "xu")},
     **{f"waits_{reason}": f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio" for reason in REASONS},
 }
-OF_ROWS = ("k_force", "k_step_pass", "k_step_resident", "k_neighbor")  # kernels that go through entries
+MANY_STEPS = ("k_step_resident", "k_step_queue")  # a launch
+OF_ROWS = ("k_force", "k_step_pass", *MANY_STEPS, "k_neighbor")  # kernels that go through entries
 
 
 def number(text):
@@ -90,8 +91,7 @@ def over(value, by):
 def figures(name, of_kernel, report):
     """What the table shows of a kernel. report: of the run that was profiled."""
     stages = {stage["stage"]: stage for stage in report["stages"]}
-    is_resident = name == "k_step_resident"
-    steps = stages["step"]["calls"] / of_kernel["launches"] if is_resident else 1  # of one launch
+    steps = stages["step"]["calls"] / of_kernel["launches"] if name in MANY_STEPS else 1  # of one launch
     n_atoms, entries = report["n_atoms"], report["neighbors_per_atom"]
     instructions = over(of_kernel["warp_instructions"] and 32 * of_kernel["warp_instructions"], n_atoms * steps)
     has_entries = any(name.startswith(prefix) for prefix in OF_ROWS) and entries

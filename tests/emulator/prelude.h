@@ -320,6 +320,7 @@ EMULATOR_CAS(unsigned long long)
 static inline void ptx_griddepcontrol_launch_dependents(void) {}
 static inline void ptx_griddepcontrol_wait(void) { emulator_self->has_waited = 1; }
 static inline void ptx_red_release_gpu_add(unsigned *place, unsigned value) { atomicAdd(place, value); }
+static inline void ptx_prefetch_l2(const void *place) { (void)place; }
 static inline void ptx_st_release_gpu(unsigned *place, unsigned value) { *(volatile unsigned *)place = value; }
 static inline unsigned ptx_ld_acquire_gpu(const unsigned *place) {
     emulator_services->yield();

@@ -124,6 +124,15 @@ __device__ inline Full<Pair> load_velocity(const CudaParticles &p, int64_t i) {
     return load_full<Pair>(p.velocity, p.inverse_mass, i);
 }
 
+#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+__device__ inline void ptx_prefetch_l2(const void *place) { asm volatile("prefetch.global.L2 [%0];" ::"l"(place)); }
+#endif
+
+/* For who reads it much later: from memory to the L2, without a register or a wait. */
+__device__ inline void ask_for_velocity(const CudaParticles &p, int i) {
+    if constexpr (is_vec4) ptx_prefetch_l2((const Vec4<Pair> *)p.velocity.part[0] + i);
+}
+
 /* --- positions of mixed precision --- */
 
 /* The bits of a double as an integer: the sign apart, its steps are those of the last bits. */

@@ -301,6 +301,7 @@ __device__ inline void brick_rows(const CudaArguments &a, const PairParameters *
     const int n_rows = brick.end - brick.begin;
     for (; first < n_rows; first += rows_of_round) { /* the same for all: they add up */
         const int r = first + (int)threadIdx.x / row_threads;
+        if (threadIdx.x % row_threads == 0 && r < n_rows) finish.prepare(brick.begin + r);
         Vec3<Pair> force = part_of_force<ENERGY>(a, pairs, atoms, begin.row, begin.first, begin.own, sums);
         add_up_row(&force);
         if (threadIdx.x % row_threads == 0 && r < n_rows) finish(brick.begin + r, force);

@@ -136,9 +136,11 @@ __device__ inline void add_up_row(Vec3<Pair> *force) {
     }
 }
 
-/* What becomes of it, for kernels that give each row's force to whoever asks: here it goes to memory. */
+/* What becomes of it, for kernels that give each row's force to whoever asks: here it goes to memory. prepare(i) is called
+ * before the force of row i is begun (bricks only). */
 struct KeepForce {
     const CudaArguments &a;
+    __device__ void prepare(int) const {}
     __device__ void operator()(int i, const Vec3<Pair> &force) { finish_force(a, i, force); }
 };
 

@@ -27,6 +27,7 @@ struct IntegrateAtom {
     const CudaArguments &a;
     Motion motion;
     float moved_sq;
+    __device__ void prepare(int i) const { ask_for_velocity(MotionCopy::at(a, motion.from), i); }
     __device__ void operator()(int i, const Vec3<Pair> &force) {
         moved_sq = fmaxf(moved_sq, integrate_by(a, i, force, true, has_check, motion));
     }
@@ -54,6 +55,7 @@ struct EndRow {
     IntegrateAtom integrate;
     bool keeps;
     unsigned mark; /* of the places that it leaves; no_mark: as everybody reads them */
+    __device__ void prepare(int) const {} /* what is held is there */
     __device__ void operator()(int i, const Vec3<Pair> &force) {
         if (keeps) finish_force(integrate.a, i, force);
         else integrate(i, force);
