@@ -235,7 +235,7 @@ BEGINS = OF_BRICKS + " RowBegin begin_row("
 ROW_FORCE, ROW_PART, EACH_ROW = (OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void brick_rows("))
 mutant("force brick: the last quad of a row is left out", ROW_FORCE, "left > 0;", "left > CUDA_QUAD;", BRICKS)
 mutant("force brick: a rest is no quad", ROW_FORCE, "left > (k + quads_ahead) * quad_step", "left >= (k + quads_ahead) * quad_step + CUDA_QUAD", BRICKS)
-mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead quads_of_round(", "row.count > quad * quad_step ? load_quad(&row.quads[quad * row_threads * 32]) : no_quad", "load_quad(&row.quads[quad * row_threads * 32])", emulated(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
+mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead quads_of_round(", "row.count > quad * quad_step ? quad_in_turn(&row.quads[quad * row_threads * 32]) : no_quad", "quad_in_turn(&row.quads[quad * row_threads * 32])", emulated(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
 LOADS = OF_BRICKS + " Atom load_staged("
 mutant("force brick: z for y of what is staged", LOADS, "{x, y, z}", "{x, z, z}", tests(BRICK + " force.threads_per_atom=1"))
 mutant("force brick: what is staged has no type", LOADS, "__float_as_int(w)", "0", tests(BRICK + " force.threads_per_atom=1"))
@@ -243,7 +243,12 @@ mutant("force blocks: threads in place of bricks", "cuda/kernels/force.cuh int f
 mutant("force blocks: the last one is left out", "cuda/kernels/force.cuh int force_blocks(", "+ items_of_block - 1)", ")", tests("force.kernel=list force.energy=every-step"))
 mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
 mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += quads_ahead * row_threads * 32;", "quads += quads_ahead * row_threads;", BRICKS)
-mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead.next[k], left", BRICKS)
+WHOLE_ROUND = "own, round.next[k], left - k * quad_step, &force, sums);\n                continue;"
+mutant("force brick: a later quad for this one", ROW_FORCE, WHOLE_ROUND, WHOLE_ROUND.replace("round", "ahead"), tests(SHARED_ROWS))
+mutant("force brick: a later quad in the last round", ROW_FORCE, "break;\n                add_quad<ENERGY>(a, pairs, atoms, own, round.next[k]", "break;\n                add_quad<ENERGY>(a, pairs, atoms, own, ahead.next[k]", tests(SHARED_ROWS))
+mutant("force brick: a whole round and part of one", ROW_FORCE, "continue;", "", tests(SHARED_ROWS))
+mutant("force brick: a whole round for part of one", ROW_FORCE, "left > (quads_ahead - 1) * quad_step", "left > quads_ahead * quad_step", tests(SHARED_ROWS))
+mutant("force brick: no part of a round", ROW_FORCE, "k < quads_ahead - 1;", "k < 0;", tests(SHARED_ROWS))
 mutant("force brick: measured from another origin", BEGINS, "corner_of(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("force brick: the count of another row", ROW_PART, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
 EACH_BRICK = OF_BRICKS + " void force_block_brick("

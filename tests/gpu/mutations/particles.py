@@ -73,8 +73,8 @@ mutant("sort wrap: x stays outside", SORT + " k_sort_wrap(", "x.x = wrap_ahead(x
        rows(CELLS), tests(CELLS))
 mutant("sort wrap: z by the edge of y", SORT + " k_sort_wrap(", "a.length[2]", "a.length[1]", tests(CELLS), rows(CELLS))
 mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", " a.now.tag[i] = tag;", " ;", tests(CELLS))
-for axis in "xyz":
-    mutant(f"sort wrap: who leaves along {axis} alone keeps the image", SORT + " k_sort_wrap(", f"tag.i{axis} != before.i{axis}", "false", tests(CELLS))
+for axis, systems in ("x", BOTH), ("y", "2-D mixed boundary, 2 types"), ("z", BOTH):
+    mutant(f"sort wrap: who leaves along {axis} alone keeps the image", SORT + " k_sort_wrap(", f"tag.i{axis} != before.i{axis}", "false", tests(CELLS, systems))
 mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, place, Pair(0));", "",
        tests(CELLS + " memory.sort=none neighbor.rebuild=host-check"), rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
 mutant("sort wrap: no lateness", SORT + " k_sort_wrap(", "was_too_far(a, i, x)", "false", rows("neighbor.search=cell", "never late|late"))

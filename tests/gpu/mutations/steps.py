@@ -75,7 +75,7 @@ mutant("one pass: the other copy is not read", PASSES, "        from = a.n_atoms
 mutant("one pass: begins in the wrong copy", PASSES, "% 2 == 0", "% 2 != 0", tests(ONE_PASS), UNFORESEEN)
 mutant("one pass: a drift at the end in the wrong copy", PASSES, "(a.n + a.drifts)", "a.n", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: no drift at the end", PASSES, "is_last && !a.drifts", "is_last", tests(ONE_PASS), bits(ONE_PASS))
-mutant("one pass: integrates what is integrated", PASSES, "if (!a.begins) moved_sq", "moved_sq", tests(ONE_PASS), bits(ONE_PASS))
+mutant("one pass: integrates what is integrated", PASSES, "if (!a.begins)", "", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: waits for nobody after the first forces", PASSES, "step > 0 ? meet : !a.begins;", "!a.begins && (step == 0 || meet);", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
 mutant("one pass: a step that has halted is booked again", PASSES, "a.begins ? a.watch->pass_step[0] : ", "", UNFORESEEN)
@@ -111,7 +111,7 @@ mutant("held brick: displacements are not told", HELD + " float integrate_held("
 mutant("held brick: four rounds of staging", HELD + " void stage_held(", "stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);", "", tests(ON_CHIP + " launch.block_size=32"))
 mutant("held brick: no barrier after staging", HELD + " void pass_held(", "__syncthreads(); /* all atoms", "/* all atoms", barrier(ON_CHIP))
 mutant("held brick: parts are not added up", HELD + " void pass_held(", "add_up_row(&force);", "", tests(ON_CHIP))
-mutant("held brick: quads are turned into others", "cuda/kernels/force_brick.cuh uint64_t quad_in_turn(", "__byte_perm(high, low, turn)", "__byte_perm(high, high, turn)", tests(ON_CHIP + " neighbor.distances=matrix neighbor.bank_order=on force.threads_per_atom=8"))
+mutant("held brick: quads are turned into others", "cuda/kernels/force_brick.cuh uint64_t quad_in_turn(", "__byte_perm(high, low, turn)", "__byte_perm(high, high, turn)", tests(OF_BRICK + " " + ONE_PASS + " neighbor.distances=matrix neighbor.bank_order=on force.threads_per_atom=8"))
 mutant("held brick: one round of rows", HELD + " void pass_held(", "brick_rows<false>(", "if (false) brick_rows<false>(", tests(ON_CHIP + " launch.block_size=32"))
 mutant("held brick: other bricks are left out", RESIDENT + " void make_pass(", "block += (int)gridDim.x;\n    }", "block = n_blocks;\n    }",
        tests(ON_CHIP + " memory.brick_cells=1 launch.block_size=1024"))
@@ -126,7 +126,7 @@ mutant("local: sources of the first round", HELD + " void stage_marked(", "while
 mutant("local: images are ignored", HELD + " void stage_marked(", "add_shift(shift_of_image", "if (false) add_shift(shift_of_image", MEETING)
 mutant("local: overwrites what is read", HELD + " void pass_held(", "        __syncthreads(); /* all have", "        /* all have", race(LOCAL_BARRIER, cells=8))
 mutant("local: marks that a place may have", LOCAL + " unsigned mark_of(", "0x4000000u | ((unsigned)step & 0x1ffffffu)", "(unsigned)step & 0x3ffffffu", *LATECOMERS)
-mutant("local: unmarks what nobody waits for", PASSES, "if (is_local && a.drifts) unmark", "if (is_local) unmark", *LATECOMERS)
+mutant("local: unmarks what others have left after a build", PASSES, ("if (!a.begins)\n        for", "moved_sq = fmaxf("), ("for", "if (!a.begins) moved_sq = fmaxf("), *LATECOMERS)
 mutant("local: void cells are not seen", "cuda/kernels/brick.cuh bool finds_void(", "cell_begin(a, c) == cell_end(a, c)", "false", MEETING)
 mutant("local: large bricks are not seen", RESIDENT + " bool must_meet(", "found.rows > MD_BLOCK / row_threads ||\n                      found.staged > HELD_SOURCES * MD_BLOCK ||", "", MEETING)
 mutant("local: rows are not told", "cuda/kernels/brick.cuh void note_meeting(", "atomicMax(&measures->rows, brick.end - brick.begin);", ";", MEETING)
