@@ -176,7 +176,7 @@ void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdCh
         : config->memory_load != MD_LOAD_GLOBAL                   ? "copies take memory.load = global"
         : cuda_device_compute_capability() < CUDA_COPY_CAPABILITY ? "asynchronous copies take compute capability 8.0"
         : config->neighbor_rebuild != MD_REBUILD_EVERY && config->launch_passes != MD_PASSES_QUEUE
-            ? "with the lists of a rebuild when needed, by a kernel a pass, copies were slower"
+            ? "with the lists of a rebuild when needed copies were slower, but in a queue"
         : n_bricks < least_copied_bricks * cuda_device_multiprocessors() ? "few bricks for each multiprocessor"
                                                                          : NULL;
     if (!why_not) config->memory_staging = MD_STAGING_ASYNC;
@@ -277,11 +277,25 @@ void cuda_brick_plan_tables(CudaContext *context) {
     a->bricks.slice_capacity = n / 32 + 1 + (int64_t)fmin(n_bricks, (double)(n / 16));
 }
 
+/* One thread a row: half as many threads, since blocks stage and compute in turns, and so that they do at different times it takes
+ * several on a multiprocessor. `whole`: as many as rows. Several: all rows at once, as far as a block has room for them. */
+static int threads_of_block(const MdConfig *config, double rows, int row_threads, bool whole) {
+    const double wanted = crowded(rows, row_threads) * row_threads;
+    const double rounds = row_threads == 1 && !whole ? 2 : ceil(wanted / CUDA_MAX_BLOCK);
+    const int warps = (int)fmin(fmax(ceil(wanted / rounds / 32), 2), CUDA_MAX_BLOCK / 32);
+    if (config->reduce_method >= MD_METHOD_SHUFFLE) return 32 * warps;
+    int power = 2; /* trees need one */
+    while (power < warps) power *= 2;
+    return 32 * power;
+}
+
 /* By matrices a warp takes 16 rows at a time; as many warps as two blocks of a multiprocessor have registers for. Where few
  * rows have a multiprocessor for themselves, more warps stage what is around them: a cell each, and loads take long. */
 int cuda_brick_search_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range) {
-    if (!has_matrices(config)) return cuda_brick_block_size(config, box, n_atoms, range, 1);
-    const double rows = 1.03 * largest_brick(box, n_atoms, range, brick_cells[config->memory_brick_cells]);
+    const double largest = largest_brick(box, n_atoms, range, brick_cells[config->memory_brick_cells]);
+    const double rows = 1.03 * largest;
+    if (!has_matrices(config))
+        return threads_of_block(config, largest, 1, config->run_precision == MD_PRECISION_DOUBLE);
     const double n_bricks = count_bricks(box, range, brick_cells[config->memory_brick_cells]);
     const double least_warps = n_bricks <= cuda_device_multiprocessors() ? 8 : 2, most_warps = 16;
     const double sixteens = fmax(ceil(rows / 16), least_warps);
@@ -292,24 +306,15 @@ int cuda_brick_search_block_size(const MdConfig *config, const MdBox *box, int64
  * by blocks of half as many threads, of 343 25.0 and 24.4, of 729 35.9 and 35.3 (H200, run/results/h200). */
 static const double least_whole_bricks = 3, most_whole_bricks = 5;
 
+/* As many threads as rows where blocks are few: in double precision two are all that shared memory holds, and in a queue no more can
+ * begin at a time than stand between a brick and what it waits for. */
 int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range, int row_threads) {
-    const double rows = largest_brick(box, n_atoms, range, brick_cells[config->memory_brick_cells]);
-    const double wanted = crowded(rows, row_threads) * row_threads;
-    /* One thread a row: half as many threads, since blocks stage and compute in turns, and so that they do at different times
-     * it takes several on a multiprocessor. But as many as rows where blocks are few: in double precision two are all that shared
-     * memory holds, and in a queue no more can begin at a time than stand between a brick and what it waits for. Several: all
-     * rows at once, as far as a block has room for them. */
-    const double on_each =
-        count_bricks(box, range, brick_cells[config->memory_brick_cells]) / cuda_device_multiprocessors();
+    const int cells = brick_cells[config->memory_brick_cells];
+    const double on_each = count_bricks(box, range, cells) / cuda_device_multiprocessors();
     const bool are_few =
         config->launch_passes == MD_PASSES_QUEUE && on_each > least_whole_bricks && on_each < most_whole_bricks;
-    const bool halves = row_threads == 1 && !are_few && config->run_precision != MD_PRECISION_DOUBLE;
-    const double rounds = halves ? 2 : ceil(wanted / CUDA_MAX_BLOCK);
-    const int warps = (int)fmin(fmax(ceil(wanted / rounds / 32), 2), CUDA_MAX_BLOCK / 32);
-    if (config->reduce_method >= MD_METHOD_SHUFFLE) return 32 * warps;
-    int power = 2; /* trees need one */
-    while (power < warps) power *= 2;
-    return 32 * power;
+    return threads_of_block(config, largest_brick(box, n_atoms, range, cells), row_threads,
+                            are_few || config->run_precision == MD_PRECISION_DOUBLE);
 }
 
 /* Smaller bricks: the cells are the same, their order is another. */

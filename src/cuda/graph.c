@@ -61,11 +61,12 @@ static void issue_idle(CudaContext *context, int n) {
 }
 
 void cuda_graph_prepare(CudaContext *context) {
-    CudaGraphs first = {0};
+    CudaGraph first = {0};
     if (!cuda_graph_serves(context)) return;
-    cuda_graph_launch(context, &first, false, issue_idle, 0);
+    capture(context, &first, issue_idle, 0);
+    CUDA_CHECK(cudaGraphLaunch(first.exec, context->stream)); /* nobody counts that */
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
-    cuda_graph_destroy(&first);
+    CUDA_CHECK(cudaGraphExecDestroy(first.exec));
 }
 
 void cuda_graph_destroy(CudaGraphs *graphs) {

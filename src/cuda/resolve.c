@@ -114,9 +114,9 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
 }
 
 /* Atoms a multiprocessor between which the queue was ahead of a kernel a pass (melts on an H200, loops every 20 steps: 8 % at
- * 256,000 atoms, 12 at a million, 2 at 4 million, 16 in two dimensions, with 665 it lost 20; when needed 4, 8, 0 and 17 %, and
- * with 990 it lost 22; run/results/h200): few bricks wait for each other, and with many the blocks that are left at the end of a pass
- * are few among so many. */
+ * 256,000 atoms, 12 at a million, 2 at 4 million, 16 in two dimensions, with 665 it lost 20; when needed 4, 8, 0 and 17 %,
+ * and with 990 it lost 22; run/results/h200): few bricks wait for each other, and with many the blocks that are left at the
+ * end of a pass are few among so many. */
 static const int64_t least_queued = 1500, most_queued = 50000;
 
 static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {

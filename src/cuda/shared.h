@@ -100,8 +100,8 @@ typedef struct CudaList {
     int32_t n_rows; /* of atoms, or of clusters of atoms */
 } CudaList;
 
-/* What kernels find out and the host reads. */
-/* Zeroed before each build; what many may tell of grows by an integer atomicMax or atomicAdd. */
+/* What kernels find out and the host reads. Zeroed before each build; what many may tell of grows by an integer atomicMax or
+ * atomicAdd. */
 typedef struct CudaMeasures {
     unsigned long long entries; /* of the list */
     unsigned moved_sq;          /* float bits: largest squared displacement from the places of the build */
@@ -181,8 +181,9 @@ enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
  * is beyond any range, for the end of a row), and entries that are read at once. */
 enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4 };
 /* The four entries of a quad are read in turns, beginning with this one by thread `part` of the `threads` that share a row. With
- * neighbor.bank_order = on entry k of row r is in group k ^ (r mod 8) of the eight groups of banks; so by these turns the eight
- * threads whose reads are served at once, of one row or of some side by side, always read from eight groups. */
+ * neighbor.bank_order = on entry k of row r is in group k ^ (r mod 8) of the eight groups of banks (by matrices; k + r by
+ * threads); so by these turns the eight threads whose reads are served at once, of one row or of some side by side, always read
+ * from eight groups. */
 #define CUDA_FIRST_OF_QUAD(part, threads) ((part) % 8 / 2 * (8 / ((threads) < 8 ? (threads) : 8)) % 4)
 /* Threads of the resident kernel on a multiprocessor that its registers are to leave room for. */
 enum { CUDA_BRICK_THREADS = 832 };

@@ -354,6 +354,7 @@ static void book_undone(CudaContext *context, int64_t first) {
 static MdStatus resume(CudaContext *context) {
     drop_held(context);
     cuda_watch_read(context, true);
+    if (context->h_signals->fault) return MD_OK; /* which may be seen later than the halt behind it */
     const bool is_old = context->h_watch->halted == CUDA_HALTED_OLD;
     int64_t step = is_old ? (int64_t)context->h_watch->step : context->built_step;
     cuda_watch_release(context);

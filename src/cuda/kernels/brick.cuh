@@ -402,9 +402,6 @@ __device__ inline void search_rows(const CudaArguments &a, const CudaBrick &bric
     }
 }
 
-/* Brick b in the order of sizes, which is that of the table. One for which there is no room here or in the list of sources is
- * left without atoms, its rows without entries, and halts the device: the host sees what is needed, makes room, and starts
- * again. What all blocks together lack, one of them lacks. */
 /* Whether a cell of the region's own brick is void; each thread looks at some of them. */
 __device__ inline bool finds_void(const CudaArguments &a, const Region &region) {
     const int *low = region.own_low, *size = region.own_size;
@@ -424,6 +421,9 @@ __device__ inline void note_meeting(const CudaArguments &a, const CudaBrick &bri
     if (threadIdx.x == 0) atomicMax(&measures->rows, brick.end - brick.begin);
 }
 
+/* Brick b in the order of sizes, which is that of the table. One for which there is no room here or in the list of sources is
+ * left without atoms, its rows without entries, and halts the device: the host sees what is needed, makes room, and starts
+ * again. What all blocks together lack, one of them lacks. */
 template <class Staged> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
     __shared__ Bounds s_bounds;

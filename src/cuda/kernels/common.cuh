@@ -190,8 +190,8 @@ constexpr bool is_checked_queue = MD_SW_launch_passes == MD_PASSES_QUEUE && MD_S
                                   MD_SW_launch_persistent != MD_PERSISTENT_ON &&
                                   MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 
-/* These have velocities and last bits twice as well, the second in memory that only a rebuild needs, if there is any. For the
- * copy `at` there, the particles as whoever moves them is to read or write them. */
+/* These have velocities and last bits twice as well, the second in memory that only a rebuild or output needs, where there is
+ * any. For the copy `at` there, the particles as whoever moves them is to read or write them. */
 template <bool HAS_COPIES> struct CopyOf {
     static __device__ inline const CudaParticles &at(const CudaArguments &a, int64_t) { return a.now; }
 };

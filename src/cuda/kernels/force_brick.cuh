@@ -229,7 +229,8 @@ __device__ inline int most_of_warp(int value) {
 /* Of the force on atom `own` what comes of this part of its row; by whole warps. A row that is one thread's: the quads of a
  * round are asked for a whole round before they are looked at, in registers of their own (two rounds take turns: copies from
  * one to the other would wait for what was just asked for), and a warp goes on to the last quad of its longest row. Parts are
- * too short for that: each quad makes room for a later one. */
+ * over after a round or two, most of them from registers of the resident kernel: the quads of a whole round are worked on
+ * together, since there are few warps to hide one behind the other. */
 template <bool ENERGY>
 __device__ inline Vec3<Pair> part_of_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
                                            const RowPart &row, QuadsAhead ahead, const Atom &own,

@@ -55,7 +55,9 @@ struct EndRow {
     IntegrateAtom integrate;
     bool keeps;
     unsigned mark; /* of the places that it leaves; no_mark: as everybody reads them */
-    __device__ void prepare(int) const {} /* what is held is there */
+    __device__ void prepare(int i) const {
+        if (!keeps) integrate.prepare(i);
+    }
     __device__ void operator()(int i, const Vec3<Pair> &force) {
         if (keeps) finish_force(integrate.a, i, force);
         else integrate(i, force);
