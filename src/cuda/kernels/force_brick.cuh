@@ -229,8 +229,7 @@ __device__ inline int most_of_warp(int value) {
 /* Of the force on atom `own` what comes of this part of its row; by whole warps. A row that is one thread's: the quads of a
  * round are asked for a whole round before they are looked at, in registers of their own (two rounds take turns: copies from
  * one to the other would wait for what was just asked for), and a warp goes on to the last quad of its longest row. Parts are
- * over after a round or two, most of them from registers of the resident kernel: the quads of a whole round are worked on
- * together, since there are few warps to hide one behind the other. */
+ * too short for that: each quad makes room for a later one. */
 template <bool ENERGY>
 __device__ inline Vec3<Pair> part_of_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
                                            const RowPart &row, QuadsAhead ahead, const Atom &own,
@@ -251,22 +250,14 @@ __device__ inline Vec3<Pair> part_of_force(const CudaArguments &a, const PairPar
     } else {
         const uint64_t *quads = row.quads;
         for (int left = row.count; left > 0; left -= of_round) {
-            const QuadsAhead round = ahead;
             quads += quads_ahead * row_threads * 32;
 #pragma unroll
-            for (int k = 0; k < quads_ahead; k++)
+            for (int k = 0; k < quads_ahead; k++) {
+                if (left <= k * quad_step) break;
+                const uint64_t quad = ahead.next[k];
                 ahead.next[k] =
                     left > (k + quads_ahead) * quad_step ? quad_in_turn(&quads[k * row_threads * 32]) : no_quad;
-            if (left > (quads_ahead - 1) * quad_step) {
-#pragma unroll
-                for (int k = 0; k < quads_ahead; k++)
-                    add_quad<ENERGY>(a, pairs, atoms, own, round.next[k], left - k * quad_step, &force, sums);
-                continue;
-            }
-#pragma unroll
-            for (int k = 0; k < quads_ahead - 1; k++) {
-                if (left <= k * quad_step) break;
-                add_quad<ENERGY>(a, pairs, atoms, own, round.next[k], left - k * quad_step, &force, sums);
+                add_quad<ENERGY>(a, pairs, atoms, own, quad, left - k * quad_step, &force, sums);
             }
         }
     }
