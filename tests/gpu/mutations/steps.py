@@ -128,10 +128,13 @@ mutant("local: overwrites what is read", HELD + " void pass_held(", "        __s
 mutant("local: marks that a place may have", LOCAL + " unsigned mark_of(", "0x4000000u | ((unsigned)step & 0x1ffffffu)", "(unsigned)step & 0x3ffffffu", *LATECOMERS)
 mutant("local: unmarks what others have left after a build", PASSES, ("if (!a.begins)\n        for", "moved_sq = fmaxf("), ("for", "if (!a.begins) moved_sq = fmaxf("), *LATECOMERS)
 mutant("local: void cells are not seen", "cuda/kernels/brick.cuh bool finds_void(", "cell_begin(a, c) == cell_end(a, c)", "false", MEETING)
-mutant("local: large bricks are not seen", RESIDENT + " bool must_meet(", "found.rows > MD_BLOCK / row_threads ||\n                      found.staged > HELD_SOURCES * MD_BLOCK ||", "", MEETING)
+MEETS = RESIDENT + " bool must_meet("
+mutant("local: bricks without a block are not seen", MEETS, "force_blocks(a) > (int)gridDim.x ||", "", emulated(tests(LOCAL_BARRIER + " memory.brick_cells=1")))
+mutant("local: too many rows are not seen", MEETS, "found.rows > MD_BLOCK / row_threads ||", "", MEETING)
+mutant("local: too many sources are not seen", MEETS, "found.staged > HELD_SOURCES * MD_BLOCK ||", "", MEETING)
 mutant("local: rows are not told", "cuda/kernels/brick.cuh void note_meeting(", "atomicMax(&measures->rows, brick.end - brick.begin);", ";", MEETING)
-mutant("local: blocks meet as well", RESIDENT + " bool must_meet(", "const bool meet = ", "const bool meet = true || ", MEETING)
-mutant("local: meetings are not told", RESIDENT + " bool must_meet(", "a.watch->n_met++;", ";", MEETING)
+mutant("local: blocks meet as well", MEETS, "const bool meet = ", "const bool meet = true || ", MEETING)
+mutant("local: meetings are not told", MEETS, "a.watch->n_met++;", ";", MEETING)
 BY_KERNELS, PASS = "neighbor.rebuild=every launch.fuse=step launch.persistent=off launch.graph=on launch.passes=kernels", RESIDENT + " k_step_pass("
 mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, moved_sq_of(a, a.first))) return;", "", UNFORESEEN)
 mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", emulated(UNFORESEEN))
