@@ -67,28 +67,34 @@ static double change_by_counting(WalkRun *run, const MdBackendOps *ops, const Md
     return ok ? change : (double)NAN;
 }
 
-/* Bricks: what is counted inside is what rows hold, though a warp may have more rows than its brick; and the forces are there
- * afterwards. */
-static void test_counted_bricks(const MdBackendOps *ops, const MdSystem *system, int distances, int cells) {
+/* Bricks: what is counted inside is what rows hold, though a warp may have more rows than its brick, and forces are of no more;
+ * and the forces are there afterwards. Returns how many pairs are in range of the forces. */
+static int64_t test_counted_bricks(const MdBackendOps *ops, const MdSystem *system, int distances, int cells,
+                                   int threads) {
     MdConfig config = state_config();
-    MdCounters counters;
+    MdCounters counters = {0};
     WalkRun run;
     config.neighbor_skin = 0.3;
     config.run_precision = MD_PRECISION_MIXED;
     config.force_kernel = MD_KERNEL_BRICK;
     config.memory_sort = MD_SORT_BRICK;
     config.memory_brick_cells = cells;
+    config.force_threads_per_atom = threads;
     config.neighbor_distances = distances;
     config.neighbor_bank_order = distances == MD_DISTANCES_MATRIX ? MD_BANK_ORDER_ON : MD_BANK_ORDER_OFF;
-    check_context("bricks, distances %s, cells %s", md_switch_words(MD_OPTION_neighbor_distances)[distances],
-                  md_switch_words(MD_OPTION_memory_brick_cells)[cells]);
-    if (!walk_create(&run, ops, &config, system)) return;
+    check_context("bricks, distances %s, cells %s, threads per atom %s",
+                  md_switch_words(MD_OPTION_neighbor_distances)[distances],
+                  md_switch_words(MD_OPTION_memory_brick_cells)[cells],
+                  md_switch_words(MD_OPTION_force_threads_per_atom)[threads]);
+    if (!walk_create(&run, ops, &config, system)) return -1;
     if (walk_prepare(&run) && walk_ok(&run, ops->compute_forces(run.context, false))) {
         CHECK(change_by_counting(&run, ops, system, &counters) < 1e-3);
         CHECK(counters.search_pairs_inside == counters.list_entries && counters.list_entries > 0);
         CHECK(counters.search_pairs_tested >= counters.search_pairs_inside);
+        CHECK(counters.force_pairs_tested == counters.list_entries);
     }
     walk_destroy(&run);
+    return counters.force_pairs_inside;
 }
 
 /* Counting between the last use of a list and its late build leaves the lateness in the books. */
@@ -665,8 +671,9 @@ static void test_melt(const MdBackendOps *ops) {
         for (int write = 0; write < 2; write++)
             for (int list = 0; list < 2; list++) test_counted(ops, system, search, write, list);
     for (int cells = MD_BRICK_CELLS_1; cells <= MD_BRICK_CELLS_2; cells++) {
-        test_counted_bricks(ops, system, MD_DISTANCES_THREAD, cells);
-        test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells);
+        const int64_t n = test_counted_bricks(ops, system, MD_DISTANCES_THREAD, cells, MD_THREADS_1);
+        CHECK(n > 0 && test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells, MD_THREADS_1) == n);
+        CHECK(test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells, MD_THREADS_8) == n); /* in turns */
     }
     test_crowd(ops, system);
     test_extended();
