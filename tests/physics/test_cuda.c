@@ -67,28 +67,34 @@ static double change_by_counting(WalkRun *run, const MdBackendOps *ops, const Md
     return ok ? change : (double)NAN;
 }
 
-/* Bricks: what is counted inside is what rows hold, though a warp may have more rows than its brick; and the forces are there
- * afterwards. */
-static void test_counted_bricks(const MdBackendOps *ops, const MdSystem *system, int distances, int cells) {
+/* Bricks: what is counted inside is what rows hold, though a warp may have more rows than its brick, and forces are of no more;
+ * and the forces are there afterwards. Returns how many pairs are in range of the forces. */
+static int64_t test_counted_bricks(const MdBackendOps *ops, const MdSystem *system, int distances, int cells,
+                                   int threads) {
     MdConfig config = state_config();
-    MdCounters counters;
+    MdCounters counters = {0};
     WalkRun run;
     config.neighbor_skin = 0.3;
     config.run_precision = MD_PRECISION_MIXED;
     config.force_kernel = MD_KERNEL_BRICK;
     config.memory_sort = MD_SORT_BRICK;
     config.memory_brick_cells = cells;
+    config.force_threads_per_atom = threads;
     config.neighbor_distances = distances;
     config.neighbor_bank_order = distances == MD_DISTANCES_MATRIX ? MD_BANK_ORDER_ON : MD_BANK_ORDER_OFF;
-    check_context("bricks, distances %s, cells %s", md_switch_words(MD_OPTION_neighbor_distances)[distances],
-                  md_switch_words(MD_OPTION_memory_brick_cells)[cells]);
-    if (!walk_create(&run, ops, &config, system)) return;
+    check_context("bricks, distances %s, cells %s, threads per atom %s",
+                  md_switch_words(MD_OPTION_neighbor_distances)[distances],
+                  md_switch_words(MD_OPTION_memory_brick_cells)[cells],
+                  md_switch_words(MD_OPTION_force_threads_per_atom)[threads]);
+    if (!walk_create(&run, ops, &config, system)) return -1;
     if (walk_prepare(&run) && walk_ok(&run, ops->compute_forces(run.context, false))) {
         CHECK(change_by_counting(&run, ops, system, &counters) < 1e-3);
         CHECK(counters.search_pairs_inside == counters.list_entries && counters.list_entries > 0);
         CHECK(counters.search_pairs_tested >= counters.search_pairs_inside);
+        CHECK(counters.force_pairs_tested == counters.list_entries);
     }
     walk_destroy(&run);
+    return counters.force_pairs_inside;
 }
 
 /* Counting between the last use of a list and its late build leaves the lateness in the books. */
@@ -394,10 +400,14 @@ static void test_collision(const MdBackendOps *ops) {
 
 /* --- blocks that do not meet ---------------------------------------------------------------------------------------- */
 
+/* What bricks are like, and the blocks that hold them. */
+typedef struct {
+    int brick_cells, block_size, threads_per_atom;
+} Blocks;
+
 /* 32 steps and 28 more; a list every ten steps, so that the batch before the first look begins with forces and ends with
  * them. places: of the atoms at both looks. Returns in how many batches all blocks met against launch.barrier = local. */
-static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int barrier, int block_size, int brick_cells,
-                        double *places) {
+static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int barrier, Blocks blocks, double *places) {
     MdConfig config = state_config();
     MdStatistics statistics = {0};
     WalkRun run;
@@ -407,13 +417,16 @@ static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int bar
     config.neighbor_skin = 0.25;
     config.run_timestep = 0x1p-8;
     config.force_kernel = MD_KERNEL_BRICK;
-    config.force_threads_per_atom = MD_THREADS_2;
-    config.memory_brick_cells = brick_cells;
-    config.launch_block_size = block_size;
+    config.force_threads_per_atom = blocks.threads_per_atom;
+    config.memory_brick_cells = blocks.brick_cells;
+    config.launch_block_size = blocks.block_size;
     issue_by(&config, (Way){MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS});
     config.launch_barrier = barrier;
-    check_context("barrier %s, block size %s", md_switch_words(MD_OPTION_launch_barrier)[barrier],
-                  md_switch_words(MD_OPTION_launch_block_size)[block_size]);
+    check_context("barrier %s, brick cells %s, block size %s, threads per atom %s",
+                  md_switch_words(MD_OPTION_launch_barrier)[barrier],
+                  md_switch_words(MD_OPTION_memory_brick_cells)[blocks.brick_cells],
+                  md_switch_words(MD_OPTION_launch_block_size)[blocks.block_size],
+                  md_switch_words(MD_OPTION_force_threads_per_atom)[blocks.threads_per_atom]);
     if (!walk_create(&run, ops, &config, system)) return -1;
     MdFrame first = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places}, second = first;
     second.position = places + 3 * system->n_atoms;
@@ -425,12 +438,11 @@ static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int bar
 }
 
 /* The same bits whether or not blocks meet. */
-static void compare_meetings(const MdBackendOps *ops, const MdSystem *system, int block_size, int brick_cells,
-                             bool meets) {
+static void compare_meetings(const MdBackendOps *ops, const MdSystem *system, Blocks blocks, bool meets) {
     const size_t n = 6 * (size_t)system->n_atoms;
     double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
-    CHECK(meetings(ops, system, MD_BARRIER_GRID, block_size, brick_cells, places) == 0);
-    CHECK((meetings(ops, system, MD_BARRIER_LOCAL, block_size, brick_cells, others) > 0) == meets);
+    CHECK(meetings(ops, system, MD_BARRIER_GRID, blocks, places) == 0);
+    CHECK((meetings(ops, system, MD_BARRIER_LOCAL, blocks, others) > 0) == meets);
     CHECK(memcmp(places, others, n * sizeof *places) == 0);
     md_free(places);
 }
@@ -458,25 +470,28 @@ static void test_false_marks(const MdBackendOps *ops) {
             system->velocity[3 * i + k] = k == 0 ? 0.5 : 0;
         }
     }
-    compare_meetings(ops, system, MD_BLOCK_SIZE_1024, MD_BRICK_CELLS_4, false);
+    compare_meetings(ops, system, (Blocks){MD_BRICK_CELLS_4, MD_BLOCK_SIZE_1024, MD_THREADS_2}, false);
     md_system_destroy(system);
     md_deck_destroy(deck);
 }
 
-/* They meet, and it is told, where a block has no room for all of its rows or atoms, and where cells are void. */
+/* They meet, and it is told, where a block has no room for all of its rows, where it has none for all that it stages, and where
+ * cells are void. */
 static void test_barrier(const MdBackendOps *ops) {
     static const struct {
         const char *density, *cells;
-        int block_size;
+        Blocks blocks;
         bool meets;
-    } cases[] = {{"system.density=0.8442", "system.cells=6", MD_BLOCK_SIZE_1024, false},
-                 {"system.density=0.8442", "system.cells=6", MD_BLOCK_SIZE_128, true},
-                 {"system.density=0.075", "system.cells=3", MD_BLOCK_SIZE_1024, true}};
+    } cases[] = {
+        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2}, false},
+        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_8}, true},
+        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_1, MD_BLOCK_SIZE_128, MD_THREADS_2}, true},
+        {"system.density=0.075", "system.cells=3", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2}, true}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const char *words[] = {cases[k].density, cases[k].cells, "system.types=2", "system.fractions=0.5 0.5", NULL};
         MdDeck *deck = state_deck(words);
         MdSystem *system = state_system(deck);
-        compare_meetings(ops, system, cases[k].block_size, MD_BRICK_CELLS_2, cases[k].meets);
+        compare_meetings(ops, system, cases[k].blocks, cases[k].meets);
         md_system_destroy(system);
         md_deck_destroy(deck);
     }
@@ -656,8 +671,9 @@ static void test_melt(const MdBackendOps *ops) {
         for (int write = 0; write < 2; write++)
             for (int list = 0; list < 2; list++) test_counted(ops, system, search, write, list);
     for (int cells = MD_BRICK_CELLS_1; cells <= MD_BRICK_CELLS_2; cells++) {
-        test_counted_bricks(ops, system, MD_DISTANCES_THREAD, cells);
-        test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells);
+        const int64_t n = test_counted_bricks(ops, system, MD_DISTANCES_THREAD, cells, MD_THREADS_1);
+        CHECK(n > 0 && test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells, MD_THREADS_1) == n);
+        CHECK(test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells, MD_THREADS_8) == n); /* in turns */
     }
     test_crowd(ops, system);
     test_extended();

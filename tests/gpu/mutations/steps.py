@@ -86,7 +86,7 @@ mutant("sort: does not tell the step", SORT + " k_sort_wrap(", "a.watch->pass_st
 mutant("one pass: a drift at the end is not told", PASSES, "if (a.drifts) end_pass(a, moved_sq, 0);", "", UNFORESEEN)
 mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.halt_sq)", "(moved_sq > a.halt_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
-mutant("one pass: the last block is left out", RESIDENT + " void make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(ONE_PASS + " run.precision=double"))
+mutant("one pass: the last block is left out", RESIDENT + " void make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(LIST + " " + ONE_PASS + " run.precision=double"))
 mutant("one pass: goes on while halted", PASSES, "if (halts) { /*", "if (false) { /*", UNFORESEEN)
 mutant("one pass: positions stay where they are", RESIDENT + " void bring_back(", "if (from == 0) return;", "return;", UNFORESEEN)
 mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate.moved_sq;", "", UNFORESEEN)
@@ -128,10 +128,13 @@ mutant("local: overwrites what is read", HELD + " void pass_held(", "        __s
 mutant("local: marks that a place may have", LOCAL + " unsigned mark_of(", "0x4000000u | ((unsigned)step & 0x1ffffffu)", "(unsigned)step & 0x3ffffffu", *LATECOMERS)
 mutant("local: unmarks what others have left after a build", PASSES, ("if (!a.begins)\n        for", "moved_sq = fmaxf("), ("for", "if (!a.begins) moved_sq = fmaxf("), *LATECOMERS)
 mutant("local: void cells are not seen", "cuda/kernels/brick.cuh bool finds_void(", "cell_begin(a, c) == cell_end(a, c)", "false", MEETING)
-mutant("local: large bricks are not seen", RESIDENT + " bool must_meet(", "found.rows > MD_BLOCK / row_threads ||\n                      found.staged > HELD_SOURCES * MD_BLOCK ||", "", MEETING)
+MEETS = RESIDENT + " bool must_meet("
+mutant("local: bricks without a block are not seen", MEETS, "force_blocks(a) > (int)gridDim.x ||", "", emulated(tests(LOCAL_BARRIER + " memory.brick_cells=1")))
+mutant("local: too many rows are not seen", MEETS, "found.rows > MD_BLOCK / row_threads ||", "", MEETING)
+mutant("local: too many sources are not seen", MEETS, "found.staged > HELD_SOURCES * MD_BLOCK ||", "", MEETING)
 mutant("local: rows are not told", "cuda/kernels/brick.cuh void note_meeting(", "atomicMax(&measures->rows, brick.end - brick.begin);", ";", MEETING)
-mutant("local: blocks meet as well", RESIDENT + " bool must_meet(", "const bool meet = ", "const bool meet = true || ", MEETING)
-mutant("local: meetings are not told", RESIDENT + " bool must_meet(", "a.watch->n_met++;", ";", MEETING)
+mutant("local: blocks meet as well", MEETS, "const bool meet = ", "const bool meet = true || ", MEETING)
+mutant("local: meetings are not told", MEETS, "a.watch->n_met++;", ";", MEETING)
 BY_KERNELS, PASS = "neighbor.rebuild=every launch.fuse=step launch.persistent=off launch.graph=on launch.passes=kernels", RESIDENT + " k_step_pass("
 mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, moved_sq_of(a, a.first))) return;", "", UNFORESEEN)
 mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", emulated(UNFORESEEN))
