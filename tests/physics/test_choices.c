@@ -102,15 +102,19 @@ static void test_fuse(void) {
     CHECK(off.launch_persistent == MD_PERSISTENT_OFF && off.launch_fuse == MD_FUSE_OFF);
 }
 
-/* Copies where lists are rebuilt by count and there are many bricks, and nothing forbids them. */
+/* Copies where there are many bricks, and lists are rebuilt by count or passes come from a queue, and nothing forbids them. */
 static void test_staging(void) {
-    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.rebuild=every"), checked = resolved(60, 60, 60, NULL),
+    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.rebuild=every"),
+                   checked =
+                       RESOLVED(60, 60, 60, "launch.persistent=off", "launch.passes=kernels", "force.kernel=brick"),
+                   queued = RESOLVED(60, 60, 60, "launch.passes=queue", "force.kernel=brick"),
                    few = RESOLVED(6, 6, 6, "neighbor.rebuild=every", "force.kernel=brick"),
                    soa = RESOLVED(60, 60, 60, "neighbor.rebuild=every", "memory.layout=soa"),
                    ldg = RESOLVED(60, 60, 60, "neighbor.rebuild=every", "memory.load=ldg"),
                    named = RESOLVED(6, 6, 6, "force.kernel=brick", "memory.staging=async");
     check_context("memory.staging");
     CHECK(many.memory_staging == MD_STAGING_ASYNC && checked.memory_staging == MD_STAGING_REGISTERS);
+    CHECK(queued.memory_staging == MD_STAGING_ASYNC && queued.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK);
     CHECK(few.memory_staging == MD_STAGING_REGISTERS && named.memory_staging == MD_STAGING_ASYNC);
     CHECK(soa.force_kernel == MD_KERNEL_BRICK && soa.memory_staging == MD_STAGING_REGISTERS);
     CHECK(ldg.force_kernel == MD_KERNEL_BRICK && ldg.memory_staging == MD_STAGING_REGISTERS);

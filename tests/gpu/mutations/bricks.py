@@ -244,12 +244,7 @@ mutant("force blocks: threads in place of bricks", "cuda/kernels/force.cuh int f
 mutant("force blocks: the last one is left out", "cuda/kernels/force.cuh int force_blocks(", "+ items_of_block - 1)", ")", tests("force.kernel=list force.energy=every-step"))
 mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
 mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += quads_ahead * row_threads * 32;", "quads += quads_ahead * row_threads;", BRICKS)
-WHOLE_ROUND = "own, round.next[k], left - k * quad_step, &force, sums);\n                continue;"
-mutant("force brick: a later quad for this one", ROW_FORCE, WHOLE_ROUND, WHOLE_ROUND.replace("round", "ahead"), tests(SHARED_ROWS))
-mutant("force brick: a later quad in the last round", ROW_FORCE, "break;\n                add_quad<ENERGY>(a, pairs, atoms, own, round.next[k]", "break;\n                add_quad<ENERGY>(a, pairs, atoms, own, ahead.next[k]", tests(SHARED_ROWS))
-mutant("force brick: a whole round and part of one", ROW_FORCE, "continue;", "", tests(SHARED_ROWS))
-mutant("force brick: a whole round for part of one", ROW_FORCE, "left > (quads_ahead - 1) * quad_step", "left > quads_ahead * quad_step", tests(SHARED_ROWS))
-mutant("force brick: no part of a round", ROW_FORCE, "k < quads_ahead - 1;", "k < 0;", tests(SHARED_ROWS))
+mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead.next[k], left", BRICKS)
 mutant("force brick: measured from another origin", BEGINS, "corner_of(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("force brick: the count of another row", ROW_PART, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
 EACH_BRICK = OF_BRICKS + " void force_block_brick("
