@@ -291,13 +291,14 @@ static int threads_of_block(const MdConfig *config, double rows, int row_threads
 
 /* By matrices a warp takes 16 rows at a time; as many warps as two blocks of a multiprocessor have registers for. Where few
  * rows have a multiprocessor for themselves, more warps stage what is around them: a cell each, and loads take long. */
-int cuda_brick_search_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range) {
-    const double largest = largest_brick(box, n_atoms, range, brick_cells[config->memory_brick_cells]);
-    const double rows = 1.03 * largest;
+int cuda_brick_search_block_size(const CudaTarget *target, double range) {
+    const MdConfig *config = target->config;
+    const int cells = brick_cells[config->memory_brick_cells];
+    const double largest = largest_brick(target->box, target->n_atoms, range, cells), rows = 1.03 * largest;
     if (!has_matrices(config))
         return threads_of_block(config, largest, 1, config->run_precision == MD_PRECISION_DOUBLE);
-    const double n_bricks = count_bricks(box, range, brick_cells[config->memory_brick_cells]);
-    const double least_warps = n_bricks <= cuda_device_multiprocessors() ? 8 : 2, most_warps = 16;
+    const double n_bricks = count_bricks(target->box, range, cells);
+    const double least_warps = n_bricks <= target->n_sms ? 8 : 2, most_warps = 16;
     const double sixteens = fmax(ceil(rows / 16), least_warps);
     return 32 * (int)ceil(sixteens / ceil(sixteens / most_warps));
 }
@@ -308,12 +309,13 @@ static const double least_whole_bricks = 3, most_whole_bricks = 5;
 
 /* As many threads as rows where blocks are few: in double precision two are all that shared memory holds, and in a queue no more can
  * begin at a time than stand between a brick and what it waits for. */
-int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range, int row_threads) {
+int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads) {
+    const MdConfig *config = target->config;
     const int cells = brick_cells[config->memory_brick_cells];
-    const double on_each = count_bricks(box, range, cells) / cuda_device_multiprocessors();
-    const bool are_few =
-        config->launch_passes == MD_PASSES_QUEUE && on_each > least_whole_bricks && on_each < most_whole_bricks;
-    return threads_of_block(config, largest_brick(box, n_atoms, range, cells), row_threads,
+    const double n_bricks = count_bricks(target->box, range, cells);
+    const bool are_few = config->launch_passes == MD_PASSES_QUEUE && n_bricks > least_whole_bricks * target->n_sms &&
+                         n_bricks < most_whole_bricks * target->n_sms;
+    return threads_of_block(config, largest_brick(target->box, target->n_atoms, range, cells), row_threads,
                             are_few || config->run_precision == MD_PRECISION_DOUBLE);
 }
 

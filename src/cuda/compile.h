@@ -15,6 +15,7 @@ typedef struct CudaTarget {
     int compute_capability; /* 90 for 9.0 */
     bool counting;          /* kernels that count their work */
     const char *header;     /* of the toolkit, which they include whatever the switches say; NULL: none */
+    int n_sms; /* multiprocessors, which decide about blocks; 0: not known, as where code is compiled only */
 } CudaTarget;
 
 /* What NVRTC compiles to for a GPU: code for that GPU, or, for one that is newer than this NVRTC, PTX of the newest

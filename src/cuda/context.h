@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "cuda/compile.h"
 #include "cuda/driver.h"
 #include "cuda/shared.h"
 
@@ -500,9 +501,9 @@ void cuda_brick_divide(const CudaContext *context, CudaGrid *grid);
 void cuda_brick_plan(CudaContext *context);
 void cuda_brick_plan_tables(CudaContext *context);
 /* Threads of a block, row_threads of which share a row: with one for two atoms of a brick. range: of the list. */
-int cuda_brick_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range, int row_threads);
+int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads);
 /* And of the search, which may have others; and what a block of it needs of dynamic shared memory. */
-int cuda_brick_search_block_size(const MdConfig *config, const MdBox *box, int64_t n_atoms, double range);
+int cuda_brick_search_block_size(const CudaTarget *target, double range);
 size_t cuda_brick_search_bytes(const CudaContext *context, int block);
 /* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
 MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);

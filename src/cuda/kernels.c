@@ -55,9 +55,8 @@ static int first_block_size(const CudaTarget *target, int unit) {
     if (choice != MD_BLOCK_SIZE_AUTO) return 32 << choice;
     if (is_of_bricks(config, unit)) {
         const double range = target->potential->cutoff_max + config->neighbor_skin;
-        return unit == CUDA_NEIGHBOR
-                   ? cuda_brick_search_block_size(config, target->box, target->n_atoms, range)
-                   : cuda_brick_block_size(config, target->box, target->n_atoms, range, cuda_force_row_threads(config));
+        return unit == CUDA_NEIGHBOR ? cuda_brick_search_block_size(target, range)
+                                     : cuda_brick_block_size(target, range, cuda_force_row_threads(config));
     }
     return unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP ? 128 : 256;
 }
@@ -131,9 +130,13 @@ static bool is_needed(const MdConfig *config, int unit) {
 }
 
 static CudaTarget target_of(const CudaContext *context, bool counting) {
-    return (CudaTarget){
-        &context->config, &context->box, &context->potential, context->n_atoms, context->compute_capability,
-        counting,         NULL};
+    return (CudaTarget){.config = &context->config,
+                        .box = &context->box,
+                        .potential = &context->potential,
+                        .n_atoms = context->n_atoms,
+                        .compute_capability = context->compute_capability,
+                        .counting = counting,
+                        .n_sms = context->n_sms};
 }
 
 static bool is_of_unit(const CudaContext *context, int id, int unit) {

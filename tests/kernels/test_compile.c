@@ -48,7 +48,12 @@ static void compile_design(const MdBackendOps *ops, const char *const *words, De
         design_describe(design, k, text, sizeof text);
         check_context("sm_%d %s", compute_capability, text);
         if (resolve(&config, &plan, NULL, errors) == MD_OK) {
-            CudaTarget target = {&config, &plan.box, &plan.potential, plan.n_atoms, compute_capability, counting, NULL};
+            const CudaTarget target = {.config = &config,
+                                       .box = &plan.box,
+                                       .potential = &plan.potential,
+                                       .n_atoms = plan.n_atoms,
+                                       .compute_capability = compute_capability,
+                                       .counting = counting};
             if (!CHECK(cuda_kernels_try(&target, errors) == MD_OK)) md_errors_print(errors, stdout);
         } else n_refused++;
         md_errors_destroy(errors);
