@@ -187,6 +187,8 @@ mutant("queue: a device that was halted goes on", QUEUED, "if (*(volatile unsign
 # --- with a check of displacements -----------------------------------------------------------------------------------------
 
 CHECKED = queue("lone", "checked: 5 x 2 x 1 bricks") + queue("unforeseen", "checked: 5 x 4 x 6 bricks, 2 types")[:1]
+# What shows in few orders only: in one of the first six that were tried. So there are many.
+RARE = queue("lone", seeds=range(14, 26))
 VAIN, NOTE, FINISH, ITEM_END = LINE + " bool is_in_vain(", LINE + " void note_distance(", LINE + " int end_check(", LINE + " void end_item("
 COPY, BACK, TELL = COMMON + " struct CopyOf<true>", RESIDENT + " k_step_bring_back(", LINE + " void tell_fault("
 mutant("queue, checked: nobody stops", VAIN, "return is_checked_queue &&", "return false &&", CHECKED)
@@ -194,7 +196,7 @@ mutant("queue, checked: stops a pass early", VAIN, "<= pass;", "<= pass + 1;", C
 mutant("queue, checked: stops a pass late", VAIN, "->stop <= pass;", "->stop + 1 <= pass;", CHECKED)
 mutant("queue, checked: does not wait for the pass before the last", TAKE, "lane == 27) {", "false) {", CHECKED)
 mutant("queue, checked: waits for the pass before that one", TAKE, "made[pass - 2]", "made[pass > 2 ? pass - 3 : 0]", CHECKED)
-mutant("queue, checked: the third pass does not wait", TAKE, "pass > 1 &&", "pass > 2 &&", CHECKED)
+mutant("queue, checked: the third pass does not wait", TAKE, "pass > 1 &&", "pass > 2 &&", RARE)
 mutant("queue, checked: waits for all but one brick", TAKE, "least = n_bricks;", "least = n_bricks - 1;", CHECKED)
 mutant("queue, checked: looks before it waits", TAKE, ("    while (word", "in_vain = __any_sync(0xffffffffu, in_vain || is_in_vain(a, pass));"),
        ("    const bool before = is_in_vain(a, pass);\n    while (word", "in_vain = __any_sync(0xffffffffu, in_vain || before);"), CHECKED)
@@ -208,7 +210,7 @@ mutant("queue, checked: bricks are counted before they are stored", ITEM_END, ("
 mutant("queue, checked: bricks are counted of the next item", ITEM_END, "made[pass], 1u", "made[item_place()->pass], 1u", CHECKED)
 mutant("queue, checked: displacements are not told", NOTE, "atomicMin(&check->stop, (unsigned)pass + 1);", "", CHECKED)
 mutant("queue, checked: the pass itself is in vain", NOTE, "(unsigned)pass + 1", "(unsigned)pass", CHECKED)
-mutant("queue, checked: the last to tell is right", NOTE, "atomicMin(&check->stop, (unsigned)pass + 1);", "*(volatile unsigned *)&check->stop = (unsigned)pass + 1;", CHECKED)
+mutant("queue, checked: the last to tell is right", NOTE, "atomicMin(&check->stop, (unsigned)pass + 1);", "*(volatile unsigned *)&check->stop = (unsigned)pass + 1;", RARE)
 mutant("queue, checked: what the last pass moves is not told", NOTE, "atomicMax(&check->far, __float_as_uint(moved_sq));", ";", CHECKED)
 mutant("queue, checked: nor to the next kernel", FINISH, "if (stop == n) a.watch", "if (false) a.watch", CHECKED)
 mutant("queue, checked: the first list is not looked at", QUEUED, "= is_too_old(a, moved_sq_of(a, a.first));", "= false;", CHECKED)
@@ -233,5 +235,5 @@ mutant("queue, checked: one copy of the last bits", COPY, "copy.low = is_spare ?
 mutant("queue, checked: the second copy is in the list", COPY, "= MD_SW_memory_carry != MD_CARRY_COPY;", "= true;", CHECKED)
 mutant("queue, checked: reads the copy that it writes", MOVE + " float integrate_by(", "&from = MotionCopy::at(a, motion.from)", "&from = MotionCopy::at(a, motion.to)", CHECKED)
 mutant("queue, checked: faults are not told", FINISH, "tell_fault(a, first + (unsigned long long)n_passes);", "", queue("checked collision"))
-mutant("queue, checked: faults of the last pass are not told", TELL, "step <= last", "step < last", queue("checked collision"))
+mutant("queue, checked: faults of the last pass are not told", TELL, "step <= last", "step < last", queue("fault in vain"))
 mutant("queue, checked: faults in vain are told", FINISH, "tell_fault(a, first + (unsigned long long)n_passes);", "tell_fault(a, first + (unsigned long long)n_passes + 1);", queue("fault in vain"))
