@@ -1,16 +1,15 @@
 /* What only the cuda backend promises: the work that its searches are counted with, how little is issued in vain while the
- * device decides when the list is built, that it stands still in the middle of a batch, also where the list is full, which
- * of several faults it tells, and which calls stand for themselves in the times of stages.
- * MDMINI_TEST_SYSTEM as in walk.h. */
+ * device decides when the list is built, that it stands still where the list is full, and which calls stand for themselves in
+ * the times of stages. What it makes while nobody looks: test_ahead. MDMINI_TEST_SYSTEM as in walk.h: full, or melt. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "check.h"
-#include "integrate/verlet.h"
 #include "state.h"
 #include "walk.h"
+#include "way.h"
 
 static MdStageTime stage_of(const MdStatistics *statistics, const char *stage) {
     for (int k = 0; k < statistics->n_stages; k++)
@@ -132,51 +131,6 @@ static void test_crowd(const MdBackendOps *ops, const MdSystem *system) {
     md_errors_destroy(errors);
 }
 
-/* --- how steps are issued ------------------------------------------------------------------------------------------ */
-
-typedef struct {
-    int graph, persistent, fuse, passes;
-} Way;
-
-static const Way one_by_one = {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_OFF, MD_PASSES_KERNELS};
-/* each step a few calls, behind the one before */
-static const Way call_by_call = {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_ON, MD_PASSES_KERNELS};
-/* many at a time, by the host, by a graph or by the kernel itself */
-static const Way ahead[] = {{MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON, MD_PASSES_KERNELS},
-                            {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_ON, MD_PASSES_KERNELS},
-                            {MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS},
-                            {MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS},
-                            {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS}};
-enum { N_AHEAD = sizeof ahead / sizeof ahead[0] };
-/* of bricks alone */
-static const Way queues[] = {{MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE},
-                             {MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE}};
-enum { N_QUEUES = sizeof queues / sizeof queues[0] };
-
-static void issue_by(MdConfig *config, Way way) {
-    config->launch_graph = way.graph;
-    config->launch_persistent = way.persistent;
-    config->launch_fuse = way.fuse;
-    config->launch_passes = way.passes;
-}
-
-/* Valid until the next call. */
-static const char *way_text(Way way) {
-    static char text[96];
-    snprintf(text, sizeof text, "graph %s, persistent %s, fuse %s, passes %s",
-             md_switch_words(MD_OPTION_launch_graph)[way.graph],
-             md_switch_words(MD_OPTION_launch_persistent)[way.persistent],
-             md_switch_words(MD_OPTION_launch_fuse)[way.fuse], md_switch_words(MD_OPTION_launch_passes)[way.passes]);
-    return text;
-}
-
-/* Without energies, also of the last one: so no drift stands at the end of what is issued. */
-static bool quiet_steps(const WalkRun *run, int64_t first, int64_t n) {
-    for (int64_t step = first; step < first + n; step++)
-        if (!walk_ok(run, md_verlet_step(run->ops, run->context, step, false))) return false;
-    return true;
-}
-
 /* --- times of stages ------------------------------------------------------------------------------------------------ */
 
 static void check_seconds(const MdStageTime *stage, double expected) {
@@ -228,14 +182,14 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     config.neighbor_rebuild = MD_REBUILD_EVERY;
     config.neighbor_every = 1000;
     config.force_kernel = MD_KERNEL_LIST;
-    issue_by(&config, (Way){graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS});
+    way_take(&config, (Way){graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS});
     check_context("times of stages, graph %s", md_switch_words(MD_OPTION_launch_graph)[graph]);
     if (!walk_create(&run, ops, &config, system)) return;
     CHECK(walk_prepare(&run));
     const int n_pieces = sizeof pieces / sizeof pieces[0];
     for (int k = 0, step = 1, n; k < n_pieces + N_LATER; k++, step += n) {
         n = k < n_pieces ? pieces[k] : 6;
-        CHECK(quiet_steps(&run, step, n) && walk_ok(&run, ops->finish(run.context)));
+        CHECK(walk_quiet_steps(&run, step, n) && walk_ok(&run, ops->finish(run.context)));
     }
     ops->statistics(run.context, &statistics);
     const MdStageTime step = stage_of(&statistics, "step");
@@ -264,7 +218,7 @@ static void test_waste(const MdBackendOps *ops, const MdSystem *system, Way way)
     WalkRun run;
     config.neighbor_skin = 0.4;
     config.force_kernel = MD_KERNEL_LIST;
-    issue_by(&config, way);
+    way_take(&config, way);
     check_context("%s", way_text(way));
     if (!walk_create(&run, ops, &config, system)) return;
     if (walk_prepare(&run) && walk_steps(&run, 1, N_STEPS) && walk_ok(&run, ops->finish(run.context))) {
@@ -281,317 +235,6 @@ static void test_waste(const MdBackendOps *ops, const MdSystem *system, Way way)
         if (way.persistent == MD_PERSISTENT_ON) CHECK(walk_launches(&statistics, "k_step_resident") <= 3 * builds);
     }
     walk_destroy(&run);
-}
-
-/* --- a list that fails unforeseen ---------------------------------------------------------------------------------- */
-
-/* A cold crystal keeps its list for so long that batches have become long; then its atoms are made so fast that each of
- * them would need the list built several times. Returns how often it was built; places: of the atoms at the end. */
-static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system, int kernel, int rebuild, Way way,
-                                 double skin, int piece, double *places) {
-    enum { COLD_STEPS = 128, HOT_STEPS = 36 };
-    MdConfig config = state_config();
-    MdStatistics cold = {0}, hot = {0};
-    WalkRun run;
-    config.run_precision = MD_PRECISION_DOUBLE; /* so that the motion is the same whatever the order of additions */
-    config.neighbor_skin = skin;
-    config.force_kernel = kernel;
-    config.neighbor_rebuild = rebuild;
-    issue_by(&config, way);
-    check_context("kernel %s, rebuild %s, %s", md_switch_words(MD_OPTION_force_kernel)[kernel],
-                  md_switch_words(MD_OPTION_neighbor_rebuild)[rebuild], way_text(way));
-    if (!walk_create(&run, ops, &config, system)) return -1;
-    CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
-    ops->statistics(run.context, &cold);
-    CHECK(cold.n_rebuilds == 0);
-    CHECK(walk_ok(&run, ops->scale_velocities(run.context, 400)));
-    for (int step = 0; step < HOT_STEPS; step += piece) CHECK(walk_steps(&run, COLD_STEPS + 1 + step, piece));
-    CHECK(walk_ok(&run, ops->finish(run.context)));
-    ops->statistics(run.context, &hot);
-    MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
-    CHECK(walk_ok(&run, ops->gather(run.context, &frame)));
-    walk_destroy(&run);
-    return hot.n_rebuilds;
-}
-
-/* Built at the very steps where a host that looks at each step builds it, though the device was given more of them. */
-static void compare_unforeseen(const MdBackendOps *ops, const MdSystem *system, int kernel, double skin, int piece) {
-    const size_t n = 3 * (size_t)system->n_atoms;
-    double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
-    const int64_t expected =
-        builds_unforeseen(ops, system, kernel, MD_REBUILD_HOST_CHECK, call_by_call, skin, piece, places);
-    CHECK(expected >= 4);
-    for (int k = -1; k < N_AHEAD + (kernel == MD_KERNEL_BRICK ? N_QUEUES : 0); k++) {
-        const Way way = k < 0         ? call_by_call /* by the device, too, where nothing is issued ahead */
-                        : k < N_AHEAD ? ahead[k]
-                                      : queues[k - N_AHEAD];
-        CHECK(builds_unforeseen(ops, system, kernel, MD_REBUILD_DEVICE_CHECK, way, skin, piece, others) == expected);
-        CHECK(memcmp(places, others, n * sizeof *places) == 0);
-    }
-    printf("a list that fails unforeseen: built %lld times\n", (long long)expected);
-    md_free(places);
-}
-
-static void test_unforeseen(const MdBackendOps *ops) {
-    const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=1e-4", NULL};
-    MdDeck *deck = state_deck(words);
-    MdSystem *system = state_system(deck);
-    /* it fails at other steps of a batch with each skin, and in batches of two or three where somebody looks so often */
-    static const int pieces[] = {36, 3, 4};
-    for (int k_skin = 0; k_skin < 8; k_skin++)
-        compare_unforeseen(ops, system, k_skin % 4 < 2 ? MD_KERNEL_LIST : MD_KERNEL_BRICK, 0.4 - 0.025 * k_skin,
-                           pieces[k_skin % 3]);
-    md_system_destroy(system);
-    md_deck_destroy(deck);
-}
-
-/* --- a fault in the middle of a batch -------------------------------------------------------------------------------- */
-
-enum { WARMER = 1000 }; /* velocities, so many times */
-
-/* A cold crystal keeps its list for so long that batches have become long; then an atom in it is made so fast that it all but
- * faults, and runs into the others, while nobody looks. every: a batch ends at a build, and the next one begins with it; 0:
- * rebuilt when needed. Returns the step of the fault; id: of its atom. */
-static int64_t collision_step(const MdBackendOps *ops, const MdSystem *system, int every, Way way, int32_t *id) {
-    enum { COLD_STEPS = 16, HOT_STEPS = 36 };
-    MdConfig config = state_config();
-    WalkRun run;
-    config.run_precision = MD_PRECISION_DOUBLE;
-    config.neighbor_skin = 0.75;
-    config.neighbor_rebuild = every > 0 ? MD_REBUILD_EVERY : MD_REBUILD_DEVICE_CHECK;
-    if (every > 0) config.neighbor_every = every;
-    config.force_kernel = MD_KERNEL_LIST;
-    issue_by(&config, way);
-    check_context("a fault in a batch: every %d, %s", every, way_text(way));
-    if (!walk_create(&run, ops, &config, system)) return -1;
-    CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
-    CHECK(walk_ok(&run, ops->scale_velocities(run.context, WARMER)));
-    CHECK(walk_steps(&run, COLD_STEPS + 1, HOT_STEPS) && walk_ok(&run, ops->finish(run.context)));
-    const MdFault fault = ops->fault(run.context);
-    walk_destroy(&run);
-    *id = fault.id;
-    return fault.step;
-}
-
-/* In whatever way the steps are issued, it is of the same step and atom as where each is a call of its own. */
-static void test_collision(const MdBackendOps *ops) {
-    static const struct {
-        int every;
-        double speed; /* in that which is too fast */
-    } rules[] = {{36, 0.5}, {4, 0.9}, {0, 0.9}, {0, 0.7}, {0, 0.65}};
-    const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=1e-10", NULL};
-    MdDeck *deck = state_deck(words);
-    MdSystem *system = state_system(deck);
-    const double limit = MD_FAULT_SHARE * system->potential.cutoff_min / state_config().run_timestep;
-    for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
-        int32_t id = -1, other = -1;
-        system->velocity[3 * 77 + 1] = rules[r].speed * limit / WARMER;
-        const int64_t step = collision_step(ops, system, rules[r].every, one_by_one, &id);
-        printf("a fault in a batch, every %d: step %lld, atom %d\n", rules[r].every, (long long)step, id);
-        CHECK(step > 16 + 2);
-        for (int k = 0; k < N_AHEAD; k++) {
-            CHECK(collision_step(ops, system, rules[r].every, ahead[k], &other) == step);
-            CHECK(other == id);
-        }
-    }
-    md_system_destroy(system);
-    md_deck_destroy(deck);
-}
-
-/* --- blocks that do not meet ---------------------------------------------------------------------------------------- */
-
-/* What bricks are like, and the blocks that hold them. */
-typedef struct {
-    int brick_cells, block_size, threads_per_atom;
-} Blocks;
-
-/* 32 steps and 28 more; a list every ten steps, so that the batch before the first look begins with forces and ends with
- * them. places: of the atoms at both looks. Returns in how many batches all blocks met against launch.barrier = local. */
-static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int barrier, Blocks blocks, double *places) {
-    MdConfig config = state_config();
-    MdStatistics statistics = {0};
-    WalkRun run;
-    config.run_precision = MD_PRECISION_MIXED;
-    config.neighbor_rebuild = MD_REBUILD_EVERY;
-    config.neighbor_every = 10;
-    config.neighbor_skin = 0.25;
-    config.run_timestep = 0x1p-8;
-    config.force_kernel = MD_KERNEL_BRICK;
-    config.force_threads_per_atom = blocks.threads_per_atom;
-    config.memory_brick_cells = blocks.brick_cells;
-    config.launch_block_size = blocks.block_size;
-    issue_by(&config, (Way){MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS});
-    config.launch_barrier = barrier;
-    check_context("barrier %s, brick cells %s, block size %s, threads per atom %s",
-                  md_switch_words(MD_OPTION_launch_barrier)[barrier],
-                  md_switch_words(MD_OPTION_memory_brick_cells)[blocks.brick_cells],
-                  md_switch_words(MD_OPTION_launch_block_size)[blocks.block_size],
-                  md_switch_words(MD_OPTION_force_threads_per_atom)[blocks.threads_per_atom]);
-    if (!walk_create(&run, ops, &config, system)) return -1;
-    MdFrame first = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places}, second = first;
-    second.position = places + 3 * system->n_atoms;
-    CHECK(walk_prepare(&run) && quiet_steps(&run, 1, 32) && walk_ok(&run, ops->gather(run.context, &first)));
-    CHECK(quiet_steps(&run, 33, 28) && walk_ok(&run, ops->gather(run.context, &second)));
-    ops->statistics(run.context, &statistics);
-    walk_destroy(&run);
-    return statistics.n_met;
-}
-
-/* The same bits whether or not blocks meet. */
-static void compare_meetings(const MdBackendOps *ops, const MdSystem *system, Blocks blocks, bool meets) {
-    const size_t n = 6 * (size_t)system->n_atoms;
-    double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
-    CHECK(meetings(ops, system, MD_BARRIER_GRID, blocks, places) == 0);
-    CHECK((meetings(ops, system, MD_BARRIER_LOCAL, blocks, others) > 0) == meets);
-    CHECK(memcmp(places, others, n * sizeof *places) == 0);
-    md_free(places);
-}
-
-/* A place in the box whose last nine bits of 33 (mixed precision) are `low`. */
-static double with_low_bits(double x, int low) {
-    const float rounded = (float)x;
-    return (double)rounded + (low - 256) / 512.0 * ((double)nextafterf(rounded, INFINITY) - (double)rounded);
-}
-
-/* Rows of atoms that meet no other, and all move alike along x, in steps that change no bit of y, z, or the last ones of x:
- * these are as if their places were of one of the steps 1 to 15. */
-static void test_false_marks(const MdBackendOps *ops) {
-    enum { NX = 8, NY = 8, NZ = 4, N = NX * NY * NZ };
-    const char *words[] = {"system.density=0.8442", "system.cells=4", NULL};
-    MdDeck *deck = state_deck(words);
-    MdSystem *system = state_system(deck);
-    CHECK(system->n_atoms == N);
-    const double apart[3] = {system->potential.cutoff_max + 0.001, 2.6, 2.6};
-    for (int k = 0; k < 3; k++) system->box.length[k] = (k == 0 ? NX : k == 1 ? NY : NZ) * apart[k];
-    for (int i = 0; i < N; i++) {
-        const int at[3] = {i % NX, i / NX % NY, i / NX / NY};
-        for (int k = 0; k < 3; k++) {
-            system->position[3 * i + k] = with_low_bits((at[k] + 0.25) * apart[k], k == 0 ? (1 + i % 15) << 5 : 0);
-            system->velocity[3 * i + k] = k == 0 ? 0.5 : 0;
-        }
-    }
-    compare_meetings(ops, system, (Blocks){MD_BRICK_CELLS_4, MD_BLOCK_SIZE_1024, MD_THREADS_2}, false);
-    md_system_destroy(system);
-    md_deck_destroy(deck);
-}
-
-/* They meet, and it is told, where a block has no room for all of its rows, where it has none for all that it stages, and where
- * cells are void. */
-static void test_barrier(const MdBackendOps *ops) {
-    static const struct {
-        const char *density, *cells;
-        Blocks blocks;
-        bool meets;
-    } cases[] = {
-        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2}, false},
-        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_8}, true},
-        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_1, MD_BLOCK_SIZE_128, MD_THREADS_2}, true},
-        {"system.density=0.075", "system.cells=3", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2}, true}};
-    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        const char *words[] = {cases[k].density, cases[k].cells, "system.types=2", "system.fractions=0.5 0.5", NULL};
-        MdDeck *deck = state_deck(words);
-        MdSystem *system = state_system(deck);
-        compare_meetings(ops, system, cases[k].blocks, cases[k].meets);
-        md_system_destroy(system);
-        md_deck_destroy(deck);
-    }
-    test_false_marks(ops);
-}
-
-/* --- faults of several atoms ------------------------------------------------------------------------------------------ */
-
-/* Rows of atoms along x, of which in each layer one leaps towards the next in its row: when a leap lands upon that, both fail
- * in the step after it. Nobody else meets anybody. */
-enum { ROW = 4, LAYERS = 16, SHORT_STEPS = 8, LONG_STEPS = 64 };
-
-static int leaper_of(int layer) { return (layer * ROW + layer * 3 % ROW) * ROW; }
-
-/* fails: the step in which that of each layer does. */
-static MdSystem *system_of_leapers(const int fails[LAYERS]) {
-    const char *words[] = {"system.density=0.8442", "system.cells=4", NULL};
-    MdDeck *deck = state_deck(words);
-    MdSystem *system = state_system(deck);
-    const double apart = system->potential.cutoff_max + 0.1, leap = 0.5;
-    CHECK(system->n_atoms == ROW * ROW * LAYERS);
-    CHECK(leap < MD_FAULT_SHARE * system->potential.cutoff_min);
-    for (int k = 0; k < 3; k++) system->box.length[k] = (k == 2 ? LAYERS : ROW) * apart;
-    for (int i = 0; i < system->n_atoms; i++) {
-        const int at[3] = {i % ROW, i / ROW % ROW, i / ROW / ROW};
-        for (int k = 0; k < 3; k++) system->position[3 * i + k] = (at[k] + 0.25) * apart;
-        for (int k = 0; k < 3; k++) system->velocity[3 * i + k] = 0;
-    }
-    for (int layer = 0; layer < LAYERS; layer++) {
-        const int i = leaper_of(layer);
-        system->position[3 * i] = system->position[3 * (i + 1)] - 0.45 - leap * (fails[layer] - 1);
-        system->velocity[3 * i] = leap / state_config().run_timestep;
-    }
-    md_deck_destroy(deck);
-    return system;
-}
-
-typedef struct LeapWay {
-    Way way;
-    int barrier;
-} LeapWay;
-
-/* Nobody looks before the end, when all have failed. The first batch ends with a drift, before a build: in others blocks meet,
- * also with launch.barrier = local. */
-static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system, const LeapWay *by, int n_steps) {
-    MdConfig config = state_config();
-    MdStatistics statistics = {0};
-    WalkRun run;
-    config.run_precision = MD_PRECISION_MIXED;
-    config.neighbor_rebuild = MD_REBUILD_EVERY;
-    config.neighbor_every = n_steps;
-    config.neighbor_skin = 0.5;
-    config.force_kernel = MD_KERNEL_BRICK;
-    config.force_threads_per_atom = MD_THREADS_2;
-    config.memory_brick_cells = MD_BRICK_CELLS_1;
-    config.launch_block_size = MD_BLOCK_SIZE_32;
-    config.launch_barrier = by->barrier;
-    issue_by(&config, by->way);
-    if (!walk_create(&run, ops, &config, system)) return (MdFault){.step = -1};
-    CHECK(walk_prepare(&run) && quiet_steps(&run, 1, n_steps + 8) && walk_ok(&run, ops->finish(run.context)));
-    const MdFault fault = ops->fault(run.context);
-    ops->statistics(run.context, &statistics);
-    CHECK(statistics.n_met == 0);
-    CHECK((walk_launches(&statistics, "k_step_queue") > 0) == (by->way.passes == MD_PASSES_QUEUE));
-    CHECK((walk_launches(&statistics, "k_step_resident") > 0) == (by->way.persistent == MD_PERSISTENT_ON));
-    walk_destroy(&run);
-    return fault;
-}
-
-/* Told is the first one, though blocks may find another before it; of several in a step that of the smallest id. */
-static void compare_leapers(const MdBackendOps *ops, const int fails[LAYERS], int leader, int n_steps) {
-    static const LeapWay ways[] = {
-        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_GRID},
-        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE}, MD_BARRIER_GRID},
-        {{MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_LOCAL}};
-    MdSystem *system = system_of_leapers(fails);
-    MdFault expected = {.step = -1};
-    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
-        check_context("the first of several faults: step %d in layer %d, %s, barrier %s", fails[leader], leader,
-                      way_text(ways[w].way), md_switch_words(MD_OPTION_launch_barrier)[ways[w].barrier]);
-        const MdFault fault = fault_of_leapers(ops, system, &ways[w], n_steps);
-        if (w == 0) expected = fault;
-        if (!CHECK(fault.step == fails[leader] && fault.id == leaper_of(leader)))
-            printf("told: step %lld, atom %d\n", (long long)fault.step, fault.id);
-        CHECK(memcmp(&fault.displacement, &expected.displacement, sizeof fault.displacement) == 0);
-    }
-    md_system_destroy(system);
-}
-
-/* Wherever the first one is, and where there are two of them; others come a step later, or two. Once it goes on for so long that
- * smaller ids fail in steps that have the same key as the first one. */
-static void test_leapers(const MdBackendOps *ops) {
-    for (int k = 0; k < 2 * LAYERS; k++) {
-        const int leader = k % LAYERS, second = leader + 7;
-        int fails[LAYERS];
-        for (int layer = 0; layer < LAYERS; layer++) fails[layer] = 5 + (layer + k / LAYERS) % 2;
-        fails[leader] = 4;
-        if (k % 4 == 0 && second < LAYERS) fails[second] = 4;
-        compare_leapers(ops, fails, leader, k == LAYERS - 1 ? LONG_STEPS : SHORT_STEPS);
-    }
 }
 
 /* --- a list that fills up -------------------------------------------------------------------------------------------- */
@@ -633,7 +276,7 @@ static void test_filling(const MdBackendOps *ops, int kernel, int rebuild, Way w
     config.neighbor_rebuild = rebuild;
     config.neighbor_every = 6;
     config.force_kernel = kernel;
-    issue_by(&config, way);
+    way_take(&config, way);
     check_context("fills up: kernel %s, rebuild %s, %s", md_switch_words(MD_OPTION_force_kernel)[kernel],
                   md_switch_words(MD_OPTION_neighbor_rebuild)[rebuild], way_text(way));
     config.neighbor_capacity = (int)system->n_atoms;
@@ -651,15 +294,16 @@ static void test_filling(const MdBackendOps *ops, int kernel, int rebuild, Way w
 
 static void test_full(const MdBackendOps *ops) {
     static const int rules[] = {MD_REBUILD_EVERY, MD_REBUILD_DEVICE_CHECK};
-    for (int k = -1; k < N_AHEAD; k++)
-        for (size_t r = 0; r < 2; r++) test_filling(ops, MD_KERNEL_LIST, rules[r], k < 0 ? one_by_one : ahead[k]);
-    test_filling(ops, MD_KERNEL_LIST, MD_REBUILD_HOST_CHECK, call_by_call);
+    for (int k = -1; k < N_WAYS_AHEAD; k++)
+        for (size_t r = 0; r < 2; r++)
+            test_filling(ops, MD_KERNEL_LIST, rules[r], k < 0 ? way_one_by_one : ways_ahead[k]);
+    test_filling(ops, MD_KERNEL_LIST, MD_REBUILD_HOST_CHECK, way_call_by_call);
     test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY,
                  (Way){MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS});
-    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY, queues[0]);
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_EVERY, ways_queued[0]);
     test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK,
                  (Way){MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_ON, MD_PASSES_KERNELS});
-    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK, queues[0]);
+    test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK, ways_queued[0]);
 }
 
 static void test_melt(const MdBackendOps *ops) {
@@ -681,9 +325,9 @@ static void test_melt(const MdBackendOps *ops) {
     test_times(ops, system, MD_GRAPH_OFF);
     test_lateness(ops, system, false);
     test_lateness(ops, system, true);
-    test_waste(ops, system, ahead[0]);
-    test_waste(ops, system, ahead[1]);
-    test_waste(ops, system, call_by_call);
+    test_waste(ops, system, ways_ahead[0]);
+    test_waste(ops, system, ways_ahead[1]);
+    test_waste(ops, system, way_call_by_call);
     md_system_destroy(system);
     md_deck_destroy(deck);
 }
@@ -692,10 +336,6 @@ int main(void) {
     const MdConfig base = state_config();
     const MdBackendOps *ops = walk_cuda(&base);
     if (!ops) return CHECK_SKIPPED;
-    if (walk_wants("unforeseen")) test_unforeseen(ops);
-    if (walk_wants("collision")) test_collision(ops);
-    if (walk_wants("barrier")) test_barrier(ops);
-    if (walk_wants("leapers")) test_leapers(ops);
     if (walk_wants("full")) test_full(ops);
     if (walk_wants("melt")) test_melt(ops);
     return check_finish();

@@ -6,18 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "check.h"
-#include "integrate/verlet.h"
 #include "judge.h"
 #include "state.h"
-
-/* Without energies, so that no drift stands at the end of what is issued. */
-static bool quiet_steps(const WalkRun *run, int64_t first, int64_t n) {
-    for (int64_t step = first; step < first + n; step++)
-        if (!walk_ok(run, md_verlet_step(run->ops, run->context, step, false))) return false;
-    return true;
-}
+#include "way.h"
 
 /* --- all that moves ------------------------------------------------------------------------------------------------- */
 
@@ -136,11 +128,8 @@ static bool run_case(const MdBackendOps *ops, const struct Case *of, Rule rule, 
     config.memory_carry = rule.carry;
     if (!checks) config.neighbor_every = of->every;
     config.force_kernel = MD_KERNEL_BRICK;
-    config.launch_fuse = MD_FUSE_STEP;
-    config.launch_persistent = MD_PERSISTENT_OFF;
-    config.launch_graph = of->graph;
     config.launch_block_size = block_size;
-    config.launch_passes = passes;
+    way_take(&config, (Way){of->graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
     check_context(
         "%s, %s, predict %s, carry %s, passes %s", of->name, md_switch_words(MD_OPTION_neighbor_rebuild)[rule.rebuild],
         md_switch_words(MD_OPTION_neighbor_predict)[rule.predict], md_switch_words(MD_OPTION_memory_carry)[rule.carry],
@@ -148,7 +137,7 @@ static bool run_case(const MdBackendOps *ops, const struct Case *of, Rule rule, 
     if (!walk_create(&run, ops, &config, system)) return false;
     bool ok = walk_prepare(&run);
     for (int k = 0, step = 0; k < N_LOOKS && ok; step = look_after[k++])
-        ok = quiet_steps(&run, step + 1, look_after[k] - step) && judge_gather(&run, system, &seen->gathered[k]);
+        ok = walk_quiet_steps(&run, step + 1, look_after[k] - step) && judge_gather(&run, system, &seen->gathered[k]);
     ok = ok && walk_steps(&run, look_after[N_LOOKS - 1] + 1, 5) && walk_ok(&run, ops->sum(run.context, &seen->sums));
     ops->statistics(run.context, &statistics);
     seen->n_rebuilds = statistics.n_rebuilds;
@@ -228,10 +217,7 @@ static int64_t unforeseen(const MdBackendOps *ops, const MdSystem *system, Rule 
     config.neighbor_rebuild = rule.rebuild;
     config.neighbor_predict = rule.predict;
     config.force_kernel = MD_KERNEL_BRICK;
-    config.launch_fuse = MD_FUSE_STEP;
-    config.launch_persistent = MD_PERSISTENT_OFF;
-    config.launch_graph = graph;
-    config.launch_passes = passes;
+    way_take(&config, (Way){graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
     check_context("fails unforeseen: precision %s, layout %s, carry %s, skin %g, passes %s",
                   md_switch_words(MD_OPTION_run_precision)[precision], md_switch_words(MD_OPTION_memory_layout)[layout],
                   md_switch_words(MD_OPTION_memory_carry)[rule.carry], skin,
@@ -240,7 +226,7 @@ static int64_t unforeseen(const MdBackendOps *ops, const MdSystem *system, Rule 
     bool ok = walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)) &&
               walk_ok(&run, ops->scale_velocities(run.context, HOTTER));
     for (int step = 0; step < n_hot && ok; step += piece)
-        ok = quiet_steps(&run, COLD_STEPS + 1 + step, piece) && walk_ok(&run, ops->finish(run.context));
+        ok = walk_quiet_steps(&run, COLD_STEPS + 1 + step, piece) && walk_ok(&run, ops->finish(run.context));
     ok = ok && judge_gather(&run, system, end);
     ops->statistics(run.context, &statistics);
     walk_destroy(&run);
@@ -328,9 +314,7 @@ static MdFault collision(const MdBackendOps *ops, const MdSystem *system, int ev
     config.neighbor_rebuild = every > 0 ? MD_REBUILD_EVERY : MD_REBUILD_DEVICE_CHECK;
     if (every > 0) config.neighbor_every = every;
     config.force_kernel = MD_KERNEL_BRICK;
-    config.launch_fuse = MD_FUSE_STEP;
-    config.launch_persistent = MD_PERSISTENT_OFF;
-    config.launch_passes = passes;
+    way_take(&config, (Way){MD_GRAPH_AUTO, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
     check_context("a fault in a batch: every %d, passes %s", every, md_switch_words(MD_OPTION_launch_passes)[passes]);
     if (!walk_create(&run, ops, &config, system)) return (MdFault){.step = -1};
     CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
@@ -386,16 +370,13 @@ static Ending end_by_fault(const MdBackendOps *ops, const MdSystem *system, int 
     config.neighbor_rebuild = MD_REBUILD_DEVICE_CHECK;
     config.neighbor_predict = MD_PREDICT_OFF;
     config.force_kernel = MD_KERNEL_BRICK;
-    config.launch_fuse = MD_FUSE_STEP;
-    config.launch_persistent = MD_PERSISTENT_OFF;
-    config.launch_graph = graph;
-    config.launch_passes = passes;
+    way_take(&config, (Way){graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
     check_context("a fault and a list that fails: carry %s, passes %s", md_switch_words(MD_OPTION_memory_carry)[carry],
                   md_switch_words(MD_OPTION_launch_passes)[passes]);
     if (!walk_create(&run, ops, &config, system)) return ending;
     const bool ok = walk_prepare(&run) && walk_steps(&run, 1, STILL_STEPS) && walk_ok(&run, ops->finish(run.context)) &&
                     walk_ok(&run, ops->scale_velocities(run.context, WARMER)) &&
-                    quiet_steps(&run, STILL_STEPS + 1, 8) && walk_ok(&run, ops->finish(run.context));
+                    walk_quiet_steps(&run, STILL_STEPS + 1, 8) && walk_ok(&run, ops->finish(run.context));
     ending.fault = ops->fault(run.context);
     ops->statistics(run.context, &statistics);
     if (CHECK(ok)) ending.n_rebuilds = statistics.n_rebuilds;

@@ -69,5 +69,7 @@ bool walk_ok(const WalkRun *run, MdStatus status);
 bool walk_prepare(const WalkRun *run);
 /* Steps first .. first + n - 1 (the first of a run is 1), with energy at the last. */
 bool walk_steps(const WalkRun *run, int64_t first, int64_t n);
+/* Without energies, also of the last one: so no drift stands at the end of what is issued. */
+bool walk_quiet_steps(const WalkRun *run, int64_t first, int64_t n);
 
 #endif

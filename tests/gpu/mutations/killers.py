@@ -99,13 +99,13 @@ CROWDS = Killer("test_bricks", "test_bricks")
 COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"),))
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
-COLLISION = Killer("test_cuda (collision)", "test_cuda", (("MDMINI_TEST_SYSTEM", "collision"),))
-LEAPERS = Killer("test_cuda (leapers)", "test_cuda", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
-MEETING = Killer("test_cuda (barrier)", "test_cuda", (("MDMINI_TEST_SYSTEM", "barrier"),))
+COLLISION = Killer("test_ahead (collision)", "test_ahead", (("MDMINI_TEST_SYSTEM", "collision"),))
+LEAPERS = Killer("test_ahead (leapers)", "test_ahead", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
+MEETING = Killer("test_ahead (barrier)", "test_ahead", (("MDMINI_TEST_SYSTEM", "barrier"),))
 # Blocks that begin late, which a GPU has no reason to let happen.
-LATECOMERS = tuple(Killer(f"test_cuda (barrier), seed {seed}", "test_cuda",
+LATECOMERS = tuple(Killer(f"test_ahead (barrier), seed {seed}", "test_ahead",
                           (("MDMINI_TEST_SYSTEM", "barrier"), ("MDMINI_EMULATOR_SEED", str(seed))), only="emulated") for seed in (11, 12, 13))
-UNFORESEEN = Killer("test_cuda (unforeseen)", "test_cuda", (("MDMINI_TEST_SYSTEM", "unforeseen"),))
+UNFORESEEN = Killer("test_ahead (unforeseen)", "test_ahead", (("MDMINI_TEST_SYSTEM", "unforeseen"),))
 DECK = ("system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
 
 
