@@ -128,6 +128,7 @@ static bool run_case(const MdBackendOps *ops, const struct Case *of, Rule rule, 
     config.memory_carry = rule.carry;
     if (!checks) config.neighbor_every = of->every;
     config.force_kernel = MD_KERNEL_BRICK;
+    config.memory_staging = MD_STAGING_REGISTERS; /* copies measure places from another corner: other bits */
     config.launch_block_size = block_size;
     way_take(&config, (Way){of->graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
     check_context(
