@@ -122,8 +122,8 @@ typedef struct MdCpuContext {
     bool wants_energy; /* of the forces that are computed */
     bool built;        /* list or cells, or what the force kernel needs */
     bool far_apart;    /* an open axis is longer than the stretch that places can tell apart */
-    double largest_sq,
-        used_sq; /* largest squared displacement from the places of the build: now, and when the list was last used */
+    /* largest squared displacement from the places of the build: now, and when the list was last used */
+    double largest_sq, used_sq;
 
     MdCpuPartial *partial; /* by block */
     int64_t n_blocks;

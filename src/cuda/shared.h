@@ -124,8 +124,8 @@ enum { CUDA_HALTED_OLD = 1, CUDA_HALTED_FULL = 2 };
 typedef struct CudaWatch {
     CudaMeasures measures;
     unsigned long long fault_step; /* of the earliest fault; all bits set, as in what follows: none */
-    unsigned long long
-        fault_key[CUDA_GRAPH_STEPS]; /* [step % CUDA_GRAPH_STEPS] id, then the displacement as float bits */
+    /* [step % CUDA_GRAPH_STEPS] id, then the displacement as float bits */
+    unsigned long long fault_key[CUDA_GRAPH_STEPS];
     unsigned long long step;         /* the last one whose forces were begun, or would have been: see steps.c */
     unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
     unsigned long long late_build;   /* the last build that came late, as 1 + its step; */

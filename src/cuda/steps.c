@@ -44,7 +44,7 @@ static bool checks_on_device(const CudaContext *context) {
 static bool is_resident(const CudaContext *context) { return context->config.launch_persistent == MD_PERSISTENT_ON; }
 static bool in_passes(const CudaContext *context) { return context->config.launch_fuse == MD_FUSE_STEP; }
 static bool in_queue(const CudaContext *context) { return context->config.launch_passes == MD_PASSES_QUEUE; }
-/* Whether the kernel of a batch stops in its midst, so that some steps more in it cost nothing. */
+/* Whether the kernel of a batch stops in its midst, so that some steps more in it cost a pass at most. */
 static bool stops_itself(const CudaContext *context) { return is_resident(context) || in_queue(context); }
 static bool batches(const CudaContext *context) {
     return context->config.launch_graph == MD_GRAPH_ON || is_resident(context) || in_passes(context);
