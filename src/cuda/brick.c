@@ -19,113 +19,248 @@ int64_t cuda_brick_count(const CudaGrid *grid) {
     return (int64_t)grid->n_bricks[0] * grid->n_bricks[1] * grid->n_bricks[2];
 }
 
-void cuda_brick_divide(const CudaContext *context, CudaGrid *grid) {
-    for (int a = 0; a < 3; a++) {
-        const int cells = a < context->box.dimension ? context->brick_cells : 1;
-        grid->n_bricks[a] = (grid->n[a] + cells - 1) / cells;
-    }
+/* How a box is divided along each axis: bricks, and the cells that these share out among them, as evenly as can be. */
+typedef struct Division {
+    int dimension;
+    double length[3], cells[3], bricks[3];
+} Division;
+
+/* Edges of the largest brick. */
+static void largest_edges(const Division *division, double edges[3]) {
+    for (int a = 0; a < 3; a++)
+        edges[a] = a < division->dimension
+                       ? ceil(division->cells[a] / division->bricks[a]) * division->length[a] / division->cells[a]
+                       : 0;
 }
 
-/* Atoms in a cube of that many ranges, in a uniform system. */
-static double atoms_in(const MdBox *box, int64_t n_atoms, double edge) {
+static double count_bricks(const Division *division) {
+    return division->bricks[0] * division->bricks[1] * division->bricks[2];
+}
+
+static double volume_of(const Division *division, const double edges[3]) {
+    double volume = 1;
+    for (int a = 0; a < division->dimension; a++) volume *= edges[a];
+    return volume;
+}
+
+/* Of all points no further than `range` from a box with these edges, by Steiner's formula: in three dimensions e1 e2 e3 + 2 range
+ * (e1 e2 + e2 e3 + e3 e1) + pi range^2 (e1 + e2 + e3) + 4/3 pi range^3, in two e1 e2 + 2 range (e1 + e2) + pi range^2. */
+static double volume_around(const Division *division, const double edges[3], double range) {
+    const double pi = 3.14159265358979323846, sum = edges[0] + edges[1] + edges[2],
+                 faces = edges[0] * edges[1] + edges[1] * edges[2] + edges[2] * edges[0];
+    if (division->dimension == 2) return faces + 2 * range * sum + pi * range * range;
+    return volume_of(division, edges) + 2 * range * faces + pi * range * range * sum +
+           4.0 / 3 * pi * range * range * range;
+}
+
+/* In a uniform system: atoms of the largest brick, and those that its block stages, no more than those of the cells around it (as
+ * several images where the box is small). */
+static double largest_brick(const Division *division, int64_t n_atoms) {
     double atoms = (double)n_atoms;
-    for (int a = 0; a < box->dimension; a++) atoms *= edge / fmax(box->length[a], edge);
+    for (int a = 0; a < division->dimension; a++)
+        atoms *= ceil(division->cells[a] / division->bricks[a]) / division->cells[a];
     return atoms;
 }
-
-/* Atoms that a block stages: of a brick and the cells around it. Cells are somewhat longer than the range. */
-static double staged_atoms(const MdBox *box, int64_t n_atoms, double range, int cells) {
-    double atoms = (double)n_atoms;
-    for (int a = 0; a < box->dimension; a++) {
-        const double n = cuda_sort_cells_along(box->length[a], range), n_bricks = ceil(n / cells);
-        atoms *= (ceil(n / n_bricks) + 2) / n; /* more than all where cells are there as several images */
-    }
-    return atoms;
+static double staged_atoms(const Division *division, int64_t n_atoms, double range) {
+    double edges[3], atoms = (double)n_atoms;
+    largest_edges(division, edges);
+    for (int a = 0; a < division->dimension; a++)
+        atoms *= (ceil(division->cells[a] / division->bricks[a]) + 2) / division->cells[a];
+    return fmin(atoms, (double)n_atoms * volume_around(division, edges, range) / volume_of(division, division->length));
 }
 
-/* Atoms of the largest brick of a uniform system, and how many bricks there are. */
-static double largest_brick(const MdBox *box, int64_t n_atoms, double range, int cells) {
-    double rows = (double)n_atoms;
-    for (int a = 0; a < box->dimension; a++) {
-        const double n = cuda_sort_cells_along(box->length[a], range);
-        rows *= ceil(n / ceil(n / cells)) / n;
+/* memory.brick_grid = cells: as many cells as the box has room for, in bricks of so many. */
+static Division divide_by_cells(const double length[3], int dimension, double range, int cells) {
+    Division division = {.dimension = dimension, .cells = {1, 1, 1}, .bricks = {1, 1, 1}};
+    for (int a = 0; a < dimension; a++) {
+        division.length[a] = length[a];
+        division.cells[a] = cuda_sort_cells_along(length[a], range);
+        division.bricks[a] = ceil(division.cells[a] / cells);
     }
-    return rows;
+    return division;
+}
+
+/* How long a block takes for its brick, in units of the time for one of its atoms: what is staged counts at each step, and what the
+ * search looks at to find it at each list. From clocks in the resident kernel at 32,000 atoms (run/results/h200). */
+static double brick_time(const Division *division, double range) {
+    double edges[3], around[3] = {0, 0, 0};
+    largest_edges(division, edges);
+    for (int a = 0; a < division->dimension; a++) around[a] = edges[a] + 2 * division->length[a] / division->cells[a];
+    return volume_of(division, edges) + 0.06 * volume_around(division, edges, range) +
+           0.004 * volume_of(division, around);
+}
+
+/* memory.brick_grid = device: no more bricks than multiprocessors, so many cells each along every axis that has room for them, such
+ * that the largest one takes the least time. */
+static Division divide_by_device(const double length[3], int dimension, double range, int cells, int n_sms) {
+    const Division most = divide_by_cells(length, dimension, range, 1);
+    Division best = most;
+    double best_time = INFINITY, room[3];
+    for (int a = 0; a < 3; a++) room[a] = fmax(floor(most.cells[a] / cells), 1);
+    for (double x = 1; x <= fmin(room[0], n_sms); x++)
+        for (double y = 1; y <= room[1] && x * y <= n_sms; y++) {
+            Division division = most;
+            division.bricks[0] = x;
+            division.bricks[1] = y;
+            division.bricks[2] = fmin(room[2], floor(n_sms / (x * y)));
+            for (int a = 0; a < dimension; a++) division.cells[a] = fmin(most.cells[a], cells * division.bricks[a]);
+            const double time = brick_time(&division, range);
+            if (time < best_time) {
+                best_time = time;
+                best = division;
+            }
+        }
+    return best;
+}
+
+static Division divide(const MdConfig *config, const MdBox *box, double range, int n_sms) {
+    const int cells = brick_cells[config->memory_brick_cells];
+    if (config->memory_brick_grid == MD_BRICK_GRID_DEVICE)
+        return divide_by_device(box->length, box->dimension, range, cells, n_sms);
+    return divide_by_cells(box->length, box->dimension, range, cells);
+}
+
+void cuda_brick_divide(const CudaContext *context, const double extent[3], CudaGrid *grid) {
+    const int dimension = context->box.dimension, cells = context->brick_cells;
+    if (context->brick_grid == MD_BRICK_GRID_DEVICE) {
+        const Division division =
+            divide_by_device(extent, dimension, context->range, cells, cuda_device_multiprocessors());
+        for (int a = 0; a < 3; a++) {
+            grid->n[a] = (int)fmin(grid->n[a], division.cells[a]);
+            grid->n_bricks[a] = (int)fmin(grid->n[a], division.bricks[a]);
+        }
+    } else {
+        for (int a = 0; a < 3; a++) grid->n_bricks[a] = a < dimension ? (grid->n[a] + cells - 1) / cells : 1;
+    }
 }
 
 /* Atoms for which a brick of so many is to have threads. Where a round goes through all of them one atom more would cost
  * another one: their number fluctuates, in a liquid by a third of its root. */
 static double crowded(double rows, int row_threads) { return row_threads == 1 ? 1.03 * rows : rows + sqrt(rows); }
 
-static double count_bricks(const MdBox *box, double range, int cells) {
-    double n_bricks = 1;
-    for (int a = 0; a < box->dimension; a++) n_bricks *= ceil(cuda_sort_cells_along(box->length[a], range) / cells);
-    return n_bricks;
-}
-
 /* Room for so many and some more, and no more than most. */
 static int32_t room_for(double staged, int32_t most) { return (int32_t)fmin(ceil(staged / 64) * 64, most); }
 
 /* Room for what a block stages, until it is known how much that is: liquids differ by a few dozen atoms, and with room for
  * many more there would be fewer blocks on a multiprocessor. */
-static int32_t planned_room(const MdBox *box, int64_t n_atoms, double range, int cells) {
-    const double staged = staged_atoms(box, n_atoms, range, cells);
+static int32_t planned_room(const Division *division, int64_t n_atoms, double range) {
+    const double staged = staged_atoms(division, n_atoms, range);
     return room_for(fmin(1.02 * staged + 64, 27 * (double)n_atoms), CUDA_MAX_STAGED);
 }
 
 static bool cells_fit(int cells, int dimension) { return pow(cells + 2, dimension) <= CUDA_BRICK_STENCIL; }
 
-/* Three cells along an edge, of which a block stages some 43 KiB in a liquid (of doubles twice as much), while that makes
+static const int candidates[] = {MD_BRICK_CELLS_8, MD_BRICK_CELLS_6, MD_BRICK_CELLS_4,
+                                 MD_BRICK_CELLS_3, MD_BRICK_CELLS_2, MD_BRICK_CELLS_1};
+enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
+
+static const double most_staged_atoms = 3000, most_rows = 640;
+
+/* Three cells along an edge, of which a block stages some 40 KiB in a liquid (of doubles twice as much), while that makes
  * bricks for every multiprocessor; more in two dimensions, and fewer where there is less room. */
-static int choose_cells(const MdConfig *config, const MdSystemPlan *plan) {
-    static const int candidates[] = {MD_BRICK_CELLS_8, MD_BRICK_CELLS_6, MD_BRICK_CELLS_4, MD_BRICK_CELLS_3,
-                                     MD_BRICK_CELLS_2};
-    const double range = plan->potential.cutoff_max + config->neighbor_skin;
-    const double most_staged = 3000, most_rows = 640, least_bricks = cuda_device_multiprocessors();
-    for (size_t k = 0; k < sizeof candidates / sizeof *candidates; k++) {
+static int choose_cells(const MdSystemPlan *plan, double range) {
+    const MdBox *box = &plan->box;
+    const double least_bricks = cuda_device_multiprocessors();
+    double volume = 1;
+    for (int a = 0; a < box->dimension; a++) volume *= box->length[a];
+    for (int k = 0; k < N_CANDIDATES; k++) {
         const int cells = brick_cells[candidates[k]];
-        const double rows = atoms_in(&plan->box, plan->n_atoms, cells * range);
-        if (cells_fit(cells, plan->box.dimension) && rows <= most_rows &&
-            staged_atoms(&plan->box, plan->n_atoms, range, cells) <= most_staged &&
-            (double)plan->n_atoms >= least_bricks * rows)
+        const Division division = divide_by_cells(box->length, box->dimension, range, cells);
+        double rows = (double)plan->n_atoms; /* of a brick of cells as small as can be */
+        for (int a = 0; a < box->dimension; a++) rows *= cells * range / fmax(box->length[a], cells * range);
+        if (cells == 1 || (cells_fit(cells, box->dimension) && rows <= most_rows &&
+                           staged_atoms(&division, plan->n_atoms, range) <= most_staged_atoms &&
+                           (double)plan->n_atoms >= least_bricks * rows))
             return candidates[k];
     }
     return MD_BRICK_CELLS_1;
+}
+
+/* The same for a brick a multiprocessor. */
+static int choose_device_cells(const MdSystemPlan *plan, double range) {
+    int best = MD_BRICK_CELLS_1;
+    double best_time = INFINITY;
+    for (int k = 0; k < N_CANDIDATES; k++) {
+        const int cells = brick_cells[candidates[k]];
+        const Division division =
+            divide_by_device(plan->box.length, plan->box.dimension, range, cells, cuda_device_multiprocessors());
+        const double time = brick_time(&division, range);
+        if (cells_fit(cells, plan->box.dimension) && time < best_time) {
+            best_time = time;
+            best = candidates[k];
+        }
+    }
+    return best;
 }
 
 /* A brick for most of the multiprocessors (melt of 4,000 atoms: 125 for 132). In double precision bricks are twice as fast as
  * rows of numbers at 32,000 and 256,000 atoms, too (run/results/h200). */
 static const double least_bricks = 0.75;
 
+static double range_of(const MdConfig *config, const MdSystemPlan *plan) {
+    return plan->potential.cutoff_max + config->neighbor_skin;
+}
+
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
-    const int choice = choose_cells(config, plan);
-    const double n_bricks =
-        count_bricks(&plan->box, plan->potential.cutoff_max + config->neighbor_skin, brick_cells[choice]);
+    const double range = range_of(config, plan);
+    const int choice = choose_cells(plan, range);
+    const Division division = divide_by_cells(plan->box.length, plan->box.dimension, range, brick_cells[choice]);
     if (plan->box.dimension == 2 && choice < MD_BRICK_CELLS_6) return false;
-    return n_bricks >= least_bricks * cuda_device_multiprocessors();
+    return count_bricks(&division) >= least_bricks * cuda_device_multiprocessors();
+}
+
+/* Whether a brick a multiprocessor suits the system: in three dimensions, and no more atoms in each than a block has threads for.
+ * Melts on an H200, every 20 steps (run/results/h200): 48 % faster at 32,000 atoms. */
+static const double most_device_rows = 900;
+
+static bool suits_device(const MdSystemPlan *plan, double range, int cells) {
+    const Division division = divide_by_device(plan->box.length, plan->box.dimension, range, brick_cells[cells],
+                                               cuda_device_multiprocessors());
+    return plan->box.dimension == 3 && largest_brick(&division, plan->n_atoms) <= most_device_rows &&
+           staged_atoms(&division, plan->n_atoms, range) <= most_staged_atoms &&
+           count_bricks(&division) >= least_bricks * cuda_device_multiprocessors();
 }
 
 static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
-    if (config->memory_sort != MD_SORT_BRICK || config->memory_brick_cells != MD_BRICK_CELLS_AUTO) return;
-    config->memory_brick_cells = choose_cells(config, plan);
-    const int cells = brick_cells[config->memory_brick_cells];
-    const double range = plan->potential.cutoff_max + config->neighbor_skin;
-    md_choices_add(
-        choices, "memory.brick_cells", md_switch_words(MD_OPTION_memory_brick_cells)[config->memory_brick_cells],
-        "the most that leaves bricks for all multiprocessors; about %.0f atoms each, and %.0f with those around",
-        atoms_in(&plan->box, plan->n_atoms, cells * range), staged_atoms(&plan->box, plan->n_atoms, range, cells));
+    const double range = range_of(config, plan);
+    if (config->memory_sort != MD_SORT_BRICK) {
+        if (config->memory_brick_grid == MD_BRICK_GRID_AUTO) config->memory_brick_grid = MD_BRICK_GRID_CELLS;
+        return;
+    }
+    const bool asks_for_cells = config->memory_brick_cells != MD_BRICK_CELLS_AUTO;
+    if (config->memory_brick_grid == MD_BRICK_GRID_AUTO) {
+        const bool may_stay = config->launch_persistent != MD_PERSISTENT_OFF && config->launch_graph != MD_GRAPH_ON &&
+                              config->launch_passes != MD_PASSES_QUEUE; /* blocks, from step to step */
+        const char *why_not = asks_for_cells ? "memory.brick_cells was given"
+                              : !may_stay    ? "other switches rule out the resident kernel"
+                              : !suits_device(plan, range, choose_device_cells(plan, range))
+                                  ? "few atoms are faster in a brick a multiprocessor, if they are enough for that"
+                                  : NULL;
+        config->memory_brick_grid = why_not ? MD_BRICK_GRID_CELLS : MD_BRICK_GRID_DEVICE;
+        md_choices_add(choices, "memory.brick_grid", why_not ? "cells" : "device", "%s",
+                       why_not ? why_not : "few atoms: a brick for each multiprocessor");
+    }
+    const bool by_device = config->memory_brick_grid == MD_BRICK_GRID_DEVICE;
+    if (asks_for_cells) return;
+    config->memory_brick_cells = by_device ? choose_device_cells(plan, range) : choose_cells(plan, range);
+    const Division division = divide(config, &plan->box, range, cuda_device_multiprocessors());
+    md_choices_add(choices, "memory.brick_cells",
+                   md_switch_words(MD_OPTION_memory_brick_cells)[config->memory_brick_cells],
+                   "%s; up to %.0f atoms each, and %.0f with those around",
+                   by_device ? "short cells" : "the most that leaves bricks for all multiprocessors",
+                   largest_brick(&division, plan->n_atoms), staged_atoms(&division, plan->n_atoms, range));
 }
 
 /* As many threads a row as all bricks have room for on the GPU at once, so that the resident kernel has a block for each
  * brick. More than 8 would have a quad or two each, and all integrate. */
 static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->force_kernel != MD_KERNEL_BRICK || config->force_threads_per_atom != MD_THREADS_AUTO) return;
-    const double range = plan->potential.cutoff_max + config->neighbor_skin;
-    const int cells = brick_cells[config->memory_brick_cells];
-    const double rows = crowded(largest_brick(&plan->box, plan->n_atoms, range, cells), 2);
-    const double on_each = ceil(count_bricks(&plan->box, range, cells) / cuda_device_multiprocessors());
+    const Division division = divide(config, &plan->box, range_of(config, plan), cuda_device_multiprocessors());
+    const double rows = crowded(largest_brick(&division, plan->n_atoms), 2);
+    const double on_each = ceil(count_bricks(&division) / cuda_device_multiprocessors());
     int log2_threads = 0;
-    while (log2_threads < 3 && rows * (2 << log2_threads) * on_each <= CUDA_BRICK_THREADS) log2_threads++;
+    const double most = on_each == 1 ? CUDA_MAX_BLOCK : CUDA_BRICK_THREADS;
+    while (log2_threads < 3 && rows * (2 << log2_threads) * on_each <= most) log2_threads++;
     config->force_threads_per_atom = log2_threads;
     md_choices_add(
         choices, "force.threads_per_atom", md_switch_words(MD_OPTION_force_threads_per_atom)[log2_threads],
@@ -169,16 +304,16 @@ void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdCh
     if (config->memory_staging != MD_STAGING_AUTO) return;
     config->memory_staging = MD_STAGING_REGISTERS;
     if (config->force_kernel != MD_KERNEL_BRICK) return;
-    const double n_bricks = count_bricks(&plan->box, plan->potential.cutoff_max + config->neighbor_skin,
-                                         brick_cells[config->memory_brick_cells]);
-    const char *why_not =
-        config->memory_layout != MD_LAYOUT_VEC4                   ? "copies take positions of memory.layout = vec4"
-        : config->memory_load != MD_LOAD_GLOBAL                   ? "copies take memory.load = global"
-        : cuda_device_compute_capability() < CUDA_COPY_CAPABILITY ? "asynchronous copies take compute capability 8.0"
-        : config->neighbor_rebuild != MD_REBUILD_EVERY && config->launch_passes != MD_PASSES_QUEUE
-            ? "with the lists of a rebuild when needed copies were slower, but in a queue"
-        : n_bricks < least_copied_bricks * cuda_device_multiprocessors() ? "few bricks for each multiprocessor"
-                                                                         : NULL;
+    const Division division = divide(config, &plan->box, range_of(config, plan), cuda_device_multiprocessors());
+    const char *why_not = config->memory_layout != MD_LAYOUT_VEC4 ? "copies take positions of memory.layout = vec4"
+                          : config->memory_load != MD_LOAD_GLOBAL ? "copies take memory.load = global"
+                          : cuda_device_compute_capability() < CUDA_COPY_CAPABILITY
+                              ? "asynchronous copies take compute capability 8.0"
+                          : config->neighbor_rebuild != MD_REBUILD_EVERY && config->launch_passes != MD_PASSES_QUEUE
+                              ? "with the lists of a rebuild when needed copies were slower, but in a queue"
+                          : count_bricks(&division) < least_copied_bricks * cuda_device_multiprocessors()
+                              ? "few bricks for each multiprocessor"
+                              : NULL;
     if (!why_not) config->memory_staging = MD_STAGING_ASYNC;
     md_choices_add(choices, "memory.staging", why_not ? "registers" : "async", "%s",
                    why_not ? why_not : "a multiprocessor has many bricks, one after the other");
@@ -195,9 +330,10 @@ enum { MOST_QUEUED = INT32_MAX / CUDA_GRAPH_STEPS };
 
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
     if (config->force_kernel != MD_KERNEL_BRICK) return MD_OK;
-    const double range = plan->potential.cutoff_max + config->neighbor_skin;
+    const double range = range_of(config, plan);
     const int cells = brick_cells[config->memory_brick_cells];
-    const double staged = staged_atoms(&plan->box, plan->n_atoms, range, cells);
+    const Division division = divide(config, &plan->box, range, cuda_device_multiprocessors());
+    const double staged = staged_atoms(&division, plan->n_atoms, range);
     const int capability = cuda_device_compute_capability();
     if (has_matrices(config) && capability < CUDA_MATRIX_CAPABILITY)
         return md_fail(errors, MD_ERROR_INPUT,
@@ -207,7 +343,7 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
         return md_fail(errors, MD_ERROR_INPUT,
                        "memory.staging=async: needs compute capability 8.0, and this GPU has %d.%d: take registers",
                        capability / 10, capability % 10);
-    if (config->launch_passes == MD_PASSES_QUEUE && count_bricks(&plan->box, range, cells) > MOST_QUEUED)
+    if (config->launch_passes == MD_PASSES_QUEUE && count_bricks(&division) > MOST_QUEUED)
         return md_fail(
             errors, MD_ERROR_INPUT,
             "launch.passes=queue: counts to %lld bricks, and this system may have more: take kernels, or more cells a "
@@ -224,7 +360,7 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
 /* --- room ---------------------------------------------------------------------------------------------------------- */
 
 /* What the search has in shared memory: an atom as the force kernel has it, or four doubles; the cells (kernels/brick.cuh:
- * two numbers and a byte each); and for each warp of kernels/brick_matrix.cuh those entries without a place and the eights of
+ * three numbers and two bytes each); and for each warp of kernels/brick_matrix.cuh those entries without a place and the eights of
  * atoms it is to test, four of which may stand behind the last. */
 static size_t staged_atom_bytes(const CudaContext *context) {
     return has_matrices(&context->config) ? 4 * sizeof(double) : 4 * context->pair_size;
@@ -234,7 +370,7 @@ static CudaBricks room_of(const CudaContext *context, int32_t atoms) {
     CudaBricks bricks = context->arguments.bricks;
     const int eights = (atoms + CUDA_STAGED_BESIDE) / 8 + 4;
     bricks.capacity = atoms;
-    bricks.cell_bytes = (int32_t)round_up(9 * pow(context->brick_cells + 2, context->box.dimension) + 4);
+    bricks.cell_bytes = (int32_t)round_up(14 * pow(context->brick_cells + 2, context->box.dimension) + 8);
     bricks.warp_bytes = has_matrices(&context->config) ? (int32_t)round_up(2 * (16 * CUDA_MOST_SPARES + eights)) : 0;
     return bricks;
 }
@@ -258,19 +394,18 @@ static int32_t most_staged(const CudaContext *context) {
 
 void cuda_brick_plan(CudaContext *context) {
     if (!cuda_brick_sorts(context)) return;
+    const Division division = divide(&context->config, &context->box, context->range, cuda_device_multiprocessors());
     context->brick_cells = brick_cells[context->config.memory_brick_cells];
-    context->arguments.bricks =
-        room_of(context, planned_room(&context->box, context->n_atoms, context->range, context->brick_cells));
+    context->brick_grid = context->config.memory_brick_grid;
+    context->arguments.bricks = room_of(context, planned_room(&division, context->n_atoms, context->range));
 }
 
 void cuda_brick_plan_tables(CudaContext *context) {
     if (!cuda_force_has_bricks(context)) return;
     CudaArguments *a = &context->arguments;
     const int64_t n = context->n_atoms;
-    double n_bricks = 1; /* along open axes as many as the box has room for as it stands */
-    for (int axis = 0; axis < context->box.dimension; axis++)
-        n_bricks *= ceil(cuda_sort_cells_along(context->box.length[axis], context->range) / context->brick_cells);
-    n_bricks = fmin(n_bricks, context->max_cells);
+    const Division division = divide(&context->config, &context->box, context->range, cuda_device_multiprocessors());
+    const double n_bricks = fmin(count_bricks(&division), context->max_cells); /* open axes: of the box as it stands */
     context->max_bricks = (int64_t)n_bricks;
     a->bricks.source_capacity = (int64_t)fmin(a->bricks.capacity * n_bricks, 27.0 * (double)n);
     /* the last slice of a brick need not be full; most of very many are void */
@@ -293,12 +428,11 @@ static int threads_of_block(const MdConfig *config, double rows, int row_threads
  * rows have a multiprocessor for themselves, more warps stage what is around them: a cell each, and loads take long. */
 int cuda_brick_search_block_size(const CudaTarget *target, double range) {
     const MdConfig *config = target->config;
-    const int cells = brick_cells[config->memory_brick_cells];
-    const double largest = largest_brick(target->box, target->n_atoms, range, cells), rows = 1.03 * largest;
+    const Division division = divide(config, target->box, range, target->n_sms);
+    const double largest = largest_brick(&division, target->n_atoms), rows = 1.03 * largest;
     if (!has_matrices(config))
         return threads_of_block(config, largest, 1, config->run_precision == MD_PRECISION_DOUBLE);
-    const double n_bricks = count_bricks(target->box, range, cells);
-    const double least_warps = n_bricks <= target->n_sms ? 8 : 2, most_warps = 16;
+    const double least_warps = count_bricks(&division) <= target->n_sms ? 8 : 2, most_warps = 16;
     const double sixteens = fmax(ceil(rows / 16), least_warps);
     return 32 * (int)ceil(sixteens / ceil(sixteens / most_warps));
 }
@@ -311,24 +445,32 @@ static const double least_whole_bricks = 3, most_whole_bricks = 5;
  * begin at a time than stand between a brick and what it waits for. */
 int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads) {
     const MdConfig *config = target->config;
-    const int cells = brick_cells[config->memory_brick_cells];
-    const double n_bricks = count_bricks(target->box, range, cells);
+    const Division division = divide(config, target->box, range, target->n_sms);
+    const double n_bricks = count_bricks(&division);
     const bool are_few = config->launch_passes == MD_PASSES_QUEUE && n_bricks > least_whole_bricks * target->n_sms &&
                          n_bricks < most_whole_bricks * target->n_sms;
-    return threads_of_block(config, largest_brick(target->box, target->n_atoms, range, cells), row_threads,
-                            are_few || config->run_precision == MD_PRECISION_DOUBLE);
+    return threads_of_block(config, largest_brick(&division, target->n_atoms), row_threads,
+                            are_few || config->memory_brick_grid == MD_BRICK_GRID_DEVICE ||
+                                config->run_precision == MD_PRECISION_DOUBLE);
 }
 
-/* Smaller bricks: the cells are the same, their order is another. */
+/* Smaller bricks: as many as the cells make, in place of one a multiprocessor; then of fewer cells, which stay what they are. */
 static MdStatus divide_further(CudaContext *context, int32_t staged) {
-    if (context->brick_cells == 1 || context->asked.memory_brick_cells != MD_BRICK_CELLS_AUTO)
+    const bool by_device =
+        context->brick_grid == MD_BRICK_GRID_DEVICE && context->asked.memory_brick_grid == MD_BRICK_GRID_AUTO;
+    if (!by_device && (context->brick_cells == 1 || context->asked.memory_brick_cells != MD_BRICK_CELLS_AUTO))
         return md_fail(context->errors, MD_ERROR_INPUT,
                        "force.kernel=brick: a block would stage %d atoms, and has room for %d here: take %s", staged,
                        most_staged(context),
-                       context->brick_cells == 1 ? "another force.kernel" : "a smaller memory.brick_cells, or auto");
+                       context->brick_grid == MD_BRICK_GRID_DEVICE ? "memory.brick_grid=cells, or auto"
+                       : context->brick_cells == 1                 ? "another force.kernel"
+                                                                   : "a smaller memory.brick_cells, or auto");
+    if (by_device) context->brick_grid = MD_BRICK_GRID_CELLS;
+    else context->brick_cells--;
     CudaGrid grid = context->arguments.grid;
-    context->brick_cells--;
-    cuda_brick_divide(context, &grid);
+    double extent[3];
+    for (int a = 0; a < 3; a++) extent[a] = grid.inverse_edge[a] > 0 ? grid.n[a] / grid.inverse_edge[a] : 0;
+    cuda_sort_fill(context, extent, &grid);
     cuda_sort_again(context, &grid);
     context->arguments.n_force_items = cuda_force_items(context);
     return MD_OK;

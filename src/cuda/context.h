@@ -212,6 +212,13 @@ typedef struct CudaSlots {
     bool abandoned; /* what is not issued by now never will be */
 } CudaSlots;
 
+/* How an extent was last divided into cells and bricks. */
+typedef struct CudaFilled {
+    double extent[3];
+    int32_t n[3], n_bricks[3];
+    int brick_grid, brick_cells;
+} CudaFilled;
+
 typedef struct CudaContext {
     MdErrors *errors;
     MdConfig config; /* resolved; its texts and lists belong to the caller */
@@ -237,7 +244,8 @@ typedef struct CudaContext {
     /* cells, only where something needs them */
     int max_cells;
     CudaGrid placed;    /* the grid that cell_place was made for */
-    int brick_cells;    /* along each edge of a brick; fewer than asked for where they would hold too much */
+    CudaFilled filled;
+    int brick_grid, brick_cells; /* as the switches say; cells, and fewer, where bricks would hold too much */
     int64_t max_bricks; /* that there is room for */
 
     bool built;
@@ -423,6 +431,9 @@ int cuda_sort_most_cells(CudaContext *context);          /* that any grid of thi
 int cuda_sort_count_cells(const CudaGrid *grid);
 /* Cells of an axis that long, for a list of that range, while they are not too many in all. */
 double cuda_sort_cells_along(double extent, double range);
+/* The cells and bricks of a grid: as many cells as there is room for at edges of at least the range, and fewer where there would be
+ * more than max_cells (a system that is mostly void) or where bricks want them longer. */
+void cuda_sort_fill(CudaContext *context, const double extent[3], CudaGrid *grid);
 void cuda_sort_particles(CudaContext *context, bool by_graph);
 /* The cells of the grid, for particles that are where they were at a build. */
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
@@ -495,8 +506,8 @@ void cuda_gather_quantity(CudaContext *context, unsigned quantity, int precision
 /* --- brick.c --- */
 bool cuda_brick_sorts(const CudaContext *context); /* memory.sort = brick */
 int64_t cuda_brick_count(const CudaGrid *grid);
-/* The bricks of a grid that has its cells. */
-void cuda_brick_divide(const CudaContext *context, CudaGrid *grid);
+/* The bricks of a grid that has as many cells as there is room for, and fewer cells where these would not fit the bricks. */
+void cuda_brick_divide(const CudaContext *context, const double extent[3], CudaGrid *grid);
 /* Their size and the room of a block, as far as they do not depend on the grid; and what does. */
 void cuda_brick_plan(CudaContext *context);
 void cuda_brick_plan_tables(CudaContext *context);

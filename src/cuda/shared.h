@@ -114,7 +114,8 @@ typedef struct CudaMeasures {
     int32_t staged;             /* force.kernel = brick: atoms of the fullest block, */
     unsigned long long sources; /* and of all blocks together, */
     unsigned long long slices;  /* and slices of all their rows */
-    int32_t rows, voids;        /* launch.barrier = local: rows of the largest brick, and whether any cell is void */
+    /* launch.barrier = local: rows of the largest brick, and whether any brick has one beside it of which it stages no atom */
+    int32_t rows, strangers;
 } CudaMeasures;
 
 /* Why the device stands still: with device-check the list is too old for the forces of this step; what the last search

@@ -31,9 +31,37 @@ double cuda_sort_cells_along(double extent, double range) {
     return fmin(fmax(floor(extent / edge), 1), 1e6);
 }
 
-/* As many cells as the box has room for at edges of at least the range; along open axes the box is that of the
- * particles, as measured. Fewer, with longer edges, where there would be more cells than max_cells: a system that is
- * mostly void. */
+/* Finding bricks for multiprocessors takes longer than a list of few atoms may: what was found is kept for the next one, which
+ * along periodic axes is the same. */
+static bool is_filled(const CudaContext *context, const double extent[3]) {
+    const CudaFilled *filled = &context->filled;
+    return filled->brick_cells == context->brick_cells && filled->brick_grid == context->brick_grid &&
+           memcmp(filled->extent, extent, sizeof filled->extent) == 0;
+}
+
+void cuda_sort_fill(CudaContext *context, const double extent[3], CudaGrid *grid) {
+    CudaFilled *filled = &context->filled;
+    if (!is_filled(context, extent)) {
+        for (int a = 0; a < 3; a++) grid->n[a] = (int)cuda_sort_cells_along(extent[a], context->range);
+        while ((double)grid->n[0] * grid->n[1] * grid->n[2] > context->max_cells) {
+            int longest = grid->n[0] >= grid->n[1] && grid->n[0] >= grid->n[2] ? 0 : grid->n[1] >= grid->n[2] ? 1 : 2;
+            grid->n[longest] -= (grid->n[longest] + 7) / 8;
+        }
+        if (cuda_brick_sorts(context)) cuda_brick_divide(context, extent, grid);
+        filled->brick_cells = context->brick_cells;
+        filled->brick_grid = context->brick_grid;
+        memcpy(filled->extent, extent, sizeof filled->extent);
+        memcpy(filled->n, grid->n, sizeof filled->n);
+        memcpy(filled->n_bricks, grid->n_bricks, sizeof filled->n_bricks);
+    }
+    for (int a = 0; a < 3; a++) {
+        grid->n[a] = filled->n[a];
+        grid->n_bricks[a] = filled->n_bricks[a];
+        grid->inverse_edge[a] = extent[a] > 0 ? grid->n[a] / extent[a] : 0;
+    }
+}
+
+/* The box along open axes is that of the particles, as measured. */
 static void plan_grid(CudaContext *context) {
     CudaGrid *grid = &context->arguments.grid;
     double extent[3];
@@ -48,14 +76,8 @@ static void plan_grid(CudaContext *context) {
             grid->origin[a] = -(double)key_value(measures->low[a]);
             extent[a] = (double)key_value(measures->high[a]) - grid->origin[a];
         }
-        grid->n[a] = (int)cuda_sort_cells_along(extent[a], context->range);
     }
-    while ((double)grid->n[0] * grid->n[1] * grid->n[2] > context->max_cells) {
-        int longest = grid->n[0] >= grid->n[1] && grid->n[0] >= grid->n[2] ? 0 : grid->n[1] >= grid->n[2] ? 1 : 2;
-        grid->n[longest] -= (grid->n[longest] + 7) / 8;
-    }
-    for (int a = 0; a < 3; a++) grid->inverse_edge[a] = extent[a] > 0 ? grid->n[a] / extent[a] : 0;
-    if (cuda_brick_sorts(context)) cuda_brick_divide(context, grid);
+    cuda_sort_fill(context, extent, grid);
 }
 
 int cuda_sort_count_cells(const CudaGrid *grid) { return grid->n[0] * grid->n[1] * grid->n[2]; }
@@ -64,10 +86,13 @@ int cuda_sort_most_cells(CudaContext *context) {
     /* Where atoms are crowded in a void, bricks of few cells still hold few atoms if cells stay small. */
     const int64_t most = (cuda_force_has_bricks(context) ? 8 : 1) * (int64_t)context->n_atoms;
     context->max_cells = (int)(most > 1 << 30 ? 1 << 30 : most > 64 ? most : 64);
-    for (int a = 0; a < context->box.dimension; a++)
+    double n_cells = 1; /* whatever the bricks: they may come to be those of other cells */
+    for (int a = 0; a < context->box.dimension; a++) {
         if (!context->box.periodic[a]) return context->max_cells; /* its extent is that of the particles */
+        n_cells *= cuda_sort_cells_along(context->box.length[a], context->range);
+    }
     plan_grid(context);
-    return cuda_sort_count_cells(&context->arguments.grid);
+    return (int)fmin(n_cells, context->max_cells);
 }
 
 static bool same_cells(const CudaGrid *one, const CudaGrid *other) {

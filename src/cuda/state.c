@@ -12,7 +12,8 @@ typedef struct ListState {
     int32_t n[3], wraps[3];
     double origin[3], inverse_edge[3];
     int32_t n_bricks[3], brick_cells; /* 0 without bricks */
-    int64_t age;                      /* steps since the list was made */
+    int64_t brick_grid;
+    int64_t age; /* steps since the list was made */
 } ListState;
 
 static const char *const raw_names[] = {[CUDA_RAW_POSITION] = "position",
@@ -67,6 +68,7 @@ static MdStatus save_list(CudaContext *context, MdState *state) {
         list.n_bricks[a] = grid->n_bricks[a];
     }
     list.brick_cells = context->brick_cells;
+    list.brick_grid = context->brick_grid;
     cuda_watch_read(context, true);
     list.age = (int64_t)context->h_watch->step + context->h_watch->drifted - context->h_watch->built_step;
     return md_state_array(state, "cuda list", &list, sizeof list);
@@ -162,6 +164,7 @@ static MdStatus load_list(CudaContext *context, MdState *state, const int32_t *i
         grid.n_bricks[a] = list.n_bricks[a];
     }
     context->brick_cells = list.brick_cells;
+    context->brick_grid = (int)list.brick_grid;
     status = cuda_neighbor_build_again(context, &grid);
     set_age(context, list.age);
     context->n_overflows = 0; /* they were counted when it was made for the first time */

@@ -40,6 +40,8 @@ static const MdVariant rows[] = {
      "the same along a curve without jumps; its places cost more, but once for a grid"},
     {"sort", "memory.sort=brick", "", "", 284, 64, 0, 0,
      "the same, brick by brick: the atoms that a block of force.kernel = brick works on are one run"},
+    {"sort", "memory.brick_grid=cells", "", "", 0, 0, 0, 0, "cells as small as can be, shared out among bricks: some get fewer"},
+    {"sort", "memory.brick_grid=device", "", "", 0, 0, 0, 0, "at most a brick for each multiprocessor, all alike: for few atoms"},
     {"sort", "memory.brick_cells=1", "", "", 0, 0, 0, 0, "27 cells staged for one, in three dimensions"},
     {"sort", "memory.brick_cells=2", "", "", 0, 0, 0, 0, "64 cells staged for 8"},
     {"sort", "memory.brick_cells=3", "", "", 0, 0, 0, 0, "125 cells staged for 27: some 43 KiB in a liquid, in single precision"},

@@ -49,6 +49,7 @@ static const Need needs[] = {
     NEED(ensemble_target, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
     NEED(ensemble_every, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
     NEED(ensemble_last_step, ensemble_thermostat, BIT(MD_THERMOSTAT_RESCALE)),
+    NEED(memory_brick_grid, memory_sort, BIT(MD_SORT_BRICK)),
     NEED(memory_brick_cells, memory_sort, BIT(MD_SORT_BRICK)),
     NEED(memory_staging, force_kernel, BIT(MD_KERNEL_BRICK)),
     NEED(memory_carry, memory_sort, REORDERS),

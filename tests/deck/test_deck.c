@@ -84,6 +84,7 @@ static void test_grounds(void) {
                  {MD_OPTION_neighbor_sorted, MD_OPTION_force_kernel, rows},
                  {MD_OPTION_neighbor_capacity, MD_OPTION_force_kernel, search},
                  {MD_OPTION_report_neighbors, MD_OPTION_force_kernel, "list list-split brick auto"},
+                 {MD_OPTION_memory_brick_grid, MD_OPTION_memory_sort, "brick"},
                  {MD_OPTION_memory_brick_cells, MD_OPTION_memory_sort, "brick"},
                  {MD_OPTION_neighbor_bank_order, MD_OPTION_force_kernel, "brick"},
                  {MD_OPTION_neighbor_distances, MD_OPTION_force_kernel, "brick"},

@@ -16,6 +16,7 @@
 static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     (void)plan;
     md_resolve_sort(config, config->force_kernel == MD_KERNEL_BRICK ? MD_SORT_BRICK : MD_SORT_CELL, "", choices);
+    if (config->memory_brick_grid == MD_BRICK_GRID_AUTO) config->memory_brick_grid = MD_BRICK_GRID_CELLS;
     if (config->memory_brick_cells == MD_BRICK_CELLS_AUTO) config->memory_brick_cells = MD_BRICK_CELLS_2;
     if (config->force_kernel == MD_KERNEL_AUTO) config->force_kernel = MD_KERNEL_LIST;
     if (config->force_threads_per_atom == MD_THREADS_AUTO) config->force_threads_per_atom = MD_THREADS_8;

@@ -1,6 +1,6 @@
-/* The list for force.kernel = brick. A block takes a brick: it stages the atoms of the brick and of the cells around it
- * (staged.cuh), notes where they came from, so that the force kernel stages the same ones at every step, and finds the
- * rows of the brick's atoms there, a thread a row.
+/* The list for force.kernel = brick. A block takes a brick: it stages the atoms of the brick and those around it that are in
+ * range of any place in it (staged.cuh), notes where they came from, so that the force kernel stages the same ones at every step,
+ * and finds the rows of the brick's atoms there, a thread a row.
  *
  * Cells are staged line by line along x, so that the candidates of a row are up to nine runs, each sorted by x (sort.cu):
  * of some 580 atoms of a liquid 250 are left to be tested. Lanes side by side own atoms side by side, and so test atoms side
@@ -66,19 +66,36 @@ __device__ inline void enter_brick(const CudaArguments &a, int b) {
     if (MD_SW_launch_passes == MD_PASSES_QUEUE) a.queue.brick[brick_by_size(a.grid, b)] = b;
 }
 
-/* The cells of a region while its block builds, in shared memory behind the atoms. */
+/* The cells of a region while its block builds, in shared memory behind the atoms. Their atoms, one cell after another, are the
+ * candidates; those in range of the brick are staged, in the same order. */
 struct Cells {
-    int *staged; /* [n_cells + 1] atoms staged before; the last one: all */
-    int *begin;  /* [n_cells] first slot */
-    uint8_t *image;
+    int *first;            /* [n_cells + 1] candidates before; the last one: all */
+    int *staged;           /* [n_cells + 1] atoms staged before; the last one: all */
+    int *begin;            /* [n_cells] first slot */
+    uint8_t *image, *side; /* [n_cells] */
 };
 
 __device__ inline Cells room_of_cells(void *behind_atoms, int n_cells) {
     Cells cells;
-    cells.staged = (int *)behind_atoms;
+    cells.first = (int *)behind_atoms;
+    cells.staged = cells.first + n_cells + 1;
     cells.begin = cells.staged + n_cells + 1;
     cells.image = (uint8_t *)(cells.begin + n_cells);
+    cells.side = cells.image + n_cells;
     return cells;
+}
+
+/* Where cell k of the region is beside the brick, -1 to 1 along each axis, as a number below 27. */
+constexpr int in_brick = 13;
+__device__ inline int side_of_cell(const Region &region, int k) {
+    const int line = k / region.size[0];
+    const int at[3] = {k - line * region.size[0], line % region.size[1], line / region.size[1]};
+    int side = 0;
+    for (int axis = 2; axis >= 0; axis--) {
+        const int own = at[axis] + region.low[axis] - region.own_low[axis];
+        side = 3 * side + (own < 0 ? 0 : own < region.own_size[axis] ? 1 : 2);
+    }
+    return side;
 }
 
 /* Number and image of a cell of the region. */
@@ -95,34 +112,50 @@ __device__ inline int cell_of_region(const CudaGrid &grid, const Region &region,
     return (wrapped[2] * grid.n[1] + wrapped[1]) * grid.n[0] + wrapped[0];
 }
 
-/* Fills the table of cells, by all threads of the block; returns whether any of them is another image. */
-__device__ inline bool list_cells(const CudaArguments &a, const Region &region, int n_cells, const Cells &cells) {
-    bool images = false;
-    for (int k = (int)threadIdx.x; k < n_cells; k += MD_BLOCK) {
-        int image;
-        const int c = cell_of_region(a.grid, region, k, &image);
-        cells.begin[k] = cell_begin(a, c);
-        cells.staged[k + 1] = cell_end(a, c) - cells.begin[k];
-        cells.image[k] = (uint8_t)image;
-        images = images || image != no_image;
+/* What the search of a block measures with. Lengths along an axis without extent are 0. */
+struct Bounds {
+    double origin[3]; /* the corner that staged places are measured from */
+    Pair edge[3];     /* of a cell */
+    Pair low[3],
+        high[3]; /* the brick; where it ends the grid along an open axis, atoms beyond it are its own as well */
+    Pair range_sq;
+    Pair
+        margin; /* what rounding may do to a place or to the border of a cell, generously: nothing is lost by some more */
+};
+
+__device__ inline Bounds search_bounds(const CudaArguments &a, const Region &region) {
+    const CudaGrid &grid = a.grid;
+    Bounds bounds;
+    double farthest = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const double edge = grid.inverse_edge[axis] > 0 ? 1 / grid.inverse_edge[axis] : 0;
+        const int low = region.own_low[axis], size = region.own_size[axis];
+        bounds.origin[axis] = grid.origin[axis] + (edge > 0 ? low / grid.inverse_edge[axis] : 0);
+        bounds.edge[axis] = (Pair)edge;
+        bounds.low[axis] = grid.wraps[axis] || low > 0 ? Pair(0) : Pair(-1e30);
+        bounds.high[axis] = grid.wraps[axis] || low + size < grid.n[axis] ? (Pair)(size * edge) : Pair(1e30);
+        farthest = fmax(farthest, fabs(grid.origin[axis]) + grid.n[axis] * edge);
     }
-    if (threadIdx.x == 0) cells.staged[0] = 0;
-    images = __syncthreads_or(images); /* and the counts are there */
-    if (threadIdx.x < 32) {            /* counts to sums, by the first warp: 32 cells at a time */
-        int before = 0;
-        for (int first = 0; first < n_cells; first += 32) {
-            const int k = first + (int)threadIdx.x;
-            int sum = k < n_cells ? cells.staged[k + 1] : 0;
-            for (int distance = 1; distance < 32; distance *= 2) {
-                const int below = __shfl_up_sync(0xffffffffu, sum, (unsigned)distance);
-                if ((int)threadIdx.x >= distance) sum += below;
-            }
-            if (k < n_cells) cells.staged[k + 1] = before + sum;
-            before += __shfl_sync(0xffffffffu, sum, 31);
-        }
-    }
-    __syncthreads(); /* the sums are there */
-    return images;
+    bounds.range_sq = (Pair)a.range_sq;
+    bounds.margin = (Pair)(1e-3 * sqrt(a.range_sq) + 1e-6 * farthest);
+    return bounds;
+}
+
+__device__ inline Vec3<Pair> searched_origin(const Bounds &bounds) {
+    return Vec3<Pair>{(Pair)bounds.origin[0], (Pair)bounds.origin[1], (Pair)bounds.origin[2]};
+}
+
+/* How far x is beyond the brick along an axis; 0: it is not. */
+__device__ inline Pair beyond_brick(const Bounds &bounds, int axis, Pair x) {
+    const Pair below = bounds.low[axis] - x, above = x - bounds.high[axis];
+    return max(max(below, above) - bounds.margin, Pair(0));
+}
+
+/* Whether an atom at v may be in range of one of the brick. */
+__device__ inline bool is_near_brick(const Bounds &bounds, const Vec3<Pair> &v) {
+    const Vec3<Pair> d = {beyond_brick(bounds, 0, v.x), beyond_brick(bounds, 1, v.y),
+                          MD_DIMENSION == 3 ? beyond_brick(bounds, 2, v.z) : Pair(0)};
+    return !(squared(d) > bounds.range_sq);
 }
 
 /* Where the list takes it to be, as it is staged. Types are for the forces. */
@@ -131,28 +164,139 @@ __device__ inline Atom searched_particle(const CudaArguments &a, const Vec3<Pair
     return Atom{staged_place(origin, list_place(a, particle)), 0};
 }
 
+/* Candidates 32 at a time: which of them are staged, a bit each, and how many before them. */
+constexpr int most_groups = 256;
+struct Candidates {
+    unsigned is_staged[most_groups];
+    int before[most_groups + 1];
+};
+
+/* Values k + 1 become sums of all values up to there, of n values; value 0 is 0. By a warp. */
+__device__ inline void add_up(int *values, int n) {
+    int before = 0;
+    for (int first = 0; first < n; first += 32) {
+        const int k = first + (int)threadIdx.x % 32;
+        int sum = k < n ? values[k + 1] : 0;
+        for (int distance = 1; distance < 32; distance *= 2) {
+            const int below = __shfl_up_sync(0xffffffffu, sum, (unsigned)distance);
+            if ((int)threadIdx.x % 32 >= distance) sum += below;
+        }
+        if (k < n) values[k + 1] = before + sum;
+        before += __shfl_sync(0xffffffffu, sum, 31);
+    }
+    if (threadIdx.x % 32 == 0) values[0] = 0;
+}
+
+/* Fills the table of cells but for `staged`, by all threads of the block; returns whether any of them is another image. */
+__device__ inline bool list_cells(const CudaArguments &a, const Region &region, int n_cells, const Cells &cells) {
+    bool images = false;
+    for (int k = (int)threadIdx.x; k < n_cells; k += MD_BLOCK) {
+        int image;
+        const int c = cell_of_region(a.grid, region, k, &image);
+        cells.begin[k] = cell_begin(a, c);
+        cells.first[k + 1] = cell_end(a, c) - cells.begin[k];
+        cells.image[k] = (uint8_t)image;
+        cells.side[k] = (uint8_t)side_of_cell(region, k);
+        images = images || image != no_image;
+    }
+    images = __syncthreads_or(images); /* and the counts are there */
+    if (threadIdx.x < 32) add_up(cells.first, n_cells);
+    __syncthreads(); /* the sums are there */
+    return images;
+}
+
+/* Rounds of candidates whose places are on their way together. */
+constexpr int candidates_at_once = is_double ? 2 : 4;
+
+/* The cells of candidates first, first + MD_BLOCK, ...: the last one with no more candidates before it, by halving. */
+__device__ inline void find_cells(const Cells &cells, int n_cells, int first, int (&cell)[candidates_at_once]) {
+#pragma unroll
+    for (int k = 0; k < candidates_at_once; k++) cell[k] = 0;
+#pragma unroll 1
+    for (int step = 1 << (31 - __clz(n_cells)); step > 0; step /= 2)
+#pragma unroll
+        for (int k = 0; k < candidates_at_once; k++)
+            if (cells.first[min(cell[k] + step, n_cells)] <= first + k * MD_BLOCK)
+                cell[k] = min(cell[k] + step, n_cells);
+}
+
+/* visit(c, cell, particle, atom) for each candidate c for which is_wanted(c), and with cell -1 for others, by whole warps. */
+template <class IsWanted, class Visit>
+__device__ inline void visit_candidates(const CudaArguments &a, const Cells &cells, int n_cells,
+                                        const Vec3<Pair> &origin, IsWanted is_wanted, Visit visit) {
+    const int n = cells.first[n_cells];
+#pragma unroll 1
+    for (int first = (int)threadIdx.x; first - (int)threadIdx.x % 32 < n; first += candidates_at_once * MD_BLOCK) {
+        int cell[candidates_at_once], particle[candidates_at_once];
+        Atom atom[candidates_at_once];
+        find_cells(cells, n_cells, first, cell);
+#pragma unroll
+        for (int k = 0; k < candidates_at_once; k++) {
+            const int c = first + k * MD_BLOCK;
+            if (c >= n || !is_wanted(c)) cell[k] = -1;
+            particle[k] = cell[k] < 0 ? 0 : cells.begin[cell[k]] + c - cells.first[cell[k]];
+        }
+#pragma unroll
+        for (int k = 0; k < candidates_at_once; k++) atom[k] = searched_particle(a, origin, particle[k]);
+#pragma unroll
+        for (int k = 0; k < candidates_at_once; k++) {
+            if (cell[k] >= 0) add_shift(shift_of_image(a, cells.image[cell[k]]), &atom[k]);
+            visit(first + k * MD_BLOCK, cell[k], particle[k], atom[k]);
+        }
+    }
+}
+
+/* Finds out which candidates are staged, and completes the table of cells, by all threads of the block. sides: gains a bit for
+ * each side of the brick where atoms are staged. False: there are more than the table of candidates has room for. */
+__device__ inline bool choose_candidates(const CudaArguments &a, const Bounds &bounds, const Cells &cells, int n_cells,
+                                         Candidates *candidates, unsigned *sides) {
+    const int n = cells.first[n_cells], n_groups = (n + 31) / 32;
+    if (n_groups > most_groups) return false;
+    unsigned found = 0;
+    visit_candidates(
+        a, cells, n_cells, searched_origin(bounds), [](int) { return true; },
+        [&](int c, int cell, int, const Atom &atom) {
+            const int side = cell < 0 ? 0 : cells.side[cell];
+            const bool is_staged = cell >= 0 && (side == in_brick || is_near_brick(bounds, atom.v));
+            if (is_staged) found |= 1u << side;
+            const unsigned staged = __ballot_sync(0xffffffffu, is_staged);
+            if (c % 32 != 0 || c >= n) return;
+            candidates->is_staged[c / 32] = staged;
+            candidates->before[c / 32 + 1] = __popc(staged);
+        });
+    if (is_local) {
+        for (int distance = 16; distance > 0; distance /= 2) found |= __shfl_xor_sync(0xffffffffu, found, distance);
+        if (threadIdx.x % 32 == 0) atomicOr(sides, found);
+    }
+    __syncthreads(); /* the counts are there */
+    if (threadIdx.x < 32) add_up(candidates->before, n_groups);
+    __syncthreads(); /* the sums are there */
+    for (int k = (int)threadIdx.x; k <= n_cells; k += MD_BLOCK) {
+        const int first = cells.first[k], group = first / 32, lane = first % 32;
+        cells.staged[k] =
+            candidates->before[group] + (lane == 0 ? 0 : __popc(candidates->is_staged[group] & ((1u << lane) - 1)));
+    }
+    __syncthreads(); /* the table is there */
+    return true;
+}
+
 /* An atom as the search wants it. */
 __device__ inline void set_staged(Atom *to, const Atom &atom) { *to = atom; }
 
-/* Stages the atoms of all cells, a warp a cell, and writes down where they came from. */
+/* Stages the atoms of all cells, and writes down where they came from. */
 template <class Staged>
-__device__ inline void stage_cells(const CudaArguments &a, const CudaBrick &brick, const Cells &cells, int n_cells,
-                                   Staged *atoms) {
-    const Vec3<Pair> origin = staged_origin(brick);
-    for (int k = (int)threadIdx.x / 32; k < n_cells; k += MD_BLOCK / 32) {
-        const int first = cells.staged[k], n = cells.staged[k + 1] - first;
-        const int image = cells.image[k];
-        const Vec3<Pair> shift = shift_of_image(a, image);
-#pragma unroll 1
-        for (int s = (int)threadIdx.x % 32; s < n; s += 32) { /* once, in a liquid */
-            const int particle = cells.begin[k] + s;
-            Atom atom = searched_particle(a, origin, particle);
-            add_shift(shift, &atom); /* none for most: the same place as without */
-            set_staged(&atoms[1 + first + s], atom);
-            a.bricks.source[brick.source + first + s] = particle;
-            if (brick.has_images) a.bricks.image[brick.source + first + s] = (uint8_t)image;
-        }
-    }
+__device__ inline void stage_cells(const CudaArguments &a, const CudaBrick &brick, const Bounds &bounds,
+                                   const Cells &cells, int n_cells, const Candidates &candidates, Staged *atoms) {
+    visit_candidates(
+        a, cells, n_cells, searched_origin(bounds),
+        [&](int c) { return (candidates.is_staged[c / 32] >> (c % 32) & 1u) != 0; },
+        [&](int c, int cell, int particle, const Atom &atom) {
+            if (cell < 0) return;
+            const int s = candidates.before[c / 32] + __popc(candidates.is_staged[c / 32] & ((1u << c % 32) - 1));
+            set_staged(&atoms[1 + s], atom);
+            a.bricks.source[brick.source + s] = particle;
+            if (brick.has_images) a.bricks.image[brick.source + s] = cells.image[cell];
+        });
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------------------- */
@@ -317,27 +461,6 @@ __device__ inline Pair gap(Pair x, int c, int step, Pair edge) {
     return step == 0 ? Pair(0) : step < 0 ? x - (Pair)c * edge : (Pair)(c + 1) * edge - x;
 }
 
-/* What all rows of a block have in common. */
-struct Bounds {
-    Pair edge[3]; /* of a cell; 0 along an axis without extent */
-    Pair range_sq;
-    Pair
-        margin; /* what rounding may do to a place or to the border of a cell, generously: nothing is lost by some more */
-};
-
-__device__ inline Bounds search_bounds(const CudaArguments &a) {
-    Bounds bounds;
-    double farthest = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        const double edge = a.grid.inverse_edge[axis] > 0 ? 1 / a.grid.inverse_edge[axis] : 0;
-        bounds.edge[axis] = (Pair)edge;
-        farthest = fmax(farthest, fabs(a.grid.origin[axis]) + a.grid.n[axis] * edge);
-    }
-    bounds.range_sq = (Pair)a.range_sq;
-    bounds.margin = (Pair)(1e-3 * sqrt(a.range_sq) + 1e-6 * farthest);
-    return bounds;
-}
-
 /* Where the atom in `slot`, of a cell of the region, is staged. */
 __device__ inline int own_place(const Cells &cells, int cell, int slot) {
     return 1 + cells.staged[cell] + slot - cells.begin[cell];
@@ -372,13 +495,13 @@ __device__ inline void search_row(const CudaArguments &a, const Region &region, 
 
 /* What brick b is before its atoms are staged; n_staged: how many they are. Books them: the order of the sources is that in
  * which blocks come here, which nothing depends on. By one thread. */
-__device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &region, int n_staged, bool has_images) {
+__device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &region, const Bounds &bounds,
+                                        int n_staged, bool has_images) {
     const CudaGrid &grid = a.grid;
     CudaBrick brick;
     int high[3];
     for (int k = 0; k < 3; k++) {
-        brick.origin[k] = grid.origin[k];
-        if (grid.inverse_edge[k] > 0) brick.origin[k] += region.own_low[k] / grid.inverse_edge[k];
+        brick.origin[k] = bounds.origin[k];
         high[k] = region.own_low[k] + region.own_size[k] - 1;
     }
     brick.begin = cell_begin(a, (region.own_low[2] * grid.n[1] + region.own_low[1]) * grid.n[0] + region.own_low[0]);
@@ -402,23 +525,25 @@ __device__ inline void search_rows(const CudaArguments &a, const CudaBrick &bric
     }
 }
 
-/* Whether a cell of the region's own brick is void; each thread looks at some of them. */
-__device__ inline bool finds_void(const CudaArguments &a, const Region &region) {
-    const int *low = region.own_low, *size = region.own_size;
-    bool found = false;
-    for (int k = (int)threadIdx.x; k < size[0] * size[1] * size[2]; k += MD_BLOCK) {
-        const int x = low[0] + k % size[0], y = low[1] + k / size[0] % size[1], z = low[2] + k / size[0] / size[1];
-        const int c = (z * a.grid.n[1] + y) * a.grid.n[0] + x;
-        found = found || cell_begin(a, c) == cell_end(a, c);
+/* The sides on which there are cells around the brick: what list_cells finds where atoms are staged on each of them. */
+__device__ inline unsigned all_sides(const Region &region) {
+    unsigned along[3], all = 0; /* a bit each for before, in and behind the brick */
+    for (int axis = 0; axis < 3; axis++) {
+        const int before = region.own_low[axis] - region.low[axis];
+        along[axis] = (before > 0 ? 1u : 0u) | 2u | (region.size[axis] > before + region.own_size[axis] ? 4u : 0u);
     }
-    return found;
+    for (int z = 0; z < 3; z++)
+        for (int y = 0; y < 3; y++)
+            if ((along[2] >> z & along[1] >> y & 1u) != 0) all |= along[0] << (9 * z + 3 * y);
+    return all;
 }
 
-/* launch.barrier = local: what decides whether all blocks have to meet between passes. */
-__device__ inline void note_meeting(const CudaArguments &a, const CudaBrick &brick, const Region &region) {
+/* launch.barrier = local: what decides whether all blocks have to meet between passes. By one thread. */
+__device__ inline void note_meeting(const CudaArguments &a, const CudaBrick &brick, const Region &region,
+                                    unsigned sides) {
     CudaMeasures *measures = &a.watch->measures;
-    if (finds_void(a, region)) atomicMax(&measures->voids, 1);
-    if (threadIdx.x == 0) atomicMax(&measures->rows, brick.end - brick.begin);
+    if (sides != all_sides(region)) atomicMax(&measures->strangers, 1);
+    atomicMax(&measures->rows, brick.end - brick.begin);
 }
 
 /* Brick b in the order of sizes, which is that of the table. One for which there is no room here or in the list of sources is
@@ -427,24 +552,30 @@ __device__ inline void note_meeting(const CudaArguments &a, const CudaBrick &bri
 template <class Staged> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
     __shared__ Bounds s_bounds;
+    __shared__ Candidates s_candidates;
+    __shared__ unsigned s_sides;
     MD_DYNAMIC_SHARED(Staged, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], and cells */
     const Region region = region_of(a.grid, brick_by_size(a.grid, b));
     const int n_cells = region.size[0] * region.size[1] * region.size[2];
     const Cells s_cells = room_of_cells(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE, n_cells);
-    const bool has_images = list_cells(a, region, n_cells, s_cells);
     if (threadIdx.x == 0) {
-        s_brick = begin_brick(a, region, s_cells.staged[n_cells], has_images);
+        s_bounds = search_bounds(a, region);
+        s_sides = 0;
+    }
+    const bool has_images = list_cells(a, region, n_cells, s_cells); /* the bounds are there, too */
+    const bool fits = choose_candidates(a, s_bounds, s_cells, n_cells, &s_candidates, &s_sides);
+    if (threadIdx.x == 0) {
+        s_brick = begin_brick(a, region, s_bounds, (fits ? s_cells.staged : s_cells.first)[n_cells], has_images);
         if (s_brick.n_staged > a.bricks.capacity || s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||
             s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity)
             s_brick.n_staged = -1;
         a.bricks.table[b] = s_brick;
         enter_brick(a, b);
-        s_bounds = search_bounds(a);
+        if (is_local) note_meeting(a, s_brick, region, s_sides);
     }
     __syncthreads(); /* the brick is there */
-    if (is_local) note_meeting(a, s_brick, region);
     if (s_brick.n_staged > 0) {
-        stage_cells(a, s_brick, s_cells, n_cells, s_atoms);
+        stage_cells(a, s_brick, s_bounds, s_cells, n_cells, s_candidates, s_atoms);
         end_staging(s_atoms, 1 + s_brick.n_staged);
     }
     __syncthreads(); /* all atoms are staged */

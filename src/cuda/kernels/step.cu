@@ -96,7 +96,7 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
 __device__ inline bool must_meet(const CudaArguments &a) {
     const CudaMeasures &found = a.watch->measures;
     const bool meet = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / row_threads ||
-                      found.staged > HELD_SOURCES * MD_BLOCK || found.voids > 0;
+                      found.staged > HELD_SOURCES * MD_BLOCK || found.strangers > 0;
     if (meet && thread_index() == 0) a.watch->n_met++;
     return meet;
 }

@@ -10,8 +10,8 @@
  *
  * The fourth number of a place is the type and the step. What else memory has there, and all that nobody but the owner of the
  * atom needs, is held on chip: so each block must hold all its rows and all its sources. And it must wait for each block that it
- * gives places to. That is so where no cell is void: cells are staged from both sides of the border of a brick. The search knows
- * both (note_meeting in brick.cuh). */
+ * gives places to. That is so where each stages atoms of all bricks beside its own, as in a liquid. The search knows both
+ * (note_meeting in brick.cuh). */
 #ifndef MD_CUDA_STEP_LOCAL_CUH
 #define MD_CUDA_STEP_LOCAL_CUH
 
