@@ -15,6 +15,10 @@ bool cuda_brick_sorts(const CudaContext *context) { return context->config.memor
 
 static bool has_matrices(const MdConfig *config) { return config->neighbor_distances == MD_DISTANCES_MATRIX; }
 
+int cuda_brick_rows_of_warp(const MdConfig *config) {
+    return config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_8 ? 8 : 16;
+}
+
 int64_t cuda_brick_count(const CudaGrid *grid) {
     return (int64_t)grid->n_bricks[0] * grid->n_bricks[1] * grid->n_bricks[2];
 }
@@ -210,7 +214,8 @@ bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
 }
 
 /* Whether a brick a multiprocessor suits the system: in three dimensions, and no more atoms in each than a block has threads for.
- * Melts on an H200, every 20 steps (run/results/h200): 48 % faster at 32,000 atoms. */
+ * Melts on an H200, every 20 steps, in G atom-steps/s by device and by cells (run/results/h200): 6,912 atoms 1.65 and 1.33, 16,384
+ * 2.89 and 2.32, 32,000 4.24 and 3.45, 55,296 4.75 and 3.14, 70,304 5.72 and 4.31, 87,808 5.53 and 4.32. */
 static const double most_device_rows = 900;
 
 static bool suits_device(const MdSystemPlan *plan, double range, int cells) {
@@ -295,6 +300,20 @@ static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoi
     }
 }
 
+/* Eight rows where each brick has a multiprocessor for itself: melts on an H200, search in us by eight and by sixteen: 4,000 atoms
+ * 17.6 and 19.9, 32,000 37.4 and 40.7, 70,304 52.1 and 55.2 (run/results/h200). */
+static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->neighbor_rows_per_warp != MD_ROWS_PER_WARP_AUTO) return;
+    config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_16;
+    if (config->force_kernel != MD_KERNEL_BRICK || !has_matrices(config)) return;
+    const int n_sms = cuda_device_multiprocessors();
+    const Division division = divide(config, &plan->box, range_of(config, plan), n_sms);
+    const bool are_few = count_bricks(&division) <= n_sms;
+    if (are_few) config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_8;
+    md_choices_add(choices, "neighbor.rows_per_warp", are_few ? "8" : "16", "%s",
+                   are_few ? "a brick has all warps of a multiprocessor" : "all of a product of matrices is used");
+}
+
 /* Melts on an H200, every 20 steps: copies gain 1 to 2 % of a loop by kernels and 3 to 4 by a queue from a million atoms on, 5 % in
  * double precision, and nothing at 256,000. With the longer lists of a rebuild when needed they gain 1 % by a queue and lose 1 to 2
  * by kernels, and where all bricks are on the GPU at once up to 10 (run/results/h200). */
@@ -322,6 +341,7 @@ void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdCh
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     resolve_cells(config, plan, choices);
     resolve_distances(config, plan, choices);
+    resolve_rows_per_warp(config, plan, choices);
     resolve_row_threads(config, plan, choices);
 }
 
@@ -368,10 +388,10 @@ static size_t staged_atom_bytes(const CudaContext *context) {
 static size_t round_up(double bytes) { return ((size_t)bytes + 15) / 16 * 16; }
 static CudaBricks room_of(const CudaContext *context, int32_t atoms) {
     CudaBricks bricks = context->arguments.bricks;
-    const int eights = (atoms + CUDA_STAGED_BESIDE) / 8 + 4;
+    const int eights = (atoms + CUDA_STAGED_BESIDE) / 8 + 4, rows = cuda_brick_rows_of_warp(&context->config);
     bricks.capacity = atoms;
     bricks.cell_bytes = (int32_t)round_up(14 * pow(context->brick_cells + 2, context->box.dimension) + 8);
-    bricks.warp_bytes = has_matrices(&context->config) ? (int32_t)round_up(2 * (16 * CUDA_MOST_SPARES + eights)) : 0;
+    bricks.warp_bytes = has_matrices(&context->config) ? (int32_t)round_up(2 * (rows * CUDA_MOST_SPARES + eights)) : 0;
     return bricks;
 }
 
@@ -424,17 +444,18 @@ static int threads_of_block(const MdConfig *config, double rows, int row_threads
     return 32 * power;
 }
 
-/* By matrices a warp takes 16 rows at a time; as many warps as two blocks of a multiprocessor have registers for. Where few
- * rows have a multiprocessor for themselves, more warps stage what is around them: a cell each, and loads take long. */
+/* By matrices a warp takes 16 rows at a time; as many warps as two blocks of a multiprocessor have registers for, or one, of 8
+ * rows. Where few rows have a multiprocessor for themselves, more warps stage what is around them. */
 int cuda_brick_search_block_size(const CudaTarget *target, double range) {
     const MdConfig *config = target->config;
     const Division division = divide(config, target->box, range, target->n_sms);
     const double largest = largest_brick(&division, target->n_atoms), rows = 1.03 * largest;
     if (!has_matrices(config))
         return threads_of_block(config, largest, 1, config->run_precision == MD_PRECISION_DOUBLE);
-    const double least_warps = count_bricks(&division) <= target->n_sms ? 8 : 2, most_warps = 16;
-    const double sixteens = fmax(ceil(rows / 16), least_warps);
-    return 32 * (int)ceil(sixteens / ceil(sixteens / most_warps));
+    const int of_warp = cuda_brick_rows_of_warp(config);
+    const double least_warps = count_bricks(&division) <= target->n_sms ? 8 : 2, most_warps = of_warp == 8 ? 32 : 16;
+    const double warps = fmax(ceil(rows / of_warp), least_warps);
+    return 32 * (int)ceil(warps / ceil(warps / most_warps));
 }
 
 /* Bricks a multiprocessor between which a queue takes blocks of a thread a row: a pass of 512 bricks took 26.4 us by them and 27.8

@@ -43,8 +43,8 @@ typedef enum CudaStage {
     X(sort, scan_tiles, "")                                                                                            \
     X(sort, scan_sums, "")                                                                                             \
     X(sort, scan_finish, "")                                                                                           \
-    X(sort, scan_few, "")                                                                                              \
     X(sort, scatter, "")                                                                                               \
+    X(sort, scatter_few, "")                                                                                           \
     X(sort, rank, "")                                                                                                  \
     X(sort, bring_back, "memory.carry=copy")                                                                           \
     X(neighbor, brute, "neighbor.search=brute")                                                                        \
@@ -511,8 +511,10 @@ void cuda_brick_divide(const CudaContext *context, const double extent[3], CudaG
 /* Their size and the room of a block, as far as they do not depend on the grid; and what does. */
 void cuda_brick_plan(CudaContext *context);
 void cuda_brick_plan_tables(CudaContext *context);
-/* Threads of a block, row_threads of which share a row: with one for two atoms of a brick. range: of the list. */
+/* Threads of a block, row_threads of which share a row: with one for each atom of a brick, or for two. range: of the list. */
 int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads);
+/* Rows that a warp searches for at a time by matrices. */
+int cuda_brick_rows_of_warp(const MdConfig *config);
 /* And of the search, which may have others; and what a block of it needs of dynamic shared memory. */
 int cuda_brick_search_block_size(const CudaTarget *target, double range);
 size_t cuda_brick_search_bytes(const CudaContext *context, int block);

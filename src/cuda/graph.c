@@ -57,7 +57,7 @@ void cuda_graph_launch(CudaContext *context, CudaGraphs *graphs, bool reads_grid
 /* A kernel that finds nothing to do. */
 static void issue_idle(CudaContext *context, int n) {
     context->arguments.n = n;
-    cuda_launch(context, CUDA_K_sort_scan_few, 1);
+    cuda_launch_blocks(context, CUDA_K_sort_scan_sums, 1);
 }
 
 void cuda_graph_prepare(CudaContext *context) {

@@ -395,16 +395,16 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
         char value[16];
         snprintf(value, sizeof value, "%d", block);
         if (is_of_bricks(&context->config, unit)) {
-            const int threads = brick_row_threads(&context->config, unit);
             const bool by_matrix = unit == CUDA_NEIGHBOR && context->config.neighbor_distances == MD_DISTANCES_MATRIX;
-            md_choices_add(
-                choices, "launch.block_size", value,
-                block < first ? "stage %s: as many as there are registers for"
-                : by_matrix   ? "stage %s: a warp for sixteen atoms of a brick at a time, and enough to stage it"
-                : threads > 1 ? "stage %s: %d threads for each atom of a brick"
-                : context->config.run_precision == MD_PRECISION_DOUBLE ? "stage %s: a thread for each atom of a brick"
-                                                                       : "stage %s: a thread for two atoms of a brick",
-                cuda_stage_names[unit], threads);
+            const int threads =
+                by_matrix ? cuda_brick_rows_of_warp(&context->config) : brick_row_threads(&context->config, unit);
+            md_choices_add(choices, "launch.block_size", value,
+                           block < first ? "stage %s: as many as there are registers for"
+                           : by_matrix   ? "stage %s: a warp for %d atoms of a brick at a time, and enough to stage it"
+                           : threads > 1
+                               ? "stage %s: %d threads for each atom of a brick"
+                               : "stage %s: a thread for each atom of a brick, or for two where blocks take turns",
+                           cuda_stage_names[unit], threads);
             continue;
         }
         md_choices_add(

@@ -171,6 +171,8 @@ enum { CUDA_TILE_PAD = 11 };
 
 enum { CUDA_BARRIER_STRIDE = 32 }; /* unsigned: a line of 128 bytes */
 
+/* Cells, and one more, that each block of the sort scans by itself: in less time than launches for it would take. */
+enum { CUDA_FEW_CELLS = 4096 };
 enum { CUDA_MAX_BLOCK = 1024 }; /* threads, on every GPU */
 
 enum { CUDA_CLUSTER = 8 }; /* atoms of a cluster: force.kernel = cluster */

@@ -109,22 +109,22 @@ static void place_cells(CudaContext *context, int n_cells) {
     cuda_launch(context, CUDA_K_sort_curve, n_cells);
 }
 
-enum { FEW_TILES = 32 }; /* one block scans them in less time than two launches more would take */
-
-/* Counts of cells to starts; the entry after the last cell becomes n_atoms. */
-static void scan_cells(CudaContext *context, int n_cells) {
+/* Counts of cells to starts, and particles into cells; the entry after the last cell becomes n_atoms. */
+static void scan_and_scatter(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
-    int64_t n_tiles = cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
+    const int64_t n_tiles = cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
     a->n = n_cells + 1;
-    if (n_tiles <= FEW_TILES) {
-        cuda_launch_blocks(context, CUDA_K_sort_scan_few, 1);
-        return;
+    if (a->n <= CUDA_FEW_CELLS) {
+        cuda_launch(context, CUDA_K_sort_scatter_few, context->n_atoms);
+        return; /* counts of so many are left to who comes next */
     }
     cuda_launch_blocks(context, CUDA_K_sort_scan_tiles, n_tiles);
     a->n = (int32_t)n_tiles;
     cuda_launch_blocks(context, CUDA_K_sort_scan_sums, 1);
     a->n = n_cells + 1;
     cuda_launch_blocks(context, CUDA_K_sort_scan_finish, n_tiles);
+    cuda_launch(context, CUDA_K_sort_scatter, context->n_atoms);
+    a->n = 0;
 }
 
 /* Into cells, by the kernel that counts the particles of each: k_sort_bin or, if they are to be wrapped first, k_sort_wrap. */
@@ -133,8 +133,7 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     const int n = context->n_atoms;
     a->n = n_cells;
     cuda_launch(context, bin, n);
-    scan_cells(context, n_cells);
-    cuda_launch(context, CUDA_K_sort_scatter, n);
+    scan_and_scatter(context, n_cells);
     cuda_launch(context, CUDA_K_sort_rank, n);
     if (cuda_memory_carries_by_list(context)) cuda_launch(context, CUDA_K_sort_bring_back, n);
 }

@@ -84,6 +84,8 @@ static const MdVariant rows[] = {
      "ten instructions for a distance, and what follows from it differs from lane to lane"},
     {"neighbor", "neighbor.distances=matrix", "neighbor.bank_order=on", "", 0, 0, 0, 0,
      "128 distances for eight instructions of a warp, in double; twice the shared memory; rows come out by groups of banks"},
+    {"neighbor", "neighbor.rows_per_warp=8", "", "", 0, 0, 0, 0, "half of each product for nothing, twice as many warps"},
+    {"neighbor", "neighbor.rows_per_warp=16", "", "", 0, 0, 0, 0, "all of a product of matrices is used"},
     {"force", "force.kernel=pairs", "", "", 32, MD_NO_MODEL, 0, 0, "N^2 distances; each warp reads all positions"},
     {"force", "force.kernel=pairs-tiled", "", "", 32, MD_NO_MODEL, 0, 0,
      "N^2 distances; each block reads all positions, and waits twice a tile"},

@@ -30,12 +30,13 @@ static MdSystem *crowd(int edge, double spacing, double box) {
     return system;
 }
 
-static int distances; /* by which search */
+static int distances, rows_per_warp; /* by which search */
 
 static MdConfig brick_config(int cells) {
     MdConfig config = state_config();
     config.neighbor_distances = distances;
     config.neighbor_bank_order = distances == MD_DISTANCES_MATRIX ? MD_BANK_ORDER_ON : MD_BANK_ORDER_OFF;
+    config.neighbor_rows_per_warp = rows_per_warp;
     config.force_kernel = MD_KERNEL_BRICK;
     config.memory_sort = MD_SORT_BRICK;
     config.memory_brick_cells = cells;
@@ -270,6 +271,7 @@ int main(void) {
     bool ran = false;
     for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
         if (ops != &md_backend_cuda) continue;
+        rows_per_warp = MD_ROWS_PER_WARP_16;
         for (distances = MD_DISTANCES_THREAD; distances <= MD_DISTANCES_MATRIX; distances++) {
             test_room(ops);
             test_division(ops, MD_BRICK_CELLS_AUTO);
@@ -279,6 +281,11 @@ int main(void) {
             test_spreading(ops);
             test_condensing(ops);
         }
+        distances = MD_DISTANCES_MATRIX, rows_per_warp = MD_ROWS_PER_WARP_8;
+        test_room(ops);
+        test_division(ops, MD_BRICK_CELLS_3);
+        test_long_rows(ops, MD_BANK_ORDER_ON);
+        test_condensing(ops);
         distances = MD_DISTANCES_THREAD;
         test_long_rows(ops, MD_BANK_ORDER_OFF);
         ran = true;

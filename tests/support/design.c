@@ -8,7 +8,7 @@
 #include "check.h"
 #include "state.h"
 
-enum { MAX_SWITCHES = 48, MAX_VALUES = 16, MAX_ROWS = 1024, MAX_PURPOSE = 80, MAX_TRIES = 3 };
+enum { MAX_SWITCHES = 64, MAX_VALUES = 16, MAX_ROWS = 1024, MAX_PURPOSE = 80, MAX_TRIES = 3 };
 
 typedef uint32_t Set; /* bit v: value v */
 

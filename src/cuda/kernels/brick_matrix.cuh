@@ -1,4 +1,5 @@
-/* neighbor.distances = matrix: rows of a brick, sixteen at a time by a warp, whose tensor cores find their distances.
+/* neighbor.distances = matrix: rows of a brick, sixteen at a time by a warp, whose tensor cores find their distances; or eight
+ * (neighbor.rows_per_warp), with half of each product for nothing, where that gives work to warps that would have none.
  *
  * |a - b|^2 - range^2 is a product of matrices: of (-2x, -2y, -2z, 1) and (x, y, z, |b|^2), and |a|^2 - range^2 is added.
  * One instruction does that for 16 rows and 8 staged atoms in double, so that nothing is lost: places are floats (in double
@@ -55,8 +56,10 @@ __device__ inline double staged_x(const Point &point) { return point.x; }
         : "d"(upper), "d"(lower), "d"(b), "d"(add[0]), "d"(add[1]), "d"(add[2]), "d"(add[3]))
 #endif
 
-/* What a lane knows of its rows: `upper` stands for row g, `lower` for row g + 8; each has two groups of banks. */
-constexpr int n_sides = 2, n_groups = 2;
+/* What a lane knows of its rows: `upper` stands for row g, `lower` for row g + 8, if a warp has so many; each has two groups of
+ * banks. */
+constexpr int n_sides = MD_SW_neighbor_rows_per_warp == MD_ROWS_PER_WARP_8 ? 1 : 2, n_groups = 2;
+constexpr int rows_at_once = 8 * n_sides;
 
 /* Pairs in range of one row and one group: bit b is eight `last` - b of the table. Words without any are left out. */
 struct Word {
@@ -88,16 +91,17 @@ __device__ inline int most_up_to(int value) {
     return value;
 }
 
-/* From where to where along x there may be atoms in range of any of the sixteen rows, in a line of cells: none where *low is
- * above *high. Row lane % 16 is at x in `line`; rows of a line stand side by side, in ascending order. */
+/* From where to where along x there may be atoms in range of any of the warp's rows, in a line of cells: none where *low is
+ * above *high. Row lane % rows_at_once is at x in `line`; rows of a line stand side by side, in ascending order. */
 __device__ inline void reach_of_rows(const Line &line, float x, float reach, const Line &searched, float *low,
                                      float *high) {
     const int lane = (int)threadIdx.x % 32, packed = line.z << 16 | line.y;
     const int before = __shfl_up_sync(whole_warp, packed, 1);
-    unsigned begins = (__ballot_sync(whole_warp, lane == 0 || packed != before) & 0xffffu) | 1u << 16;
+    constexpr unsigned behind = 1u << rows_at_once;
+    unsigned begins = (__ballot_sync(whole_warp, lane == 0 || packed != before) & (behind - 1)) | behind;
     *low = 1e30f;
     *high = -1e30f;
-    while (begins != 1u << 16) {
+    while (begins != behind) {
         const int first = __ffs((int)begins) - 1;
         begins &= begins - 1;
         const int of_rows = __shfl_sync(whole_warp, packed, first);
@@ -112,8 +116,8 @@ __device__ inline void reach_of_rows(const Line &line, float x, float reach, con
     }
 }
 
-/* Fills the table with the eights to be tested for sixteen rows, in ascending order; returns how many. Row lane % 16 is staged
- * atom `own` in `line`; *place becomes where in the table its own eight is. A lane a line of cells. */
+/* Fills the table with the eights to be tested for the warp's rows, in ascending order; returns how many. Row lane % rows_at_once is
+ * staged atom `own` in `line`; *place becomes where in the table its own eight is. A lane a line of cells. */
 __device__ inline int list_eights(const Region &region, const Cells &cells, float reach, const Point *points, int own,
                                   const Line &line, uint16_t *eights, int *place) {
     const int lane = (int)threadIdx.x % 32, n_lines = region.size[1] * region.size[2];
@@ -147,9 +151,9 @@ __device__ inline int list_eights(const Region &region, const Cells &cells, floa
     return n_eights;
 }
 
-/* What the sixteen rows are in the products of a lane. */
+/* What the rows are in the products of a lane. */
 struct Rows {
-    double upper, lower, add[2 * n_sides];
+    double upper, lower, add[4];
     int place[n_sides];                 /* where in the table the row's own eight is */
     unsigned is_own[n_sides][n_groups]; /* all bits: it is the atom of this group there */
 };
@@ -159,7 +163,7 @@ __device__ inline void test_eights(const Point *points, const Rows &rows, const 
                                    unsigned (&near)[n_sides][n_groups]) {
     const int lane = (int)threadIdx.x % 32;
     const char *own_column = (const char *)((const double *)points + lane);
-    near[0][0] = near[0][1] = near[1][0] = near[1][1] = 0;
+    for (int side = 0; side < n_sides; side++) near[side][0] = near[side][1] = 0;
     for (int k = 0; k < n; k += eights_at_once) {
         double columns[eights_at_once]; /* all on their way before the first is used */
 #pragma unroll
@@ -170,7 +174,7 @@ __device__ inline void test_eights(const Point *points, const Rows &rows, const 
             double product[4];
             MD_MULTIPLY_MATRICES(product, rows.upper, rows.lower, columns[ahead], rows.add);
 #pragma unroll
-            for (int e = 0; e < 4; e++)
+            for (int e = 0; e < 2 * n_sides; e++)
                 near[e / 2][e % 2] =
                     __funnelshift_l((unsigned)__double2hiint(product[e]), near[e / 2][e % 2], 1); /* the sign */
         }
@@ -326,22 +330,34 @@ __device__ inline void store_rounds(const Words &words, const uint16_t *eights, 
     }
 }
 
-/* Rows g and g + 8, of all g, from the words of all lanes. */
+/* Rows g, and g + 8, of all g, from the words of all lanes. */
 __device__ inline void store_rows(const Words &words, const uint16_t *eights, const SharedRow (&rows)[n_sides],
                                   Spares &spares) {
     const int g = (int)threadIdx.x % 32 / 4;
-    Deal deals[n_sides] = {deal_row(rows[0], g), deal_row(rows[1], g)};
-    if (__any_sync(whole_warp, max(deals[0].n_spare, deals[1].n_spare) > CUDA_MOST_SPARES)) {
+    Deal deals[n_sides];
+    int most_spare = 0, most = 0, least_own = rows[0].n; /* no share is larger */
+#pragma unroll
+    for (int side = 0; side < n_sides; side++) {
+        const Deal &deal = deals[side] = deal_row(rows[side], g);
+        most_spare = max(most_spare, deal.n_spare);
+        most = max(most, rows[side].n);
+        least_own = min(least_own, min(deal.own[0], deal.own[1]));
+    }
+    if (__any_sync(whole_warp, most_spare > CUDA_MOST_SPARES)) {
         for (int side = 0; side < n_sides; side++) store_by_groups(words, eights, side, rows[side]);
         return;
     }
     put_spares(words, eights, deals, spares);
-    const int first = deals[0].first[0] & ~1, longest = __reduce_max_sync(whole_warp, max(rows[0].n, rows[1].n));
-    const int all_own = __reduce_min_sync(
-        whole_warp, min(min(deals[0].own[0], deals[0].own[1]), min(deals[1].own[0], deals[1].own[1])));
-    int gaps[n_sides] = {(int)(&spares[0][g][deals[0].gap] - eights), (int)(&spares[1][g][deals[1].gap] - eights)};
+    const int first = deals[0].first[0] & ~1, longest = __reduce_max_sync(whole_warp, most);
+    const int all_own = __reduce_min_sync(whole_warp, least_own);
     const int offset = first / CUDA_QUAD * 32 * CUDA_QUAD + first % CUDA_QUAD;
-    unsigned *to[n_sides] = {(unsigned *)(rows[0].entries + offset), (unsigned *)(rows[1].entries + offset)};
+    int gaps[n_sides];
+    unsigned *to[n_sides];
+#pragma unroll
+    for (int side = 0; side < n_sides; side++) {
+        gaps[side] = (int)(&spares[side][g][deals[side].gap] - eights);
+        to[side] = (unsigned *)(rows[side].entries + offset);
+    }
     int j = 0;
     for (; j < all_own; j++) store_rounds<true>(words, eights, j, first, rows, to, deals, gaps);
     for (; in_eight * j < longest; j++) store_rounds<false>(words, eights, j, first, rows, to, deals, gaps);
@@ -350,19 +366,19 @@ __device__ inline void store_rows(const Words &words, const uint16_t *eights, co
 
 /* --- a block ---------------------------------------------------------------------------------------------------------- */
 
-/* Rows first_row to first_row + 15 of the brick, by a warp. */
-__device__ inline void search_sixteen(const CudaArguments &a, const CudaBrick &brick, const Region &region,
+/* Rows first_row to before first_row + rows_at_once of the brick, by a warp. */
+__device__ inline void search_at_once(const CudaArguments &a, const CudaBrick &brick, const Region &region,
                                       const Cells &cells, const Bounds &bounds, const Point *points, int first_row,
                                       Spares &spares, uint16_t *eights) {
     const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4, n_rows = brick.end - brick.begin;
-    const int slot = brick.begin + min(first_row + lane % 16, n_rows - 1);
+    const int slot = brick.begin + min(first_row + lane % rows_at_once, n_rows - 1);
     const Cell at = cell_at(a.grid, a.slot_cell[slot]);
     const Line line = {at.y - region.low[1], at.z - region.low[2]};
     const int own = own_place(cells, (line.z * region.size[1] + line.y) * region.size[0] + at.x - region.low[0], slot);
     const float reach = (float)(sqrt(bounds.range_sq) + bounds.margin);
     int place;
     const int n_eights = list_eights(region, cells, reach, points, own, line, eights, &place);
-    Rows rows;
+    Rows rows = {};
     for (int side = 0; side < n_sides; side++) {
         const int of_row = __shfl_sync(whole_warp, own, g + 8 * side);
         const double component = ((const double *)&points[of_row])[t];
@@ -420,8 +436,8 @@ __device__ inline void search_rows(const CudaArguments &a, const CudaBrick &bric
     char *const tables =
         (char *)(points + a.bricks.capacity + CUDA_STAGED_BESIDE) + a.bricks.cell_bytes + warp * a.bricks.warp_bytes;
     Spares &spares = *(Spares *)tables;
-    for (int first = 16 * warp; first < n_rows; first += MD_BLOCK / 32 * 16)
-        search_sixteen(a, brick, region, cells, bounds, points, first, spares, (uint16_t *)(tables + sizeof(Spares)));
+    for (int first = rows_at_once * warp; first < n_rows; first += MD_BLOCK / 32 * rows_at_once)
+        search_at_once(a, brick, region, cells, bounds, points, first, spares, (uint16_t *)(tables + sizeof(Spares)));
 }
 
 #endif

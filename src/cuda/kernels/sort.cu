@@ -221,8 +221,9 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
 }
 
 /* --- exclusive scan of a.n numbers, from cell_count to cell_start, in three launches: sums of tiles, scan of the sums by one
- * block, scan of each tile from its offset. A tile is what one block scans: MD_BLOCK numbers. Who reads a count for the last
- * time leaves zero there, for the next sort. -------------------- */
+ * block, scan of each tile from its offset. A tile is what one block scans: MD_BLOCK numbers. Where they are few, each block that
+ * wants to know scans them all by itself, which takes no launch. Who comes after the last that reads a count leaves zero there,
+ * for the next sort. -------------------- */
 
 /* Inclusive scan over the block, Hillis and Steele: log2(MD_BLOCK) rounds. Returns the thread's own. A barrier must lie
  * between two calls. */
@@ -246,9 +247,8 @@ MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
     if (threadIdx.x == MD_BLOCK - 1) a.scan_sums[blockIdx.x] = sum;
 }
 
-/* The same scan by one block, eight numbers side by side a thread: of the sums of tiles, in place, and of few cells, which
- * need no other launch. */
-__device__ inline void scan_by_block(int *counts, int *starts, int n) {
+/* The same scan by one block, eight numbers side by side a thread: of the sums of tiles, in place, and of few cells. */
+__device__ inline void scan_by_block(const int *counts, int *starts, int n) {
     constexpr int items = 8;
     __shared__ int s_before;
     int before = 0;
@@ -257,7 +257,6 @@ __device__ inline void scan_by_block(int *counts, int *starts, int n) {
         int own[items], sum = 0;
         for (int k = 0; k < items; k++) {
             own[k] = begin + k < n ? counts[begin + k] : 0;
-            if (begin + k < n) counts[begin + k] = 0;
             sum += own[k];
         }
         const int up_to = before + block_scan(sum);
@@ -276,10 +275,6 @@ __device__ inline void scan_by_block(int *counts, int *starts, int n) {
 MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) {
     begin_kernel();
     scan_by_block(a.scan_sums, a.scan_sums, a.n);
-}
-MD_KERNEL k_sort_scan_few(MD_ARGUMENTS) {
-    begin_kernel();
-    scan_by_block(a.cell_count, a.cell_start, a.n);
 }
 
 MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
@@ -313,6 +308,16 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     ((SlotKey *)a.slot_key)[cell_begin(a, a.cell[i]) + a.arrival[i]] = slot_key(a, i);
 }
 
+/* The same, and the scan of a.n counts. */
+MD_KERNEL k_sort_scatter_few(MD_ARGUMENTS) {
+    begin_kernel();
+    __shared__ int s_start[CUDA_FEW_CELLS];
+    const int i = thread_index();
+    scan_by_block(a.cell_count, s_start, a.n);
+    for (int k = i; k < a.n; k += grid_size()) a.cell_start[k] = s_start[k];
+    if (i < a.n_atoms) ((SlotKey *)a.slot_key)[s_start[cell_place(a, a.cell[i])] + a.arrival[i]] = slot_key(a, i);
+}
+
 /* Particle i of one memory as particle j of another, but for its place. Forces stay behind: nobody looks at them before they are
  * computed anew. Returns its velocity. */
 __device__ inline Vec3<Pair> carry(const CudaParticles &from, int i, const CudaParticles &to, int j) {
@@ -339,6 +344,7 @@ __device__ inline void put_into_slot(const CudaArguments &a, int i, int slot) {
 MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
+    for (int k = i; k < a.n; k += grid_size()) a.cell_count[k] = 0; /* of few cells */
     if (i >= a.n_atoms) return;
     const int c = a.cell[i];
     const SlotKey key = slot_key(a, i), *keys = (const SlotKey *)a.slot_key;
