@@ -57,20 +57,25 @@ static double volume_around(const Division *division, const double edges[3], dou
            4.0 / 3 * pi * range * range * range;
 }
 
-/* In a uniform system: atoms of the largest brick, and those that its block stages, no more than those of the cells around it (as
- * several images where the box is small). */
+/* In a uniform system: atoms of the largest brick, those of the cells around it with it (as several images where the box is small),
+ * and those of them that its block stages. */
 static double largest_brick(const Division *division, int64_t n_atoms) {
     double atoms = (double)n_atoms;
     for (int a = 0; a < division->dimension; a++)
         atoms *= ceil(division->cells[a] / division->bricks[a]) / division->cells[a];
     return atoms;
 }
-static double staged_atoms(const Division *division, int64_t n_atoms, double range) {
-    double edges[3], atoms = (double)n_atoms;
-    largest_edges(division, edges);
+static double candidate_atoms(const Division *division, int64_t n_atoms) {
+    double atoms = (double)n_atoms;
     for (int a = 0; a < division->dimension; a++)
         atoms *= (ceil(division->cells[a] / division->bricks[a]) + 2) / division->cells[a];
-    return fmin(atoms, (double)n_atoms * volume_around(division, edges, range) / volume_of(division, division->length));
+    return atoms;
+}
+static double staged_atoms(const Division *division, int64_t n_atoms, double range) {
+    double edges[3];
+    largest_edges(division, edges);
+    return fmin(candidate_atoms(division, n_atoms),
+                (double)n_atoms * volume_around(division, edges, range) / volume_of(division, division->length));
 }
 
 /* memory.brick_grid = cells: as many cells as the box has room for, in bricks of so many. */
@@ -84,7 +89,7 @@ static Division divide_by_cells(const double length[3], int dimension, double ra
     return division;
 }
 
-/* How long a block takes for its brick, in units of the time for one of its atoms: what is staged counts at each step, and what the
+/* How long a block takes for its brick, in units of the time for the atoms of a unit of its volume: what is staged counts at each step, and what the
  * search looks at to find it at each list. From clocks in the resident kernel at 32,000 atoms (run/results/h200). */
 static double brick_time(const Division *division, double range) {
     double edges[3], around[3] = {0, 0, 0};
@@ -158,23 +163,26 @@ static const int candidates[] = {MD_BRICK_CELLS_8, MD_BRICK_CELLS_6, MD_BRICK_CE
                                  MD_BRICK_CELLS_3, MD_BRICK_CELLS_2, MD_BRICK_CELLS_1};
 enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
 
-static const double most_staged_atoms = 3000, most_rows = 640;
+/* Of a uniform system, so that one with some crowds still has room. */
+static const double most_staged_atoms = 3000, most_candidates = 0.8 * CUDA_MAX_CANDIDATES, most_rows = 640;
+
+static bool has_room(const Division *division, int64_t n_atoms, double range) {
+    return staged_atoms(division, n_atoms, range) <= most_staged_atoms &&
+           candidate_atoms(division, n_atoms) <= most_candidates;
+}
 
 /* Three cells along an edge, of which a block stages some 40 KiB in a liquid (of doubles twice as much), while that makes
  * bricks for every multiprocessor; more in two dimensions, and fewer where there is less room. */
 static int choose_cells(const MdSystemPlan *plan, double range) {
     const MdBox *box = &plan->box;
     const double least_bricks = cuda_device_multiprocessors();
-    double volume = 1;
-    for (int a = 0; a < box->dimension; a++) volume *= box->length[a];
-    for (int k = 0; k < N_CANDIDATES; k++) {
+    for (int k = 0; k < N_CANDIDATES - 1; k++) {
         const int cells = brick_cells[candidates[k]];
         const Division division = divide_by_cells(box->length, box->dimension, range, cells);
         double rows = (double)plan->n_atoms; /* of a brick of cells as small as can be */
         for (int a = 0; a < box->dimension; a++) rows *= cells * range / fmax(box->length[a], cells * range);
-        if (cells == 1 || (cells_fit(cells, box->dimension) && rows <= most_rows &&
-                           staged_atoms(&division, plan->n_atoms, range) <= most_staged_atoms &&
-                           (double)plan->n_atoms >= least_bricks * rows))
+        if (cells_fit(cells, box->dimension) && rows <= most_rows && has_room(&division, plan->n_atoms, range) &&
+            (double)plan->n_atoms >= least_bricks * rows)
             return candidates[k];
     }
     return MD_BRICK_CELLS_1;
@@ -189,7 +197,7 @@ static int choose_device_cells(const MdSystemPlan *plan, double range) {
         const Division division =
             divide_by_device(plan->box.length, plan->box.dimension, range, cells, cuda_device_multiprocessors());
         const double time = brick_time(&division, range);
-        if (cells_fit(cells, plan->box.dimension) && time < best_time) {
+        if (cells_fit(cells, plan->box.dimension) && has_room(&division, plan->n_atoms, range) && time < best_time) {
             best_time = time;
             best = candidates[k];
         }
@@ -222,7 +230,7 @@ static bool suits_device(const MdSystemPlan *plan, double range, int cells) {
     const Division division = divide_by_device(plan->box.length, plan->box.dimension, range, brick_cells[cells],
                                                cuda_device_multiprocessors());
     return plan->box.dimension == 3 && largest_brick(&division, plan->n_atoms) <= most_device_rows &&
-           staged_atoms(&division, plan->n_atoms, range) <= most_staged_atoms &&
+           has_room(&division, plan->n_atoms, range) &&
            count_bricks(&division) >= least_bricks * cuda_device_multiprocessors();
 }
 
@@ -239,7 +247,7 @@ static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices 
         const char *why_not = asks_for_cells ? "memory.brick_cells was given"
                               : !may_stay    ? "other switches rule out the resident kernel"
                               : !suits_device(plan, range, choose_device_cells(plan, range))
-                                  ? "few atoms are faster in a brick a multiprocessor, if they are enough for that"
+                                  ? "too many or too few atoms for a brick a multiprocessor"
                                   : NULL;
         config->memory_brick_grid = why_not ? MD_BRICK_GRID_CELLS : MD_BRICK_GRID_DEVICE;
         md_choices_add(choices, "memory.brick_grid", why_not ? "cells" : "device", "%s",
@@ -369,12 +377,15 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
             "launch.passes=queue: counts to %lld bricks, and this system may have more: take kernels, or more cells a "
             "brick",
             (long long)MOST_QUEUED);
-    if (staged <= CUDA_MAX_STAGED && cells_fit(cells, plan->box.dimension)) return MD_OK;
+    if (staged <= CUDA_MAX_STAGED && candidate_atoms(&division, plan->n_atoms) <= CUDA_MAX_CANDIDATES &&
+        cells_fit(cells, plan->box.dimension))
+        return MD_OK;
     return md_fail(
         errors, MD_ERROR_INPUT,
-        "force.kernel=brick: with memory.brick_cells=%d a block would stage %.0f atoms of %.0f cells, and has "
-        "room for %d of %d: take fewer cells, a smaller cutoff or neighbor.skin, or another force.kernel",
-        cells, staged, pow(cells + 2, plan->box.dimension), CUDA_MAX_STAGED, CUDA_BRICK_STENCIL);
+        "force.kernel=brick: with memory.brick_cells=%d a block would stage %.0f atoms of %.0f in %.0f cells, and has "
+        "room for %d of %d in %d: take fewer cells, a smaller cutoff or neighbor.skin, or another force.kernel",
+        cells, staged, candidate_atoms(&division, plan->n_atoms), pow(cells + 2, plan->box.dimension), CUDA_MAX_STAGED,
+        CUDA_MAX_CANDIDATES, CUDA_BRICK_STENCIL);
 }
 
 /* --- room ---------------------------------------------------------------------------------------------------------- */
@@ -475,17 +486,21 @@ int cuda_brick_block_size(const CudaTarget *target, double range, int row_thread
                                 config->run_precision == MD_PRECISION_DOUBLE);
 }
 
-/* Smaller bricks: as many as the cells make, in place of one a multiprocessor; then of fewer cells, which stay what they are. */
+/* Smaller bricks: as many as the cells make, in place of one a multiprocessor; then of fewer cells, which stay what they are. staged:
+ * atoms of the fullest block, or where those of its cells are more than it can look at, these. */
 static MdStatus divide_further(CudaContext *context, int32_t staged) {
-    const bool by_device =
-        context->brick_grid == MD_BRICK_GRID_DEVICE && context->asked.memory_brick_grid == MD_BRICK_GRID_AUTO;
-    if (!by_device && (context->brick_cells == 1 || context->asked.memory_brick_cells != MD_BRICK_CELLS_AUTO))
-        return md_fail(context->errors, MD_ERROR_INPUT,
-                       "force.kernel=brick: a block would stage %d atoms, and has room for %d here: take %s", staged,
-                       most_staged(context),
-                       context->brick_grid == MD_BRICK_GRID_DEVICE ? "memory.brick_grid=cells, or auto"
-                       : context->brick_cells == 1                 ? "another force.kernel"
-                                                                   : "a smaller memory.brick_cells, or auto");
+    const bool by_device = context->brick_grid == MD_BRICK_GRID_DEVICE;
+    const bool is_asked_for = by_device ? context->asked.memory_brick_grid != MD_BRICK_GRID_AUTO
+                                        : context->asked.memory_brick_cells != MD_BRICK_CELLS_AUTO;
+    if (is_asked_for || (!by_device && context->brick_cells == 1))
+        return md_fail(
+            context->errors, MD_ERROR_INPUT,
+            "force.kernel=brick: a block would have %d atoms of a brick and around it, and can stage %d here: "
+            "take %s",
+            staged, most_staged(context),
+            by_device                   ? "memory.brick_grid=cells, or auto"
+            : context->brick_cells == 1 ? "another force.kernel"
+                                        : "a smaller memory.brick_cells, or auto");
     if (by_device) context->brick_grid = MD_BRICK_GRID_CELLS;
     else context->brick_cells--;
     CudaGrid grid = context->arguments.grid;

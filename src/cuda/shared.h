@@ -50,7 +50,7 @@ typedef struct CudaGrid {
     int32_t n_bricks[3];
 } CudaGrid;
 
-/* force.kernel = brick. A block of threads takes a brick, and stages its atoms and those of the cells around it in shared
+/* force.kernel = brick. A block of threads takes a brick, and stages its atoms and those in range of it in shared
  * memory, each as the image that is near, in lines of cells along x. */
 typedef struct CudaBrick {
     double origin[3];   /* what staged positions are measured from */
@@ -180,9 +180,10 @@ enum { CUDA_CLUSTER = 8 }; /* atoms of a cluster: force.kernel = cluster */
 /* neighbor.index = 16: cells that an entry can name, and places in a cell. */
 enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
 
-/* force.kernel = brick: cells that a block can stage, atoms that an entry of 16 bits can tell apart (one of them, the first,
- * is beyond any range, for the end of a row), and entries that are read at once. */
-enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4 };
+/* force.kernel = brick: cells of a brick and around it that a block can look into, and their atoms; those that it can stage, which
+ * an entry of 16 bits tells apart (one of them, the first, is beyond any range, for the end of a row); entries that are read at
+ * once. */
+enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_CANDIDATES = 8192, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4 };
 /* The four entries of a quad are read in turns, beginning with this one by thread `part` of the `threads` that share a row. With
  * neighbor.bank_order = on entry k of row r is in group k ^ (r mod 8) of the eight groups of banks (by matrices; k + r by
  * threads); so by these turns the eight threads whose reads are served at once, of one row or of some side by side, always read
@@ -192,7 +193,7 @@ enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4
 enum { CUDA_BRICK_THREADS = 832 };
 /* Room for atoms beside those that are staged: that one, and seven that the search may read behind the last. */
 enum { CUDA_STAGED_BESIDE = 8 };
-/* neighbor.distances = matrix: entries of each of a warp's 16 rows that it has room for until they find a place. */
+/* neighbor.distances = matrix: entries of each row of a warp that it has room for until they find a place. */
 enum { CUDA_MOST_SPARES = 16 };
 
 /* What restart files hold of the particles. */

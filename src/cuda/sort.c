@@ -35,8 +35,8 @@ double cuda_sort_cells_along(double extent, double range) {
  * along periodic axes is the same. */
 static bool is_filled(const CudaContext *context, const double extent[3]) {
     const CudaFilled *filled = &context->filled;
-    return filled->brick_cells == context->brick_cells && filled->brick_grid == context->brick_grid &&
-           memcmp(filled->extent, extent, sizeof filled->extent) == 0;
+    return filled->n[0] > 0 && filled->brick_cells == context->brick_cells &&
+           filled->brick_grid == context->brick_grid && memcmp(filled->extent, extent, sizeof filled->extent) == 0;
 }
 
 void cuda_sort_fill(CudaContext *context, const double extent[3], CudaGrid *grid) {
@@ -112,12 +112,12 @@ static void place_cells(CudaContext *context, int n_cells) {
 /* Counts of cells to starts, and particles into cells; the entry after the last cell becomes n_atoms. */
 static void scan_and_scatter(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
-    const int64_t n_tiles = cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
     a->n = n_cells + 1;
     if (a->n <= CUDA_FEW_CELLS) {
         cuda_launch(context, CUDA_K_sort_scatter_few, context->n_atoms);
         return; /* counts of so many are left to who comes next */
     }
+    const int64_t n_tiles = cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
     cuda_launch_blocks(context, CUDA_K_sort_scan_tiles, n_tiles);
     a->n = (int32_t)n_tiles;
     cuda_launch_blocks(context, CUDA_K_sort_scan_sums, 1);

@@ -24,6 +24,7 @@ static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system
     config.run_precision = MD_PRECISION_DOUBLE; /* so that the motion is the same whatever the order of additions */
     config.neighbor_skin = skin;
     config.force_kernel = kernel;
+    config.memory_brick_grid = MD_BRICK_GRID_CELLS; /* which resident kernels would have otherwise, and their own sums */
     config.neighbor_rebuild = rebuild;
     way_take(&config, way);
     check_context("kernel %s, rebuild %s, %s", md_switch_words(MD_OPTION_force_kernel)[kernel],
@@ -131,6 +132,7 @@ static void test_collision(const MdBackendOps *ops) {
 /* What bricks are like, and the blocks that hold them. */
 typedef struct {
     int brick_cells, block_size, threads_per_atom;
+    double skin;
 } Blocks;
 
 /* 32 steps and 28 more; a list every ten steps, so that the batch before the first look begins with forces and ends with
@@ -142,7 +144,7 @@ static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int bar
     config.run_precision = MD_PRECISION_MIXED;
     config.neighbor_rebuild = MD_REBUILD_EVERY;
     config.neighbor_every = 10;
-    config.neighbor_skin = 0.25;
+    config.neighbor_skin = blocks.skin;
     config.run_timestep = 0x1p-8;
     config.force_kernel = MD_KERNEL_BRICK;
     config.force_threads_per_atom = blocks.threads_per_atom;
@@ -198,23 +200,23 @@ static void test_false_marks(const MdBackendOps *ops) {
             system->velocity[3 * i + k] = k == 0 ? 0.5 : 0;
         }
     }
-    compare_meetings(ops, system, (Blocks){MD_BRICK_CELLS_4, MD_BLOCK_SIZE_1024, MD_THREADS_2}, false);
+    compare_meetings(ops, system, (Blocks){MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2, 2}, false);
     md_system_destroy(system);
     md_deck_destroy(deck);
 }
 
 /* They meet, and it is told, where a block has no room for all of its rows, where it has none for all that it stages, and where
- * cells are void. */
+ * one stages nothing of another beside it. */
 static void test_barrier(const MdBackendOps *ops) {
     static const struct {
         const char *density, *cells;
         Blocks blocks;
         bool meets;
     } cases[] = {
-        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2}, false},
-        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_8}, true},
-        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_1, MD_BLOCK_SIZE_128, MD_THREADS_2}, true},
-        {"system.density=0.075", "system.cells=3", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2}, true}};
+        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0.25}, false},
+        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_8, 0.25}, true},
+        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_1, MD_BLOCK_SIZE_64, MD_THREADS_1, 0.25}, true},
+        {"system.density=0.075", "system.cells=3", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0.25}, true}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const char *words[] = {cases[k].density, cases[k].cells, "system.types=2", "system.fractions=0.5 0.5", NULL};
         MdDeck *deck = state_deck(words);
@@ -271,11 +273,11 @@ static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system,
     config.run_precision = MD_PRECISION_MIXED;
     config.neighbor_rebuild = MD_REBUILD_EVERY;
     config.neighbor_every = n_steps;
-    config.neighbor_skin = 0.5;
+    config.neighbor_skin = 2.1; /* from each brick atoms of all around it are in range: blocks need not meet */
     config.force_kernel = MD_KERNEL_BRICK;
     config.force_threads_per_atom = MD_THREADS_2;
     config.memory_brick_cells = MD_BRICK_CELLS_1;
-    config.launch_block_size = MD_BLOCK_SIZE_32;
+    config.launch_block_size = MD_BLOCK_SIZE_64;
     config.launch_barrier = by->barrier;
     way_take(&config, by->way);
     if (!walk_create(&run, ops, &config, system)) return (MdFault){.step = -1};

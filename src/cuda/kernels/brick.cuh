@@ -12,7 +12,7 @@
 #include "cuda/kernels/count.cuh"
 #include "cuda/kernels/staged.cuh"
 
-/* The cells of brick b, and those around it that are staged with them. */
+/* The cells of brick b, and those around it. */
 struct Region {
     int own_low[3], own_size[3]; /* cells of the brick */
     int low[3], size[3];         /* and with those around: -1 is the cell before 0, as another image */
@@ -165,7 +165,7 @@ __device__ inline Atom searched_particle(const CudaArguments &a, const Vec3<Pair
 }
 
 /* Candidates 32 at a time: which of them are staged, a bit each, and how many before them. */
-constexpr int most_groups = 256;
+constexpr int most_groups = CUDA_MAX_CANDIDATES / 32;
 struct Candidates {
     unsigned is_staged[most_groups];
     int before[most_groups + 1];
@@ -283,7 +283,7 @@ __device__ inline bool choose_candidates(const CudaArguments &a, const Bounds &b
 /* An atom as the search wants it. */
 __device__ inline void set_staged(Atom *to, const Atom &atom) { *to = atom; }
 
-/* Stages the atoms of all cells, and writes down where they came from. */
+/* Stages the candidates that were chosen, and writes down where they came from. */
 template <class Staged>
 __device__ inline void stage_cells(const CudaArguments &a, const CudaBrick &brick, const Bounds &bounds,
                                    const Cells &cells, int n_cells, const Candidates &candidates, Staged *atoms) {
@@ -507,10 +507,11 @@ __device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &re
     brick.begin = cell_begin(a, (region.own_low[2] * grid.n[1] + region.own_low[1]) * grid.n[0] + region.own_low[0]);
     brick.end = cell_end(a, (high[2] * grid.n[1] + high[1]) * grid.n[0] + high[0]);
     brick.has_images = has_images;
-    brick.n_staged = brick.end > brick.begin ? n_staged : 0; /* a void needs nothing */
+    brick.n_staged = brick.end > brick.begin ? n_staged : 0;                      /* a void needs nothing */
+    const int n_sources = brick.n_staged <= CUDA_MAX_STAGED ? brick.n_staged : 0; /* more are never staged */
     atomicMax(&a.watch->measures.staged, brick.n_staged);
     brick.slice = (int64_t)atomicAdd(&a.watch->measures.slices, (brick.end - brick.begin + 31ull) / 32);
-    brick.source = (int64_t)atomicAdd(&a.watch->measures.sources, (unsigned long long)brick.n_staged);
+    brick.source = (int64_t)atomicAdd(&a.watch->measures.sources, (unsigned long long)n_sources);
     return brick;
 }
 
@@ -525,7 +526,7 @@ __device__ inline void search_rows(const CudaArguments &a, const CudaBrick &bric
     }
 }
 
-/* The sides on which there are cells around the brick: what list_cells finds where atoms are staged on each of them. */
+/* The sides on which there are cells around the brick: what choose_candidates finds where atoms are staged on each of them. */
 __device__ inline unsigned all_sides(const Region &region) {
     unsigned along[3], all = 0; /* a bit each for before, in and behind the brick */
     for (int axis = 0; axis < 3; axis++) {

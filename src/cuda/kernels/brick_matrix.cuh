@@ -14,7 +14,7 @@
  * others that have more fill in.
  *
  * All warps of a block test all atoms of an eight, wanted or not; so rows are taken in the order of the list, side by side
- * along x, and of each line of cells those eights that may be in range of any of the sixteen. */
+ * along x, and of each line of cells those eights that may be in range of any of the rows. */
 #ifndef MD_CUDA_BRICK_MATRIX_CUH
 #define MD_CUDA_BRICK_MATRIX_CUH
 

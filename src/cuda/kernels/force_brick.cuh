@@ -1,7 +1,7 @@
 /* Force kernel of bricks: a block a brick, a thread a row, or several (force.threads_per_atom): neighbours in a warp, which
  * take the quads of the row in turn and add up by shuffles.
  *
- * brick: the block brings the atoms of its brick and of the cells around it into shared memory, as images near the brick,
+ * brick: the block brings the atoms of its brick and those in range of it into shared memory, as images near the brick,
  * and every pair is found there. An entry of the list is a 16-bit address in shared memory, four of them a load; its
  * rows lie side by side in slices of 32. What global memory serves is the list, and each position some five times
  * (once a brick that it is near) in place of once a pair. */

@@ -1,5 +1,6 @@
-/* The atoms that a block of threads has staged in shared memory for force.kernel = brick: those of its brick and of the
- * cells around it, as images near the brick, measured from a corner (of the brick, or of the box: corner_of in force_brick.cuh). So there is no nearest image to be found for a
+/* The atoms that a block of threads has staged in shared memory for force.kernel = brick: those of its brick and those in
+ * range of it, as images near the brick, measured from a corner (of the brick, or of the box: corner_of in force_brick.cuh). So
+ * there is no nearest image to be found for a
  * pair, and places are small numbers, which a float holds well.
  *
  * Entry 0 is an atom beyond any range, the rest of a row that does not fill its last quad. */
