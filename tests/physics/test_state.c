@@ -5,90 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "cases.h"
 #include "check.h"
 #include "integrate/verlet.h"
+#include "store.h"
 #include "walk.h"
-
-/* --- a restart file in memory ------------------------------------------------------------------------------------- */
-
-typedef struct Section {
-    char name[24];
-    size_t begin, n_bytes;
-} Section;
-
-typedef struct Store {
-    MdState state;
-    char *bytes;
-    size_t n, room, at; /* at: where the section that is open is */
-    Section sections[32];
-    int n_sections;
-} Store;
-
-static MdStatus save_begin(MdState *state, const char *name, uint64_t n_bytes) {
-    Store *store = (Store *)state;
-    Section *section = &store->sections[store->n_sections++];
-    snprintf(section->name, sizeof section->name, "%s", name);
-    section->begin = store->n;
-    section->n_bytes = n_bytes;
-    return MD_OK;
-}
-
-static MdStatus save_move(MdState *state, void *data, uint64_t n_bytes) {
-    Store *store = (Store *)state;
-    if (store->n + n_bytes > store->room) {
-        store->room = 2 * (store->n + n_bytes);
-        store->bytes = realloc(store->bytes, store->room);
-        md_require(store->bytes);
-    }
-    memcpy(store->bytes + store->n, data, n_bytes);
-    store->n += n_bytes;
-    return MD_OK;
-}
-
-static MdStatus load_begin(MdState *state, const char *name, uint64_t n_bytes) {
-    Store *store = (Store *)state;
-    for (int k = 0; k < store->n_sections; k++) {
-        if (strcmp(store->sections[k].name, name) != 0) continue;
-        store->at = store->sections[k].begin;
-        return CHECK(store->sections[k].n_bytes == n_bytes) ? MD_OK : MD_ERROR_INTERNAL;
-    }
-    return CHECK(!"a section that was not saved") ? MD_OK : MD_ERROR_INTERNAL;
-}
-
-static MdStatus load_move(MdState *state, void *data, uint64_t n_bytes) {
-    Store *store = (Store *)state;
-    memcpy(data, store->bytes + store->at, n_bytes);
-    store->at += n_bytes;
-    return MD_OK;
-}
-
-static bool save(const WalkRun *run, Store *store, int64_t step) {
-    *store = (Store){.state = {.step = step, .begin = save_begin, .move = save_move}};
-    bool ok = walk_ok(run, run->ops->save(run->context, &store->state));
-    size_t n_bytes = 0;
-    for (int k = 0; k < store->n_sections; k++) n_bytes += store->sections[k].n_bytes;
-    return ok && CHECK(n_bytes == store->n); /* all sections are full */
-}
-
-static bool load(const WalkRun *run, Store *store, const MdSystem *system) {
-    store->state.loading = store->state.same_list = true;
-    store->state.type = system->type;
-    store->state.begin = load_begin;
-    store->state.move = load_move;
-    return walk_ok(run, run->ops->load(run->context, &store->state));
-}
-
-/* Order of memory, places, forces, list: everything that was saved, byte by byte. */
-static void check_same(const Store *a, const Store *b) {
-    CHECK(a->n_sections == b->n_sections && a->n == b->n);
-    for (int k = 0; k < a->n_sections && a->n == b->n; k++) {
-        const Section *section = &a->sections[k];
-        if (!CHECK(memcmp(a->bytes + section->begin, b->bytes + section->begin, section->n_bytes) == 0))
-            printf("section %s differs\n", section->name);
-    }
-}
 
 /* --- one combination ---------------------------------------------------------------------------------------------- */
 
@@ -121,24 +42,24 @@ static void check_cut(const WalkRun *first, const MdSystem *system, int64_t cut,
     WalkRun second;
     Store middle, end, end_of_second;
     MdStatistics before, statistics[2];
-    if (!walk_prepare(first) || !walk_steps(first, 1, cut) || !save(first, &middle, cut)) return;
+    if (!walk_prepare(first) || !walk_steps(first, 1, cut) || !store_save(&middle, first, cut)) return;
     first->ops->statistics(first->context, &before);
-    bool ok = walk_create(&second, first->ops, &first->config, system) && load(&second, &middle, system);
+    bool ok = walk_create(&second, first->ops, &first->config, system) && store_load(&middle, &second, system);
     if (ok) check_same_rows(first, &second);
     ok = ok && walk_steps(first, cut + 1, N_AFTER) && walk_steps(&second, cut + 1, N_AFTER);
-    if (ok && save(first, &end, cut + N_AFTER) && save(&second, &end_of_second, cut + N_AFTER)) {
+    if (ok && store_save(&end, first, cut + N_AFTER) && store_save(&end_of_second, &second, cut + N_AFTER)) {
         first->ops->statistics(first->context, &statistics[0]);
         second.ops->statistics(second.context, &statistics[1]);
         *n_rebuilds += statistics[1].n_rebuilds;
         CHECK(statistics[0].n_rebuilds - before.n_rebuilds == statistics[1].n_rebuilds);
         CHECK(statistics[0].n_late_rebuilds - before.n_late_rebuilds == statistics[1].n_late_rebuilds);
-        if (md_variants_deterministic(first->ops->variants(), &first->config)) check_same(&end, &end_of_second);
+        if (md_variants_deterministic(first->ops->variants(), &first->config)) store_check_same(&end, &end_of_second);
         CHECK(second.ops->fault(second.context).step == -1);
-        free(end.bytes);
-        free(end_of_second.bytes);
+        store_free(&end);
+        store_free(&end_of_second);
     }
     walk_destroy(&second);
-    free(middle.bytes);
+    store_free(&middle);
 }
 
 /* Saving at every step against never. */
@@ -152,13 +73,13 @@ static void check_untouched(const WalkRun *looked_at, const MdSystem *system) {
         Store store;
         const bool last = step == n;
         ok = walk_ok(looked_at, md_verlet_step(looked_at->ops, looked_at->context, step, last));
-        ok = ok && save(looked_at, &store, step);
-        if (ok) free(store.bytes);
+        ok = ok && store_save(&store, looked_at, step);
+        if (ok) store_free(&store);
     }
-    if (ok && save(looked_at, &ends[0], n) && save(&alone, &ends[1], n)) {
-        if (md_variants_deterministic(alone.ops->variants(), &alone.config)) check_same(&ends[0], &ends[1]);
-        free(ends[0].bytes);
-        free(ends[1].bytes);
+    if (ok && store_save(&ends[0], looked_at, n) && store_save(&ends[1], &alone, n)) {
+        if (md_variants_deterministic(alone.ops->variants(), &alone.config)) store_check_same(&ends[0], &ends[1]);
+        store_free(&ends[0]);
+        store_free(&ends[1]);
     }
     walk_destroy(&alone);
 }

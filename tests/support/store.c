@@ -1,0 +1,76 @@
+#include "store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "check.h"
+
+static MdStatus save_begin(MdState *state, const char *name, uint64_t n_bytes) {
+    Store *store = (Store *)state;
+    Section *section = &store->sections[store->n_sections++];
+    snprintf(section->name, sizeof section->name, "%s", name);
+    section->begin = store->n;
+    section->n_bytes = n_bytes;
+    return MD_OK;
+}
+
+static MdStatus save_move(MdState *state, void *data, uint64_t n_bytes) {
+    Store *store = (Store *)state;
+    if (store->n + n_bytes > store->room) {
+        store->room = 2 * (store->n + n_bytes);
+        store->bytes = realloc(store->bytes, store->room);
+        md_require(store->bytes);
+    }
+    memcpy(store->bytes + store->n, data, n_bytes);
+    store->n += n_bytes;
+    return MD_OK;
+}
+
+static MdStatus load_begin(MdState *state, const char *name, uint64_t n_bytes) {
+    Store *store = (Store *)state;
+    for (int k = 0; k < store->n_sections; k++) {
+        if (strcmp(store->sections[k].name, name) != 0) continue;
+        store->at = store->sections[k].begin;
+        return CHECK(store->sections[k].n_bytes == n_bytes) ? MD_OK : MD_ERROR_INTERNAL;
+    }
+    return CHECK(!"a section that was not saved") ? MD_OK : MD_ERROR_INTERNAL;
+}
+
+static MdStatus load_move(MdState *state, void *data, uint64_t n_bytes) {
+    Store *store = (Store *)state;
+    memcpy(data, store->bytes + store->at, n_bytes);
+    store->at += n_bytes;
+    return MD_OK;
+}
+
+bool store_save(Store *store, const WalkRun *run, int64_t step) {
+    *store = (Store){.state = {.step = step, .begin = save_begin, .move = save_move}};
+    bool ok = walk_ok(run, run->ops->save(run->context, &store->state));
+    size_t n_bytes = 0;
+    for (int k = 0; k < store->n_sections; k++) n_bytes += store->sections[k].n_bytes;
+    return ok && CHECK(n_bytes == store->n); /* all sections are full */
+}
+
+bool store_load(Store *store, const WalkRun *run, const MdSystem *system) {
+    store->state.loading = store->state.same_list = true;
+    store->state.type = system->type;
+    store->state.begin = load_begin;
+    store->state.move = load_move;
+    return walk_ok(run, run->ops->load(run->context, &store->state));
+}
+
+void store_check_same(const Store *a, const Store *b) {
+    CHECK(a->n_sections == b->n_sections && a->n == b->n);
+    for (int k = 0; k < a->n_sections && a->n == b->n; k++) {
+        const Section *section = &a->sections[k];
+        if (!CHECK(memcmp(a->bytes + section->begin, b->bytes + section->begin, section->n_bytes) == 0))
+            printf("section %s differs\n", section->name);
+    }
+}
+
+void store_free(Store *store) {
+    free(store->bytes);
+    *store = (Store){0};
+}
