@@ -132,7 +132,7 @@ static void test_collision(const MdBackendOps *ops) {
 /* What bricks are like, and the blocks that hold them. */
 typedef struct {
     int brick_cells, block_size, threads_per_atom;
-    double skin;
+    double skin; /* 0: 0.25 */
 } Blocks;
 
 /* 32 steps and 28 more; a list every ten steps, so that the batch before the first look begins with forces and ends with
@@ -144,7 +144,7 @@ static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int bar
     config.run_precision = MD_PRECISION_MIXED;
     config.neighbor_rebuild = MD_REBUILD_EVERY;
     config.neighbor_every = 10;
-    config.neighbor_skin = blocks.skin;
+    config.neighbor_skin = blocks.skin > 0 ? blocks.skin : 0.25;
     config.run_timestep = 0x1p-8;
     config.force_kernel = MD_KERNEL_BRICK;
     config.force_threads_per_atom = blocks.threads_per_atom;
@@ -184,7 +184,7 @@ static double with_low_bits(double x, int low) {
 }
 
 /* Rows of atoms that meet no other, and all move alike along x, in steps that change no bit of y, z, or the last ones of x:
- * these are as if their places were of one of the steps 1 to 15. */
+ * these are as if their places were of one of the steps 1 to 15. The range is so long that bricks stage some on every side. */
 static void test_false_marks(const MdBackendOps *ops) {
     enum { NX = 8, NY = 8, NZ = 4, N = NX * NY * NZ };
     const char *words[] = {"system.density=0.8442", "system.cells=4", NULL};
@@ -205,26 +205,65 @@ static void test_false_marks(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
+/* An atom in each cell, which gives places to bricks beside its own that it takes none from: what is far from one corner of a cell
+ * is near the other one. */
+static void test_strangers(const MdBackendOps *ops) {
+    enum { N = 8 };
+    const char *words[] = {"system.density=0.8442", "system.cells=4", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    const double apart = 1.3 * (system->potential.cutoff_max + 0.25);
+    system->n_atoms = N;
+    for (int k = 0; k < 3; k++) system->box.length[k] = 2 * apart;
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 3; k++) {
+            system->position[3 * i + k] = ((i >> k & 1) + 0.25) * apart;
+            system->velocity[3 * i + k] = 0;
+        }
+    compare_meetings(ops, system, (Blocks){MD_BRICK_CELLS_1, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0}, true);
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
 /* They meet, and it is told, where a block has no room for all of its rows, where it has none for all that it stages, and where
- * one stages nothing of another beside it. */
+ * cells are void. Not since an axis is open: beyond that there is nobody to wait for. */
 static void test_barrier(const MdBackendOps *ops) {
     static const struct {
         const char *density, *cells;
         Blocks blocks;
-        bool meets;
+        bool meets, is_open;
     } cases[] = {
-        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0.25}, false},
-        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_8, 0.25}, true},
-        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_1, MD_BLOCK_SIZE_64, MD_THREADS_1, 0.25}, true},
-        {"system.density=0.075", "system.cells=3", {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0.25}, true}};
+        {"system.density=0.8442",
+         "system.cells=6",
+         {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0},
+         false,
+         false},
+        {"system.density=0.8442",
+         "system.cells=6",
+         {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0},
+         false,
+         true},
+        {"system.density=0.8442",
+         "system.cells=6",
+         {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_8, 0},
+         true,
+         false},
+        {"system.density=0.8442", "system.cells=6", {MD_BRICK_CELLS_1, MD_BLOCK_SIZE_64, MD_THREADS_1, 0}, true, false},
+        {"system.density=0.075",
+         "system.cells=3",
+         {MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0},
+         true,
+         false}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const char *words[] = {cases[k].density, cases[k].cells, "system.types=2", "system.fractions=0.5 0.5", NULL};
         MdDeck *deck = state_deck(words);
         MdSystem *system = state_system(deck);
+        if (cases[k].is_open) system->box.periodic[0] = system->box.periodic[2] = false;
         compare_meetings(ops, system, cases[k].blocks, cases[k].meets);
         md_system_destroy(system);
         md_deck_destroy(deck);
     }
+    test_strangers(ops);
     test_false_marks(ops);
 }
 
