@@ -89,6 +89,50 @@ static void test_distances(void) {
     CHECK(list.neighbor_distances == MD_DISTANCES_THREAD && list.neighbor_bank_order == MD_BANK_ORDER_OFF);
 }
 
+/* A brick for each multiprocessor between two sizes: of enough atoms for that, and no more than a block has threads for; of more
+ * cells where bricks are larger. Not in the plane, nor where the resident kernel is ruled out, nor for who named the cells. */
+static void test_brick_grid(void) {
+    static const char *const ruled_out[][4] = {{"force.kernel=brick", "launch.passes=queue"},
+                                               {"force.kernel=brick", "launch.persistent=off"},
+                                               {"force.kernel=brick", "launch.graph=on"},
+                                               {"force.kernel=brick", "memory.sort=brick", "memory.brick_cells=2"},
+                                               {"force.kernel=brick", "memory.sort=brick", "memory.brick_grid=cells"}};
+    enum { LEAST = 4, MOST = 48 };
+    int n_begins = 0, n_ends = 0, first_cells = 0, last_cells = 0, n_device = LEAST;
+    bool before = false;
+    check_context("memory.brick_grid");
+    for (int n = LEAST; n <= MOST; n += 1 + n / 16) {
+        const MdConfig melt = RESOLVED(n, n, n, "force.kernel=brick");
+        const bool by_device = melt.memory_brick_grid == MD_BRICK_GRID_DEVICE;
+        CHECK(by_device || melt.memory_brick_grid == MD_BRICK_GRID_CELLS);
+        n_begins += by_device && !before;
+        n_ends += before && !by_device;
+        if (by_device) {
+            CHECK(melt.memory_brick_cells >= last_cells);
+            if (!before) first_cells = melt.memory_brick_cells;
+            last_cells = melt.memory_brick_cells;
+            n_device = n;
+        }
+        before = by_device;
+    }
+    CHECK(n_begins == 1 && n_ends == 1 && first_cells < last_cells);
+    const int n = n_device;
+    for (size_t k = 0; k < sizeof ruled_out / sizeof ruled_out[0]; k++)
+        CHECK(resolved(n, n, n, ruled_out[k]).memory_brick_grid == MD_BRICK_GRID_CELLS);
+    const MdConfig named = RESOLVED(n, n, n, "force.kernel=brick", "memory.sort=brick", "memory.brick_grid=device",
+                                    "memory.brick_cells=2"),
+                   large = RESOLVED(n, n, n, "force.kernel=brick", "memory.sort=brick", "memory.brick_grid=device",
+                                    "launch.persistent=off"),
+                   list = RESOLVED(n, n, n, "force.kernel=list"),
+                   flat = RESOLVED(40, 40, 0, "system.dimension=2", "system.start=square", "force.kernel=brick"),
+                   plane = RESOLVED(40, 40, 0, "system.dimension=2", "system.start=square", "force.kernel=brick",
+                                    "memory.sort=brick", "memory.brick_grid=device");
+    CHECK(named.memory_brick_grid == MD_BRICK_GRID_DEVICE && named.memory_brick_cells == MD_BRICK_CELLS_2);
+    CHECK(large.memory_brick_grid == MD_BRICK_GRID_DEVICE && large.launch_persistent == MD_PERSISTENT_OFF);
+    CHECK(list.memory_brick_grid == MD_BRICK_GRID_CELLS && flat.memory_brick_grid == MD_BRICK_GRID_CELLS);
+    CHECK(plane.memory_brick_grid == MD_BRICK_GRID_DEVICE);
+}
+
 static void test_fuse(void) {
     const MdConfig few = resolved(5, 5, 5, NULL), energies = RESOLVED(5, 5, 5, "force.energy=every-step"),
                    graph = RESOLVED(5, 5, 5, "launch.graph=on", "force.kernel=list"),
@@ -190,6 +234,7 @@ int main(void) {
     if (!ops) return CHECK_SKIPPED;
     test_search();
     test_bricks();
+    test_brick_grid();
     test_distances();
     test_fuse();
     test_staging();
