@@ -140,7 +140,7 @@ mutant("local: sides that an open axis has not", SIDES, "region.size[axis] > bef
 mutant("local: sides before an open axis", SIDES, "before > 0 ? 1u : 0u", "true ? 1u : 0u", MEETING)
 mutant("local: edges are no sides", SIDES, "along[0] << (9 * z + 3 * y)", "(y == 1 || z == 1 ? along[0] : 2u) << (9 * z + 3 * y)", MEETING)
 MEETS = RESIDENT + " bool must_meet("
-mutant("local: bricks without a block are not seen", MEETS, "force_blocks(a) > (int)gridDim.x ||", "", emulated(tests(LOCAL_BARRIER + " memory.brick_cells=1")))
+mutant("local: bricks without a block are not seen", MEETS, "force_blocks(a) > (int)gridDim.x ||", "", emulated(MEETING))
 mutant("local: too many rows are not seen", MEETS, "found.rows > MD_BLOCK / row_threads ||", "", MEETING)
 mutant("local: too many sources are not seen", MEETS, "found.staged > HELD_SOURCES * MD_BLOCK ||", "", MEETING)
 mutant("local: rows are not told", "cuda/kernels/brick.cuh void note_meeting(", "atomicMax(&measures->rows, brick.end - brick.begin);", ";", MEETING)
