@@ -171,7 +171,7 @@ enum { CUDA_TILE_PAD = 11 };
 
 enum { CUDA_BARRIER_STRIDE = 32 }; /* unsigned: a line of 128 bytes */
 
-/* Cells, and one more, that each block of the sort scans by itself: in less time than launches for it would take. */
+/* Cells, and one more, of which each block of the sort has room for the places where they begin. */
 enum { CUDA_FEW_CELLS = 4096 };
 enum { CUDA_MAX_BLOCK = 1024 }; /* threads, on every GPU */
 

@@ -109,15 +109,17 @@ static void place_cells(CudaContext *context, int n_cells) {
     cuda_launch(context, CUDA_K_sort_curve, n_cells);
 }
 
+enum { FEW_TILES = 32 }; /* each block scans them in less time than launches for it would take */
+
 /* Counts of cells to starts, and particles into cells; the entry after the last cell becomes n_atoms. */
 static void scan_and_scatter(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
+    const int64_t n_tiles = cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
     a->n = n_cells + 1;
-    if (a->n <= CUDA_FEW_CELLS) {
+    if (n_tiles <= FEW_TILES && a->n <= CUDA_FEW_CELLS) {
         cuda_launch(context, CUDA_K_sort_scatter_few, context->n_atoms);
         return; /* counts of so many are left to who comes next */
     }
-    const int64_t n_tiles = cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
     cuda_launch_blocks(context, CUDA_K_sort_scan_tiles, n_tiles);
     a->n = (int32_t)n_tiles;
     cuda_launch_blocks(context, CUDA_K_sort_scan_sums, 1);

@@ -193,7 +193,7 @@ mutant("begin brick: from the cell after", BEGUN, "+ region.own_low[0]);", "+ mi
 mutant("begin brick: it ends before its last cell", BEGUN, "brick.end = cell_end(", "brick.end = cell_begin(", BRICKS)
 mutant("begin brick: images go unseen", BEGUN, "brick.has_images = has_images;", "brick.has_images = false;", BRICKS)
 mutant("begin brick: slices overlap", BEGUN, "(brick.end - brick.begin + 31ull) / 32", "(brick.end - brick.begin + 0ull) / 32", BRICKS)
-mutant("begin brick: sources overlap", BEGUN, "(unsigned long long)brick.n_staged)", "(unsigned long long)brick.n_staged / 2)", BRICKS)
+mutant("begin brick: sources overlap", BEGUN, "(unsigned long long)n_sources)", "(unsigned long long)n_sources / 2)", BRICKS)
 mutant("begin brick: the fullest one goes unseen", BEGUN, "atomicMax(&a.watch->measures.staged, brick.n_staged);", "", CROWDS)
 mutant("begin brick: slices by plain addition", BEGUN, "(int64_t)atomicAdd(&a.watch->measures.slices, ", f"(int64_t){PLAIN}&a.watch->measures.slices, ", on_gpu(tests(BRICK)))
 mutant("begin brick: sources by plain addition", BEGUN, "(int64_t)atomicAdd(&a.watch->measures.sources, ", f"(int64_t){PLAIN}&a.watch->measures.sources, ", on_gpu(tests(BRICK)))
@@ -257,17 +257,19 @@ mutant("round: the end of a row is what it was", ROUND, "is_there ? found", "tru
 STORED = BY_MATRIX + " void store_rows("
 mutant("store rows: the first round is one of own entries", STORED, "j < all_own;", "j < max(all_own, 1);", tests(MATRIX + " memory.brick_cells=2"))
 mutant("store rows: own entries by the most of a lane", STORED, "all_own = __reduce_min_sync", "all_own = __reduce_max_sync", SIXTEENS)
-mutant("store rows: own entries of the first row alone", STORED, "min(deals[1].own[0], deals[1].own[1])", "deals[0].own[0]", SIXTEENS)
+mutant("store rows: own entries of the first row alone", STORED, "least_own = min(", "if (side == 0) least_own = min(", SIXTEENS)
 mutant("store rows: places of the round before", BY_MATRIX + " void store_rounds(", "to[side] += in_eight / CUDA_QUAD * 32 * CUDA_QUAD / 2;", "", SIXTEENS)
-mutant("store rows: the rounds of the first row", STORED, "max(rows[0].n, rows[1].n)", "rows[0].n", SIXTEENS)
+mutant("store rows: the rounds of the first row", STORED, "most = max(most, rows[side].n);", "if (side == 0) most = rows[side].n;", SIXTEENS)
 mutant("store rows: past the capacity", BY_MATRIX + " void store_rounds(", "first + in_eight * j < rows[side].n_stored", "first + in_eight * j < rows[side].n", held(MATRIX))
-SIXTEEN = BY_MATRIX + " void search_sixteen("
+SIXTEEN = BY_MATRIX + " void search_at_once("
 mutant("sixteen: rows that are not there", SIXTEEN, "if (r >= n_rows) shared[side].count[0] = shared[side].count[1] = 0;", "", COUNTED)
 mutant("sixteen: the cutoff itself", SIXTEEN, "- a.range_sq", "- 0.8 * a.range_sq", rows(MATRIX))
 mutant("sixteen: words of all but the last", SIXTEEN, "first < n_eights; first += eights_of_word", "first + eights_of_word < n_eights; first += eights_of_word", SIXTEENS)
 mutant("search brick: no barrier before its rows are counted", SEARCH_BRICK, "__syncthreads(); /* all rows", "/* all rows", CROWDS, race(MATRIX))
 MATRIX_ROWS = BY_MATRIX + " void search_rows("
-mutant("matrix rows: one round", MATRIX_ROWS, "first < n_rows; first += MD_BLOCK / 32 * 16", "first < min(n_rows, MD_BLOCK / 2); first += MD_BLOCK / 32 * 16", SIXTEENS)
+mutant("matrix rows: one round", MATRIX_ROWS, "first < n_rows; first", "first < min(n_rows, MD_BLOCK / 32 * rows_at_once); first", SIXTEENS)
+mutant("matrix rows: eights begin where sixteens do", MATRIX_ROWS, "first = rows_at_once * warp", "first = 16 * warp", tests(MATRIX + " neighbor.rows_per_warp=8"))
+mutant("matrix rows: sixteens begin where eights do", MATRIX_ROWS, "MD_BLOCK / 32 * rows_at_once", "MD_BLOCK / 32 * 16", tests(MATRIX + " neighbor.rows_per_warp=8"))
 mutant("matrix rows: one table for all warps", MATRIX_ROWS, "warp * a.bricks.warp_bytes", "0", SIXTEENS)
 mutant("matrix rows: though there is no room", MATRIX_ROWS, "if (brick.n_staged < 0) {", "if (false) {", CROWDS)
 
