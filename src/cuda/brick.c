@@ -291,7 +291,9 @@ static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoi
     const char *why_not = plan->box.dimension == 2              ? "few candidates are in vain in two dimensions"
                           : capability < CUDA_MATRIX_CAPABILITY ? "matrices take compute capability 9.0"
                           : !orders                             ? "matrices come with neighbor.bank_order = on"
-                                                                : NULL;
+                          : config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_32
+                              ? "neighbor.rows_per_warp = 32 was given"
+                              : NULL;
     if (config->neighbor_distances == MD_DISTANCES_AUTO) {
         config->neighbor_distances = has_effect && !why_not ? MD_DISTANCES_MATRIX : MD_DISTANCES_THREAD;
         if (has_effect)
@@ -312,12 +314,12 @@ static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoi
  * 17.6 and 19.9, 32,000 37.4 and 40.7, 70,304 52.1 and 55.2 (run/results/h200). */
 static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->neighbor_rows_per_warp != MD_ROWS_PER_WARP_AUTO) return;
-    config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_16;
+    config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_32;
     if (config->force_kernel != MD_KERNEL_BRICK || !has_matrices(config)) return;
     const int n_sms = cuda_device_multiprocessors();
     const Division division = divide(config, &plan->box, range_of(config, plan), n_sms);
     const bool are_few = count_bricks(&division) <= n_sms;
-    if (are_few) config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_8;
+    config->neighbor_rows_per_warp = are_few ? MD_ROWS_PER_WARP_8 : MD_ROWS_PER_WARP_16;
     md_choices_add(choices, "neighbor.rows_per_warp", are_few ? "8" : "16", "%s",
                    are_few ? "a brick has all warps of a multiprocessor" : "all of a product of matrices is used");
 }

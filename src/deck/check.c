@@ -62,7 +62,7 @@ static const Need needs[] = {
     NEED(neighbor_index, force_kernel, ROWS),
     NEED(neighbor_sorted, force_kernel, ROWS),
     NEED(neighbor_bank_order, force_kernel, BIT(MD_KERNEL_BRICK)),
-    NEED(neighbor_rows_per_warp, neighbor_distances, BIT(MD_DISTANCES_MATRIX)),
+    NEED(neighbor_rows_per_warp, force_kernel, BIT(MD_KERNEL_BRICK)),
     NEED(neighbor_distances, force_kernel, BIT(MD_KERNEL_BRICK)),
     NEED(neighbor_capacity, force_kernel, SEARCH),
     NEED(neighbor_every, neighbor_rebuild, BIT(MD_REBUILD_EVERY)),

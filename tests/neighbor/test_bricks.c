@@ -38,7 +38,7 @@ static MdConfig brick_config(int cells) {
     MdConfig config = state_config();
     config.neighbor_distances = distances;
     config.neighbor_bank_order = distances == MD_DISTANCES_MATRIX ? MD_BANK_ORDER_ON : MD_BANK_ORDER_OFF;
-    config.neighbor_rows_per_warp = rows_per_warp;
+    config.neighbor_rows_per_warp = distances == MD_DISTANCES_MATRIX ? rows_per_warp : MD_ROWS_PER_WARP_32;
     config.force_kernel = MD_KERNEL_BRICK;
     config.memory_sort = MD_SORT_BRICK;
     config.memory_brick_grid = MD_BRICK_GRID_CELLS;
@@ -291,7 +291,7 @@ static void check_grid(const CudaContext *context) {
 
 /* No more bricks than multiprocessors, of cells that are long enough, in boxes of all shapes, in the plane, and in the open. */
 static void test_device_grid(const MdBackendOps *ops) {
-    static const int cells[] = {MD_BRICK_CELLS_1, MD_BRICK_CELLS_2, MD_BRICK_CELLS_3, MD_BRICK_CELLS_AUTO};
+    static const int cells[] = {MD_BRICK_CELLS_2, MD_BRICK_CELLS_3, MD_BRICK_CELLS_AUTO};
     static const StateShape shapes[] = {
         {3, 500, 0.80, 0.12, 2.5, 0.3, {true, true, true}, false, 1, MD_SHIFT_ENERGY, 31},
         {3, 900, 0.70, 0.12, 2.5, 0.3, {true, false, true}, true, 1, MD_SHIFT_ENERGY, 32},
@@ -316,44 +316,19 @@ static void test_device_grid(const MdBackendOps *ops) {
     }
 }
 
-/* More in a brick than an entry can tell apart: as many bricks as cells make where that was left open, and smaller ones; else an
+/* More in a brick than an entry can tell apart, however many multiprocessors there are: as many bricks as cells make where that was left open, and smaller ones; else an
  * error that says what to take. */
 static void test_device_division(const MdBackendOps *ops) {
     for (int open = 0; open < 2; open++) {
         check_context("memory.brick_grid=device, %s, neighbor.distances=%d", open ? "left open" : "named", distances);
         WalkRun run;
-        const MdConfig config = device_config(MD_BRICK_CELLS_AUTO);
+        const MdConfig config = device_config(MD_BRICK_CELLS_3);
         MdSystem *system = crowd(18, 0.7, 40);
         if (walk_create(&run, ops, &config, system)) {
             CudaContext *context = run.context;
             if (open) leave_open(context);
             const MdStatus status = ops->update_neighbors(run.context, 0);
             if (open) {
-                CHECK(context->brick_grid == MD_BRICK_GRID_CELLS && context->n_overflows > 0);
-                if (walk_ok(&run, status)) check_rows(&run, system);
-            } else {
-                CHECK(status == MD_ERROR_INPUT && strstr(md_errors_text(run.errors, 0), "memory.brick_grid=cells"));
-            }
-            walk_destroy(&run);
-        }
-        md_system_destroy(system);
-    }
-}
-
-/* Few in range, but more in the long cells around than a block can choose from. */
-static void test_candidates(const MdBackendOps *ops) {
-    for (int open = 0; open < 2; open++) {
-        check_context("long cells, %s, neighbor.distances=%d", open ? "left open" : "named", distances);
-        WalkRun run;
-        const MdConfig config = device_config(MD_BRICK_CELLS_1);
-        MdSystem *system = crowd(13, 1.1, 13 * 1.1);
-        if (walk_create(&run, ops, &config, system)) {
-            CudaContext *context = run.context;
-            if (open) leave_open(context);
-            const MdStatus status = ops->update_neighbors(run.context, 0);
-            if (context->n_sms > 8) { /* bricks are smaller */
-                if (walk_ok(&run, status)) check_rows(&run, system);
-            } else if (open) {
                 CHECK(context->brick_grid == MD_BRICK_GRID_CELLS && context->n_overflows > 0);
                 if (walk_ok(&run, status)) check_rows(&run, system);
             } else {
@@ -599,7 +574,6 @@ static void test_crowds(const MdBackendOps *ops) {
 static void test_device(const MdBackendOps *ops) {
     test_device_grid(ops);
     test_device_division(ops);
-    test_candidates(ops);
 }
 
 int main(void) {

@@ -62,7 +62,6 @@ static MdBackendOps made_up = {.name = "made-up", .resolve = resolve, .variants 
 /* Whether both switches can have an effect at these values: tries all values of those that others depend on. */
 static bool can_have_effect(int x, int v, int y, int w) {
     MdConfig config = state_config();
-    config.neighbor_distances = MD_DISTANCES_MATRIX; /* which one other depends on */
     for (int kernel_sort = 0; kernel_sort < (MD_KERNEL_AUTO + 1) * (MD_SORT_AUTO + 1); kernel_sort++)
         for (int method = 0; method <= MD_METHOD_CUB; method++)
             for (int way = 0; way < (MD_PERSISTENT_AUTO + 1) * (MD_FUSE_AUTO + 1); way++) {
