@@ -1,7 +1,7 @@
 /* Bricks of cells, host side (memory.sort = brick, force.kernel = brick): how large they are, and the room that their blocks
  * need. The kernels stand in kernels/brick.cuh and kernels/force_brick.cuh.
  *
- * A brick as large as fits has the least around it: with three cells along each edge a block stages 125 cells for 27. What
+ * A brick as large as fits has the least around it: with three cells along each edge a block looks into 125 cells for 27. What
  * it stages must fit its shared memory and 12 bits of an entry. Rooms are planned for a uniform system; one that is
  * denser somewhere is noticed when the list is built, and gets more room or smaller bricks. */
 #include <math.h>
@@ -47,8 +47,9 @@ static double volume_of(const Division *division, const double edges[3]) {
     return volume;
 }
 
-/* Of all points no further than `range` from a box with these edges, by Steiner's formula: in three dimensions e1 e2 e3 + 2 range
- * (e1 e2 + e2 e3 + e3 e1) + pi range^2 (e1 + e2 + e3) + 4/3 pi range^3, in two e1 e2 + 2 range (e1 + e2) + pi range^2. */
+/* Of all points no further than `range` from a box with these edges, by Steiner's formula: in three dimensions e1 e2 e3 + 2
+ * range (e1 e2 + e2 e3 + e3 e1) + pi range^2 (e1 + e2 + e3) + 4/3 pi range^3, in two e1 e2 + 2 range (e1 + e2) + pi
+ * range^2. */
 static double volume_around(const Division *division, const double edges[3], double range) {
     const double pi = 3.14159265358979323846, sum = edges[0] + edges[1] + edges[2],
                  faces = edges[0] * edges[1] + edges[1] * edges[2] + edges[2] * edges[0];
@@ -57,8 +58,8 @@ static double volume_around(const Division *division, const double edges[3], dou
            4.0 / 3 * pi * range * range * range;
 }
 
-/* In a uniform system: atoms of the largest brick, those of the cells around it with it (as several images where the box is small),
- * and those of them that its block stages. */
+/* In a uniform system: atoms of the largest brick, those of the cells around it with it (as several images where the box is
+ * small), and those of them that its block stages. */
 static double largest_brick(const Division *division, int64_t n_atoms) {
     double atoms = (double)n_atoms;
     for (int a = 0; a < division->dimension; a++)
@@ -89,8 +90,9 @@ static Division divide_by_cells(const double length[3], int dimension, double ra
     return division;
 }
 
-/* How long a block takes for its brick, in units of the time for the atoms of a unit of its volume: what is staged counts at each step, and what the
- * search looks at to find it at each list. From clocks in the resident kernel at 32,000 atoms (run/results/h200). */
+/* How long a block takes for its brick, in units of the time for the atoms of a unit of its volume: what is staged counts
+ * at each step, and what the search looks at to find it at each list. From clocks in the resident kernel at 32,000 atoms
+ * (run/results/h200). */
 static double brick_time(const Division *division, double range) {
     double edges[3], around[3] = {0, 0, 0};
     largest_edges(division, edges);
@@ -99,8 +101,8 @@ static double brick_time(const Division *division, double range) {
            0.004 * volume_of(division, around);
 }
 
-/* memory.brick_grid = device: no more bricks than multiprocessors, so many cells each along every axis that has room for them, such
- * that the largest one takes the least time. */
+/* memory.brick_grid = device: no more bricks than multiprocessors, so many cells each along every axis that has room for
+ * them, such that the largest one takes the least time. */
 static Division divide_by_device(const double length[3], int dimension, double range, int cells, int n_sms) {
     const Division most = divide_by_cells(length, dimension, range, 1);
     Division best = most;
@@ -221,9 +223,10 @@ bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
     return count_bricks(&division) >= least_bricks * cuda_device_multiprocessors();
 }
 
-/* Whether a brick a multiprocessor suits the system: in three dimensions, and no more atoms in each than a block has threads for.
- * Melts on an H200, every 20 steps, in G atom-steps/s by device and by cells (run/results/h200): 6,912 atoms 1.65 and 1.33, 16,384
- * 2.89 and 2.32, 32,000 4.24 and 3.45, 55,296 4.75 and 3.14, 70,304 5.72 and 4.31, 87,808 5.53 and 4.32. */
+/* Whether a brick a multiprocessor suits the system: in three dimensions, and no more atoms in each than a block has
+ * threads for. Melts on an H200, every 20 steps, in G atom-steps/s by device and by cells (run/results/h200): 6,912 atoms
+ * 1.65 and 1.33, 16,384 2.89 and 2.32, 32,000 4.24 and 3.45, 55,296 4.75 and 3.14, 70,304 5.72 and 4.31, 87,808 5.53 and
+ * 4.32. */
 static const double most_device_rows = 900;
 
 static bool suits_device(const MdSystemPlan *plan, double range, int cells) {
@@ -310,8 +313,8 @@ static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoi
     }
 }
 
-/* Eight rows where each brick has a multiprocessor for itself: melts on an H200, search in us by eight and by sixteen: 4,000 atoms
- * 17.6 and 19.9, 32,000 37.4 and 40.7, 70,304 52.1 and 55.2 (run/results/h200). */
+/* Eight rows where each brick has a multiprocessor for itself: melts on an H200, search in us by eight and by sixteen:
+ * 4,000 atoms 17.6 and 19.9, 32,000 37.4 and 40.7, 70,304 52.1 and 55.2 (run/results/h200). */
 static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->neighbor_rows_per_warp != MD_ROWS_PER_WARP_AUTO) return;
     config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_32;
@@ -324,9 +327,9 @@ static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, Md
                    are_few ? "a brick has all warps of a multiprocessor" : "all of a product of matrices is used");
 }
 
-/* Melts on an H200, every 20 steps: copies gain 1 to 2 % of a loop by kernels and 3 to 4 by a queue from a million atoms on, 5 % in
- * double precision, and nothing at 256,000. With the longer lists of a rebuild when needed they gain 1 % by a queue and lose 1 to 2
- * by kernels, and where all bricks are on the GPU at once up to 10 (run/results/h200). */
+/* Melts on an H200, every 20 steps: copies gain 1 to 2 % of a loop by kernels and 3 to 4 by a queue from a million atoms
+ * on, 5 % in double precision, and nothing at 256,000. With the longer lists of a rebuild when needed they gain 1 % by a
+ * queue and lose 1 to 2 by kernels, and where all bricks are on the GPU at once up to 10 (run/results/h200). */
 static const double least_copied_bricks = 3;
 
 void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
@@ -393,8 +396,8 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
 /* --- room ---------------------------------------------------------------------------------------------------------- */
 
 /* What the search has in shared memory: an atom as the force kernel has it, or four doubles; the cells (kernels/brick.cuh:
- * three numbers and two bytes each); and for each warp of kernels/brick_matrix.cuh those entries without a place and the eights of
- * atoms it is to test, four of which may stand behind the last. */
+ * three numbers and two bytes each); and for each warp of kernels/brick_matrix.cuh those entries without a place and the
+ * eights of atoms it is to test, four of which may stand behind the last. */
 static size_t staged_atom_bytes(const CudaContext *context) {
     return has_matrices(&context->config) ? 4 * sizeof(double) : 4 * context->pair_size;
 }
@@ -445,8 +448,9 @@ void cuda_brick_plan_tables(CudaContext *context) {
     a->bricks.slice_capacity = n / 32 + 1 + (int64_t)fmin(n_bricks, (double)(n / 16));
 }
 
-/* One thread a row: half as many threads, since blocks stage and compute in turns, and so that they do at different times it takes
- * several on a multiprocessor. `whole`: as many as rows. Several: all rows at once, as far as a block has room for them. */
+/* One thread a row: half as many threads, since blocks stage and compute in turns, and so that they do at different times
+ * it takes several on a multiprocessor. `whole`: as many as rows. Several: all rows at once, as far as a block has room for
+ * them. */
 static int threads_of_block(const MdConfig *config, double rows, int row_threads, bool whole) {
     const double wanted = crowded(rows, row_threads) * row_threads;
     const double rounds = row_threads == 1 && !whole ? 2 : ceil(wanted / CUDA_MAX_BLOCK);
@@ -471,12 +475,12 @@ int cuda_brick_search_block_size(const CudaTarget *target, double range) {
     return 32 * (int)ceil(warps / ceil(warps / most_warps));
 }
 
-/* Bricks a multiprocessor between which a queue takes blocks of a thread a row: a pass of 512 bricks took 26.4 us by them and 27.8
- * by blocks of half as many threads, of 343 25.0 and 24.4, of 729 35.9 and 35.3 (H200, run/results/h200). */
+/* Bricks a multiprocessor between which a queue takes blocks of a thread a row: a pass of 512 bricks took 26.4 us by them
+ * and 27.8 by blocks of half as many threads, of 343 25.0 and 24.4, of 729 35.9 and 35.3 (H200, run/results/h200). */
 static const double least_whole_bricks = 3, most_whole_bricks = 5;
 
-/* As many threads as rows where blocks are few: in double precision two are all that shared memory holds, and in a queue no more can
- * begin at a time than stand between a brick and what it waits for. */
+/* As many threads as rows where blocks are few: in double precision two are all that shared memory holds, and in a queue no
+ * more can begin at a time than stand between a brick and what it waits for. */
 int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads) {
     const MdConfig *config = target->config;
     const Division division = divide(config, target->box, range, target->n_sms);
@@ -488,8 +492,8 @@ int cuda_brick_block_size(const CudaTarget *target, double range, int row_thread
                                 config->run_precision == MD_PRECISION_DOUBLE);
 }
 
-/* Smaller bricks: as many as the cells make, in place of one a multiprocessor; then of fewer cells, which stay what they are. staged:
- * atoms of the fullest block, or where those of its cells are more than it can look at, these. */
+/* Smaller bricks: as many as the cells make, in place of one a multiprocessor; then of fewer cells, which stay what they
+ * are. staged: atoms of the fullest block, or where those of its cells are more than it can look at, these. */
 static MdStatus divide_further(CudaContext *context, int32_t staged) {
     const bool by_device = context->brick_grid == MD_BRICK_GRID_DEVICE;
     const bool is_asked_for = by_device ? context->asked.memory_brick_grid != MD_BRICK_GRID_AUTO

@@ -35,8 +35,9 @@ static void resolve_for_queue(MdConfig *config, MdChoices *choices) {
 }
 
 /* The resident kernel where one thread an atom fits on the GPU, and everything else allows it. Of bricks it takes a part of
- * that, but for a brick a multiprocessor: a third, and two thirds where batches end by the check of displacements, were measured to be the bounds on an H200
- * (every 20 steps: 2.81 G atom-steps/s and 3.43 by kernels at 55,296 atoms; run/results/h200). */
+ * that, but for a brick a multiprocessor: a third, and two thirds where batches end by the check of displacements, were
+ * measured to be the bounds on an H200 (every 20 steps: 2.81 G atom-steps/s and 3.43 by kernels at 55,296 atoms;
+ * run/results/h200). */
 static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_persistent != MD_PERSISTENT_AUTO) return;
     int64_t most = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
@@ -191,8 +192,9 @@ static void resolve_order(MdConfig *config, const MdSystemPlan *plan, MdChoices 
                     has_bricks ? "force.kernel = brick needs it" : "neighbours share cache lines", choices);
 }
 
-/* The fastest of 0.2 to 0.8 for melts of 4,000 and 32,000 atoms, of 0.4 and 0.6 for 70,304 and of 0.3 to 0.5 for a million in
- * bricks, on an H200 (run/results/h200): a rebuild takes a small system longer than many steps, so that rare ones pay for long rows. */
+/* The fastest of 0.2 to 0.8 for melts of 4,000 and 32,000 atoms, of 0.4 and 0.6 for 70,304 and of 0.3 to 0.5 for a million
+ * in bricks, on an H200 (run/results/h200): a rebuild takes a small system longer than many steps, so that rare ones pay
+ * for long rows. */
 static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
     MdConfig in_bricks = *config;
     in_bricks.neighbor_skin = plan->n_atoms < 16000 ? 0.8 : plan->n_atoms < 50000 ? 0.6 : 0.4;

@@ -119,7 +119,6 @@ mutant("scan finish: inclusive", SORT + " k_sort_scan_finish(", "+ sum - own", "
 mutant("scan finish: the last number is left out", SORT + " k_sort_scan_finish(", "if (k >= a.n) return;", "if (k >= a.n - 1) return;", tests(SCAN, MANY))
 mutant("scan finish: counts stay", SORT + " k_sort_scan_finish(", "a.cell_count[k] = 0;", "", tests(SCAN, MANY), held(SCAN))
 mutant("scan few: counts stay", SORT + " k_sort_rank(", "a.cell_count[k] = 0; /* of few cells */", ";", rows(FEW, IN_MOTION))
-mutant("scan few: counts of others stay", SORT + " k_sort_rank(", "for (int k = i; k < a.n; k += grid_size()) a", "if (i < a.n - 1) for (int k = i; k == i; k++) a", tests(FEW, MANY), held(FEW))
 mutant("scatter few: nobody else knows the starts", SORT + " k_sort_scatter_few(", "a.cell_start[k] = s_start[k];", ";", tests(CELLS))
 mutant("scatter few: starts of a thread each", SORT + " k_sort_scatter_few(", "k < a.n; k += grid_size()", "k < min(a.n, 32); k += grid_size()", tests(CELLS, MANY))
 mutant("scatter few: without arrival", SORT + " k_sort_scatter_few(", " + a.arrival[i]]", "]", tests(CELLS))
