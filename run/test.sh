@@ -24,7 +24,7 @@ if "$top/build/mdmini" --version | grep -q ', cuda ('; then
     say "the cuda backend on an emulated GPU: a sample of its tests"
     # One set of instructions is enough here, and one shard of those that walk all switches.
     build "$top/build-emulated" -DMDMINI_CUDA=EMULATED -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON -DMDMINI_HAVE_CPU_LEVELS=OFF \
-        -DMDMINI_TEST_SHARDS=48
+        -DMDMINI_TEST_SHARDS=144
     MDMINI_TEST_BACKENDS=cuda ctest --test-dir "$top/build-emulated" --output-on-failure --timeout 600 -j 2 \
         -R '^(emulator|mutation|pipeline)/|/test_(backends|memory|rows|state)-0$|/test_(ahead|cuda|no_gpu|queue|targets)$'
 fi
