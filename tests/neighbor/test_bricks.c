@@ -316,8 +316,8 @@ static void test_device_grid(const MdBackendOps *ops) {
     }
 }
 
-/* More in a brick than an entry can tell apart, however many multiprocessors there are: as many bricks as cells make where that was left open, and smaller ones; else an
- * error that says what to take. */
+/* More in a brick than an entry can tell apart, however many multiprocessors there are: as many bricks as cells make where that
+ * was left open, and smaller ones; else an error that says what to take. */
 static void test_device_division(const MdBackendOps *ops) {
     for (int open = 0; open < 2; open++) {
         check_context("memory.brick_grid=device, %s, neighbor.distances=%d", open ? "left open" : "named", distances);
@@ -596,10 +596,8 @@ int main(void) {
             if (walk_wants("device condensing")) test_device_condensing(ops);
         }
         distances = MD_DISTANCES_MATRIX, rows_per_warp = MD_ROWS_PER_WARP_8;
-        test_room(ops);
-        test_division(ops, MD_BRICK_CELLS_3);
-        test_long_rows(ops, MD_BANK_ORDER_ON);
-        test_condensing(ops);
+        if (walk_wants("crowds")) test_crowds(ops);
+        if (walk_wants("condensing")) test_condensing(ops);
         distances = MD_DISTANCES_THREAD;
         if (walk_wants("crowds")) test_long_rows(ops, MD_BANK_ORDER_OFF);
         ran = true;

@@ -304,7 +304,7 @@ static void test_lone(const MdBackendOps *ops) {
 
 enum { WARMER = 1000 }; /* velocities, so many times */
 
-/* As in test_cuda: in a cold crystal an atom becomes so fast that it all but faults, and runs into the others, while nobody
+/* As in test_ahead: in a cold crystal an atom becomes so fast that it all but faults, and runs into the others, while nobody
  * looks. */
 static MdFault collision(const MdBackendOps *ops, const MdSystem *system, int every, int passes) {
     enum { COLD_STEPS = 16, HOT_STEPS = 36 };

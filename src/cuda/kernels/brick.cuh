@@ -171,18 +171,25 @@ struct Candidates {
     int before[most_groups + 1];
 };
 
+constexpr unsigned whole_warp = 0xffffffffu;
+
+/* Inclusive sums over the lanes of a warp. */
+__device__ inline int sum_up_to(int value) {
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const int below = __shfl_up_sync(whole_warp, value, (unsigned)distance);
+        if ((int)threadIdx.x % 32 >= distance) value += below;
+    }
+    return value;
+}
+
 /* Values k + 1 become sums of all values up to there, of n values; value 0 is 0. By a warp. */
 __device__ inline void add_up(int *values, int n) {
     int before = 0;
     for (int first = 0; first < n; first += 32) {
         const int k = first + (int)threadIdx.x % 32;
-        int sum = k < n ? values[k + 1] : 0;
-        for (int distance = 1; distance < 32; distance *= 2) {
-            const int below = __shfl_up_sync(0xffffffffu, sum, (unsigned)distance);
-            if ((int)threadIdx.x % 32 >= distance) sum += below;
-        }
+        const int sum = sum_up_to(k < n ? values[k + 1] : 0);
         if (k < n) values[k + 1] = before + sum;
-        before += __shfl_sync(0xffffffffu, sum, 31);
+        before += __shfl_sync(whole_warp, sum, 31);
     }
     if (threadIdx.x % 32 == 0) values[0] = 0;
 }

@@ -20,7 +20,6 @@
 
 #include "cuda/kernels/brick.cuh"
 
-constexpr unsigned whole_warp = 0xffffffffu;
 constexpr int in_eight = 8, eights_of_word = 32, eights_at_once = 4;
 constexpr int most_words = (CUDA_MAX_STAGED + 1) / (in_eight * eights_of_word);
 
@@ -76,14 +75,7 @@ struct Line {
     int y, z;
 };
 
-/* Inclusive sums, and largest of all up to here, over the lanes of a warp. */
-__device__ inline int sum_up_to(int value) {
-    for (int distance = 1; distance < 32; distance *= 2) {
-        const int below = __shfl_up_sync(whole_warp, value, (unsigned)distance);
-        if ((int)threadIdx.x % 32 >= distance) value += below;
-    }
-    return value;
-}
+/* Largest of all up to here, over the lanes of a warp. */
 __device__ inline int most_up_to(int value) {
     for (int distance = 1; distance < 32; distance *= 2)
         value = max(value,

@@ -58,9 +58,10 @@ mutant("list cells: an image as the particle", LISTED, "cells.image[k] = (uint8_
 mutant("list cells: no barrier before the sums", LISTED, "images = __syncthreads_or(images);", "", barrier(BRICK), barrier(BRICK + " memory.brick_cells=2"))
 mutant("list cells: no barrier after the sums", LISTED, "__syncthreads(); /* the sums", "/* the sums", barrier(BRICK))
 SUMS = BRICK_BUILD + " void add_up("
-mutant("add up: sums begin anew", SUMS, "before += __shfl_sync(0xffffffffu, sum, 31);", "", BRICKS)
-mutant("add up: sums of 16", SUMS, "distance < 32;", "distance < 16;", BRICKS)
-mutant("add up: sums of others", SUMS, "if ((int)threadIdx.x % 32 >= distance) sum", "sum", BRICKS)
+mutant("add up: sums begin anew", SUMS, "before += __shfl_sync(whole_warp, sum, 31);", "", BRICKS)
+UP_TO = BRICK_BUILD + " int sum_up_to("
+mutant("sums of a warp: of 16", UP_TO, "distance < 32;", "distance < 16;", BRICKS)
+mutant("sums of a warp: of others", UP_TO, "if ((int)threadIdx.x % 32 >= distance) value", "value", BRICKS)
 mutant("add up: the first sum", SUMS, "values[0] = 0;", "values[0] = 1;", BRICKS)
 mutant("add up: one round", SUMS, "first < n;", "first < min(n, 32);", BRICKS)
 SEEN = BRICK_BUILD + " Bounds search_bounds("
@@ -222,7 +223,6 @@ SIXTEENS = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), tests(MATRIX
 mutant("points: no square of z", BY_MATRIX + " void set_staged(", "x * x + y * y + z * z", "x * x + y * y", MATRICES)
 mutant("points: the rest of the last eight is what it was", BY_MATRIX + " void end_staging(", "(n + k - 1) / in_eight == (n - 1) / in_eight", "false", MATRICES, CROWDS)
 mutant("points: entry 0 is the corner", BY_MATRIX + " void end_staging(", "set_staged(&points[0], nowhere())", "points[0] = Point{0, 0, 0, 0}", MATRICES)
-mutant("sums of a warp: of 16", BY_MATRIX + " int sum_up_to(", "distance < 32", "distance < 16", SIXTEENS)
 mutant("most of a warp: of the lane below", BY_MATRIX + " int most_up_to(", "distance < 32", "distance < 2", SIXTEENS)
 REACH = BY_MATRIX + " void reach_of_rows("
 mutant("reach: rows of the first line only", REACH, "begins &= begins - 1;", "begins = 1u << 16;", SIXTEENS)
