@@ -24,7 +24,8 @@ static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system
     config.run_precision = MD_PRECISION_DOUBLE; /* so that the motion is the same whatever the order of additions */
     config.neighbor_skin = skin;
     config.force_kernel = kernel;
-    config.memory_brick_grid = MD_BRICK_GRID_CELLS; /* which resident kernels would have otherwise, and their own sums */
+    config.memory_brick_grid =
+        MD_BRICK_GRID_CELLS; /* which resident kernels would have otherwise, and their own sums */
     config.neighbor_rebuild = rebuild;
     way_take(&config, way);
     check_context("kernel %s, rebuild %s, %s", md_switch_words(MD_OPTION_force_kernel)[kernel],
@@ -76,32 +77,6 @@ static void test_unforeseen(const MdBackendOps *ops) {
 
 /* --- a fault in the middle of a batch -------------------------------------------------------------------------------- */
 
-enum { WARMER = 1000 }; /* velocities, so many times */
-
-/* A cold crystal keeps its list for so long that batches have become long; then an atom in it is made so fast that it all but
- * faults, and runs into the others, while nobody looks. every: a batch ends at a build, and the next one begins with it; 0:
- * rebuilt when needed. Returns the step of the fault; id: of its atom. */
-static int64_t collision_step(const MdBackendOps *ops, const MdSystem *system, int every, Way way, int32_t *id) {
-    enum { COLD_STEPS = 16, HOT_STEPS = 36 };
-    MdConfig config = state_config();
-    WalkRun run;
-    config.run_precision = MD_PRECISION_DOUBLE;
-    config.neighbor_skin = 0.75;
-    config.neighbor_rebuild = every > 0 ? MD_REBUILD_EVERY : MD_REBUILD_DEVICE_CHECK;
-    if (every > 0) config.neighbor_every = every;
-    config.force_kernel = MD_KERNEL_LIST;
-    way_take(&config, way);
-    check_context("a fault in a batch: every %d, %s", every, way_text(way));
-    if (!walk_create(&run, ops, &config, system)) return -1;
-    CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
-    CHECK(walk_ok(&run, ops->scale_velocities(run.context, WARMER)));
-    CHECK(walk_steps(&run, COLD_STEPS + 1, HOT_STEPS) && walk_ok(&run, ops->finish(run.context)));
-    const MdFault fault = ops->fault(run.context);
-    walk_destroy(&run);
-    *id = fault.id;
-    return fault.step;
-}
-
 /* In whatever way the steps are issued, it is of the same step and atom as where each is a call of its own. */
 static void test_collision(const MdBackendOps *ops) {
     static const struct {
@@ -113,14 +88,13 @@ static void test_collision(const MdBackendOps *ops) {
     MdSystem *system = state_system(deck);
     const double limit = MD_FAULT_SHARE * system->potential.cutoff_min / state_config().run_timestep;
     for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
-        int32_t id = -1, other = -1;
-        system->velocity[3 * 77 + 1] = rules[r].speed * limit / WARMER;
-        const int64_t step = collision_step(ops, system, rules[r].every, way_one_by_one, &id);
-        printf("a fault in a batch, every %d: step %lld, atom %d\n", rules[r].every, (long long)step, id);
-        CHECK(step > 16 + 2);
+        system->velocity[3 * 77 + 1] = rules[r].speed * limit / WAY_WARMER;
+        const MdFault one = way_collision(ops, system, MD_KERNEL_LIST, rules[r].every, way_one_by_one);
+        printf("a fault in a batch, every %d: step %lld, atom %d\n", rules[r].every, (long long)one.step, one.id);
+        CHECK(one.step > 16 + 2);
         for (int k = 0; k < N_WAYS_AHEAD; k++) {
-            CHECK(collision_step(ops, system, rules[r].every, ways_ahead[k], &other) == step);
-            CHECK(other == id);
+            const MdFault other = way_collision(ops, system, MD_KERNEL_LIST, rules[r].every, ways_ahead[k]);
+            CHECK(other.step == one.step && other.id == one.id);
         }
     }
     md_system_destroy(system);

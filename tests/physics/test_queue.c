@@ -302,44 +302,22 @@ static void test_lone(const MdBackendOps *ops) {
 
 /* --- a fault in the middle of a batch --------------------------------------------------------------------------------- */
 
-enum { WARMER = 1000 }; /* velocities, so many times */
-
-/* As in test_ahead: in a cold crystal an atom becomes so fast that it all but faults, and runs into the others, while nobody
- * looks. */
-static MdFault collision(const MdBackendOps *ops, const MdSystem *system, int every, int passes) {
-    enum { COLD_STEPS = 16, HOT_STEPS = 36 };
-    MdConfig config = state_config();
-    WalkRun run;
-    config.run_precision = MD_PRECISION_DOUBLE;
-    config.neighbor_skin = 0.75;
-    config.neighbor_rebuild = every > 0 ? MD_REBUILD_EVERY : MD_REBUILD_DEVICE_CHECK;
-    if (every > 0) config.neighbor_every = every;
-    config.force_kernel = MD_KERNEL_BRICK;
-    way_take(&config, (Way){MD_GRAPH_AUTO, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
-    check_context("a fault in a batch: every %d, passes %s", every, md_switch_words(MD_OPTION_launch_passes)[passes]);
-    if (!walk_create(&run, ops, &config, system)) return (MdFault){.step = -1};
-    CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
-    CHECK(walk_ok(&run, ops->scale_velocities(run.context, WARMER)));
-    CHECK(walk_steps(&run, COLD_STEPS + 1, HOT_STEPS) && walk_ok(&run, ops->finish(run.context)));
-    const MdFault fault = ops->fault(run.context);
-    walk_destroy(&run);
-    return fault;
-}
-
 static void test_collision(const MdBackendOps *ops, bool checks) {
     static const struct {
         int every;    /* 0: when displacements ask for it */
         double speed; /* in that which is too fast */
     } rules[] = {{36, 0.5}, {4, 0.9}, {9, 0.9}, {0, 0.9}, {0, 0.7}, {0, 0.65}};
+    const Way by_kernels = {MD_GRAPH_AUTO, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS},
+              by_queue = {MD_GRAPH_AUTO, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE};
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=1e-10", NULL};
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
     const double limit = MD_FAULT_SHARE * system->potential.cutoff_min / state_config().run_timestep;
     for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
         if (checks != (rules[r].every == 0)) continue;
-        system->velocity[3 * 77 + 1] = rules[r].speed * limit / WARMER;
-        const MdFault one = collision(ops, system, rules[r].every, MD_PASSES_KERNELS),
-                      other = collision(ops, system, rules[r].every, MD_PASSES_QUEUE);
+        system->velocity[3 * 77 + 1] = rules[r].speed * limit / WAY_WARMER;
+        const MdFault one = way_collision(ops, system, MD_KERNEL_BRICK, rules[r].every, by_kernels),
+                      other = way_collision(ops, system, MD_KERNEL_BRICK, rules[r].every, by_queue);
         printf("a fault in a batch, every %d: step %lld, atom %d\n", rules[r].every, (long long)one.step, one.id);
         CHECK(one.step > 16 + 2 && other.step == one.step && other.id == one.id);
         CHECK(memcmp(&one.displacement, &other.displacement, sizeof one.displacement) == 0);
@@ -376,7 +354,7 @@ static Ending end_by_fault(const MdBackendOps *ops, const MdSystem *system, int 
                   md_switch_words(MD_OPTION_launch_passes)[passes]);
     if (!walk_create(&run, ops, &config, system)) return ending;
     const bool ok = walk_prepare(&run) && walk_steps(&run, 1, STILL_STEPS) && walk_ok(&run, ops->finish(run.context)) &&
-                    walk_ok(&run, ops->scale_velocities(run.context, WARMER)) &&
+                    walk_ok(&run, ops->scale_velocities(run.context, WAY_WARMER)) &&
                     walk_quiet_steps(&run, STILL_STEPS + 1, 8) && walk_ok(&run, ops->finish(run.context));
     ending.fault = ops->fault(run.context);
     ops->statistics(run.context, &statistics);
@@ -413,7 +391,7 @@ static void test_fault_in_vain(const MdBackendOps *ops) {
         int n_rebuilds;  /* until the fault; after it there are none */
         int n_tries;
     } ways[] = {{0.45, 3, 1}, {0.275, 1, 2}, {0.165, 1, 6}, {0.118, 0, 2}, {0.092, 0, 2}, {0.02, 0, 1}};
-    const double per_step = 1 / (0.0005 * WARMER);
+    const double per_step = 1 / (0.0005 * WAY_WARMER);
     const char *words[] = {"system.density=0.8442", "system.cells=4 4 16", "system.temperature=1e-10", NULL};
     MdDeck *deck = state_deck(words);
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)

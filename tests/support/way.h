@@ -2,7 +2,7 @@
 #ifndef MD_TESTS_WAY_H
 #define MD_TESTS_WAY_H
 
-#include "deck/deck.h"
+#include "walk.h"
 
 typedef struct Way {
     int graph, persistent, fuse, passes; /* values of launch.graph and so on */
@@ -17,5 +17,11 @@ void way_take(MdConfig *config, Way way);
 
 /* Valid until the next call. */
 const char *way_text(Way way);
+
+/* A cold crystal keeps its list for so long that batches have become long; then an atom in it is made so fast, WAY_WARMER times as
+ * fast as it was, that it all but faults, and runs into the others, while nobody looks. every: a batch ends at a build, and the
+ * next one begins with it; 0: rebuilt when needed. kernel: force.kernel. Returns the fault; step -1: there was no run. */
+enum { WAY_WARMER = 1000 };
+MdFault way_collision(const MdBackendOps *ops, const MdSystem *system, int kernel, int every, Way way);
 
 #endif
