@@ -141,8 +141,8 @@ typedef struct CudaWatch {
 /* What the host can look at without asking: in mapped host memory. */
 typedef struct CudaSignals {
     int fault;
-    int halted;
-    unsigned long long step; /* the last one whose forces were begun */
+    unsigned long long halted; /* 0: it goes on; CUDA_HALTED_... | 4 step, that of CudaWatch */
+    unsigned long long step;   /* the last one whose forces were begun */
 } CudaSignals;
 
 /* Sums over particles, in the order of the totals. */

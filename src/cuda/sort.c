@@ -175,6 +175,7 @@ static void sort_into_cells(CudaContext *context, bool by_graph) {
 
 void cuda_sort_particles(CudaContext *context, bool by_graph) {
     cuda_timing_begin(context, CUDA_SORT);
+    context->h_signals->halted = 0; /* k_sort_wrap lets the device go on */
     if (cuda_sort_needs_cells(context)) {
         sort_into_cells(context, by_graph);
     } else {

@@ -270,12 +270,18 @@ static void add_forces(CudaContext *context, int64_t step) {
     }
 }
 
+enum { LOOKS = 100 }; /* at mapped memory, for one at the stream, which takes the time of dozens */
+
+static bool is_behind(const CudaContext *context, int64_t step) {
+    return step - (int64_t)context->h_signals->step > run_ahead(context, step) && !context->h_signals->halted;
+}
+
 /* Waits while the device is too far behind `step`. */
 static void wait_for_device(CudaContext *context, int64_t step) {
     const double begin_s = md_clock_s();
     bool waits = false, idle = false;
-    while (!idle && step - (int64_t)context->h_signals->step > run_ahead(context, step) &&
-           !context->h_signals->halted) {
+    while (!idle && is_behind(context, step)) {
+        for (int look = 0; look < LOOKS && is_behind(context, step);) look++;
         cudaError_t error = cudaStreamQuery(context->stream); /* keeps work moving, and tells of errors */
         waits = true;
         idle = error == cudaSuccess;
@@ -352,12 +358,11 @@ static void book_undone(CudaContext *context, int64_t first) {
 /* Makes the list that the device lacks, and issues again what came after the drift of that step: all of it, unless the
  * device stops again. Some may be held back. */
 static MdStatus resume(CudaContext *context) {
+    const uint64_t halted = context->h_signals->halted;
+    const bool is_old = halted % 4 == CUDA_HALTED_OLD;
+    int64_t step = is_old ? (int64_t)(halted / 4) : context->built_step;
     drop_held(context);
-    cuda_watch_read(context, true);
-    if (context->h_signals->fault) return MD_OK; /* which may be seen later than the halt behind it */
-    const bool is_old = context->h_watch->halted == CUDA_HALTED_OLD;
-    int64_t step = is_old ? (int64_t)context->h_watch->step : context->built_step;
-    cuda_watch_release(context);
+    if (context->h_signals->fault) return MD_OK; /* it is told before the halt behind it */
     cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
     book_undone(context, step);
     MdStatus status = is_old ? cuda_neighbor_build(context, false) : cuda_neighbor_fit(context);

@@ -18,7 +18,9 @@ __device__ inline void raise_fault(const CudaArguments &a, int id, float displac
     if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;
     atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],
               (unsigned long long)id << 32 | __float_as_uint(displacement));
-    if (counts) *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
+    if (!counts) return;
+    *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
+    __threadfence_system();                 /* who sees that the device halts sees the fault */
 }
 
 /* v += f/m dt/2 */

@@ -133,6 +133,7 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int i = thread_index();
     const bool is_there = i < a.n_atoms;
     if (i == 0) {
+        a.watch->halted = 0;                /* nobody needs the old list any more */
         a.watch->measures = CudaMeasures{}; /* of this build: its search is the first that adds to them */
         a.watch->pass_step[0] = a.watch->step + a.watch->drifted;
     }
