@@ -222,8 +222,10 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
     /* kept in any case: a sort finds the zeros that the one before has left */
     add(arrays, CUDA_KEPT, &a->cell_count, (size_t)context->max_cells + 1, sizeof(int32_t), "counts of cells");
     add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
-    if (cuda_sort_places_cells(context))
+    if (cuda_sort_places_cells(context)) {
         add(arrays, CUDA_KEPT, &a->cell_place, (size_t)context->max_cells, sizeof(int32_t), "places of cells");
+        add(arrays, CUDA_KEPT, &a->place_cell, (size_t)context->max_cells, sizeof(int32_t), "cells of places");
+    }
     if (cuda_neighbor_compresses(&context->config))
         add(arrays, CUDA_KEPT, &a->cell_bases, (size_t)context->max_cells * CUDA_STENCIL, sizeof(int32_t),
             "cells around cells");

@@ -44,8 +44,8 @@ typedef struct CudaParticles {
  * adjacent cells. Particles beyond the origin or the end of an open axis belong to its first or last cell. */
 typedef struct CudaGrid {
     int32_t n[3];
-    int32_t wraps[3]; /* periodic axis */
-    double origin[3], inverse_edge[3];
+    int32_t wraps[3];                           /* periodic axis */
+    double origin[3], inverse_edge[3], edge[3]; /* edges along an axis without extent: 0 */
     /* With memory.sort = brick: among so many the cells of an axis are shared out, as evenly as can be. */
     int32_t n_bricks[3];
 } CudaGrid;
@@ -215,7 +215,7 @@ typedef struct CudaArguments {
 
     CudaList list;
     CudaGrid grid;
-    int32_t *cell;       /* [n_atoms] cell of a particle; this and the next four: see stage_cells in memory.c */
+    int32_t *cell;       /* [n_atoms] place of the cell of a particle; this and the next four: see stage_cells in memory.c */
     int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
     void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
     int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by their keys; with memory.sort = none */
@@ -223,6 +223,7 @@ typedef struct CudaArguments {
     int32_t *cell_count; /* [n_cells + 1] particles of each cell, cells in their order in memory; zero but in a sort */
     int32_t *cell_start; /* [n_cells + 1] first slot of each cell, in the same order */
     int32_t *cell_place; /* [n_cells] where a cell stands in that order; unless they stand row by row */
+    int32_t *place_cell; /* [n_cells] the cell that stands there; the same */
     int32_t *cell_bases; /* [n_cells][CUDA_STENCIL] first slots of the cells around; with neighbor.index = 16 */
     int32_t *scan_sums;  /* of the blocks of a scan */
     CudaBricks bricks;

@@ -39,6 +39,10 @@ static bool is_filled(const CudaContext *context, const double extent[3]) {
            filled->brick_grid == context->brick_grid && memcmp(filled->extent, extent, sizeof filled->extent) == 0;
 }
 
+static void set_edges(CudaGrid *grid) {
+    for (int a = 0; a < 3; a++) grid->edge[a] = grid->inverse_edge[a] > 0 ? 1 / grid->inverse_edge[a] : 0;
+}
+
 void cuda_sort_fill(CudaContext *context, const double extent[3], CudaGrid *grid) {
     CudaFilled *filled = &context->filled;
     if (!is_filled(context, extent)) {
@@ -59,6 +63,7 @@ void cuda_sort_fill(CudaContext *context, const double extent[3], CudaGrid *grid
         grid->n_bricks[a] = filled->n_bricks[a];
         grid->inverse_edge[a] = extent[a] > 0 ? grid->n[a] / extent[a] : 0;
     }
+    set_edges(grid);
 }
 
 /* The box along open axes is that of the particles, as measured. */
@@ -189,6 +194,7 @@ void cuda_sort_particles(CudaContext *context, bool by_graph) {
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
     const int n_cells = cuda_sort_count_cells(grid);
     context->arguments.grid = *grid;
+    set_edges(&context->arguments.grid);
     if (!cuda_sort_needs_cells(context)) return;
     if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
     issue_cells(context, CUDA_K_sort_bin, n_cells);

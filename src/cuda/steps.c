@@ -363,7 +363,7 @@ static MdStatus resume(CudaContext *context) {
     int64_t step = is_old ? (int64_t)(halted / 4) : context->built_step;
     drop_held(context);
     if (context->h_signals->fault) return MD_OK; /* it is told before the halt behind it */
-    cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
+    cuda_memory_end(context, CUDA_FORCES);       /* nobody has written those that a later step asked for */
     book_undone(context, step);
     MdStatus status = is_old ? cuda_neighbor_build(context, false) : cuda_neighbor_fit(context);
     if (status != MD_OK) return status;

@@ -32,7 +32,7 @@ enum {
     EMULATOR_WARP_MULTIPLY /* value: the lane's EmulatorMatrices, whose product is filled in */
 };
 
-/* What a lane has of mma.m16n8k4 in double (PTX ISA). */
+/* What a lane has of mma.m16n8k4 in double (PTX ISA), or of its upper half, mma.m8n8k4. */
 typedef struct EmulatorMatrices {
     double a[2], b, add[4], product[4];
 } EmulatorMatrices;

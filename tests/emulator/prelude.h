@@ -236,12 +236,17 @@ static inline void emulator_syncwarp(const char *where, unsigned mask = 0xffffff
      (w) = ((const float *)(from))[3])
 #define MD_COPY_16(to, from) memcpy((void *)(to), (const void *)(from), 16)
 #define MD_WAIT_FOR_COPIES() ((void)0)
+/* N: 4, or 2 where the first matrix has its upper half only. */
+template <int N>
+static inline void emulator_multiply(const char *where, double (&product)[N], double upper, double lower, double b,
+                                     const double (&add)[N]) {
+    EmulatorMatrices matrices = {{upper, lower}, b, {}, {}};
+    for (int k = 0; k < N; k++) matrices.add[k] = add[k];
+    emulator_services->warp(EMULATOR_WARP_MULTIPLY, 0xffffffffu, (unsigned long long)&matrices, 0, where);
+    for (int k = 0; k < N; k++) product[k] = matrices.product[k];
+}
 #define MD_MULTIPLY_MATRICES(product, upper, lower, b, add)                                                            \
-    do {                                                                                                               \
-        EmulatorMatrices matrices = {{upper, lower}, b, {add[0], add[1], add[2], add[3]}, {}};                         \
-        emulator_services->warp(EMULATOR_WARP_MULTIPLY, 0xffffffffu, (unsigned long long)&matrices, 0, EMULATOR_WHERE); \
-        for (int k = 0; k < 4; k++) (product)[k] = matrices.product[k];                                                \
-    } while (0)
+    emulator_multiply(EMULATOR_WHERE, product, upper, lower, b, add)
 static inline unsigned emulator_ballot(const char *where, unsigned mask, int predicate) {
     return (unsigned)emulator_services->warp(EMULATOR_WARP_BALLOT, mask, predicate != 0, 0, where);
 }

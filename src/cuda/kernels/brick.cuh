@@ -44,6 +44,7 @@ __device__ inline int brick_of_size(int m, int n_large, bool is_large, int j) {
  * blocks of a kernel are the short ones. Sizes: by the number of axes along which they are not large. */
 __device__ inline int brick_by_size(const CudaGrid &grid, int j) {
     const int *m = grid.n_bricks, n_large[3] = {grid.n[0] % m[0], grid.n[1] % m[1], grid.n[2] % m[2]};
+    if ((n_large[0] | n_large[1] | n_large[2]) == 0) return j; /* all are alike */
     int n[3] = {0, 0, 0};
     unsigned small = 0; /* a bit an axis */
 #pragma unroll 1
@@ -128,9 +129,9 @@ __device__ inline Bounds search_bounds(const CudaArguments &a, const Region &reg
     Bounds bounds;
     double farthest = 0;
     for (int axis = 0; axis < 3; axis++) {
-        const double edge = grid.inverse_edge[axis] > 0 ? 1 / grid.inverse_edge[axis] : 0;
+        const double edge = grid.edge[axis];
         const int low = region.own_low[axis], size = region.own_size[axis];
-        bounds.origin[axis] = grid.origin[axis] + (edge > 0 ? low / grid.inverse_edge[axis] : 0);
+        bounds.origin[axis] = grid.origin[axis] + low * edge;
         bounds.edge[axis] = (Pair)edge;
         bounds.low[axis] = grid.wraps[axis] || low > 0 ? Pair(0) : Pair(-1e30);
         bounds.high[axis] = grid.wraps[axis] || low + size < grid.n[axis] ? (Pair)(size * edge) : Pair(1e30);
@@ -212,8 +213,13 @@ __device__ inline bool list_cells(const CudaArguments &a, const Region &region, 
     return images;
 }
 
-/* Rounds of candidates whose places are on their way together. */
-constexpr int candidates_at_once = is_double ? 2 : 4;
+/* Candidates first, first + MD_BLOCK, ... in the hands of a thread: a round of them. */
+constexpr int candidates_at_once = is_double ? 2 : 4, candidates_of_round = candidates_at_once * MD_BLOCK;
+struct Visited {
+    int cell[candidates_at_once]; /* -1: there is no such candidate, or nobody wants it */
+    int particle[candidates_at_once];
+    Atom atom[candidates_at_once];
+};
 
 /* The cells of candidates first, first + MD_BLOCK, ...: the last one with no more candidates before it, by halving. */
 __device__ inline void find_cells(const Cells &cells, int n_cells, int first, int (&cell)[candidates_at_once]) {
@@ -227,83 +233,117 @@ __device__ inline void find_cells(const Cells &cells, int n_cells, int first, in
                 cell[k] = min(cell[k] + step, n_cells);
 }
 
-/* visit(c, cell, particle, atom) for each candidate c for which is_wanted(c), and with cell -1 for others, by whole warps. */
-template <class IsWanted, class Visit>
-__device__ inline void visit_candidates(const CudaArguments &a, const Cells &cells, int n_cells,
-                                        const Vec3<Pair> &origin, IsWanted is_wanted, Visit visit) {
+/* Those candidates c of the round for which is_wanted(c). All loads first: they are on the way together. */
+template <class IsWanted>
+__device__ inline void visit(const CudaArguments &a, const Cells &cells, int n_cells, const Vec3<Pair> &origin,
+                             int first, IsWanted is_wanted, Visited *visited) {
     const int n = cells.first[n_cells];
-#pragma unroll 1
-    for (int first = (int)threadIdx.x; first - (int)threadIdx.x % 32 < n; first += candidates_at_once * MD_BLOCK) {
-        int cell[candidates_at_once], particle[candidates_at_once];
-        Atom atom[candidates_at_once];
-        find_cells(cells, n_cells, first, cell);
+    find_cells(cells, n_cells, first, visited->cell);
 #pragma unroll
-        for (int k = 0; k < candidates_at_once; k++) {
-            const int c = first + k * MD_BLOCK;
-            if (c >= n || !is_wanted(c)) cell[k] = -1;
-            particle[k] = cell[k] < 0 ? 0 : cells.begin[cell[k]] + c - cells.first[cell[k]];
-        }
-#pragma unroll
-        for (int k = 0; k < candidates_at_once; k++) atom[k] = searched_particle(a, origin, particle[k]);
-#pragma unroll
-        for (int k = 0; k < candidates_at_once; k++) {
-            if (cell[k] >= 0) add_shift(shift_of_image(a, cells.image[cell[k]]), &atom[k]);
-            visit(first + k * MD_BLOCK, cell[k], particle[k], atom[k]);
-        }
+    for (int k = 0; k < candidates_at_once; k++) {
+        const int c = first + k * MD_BLOCK;
+        int &cell = visited->cell[k];
+        if (c >= n || !is_wanted(c)) cell = -1;
+        visited->particle[k] = cell < 0 ? 0 : cells.begin[cell] + c - cells.first[cell];
     }
+#pragma unroll
+    for (int k = 0; k < candidates_at_once; k++) visited->atom[k] = searched_particle(a, origin, visited->particle[k]);
+#pragma unroll
+    for (int k = 0; k < candidates_at_once; k++)
+        if (visited->cell[k] >= 0) add_shift(shift_of_image(a, cells.image[visited->cell[k]]), &visited->atom[k]);
 }
 
-/* Finds out which candidates are staged, and completes the table of cells, by all threads of the block. sides: gains a bit for
- * each side of the brick where atoms are staged. False: there are more than the table of candidates has room for. */
-__device__ inline bool choose_candidates(const CudaArguments &a, const Bounds &bounds, const Cells &cells, int n_cells,
-                                         Candidates *candidates, unsigned *sides) {
-    const int n = cells.first[n_cells], n_groups = (n + 31) / 32;
-    if (n_groups > most_groups) return false;
+/* Finds out which candidates are staged, by all threads of the block, and returns how many, or, where there are more than the
+ * table of candidates has room for, how many these are. sides: gains a bit for each side of the brick where atoms are
+ * staged. The first round is the last that is visited, and stays in the hands of the threads. */
+__device__ inline int choose_candidates(const CudaArguments &a, const Bounds &bounds, const Cells &cells, int n_cells,
+                                        Candidates *candidates, unsigned *sides, Visited *visited) {
+    const int n = cells.first[n_cells], n_groups = (n + 31) / 32, lane = (int)threadIdx.x % 32;
     unsigned found = 0;
-    visit_candidates(
-        a, cells, n_cells, searched_origin(bounds), [](int) { return true; },
-        [&](int c, int cell, int, const Atom &atom) {
-            const int side = cell < 0 ? 0 : cells.side[cell];
-            const bool is_staged = cell >= 0 && (side == in_brick || is_near_brick(bounds, atom.v));
+    if (n_groups > most_groups) return n;
+#pragma unroll
+    for (int k = 0; k < candidates_at_once; k++) visited->cell[k] = -1;
+#pragma unroll 1
+    for (int round = (n - 1) / candidates_of_round; round >= 0; round--) {
+        const int first = round * candidates_of_round + (int)threadIdx.x;
+        if (first - lane >= n) continue; /* the whole warp */
+        visit(
+            a, cells, n_cells, searched_origin(bounds), first, [](int) { return true; }, visited);
+#pragma unroll
+        for (int k = 0; k < candidates_at_once; k++) {
+            const int c = first + k * MD_BLOCK, cell = visited->cell[k], side = cell < 0 ? 0 : cells.side[cell];
+            const bool is_staged = cell >= 0 && (side == in_brick || is_near_brick(bounds, visited->atom[k].v));
             if (is_staged) found |= 1u << side;
-            const unsigned staged = __ballot_sync(0xffffffffu, is_staged);
-            if (c % 32 != 0 || c >= n) return;
+            const unsigned staged = __ballot_sync(whole_warp, is_staged);
+            if (lane != 0 || c >= n) continue;
             candidates->is_staged[c / 32] = staged;
             candidates->before[c / 32 + 1] = __popc(staged);
-        });
-    if (is_local) {
-        for (int distance = 16; distance > 0; distance /= 2) found |= __shfl_xor_sync(0xffffffffu, found, distance);
-        if (threadIdx.x % 32 == 0) atomicOr(sides, found);
+        }
     }
+    if (is_local && found != 0) atomicOr(sides, found);
     __syncthreads(); /* the counts are there */
     if (threadIdx.x < 32) add_up(candidates->before, n_groups);
     __syncthreads(); /* the sums are there */
-    for (int k = (int)threadIdx.x; k <= n_cells; k += MD_BLOCK) {
-        const int first = cells.first[k], group = first / 32, lane = first % 32;
-        cells.staged[k] =
-            candidates->before[group] + (lane == 0 ? 0 : __popc(candidates->is_staged[group] & ((1u << lane) - 1)));
-    }
-    __syncthreads(); /* the table is there */
-    return true;
+    return candidates->before[n_groups];
+}
+
+__device__ inline bool is_chosen(const Candidates &candidates, int c) {
+    return (candidates.is_staged[c / 32] >> (c % 32) & 1u) != 0;
+}
+/* How many of the candidates before c are staged. */
+__device__ inline int staged_before(const Candidates &candidates, int c) {
+    const int group = c / 32, lane = c % 32;
+    return candidates.before[group] + (lane == 0 ? 0 : __popc(candidates.is_staged[group] & ((1u << lane) - 1)));
+}
+
+/* Completes the table of cells, by all threads of the block. */
+__device__ inline void count_staged(const Candidates &candidates, int n_cells, const Cells &cells) {
+    for (int k = (int)threadIdx.x; k <= n_cells; k += MD_BLOCK)
+        cells.staged[k] = staged_before(candidates, cells.first[k]);
 }
 
 /* An atom as the search wants it. */
 __device__ inline void set_staged(Atom *to, const Atom &atom) { *to = atom; }
 
-/* Stages the candidates that were chosen, and writes down where they came from. */
+/* Stages those of a round that were chosen, */
 template <class Staged>
-__device__ inline void stage_cells(const CudaArguments &a, const CudaBrick &brick, const Bounds &bounds,
-                                   const Cells &cells, int n_cells, const Candidates &candidates, Staged *atoms) {
-    visit_candidates(
-        a, cells, n_cells, searched_origin(bounds),
-        [&](int c) { return (candidates.is_staged[c / 32] >> (c % 32) & 1u) != 0; },
-        [&](int c, int cell, int particle, const Atom &atom) {
-            if (cell < 0) return;
-            const int s = candidates.before[c / 32] + __popc(candidates.is_staged[c / 32] & ((1u << c % 32) - 1));
-            set_staged(&atoms[1 + s], atom);
-            a.bricks.source[brick.source + s] = particle;
-            if (brick.has_images) a.bricks.image[brick.source + s] = cells.image[cell];
-        });
+__device__ inline void stage_round(const Candidates &candidates, int first, const Visited &visited, Staged *atoms) {
+#pragma unroll
+    for (int k = 0; k < candidates_at_once; k++) {
+        const int c = first + k * MD_BLOCK;
+        if (visited.cell[k] >= 0 && is_chosen(candidates, c))
+            set_staged(&atoms[1 + staged_before(candidates, c)], visited.atom[k]);
+    }
+}
+
+/* and writes down where they came from. */
+__device__ inline void book_round(const CudaArguments &a, const CudaBrick &brick, const Cells &cells,
+                                  const Candidates &candidates, int first, const Visited &visited) {
+#pragma unroll
+    for (int k = 0; k < candidates_at_once; k++) {
+        const int c = first + k * MD_BLOCK;
+        if (visited.cell[k] < 0 || !is_chosen(candidates, c)) continue;
+        const int64_t source = brick.source + staged_before(candidates, c);
+        a.bricks.source[source] = visited.particle[k];
+        if (brick.has_images) a.bricks.image[source] = cells.image[visited.cell[k]];
+    }
+}
+
+/* What is left when the first round is staged, of which `visited` has what each thread knows. */
+template <class Staged>
+__device__ inline void stage_rounds(const CudaArguments &a, const CudaBrick &brick, const Bounds &bounds,
+                                    const Cells &cells, int n_cells, const Candidates &candidates, Visited *visited,
+                                    Staged *atoms) {
+    int first = (int)threadIdx.x;
+    book_round(a, brick, cells, candidates, first, *visited);
+#pragma unroll 1
+    for (first += candidates_of_round; first < cells.first[n_cells]; first += candidates_of_round) {
+        visit(
+            a, cells, n_cells, searched_origin(bounds), first, [&](int c) { return is_chosen(candidates, c); },
+            visited);
+        stage_round(candidates, first, *visited, atoms);
+        book_round(a, brick, cells, candidates, first, *visited);
+    }
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------------------- */
@@ -500,19 +540,21 @@ __device__ inline void search_row(const CudaArguments &a, const Region &region, 
     end_row(row);
 }
 
-/* What brick b is before its atoms are staged; n_staged: how many they are. Books them: the order of the sources is that in
+/* What a brick is before its atoms are staged; n_staged: how many they are. Books them: the order of the sources is that in
  * which blocks come here, which nothing depends on. By one thread. */
-__device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &region, const Bounds &bounds,
-                                        int n_staged, bool has_images) {
-    const CudaGrid &grid = a.grid;
+__device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &region, const Cells &cells,
+                                        const Bounds &bounds, int n_staged, bool has_images) {
     CudaBrick brick;
-    int high[3];
+    int first[3], last[3]; /* cell of the brick, in the region */
     for (int k = 0; k < 3; k++) {
         brick.origin[k] = bounds.origin[k];
-        high[k] = region.own_low[k] + region.own_size[k] - 1;
+        first[k] = region.own_low[k] - region.low[k];
+        last[k] = first[k] + region.own_size[k] - 1;
     }
-    brick.begin = cell_begin(a, (region.own_low[2] * grid.n[1] + region.own_low[1]) * grid.n[0] + region.own_low[0]);
-    brick.end = cell_end(a, (high[2] * grid.n[1] + high[1]) * grid.n[0] + high[0]);
+    const int low = (first[2] * region.size[1] + first[1]) * region.size[0] + first[0],
+              high = (last[2] * region.size[1] + last[1]) * region.size[0] + last[0];
+    brick.begin = cells.begin[low];
+    brick.end = cells.begin[high] + cells.first[high + 1] - cells.first[high];
     brick.has_images = has_images;
     brick.n_staged = brick.end > brick.begin ? n_staged : 0;                      /* a void needs nothing */
     const int n_sources = brick.n_staged <= CUDA_MAX_STAGED ? brick.n_staged : 0; /* more are never staged */
@@ -522,16 +564,34 @@ __device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &re
     return brick;
 }
 
-__device__ inline void end_staging(Atom *, int) {}
+/* What a block has found, in shared memory: rows of a brick have fewer entries than 32 bits count. */
+struct Tally {
+    int largest; /* row */
+    unsigned entries;
+};
 
-__device__ inline void search_rows(const CudaArguments &a, const CudaBrick &brick, const Region &region,
-                                   const Cells &cells, const Bounds &bounds, const Atom *atoms) {
-    for (int r = (int)threadIdx.x; r < brick.end - brick.begin; r += MD_BLOCK) {
-        BrickRow row = {brick_quads(a, brick, r), 0, 0, a.list.capacity / CUDA_QUAD};
-        if (brick.n_staged >= 0) search_row(a, region, cells, bounds, atoms, brick.begin + r, &row);
-        a.list.counts[brick.begin + r] = row.count;
-    }
+__device__ inline void book_row(const CudaArguments &a, const CudaBrick &brick, int row, int count, Tally *tally) {
+    a.list.counts[brick.begin + row] = count;
+    atomicMax(&tally->largest, count);
+    atomicAdd(&tally->entries, (unsigned)count);
 }
+
+/* Rows by threads, one each: what search_brick asks of who finds them. */
+struct RowsByThreads {
+    typedef Atom Staged;
+    __device__ static void end_staging(Atom *, int) {}
+    /* What a thread asks for before all atoms are staged. */
+    __device__ static int ask(const CudaArguments &, const CudaBrick &) { return 0; }
+    /* All rows of the brick. */
+    __device__ static void search(const CudaArguments &a, const CudaBrick &brick, const Region &region,
+                                  const Cells &cells, const Bounds &bounds, const Atom *atoms, int, Tally *tally) {
+        for (int r = (int)threadIdx.x; r < brick.end - brick.begin; r += MD_BLOCK) {
+            BrickRow row = {brick_quads(a, brick, r), 0, 0, a.list.capacity / CUDA_QUAD};
+            if (brick.n_staged >= 0) search_row(a, region, cells, bounds, atoms, brick.begin + r, &row);
+            book_row(a, brick, r, row.count, tally);
+        }
+    }
+};
 
 /* The sides on which there are cells around the brick: what choose_candidates finds where atoms are staged on each of them. */
 __device__ inline unsigned all_sides(const Region &region) {
@@ -557,23 +617,27 @@ __device__ inline void note_meeting(const CudaArguments &a, const CudaBrick &bri
 /* Brick b in the order of sizes, which is that of the table. One for which there is no room here or in the list of sources is
  * left without atoms, its rows without entries, and halts the device: the host sees what is needed, makes room, and starts
  * again. What all blocks together lack, one of them lacks. */
-template <class Staged> __device__ inline void search_brick(const CudaArguments &a, int b) {
+template <class Rows> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
     __shared__ Bounds s_bounds;
     __shared__ Candidates s_candidates;
     __shared__ unsigned s_sides;
-    MD_DYNAMIC_SHARED(Staged, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], and cells */
+    __shared__ Tally s_tally;
+    MD_DYNAMIC_SHARED(typename Rows::Staged, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], and cells */
     const Region region = region_of(a.grid, brick_by_size(a.grid, b));
     const int n_cells = region.size[0] * region.size[1] * region.size[2];
     const Cells s_cells = room_of_cells(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE, n_cells);
-    if (threadIdx.x == 0) {
+    const bool is_clerk = threadIdx.x == MD_BLOCK - 32; /* of the warp that has least to do with cells */
+    if (is_clerk) {
         s_bounds = search_bounds(a, region);
         s_sides = 0;
+        s_tally = Tally{};
     }
     const bool has_images = list_cells(a, region, n_cells, s_cells); /* the bounds are there, too */
-    const bool fits = choose_candidates(a, s_bounds, s_cells, n_cells, &s_candidates, &s_sides);
-    if (threadIdx.x == 0) {
-        s_brick = begin_brick(a, region, s_bounds, (fits ? s_cells.staged : s_cells.first)[n_cells], has_images);
+    Visited visited;
+    const int n_staged = choose_candidates(a, s_bounds, s_cells, n_cells, &s_candidates, &s_sides, &visited);
+    if (is_clerk) {
+        s_brick = begin_brick(a, region, s_cells, s_bounds, n_staged, has_images);
         if (s_brick.n_staged > a.bricks.capacity || s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||
             s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity)
             s_brick.n_staged = -1;
@@ -581,15 +645,20 @@ template <class Staged> __device__ inline void search_brick(const CudaArguments 
         enter_brick(a, b);
         if (is_local) note_meeting(a, s_brick, region, s_sides);
     }
-    __syncthreads(); /* the brick is there */
+    if (n_staged <= a.bricks.capacity) {
+        count_staged(s_candidates, n_cells, s_cells);
+        stage_round(s_candidates, (int)threadIdx.x, visited, s_atoms);
+    }
+    __syncthreads(); /* the brick, the table of cells and the first round of atoms are there */
+    const int asked = Rows::ask(a, s_brick);
     if (s_brick.n_staged > 0) {
-        stage_cells(a, s_brick, s_bounds, s_cells, n_cells, s_candidates, s_atoms);
-        end_staging(s_atoms, 1 + s_brick.n_staged);
+        stage_rounds(a, s_brick, s_bounds, s_cells, n_cells, s_candidates, &visited, s_atoms);
+        Rows::end_staging(s_atoms, 1 + s_brick.n_staged);
     }
     __syncthreads(); /* all atoms are staged */
-    search_rows(a, s_brick, region, s_cells, s_bounds, s_atoms);
+    Rows::search(a, s_brick, region, s_cells, s_bounds, s_atoms, asked, &s_tally);
     __syncthreads(); /* all rows are there */
-    count_entries(a, s_brick.begin + (int)threadIdx.x, s_brick.end, MD_BLOCK, s_brick.n_staged < 0);
+    if (threadIdx.x == 0) book_entries(a, s_tally.largest, s_tally.entries, s_brick.n_staged < 0);
 }
 
 #endif

@@ -33,32 +33,33 @@ __device__ inline void set_staged(Point *to, const Atom &atom) {
     *to = Point{x, y, z, x * x + y * y + z * z};
 }
 
-/* What is tested with the n points though it is none of them: what entry 0 means, and the rest of the last eight. */
-__device__ inline void end_staging(Point *points, int n) {
-    const int k = (int)threadIdx.x;
-    if (k == 0) set_staged(&points[0], nowhere());
-    else if (k < in_eight && (n + k - 1) / in_eight == (n - 1) / in_eight) set_staged(&points[n + k - 1], nowhere());
-}
-
 /* Entries count in 16 to an atom (staged.cuh). */
 constexpr int bytes_of_unit = sizeof(Point) / 16;
 
 __device__ inline double staged_x(const Point &point) { return point.x; }
 
-/* product = a b + add by a warp, 16 x 4 times 4 x 8. Lane 4 g + t: `upper` and `lower` are a[g][t] and a[g + 8][t], b is
- * b[t][g], the product is that of rows g, g, g + 8, g + 8 and columns 2 t, 2 t + 1, 2 t, 2 t + 1. (PTX ISA: mma.m16n8k4) */
+/* What a lane knows of its rows: `upper` stands for row g, `lower` for row g + 8, if a warp has so many; each has two groups of
+ * banks. */
+constexpr int n_sides = MD_SW_neighbor_rows_per_warp == MD_ROWS_PER_WARP_8 ? 1 : 2, n_groups = 2;
+constexpr int rows_at_once = 8 * n_sides;
+
+/* product = a b + add by a warp, rows_at_once x 4 times 4 x 8. Lane 4 g + t: `upper` and `lower` are a[g][t] and a[g + 8][t], b is
+ * b[t][g], the product is that of rows g, g, g + 8, g + 8 and columns 2 t, 2 t + 1, 2 t, 2 t + 1. (PTX ISA: mma.m16n8k4; of
+ * eight rows mma.m8n8k4) */
 #ifndef MD_MULTIPLY_MATRICES
+#if MD_SW_neighbor_rows_per_warp == 1 /* 8 */
+#define MD_MULTIPLY_MATRICES(product, upper, lower, b, add)                                                            \
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %5};"                     \
+                 : "=d"(product[0]), "=d"(product[1])                                                                  \
+                 : "d"(upper), "d"(b), "d"(add[0]), "d"(add[1]))
+#else
 #define MD_MULTIPLY_MATRICES(product, upper, lower, b, add)                                                            \
     asm volatile(                                                                                                      \
         "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"        \
         : "=d"(product[0]), "=d"(product[1]), "=d"(product[2]), "=d"(product[3])                                       \
         : "d"(upper), "d"(lower), "d"(b), "d"(add[0]), "d"(add[1]), "d"(add[2]), "d"(add[3]))
 #endif
-
-/* What a lane knows of its rows: `upper` stands for row g, `lower` for row g + 8, if a warp has so many; each has two groups of
- * banks. */
-constexpr int n_sides = MD_SW_neighbor_rows_per_warp == MD_ROWS_PER_WARP_8 ? 1 : 2, n_groups = 2;
-constexpr int rows_at_once = 8 * n_sides;
+#endif
 
 /* Pairs in range of one row and one group: bit b is eight `last` - b of the table. Words without any are left out. */
 struct Word {
@@ -108,6 +109,19 @@ __device__ inline void reach_of_rows(const Line &line, float x, float reach, con
     }
 }
 
+/* The first of the staged atoms `from` to before `to`, which are sorted by x, at or beyond `low`, and the same for `high`: two
+ * searches at a time. */
+__device__ inline void first_beyond_both(const Point *points, float low, float high, int from, int to, int *begin,
+                                         int *end) {
+    *begin = *end = from;
+    for (int left = to - from; left > 0; left /= 2) {
+        const int half = left - left / 2; /* what is left may be one too many, which is beyond */
+        const double at_begin = points[*begin + half - 1].x, at_end = points[*end + half - 1].x;
+        *begin += at_begin < low ? half : 0;
+        *end += at_end < high ? half : 0;
+    }
+}
+
 /* Fills the table with the eights to be tested for the warp's rows, in ascending order; returns how many. Row lane % rows_at_once is
  * staged atom `own` in `line`; *place becomes where in the table its own eight is. A lane a line of cells. */
 __device__ inline int list_eights(const Region &region, const Cells &cells, float reach, const Point *points, int own,
@@ -123,8 +137,7 @@ __device__ inline int list_eights(const Region &region, const Cells &cells, floa
         int begin = 0, end = 0;
         if (k < n_lines && low <= high) {
             const int from = 1 + cells.staged[k * region.size[0]], to = 1 + cells.staged[(k + 1) * region.size[0]];
-            begin = first_beyond(points, (double)low, from, to);
-            end = first_beyond(points, (double)high, begin, to);
+            first_beyond_both(points, low, high, from, to, &begin, &end);
         }
         /* an eight that two lines share is the first one's */
         const int last = max(behind, most_up_to(begin < end ? (end + in_eight - 1) / in_eight : 0));
@@ -145,10 +158,22 @@ __device__ inline int list_eights(const Region &region, const Cells &cells, floa
 
 /* What the rows are in the products of a lane. */
 struct Rows {
-    double upper, lower, add[4];
+    double upper, lower, add[2 * n_sides];
     int place[n_sides];                 /* where in the table the row's own eight is */
     unsigned is_own[n_sides][n_groups]; /* all bits: it is the atom of this group there */
 };
+
+/* Eights are on their way while those before them are multiplied: worth its registers where a warp has few others beside it. */
+constexpr bool looks_ahead = n_sides == 1;
+
+/* What a lane has of the next eights: one element of each. Their places come by one load. */
+__device__ inline void load_columns(const char *own_column, const uint16_t *eights, double (&columns)[eights_at_once]) {
+    static_assert(eights_at_once == 4, "as many as two words hold");
+    const uint2 places = *(const uint2 *)eights;
+    const unsigned at[eights_at_once] = {places.x & 0xffff, places.x >> 16, places.y & 0xffff, places.y >> 16};
+#pragma unroll
+    for (int k = 0; k < eights_at_once; k++) columns[k] = *(const double *)(own_column + bytes_of_unit * at[k]);
+}
 
 /* The pairs in range among the n eights from `first` on, up to 32. */
 __device__ inline void test_eights(const Point *points, const Rows &rows, const uint16_t *eights, int first, int n,
@@ -156,14 +181,16 @@ __device__ inline void test_eights(const Point *points, const Rows &rows, const 
     const int lane = (int)threadIdx.x % 32;
     const char *own_column = (const char *)((const double *)points + lane);
     for (int side = 0; side < n_sides; side++) near[side][0] = near[side][1] = 0;
+    double columns[eights_at_once], next[eights_at_once] = {};
+    if (looks_ahead) load_columns(own_column, eights + first, next);
     for (int k = 0; k < n; k += eights_at_once) {
-        double columns[eights_at_once]; /* all on their way before the first is used */
+        if (!looks_ahead) load_columns(own_column, eights + first + k, next);
 #pragma unroll
-        for (int ahead = 0; ahead < eights_at_once; ahead++)
-            columns[ahead] = *(const double *)(own_column + bytes_of_unit * eights[first + k + ahead]);
+        for (int ahead = 0; ahead < eights_at_once; ahead++) columns[ahead] = next[ahead];
+        if (looks_ahead && k + eights_at_once < n) load_columns(own_column, eights + first + k + eights_at_once, next);
 #pragma unroll
         for (int ahead = 0; ahead < eights_at_once; ahead++) {
-            double product[4];
+            double product[2 * n_sides];
             MD_MULTIPLY_MATRICES(product, rows.upper, rows.lower, columns[ahead], rows.add);
 #pragma unroll
             for (int e = 0; e < 2 * n_sides; e++)
@@ -358,13 +385,19 @@ __device__ inline void store_rows(const Words &words, const uint16_t *eights, co
 
 /* --- a block ---------------------------------------------------------------------------------------------------------- */
 
-/* Rows first_row to before first_row + rows_at_once of the brick, by a warp. */
+/* Rows first_row to before first_row + rows_at_once of the brick, by a warp; lane: row lane % rows_at_once of them, or the last
+ * one of all. */
+__device__ inline int slot_of_lane(const CudaBrick &brick, int first_row) {
+    return min(brick.begin + first_row + (int)threadIdx.x % 32 % rows_at_once, brick.end - 1);
+}
+
+/* cell: that of slot_of_lane. */
 __device__ inline void search_at_once(const CudaArguments &a, const CudaBrick &brick, const Region &region,
                                       const Cells &cells, const Bounds &bounds, const Point *points, int first_row,
-                                      Spares &spares, uint16_t *eights) {
+                                      int cell, Spares &spares, uint16_t *eights, Tally *tally) {
     const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4, n_rows = brick.end - brick.begin;
-    const int slot = brick.begin + min(first_row + lane % rows_at_once, n_rows - 1);
-    const Cell at = cell_at(a.grid, a.slot_cell[slot]);
+    const int slot = slot_of_lane(brick, first_row);
+    const Cell at = cell_at(a.grid, cell);
     const Line line = {at.y - region.low[1], at.z - region.low[2]};
     const int own = own_place(cells, (line.z * region.size[1] + line.y) * region.size[0] + at.x - region.low[0], slot);
     const float reach = (float)(sqrt(bounds.range_sq) + bounds.margin);
@@ -411,25 +444,51 @@ __device__ inline void search_at_once(const CudaArguments &a, const CudaBrick &b
         shared[side].entries = (uint16_t *)brick_quads(a, brick, min(r, n_rows - 1));
         shared[side].n_stored =
             min((shared[side].n + CUDA_QUAD - 1) / CUDA_QUAD, a.list.capacity / CUDA_QUAD) * CUDA_QUAD;
-        if (r < n_rows && t == 0) a.list.counts[brick.begin + r] = shared[side].n;
+        if (r < n_rows && t == 0) book_row(a, brick, r, shared[side].n, tally);
         MD_COUNT_ADD(CUDA_COUNT_TESTED, r < n_rows ? n_groups * n_eights : 0);
         MD_COUNT_ADD(CUDA_COUNT_INSIDE, of_lane);
     }
     store_rows(words, eights, shared, spares);
 }
 
-__device__ inline void search_rows(const CudaArguments &a, const CudaBrick &brick, const Region &region,
-                                   const Cells &cells, const Bounds &bounds, const Point *points) {
-    const int warp = (int)threadIdx.x / 32, n_rows = brick.end - brick.begin;
-    if (brick.n_staged < 0) {
-        for (int r = (int)threadIdx.x; r < n_rows; r += MD_BLOCK) a.list.counts[brick.begin + r] = 0;
-        return;
+/* Rows by warps: see RowsByThreads. */
+struct RowsByWarps {
+    typedef Point Staged;
+
+    /* What is tested with the n points though it is none of them: what entry 0 means, and the rest of the last eight. */
+    __device__ static void end_staging(Point *points, int n) {
+        const int k = (int)threadIdx.x;
+        if (k == 0) set_staged(&points[0], nowhere());
+        else if (k < in_eight && (n + k - 1) / in_eight == (n - 1) / in_eight)
+            set_staged(&points[n + k - 1], nowhere());
     }
-    char *const tables =
-        (char *)(points + a.bricks.capacity + CUDA_STAGED_BESIDE) + a.bricks.cell_bytes + warp * a.bricks.warp_bytes;
-    Spares &spares = *(Spares *)tables;
-    for (int first = rows_at_once * warp; first < n_rows; first += MD_BLOCK / 32 * rows_at_once)
-        search_at_once(a, brick, region, cells, bounds, points, first, spares, (uint16_t *)(tables + sizeof(Spares)));
-}
+
+    /* The cells of a warp's first rows. */
+    __device__ static int ask(const CudaArguments &a, const CudaBrick &brick) {
+        const int first = (int)threadIdx.x / 32 * rows_at_once;
+        return first < brick.end - brick.begin ? a.slot_cell[slot_of_lane(brick, first)] : 0;
+    }
+
+    __device__ static void search(const CudaArguments &a, const CudaBrick &brick, const Region &region,
+                                  const Cells &cells, const Bounds &bounds, const Point *points, int cell,
+                                  Tally *tally) {
+        constexpr int rows_of_round = MD_BLOCK / 32 * rows_at_once;
+        const int warp = (int)threadIdx.x / 32, n_rows = brick.end - brick.begin;
+        if (brick.n_staged < 0) {
+            for (int r = (int)threadIdx.x; r < n_rows; r += MD_BLOCK) a.list.counts[brick.begin + r] = 0;
+            return;
+        }
+        char *const tables = (char *)(points + a.bricks.capacity + CUDA_STAGED_BESIDE) + a.bricks.cell_bytes +
+                             warp * a.bricks.warp_bytes;
+        Spares &spares = *(Spares *)tables;
+        for (int first = rows_at_once * warp; first < n_rows; first += rows_of_round) {
+            const int next = first + rows_of_round;
+            const int next_cell = next < n_rows ? a.slot_cell[slot_of_lane(brick, next)] : 0;
+            search_at_once(a, brick, region, cells, bounds, points, first, cell, spares,
+                           (uint16_t *)(tables + sizeof(Spares)), tally);
+            cell = next_cell;
+        }
+    }
+};
 
 #endif

@@ -59,7 +59,11 @@ __device__ inline void stencil(int n, int wraps, int c, int *low, int *high) {
 __device__ inline int wrapped_cell(int c, int n) { return c < 0 ? c + n : c >= n ? c - n : c; }
 
 /* Along an axis of n cells and n_bricks bricks: the first cell of brick b, and the brick of cell c. */
-__device__ inline int brick_begin(int n, int n_bricks, int b) { return (int)((int64_t)b * n / n_bricks); }
+__device__ inline int brick_begin(int n, int n_bricks, int b) {
+    const unsigned whole = (unsigned)n / (unsigned)n_bricks, rest = (unsigned)n - whole * (unsigned)n_bricks;
+    const int begin = b * (int)whole; /* and no division of 64 bits where all bricks are alike */
+    return rest == 0 ? begin : begin + (int)((int64_t)b * rest / n_bricks);
+}
 __device__ inline int brick_of(int n, int n_bricks, int c) { return (int)((((int64_t)c + 1) * n_bricks - 1) / n); }
 
 /* visit(cell) for cell c and those around it, each once. */

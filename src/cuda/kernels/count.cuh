@@ -1,12 +1,19 @@
 /* What a search has found, for the host: the largest row and the number of entries. Where the list has no room for that, the
  * device stands still until the host has made room.
  *
- * A kernel of its own counts, once all rows are there (k_neighbor_count), or each block its own rows at its end, which saves
- * that launch (brick.cuh). */
+ * A kernel of its own counts, once all rows are there (k_neighbor_count), or each block its own rows as it finds them, which
+ * saves that launch (brick.cuh). */
 #ifndef MD_CUDA_COUNT_CUH
 #define MD_CUDA_COUNT_CUH
 
 #include "cuda/kernels/common.cuh"
+
+/* What the rows of a block, or of several, come to; is_full: the list has no room whatever they are. By one thread. */
+__device__ inline void book_entries(const CudaArguments &a, int largest, unsigned long long entries, bool is_full) {
+    atomicMax(&a.watch->measures.largest_count, largest);
+    atomicAdd(&a.watch->measures.entries, entries);
+    if (is_full || largest > a.list.capacity) halt(a, CUDA_HALTED_FULL);
+}
 
 /* Counts rows `first`, first + step, ... to before `end` of this thread, by all threads of a block; is_full: the list has no
  * room whatever they are. A warp adds up in registers, and a block sends one atomic each: in shared memory those of 64 bits
@@ -35,9 +42,7 @@ __device__ inline void count_entries(const CudaArguments &a, int64_t first, int6
         largest = max(largest, s_largest[warp]);
         entries += s_entries[warp];
     }
-    atomicMax(&a.watch->measures.largest_count, largest);
-    atomicAdd(&a.watch->measures.entries, entries);
-    if (is_full || largest > a.list.capacity) halt(a, CUDA_HALTED_FULL);
+    book_entries(a, largest, entries, is_full);
 }
 
 #endif

@@ -280,11 +280,13 @@ MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) {
 
 #if MD_SW_force_kernel == 6       /* brick */
 #if MD_SW_neighbor_distances == 1 /* matrix */
-typedef Point Searched;
+typedef RowsByWarps BrickRows;
 #else
-typedef Atom Searched;
+typedef RowsByThreads BrickRows;
 #endif
-#if MD_SW_neighbor_distances == 1
+#if MD_SW_neighbor_distances == 1 && MD_SW_neighbor_rows_per_warp == 1 /* 8 */
+#define MD_BRICK_THREADS MD_BLOCK /* a block has a multiprocessor for itself */
+#elif MD_SW_neighbor_distances == 1
 #define MD_BRICK_THREADS 1024 /* products take 64 registers */
 #elif MD_SW_run_precision != 0
 #define MD_BRICK_THREADS 1152 /* four blocks of 288 threads on a multiprocessor, as its shared memory allows */
@@ -293,7 +295,7 @@ typedef Atom Searched;
 #endif
 MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) {
     begin_kernel();
-    search_brick<Searched>(a, (int)blockIdx.x);
+    search_brick<BrickRows>(a, (int)blockIdx.x);
 }
 #endif
 

@@ -38,14 +38,14 @@ __device__ inline unsigned lanes_below(int n) {
     return n_lanes < 32 ? (1u << n_lanes) - 1 : 0xffffffffu;
 }
 
-/* What was counted before this thread of the first n by `count`, which is that of cell c. Where memory keeps an order, the
- * particles of a warp are of two or three cells: the first one in each counts for all of them. */
-__device__ inline int count_particle(int *count, int c, int n) {
+/* What was counted before this thread of the first n by `count`, which is that of the cell at `place`. Where memory keeps an
+ * order, the particles of a warp are of two or three cells: the first one in each counts for all of them. */
+__device__ inline int count_particle(int *count, int place, int n) {
 #if MD_SW_memory_sort == 0 || __CUDA_ARCH__ < 700 /* none; older GPUs cannot compare numbers over a warp */
     return atomicAdd(count, 1);
 #else
     const int lane = (int)threadIdx.x % 32;
-    const unsigned same = __match_any_sync(lanes_below(n), c);
+    const unsigned same = __match_any_sync(lanes_below(n), place);
     const int first = __ffs((int)same) - 1;
     int before = 0;
     if (lane == first) before = atomicAdd(count, __popc(same));
@@ -94,8 +94,9 @@ __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<P
     const int cy = cell_along((double)x.y, grid.origin[1], grid.inverse_edge[1], grid.n[1]);
     const int cz = cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], grid.n[2]);
     const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
-    a.cell[i] = c;
-    a.arrival[i] = count_particle(&a.cell_count[cell_place(a, c)], c, a.n_atoms);
+    const int place = cell_place(a, c);
+    a.cell[i] = place;
+    a.arrival[i] = count_particle(&a.cell_count[place], place, a.n_atoms);
 }
 
 /* Whether particle i, which is at x, had gone further than the list allows when that was used last: a drift ago, so that
@@ -194,6 +195,11 @@ __device__ inline int place_in_bricks(const CudaGrid &grid, const Cell &at) {
     return before + ((at.z - low[2]) * size[1] + at.y - low[1]) * size[0] + at.x - low[0];
 }
 
+__device__ inline void put_cell(const CudaArguments &a, int c, int place) {
+    a.cell_place[c] = place;
+    a.place_cell[place] = c;
+}
+
 /* The place of each cell is the number of cells that the curve visits before it. A curve fills an octant before it
  * enters the next, so these are, at each level, the cells in those of the eight (2-D: four) octants around it that are
  * entered before its own, as far as the grid reaches into them: counted, without a sort. */
@@ -202,7 +208,7 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
     const int c = thread_index();
     if (c >= a.n) return;
     if constexpr (in_bricks) {
-        a.cell_place[c] = place_in_bricks(a.grid, cell_at(a.grid, c));
+        put_cell(a, c, place_in_bricks(a.grid, cell_at(a.grid, c)));
         return;
     }
     const int *n = a.grid.n;
@@ -218,7 +224,7 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
             place += octant_cells(x, level, n[0]) * octant_cells(y, level, n[1]) * octant_cells(z, level, n[2]);
         }
     }
-    a.cell_place[c] = place;
+    put_cell(a, c, place);
 }
 
 /* --- exclusive scan of a.n numbers, from cell_count to cell_start, in three launches: sums of tiles, scan of the sums by one
@@ -306,7 +312,7 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    ((SlotKey *)a.slot_key)[cell_begin(a, a.cell[i]) + a.arrival[i]] = slot_key(a, i);
+    ((SlotKey *)a.slot_key)[a.cell_start[a.cell[i]] + a.arrival[i]] = slot_key(a, i);
 }
 
 /* The same, and the scan of a.n counts. */
@@ -316,7 +322,7 @@ MD_KERNEL k_sort_scatter_few(MD_ARGUMENTS) {
     const int i = thread_index();
     scan_by_block(a.cell_count, s_start, a.n);
     for (int k = i; k < a.n; k += grid_size()) a.cell_start[k] = s_start[k];
-    if (i < a.n_atoms) ((SlotKey *)a.slot_key)[s_start[cell_place(a, a.cell[i])] + a.arrival[i]] = slot_key(a, i);
+    if (i < a.n_atoms) ((SlotKey *)a.slot_key)[s_start[a.cell[i]] + a.arrival[i]] = slot_key(a, i);
 }
 
 /* Particle i of one memory as particle j of another, but for its place. Forces stay behind: nobody looks at them before they are
@@ -347,12 +353,12 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
     for (int k = i; k < a.n; k += grid_size()) a.cell_count[k] = 0; /* of few cells */
     if (i >= a.n_atoms) return;
-    const int c = a.cell[i];
+    const int place = a.cell[i];
     const SlotKey key = slot_key(a, i), *keys = (const SlotKey *)a.slot_key;
-    const int begin = cell_begin(a, c), end = cell_end(a, c);
+    const int begin = a.cell_start[place], end = a.cell_start[place + 1];
     int slot = begin;
     for (int s = begin; s < end; s++) slot += keys[s] < key;
-    a.slot_cell[slot] = c;
+    a.slot_cell[slot] = is_placed ? a.place_cell[place] : place;
     if constexpr (reorders) put_into_slot(a, i, slot);
     else a.slot_atom[slot] = i;
 }

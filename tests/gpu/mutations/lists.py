@@ -78,11 +78,14 @@ mutant("count: no barrier", COUNT, "__syncthreads(); /* all warps", "/* all warp
        rows(CELLS, BOTH), rows(CELLS, BOTH, 11), rows(CELLS, BOTH, 12), race(CELLS))
 mutant("count: the last warp is left out", COUNT, "warp < n_warps;", "warp < n_warps - 1;", rows(CELLS, BOTH))
 mutant("count: one step too few", COUNT, "distance > 0;", "distance > 1;", rows(CELLS, BOTH))
-mutant("count: a full list goes unseen", COUNT, "largest > a.list.capacity", "false", FULL)
-mutant("count: a full list goes on", COUNT, "halt(a, CUDA_HALTED_FULL);", "{}", FULL)
+BOOK = "cuda/kernels/count.cuh void book_entries("
+mutant("count: a full list goes unseen", BOOK, "largest > a.list.capacity", "false", FULL)
+mutant("count: a full list goes on", BOOK, "halt(a, CUDA_HALTED_FULL);", "{}", FULL)
 mutant("halt: the kernels behind it go on", COMMON + " void halt(", "a.watch->halted = why;", "", FULL)
-mutant("halt: does not tell the host", COMMON + " void halt(", "*(volatile int *)&a.signals->halted = 1;", "", FULL)
-mutant("count: plain addition", COUNT, "atomicAdd(&a.watch->measures.entries, entries);", "a.watch->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
+mutant("halt: does not tell the host", COMMON + " void halt(", "*(volatile unsigned long long *)&a.signals->halted = 4 * a.watch->step + why;", "", FULL)
+mutant("halt: at no step", COMMON + " void halt(", "4 * a.watch->step + why;", "why;", rows(DEVICE, IN_MOTION))
+mutant("wrap: a halted device stays so", SORT + " k_sort_wrap(", "a.watch->halted = 0;", ";", rows(DEVICE, IN_MOTION))
+mutant("count: plain addition", BOOK, "atomicAdd(&a.watch->measures.entries, entries);", "a.watch->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
 SORTED_ROWS = CELLS + " neighbor.sorted=on"
 ASCENDING = SORTED_ROWS + " memory.sort=none"
 mutant("sorted rows: the last merge is left out", NEIGHBOR + " void sort_by_warp(", "half < n;", "2 * half < n;", rows(ASCENDING))

@@ -98,7 +98,7 @@ mutant("sort bin: arrival from one, in no order", BY_WARP, "return atomicAdd(cou
 mutant("sort bin: arrival from one", BY_WARP, "__popc(same));", "__popc(same)) + 1;", tests(CELLS))
 mutant("sort bin: a warp is one atom", BY_WARP, "atomicAdd(count, __popc(same))", "atomicAdd(count, 1)", tests(CELLS))
 mutant("sort bin: a warp is in one place", BY_WARP, "+ __popc(same & ((1u << lane) - 1))", "+ 0", tests(CELLS))
-mutant("sort bin: a warp is of one cell", BY_WARP, "__match_any_sync(lanes_below(n), c)", "__match_any_sync(lanes_below(n), 0)", tests(CELLS))
+mutant("sort bin: a warp is of one cell", BY_WARP, "__match_any_sync(lanes_below(n), place)", "__match_any_sync(lanes_below(n), 0)", tests(CELLS))
 mutant("sort bin: the last atom is left out", SORT + " k_sort_wrap(", "if (a.n > 0) count", "if (a.n > 0 && i + 1 < a.n_atoms) count", tests(CELLS))
 mutant("sort bin: makes the same cells again otherwise", SORT + " k_sort_bin(", "load<Pair>(a.now.position, i)", "load<Pair>(a.now.position, 0)", AGAIN)
 SCAN = CELLS + " launch.block_size=32"
@@ -127,7 +127,8 @@ mutant("scatter: does not wait", SORT + " k_sort_scatter(", "begin_kernel();", "
 mutant("scatter: without arrival", SORT + " k_sort_scatter(", " + a.arrival[i]]", "]", tests(SCAN, MANY))
 mutant("rank: the cell's last is not counted", SORT + " k_sort_rank(", "s < end", "s < end - 1", tests(CELLS))
 mutant("rank: equal ids", SORT + " k_sort_rank(", "keys[s] < key", "keys[s] <= key", tests(CELLS))
-mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.slot_cell[slot] = c;", "a.slot_cell[slot] = c > 0 ? c - 1 : c;", tests(CELLS))
+mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.place_cell[place] : place;", "max(a.place_cell[place] - 1, 0) : max(place - 1, 0);", tests(CELLS))
+mutant("rank: places for cells", SORT + " k_sort_rank(", "is_placed ? a.place_cell[place] : place", "place", tests(CELLS + " memory.sort=hilbert"))
 SORTED = CELLS + " memory.sort=cell"
 mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += keys[s] < key;", "slot += s - begin < a.arrival[i];", bits(SORTED))
 mutant("reorder: tags stay behind", SORT + " carry(", "from.tag[i]", "from.tag[j]", tests(SORTED))
@@ -155,7 +156,7 @@ for curve, old, new in (
     CURVE = f"{CELLS} memory.sort={curve}"
     mutant(f"curve {curve}: no order", SORT + " uint64_t octant_key(", old, new, tests(CURVE))
     mutant(f"curve {curve}: the first octant is left out", SORT + " k_sort_curve(", "octant = 0;", "octant = 1;", tests(CURVE), held(CURVE))
-    mutant(f"curve {curve}: cells in rows", SORT + " k_sort_curve(", "a.cell_place[c] = place;", "a.cell_place[c] = c;", held(CURVE))
+    mutant(f"curve {curve}: cells in rows", SORT + " k_sort_curve(", "put_cell(a, c, place);", "put_cell(a, c, c);", held(CURVE))
     mutant(f"curve {curve}: the last cell is left out", SORT + " k_sort_curve(", "if (c >= a.n) return;", "if (c >= a.n - 1) return;", held(CURVE))
 mutant("curve: its own octant counts", SORT + " k_sort_curve(", ">= own) continue;", "> own) continue;", tests(CELLS + " memory.sort=morton"))
 mutant("curve: octants reach beyond the grid", SORT + " int octant_cells(", "min(max(n - (o << level), 0), 1 << level)", "1 << level",
