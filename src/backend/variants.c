@@ -66,6 +66,13 @@ static int option_of(const MdVariant *row) {
     return option;
 }
 
+/* Whether option_of is that one: without a search for it. */
+static bool is_of(const MdVariant *row, int option) {
+    const char *name = md_option_name(option);
+    const size_t length = strlen(name);
+    return strncmp(row->value, name, length) == 0 && row->value[length] == '=';
+}
+
 bool md_variant_selected(const MdVariant *row, const MdConfig *config) {
     int option = option_of(row);
     return option < 0 || (md_option_has_effect(config, option) && md_condition_holds(row->value, config));
@@ -75,7 +82,7 @@ static const char *word_of(const MdVariant *row) { return row->value[0] ? strchr
 
 bool md_variants_have(MdVariantTable table, int option) {
     for (int k = 0; k < table.n_rows; k++)
-        if (option_of(&table.rows[k]) == option) return true;
+        if (is_of(&table.rows[k], option)) return true;
     return false;
 }
 
@@ -99,7 +106,7 @@ static void list_ways_out(MdVariantTable table, int option, const MdConfig *conf
     text[0] = '\0';
     for (int k = 0; k < table.n_rows; k++) {
         const MdVariant *row = &table.rows[k];
-        if (option_of(row) != option) continue;
+        if (!is_of(row, option)) continue;
         md_switch_set(&other, option, word_value(option, word_of(row), strlen(word_of(row))));
         if (condition_holds(row->needs, &other, open)) add(text, size, ", ", word_of(row));
     }
@@ -137,7 +144,7 @@ static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const M
 static const MdVariant *selected_row(MdVariantTable table, int option, const MdConfig *config) {
     const MdVariant *selected = NULL;
     for (int k = 0; k < table.n_rows; k++)
-        if (option_of(&table.rows[k]) == option && md_variant_selected(&table.rows[k], config))
+        if (is_of(&table.rows[k], option) && md_variant_selected(&table.rows[k], config))
             selected = &table.rows[k];
     return selected;
 }
