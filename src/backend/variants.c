@@ -151,7 +151,7 @@ static const MdVariant *selected_row(MdVariantTable table, int option, const MdC
 
 /* Whether the switch counts here at all. */
 static bool is_checked(MdVariantTable table, int option, const MdConfig *config) {
-    return md_option_is_switch(option) && md_variants_have(table, option) && md_option_has_effect(config, option);
+    return md_option_is_switch(option) && md_option_has_effect(config, option) && md_variants_have(table, option);
 }
 
 static bool lacks_value(MdVariantTable table, int option, const MdConfig *config) {
@@ -170,9 +170,10 @@ static MdStatus check(MdVariantTable table, const char *backend, const MdConfig 
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!is_checked(table, option, config)) continue;
         const MdVariant *selected = selected_row(table, option, config);
-        if (lacks_value(table, option, config)) status = refuse_missing(table, backend, option, config, open, errors);
-        else if (selected && !condition_holds(selected->needs, config, open))
+        if (selected && !condition_holds(selected->needs, config, open))
             status = refuse_needs(table, selected, config, open, errors);
+        else if (!selected && !is_word(option, config, "auto"))
+            status = refuse_missing(table, backend, option, config, open, errors);
     }
     return status;
 }

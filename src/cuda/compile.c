@@ -196,6 +196,14 @@ static void add_no_cache(Options *options) {
 /* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
 enum { BOUND_THREADS = 1024 };
 
+/* 0: no pass of a queue is ever made in vain; else where the second copy of velocities is: see kernels/integrate.cuh. */
+static int checked_queue(const MdConfig *config) {
+    const bool is_checked = config->launch_passes == MD_PASSES_QUEUE && config->launch_fuse == MD_FUSE_STEP &&
+                            config->launch_persistent != MD_PERSISTENT_ON &&
+                            config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+    return !is_checked ? 0 : config->memory_carry == MD_CARRY_COPY ? 1 : 2;
+}
+
 static void list_options(const CudaTarget *target, CudaArchitecture architecture, const Sources *sources, int block,
                          Options *options) {
     add_option(options, "--gpu-architecture=%s_%d", architecture.is_ptx ? "compute" : "sm", architecture.number);
@@ -236,6 +244,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_PERIODIC_Y", box->periodic[1]},
         {"MD_PERIODIC_Z", box->dimension == 3 && box->periodic[2]},
         {"MD_COUNT", target->counting},
+        {"MD_CHECKED_QUEUE", checked_queue(target->config)},
     };
     for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
         define(options, sources, facts[k].macro, facts[k].value);

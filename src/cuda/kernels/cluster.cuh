@@ -8,6 +8,7 @@
 #define MD_CUDA_CLUSTER_CUH
 
 #include "cuda/kernels/cells.cuh"
+#include "cuda/kernels/separation.cuh"
 
 /* Whether cluster j is among the first `count` entries of row c, as far as they were stored. Called by whole warps. */
 __device__ inline bool is_listed(const CudaArguments &a, int c, int count, int j) {

@@ -1,7 +1,8 @@
 /* What all kernels build on: the precision, the layout of the particles, the box. Everything here is fixed when the
  * kernels are compiled, at the start of the program: MD_SW_<section>_<key> are the switches (values of
- * deck/choices.h), MD_N_TYPES, MD_SHIFTED, MD_DIMENSION and MD_PERIODIC_<axis> the system, MD_BLOCK the threads of a
- * block. So a kernel is written once and has no branch for what the run does not use.
+ * deck/choices.h), MD_N_TYPES is a fact of the system, MD_BLOCK the threads of a block; list_options in compile.c has them all.
+ * So a kernel is written once and has no branch for what the run does not use. A unit depends on what any of its files
+ * names, so that here stands only what all of them need.
  *
  * Precision
  *   single  everything in float
@@ -185,29 +186,6 @@ __device__ inline Vec3<State> join(const Vec3<Pair> &seen, unsigned word) {
 /* launch.fuse = step and memory.sort have positions twice, the second n_atoms behind the first: `from` and `to` are how far
  * into them. */
 
-/* Passes by a queue, of which one may be made in vain: see step_queue.cuh. */
-constexpr bool is_checked_queue = MD_SW_launch_passes == MD_PASSES_QUEUE && MD_SW_launch_fuse == MD_FUSE_STEP &&
-                                  MD_SW_launch_persistent != MD_PERSISTENT_ON &&
-                                  MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
-
-/* These have velocities and last bits twice as well, the second in memory that only a rebuild or output needs, where there is
- * any. For the copy `at` there, the particles as whoever moves them is to read or write them. */
-template <bool HAS_COPIES> struct CopyOf {
-    static __device__ inline const CudaParticles &at(const CudaArguments &a, int64_t) { return a.now; }
-};
-template <> struct CopyOf<true> {
-    static __device__ inline CudaParticles at(const CudaArguments &a, int64_t at) {
-        constexpr bool is_spare = MD_SW_memory_carry != MD_CARRY_COPY;
-        CudaParticles copy = a.now;
-        if (at != 0) {
-            copy.velocity = is_spare ? a.spare.velocity : a.queue.velocity;
-            copy.low = is_spare ? a.spare.low : a.queue.low;
-        }
-        return copy;
-    }
-};
-typedef CopyOf<is_checked_queue> MotionCopy;
-
 /* The type of a particle, from whatever holds it. */
 __device__ inline int load_type(const CudaParticles &p, int64_t i, int64_t from = 0) {
     if constexpr (MD_N_TYPES == 1) return 0;
@@ -268,19 +246,6 @@ __device__ inline Pair box_length(const CudaArguments &a, int axis) {
 }
 __device__ inline Pair box_inverse(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? a.inverse[axis] : (double)a.inverse_f[axis]);
-}
-
-/* Vector from y to x, to the nearest image along periodic axes. */
-__device__ inline Vec3<Pair> separation(const CudaArguments &a, const Vec3<Pair> &x, const Vec3<Pair> &y) {
-    Vec3<Pair> d = {x.x - y.x, x.y - y.y, MD_DIMENSION == 3 ? x.z - y.z : Pair(0)};
-    if (MD_PERIODIC_X) d.x = md_nearest_image(d.x, box_length(a, 0), box_inverse(a, 0));
-    if (MD_PERIODIC_Y) d.y = md_nearest_image(d.y, box_length(a, 1), box_inverse(a, 1));
-    if (MD_PERIODIC_Z) d.z = md_nearest_image(d.z, box_length(a, 2), box_inverse(a, 2));
-    return d;
-}
-
-__device__ inline Pair squared(const Vec3<Pair> &d) {
-    return MD_DIMENSION == 3 ? d.x * d.x + d.y * d.y + d.z * d.z : d.x * d.x + d.y * d.y;
 }
 
 /* x moved by whole boxes into [0, length), as round(x) makes it; *image gains the number of boxes. Rounding matters: a double

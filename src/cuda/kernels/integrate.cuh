@@ -4,6 +4,28 @@
 
 #include "cuda/kernels/block.cuh"
 
+/* Passes by a queue, of which one may be made in vain: see step_queue.cuh. Such have velocities and last bits twice as well as
+ * positions, the second in memory that only a rebuild or output needs, where there is any: MD_CHECKED_QUEUE is 0 without a
+ * queue, 1 where they are in CudaQueue, 2 where they are in spare. */
+constexpr bool is_checked_queue = MD_CHECKED_QUEUE != 0;
+
+/* For the copy `at` there, the particles as whoever moves them is to read or write them. */
+template <bool HAS_COPIES> struct CopyOf {
+    static __device__ inline const CudaParticles &at(const CudaArguments &a, int64_t) { return a.now; }
+};
+template <> struct CopyOf<true> {
+    static __device__ inline CudaParticles at(const CudaArguments &a, int64_t at) {
+        constexpr bool is_spare = MD_CHECKED_QUEUE == 2;
+        CudaParticles copy = a.now;
+        if (at != 0) {
+            copy.velocity = is_spare ? a.spare.velocity : a.queue.velocity;
+            copy.low = is_spare ? a.spare.low : a.queue.low;
+        }
+        return copy;
+    }
+};
+typedef CopyOf<is_checked_queue> MotionCopy;
+
 /* The fault of the earliest step wins, and among those of the same step that of the smallest id, so that every run says the
  * same. Blocks may be at different steps, so that the earliest fault need not be found first: each step has a key of its own.
  * Nobody has left anything there for another step: those of a launch differ by less than there are keys, but for the first

@@ -11,6 +11,7 @@
 #define MD_CUDA_POSITION_CUH
 
 #include "cuda/kernels/common.cuh"
+#include "cuda/kernels/separation.cuh"
 
 constexpr bool is_ldg = MD_SW_memory_load == MD_LOAD_LDG;
 constexpr bool is_texture = MD_SW_memory_load == MD_LOAD_TEXTURE;

@@ -140,6 +140,7 @@ def mutant(name, place, old, new, *killers):
 
 # Files and switches that several stages name.
 COMMON = "cuda/kernels/common.cuh"
+SEPARATION = "cuda/kernels/separation.cuh"
 LAYOUTS = ("aos", "soa", "vec4")
 SORT = "cuda/kernels/sort.cu"
 CELLS = "neighbor.search=cell force.kernel=list neighbor.threads_per_atom=1"

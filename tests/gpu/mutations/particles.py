@@ -30,12 +30,12 @@ mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "word >> CUDA
 mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", held(MIXED), tests(MIXED))
 mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu carry(", "from.low[i]", "from.low[j]", held(MIXED + "memory.layout=aos memory.sort=cell"))
 for axis, letter in enumerate("xyz"):
-    mutant(f"separation: no image along {letter}", COMMON + " Vec3<Pair> separation(",
+    mutant(f"separation: no image along {letter}", SEPARATION + " Vec3<Pair> separation(",
            f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
            tests("neighbor.search=brute force.kernel=list", "3-D"))
-mutant("separation: z does not count", COMMON + " Vec3<Pair> separation(", "x.z - y.z : Pair(0)", "Pair(0) : Pair(0)",
+mutant("separation: z does not count", SEPARATION + " Vec3<Pair> separation(", "x.z - y.z : Pair(0)", "Pair(0) : Pair(0)",
        tests("neighbor.search=brute"))
-mutant("squared: minus", COMMON + " Pair squared(", "d.x * d.x + d.y * d.y + d.z * d.z", "d.x * d.x + d.y * d.y - d.z * d.z", tests())
+mutant("squared: minus", SEPARATION + " Pair squared(", "d.x * d.x + d.y * d.y + d.z * d.z", "d.x * d.x + d.y * d.y - d.z * d.z", tests())
 mutant("wrap: off by an image", COMMON + " auto wrap(", "*image += (int32_t)boxes;", "*image += (int32_t)boxes + 1;", tests())
 mutant("wrap: the image counter stays", COMMON + " auto wrap(", "*image += (int32_t)boxes;", "", tests())
 mutant("wrap: the image counter goes the other way", COMMON + " auto wrap(", "*image += (int32_t)boxes;", "*image -= (int32_t)boxes;", tests())
