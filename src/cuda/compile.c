@@ -238,6 +238,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_BLOCK", block},
         {"MD_BOUND_THREADS", BOUND_THREADS},
         {"MD_N_TYPES", target->potential->n_types},
+        {"MD_SEVERAL_TYPES", target->potential->n_types > 1},
         {"MD_SHIFTED", target->potential->shift == MD_SHIFT_FORCE},
         {"MD_DIMENSION", box->dimension},
         {"MD_PERIODIC_X", box->periodic[0]},

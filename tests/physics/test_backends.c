@@ -17,6 +17,7 @@ static const int precisions[N_PRECISIONS] = {MD_PRECISION_DOUBLE, MD_PRECISION_S
 
 /* Around the sizes of vectors, warps, blocks: 8, 32, 128, 256, 1024, and the least. */
 static const int64_t sizes[] = {2, 3, 7, 9, 31, 33, 127, 128, 129, 255, 257, 1023, 1025};
+enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
 
 /* --- one combination on one state --------------------------------------------------------------------------------- */
 
@@ -106,7 +107,7 @@ static MdConfig base_config(void) {
 
 /* --- systems ------------------------------------------------------------------------------------------------------ */
 
-enum { N_TOLERANCES = 72, MAX_STATES = 32 };
+enum { N_TOLERANCES = 72, MAX_STATES = 160 };
 
 /* A state, and what the reference says of it, kept for each kind of tolerance that was asked for. */
 typedef struct State {
@@ -131,17 +132,39 @@ static void add_state(States *states, const Case *c) {
     states->plan[states->n++] = state_plan(state->system);
 }
 
-/* The cases first, then the sizes. */
+/* Whether kernels for the one are those for the other. */
+static bool same_kernels(const StateShape *a, const StateShape *b) {
+    return a->dimension == b->dimension && memcmp(a->periodic, b->periodic, sizeof a->periodic) == 0 &&
+           a->n_types == b->n_types && (a->shift == MD_SHIFT_FORCE) == (b->shift == MD_SHIFT_FORCE);
+}
+
+/* Where the sizes for case k begin: those of the first case with the same kernels. */
+static int sizes_of(int k) {
+    int first = 0, n_before = 0;
+    while (!same_kernels(&cases_table[first].shape, &cases_table[k].shape)) {
+        bool is_new = true;
+        for (int other = 0; other < first; other++)
+            is_new = is_new && !same_kernels(&cases_table[other].shape, &cases_table[first].shape);
+        n_before += is_new;
+        first++;
+    }
+    return cases_count + n_before * N_SIZES;
+}
+
+/* The cases first, then the sizes, of the first case and then of the others: what has kernels of its own need not compile them
+ * for the sizes again. */
 static States *make_states(void) {
     States *states = md_alloc(1, sizeof *states, "states");
     for (int k = 0; k < cases_count; k++) add_state(states, &cases_table[k]);
-    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        Case c = cases_table[0];
-        c.name = "partial blocks";
-        c.shape.n_atoms = 1025;
-        c.first_atoms = sizes[k];
-        add_state(states, &c);
-    }
+    for (int of = 0; of < cases_count; of++)
+        for (int k = 0; k < N_SIZES && sizes_of(of) + k == states->n; k++) {
+            Case c = cases_table[of];
+            c.name = "partial blocks";
+            c.shape.n_atoms = 1025;
+            c.first_atoms = sizes[k];
+            c.smallest_box = false;
+            add_state(states, &c);
+        }
     return states;
 }
 
@@ -184,9 +207,9 @@ static void test_singles(const MdBackendOps *ops, States *states) {
     Walk walk;
     MdConfig base = base_config();
     int n_runs = 0, n_refused = 0;
-    for (walk_begin(&walk, ops, &base, DESIGN_SINGLES, NULL, states->plan, states->n); walk_next(&walk);) {
+    for (walk_begin(&walk, ops, &base, DESIGN_SINGLES, NULL, states->plan, cases_count + N_SIZES); walk_next(&walk);) {
         for (int k = 0; k < cases_count + N_SIZES_EACH; k++) {
-            int next = cases_count + (walk.k * N_SIZES_EACH + k) % (states->n - cases_count);
+            int next = cases_count + (walk.k * N_SIZES_EACH + k) % N_SIZES;
             bool ran = check_combination(&walk, &states->state[k < cases_count ? k : next]);
             n_runs += ran, n_refused += !ran;
         }
@@ -194,15 +217,16 @@ static void test_singles(const MdBackendOps *ops, States *states) {
     printf("%s: %d runs of values alone, %d systems refused\n", ops->name, n_runs, n_refused);
 }
 
-/* All pairs, each combination on one of the cases and on one of the sizes: the next ones that can. */
+/* All pairs, each combination on one of the cases and on a size of its kind: the next ones that can. */
 static void test_pairs(const MdBackendOps *ops, States *states) {
     Walk walk;
     MdConfig base = base_config();
     int met[MAX_STATES] = {0}, n_combinations = 0;
-    for (walk_begin(&walk, ops, &base, DESIGN_PAIRS, NULL, states->plan, states->n); walk_next(&walk); n_combinations++)
-        for (int tries = 0; walk.n_created < 2 && tries < states->n; tries++) {
-            int next = walk.k + tries / 2, n_sizes = states->n - cases_count;
-            next = tries % 2 ? cases_count + next % n_sizes : next % cases_count;
+    walk_begin(&walk, ops, &base, DESIGN_PAIRS, NULL, states->plan, cases_count + N_SIZES);
+    for (; walk_next(&walk); n_combinations++)
+        for (int tries = 0; walk.n_created < 2 && tries < cases_count + N_SIZES; tries++) {
+            const int of = (walk.k + tries / 2) % cases_count, size = (walk.k + tries / 2) % N_SIZES;
+            const int next = tries % 2 ? sizes_of(of) + size : of;
             met[next] += check_combination(&walk, &states->state[next]);
         }
     printf("%s: %d combinations for pairs of values; runs of each system:", ops->name, n_combinations);

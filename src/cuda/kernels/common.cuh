@@ -1,7 +1,7 @@
 /* What all kernels build on: the precision, the layout of the particles, the box. Everything here is fixed when the
  * kernels are compiled, at the start of the program: MD_SW_<section>_<key> are the switches (values of
- * deck/choices.h), MD_N_TYPES is a fact of the system, MD_BLOCK the threads of a block; list_options in compile.c has them all.
- * So a kernel is written once and has no branch for what the run does not use. A unit depends on what any of its files
+ * deck/choices.h), MD_SEVERAL_TYPES is a fact of the system, MD_BLOCK the threads of a block; list_options in compile.c has
+ * them all. So a kernel is written once and has no branch for what the run does not use. A unit depends on what any of its files
  * names, so that here stands only what all of them need.
  *
  * Precision
@@ -188,7 +188,7 @@ __device__ inline Vec3<State> join(const Vec3<Pair> &seen, unsigned word) {
 
 /* The type of a particle, from whatever holds it. */
 __device__ inline int load_type(const CudaParticles &p, int64_t i, int64_t from = 0) {
-    if constexpr (MD_N_TYPES == 1) return 0;
+    if constexpr (!MD_SEVERAL_TYPES) return 0;
     if constexpr (is_vec4) return type_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w);
     else return p.type[i];
 }

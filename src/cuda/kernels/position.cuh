@@ -60,10 +60,10 @@ __device__ inline Vec4<Pair> fetch_vec4(const CudaParticles &p, int64_t i) {
 __device__ inline Atom fetch_atom(const CudaParticles &p, int64_t i, int64_t from = 0) {
     if constexpr (is_vec4) {
         const Vec4<Pair> x = fetch_vec4(p, i + from);
-        return Atom{Vec3<Pair>{x.x, x.y, x.z}, MD_N_TYPES == 1 ? 0 : type_of(x.w)};
+        return Atom{Vec3<Pair>{x.x, x.y, x.z}, MD_SEVERAL_TYPES ? type_of(x.w) : 0};
     } else {
         const int64_t at = is_aos ? 3 * (i + from) : i + from;
-        const int type = MD_N_TYPES == 1 ? 0 : fetch(p.type, i);
+        const int type = MD_SEVERAL_TYPES ? fetch(p.type, i) : 0;
         if constexpr (is_texture) {
             if constexpr (is_aos)
                 return Atom{

@@ -62,9 +62,9 @@ for load in ("global", "ldg"):
            "return __ldg(array + i + 1);" if load == "ldg" else "return array[i + 1];", tests(f"memory.load={load}"))
 mutant("fetch_vec4 double: w from z", POSITION + " Vec4<Pair> fetch_vec4(", "(Pair)zw.x, (Pair)zw.y}", "(Pair)zw.x, (Pair)zw.x}",
        tests("run.precision=double memory.layout=vec4 memory.load=ldg"))
-mutant("fetch_atom: every atom is of type 0", POSITION + " Atom fetch_atom(", "MD_N_TYPES == 1 ? 0 : fetch(p.type, i)", "0",
+mutant("fetch_atom: every atom is of type 0", POSITION + " Atom fetch_atom(", "MD_SEVERAL_TYPES ? fetch(p.type, i) : 0", "0",
        tests("memory.layout=aos"))
-mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom fetch_atom(", "MD_N_TYPES == 1 ? 0 : type_of(x.w)", "0",
+mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom fetch_atom(", "MD_SEVERAL_TYPES ? type_of(x.w) : 0", "0",
        tests("memory.layout=vec4"))
 
 # --- sort --------------------------------------------------------------------------------------------------------------
