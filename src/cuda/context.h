@@ -113,6 +113,7 @@ typedef struct CudaSpan { /* one timed call of a stage, or a copy */
     int n_calls;  /* that it encloses */
     int64_t step; /* the last one that had been begun when it was issued */
     bool pending, is_alone; /* is_alone: a graph was made in it */
+    bool is_list;           /* sort and search in one */
     MdTraceTrack *track;    /* NULL: only timed */
     MdTraceKind kind;
     const char *name;
@@ -266,7 +267,7 @@ typedef struct CudaContext {
     CudaJournalStep journal[CUDA_JOURNAL_STEPS];                   /* of step s: [s % CUDA_JOURNAL_STEPS] */
     CudaGraph *capturing;                                          /* that launches go into; NULL: none */
     CudaGraphs batch_graphs[CUDA_N_BATCHES][CUDA_GRAPH_STEPS + 1]; /* [kind][n]: of the forces of n steps */
-    CudaGraphs sort_graphs, search_graphs;
+    CudaGraphs sort_graphs, search_graphs, list_graphs; /* the last: both in one */
 
     /* measures, sums, particles on their way out */
     CudaWatch *h_watch;
@@ -401,6 +402,9 @@ void cuda_timing_create(CudaContext *context);
 void cuda_timing_destroy(CudaContext *context);
 void cuda_timing_begin(CudaContext *context, CudaStage stage);
 void cuda_timing_end(CudaContext *context);
+/* Sort and search in one, where it is known how they share the time. */
+bool cuda_timing_knows_shares(const CudaContext *context);
+void cuda_timing_begin_list(CudaContext *context);
 /* The same for n_calls calls at once: begin has counted one. */
 void cuda_timing_end_batch(CudaContext *context, int n_calls);
 void cuda_timing_book(CudaContext *context); /* all calls that have completed */
@@ -435,6 +439,10 @@ double cuda_sort_cells_along(double extent, double range);
  * more than max_cells (a system that is mostly void) or where bricks want them longer. */
 void cuda_sort_fill(CudaContext *context, const double extent[3], CudaGrid *grid);
 void cuda_sort_particles(CudaContext *context, bool by_graph);
+/* The same in parts, for who issues it with other kernels: what comes before it, and its argument; it; what comes of it. */
+int cuda_sort_prepare(CudaContext *context);
+void cuda_sort_issue(CudaContext *context, int n_cells);
+void cuda_sort_take(CudaContext *context);
 /* The cells of the grid, for particles that are where they were at a build. */
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
 /* Wraps, sorts and builds the list anew. What has no room halts the device. With waits, or where the host must decide on the

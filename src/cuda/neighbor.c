@@ -145,12 +145,25 @@ static double time_since_use(const CudaContext *context) {
  * waits. */
 static bool by_graph(const CudaContext *context, bool waits) { return !waits && cuda_graph_serves(context); }
 
+/* Nobody waits for the search that was issued: from here on it can be asked whether it is over. */
+static void note_search(CudaContext *context) {
+    CUDA_CHECK(cudaEventRecord(context->searched, context->stream));
+    context->unconfirmed = true;
+}
+
 static MdStatus build_list(CudaContext *context, bool waits) {
     MdStatus status = issue_search(context, by_graph(context, waits));
     if (status != MD_OK) return status;
     if (waits) return cuda_neighbor_fit(context);
-    CUDA_CHECK(cudaEventRecord(context->searched, context->stream));
-    context->unconfirmed = true;
+    note_search(context);
+    return MD_OK;
+}
+
+static MdStatus end_build(CudaContext *context, MdStatus status) {
+    cuda_memory_end(context, CUDA_REBUILD);
+    if (status != MD_OK) return status;
+    context->built = true;
+    context->n_builds++;
     return MD_OK;
 }
 
@@ -159,11 +172,32 @@ static MdStatus build_sorted(CudaContext *context, bool waits) {
     context->arguments.n_force_items = cuda_force_items(context); /* as many cells as there are now */
     MdStatus status = MD_OK;
     if (cuda_force_has_list(context)) status = build_list(context, waits);
-    cuda_memory_end(context, CUDA_REBUILD);
-    if (status != MD_OK) return status;
-    context->built = true;
-    context->n_builds++;
-    return MD_OK;
+    return end_build(context, status);
+}
+
+/* Sort and search as kernels of one graph. The search finds the particles where the sort puts them. */
+static void issue_sort_and_search(CudaContext *context, int n_cells) {
+    const CudaArguments before = context->arguments;
+    cuda_sort_issue(context, n_cells);
+    cuda_sort_take(context);
+    issue_kernels(context, 0);
+    context->arguments = before;
+}
+
+/* Between graphs the device does nothing for some microseconds, which small systems feel. */
+static bool is_one(const CudaContext *context) {
+    return cuda_sort_needs_cells(context) && cuda_force_has_list(context) && cuda_timing_knows_shares(context);
+}
+
+static MdStatus build_as_one(CudaContext *context) {
+    cuda_timing_begin_list(context);
+    const int n_cells = cuda_sort_prepare(context);
+    context->arguments.n_force_items = cuda_force_items(context);
+    cuda_graph_launch(context, &context->list_graphs, true, issue_sort_and_search, n_cells);
+    cuda_sort_take(context);
+    cuda_timing_end(context);
+    note_search(context);
+    return end_build(context, MD_OK);
 }
 
 /* Builds that the host waits for in any case: the first one, which often finds that the list is too small; those of a grid
@@ -183,8 +217,13 @@ MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
     cuda_memory_begin(context, CUDA_REBUILD);
     md_nvtx_begin("rebuild", context->n_builds);
     context->arguments.factor = time_since_use(context);
-    cuda_sort_particles(context, by_graph(context, waits));
-    MdStatus status = build_sorted(context, waits);
+    MdStatus status;
+    if (by_graph(context, waits) && is_one(context)) {
+        status = build_as_one(context);
+    } else {
+        cuda_sort_particles(context, by_graph(context, waits));
+        status = build_sorted(context, waits);
+    }
     md_nvtx_end();
     return status;
 }

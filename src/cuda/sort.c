@@ -149,13 +149,13 @@ static void look_ahead(CudaContext *context) {
     if (context->config.neighbor_predict == MD_PREDICT_VELOCITY) cuda_launch(context, CUDA_K_sort_look_ahead, 1);
 }
 
-static void issue_sort(CudaContext *context, int n_cells) {
+void cuda_sort_issue(CudaContext *context, int n_cells) {
     look_ahead(context);
     issue_cells(context, CUDA_K_sort_wrap, n_cells);
 }
 
 /* What was carried to its new places becomes that of the moment. */
-static void take_carried(CudaContext *context) {
+void cuda_sort_take(CudaContext *context) {
     CudaParticles *now = &context->arguments.now, *spare = &context->arguments.spare, old = *now;
     if (!cuda_sort_reorders(context)) return;
     context->places_stale = true;
@@ -169,24 +169,26 @@ static void take_carried(CudaContext *context) {
         .velocity = old.velocity, .tag = old.tag, .type = old.type, .inverse_mass = old.inverse_mass, .low = old.low};
 }
 
-static void sort_into_cells(CudaContext *context, bool by_graph) {
+int cuda_sort_prepare(CudaContext *context) {
+    context->h_signals->halted = 0; /* k_sort_wrap lets the device go on */
+    if (!cuda_sort_needs_cells(context)) return 0;
     plan_grid(context);
     const int n_cells = cuda_sort_count_cells(&context->arguments.grid);
     if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
-    if (by_graph) cuda_graph_launch(context, &context->sort_graphs, true, issue_sort, n_cells);
-    else issue_sort(context, n_cells);
-    take_carried(context);
+    return n_cells;
 }
 
 void cuda_sort_particles(CudaContext *context, bool by_graph) {
     cuda_timing_begin(context, CUDA_SORT);
-    context->h_signals->halted = 0; /* k_sort_wrap lets the device go on */
-    if (cuda_sort_needs_cells(context)) {
-        sort_into_cells(context, by_graph);
-    } else {
+    const int n_cells = cuda_sort_prepare(context);
+    if (!cuda_sort_needs_cells(context)) {
         context->arguments.n = 0;
         look_ahead(context);
         cuda_launch(context, CUDA_K_sort_wrap, context->n_atoms);
+    } else {
+        if (by_graph) cuda_graph_launch(context, &context->sort_graphs, true, cuda_sort_issue, n_cells);
+        else cuda_sort_issue(context, n_cells);
+        cuda_sort_take(context);
     }
     cuda_timing_end(context);
 }
@@ -198,5 +200,5 @@ void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
     if (!cuda_sort_needs_cells(context)) return;
     if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
     issue_cells(context, CUDA_K_sort_bin, n_cells);
-    take_carried(context);
+    cuda_sort_take(context);
 }

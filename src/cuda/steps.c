@@ -501,4 +501,5 @@ void cuda_steps_destroy(CudaContext *context) {
         for (int n = 0; n <= CUDA_GRAPH_STEPS; n++) cuda_graph_destroy(&context->batch_graphs[kind][n]);
     cuda_graph_destroy(&context->sort_graphs);
     cuda_graph_destroy(&context->search_graphs);
+    cuda_graph_destroy(&context->list_graphs);
 }

@@ -9,7 +9,10 @@
  * calls. What was issued in vain, since the device had halted (steps.c), is among both: it takes little time, but a batch is
  * timed as a whole. The first call of a stage does not count: it loads the kernels. One that makes a graph, which takes the host
  * longer than the device needs for a small system, stands for itself. With a trace every call is timed, and
- * the host waits where it is too far ahead for that. */
+ * the host waits where it is too far ahead for that.
+ *
+ * Sort and search of the first rebuilds are timed apart; those of later ones, which are one graph, together, and share the time as
+ * they did before. */
 #include "cuda/context.h"
 
 /* A prime: calls that repeat with the period of the thermo table must not always, or never, be among the timed ones. */
@@ -37,6 +40,21 @@ void cuda_timing_destroy(CudaContext *context) {
     context->n_spans = 0;
 }
 
+static void add_time(CudaTimer *timer, const CudaSpan *span, double seconds) {
+    *(span->is_alone ? &timer->alone : &timer->timed) += span->n_calls;
+    *(span->is_alone ? &timer->alone_s : &timer->timed_s) += seconds;
+}
+
+static double mean_s(const CudaTimer *timer) { return timer->timed > 0 ? timer->timed_s / (double)timer->timed : 0; }
+
+/* Sort and search in one: each gets its share of what both have taken so far. */
+static void add_list_time(CudaContext *context, const CudaSpan *span, double seconds) {
+    CudaTimer *sort = &context->timers[CUDA_SORT], *search = &context->timers[CUDA_NEIGHBOR];
+    const double both = mean_s(sort) + mean_s(search), share = both > 0 ? mean_s(sort) / both : 0.5;
+    add_time(sort, span, share * seconds);
+    add_time(search, span, (1 - share) * seconds);
+}
+
 /* Books a span whose events have completed; false when they have not. */
 static bool book(CudaContext *context, CudaSpan *span) {
     cudaError_t error = cudaEventQuery(span->end);
@@ -47,11 +65,8 @@ static bool book(CudaContext *context, CudaSpan *span) {
     CUDA_CHECK(error);
     float milliseconds = 0;
     CUDA_CHECK(cudaEventElapsedTime(&milliseconds, span->begin, span->end));
-    if (span->timer < CUDA_N_STAGES) {
-        CudaTimer *timer = &context->timers[span->timer];
-        *(span->is_alone ? &timer->alone : &timer->timed) += span->n_calls;
-        *(span->is_alone ? &timer->alone_s : &timer->timed_s) += 1e-3 * (double)milliseconds;
-    }
+    if (span->is_list) add_list_time(context, span, 1e-3 * (double)milliseconds);
+    else if (span->timer < CUDA_N_STAGES) add_time(&context->timers[span->timer], span, 1e-3 * (double)milliseconds);
     span->pending = false;
     if (span->track) cuda_trace_place(context, span, 1e-3 * (double)milliseconds);
     return true;
@@ -67,6 +82,7 @@ static CudaSpan *begin_span(CudaContext *context, cudaStream_t stream) {
     span->step = context->step + context->step_offset;
     span->track = NULL;
     span->is_alone = false;
+    span->is_list = false;
     CUDA_CHECK(cudaEventRecord(span->begin, stream));
     return span;
 }
@@ -88,6 +104,18 @@ void cuda_timing_begin(CudaContext *context, CudaStage stage) {
     span->track = context->trace.compute;
     span->kind = stage_kinds[stage];
     span->name = cuda_stage_names[stage];
+    context->open_span = span;
+}
+
+bool cuda_timing_knows_shares(const CudaContext *context) {
+    return context->timers[CUDA_SORT].calls > CUDA_SAMPLE && !context->trace.compute;
+}
+
+void cuda_timing_begin_list(CudaContext *context) {
+    const int64_t call = context->timers[CUDA_SORT].calls++;
+    context->timers[CUDA_NEIGHBOR].calls++;
+    CudaSpan *span = call % CUDA_SAMPLE == 1 ? begin_span(context, context->stream) : NULL;
+    if (span) span->is_list = true;
     context->open_span = span;
 }
 
