@@ -144,8 +144,7 @@ static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const M
 static const MdVariant *selected_row(MdVariantTable table, int option, const MdConfig *config) {
     const MdVariant *selected = NULL;
     for (int k = 0; k < table.n_rows; k++)
-        if (is_of(&table.rows[k], option) && md_variant_selected(&table.rows[k], config))
-            selected = &table.rows[k];
+        if (is_of(&table.rows[k], option) && md_variant_selected(&table.rows[k], config)) selected = &table.rows[k];
     return selected;
 }
 
@@ -154,14 +153,15 @@ static bool is_checked(MdVariantTable table, int option, const MdConfig *config)
     return md_option_is_switch(option) && md_option_has_effect(config, option) && md_variants_have(table, option);
 }
 
-static bool lacks_value(MdVariantTable table, int option, const MdConfig *config) {
-    return is_checked(table, option, config) && !selected_row(table, option, config) &&
-           !is_word(option, config, "auto");
+/* Whether no row, of which `selected` is that of the value, has it. */
+static bool is_missing(const MdVariant *selected, int option, const MdConfig *config) {
+    return !selected && !is_word(option, config, "auto");
 }
 
 bool md_variants_lack_value(MdVariantTable table, const MdConfig *config) {
     for (int option = 0; option < MD_N_OPTIONS; option++)
-        if (lacks_value(table, option, config)) return true;
+        if (is_checked(table, option, config) && is_missing(selected_row(table, option, config), option, config))
+            return true;
     return false;
 }
 
@@ -172,7 +172,7 @@ static MdStatus check(MdVariantTable table, const char *backend, const MdConfig 
         const MdVariant *selected = selected_row(table, option, config);
         if (selected && !condition_holds(selected->needs, config, open))
             status = refuse_needs(table, selected, config, open, errors);
-        else if (!selected && !is_word(option, config, "auto"))
+        else if (is_missing(selected, option, config))
             status = refuse_missing(table, backend, option, config, open, errors);
     }
     return status;

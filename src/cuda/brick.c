@@ -316,7 +316,7 @@ static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoi
 }
 
 /* Eight rows where each brick has a multiprocessor for itself: melts on an H200, search in us by eight and by sixteen:
- * 4,000 atoms 17.6 and 19.9, 32,000 37.4 and 40.7, 70,304 52.1 and 55.2 (run/results/h200). */
+ * 4,000 atoms 17.6 and 19.9, 32,000 37.4 and 40.7, 70,304 52.1 and 55.2 (run/results/h200, commit 7bf672a). */
 static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->neighbor_rows_per_warp != MD_ROWS_PER_WARP_AUTO) return;
     config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_32;
@@ -326,7 +326,7 @@ static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, Md
     const bool are_few = count_bricks(&division) <= n_sms;
     config->neighbor_rows_per_warp = are_few ? MD_ROWS_PER_WARP_8 : MD_ROWS_PER_WARP_16;
     md_choices_add(choices, "neighbor.rows_per_warp", are_few ? "8" : "16", "%s",
-                   are_few ? "a brick has all warps of a multiprocessor" : "all of a product of matrices is used");
+                   are_few ? "a brick has all warps of a multiprocessor" : "a load serves more rows");
 }
 
 /* Melts on an H200, every 20 steps: copies gain 1 to 2 % of a loop by kernels and 3 to 4 by a queue from a million atoms
@@ -403,6 +403,7 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
 static size_t staged_atom_bytes(const CudaContext *context) {
     return has_matrices(&context->config) ? 4 * sizeof(double) : 4 * context->pair_size;
 }
+/* To 16: kernels read several entries at once. */
 static size_t round_up(double bytes) { return ((size_t)bytes + 15) / 16 * 16; }
 static CudaBricks room_of(const CudaContext *context, int32_t atoms) {
     CudaBricks bricks = context->arguments.bricks;

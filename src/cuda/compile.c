@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cuda/shared.h"
 #include "cuda/sources.h"
 #include "cuda/toolkit.h"
 
@@ -196,12 +197,14 @@ static void add_no_cache(Options *options) {
 /* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
 enum { BOUND_THREADS = 1024 };
 
-/* 0: no pass of a queue is ever made in vain; else where the second copy of velocities is: see kernels/integrate.cuh. */
+/* See shared.h. */
 static int checked_queue(const MdConfig *config) {
     const bool is_checked = config->launch_passes == MD_PASSES_QUEUE && config->launch_fuse == MD_FUSE_STEP &&
                             config->launch_persistent != MD_PERSISTENT_ON &&
                             config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
-    return !is_checked ? 0 : config->memory_carry == MD_CARRY_COPY ? 1 : 2;
+    return !is_checked                             ? CUDA_NO_SECOND
+           : config->memory_carry == MD_CARRY_COPY ? CUDA_SECOND_IN_QUEUE
+                                                   : CUDA_SECOND_IN_SPARE;
 }
 
 static void list_options(const CudaTarget *target, CudaArchitecture architecture, const Sources *sources, int block,

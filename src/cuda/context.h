@@ -385,7 +385,7 @@ MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_
 void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes);
 /* Copies the watch to the host; with wait, h_watch is valid on return, otherwise after `watched`. */
 void cuda_watch_read(CudaContext *context, bool wait);
-/* Lets a device that is halted go on. */
+/* Lets a device that is halted go on, where no sort does. */
 void cuda_watch_release(CudaContext *context);
 
 /* --- device.c --- */

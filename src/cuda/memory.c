@@ -201,7 +201,7 @@ static void stage_cells(CudaContext *context) {
     const size_t n = (size_t)context->n_atoms;
     int32_t *words = (int32_t *)context->staging + 2 * n;
     a->slot_key = context->staging;
-    a->cell = words;
+    a->place = words;
     a->arrival = words + n;
     a->slot_atom = words + 2 * n;
     a->slot_cell = words + 3 * n;
@@ -214,7 +214,7 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
     if (!cells_are_staged(context)) {
         const size_t key = cuda_brick_sorts(context) ? sizeof(uint64_t) : sizeof(int32_t);
         add(arrays, group, &a->slot_key, n, key, "keys by cell");
-        add(arrays, group, &a->cell, n, sizeof(int32_t), "cells of particles");
+        add(arrays, group, &a->place, n, sizeof(int32_t), "places of cells of particles");
         add(arrays, group, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
         if (!cuda_sort_reorders(context)) add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
         add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");

@@ -109,7 +109,7 @@ MdStatus cuda_neighbor_fit(CudaContext *context) {
     for (;;) {
         bool fits = false;
         cuda_watch_read(context, true);
-        if (context->h_watch->halted) cuda_watch_release(context);
+        if (context->h_watch->halted || context->h_signals->halted) cuda_watch_release(context);
         MdStatus status = make_room(context, &fits);
         if (status != MD_OK || fits) return status;
         zero_measures(context);
@@ -184,7 +184,8 @@ static void issue_sort_and_search(CudaContext *context, int n_cells) {
     context->arguments = before;
 }
 
-/* Between graphs the device does nothing for some microseconds, which small systems feel. */
+/* Between graphs the device does nothing for some microseconds, which small systems feel. An open axis, for which bricks may
+ * come to be more than there is room for, has its builds waited for. */
 static bool is_one(const CudaContext *context) {
     return cuda_sort_needs_cells(context) && cuda_force_has_list(context) && cuda_timing_knows_shares(context);
 }

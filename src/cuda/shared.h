@@ -72,6 +72,10 @@ typedef struct CudaBricks {
 
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
 
+/* Where the second copy of what moves is, for passes of a queue that may be made in vain (launch.passes = queue with
+ * neighbor.rebuild = device-check); none: no pass is. MD_CHECKED_QUEUE is one of them. */
+enum { CUDA_NO_SECOND, CUDA_SECOND_IN_QUEUE, CUDA_SECOND_IN_SPARE };
+
 /* What the blocks of a queue find out before all of them know it, with device-check. Zero, or all bits set, but in a
  * launch and after a fault. */
 typedef struct CudaQueueCheck {
@@ -121,6 +125,10 @@ typedef struct CudaMeasures {
 /* Why the device stands still: with device-check the list is too old for the forces of this step; what the last search
  * found has no room. */
 enum { CUDA_HALTED_OLD = 1, CUDA_HALTED_FULL = 2 };
+/* Both, why and at which step (that of CudaWatch), in a word. */
+#define CUDA_HALT_WORD(why, step) (4ull * (step) + (why))
+#define CUDA_HALT_WHY(word)       ((word) % 4)
+#define CUDA_HALT_STEP(word)      ((word) / 4)
 
 typedef struct CudaWatch {
     CudaMeasures measures;
@@ -141,7 +149,7 @@ typedef struct CudaWatch {
 /* What the host can look at without asking: in mapped host memory. */
 typedef struct CudaSignals {
     int fault;
-    unsigned long long halted; /* 0: it goes on; CUDA_HALTED_... | 4 step, that of CudaWatch */
+    unsigned long long halted; /* CUDA_HALT_WORD; 0: it goes on */
     unsigned long long step;   /* the last one whose forces were begun */
 } CudaSignals;
 
@@ -215,7 +223,7 @@ typedef struct CudaArguments {
 
     CudaList list;
     CudaGrid grid;
-    int32_t *cell;       /* [n_atoms] place of the cell of a particle; this and the next four: see stage_cells in memory.c */
+    int32_t *place;      /* [n_atoms] that of the cell of a particle; this and the next four: see stage_cells in memory.c */
     int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
     void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
     int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by their keys; with memory.sort = none */

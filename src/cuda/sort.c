@@ -170,7 +170,9 @@ void cuda_sort_take(CudaContext *context) {
 }
 
 int cuda_sort_prepare(CudaContext *context) {
-    context->h_signals->halted = 0; /* k_sort_wrap lets the device go on */
+    /* k_sort_wrap lets the device go on. Nothing that was issued before sets it again: a device that is halted does not
+     * halt, and every search before is known to be over. */
+    context->h_signals->halted = 0;
     if (!cuda_sort_needs_cells(context)) return 0;
     plan_grid(context);
     const int n_cells = cuda_sort_count_cells(&context->arguments.grid);

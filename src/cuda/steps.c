@@ -281,7 +281,8 @@ static void wait_for_device(CudaContext *context, int64_t step) {
     const double begin_s = md_clock_s();
     bool waits = false, idle = false;
     while (!idle && is_behind(context, step)) {
-        for (int look = 0; look < LOOKS && is_behind(context, step);) look++;
+        int look = 0;
+        while (look < LOOKS && is_behind(context, step)) look++;
         cudaError_t error = cudaStreamQuery(context->stream); /* keeps work moving, and tells of errors */
         waits = true;
         idle = error == cudaSuccess;
@@ -359,8 +360,8 @@ static void book_undone(CudaContext *context, int64_t first) {
  * device stops again. Some may be held back. */
 static MdStatus resume(CudaContext *context) {
     const uint64_t halted = context->h_signals->halted;
-    const bool is_old = halted % 4 == CUDA_HALTED_OLD;
-    int64_t step = is_old ? (int64_t)(halted / 4) : context->built_step;
+    const bool is_old = CUDA_HALT_WHY(halted) == CUDA_HALTED_OLD;
+    int64_t step = is_old ? (int64_t)CUDA_HALT_STEP(halted) : context->built_step;
     drop_held(context);
     if (context->h_signals->fault) return MD_OK; /* it is told before the halt behind it */
     cuda_memory_end(context, CUDA_FORCES);       /* nobody has written those that a later step asked for */

@@ -491,13 +491,11 @@ __device__ inline void search_staged(const CudaArguments &a, const Atom *atoms, 
     }
 }
 
-__device__ inline Pair staged_x(const Atom &atom) { return atom.v.x; }
-
 /* The first of the staged atoms `low` to before `high`, which are sorted by x, at or beyond x. */
-template <class Staged, class Real> __device__ inline int first_beyond(const Staged *atoms, Real x, int low, int high) {
+__device__ inline int first_beyond(const Atom *atoms, Pair x, int low, int high) {
     while (low < high) {
         const int middle = (low + high) / 2;
-        if (staged_x(atoms[middle]) < x) low = middle + 1;
+        if (atoms[middle].v.x < x) low = middle + 1;
         else high = middle;
     }
     return low;
@@ -617,13 +615,13 @@ __device__ inline void note_meeting(const CudaArguments &a, const CudaBrick &bri
 /* Brick b in the order of sizes, which is that of the table. One for which there is no room here or in the list of sources is
  * left without atoms, its rows without entries, and halts the device: the host sees what is needed, makes room, and starts
  * again. What all blocks together lack, one of them lacks. */
-template <class Rows> __device__ inline void search_brick(const CudaArguments &a, int b) {
+template <class Search> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
     __shared__ Bounds s_bounds;
     __shared__ Candidates s_candidates;
     __shared__ unsigned s_sides;
     __shared__ Tally s_tally;
-    MD_DYNAMIC_SHARED(typename Rows::Staged, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], and cells */
+    MD_DYNAMIC_SHARED(typename Search::Staged, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], and cells */
     const Region region = region_of(a.grid, brick_by_size(a.grid, b));
     const int n_cells = region.size[0] * region.size[1] * region.size[2];
     const Cells s_cells = room_of_cells(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE, n_cells);
@@ -650,13 +648,13 @@ template <class Rows> __device__ inline void search_brick(const CudaArguments &a
         stage_round(s_candidates, (int)threadIdx.x, visited, s_atoms);
     }
     __syncthreads(); /* the brick, the table of cells and the first round of atoms are there */
-    const int asked = Rows::ask(a, s_brick);
+    const int asked = Search::ask(a, s_brick);
     if (s_brick.n_staged > 0) {
         stage_rounds(a, s_brick, s_bounds, s_cells, n_cells, s_candidates, &visited, s_atoms);
-        Rows::end_staging(s_atoms, 1 + s_brick.n_staged);
+        Search::end_staging(s_atoms, 1 + s_brick.n_staged);
     }
     __syncthreads(); /* all atoms are staged */
-    Rows::search(a, s_brick, region, s_cells, s_bounds, s_atoms, asked, &s_tally);
+    Search::search(a, s_brick, region, s_cells, s_bounds, s_atoms, asked, &s_tally);
     __syncthreads(); /* all rows are there */
     if (threadIdx.x == 0) book_entries(a, s_tally.largest, s_tally.entries, s_brick.n_staged < 0);
 }

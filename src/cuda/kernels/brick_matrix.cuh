@@ -1,8 +1,9 @@
 /* neighbor.distances = matrix: rows of a brick, sixteen at a time by a warp, whose tensor cores find their distances; or eight
- * (neighbor.rows_per_warp), with half of each product for nothing, where that gives work to warps that would have none.
+ * (neighbor.rows_per_warp), where that gives work to warps that would have none: each load of a column then serves half as many
+ * rows.
  *
  * |a - b|^2 - range^2 is a product of matrices: of (-2x, -2y, -2z, 1) and (x, y, z, |b|^2), and |a|^2 - range^2 is added.
- * One instruction does that for 16 rows and 8 staged atoms in double, so that nothing is lost: places are floats (in double
+ * One instruction does that for 16 or 8 rows and 8 staged atoms in double, so that nothing is lost: places are floats (in double
  * precision they are as good as ever). Its result is a number for each pair, whose sign says whether the pair is in
  * range: four of them a lane, each shifted into a word with one instruction. 128 pairs take eight instructions of a warp,
  * where a thread that finds them by itself (brick.cuh) takes ten for one of its own.
@@ -35,8 +36,6 @@ __device__ inline void set_staged(Point *to, const Atom &atom) {
 
 /* Entries count in 16 to an atom (staged.cuh). */
 constexpr int bytes_of_unit = sizeof(Point) / 16;
-
-__device__ inline double staged_x(const Point &point) { return point.x; }
 
 /* What a lane knows of its rows: `upper` stands for row g, `lower` for row g + 8, if a warp has so many; each has two groups of
  * banks. */
@@ -297,6 +296,7 @@ __device__ inline Deal deal_row(const SharedRow &row, int rotation) {
 
 /* Spare entries of a row: in most rows of a liquid there are fewer. */
 typedef uint16_t Spares[n_sides][8][CUDA_MOST_SPARES];
+static_assert(sizeof(Spares) % 8 == 0, "the table of eights is behind it: see load_columns");
 
 /* The first entries of groups that have more than their share are put down for those lanes that have gaps. */
 __device__ inline void put_spares(const Words &words, const uint16_t *eights, Deal (&deals)[n_sides], Spares &spares) {
@@ -364,6 +364,7 @@ __device__ inline void store_rows(const Words &words, const uint16_t *eights, co
     }
     if (__any_sync(whole_warp, most_spare > CUDA_MOST_SPARES)) {
         for (int side = 0; side < n_sides; side++) store_by_groups(words, eights, side, rows[side]);
+        __syncwarp(); /* the table of eights was read */
         return;
     }
     put_spares(words, eights, deals, spares);

@@ -95,7 +95,7 @@ __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<P
     const int cz = cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], grid.n[2]);
     const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
     const int place = cell_place(a, c);
-    a.cell[i] = place;
+    a.place[i] = place;
     a.arrival[i] = count_particle(&a.cell_count[place], place, a.n_atoms);
 }
 
@@ -312,7 +312,7 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
-    ((SlotKey *)a.slot_key)[a.cell_start[a.cell[i]] + a.arrival[i]] = slot_key(a, i);
+    ((SlotKey *)a.slot_key)[a.cell_start[a.place[i]] + a.arrival[i]] = slot_key(a, i);
 }
 
 /* The same, and the scan of a.n counts. */
@@ -322,7 +322,7 @@ MD_KERNEL k_sort_scatter_few(MD_ARGUMENTS) {
     const int i = thread_index();
     scan_by_block(a.cell_count, s_start, a.n);
     for (int k = i; k < a.n; k += grid_size()) a.cell_start[k] = s_start[k];
-    if (i < a.n_atoms) ((SlotKey *)a.slot_key)[s_start[a.cell[i]] + a.arrival[i]] = slot_key(a, i);
+    if (i < a.n_atoms) ((SlotKey *)a.slot_key)[s_start[a.place[i]] + a.arrival[i]] = slot_key(a, i);
 }
 
 /* Particle i of one memory as particle j of another, but for its place. Forces stay behind: nobody looks at them before they are
@@ -353,7 +353,7 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
     for (int k = i; k < a.n; k += grid_size()) a.cell_count[k] = 0; /* of few cells */
     if (i >= a.n_atoms) return;
-    const int place = a.cell[i];
+    const int place = a.place[i];
     const SlotKey key = slot_key(a, i), *keys = (const SlotKey *)a.slot_key;
     const int begin = a.cell_start[place], end = a.cell_start[place + 1];
     int slot = begin;

@@ -168,7 +168,7 @@ mutant("search staged: atoms uncounted", SEARCHED, "found->n_atoms += __popc(mas
 mutant("search staged: found without an end", SEARCHED, "if (found->n == FOUND_WORDS) append_found(found, row);", "if (found->n == FOUND_WORDS) found->n = found->n_atoms = 0;", CROWDS)
 BEYOND = BRICK_BUILD + " int first_beyond("
 mutant("first beyond: one too late", BEYOND, "return low;", "return low + 1;", BRICKS)
-mutant("first beyond: the other half", BEYOND, "staged_x(atoms[middle]) < x", "!(staged_x(atoms[middle]) < x)", BRICKS)
+mutant("first beyond: the other half", BEYOND, "atoms[middle].v.x < x", "!(atoms[middle].v.x < x)", BRICKS)
 LINE_GAP = BRICK_BUILD + " Pair gap("
 mutant("gap: to the wrong border below", LINE_GAP, "x - (Pair)c * edge", "x - (Pair)(c - 1) * edge", BRICKS)
 mutant("gap: to the wrong border above", LINE_GAP, "(Pair)(c + 1) * edge - x", "(Pair)(c + 2) * edge - x", BRICKS)
