@@ -242,7 +242,7 @@ mutant("queue, checked: last bits are not brought back", BACK, "if (is_mixed && 
 mutant("queue, checked: the last atom is not brought back", BACK, "i >= a.n_atoms", "i >= a.n_atoms - 1", CHECKED)
 mutant("queue, checked: one copy of the velocities", COPY, "copy.velocity = is_spare ? a.spare.velocity : a.queue.velocity;", "", CHECKED)
 mutant("queue, checked: one copy of the last bits", COPY, "copy.low = is_spare ? a.spare.low : a.queue.low;", "", CHECKED)
-mutant("queue, checked: the second copy is in the list", COPY, "= MD_CHECKED_QUEUE == 2;", "= true;", CHECKED)
+mutant("queue, checked: the second copy is in the list", COPY, "= MD_CHECKED_QUEUE == CUDA_SECOND_IN_SPARE;", "= true;", CHECKED)
 mutant("queue, checked: reads the copy that it writes", MOVE + " float integrate_by(", "&from = MotionCopy::at(a, motion.from)", "&from = MotionCopy::at(a, motion.to)", CHECKED)
 mutant("queue, checked: faults are not told", FINISH, "tell_fault(a, first + (unsigned long long)n_passes);", "", queue("checked collision"))
 mutant("queue, checked: faults of the last pass are not told", TELL, "step <= last", "step < last", queue("fault in vain"))
