@@ -242,7 +242,9 @@ static void test_barrier(const MdBackendOps *ops) {
                   BY_GPU,
                   false}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        const char *words[] = {cases[k].density, cases[k].cells, "system.types=2", "system.fractions=0.5 0.5", NULL};
+        const char *words[] = {cases[k].density,          cases[k].cells,
+                               "system.types=2",          "system.fractions=0.5 0.5",
+                               "potential.epsilon=1 0.6", NULL};
         MdDeck *deck = state_deck(words);
         MdSystem *system = state_system(deck);
         if (cases[k].is_open) system->box.periodic[0] = system->box.periodic[2] = false;

@@ -119,7 +119,7 @@ mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow {", "fi
 LOCAL, LOCAL_BARRIER = "cuda/kernels/step_local.cuh", ON_CHIP + " launch.barrier=local launch.block_size=1024 force.threads_per_atom=2"
 mutant("local: y is lost", LOCAL + " void store_marked(", "(float)seen.y", "(float)seen.x", MEETING)
 mutant("local: z is lost", LOCAL + " void store_marked(", "(float)seen.z", "(float)seen.x", MEETING)
-mutant("local: all are of the first type", LOCAL + " void store_marked(", "mark | (unsigned)type", "mark", tests(LOCAL_BARRIER))
+mutant("local: all are of the first type", LOCAL + " void store_marked(", "mark | (unsigned)type", "mark", MEETING)
 mutant("local: of the step before last", HELD + " void stage_marked(", "place[k].mark() != mark", "place[k].mark() != mark && place[k].mark() + (2u << mark_shift) != mark", MEETING)
 mutant("local: of any step", HELD + " void stage_marked(", "place[k].mark() != mark", "place[k].mark() == (no_mark & ~type_bits)", MEETING)
 mutant("local: sources of the first round", HELD + " void stage_marked(", "while (place[k].mark() != mark) place[k]", "while (place[k].mark() != mark && k < 1) place[k]", MEETING)
