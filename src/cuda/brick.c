@@ -1,5 +1,5 @@
 /* Bricks of cells, host side (memory.sort = brick, force.kernel = brick): how large they are, and the room that their blocks
- * need. The kernels stand in kernels/brick.cuh and kernels/force_brick.cuh.
+ * need. The kernels stand in kernels/brick.cuh, brick_stage.cuh and kernels/force_brick.cuh.
  *
  * A brick as large as fits has the least around it: with three cells along each edge a block looks into 125 cells for 27. What
  * it stages must fit its shared memory and 12 bits of an entry. Rooms are planned for a uniform system; one that is
@@ -147,8 +147,8 @@ void cuda_brick_divide(const CudaContext *context, const double extent[3], CudaG
 
 /* Atoms for which a brick of so many is to have threads. Where a round goes through all of them one atom more would cost
  * another one, and all blocks would meet at a barrier: their number fluctuates, in a liquid by a third of its root. Melts on an
- * H200 with once, 1.4 times, and twice the root more: 4,000 atoms 299,800, 299,800 and 294,600 steps/s, 32,000 142,600, 148,200
- * and 148,100 (run/results/h200). */
+ * H200 with some once, 1.4 times, and twice the root more: 4,000 atoms 299,800, 299,900 and 294,600 steps/s, 32,000 142,600,
+ * 148,200 and 148,100 (run/results/h200/tried/halt-search-graph.txt). */
 static double crowded(double rows, int row_threads) { return row_threads == 1 ? 1.03 * rows : rows + 1.4 * sqrt(rows); }
 
 /* Room for so many and some more, and no more than most. */
@@ -397,7 +397,7 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
 
 /* --- room ---------------------------------------------------------------------------------------------------------- */
 
-/* What the search has in shared memory: an atom as the force kernel has it, or four doubles; the cells (kernels/brick.cuh:
+/* What the search has in shared memory: an atom as the force kernel has it, or four doubles; the cells (kernels/brick_stage.cuh:
  * three numbers and two bytes each); and for each warp of kernels/brick_matrix.cuh those entries without a place and the
  * eights of atoms it is to test, four of which may stand behind the last. */
 static size_t staged_atom_bytes(const CudaContext *context) {

@@ -32,8 +32,8 @@ mutant("slices: of one row", STAGED + " uint64_t *brick_quads(", "brick.slice + 
 mutant("slices: the first one of all bricks", STAGED + " uint64_t *brick_quads(", "(brick.slice + row / 32)", "(row / 32)", BRICKS)
 mutant("slices: as long as one quad", STAGED + " uint64_t *brick_quads(", "(a.list.capacity / CUDA_QUAD) * 32", "32", BRICKS)
 
-BRICK_BUILD = "cuda/kernels/brick.cuh"
-REGION = BRICK_BUILD + " Region region_of("
+BRICK_BUILD, BRICK_STAGE = "cuda/kernels/brick.cuh", "cuda/kernels/brick_stage.cuh"
+REGION = BRICK_STAGE + " Region region_of("
 mutant("region: without its upper cells", REGION, "end + 1 : end", "end : end", BRICKS)
 mutant("region: without its lower cells", REGION, "low - 1 : low", "low : low", BRICKS)
 mutant("region: no cells beyond the upper face", REGION, "grid.wraps[k] || end < n", "end < n", BRICKS)
@@ -41,30 +41,30 @@ mutant("region: no cells beyond the lower face", REGION, "grid.wraps[k] || low >
 mutant("region: cells beyond an open upper face", REGION, "grid.wraps[k] || end < n", "true", CROWDS)
 mutant("region: cells beyond an open lower face", REGION, "grid.wraps[k] || low > 0", "true", CROWDS)
 mutant("region: the next brick", REGION, "line / grid.n_bricks[1]}", "0}", BRICKS)
-BY_SIZE, UNEVEN = BRICK_BUILD + " int brick_by_size(", (tests(BRICK + " memory.brick_cells=2"), tests(BRICK))
-mutant("bricks by size: large ones as if they came first", BRICK_BUILD + " int brick_of_size(", "((j + 1) * (int64_t)m - 1) / n_large", "j", UNEVEN)
+BY_SIZE, UNEVEN = BRICK_STAGE + " int brick_by_size(", (tests(BRICK + " memory.brick_cells=2"), tests(BRICK))
+mutant("bricks by size: large ones as if they came first", BRICK_STAGE + " int brick_of_size(", "((j + 1) * (int64_t)m - 1) / n_large", "j", UNEVEN)
 mutant("bricks by size: halves", BY_SIZE, "small & 4) == 0", "small & 4) != 0", UNEVEN)
 mutant("bricks by size: twice", BY_SIZE, "j / n[0] % n[1]", "0", UNEVEN)
-CELL_THERE = BRICK_BUILD + " int cell_of_region("
+CELL_THERE = BRICK_STAGE + " int cell_of_region("
 mutant("cell of region: not wrapped", CELL_THERE, "wrapped_cell(c[axis], grid.n[axis])", "min(max(c[axis], 0), grid.n[axis] - 1)", BRICKS)
 mutant("cell of region: the image on the other side", CELL_THERE, "c[axis] < 0 ? -1 : c[axis] >= grid.n[axis] ? 1 : 0", "c[axis] < 0 ? 1 : c[axis] >= grid.n[axis] ? -1 : 0",
        BRICKS)
 mutant("cell of region: y and z swapped", CELL_THERE, "wrapped[2] * grid.n[1] + wrapped[1]", "wrapped[1] * grid.n[2] + wrapped[2]", BRICKS)
-LISTED = BRICK_BUILD + " bool list_cells("
+LISTED = BRICK_STAGE + " bool list_cells("
 mutant("list cells: the last one is left out", LISTED, "k < n_cells; k += MD_BLOCK", "k < n_cells - 1; k += MD_BLOCK", BRICKS)
 mutant("list cells: one round", LISTED, "k < n_cells; k += MD_BLOCK", "k < min(n_cells, MD_BLOCK); k += MD_BLOCK", tests(ROUNDS))
 mutant("list cells: images of one thread", LISTED, "images = __syncthreads_or(images);", "__syncthreads();", BRICKS)
 mutant("list cells: an image as the particle", LISTED, "cells.image[k] = (uint8_t)image;", "cells.image[k] = no_image;", BRICKS)
 mutant("list cells: no barrier before the sums", LISTED, "images = __syncthreads_or(images);", "", barrier(BRICK), barrier(BRICK + " memory.brick_cells=2"))
 mutant("list cells: no barrier after the sums", LISTED, "__syncthreads(); /* the sums", "/* the sums", barrier(BRICK))
-SUMS = BRICK_BUILD + " void add_up("
+SUMS = BRICK_STAGE + " void add_up("
 mutant("add up: sums begin anew", SUMS, "before += __shfl_sync(whole_warp, sum, 31);", "", BRICKS)
-UP_TO = BRICK_BUILD + " int sum_up_to("
+UP_TO = BRICK_STAGE + " int sum_up_to("
 mutant("sums of a warp: of 16", UP_TO, "distance < 32;", "distance < 16;", BRICKS)
 mutant("sums of a warp: of others", UP_TO, "if ((int)threadIdx.x % 32 >= distance) value", "value", BRICKS)
 mutant("add up: the first sum", SUMS, "values[0] = 0;", "values[0] = 1;", BRICKS)
 mutant("add up: one round", SUMS, "first < n;", "first < min(n, 32);", BRICKS)
-SEEN = BRICK_BUILD + " Bounds search_bounds("
+SEEN = BRICK_STAGE + " Bounds search_bounds("
 mutant("bounds: the brick is a cell", SEEN, "(Pair)(size * edge)", "(Pair)edge", tests(BRICK + " memory.brick_cells=2"), IN_RANGE, BEYOND_FACES)
 mutant("bounds: low ends of an open axis", SEEN, "Pair(0) : Pair(-1e30)", "Pair(0) : Pair(0)", IN_RANGE, BEYOND_FACES)
 mutant("bounds: high ends of an open axis", SEEN, ": Pair(1e30)", ": (Pair)(size * edge)", IN_RANGE, BEYOND_FACES)
@@ -73,7 +73,7 @@ mutant("bounds: high ends are open", SEEN, "grid.wraps[axis] || low + size < gri
 mutant("bounds: ends of a periodic axis are open", SEEN, ("grid.wraps[axis] || low > 0 ?", "grid.wraps[axis] || low + size"), ("low > 0 ?", "low + size"), IN_RANGE, BEYOND_FACES)
 mutant("bounds: no margin for what is far from the origin", SEEN, " + 1e-6 * farthest", "", IN_RANGE, BEYOND_FACES)
 mutant("bounds: a margin of a tenth of the range", SEEN, "1e-3 * sqrt(a.range_sq)", "0.1 * sqrt(a.range_sq)", IN_RANGE, BEYOND_FACES)
-NEAR_BRICK, BEYOND_BRICK = BRICK_BUILD + " bool is_near_brick(", BRICK_BUILD + " Pair beyond_brick("
+NEAR_BRICK, BEYOND_BRICK = BRICK_STAGE + " bool is_near_brick(", BRICK_STAGE + " Pair beyond_brick("
 mutant("near brick: everything is", NEAR_BRICK, "!(squared(d) > bounds.range_sq)", "true", IN_RANGE, BEYOND_FACES)
 mutant("near brick: the cutoff itself", NEAR_BRICK, "> bounds.range_sq", "> (Pair)0.8 * bounds.range_sq", rows(BRICK), IN_RANGE, BEYOND_FACES)
 mutant("near brick: a longer range", NEAR_BRICK, "> bounds.range_sq", "> (Pair)1.2 * bounds.range_sq", IN_RANGE, BEYOND_FACES)
@@ -83,19 +83,19 @@ mutant("near brick: x for y", NEAR_BRICK, "beyond_brick(bounds, 1, v.y)", "beyon
 mutant("near brick: below it is near", BEYOND_BRICK, "max(below, above)", "above", IN_RANGE, BEYOND_FACES)
 mutant("near brick: above it is near", BEYOND_BRICK, "max(below, above)", "below", IN_RANGE, BEYOND_FACES)
 mutant("near brick: rounding counts against it", BEYOND_BRICK, "- bounds.margin", "+ bounds.margin", rows(BRICK), IN_RANGE, BEYOND_FACES)
-WHICH_CELLS = BRICK_BUILD + " void find_cells("
+WHICH_CELLS = BRICK_STAGE + " void find_cells("
 mutant("find cells: the one before", WHICH_CELLS, "<= first + k", "< first + k", BRICKS)
 mutant("find cells: without the first step", WHICH_CELLS, "1 << (31 - __clz(n_cells))", "1 << (31 - __clz(n_cells)) >> 1", BRICKS)
 mutant("find cells: without the last step", WHICH_CELLS, "step > 0;", "step > 1;", BRICKS)
 mutant("find cells: of the first round in all", WHICH_CELLS, "<= first + k * MD_BLOCK", "<= first", BRICKS)
 mutant("find cells: beyond the last", WHICH_CELLS, "cells.first[min(cell[k] + step, n_cells)]", "cells.first[cell[k] + step]", emulated(tests(BRICK)), emulated(tests(BRICK + " memory.brick_cells=2")))
-VISITED = BRICK_BUILD + " void visit("
+VISITED = BRICK_STAGE + " void visit("
 mutant("visit: the last one is left out", VISITED, "c >= n ||", "c >= n - 1 ||", BRICKS)
 mutant("visit: those behind the last", VISITED, "c >= n || !is_wanted(c)", "!is_wanted(c)", BRICKS)
 mutant("visit: the first of the cell", VISITED, " + c - cells.first[cell]", "", BRICKS)
 mutant("visit: images are ignored", VISITED, "if (visited->cell[k] >= 0)", "if (false)", BRICKS)
 mutant("visit: particles of the first round", VISITED, "searched_particle(a, origin, visited->particle[k])", "searched_particle(a, origin, visited->particle[0])", BRICKS)
-CHOSEN = BRICK_BUILD + " int choose_candidates("
+CHOSEN = BRICK_STAGE + " int choose_candidates("
 mutant("choose candidates: more than there is room for", CHOSEN, "if (n_groups > most_groups) return n;", "", FEW_BRICKS)
 mutant("choose candidates: none where there are more than there is room for", CHOSEN, "if (n_groups > most_groups) return n;", "if (n_groups > most_groups) return 0;", FEW_BRICKS)
 mutant("choose candidates: all are said to be staged", CHOSEN, "return candidates->before[n_groups];", "return n;", IN_RANGE)
@@ -108,21 +108,21 @@ mutant("choose candidates: the last group is left out", CHOSEN, "if (lane != 0 |
 mutant("choose candidates: groups are not added up", CHOSEN, "add_up(candidates->before, n_groups)", "add_up(candidates->before, 1)", BRICKS)
 mutant("choose candidates: no barrier before the sums", CHOSEN, "__syncthreads(); /* the counts", "/* the counts", barrier(BRICK))
 mutant("choose candidates: no barrier after the sums", CHOSEN, "__syncthreads(); /* the sums", "/* the sums", barrier(BRICK))
-mutant("is chosen: all are", BRICK_BUILD + " bool is_chosen(", "(candidates.is_staged[c / 32] >> (c % 32) & 1u) != 0", "true", BRICKS)
-PLACED = BRICK_BUILD + " int staged_before("
+mutant("is chosen: all are", BRICK_STAGE + " bool is_chosen(", "(candidates.is_staged[c / 32] >> (c % 32) & 1u) != 0", "true", BRICKS)
+PLACED = BRICK_STAGE + " int staged_before("
 mutant("staged before: all of a group", PLACED, "(lane == 0 ? 0 : __popc(candidates.is_staged[group] & ((1u << lane) - 1)))", "__popc(candidates.is_staged[min(group, most_groups - 1)])", BRICKS)
 mutant("staged before: itself", PLACED, "((1u << lane) - 1)", "((2u << lane) - 1)", BRICKS)
 mutant("staged before: groups begin anew", PLACED, "candidates.before[group] + ", "", BRICKS)
-COUNTED_CELLS = BRICK_BUILD + " void count_staged("
+COUNTED_CELLS = BRICK_STAGE + " void count_staged("
 mutant("count staged: without the sum of all", COUNTED_CELLS, "k <= n_cells; k += MD_BLOCK", "k < n_cells; k += MD_BLOCK", BRICKS)
 mutant("count staged: one round of cells", COUNTED_CELLS, "k <= n_cells; k += MD_BLOCK", "k <= min(n_cells, MD_BLOCK - 1); k += MD_BLOCK", tests(ROUNDS))
-mutant("stage round: one too early", BRICK_BUILD + " void stage_round(", "atoms[1 + staged_before", "atoms[staged_before", BRICKS)
-BOOKED = BRICK_BUILD + " void book_round("
+mutant("stage round: one too early", BRICK_STAGE + " void stage_round(", "atoms[1 + staged_before", "atoms[staged_before", BRICKS)
+BOOKED = BRICK_STAGE + " void book_round("
 mutant("book round: sources of the slot before", BOOKED, "= visited.particle[k];", "= max(visited.particle[k] - 1, 0);", BRICKS)
 mutant("book round: sources of all bricks in one place", BOOKED, "a.bricks.source[source]", "a.bricks.source[source - brick.source]", BRICKS)
 mutant("book round: images are not written down", BOOKED, "if (brick.has_images) a", "if (false) a", BRICKS)
 mutant("book round: images of all bricks in one place", BOOKED, "a.bricks.image[source]", "a.bricks.image[source - brick.source]", BRICKS)
-STAGING = BRICK_BUILD + " void stage_rounds("
+STAGING = BRICK_STAGE + " void stage_rounds("
 mutant("stage rounds: the second is the last", STAGING, "first < cells.first[n_cells];", "first < min(cells.first[n_cells], 2 * candidates_of_round);", tests(ROUNDS))
 mutant("stage rounds: one is left out", STAGING, "; first += candidates_of_round) {", "; first += 2 * candidates_of_round) {", tests(ROUNDS))
 mutant("stage rounds: later ones are not staged", STAGING, "        stage_round(candidates, first, *visited, atoms);", "", tests(ROUNDS))
