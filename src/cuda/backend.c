@@ -22,8 +22,8 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
     context->potential = *potential;
     context->range = potential->cutoff_max + config->neighbor_skin;
     context->fault = (MdFault){-1, -1, NAN};
-    context->pair_size = config->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
-    context->state_size = config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double);
+    context->pair_size = cuda_pair_size(config);
+    context->state_size = cuda_state_size(config);
     a->n_atoms = context->n_atoms;
     for (int axis = 0; axis < 3; axis++) {
         a->length[axis] = box->length[axis];

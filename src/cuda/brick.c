@@ -286,6 +286,26 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
         on_each, rows);
 }
 
+/* What may be taken back needs registers, of which larger blocks have fewer a thread, shared memory, and bricks that are near each
+ * other (kernels/step.cu). Melts on an H200, by local and by grid, in thousands of steps a second (run/results/h200): blocks of 320
+ * threads (4,000 atoms) 258 and 219, of 544 (6,912) 217 and 200, of 576 (32,000) 108 and 110, of 832 (10,976) 149 and 157. */
+static const double most_watching_threads = 544;
+
+bool cuda_brick_suits_watch(const MdConfig *config, const MdSystemPlan *plan) {
+    const Division division = divide(config, &plan->box, range_of(config, plan), cuda_device_multiprocessors());
+    for (int a = 0; a < plan->box.dimension; a++) {
+        const double bricks = division.bricks[a];
+        if ((plan->box.periodic[a] ? floor(bricks / 2) : bricks - 1) > CUDA_MOST_APART) return false;
+    }
+    const int row_threads = cuda_force_row_threads(config);
+    const double threads = crowded(largest_brick(&division, plan->n_atoms), row_threads) * row_threads,
+                 staged = 1.25 * planned_room(&division, plan->n_atoms, range_of(config, plan)); /* and room to grow */
+    return config->memory_brick_grid == MD_BRICK_GRID_DEVICE && threads <= most_watching_threads &&
+           (double)cuda_force_held_bytes(config, CUDA_MAX_BLOCK) * threads / CUDA_MAX_BLOCK +
+                   staged * 4 * (double)cuda_pair_size(config) <=
+               cuda_device_shared_bytes();
+}
+
 /* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of
  * 0.52 without and 0.93 with that order by threads, and forces 0.104 in place of 0.146 (run/results/h200). In two
  * dimensions, where few candidates are in vain, both lost. */
@@ -422,12 +442,11 @@ size_t cuda_brick_search_bytes(const CudaContext *context, int block) {
 
 /* Atoms that a block can stage on this GPU, at most: beside them there are the tables, for as many atoms as any block has. */
 static int32_t most_staged(const CudaContext *context) {
-    int bytes = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, context->device));
     const CudaKernel *search = &context->kernels[CUDA_K_neighbor_brick];
     const CudaBricks most = room_of(context, CUDA_MAX_STAGED);
     const int64_t tables = most.cell_bytes + search->block_size / 32 * most.warp_bytes;
-    const int64_t atoms = (bytes - (int64_t)search->static_shared - tables) / (int64_t)staged_atom_bytes(context);
+    const int64_t atoms =
+        (cuda_device_shared_bytes() - (int64_t)search->static_shared - tables) / (int64_t)staged_atom_bytes(context);
     return (int32_t)fmin((double)(atoms - CUDA_STAGED_BESIDE), CUDA_MAX_STAGED);
 }
 

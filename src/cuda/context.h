@@ -109,9 +109,9 @@ enum { CUDA_SAMPLED_SPANS = 32, CUDA_TRACED_SPANS = 512, CUDA_MAX_BLOCKS = 96 };
 
 typedef struct CudaSpan { /* one timed call of a stage, or a copy */
     cudaEvent_t begin, end;
-    int timer;    /* stage whose timer it goes to; CUDA_N_STAGES: none */
-    int n_calls;  /* that it encloses */
-    int64_t step; /* the last one that had been begun when it was issued */
+    int timer;              /* stage whose timer it goes to; CUDA_N_STAGES: none */
+    int n_calls;            /* that it encloses */
+    int64_t step;           /* the last one that had been begun when it was issued */
     bool pending, is_alone; /* is_alone: a graph was made in it */
     bool is_list;           /* sort and search in one */
     MdTraceTrack *track;    /* NULL: only timed */
@@ -237,17 +237,17 @@ typedef struct CudaContext {
     MdBox box;
     MdPotential potential;
     double range;                 /* cutoff_max + skin */
-    size_t pair_size, state_size; /* bytes of a number: of all that is stored; of a position on its way */
+    size_t pair_size, state_size; /* cuda_pair_size, cuda_state_size */
 
     CudaArguments arguments; /* what kernels get; the host's view of all device arrays */
     unsigned char pair_table[MD_MAX_TYPES * MD_MAX_TYPES * sizeof(MdPair_d)]; /* second argument of the force kernels */
 
     /* cells, only where something needs them */
     int max_cells;
-    CudaGrid placed;    /* the grid that cell_place was made for */
+    CudaGrid placed; /* the grid that cell_place was made for */
     CudaFilled filled;
     int brick_grid, brick_cells; /* as the switches say; cells, and fewer, where bricks would hold too much */
-    int64_t max_bricks; /* that there is room for */
+    int64_t max_bricks;          /* that there is room for */
 
     bool built;
     bool unconfirmed; /* a build was issued, and nobody has looked whether it has had room: known after */
@@ -267,7 +267,7 @@ typedef struct CudaContext {
     CudaJournalStep journal[CUDA_JOURNAL_STEPS];                   /* of step s: [s % CUDA_JOURNAL_STEPS] */
     CudaGraph *capturing;                                          /* that launches go into; NULL: none */
     CudaGraphs batch_graphs[CUDA_N_BATCHES][CUDA_GRAPH_STEPS + 1]; /* [kind][n]: of the forces of n steps */
-    CudaGraphs sort_graphs, search_graphs, list_graphs; /* the last: both in one */
+    CudaGraphs sort_graphs, search_graphs, list_graphs;            /* the last: both in one */
 
     /* measures, sums, particles on their way out */
     CudaWatch *h_watch;
@@ -395,6 +395,7 @@ int cuda_device_compute_capability(void);      /* of the current GPU, 90 for 9.0
 bool cuda_device_has_dependent_launch(void);   /* programmatic: launch.dependent */
 extern const char *const cuda_dependent_needs; /* what it takes, in words */
 int64_t cuda_device_resident_threads(void);    /* that the current GPU holds at once, at most */
+int cuda_device_shared_bytes(void);            /* of a block on the current GPU, at most */
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
 
 /* --- timing.c --- */
@@ -474,10 +475,15 @@ int64_t cuda_force_sum_blocks(const CudaContext *context);
 /* At any block size: known without a device. Blocks of 32 threads; larger ones have no more threads in all, up to one
  * block. */
 int64_t cuda_force_most_blocks(const CudaContext *context);
+/* Bytes of a number: of all that is stored; of a position on its way. */
+size_t cuda_pair_size(const MdConfig *config);
+size_t cuda_state_size(const MdConfig *config);
 int cuda_force_row_threads(const MdConfig *config);                    /* that share a row */
 size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynamic shared memory of a block */
-size_t cuda_force_held_bytes(const CudaContext *context, int block);   /* and in the resident kernel beside that */
-void cuda_force_zero(CudaContext *context);                            /* the forces on all atoms */
+size_t cuda_force_held_bytes(const MdConfig *config, int block);       /* and in the resident kernel beside that */
+/* Whether blocks of the resident kernel make passes in vain and take them back: launch.barrier = local with device-check. */
+bool cuda_force_takes_back(const MdConfig *config);
+void cuda_force_zero(CudaContext *context); /* the forces on all atoms */
 /* Issues the kernel, and with_energy the sums of its blocks. */
 void cuda_force_issue(CudaContext *context, bool with_energy);
 void cuda_integrate_scale(CudaContext *context, double factor);
@@ -574,6 +580,8 @@ enum { CUDA_MATRIX_CAPABILITY = 90, CUDA_COPY_CAPABILITY = 80 };
 /* Whether every multiprocessor gets a brick that is worth its staging. */
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
+/* Whether launch.barrier = local gains with the check of displacements. */
+bool cuda_brick_suits_watch(const MdConfig *config, const MdSystemPlan *plan);
 /* memory.staging, once launch.passes is known. */
 void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);

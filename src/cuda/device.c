@@ -82,6 +82,13 @@ int64_t cuda_device_resident_threads(void) {
     return (int64_t)cuda_device_multiprocessors() * threads_per_sm;
 }
 
+int cuda_device_shared_bytes(void) {
+    int device = 0, bytes = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    return bytes;
+}
+
 /* The names by which others know the device. */
 static void identify(const struct cudaDeviceProp *properties, int device, MdMachine *machine) {
     const unsigned char *b = (const unsigned char *)properties->uuid.bytes;

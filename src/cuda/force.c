@@ -65,11 +65,24 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
     return 0;
 }
 
+size_t cuda_pair_size(const MdConfig *config) {
+    return config->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+}
+size_t cuda_state_size(const MdConfig *config) {
+    return config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double);
+}
+
+bool cuda_force_takes_back(const MdConfig *config) {
+    return config->launch_persistent == MD_PERSISTENT_ON && config->launch_barrier == MD_BARRIER_LOCAL &&
+           config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+}
+
 /* HeldAtom of kernels/step_brick.cuh, for each row that a block of the resident kernel holds. */
-size_t cuda_force_held_bytes(const CudaContext *context, int block) {
-    if (!cuda_force_has_bricks(context) || context->config.launch_fuse != MD_FUSE_STEP) return 0;
-    const size_t state = context->state_size, bytes = 3 * state + 7 * context->pair_size;
-    return (size_t)(block / cuda_force_row_threads(&context->config)) * ((bytes + state - 1) / state * state);
+size_t cuda_force_held_bytes(const MdConfig *config, int block) {
+    if (config->force_kernel != MD_KERNEL_BRICK || config->launch_fuse != MD_FUSE_STEP) return 0;
+    const size_t state = cuda_state_size(config), pair = cuda_pair_size(config), moving = 3 * state + 4 * pair;
+    const size_t bytes = (cuda_force_takes_back(config) ? CUDA_HELD_STATES : 1) * moving + 3 * pair;
+    return (size_t)(block / cuda_force_row_threads(config)) * ((bytes + state - 1) / state * state);
 }
 
 void cuda_force_zero(CudaContext *context) {

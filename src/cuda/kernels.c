@@ -65,7 +65,7 @@ static int first_block_size(const CudaTarget *target, int unit) {
 static size_t dynamic_shared(const CudaContext *context, CudaKernelId id, int block) {
     if (id == CUDA_K_neighbor_brick) return cuda_brick_search_bytes(context, block);
     const bool has_pairs = unit_of(id) == CUDA_FORCE || unit_of(id) == CUDA_STEP;
-    const size_t held = id == CUDA_K_step_resident ? cuda_force_held_bytes(context, block) : 0;
+    const size_t held = id == CUDA_K_step_resident ? cuda_force_held_bytes(&context->config, block) : 0;
     const size_t pairs = has_pairs ? cuda_force_shared_bytes(context, block) + held : 0;
     const size_t tree = cuda_reduce_dynamic_shared(context, id, block);
     return pairs > tree ? pairs : tree;

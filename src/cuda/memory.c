@@ -256,6 +256,11 @@ static bool is_checked(const CudaContext *context) {
     return has_queue(context) && context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
 
+/* Those of the resident kernel hold all that moves. */
+static bool makes_passes_in_vain(const CudaContext *context) {
+    return is_checked(context) || cuda_force_takes_back(&context->config);
+}
+
 static void list_second(const CudaContext *context, Arrays *arrays, CudaQueue *queue) {
     const size_t n = (size_t)context->n_atoms;
     add_vectors(context, arrays, CUDA_KEPT, &queue->velocity, n, context->pair_size, "velocities of a pass");
@@ -284,14 +289,16 @@ static void stage_second(CudaContext *context) {
 
 static void add_queue_check(CudaContext *context, Arrays *arrays) {
     CudaQueue *queue = &context->arguments.queue;
-    add(arrays, CUDA_KEPT, &queue->check, 1, sizeof *queue->check, "check of the queue");
-    if (cuda_memory_carries_by_list(context) && !second_is_staged(context)) list_second(context, arrays, queue);
+    add(arrays, CUDA_KEPT, &queue->check, CUDA_QUEUE_CHECKS, sizeof *queue->check, "check of passes");
+    if (is_checked(context) && cuda_memory_carries_by_list(context) && !second_is_staged(context))
+        list_second(context, arrays, queue);
 }
 
 static void clear_check(CudaContext *context) {
     CudaQueueCheck *check = context->arguments.queue.check;
-    CUDA_CHECK(cudaMemsetAsync(check, 0, sizeof *check, context->stream));
-    CUDA_CHECK(cudaMemsetAsync(&check->stop, 0xff, sizeof check->stop, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(check, 0, CUDA_QUEUE_CHECKS * sizeof *check, context->stream));
+    for (int k = 0; k < CUDA_QUEUE_CHECKS; k++)
+        CUDA_CHECK(cudaMemsetAsync(&check[k].stop, 0xff, sizeof check->stop, context->stream));
     CUDA_CHECK(cudaMemsetAsync(&check->fault_step, 0xff, sizeof check->fault_step, context->stream));
 }
 
@@ -330,7 +337,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     arrays->n = 0;
     if (cuda_force_has_bricks(context)) add_bricks(context, arrays);
     if (has_queue(context)) add_queue(context, arrays);
-    if (is_checked(context)) add_queue_check(context, arrays);
+    if (makes_passes_in_vain(context)) add_queue_check(context, arrays);
     add_positions(context, arrays);
     add_carried(context, arrays, CUDA_KEPT, &a->now);
     if (cuda_sort_reorders(context) && !cuda_memory_carries_by_list(context))
@@ -470,7 +477,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         CUDA_CHECK(
             cudaMemsetAsync(a->cell_count, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t), context->stream));
     if (has_queue(context)) clear_queue(context);
-    if (is_checked(context)) clear_check(context);
+    if (makes_passes_in_vain(context)) clear_check(context);
     cuda_force_zero(context); /* nothing has acted yet */
     context->has_forces = true;
     if (a->partials)

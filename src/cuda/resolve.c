@@ -51,7 +51,8 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
     char reason[sizeof choices->rows[0].reason];
     config->launch_persistent = MD_PERSISTENT_ON;
     MdConfig fused = *config; /* which auto makes possible */
-    if (fused.launch_fuse == MD_FUSE_AUTO) fused.launch_fuse = MD_FUSE_ON;
+    if (fused.launch_fuse == MD_FUSE_AUTO)
+        fused.launch_fuse = fused.launch_barrier == MD_BARRIER_LOCAL ? MD_FUSE_STEP : MD_FUSE_ON;
     if (!is_possible(&fused, plan, reason, sizeof reason)) {
         config->launch_persistent = MD_PERSISTENT_OFF;
         md_choices_add(choices, "launch.persistent", "off", "%s", reason);
@@ -108,10 +109,14 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
     char reason[sizeof choices->rows[0].reason];
     config->launch_barrier = MD_BARRIER_LOCAL;
     const bool possible = is_possible(config, plan, reason, sizeof reason);
-    if (!possible) config->launch_barrier = MD_BARRIER_GRID;
+    const bool gains =
+        possible && (config->neighbor_rebuild == MD_REBUILD_EVERY || cuda_brick_suits_watch(config, plan));
+    if (!gains) config->launch_barrier = MD_BARRIER_GRID;
     if (config->launch_persistent != MD_PERSISTENT_ON) return; /* no barrier at all */
-    if (possible) md_choices_add(choices, "launch.barrier", "local", "blocks are ahead of those that they do not need");
-    else md_choices_add(choices, "launch.barrier", "grid", "%s", reason);
+    if (gains) md_choices_add(choices, "launch.barrier", "local", "blocks are ahead of those that they do not need");
+    else
+        md_choices_add(choices, "launch.barrier", "grid", "%s",
+                       possible ? "with the check of displacements only small blocks of near bricks gain" : reason);
 }
 
 /* Atoms a multiprocessor between which the queue was ahead of a kernel a pass (melts on an H200, loops every 20 steps: 8 % at
@@ -194,10 +199,14 @@ static void resolve_order(MdConfig *config, const MdSystemPlan *plan, MdChoices 
 
 /* The fastest of 0.2 to 0.8 for melts of 4,000 and 32,000 atoms, of 0.4 and 0.6 for 70,304 and of 0.3 to 0.5 for a million
  * in bricks, on an H200 (run/results/h200): a rebuild takes a small system longer than many steps, so that rare ones pay
- * for long rows. */
+ * for long rows; less so up to some 7,000 atoms, where steps are short as well (launch.barrier = local, 4,000 atoms at 0.65 to 0.8
+ * and 6,912 at 0.6 and 0.7). */
 static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
     MdConfig in_bricks = *config;
-    in_bricks.neighbor_skin = plan->n_atoms < 16000 ? 0.8 : plan->n_atoms < 50000 ? 0.6 : 0.4;
+    in_bricks.neighbor_skin = plan->n_atoms < 9000    ? 0.7
+                              : plan->n_atoms < 16000 ? 0.8
+                              : plan->n_atoms < 50000 ? 0.6
+                                                      : 0.4;
     if (takes_bricks(&in_bricks, plan)) return in_bricks.neighbor_skin;
     return plan->n_atoms < 16000 ? 0.8 : 0.5;
 }

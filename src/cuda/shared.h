@@ -71,13 +71,18 @@ typedef struct CudaBricks {
 } CudaBricks;
 
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
+/* launch.barrier = local with device-check (kernels/step.cu): how far apart bricks may be, in bricks, which is how many passes are
+ * made in vain at most; states of an atom that are held: the last one that counts, as many behind it, and one that is written. */
+enum { CUDA_MOST_APART = 2, CUDA_HELD_STATES = CUDA_MOST_APART + 2 };
 
 /* Where the second copy of what moves is, for passes of a queue that may be made in vain (launch.passes = queue with
  * neighbor.rebuild = device-check); none: no pass is. MD_CHECKED_QUEUE is one of them. */
 enum { CUDA_NO_SECOND, CUDA_SECOND_IN_QUEUE, CUDA_SECOND_IN_SPARE };
 
-/* What the blocks of a queue find out before all of them know it, with device-check. Zero, or all bits set, but in a
- * launch and after a fault. */
+/* What the blocks of a queue, or those of the resident kernel that do not meet (launch.barrier = local), find out before all of
+ * them know it, with device-check. Zero, or all bits set, but in a launch and after a fault; the resident kernel has two words
+ * `stop` in turn, as with its barriers: what a launch leaves is made ready by the next one. */
+enum { CUDA_QUEUE_CHECKS = 2 };
 typedef struct CudaQueueCheck {
     unsigned stop; /* the first pass of which the list is too old for the forces; all bits set: none */
     unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
@@ -223,7 +228,7 @@ typedef struct CudaArguments {
 
     CudaList list;
     CudaGrid grid;
-    int32_t *place;      /* [n_atoms] that of the cell of a particle; this and the next four: see stage_cells in memory.c */
+    int32_t *place; /* [n_atoms] that of the cell of a particle; this and the next four: see stage_cells in memory.c */
     int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
     void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
     int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by their keys; with memory.sort = none */

@@ -20,7 +20,8 @@
  * no effect: the journal is the number of the last step, how far it went, which steps wanted energies, and what output was
  * asked for at their ends (output.c). What was issued beyond the halt is wasted (an idle kernel takes some two
  * microseconds), so the host runs ahead by a few steps only; with batches as far as the list lasted the last time, and
- * from there on by a quarter of that at a time.
+ * from there on by an eighth of that at a time. A kernel that stops itself in the midst of a batch wastes a pass or two
+ * at most, and its batches are as long as they may be.
  *
  * A build that does not fit. The host does not wait to learn that either: it issues sort and search and goes on. Where the
  * list has no room for what was found the device halts in the same way, behind the sort; the host makes room, repeats the
@@ -44,7 +45,7 @@ static bool checks_on_device(const CudaContext *context) {
 static bool is_resident(const CudaContext *context) { return context->config.launch_persistent == MD_PERSISTENT_ON; }
 static bool in_passes(const CudaContext *context) { return context->config.launch_fuse == MD_FUSE_STEP; }
 static bool in_queue(const CudaContext *context) { return context->config.launch_passes == MD_PASSES_QUEUE; }
-/* Whether the kernel of a batch stops in its midst, so that some steps more in it cost a pass at most. */
+/* Whether the kernel of a batch stops in its midst, so that some steps more in it cost a pass or two at most. */
 static bool stops_itself(const CudaContext *context) { return is_resident(context) || in_queue(context); }
 static bool batches(const CudaContext *context) {
     return context->config.launch_graph == MD_GRAPH_ON || is_resident(context) || in_passes(context);
@@ -69,22 +70,22 @@ static int64_t slack(const CudaContext *context, int64_t step) {
 
 /* Steps from `step` on that the list is expected to be good for: as many after its build as the last one was. */
 static int64_t safe_steps(const CudaContext *context, int64_t step) {
-    const int64_t safe = context->built_step + context->last_interval - step;
-    return stops_itself(context) ? safe + slack(context, step) : safe;
+    return context->built_step + context->last_interval - step;
 }
 
 /* Steps of the batch that begins with step `first`. */
 static int64_t batch_steps(const CudaContext *context, int64_t first) {
-    const int64_t safe = safe_steps(context, first), doubtful = slack(context, first) / (stops_itself(context) ? 1 : 2);
-    if (!checks_on_device(context)) return most_batch_steps(context);
+    if (!checks_on_device(context) || stops_itself(context)) return most_batch_steps(context);
+    const int64_t safe = safe_steps(context, first), doubtful = slack(context, first) / 2;
     return smaller(safe > 0 ? safe : doubtful, most_batch_steps(context));
 }
 
-/* How far before the device the host may be when it issues `step`: two batches keep the device busy. */
+/* How far before the device the host may be when it issues `step`: two batches keep the device busy, as long as the list is expected
+ * to serve for both. A kernel that stops itself tells at its end how far it came. */
 static int64_t run_ahead(const CudaContext *context, int64_t step) {
     if (!batches(context)) return RUN_AHEAD_STEPS;
-    const int64_t safe = safe_steps(context, (int64_t)context->h_signals->step);
-    return smaller(larger(safe, slack(context, step)), 2 * most_batch_steps(context));
+    const int64_t safe = safe_steps(context, (int64_t)context->h_signals->step), most = most_batch_steps(context);
+    return smaller(larger(safe, stops_itself(context) ? most : slack(context, step)), 2 * most);
 }
 
 static void book_build(CudaContext *context, int64_t step) {

@@ -199,10 +199,11 @@ static void log_rebuilds(MdRecord *r) {
 /* Where launch.barrier = local took the barrier of the grid. */
 static void log_meetings(MdRecord *r) {
     if (r->statistics.n_met == 0) return;
-    md_log(r->log,
-           "barrier   launch.barrier = local: in %lld batches of steps all blocks met: a cell was void, or a brick too "
-           "large for a block to hold\n",
-           (long long)r->statistics.n_met);
+    md_log(
+        r->log,
+        "barrier   launch.barrier = local: in %lld batches of steps all blocks met: a cell was void, a brick too large "
+        "for a block to hold or without a block of its own, or bricks more than two apart (device-check)\n",
+        (long long)r->statistics.n_met);
 }
 
 void md_timings_log(MdRecord *r) {

@@ -109,15 +109,31 @@ typedef struct {
     double skin; /* 0: 0.25 */
 } Blocks;
 
-/* 32 steps and 28 more; a list every ten steps, so that the batch before the first look begins with forces and ends with
- * them. places: of the atoms at both looks. Returns in how many batches all blocks met against launch.barrier = local. */
-static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int barrier, Blocks blocks, double *places) {
+/* When lists are built: by count, or by displacements from where atoms were to be. */
+typedef struct {
+    int rebuild, predict;
+} MeetingRule;
+static const MeetingRule meeting_rules[] = {{MD_REBUILD_EVERY, MD_PREDICT_OFF},
+                                            {MD_REBUILD_DEVICE_CHECK, MD_PREDICT_VELOCITY}};
+enum { N_MEETING_RULES = sizeof meeting_rules / sizeof meeting_rules[0] };
+
+typedef struct {
+    int64_t n_met, n_rebuilds; /* n_met: batches in which all blocks met against launch.barrier = local */
+    double potential;
+} Met;
+
+/* 32 steps and 28 more, three with energies, and 20 of atoms that are as fast again; by count a list every ten steps, so that the
+ * batch before the first look begins with forces and ends with them. places: of the atoms at the three looks. */
+static Met meetings(const MdBackendOps *ops, const MdSystem *system, MeetingRule rule, int barrier, Blocks blocks,
+                    double *places) {
     MdConfig config = state_config();
     MdStatistics statistics = {0};
+    MdSums sums = {0};
     WalkRun run;
     config.run_precision = MD_PRECISION_MIXED;
-    config.neighbor_rebuild = MD_REBUILD_EVERY;
-    config.neighbor_every = 10;
+    config.neighbor_rebuild = rule.rebuild;
+    config.neighbor_predict = rule.predict;
+    if (rule.rebuild == MD_REBUILD_EVERY) config.neighbor_every = 10;
     config.neighbor_skin = blocks.skin > 0 ? blocks.skin : 0.25;
     config.run_timestep = 0x1p-8;
     config.force_kernel = MD_KERNEL_BRICK;
@@ -126,31 +142,43 @@ static int64_t meetings(const MdBackendOps *ops, const MdSystem *system, int bar
     config.launch_block_size = blocks.block_size;
     way_take(&config, (Way){MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS});
     config.launch_barrier = barrier;
-    check_context("barrier %s, brick cells %s, block size %s, threads per atom %s",
+    check_context("rebuild %s, predict %s, barrier %s, brick cells %s, block size %s, threads per atom %s",
+                  md_switch_words(MD_OPTION_neighbor_rebuild)[rule.rebuild],
+                  md_switch_words(MD_OPTION_neighbor_predict)[rule.predict],
                   md_switch_words(MD_OPTION_launch_barrier)[barrier],
                   md_switch_words(MD_OPTION_memory_brick_cells)[blocks.brick_cells],
                   md_switch_words(MD_OPTION_launch_block_size)[blocks.block_size],
                   md_switch_words(MD_OPTION_force_threads_per_atom)[blocks.threads_per_atom]);
-    if (!walk_create(&run, ops, &config, system)) return -1;
-    MdFrame first = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places}, second = first;
-    second.position = places + 3 * system->n_atoms;
-    CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, 32) && walk_ok(&run, ops->gather(run.context, &first)));
-    CHECK(walk_quiet_steps(&run, 33, 28) && walk_ok(&run, ops->gather(run.context, &second)));
+    if (!walk_create(&run, ops, &config, system)) return (Met){-1, -1, 0};
+    MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
+    CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, 32) && walk_ok(&run, ops->gather(run.context, &frame)));
+    frame.position += 3 * system->n_atoms;
+    CHECK(walk_quiet_steps(&run, 33, 28) && walk_ok(&run, ops->gather(run.context, &frame)));
+    frame.position += 3 * system->n_atoms;
+    CHECK(walk_steps(&run, 61, 3) && walk_ok(&run, ops->scale_velocities(run.context, 2)) &&
+          walk_quiet_steps(&run, 64, 20) && walk_ok(&run, ops->gather(run.context, &frame)));
+    CHECK(walk_steps(&run, 84, 2) && walk_ok(&run, ops->sum(run.context, &sums)));
     ops->statistics(run.context, &statistics);
+    CHECK(ops->fault(run.context).step < 0);
     walk_destroy(&run);
-    return statistics.n_met;
+    return (Met){statistics.n_met, statistics.n_rebuilds, sums.potential};
 }
 
-typedef enum { NEVER, ALWAYS, BY_GPU } Meets;
+typedef enum { NEVER, ALWAYS, WITH_CHECK, BY_GPU } Meets;
 
-/* The same bits whether or not blocks meet. */
+/* The same bits whether or not blocks meet, and the same lists. */
 static void compare_meetings(const MdBackendOps *ops, const MdSystem *system, Blocks blocks, Meets meets) {
-    const size_t n_places = 6 * (size_t)system->n_atoms;
+    const size_t n_places = 9 * (size_t)system->n_atoms;
     double *places = md_alloc(2 * n_places, sizeof *places, "positions"), *others = places + n_places;
-    CHECK(meetings(ops, system, MD_BARRIER_GRID, blocks, places) == 0);
-    const int64_t n = meetings(ops, system, MD_BARRIER_LOCAL, blocks, others);
-    CHECK(n >= 0 && (meets == BY_GPU || (n > 0) == (meets == ALWAYS)));
-    CHECK(memcmp(places, others, n_places * sizeof *places) == 0);
+    for (int k = 0; k < N_MEETING_RULES; k++) {
+        const Met grid = meetings(ops, system, meeting_rules[k], MD_BARRIER_GRID, blocks, places),
+                  local = meetings(ops, system, meeting_rules[k], MD_BARRIER_LOCAL, blocks, others);
+        const bool meet =
+            meets == ALWAYS || (meets == WITH_CHECK && meeting_rules[k].rebuild == MD_REBUILD_DEVICE_CHECK);
+        CHECK(grid.n_met == 0 && local.n_met >= 0 && (meets == BY_GPU || (local.n_met > 0) == meet));
+        CHECK(grid.n_rebuilds == local.n_rebuilds && grid.potential == local.potential);
+        CHECK(memcmp(places, others, n_places * sizeof *places) == 0);
+    }
     md_free(places);
 }
 
@@ -203,7 +231,7 @@ static void test_strangers(const MdBackendOps *ops) {
 }
 
 /* They meet, and it is told, where a block has no room for all of its rows, where it has none for all that it stages, where
- * cells are void, and where a GPU has no room for a block for each brick. Not since an axis is open: beyond that there is nobody to
+ * cells are void, where a GPU has no room for a block for each brick, and with a check where bricks are further than two apart. Not since an axis is open: beyond that there is nobody to
  * wait for. */
 static void test_barrier(const MdBackendOps *ops) {
     static const struct {
@@ -240,6 +268,11 @@ static void test_barrier(const MdBackendOps *ops) {
                   "system.cells=6",
                   {MD_BRICK_CELLS_1, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0},
                   BY_GPU,
+                  false},
+                 {"system.density=0.8442",
+                  "system.cells=11 4 4",
+                  {MD_BRICK_CELLS_1, MD_BLOCK_SIZE_128, MD_THREADS_2, 0},
+                  WITH_CHECK,
                   false}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const char *words[] = {cases[k].density,          cases[k].cells,
@@ -289,23 +322,25 @@ static MdSystem *system_of_leapers(const int fails[LAYERS]) {
 
 typedef struct LeapWay {
     Way way;
-    int barrier;
+    int barrier, rebuild;
 } LeapWay;
 
-/* Nobody looks before the end, when all have failed. The first batch ends with a drift, before a build: in others blocks meet,
- * also with launch.barrier = local. */
+/* Nobody looks before the end, when all have failed. By count, the first batch ends with a drift, before a build: in others blocks
+ * meet, also with launch.barrier = local. */
 static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system, const LeapWay *by, int n_steps) {
     MdConfig config = state_config();
     MdStatistics statistics = {0};
     WalkRun run;
     config.run_precision = MD_PRECISION_MIXED;
-    config.neighbor_rebuild = MD_REBUILD_EVERY;
-    config.neighbor_every = n_steps;
+    config.neighbor_rebuild = by->rebuild;
+    if (by->rebuild == MD_REBUILD_EVERY) config.neighbor_every = n_steps;
     config.neighbor_skin = 2.1; /* from each brick atoms of all around it are in range: blocks need not meet */
     config.force_kernel = MD_KERNEL_BRICK;
     config.force_threads_per_atom = MD_THREADS_2;
-    config.memory_brick_cells = MD_BRICK_CELLS_1;
-    config.launch_block_size = MD_BLOCK_SIZE_64;
+    /* with a check no more bricks than that two are at most two apart */
+    const bool has_check = by->rebuild == MD_REBUILD_DEVICE_CHECK;
+    config.memory_brick_cells = has_check ? MD_BRICK_CELLS_2 : MD_BRICK_CELLS_1;
+    config.launch_block_size = has_check ? MD_BLOCK_SIZE_128 : MD_BLOCK_SIZE_64;
     config.launch_barrier = by->barrier;
     way_take(&config, by->way);
     if (!walk_create(&run, ops, &config, system)) return (MdFault){.step = -1};
@@ -322,9 +357,10 @@ static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system,
 /* Told is the first one, though blocks may find another before it; of several in a step that of the smallest id. */
 static void compare_leapers(const MdBackendOps *ops, const int fails[LAYERS], int leader, int n_steps) {
     static const LeapWay ways[] = {
-        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_GRID},
-        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE}, MD_BARRIER_GRID},
-        {{MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_LOCAL}};
+        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_GRID, MD_REBUILD_EVERY},
+        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE}, MD_BARRIER_GRID, MD_REBUILD_EVERY},
+        {{MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_LOCAL, MD_REBUILD_EVERY},
+        {{MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_LOCAL, MD_REBUILD_DEVICE_CHECK}};
     MdSystem *system = system_of_leapers(fails);
     MdFault expected = {.step = -1};
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {

@@ -29,19 +29,32 @@ typedef CopyOf<is_checked_queue> MotionCopy;
  * same. Blocks may be at different steps, so that the earliest fault need not be found first: each step has a key of its own.
  * Nobody has left anything there for another step: those of a launch differ by less than there are keys, but for the first
  * drift of the resident kernel, behind which is a barrier of the grid; and once a fault is known, none of a later step is
- * noted. A pass of a queue may be one that was made in vain: the last block to leave knows, and tells.
+ * noted. A pass may be one that was made in vain: who knows in the end that it was not, tells (tell_fault).
  * step: that of the drift, or 0: the one after that of the watch. */
-__device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step) {
-    const bool counts = !is_checked_queue || step == 0;
+__device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step,
+                                   bool counts) {
     if (step == 0) step = a.watch->step + 1;
-    if (!counts && a.watch->fault_step < step)
-        return; /* nobody writes it in the launch of a queue, but the last block */
+    if (!counts && a.watch->fault_step < step) return; /* nobody writes it while passes are made that may be in vain */
     if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;
     atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],
               (unsigned long long)id << 32 | __float_as_uint(displacement));
     if (!counts) return;
     *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
     __threadfence_system();                 /* who sees that the device halts sees the fault */
+}
+
+/* The first fault of passes that may have been in vain, if it is of a drift up to `last`: those behind come again. By one thread,
+ * when all passes are over. */
+__device__ inline void tell_fault(const CudaArguments &a, unsigned long long last) {
+    const unsigned long long step = *(volatile unsigned long long *)&a.queue.check->fault_step;
+    if (step <= last) {
+        a.watch->fault_step = step;
+        *(volatile int *)&a.signals->fault = 1;
+        __threadfence_system(); /* who sees that the device halts sees the fault */
+    } else if (step != ~0ull) {
+        a.queue.check->fault_step = ~0ull;
+        for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.watch->fault_key[k] = ~0ull;
+    }
 }
 
 /* v += f/m dt/2 */
@@ -54,21 +67,22 @@ __device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Fu
 
 /* x += v dt. A particle that would move too far stays, so that every position is a finite number whatever comes. */
 __device__ inline void drift(const CudaArguments &a, int i, const Vec3<Pair> &v, Vec3<State> *x,
-                             unsigned long long step = 0) {
+                             unsigned long long step = 0, bool counts = true) {
     const Pair dt = (Pair)a.whole_step;
     const Vec3<Pair> d = {dt * v.x, dt * v.y, dt * v.z};
     const Pair distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
     if (distance_sq <= (Pair)a.fault_sq) { /* false for NaN */
         *x = storable(Vec3<State>{x->x + (State)d.x, x->y + (State)d.y, x->z + (State)d.z});
     } else {
-        raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), step);
+        raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), step, counts);
     }
 }
 
-/* Where positions come from and go to, and the step of the drift (0: ask the watch). */
+/* Where positions come from and go to, the step of the drift (0: ask the watch), and whether it may be made in vain. */
 struct Motion {
     int64_t from, to;
     unsigned long long step;
+    bool may_be_in_vain;
 };
 
 /* What moves of a particle. */
@@ -79,11 +93,11 @@ struct Moving {
 
 /* The whole integration of particle i, on which f acts, up to the drift; kick_first: with the second half kick of the step
  * before, by the same force. */
-__device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
-                            unsigned long long step, Moving *moving) {
+__device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first, const Motion &motion,
+                            Moving *moving) {
     if (kick_first) half_kick(a, f, &moving->v);
     half_kick(a, f, &moving->v);
-    drift(a, i, moving->v.v, &moving->x, step);
+    drift(a, i, moving->v.v, &moving->x, motion.step, !motion.may_be_in_vain);
 }
 
 /* The same for a particle in memory. Returns its squared displacement from its place of the build where
@@ -92,14 +106,14 @@ __device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<P
                                      bool has_check, const Motion &motion) {
     const auto &from = MotionCopy::at(a, motion.from), &to = MotionCopy::at(a, motion.to);
     Moving moving = {load_velocity(from, i), load_position(from, i, motion.from)};
-    move(a, i, f, kick_first, motion.step, &moving);
+    move(a, i, f, kick_first, motion, &moving);
     store<Pair>(to.velocity, i, moving.v.v, moving.v.w);
     const Vec3<Pair> seen = store_position(to, i, moving.x, load_type(a.now, i, motion.from), motion.to);
     return has_check ? displacement_sq(seen, load<Pair>(a.reference, i)) : 0;
 }
 
 __device__ inline float integrate_atom(const CudaArguments &a, int i, bool kick_first, bool has_check,
-                                       const Motion &motion = Motion{0, 0, 0}) {
+                                       const Motion &motion = Motion{0, 0, 0, false}) {
     return integrate_by(a, i, load<Pair>(a.now.force, i), kick_first, has_check, motion);
 }
 

@@ -25,11 +25,16 @@ struct HeldBrick {
     RowPart row;
     QuadsAhead first; /* with holds_quads */
     Atom own;         /* as staged */
+    bool is_far;      /* with may_take_back: the last pass took the atom too far for the list */
 };
+
+/* launch.barrier = local with device-check: two passes may be made in vain, and are taken back (step.cu). */
+constexpr bool may_take_back = is_local && MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+constexpr int states_held = may_take_back ? CUDA_HELD_STATES : 1;
 
 /* In shared memory, behind the atoms that are staged. */
 struct HeldAtom {
-    Moving moving;
+    Moving moving[states_held]; /* after n passes in place n % states_held */
     Vec3<Pair> reference;
 };
 
@@ -69,45 +74,55 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
         RowPart{}; /* of a thread without a row: one without entries, which its warp goes through all the same */
     held->first = QuadsAhead{};
     held->own = Atom{};
+    held->is_far = false;
     if (held->i >= 0) {
         held->row = part_of_row(a, brick, r);
         if (holds_quads) held->first = quads_of_round(held->row, 0);
         held->own = staged_particle(a, corner_of(brick), held->i, from);
         HeldAtom *atom = atom_place(a);
         if (threadIdx.x % row_threads == 0) {
-            atom->moving = Moving{load_velocity(a.now, held->i), load_position(a.now, held->i, from)};
+            atom->moving[0] = Moving{load_velocity(a.now, held->i), load_position(a.now, held->i, from)};
             if (HAS_CHECK) atom->reference = load<Pair>(a.reference, held->i);
         }
     }
     __syncthreads(); /* the brick and the atoms are there */
 }
 
-/* Velocities to memory, where they have not been since hold_brick. */
-__device__ inline void put_back(const CudaArguments &a, const HeldBrick &held) {
+/* Velocities to memory, where they have not been since hold_brick: those after `passes` passes. */
+__device__ inline void put_back(const CudaArguments &a, const HeldBrick &held, int passes) {
     if (held.i < 0 || threadIdx.x % row_threads != 0) return;
-    const Moving &moving = atom_place(a)->moving;
+    const Moving &moving = atom_place(a)->moving[passes % states_held];
     store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);
 }
 
-/* Integrates the atom of this thread's row, and puts its place where others find it. Returns its squared displacement. By
- * whole warps. */
+/* The same, and positions to where everybody looks for them. */
+__device__ inline void put_back_all(const CudaArguments &a, const HeldBrick &held, int passes) {
+    put_back(a, held, passes);
+    if (held.i >= 0 && threadIdx.x % row_threads == 0)
+        store_position(a.now, held.i, atom_place(a)->moving[passes % states_held].x, held.own.type);
+}
+
+/* Integrates the atom of this thread's row, and puts its place where others find it; before this pass there were `pass`. Returns
+ * its squared displacement. By all threads. */
 template <bool HAS_CHECK>
 __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> &force, const Motion &motion,
-                                       unsigned mark, HeldBrick *held) {
+                                       unsigned mark, int pass, HeldBrick *held) {
     HeldAtom *atom = atom_place(a);
-    Moving moving = atom->moving;
+    Moving moving = atom->moving[pass % states_held];
     if (row_threads > 1) __syncwarp(); /* all threads of the row have read it */
     if (held->i < 0) return 0;
-    move(a, held->i, force, true, motion.step, &moving);
+    move(a, held->i, force, true, motion, &moving);
     unsigned low[3];
     const Vec3<Pair> seen = seen_at(moving.x, low);
+    const float moved_sq = HAS_CHECK ? displacement_sq(seen, atom->reference) : 0;
+    if (may_take_back) held->is_far = moved_sq > a.halt_sq;
     if (threadIdx.x % row_threads == 0) {
         if (is_local && mark != no_mark) store_marked(a, held->i + motion.to, seen, held->own.type, mark);
         else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
-        atom->moving = moving;
+        atom->moving[(pass + 1) % states_held] = moving;
     }
     held->own.v = staged_place(corner_of(*brick_place()), seen);
-    return HAS_CHECK ? displacement_sq(seen, atom->reference) : 0;
+    return moved_sq;
 }
 
 /* All loads first: they are on the way together. */
@@ -127,11 +142,12 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
     stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);
 }
 
-/* The same of places that are on their way. */
-__device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
+/* The same of places that are on their way. Returns whether any of them, or the own one, says that this block is not to go on. */
+__device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
                                     Atom *atoms) {
     const Vec3<Pair> origin = corner_of(*brick_place());
     MarkedPlace place[HELD_SOURCES];
+    bool stops = may_take_back && held.is_far;
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++)
         if (held.source[k] >= 0) place[k] = load_marked(a, held.source[k] + from);
@@ -139,29 +155,41 @@ __device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &hel
     for (int k = 0; k < HELD_SOURCES; k++) {
         if (held.source[k] < 0) continue;
         while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + from);
+        if (may_take_back) stops = stops || place[k].stops();
         Atom atom = place[k].atom();
         atom.v = staged_place(origin, atom.v);
         add_shift(shift_of_image(a, (int)(held.images >> (8 * k))), &atom);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(atom);
     }
+    return stops;
 }
 
 /* A pass over the brick that is held: finish.own(force, held) is called by all threads of the rows that are held, and whole
  * warps of them, finish(i, force) for others. Unless places are on their way, a barrier of the grid lies between two of these,
- * and so nobody reads what was staged before. mark: of the places that are wanted; no_mark: as everybody reads them. */
+ * and so nobody reads what was staged before. mark: of the places that are wanted; no_mark: as everybody reads them. False, for all
+ * threads: a place said that it is not to be made. */
 template <class Finish>
-__device__ inline void pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
+__device__ inline bool pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
                                  HeldBrick *held, Finish &finish) {
     MD_DYNAMIC_SHARED(Atom, s_atoms);
     Sum unused[CUDA_PAIR_TOTALS];
+    bool stops = false;
     if (!holds_quads && held->i >= 0) held->first = quads_of_round(held->row, 0);
     if (is_local && mark != no_mark) {
         __syncthreads(); /* all have read what was staged before */
-        stage_marked(a, *held, from, mark, s_atoms);
+        stops = stage_marked(a, *held, from, mark, s_atoms);
     } else {
         stage_held(a, *held, from, s_atoms);
     }
-    __syncthreads(); /* all atoms are staged */
+    if constexpr (may_take_back) {
+        stops = __syncthreads_or(stops);
+        if (stops) { /* a pass without pairs, by the way that all go */
+            held->row.count = 0;
+            finish.mark |= stop_bit;
+        }
+    } else {
+        __syncthreads(); /* all atoms are staged */
+    }
     Vec3<Pair> force = part_of_force<false>(a, pairs, s_atoms, held->row, held->first, held->own, unused);
     add_up_row(&force);
     finish.own(force, held);
@@ -170,6 +198,7 @@ __device__ inline void pass_held(const CudaArguments &a, const PairParameters *p
     if (brick.end - brick.begin > rows_of_round)
         brick_rows<false>(a, pairs, brick, rows_of_round, begin_row(a, brick, rows_of_round, from), s_atoms, unused,
                           from, finish);
+    return !stops;
 }
 
 #endif

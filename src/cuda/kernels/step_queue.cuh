@@ -140,19 +140,6 @@ __device__ inline void end_item(const CudaArguments &a, float moved_sq) {
     if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);
 }
 
-/* The first fault, if it is of a drift up to `last`: those behind are of passes in vain, and come again. */
-__device__ inline void tell_fault(const CudaArguments &a, unsigned long long last) {
-    const unsigned long long step = *(volatile unsigned long long *)&a.queue.check->fault_step;
-    if (step <= last) {
-        a.watch->fault_step = step;
-        *(volatile int *)&a.signals->fault = 1;
-        __threadfence_system(); /* who sees that the device halts sees the fault */
-    } else if (step != ~0ull) {
-        a.queue.check->fault_step = ~0ull;
-        for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.watch->fault_key[k] = ~0ull;
-    }
-}
-
 /* Of the passes, how many count: those before the first one in vain. By the last block to leave. What the last pass has moved
  * too far is for the next kernel to see, and not before: blocks that come late look at the same place. */
 __device__ inline int end_check(const CudaArguments &a, unsigned long long first) {
