@@ -8,8 +8,8 @@
 #
 # MDMINI_STAGES=tests,sanitize,mutants,ceilings,bench chooses among the stages; the last line names those that were left out.
 # MDMINI_COMMIT names the commit where the source is no checkout.
-# MDMINI_SANITIZERS="--budget 100" are further arguments of tests/gpu/sanitize.py, MDMINI_MUTANTS="--shard 0/2" of
-# tests/gpu/mutants.py, MDMINI_BENCH="--rows 1m" of run/bench.sh.
+# MDMINI_CTEST="-R physics" are further arguments of ctest, MDMINI_SANITIZERS="--budget 100" of tests/gpu/sanitize.py,
+# MDMINI_MUTANTS="--shard 0/2" of tests/gpu/mutants.py, MDMINI_BENCH="--rows 1m" of run/bench.sh; the last line names them as well.
 #
 # The tests share the GPU through a Multi-Process Service (CUDA MPS) of their own, where it is installed and starts: else
 # the GPU takes turns between their processes, which takes twice as long. A fault of one client ends all of them, so that
@@ -91,7 +91,7 @@ trap 'exit 143' TERM HUP
 # Tests and sanitizers one after the other: what takes their time is compiling kernels, on all cores.
 # A service takes 48 clients or more, and some tests start a second program; without one, more jobs only wait longer.
 run_tests() {
-    local tests=(ctest --test-dir "$build" -L gpu --no-tests=error --output-on-failure --timeout 500) cores
+    local tests=(ctest --test-dir "$build" -L gpu --no-tests=error --output-on-failure --timeout 500 ${MDMINI_CTEST:-}) cores
     cores=$(nproc)
     export MDMINI_TEST_BACKENDS=cuda
     if [ -n "$mps" ]; then remark=MPS with_mps note tests "${tests[@]}" -j $((cores < 24 ? cores : 24))
@@ -132,5 +132,5 @@ has ceilings "$stages" && sed -n '/^roofline/,$p' "$folder/ceilings.log" | tee -
 has bench "$stages" && tee -a "$summary" <"$folder/bench.log"
 verdict=passed
 [ $failed -eq 0 ] || verdict=FAILED
-echo "gpu-check: $verdict: $stages${MDMINI_SANITIZERS:+; sanitizers $MDMINI_SANITIZERS}${MDMINI_MUTANTS:+; mutants $MDMINI_MUTANTS}${MDMINI_BENCH:+; bench $MDMINI_BENCH}${left_out:+; left out:$left_out}" | tee -a "$summary"
+echo "gpu-check: $verdict: $stages${MDMINI_CTEST:+; tests $MDMINI_CTEST}${MDMINI_SANITIZERS:+; sanitizers $MDMINI_SANITIZERS}${MDMINI_MUTANTS:+; mutants $MDMINI_MUTANTS}${MDMINI_BENCH:+; bench $MDMINI_BENCH}${left_out:+; left out:$left_out}" | tee -a "$summary"
 exit $failed
