@@ -80,8 +80,8 @@ static int64_t batch_steps(const CudaContext *context, int64_t first) {
     return smaller(safe > 0 ? safe : doubtful, most_batch_steps(context));
 }
 
-/* How far before the device the host may be when it issues `step`: two batches keep the device busy, as long as the list is expected
- * to serve for both. A kernel that stops itself tells at its end how far it came. */
+/* How far before the device the host may be when it issues `step`: two batches keep the device busy, as long as the list is
+ * expected to serve for both. A kernel that stops itself tells at its end how far it came. */
 static int64_t run_ahead(const CudaContext *context, int64_t step) {
     if (!batches(context)) return RUN_AHEAD_STEPS;
     const int64_t safe = safe_steps(context, (int64_t)context->h_signals->step), most = most_batch_steps(context);

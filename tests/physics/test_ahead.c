@@ -122,9 +122,9 @@ typedef struct {
     double potential;
 } Met;
 
-/* 32 steps and 28 more, three with energies, and of atoms that are as fast again 20 and two with energies; by count a list every ten
- * steps, so that the batch before the first look begins with forces and ends with them. That before energies ends with a
- * drift. places: of the atoms at the three looks. */
+/* 32 steps and 28 more, three with energies, and of atoms that are as fast again 20 and two with energies; by count a list every
+ * ten steps, so that the batch before the first look begins with forces and ends with them. That before energies ends with
+ * a drift. places: of the atoms at the three looks. */
 static Met meetings(const MdBackendOps *ops, const MdSystem *system, MeetingRule rule, int barrier, Blocks blocks,
                     double *places) {
     MdConfig config = state_config();
@@ -232,8 +232,8 @@ static void test_strangers(const MdBackendOps *ops) {
 }
 
 /* They meet, and it is told, where a block has no room for all of its rows, where it has none for all that it stages, where
- * cells are void, where a GPU has no room for a block for each brick, and with a check where bricks are further than two apart. Not since an axis is open: beyond that there is nobody to
- * wait for. */
+ * cells are void, where a GPU has no room for a block for each brick, and with a check where bricks are further than two
+ * apart. Not since an axis is open: beyond that there is nobody to wait for. */
 static void test_barrier(const MdBackendOps *ops) {
     static const struct {
         const char *density, *cells;
