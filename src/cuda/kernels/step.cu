@@ -55,7 +55,7 @@ struct EndRow {
     IntegrateAtom integrate;
     bool keeps;
     unsigned mark; /* of the places that it leaves; no_mark: as everybody reads them */
-    int pass;
+    int pass;      /* how many there were before in this launch */
     __device__ void prepare(int i) const {
         if (!keeps) integrate.prepare(i);
     }
@@ -125,8 +125,8 @@ __device__ inline bool must_meet(const CudaArguments &a) {
  * a launch has left is made ready by the next one. */
 __device__ inline unsigned *stopped_place(const CudaArguments &a, int first) { return &a.queue.check[first].stop; }
 
-/* All blocks meet behind passes without; the first of them was the one that begins with step `first`, and this block made `made`
- * of them, all if it did not stop. */
+/* All blocks meet behind passes between which they did not. The first one computed the forces of step `first`; `made`: the drifts of
+ * this block, which are all where it did not stop. */
 __device__ inline void end_watched(const CudaArguments &a, GridBarrier *barrier, unsigned long long first, int made,
                                    bool stops, float moved_sq, const HeldBrick &held) {
     if (stops && threadIdx.x == 0) atomicMin(stopped_place(a, a.first), (unsigned)made);

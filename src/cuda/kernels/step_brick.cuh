@@ -167,7 +167,8 @@ __device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &hel
 /* A pass over the brick that is held: finish.own(force, held) is called by all threads of the rows that are held, and whole
  * warps of them, finish(i, force) for others. Unless places are on their way, a barrier of the grid lies between two of these,
  * and so nobody reads what was staged before. mark: of the places that are wanted; no_mark: as everybody reads them. False, for all
- * threads: a place said that it is not to be made. */
+ * threads: a place, or the own one, said that this block is not to go on, and the pass does not count; its places say so in
+ * their turn. */
 template <class Finish>
 __device__ inline bool pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
                                  HeldBrick *held, Finish &finish) {
