@@ -101,19 +101,24 @@ static double brick_time(const Division *division, double range) {
            0.004 * volume_of(division, around);
 }
 
-/* memory.brick_grid = device: no more bricks than multiprocessors, so many cells each along every axis that has room for
- * them, such that the largest one takes the least time. */
-static Division divide_by_device(const double length[3], int dimension, double range, int cells, int n_sms) {
+/* memory.brick_grid = device, device-2: bricks for each multiprocessor; cells: 0. */
+static int bricks_on_each(int brick_grid) {
+    return brick_grid == MD_BRICK_GRID_DEVICE ? 1 : brick_grid == MD_BRICK_GRID_DEVICE_2 ? 2 : 0;
+}
+
+/* No more bricks than so many, with `cells` cells along every axis that has room for them, such that the largest one takes the least
+ * time. */
+static Division divide_by_device(const double length[3], int dimension, double range, int cells, int most_bricks) {
     const Division most = divide_by_cells(length, dimension, range, 1);
     Division best = most;
     double best_time = INFINITY, room[3];
     for (int a = 0; a < 3; a++) room[a] = fmax(floor(most.cells[a] / cells), 1);
-    for (double x = 1; x <= fmin(room[0], n_sms); x++)
-        for (double y = 1; y <= room[1] && x * y <= n_sms; y++) {
+    for (double x = 1; x <= fmin(room[0], most_bricks); x++)
+        for (double y = 1; y <= room[1] && x * y <= most_bricks; y++) {
             Division division = most;
             division.bricks[0] = x;
             division.bricks[1] = y;
-            division.bricks[2] = fmin(room[2], floor(n_sms / (x * y)));
+            division.bricks[2] = fmin(room[2], floor(most_bricks / (x * y)));
             for (int a = 0; a < dimension; a++) division.cells[a] = fmin(most.cells[a], cells * division.bricks[a]);
             const double time = brick_time(&division, range);
             if (time < best_time) {
@@ -126,16 +131,17 @@ static Division divide_by_device(const double length[3], int dimension, double r
 
 static Division divide(const MdConfig *config, const MdBox *box, double range, int n_sms) {
     const int cells = brick_cells[config->memory_brick_cells];
-    if (config->memory_brick_grid == MD_BRICK_GRID_DEVICE)
-        return divide_by_device(box->length, box->dimension, range, cells, n_sms);
+    const int on_each = bricks_on_each(config->memory_brick_grid);
+    if (on_each > 0) return divide_by_device(box->length, box->dimension, range, cells, on_each * n_sms);
     return divide_by_cells(box->length, box->dimension, range, cells);
 }
 
 void cuda_brick_divide(const CudaContext *context, const double extent[3], CudaGrid *grid) {
     const int dimension = context->box.dimension, cells = context->brick_cells;
-    if (context->brick_grid == MD_BRICK_GRID_DEVICE) {
+    const int on_each = bricks_on_each(context->brick_grid);
+    if (on_each > 0) {
         const Division division =
-            divide_by_device(extent, dimension, context->range, cells, cuda_device_multiprocessors());
+            divide_by_device(extent, dimension, context->range, cells, on_each * cuda_device_multiprocessors());
         for (int a = 0; a < 3; a++) {
             grid->n[a] = (int)fmin(grid->n[a], division.cells[a]);
             grid->n_bricks[a] = (int)fmin(grid->n[a], division.bricks[a]);
@@ -192,14 +198,13 @@ static int choose_cells(const MdSystemPlan *plan, double range) {
     return MD_BRICK_CELLS_1;
 }
 
-/* The same for a brick a multiprocessor. */
-static int choose_device_cells(const MdSystemPlan *plan, double range) {
+/* The same for so many bricks at most. */
+static int choose_device_cells(const MdSystemPlan *plan, double range, int most_bricks) {
     int best = MD_BRICK_CELLS_1;
     double best_time = INFINITY;
     for (int k = 0; k < N_CANDIDATES; k++) {
         const int cells = brick_cells[candidates[k]];
-        const Division division =
-            divide_by_device(plan->box.length, plan->box.dimension, range, cells, cuda_device_multiprocessors());
+        const Division division = divide_by_device(plan->box.length, plan->box.dimension, range, cells, most_bricks);
         const double time = brick_time(&division, range);
         if (cells_fit(cells, plan->box.dimension) && has_room(&division, plan->n_atoms, range) && time < best_time) {
             best_time = time;
@@ -225,18 +230,21 @@ bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
     return count_bricks(&division) >= least_bricks * cuda_device_multiprocessors();
 }
 
-/* Whether a brick a multiprocessor suits the system: in three dimensions, and no more atoms in each than a block has
- * threads for. Melts on an H200, every 20 steps, in G atom-steps/s by device and by cells (run/results/h200): 6,912 atoms
- * 1.65 and 1.33, 16,384 2.89 and 2.32, 32,000 4.24 and 3.45, 55,296 4.75 and 3.14, 70,304 5.72 and 4.31, 87,808 5.53 and
- * 4.32. */
-static const double most_device_rows = 900;
+/* Whether so many bricks a multiprocessor suit the system: in three dimensions, and no more atoms in each than was tried. Melts
+ * on an H200, every 20 steps, in G atom-steps/s (run/results/h200), by device and by cells: 6,912 atoms 1.65 and 1.33, 16,384 2.89
+ * and 2.32, 32,000 4.24 and 3.45, 55,296 4.75 and 3.14, 70,304 5.72 and 4.31, 87,808 5.53 and 4.32; by device-2 and by cells:
+ * 108,000 5.52 and 5.22, 131,072 5.58 and 5.03. Where device suits, device-2 was mostly slower: 32,000 4.55 and 4.77, 87,808
+ * 5.30 and 5.78; by three and four a multiprocessor all were. */
+static const double most_device_rows = 900, most_device_2_rows = 530;
 
-static bool suits_device(const MdSystemPlan *plan, double range, int cells) {
-    const Division division = divide_by_device(plan->box.length, plan->box.dimension, range, brick_cells[cells],
-                                               cuda_device_multiprocessors());
-    return plan->box.dimension == 3 && largest_brick(&division, plan->n_atoms) <= most_device_rows &&
-           has_room(&division, plan->n_atoms, range) &&
-           count_bricks(&division) >= least_bricks * cuda_device_multiprocessors();
+static bool suits_device(const MdSystemPlan *plan, double range, int on_each) {
+    const int most_bricks = on_each * cuda_device_multiprocessors(),
+              cells = choose_device_cells(plan, range, most_bricks);
+    const Division division =
+        divide_by_device(plan->box.length, plan->box.dimension, range, brick_cells[cells], most_bricks);
+    return plan->box.dimension == 3 &&
+           largest_brick(&division, plan->n_atoms) <= (on_each == 1 ? most_device_rows : most_device_2_rows) &&
+           has_room(&division, plan->n_atoms, range) && count_bricks(&division) >= least_bricks * most_bricks;
 }
 
 static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
@@ -245,27 +253,38 @@ static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices 
         if (config->memory_brick_grid == MD_BRICK_GRID_AUTO) config->memory_brick_grid = MD_BRICK_GRID_CELLS;
         return;
     }
+    const int n_sms = cuda_device_multiprocessors();
     const bool asks_for_cells = config->memory_brick_cells != MD_BRICK_CELLS_AUTO;
     if (config->memory_brick_grid == MD_BRICK_GRID_AUTO) {
         const bool may_stay = config->launch_persistent != MD_PERSISTENT_OFF && config->launch_graph != MD_GRAPH_ON &&
                               config->launch_passes != MD_PASSES_QUEUE; /* blocks, from step to step */
+        const bool suits_one = suits_device(plan, range, 1), suits_two = !suits_one && suits_device(plan, range, 2);
         const char *why_not = asks_for_cells ? "memory.brick_cells was given"
                               : !may_stay    ? "other switches rule out the resident kernel"
-                              : !suits_device(plan, range, choose_device_cells(plan, range))
-                                  ? "too many or too few atoms for a brick a multiprocessor"
+                              : !suits_one && !suits_two
+                                  ? "too many or too few atoms for one or two bricks a multiprocessor"
                                   : NULL;
-        config->memory_brick_grid = why_not ? MD_BRICK_GRID_CELLS : MD_BRICK_GRID_DEVICE;
-        md_choices_add(choices, "memory.brick_grid", why_not ? "cells" : "device", "%s",
-                       why_not ? why_not : "few atoms: a brick for each multiprocessor");
+        config->memory_brick_grid = why_not     ? MD_BRICK_GRID_CELLS
+                                    : suits_one ? MD_BRICK_GRID_DEVICE
+                                                : MD_BRICK_GRID_DEVICE_2;
+        md_choices_add(choices, "memory.brick_grid",
+                       why_not     ? "cells"
+                       : suits_one ? "device"
+                                   : "device-2",
+                       "%s",
+                       why_not     ? why_not
+                       : suits_one ? "few atoms: a brick for each multiprocessor"
+                                   : "more atoms than one brick a multiprocessor takes well");
     }
-    const bool by_device = config->memory_brick_grid == MD_BRICK_GRID_DEVICE;
+    const int on_each = bricks_on_each(config->memory_brick_grid);
     if (asks_for_cells) return;
-    config->memory_brick_cells = by_device ? choose_device_cells(plan, range) : choose_cells(plan, range);
-    const Division division = divide(config, &plan->box, range, cuda_device_multiprocessors());
+    config->memory_brick_cells =
+        on_each > 0 ? choose_device_cells(plan, range, on_each * n_sms) : choose_cells(plan, range);
+    const Division division = divide(config, &plan->box, range, n_sms);
     md_choices_add(choices, "memory.brick_cells",
                    md_switch_words(MD_OPTION_memory_brick_cells)[config->memory_brick_cells],
                    "%s; up to %.0f atoms each, and %.0f with those around",
-                   by_device ? "short cells" : "the most that leaves bricks for all multiprocessors",
+                   on_each > 0 ? "short cells" : "the most that leaves bricks for all multiprocessors",
                    largest_brick(&division, plan->n_atoms), staged_atoms(&division, plan->n_atoms, range));
 }
 
@@ -277,7 +296,8 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
     const double rows = crowded(largest_brick(&division, plan->n_atoms), 2);
     const double on_each = ceil(count_bricks(&division) / cuda_device_multiprocessors());
     int log2_threads = 0;
-    const double most = on_each == 1 ? CUDA_MAX_BLOCK : CUDA_BRICK_THREADS;
+    const bool by_device = config->memory_brick_grid != MD_BRICK_GRID_CELLS;
+    const double most = by_device || on_each == 1 ? CUDA_MAX_BLOCK : CUDA_BRICK_THREADS;
     while (log2_threads < 3 && rows * (2 << log2_threads) * on_each <= most) log2_threads++;
     config->force_threads_per_atom = log2_threads;
     md_choices_add(
@@ -300,10 +320,11 @@ bool cuda_brick_suits_watch(const MdConfig *config, const MdSystemPlan *plan) {
     const int row_threads = cuda_force_row_threads(config);
     const double threads = crowded(largest_brick(&division, plan->n_atoms), row_threads) * row_threads,
                  staged = 1.25 * planned_room(&division, plan->n_atoms, range_of(config, plan)); /* and room to grow */
-    return config->memory_brick_grid == MD_BRICK_GRID_DEVICE && threads <= most_watching_threads &&
+    const int on_each = bricks_on_each(config->memory_brick_grid);
+    return on_each > 0 && on_each * threads <= most_watching_threads &&
            (double)cuda_force_held_bytes(config, CUDA_MAX_BLOCK) * threads / CUDA_MAX_BLOCK +
                    staged * 4 * (double)cuda_pair_size(config) <=
-               cuda_device_shared_bytes();
+               (double)cuda_device_shared_bytes() / on_each;
 }
 
 /* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of
@@ -341,12 +362,14 @@ static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, Md
     if (config->neighbor_rows_per_warp != MD_ROWS_PER_WARP_AUTO) return;
     config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_32;
     if (config->force_kernel != MD_KERNEL_BRICK || !has_matrices(config)) return;
-    const int n_sms = cuda_device_multiprocessors();
+    const int n_sms = cuda_device_multiprocessors(), on_each = bricks_on_each(config->memory_brick_grid);
     const Division division = divide(config, &plan->box, range_of(config, plan), n_sms);
-    const bool are_few = count_bricks(&division) <= n_sms;
+    const bool are_few = on_each > 0 || count_bricks(&division) <= n_sms;
     config->neighbor_rows_per_warp = are_few ? MD_ROWS_PER_WARP_8 : MD_ROWS_PER_WARP_16;
     md_choices_add(choices, "neighbor.rows_per_warp", are_few ? "8" : "16", "%s",
-                   are_few ? "a brick has all warps of a multiprocessor" : "a load serves more rows");
+                   are_few ? on_each > 1 ? "few bricks share the warps of a multiprocessor"
+                                         : "a brick has all warps of a multiprocessor"
+                           : "a load serves more rows");
 }
 
 /* Melts on an H200, every 20 steps: copies gain 1 to 2 % of a loop by kernels and 3 to 4 by a queue from a million atoms
@@ -494,7 +517,9 @@ int cuda_brick_search_block_size(const CudaTarget *target, double range) {
     if (!has_matrices(config))
         return threads_of_block(config, largest, 1, config->run_precision == MD_PRECISION_DOUBLE);
     const int of_warp = cuda_brick_rows_of_warp(config);
-    const double least_warps = count_bricks(&division) <= target->n_sms ? 8 : 2, most_warps = of_warp == 8 ? 32 : 16;
+    const int on_each = bricks_on_each(config->memory_brick_grid);
+    const double least_warps = count_bricks(&division) <= target->n_sms ? 8 : 2,
+                 most_warps = of_warp == 8 ? 32.0 / fmax(on_each, 1) : 16;
     const double warps = fmax(ceil(rows / of_warp), least_warps);
     return 32 * (int)ceil(warps / ceil(warps / most_warps));
 }
@@ -512,14 +537,14 @@ int cuda_brick_block_size(const CudaTarget *target, double range, int row_thread
     const bool are_few = config->launch_passes == MD_PASSES_QUEUE && n_bricks > least_whole_bricks * target->n_sms &&
                          n_bricks < most_whole_bricks * target->n_sms;
     return threads_of_block(config, largest_brick(&division, target->n_atoms), row_threads,
-                            are_few || config->memory_brick_grid == MD_BRICK_GRID_DEVICE ||
+                            are_few || config->memory_brick_grid != MD_BRICK_GRID_CELLS ||
                                 config->run_precision == MD_PRECISION_DOUBLE);
 }
 
 /* Smaller bricks: as many as the cells make, in place of one a multiprocessor; then of fewer cells, which stay what they
  * are. staged: atoms of the fullest block, or where those of its cells are more than it can look at, these. */
 static MdStatus divide_further(CudaContext *context, int32_t staged) {
-    const bool by_device = context->brick_grid == MD_BRICK_GRID_DEVICE;
+    const bool by_device = context->brick_grid != MD_BRICK_GRID_CELLS;
     const bool is_asked_for = by_device ? context->asked.memory_brick_grid != MD_BRICK_GRID_AUTO
                                         : context->asked.memory_brick_cells != MD_BRICK_CELLS_AUTO;
     if (is_asked_for || (!by_device && context->brick_cells == 1))

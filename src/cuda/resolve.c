@@ -41,7 +41,7 @@ static void resolve_for_queue(MdConfig *config, MdChoices *choices) {
 static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_persistent != MD_PERSISTENT_AUTO) return;
     int64_t most = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
-    if (config->force_kernel == MD_KERNEL_BRICK && config->memory_brick_grid != MD_BRICK_GRID_DEVICE)
+    if (config->force_kernel == MD_KERNEL_BRICK && config->memory_brick_grid == MD_BRICK_GRID_CELLS)
         most = (config->neighbor_rebuild == MD_REBUILD_EVERY ? 1 : 2) * most / 3;
     if (config->launch_graph == MD_GRAPH_ON) { /* without a graph, a resident kernel is still possible */
         config->launch_persistent = MD_PERSISTENT_OFF;

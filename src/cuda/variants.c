@@ -42,6 +42,7 @@ static const MdVariant rows[] = {
      "the same, brick by brick: the atoms that a block of force.kernel = brick works on are one run"},
     {"sort", "memory.brick_grid=cells", "", "", 0, 0, 0, 0, "cells as small as can be, shared out among bricks: some get fewer"},
     {"sort", "memory.brick_grid=device", "", "", 0, 0, 0, 0, "at most a brick for each multiprocessor, all alike: for few atoms"},
+    {"sort", "memory.brick_grid=device-2", "", "", 0, 0, 0, 0, "two, which stage more for the same atoms: where a block has too few threads for all of one"},
     {"sort", "memory.brick_cells=1", "", "", 0, 0, 0, 0, "all within a range of one cell is staged for it: in a liquid some twenty atoms for one"},
     {"sort", "memory.brick_cells=2", "", "", 0, 0, 0, 0, "for eight cells: seven atoms for one"},
     {"sort", "memory.brick_cells=3", "", "", 0, 0, 0, 0, "for 27 cells: four atoms for one, some 34 KiB in a liquid, in single precision"},

@@ -25,7 +25,7 @@
     X(NONE, "none") X(CELL, "cell") X(MORTON, "morton") X(HILBERT, "hilbert") X(BRICK, "brick")          \
     X(AUTO, "auto")
 #define MD_CHOICES_ROWS_PER_WARP(X) X(32, "32") X(8, "8") X(16, "16") X(AUTO, "auto")
-#define MD_CHOICES_BRICK_GRID(X) X(CELLS, "cells") X(DEVICE, "device") X(AUTO, "auto")
+#define MD_CHOICES_BRICK_GRID(X) X(CELLS, "cells") X(DEVICE, "device") X(DEVICE_2, "device-2") X(AUTO, "auto")
 #define MD_CHOICES_BRICK_CELLS(X) X(1, "1") X(2, "2") X(3, "3") X(4, "4") X(6, "6") X(8, "8") X(AUTO, "auto")
 #define MD_CHOICES_CARRY(X) X(SWAP, "swap") X(COPY, "copy") X(AUTO, "auto")
 #define MD_CHOICES_STAGING(X) X(REGISTERS, "registers") X(ASYNC, "async") X(AUTO, "auto")

@@ -274,15 +274,19 @@ static MdConfig device_config(int cells) {
     return config;
 }
 
+static const struct {
+    int brick_grid, on_each; /* bricks for each multiprocessor */
+} device_grids[] = {{MD_BRICK_GRID_DEVICE, 1}, {MD_BRICK_GRID_DEVICE_2, 2}};
+
 /* From here on as if this brick_grid, and its cells, were what auto took: then bricks may become others. */
 static void leave_open(CudaContext *context) {
     context->asked.memory_brick_grid = MD_BRICK_GRID_AUTO;
     context->asked.memory_brick_cells = MD_BRICK_CELLS_AUTO;
 }
 
-static void check_grid(const CudaContext *context) {
+static void check_grid(const CudaContext *context, int brick_grid, int on_each) {
     const CudaGrid *grid = &context->arguments.grid;
-    CHECK(context->brick_grid == MD_BRICK_GRID_DEVICE && cuda_brick_count(grid) <= context->n_sms);
+    CHECK(context->brick_grid == brick_grid && cuda_brick_count(grid) <= on_each * context->n_sms);
     for (int a = 0; a < context->box.dimension; a++) {
         CHECK(grid->n[a] * context->range <= grid->n[a] * grid->n[a] / grid->inverse_edge[a]);
         CHECK(grid->n_bricks[a] >= 1 && grid->n[a] <= grid->n_bricks[a] * context->brick_cells);
@@ -300,14 +304,17 @@ static void test_device_grid(const MdBackendOps *ops) {
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         if (shapes[s].dimension == 2 && distances == MD_DISTANCES_MATRIX) continue;
         MdSystem *system = state_shaken(&shapes[s]);
-        for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++) {
+        enum { N_CELLS = sizeof cells / sizeof cells[0], N = N_CELLS * sizeof device_grids / sizeof device_grids[0] };
+        for (int k = 0; k < N; k++) {
             WalkRun run;
-            const MdConfig config = device_config(cells[k]);
-            check_context("memory.brick_grid=device, state %d, memory.brick_cells=%s, neighbor.distances=%d", (int)s,
-                          md_switch_words(MD_OPTION_memory_brick_cells)[cells[k]], distances);
+            MdConfig config = device_config(cells[k % N_CELLS]);
+            const int brick_grid = config.memory_brick_grid = device_grids[k / N_CELLS].brick_grid;
+            check_context("memory.brick_grid=%s, state %d, memory.brick_cells=%s, neighbor.distances=%d",
+                          md_switch_words(MD_OPTION_memory_brick_grid)[brick_grid], (int)s,
+                          md_switch_words(MD_OPTION_memory_brick_cells)[config.memory_brick_cells], distances);
             if (!walk_create(&run, ops, &config, system)) continue;
             if (walk_ok(&run, ops->update_neighbors(run.context, 0))) {
-                check_grid(run.context);
+                check_grid(run.context, brick_grid, device_grids[k / N_CELLS].on_each);
                 check_rows(&run, system);
             }
             walk_destroy(&run);
@@ -536,7 +543,7 @@ static void test_device_condensing(const MdBackendOps *ops) {
         MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
         leave_open(context);
         bool goes_on = walk_prepare(&run);
-        check_grid(context);
+        check_grid(context, MD_BRICK_GRID_DEVICE, 1);
         int step = 1;
         for (; goes_on && step < MOST && context->brick_grid == MD_BRICK_GRID_DEVICE; step += PIECE)
             goes_on = walk_steps(&run, step, PIECE) && walk_ok(&run, ops->finish(run.context));

@@ -90,36 +90,41 @@ static void test_distances(void) {
 }
 
 /* A brick for each multiprocessor between two sizes: of enough atoms for that, and no more than a block has threads for; of more
- * cells at the larger than at the smaller. Not in the plane, nor where the resident kernel is ruled out, nor for who named the cells. */
+ * cells than at the smallest of them at some. Two for each between that size and another. Not in the plane, nor where the resident
+ * kernel is ruled out, nor for who named the cells. */
 static void test_brick_grid(void) {
     static const char *const ruled_out[][4] = {{"force.kernel=brick", "launch.passes=queue"},
                                                {"force.kernel=brick", "launch.persistent=off"},
                                                {"force.kernel=brick", "launch.graph=on"},
                                                {"force.kernel=brick", "memory.sort=brick", "memory.brick_cells=2"},
                                                {"force.kernel=brick", "memory.sort=brick", "memory.brick_grid=cells"}};
-    enum { LEAST = 4, MOST = 48 };
-    int n_begins = 0, n_ends = 0, first_cells = 0, last_cells = 0, n_device = LEAST;
-    bool before = false;
+    enum { LEAST = 4, MOST = 48, MOST_TURNS = 4 };
+    int turns[MOST_TURNS], n_turns = 0, first_cells = -1, most_cells = 0, n_device = LEAST;
     check_context("memory.brick_grid");
-    for (int n = LEAST; n <= MOST; n += 1 + n / 16) {
+    for (int n = LEAST; n <= MOST; n += 1 + n / 24) {
         const MdConfig melt = RESOLVED(n, n, n, "force.kernel=brick");
-        const bool by_device = melt.memory_brick_grid == MD_BRICK_GRID_DEVICE;
-        CHECK(by_device || melt.memory_brick_grid == MD_BRICK_GRID_CELLS);
-        n_begins += by_device && !before;
-        n_ends += before && !by_device;
-        if (by_device) {
-            if (!before) first_cells = melt.memory_brick_cells;
-            last_cells = melt.memory_brick_cells;
-            n_device = n;
+        const int grid = melt.memory_brick_grid;
+        if (n_turns == 0 || grid != turns[n_turns - 1]) {
+            if (!CHECK(n_turns < MOST_TURNS)) return;
+            turns[n_turns++] = grid;
         }
-        before = by_device;
+        if (grid != MD_BRICK_GRID_DEVICE) continue;
+        if (first_cells < 0) first_cells = melt.memory_brick_cells;
+        if (melt.memory_brick_cells > most_cells) most_cells = melt.memory_brick_cells;
+        n_device = n;
     }
-    CHECK(n_begins == 1 && n_ends == 1 && first_cells < last_cells);
+    if (!CHECK(n_turns >= MOST_TURNS - 1)) return;
+    const int *last =
+        turns + n_turns - 3; /* the smallest may be too small for any multiprocessor but of the smallest GPUs */
+    CHECK(n_turns == MOST_TURNS - 1 || turns[0] == MD_BRICK_GRID_CELLS);
+    CHECK(last[0] == MD_BRICK_GRID_DEVICE && last[1] == MD_BRICK_GRID_DEVICE_2 && last[2] == MD_BRICK_GRID_CELLS);
+    CHECK(first_cells < most_cells);
     const int n = n_device;
     for (size_t k = 0; k < sizeof ruled_out / sizeof ruled_out[0]; k++)
         CHECK(resolved(n, n, n, ruled_out[k]).memory_brick_grid == MD_BRICK_GRID_CELLS);
     const MdConfig named = RESOLVED(n, n, n, "force.kernel=brick", "memory.sort=brick", "memory.brick_grid=device",
                                     "memory.brick_cells=2"),
+                   two = RESOLVED(n, n, n, "force.kernel=brick", "memory.sort=brick", "memory.brick_grid=device-2"),
                    large = RESOLVED(n, n, n, "force.kernel=brick", "memory.sort=brick", "memory.brick_grid=device",
                                     "launch.persistent=off"),
                    list = RESOLVED(n, n, n, "force.kernel=list"),
@@ -127,6 +132,8 @@ static void test_brick_grid(void) {
                    plane = RESOLVED(40, 40, 0, "system.dimension=2", "system.start=square", "force.kernel=brick",
                                     "memory.sort=brick", "memory.brick_grid=device");
     CHECK(named.memory_brick_grid == MD_BRICK_GRID_DEVICE && named.memory_brick_cells == MD_BRICK_CELLS_2);
+    CHECK(two.memory_brick_grid == MD_BRICK_GRID_DEVICE_2 && two.launch_persistent == MD_PERSISTENT_ON &&
+          two.neighbor_rows_per_warp != MD_ROWS_PER_WARP_16);
     CHECK(large.memory_brick_grid == MD_BRICK_GRID_DEVICE && large.launch_persistent == MD_PERSISTENT_OFF);
     CHECK(list.memory_brick_grid == MD_BRICK_GRID_CELLS && flat.memory_brick_grid == MD_BRICK_GRID_CELLS);
     CHECK(plane.memory_brick_grid == MD_BRICK_GRID_DEVICE);

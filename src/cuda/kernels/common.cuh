@@ -34,9 +34,11 @@
 #else
 #define MD_BOUNDS(threads)
 #endif
-#define MD_KERNEL_OF(threads) extern "C" __global__ void MD_BOUNDS(threads)
-#define MD_KERNEL             MD_KERNEL_OF(MD_BOUND_THREADS)
-#define MD_ARGUMENTS          const __grid_constant__ CudaArguments a
+/* So many blocks share a multiprocessor, as far as 64 registers a thread allow. */
+#define MD_SHARED_THREADS(blocks) ((blocks)*MD_BLOCK > 1024 ? 1024 : (blocks)*MD_BLOCK)
+#define MD_KERNEL_OF(threads)     extern "C" __global__ void MD_BOUNDS(threads)
+#define MD_KERNEL                 MD_KERNEL_OF(MD_BOUND_THREADS)
+#define MD_ARGUMENTS              const __grid_constant__ CudaArguments a
 
 /* launch.dependent: the first thing in every kernel. The next one may come as soon as all blocks of this one have got here; what
  * the kernels before have written is there afterwards. */

@@ -284,8 +284,8 @@ typedef RowsByWarps BrickRows;
 #else
 typedef RowsByThreads BrickRows;
 #endif
-#if MD_SW_neighbor_distances == 1 && MD_SW_memory_brick_grid == 1 /* device */
-#define MD_BRICK_THREADS MD_BLOCK                                 /* a block has a multiprocessor for itself */
+#if MD_SW_neighbor_distances == 1 && MD_SW_memory_brick_grid > 0 /* device, device-2 */
+#define MD_BRICK_THREADS MD_SHARED_THREADS(MD_SW_memory_brick_grid)
 #elif MD_SW_neighbor_distances == 1
 #define MD_BRICK_THREADS 1024 /* products take 64 registers */
 #elif MD_SW_run_precision != 0

@@ -290,8 +290,8 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
 #endif
 #endif
 
-#if MD_SW_force_kernel == 6 && MD_SW_memory_brick_grid == 1 /* device */
-#define MD_RESIDENT_THREADS MD_BLOCK                        /* a block has a multiprocessor for itself */
+#if MD_SW_force_kernel == 6 && MD_SW_memory_brick_grid > 0 /* device, device-2 */
+#define MD_RESIDENT_THREADS MD_SHARED_THREADS(MD_SW_memory_brick_grid)
 #elif MD_SW_force_kernel == 6 /* brick: at 72 registers, of which it holds many from step to step */
 #define MD_RESIDENT_THREADS CUDA_BRICK_THREADS
 #else
