@@ -4,8 +4,7 @@
  * with fewer threads than rows; other bricks, where not all have a block) goes by memory.
  *
  * Registers hold what is needed at once when a step begins, where to load from, and the row; shared memory what can wait.
- * The threads of a row all integrate its atom, each for itself: they have its force, to the bit, and need its new place. So
- * the atoms of the brick itself are staged from registers, and nobody asks memory for them. */
+ * The threads of a row all integrate its atom, each for itself: they have its force, to the bit, and need its new place. */
 #ifndef MD_CUDA_STEP_BRICK_CUH
 #define MD_CUDA_STEP_BRICK_CUH
 
@@ -20,10 +19,9 @@ enum { HELD_SOURCES = 4 }; /* rounds of staging: beyond these the sources are re
 constexpr bool holds_quads = quads_ahead * row_threads * CUDA_QUAD >= 64;
 
 struct HeldBrick {
-    int source[HELD_SOURCES]; /* -1: none, or a thread has it */
+    int source[HELD_SOURCES]; /* -1: none */
     unsigned images;          /* of them, a byte each */
     int i;                    /* the atom of the row; -1: there is no row */
-    int staged;               /* where it is staged, by the first thread of the row; 0: it has a source */
     RowPart row;
     QuadsAhead first; /* with holds_quads */
     Atom own;         /* as staged */
@@ -38,7 +36,6 @@ constexpr int states_held = may_take_back ? CUDA_HELD_STATES : 1;
 struct HeldAtom {
     Moving moving[states_held]; /* after n passes in place n % states_held */
     Vec3<Pair> reference;
-    int staged; /* see HeldBrick */
 };
 
 /* The brick that is held; thread 0 writes it. */
@@ -47,23 +44,15 @@ __device__ inline CudaBrick *brick_place(void) {
     return &s_brick;
 }
 
-/* Of the atoms of the rows that are held. The size of all is in force.c. */
-__device__ inline HeldAtom *atom_places(const CudaArguments &a) {
+/* Of the atom of this thread's row; by its first thread. The size of all is in force.c. */
+__device__ inline HeldAtom *atom_place(const CudaArguments &a) {
     MD_DYNAMIC_SHARED(Atom,
                       s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], then HeldAtom [MD_BLOCK / row_threads] */
-    return (HeldAtom *)(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE);
+    return (HeldAtom *)(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE) + threadIdx.x / row_threads;
 }
 
-/* Of that of this thread's row; written by its first thread. */
-__device__ inline HeldAtom *atom_place(const CudaArguments &a) {
-    return atom_places(a) + threadIdx.x / row_threads;
-}
-
-/* By all threads. */
 __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &brick, HeldBrick *held) {
     held->images = 0;
-    atom_place(a)->staged = 0; /* by all threads of the row */
-    __syncthreads();           /* before who has its source says otherwise */
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++) {
         const int s = k * MD_BLOCK + (int)threadIdx.x;
@@ -71,11 +60,6 @@ __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &bri
         held->source[k] = is_there ? a.bricks.source[brick.source + s] : -1;
         const unsigned image = is_there && brick.has_images ? a.bricks.image[brick.source + s] : no_image;
         held->images |= image << (8 * k);
-        const unsigned row = (unsigned)(held->source[k] - brick.begin); /* very large: of another brick */
-        if (!is_there || image != no_image || row >= (unsigned)min(brick.end - brick.begin, MD_BLOCK / row_threads))
-            continue;
-        atom_places(a)[row].staged = 1 + s;
-        held->source[k] = -1;
     }
 }
 
@@ -91,7 +75,6 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
     held->first = QuadsAhead{};
     held->own = Atom{};
     held->is_far = false;
-    held->staged = 0;
     if (held->i >= 0) {
         held->row = part_of_row(a, brick, r);
         if (holds_quads) held->first = quads_of_round(held->row, 0);
@@ -103,7 +86,6 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
         }
     }
     __syncthreads(); /* the brick and the atoms are there */
-    if (held->i >= 0 && threadIdx.x % row_threads == 0) held->staged = atom_place(a)->staged;
 }
 
 /* Velocities to memory, where they have not been since hold_brick: those after `passes` passes. */
@@ -143,10 +125,6 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
     return moved_sq;
 }
 
-__device__ inline void stage_own(const HeldBrick &held, Atom *atoms) {
-    if (held.staged > 0) atoms[held.staged] = with_word(held.own);
-}
-
 /* All loads first: they are on the way together. */
 __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held, int64_t from, Atom *atoms) {
     const CudaBrick &brick = *brick_place();
@@ -155,7 +133,6 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++)
         if (held.source[k] >= 0) staged[k] = staged_particle(a, origin, held.source[k], from);
-    stage_own(held, atoms);
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++) {
         if (held.source[k] < 0) continue;
@@ -165,8 +142,7 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
     stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);
 }
 
-/* The same of places that are on their way. Those that have not come are asked for again all at once: one after the other, each
- * would take a way to the L2 and back, though it had come while the one before was waited for. Returns whether any of them, or the own one, says that this block is not to go on. */
+/* The same of places that are on their way. Returns whether any of them, or the own one, says that this block is not to go on. */
 __device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
                                     Atom *atoms) {
     const Vec3<Pair> origin = corner_of(*brick_place());
@@ -175,19 +151,10 @@ __device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &hel
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++)
         if (held.source[k] >= 0) place[k] = load_marked(a, held.source[k] + from);
-    stage_own(held, atoms);
-    for (bool waits = true; waits;) {
-        waits = false;
-#pragma unroll
-        for (int k = 0; k < HELD_SOURCES; k++) {
-            if (held.source[k] < 0 || place[k].mark() == mark) continue;
-            place[k] = load_marked(a, held.source[k] + from);
-            waits = true;
-        }
-    }
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++) {
         if (held.source[k] < 0) continue;
+        while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + from);
         if (may_take_back) stops = stops || place[k].stops();
         Atom atom = place[k].atom();
         atom.v = staged_place(origin, atom.v);
