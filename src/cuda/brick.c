@@ -289,21 +289,32 @@ static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices 
 }
 
 /* As many threads a row as all bricks have room for on the GPU at once, so that the resident kernel has a block for each
- * brick. More than 8 would have a quad or two each, and all integrate. */
+ * brick. More than 8 would have a quad or two each, and all integrate. Where a multiprocessor has a brick or two, larger blocks have
+ * fewer registers a thread, and more threads integrate: melts on an H200, every 20 steps, in thousands of steps a second by as many
+ * threads a row as there is room for, and by half as many (run/results/h200): blocks of 320 threads (4,000 atoms, 8) 307 and 283, of
+ * 544 (6,912, 8) 259 and 262, of 800 (10,976, 8) 208 and 239, of 576 (16,384, 4) 188 and 176, of 704 (19,652, 4) 182 and 193, of 992
+ * (27,436, 4) 133 and 169; two threads a row were always faster than one. */
+static double most_threads_of_bricks(const MdConfig *config, double on_each, int log2_threads) {
+    static const double by_device[] = {CUDA_MAX_BLOCK, CUDA_MAX_BLOCK, 600, 480};
+    return config->memory_brick_grid != MD_BRICK_GRID_CELLS ? by_device[log2_threads]
+           : on_each == 1                                   ? CUDA_MAX_BLOCK
+                                                            : CUDA_BRICK_THREADS;
+}
+
 static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->force_kernel != MD_KERNEL_BRICK || config->force_threads_per_atom != MD_THREADS_AUTO) return;
     const Division division = divide(config, &plan->box, range_of(config, plan), cuda_device_multiprocessors());
     const double rows = crowded(largest_brick(&division, plan->n_atoms), 2);
     const double on_each = ceil(count_bricks(&division) / cuda_device_multiprocessors());
     int log2_threads = 0;
-    const bool by_device = config->memory_brick_grid != MD_BRICK_GRID_CELLS;
-    const double most = by_device || on_each == 1 ? CUDA_MAX_BLOCK : CUDA_BRICK_THREADS;
-    while (log2_threads < 3 && rows * (2 << log2_threads) * on_each <= most) log2_threads++;
+    while (log2_threads < 3 &&
+           rows * (2 << log2_threads) * on_each <= most_threads_of_bricks(config, on_each, log2_threads + 1))
+        log2_threads++;
     config->force_threads_per_atom = log2_threads;
-    md_choices_add(
-        choices, "force.threads_per_atom", md_switch_words(MD_OPTION_force_threads_per_atom)[log2_threads],
-        "the most, up to 8, with which every brick has a block on the GPU: %.0f a multiprocessor, of %.0f rows",
-        on_each, rows);
+    md_choices_add(choices, "force.threads_per_atom", md_switch_words(MD_OPTION_force_threads_per_atom)[log2_threads],
+                   "the most, up to 8, with which every brick has a block on the GPU, of not too many threads: %.0f a "
+                   "multiprocessor, of %.0f rows",
+                   on_each, rows);
 }
 
 /* What may be taken back needs registers, of which larger blocks have fewer a thread, shared memory, and bricks that are near each

@@ -99,7 +99,7 @@ static void test_brick_grid(void) {
                                                {"force.kernel=brick", "memory.sort=brick", "memory.brick_cells=2"},
                                                {"force.kernel=brick", "memory.sort=brick", "memory.brick_grid=cells"}};
     enum { LEAST = 4, MOST = 48, MOST_TURNS = 4 };
-    int turns[MOST_TURNS], n_turns = 0, first_cells = -1, most_cells = 0, n_device = LEAST;
+    int turns[MOST_TURNS], n_turns = 0, first_cells = -1, most_cells = 0, n_device = LEAST, threads = MD_THREADS_8;
     check_context("memory.brick_grid");
     for (int n = LEAST; n <= MOST; n += 1 + n / 24) {
         const MdConfig melt = RESOLVED(n, n, n, "force.kernel=brick");
@@ -112,7 +112,10 @@ static void test_brick_grid(void) {
         if (first_cells < 0) first_cells = melt.memory_brick_cells;
         if (melt.memory_brick_cells > most_cells) most_cells = melt.memory_brick_cells;
         n_device = n;
+        CHECK(melt.force_threads_per_atom <= threads); /* the more rows a block has, the fewer threads each */
+        threads = melt.force_threads_per_atom;
     }
+    CHECK(threads < MD_THREADS_8);
     if (!CHECK(n_turns >= MOST_TURNS - 1)) return;
     const int *last =
         turns + n_turns - 3; /* the smallest may be too small for any multiprocessor but of the smallest GPUs */
