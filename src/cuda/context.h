@@ -527,6 +527,7 @@ void cuda_brick_plan(CudaContext *context);
 void cuda_brick_plan_tables(CudaContext *context);
 /* Threads of a block, row_threads of which share a row: with one for each atom of a brick, or for two. range: of the list. */
 int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads);
+bool cuda_brick_has_matrices(const MdConfig *config); /* neighbor.distances */
 /* Rows that a warp searches for at a time by matrices. */
 int cuda_brick_rows_of_warp(const MdConfig *config);
 /* And of the search, which may have others; and what a block of it needs of dynamic shared memory. */
@@ -573,6 +574,8 @@ void cuda_textures_destroy(CudaContext *context);
 MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters);
 
 /* --- resolve.c, variants.c --- */
+/* Atoms up to which launch.persistent = auto takes the resident kernel, with that memory.brick_grid. */
+int64_t cuda_most_resident(int brick_grid, const MdConfig *config);
 /* What `auto` becomes in the stage force, and what a system or driver does not allow. */
 void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 /* neighbor.distances = matrix, memory.staging = async: from which compute capability on. */

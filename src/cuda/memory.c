@@ -43,7 +43,8 @@ static void set_capacity(CudaContext *context, int64_t count) {
 
 /* Entries of a row at first, to the nearest quad: the neighbours of a uniform system of this density, and for fluctuations twice
  * the root of their number. In a dense liquid that has a standard deviation of 2.9 about 75 (melt at density 0.8442, range
- * 2.8), of which this is six. A box that is mostly empty overflows at the first build, and grows then. */
+ * 2.8), of which this is six, half a quad more or less. Rows of a gas, and of a box that is mostly empty, overflow at the first
+ * build, and grow then; few neighbours have room for some more, which takes no memory to speak of. */
 static int64_t initial_capacity(const CudaContext *context) {
     if (context->config.neighbor_capacity != MD_AUTO_INT) return context->config.neighbor_capacity;
     double volume = 1, sphere = context->box.dimension == 2 ? 1.0 : 4.0 / 3.0;
@@ -55,7 +56,7 @@ static int64_t initial_capacity(const CudaContext *context) {
         neighbors = pow(3 * context->range, context->box.dimension) * context->n_atoms / (volume * CUDA_CLUSTER) + 8;
     /* a half list has half of them, and fluctuates as much */
     if (cuda_neighbor_halves(context)) neighbors = 0.5 * neighbors + 8;
-    return (int64_t)fmin(fmax(4 * round((neighbors + 2 * sqrt(neighbors)) / 4), 8), (double)context->n_atoms);
+    return (int64_t)fmin(fmax(4 * round((neighbors + 2 * sqrt(neighbors)) / 4), 16), (double)context->n_atoms);
 }
 
 /* --- the arrays --- */

@@ -35,14 +35,18 @@ static void resolve_for_queue(MdConfig *config, MdChoices *choices) {
 }
 
 /* The resident kernel where one thread an atom fits on the GPU, and everything else allows it. Of bricks it takes a part of
- * that, but for a brick a multiprocessor: a third, and two thirds where batches end by the check of displacements, were
+ * that, but for one or two a multiprocessor: a third, and two thirds where batches end by the check of displacements, were
  * measured to be the bounds on an H200 (every 20 steps: 2.81 G atom-steps/s and 3.43 by kernels at 55,296 atoms;
  * run/results/h200). */
+int64_t cuda_most_resident(int brick_grid, const MdConfig *config) {
+    const int64_t most = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
+    if (config->force_kernel != MD_KERNEL_BRICK || brick_grid != MD_BRICK_GRID_CELLS) return most;
+    return (config->neighbor_rebuild == MD_REBUILD_EVERY ? 1 : 2) * most / 3;
+}
+
 static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_persistent != MD_PERSISTENT_AUTO) return;
-    int64_t most = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
-    if (config->force_kernel == MD_KERNEL_BRICK && config->memory_brick_grid == MD_BRICK_GRID_CELLS)
-        most = (config->neighbor_rebuild == MD_REBUILD_EVERY ? 1 : 2) * most / 3;
+    const int64_t most = cuda_most_resident(config->memory_brick_grid, config);
     if (config->launch_graph == MD_GRAPH_ON) { /* without a graph, a resident kernel is still possible */
         config->launch_persistent = MD_PERSISTENT_OFF;
         md_choices_add(choices, "launch.persistent", "off", "launch.graph = on was given");
@@ -206,7 +210,7 @@ static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
     in_bricks.neighbor_skin = plan->n_atoms < 9000                                 ? 0.7
                               : plan->n_atoms < 16000                              ? 0.8
                               : plan->n_atoms < 50000                              ? 0.6
-                              : plan->n_atoms < 150000 || plan->box.dimension == 2 ? 0.4
+                              : plan->n_atoms < 200000 || plan->box.dimension == 2 ? 0.4
                                                                                    : 0.36;
     if (takes_bricks(&in_bricks, plan)) return in_bricks.neighbor_skin;
     return plan->n_atoms < 16000 ? 0.8 : 0.5;

@@ -1,6 +1,6 @@
 /* Bricks in systems that they were not planned for: atoms crowded together in a corner of their box, so that blocks need more
  * room than a uniform system would, and then smaller bricks; atoms that gather, so that they need it on the way; and atoms
- * that spread, so that there are more and more bricks. With memory.brick_grid = device there are few of them, of long cells.
+ * that spread, so that there are more and more bricks. With memory.brick_grid = device or device-2 there are few of them, of long cells.
  * Rows are held against all pairs, and what each brick stages against what is in range of it. Looks into the context of the cuda
  * backend. MDMINI_TEST_SYSTEM as in walk.h: uniform, far, beyond, spreading, crowds, gathering, condensing, device, or device condensing. */
 #include <math.h>
@@ -268,15 +268,17 @@ static void test_far(const MdBackendOps *ops, int axis, int length) {
 
 /* --- memory.brick_grid = device ------------------------------------------------------------------------------------- */
 
-static MdConfig device_config(int cells) {
-    MdConfig config = brick_config(cells);
-    config.memory_brick_grid = MD_BRICK_GRID_DEVICE;
-    return config;
-}
-
 static const struct {
     int brick_grid, on_each; /* bricks for each multiprocessor */
-} device_grids[] = {{MD_BRICK_GRID_DEVICE, 1}, {MD_BRICK_GRID_DEVICE_2, 2}};
+    const char *word;
+} device_grids[] = {{MD_BRICK_GRID_DEVICE, 1, "device"}, {MD_BRICK_GRID_DEVICE_2, 2, "device-2"}};
+enum { N_DEVICE_GRIDS = sizeof device_grids / sizeof device_grids[0] };
+
+static MdConfig device_config(int cells, int grid) {
+    MdConfig config = brick_config(cells);
+    config.memory_brick_grid = device_grids[grid].brick_grid;
+    return config;
+}
 
 /* From here on as if this brick_grid, and its cells, were what auto took: then bricks may become others. */
 static void leave_open(CudaContext *context) {
@@ -284,16 +286,17 @@ static void leave_open(CudaContext *context) {
     context->asked.memory_brick_cells = MD_BRICK_CELLS_AUTO;
 }
 
-static void check_grid(const CudaContext *context, int brick_grid, int on_each) {
+static void check_grid(const CudaContext *context, int of) {
     const CudaGrid *grid = &context->arguments.grid;
-    CHECK(context->brick_grid == brick_grid && cuda_brick_count(grid) <= on_each * context->n_sms);
+    CHECK(context->brick_grid == device_grids[of].brick_grid &&
+          cuda_brick_count(grid) <= device_grids[of].on_each * context->n_sms);
     for (int a = 0; a < context->box.dimension; a++) {
         CHECK(grid->n[a] * context->range <= grid->n[a] * grid->n[a] / grid->inverse_edge[a]);
         CHECK(grid->n_bricks[a] >= 1 && grid->n[a] <= grid->n_bricks[a] * context->brick_cells);
     }
 }
 
-/* No more bricks than multiprocessors, of cells that are long enough, in boxes of all shapes, in the plane, and in the open. */
+/* No more bricks than multiprocessors, or twice as many, of cells that are long enough, in boxes of all shapes, in the plane, and in the open. */
 static void test_device_grid(const MdBackendOps *ops) {
     static const int cells[] = {MD_BRICK_CELLS_2, MD_BRICK_CELLS_3, MD_BRICK_CELLS_AUTO};
     static const StateShape shapes[] = {
@@ -304,17 +307,17 @@ static void test_device_grid(const MdBackendOps *ops) {
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         if (shapes[s].dimension == 2 && distances == MD_DISTANCES_MATRIX) continue;
         MdSystem *system = state_shaken(&shapes[s]);
-        enum { N_CELLS = sizeof cells / sizeof cells[0], N = N_CELLS * sizeof device_grids / sizeof device_grids[0] };
-        for (int k = 0; k < N; k++) {
+        enum { N_CELLS = sizeof cells / sizeof cells[0] };
+        for (int k = 0; k < N_CELLS * N_DEVICE_GRIDS; k++) {
             WalkRun run;
-            MdConfig config = device_config(cells[k % N_CELLS]);
-            const int brick_grid = config.memory_brick_grid = device_grids[k / N_CELLS].brick_grid;
+            const int grid = k / N_CELLS;
+            const MdConfig config = device_config(cells[k % N_CELLS], grid);
             check_context("memory.brick_grid=%s, state %d, memory.brick_cells=%s, neighbor.distances=%d",
-                          md_switch_words(MD_OPTION_memory_brick_grid)[brick_grid], (int)s,
+                          device_grids[grid].word, (int)s,
                           md_switch_words(MD_OPTION_memory_brick_cells)[config.memory_brick_cells], distances);
             if (!walk_create(&run, ops, &config, system)) continue;
             if (walk_ok(&run, ops->update_neighbors(run.context, 0))) {
-                check_grid(run.context, brick_grid, device_grids[k / N_CELLS].on_each);
+                check_grid(run.context, grid);
                 check_rows(&run, system);
             }
             walk_destroy(&run);
@@ -326,10 +329,12 @@ static void test_device_grid(const MdBackendOps *ops) {
 /* More in a brick than an entry can tell apart, however many multiprocessors there are: as many bricks as cells make where that
  * was left open, and smaller ones; else an error that says what to take. */
 static void test_device_division(const MdBackendOps *ops) {
-    for (int open = 0; open < 2; open++) {
-        check_context("memory.brick_grid=device, %s, neighbor.distances=%d", open ? "left open" : "named", distances);
+    for (int k = 0; k < 2 * N_DEVICE_GRIDS; k++) {
+        const int open = k % 2, grid = k / 2;
+        check_context("memory.brick_grid=%s, %s, neighbor.distances=%d", device_grids[grid].word,
+                      open ? "left open" : "named", distances);
         WalkRun run;
-        const MdConfig config = device_config(MD_BRICK_CELLS_3);
+        const MdConfig config = device_config(MD_BRICK_CELLS_3, grid);
         MdSystem *system = crowd(18, 0.7, 40);
         if (walk_create(&run, ops, &config, system)) {
             CudaContext *context = run.context;
@@ -529,11 +534,11 @@ static MdSystem *drawn_together(void) {
 
 /* In the midst of the motion there come to be as many bricks as cells make; rows stay right, and who is loaded with what was saved
  * after that goes on with the same bits. */
-static void test_device_condensing(const MdBackendOps *ops) {
+static void test_device_condensing(const MdBackendOps *ops, int grid) {
     enum { PIECE = 2, MOST = 120, N_AFTER = 12 };
-    check_context("condensing, memory.brick_grid=device, neighbor.distances=%d", distances);
+    check_context("condensing, memory.brick_grid=%s, neighbor.distances=%d", device_grids[grid].word, distances);
     WalkRun run, other;
-    MdConfig config = device_config(MD_BRICK_CELLS_4);
+    MdConfig config = device_config(MD_BRICK_CELLS_4, grid);
     config.neighbor_predict = MD_PREDICT_VELOCITY;
     config.run_timestep = 0.004;
     MdSystem *system = drawn_together(), *moved = drawn_together();
@@ -543,9 +548,9 @@ static void test_device_condensing(const MdBackendOps *ops) {
         MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
         leave_open(context);
         bool goes_on = walk_prepare(&run);
-        check_grid(context, MD_BRICK_GRID_DEVICE, 1);
+        check_grid(context, grid);
         int step = 1;
-        for (; goes_on && step < MOST && context->brick_grid == MD_BRICK_GRID_DEVICE; step += PIECE)
+        for (; goes_on && step < MOST && context->brick_grid == device_grids[grid].brick_grid; step += PIECE)
             goes_on = walk_steps(&run, step, PIECE) && walk_ok(&run, ops->finish(run.context));
         CHECK(context->brick_grid == MD_BRICK_GRID_CELLS && context->n_builds > 4 && step > 4 * PIECE);
         if (goes_on && walk_ok(&run, ops->gather(run.context, &frame))) {
@@ -600,11 +605,13 @@ int main(void) {
             if (walk_wants("gathering")) test_gathering(ops);
             if (walk_wants("condensing")) test_condensing(ops);
             if (walk_wants("device")) test_device(ops);
-            if (walk_wants("device condensing")) test_device_condensing(ops);
+            for (int grid = 0; grid < N_DEVICE_GRIDS; grid++)
+                if (walk_wants("device condensing")) test_device_condensing(ops, grid);
         }
         distances = MD_DISTANCES_MATRIX, rows_per_warp = MD_ROWS_PER_WARP_8;
         if (walk_wants("crowds")) test_crowds(ops);
         if (walk_wants("condensing")) test_condensing(ops);
+        if (walk_wants("device")) test_device(ops);
         distances = MD_DISTANCES_THREAD;
         if (walk_wants("crowds")) test_long_rows(ops, MD_BANK_ORDER_OFF);
         ran = true;

@@ -89,9 +89,9 @@ static void test_distances(void) {
     CHECK(list.neighbor_distances == MD_DISTANCES_THREAD && list.neighbor_bank_order == MD_BANK_ORDER_OFF);
 }
 
-/* A brick for each multiprocessor between two sizes: of enough atoms for that, and no more than a block has threads for; of more
- * cells than at the smallest of them at some. Two for each between that size and another. Not in the plane, nor where the resident
- * kernel is ruled out, nor for who named the cells. */
+/* A brick for each multiprocessor between two sizes, of enough atoms for that and of no more than were tried, of more cells at
+ * some than at the smallest, and the resident kernel; between the larger of them and a third size, two for each. Not in the
+ * plane, nor where the resident kernel is ruled out, nor for who named the cells. */
 static void test_brick_grid(void) {
     static const char *const ruled_out[][4] = {{"force.kernel=brick", "launch.passes=queue"},
                                                {"force.kernel=brick", "launch.persistent=off"},
@@ -108,6 +108,7 @@ static void test_brick_grid(void) {
             if (!CHECK(n_turns < MOST_TURNS)) return;
             turns[n_turns++] = grid;
         }
+        CHECK(grid == MD_BRICK_GRID_CELLS || melt.launch_persistent == MD_PERSISTENT_ON);
         if (grid != MD_BRICK_GRID_DEVICE) continue;
         if (first_cells < 0) first_cells = melt.memory_brick_cells;
         if (melt.memory_brick_cells > most_cells) most_cells = melt.memory_brick_cells;

@@ -1,0 +1,309 @@
+/* What `auto` becomes of bricks, and what is refused (memory.sort = brick, force.kernel = brick): see brick.c. */
+#include <math.h>
+
+#include "cuda/brick_division.h"
+
+static const int candidates[] = {MD_BRICK_CELLS_8, MD_BRICK_CELLS_6, MD_BRICK_CELLS_4,
+                                 MD_BRICK_CELLS_3, MD_BRICK_CELLS_2, MD_BRICK_CELLS_1};
+enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
+
+/* Of a uniform system, so that one with some crowds still has room. */
+static const double most_staged_atoms = 3000, most_candidates = 0.8 * CUDA_MAX_CANDIDATES, most_rows = 640;
+
+static bool has_room(const CudaDivision *division, int64_t n_atoms, double range) {
+    return cuda_division_staged(division, n_atoms, range) <= most_staged_atoms &&
+           cuda_division_candidates(division, n_atoms) <= most_candidates;
+}
+
+/* Three cells along an edge, of which a block stages some 40 KiB in a liquid (of doubles twice as much), while that makes
+ * bricks for every multiprocessor; more in two dimensions, and fewer where there is less room. */
+static int choose_cells(const MdSystemPlan *plan, double range) {
+    const MdBox *box = &plan->box;
+    const double least_bricks = cuda_device_multiprocessors();
+    for (int k = 0; k < N_CANDIDATES - 1; k++) {
+        const int cells = cuda_brick_cells[candidates[k]];
+        const CudaDivision division = cuda_divide_by_cells(box->length, box->dimension, range, cells);
+        double rows = (double)plan->n_atoms; /* of a brick of cells as small as can be */
+        for (int a = 0; a < box->dimension; a++) rows *= cells * range / fmax(box->length[a], cells * range);
+        if (cuda_brick_cells_fit(cells, box->dimension) && rows <= most_rows &&
+            has_room(&division, plan->n_atoms, range) && (double)plan->n_atoms >= least_bricks * rows)
+            return candidates[k];
+    }
+    return MD_BRICK_CELLS_1;
+}
+
+/* The same for so many bricks at most. */
+static int choose_device_cells(const MdSystemPlan *plan, double range, int most_bricks) {
+    int best = MD_BRICK_CELLS_1;
+    double best_time = INFINITY;
+    for (int k = 0; k < N_CANDIDATES; k++) {
+        const int cells = cuda_brick_cells[candidates[k]];
+        const CudaDivision division =
+            cuda_divide_by_device(plan->box.length, plan->box.dimension, range, cells, most_bricks);
+        const double time = cuda_division_time(&division, range);
+        if (cuda_brick_cells_fit(cells, plan->box.dimension) && has_room(&division, plan->n_atoms, range) &&
+            time < best_time) {
+            best_time = time;
+            best = candidates[k];
+        }
+    }
+    return best;
+}
+
+/* A brick for most of the multiprocessors (melt of 4,000 atoms: 125 for 132). In double precision bricks are twice as fast as
+ * rows of numbers at 32,000 and 256,000 atoms, too (run/results/h200). */
+static const double least_bricks = 0.75;
+
+static double range_of(const MdConfig *config, const MdSystemPlan *plan) {
+    return plan->potential.cutoff_max + config->neighbor_skin;
+}
+
+bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
+    const double range = range_of(config, plan);
+    const int choice = choose_cells(plan, range);
+    const CudaDivision division =
+        cuda_divide_by_cells(plan->box.length, plan->box.dimension, range, cuda_brick_cells[choice]);
+    if (plan->box.dimension == 2 && choice < MD_BRICK_CELLS_6) return false;
+    return cuda_division_bricks(&division) >= least_bricks * cuda_device_multiprocessors();
+}
+
+/* Whether what the resident kernel has of its brick in shared memory, with room to grow, leaves room for as many blocks. */
+static bool shares_multiprocessor(const MdConfig *config, const MdSystemPlan *plan, const CudaDivision *division,
+                                  double rows, int on_each) {
+    const double held = (double)cuda_force_held_bytes(config, CUDA_MAX_BLOCK) / CUDA_MAX_BLOCK *
+                        cuda_force_row_threads(config) * rows,
+                 staged = 1.25 * cuda_division_room(division, plan->n_atoms, range_of(config, plan)) * 4 *
+                          (double)cuda_pair_size(config);
+    return held + staged <= (double)cuda_device_shared_bytes() / on_each;
+}
+
+/* Whether one or two bricks a multiprocessor suit the system: in three dimensions, by the resident kernel, and with no more atoms in
+ * each than were tried. Melts on an H200, every 20 steps, in G atom-steps/s (run/results/h200), by device and by cells at
+ * 7bf672a: 6,912 atoms 1.65 and 1.33, 16,384 2.89 and 2.32, 32,000 4.24 and 3.45, 55,296 4.75 and 3.14, 70,304 5.72 and 4.31, 87,808
+ * 5.53 and 4.32; by device-2 and by cells at 8072e0c: 108,000 5.50 and 5.22, 131,072 5.56 and 5.03, though of its blocks only
+ * one at a time fits a multiprocessor. Where device suits, device-2 was mostly slower: 32,000 4.55 and 4.77, 87,808 5.30 and
+ * 5.78; by three and four a multiprocessor all were. */
+static const double most_device_rows = 900, most_device_2_rows = 530;
+
+typedef enum Suits { SUITS, HAS_TOO_FEW, HAS_TOO_MANY } Suits;
+
+static Suits suits_device(const MdConfig *config, const MdSystemPlan *plan, double range, int on_each) {
+    const int most_bricks = on_each * cuda_device_multiprocessors(),
+              cells = choose_device_cells(plan, range, most_bricks);
+    const CudaDivision division =
+        cuda_divide_by_device(plan->box.length, plan->box.dimension, range, cuda_brick_cells[cells], most_bricks);
+    const double rows = cuda_division_largest(&division, plan->n_atoms);
+    MdConfig resident = *config;
+    resident.launch_fuse = MD_FUSE_STEP;
+    resident.force_threads_per_atom = MD_THREADS_1;
+    if (plan->box.dimension == 2 || cuda_division_bricks(&division) < least_bricks * most_bricks) return HAS_TOO_FEW;
+    return rows <= (on_each == 1 ? most_device_rows : most_device_2_rows) &&
+                   plan->n_atoms <= cuda_most_resident(MD_BRICK_GRID_DEVICE, config) &&
+                   has_room(&division, plan->n_atoms, range) &&
+                   shares_multiprocessor(&resident, plan, &division, rows, on_each)
+               ? SUITS
+               : HAS_TOO_MANY;
+}
+
+static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    const double range = range_of(config, plan);
+    if (config->memory_sort != MD_SORT_BRICK) {
+        if (config->memory_brick_grid == MD_BRICK_GRID_AUTO) config->memory_brick_grid = MD_BRICK_GRID_CELLS;
+        return;
+    }
+    const int n_sms = cuda_device_multiprocessors();
+    const bool asks_for_cells = config->memory_brick_cells != MD_BRICK_CELLS_AUTO;
+    if (config->memory_brick_grid == MD_BRICK_GRID_AUTO) {
+        const bool may_stay = config->launch_persistent != MD_PERSISTENT_OFF && config->launch_graph != MD_GRAPH_ON &&
+                              config->launch_passes != MD_PASSES_QUEUE; /* blocks, from step to step */
+        const Suits one = suits_device(config, plan, range, 1);
+        const bool suits_one = one == SUITS,
+                   suits_two = one == HAS_TOO_MANY && suits_device(config, plan, range, 2) == SUITS;
+        const char *why_not = asks_for_cells ? "memory.brick_cells was given"
+                              : !may_stay    ? "other switches rule out the resident kernel"
+                              : !suits_one && !suits_two
+                                  ? "too many or too few atoms for one or two bricks a multiprocessor"
+                                  : NULL;
+        config->memory_brick_grid = why_not     ? MD_BRICK_GRID_CELLS
+                                    : suits_one ? MD_BRICK_GRID_DEVICE
+                                                : MD_BRICK_GRID_DEVICE_2;
+        md_choices_add(choices, "memory.brick_grid",
+                       why_not     ? "cells"
+                       : suits_one ? "device"
+                                   : "device-2",
+                       "%s",
+                       why_not     ? why_not
+                       : suits_one ? "few atoms: a brick for each multiprocessor"
+                                   : "more atoms than one brick a multiprocessor takes well");
+    }
+    const int on_each = cuda_bricks_on_each(config->memory_brick_grid);
+    if (asks_for_cells) return;
+    config->memory_brick_cells =
+        on_each > 0 ? choose_device_cells(plan, range, on_each * n_sms) : choose_cells(plan, range);
+    const CudaDivision division = cuda_divide(config, &plan->box, range, n_sms);
+    md_choices_add(
+        choices, "memory.brick_cells", md_switch_words(MD_OPTION_memory_brick_cells)[config->memory_brick_cells],
+        "%s; up to %.0f atoms each, and %.0f with those around",
+        on_each > 0 ? "short cells" : "the most that leaves bricks for all multiprocessors",
+        cuda_division_largest(&division, plan->n_atoms), cuda_division_staged(&division, plan->n_atoms, range));
+}
+
+/* As many threads a row as all bricks have room for on the GPU at once, so that the resident kernel has a block for each
+ * brick. More than 8 would have a quad or two each, and all integrate. Where a multiprocessor has a brick or two, larger blocks have
+ * fewer registers a thread, and more threads integrate: melts on an H200, every 20 steps, in thousands of steps a second by as many
+ * threads a row as there is room for, and by half as many (run/results/h200): blocks of 320 threads (4,000 atoms, 8) 307 and 283, of
+ * 544 (6,912, 8) 259 and 262, of 800 (10,976, 8) 208 and 239, of 576 (16,384, 4) 188 and 176, of 704 (19,652, 4) 182 and 193, of 992
+ * (27,436, 4) 133 and 169; two threads a row were always faster than one. */
+static double most_threads_of_bricks(const MdConfig *config, double on_each, int log2_threads) {
+    static const double by_device[] = {CUDA_MAX_BLOCK, CUDA_MAX_BLOCK, 600, 480};
+    return config->memory_brick_grid != MD_BRICK_GRID_CELLS ? by_device[log2_threads]
+           : on_each == 1                                   ? CUDA_MAX_BLOCK
+                                                            : CUDA_BRICK_THREADS;
+}
+
+static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->force_kernel != MD_KERNEL_BRICK || config->force_threads_per_atom != MD_THREADS_AUTO) return;
+    const CudaDivision division =
+        cuda_divide(config, &plan->box, range_of(config, plan), cuda_device_multiprocessors());
+    const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), 2);
+    const double on_each = ceil(cuda_division_bricks(&division) / cuda_device_multiprocessors());
+    int log2_threads = 0;
+    while (log2_threads < 3 &&
+           rows * (2 << log2_threads) * on_each <= most_threads_of_bricks(config, on_each, log2_threads + 1))
+        log2_threads++;
+    config->force_threads_per_atom = log2_threads;
+    md_choices_add(
+        choices, "force.threads_per_atom", md_switch_words(MD_OPTION_force_threads_per_atom)[log2_threads],
+        "the most, up to 8, that blocks have room and registers for: %.0f bricks a multiprocessor, of %.0f rows",
+        on_each, rows);
+}
+
+/* What may be taken back needs registers, of which larger blocks have fewer a thread, shared memory, and bricks that are near each
+ * other (kernels/step.cu). Melts on an H200, by local and by grid, in thousands of steps a second (run/results/h200): blocks of 320
+ * threads (4,000 atoms) 258 and 219, of 544 (6,912) 217 and 200, of 576 (32,000) 108 and 110, of 832 (10,976) 149 and 157. */
+static const double most_watching_threads = 544;
+
+bool cuda_brick_suits_watch(const MdConfig *config, const MdSystemPlan *plan) {
+    const CudaDivision division =
+        cuda_divide(config, &plan->box, range_of(config, plan), cuda_device_multiprocessors());
+    for (int a = 0; a < plan->box.dimension; a++) {
+        const double bricks = division.bricks[a];
+        if ((plan->box.periodic[a] ? floor(bricks / 2) : bricks - 1) > CUDA_MOST_APART) return false;
+    }
+    const int row_threads = cuda_force_row_threads(config), on_each = cuda_bricks_on_each(config->memory_brick_grid);
+    const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), row_threads);
+    return on_each > 0 && on_each * rows * row_threads <= most_watching_threads &&
+           shares_multiprocessor(config, plan, &division, rows, on_each);
+}
+
+/* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of
+ * 0.52 without and 0.93 with that order by threads, and forces 0.104 in place of 0.146 (run/results/h200). In two
+ * dimensions, where few candidates are in vain, both lost. */
+static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    const bool has_effect = config->force_kernel == MD_KERNEL_BRICK,
+               orders = config->neighbor_bank_order != MD_BANK_ORDER_OFF;
+    const int capability = has_effect ? cuda_device_compute_capability() : 0;
+    const char *why_not = plan->box.dimension == 2              ? "few candidates are in vain in two dimensions"
+                          : capability < CUDA_MATRIX_CAPABILITY ? "matrices take compute capability 9.0"
+                          : !orders                             ? "matrices come with neighbor.bank_order = on"
+                          : config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_32
+                              ? "neighbor.rows_per_warp = 32 was given"
+                              : NULL;
+    if (config->neighbor_distances == MD_DISTANCES_AUTO) {
+        config->neighbor_distances = has_effect && !why_not ? MD_DISTANCES_MATRIX : MD_DISTANCES_THREAD;
+        if (has_effect)
+            md_choices_add(choices, "neighbor.distances", why_not ? "thread" : "matrix", "%s",
+                           why_not ? why_not : "the fastest search of bricks in three dimensions");
+    }
+    if (config->neighbor_bank_order == MD_BANK_ORDER_AUTO) {
+        const bool by_matrix = config->neighbor_distances == MD_DISTANCES_MATRIX;
+        config->neighbor_bank_order = by_matrix ? MD_BANK_ORDER_ON : MD_BANK_ORDER_OFF;
+        if (has_effect)
+            md_choices_add(choices, "neighbor.bank_order", by_matrix ? "on" : "off",
+                           by_matrix ? "neighbor.distances = matrix makes rows so"
+                                     : "by threads it costs a rebuild what forces gain by it");
+    }
+}
+
+/* Eight rows where a multiprocessor has one or two bricks: melts on an H200, search in us by eight and by sixteen:
+ * 4,000 atoms 17.6 and 19.9, 32,000 37.4 and 40.7, 70,304 52.1 and 55.2 (run/results/h200, commit 7bf672a). */
+static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->neighbor_rows_per_warp != MD_ROWS_PER_WARP_AUTO) return;
+    config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_32;
+    if (config->force_kernel != MD_KERNEL_BRICK || !cuda_brick_has_matrices(config)) return;
+    const int n_sms = cuda_device_multiprocessors(), on_each = cuda_bricks_on_each(config->memory_brick_grid);
+    const CudaDivision division = cuda_divide(config, &plan->box, range_of(config, plan), n_sms);
+    const bool are_few = on_each > 0 || cuda_division_bricks(&division) <= n_sms;
+    config->neighbor_rows_per_warp = are_few ? MD_ROWS_PER_WARP_8 : MD_ROWS_PER_WARP_16;
+    md_choices_add(choices, "neighbor.rows_per_warp", are_few ? "8" : "16", "%s",
+                   are_few ? on_each > 1 ? "few bricks share the warps of a multiprocessor"
+                                         : "a brick has all warps of a multiprocessor"
+                           : "a load serves more rows");
+}
+
+/* Melts on an H200, every 20 steps: copies gain 1 to 2 % of a loop by kernels and 3 to 4 by a queue from a million atoms
+ * on, 5 % in double precision, and nothing at 256,000. With the longer lists of a rebuild when needed they gain 1 % by a
+ * queue and lose 1 to 2 by kernels, and where all bricks are on the GPU at once up to 10 (run/results/h200). */
+static const double least_copied_bricks = 3;
+
+void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->memory_staging != MD_STAGING_AUTO) return;
+    config->memory_staging = MD_STAGING_REGISTERS;
+    if (config->force_kernel != MD_KERNEL_BRICK) return;
+    const CudaDivision division =
+        cuda_divide(config, &plan->box, range_of(config, plan), cuda_device_multiprocessors());
+    const char *why_not = config->memory_layout != MD_LAYOUT_VEC4 ? "copies take positions of memory.layout = vec4"
+                          : config->memory_load != MD_LOAD_GLOBAL ? "copies take memory.load = global"
+                          : cuda_device_compute_capability() < CUDA_COPY_CAPABILITY
+                              ? "asynchronous copies take compute capability 8.0"
+                          : config->neighbor_rebuild != MD_REBUILD_EVERY && config->launch_passes != MD_PASSES_QUEUE
+                              ? "with the lists of a rebuild when needed copies were slower, but in a queue"
+                          : cuda_division_bricks(&division) < least_copied_bricks * cuda_device_multiprocessors()
+                              ? "few bricks for each multiprocessor"
+                              : NULL;
+    if (!why_not) config->memory_staging = MD_STAGING_ASYNC;
+    md_choices_add(choices, "memory.staging", why_not ? "registers" : "async", "%s",
+                   why_not ? why_not : "a multiprocessor has many bricks, one after the other");
+}
+
+void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    resolve_cells(config, plan, choices);
+    resolve_distances(config, plan, choices);
+    resolve_rows_per_warp(config, plan, choices);
+    resolve_row_threads(config, plan, choices);
+}
+
+/* The queue counts the bricks of all passes of a batch, and blocks that find none, in 32 bits. */
+enum { MOST_QUEUED = INT32_MAX / CUDA_GRAPH_STEPS };
+
+MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
+    if (config->force_kernel != MD_KERNEL_BRICK) return MD_OK;
+    const double range = range_of(config, plan);
+    const int cells = cuda_brick_cells[config->memory_brick_cells];
+    const CudaDivision division = cuda_divide(config, &plan->box, range, cuda_device_multiprocessors());
+    const double staged = cuda_division_staged(&division, plan->n_atoms, range);
+    const int capability = cuda_device_compute_capability();
+    if (cuda_brick_has_matrices(config) && capability < CUDA_MATRIX_CAPABILITY)
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "neighbor.distances=matrix: needs compute capability 9.0, and this GPU has %d.%d: take thread",
+                       capability / 10, capability % 10);
+    if (config->memory_staging == MD_STAGING_ASYNC && capability < CUDA_COPY_CAPABILITY)
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "memory.staging=async: needs compute capability 8.0, and this GPU has %d.%d: take registers",
+                       capability / 10, capability % 10);
+    if (config->launch_passes == MD_PASSES_QUEUE && cuda_division_bricks(&division) > MOST_QUEUED)
+        return md_fail(
+            errors, MD_ERROR_INPUT,
+            "launch.passes=queue: counts to %lld bricks, and this system may have more: take kernels, or more cells a "
+            "brick",
+            (long long)MOST_QUEUED);
+    if (staged <= CUDA_MAX_STAGED && cuda_division_candidates(&division, plan->n_atoms) <= CUDA_MAX_CANDIDATES &&
+        cuda_brick_cells_fit(cells, plan->box.dimension))
+        return MD_OK;
+    return md_fail(
+        errors, MD_ERROR_INPUT,
+        "force.kernel=brick: with memory.brick_cells=%d a block would stage %.0f atoms of %.0f in %.0f cells, and has "
+        "room for %d of %d in %d: take fewer cells, a smaller cutoff or neighbor.skin, or another force.kernel",
+        cells, staged, cuda_division_candidates(&division, plan->n_atoms), pow(cells + 2, plan->box.dimension),
+        CUDA_MAX_STAGED, CUDA_MAX_CANDIDATES, CUDA_BRICK_STENCIL);
+}
