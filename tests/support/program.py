@@ -46,10 +46,12 @@ class Result:
         return (self.stdout[-600:] + "\n" + self.stderr[-600:]).strip()
 
 
-def run(*arguments, folder, name=None, timeout=600, file_size_limit=None):
+def run(*arguments, folder, name=None, timeout=600, file_size_limit=None, compiles=False):
     """Runs the program with these arguments in the folder. name: of its output files, the first deck's by default;
-    file_size_limit: bytes that it can write to one file, as on a disk that is full."""
+    file_size_limit: bytes that it can write to one file, as on a disk that is full; compiles: its kernels, though they are kept."""
     words = [str(argument) for argument in arguments]
+
+    environment = {**os.environ, "MDMINI_KERNEL_CACHE": ""} if compiles else None
 
     def limit():
         if file_size_limit:
@@ -57,7 +59,7 @@ def run(*arguments, folder, name=None, timeout=600, file_size_limit=None):
 
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         child = subprocess.Popen([program(), *words], cwd=folder, stdout=stdout, stderr=stderr,
-                                 stdin=subprocess.DEVNULL, preexec_fn=limit)
+                                 stdin=subprocess.DEVNULL, preexec_fn=limit, env=environment)
         watch = threading.Timer(timeout, child.kill)
         watch.start()
         _, status, usage = os.wait4(child.pid, 0)  # the usage of this child alone
