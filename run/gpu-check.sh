@@ -11,6 +11,8 @@
 # MDMINI_CTEST="-R physics" are further arguments of ctest, MDMINI_SANITIZERS="--budget 100" of tests/gpu/sanitize.py,
 # MDMINI_MUTANTS="--shard 0/2" of tests/gpu/mutants.py, MDMINI_BENCH="--rows 1m" of run/bench.sh; the last line names them as well.
 #
+# Most of the time of the tests is compiling kernels: run/precompile.sh does that beforehand on a machine without a GPU.
+#
 # The tests share the GPU through a Multi-Process Service (CUDA MPS) of their own, where it is installed and starts: else
 # the GPU takes turns between their processes, which takes twice as long. A fault of one client ends all of them, so that
 # the other stages do without.

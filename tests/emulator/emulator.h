@@ -14,6 +14,7 @@
  *                          addresses are never used twice.
  *   runtime.c, device.c    the rest of the runtime API: an imaginary GPU of compute capability 9.0 with 4
  *                          multiprocessors and 1 GiB.
+ *   idle.c                 MDMINI_CUDA=IDLE: in place of compile.c and module.c, one that runs nothing
  *
  * What stops the program (exit code 99, with kernel, block and thread): a barrier that not all live threads of the block
  * reach, or that they reach at different places; a collective of a warp that lanes of its mask do not reach, or reach with
@@ -50,7 +51,11 @@ enum {
     EMULATOR_EXIT = 99, /* exit code of a program that the emulator stopped */
     EMULATOR_WARP = 32,
     EMULATOR_MAX_THREADS = 1024, /* of a block */
+#ifdef EMULATOR_IDLE             /* as an H200: what `auto` takes, and so what is compiled, depends on it */
+    EMULATOR_SMS = 132,
+#else
     EMULATOR_SMS = 4,
+#endif
     EMULATOR_SM_THREADS = 2048,
     EMULATOR_SM_BLOCKS = 32,
     EMULATOR_SM_REGISTERS = 65536,
@@ -62,7 +67,11 @@ enum {
     EMULATOR_MAX_ARGUMENT_BYTES = 32764,
     EMULATOR_QUEUE = 4096 /* operations on a stream before the oldest half runs by itself */
 };
+#ifdef EMULATOR_IDLE
+#define EMULATOR_MEMORY ((size_t)140 << 30)
+#else
 #define EMULATOR_MEMORY ((size_t)1 << 30)
+#endif
 
 /* --- fault.c --- */
 /* Prints the message, with kernel, block and thread when one runs, and ends the program. */
