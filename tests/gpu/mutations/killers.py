@@ -6,7 +6,7 @@ changes nothing that anybody could see.
 
 tests(...)     tests/physics/test_backends: forces, sums, motion and gathering, in the combination nearest to the defaults
                that has these switches
-IN_RANGE       tests/neighbor/test_bricks: what bricks stage; BEYOND_FACES, FEW_BRICKS, CROWDS: the same of other systems
+IN_RANGE       tests/neighbor/test_bricks: what bricks stage; BEYOND_FACES, CROWDS, and of few bricks FEW_BRICKS (test_few_bricks): the same of other systems
 rows(...)      tests/neighbor/test_rows: lists as sets, regrown from an overflow, in motion
 bits(...)      tests/physics/test_dynamics: the same bits when run again
 ahead(...)     tests/neighbor/test_predict: lists of where atoms will be, complete at every step (predict.py)
@@ -97,8 +97,9 @@ def emulated(killer):
 
 FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM", "faults"),))
 CROWDS = Killer("test_bricks", "test_bricks")
-IN_RANGE, BEYOND_FACES, FEW_BRICKS = (Killer(f"test_bricks ({systems})", "test_bricks", (("MDMINI_TEST_SYSTEM", systems),))
-                                   for systems in ("uniform|far", "beyond", "device"))
+IN_RANGE, BEYOND_FACES = (Killer(f"test_bricks ({systems})", "test_bricks", (("MDMINI_TEST_SYSTEM", systems),))
+                       for systems in ("uniform|far", "beyond"))
+FEW_BRICKS = Killer("test_few_bricks (device)", "test_few_bricks", (("MDMINI_TEST_SYSTEM", "device"),))
 COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"),))
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
