@@ -208,7 +208,7 @@ mutant("begin brick: sources by plain addition", BEGUN, "(int64_t)atomicAdd(&a.w
 SEARCH_BRICK = BRICK_BUILD + " void search_brick("
 ALL_ROWS = BRICK_BUILD + " RowsByThreads {"
 mutant("search brick: beyond its room", SEARCH_BRICK, "s_brick.n_staged > a.bricks.capacity ||", "", CROWDS)
-mutant("search brick: beyond the list of sources", SEARCH_BRICK, "s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||", "", emulated(CROWDS))
+mutant("search brick: beyond the list of sources", SEARCH_BRICK, "s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||", "", emulated(FEW_BRICKS))
 mutant("search brick: beyond the last slice", SEARCH_BRICK, "s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity", "false", emulated(CROWDS))
 mutant("search brick: the first round beyond its room", SEARCH_BRICK, "if (n_staged <= a.bricks.capacity) {", "{", emulated(CROWDS))
 mutant("search brick: rows though there is no room", ALL_ROWS, "if (brick.n_staged >= 0) search", "search", CROWDS)
