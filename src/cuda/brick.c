@@ -80,7 +80,7 @@ void cuda_brick_plan(CudaContext *context) {
     context->arguments.bricks = room_of(context, cuda_division_room(&division, context->n_atoms, context->range));
 }
 
-/* No more slices than that: whole ones, and one of each brick that is begun. */
+/* No more slices than that, unless most bricks have an atom or two: whole ones, and one of each brick that is begun. */
 static int64_t most_slices(int64_t n_atoms, double n_bricks) {
     return n_atoms / 32 + 1 + (int64_t)fmin(n_bricks, (double)(n_atoms / 16)); /* most of very many bricks are void */
 }

@@ -284,31 +284,26 @@ static void test_crowds(const MdBackendOps *ops) {
 
 int main(void) {
     MdConfig config = state_config();
-    bool ran = false;
-    for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
-        if (ops != &md_backend_cuda) continue;
-        rows_per_warp = MD_ROWS_PER_WARP_16;
-        for (distances = MD_DISTANCES_THREAD; distances <= MD_DISTANCES_MATRIX; distances++) {
-            if (walk_wants("uniform")) test_uniform(ops);
-            for (int axis = 0; axis < 3; axis++)
-                if (walk_wants("far")) test_far(ops, axis, 114), test_far(ops, axis, 111);
-            if (walk_wants("beyond")) test_beyond(ops, 3.2);
-            if (walk_wants("beyond")) test_beyond(ops, 3.6);
-            if (walk_wants("spreading")) test_spreading(ops);
-            if (walk_wants("crowds")) test_crowds(ops);
-            if (walk_wants("gathering")) test_gathering(ops);
-            if (walk_wants("condensing")) test_condensing(ops);
-        }
-        distances = MD_DISTANCES_MATRIX, rows_per_warp = MD_ROWS_PER_WARP_8;
+    const MdBackendOps *ops = walk_cuda(&config);
+    if (!ops) return walk_no_cuda();
+    rows_per_warp = MD_ROWS_PER_WARP_16;
+    for (distances = MD_DISTANCES_THREAD; distances <= MD_DISTANCES_MATRIX; distances++) {
+        if (walk_wants("uniform")) test_uniform(ops);
+        for (int axis = 0; axis < 3; axis++)
+            if (walk_wants("far")) test_far(ops, axis, 114), test_far(ops, axis, 111);
+        if (walk_wants("beyond")) test_beyond(ops, 3.2);
+        if (walk_wants("beyond")) test_beyond(ops, 3.6);
+        if (walk_wants("spreading")) test_spreading(ops);
         if (walk_wants("crowds")) test_crowds(ops);
+        if (walk_wants("gathering")) test_gathering(ops);
         if (walk_wants("condensing")) test_condensing(ops);
-        distances = MD_DISTANCES_THREAD;
-        if (walk_wants("crowds")) test_long_rows(ops, MD_BANK_ORDER_OFF);
-        ran = true;
     }
-    if (ran || getenv("MDMINI_TEST_BACKENDS")) return check_finish();
-    printf("skipped: no GPU to look into\n");
-    return CHECK_SKIPPED;
+    distances = MD_DISTANCES_MATRIX, rows_per_warp = MD_ROWS_PER_WARP_8;
+    if (walk_wants("crowds")) test_crowds(ops);
+    if (walk_wants("condensing")) test_condensing(ops);
+    distances = MD_DISTANCES_THREAD;
+    if (walk_wants("crowds")) test_long_rows(ops, MD_BANK_ORDER_OFF);
+    return check_finish();
 }
 #else
 int main(void) {

@@ -366,15 +366,10 @@ static void test_memory(const MdBackendOps *ops) {
 
 int main(void) {
     MdConfig config = state_config();
-    bool ran = false;
-    for (const MdBackendOps *ops = NULL; (ops = walk_backend(ops, &config)) != NULL;) {
-        if (ops != &md_backend_cuda) continue;
-        test_memory(ops);
-        ran = true;
-    }
-    if (ran || getenv("MDMINI_TEST_BACKENDS")) return check_finish();
-    printf("skipped: no GPU to look into\n");
-    return CHECK_SKIPPED;
+    const MdBackendOps *ops = walk_cuda(&config);
+    if (!ops) return walk_no_cuda();
+    test_memory(ops);
+    return check_finish();
 }
 #else
 int main(void) {

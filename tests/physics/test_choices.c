@@ -89,6 +89,21 @@ static void test_distances(void) {
     CHECK(list.neighbor_distances == MD_DISTANCES_THREAD && list.neighbor_bank_order == MD_BANK_ORDER_OFF);
 }
 
+/* Of the GPU, by what the backend says of it: "..., 132 SMs at ...". */
+static int count_multiprocessors(void) {
+    const MdConfig config = state_config();
+    MdMachine machine;
+    MdErrors *errors = md_errors_create();
+    int n = 0;
+    if (CHECK(ops->probe(&config, &machine, errors) == MD_OK)) {
+        const char *at = strstr(machine.details, " SMs");
+        while (at && at > machine.details && at[-1] >= '0' && at[-1] <= '9') at--;
+        CHECK(at && sscanf(at, "%d SMs", &n) == 1 && n > 0);
+    }
+    md_errors_destroy(errors);
+    return n;
+}
+
 /* A brick for each multiprocessor between two sizes, of enough atoms for that and of no more than were tried, of more cells at
  * some than at the smallest, and the resident kernel; between the larger of them and a third size, two for each. Not in the
  * plane, nor where the resident kernel is ruled out, nor for who named the cells. */
@@ -100,6 +115,7 @@ static void test_brick_grid(void) {
                                                {"force.kernel=brick", "memory.sort=brick", "memory.brick_grid=cells"}};
     enum { LEAST = 4, MOST = 48, MOST_TURNS = 4 };
     int turns[MOST_TURNS], n_turns = 0, first_cells = -1, most_cells = 0, n_device = LEAST, threads = MD_THREADS_8;
+    const int n_sms = count_multiprocessors();
     check_context("memory.brick_grid");
     for (int n = LEAST; n <= MOST; n += 1 + n / 24) {
         const MdConfig melt = RESOLVED(n, n, n, "force.kernel=brick");
@@ -113,7 +129,9 @@ static void test_brick_grid(void) {
         if (first_cells < 0) first_cells = melt.memory_brick_cells;
         if (melt.memory_brick_cells > most_cells) most_cells = melt.memory_brick_cells;
         n_device = n;
-        CHECK(melt.force_threads_per_atom <= threads); /* the more rows a block has, the fewer threads each */
+        CHECK(melt.force_threads_per_atom <= threads);   /* the more rows a block has, the fewer threads each, */
+        if (melt.force_threads_per_atom >= MD_THREADS_4) /* and no more than leave each its registers */
+            CHECK((4.0 * n * n * n / n_sms) * (1 << melt.force_threads_per_atom) <= 600);
         threads = melt.force_threads_per_atom;
     }
     CHECK(threads < MD_THREADS_8);
@@ -244,7 +262,7 @@ int main(void) {
         if (strcmp(ops->name, "cuda") == 0) break;
         test_skin();
     }
-    if (!ops) return CHECK_SKIPPED;
+    if (!ops) return walk_no_cuda();
     test_search();
     test_bricks();
     test_brick_grid();

@@ -18,6 +18,8 @@ const MdBackendOps *walk_backend(const MdBackendOps *previous, const MdConfig *b
 
 /* The cuda backend, if it is among these; else NULL. */
 const MdBackendOps *walk_cuda(const MdConfig *base);
+/* What a test of the cuda backend alone ends with where that gives NULL: a failure if MDMINI_TEST_BACKENDS lists it, else "skipped". */
+int walk_no_cuda(void);
 
 /* How often the kernel of that name was launched; 0 also for one that is not there. */
 int64_t walk_launches(const MdStatistics *statistics, const char *name);
