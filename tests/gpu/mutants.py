@@ -25,18 +25,19 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
 
+import process_group
 from mutations import MUTANTS
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
 KERNELS = ("cuda/kernels", "cuda/shared.h", "deck/choices.h", "physics")  # as CMakeLists.txt embeds them
 LIMIT_S = 300  # without a mutant
+RECORD_S = 10  # from one record to the next
 
 
 def limit(seconds):
@@ -46,6 +47,7 @@ def limit(seconds):
 
 NO_COMPILE = "do not compile"
 GREEN, RED, ABSENT, BROKEN = "green", "red", "absent", "broken"
+VERDICTS = ("killed", "SURVIVED", "ERROR", "NOT RUN", "left out")
 
 
 def region(text, head):
@@ -88,7 +90,6 @@ class Bench:
 
     def __init__(self, build, budget_s):
         self.end = time.monotonic() + budget_s if budget_s else None
-        self.stopped, self.children = False, set()
         self.build = os.path.abspath(build)
         cache = open(os.path.join(build, "CMakeCache.txt")).read()
         self.emulated = re.search(r"^MDMINI_CUDA:\w+=EMULATED", cache, re.M) is not None
@@ -116,19 +117,10 @@ class Bench:
         with tempfile.TemporaryDirectory() as place:
             open(os.path.join(place, "deck.txt"), "w").write("# mutant\n")
             try:
-                child = subprocess.Popen(command, cwd=place, env=environment, stdout=subprocess.PIPE,
-                                         stderr=subprocess.STDOUT, text=True, errors="replace")
+                code, text = process_group.run(command, limit_s, cwd=place, env=environment)
             except OSError as error:
                 return BROKEN, str(error), 0
-            self.children.add(child)
-            try:
-                text = child.communicate(timeout=limit_s)[0]
-                outcome, how = self.judge(killer, child.returncode, text)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.communicate()
-                outcome, how = RED, f"no end after {limit_s:.0f} s"
-            self.children.discard(child)
+            outcome, how = (RED, f"no end after {limit_s:.0f} s") if code is None else self.judge(killer, code, text)
         return outcome, how, time.monotonic() - start
 
     @staticmethod
@@ -161,7 +153,7 @@ class Bench:
         found = {"name": mutant.name, "file": mutant.file, "head": mutant.head,
                  "change": [mutant.old, mutant.new], "killer": None, "how": "",
                  "seconds": 0}
-        if self.stopped or self.end and time.monotonic() > self.end:
+        if process_group.is_stopped() or self.end and time.monotonic() > self.end:
             return dict(found, verdict="NOT RUN", how="the time was over")
         try:
             folder = make_folder(mutant, parent)
@@ -175,7 +167,7 @@ class Bench:
             if baseline == GREEN:
                 outcome, how, seconds = self.run(killer, folder, limit(seconds))
                 tried.append(killer.name)
-            if self.stopped:  # it may have been ended from outside
+            if process_group.is_stopped():  # it may have been ended from outside
                 return dict(found, verdict="NOT RUN", how="ended while it ran")
             if baseline != GREEN:
                 return dict(found, verdict="ERROR", how=f"{killer.name} fails without a mutant: {text}")
@@ -190,12 +182,6 @@ class Bench:
             return dict(found, verdict="left out",
                         how="for " + ("a GPU" if self.emulated else "the emulation") + " only: " + mutant.killers[0].name)
         return dict(found, verdict="SURVIVED", how=", ".join(tried))
-
-    def stop(self, *_):
-        """Ends what runs; what has not been judged is NOT RUN."""
-        self.stopped = True
-        for child in tuple(self.children):
-            child.kill()
 
 
 def slow_first(mutant):
@@ -226,6 +212,18 @@ def killed_before(path, mutants, emulated):
             and [r["file"], r["head"], r["change"]] == same[r["name"]][0] and r["killer"] in same[r["name"]][1]]
 
 
+def write_record(path, bench, shard, results):
+    order = {m.name: k for k, m in enumerate(MUTANTS)}
+    results.sort(key=lambda r: order[r["name"]])
+    counts = {verdict: sum(r["verdict"] == verdict for r in results) for verdict in VERDICTS}
+    if path:
+        with open(path + ".part", "w") as file:
+            json.dump({"emulated": bench.emulated, "kernels": hash_kernels(), "shard": shard, "counts": counts,
+                       "mutants": results}, file, indent=1)
+        os.replace(path + ".part", path)
+    return counts
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -247,11 +245,12 @@ def main():
         print(*(f"{m.name}: {m.file} {m.head}: {m.old!r} -> {m.new!r}" for m in chosen), sep="\n")
         return 0
     bench, start = Bench(a.build, a.budget), time.monotonic()
+    written = start
     results = killed_before(a.resume, chosen, bench.emulated) if a.resume else []
     known = {r["name"] for r in results}
     chosen = [m for m in chosen if m.name not in known]
-    signal.signal(signal.SIGTERM, bench.stop)
-    signal.signal(signal.SIGINT, bench.stop)
+    for number in (signal.SIGTERM, signal.SIGINT):  # what has not been judged is NOT RUN
+        signal.signal(number, lambda *_: process_group.stop())
     with tempfile.TemporaryDirectory() as parent, concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
         os.makedirs(os.path.join(parent, "cache"))
         os.environ.setdefault("MDMINI_KERNEL_CACHE", os.path.join(parent, "cache"))
@@ -261,19 +260,16 @@ def main():
             results.append(r)
             by = f"by {r['killer']}, {r['seconds']:.1f} s: {r['how']}" if r["killer"] else r["how"]
             print(f"{r['verdict']:8}  {r['name']:52}  {by}", flush=True)
-    order = {m.name: k for k, m in enumerate(MUTANTS)}
-    results.sort(key=lambda r: order[r["name"]])
-    counts = {verdict: sum(r["verdict"] == verdict for r in results)
-              for verdict in ("killed", "SURVIVED", "ERROR", "NOT RUN", "left out")}
+            if time.monotonic() > written + RECORD_S:  # whatever ends this, another call can go on from there
+                write_record(a.json, bench, a.shard, results)
+                written = time.monotonic()
+    counts = write_record(a.json, bench, a.shard, results)
     before = f", {len(known)} of them in an earlier call" if known else ""
     print(f"{len(results)} mutants{before} in {time.monotonic() - start:.0f} s: " + ", ".join(
         f"{n} {verdict}" for verdict, n in counts.items() if n or verdict == "SURVIVED"))
     for r in results:
         if r["verdict"] in ("SURVIVED", "ERROR", "NOT RUN"):
             print(f"    {r['verdict']}: {r['name']}: {r['how']}")
-    if a.json:
-        with open(a.json, "w") as file:
-            json.dump({"emulated": bench.emulated, "kernels": hash_kernels(), "shard": a.shard, "counts": counts, "mutants": results}, file, indent=1)
     if counts["NOT RUN"]:
         print(f"UNFINISHED: {counts['NOT RUN']} mutants have not had their turn")
     return 1 if counts["SURVIVED"] or counts["ERROR"] or counts["NOT RUN"] or not counts["killed"] else 0

@@ -12,10 +12,13 @@ import argparse
 import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+import process_group
 
 COMMON = ["run.steps=24", "output.thermo_every=8", "output.frames_every=12", "output.velocities_every=12", "output.forces_every=12",
           "output.images_every=12", "report.counters=on"]
@@ -31,6 +34,7 @@ SYSTEMS = {
 LISTS = {"force.kernel=" + kernel for kernel in ("list", "list-split", "cluster", "brick", "auto")}
 NARROW = ["neighbor.capacity=20"]  # the list overflows and regrows
 FOUND, REFUSED = 99, 2             # exit codes: of the sanitizer, of mdmini
+LIMIT_S = 300                      # of a run
 
 
 def combinations(walk_list):
@@ -56,11 +60,8 @@ def run(mdmini, tool, system, words):
         open(os.path.join(folder, "deck.txt"), "w").write("# sanitizer\n[run]\nbackend = cuda\n")
         command = ["compute-sanitizer", f"--tool={tool}", f"--error-exitcode={FOUND}", mdmini, "deck.txt", *COMMON,
                    *SYSTEMS[system], *narrow, *words]
-        try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-        except subprocess.TimeoutExpired as late:
-            return -1, f"no end after {late.timeout:.0f} s"
-        return done.returncode, done.stdout + done.stderr
+        code, text = process_group.run(command, LIMIT_S, cwd=folder)
+        return (-1, f"no end after {LIMIT_S} s") if code is None else (code, text)
 
 
 def judge(mdmini, tool, system, words):
@@ -91,11 +92,13 @@ def main():
     walked = [(names[k % len(names)], words) for k, words in enumerate(first + rest)]
     must = [(name, []) for name in names] + walked[:len(first)]
     values = set().union(*map(set, first))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: process_group.stop())
     end, met = time.monotonic() + a.budget, {tool: set() for tool in tools}
     n_run, n_late, failed = dict.fromkeys(tools, 0), 0, []
 
     def work(tool, system, words, needed):
-        if not needed and time.monotonic() > end:
+        if process_group.is_stopped() or not needed and time.monotonic() > end:
             return tool, words, None
         return tool, words, judge(mdmini, tool, system, words)
 

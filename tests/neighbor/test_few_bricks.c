@@ -76,16 +76,18 @@ static void test_device_grid(const MdBackendOps *ops) {
     }
 }
 
-/* More in a brick than an entry can tell apart, however many multiprocessors there are: as many bricks as cells make where that
- * was left open, and smaller ones; else an error that says what to take. */
+/* More in a brick than an entry can tell apart, or beside it than the table of candidates has room for, however many
+ * multiprocessors there are: as many bricks as cells make where that was left open, and smaller ones; else an error that says what
+ * to take. */
 static void test_device_division(const MdBackendOps *ops) {
     for (int k = 0; k < 2 * N_DEVICE_GRIDS; k++) {
         const int open = k % 2, grid = k / 2;
         check_context("memory.brick_grid=%s, %s, neighbor.distances=%d", device_grids[grid].word,
                       open ? "left open" : "named", distances);
         WalkRun run;
-        const MdConfig config = device_config(MD_BRICK_CELLS_3, grid);
-        MdSystem *system = bricks_crowd(18, 0.7, 40);
+        const MdConfig config = device_config(MD_BRICK_CELLS_4, grid);
+        MdSystem *system = bricks_crowd(21, 0.7, 80);
+        CHECK(system->n_atoms > CUDA_MAX_CANDIDATES);
         if (walk_create(&run, ops, &config, system)) {
             CudaContext *context = run.context;
             if (open) leave_open(context);

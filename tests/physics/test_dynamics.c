@@ -376,6 +376,24 @@ static void test_faults(const MdBackendOps *ops, const MdDeck *deck, int precisi
     }
 }
 
+/* Of many that are too fast in the same step the one of the smallest id, whoever tells last. */
+static void test_least_fault(const MdBackendOps *ops, const MdDeck *deck, int precision) {
+    const int32_t least = 77;
+    MdConfig config = melt_config(deck, precision);
+    MdSystem *system = state_system(deck);
+    WalkRun run;
+    check_context("%s %s faults of many", ops->name, precision_names[precision]);
+    for (int64_t i = least; i < system->n_atoms; i++) system->velocity[3 * i + 1] = 400 + 0.5 * (double)(i - least);
+    if (walk_create(&run, ops, &config, system)) {
+        CHECK(walk_prepare(&run) && walk_steps(&run, 1, 1) && walk_ok(&run, ops->finish(run.context)));
+        const MdFault fault = ops->fault(run.context);
+        CHECK(fault.step == 1 && fault.id == least);
+        CHECK_NEAR(fault.displacement, 400 * config.run_timestep, 0.01 * 400 * config.run_timestep);
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
 /* The first fault stays the first, also where nobody looks for some steps. Another atom, of a smaller id, is just not too
  * fast in the first step, and twice as fast in those after it. */
 static void test_first_fault(const MdBackendOps *ops, const MdDeck *deck, int precision) {
@@ -410,6 +428,7 @@ int main(void) {
         if (!walk_first_shard()) continue;
         for (int p = 0; p < N_PRECISIONS && walk_wants("faults"); p++) {
             test_faults(ops, small, precisions[p]);
+            test_least_fault(ops, small, precisions[p]);
             test_first_fault(ops, small, precisions[p]);
         }
         if (!walk_wants("liquid")) continue;

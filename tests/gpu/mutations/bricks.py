@@ -284,7 +284,7 @@ mutant("matrix rows: one round", MATRIX_ROWS, "first < n_rows; first", "first < 
 mutant("matrix rows: cells of the round before", MATRIX_ROWS, "cell = next_cell;", "", SIXTEENS)
 mutant("matrix rows: cells of the first row", MATRIX_ROWS, "slot_of_lane(brick, first)]", "brick.begin]", SIXTEENS)
 mutant("matrix rows: eights begin where sixteens do", MATRIX_ROWS, "first = rows_at_once * warp", "first = 16 * warp", tests(MATRIX + " neighbor.rows_per_warp=8"))
-mutant("matrix rows: sixteens begin where eights do", MATRIX_ROWS, "MD_BLOCK / 32 * rows_at_once", "MD_BLOCK / 32 * 16", tests(MATRIX + " neighbor.rows_per_warp=8"))
+mutant("matrix rows: sixteens begin where eights do", MATRIX_ROWS, "MD_BLOCK / 32 * rows_at_once", "MD_BLOCK / 32 * 16", tests(MATRIX + " neighbor.rows_per_warp=8 launch.block_size=32"))
 mutant("matrix rows: one table for all warps", MATRIX_ROWS, "warp * a.bricks.warp_bytes", "0", SIXTEENS)
 mutant("matrix rows: though there is no room", MATRIX_ROWS, "if (brick.n_staged < 0) {", "if (false) {", CROWDS)
 
