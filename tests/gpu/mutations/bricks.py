@@ -96,7 +96,7 @@ mutant("visit: the first of the cell", VISITED, " + c - cells.first[cell]", "", 
 mutant("visit: images are ignored", VISITED, "if (visited->cell[k] >= 0)", "if (false)", BRICKS)
 mutant("visit: particles of the first round", VISITED, "searched_particle(a, origin, visited->particle[k])", "searched_particle(a, origin, visited->particle[0])", BRICKS)
 CHOSEN = BRICK_STAGE + " int choose_candidates("
-mutant("choose candidates: more than there is room for", CHOSEN, "if (n_groups > most_groups) return n;", "", FEW_BRICKS)
+mutant("choose candidates: more than there is room for", CHOSEN, "if (n_groups > most_groups) return n;", "", emulated(FEW_BRICKS))
 mutant("choose candidates: none where there are more than there is room for", CHOSEN, "if (n_groups > most_groups) return n;", "if (n_groups > most_groups) return 0;", FEW_BRICKS)
 mutant("choose candidates: all are said to be staged", CHOSEN, "return candidates->before[n_groups];", "return n;", IN_RANGE)
 mutant("choose candidates: the first round alone", CHOSEN, "round = (n - 1) / candidates_of_round", "round = 0", tests(ROUNDS))
