@@ -83,7 +83,7 @@ const MdBackendOps *walk_cuda(const MdConfig *base) {
 
 int walk_no_cuda(void) {
     if (lists(getenv("MDMINI_TEST_BACKENDS"), ',', "cuda")) return check_finish();
-    printf("skipped: there is no GPU, or MDMINI_TEST_BACKENDS leaves it out\n");
+    printf("skipped: there is no GPU, or no cuda backend, or MDMINI_TEST_BACKENDS leaves it out\n");
     return CHECK_SKIPPED;
 }
 
