@@ -3,7 +3,6 @@
  * that spread, so that there are more and more bricks. Rows are held against all pairs, and what each brick stages against what is
  * in range of it. MDMINI_TEST_SYSTEM as in walk.h: uniform, far, beyond, spreading, crowds, gathering, or condensing. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * come to be as many as cells make. Rows are held against all pairs, and what each brick stages against what is in range of it.
  * MDMINI_TEST_SYSTEM as in walk.h: device, or device condensing. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,12 +3,12 @@
  * counts on, but writes nothing past the capacity of a row. Looks into the context of the cuda backend. */
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
 #include "check.h"
+#include "walk.h"
 
 #ifdef MDMINI_HAVE_CUDA
 #include "cuda/context.h"
