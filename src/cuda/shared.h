@@ -53,7 +53,8 @@ typedef struct CudaGrid {
 /* force.kernel = brick. A block of threads takes a brick, and stages its atoms and those in range of it in shared
  * memory, each as the image that is near, in lines of cells along x. */
 typedef struct CudaBrick {
-    double origin[3];   /* what staged positions are measured from */
+    double origin[3]; /* what staged positions are measured from */
+    float origin_f[3];
     int64_t source;     /* of its atoms, the first in CudaBricks.source */
     int64_t slice;      /* of its rows, the first in the list: see kernels/staged.cuh */
     int32_t begin, end; /* slots of its own atoms */
@@ -222,6 +223,7 @@ typedef struct CudaArguments {
     double length[3], inverse[3]; /* box; inverse 0: open axis (physics/box.h) */
     float length_f[3], inverse_f[3];
     double half_step, whole_step, fault_sq, range_sq;
+    float half_step_f, whole_step_f, fault_sq_f;
     float halt_sq;             /* largest squared displacement that is allowed: half the skin */
     double inverse_mass_of[8]; /* type */
     const void *pairs;         /* MdPair of the precision of pairs, [n_types * n_types] */
