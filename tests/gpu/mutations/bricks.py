@@ -322,7 +322,7 @@ mutant("force blocks: threads in place of bricks", "cuda/kernels/force.cuh int f
 mutant("force blocks: the last one is left out", "cuda/kernels/force.cuh int force_blocks(", "+ items_of_block - 1)", ")", tests("force.kernel=list force.energy=every-step"))
 mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
 mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += 2 * quads_ahead * row_threads * 32;", "quads += 2 * quads_ahead * row_threads;", ALONE)
-mutant("force brick: rounds of threads of a row overlap", ROW_FORCE, "quads += 2 * quads_ahead * row_threads * 32;", "quads += 2 * quads_ahead * 32;", tests(SHARED_ROWS))
+mutant("force brick: rounds of threads of a row overlap", ROW_FORCE, "quads += 2 * quads_ahead * row_threads * 32;", "quads += 2 * quads_ahead * 32;", tests(OF_BRICK + " force.threads_per_atom=2"))
 mutant("force brick: a later round for this one", ROW_FORCE, "own, ahead, rest.count", "own, next, rest.count", BRICKS)
 mutant("force brick: measured from another origin", BEGINS, "corner_of(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("force brick: the count of another row", ROW_PART, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
