@@ -151,8 +151,7 @@ typedef enum CudaIssue {
 enum {
     CUDA_BEGINS_FORCED = 1, /* forces: the drift of its first step is done */
     CUDA_ENDS_DRIFTED = 2,  /* the drift of the step after the last one, by launch.fuse = step */
-    CUDA_SECOND_BARRIER = 4, /* of the resident kernel, whose launches take the two words of the barrier in turn */
-    CUDA_N_BATCHES = 8
+    CUDA_N_BATCHES = 4
 };
 
 typedef struct CudaJournalStep {

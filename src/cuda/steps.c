@@ -194,23 +194,12 @@ static void issue_resident(CudaContext *context, int n_steps, int kind) {
     a->n = n_steps;
     a->begins = (kind & CUDA_BEGINS_FORCED) != 0;
     a->drifts = (kind & CUDA_ENDS_DRIFTED) != 0;
-    a->first = (kind & CUDA_SECOND_BARRIER) != 0;
+    a->first = (int32_t)(context->kernels[CUDA_K_step_resident].launches % 2);
     cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context, CUDA_K_step_resident));
 }
 
-/* As a graph of one kernel: before a cooperative launch by itself the device does nothing for some four microseconds. */
-static void issue_resident_work(CudaContext *context, int work) {
-    issue_resident(context, work / CUDA_N_BATCHES, work % CUDA_N_BATCHES);
-}
-
-static void issue_resident_graph(CudaContext *context, int n_steps, int kind) {
-    if (context->kernels[CUDA_K_step_resident].launches % 2 != 0) kind |= CUDA_SECOND_BARRIER;
-    cuda_graph_launch(context, &context->batch_graphs[kind][n_steps], true, issue_resident_work,
-                      n_steps * CUDA_N_BATCHES + kind);
-}
-
 static void issue_batch(CudaContext *context, int n_steps, int kind) {
-    if (is_resident(context)) issue_resident_graph(context, n_steps, kind);
+    if (is_resident(context)) issue_resident(context, n_steps, kind);
     else if (context->config.launch_graph == MD_GRAPH_ON) issue_graphs(context, n_steps, kind);
     else batch_work[kind](context, n_steps);
 }

@@ -230,8 +230,7 @@ static inline void emulator_syncwarp(const char *where, unsigned mask = 0xffffff
 }
 #define __syncwarp(...) emulator_syncwarp(EMULATOR_WHERE __VA_OPT__(, ) __VA_ARGS__)
 
-/* In place of the instructions of kernels/common.cuh, force_brick.cuh and brick_matrix.cuh. */
-#define MD_EXACT_FLOAT(x) ((float)(x))
+/* In place of the instructions of kernels/force_brick.cuh and brick_matrix.cuh. */
 #define MD_LOAD_SHARED_FLOATS(x, y, z, w, from)                                                                        \
     ((x) = ((const float *)(from))[0], (y) = ((const float *)(from))[1], (z) = ((const float *)(from))[2],             \
      (w) = ((const float *)(from))[3])
@@ -324,6 +323,7 @@ EMULATOR_CAS(unsigned long long)
 /* Instructions of PTX that kernels write in assembler, under the names that they give them. To look is to let others on. */
 #define MD_HAS_PTX_BY_NAME
 static inline void ptx_griddepcontrol_launch_dependents(void) {}
+static inline float ptx_cvt_rn_f32_f64(double x) { return (float)x; }
 static inline void ptx_griddepcontrol_wait(void) { emulator_self->has_waited = 1; }
 static inline void ptx_red_release_gpu_add(unsigned *place, unsigned value) { atomicAdd(place, value); }
 static inline void ptx_prefetch_l2(const void *place) { (void)place; }

@@ -199,19 +199,16 @@ __device__ inline void test_eights(const Point *points, const Rows &rows, const 
     const uint16_t *next = eights + first;
     for (int side = 0; side < n_sides; side++) near[side][0] = near[side][1] = 0;
     Columns columns;
-    int left = __reduce_max_sync(whole_warp, n); /* as it is: so the compiler knows that all lanes have the same */
+    int left = __reduce_max_sync(whole_warp, n); /* n, and the compiler knows that it is the same in all lanes */
     if constexpr (looks_ahead) {
         Columns others;
         load_columns(own_column, next, columns);
-        while (true) {
+        for (; left > 0; left -= 2 * eights_at_once, next += 2 * eights_at_once) {
             if (left > eights_at_once) load_columns(own_column, next + eights_at_once, others);
             multiply_columns(rows, columns, near);
             if (left <= eights_at_once) break;
             if (left > 2 * eights_at_once) load_columns(own_column, next + 2 * eights_at_once, columns);
             multiply_columns(rows, others, near);
-            if (left <= 2 * eights_at_once) break;
-            next += 2 * eights_at_once;
-            left -= 2 * eights_at_once;
         }
     } else {
         for (; left > 0; left -= eights_at_once, next += eights_at_once) {

@@ -158,14 +158,13 @@ __device__ inline Vec3<State> storable(const Vec3<State> &x) {
     return Vec3<State>{storable(x.x), storable(x.y), storable(x.z)};
 }
 
-/* A double that is a float and not too small to be normal, so that nobody has to see whether it is. */
-#ifndef MD_EXACT_FLOAT
-__device__ inline float exact_float(double x) {
+#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+/* Without a look at what is too small for a normal float: with flags that flush such numbers a cast takes three instructions. */
+__device__ inline float ptx_cvt_rn_f32_f64(double x) {
     float rounded;
     asm("cvt.rn.f32.f64 %0, %1;" : "=f"(rounded) : "d"(x));
     return rounded;
 }
-#define MD_EXACT_FLOAT(x) exact_float(x)
 #endif
 
 /* A storable x as pairs see it: mixed precision, the nearest float, ties up, and the bits that it lacks, as a number from
@@ -174,7 +173,7 @@ __device__ inline Pair split(State x, unsigned *low) {
     if constexpr (is_mixed) {
         const long long bits = __double_as_longlong(x) + low_half;
         *low = (unsigned)bits >> dropped_bits & ((1u << CUDA_LOW_BITS) - 1);
-        return (Pair)MD_EXACT_FLOAT(__longlong_as_double(bits & ~(2 * low_half - 1)));
+        return (Pair)ptx_cvt_rn_f32_f64(__longlong_as_double(bits & ~(2 * low_half - 1)));
     } else {
         *low = 0;
         return (Pair)x;

@@ -12,8 +12,7 @@
 #include "cuda/kernels/integrate.cuh"
 #include "cuda/kernels/step_local.cuh"
 
-enum { IMAGE_NUMBERS = 64 }; /* that image_at can make, and more */
-enum { HELD_SOURCES = 4 };   /* rounds of staging: beyond these the sources are read again at every step */
+enum { HELD_SOURCES = 4 }; /* rounds of staging: beyond these the sources are read again at every step */
 
 /* Whether the first quads are about all that a thread has of a row: else they are not worth their registers, and are read
  * again while the atoms are staged. */
@@ -47,7 +46,7 @@ __device__ inline CudaBrick *brick_place(void) {
 
 /* What is added to the place of an image (shift_of_image), by its number. */
 __device__ inline Vec4<Pair> *image_shifts(void) {
-    __shared__ Vec4<Pair> s_shifts[IMAGE_NUMBERS];
+    __shared__ Vec4<Pair> s_shifts[CUDA_IMAGES];
     return s_shifts;
 }
 
@@ -74,7 +73,7 @@ __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &bri
 template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments &a, int64_t from, HeldBrick *held) {
     const CudaBrick brick = a.bricks.table[blockIdx.x];
     if (threadIdx.x == 0) *brick_place() = brick;
-    for (int image = (int)threadIdx.x; image < IMAGE_NUMBERS; image += MD_BLOCK) {
+    for (int image = (int)threadIdx.x; image < CUDA_IMAGES; image += MD_BLOCK) {
         const Vec3<Pair> shift = shift_of_image(a, image);
         image_shifts()[image] = Vec4<Pair>{shift.x, shift.y, shift.z, 0};
     }
@@ -138,7 +137,7 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
 
 /* What is added to the place of source k. */
 __device__ inline Vec3<Pair> held_shift(const HeldBrick &held, int k) {
-    const Vec4<Pair> shift = image_shifts()[held.images >> (8 * k) & (IMAGE_NUMBERS - 1)];
+    const Vec4<Pair> shift = image_shifts()[held.images >> (8 * k) & 0xffu];
     return Vec3<Pair>{shift.x, shift.y, shift.z};
 }
 

@@ -249,6 +249,11 @@ mutant("eights: those of two lines twice", EIGHTS, "begin < end ? max(begin / in
 mutant("eights: the last of a line is left out", EIGHTS, "(end + in_eight - 1) / in_eight", "end / in_eight", SIXTEENS)
 mutant("eights: rows meet themselves", EIGHTS, "*place = of_own + own / in_eight;", "*place = -1;", MATRICES)
 TESTED = BY_MATRIX + " void test_eights("
+BY_EIGHT = tests(MATRIX + " neighbor.rows_per_warp=8")
+mutant("test eights: the second four are the first", TESTED, "next + eights_at_once, others", "next, others", BY_EIGHT)
+mutant("test eights: the third four are the second", TESTED, "next + 2 * eights_at_once, columns", "next + eights_at_once, columns", BY_EIGHT)
+mutant("test eights: always the first eight", TESTED, "left -= 2 * eights_at_once, next += 2 * eights_at_once", "left -= 2 * eights_at_once", BY_EIGHT)
+mutant("test eights: the second four are left out", TESTED, "if (left <= eights_at_once) break;", "if (left <= 2 * eights_at_once) break;", BY_EIGHT)
 mutant("test eights: what is tested for nothing", TESTED, "(eights_of_word - tested) & wanted", "(eights_of_word - tested)", MATRICES)
 mutant("test eights: words that are not full stand too low", TESTED, "= near[side][group] << (eights_of_word - tested)", "= near[side][group]", MATRICES)
 mutant("test eights: another for itself", TESTED, "own & rows.is_own[side][group]", "own & rows.is_own[side][1 - group]", MATRICES)
@@ -312,7 +317,7 @@ BEGINS = OF_BRICKS + " RowBegin begin_row("
 ROW_FORCE, ROW_PART, EACH_ROW = (OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void brick_rows("))
 # A thread a row, which is long: two rounds of quads take turns, and a warp goes on to the end of its longest row.
 ALONE = tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")
-mutant("force brick: the last quad of a row is left out", ROW_FORCE, "most > 0;", "most > CUDA_QUAD;", BRICKS)
+mutant("force brick: a double round for one quad is left out", ROW_FORCE, "most > 0;", "most > CUDA_QUAD;", BRICKS)
 mutant("force brick: a rest is no quad", OF_BRICKS + " QuadsAhead quads_of_round(", "row.count > quad * quad_step", "row.count >= quad * quad_step + CUDA_QUAD", BRICKS)
 mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead quads_of_round(", "row.count > quad * quad_step ? quad_in_turn(&row.quads[quad * row_threads * 32]) : no_quad", "quad_in_turn(&row.quads[quad * row_threads * 32])", emulated(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
 LOADS = OF_BRICKS + " Atom load_staged("
@@ -339,7 +344,7 @@ mutant("force brick: rows of the next round in this one", EACH_ROW, "(int)thread
 mutant("force brick: rounds of one thread a row", EACH_ROW, "rows_of_round = MD_BLOCK / row_threads", "rows_of_round = MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
 mutant("force brick: parts are not added up", EACH_ROW, "add_up_row(&force);", "", tests(SHARED_ROWS))
 mutant("force brick: parts as long as their row", ROW_PART, " - part * CUDA_QUAD}", "}", tests(SHARED_ROWS))
-mutant("force brick: each part skips its last quad", ROW_FORCE, "most > 0;", "most > (row_threads > 1) * quad_step;", tests(SHARED_ROWS))
+mutant("force brick: a double round for one quad of a part is left out", ROW_FORCE, "most > 0;", "most > (row_threads > 1) * quad_step;", tests(SHARED_ROWS))
 mutant("force brick: forces of others", EACH_ROW, "finish(brick.begin + r,", "finish(r,", BRICKS)
 mutant("force brick: the warp ends with its first row", ROW_FORCE, "most = most_of_warp(row.count)", "most = __shfl_sync(0xffffffffu, row.count, 0)", ALONE)
 mutant("force brick: the round before once more", ROW_FORCE, "quads_of_round(rest, 1)", "quads_of_round(rest, 0)", ALONE)

@@ -124,7 +124,7 @@ mutant("local: of the step before last", HELD + " bool stage_marked(", "place[k]
 mutant("local: of any step", HELD + " bool stage_marked(", "place[k].mark() != mark", "place[k].mark() == (no_mark & ~(type_bits | stop_bit))", MEETING)
 mutant("local: sources of the first round", HELD + " bool stage_marked(", "while (place[k].mark() != mark) place[k]", "while (place[k].mark() != mark && k < 1) place[k]", MEETING)
 mutant("local: images are ignored", HELD + " bool stage_marked(", "add_shift(held_shift", "if (false) add_shift(held_shift", MEETING)
-mutant("held brick: shifts of the first images alone", HELD + " void hold_brick(", "image < IMAGE_NUMBERS; image", "image < IMAGE_NUMBERS / 2; image", tests(ON_CHIP + " memory.brick_grid=device", "3-D"))
+mutant("held brick: shifts of the first images alone", HELD + " void hold_brick(", "image < CUDA_IMAGES; image", "image < CUDA_IMAGES / 2; image", tests(ON_CHIP + " memory.brick_grid=device", "3-D"))
 mutant("local: overwrites what is read", HELD + " bool pass_held(", "        __syncthreads(); /* all have", "        /* all have", race(LOCAL_BARRIER, cells=8))
 mutant("local: marks that a place may have", LOCAL + " unsigned mark_of(", "0x4000000u | ((unsigned)step & 0xffffffu)", "(unsigned)step & 0xffffffu", *LATECOMERS)
 mutant("local: unmarks what others have left after a build", PASSES, ("if (!a.begins)\n        for", "moved_sq = fmaxf("), ("for", "if (!a.begins) moved_sq = fmaxf("), *LATECOMERS)
