@@ -36,6 +36,9 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
     a->whole_step = config->run_timestep;
     a->fault_sq = fault_distance * fault_distance;
     a->range_sq = context->range * context->range;
+    a->half_step_f = (float)a->half_step;
+    a->whole_step_f = (float)a->whole_step;
+    a->fault_sq_f = (float)a->fault_sq;
     a->halt_sq = (float)(0.25 * config->neighbor_skin * config->neighbor_skin);
     cuda_brick_plan(context); /* kernels are told of the room */
 }

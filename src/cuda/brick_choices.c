@@ -67,14 +67,18 @@ bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
     return cuda_division_bricks(&division) >= least_bricks * cuda_device_multiprocessors();
 }
 
+/* Of shared memory, what the system takes of each block and what a kernel has by itself. */
+static const double most_beside = 1024 + 256;
+
 /* Whether what the resident kernel has of its brick in shared memory, with room to grow, leaves room for as many blocks. */
 static bool shares_multiprocessor(const MdConfig *config, const MdSystemPlan *plan, const CudaDivision *division,
                                   double rows, int on_each) {
     const double held = (double)cuda_force_held_bytes(config, CUDA_MAX_BLOCK) / CUDA_MAX_BLOCK *
                         cuda_force_row_threads(config) * rows,
                  staged = 1.25 * cuda_division_room(division, plan->n_atoms, range_of(config, plan)) * 4 *
-                          (double)cuda_pair_size(config);
-    return held + staged <= (double)cuda_device_shared_bytes() / on_each;
+                          (double)cuda_pair_size(config),
+                 beside = most_beside + CUDA_IMAGES * 4 * (double)cuda_pair_size(config);
+    return held + staged + beside <= (double)cuda_device_shared_bytes() / on_each;
 }
 
 /* Whether one or two bricks a multiprocessor suit the system: in three dimensions, by the resident kernel, and with no more atoms in

@@ -54,6 +54,7 @@ typedef struct CudaGrid {
  * memory, each as the image that is near, in lines of cells along x. */
 typedef struct CudaBrick {
     double origin[3];   /* what staged positions are measured from */
+    float origin_f[3];  /* the same in single precision, for pairs that are */
     int64_t source;     /* of its atoms, the first in CudaBricks.source */
     int64_t slice;      /* of its rows, the first in the list: see kernels/staged.cuh */
     int32_t begin, end; /* slots of its own atoms */
@@ -197,6 +198,7 @@ enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
  * an entry of 16 bits tells apart (one of them, the first, is beyond any range, for the end of a row); entries that are read at
  * once. */
 enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_CANDIDATES = 8192, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4 };
+enum { CUDA_IMAGES = 43 }; /* below the largest number of one: image_at in kernels/staged.cuh */
 /* The four entries of a quad are read in turns, beginning with this one by thread `part` of the `threads` that share a row. With
  * neighbor.bank_order = on entry k of row r is in group k ^ (r mod 8) of the eight groups of banks (by matrices; k + r by
  * threads); so by these turns the eight threads whose reads are served at once, of one row or of some side by side, always read
@@ -222,6 +224,7 @@ typedef struct CudaArguments {
     double length[3], inverse[3]; /* box; inverse 0: open axis (physics/box.h) */
     float length_f[3], inverse_f[3];
     double half_step, whole_step, fault_sq, range_sq;
+    float half_step_f, whole_step_f, fault_sq_f;
     float halt_sq;             /* largest squared displacement that is allowed: half the skin */
     double inverse_mass_of[8]; /* type */
     const void *pairs;         /* MdPair of the precision of pairs, [n_types * n_types] */

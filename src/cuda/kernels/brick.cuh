@@ -211,6 +211,7 @@ __device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &re
     int first[3], last[3]; /* cell of the brick, in the region */
     for (int k = 0; k < 3; k++) {
         brick.origin[k] = bounds.origin[k];
+        brick.origin_f[k] = (float)bounds.origin[k];
         first[k] = region.own_low[k] - region.low[k];
         last[k] = first[k] + region.own_size[k] - 1;
     }

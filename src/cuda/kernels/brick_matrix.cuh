@@ -162,39 +162,58 @@ struct Rows {
     unsigned is_own[n_sides][n_groups]; /* all bits: it is the atom of this group there */
 };
 
-/* Eights are on their way while those before them are multiplied: worth its registers where a warp has few others beside it. */
-constexpr bool looks_ahead = n_sides == 1;
+/* What a lane has of some eights: one element of each. */
+typedef double Columns[eights_at_once];
 
-/* What a lane has of the next eights: one element of each. Their places come by one load. */
-__device__ inline void load_columns(const char *own_column, const uint16_t *eights, double (&columns)[eights_at_once]) {
+/* Those of the next eights. Their places come by one load. */
+__device__ inline void load_columns(const char *own_column, const uint16_t *eights, Columns &columns) {
     static_assert(eights_at_once == 4, "as many as two words hold");
     const uint2 places = *(const uint2 *)eights;
-    const unsigned at[eights_at_once] = {places.x & 0xffff, places.x >> 16, places.y & 0xffff, places.y >> 16};
 #pragma unroll
-    for (int k = 0; k < eights_at_once; k++) columns[k] = *(const double *)(own_column + bytes_of_unit * at[k]);
+    for (int k = 0; k < eights_at_once; k++)
+        columns[k] = *(const double *)(own_column + bytes_of_unit * __byte_perm(k < 2 ? places.x : places.y, 0,
+                                                                                k % 2 == 0 ? 0x4410 : 0x4432));
 }
+
+/* The signs of their products go into the words, first ones uppermost. */
+__device__ inline void multiply_columns(const Rows &rows, const Columns &columns, unsigned (&near)[n_sides][n_groups]) {
+#pragma unroll
+    for (int k = 0; k < eights_at_once; k++) {
+        double product[2 * n_sides];
+        MD_MULTIPLY_MATRICES(product, rows.upper, rows.lower, columns[k], rows.add);
+#pragma unroll
+        for (int e = 0; e < 2 * n_sides; e++)
+            near[e / 2][e % 2] =
+                __funnelshift_l((unsigned)__double2hiint(product[e]), near[e / 2][e % 2], 1); /* the sign */
+    }
+}
+
+/* Eights are on their way while those before them are multiplied: worth its registers where a warp has few others beside it. */
+constexpr bool looks_ahead = n_sides == 1;
 
 /* The pairs in range among the n eights from `first` on, up to 32. */
 __device__ inline void test_eights(const Point *points, const Rows &rows, const uint16_t *eights, int first, int n,
                                    unsigned (&near)[n_sides][n_groups]) {
     const int lane = (int)threadIdx.x % 32;
     const char *own_column = (const char *)((const double *)points + lane);
+    const uint16_t *next = eights + first;
     for (int side = 0; side < n_sides; side++) near[side][0] = near[side][1] = 0;
-    double columns[eights_at_once], next[eights_at_once] = {};
-    if (looks_ahead) load_columns(own_column, eights + first, next);
-    for (int k = 0; k < n; k += eights_at_once) {
-        if (!looks_ahead) load_columns(own_column, eights + first + k, next);
-#pragma unroll
-        for (int ahead = 0; ahead < eights_at_once; ahead++) columns[ahead] = next[ahead];
-        if (looks_ahead && k + eights_at_once < n) load_columns(own_column, eights + first + k + eights_at_once, next);
-#pragma unroll
-        for (int ahead = 0; ahead < eights_at_once; ahead++) {
-            double product[2 * n_sides];
-            MD_MULTIPLY_MATRICES(product, rows.upper, rows.lower, columns[ahead], rows.add);
-#pragma unroll
-            for (int e = 0; e < 2 * n_sides; e++)
-                near[e / 2][e % 2] =
-                    __funnelshift_l((unsigned)__double2hiint(product[e]), near[e / 2][e % 2], 1); /* the sign */
+    Columns columns;
+    int left = __reduce_max_sync(whole_warp, n); /* n, and the compiler knows that it is the same in all lanes */
+    if constexpr (looks_ahead) {
+        Columns others;
+        load_columns(own_column, next, columns);
+        for (; left > 0; left -= 2 * eights_at_once, next += 2 * eights_at_once) {
+            if (left > eights_at_once) load_columns(own_column, next + eights_at_once, others);
+            multiply_columns(rows, columns, near);
+            if (left <= eights_at_once) break;
+            if (left > 2 * eights_at_once) load_columns(own_column, next + 2 * eights_at_once, columns);
+            multiply_columns(rows, others, near);
+        }
+    } else {
+        for (; left > 0; left -= eights_at_once, next += eights_at_once) {
+            load_columns(own_column, next, columns);
+            multiply_columns(rows, columns, near);
         }
     }
     const int tested = (n + eights_at_once - 1) / eights_at_once * eights_at_once;
@@ -409,7 +428,9 @@ __device__ inline void search_at_once(const CudaArguments &a, const CudaBrick &b
         const int of_row = __shfl_sync(whole_warp, own, g + 8 * side);
         const double component = ((const double *)&points[of_row])[t];
         (side == 0 ? rows.upper : rows.lower) = t < 3 ? -2 * component : 1;
-        rows.add[2 * side] = rows.add[2 * side + 1] = points[of_row].square - a.range_sq;
+        /* Loaded once each: what a compiler knows to be the same it copies before every product, to have both side by side. */
+        const volatile double *square = &points[of_row].square;
+        for (int column = 0; column < 2; column++) rows.add[2 * side + column] = *square - a.range_sq;
         rows.place[side] = __shfl_sync(whole_warp, place, g + 8 * side);
         for (int group = 0; group < n_groups; group++)
             rows.is_own[side][group] = of_row % in_eight == 2 * t + group ? ~0u : 0;

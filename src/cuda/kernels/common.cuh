@@ -158,13 +158,22 @@ __device__ inline Vec3<State> storable(const Vec3<State> &x) {
     return Vec3<State>{storable(x.x), storable(x.y), storable(x.z)};
 }
 
+#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+/* Without a look at what is too small for a normal float: with flags that flush such numbers a cast takes three instructions. */
+__device__ inline float ptx_cvt_rn_f32_f64(double x) {
+    float rounded;
+    asm("cvt.rn.f32.f64 %0, %1;" : "=f"(rounded) : "d"(x));
+    return rounded;
+}
+#endif
+
 /* A storable x as pairs see it: mixed precision, the nearest float, ties up, and the bits that it lacks, as a number from
  * 0 that has half of its range added. */
 __device__ inline Pair split(State x, unsigned *low) {
     if constexpr (is_mixed) {
         const long long bits = __double_as_longlong(x) + low_half;
         *low = (unsigned)bits >> dropped_bits & ((1u << CUDA_LOW_BITS) - 1);
-        return (Pair)__longlong_as_double(bits & ~(2 * low_half - 1));
+        return (Pair)ptx_cvt_rn_f32_f64(__longlong_as_double(bits & ~(2 * low_half - 1)));
     } else {
         *low = 0;
         return (Pair)x;
@@ -242,12 +251,22 @@ __device__ inline void halt(const CudaArguments &a, unsigned why) {
     *(volatile unsigned long long *)&a.signals->halted = CUDA_HALT_WORD(why, a.watch->step); /* host memory */
 }
 
-/* The box edge and its inverse in the precision of pairs, already rounded by the host. */
+/* The box edge and its inverse, and what a step takes, in the precision of pairs, already rounded by the host: a conversion from
+ * double takes as long as eight additions. */
 __device__ inline Pair box_length(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? a.length[axis] : (double)a.length_f[axis]);
 }
 __device__ inline Pair box_inverse(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? a.inverse[axis] : (double)a.inverse_f[axis]);
+}
+__device__ inline Pair half_step(const CudaArguments &a) {
+    return (Pair)(is_double ? a.half_step : (double)a.half_step_f);
+}
+__device__ inline Pair whole_step(const CudaArguments &a) {
+    return (Pair)(is_double ? a.whole_step : (double)a.whole_step_f);
+}
+__device__ inline Pair fault_sq(const CudaArguments &a) {
+    return (Pair)(is_double ? a.fault_sq : (double)a.fault_sq_f);
 }
 
 /* x moved by whole boxes into [0, length), as round(x) makes it; *image gains the number of boxes. Rounding matters: a double

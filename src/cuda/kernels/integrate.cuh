@@ -59,7 +59,7 @@ __device__ inline void tell_fault(const CudaArguments &a, unsigned long long las
 
 /* v += f/m dt/2 */
 __device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Full<Pair> *v) {
-    const Pair c = (Pair)a.half_step * v->w;
+    const Pair c = half_step(a) * v->w;
     v->v.x += c * f.x;
     v->v.y += c * f.y;
     v->v.z += c * f.z;
@@ -68,10 +68,10 @@ __device__ inline void half_kick(const CudaArguments &a, const Vec3<Pair> &f, Fu
 /* x += v dt. A particle that would move too far stays, so that every position is a finite number whatever comes. */
 __device__ inline void drift(const CudaArguments &a, int i, const Vec3<Pair> &v, Vec3<State> *x,
                              unsigned long long step = 0, bool counts = true) {
-    const Pair dt = (Pair)a.whole_step;
+    const Pair dt = whole_step(a);
     const Vec3<Pair> d = {dt * v.x, dt * v.y, dt * v.z};
     const Pair distance_sq = d.x * d.x + d.y * d.y + d.z * d.z;
-    if (distance_sq <= (Pair)a.fault_sq) { /* false for NaN */
+    if (distance_sq <= fault_sq(a)) { /* false for NaN */
         *x = storable(Vec3<State>{x->x + (State)d.x, x->y + (State)d.y, x->z + (State)d.z});
     } else {
         raise_fault(a, a.now.tag[i].id, sqrtf((float)distance_sq), step, counts);

@@ -40,7 +40,8 @@ __device__ inline Atom staged_particle(const CudaArguments &a, const Vec3<Pair> 
 }
 
 __device__ inline Vec3<Pair> staged_origin(const CudaBrick &brick) {
-    return Vec3<Pair>{(Pair)brick.origin[0], (Pair)brick.origin[1], (Pair)brick.origin[2]};
+    if constexpr (is_double) return Vec3<Pair>{(Pair)brick.origin[0], (Pair)brick.origin[1], (Pair)brick.origin[2]};
+    else return Vec3<Pair>{(Pair)brick.origin_f[0], (Pair)brick.origin_f[1], (Pair)brick.origin_f[2]};
 }
 
 /* What an entry of the list is: the place of the atom in units of 16 bytes, in 16 bits; in double an atom has two. */

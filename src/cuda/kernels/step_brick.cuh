@@ -44,6 +44,12 @@ __device__ inline CudaBrick *brick_place(void) {
     return &s_brick;
 }
 
+/* What is added to the place of an image (shift_of_image), by its number. */
+__device__ inline Vec4<Pair> *image_shifts(void) {
+    __shared__ Vec4<Pair> s_shifts[CUDA_IMAGES];
+    return s_shifts;
+}
+
 /* Of the atom of this thread's row; by its first thread. The size of all is in force.c. */
 __device__ inline HeldAtom *atom_place(const CudaArguments &a) {
     MD_DYNAMIC_SHARED(Atom,
@@ -67,6 +73,10 @@ __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &bri
 template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments &a, int64_t from, HeldBrick *held) {
     const CudaBrick brick = a.bricks.table[blockIdx.x];
     if (threadIdx.x == 0) *brick_place() = brick;
+    for (int image = (int)threadIdx.x; image < CUDA_IMAGES; image += MD_BLOCK) {
+        const Vec3<Pair> shift = shift_of_image(a, image);
+        image_shifts()[image] = Vec4<Pair>{shift.x, shift.y, shift.z, 0};
+    }
     hold_sources(a, brick, held);
     const int r = (int)threadIdx.x / row_threads;
     held->i = r < brick.end - brick.begin ? brick.begin + r : -1;
@@ -85,7 +95,7 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
             if (HAS_CHECK) atom->reference = load<Pair>(a.reference, held->i);
         }
     }
-    __syncthreads(); /* the brick and the atoms are there */
+    __syncthreads(); /* the brick, the shifts and the atoms are there */
 }
 
 /* Velocities to memory, where they have not been since hold_brick: those after `passes` passes. */
@@ -117,12 +127,18 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
     const float moved_sq = HAS_CHECK ? displacement_sq(seen, atom->reference) : 0;
     if (may_take_back) held->is_far = moved_sq > a.halt_sq;
     if (threadIdx.x % row_threads == 0) {
-        if (is_local && mark != no_mark) store_marked(a, held->i + motion.to, seen, held->own.type, mark);
+        if (is_local && mark != no_mark) store_marked(a, held->i + (int)motion.to, seen, held->own.type, mark);
         else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
         atom->moving[(pass + 1) % states_held] = moving;
     }
     held->own.v = staged_place(corner_of(*brick_place()), seen);
     return moved_sq;
+}
+
+/* What is added to the place of source k. */
+__device__ inline Vec3<Pair> held_shift(const HeldBrick &held, int k) {
+    const Vec4<Pair> shift = image_shifts()[held.images >> (8 * k) & 0xffu];
+    return Vec3<Pair>{shift.x, shift.y, shift.z};
 }
 
 /* All loads first: they are on the way together. */
@@ -136,7 +152,7 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++) {
         if (held.source[k] < 0) continue;
-        add_shift(shift_of_image(a, (int)(held.images >> (8 * k))), &staged[k]);
+        add_shift(held_shift(held, k), &staged[k]);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(staged[k]);
     }
     stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);
@@ -150,15 +166,15 @@ __device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &hel
     bool stops = may_take_back && held.is_far;
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++)
-        if (held.source[k] >= 0) place[k] = load_marked(a, held.source[k] + from);
+        if (held.source[k] >= 0) place[k] = load_marked(a, held.source[k] + (int)from);
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++) {
         if (held.source[k] < 0) continue;
-        while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + from);
+        while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + (int)from);
         if (may_take_back) stops = stops || place[k].stops();
         Atom atom = place[k].atom();
         atom.v = staged_place(origin, atom.v);
-        add_shift(shift_of_image(a, (int)(held.images >> (8 * k))), &atom);
+        add_shift(held_shift(held, k), &atom);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(atom);
     }
     return stops;

@@ -58,14 +58,15 @@ struct MarkedPlace {
     }
 };
 
-__device__ inline MarkedPlace load_marked(const CudaArguments &a, int64_t i) {
+/* Places are numbered through both copies: in 32 bits, as no resident kernel has so many, and an address takes one instruction in
+ * place of four. */
+__device__ inline MarkedPlace load_marked(const CudaArguments &a, int i) {
     MarkedPlace place;
     ptx_ld_relaxed_gpu_b128((const float4 *)a.now.position.part[0] + i, &place.low, &place.high);
     return place;
 }
 
-__device__ inline void store_marked(const CudaArguments &a, int64_t i, const Vec3<Pair> &seen, int type,
-                                    unsigned mark) {
+__device__ inline void store_marked(const CudaArguments &a, int i, const Vec3<Pair> &seen, int type, unsigned mark) {
     const unsigned long long y = __float_as_uint((float)seen.y), w = mark | (unsigned)type;
     ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, y << 32 | __float_as_uint((float)seen.x),
                             w << 32 | __float_as_uint((float)seen.z));

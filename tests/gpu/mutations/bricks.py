@@ -242,12 +242,18 @@ mutant("first beyond both: less than half is left", BOTH_ENDS, "left - left / 2"
 mutant("first beyond both: up to the low end", BOTH_ENDS, "at_end < high", "at_end < low", MATRICES)
 mutant("first beyond both: from the high end on", BOTH_ENDS, "at_begin < low", "at_begin < high", MATRICES)
 COLUMNS = BY_MATRIX + " void load_columns("
-mutant("load columns: the first two twice", COLUMNS, "places.y & 0xffff, places.y >> 16", "places.x & 0xffff, places.x >> 16", MATRICES)
+mutant("load columns: the first two twice", COLUMNS, "k < 2 ? places.x : places.y", "places.x", MATRICES)
+mutant("load columns: each second one is the one before", COLUMNS, "? 0x4410 : 0x4432", "? 0x4410 : 0x4410", MATRICES)
 EIGHTS = BY_MATRIX + " int list_eights("
 mutant("eights: those of two lines twice", EIGHTS, "begin < end ? max(begin / in_eight, lane == 0 ? behind : before) : last", "begin < end ? begin / in_eight : last", SIXTEENS)
 mutant("eights: the last of a line is left out", EIGHTS, "(end + in_eight - 1) / in_eight", "end / in_eight", SIXTEENS)
 mutant("eights: rows meet themselves", EIGHTS, "*place = of_own + own / in_eight;", "*place = -1;", MATRICES)
 TESTED = BY_MATRIX + " void test_eights("
+BY_EIGHT = tests(MATRIX + " neighbor.rows_per_warp=8")
+mutant("test eights: the second four are the first", TESTED, "next + eights_at_once, others", "next, others", BY_EIGHT)
+mutant("test eights: the third four are the second", TESTED, "next + 2 * eights_at_once, columns", "next + eights_at_once, columns", BY_EIGHT)
+mutant("test eights: always the first eight", TESTED, "left -= 2 * eights_at_once, next += 2 * eights_at_once", "left -= 2 * eights_at_once", BY_EIGHT)
+mutant("test eights: the second four are left out", TESTED, "if (left <= eights_at_once) break;", "if (left <= 2 * eights_at_once) break;", BY_EIGHT)
 mutant("test eights: what is tested for nothing", TESTED, "(eights_of_word - tested) & wanted", "(eights_of_word - tested)", MATRICES)
 mutant("test eights: words that are not full stand too low", TESTED, "= near[side][group] << (eights_of_word - tested)", "= near[side][group]", MATRICES)
 mutant("test eights: another for itself", TESTED, "own & rows.is_own[side][group]", "own & rows.is_own[side][1 - group]", MATRICES)
@@ -300,15 +306,19 @@ mutant("force brick: sources of the first brick", STAGES, "a.bricks.source + bri
 mutant("force brick: the end of a row is an atom", OF_BRICKS + " void stage_brick(", "atoms[0] = nowhere();", "atoms[0] = Atom{};", BRICKS)
 PAIRS_OF_QUAD = OF_BRICKS + " void add_quad("
 mutant("force brick: the last entry of a quad is left out", PAIRS_OF_QUAD, "k < CUDA_QUAD;", "k < CUDA_QUAD - 1;", BRICKS)
-mutant("force brick: the first entry four times", PAIRS_OF_QUAD, "(quad >> (16 * k))", "quad", BRICKS)
+ENTRY = OF_BRICKS + " unsigned entry_of_quad("
+mutant("force brick: the first two entries twice", ENTRY, "k < 2 ? quad : quad >> 32", "quad", BRICKS)
+mutant("force brick: each second entry is the one before", ENTRY, "? 0x4410 : 0x4432", "? 0x4410 : 0x4410", BRICKS)
 mutant("force brick: z does not count", PAIRS_OF_QUAD, "own.v.z - other.v.z : Pair(0)", "Pair(0) : Pair(0)", BRICKS)
 mutant("force brick: the row of another type", PAIRS_OF_QUAD, "own.type * MD_N_TYPES", "0", BRICKS)
 mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : type_of_staged(other)", "0", BRICKS)
 mutant("force brick: the end of a row is counted where it is read first", PAIRS_OF_QUAD, "(k + first_of_quad()) % CUDA_QUAD < n", "k < n", COUNTED)
 BEGINS = OF_BRICKS + " RowBegin begin_row("
 ROW_FORCE, ROW_PART, EACH_ROW = (OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void brick_rows("))
-mutant("force brick: the last quad of a row is left out", ROW_FORCE, "left > 0;", "left > CUDA_QUAD;", BRICKS)
-mutant("force brick: a rest is no quad", ROW_FORCE, "left > (k + quads_ahead) * quad_step", "left >= (k + quads_ahead) * quad_step + CUDA_QUAD", BRICKS)
+# A thread a row, which is long: two rounds of quads take turns, and a warp goes on to the end of its longest row.
+ALONE = tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")
+mutant("force brick: a double round for one quad is left out", ROW_FORCE, "most > 0;", "most > CUDA_QUAD;", BRICKS)
+mutant("force brick: a rest is no quad", OF_BRICKS + " QuadsAhead quads_of_round(", "row.count > quad * quad_step", "row.count >= quad * quad_step + CUDA_QUAD", BRICKS)
 mutant("force brick: behind a short row is what stands there", OF_BRICKS + " QuadsAhead quads_of_round(", "row.count > quad * quad_step ? quad_in_turn(&row.quads[quad * row_threads * 32]) : no_quad", "quad_in_turn(&row.quads[quad * row_threads * 32])", emulated(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
 LOADS = OF_BRICKS + " Atom load_staged("
 mutant("force brick: z for y of what is staged", LOADS, "{x, y, z}", "{x, z, z}", tests(BRICK + " force.threads_per_atom=1"))
@@ -316,8 +326,9 @@ mutant("force brick: what is staged has no type", LOADS, "__float_as_int(w)", "0
 mutant("force blocks: threads in place of bricks", "cuda/kernels/force.cuh int force_blocks(", "? 1 : MD_BLOCK", "? MD_BLOCK : MD_BLOCK", BRICKS)
 mutant("force blocks: the last one is left out", "cuda/kernels/force.cuh int force_blocks(", "+ items_of_block - 1)", ")", tests("force.kernel=list force.energy=every-step"))
 mutant("force brick: behind a row is an atom", OF_BRICKS, "no_quad = 0;", "no_quad = 16;", tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1"))
-mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += quads_ahead * row_threads * 32;", "quads += quads_ahead * row_threads;", BRICKS)
-mutant("force brick: a later quad for this one", ROW_FORCE, "own, quad, left", "own, ahead.next[k], left", BRICKS)
+mutant("force brick: quads of the rows beside", ROW_FORCE, "quads += 2 * quads_ahead * row_threads * 32;", "quads += 2 * quads_ahead * row_threads;", ALONE)
+mutant("force brick: rounds of threads of a row overlap", ROW_FORCE, "quads += 2 * quads_ahead * row_threads * 32;", "quads += 2 * quads_ahead * 32;", tests(OF_BRICK + " force.threads_per_atom=2"))
+mutant("force brick: a later round for this one", ROW_FORCE, "own, ahead, rest.count", "own, next, rest.count", BRICKS)
 mutant("force brick: measured from another origin", BEGINS, "corner_of(brick)", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("force brick: the count of another row", ROW_PART, "a.list.counts[brick.begin + r]", "a.list.counts[r]", BRICKS)
 EACH_BRICK = OF_BRICKS + " void force_block_brick("
@@ -333,15 +344,13 @@ mutant("force brick: rows of the next round in this one", EACH_ROW, "(int)thread
 mutant("force brick: rounds of one thread a row", EACH_ROW, "rows_of_round = MD_BLOCK / row_threads", "rows_of_round = MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
 mutant("force brick: parts are not added up", EACH_ROW, "add_up_row(&force);", "", tests(SHARED_ROWS))
 mutant("force brick: parts as long as their row", ROW_PART, " - part * CUDA_QUAD}", "}", tests(SHARED_ROWS))
-mutant("force brick: each part skips its last quad", ROW_FORCE, "left > 0;", "left > (row_threads > 1) * quad_step;", tests(SHARED_ROWS))
+mutant("force brick: a double round for one quad of a part is left out", ROW_FORCE, "most > 0;", "most > (row_threads > 1) * quad_step;", tests(SHARED_ROWS))
 mutant("force brick: forces of others", EACH_ROW, "finish(brick.begin + r,", "finish(r,", BRICKS)
-# A thread a row: two rounds of quads take turns, and a warp goes on to the end of its longest row.
-ALONE = tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")
 mutant("force brick: the warp ends with its first row", ROW_FORCE, "most = most_of_warp(row.count)", "most = __shfl_sync(0xffffffffu, row.count, 0)", ALONE)
 mutant("force brick: the round before once more", ROW_FORCE, "quads_of_round(rest, 1)", "quads_of_round(rest, 0)", ALONE)
 mutant("force brick: no third round", ROW_FORCE, "most -= 2 * of_round", "most = 0", ALONE)
 mutant("force brick: the third round is the second", ROW_FORCE, "ahead = quads_of_round(rest, 2)", "ahead = quads_of_round(rest, 1)", ALONE)
-mutant("force brick: rounds of the first quads", ROW_FORCE, "rest.quads += 2 * quads_ahead * 32;", "", ALONE)
+mutant("force brick: rounds of the first quads", ROW_FORCE, "rest.quads += 2 * quads_ahead * row_threads * 32;", "", ALONE)
 mutant("force brick: rows do not get shorter", ROW_FORCE, "rest.count -= 2 * of_round;", "", emulated(ALONE))
 mutant("force brick: the last quad of a warp is left out", OF_BRICKS + " void add_round(", "most <= k * quad_step", "most <= (k + 1) * quad_step", ALONE)
 
