@@ -324,6 +324,7 @@ EMULATOR_CAS(unsigned long long)
 #define MD_HAS_PTX_BY_NAME
 static inline void ptx_griddepcontrol_launch_dependents(void) {}
 static inline float ptx_cvt_rn_f32_f64(double x) { return (float)x; }
+template <class T> static inline T opaque(T x) { return x; }
 static inline void ptx_griddepcontrol_wait(void) { emulator_self->has_waited = 1; }
 static inline void ptx_red_release_gpu_add(unsigned *place, unsigned value) { atomicAdd(place, value); }
 static inline void ptx_prefetch_l2(const void *place) { (void)place; }

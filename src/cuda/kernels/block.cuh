@@ -119,7 +119,7 @@ template <class Combine, class T> __device__ inline T tree_reduce(const CudaArgu
 /* --- warps ------------------------------------------------------------------------------------------------------------- */
 
 template <class T> __device__ inline T from_lane_below(T value, int distance) {
-    return __shfl_down_sync(0xffffffffu, value, (unsigned)distance);
+    return __shfl_down_sync(whole_warp, value, (unsigned)distance);
 }
 __device__ inline Compensated from_lane_below(Compensated value, int distance) {
     return Compensated{from_lane_below(value.high, distance), from_lane_below(value.low, distance)};

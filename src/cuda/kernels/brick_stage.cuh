@@ -166,8 +166,6 @@ struct Candidates {
     int before[most_groups + 1];
 };
 
-constexpr unsigned whole_warp = 0xffffffffu;
-
 /* Inclusive sums over the lanes of a warp. */
 __device__ inline int sum_up_to(int value) {
     for (int distance = 1; distance < 32; distance *= 2) {

@@ -16,7 +16,7 @@ __device__ inline bool is_listed(const CudaArguments &a, int c, int count, int j
     bool found = false;
     for (int k = (int)threadIdx.x % 32; k < min(count, a.list.capacity); k += 32)
         found = found || row[k * a.list.entry_stride] == j;
-    return __any_sync(0xffffffffu, found);
+    return __any_sync(whole_warp, found);
 }
 
 /* Whether any particle of cluster j is within range of any of cluster c: lanes are those of c by some of those of j. x:
@@ -32,7 +32,7 @@ __device__ inline bool is_near(const CudaArguments &a, int c, int j, const Vec3<
         if (inside) MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
         near = near || inside;
     }
-    return __any_sync(0xffffffffu, near);
+    return __any_sync(whole_warp, near);
 }
 
 /* Appends the clusters with a part in cell `other` to row c. Called by whole warps. */

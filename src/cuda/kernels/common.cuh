@@ -49,6 +49,8 @@ __device__ inline void begin_kernel(void) {
     }
 }
 
+constexpr unsigned whole_warp = 0xffffffffu;
+
 template <bool CONDITION, class A, class B> struct Select { typedef A type; };
 template <class A, class B> struct Select<false, A, B> { typedef B type; };
 
@@ -164,6 +166,20 @@ __device__ inline float ptx_cvt_rn_f32_f64(double x) {
     float rounded;
     asm("cvt.rn.f32.f64 %0, %1;" : "=f"(rounded) : "d"(x));
     return rounded;
+}
+
+/* x as it is, and no compiler knows: it is computed before this comes, whoever needs it, or loaded again where it stands. */
+__device__ inline float opaque(float x) {
+    asm volatile("" : "+f"(x));
+    return x;
+}
+__device__ inline double opaque(double x) {
+    asm volatile("" : "+d"(x));
+    return x;
+}
+template <class T> __device__ inline const T *opaque(const T *place) {
+    asm volatile("" : "+l"(place));
+    return place;
 }
 #endif
 

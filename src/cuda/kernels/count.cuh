@@ -29,8 +29,8 @@ __device__ inline void count_entries(const CudaArguments &a, int64_t first, int6
         entries += (unsigned long long)a.list.counts[i];
     }
     for (unsigned distance = 16; distance > 0; distance /= 2) {
-        largest = max(largest, __shfl_down_sync(0xffffffffu, largest, distance));
-        entries += __shfl_down_sync(0xffffffffu, entries, distance);
+        largest = max(largest, __shfl_down_sync(whole_warp, largest, distance));
+        entries += __shfl_down_sync(whole_warp, entries, distance);
     }
     if (threadIdx.x % 32 == 0) {
         s_largest[threadIdx.x / 32] = largest;

@@ -223,10 +223,10 @@ __device__ inline void add_round(const CudaArguments &a, const PairParameters *p
 /* The largest of all lanes of a warp. */
 __device__ inline int most_of_warp(int value) {
 #if __CUDA_ARCH__ >= 800
-    return __reduce_max_sync(0xffffffffu, value);
+    return __reduce_max_sync(whole_warp, value);
 #else
     for (int distance = 16; distance > 0; distance /= 2)
-        value = max(value, __shfl_xor_sync(0xffffffffu, value, (unsigned)distance));
+        value = max(value, __shfl_xor_sync(whole_warp, value, (unsigned)distance));
     return value;
 #endif
 }
@@ -275,11 +275,12 @@ __device__ inline RowBegin begin_row(const CudaArguments &a, const CudaBrick &br
 }
 
 /* The rows of the brick from `first` on, of which `begin` is the first of this thread: who stages atoms asks for it before.
- * Positions come `from` there; finish(i, force) is called for each row. Every thread of the block comes here. */
+ * The brick stands at `place`: for later rows, which few bricks have, it is loaded again, as pairs want all registers. Positions
+ * come `from` there; finish(i, force) is called for each row. Every thread of the block comes here. */
 template <bool ENERGY, class Finish>
 __device__ inline void brick_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick &brick,
-                                  int first, RowBegin begin, const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS],
-                                  int64_t from, Finish &finish) {
+                                  const CudaBrick *place, int first, RowBegin begin, const Atom *atoms,
+                                  Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
     constexpr int rows_of_round = MD_BLOCK / row_threads;
     const int n_rows = brick.end - brick.begin;
     for (; first < n_rows; first += rows_of_round) { /* the same for all: they add up */
@@ -288,7 +289,7 @@ __device__ inline void brick_rows(const CudaArguments &a, const PairParameters *
         Vec3<Pair> force = part_of_force<ENERGY>(a, pairs, atoms, begin.row, begin.first, begin.own, sums);
         add_up_row(&force);
         if (threadIdx.x % row_threads == 0 && r < n_rows) finish(brick.begin + r, force);
-        if (first + rows_of_round < n_rows) begin = begin_row(a, brick, first + rows_of_round, from);
+        if (first + rows_of_round < n_rows) begin = begin_row(a, *opaque(place), first + rows_of_round, from);
     }
 }
 
@@ -301,7 +302,7 @@ __device__ inline void force_block_brick(const CudaArguments &a, const PairParam
     const RowBegin begin = begin_row(a, brick, 0, from);
     stage_brick(a, brick, 0, from, s_atoms);
     __syncthreads(); /* all atoms are staged */
-    brick_rows<ENERGY>(a, pairs, brick, 0, begin, s_atoms, sums, from, finish);
+    brick_rows<ENERGY>(a, pairs, brick, &a.bricks.table[b], 0, begin, s_atoms, sums, from, finish);
 }
 
 #endif

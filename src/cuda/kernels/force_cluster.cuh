@@ -34,9 +34,9 @@ __device__ inline void force_block_cluster(const CudaArguments &a, const PairPar
         }
     }
     for (int distance = CUDA_CLUSTER; distance < 32; distance *= 2) { /* over the lanes of an atom */
-        force.x += __shfl_xor_sync(0xffffffffu, force.x, distance);
-        force.y += __shfl_xor_sync(0xffffffffu, force.y, distance);
-        if (MD_DIMENSION == 3) force.z += __shfl_xor_sync(0xffffffffu, force.z, distance);
+        force.x += __shfl_xor_sync(whole_warp, force.x, distance);
+        force.y += __shfl_xor_sync(whole_warp, force.y, distance);
+        if (MD_DIMENSION == 3) force.z += __shfl_xor_sync(whole_warp, force.z, distance);
     }
     if (lane < CUDA_CLUSTER && i <= last) finish_force(a, i, whole_force(pairs, force));
 }

@@ -188,7 +188,7 @@ template <bool NARROW> __device__ inline void search_run_by_warp(const CudaArgum
         const int s = first + (int)lane, j = s < run.end ? slot_particle(a, s) : row->i;
         const bool is_there = s < run.end && tests(row->i, j);
         const bool is_inside = squared(run_separation<NARROW>(a, *row, run, j)) < (Pair)a.range_sq;
-        const unsigned found = __ballot_sync(0xffffffffu, is_there & is_inside);
+        const unsigned found = __ballot_sync(whole_warp, is_there & is_inside);
         const int k = row->count + __popc(found & lanes_before);
         if (s < run.end) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
         if (found >> lane & 1) {

@@ -81,9 +81,10 @@ __device__ inline void add_pair_at(const CudaArguments &a, const PairParameters 
     if (counts) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
     if (inside) MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
     if (is_branching && !inside) return;
-    const Pair f = has_common_factor ? md_pair_force_unit(pair, r_sq)
-                   : MD_SHIFTED      ? md_pair_force_shifted(pair, r_sq)
-                                     : md_pair_force(pair, r_sq);
+    Pair f = has_common_factor ? md_pair_force_unit(pair, r_sq)
+             : MD_SHIFTED      ? md_pair_force_shifted(pair, r_sq)
+                               : md_pair_force(pair, r_sq);
+    if constexpr (!is_branching) f = opaque(f); /* else compilers branch around it where they like, pair after pair */
     if (is_branching || inside) {
         force->x += f * d.x;
         force->y += f * d.y;
@@ -130,9 +131,9 @@ constexpr int row_threads = is_split || MD_SW_force_kernel == MD_KERNEL_BRICK ? 
  * comes here. */
 __device__ inline void add_up_row(Vec3<Pair> *force) {
     for (int distance = row_threads / 2; distance > 0; distance /= 2) {
-        force->x += __shfl_xor_sync(0xffffffffu, force->x, distance);
-        force->y += __shfl_xor_sync(0xffffffffu, force->y, distance);
-        if (MD_DIMENSION == 3) force->z += __shfl_xor_sync(0xffffffffu, force->z, distance);
+        force->x += __shfl_xor_sync(whole_warp, force->x, distance);
+        force->y += __shfl_xor_sync(whole_warp, force->y, distance);
+        if (MD_DIMENSION == 3) force->z += __shfl_xor_sync(whole_warp, force->z, distance);
     }
 }
 

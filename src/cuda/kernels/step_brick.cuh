@@ -213,8 +213,8 @@ __device__ inline bool pass_held(const CudaArguments &a, const PairParameters *p
     constexpr int rows_of_round = MD_BLOCK / row_threads;
     const CudaBrick &brick = *brick_place();
     if (brick.end - brick.begin > rows_of_round)
-        brick_rows<false>(a, pairs, brick, rows_of_round, begin_row(a, brick, rows_of_round, from), s_atoms, unused,
-                          from, finish);
+        brick_rows<false>(a, pairs, brick, &brick, rows_of_round, begin_row(a, brick, rows_of_round, from), s_atoms,
+                          unused, from, finish);
     return !stops;
 }
 

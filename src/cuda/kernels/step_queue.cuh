@@ -89,7 +89,7 @@ __device__ inline void take_item(const CudaArguments &a, int lane) {
     const unsigned n_bricks = (unsigned)a.n_force_items;
     unsigned item = 0;
     if (lane == 0) item = atomicAdd(&a.queue.counts[0], 1u);
-    item = __shfl_sync(0xffffffffu, item, 0);
+    item = __shfl_sync(whole_warp, item, 0);
     const unsigned pass = item / n_bricks;
     const unsigned shift = pass * (unsigned)layer_of_bricks(a.grid.n_bricks);
     const int place = (int)((item - pass * n_bricks + shift) % n_bricks);
@@ -105,7 +105,7 @@ __device__ inline void take_item(const CudaArguments &a, int lane) {
     }
     while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !in_vain) in_vain = is_in_vain(a, pass);
     /* behind what was waited for, so that it tells of all of the pass before the last */
-    if (is_checked_queue) in_vain = __any_sync(0xffffffffu, in_vain || is_in_vain(a, pass));
+    if (is_checked_queue) in_vain = __any_sync(whole_warp, in_vain || is_in_vain(a, pass));
     if (lane == 0) *item_place() = QueueItem{in_vain ? a.n : (int)pass, place, brick, step};
 }
 

@@ -102,9 +102,9 @@ mutant("force cluster: itself counts", CLUSTER + " void force_block_cluster(", "
 mutant("force cluster: lanes are not all added", CLUSTER + " void force_block_cluster(", "distance < 32;", "distance < 16;", tests(OF_CLUSTERS))
 mutant("force cluster: z is lost", CLUSTER + " void force_block_cluster(", "if (MD_DIMENSION == 3) force.z", "if (false) force.z", tests(OF_CLUSTERS))
 ROWS_OF_CLUSTERS = "cuda/kernels/cluster.cuh"
-mutant("clusters: twice in a row", ROWS_OF_CLUSTERS + " bool is_listed(", "return __any_sync(0xffffffffu, found);", "return false && __any_sync(0xffffffffu, found);", tests(OF_CLUSTERS))
+mutant("clusters: twice in a row", ROWS_OF_CLUSTERS + " bool is_listed(", "return __any_sync(whole_warp, found);", "return false && __any_sync(whole_warp, found);", tests(OF_CLUSTERS))
 mutant("clusters: one turn", ROWS_OF_CLUSTERS + " bool is_near(", "turn < CUDA_CLUSTER;", "turn < 32 / CUDA_CLUSTER;", tests(OF_CLUSTERS))
-mutant("clusters: a lane decides", ROWS_OF_CLUSTERS + " bool is_near(", "return __any_sync(0xffffffffu, near);", "return __all_sync(0xffffffffu, near);", tests(OF_CLUSTERS))
+mutant("clusters: a lane decides", ROWS_OF_CLUSTERS + " bool is_near(", "return __any_sync(whole_warp, near);", "return __all_sync(whole_warp, near);", tests(OF_CLUSTERS))
 mutant("clusters: the last one of a cell is left out", ROWS_OF_CLUSTERS + " void add_clusters(", "j <= (end - 1) / CUDA_CLUSTER", "j < (end - 1) / CUDA_CLUSTER", tests(OF_CLUSTERS))
 mutant("clusters: past the capacity", ROWS_OF_CLUSTERS + " void add_clusters(", " && *count < a.list.capacity", "", held(OF_CLUSTERS))
 mutant("clusters: no barrier after an entry", ROWS_OF_CLUSTERS + " void add_clusters(", "__syncwarp(); /* the entry", "/* the entry", tests(OF_CLUSTERS, seed=11),

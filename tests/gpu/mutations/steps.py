@@ -87,7 +87,7 @@ mutant("one pass: a drift at the end is not told", PASSES, "if (a.drifts) end_pa
 mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.halt_sq)", "(moved_sq > a.halt_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
 mutant("one pass: the last block is left out", RESIDENT + " bool make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(LIST + " " + ONE_PASS + " run.precision=double"))
-mutant("one pass: goes on while halted", PASSES, "if (halts) { /*", "if (false) { /*", UNFORESEEN)
+mutant("one pass: goes on while halted", PASSES, "if (__any_sync(whole_warp, halts)) {", "if (false) {", UNFORESEEN)
 mutant("one pass: positions stay where they are", RESIDENT + " void bring_back(", "if (from == 0) return;", "return;", UNFORESEEN)
 mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate.moved_sq;", "", UNFORESEEN)
 mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
@@ -234,10 +234,10 @@ mutant("queue, checked: does not wait for the pass before the last", TAKE, "lane
 mutant("queue, checked: waits for the pass before that one", TAKE, "made[pass - 2]", "made[pass > 2 ? pass - 3 : 0]", CHECKED)
 mutant("queue, checked: the third pass does not wait", TAKE, "pass > 1 &&", "pass > 2 &&", RARE)
 mutant("queue, checked: waits for all but one brick", TAKE, "least = n_bricks;", "least = n_bricks - 1;", CHECKED)
-mutant("queue, checked: looks before it waits", TAKE, ("    while (word", "in_vain = __any_sync(0xffffffffu, in_vain || is_in_vain(a, pass));"),
-       ("    const bool before = is_in_vain(a, pass);\n    while (word", "in_vain = __any_sync(0xffffffffu, in_vain || before);"), CHECKED)
+mutant("queue, checked: looks before it waits", TAKE, ("    while (word", "in_vain = __any_sync(whole_warp, in_vain || is_in_vain(a, pass));"),
+       ("    const bool before = is_in_vain(a, pass);\n    while (word", "in_vain = __any_sync(whole_warp, in_vain || before);"), CHECKED)
 mutant("queue, checked: who waits is not let go", TAKE, "&& !in_vain) in_vain = is_in_vain(a, pass);", ") {}", CHECKED)
-mutant("queue, checked: a lane stops by itself", TAKE, "__any_sync(0xffffffffu, in_vain || is_in_vain(a, pass))", "in_vain", CHECKED)
+mutant("queue, checked: a lane stops by itself", TAKE, "__any_sync(whole_warp, in_vain || is_in_vain(a, pass))", "in_vain", CHECKED)
 mutant("queue, checked: told before it is known", ITEM_END, ("    if (is_checked_queue) note_distance(a, moved_sq);\n", "made[pass], 1u);"),
        ("", "made[pass], 1u);\n    if (is_checked_queue && moved_sq > a.halt_sq) { atomicMin(&a.queue.check->stop, (unsigned)pass + 1); "
         "if (pass == a.n - 1) atomicMax(&a.queue.check->far, __float_as_uint(moved_sq)); }"), CHECKED)
