@@ -184,7 +184,7 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
 
 /* What may be taken back needs registers, of which larger blocks have fewer a thread, shared memory, and bricks that are near each
  * other (kernels/step.cu). Melts on an H200, by local and by grid, in thousands of steps a second (run/results/h200): blocks of 320
- * threads (4,000 atoms) 258 and 219, of 544 (6,912) 217 and 200, of 576 (32,000) 108 and 110, of 832 (10,976) 149 and 157. */
+ * threads (4,000 atoms) 258 and 219, of 544 (6,912) 217 and 200, of 576 (32,000) 111 and 115, of 832 (10,976) 149 and 157. */
 static const double most_watching_threads = 544;
 
 bool cuda_brick_suits_watch(const MdConfig *config, const MdSystemPlan *plan) {
