@@ -67,7 +67,7 @@ bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
     return cuda_division_bricks(&division) >= least_bricks * cuda_device_multiprocessors();
 }
 
-/* Of shared memory, what the system takes of each block and what a kernel has by itself. */
+/* Of shared memory, what the system takes of each block and what a kernel that sums by warps has by itself. */
 static const double most_beside = 1024 + 256;
 
 /* Whether what the resident kernel has of its brick in shared memory, with room to grow, leaves room for as many blocks. */

@@ -168,7 +168,8 @@ __device__ inline float ptx_cvt_rn_f32_f64(double x) {
     return rounded;
 }
 
-/* x as it is, and no compiler knows: it is computed before this comes, whoever needs it, or loaded again where it stands. */
+/* The same, which no compiler can know. Of a number: it is computed here, and not behind a branch further on (where a compiler would
+ * move these, too, if they were not volatile). Of a place: what stands there is loaded from then on, not kept in registers. */
 __device__ inline float opaque(float x) {
     asm volatile("" : "+f"(x));
     return x;

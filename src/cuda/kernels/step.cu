@@ -167,7 +167,8 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
         const unsigned long long now = first + (unsigned long long)step;
         if (has_bricks && step == 0) hold_brick<has_check>(a, from, &held);
         if (halts || (is_last && !is_watched)) book_steps(a, now, halts);
-        if (__any_sync(whole_warp, halts)) { /* the whole grid; a compiler sees that of a warp all go the same way */
+        /* the whole grid; asked by warps, so that a compiler sees that all lanes go the same way */
+        if (has_check && __any_sync(whole_warp, halts)) {
             if (has_bricks) put_back(a, held, step);
             bring_back(a, from);
             return;

@@ -58,8 +58,8 @@ struct MarkedPlace {
     }
 };
 
-/* Places are numbered through both copies: in 32 bits, as no resident kernel has so many, and an address takes one instruction in
- * place of four. */
+/* Places are numbered through both copies: in 32 bits, as marks are only where each block has all rows of its brick at once
+ * (must_meet), and an address takes one instruction in place of four. */
 __device__ inline MarkedPlace load_marked(const CudaArguments &a, int i) {
     MarkedPlace place;
     ptx_ld_relaxed_gpu_b128((const float4 *)a.now.position.part[0] + i, &place.low, &place.high);

@@ -374,4 +374,4 @@ mutant("copies: last bits are types", OF_BRICKS + " int type_of_staged(", ">> st
 mutant("copies: types without last bits", OF_BRICKS + " Atom with_word(", "<< staged_type_shift", "<< 0", tests(COPIED + " run.precision=mixed"))
 mutant("copies: nobody waits for them", COPIES, "MD_WAIT_FOR_COPIES();", "", tuple(on_gpu(killer) for killer in ASYNC))
 
-mutant("force brick: the next brick", EACH_BRICK, "a.bricks.table[b]", "a.bricks.table[b > 0 ? b - 1 : 0]", BRICKS)
+mutant("force brick: the next brick", EACH_BRICK, "brick = a.bricks.table[b]", "brick = a.bricks.table[b > 0 ? b - 1 : 0]", BRICKS)

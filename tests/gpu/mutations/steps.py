@@ -87,7 +87,7 @@ mutant("one pass: a drift at the end is not told", PASSES, "if (a.drifts) end_pa
 mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.halt_sq)", "(moved_sq > a.halt_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
 mutant("one pass: the last block is left out", RESIDENT + " bool make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(LIST + " " + ONE_PASS + " run.precision=double"))
-mutant("one pass: goes on while halted", PASSES, "if (__any_sync(whole_warp, halts)) {", "if (false) {", UNFORESEEN)
+mutant("one pass: goes on while halted", PASSES, "if (has_check && __any_sync(whole_warp, halts)) {", "if (false) {", UNFORESEEN)
 mutant("one pass: positions stay where they are", RESIDENT + " void bring_back(", "if (from == 0) return;", "return;", UNFORESEEN)
 mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate.moved_sq;", "", UNFORESEEN)
 mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
