@@ -201,10 +201,10 @@ static void resolve_order(MdConfig *config, const MdSystemPlan *plan, MdChoices 
                     has_bricks ? "force.kernel = brick needs it" : "neighbours share cache lines", choices);
 }
 
-/* The fastest of 0.2 to 0.8 for melts of 4,000 atoms, of 0.6 to 0.8 for 6,912 and 10,976, of 0.5 and 0.6 for 19,652, 27,436
- * and 32,000, of 0.4 and 0.6 for 70,304 and of 0.3 to 0.5 for a million in bricks, on an H200 (run/results/h200): a rebuild
- * takes a small system longer than many steps, so that rare ones pay for long rows. A million atoms are as fast with 0.36 as
- * with 0.4, and take 347 bytes each in place of 356. */
+/* The fastest for melts on an H200 (run/results/h200) of 0.2 to 0.8 for 4,000 atoms, of 0.6 and 0.7 for 6,912, of 0.6 to 0.8 for
+ * 10,976, of 0.5 and 0.6 for 19,652 and 32,000 (27,436 are 1 % faster with 0.6), of 0.4 and 0.6 for 70,304, and in bricks of 0.3 to
+ * 0.5 for a million: a rebuild takes a small system longer than many steps, so that rare ones pay for long rows. A million atoms
+ * are as fast with 0.36 as with 0.4, and take 347 bytes each in place of 356. */
 static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
     MdConfig in_bricks = *config;
     in_bricks.neighbor_skin = plan->n_atoms < 16000                                ? 0.7
