@@ -48,8 +48,9 @@ __device__ inline int type_of_staged(const Atom &atom) { return (int)((unsigned)
 #define MD_WAIT_FOR_COPIES() asm volatile("cp.async.wait_all;" ::: "memory")
 #endif
 
-/* Atoms that a thread brings in at a time: where they come from is asked for all of them at once, then where they are. */
-constexpr int staged_at_once = is_double ? 2 : 4, copied_at_once = 8;
+/* Atoms that a thread brings in at a time: where they come from is asked for all of them at once, then where they are. Three, as with
+ * four some kernels have no register left for what they need behind that. */
+constexpr int staged_at_once = is_double ? 2 : 3, copied_at_once = 8;
 
 __device__ inline void copy_atoms(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
                                   Atom *atoms) {
@@ -274,23 +275,31 @@ __device__ inline RowBegin begin_row(const CudaArguments &a, const CudaBrick &br
     return begin;
 }
 
-/* The rows of the brick from `first` on, of which `begin` is the first of this thread: who stages atoms asks for it before.
- * The brick stands at `place`: for later rows, which few bricks have, it is loaded again, as pairs want all registers. Positions
- * come `from` there; finish(i, force) is called for each row. Every thread of the block comes here. */
+constexpr int rows_of_round = MD_BLOCK / row_threads;
+
+/* The rows of the brick from `first` on, one each thread, or a part of one, for which `begin` was asked before. Positions come
+ * `from` there; finish(i, force) is called for each row. Every thread of the block comes here. */
 template <bool ENERGY, class Finish>
-__device__ inline void brick_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick &brick,
-                                  const CudaBrick *place, int first, RowBegin begin, const Atom *atoms,
-                                  Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
-    constexpr int rows_of_round = MD_BLOCK / row_threads;
-    const int n_rows = brick.end - brick.begin;
-    for (; first < n_rows; first += rows_of_round) { /* the same for all: they add up */
-        const int r = first + (int)threadIdx.x / row_threads;
-        if (threadIdx.x % row_threads == 0 && r < n_rows) finish.prepare(brick.begin + r);
-        Vec3<Pair> force = part_of_force<ENERGY>(a, pairs, atoms, begin.row, begin.first, begin.own, sums);
-        add_up_row(&force);
-        if (threadIdx.x % row_threads == 0 && r < n_rows) finish(brick.begin + r, force);
-        if (first + rows_of_round < n_rows) begin = begin_row(a, *opaque(place), first + rows_of_round, from);
-    }
+__device__ inline void round_of_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick &brick,
+                                     int first, const RowBegin &begin, const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS],
+                                     Finish &finish) {
+    const int r = first + (int)threadIdx.x / row_threads;
+    const bool ends = threadIdx.x % row_threads == 0 && r < brick.end - brick.begin;
+    if (ends) finish.prepare(brick.begin + r);
+    Vec3<Pair> force = part_of_force<ENERGY>(a, pairs, atoms, begin.row, begin.first, begin.own, sums);
+    add_up_row(&force);
+    if (ends) finish(brick.begin + r, force);
+}
+
+/* Those behind the first round, of the brick that stands at `place`. Few bricks have any: so it is loaded again, and this loop is
+ * another one than that of the first round, which else had no registers for all of its pairs. */
+template <bool ENERGY, class Finish>
+__device__ inline void later_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick *place,
+                                  const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
+    const CudaBrick &brick = *opaque(place);
+    /* the same rounds for all: they add up */
+    for (int first = rows_of_round; first < brick.end - brick.begin; first += rows_of_round)
+        round_of_rows<ENERGY>(a, pairs, brick, first, begin_row(a, brick, first, from), atoms, sums, finish);
 }
 
 template <bool ENERGY, class Finish>
@@ -302,7 +311,8 @@ __device__ inline void force_block_brick(const CudaArguments &a, const PairParam
     const RowBegin begin = begin_row(a, brick, 0, from);
     stage_brick(a, brick, 0, from, s_atoms);
     __syncthreads(); /* all atoms are staged */
-    brick_rows<ENERGY>(a, pairs, brick, &a.bricks.table[b], 0, begin, s_atoms, sums, from, finish);
+    round_of_rows<ENERGY>(a, pairs, brick, 0, begin, s_atoms, sums, finish);
+    later_rows<ENERGY>(a, pairs, &a.bricks.table[b], s_atoms, sums, from, finish);
 }
 
 #endif

@@ -273,6 +273,17 @@ MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
 }
 #endif
 #else
+/* The number of the step is asked for when the force is there: the loop of pairs wants the registers. */
+struct IntegratePass {
+    IntegrateAtom integrate;
+    __device__ void prepare(int i) const { integrate.prepare(i); }
+    __device__ void operator()(int i, const Vec3<Pair> &force) {
+        const CudaArguments &a = integrate.a;
+        integrate.motion.step = *opaque(&a.watch->pass_step[a.first]) + 1;
+        integrate(i, force);
+    }
+};
+
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
     begin_kernel();
     if (was_halted(a, moved_sq_of(a, a.first))) return;
@@ -282,11 +293,10 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
         return;
     }
     Sum unused[CUDA_PAIR_TOTALS];
-    const unsigned long long next = a.watch->pass_step[a.first] + 1;
-    if (thread_index() == 0) a.watch->pass_step[1 - a.first] = next;
-    IntegrateAtom integrate = {a, {from, a.n_atoms - from, next, false}, 0};
-    force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, integrate);
-    end_pass(a, integrate.moved_sq, a.first + 1);
+    if (thread_index() == 0) a.watch->pass_step[1 - a.first] = a.watch->pass_step[a.first] + 1;
+    IntegratePass pass = {{a, {from, a.n_atoms - from, 0, false}, 0}};
+    force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, pass);
+    end_pass(a, pass.integrate.moved_sq, a.first + 1);
 }
 #endif
 #endif

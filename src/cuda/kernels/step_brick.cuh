@@ -210,11 +210,7 @@ __device__ inline bool pass_held(const CudaArguments &a, const PairParameters *p
     Vec3<Pair> force = part_of_force<false>(a, pairs, s_atoms, held->row, held->first, held->own, unused);
     add_up_row(&force);
     finish.own(force, held);
-    constexpr int rows_of_round = MD_BLOCK / row_threads;
-    const CudaBrick &brick = *brick_place();
-    if (brick.end - brick.begin > rows_of_round)
-        brick_rows<false>(a, pairs, brick, &brick, rows_of_round, begin_row(a, brick, rows_of_round, from), s_atoms,
-                          unused, from, finish);
+    later_rows<false>(a, pairs, brick_place(), s_atoms, unused, from, finish);
     return !stops;
 }
 

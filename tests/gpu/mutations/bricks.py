@@ -314,7 +314,8 @@ mutant("force brick: the row of another type", PAIRS_OF_QUAD, "own.type * MD_N_T
 mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : type_of_staged(other)", "0", BRICKS)
 mutant("force brick: the end of a row is counted where it is read first", PAIRS_OF_QUAD, "(k + first_of_quad()) % CUDA_QUAD < n", "k < n", COUNTED)
 BEGINS = OF_BRICKS + " RowBegin begin_row("
-ROW_FORCE, ROW_PART, EACH_ROW = (OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void brick_rows("))
+ROW_FORCE, ROW_PART, EACH_ROW, LATER_ROWS = (
+    OF_BRICKS + head for head in (" Vec3<Pair> part_of_force(", " RowPart part_of_row(", " void round_of_rows(", " void later_rows("))
 # A thread a row, which is long: two rounds of quads take turns, and a warp goes on to the end of its longest row.
 ALONE = tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")
 mutant("force brick: a double round for one quad is left out", ROW_FORCE, "most > 0;", "most > CUDA_QUAD;", BRICKS)
@@ -335,14 +336,15 @@ EACH_BRICK = OF_BRICKS + " void force_block_brick("
 mutant("force brick: no barrier", EACH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
 mutant("force brick: no barrier before the next brick", EACH_BRICK, "__syncthreads(); /* what an earlier", "/* what an earlier",
        barrier(BRICK + " memory.brick_cells=1 launch.block_size=1024 launch.persistent=on neighbor.rebuild=every", cells=14))
-mutant("force brick: one round of rows", EACH_ROW, "first < n_rows;", "first < min(n_rows, rows_of_round);", tests(ROUNDS))
+mutant("force brick: one round of rows", LATER_ROWS, "first < brick.end - brick.begin;", "false;", tests(ROUNDS))
+mutant("force brick: two rounds of rows", LATER_ROWS, "first < brick.end - brick.begin;", "first < min(brick.end - brick.begin, 2 * rows_of_round);", tests(BRICK + " memory.brick_cells=2 launch.block_size=32"))
 mutant("force brick: rows of a later round", BEGINS, "part_of_row(a, brick, r)", "part_of_row(a, brick, r % MD_BLOCK)", tests(ROUNDS))
 mutant("force brick: later rows of the first brick", EACH_BRICK, "&a.bricks.table[b]", "a.bricks.table", tests(ROUNDS))
 mutant("force brick: the atom of another row", BEGINS, "brick.begin + r, from", "brick.begin, from", BRICKS)
 mutant("force brick: a thread behind the rows has one", BEGINS, "RowBegin begin = {};", "RowBegin begin = {}; begin.own.type = 1 << 28;", emulated(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
 mutant("force brick: threads of a row walk the same", ROW_PART, "(int)threadIdx.x % row_threads;", "0;", tests(SHARED_ROWS))
 mutant("force brick: rows of the next round in this one", EACH_ROW, "(int)threadIdx.x / row_threads;", "(int)threadIdx.x;", tests(SHARED_ROWS))
-mutant("force brick: rounds of one thread a row", EACH_ROW, "rows_of_round = MD_BLOCK / row_threads", "rows_of_round = MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
+mutant("force brick: rounds of one thread a row", "cuda/kernels/force_brick.cuh", "rows_of_round = MD_BLOCK / row_threads", "rows_of_round = MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
 mutant("force brick: parts are not added up", EACH_ROW, "add_up_row(&force);", "", tests(SHARED_ROWS))
 mutant("force brick: parts as long as their row", ROW_PART, " - part * CUDA_QUAD}", "}", tests(SHARED_ROWS))
 mutant("force brick: a double round for one quad of a part is left out", ROW_FORCE, "most > 0;", "most > (row_threads > 1) * quad_step;", tests(SHARED_ROWS))

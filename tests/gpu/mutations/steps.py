@@ -112,7 +112,7 @@ mutant("held brick: four rounds of staging", HELD + " void stage_held(", "stage_
 mutant("held brick: no barrier after staging", HELD + " bool pass_held(", "__syncthreads(); /* all atoms", "/* all atoms", barrier(ON_CHIP))
 mutant("held brick: parts are not added up", HELD + " bool pass_held(", "add_up_row(&force);", "", tests(ON_CHIP))
 mutant("held brick: quads are turned into others", "cuda/kernels/force_brick.cuh uint64_t quad_in_turn(", "__byte_perm(high, low, turn)", "__byte_perm(high, high, turn)", tests(OF_BRICK + " " + ONE_PASS + " neighbor.distances=matrix neighbor.bank_order=on force.threads_per_atom=8"))
-mutant("held brick: one round of rows", HELD + " bool pass_held(", "brick_rows<false>(", "if (false) brick_rows<false>(", tests(ON_CHIP + " launch.block_size=32"))
+mutant("held brick: one round of rows", HELD + " bool pass_held(", "later_rows<false>(", "if (false) later_rows<false>(", tests(ON_CHIP + " launch.block_size=32"))
 mutant("held brick: other bricks are left out", RESIDENT + " bool make_pass(", "block += (int)gridDim.x;\n    }", "block = n_blocks;\n    }",
        tests(ON_CHIP + " memory.brick_cells=1 launch.block_size=1024"))
 mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow {", "finish_force(integrate.a, held->i, force);", ";", tests(ON_CHIP))
@@ -176,8 +176,9 @@ mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, move
 mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", emulated(UNFORESEEN))
 mutant("passes: positions stay where they are", PASS, "bring_back(a, from);", "", UNFORESEEN)
 mutant("passes: the displacement of the step before", PASS, "if (force_begin(a, moved_sq_of(a, a.first)))", "if (force_begin(a, moved_sq_of(a, a.first + 1)))", UNFORESEEN)
-mutant("passes: reads what it writes", PASS, "{from, a.n_atoms - from, next", "{from, from, next", tests(BY_KERNELS), UNFORESEEN)
-mutant("passes: displacements are not told", PASS, "end_pass(a, integrate.moved_sq, a.first + 1);", "end_pass(a, 0, a.first + 1);", UNFORESEEN)
+mutant("passes: reads what it writes", PASS, "{from, a.n_atoms - from, 0", "{from, from, 0", tests(BY_KERNELS), UNFORESEEN)
+mutant("passes: a fault of the step before", RESIDENT + " struct IntegratePass ", "[a.first]) + 1;", "[a.first]);", COLLISION)
+mutant("passes: displacements are not told", PASS, "end_pass(a, pass.integrate.moved_sq, a.first + 1);", "end_pass(a, 0, a.first + 1);", UNFORESEEN)
 mutant("passes: begin in the first copy", RESIDENT + " k_step_drift(", "a.first * (int64_t)a.n_atoms, 0,", "0, 0,", tests(BY_KERNELS), UNFORESEEN)
 mutant("passes: the first displacements are those of everybody", RESIDENT + " k_step_drift(", "end_pass(a, moved_sq, a.first);", "end_pass(a, moved_sq, 0);", UNFORESEEN)
 mutant("resident: forces are added to the last ones", RESIDENT + " void integrate_share(", "if constexpr (forces_add)", "if constexpr (false)",
