@@ -126,8 +126,9 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
 /* Atoms a multiprocessor between which the queue was ahead of a kernel a pass (melts on an H200, loops every 20 steps: 8 % at
  * 256,000 atoms, 12 at a million, 2 at 4 million, 16 in two dimensions, with 665 it lost 20; when needed 4, 8, 0 and 17 %,
  * and with 990 it lost 22; run/results/h200): few bricks wait for each other, and with many the blocks that are left at the
- * end of a pass are few among so many. */
-static const int64_t least_queued = 1500, most_queued = 50000;
+ * end of a pass are few among so many. Where the device checks displacements, a kernel a pass does that with registers that
+ * it needs for pairs, and with 124,000 (16 million atoms) the queue was 4 % ahead still. */
+static const int64_t least_queued = 1500, most_queued = 50000, most_queued_checked = 200000;
 
 static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_passes != MD_PASSES_AUTO) return;
@@ -136,14 +137,15 @@ static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices
     config->launch_passes = MD_PASSES_QUEUE;
     const bool possible = has_effect && is_possible(config, plan, reason, sizeof reason);
     const int64_t on_each = possible ? plan->n_atoms / cuda_device_multiprocessors() : 0;
-    const bool queues = possible && on_each >= least_queued && on_each <= most_queued;
+    const int64_t most = config->neighbor_rebuild == MD_REBUILD_EVERY ? most_queued : most_queued_checked;
+    const bool queues = possible && on_each >= least_queued && on_each <= most;
     config->launch_passes = queues ? MD_PASSES_QUEUE : MD_PASSES_KERNELS;
     if (!has_effect) return;
     if (!possible) md_choices_add(choices, "launch.passes", "kernels", "%s", reason);
     else
         md_choices_add(choices, "launch.passes", queues ? "queue" : "kernels",
                        "%lld atoms a multiprocessor: a queue was faster with %lld to %lld of them", (long long)on_each,
-                       (long long)least_queued, (long long)most_queued);
+                       (long long)least_queued, (long long)most);
 }
 
 /* One thread a row leaves most of the GPU idle below that share of the resident threads, and takes as long for few rows as

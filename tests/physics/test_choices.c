@@ -195,29 +195,32 @@ static void test_staging(void) {
     CHECK(ldg.force_kernel == MD_KERNEL_BRICK && ldg.memory_staging == MD_STAGING_REGISTERS);
 }
 
-/* The queue between two sizes, of which the GPU has more bricks than a few and less than very many, whoever tells when the list
- * is built; it may be asked for in place of a resident kernel. */
+/* The queue between two sizes, of which the GPU has more bricks than a few and less than very many; where the device checks
+ * displacements it begins at the same size and ends at a larger one. It may be asked for in place of a resident kernel. */
 static void test_passes(void) {
-    static const int sizes[] = {5, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192};
-    int n_begins = 0, n_ends = 0;
-    bool before = false;
+    static const int sizes[] = {5, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
+    int n_begins = 0, n_ends[2] = {0}, n_queued[2] = {0};
+    bool before[2] = {false};
     check_context("launch.passes");
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
         const int n = sizes[k];
-        const MdConfig known =
-                           RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick", "launch.persistent=off"),
-                       checked = RESOLVED(n, n, n, "neighbor.rebuild=device-check", "force.kernel=brick",
-                                          "launch.persistent=off"),
+        const MdConfig by[2] = {RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick", "launch.persistent=off"),
+                                RESOLVED(n, n, n, "neighbor.rebuild=device-check", "force.kernel=brick",
+                                         "launch.persistent=off")},
                        off = RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick", "launch.passes=kernels",
                                       "launch.persistent=off");
-        const bool queued = known.launch_passes == MD_PASSES_QUEUE;
-        n_begins += queued && !before;
-        n_ends += before && !queued;
-        before = queued;
-        CHECK(known.launch_fuse == MD_FUSE_STEP && checked.launch_fuse == MD_FUSE_STEP);
-        CHECK(checked.launch_passes == known.launch_passes && off.launch_passes == MD_PASSES_KERNELS);
+        const bool begun = before[0] || before[1];
+        for (int checked = 0; checked < 2; checked++) {
+            const bool queued = by[checked].launch_passes == MD_PASSES_QUEUE;
+            n_queued[checked] += queued;
+            n_begins += queued && !begun;
+            n_ends[checked] += before[checked] && !queued;
+            before[checked] = queued;
+            CHECK(by[checked].launch_fuse == MD_FUSE_STEP);
+        }
+        CHECK(off.launch_passes == MD_PASSES_KERNELS);
     }
-    CHECK(n_begins == 1 && n_ends == 1);
+    CHECK(n_begins == 2 && n_ends[0] == 1 && n_ends[1] == 1 && n_queued[1] > n_queued[0]);
     const MdConfig few = RESOLVED(5, 5, 5, "neighbor.rebuild=every"),
                    named = RESOLVED(8, 8, 8, "neighbor.rebuild=every", "launch.passes=queue", "force.kernel=brick"),
                    asked = RESOLVED(8, 8, 8, "launch.passes=queue", "force.kernel=brick"),
