@@ -204,7 +204,8 @@ static void test_passes(void) {
     check_context("launch.passes");
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
         const int n = sizes[k];
-        const MdConfig by[2] = {RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick", "launch.persistent=off"),
+        const MdConfig by[2] = {RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick",
+                                         "launch.persistent=off"),
                                 RESOLVED(n, n, n, "neighbor.rebuild=device-check", "force.kernel=brick",
                                          "launch.persistent=off")},
                        off = RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick", "launch.passes=kernels",
