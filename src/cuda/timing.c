@@ -4,9 +4,10 @@
  * is the time on the stream from the end of what came before to the end of the stage: kernels, the gaps between them,
  * and, in stages where the host decides something (gather), the wait for the host.
  *
- * Recording costs about a microsecond of the host each, so the stages that run in every step, and rebuilds when there have
- * been some, are timed in one call of CUDA_SAMPLE only, and the time of all calls is the mean of those times the number of
- * calls. What was issued in vain, since the device had halted (steps.c), is among both: it takes little time, but a batch is
+ * Recording costs about a microsecond of the host each, so the stages that run in every step and rebuilds are timed in one
+ * call of CUDA_SAMPLE only when there have been some, and the time of all calls is the mean of those times the number of
+ * calls. (A loop by batches has a handful of calls of forces by themselves: with energies at its ends they take twice as
+ * long as without, and one of them does not stand for the others.) What was issued in vain, since the device had halted (steps.c), is among both: it takes little time, but a batch is
  * timed as a whole. The first call of a stage does not count: it loads the kernels. One that makes a graph, which takes the host
  * longer than the device needs for a small system, stands for itself. With a trace every call is timed, and
  * the host waits where it is too far ahead for that.
@@ -94,9 +95,8 @@ static void end_span(CudaSpan *span, cudaStream_t stream) {
 
 void cuda_timing_begin(CudaContext *context, CudaStage stage) {
     int64_t call = context->timers[stage].calls++;
-    bool each_step = stage == CUDA_FORCE || stage == CUDA_INTEGRATE;
-    bool often = (stage == CUDA_SORT || stage == CUDA_NEIGHBOR) && call > CUDA_SAMPLE;
-    bool counts = call > 0 && (!(each_step || often) || call % CUDA_SAMPLE == 1 || context->trace.compute);
+    bool is_sampled = stage == CUDA_FORCE || stage == CUDA_INTEGRATE || stage == CUDA_SORT || stage == CUDA_NEIGHBOR;
+    bool counts = call > 0 && (!is_sampled || call <= CUDA_SAMPLE || call % CUDA_SAMPLE == 1 || context->trace.compute);
     if (!counts && !context->trace.compute) return;
     CudaSpan *span = begin_span(context, context->stream);
     if (!span) return; /* this call goes untimed */

@@ -198,6 +198,11 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     CHECK(step.alone == (graph == MD_GRAPH_ON ? 5 + 11 : 0));
     CHECK(step.alone + step.timed == step.calls - 8);
     CHECK((step.alone_s > 0) == (graph == MD_GRAPH_ON) && step.timed_s > 0);
+    /* of what runs often by itself the calls after the first, then one of seventeen */
+    const MdStageTime force = stage_of(&statistics, "force");
+    int64_t n_timed = 0;
+    for (int64_t call = 1; call < force.calls; call++) n_timed += call <= 17 || call % 17 == 1;
+    CHECK(force.calls > 2 * 17 && force.timed == n_timed);
     for (int k = 0; k < statistics.n_stages; k++) {
         const MdStageTime *stage = &statistics.stages[k];
         const double mean_s = stage->timed > 0 ? stage->timed_s / (double)stage->timed : 0;
