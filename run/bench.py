@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench_rows import DECKS, MEMORY_TARGET, PEERS, Melt, Row, read_table
+from bench_rows import DECKS, MEMORY_TARGET, PEERS, Melt, Row, drifts_as_double, read_table
 from runs import NotRun
 from scripts import Budget, Parser, check_paths, positive, save_json, whole
 
@@ -87,8 +87,12 @@ class Bench:
         self.save()
 
 
-HEAD = (f"{'row':<10} {'atoms':>10} {'prec.':<6} {'rule':<5} {'steps':>6} {'runs':>4} {'steps/s':>9} {'G a.-steps/s':>12} "
-        f"{'spread':>6} {'LAMMPS':>7} {'ratio':>6} {'target':>7} {'':6} {'B/atom':>6} {'':6}  verdict")
+HEAD = (f"{'row':<16} {'atoms':>10} {'prec.':<6} {'rule':<5} {'steps':>7} {'runs':>4} {'steps/s':>9} {'G a.-steps/s':>12} "
+        f"{'spread':>6} {'LAMMPS':>7} {'ratio':>6} {'target':>7} {'':6} {'B/atom':>6} {'':6} {'drift +- error':>19}  verdict")
+
+
+def drift_text(figures):
+    return f"{figures['drift']:.2g} +- {figures['drift_error']:.1g}"
 
 
 def table(rows):
@@ -105,12 +109,13 @@ def table(rows):
         giga = f["unit"] == "atom-steps/s"
         shown = [value and (value / 1e9 if giga else value) for value in (f["peer"], f["target"])]
         form = ".2f" if giga else ".0f"
-        lines.append(f"{f['row']:<10} {f['atoms']:10d} {f['precision']:<6} {f['rule']:<5} {f['steps']:6d} {f['repeats']:4d} "
+        lines.append(f"{f['row']:<16} {f['atoms']:10d} {f['precision']:<6} {f['rule']:<5} {f['steps']:7d} {f['repeats']:4d} "
                      f"{cell(f['steps_per_second'], '.5g', 9)} "
                      f"{cell(f['atom_steps_per_second'] and f['atom_steps_per_second'] / 1e9, '.4g', 12)} "
                      f"{cell(f['spread'], '.1%', 6)} {cell(shown[0], form, 7)} {cell(f['ratio'], '.2f', 6)} "
                      f"{cell(shown[1], form, 7)} {met(f['reached'])} {cell(f['device_bytes_per_atom'], '.0f', 6)} "
-                     f"{met(f['memory_reached'])}  {f['verdict'] or 'not run'}{': ' + f['not_run'] if f['not_run'] else ''}")
+                     f"{met(f['memory_reached'])} {'-' if f['drift'] is None else drift_text(f):>19}  "
+                     f"{f['verdict'] or 'not run'}{': ' + f['not_run'] if f['not_run'] else ''}")
     return lines
 
 
@@ -122,6 +127,13 @@ def notes(bench):
         if row.verdict() in ("energy kept", "ENERGY LOST"):
             found.append(f"{row.name}: not compared with the reference; its conserved energy changed by "
                          f"{row.energy['moved']:.3g} per atom while it was timed, {row.energy['limit']:.3g} are allowed")
+    drifting = [figures for figures in (row.figures() for row in bench.rows) if figures["drift"] is not None]
+    if drifting:
+        found.append("drift: of the conserved energy, epsilon per atom and step; in other precisions at most twice that of double")
+    for double in (figures for figures in drifting if figures["precision"] == "double"):
+        found += [f"{other['row']}: drift {drift_text(other)}, in double precision {drift_text(double)}: "
+                  f"{drifts_as_double(other, double)}"
+                  for other in drifting if other["precision"] != "double" and other["atoms"] == double["atoms"]]
     clocks = [state and f"{state['clocks.sm']}, {state['temperature.gpu']} C" for state in bench.states]
     found.append("SM clock before the first turn and after each: " + "; ".join(map(str, clocks)) if any(clocks)
                  else "no nvidia-smi here: no clocks")

@@ -63,6 +63,14 @@ def energy_check(report, melted, row):
             ROUNDOFF[row["precision"]] * abs(melted["conserved_energy_per_atom"])}
 
 
+def drifts_as_double(mixed, double):
+    """Whether the conserved energy drifts at most twice as fast as in double precision, by the figures of both rows; within two
+    standard errors it may be chance."""
+    excess = abs(mixed["drift"]) - 2 * abs(double["drift"])
+    error = (mixed["drift_error"] ** 2 + 4 * double["drift_error"] ** 2) ** 0.5
+    return "met" if excess <= 0 else "met within errors" if excess <= 2 * error else "MISSED"
+
+
 class Row:
     """One line of the table and the runs that were made of it."""
 
@@ -130,12 +138,15 @@ class Row:
                  "steps": self.n_steps, "repeats": len(self.runs), "unit": self.unit, "verdict": verdict,
                  "target": self.target, "peer": self.peer, "speed": None, "steps_per_second": None,
                  "atom_steps_per_second": None, "spread": None, "ratio": None, "reached": None, "device_bytes_per_atom": None,
-                 "memory_reached": None, "not_run": str(self.not_run) if self.not_run else None}
+                 "memory_reached": None, "drift": None, "drift_error": None, "not_run": str(self.not_run) if self.not_run else None}
         if not self.runs:
             return found
         if self.runs[0]["memory_device_bytes"]:
             found["device_bytes_per_atom"] = self.runs[0]["memory_device_bytes"] / self.n_atoms
             found["memory_reached"] = found["device_bytes_per_atom"] <= MEMORY_TARGET
+        if self.runs[0]["energy_drift_error_per_atom_step"] is not None:  # there were energies on the way
+            found["drift"] = self.runs[0]["energy_drift_per_atom_step"]
+            found["drift_error"] = self.runs[0]["energy_drift_error_per_atom_step"]
         if verdict in ("PASSED", "energy kept"):
             speeds = self.speeds()
             found["speed"] = statistics.median(speeds)

@@ -1,5 +1,6 @@
 #include "report/history.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/status.h"
@@ -32,4 +33,24 @@ double md_history_drift(const MdHistory *history) {
         below += s * s;
     }
     return above / below;
+}
+
+double md_history_drift_error(const MdHistory *history) {
+    const size_t rows = history->n / MD_DRIFT_BLOCKS, first = history->n - rows * MD_DRIFT_BLOCKS;
+    if (rows < 2) return NAN;
+    const double drift = md_history_drift(history);
+    double last_step = 0, last_energy = 0, variance = 0;
+    for (int block = 0; block < MD_DRIFT_BLOCKS; block++) {
+        double step = 0, energy = 0;
+        for (size_t k = 0; k < rows; k++) {
+            const MdThermo *row = &history->rows[first + (size_t)block * rows + k];
+            step += (double)row->step / (double)rows;
+            energy += row->conserved / (double)rows;
+        }
+        const double steps = step - last_step, moved = energy - last_energy - drift * steps;
+        if (block > 0) variance += 1.5 * moved * moved / steps / (MD_DRIFT_BLOCKS - 1);
+        last_step = step;
+        last_energy = energy;
+    }
+    return sqrt(1.2 * variance / (double)(history->rows[history->n - 1].step - history->rows[first].step));
 }

@@ -199,9 +199,12 @@ static void log_verification(MdRecord *r) {
         md_log(r->log, "%-42s %-18s %10.3g of %-10.3g %s\n", v->checks[k].name, when, v->checks[k].value,
                v->checks[k].limit, md_check_passed(&v->checks[k]) ? "passed" : "FAILED");
     }
-    double drift = md_history_drift(&r->history);
+    const double drift = md_history_drift(&r->history), error = md_history_drift_error(&r->history);
+    char within[32] = "";
+    if (isfinite(error)) snprintf(within, sizeof within, " (+- %.2g)", error);
     if (isfinite(drift))
-        md_log(r->log, "%-42s %-18s %10.3g per atom and step\n", "conserved energy, drift", "over the run", drift);
+        md_log(r->log, "%-42s %-18s %10.3g per atom and step%s\n", "conserved energy, drift", "over the run", drift,
+               within);
     if (v->fault.step >= 0)
         md_log(r->log,
                "stopped at step %lld: atom %d would have moved %.3g sigma in one step, the limit is %.3g.\n"

@@ -229,6 +229,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     free(precision);
     write_last_row(json, &r->history);
     md_json_real(json, "energy_drift_per_atom_step", md_history_drift(&r->history));
+    md_json_real(json, "energy_drift_error_per_atom_step", md_history_drift_error(&r->history));
     md_json_real(json, "loop_seconds", r->loop_seconds);
     md_json_real(json, "steps_per_second", speed);
     md_json_real(json, "atom_steps_per_second", speed * (double)r->plan.n_atoms);

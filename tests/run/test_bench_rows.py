@@ -170,14 +170,15 @@ def test_energy(checks, folder):
     checks.that(not check(math.nan), "a NaN is no energy")
 
 
-def invented(verdicts, speeds, energy=None, unit="atom-steps/s", target="2e9", device_bytes=300):
+def invented(verdicts, speeds, energy=None, unit="atom-steps/s", target="2e9", device_bytes=300, drift_error=None):
     class Melt:
         restart, n_steps, words = Path("x.restart"), 1000, ["", "system.cells=63", "run.precision=mixed"]
 
     fields = {"row": "1m", "system": "lj", "cells": "63", "atoms": "1000188", "precision": "mixed", "rule": "every",
               "steps": "100", "target": target, "unit": unit, "asked": ""}
     row = bench_rows.Row(fields, Melt, bench_rows.read_table(bench_rows.PEERS))
-    row.runs = [{"verdict": verdict, "atom_steps_per_second": speed, "memory_device_bytes": device_bytes * 1000188}
+    row.runs = [{"verdict": verdict, "atom_steps_per_second": speed, "memory_device_bytes": device_bytes * 1000188,
+                 "energy_drift_per_atom_step": 4e-10, "energy_drift_error_per_atom_step": drift_error}
                 for verdict, speed in zip(verdicts, speeds)]
     row.energy = energy
     return row
@@ -197,6 +198,14 @@ def test_figures(checks):
     checks.that(f["peer"] is None and f["reached"], f"in steps/s: {f}")
     checks.near(f["speed"], 2000, 1e-6, "steps/s")
     checks.that(invented(["PASSED"], [1e9], target="").figures()["reached"] is None, "no target")
+    checks.that(invented(["PASSED"], [1e9]).figures()["drift"] is None, "a drift without an error")
+    f = invented(["PASSED"], [1e9], drift_error=1e-10).figures()
+    checks.that(f["drift"] == 4e-10 and f["drift_error"] == 1e-10, f"drift: {f}")
+    for drift, double, errors, expected in ((4e-10, -2e-10, (0, 0), "met"), (-4.1e-10, 2e-10, (0, 0), "MISSED"),
+                                            (4e-10, 1e-10, (1.1e-10, 0), "met within errors"), (-4e-10, 1e-10, (0.9e-10, 0), "MISSED"),
+                                            (4e-10, 1e-10, (0, 0.51e-10), "met within errors"), (4e-10, 1e-10, (0, 0.49e-10), "MISSED")):
+        found = bench_rows.drifts_as_double(*({"drift": value, "drift_error": error} for value, error in zip((drift, double), errors)))
+        checks.that(found == expected, f"{drift} beside {double}, errors {errors}: {found}")
     for verdicts, energy, verdict in ((["FAILED", "NOT CHECKED"], None, "FAILED"), (["NOT CHECKED", "FAILED"], None, "FAILED"),
                                       (["NOT CHECKED"] * 2, {"moved": 2, "limit": 1}, "ENERGY LOST"),
                                       (["NOT CHECKED"] * 2, {"moved": math.nan, "limit": 1}, "ENERGY LOST")):
@@ -208,6 +217,21 @@ def test_figures(checks):
     for kind, failed in (("time", False), ("refused", True), ("crashed", True), ("too slow", True)):
         row.not_run = NotRun(kind, "why")
         checks.that(row.has_failed() == failed, f"{kind}: failed is {row.has_failed()}")
+
+
+def test_drift(checks, folder):
+    """Rows with energies on the way have a drift and its error, of the steps that are timed, and are compared with double precision."""
+    rows = "".join(f"x{suffix},lj,5,500,{precision},drift,8000,,atom-steps/s,\n" for suffix, precision in (("", "mixed"), ("-double", "double")))
+    done, record = run(folder, "--repeats", "1", "--rows", "x*,a", rows=ROWS + rows)
+    found = {row["row"]: row for row in record["rows"]}
+    for name in ("x", "x-double"):
+        row = found[name]
+        checks.that(row["drift"] == row["runs"][0]["energy_drift_per_atom_step"] and 1e-10 < row["drift_error"] < 1e-6 and
+                    abs(row["drift"]) < 10 * row["drift_error"], f"{name}: {row['drift']} +- {row['drift_error']}")
+        checks.that(f" {row['drift']:.2g} +- {row['drift_error']:.1g} " in table_lines(done.stdout)[name], done.stdout)
+    checks.that(found["a"]["drift"] is None and " +- " not in table_lines(done.stdout)["a"], "a drift of two energies")
+    judged = re.search(r"^x: drift .* \+- .*, in double precision .* \+- .*: (met|met within errors|MISSED)$", done.stdout, re.MULTILINE)
+    checks.that(judged and judged[1] == bench_rows.drifts_as_double(found["x"], found["x-double"]), done.stdout)
 
 
 def test_budget(checks, folder):
@@ -289,6 +313,8 @@ def test_table(checks):
             base = rows[name.replace("-safe", "")]
             checks.near(float(row["target"]), 0.75 * float(base["target"]), 1, f"{name}: target")
             checks.that(all(row[key] == base[key] for key in ("system", "cells", "precision", "steps")), f"{name}: another run")
+        if row["rule"] == "drift" and row["precision"] != "double":
+            checks.that(int(row["steps"]) >= 20000 and rows[f"{name}-double"]["steps"] == row["steps"], f"{name}: beside no double precision")
     for peer in bench_rows.read_table(bench_rows.PEERS):
         beside = [row for row in rows.values() if all(row[key] == peer[key] for key in ("system", "atoms", "rule", "unit"))]
         checks.that(beside and float(peer["value"]) > 0 and peer["source"], f"{peer}: beside no row")
@@ -309,7 +335,7 @@ def main():
     for name in ("cpu", "cuda") if has_gpu() else ("cpu",):  # the rest is the same on every backend
         with program.temporary_folder() as folder:
             test_whole(checks, folder, name)
-    for test in (test_commands, test_list, test_kept, test_stale, test_energy, test_failures, test_clocks, test_typing, test_cut, test_budget):
+    for test in (test_commands, test_list, test_kept, test_stale, test_energy, test_drift, test_failures, test_clocks, test_typing, test_cut, test_budget):
         with program.temporary_folder() as folder:
             test(checks, folder)
     checks.finish()

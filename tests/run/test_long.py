@@ -102,7 +102,8 @@ def main():
             for name in ("double", "default"):
                 report = results[name][0]
                 checks.that(report["verdict"] == "PASSED", f"{name}: {report['verdict']}: {report['checks']}")
-                drift = report["energy_drift_per_atom_step"]
+                drift, error = report["energy_drift_per_atom_step"], report["energy_drift_error_per_atom_step"]
+                print(f"{4 * cells**3} atoms, {steps} steps, {name}: drift {drift:.1e} +- {error:.1e}")
                 checks.that(abs(drift) < drift_limit(4 * cells**3, steps), f"{name}: drift {drift:.2e}")
             drift = results["old"][0]["energy_drift_per_atom_step"]
             checks.that(abs(drift) > drift_limit(4 * cells**3, steps), f"old lists do not drift: {drift:.2e}")
