@@ -48,8 +48,8 @@ __device__ inline int type_of_staged(const Atom &atom) { return (int)((unsigned)
 #define MD_WAIT_FOR_COPIES() asm volatile("cp.async.wait_all;" ::: "memory")
 #endif
 
-/* Atoms that a thread brings in at a time: where they come from is asked for all of them at once, then where they are. Three, as with
- * four some kernels have no register left for what they need behind that. */
+/* Atoms that a thread brings in at a time: where they come from is asked for all of them at once, then where they are.
+ * Three, as with four some kernels have no register left for what they need behind that. */
 constexpr int staged_at_once = is_double ? 2 : 3, copied_at_once = 8;
 
 __device__ inline void copy_atoms(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
@@ -275,10 +275,8 @@ __device__ inline RowBegin begin_row(const CudaArguments &a, const CudaBrick &br
     return begin;
 }
 
-constexpr int rows_of_round = MD_BLOCK / row_threads;
-
-/* The rows of the brick from `first` on, one each thread, or a part of one, for which `begin` was asked before. Positions come
- * `from` there; finish(i, force) is called for each row. Every thread of the block comes here. */
+/* One round of the rows of the brick, from `first` on: each thread has one, or a part of one, for which `begin` was
+ * asked before. finish(i, force) is called for each row. Every thread of the block comes here. */
 template <bool ENERGY, class Finish>
 __device__ inline void round_of_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick &brick,
                                      int first, const RowBegin &begin, const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS],
@@ -291,11 +289,13 @@ __device__ inline void round_of_rows(const CudaArguments &a, const PairParameter
     if (ends) finish(brick.begin + r, force);
 }
 
-/* Those behind the first round, of the brick that stands at `place`. Few bricks have any: so it is loaded again, and this loop is
- * another one than that of the first round, which else had no registers for all of its pairs. */
+/* The rounds behind the first one, of the brick that stands at `place`; positions come `from` there. Few bricks have any:
+ * so it is loaded again, and this loop is another one than that of the first round, which else had no registers for all
+ * of its pairs. */
 template <bool ENERGY, class Finish>
 __device__ inline void later_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick *place,
                                   const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
+    constexpr int rows_of_round = MD_BLOCK / row_threads;
     const CudaBrick &brick = *opaque(place);
     /* the same rounds for all: they add up */
     for (int first = rows_of_round; first < brick.end - brick.begin; first += rows_of_round)
