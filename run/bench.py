@@ -2,7 +2,7 @@
 """Speed of whole time loops on one GPU: the rows of inputs/bench/rows.csv, with target, verdict and what LAMMPS KOKKOS does.
 
 Each system is melted (--melt), once in each precision, and leaves a restart file; timed is what goes on from there,
-under one of two rules (inputs/bench/every.txt, safe.txt). Rows run in turn (A B C A B C ...), what is most important first, and
+under one of the rules (inputs/bench/every.txt, safe.txt, drift.txt). Rows run in turn (A B C A B C ...), what is most important first, and
 the median of their speeds counts. The first run of a row is compared with the double-precision reference (PASSED, FAILED);
 the others are the same run without. Above --verify-atoms the reference takes too long: there the change of the conserved
 energy while each run was timed is held to a limit (energy kept, ENERGY LOST). A row that failed has no speed. --list shows
@@ -129,11 +129,12 @@ def notes(bench):
                          f"{row.energy['moved']:.3g} per atom while it was timed, {row.energy['limit']:.3g} are allowed")
     drifting = [figures for figures in (row.figures() for row in bench.rows) if figures["drift"] is not None]
     if drifting:
-        found.append("drift: of the conserved energy, epsilon per atom and step; in other precisions at most twice that of double")
+        found.append("drift: of the conserved energy, epsilon per atom and step, with its standard error; target: at most twice "
+                     "that in double precision")
     for double in (figures for figures in drifting if figures["precision"] == "double"):
         found += [f"{other['row']}: drift {drift_text(other)}, in double precision {drift_text(double)}: "
-                  f"{drifts_as_double(other, double)}"
-                  for other in drifting if other["precision"] != "double" and other["atoms"] == double["atoms"]]
+                  f"{drifts_as_double(other, double)}" for other in drifting
+                  if other["precision"] != "double" and all(other[key] == double[key] for key in ("system", "atoms", "rule"))]
     clocks = [state and f"{state['clocks.sm']}, {state['temperature.gpu']} C" for state in bench.states]
     found.append("SM clock before the first turn and after each: " + "; ".join(map(str, clocks)) if any(clocks)
                  else "no nvidia-smi here: no clocks")

@@ -105,7 +105,7 @@ typedef struct CudaKernel {
 
 /* --- timing.c --- */
 
-enum { CUDA_SAMPLED_SPANS = 32, CUDA_TRACED_SPANS = 512, CUDA_MAX_BLOCKS = 96 };
+enum { CUDA_SAMPLED_SPANS = 64, CUDA_TRACED_SPANS = 512, CUDA_MAX_BLOCKS = 96 };
 
 typedef struct CudaSpan { /* one timed call of a stage, or a copy */
     cudaEvent_t begin, end;

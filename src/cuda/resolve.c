@@ -127,8 +127,8 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
  * 256,000 atoms, 12 at a million, 2 at 4 million, 16 in two dimensions, with 665 it lost 20; when needed 4, 8, 0 and 17 %,
  * and with 990 it lost 22; run/results/h200): few bricks wait for each other, and with many the blocks that are left at the
  * end of a pass are few among so many. Where the device checks displacements, a kernel a pass does that with registers that
- * it needs for pairs, and with 124,000 (16 million atoms) the queue was 4 % ahead still. */
-static const int64_t least_queued = 1500, most_queued = 50000, most_queued_checked = 200000;
+ * it needs for pairs, and with 124,000 (16 million atoms) the queue was 4 % ahead still; more were not tried. */
+static const int64_t least_queued = 1500, most_queued = 50000, most_queued_checked = 125000;
 
 static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_passes != MD_PASSES_AUTO) return;

@@ -4,13 +4,13 @@
  * is the time on the stream from the end of what came before to the end of the stage: kernels, the gaps between them,
  * and, in stages where the host decides something (gather), the wait for the host.
  *
- * Recording costs about a microsecond of the host each, so the stages that run in every step and rebuilds are timed in one
- * call of CUDA_SAMPLE only when there have been some, and the time of all calls is the mean of those times the number of
+ * Recording costs about a microsecond of the host each. So of the stages that run in every step, and of rebuilds, the first
+ * CUDA_SAMPLE calls are timed and then one of CUDA_SAMPLE, and the time of all calls is the mean of those times the number of
  * calls. (A loop by batches has a handful of calls of forces by themselves: with energies at its ends they take twice as
- * long as without, and one of them does not stand for the others.) What was issued in vain, since the device had halted (steps.c), is among both: it takes little time, but a batch is
- * timed as a whole. The first call of a stage does not count: it loads the kernels. One that makes a graph, which takes the host
- * longer than the device needs for a small system, stands for itself. With a trace every call is timed, and
- * the host waits where it is too far ahead for that.
+ * long as without, and one of them does not stand for the others.) What was issued in vain, since the device had halted
+ * (steps.c), is among both: it takes little time, but a batch is timed as a whole. The first call of a stage does not
+ * count: it loads the kernels. One that makes a graph, which takes the host longer than the device needs for a small
+ * system, stands for itself. With a trace every call is timed, and the host waits where it is too far ahead for that.
  *
  * Sort and search of the first rebuilds are timed apart; those of later ones, which are one graph, together, and share the time as
  * they did before. */

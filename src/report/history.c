@@ -38,7 +38,7 @@ double md_history_drift(const MdHistory *history) {
 double md_history_drift_error(const MdHistory *history) {
     const size_t rows = history->n / MD_DRIFT_BLOCKS, first = history->n - rows * MD_DRIFT_BLOCKS;
     if (rows < 2) return NAN;
-    const double drift = md_history_drift(history);
+    const double drift = md_history_drift(history), share = (2 + 1 / ((double)rows * (double)rows)) / 3;
     double last_step = 0, last_energy = 0, variance = 0;
     for (int block = 0; block < MD_DRIFT_BLOCKS; block++) {
         double step = 0, energy = 0;
@@ -48,9 +48,10 @@ double md_history_drift_error(const MdHistory *history) {
             energy += row->conserved / (double)rows;
         }
         const double steps = step - last_step, moved = energy - last_energy - drift * steps;
-        if (block > 0) variance += 1.5 * moved * moved / steps / (MD_DRIFT_BLOCKS - 1);
+        if (block > 0)
+            variance += moved * moved / (share * steps) / (MD_DRIFT_BLOCKS - 2); /* as many, less the slope */
         last_step = step;
         last_energy = energy;
     }
-    return sqrt(1.2 * variance / (double)(history->rows[history->n - 1].step - history->rows[first].step));
+    return sqrt(1.2 * variance / (double)(history->rows[history->n - 1].step - history->rows[0].step));
 }

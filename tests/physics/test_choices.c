@@ -198,7 +198,7 @@ static void test_staging(void) {
 /* The queue between two sizes, of which the GPU has more bricks than a few and less than very many; where the device checks
  * displacements it begins at the same size and ends at a larger one. It may be asked for in place of a resident kernel. */
 static void test_passes(void) {
-    static const int sizes[] = {5, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
+    static const int sizes[] = {5, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
     int n_begins = 0, n_ends[2] = {0}, n_queued[2] = {0};
     bool before[2] = {false};
     check_context("launch.passes");
