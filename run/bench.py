@@ -2,8 +2,8 @@
 """Speed of whole time loops on one GPU: the rows of inputs/bench/rows.csv, with target, verdict and what LAMMPS KOKKOS does.
 
 Each system is melted (--melt), once in each precision, and leaves a restart file; timed is what goes on from there,
-under one of the rules (inputs/bench/every.txt, safe.txt, drift.txt). Rows run in turn (A B C A B C ...), what is most important first, and
-the median of their speeds counts. The first run of a row is compared with the double-precision reference (PASSED, FAILED);
+under one of two rules (inputs/bench/every.txt, safe.txt; over the latter drift.txt, for rows of drift). Rows run in turn
+(A B C A B C ...), what is most important first, and the median of their speeds counts. The first run of a row is compared with the double-precision reference (PASSED, FAILED);
 the others are the same run without. Above --verify-atoms the reference takes too long: there the change of the conserved
 energy while each run was timed is held to a limit (energy kept, ENERGY LOST). A row that failed has no speed. --list shows
 the rows, and the commands by which one makes them by hand.
@@ -87,7 +87,7 @@ class Bench:
         self.save()
 
 
-HEAD = (f"{'row':<16} {'atoms':>10} {'prec.':<6} {'rule':<5} {'steps':>7} {'runs':>4} {'steps/s':>9} {'G a.-steps/s':>12} "
+HEAD = (f"{'row':<16} {'atoms':>10} {'prec.':<6} {'rule':<10} {'steps':>7} {'runs':>4} {'steps/s':>9} {'G a.-steps/s':>12} "
         f"{'spread':>6} {'LAMMPS':>7} {'ratio':>6} {'target':>7} {'':6} {'B/atom':>6} {'':6} {'drift +- error':>19}  verdict")
 
 
@@ -109,7 +109,7 @@ def table(rows):
         giga = f["unit"] == "atom-steps/s"
         shown = [value and (value / 1e9 if giga else value) for value in (f["peer"], f["target"])]
         form = ".2f" if giga else ".0f"
-        lines.append(f"{f['row']:<16} {f['atoms']:10d} {f['precision']:<6} {f['rule']:<5} {f['steps']:7d} {f['repeats']:4d} "
+        lines.append(f"{f['row']:<16} {f['atoms']:10d} {f['precision']:<6} {f['rule']:<10} {f['steps']:7d} {f['repeats']:4d} "
                      f"{cell(f['steps_per_second'], '.5g', 9)} "
                      f"{cell(f['atom_steps_per_second'] and f['atom_steps_per_second'] / 1e9, '.4g', 12)} "
                      f"{cell(f['spread'], '.1%', 6)} {cell(shown[0], form, 7)} {cell(f['ratio'], '.2f', 6)} "

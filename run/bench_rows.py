@@ -82,7 +82,8 @@ class Row:
         found = [peer for peer in peers if all(peer[key] == fields[key] for key in ("system", "atoms", "rule", "unit"))]
         self.peer = float(found[0]["value"]) if found else None
         self.runs, self.energy, self.not_run = [], None, None
-        self.words = ["--restart", str(melt.restart), str(DECKS / f"{fields['rule']}.txt"),
+        self.layers = [f"{layer}.txt" for layer in fields["rule"].split()]
+        self.words = ["--restart", str(melt.restart), *(str(DECKS / layer) for layer in self.layers),
                       f"run.steps={melt.n_steps + self.n_steps}"]
 
     def commands(self):
@@ -90,7 +91,7 @@ class Row:
         system = self.fields["system"]
         cells = f"'system.cells={self.fields['cells']}'" if " " in self.fields["cells"] else self.melt.words[1]
         return [f"mdmini inputs/bench/{system}.txt {cells} {self.melt.words[2]}",
-                f"mdmini --restart {system}.restart inputs/bench/{self.fields['rule']}.txt {self.words[-1]}"]
+                " ".join([f"mdmini --restart {system}.restart", *(f"inputs/bench/{layer}" for layer in self.layers), self.words[-1]])]
 
     def time(self, a):
         """One more run: the first is verified, if the reference can do that in reasonable time."""

@@ -224,7 +224,7 @@ def test_figures(checks):
 
 def test_drift(checks, folder):
     """Rows with energies on the way have a drift and its error, of the steps that are timed, and are compared with double precision."""
-    rows = "".join(f"x{suffix},lj,5,500,{precision},drift,8000,,atom-steps/s,\n" for suffix, precision in (("", "mixed"), ("-double", "double")))
+    rows = "".join(f"x{suffix},lj,5,500,{precision},safe drift,8000,,atom-steps/s,\n" for suffix, precision in (("", "mixed"), ("-double", "double")))
     done, record = run(folder, "--repeats", "1", "--rows", "x*,a", rows=ROWS + rows)
     found = {row["row"]: row for row in record["rows"]}
     for name in ("x", "x-double"):
@@ -307,7 +307,7 @@ def test_table(checks):
     rows = {row["row"]: row for row in bench_rows.read_table(bench_rows.DECKS / "rows.csv")}
     for name, row in rows.items():
         checks.that((bench_rows.DECKS / f"{row['system']}.txt").exists() and
-                    (bench_rows.DECKS / f"{row['rule']}.txt").exists(), f"{name}: no such deck")
+                    all((bench_rows.DECKS / f"{layer}.txt").exists() for layer in row["rule"].split()), f"{name}: no such deck")
         cells = [int(word) for word in row["cells"].split()]
         n_atoms = 4 * cells[0] ** 3 if row["system"] == "lj" else 2 * cells[0] * cells[1]
         checks.that(n_atoms == int(row["atoms"]), f"{name}: {row['atoms']} atoms, its cells make {n_atoms}")
@@ -316,7 +316,7 @@ def test_table(checks):
             base = rows[name.replace("-safe", "")]
             checks.near(float(row["target"]), 0.75 * float(base["target"]), 1, f"{name}: target")
             checks.that(all(row[key] == base[key] for key in ("system", "cells", "precision", "steps")), f"{name}: another run")
-        if row["rule"] == "drift" and row["precision"] != "double":
+        if row["rule"] == "safe drift" and row["precision"] != "double":
             beside = rows.get(f"{name}-double")
             checks.that(beside and all(row[key] == beside[key] for key in ("system", "cells", "atoms", "rule", "steps")),
                         f"{name}: beside no double precision")
