@@ -112,7 +112,7 @@ typedef struct CudaSpan { /* one timed call of a stage, or a copy */
     int timer;              /* stage whose timer it goes to; CUDA_N_STAGES: none */
     int n_calls;            /* that it encloses */
     int64_t step;           /* the last one that had been begun when it was issued */
-    bool pending, is_alone; /* is_alone: a graph was made in it */
+    bool pending, is_alone; /* is_alone: the first one, or a graph was made in it */
     bool is_list;           /* sort and search in one */
     MdTraceTrack *track;    /* NULL: only timed */
     MdTraceKind kind;

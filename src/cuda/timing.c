@@ -8,9 +8,9 @@
  * CUDA_SAMPLE calls are timed and then one of CUDA_SAMPLE, and the time of all calls is the mean of those times the number of
  * calls. (A loop by batches has a handful of calls of forces by themselves: with energies at its ends they take twice as
  * long as without, and one of them does not stand for the others.) What was issued in vain, since the device had halted
- * (steps.c), is among both: it takes little time, but a batch is timed as a whole. The first call of a stage does not
- * count: it loads the kernels. One that makes a graph, which takes the host longer than the device needs for a small
- * system, stands for itself. With a trace every call is timed, and the host waits where it is too far ahead for that.
+ * (steps.c), is among both: it takes little time, but a batch is timed as a whole. The first call of a stage, which may
+ * load the kernels, and one that makes a graph, which takes the host longer than the device needs for a small system, stand
+ * for themselves. With a trace every call is timed, and the host waits where it is too far ahead for that.
  *
  * Sort and search of the first rebuilds are timed apart; those of later ones, which are one graph, together, and share the time as
  * they did before. */
@@ -96,11 +96,11 @@ static void end_span(CudaSpan *span, cudaStream_t stream) {
 void cuda_timing_begin(CudaContext *context, CudaStage stage) {
     int64_t call = context->timers[stage].calls++;
     bool is_sampled = stage == CUDA_FORCE || stage == CUDA_INTEGRATE || stage == CUDA_SORT || stage == CUDA_NEIGHBOR;
-    bool counts = call > 0 && (!is_sampled || call <= CUDA_SAMPLE || call % CUDA_SAMPLE == 1 || context->trace.compute);
-    if (!counts && !context->trace.compute) return;
+    if (is_sampled && call > CUDA_SAMPLE && call % CUDA_SAMPLE != 1 && !context->trace.compute) return;
     CudaSpan *span = begin_span(context, context->stream);
     if (!span) return; /* this call goes untimed */
-    span->timer = counts ? stage : CUDA_N_STAGES;
+    span->timer = stage;
+    span->is_alone = call == 0;
     span->track = context->trace.compute;
     span->kind = stage_kinds[stage];
     span->name = cuda_stage_names[stage];

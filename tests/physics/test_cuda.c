@@ -194,10 +194,10 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     ops->statistics(run.context, &statistics);
     const MdStageTime step = stage_of(&statistics, "step");
     CHECK(step.calls == 8 + 8 + 5 + 8 + 5 + 11 + 5 * N_LATER && step.in_vain == 0);
-    /* the first batch, which is not timed, has made the graph of the second and fourth */
-    CHECK(step.alone == (graph == MD_GRAPH_ON ? 5 + 11 : 0));
-    CHECK(step.alone + step.timed == step.calls - 8);
-    CHECK((step.alone_s > 0) == (graph == MD_GRAPH_ON) && step.timed_s > 0);
+    /* the first batch, which has made the graph of the second and fourth, stands for itself with or without graphs */
+    CHECK(step.alone == (graph == MD_GRAPH_ON ? 8 + 5 + 11 : 8));
+    CHECK(step.alone + step.timed == step.calls);
+    CHECK(step.alone_s > 0 && step.timed_s > 0);
     /* of what runs often by itself the calls after the first, then one of seventeen */
     const MdStageTime force = stage_of(&statistics, "force");
     int64_t n_timed = 0;
@@ -207,7 +207,8 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
         const MdStageTime *stage = &statistics.stages[k];
         const double mean_s = stage->timed > 0 ? stage->timed_s / (double)stage->timed : 0;
         const int64_t rest = stage->calls + stage->in_vain - stage->alone;
-        if (graph == MD_GRAPH_OFF) CHECK(stage->alone == 0 && stage->alone_s == 0);
+        if (graph == MD_GRAPH_OFF && strcmp(stage->stage, "step") != 0) CHECK(stage->alone == (stage->calls > 0));
+        CHECK((stage->alone_s > 0) == (stage->alone > 0));
         if (stage->timed > 0) check_seconds(stage, stage->alone_s + mean_s * (double)rest);
     }
     walk_destroy(&run);
