@@ -5,7 +5,7 @@
  * and, in stages where the host decides something (gather), the wait for the host.
  *
  * Recording costs about a microsecond of the host each. So of the stages that run in every step, and of rebuilds, the first
- * CUDA_SAMPLE calls are timed and then one of CUDA_SAMPLE, and the time of all calls is the mean of those times the number of
+ * call and the next CUDA_SAMPLE are timed and then one of CUDA_SAMPLE, and the time of all calls is the mean of those times the number of
  * calls. (A loop by batches has a handful of calls of forces by themselves: with energies at its ends they take twice as
  * long as without, and one of them does not stand for the others.) What was issued in vain, since the device had halted
  * (steps.c), is among both: it takes little time, but a batch is timed as a whole. The first call of a stage, which may

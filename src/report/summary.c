@@ -37,7 +37,7 @@ static void write_stages(MdJson *json, const MdRecord *r) {
         md_json_text(json, "ran", stage->ran);
         md_json_int(json, "calls", stage->calls);
         md_json_int(json, "calls_in_vain", stage->in_vain);
-        md_json_int(json, "calls_alone", stage->alone); /* of both: the first, and those that made a graph */
+        md_json_int(json, "calls_alone", stage->alone); /* of both: on a GPU the first, and those that made a graph */
         md_json_real(json, "seconds_alone", stage->alone_s);
         md_json_real(json, "seconds", stage->seconds);
         md_json_real(json, "share", stage->seconds / r->loop_seconds);

@@ -11,6 +11,10 @@
 #include "walk.h"
 #include "way.h"
 
+#ifdef MDMINI_HAVE_CUDA
+#include "cuda/context.h"
+#endif
+
 static MdStageTime stage_of(const MdStatistics *statistics, const char *stage) {
     for (int k = 0; k < statistics->n_stages; k++)
         if (strcmp(statistics->stages[k].stage, stage) == 0) return statistics->stages[k];
@@ -194,7 +198,7 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     ops->statistics(run.context, &statistics);
     const MdStageTime step = stage_of(&statistics, "step");
     CHECK(step.calls == 8 + 8 + 5 + 8 + 5 + 11 + 5 * N_LATER && step.in_vain == 0);
-    /* the first batch, which has made the graph of the second and fourth, stands for itself with or without graphs */
+    /* the first batch stands for itself, with graphs or without; the one it makes serves the second and fourth */
     CHECK(step.alone == (graph == MD_GRAPH_ON ? 8 + 5 + 11 : 8));
     CHECK(step.alone + step.timed == step.calls);
     CHECK(step.alone_s > 0 && step.timed_s > 0);
@@ -207,10 +211,62 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
         const MdStageTime *stage = &statistics.stages[k];
         const double mean_s = stage->timed > 0 ? stage->timed_s / (double)stage->timed : 0;
         const int64_t rest = stage->calls + stage->in_vain - stage->alone;
-        if (graph == MD_GRAPH_OFF && strcmp(stage->stage, "step") != 0) CHECK(stage->alone == (stage->calls > 0));
+        if (strcmp(stage->stage, "step") != 0) CHECK(stage->alone == (stage->calls > 0));
         CHECK((stage->alone_s > 0) == (stage->alone > 0));
         if (stage->timed > 0) check_seconds(stage, stage->alone_s + mean_s * (double)rest);
     }
+    walk_destroy(&run);
+}
+
+/* Of the events of a batch that made a graph nothing is left when sort and search in one are timed by them. */
+static void check_events_forget(void *backend_context) {
+#ifdef MDMINI_HAVE_CUDA
+    CudaContext *context = backend_context;
+    int n_timed = 0;
+    for (int k = 0; k < context->n_spans; k++) {
+        cuda_timing_begin(context, CUDA_STEP);
+        if (context->open_span) context->open_span->is_alone = true;
+        cuda_timing_end(context);
+    }
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    for (int call = 0; call < 17; call++) {
+        cuda_timing_begin_list(context);
+        n_timed += context->open_span != NULL;
+        CHECK(!context->open_span || !context->open_span->is_alone);
+        cuda_timing_end(context);
+    }
+    CHECK(n_timed == 1);
+#else
+    (void)backend_context;
+#endif
+}
+
+/* A list for each step: sort and search come to be one graph. */
+static void test_list_times(const MdBackendOps *ops, const MdSystem *system) {
+    enum { N_STEPS = 60, N_ISSUED = 5 }; /* without a wait: all that is timed of these must find events */
+    static const char *const stages[] = {"sort", "neighbor"};
+    MdConfig config = state_config();
+    MdStatistics statistics;
+    WalkRun run;
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = 1;
+    config.force_kernel = MD_KERNEL_LIST;
+    config.memory_sort = MD_SORT_CELL;
+    way_take(&config, (Way){MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_OFF, MD_PASSES_KERNELS});
+    check_context("times of lists");
+    if (!walk_create(&run, ops, &config, system)) return;
+    CHECK(walk_prepare(&run));
+    for (int step = 1; step <= N_STEPS; step += N_ISSUED)
+        CHECK(walk_quiet_steps(&run, step, N_ISSUED) && walk_ok(&run, ops->finish(run.context)));
+    ops->statistics(run.context, &statistics);
+    for (int k = 0; k < 2; k++) {
+        const MdStageTime list = stage_of(&statistics, stages[k]);
+        int64_t n_timed = 0;
+        for (int64_t call = 0; call < list.calls; call++) n_timed += call <= 17 || call % 17 == 1;
+        /* the first one, and those that made graphs, two since a rebuild swaps two copies: apart, and as one, the second untimed */
+        CHECK(list.calls == N_STEPS + 1 && list.alone == 1 + 2 + 1 && list.alone + list.timed == n_timed);
+    }
+    check_events_forget(run.context);
     walk_destroy(&run);
 }
 
@@ -329,6 +385,7 @@ static void test_melt(const MdBackendOps *ops) {
     test_extended();
     test_times(ops, system, MD_GRAPH_ON);
     test_times(ops, system, MD_GRAPH_OFF);
+    test_list_times(ops, system);
     test_lateness(ops, system, false);
     test_lateness(ops, system, true);
     test_waste(ops, system, ways_ahead[0]);

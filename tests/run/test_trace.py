@@ -115,13 +115,13 @@ def check_cpu(checks, trace, report):
 def check_cuda(checks, trace, report):
     """The report's seconds are recomputed from the spans. They differ by the rate of the clock, which is known to the
     error of two meetings over the run (trace.c) and must be within a ten thousandth, and by the last bit of each reading.
-    Returns how many calls have made graphs."""
+    Returns how many calls beside the first of each stage stand for themselves: those that have made graphs."""
     begin, end = trace.phase("loop")
     begin -= trace.other["device_error_us"]  # nothing was under way when the loop began
-    n_stages = n_graphs = 0
+    n_stages = n_later = 0
     for stage in report["stages"]:
         spans = trace.named("compute stream", stage["stage"])
-        if not stage["calls"] or stage["seconds"] is None:
+        if not stage["calls"] or not checks.that(stage["seconds"] is not None, f"{stage['stage']}: no call was timed"):
             continue
         n_stages += 1
         inside = [span for span in spans if begin <= span[0] < end]
@@ -133,8 +133,12 @@ def check_cuda(checks, trace, report):
         checks.near(seconds, stage["seconds"], bound, f"seconds of {stage['stage']}")
         # The first call stands for itself (timing.c), and so do those that have made a graph.
         first = spans[0] if inside and spans[0] is inside[0] else None
-        checks.that(first is None or stage["calls_alone"] >= first[5], f"{stage['stage']}: the first call does not stand for itself")
-        n_graphs += stage["calls_alone"] - (first[5] if first else 0)
+        later = stage["calls_alone"] - (first[5] if first else 0)
+        checks.that(later >= 0, f"{stage['stage']}: the first call does not stand for itself")
+        if later == 0:
+            alone_s = (first[1] - first[0]) * 1e-6 if first else 0
+            checks.near(stage["seconds_alone"], alone_s, bound, f"seconds of the first call of {stage['stage']}")
+        n_later += later
     checks.that(n_stages >= 4, f"{n_stages} stages on the compute stream")
     checks.that(trace.tracks["steps"] and {span[3] for span in trace.tracks["steps"]} <= {"wait", "write", "gather"},
                 "the host's thread shows other things than its waits and writes")
@@ -151,7 +155,7 @@ def check_cuda(checks, trace, report):
     checks.that(len(copies) >= len(appends) == 1 + report["n_steps"] // 20, f"{len(copies)} copies, {len(appends)} frames")
     for k, append in enumerate(appends):
         checks.that(len(copies) > k and copies[k] <= append[0] + slack, f"{append} is written before it was copied: {copies}")
-    return n_graphs
+    return n_later
 
 
 def check_unwatched(checks, trace, report):
