@@ -97,8 +97,7 @@ typedef struct MdStageTime {
     int64_t in_vain; /* and besides: they found a device that stood still, and were issued again */
     int64_t timed;   /* of both, */
     double timed_s;
-    int64_t
-        alone; /* of both, besides: timed, and like no others: on a GPU the first, and those for which a graph was made */
+    int64_t alone; /* of both, besides: timed, and like no others: a GPU's first, and those that made graphs */
     double alone_s;
     double seconds; /* and so of all, if those timed were like the rest (md_stage_extend); NaN where none was timed */
 } MdStageTime;
