@@ -255,7 +255,8 @@ def test_budget(checks, folder):
 def test_cut(checks, folder):
     """Killed at once, or ended by a signal: what was measured is in the record."""
     for number in (signal.SIGKILL, signal.SIGTERM):
-        child = subprocess.Popen(command(folder, "--repeats", "2000"), cwd=folder, stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen(command(folder, "--repeats", "2000"), cwd=folder, stdout=subprocess.PIPE, text=True,
+                                 env={**os.environ, "TMPDIR": str(folder)})  # what is killed leaves its folder
         for line in child.stdout:
             if line.startswith("b: run 1"):
                 break

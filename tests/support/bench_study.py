@@ -48,7 +48,8 @@ class Bench:
     def environment(self, output, shard=(1, 1), **fake):
         k, n = shard
         name = "runs.jsonl" if n == 1 else f"runs-{k}-of-{n}.jsonl"
-        return {**os.environ, "FAKE_RUNS": str(self.folder / output / name), "FAKE_K": str(k - 1), "FAKE_N": str(n),
+        # TMPDIR: what is killed leaves its folders
+        return {**os.environ, "TMPDIR": str(self.folder), "FAKE_RUNS": str(self.folder / output / name), "FAKE_K": str(k - 1), "FAKE_N": str(n),
                 **{f"FAKE_{key}": str(value) for key, value in fake.items()}}
 
     def run(self, output, *words, shard=(1, 1), given=None, **fake):
