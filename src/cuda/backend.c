@@ -26,12 +26,9 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
     context->state_size = cuda_state_size(config);
     a->n_atoms = context->n_atoms;
     for (int axis = 0; axis < 3; axis++) {
-        /* Pairs across the boundary know its length as a float. If particles were moved by another one, each would jump by the
-         * difference when it is brought back, which is some time after it has crossed, when its neighbours slow it down: the
-         * energy would drift, by up to 2e-9 epsilon an atom and step. */
-        a->length_f[axis] = (float)box->length[axis];
-        a->length[axis] = config->run_precision == MD_PRECISION_DOUBLE ? box->length[axis] : (double)a->length_f[axis];
+        a->length[axis] = box->length[axis];
         a->inverse[axis] = md_box_inverse(box, axis);
+        a->length_f[axis] = (float)a->length[axis];
         a->inverse_f[axis] = (float)a->inverse[axis];
     }
     const double fault_distance = MD_FAULT_SHARE * potential->cutoff_min;

@@ -73,7 +73,7 @@ static void plan_grid(CudaContext *context) {
     for (int a = 0; a < 3; a++) {
         grid->wraps[a] = context->box.periodic[a];
         grid->origin[a] = 0;
-        extent[a] = context->arguments.length[a];
+        extent[a] = context->box.length[a];
         if (a >= context->box.dimension) {
             extent[a] = 0;
         } else if (!grid->wraps[a]) {

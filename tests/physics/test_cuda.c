@@ -1,6 +1,6 @@
 /* What only the cuda backend promises: the work that its searches are counted with, how little is issued in vain while the
- * device decides when the list is built, that it stands still where the list is full, which calls stand for themselves in
- * the times of stages, and by which length particles are brought back. What it makes while nobody looks: test_ahead. MDMINI_TEST_SYSTEM as in walk.h: full, or melt. */
+ * device decides when the list is built, that it stands still where the list is full, and which calls stand for themselves in
+ * the times of stages. What it makes while nobody looks: test_ahead. MDMINI_TEST_SYSTEM as in walk.h: full, or melt. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -270,35 +270,6 @@ static void test_list_times(const MdBackendOps *ops, const MdSystem *system) {
     walk_destroy(&run);
 }
 
-/* --- the box ------------------------------------------------------------------------------------------------------- */
-
-/* Particles that have left the box are brought back by the very length by which pairs see each other across its boundary. */
-static void test_length(const MdBackendOps *ops, const MdSystem *system, int precision) {
-#ifdef MDMINI_HAVE_CUDA
-    MdConfig config = state_config();
-    MdSystem other = *system;
-    WalkRun run;
-    config.run_precision = precision;
-    config.force_kernel = MD_KERNEL_LIST;
-    for (int axis = 0; axis < other.box.dimension; axis++) {
-        other.box.length[axis] *= 1 + 1e-9;
-        CHECK((double)(float)other.box.length[axis] != other.box.length[axis]);
-    }
-    check_context("length of the box, %s precision", md_switch_words(MD_OPTION_run_precision)[precision]);
-    if (!walk_create(&run, ops, &config, &other)) return;
-    const CudaContext *context = run.context;
-    for (int axis = 0; axis < other.box.dimension; axis++) {
-        const double moved_by = context->arguments.length[axis];
-        CHECK(moved_by ==
-              (precision == MD_PRECISION_DOUBLE ? other.box.length[axis] : (double)context->arguments.length_f[axis]));
-        CHECK(fabs(moved_by / other.box.length[axis] - 1) < 6e-8);
-    }
-    walk_destroy(&run);
-#else
-    (void)ops, (void)system, (void)precision;
-#endif
-}
-
 /* --- steps issued in vain ------------------------------------------------------------------------------------------ */
 
 /* The list lasts some eight steps. Nobody looks at 400 of them, so that the host could run far ahead. */
@@ -415,9 +386,6 @@ static void test_melt(const MdBackendOps *ops) {
     test_times(ops, system, MD_GRAPH_ON);
     test_times(ops, system, MD_GRAPH_OFF);
     test_list_times(ops, system);
-    test_length(ops, system, MD_PRECISION_SINGLE);
-    test_length(ops, system, MD_PRECISION_MIXED);
-    test_length(ops, system, MD_PRECISION_DOUBLE);
     test_lateness(ops, system, false);
     test_lateness(ops, system, true);
     test_waste(ops, system, ways_ahead[0]);
