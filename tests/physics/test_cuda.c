@@ -175,18 +175,30 @@ static void test_extended(void) {
     check_seconds(&after.stages[0], 2 + 0.2 * 38);
 }
 
+static MdConfig timed_config(int every, int graph, int fuse) {
+    MdConfig config = state_config();
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = every;
+    config.force_kernel = MD_KERNEL_LIST;
+    way_take(&config, (Way){graph, MD_PERSISTENT_OFF, fuse, MD_PASSES_KERNELS});
+    return config;
+}
+
+/* Of what runs often by itself: the first call, the seventeen after it, then one of seventeen. */
+static int64_t count_timed(int64_t calls) {
+    int64_t n_timed = 0;
+    for (int64_t call = 0; call < calls; call++) n_timed += call <= 17 || call % 17 == 1;
+    return n_timed;
+}
+
 /* Pieces of the run: the first step of each is issued by itself, since somebody has looked, and the others are a batch. Those of
  * the same length have one graph. */
 static void test_times(const MdBackendOps *ops, const MdSystem *system, int graph) {
     static const int pieces[] = {9, 9, 6, 9, 6, 12};
     enum { N_LATER = 40 }; /* more of 6 steps: events have come to be used again */
-    MdConfig config = state_config();
+    const MdConfig config = timed_config(1000, graph, MD_FUSE_STEP);
     MdStatistics statistics;
     WalkRun run;
-    config.neighbor_rebuild = MD_REBUILD_EVERY;
-    config.neighbor_every = 1000;
-    config.force_kernel = MD_KERNEL_LIST;
-    way_take(&config, (Way){graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS});
     check_context("times of stages, graph %s", md_switch_words(MD_OPTION_launch_graph)[graph]);
     if (!walk_create(&run, ops, &config, system)) return;
     CHECK(walk_prepare(&run));
@@ -202,11 +214,8 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     CHECK(step.alone == (graph == MD_GRAPH_ON ? 8 + 5 + 11 : 8));
     CHECK(step.alone + step.timed == step.calls);
     CHECK(step.alone_s > 0 && step.timed_s > 0);
-    /* of what runs often by itself the calls after the first, then one of seventeen */
     const MdStageTime force = stage_of(&statistics, "force");
-    int64_t n_timed = 0;
-    for (int64_t call = 1; call < force.calls; call++) n_timed += call <= 17 || call % 17 == 1;
-    CHECK(force.calls > 2 * 17 && force.timed == n_timed);
+    CHECK(force.calls > 2 * 17 && force.alone + force.timed == count_timed(force.calls));
     for (int k = 0; k < statistics.n_stages; k++) {
         const MdStageTime *stage = &statistics.stages[k];
         const double mean_s = stage->timed > 0 ? stage->timed_s / (double)stage->timed : 0;
@@ -245,14 +254,10 @@ static void check_events_forget(void *backend_context) {
 static void test_list_times(const MdBackendOps *ops, const MdSystem *system) {
     enum { N_STEPS = 60, N_ISSUED = 5 }; /* without a wait: all that is timed of these must find events */
     static const char *const stages[] = {"sort", "neighbor"};
-    MdConfig config = state_config();
+    MdConfig config = timed_config(1, MD_GRAPH_ON, MD_FUSE_OFF);
     MdStatistics statistics;
     WalkRun run;
-    config.neighbor_rebuild = MD_REBUILD_EVERY;
-    config.neighbor_every = 1;
-    config.force_kernel = MD_KERNEL_LIST;
     config.memory_sort = MD_SORT_CELL;
-    way_take(&config, (Way){MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_OFF, MD_PASSES_KERNELS});
     check_context("times of lists");
     if (!walk_create(&run, ops, &config, system)) return;
     CHECK(walk_prepare(&run));
@@ -261,10 +266,9 @@ static void test_list_times(const MdBackendOps *ops, const MdSystem *system) {
     ops->statistics(run.context, &statistics);
     for (int k = 0; k < 2; k++) {
         const MdStageTime list = stage_of(&statistics, stages[k]);
-        int64_t n_timed = 0;
-        for (int64_t call = 0; call < list.calls; call++) n_timed += call <= 17 || call % 17 == 1;
         /* the first one, and those that made graphs, two since a rebuild swaps two copies: apart, and as one, the second untimed */
-        CHECK(list.calls == N_STEPS + 1 && list.alone == 1 + 2 + 1 && list.alone + list.timed == n_timed);
+        CHECK(list.calls == N_STEPS + 1 && list.alone == 1 + 2 + 1 &&
+              list.alone + list.timed == count_timed(list.calls));
     }
     check_events_forget(run.context);
     walk_destroy(&run);

@@ -339,7 +339,8 @@ static void test_bits(const MdBackendOps *ops, const MdDeck *deck, DesignKind ki
     printf("%s: %d combinations promise the same bits; of %d that do not, %d gave others\n", ops->name, n_promised,
            n_other, n_differ);
     check_context("%s", ops->name);
-    if (kind == DESIGN_SINGLES && !design_is_narrowed()) CHECK(n_promised > 0);
+    /* other shards may be of few combinations */
+    if (kind == DESIGN_SINGLES && !design_is_narrowed() && walk_first_shard()) CHECK(n_promised > 0);
     md_system_destroy(system);
 }
 
