@@ -29,6 +29,7 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
         a->length[axis] = box->length[axis];
         a->inverse[axis] = md_box_inverse(box, axis);
         a->length_f[axis] = (float)a->length[axis];
+        a->rest_f[axis] = (float)(a->length[axis] - (double)a->length_f[axis]);
         a->inverse_f[axis] = (float)a->inverse[axis];
     }
     const double fault_distance = MD_FAULT_SHARE * potential->cutoff_min;

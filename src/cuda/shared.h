@@ -221,8 +221,8 @@ typedef struct CudaArguments {
     int32_t n_atoms;
     CudaParticles now, spare; /* spare: where a reordering writes to, but positions; only where memory.sort reorders */
     CudaVectors reference;    /* Pair: the places that the last build was of, see physics/predict.h */
-    double length[3], inverse[3]; /* box; inverse 0: open axis (physics/box.h) */
-    float length_f[3], inverse_f[3];
+    double length[3], inverse[3];               /* box; inverse 0: open axis (physics/box.h) */
+    float length_f[3], rest_f[3], inverse_f[3]; /* length is length_f + rest_f, to 48 bits */
     double half_step, whole_step, fault_sq, range_sq;
     float half_step_f, whole_step_f, fault_sq_f;
     float halt_sq;             /* largest squared displacement that is allowed: half the skin */

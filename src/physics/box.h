@@ -28,15 +28,10 @@ static inline double md_box_inverse(const MdBox *box, int axis) {
     return box->periodic[axis] ? 1.0 / box->length[axis] : 0.0;
 }
 
+/* Nearest image of a distance component; |d| <= length/2 afterwards. */
+static inline double md_nearest_image_d(double d, double length, double inverse) {
+    return d - length * rint(d * inverse);
+}
 #endif
-
-/* Nearest image of a distance component; |d| <= length/2 afterwards. In C the names end in _d and _f. */
-#ifdef __cplusplus
-#define MD_IMAGE_NAME(suffix) md_nearest_image
-#else
-#define MD_IMAGE_NAME(suffix) md_nearest_image##suffix
-#endif
-MD_HD double MD_IMAGE_NAME(_d)(double d, double length, double inverse) { return d - length * rint(d * inverse); }
-MD_HD float MD_IMAGE_NAME(_f)(float d, float length, float inverse) { return d - length * rintf(d * inverse); }
 
 #endif

@@ -49,8 +49,8 @@ static inline double md_tolerance_accumulate(const MdConfig *config, int64_t n_a
 }
 
 /* Error of a distance, as a share of the largest coordinate or periodic edge in it: two coordinates rounded to the pair
- * precision (each by at most u times it), the rounded length of the box, the difference and the nearest image: five
- * roundings of numbers up to it in each of three components, sqrt(3) of them together. */
+ * precision (each by at most u times it), each brought to where pairs are looked at, and the difference, or that brought to the
+ * nearest image: five roundings of numbers up to it in each of three components, sqrt(3) of them together. */
 static inline double md_tolerance_shake(int precision) { return 5 * 1.7320508 * md_tolerance_unit(precision); }
 
 /* Drift of the conserved energy that is allowed, epsilon per particle and step, in units of the largest well depth. Melt

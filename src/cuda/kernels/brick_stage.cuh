@@ -153,10 +153,10 @@ __device__ inline bool is_near_brick(const Bounds &bounds, const Vec3<Pair> &v) 
     return !(squared(d) > bounds.range_sq);
 }
 
-/* Where the list takes it to be, as it is staged. Types are for the forces. */
-__device__ inline Atom searched_particle(const CudaArguments &a, const Vec3<Pair> &origin, int particle) {
-    if constexpr (!predicts) return staged_particle(a, origin, particle);
-    return Atom{staged_place(origin, list_place(a, particle)), 0};
+/* Where the list takes it to be. Types are for the forces. */
+__device__ inline Atom searched_particle(const CudaArguments &a, int particle) {
+    if constexpr (!predicts) return fetch_atom(a.now, particle);
+    return Atom{list_place(a, particle), 0};
 }
 
 /* Candidates 32 at a time: which of them are staged, a bit each, and how many before them. */
@@ -239,10 +239,13 @@ __device__ inline void visit(const CudaArguments &a, const Cells &cells, int n_c
         visited->particle[k] = cell < 0 ? 0 : cells.begin[cell] + c - cells.first[cell];
     }
 #pragma unroll
-    for (int k = 0; k < candidates_at_once; k++) visited->atom[k] = searched_particle(a, origin, visited->particle[k]);
+    for (int k = 0; k < candidates_at_once; k++) visited->atom[k] = searched_particle(a, visited->particle[k]);
 #pragma unroll
-    for (int k = 0; k < candidates_at_once; k++)
-        if (visited->cell[k] >= 0) add_shift(shift_of_image(a, cells.image[visited->cell[k]]), &visited->atom[k]);
+    for (int k = 0; k < candidates_at_once; k++) {
+        if (visited->cell[k] < 0) continue;
+        Vec3<Pair> &v = visited->atom[k].v;
+        v = staged_image(origin, shift_of_image(a, cells.image[visited->cell[k]]), v);
+    }
 }
 
 /* Finds out which candidates are staged, by all threads of the block, and returns how many, or, where there are more than the

@@ -94,11 +94,12 @@ __device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &bric
             images[k] = IMAGES && s < brick.n_staged ? image[s] : no_image;
         }
 #pragma unroll
-        for (int k = 0; k < staged_at_once; k++) atom[k] = staged_particle(a, origin, particle[k], from);
+        for (int k = 0; k < staged_at_once; k++) atom[k] = fetch_atom(a.now, particle[k], from);
 #pragma unroll
         for (int k = 0; k < staged_at_once; k++) {
             const int s = first + k * MD_BLOCK;
-            if (IMAGES) add_shift(shift_of_image(a, images[k]), &atom[k]);
+            Vec3<Pair> &v = atom[k].v;
+            v = IMAGES ? staged_image(origin, shift_of_image(a, images[k]), v) : staged_place(origin, v);
             if (s < brick.n_staged) atoms[1 + s] = with_word(atom[k]);
         }
     }

@@ -15,21 +15,42 @@ __device__ inline Atom nowhere() { return Atom{Vec3<Pair>{Pair(1e9), Pair(1e9), 
 __device__ inline int image_at(int x, int y, int z) { return (z + 1) << 4 | (y + 1) << 2 | (x + 1); }
 constexpr int no_image = 1 << 4 | 1 << 2 | 1;
 
-__device__ inline Vec3<Pair> shift_of_image(const CudaArguments &a, int image) {
-    return Vec3<Pair>{MD_PERIODIC_X ? (Pair)((image & 3) - 1) * box_length(a, 0) : Pair(0),
-                      MD_PERIODIC_Y ? (Pair)((image >> 2 & 3) - 1) * box_length(a, 1) : Pair(0),
-                      MD_PERIODIC_Z ? (Pair)((image >> 4 & 3) - 1) * box_length(a, 2) : Pair(0)};
+/* What is added to the place of a particle, before and after the origin is taken off, so that it is staged as an image. Of the edge of
+ * the box and what that lacks (box_rest) each is added where it leaves a small number. */
+struct Shift {
+    Vec3<Pair> before, after;
+};
+
+__device__ inline void shift_along(const CudaArguments &a, int axis, int boxes, Pair *before, Pair *after) {
+    const Pair up = (Pair)max(boxes, 0), down = (Pair)max(-boxes, 0);
+    *before = up * box_rest(a, axis) - down * box_length(a, axis);
+    *after = up * box_length(a, axis) - down * box_rest(a, axis);
 }
 
-__device__ inline void add_shift(const Vec3<Pair> &shift, Atom *atom) {
-    if (MD_PERIODIC_X) atom->v.x += shift.x;
-    if (MD_PERIODIC_Y) atom->v.y += shift.y;
-    if (MD_PERIODIC_Z) atom->v.z += shift.z;
+__device__ inline Shift shift_of_image(const CudaArguments &a, int image) {
+    Shift s = {};
+    if (MD_PERIODIC_X) shift_along(a, 0, (image & 3) - 1, &s.before.x, &s.after.x);
+    if (MD_PERIODIC_Y) shift_along(a, 1, (image >> 2 & 3) - 1, &s.before.y, &s.after.y);
+    if (MD_PERIODIC_Z) shift_along(a, 2, (image >> 4 & 3) - 1, &s.before.z, &s.after.z);
+    return s;
+}
+
+__device__ inline void add_shift(const Vec3<Pair> &shift, Vec3<Pair> *v) {
+    if (MD_PERIODIC_X) v->x += shift.x;
+    if (MD_PERIODIC_Y) v->y += shift.y;
+    if (MD_PERIODIC_Z) v->z += shift.z;
 }
 
 /* A place as it is staged. */
 __device__ inline Vec3<Pair> staged_place(const Vec3<Pair> &origin, const Vec3<Pair> &v) {
     return Vec3<Pair>{v.x - origin.x, v.y - origin.y, MD_DIMENSION == 3 ? v.z - origin.z : v.z};
+}
+
+__device__ inline Vec3<Pair> staged_image(const Vec3<Pair> &origin, const Shift &shift, Vec3<Pair> v) {
+    add_shift(shift.before, &v);
+    v = staged_place(origin, v);
+    add_shift(shift.after, &v);
+    return v;
 }
 
 __device__ inline Atom staged_particle(const CudaArguments &a, const Vec3<Pair> &origin, int particle,

@@ -45,8 +45,11 @@ __device__ inline CudaBrick *brick_place(void) {
 }
 
 /* What is added to the place of an image (shift_of_image), by its number. */
-__device__ inline Vec4<Pair> *image_shifts(void) {
-    __shared__ Vec4<Pair> s_shifts[CUDA_IMAGES];
+struct HeldShift {
+    Vec4<Pair> before, after;
+};
+__device__ inline HeldShift *image_shifts(void) {
+    __shared__ HeldShift s_shifts[CUDA_IMAGES];
     return s_shifts;
 }
 
@@ -74,8 +77,9 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
     const CudaBrick brick = a.bricks.table[blockIdx.x];
     if (threadIdx.x == 0) *brick_place() = brick;
     for (int image = (int)threadIdx.x; image < CUDA_IMAGES; image += MD_BLOCK) {
-        const Vec3<Pair> shift = shift_of_image(a, image);
-        image_shifts()[image] = Vec4<Pair>{shift.x, shift.y, shift.z, 0};
+        const Shift s = shift_of_image(a, image);
+        image_shifts()[image] =
+            HeldShift{{s.before.x, s.before.y, s.before.z, 0}, {s.after.x, s.after.y, s.after.z, 0}};
     }
     hold_sources(a, brick, held);
     const int r = (int)threadIdx.x / row_threads;
@@ -136,9 +140,9 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
 }
 
 /* What is added to the place of source k. */
-__device__ inline Vec3<Pair> held_shift(const HeldBrick &held, int k) {
-    const Vec4<Pair> shift = image_shifts()[held.images >> (8 * k) & 0xffu];
-    return Vec3<Pair>{shift.x, shift.y, shift.z};
+__device__ inline Shift held_shift(const HeldBrick &held, int k) {
+    const HeldShift s = image_shifts()[held.images >> (8 * k) & 0xffu];
+    return Shift{{s.before.x, s.before.y, s.before.z}, {s.after.x, s.after.y, s.after.z}};
 }
 
 /* All loads first: they are on the way together. */
@@ -148,11 +152,11 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
     Atom staged[HELD_SOURCES];
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++)
-        if (held.source[k] >= 0) staged[k] = staged_particle(a, origin, held.source[k], from);
+        if (held.source[k] >= 0) staged[k] = fetch_atom(a.now, held.source[k], from);
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++) {
         if (held.source[k] < 0) continue;
-        add_shift(held_shift(held, k), &staged[k]);
+        staged[k].v = staged_image(origin, held_shift(held, k), staged[k].v);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(staged[k]);
     }
     stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);
@@ -173,8 +177,7 @@ __device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &hel
         while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + (int)from);
         if (may_take_back) stops = stops || place[k].stops();
         Atom atom = place[k].atom();
-        atom.v = staged_place(origin, atom.v);
-        add_shift(held_shift(held, k), &atom);
+        atom.v = staged_image(origin, held_shift(held, k), atom.v);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(atom);
     }
     return stops;

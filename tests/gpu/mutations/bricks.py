@@ -19,10 +19,12 @@ mutant("brick_of: rounded the other way", GRID + " int brick_of(", "(((int64_t)c
 
 STAGED = "cuda/kernels/staged.cuh"
 for letter, boxes in (("x", "(image & 3) - 1"), ("y", "(image >> 2 & 3) - 1"), ("z", "(image >> 4 & 3) - 1")):
-    mutant(f"staged: the image on the other side along {letter}", STAGED + " Vec3<Pair> shift_of_image(", f"(Pair)({boxes})", f"-(Pair)({boxes})",
-           BRICKS)
+    mutant(f"staged: the image on the other side along {letter}", STAGED + " Shift shift_of_image(", f", {boxes},", f", -({boxes}),", BRICKS)
     mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_particle(", "staged_place(origin, atom.v);",
            f"staged_place(origin, atom.v); if (particle % 2 == 0) atom.v.{letter} += origin.{letter};", BRICKS)
+for side, old, new in (("upper", "boxes > 0 ? rest", "boxes > 0 ? Pair(0)"), ("lower", "-rest - origin", "-origin")):
+    mutant(f"staged: by an edge as single precision has it, {side} side", STAGED + " void shift_along(", old, new, boundary("mixed, brick"))
+mutant("staged: by an edge from the corner of the box", STAGED + " void shift_along(", "length - origin", "length", BRICKS)
 mutant("staged: x and y swapped in the image", STAGED + " int image_at(", "(y + 1) << 2 | (x + 1)", "(x + 1) << 2 | (y + 1)", BRICKS)
 mutant("staged: the end of a row is an atom of the corner", STAGED + " Atom nowhere(", "Vec3<Pair>{Pair(1e9), Pair(1e9), Pair(1e9)}", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("staged: entries without their place", STAGED + " uint64_t staged_entry(", "16 * staged", "16 * staged + 16", BRICKS)
@@ -93,8 +95,8 @@ VISITED = BRICK_STAGE + " void visit("
 mutant("visit: the last one is left out", VISITED, "c >= n ||", "c >= n - 1 ||", BRICKS)
 mutant("visit: those behind the last", VISITED, "c >= n || !is_wanted(c)", "!is_wanted(c)", BRICKS)
 mutant("visit: the first of the cell", VISITED, " + c - cells.first[cell]", "", BRICKS)
-mutant("visit: images are ignored", VISITED, "if (visited->cell[k] >= 0)", "if (false)", BRICKS)
-mutant("visit: particles of the first round", VISITED, "searched_particle(a, origin, visited->particle[k])", "searched_particle(a, origin, visited->particle[0])", BRICKS)
+mutant("visit: images are ignored", VISITED, "cells.image[visited->cell[k]]", "no_image", BRICKS)
+mutant("visit: particles of the first round", VISITED, "searched_particle(a, visited->particle[k])", "searched_particle(a, visited->particle[0])", BRICKS)
 CHOSEN = BRICK_STAGE + " int choose_candidates("
 mutant("choose candidates: more than there is room for", CHOSEN, "if (n_groups > most_groups) return n;", "", emulated(FEW_BRICKS))
 mutant("choose candidates: none where there are more than there is room for", CHOSEN, "if (n_groups > most_groups) return n;", "if (n_groups > most_groups) return 0;", FEW_BRICKS)
@@ -299,8 +301,8 @@ STAGES = OF_BRICKS + " void stage_atoms("
 mutant("force brick: the last atom is not staged", STAGES, "if (s < brick.n_staged) atoms", "if (s < brick.n_staged - 1) atoms", BRICKS)
 mutant("force brick: one round of staging", STAGES, "first < brick.n_staged;", "first < min(brick.n_staged, MD_BLOCK);", tests(ROUNDS))
 mutant("force brick: rounds of staging leave one out", STAGES, "first += staged_at_once * MD_BLOCK", "first += staged_at_once * MD_BLOCK + 1", tests(ROUNDS))
-mutant("force brick: images are ignored", STAGES, "if (IMAGES) add_shift", "if (false) add_shift", BRICKS)
-mutant("force brick: staged atoms seen from elsewhere", STAGES, "staged_particle(a, origin, particle", "staged_particle(a, Vec3<Pair>{0, 0, 0}, particle", BRICKS)
+mutant("force brick: images are ignored", STAGES, "IMAGES ? shifted", "false ? shifted", BRICKS)
+mutant("force brick: staged atoms seen from elsewhere", STAGES, "staged_place(origin,", "staged_place(Vec3<Pair>{0, 0, 0},", BRICKS)
 mutant("force brick: no brick has images", OF_BRICKS + " void stage_brick(", "if (brick.has_images)", "if (false)", BRICKS)
 mutant("force brick: sources of the first brick", STAGES, "a.bricks.source + brick.source", "a.bricks.source", BRICKS)
 mutant("force brick: the end of a row is an atom", OF_BRICKS + " void stage_brick(", "atoms[0] = nowhere();", "atoms[0] = Atom{};", BRICKS)

@@ -8,6 +8,7 @@ tests(...)     tests/physics/test_backends: forces, sums, motion and gathering, 
                that has these switches
 IN_RANGE       tests/neighbor/test_bricks: what bricks stage; BEYOND_FACES, CROWDS, and of few bricks FEW_BRICKS (test_few_bricks): the same of other systems
 rows(...)      tests/neighbor/test_rows: lists as sets, regrown from an overflow, in motion
+boundary(...)  tests/physics/test_boundary: how long the box is across its boundary
 bits(...)      tests/physics/test_dynamics: the same bits when run again
 ahead(...)     tests/neighbor/test_predict: lists of where atoms will be, complete at every step (predict.py)
 held(...)      tests/neighbor/test_memory: what stands in the memory of the GPU after a build
@@ -64,6 +65,10 @@ def rows(switches="", systems=BOTH + "|" + IN_MOTION, seed=0):
 
 def held(switches="", systems="3-D dilute, many cells|2-D dilute, many cells"):
     return narrowed("test_memory", switches, systems, 0)
+
+
+def boundary(kernel):
+    return narrowed("test_boundary", "", kernel, 0)
 
 
 def bits(switches=""):

@@ -33,6 +33,7 @@ for axis, letter in enumerate("xyz"):
     mutant(f"separation: no image along {letter}", SEPARATION + " Vec3<Pair> separation(",
            f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
            tests("neighbor.search=brute force.kernel=list", "3-D"))
+mutant("separation: by an edge as single precision has it", SEPARATION + " Pair nearest_image(", "if constexpr (!is_double)", "if constexpr (false)", boundary("mixed, list"))
 mutant("separation: z does not count", SEPARATION + " Vec3<Pair> separation(", "x.z - y.z : Pair(0)", "Pair(0) : Pair(0)",
        tests("neighbor.search=brute"))
 mutant("squared: minus", SEPARATION + " Pair squared(", "d.x * d.x + d.y * d.y + d.z * d.z", "d.x * d.x + d.y * d.y - d.z * d.z", tests())

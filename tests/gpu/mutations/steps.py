@@ -97,7 +97,7 @@ mutant("one pass: the last step is integrated", PASSES, "0}, is_last && !a.drift
 HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
 mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
-mutant("held brick: images of the first round", HELD + " Vec3<Pair> held_shift(", "held.images >> (8 * k)", "held.images", tests(ON_CHIP + " launch.block_size=64"))
+mutant("held brick: images of the first round", HELD + " Shift held_shift(", "held.images >> (8 * k)", "held.images", tests(ON_CHIP + " launch.block_size=64"))
 mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < brick.end - brick.begin", "r < brick.end - brick.begin - 1", tests(ON_CHIP))
 mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
 mutant("held brick: velocities are lost", HELD + " void put_back(", "store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
@@ -123,7 +123,7 @@ mutant("local: all are of the first type", LOCAL + " void store_marked(", "mark 
 mutant("local: of the step before last", HELD + " bool stage_marked(", "place[k].mark() != mark", "place[k].mark() != mark && place[k].mark() + (2u << mark_shift) != mark", MEETING)
 mutant("local: of any step", HELD + " bool stage_marked(", "place[k].mark() != mark", "place[k].mark() == (no_mark & ~(type_bits | stop_bit))", MEETING)
 mutant("local: sources of the first round", HELD + " bool stage_marked(", "while (place[k].mark() != mark) place[k]", "while (place[k].mark() != mark && k < 1) place[k]", MEETING)
-mutant("local: images are ignored", HELD + " bool stage_marked(", "add_shift(held_shift", "if (false) add_shift(held_shift", MEETING)
+mutant("local: images are ignored", HELD + " bool stage_marked(", "shifted(held_shift(held, k), atom.v)", "staged_place(corner_of(*brick_place()), atom.v)", MEETING)
 mutant("held brick: shifts of the first images alone", HELD + " void hold_brick(", "image < CUDA_IMAGES; image", "image < CUDA_IMAGES / 2; image", tests(ON_CHIP + " memory.brick_grid=device", "3-D"))
 mutant("local: overwrites what is read", HELD + " bool pass_held(", "        __syncthreads(); /* all have", "        /* all have", race(LOCAL_BARRIER, cells=8))
 mutant("local: marks that a place may have", LOCAL + " unsigned mark_of(", "0x4000000u | ((unsigned)step & 0xffffffu)", "(unsigned)step & 0xffffffu", *LATECOMERS)
