@@ -22,9 +22,9 @@ for letter, boxes in (("x", "(image & 3) - 1"), ("y", "(image >> 2 & 3) - 1"), (
     mutant(f"staged: the image on the other side along {letter}", STAGED + " Shift shift_of_image(", f", {boxes},", f", -({boxes}),", BRICKS)
     mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_particle(", "staged_place(origin, atom.v);",
            f"staged_place(origin, atom.v); if (particle % 2 == 0) atom.v.{letter} += origin.{letter};", BRICKS)
-for side, old, new in (("upper", "boxes > 0 ? rest", "boxes > 0 ? Pair(0)"), ("lower", "-rest - origin", "-origin")):
-    mutant(f"staged: by an edge as single precision has it, {side} side", STAGED + " void shift_along(", old, new, boundary("mixed, brick"))
-mutant("staged: by an edge from the corner of the box", STAGED + " void shift_along(", "length - origin", "length", BRICKS)
+for side, old in (("upper", "up * box_rest(a, axis)"), ("lower", "down * box_rest(a, axis)")):
+    mutant(f"staged: by an edge as single precision has it, {side} side", STAGED + " void shift_along(", old, "Pair(0)", boundary("mixed, brick"))
+mutant("staged: an image from the corner of the box", STAGED + " Vec3<Pair> staged_image(", "v = staged_place(origin, v);", "", BRICKS)
 mutant("staged: x and y swapped in the image", STAGED + " int image_at(", "(y + 1) << 2 | (x + 1)", "(x + 1) << 2 | (y + 1)", BRICKS)
 mutant("staged: the end of a row is an atom of the corner", STAGED + " Atom nowhere(", "Vec3<Pair>{Pair(1e9), Pair(1e9), Pair(1e9)}", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("staged: entries without their place", STAGED + " uint64_t staged_entry(", "16 * staged", "16 * staged + 16", BRICKS)
@@ -301,7 +301,7 @@ STAGES = OF_BRICKS + " void stage_atoms("
 mutant("force brick: the last atom is not staged", STAGES, "if (s < brick.n_staged) atoms", "if (s < brick.n_staged - 1) atoms", BRICKS)
 mutant("force brick: one round of staging", STAGES, "first < brick.n_staged;", "first < min(brick.n_staged, MD_BLOCK);", tests(ROUNDS))
 mutant("force brick: rounds of staging leave one out", STAGES, "first += staged_at_once * MD_BLOCK", "first += staged_at_once * MD_BLOCK + 1", tests(ROUNDS))
-mutant("force brick: images are ignored", STAGES, "IMAGES ? shifted", "false ? shifted", BRICKS)
+mutant("force brick: images are ignored", STAGES, "IMAGES ? staged_image", "false ? staged_image", BRICKS)
 mutant("force brick: staged atoms seen from elsewhere", STAGES, "staged_place(origin,", "staged_place(Vec3<Pair>{0, 0, 0},", BRICKS)
 mutant("force brick: no brick has images", OF_BRICKS + " void stage_brick(", "if (brick.has_images)", "if (false)", BRICKS)
 mutant("force brick: sources of the first brick", STAGES, "a.bricks.source + brick.source", "a.bricks.source", BRICKS)

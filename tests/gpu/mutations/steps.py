@@ -123,7 +123,7 @@ mutant("local: all are of the first type", LOCAL + " void store_marked(", "mark 
 mutant("local: of the step before last", HELD + " bool stage_marked(", "place[k].mark() != mark", "place[k].mark() != mark && place[k].mark() + (2u << mark_shift) != mark", MEETING)
 mutant("local: of any step", HELD + " bool stage_marked(", "place[k].mark() != mark", "place[k].mark() == (no_mark & ~(type_bits | stop_bit))", MEETING)
 mutant("local: sources of the first round", HELD + " bool stage_marked(", "while (place[k].mark() != mark) place[k]", "while (place[k].mark() != mark && k < 1) place[k]", MEETING)
-mutant("local: images are ignored", HELD + " bool stage_marked(", "shifted(held_shift(held, k), atom.v)", "staged_place(corner_of(*brick_place()), atom.v)", MEETING)
+mutant("local: images are ignored", HELD + " bool stage_marked(", "staged_image(origin, held_shift(held, k), atom.v)", "staged_place(origin, atom.v)", MEETING)
 mutant("held brick: shifts of the first images alone", HELD + " void hold_brick(", "image < CUDA_IMAGES; image", "image < CUDA_IMAGES / 2; image", tests(ON_CHIP + " memory.brick_grid=device", "3-D"))
 mutant("local: overwrites what is read", HELD + " bool pass_held(", "        __syncthreads(); /* all have", "        /* all have", race(LOCAL_BARRIER, cells=8))
 mutant("local: marks that a place may have", LOCAL + " unsigned mark_of(", "0x4000000u | ((unsigned)step & 0xffffffu)", "(unsigned)step & 0xffffffu", *LATECOMERS)
