@@ -26,7 +26,7 @@ if "$top/build/mdmini" --version | grep -q ', cuda ('; then
     build "$top/build-emulated" -DMDMINI_CUDA=EMULATED -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON -DMDMINI_HAVE_CPU_LEVELS=OFF \
         -DMDMINI_TEST_SHARDS=144
     MDMINI_TEST_BACKENDS=cuda ctest --test-dir "$top/build-emulated" --output-on-failure --timeout 600 -j 2 \
-        -R '^(emulator|mutation|pipeline)/|/test_(backends|memory|rows|state)-0$|/test_(ahead|cuda|no_gpu|queue|targets)$'
+        -R '^(emulator|mutation|pipeline)/|/test_(backends|memory|rows|state)-0$|/test_(ahead|boundary|cuda|no_gpu|queue|targets)$'
 fi
 "$top/build/mdmini" --check "$top/inputs/melt.txt" run.backend=cuda 2>/dev/null | grep -q "can run here" ||
     echo "No GPU can be used here: run/gpu-check.sh tests the cuda backend on a machine that has one."
