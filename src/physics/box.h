@@ -28,7 +28,7 @@ static inline double md_box_inverse(const MdBox *box, int axis) {
     return box->periodic[axis] ? 1.0 / box->length[axis] : 0.0;
 }
 
-/* Nearest image of a distance component; |d| <= length/2 afterwards. */
+/* Nearest image of a distance component; |d| <= length/2 afterwards. Kernels have another one, of an edge in two floats. */
 static inline double md_nearest_image_d(double d, double length, double inverse) {
     return d - length * rint(d * inverse);
 }

@@ -163,7 +163,8 @@ template <bool NARROW>
 __device__ inline Vec3<Pair> run_separation(const CudaArguments &a, const Row &row, const Run &run, int j) {
     const Vec3<Pair> x = list_place(a, j);
     if constexpr (NARROW) return separation(a, row.x, x);
-    /* the same numbers: a difference of the nearest image, whichever side it is seen from */
+    /* The same number from either side. Without what a float lacks of the edge (box_rest): the skin covers that, and with a skin of 0 a
+     * pair so near to the cutoff counts either way. */
     Vec3<Pair> d = {row.x.x - x.x, row.x.y - x.y, MD_DIMENSION == 3 ? row.x.z - x.z : Pair(0)};
     if (MD_PERIODIC_X) d.x -= run.shift.x;
     if (MD_PERIODIC_Y) d.y -= run.shift.y;

@@ -22,6 +22,7 @@ struct Shift {
 };
 
 __device__ inline void shift_along(const CudaArguments &a, int axis, int boxes, Pair *before, Pair *after) {
+    /* products, for what is selected of would take registers all along, of which some kernels have none left */
     const Pair up = (Pair)max(boxes, 0), down = (Pair)max(-boxes, 0);
     *before = up * box_rest(a, axis) - down * box_length(a, axis);
     *after = up * box_length(a, axis) - down * box_rest(a, axis);

@@ -98,6 +98,7 @@ HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
 mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
 mutant("held brick: images of the first round", HELD + " Shift held_shift(", "held.images >> (8 * k)", "held.images", tests(ON_CHIP + " launch.block_size=64"))
+mutant("held brick: by an edge as single precision has it", HELD + " Shift held_shift(", "s.after.z", "(fabsf((float)s.after.z) < 1 ? Pair(0) : s.after.z)", boundary("ways"))
 mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < brick.end - brick.begin", "r < brick.end - brick.begin - 1", tests(ON_CHIP))
 mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
 mutant("held brick: velocities are lost", HELD + " void put_back(", "store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
