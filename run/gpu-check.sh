@@ -127,7 +127,7 @@ has ceilings "$stages" && { run_ceilings || failed=1; }
 run_bench() { note bench "$top/run/bench.sh" "$build/mdmini" --output "$folder/bench.json" ${MDMINI_BENCH:-}; }
 has bench "$stages" && { run_bench || failed=1; }
 has tests "$stages" &&
-    grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tail -n 90 | tee -a "$summary"
+    grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tee -a "$summary"
 has sanitize "$stages" && tail -n 40 "$folder/sanitize.log" | tee -a "$summary"
 has mutants "$stages" && tail -n 5 "$folder/mutants.log" | tee -a "$summary"
 has ceilings "$stages" && sed -n '/^roofline/,$p' "$folder/ceilings.log" | tee -a "$summary"
