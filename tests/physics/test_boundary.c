@@ -1,8 +1,6 @@
 /* How long the box is to particles that see each other across its boundary: as long as to those that are brought back, to far
  * more digits than a distance has in single precision. Else each particle that crosses jumps by the difference, and energy
- * drifts (run/results/h200/LOG.md). MDMINI_TEST_SYSTEM as in walk.h: precision and kernel (`mixed, brick`),
- * or ways. */
-#include <float.h>
+ * drifts (run/results/h200/LOG.md). MDMINI_TEST_SYSTEM as in walk.h: precision and kernel (`mixed, brick`), or ways. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +18,8 @@ static const double lost_share[3] = {0.48, -0.48, 0.47};
 static double unit_of(double length) { return (double)(nextafterf((float)length, INFINITY) - (float)length); }
 
 /* At places that single precision has, of atoms that stand still: then all that it makes of a distance is its rounding. They are
- * shaken, so that this is by chance but for some 5 % of what would be lost, but not so much that a few pairs decide. No force jumps where a pair crosses the cutoff. */
+ * shaken, so that this is by chance, but for some 5 % of what would be lost, and not so much that a few pairs decide. No force
+ * jumps where a pair crosses the cutoff. */
 static MdSystem *make_system(void) {
     const char *words[] = {"system.start=sc", "system.cells=13 14 15", "system.density=0.8442", "potential.shift=force",
                            NULL};
