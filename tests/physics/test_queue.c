@@ -212,6 +212,7 @@ static int64_t unforeseen(const MdBackendOps *ops, const MdSystem *system, Rule 
     config.run_precision = precision;
     config.memory_layout = layout;
     config.memory_brick_cells = MD_BRICK_CELLS_1;
+    config.memory_staging = MD_STAGING_REGISTERS; /* as in run_case */
     config.memory_carry = rule.carry;
     config.run_timestep = timestep;
     config.neighbor_skin = skin;
