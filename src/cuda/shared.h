@@ -198,7 +198,6 @@ enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
  * an entry of 16 bits tells apart (one of them, the first, is beyond any range, for the end of a row); entries that are read at
  * once. */
 enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_CANDIDATES = 8192, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4 };
-enum { CUDA_IMAGES = 43 }; /* all numbers of images are below this: image_at in kernels/staged.cuh */
 /* The four entries of a quad are read in turns, beginning with this one by thread `part` of the `threads` that share a row. With
  * neighbor.bank_order = on entry k of row r is in group k ^ (r mod 8) of the eight groups of banks (by matrices; k + r by
  * threads); so by these turns the eight threads whose reads are served at once, of one row or of some side by side, always read

@@ -284,6 +284,7 @@ __device__ inline void note_meeting(const CudaArguments &a, const CudaBrick &bri
 template <class Search> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
     __shared__ Bounds s_bounds;
+    __shared__ Shifts s_shifts;
     __shared__ Candidates s_candidates;
     __shared__ unsigned s_sides;
     __shared__ Tally s_tally;
@@ -291,7 +292,9 @@ template <class Search> __device__ inline void search_brick(const CudaArguments 
     const Region region = region_of(a.grid, brick_by_size(a.grid, b));
     const int n_cells = region.size[0] * region.size[1] * region.size[2];
     const Cells s_cells = room_of_cells(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE, n_cells);
-    const bool is_clerk = threadIdx.x == MD_BLOCK - 32; /* of the warp that has least to do with cells */
+    const int clerk = (int)threadIdx.x - (MD_BLOCK - 32); /* 0 and more: of the warp that has least to do with cells */
+    const bool is_clerk = clerk == 0;
+    if (clerk >= 0) list_shifts(a, searched_corner(a.grid, region), clerk, &s_shifts);
     if (is_clerk) {
         s_bounds = search_bounds(a, region);
         s_sides = 0;
@@ -299,7 +302,7 @@ template <class Search> __device__ inline void search_brick(const CudaArguments 
     }
     const bool has_images = list_cells(a, region, n_cells, s_cells); /* the bounds are there, too */
     Visited visited;
-    const int n_staged = choose_candidates(a, s_bounds, s_cells, n_cells, &s_candidates, &s_sides, &visited);
+    const int n_staged = choose_candidates(a, s_bounds, s_shifts, s_cells, n_cells, &s_candidates, &s_sides, &visited);
     if (is_clerk) {
         s_brick = begin_brick(a, region, s_cells, s_bounds, n_staged, has_images);
         if (s_brick.n_staged > a.bricks.capacity || s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||
@@ -316,7 +319,7 @@ template <class Search> __device__ inline void search_brick(const CudaArguments 
     __syncthreads(); /* the brick, the table of cells and the first round of atoms are there */
     const int asked = Search::ask(a, s_brick);
     if (s_brick.n_staged > 0) {
-        stage_rounds(a, s_brick, s_bounds, s_cells, n_cells, s_candidates, &visited, s_atoms);
+        stage_rounds(a, s_brick, s_shifts, s_cells, n_cells, s_candidates, &visited, s_atoms);
         Search::end_staging(s_atoms, 1 + s_brick.n_staged);
     }
     __syncthreads(); /* all atoms are staged */

@@ -109,7 +109,7 @@ __device__ inline int cell_of_region(const CudaGrid &grid, const Region &region,
 
 /* What the search of a block measures with. Lengths along an axis without extent are 0. */
 struct Bounds {
-    double origin[3]; /* the corner that staged places are measured from */
+    double origin[3]; /* brick_corner */
     Pair edge[3];     /* of a cell */
     Pair low[3],
         high[3]; /* the brick; where it ends the grid along an open axis, atoms beyond it are its own as well */
@@ -118,6 +118,11 @@ struct Bounds {
         margin; /* what rounding may do to a place or to the border of a cell, generously: nothing is lost by some more */
 };
 
+/* The corner of a brick that staged places are measured from. */
+__device__ inline double brick_corner(const CudaGrid &grid, const Region &region, int axis) {
+    return grid.origin[axis] + region.own_low[axis] * grid.edge[axis];
+}
+
 __device__ inline Bounds search_bounds(const CudaArguments &a, const Region &region) {
     const CudaGrid &grid = a.grid;
     Bounds bounds;
@@ -125,7 +130,7 @@ __device__ inline Bounds search_bounds(const CudaArguments &a, const Region &reg
     for (int axis = 0; axis < 3; axis++) {
         const double edge = grid.edge[axis];
         const int low = region.own_low[axis], size = region.own_size[axis];
-        bounds.origin[axis] = grid.origin[axis] + low * edge;
+        bounds.origin[axis] = brick_corner(grid, region, axis);
         bounds.edge[axis] = (Pair)edge;
         bounds.low[axis] = grid.wraps[axis] || low > 0 ? Pair(0) : Pair(-1e30);
         bounds.high[axis] = grid.wraps[axis] || low + size < grid.n[axis] ? (Pair)(size * edge) : Pair(1e30);
@@ -136,8 +141,9 @@ __device__ inline Bounds search_bounds(const CudaArguments &a, const Region &reg
     return bounds;
 }
 
-__device__ inline Vec3<Pair> searched_origin(const Bounds &bounds) {
-    return Vec3<Pair>{(Pair)bounds.origin[0], (Pair)bounds.origin[1], (Pair)bounds.origin[2]};
+__device__ inline Vec3<Pair> searched_corner(const CudaGrid &grid, const Region &region) {
+    return Vec3<Pair>{(Pair)brick_corner(grid, region, 0), (Pair)brick_corner(grid, region, 1),
+                      (Pair)brick_corner(grid, region, 2)};
 }
 
 /* How far x is beyond the brick along an axis; 0: it is not. */
@@ -227,8 +233,8 @@ __device__ inline void find_cells(const Cells &cells, int n_cells, int first, in
 
 /* Those candidates c of the round for which is_wanted(c). All loads first: they are on the way together. */
 template <class IsWanted>
-__device__ inline void visit(const CudaArguments &a, const Cells &cells, int n_cells, const Vec3<Pair> &origin,
-                             int first, IsWanted is_wanted, Visited *visited) {
+__device__ inline void visit(const CudaArguments &a, const Cells &cells, int n_cells, const Shifts &shifts, int first,
+                             IsWanted is_wanted, Visited *visited) {
     const int n = cells.first[n_cells];
     find_cells(cells, n_cells, first, visited->cell);
 #pragma unroll
@@ -244,15 +250,16 @@ __device__ inline void visit(const CudaArguments &a, const Cells &cells, int n_c
     for (int k = 0; k < candidates_at_once; k++) {
         if (visited->cell[k] < 0) continue;
         Vec3<Pair> &v = visited->atom[k].v;
-        v = staged_image(origin, shift_of_image(a, cells.image[visited->cell[k]]), v);
+        v = staged_image(shifts, cells.image[visited->cell[k]], v);
     }
 }
 
 /* Finds out which candidates are staged, by all threads of the block, and returns how many, or, where there are more than the
  * table of candidates has room for, how many these are. sides: gains a bit for each side of the brick where atoms are
  * staged. The first round is the last that is visited, and stays in the hands of the threads. */
-__device__ inline int choose_candidates(const CudaArguments &a, const Bounds &bounds, const Cells &cells, int n_cells,
-                                        Candidates *candidates, unsigned *sides, Visited *visited) {
+__device__ inline int choose_candidates(const CudaArguments &a, const Bounds &bounds, const Shifts &shifts,
+                                        const Cells &cells, int n_cells, Candidates *candidates, unsigned *sides,
+                                        Visited *visited) {
     const int n = cells.first[n_cells], n_groups = (n + 31) / 32, lane = (int)threadIdx.x % 32;
     unsigned found = 0;
     if (n_groups > most_groups) return n;
@@ -263,7 +270,7 @@ __device__ inline int choose_candidates(const CudaArguments &a, const Bounds &bo
         const int first = round * candidates_of_round + (int)threadIdx.x;
         if (first - lane >= n) continue; /* the whole warp */
         visit(
-            a, cells, n_cells, searched_origin(bounds), first, [](int) { return true; }, visited);
+            a, cells, n_cells, shifts, first, [](int) { return true; }, visited);
 #pragma unroll
         for (int k = 0; k < candidates_at_once; k++) {
             const int c = first + k * MD_BLOCK, cell = visited->cell[k], side = cell < 0 ? 0 : cells.side[cell];
@@ -326,7 +333,7 @@ __device__ inline void book_round(const CudaArguments &a, const CudaBrick &brick
 
 /* What is left when the first round is staged, of which `visited` has what each thread knows. */
 template <class Staged>
-__device__ inline void stage_rounds(const CudaArguments &a, const CudaBrick &brick, const Bounds &bounds,
+__device__ inline void stage_rounds(const CudaArguments &a, const CudaBrick &brick, const Shifts &shifts,
                                     const Cells &cells, int n_cells, const Candidates &candidates, Visited *visited,
                                     Staged *atoms) {
     int first = (int)threadIdx.x;
@@ -334,8 +341,7 @@ __device__ inline void stage_rounds(const CudaArguments &a, const CudaBrick &bri
 #pragma unroll 1
     for (first += candidates_of_round; first < cells.first[n_cells]; first += candidates_of_round) {
         visit(
-            a, cells, n_cells, searched_origin(bounds), first, [&](int c) { return is_chosen(candidates, c); },
-            visited);
+            a, cells, n_cells, shifts, first, [&](int c) { return is_chosen(candidates, c); }, visited);
         stage_round(candidates, first, *visited, atoms);
         book_round(a, brick, cells, candidates, first, *visited);
     }

@@ -78,8 +78,8 @@ __device__ inline void copy_atoms(const CudaArguments &a, const CudaBrick &brick
 }
 
 template <bool IMAGES>
-__device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
-                                   Atom *atoms) {
+__device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &brick, const Shifts &shifts, int begin,
+                                   int64_t from, Atom *atoms) {
     const Vec3<Pair> origin = corner_of(brick);
     const int32_t *source = a.bricks.source + brick.source;
     const uint8_t *image = a.bricks.image + brick.source;
@@ -99,19 +99,19 @@ __device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &bric
         for (int k = 0; k < staged_at_once; k++) {
             const int s = first + k * MD_BLOCK;
             Vec3<Pair> &v = atom[k].v;
-            v = IMAGES ? staged_image(origin, shift_of_image(a, images[k]), v) : staged_place(origin, v);
+            v = IMAGES ? staged_image(shifts, (unsigned)images[k], v) : staged_place(origin, v);
             if (s < brick.n_staged) atoms[1 + s] = with_word(atom[k]);
         }
     }
 }
 
 /* Brings in what the list of the brick is about, but for the first `begin` of the atoms. */
-__device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
-                                   Atom *atoms) {
+__device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, const Shifts &shifts, int begin,
+                                   int64_t from, Atom *atoms) {
     if (threadIdx.x == 0) atoms[0] = nowhere();
-    if (brick.has_images) stage_atoms<true>(a, brick, begin, from, atoms);
+    if (brick.has_images) stage_atoms<true>(a, brick, shifts, begin, from, atoms);
     else if constexpr (copies_async) copy_atoms(a, brick, begin, from, atoms);
-    else stage_atoms<false>(a, brick, begin, from, atoms);
+    else stage_atoms<false>(a, brick, shifts, begin, from, atoms);
 }
 
 /* Where a thread has a row of its own, its loads keep their order. Left to itself a compiler that is short of registers moves
@@ -307,10 +307,12 @@ template <bool ENERGY, class Finish>
 __device__ inline void force_block_brick(const CudaArguments &a, const PairParameters *pairs, int b,
                                          Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
     MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
+    __shared__ Shifts s_shifts;
     const CudaBrick brick = a.bricks.table[b];
-    __syncthreads(); /* what an earlier call has staged was read by all */
+    if (brick.has_images) list_shifts(a, corner_of(brick), (int)threadIdx.x, &s_shifts);
+    __syncthreads(); /* what an earlier call has staged was read by all, and shifts are there */
     const RowBegin begin = begin_row(a, brick, 0, from);
-    stage_brick(a, brick, 0, from, s_atoms);
+    stage_brick(a, brick, s_shifts, 0, from, s_atoms);
     __syncthreads(); /* all atoms are staged */
     round_of_rows<ENERGY>(a, pairs, brick, 0, begin, s_atoms, sums, finish);
     later_rows<ENERGY>(a, pairs, &a.bricks.table[b], s_atoms, sums, from, finish);

@@ -15,31 +15,29 @@ __device__ inline Atom nowhere() { return Atom{Vec3<Pair>{Pair(1e9), Pair(1e9), 
 __device__ inline int image_at(int x, int y, int z) { return (z + 1) << 4 | (y + 1) << 2 | (x + 1); }
 constexpr int no_image = 1 << 4 | 1 << 2 | 1;
 
-/* What is added to the place of a particle, before and after the origin is taken off, so that it is staged as an image. Of the edge of
- * the box and what that lacks (box_rest) each is added where it leaves a small number. */
-struct Shift {
-    Vec3<Pair> before, after;
+/* What is added to a coordinate of a particle, one after the other, so that it is staged as an image: how far the image, as
+ * measured from the origin, is from the particle, as a float, and what that lacks. The small one of them is added to a small
+ * number: first where the particle is near the lower edge, else last. */
+struct alignas(2 * sizeof(Pair)) Shift {
+    Pair first, second;
 };
 
-__device__ inline void shift_along(const CudaArguments &a, int axis, int boxes, Pair *before, Pair *after) {
-    /* products, for what is selected of would take registers all along, of which some kernels have none left */
-    const Pair up = (Pair)max(boxes, 0), down = (Pair)max(-boxes, 0);
-    *before = up * box_rest(a, axis) - down * box_length(a, axis);
-    *after = up * box_length(a, axis) - down * box_rest(a, axis);
+/* By axis, and by the two bits of image_at for it. */
+struct Shifts {
+    Shift along[3][4];
+};
+
+__device__ inline Shift shift_along(const CudaArguments &a, int axis, int boxes, Pair origin) {
+    const double way = boxes * a.length[axis] - (double)origin;
+    const Pair most = (Pair)way, rest = (Pair)(way - (double)most);
+    return boxes > 0 ? Shift{rest, most} : Shift{most, rest};
 }
 
-__device__ inline Shift shift_of_image(const CudaArguments &a, int image) {
-    Shift s = {};
-    if (MD_PERIODIC_X) shift_along(a, 0, (image & 3) - 1, &s.before.x, &s.after.x);
-    if (MD_PERIODIC_Y) shift_along(a, 1, (image >> 2 & 3) - 1, &s.before.y, &s.after.y);
-    if (MD_PERIODIC_Z) shift_along(a, 2, (image >> 4 & 3) - 1, &s.before.z, &s.after.z);
-    return s;
-}
-
-__device__ inline void add_shift(const Vec3<Pair> &shift, Vec3<Pair> *v) {
-    if (MD_PERIODIC_X) v->x += shift.x;
-    if (MD_PERIODIC_Y) v->y += shift.y;
-    if (MD_PERIODIC_Z) v->z += shift.z;
+/* For atoms that are measured from `origin`; by threads 0 to 11 of those that call it. */
+__device__ inline void list_shifts(const CudaArguments &a, const Vec3<Pair> &origin, int thread, Shifts *shifts) {
+    const int axis = thread / 4, bits = thread % 4;
+    const Pair corner = axis == 0 ? origin.x : axis == 1 ? origin.y : origin.z;
+    if (axis < 3) shifts->along[axis][bits] = shift_along(a, axis, bits - 1, corner);
 }
 
 /* A place as it is staged. */
@@ -47,11 +45,14 @@ __device__ inline Vec3<Pair> staged_place(const Vec3<Pair> &origin, const Vec3<P
     return Vec3<Pair>{v.x - origin.x, v.y - origin.y, MD_DIMENSION == 3 ? v.z - origin.z : v.z};
 }
 
-__device__ inline Vec3<Pair> staged_image(const Vec3<Pair> &origin, const Shift &shift, Vec3<Pair> v) {
-    add_shift(shift.before, &v);
-    v = staged_place(origin, v);
-    add_shift(shift.after, &v);
-    return v;
+__device__ inline Pair shifted(const Shifts &shifts, int axis, unsigned image, Pair x) {
+    const Shift s = shifts.along[axis][image >> (2 * axis) & 3];
+    return x + s.first + s.second;
+}
+
+__device__ inline Vec3<Pair> staged_image(const Shifts &shifts, unsigned image, const Vec3<Pair> &v) {
+    return Vec3<Pair>{shifted(shifts, 0, image, v.x), shifted(shifts, 1, image, v.y),
+                      MD_DIMENSION == 3 ? shifted(shifts, 2, image, v.z) : v.z};
 }
 
 __device__ inline Atom staged_particle(const CudaArguments &a, const Vec3<Pair> &origin, int particle,

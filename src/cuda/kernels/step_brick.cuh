@@ -44,13 +44,10 @@ __device__ inline CudaBrick *brick_place(void) {
     return &s_brick;
 }
 
-/* What is added to the place of an image (shift_of_image), by its number. */
-struct HeldShift {
-    Vec4<Pair> before, after;
-};
-__device__ inline HeldShift *image_shifts(void) {
-    __shared__ HeldShift s_shifts[CUDA_IMAGES];
-    return s_shifts;
+/* For its images. */
+__device__ inline Shifts *shifts_place(void) {
+    __shared__ Shifts s_shifts;
+    return &s_shifts;
 }
 
 /* Of the atom of this thread's row; by its first thread. The size of all is in force.c. */
@@ -76,11 +73,7 @@ __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &bri
 template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments &a, int64_t from, HeldBrick *held) {
     const CudaBrick brick = a.bricks.table[blockIdx.x];
     if (threadIdx.x == 0) *brick_place() = brick;
-    for (int image = (int)threadIdx.x; image < CUDA_IMAGES; image += MD_BLOCK) {
-        const Shift s = shift_of_image(a, image);
-        image_shifts()[image] =
-            HeldShift{{s.before.x, s.before.y, s.before.z, 0}, {s.after.x, s.after.y, s.after.z, 0}};
-    }
+    list_shifts(a, corner_of(brick), (int)threadIdx.x, shifts_place());
     hold_sources(a, brick, held);
     const int r = (int)threadIdx.x / row_threads;
     held->i = r < brick.end - brick.begin ? brick.begin + r : -1;
@@ -139,16 +132,12 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
     return moved_sq;
 }
 
-/* What is added to the place of source k. */
-__device__ inline Shift held_shift(const HeldBrick &held, int k) {
-    const HeldShift s = image_shifts()[held.images >> (8 * k) & 0xffu];
-    return Shift{{s.before.x, s.before.y, s.before.z}, {s.after.x, s.after.y, s.after.z}};
-}
+/* Which image of source k is staged. */
+__device__ inline unsigned held_image(const HeldBrick &held, int k) { return held.images >> (8 * k) & 0xffu; }
 
 /* All loads first: they are on the way together. */
 __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held, int64_t from, Atom *atoms) {
     const CudaBrick &brick = *brick_place();
-    const Vec3<Pair> origin = corner_of(brick);
     Atom staged[HELD_SOURCES];
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++)
@@ -156,16 +145,15 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
 #pragma unroll
     for (int k = 0; k < HELD_SOURCES; k++) {
         if (held.source[k] < 0) continue;
-        staged[k].v = staged_image(origin, held_shift(held, k), staged[k].v);
+        staged[k].v = staged_image(*shifts_place(), held_image(held, k), staged[k].v);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(staged[k]);
     }
-    stage_brick(a, brick, HELD_SOURCES * MD_BLOCK, from, atoms);
+    stage_brick(a, brick, *shifts_place(), HELD_SOURCES * MD_BLOCK, from, atoms);
 }
 
 /* The same of places that are on their way. Returns whether any of them, or the own one, says that this block is not to go on. */
 __device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
                                     Atom *atoms) {
-    const Vec3<Pair> origin = corner_of(*brick_place());
     MarkedPlace place[HELD_SOURCES];
     bool stops = may_take_back && held.is_far;
 #pragma unroll
@@ -177,7 +165,7 @@ __device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &hel
         while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + (int)from);
         if (may_take_back) stops = stops || place[k].stops();
         Atom atom = place[k].atom();
-        atom.v = staged_image(origin, held_shift(held, k), atom.v);
+        atom.v = staged_image(*shifts_place(), held_image(held, k), atom.v);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(atom);
     }
     return stops;
