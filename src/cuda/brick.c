@@ -172,6 +172,14 @@ int cuda_brick_block_size(const CudaTarget *target, double range, int row_thread
                                 config->run_precision == MD_PRECISION_DOUBLE);
 }
 
+int cuda_brick_held_sources(const CudaTarget *target, int block) {
+    const double range = target->potential->cutoff_max + target->config->neighbor_skin;
+    if (target->config->force_kernel != MD_KERNEL_BRICK) return 1;
+    const CudaDivision division = cuda_divide(target->config, target->box, range, target->n_sms);
+    const int32_t room = cuda_division_room(&division, target->n_atoms, range);
+    return (int)fmin(ceil((double)room / block), CUDA_MOST_HELD_SOURCES);
+}
+
 /* Smaller bricks: as many as the cells make, in place of one or two a multiprocessor; then of fewer cells, which stay what they
  * are. staged: atoms of the fullest block, or where those of its cells are more than it can look at, these. */
 static MdStatus divide_further(CudaContext *context, int32_t staged) {

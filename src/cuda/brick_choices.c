@@ -77,7 +77,7 @@ static bool shares_multiprocessor(const MdConfig *config, const MdSystemPlan *pl
                         cuda_force_row_threads(config) * rows,
                  staged = 1.25 * cuda_division_room(division, plan->n_atoms, range_of(config, plan)) * 4 *
                           (double)cuda_pair_size(config),
-                 beside = most_beside + 24 * (double)cuda_pair_size(config); /* Shifts */
+                 beside = most_beside + CUDA_SHIFTS * (double)cuda_pair_size(config);
     return held + staged + beside <= (double)cuda_device_shared_bytes() / on_each;
 }
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cuda/context.h"
 #include "cuda/shared.h"
 #include "cuda/sources.h"
 #include "cuda/toolkit.h"
@@ -249,6 +250,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_PERIODIC_Z", box->dimension == 3 && box->periodic[2]},
         {"MD_COUNT", target->counting},
         {"MD_CHECKED_QUEUE", checked_queue(target->config)},
+        {"MD_HELD_SOURCES", cuda_brick_held_sources(target, block)},
     };
     for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
         define(options, sources, facts[k].macro, facts[k].value);

@@ -527,6 +527,10 @@ void cuda_brick_plan(CudaContext *context);
 void cuda_brick_plan_tables(CudaContext *context);
 /* Threads of a block, row_threads of which share a row: with one for each atom of a brick, or for two. range: of the list. */
 int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads);
+/* Rounds in which a block of so many threads stages its brick, as the resident kernel holds them: in a uniform system, with some
+ * room, but no more than registers hold. */
+enum { CUDA_MOST_HELD_SOURCES = 4 };
+int cuda_brick_held_sources(const CudaTarget *target, int block);
 bool cuda_brick_has_matrices(const MdConfig *config); /* neighbor.distances */
 /* Rows that a warp searches for at a time by matrices. */
 int cuda_brick_rows_of_warp(const MdConfig *config);

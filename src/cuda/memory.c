@@ -234,9 +234,13 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
     add(arrays, group, &a->scan_sums, (size_t)context->max_cells / 32 + 2, sizeof(int32_t), "sums of the scan");
 }
 
+/* Of a brick. */
+static size_t shifts_bytes(const CudaContext *context) { return CUDA_SHIFTS * context->pair_size; }
+
 static void add_bricks(CudaContext *context, Arrays *arrays) {
     CudaBricks *bricks = &context->arguments.bricks;
     add(arrays, CUDA_KEPT, &bricks->table, (size_t)context->max_bricks, sizeof *bricks->table, "bricks");
+    add(arrays, CUDA_KEPT, &bricks->shifts, (size_t)context->max_bricks, shifts_bytes(context), "shifts of images");
     add(arrays, CUDA_KEPT, &bricks->source, (size_t)bricks->source_capacity, sizeof *bricks->source, "atoms of bricks");
     add(arrays, CUDA_KEPT, &bricks->image, (size_t)bricks->source_capacity, sizeof *bricks->image, "images of bricks");
 }
@@ -521,6 +525,9 @@ MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_
         context->max_bricks = n_bricks + n_bricks / 10; /* the box of the particles may grow on */
         status =
             replace(context, (void **)&bricks->table, (size_t)context->max_bricks * sizeof *bricks->table, "bricks");
+        if (status == MD_OK)
+            status = replace(context, &bricks->shifts, (size_t)context->max_bricks * shifts_bytes(context),
+                             "shifts of images");
         if (status == MD_OK && has_queue(context)) status = grow_queue(context);
     }
     if (status == MD_OK && n_slices > bricks->slice_capacity) {

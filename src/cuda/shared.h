@@ -62,8 +62,10 @@ typedef struct CudaBrick {
     int32_t has_images; /* any of them is not where the particle is, but a whole box away */
 } CudaBrick;
 
+enum { CUDA_SHIFTS = 3 * 4 * 2 }; /* along an axis, of an image that two bits tell: two numbers */
 typedef struct CudaBricks {
     CudaBrick *table; /* [bricks] */
+    void *shifts;     /* [bricks] Shifts of kernels/staged.cuh, CUDA_SHIFTS numbers each */
     int32_t *source;  /* [source_capacity] the particle that is staged */
     uint8_t *image;   /* [source_capacity] and its image: see kernels/staged.cuh; with has_images */
     int64_t source_capacity, slice_capacity;

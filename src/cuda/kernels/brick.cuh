@@ -294,7 +294,7 @@ template <class Search> __device__ inline void search_brick(const CudaArguments 
     const Cells s_cells = room_of_cells(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE, n_cells);
     const int clerk = (int)threadIdx.x - (MD_BLOCK - 32); /* 0 and more: of the warp that has least to do with cells */
     const bool is_clerk = clerk == 0;
-    if (clerk >= 0) list_shifts(a, searched_corner(a.grid, region), clerk, &s_shifts);
+    if (clerk >= 0) list_shifts(a, region, b, clerk, &s_shifts);
     if (is_clerk) {
         s_bounds = search_bounds(a, region);
         s_sides = 0;

@@ -141,9 +141,23 @@ __device__ inline Bounds search_bounds(const CudaArguments &a, const Region &reg
     return bounds;
 }
 
-__device__ inline Vec3<Pair> searched_corner(const CudaGrid &grid, const Region &region) {
-    return Vec3<Pair>{(Pair)brick_corner(grid, region, 0), (Pair)brick_corner(grid, region, 1),
-                      (Pair)brick_corner(grid, region, 2)};
+/* For atoms that are measured from `corner`, as pairs have it. */
+__device__ inline Shift shift_along(const CudaArguments &a, int axis, int boxes, Pair corner) {
+    const double way = boxes * a.length[axis] - (double)corner;
+    const Pair most = (Pair)way, rest = (Pair)(way - (double)most);
+    return boxes > 0 ? Shift{rest, most} : Shift{most, rest};
+}
+
+/* Here, and for brick b of the table. By threads 0 to 11 of those that call it. */
+__device__ inline void list_shifts(const CudaArguments &a, const Region &region, int b, int thread, Shifts *shifts) {
+    const int axis = thread / images_along, bits = thread % images_along;
+    if (axis >= 3) return;
+    /* selected, for what is indexed would be in local memory */
+    const double x = brick_corner(a.grid, region, 0), y = brick_corner(a.grid, region, 1),
+                 z = brick_corner(a.grid, region, 2);
+    const Shift shift = shift_along(a, axis, bits - 1, (Pair)(axis == 0 ? x : axis == 1 ? y : z));
+    shifts->along[axis][bits] = shift;
+    shifts_of_brick(a, b)->along[axis][bits] = shift;
 }
 
 /* How far x is beyond the brick along an axis; 0: it is not. */
@@ -250,7 +264,7 @@ __device__ inline void visit(const CudaArguments &a, const Cells &cells, int n_c
     for (int k = 0; k < candidates_at_once; k++) {
         if (visited->cell[k] < 0) continue;
         Vec3<Pair> &v = visited->atom[k].v;
-        v = staged_image(shifts, cells.image[visited->cell[k]], v);
+        v = staged_image(shift_of_image(shifts, cells.image[visited->cell[k]]), v);
     }
 }
 

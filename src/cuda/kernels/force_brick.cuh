@@ -99,7 +99,7 @@ __device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &bric
         for (int k = 0; k < staged_at_once; k++) {
             const int s = first + k * MD_BLOCK;
             Vec3<Pair> &v = atom[k].v;
-            v = IMAGES ? staged_image(shifts, (unsigned)images[k], v) : staged_place(origin, v);
+            v = IMAGES ? staged_image(shift_of_image(shifts, (unsigned)images[k]), v) : staged_place(origin, v);
             if (s < brick.n_staged) atoms[1 + s] = with_word(atom[k]);
         }
     }
@@ -147,8 +147,11 @@ __device__ inline uint64_t quad_in_turn(const uint64_t *quad) {
                  : "r"((unsigned)__cvta_generic_to_shared(from)))
 #endif
 
+/* Where several threads share a row, and registers are left, an atom is asked for two pairs before it is looked at. */
+constexpr int atoms_ahead = !is_double && row_threads > 2 && unroll >= CUDA_QUAD ? 2 : 0;
+
 __device__ inline Atom load_staged(const Atom *staged) {
-    if constexpr (loads_in_order) {
+    if constexpr (loads_in_order || atoms_ahead > 0) {
         float x, y, z, w;
         MD_LOAD_SHARED_FLOATS(x, y, z, w, staged);
         return Atom{Vec3<Pair>{x, y, z}, __float_as_int(w)};
@@ -165,13 +168,38 @@ __device__ inline unsigned entry_of_quad(uint64_t quad, int k) {
     return __byte_perm((unsigned)(k < 2 ? quad : quad >> 32), 0, k % 2 == 0 ? 0x4410 : 0x4432);
 }
 
-/* The four pairs of a quad of row `own`; n: entries that are no padding. */
+/* Those that were asked for, by atoms_ahead. */
+struct AtomsAhead {
+    Atom next[atoms_ahead + 1];
+};
+
+__device__ inline AtomsAhead atoms_of_quad(const Atom *atoms, uint64_t quad) {
+    AtomsAhead ahead;
+#pragma unroll
+    for (int k = 0; k < atoms_ahead; k++) ahead.next[k] = load_staged(&staged_at(atoms, entry_of_quad(quad, k)));
+    return ahead;
+}
+
+/* Entry k of a quad, which was asked for, and one further on instead, of that quad or the next one. */
+__device__ inline Atom take_ahead(const Atom *atoms, uint64_t quad, uint64_t next, int k, AtomsAhead *ahead) {
+    const Atom taken = ahead->next[k % atoms_ahead];
+    const int further = k + atoms_ahead;
+    const unsigned entry =
+        further < CUDA_QUAD ? entry_of_quad(quad, further) : entry_of_quad(next, further - CUDA_QUAD);
+    ahead->next[k % atoms_ahead] = load_staged(&staged_at(atoms, entry));
+    return taken;
+}
+
+/* The four pairs of a quad of row `own`, behind which comes `next`; n: entries that are no padding. */
 template <bool ENERGY>
 __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms, const Atom &own,
-                                uint64_t quad, int n, Vec3<Pair> *force, Sum (&sums)[CUDA_PAIR_TOTALS]) {
+                                uint64_t quad, uint64_t next, AtomsAhead *ahead, int n, Vec3<Pair> *force,
+                                Sum (&sums)[CUDA_PAIR_TOTALS]) {
 #pragma unroll pairs_in_flight
     for (int k = 0; k < CUDA_QUAD; k++) {
-        const Atom other = load_staged(&staged_at(atoms, entry_of_quad(quad, k)));
+        Atom other;
+        if constexpr (atoms_ahead > 0) other = take_ahead(atoms, quad, next, k, ahead);
+        else other = load_staged(&staged_at(atoms, entry_of_quad(quad, k)));
         const Vec3<Pair> d = {own.v.x - other.v.x, own.v.y - other.v.y,
                               MD_DIMENSION == 3 ? own.v.z - other.v.z : Pair(0)};
         /* padding is out of range */
@@ -215,10 +243,12 @@ template <bool ENERGY>
 __device__ inline void add_round(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
                                  const Atom &own, const QuadsAhead &round, int left, int most, Vec3<Pair> *force,
                                  Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    AtomsAhead ready = atoms_of_quad(atoms, round.next[0]);
 #pragma unroll
     for (int k = 0; k < quads_ahead; k++) {
         if (k > 0 && most <= k * quad_step) break;
-        add_quad<ENERGY>(a, pairs, atoms, own, round.next[k], left - k * quad_step, force, sums);
+        const uint64_t following = k + 1 < quads_ahead ? round.next[k + 1] : no_quad;
+        add_quad<ENERGY>(a, pairs, atoms, own, round.next[k], following, &ready, left - k * quad_step, force, sums);
     }
 }
 
@@ -307,12 +337,10 @@ template <bool ENERGY, class Finish>
 __device__ inline void force_block_brick(const CudaArguments &a, const PairParameters *pairs, int b,
                                          Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
     MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
-    __shared__ Shifts s_shifts;
     const CudaBrick brick = a.bricks.table[b];
-    if (brick.has_images) list_shifts(a, corner_of(brick), (int)threadIdx.x, &s_shifts);
-    __syncthreads(); /* what an earlier call has staged was read by all, and shifts are there */
+    __syncthreads(); /* what an earlier call has staged was read by all */
     const RowBegin begin = begin_row(a, brick, 0, from);
-    stage_brick(a, brick, s_shifts, 0, from, s_atoms);
+    stage_brick(a, brick, *shifts_of_brick(a, b), 0, from, s_atoms);
     __syncthreads(); /* all atoms are staged */
     round_of_rows<ENERGY>(a, pairs, brick, 0, begin, s_atoms, sums, finish);
     later_rows<ENERGY>(a, pairs, &a.bricks.table[b], s_atoms, sums, from, finish);

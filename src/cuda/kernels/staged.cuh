@@ -22,37 +22,31 @@ struct alignas(2 * sizeof(Pair)) Shift {
     Pair first, second;
 };
 
-/* By axis, and by the two bits of image_at for it. */
+/* Of a brick, by axis, and by the two bits of image_at for it. */
+constexpr int images_along = 4;
 struct Shifts {
-    Shift along[3][4];
+    Shift along[3][images_along];
 };
+static_assert(sizeof(Shifts) == CUDA_SHIFTS * sizeof(Pair), "as many numbers as the host makes room for");
 
-__device__ inline Shift shift_along(const CudaArguments &a, int axis, int boxes, Pair origin) {
-    const double way = boxes * a.length[axis] - (double)origin;
-    const Pair most = (Pair)way, rest = (Pair)(way - (double)most);
-    return boxes > 0 ? Shift{rest, most} : Shift{most, rest};
-}
-
-/* For atoms that are measured from `origin`; by threads 0 to 11 of those that call it. */
-__device__ inline void list_shifts(const CudaArguments &a, const Vec3<Pair> &origin, int thread, Shifts *shifts) {
-    const int axis = thread / 4, bits = thread % 4;
-    const Pair corner = axis == 0 ? origin.x : axis == 1 ? origin.y : origin.z;
-    if (axis < 3) shifts->along[axis][bits] = shift_along(a, axis, bits - 1, corner);
-}
+__device__ inline Shifts *shifts_of_brick(const CudaArguments &a, int b) { return (Shifts *)a.bricks.shifts + b; }
 
 /* A place as it is staged. */
 __device__ inline Vec3<Pair> staged_place(const Vec3<Pair> &origin, const Vec3<Pair> &v) {
     return Vec3<Pair>{v.x - origin.x, v.y - origin.y, MD_DIMENSION == 3 ? v.z - origin.z : v.z};
 }
 
-__device__ inline Pair shifted(const Shifts &shifts, int axis, unsigned image, Pair x) {
-    const Shift s = shifts.along[axis][image >> (2 * axis) & 3];
-    return x + s.first + s.second;
+struct ImageShift {
+    Shift x, y, z;
+};
+
+__device__ inline ImageShift shift_of_image(const Shifts &shifts, unsigned image) {
+    return ImageShift{shifts.along[0][image & 3], shifts.along[1][image >> 2 & 3], shifts.along[2][image >> 4 & 3]};
 }
 
-__device__ inline Vec3<Pair> staged_image(const Shifts &shifts, unsigned image, const Vec3<Pair> &v) {
-    return Vec3<Pair>{shifted(shifts, 0, image, v.x), shifted(shifts, 1, image, v.y),
-                      MD_DIMENSION == 3 ? shifted(shifts, 2, image, v.z) : v.z};
+__device__ inline Vec3<Pair> staged_image(const ImageShift &shift, const Vec3<Pair> &v) {
+    return Vec3<Pair>{v.x + shift.x.first + shift.x.second, v.y + shift.y.first + shift.y.second,
+                      MD_DIMENSION == 3 ? v.z + shift.z.first + shift.z.second : v.z};
 }
 
 __device__ inline Atom staged_particle(const CudaArguments &a, const Vec3<Pair> &origin, int particle,

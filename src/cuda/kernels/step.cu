@@ -107,7 +107,7 @@ __device__ inline bool all_are_near(const CudaGrid &grid) {
 __device__ inline bool must_meet(const CudaArguments &a) {
     const CudaMeasures &found = a.watch->measures;
     const bool meet = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / row_threads ||
-                      found.staged > HELD_SOURCES * MD_BLOCK || found.strangers > 0 ||
+                      found.staged > held_sources * MD_BLOCK || found.strangers > 0 ||
                       (may_take_back && !all_are_near(a.grid));
     if (meet && thread_index() == 0) a.watch->n_met++;
     return meet;

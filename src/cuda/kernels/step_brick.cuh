@@ -12,14 +12,15 @@
 #include "cuda/kernels/integrate.cuh"
 #include "cuda/kernels/step_local.cuh"
 
-enum { HELD_SOURCES = 4 }; /* rounds of staging: beyond these the sources are read again at every step */
+/* Rounds of staging, as the host expects them: beyond these the sources are read again at every step. */
+constexpr int held_sources = MD_HELD_SOURCES;
 
 /* Whether the first quads are about all that a thread has of a row: else they are not worth their registers, and are read
  * again while the atoms are staged. */
 constexpr bool holds_quads = quads_ahead * row_threads * CUDA_QUAD >= 64;
 
 struct HeldBrick {
-    int source[HELD_SOURCES]; /* -1: none */
+    int source[held_sources]; /* -1: none */
     unsigned images;          /* of them, a byte each */
     int i;                    /* the atom of the row; -1: there is no row */
     RowPart row;
@@ -60,7 +61,7 @@ __device__ inline HeldAtom *atom_place(const CudaArguments &a) {
 __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &brick, HeldBrick *held) {
     held->images = 0;
 #pragma unroll
-    for (int k = 0; k < HELD_SOURCES; k++) {
+    for (int k = 0; k < held_sources; k++) {
         const int s = k * MD_BLOCK + (int)threadIdx.x;
         const bool is_there = s < brick.n_staged;
         held->source[k] = is_there ? a.bricks.source[brick.source + s] : -1;
@@ -73,7 +74,10 @@ __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &bri
 template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments &a, int64_t from, HeldBrick *held) {
     const CudaBrick brick = a.bricks.table[blockIdx.x];
     if (threadIdx.x == 0) *brick_place() = brick;
-    list_shifts(a, corner_of(brick), (int)threadIdx.x, shifts_place());
+    const bool has_corner = !copies_async || brick.has_images; /* corner_of */
+    if (threadIdx.x < CUDA_SHIFTS)
+        ((Pair *)shifts_place())[threadIdx.x] =
+            has_corner ? ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x] : Pair(0);
     hold_sources(a, brick, held);
     const int r = (int)threadIdx.x / row_threads;
     held->i = r < brick.end - brick.begin ? brick.begin + r : -1;
@@ -132,40 +136,43 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
     return moved_sq;
 }
 
-/* Which image of source k is staged. */
-__device__ inline unsigned held_image(const HeldBrick &held, int k) { return held.images >> (8 * k) & 0xffu; }
+/* Of source k. */
+__device__ inline ImageShift held_shift(const HeldBrick &held, int k) {
+    return shift_of_image(*shifts_place(), held.images >> (8 * k));
+}
 
 /* All loads first: they are on the way together. */
 __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held, int64_t from, Atom *atoms) {
     const CudaBrick &brick = *brick_place();
-    Atom staged[HELD_SOURCES];
+    Atom staged[held_sources];
 #pragma unroll
-    for (int k = 0; k < HELD_SOURCES; k++)
+    for (int k = 0; k < held_sources; k++)
         if (held.source[k] >= 0) staged[k] = fetch_atom(a.now, held.source[k], from);
 #pragma unroll
-    for (int k = 0; k < HELD_SOURCES; k++) {
+    for (int k = 0; k < held_sources; k++) {
         if (held.source[k] < 0) continue;
-        staged[k].v = staged_image(*shifts_place(), held_image(held, k), staged[k].v);
+        staged[k].v = staged_image(held_shift(held, k), staged[k].v);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(staged[k]);
     }
-    stage_brick(a, brick, *shifts_place(), HELD_SOURCES * MD_BLOCK, from, atoms);
+    stage_brick(a, brick, *shifts_place(), held_sources * MD_BLOCK, from, atoms);
 }
 
 /* The same of places that are on their way. Returns whether any of them, or the own one, says that this block is not to go on. */
 __device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
                                     Atom *atoms) {
-    MarkedPlace place[HELD_SOURCES];
+    MarkedPlace place[held_sources];
     bool stops = may_take_back && held.is_far;
 #pragma unroll
-    for (int k = 0; k < HELD_SOURCES; k++)
+    for (int k = 0; k < held_sources; k++)
         if (held.source[k] >= 0) place[k] = load_marked(a, held.source[k] + (int)from);
 #pragma unroll
-    for (int k = 0; k < HELD_SOURCES; k++) {
+    for (int k = 0; k < held_sources; k++) {
         if (held.source[k] < 0) continue;
+        const ImageShift shift = held_shift(held, k); /* before it waits */
         while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + (int)from);
         if (may_take_back) stops = stops || place[k].stops();
         Atom atom = place[k].atom();
-        atom.v = staged_image(*shifts_place(), held_image(held, k), atom.v);
+        atom.v = staged_image(shift, atom.v);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(atom);
     }
     return stops;
