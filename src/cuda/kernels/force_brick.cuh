@@ -99,7 +99,9 @@ __device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &bric
         for (int k = 0; k < staged_at_once; k++) {
             const int s = first + k * MD_BLOCK;
             Vec3<Pair> &v = atom[k].v;
-            v = IMAGES ? staged_image(shift_of_image(shifts, (unsigned)images[k]), v) : staged_place(origin, v);
+            /* opaque: shifts of all atoms at once would take registers that some kernels need for the next quads */
+            v = IMAGES ? staged_image(shift_of_image(*opaque(&shifts), (unsigned)images[k]), v)
+                       : staged_place(origin, v);
             if (s < brick.n_staged) atoms[1 + s] = with_word(atom[k]);
         }
     }
