@@ -18,13 +18,17 @@ mutant("brick_of: rounded the other way", GRID + " int brick_of(", "(((int64_t)c
        tests(BRICK), held("memory.sort=brick memory.brick_cells=2"))
 
 STAGED = "cuda/kernels/staged.cuh"
-for letter, boxes in (("x", "(image & 3) - 1"), ("y", "(image >> 2 & 3) - 1"), ("z", "(image >> 4 & 3) - 1")):
-    mutant(f"staged: the image on the other side along {letter}", STAGED + " Shift shift_of_image(", f", {boxes},", f", -({boxes}),", BRICKS)
+for letter, bits in (("x", "image & 3"), ("y", "image >> 2 & 3"), ("z", "image >> 4 & 3")):
+    mutant(f"staged: the image on the other side along {letter}", STAGED + " ImageShift shift_of_image(", f"[{bits}]", f"[2 - ({bits})]", BRICKS)
     mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_particle(", "staged_place(origin, atom.v);",
            f"staged_place(origin, atom.v); if (particle % 2 == 0) atom.v.{letter} += origin.{letter};", BRICKS)
-for side, old in (("upper", "up * box_rest(a, axis)"), ("lower", "down * box_rest(a, axis)")):
-    mutant(f"staged: by an edge as single precision has it, {side} side", STAGED + " void shift_along(", old, "Pair(0)", boundary("mixed, brick"))
-mutant("staged: an image from the corner of the box", STAGED + " Vec3<Pair> staged_image(", "v = staged_place(origin, v);", "", BRICKS)
+ALONG, SHIFTS = "cuda/kernels/brick_stage.cuh Shift shift_along(", "cuda/kernels/brick_stage.cuh void list_shifts("
+for side, old, new in (("upper", "Shift{rest, most}", "Shift{0, most}"), ("lower", "Shift{most, rest}", "Shift{most, 0}")):
+    mutant(f"shifts: by an edge as single precision has it, {side} side", ALONG, old, new, boundary("mixed, brick"))
+mutant("shifts: an image from the corner of the box", ALONG, "(double)corner", "0", BRICKS)
+mutant("shifts: of the brick before", SHIFTS, "shifts_of_brick(a, b)", "shifts_of_brick(a, b > 0 ? b - 1 : b)", BRICKS)
+mutant("shifts: along two axes alone", SHIFTS, "axis >= 3", "axis >= 2", BRICKS)
+mutant("shifts: of another corner", SHIFTS, "axis == 1 ? y : z", "z", BRICKS)
 mutant("staged: x and y swapped in the image", STAGED + " int image_at(", "(y + 1) << 2 | (x + 1)", "(x + 1) << 2 | (y + 1)", BRICKS)
 mutant("staged: the end of a row is an atom of the corner", STAGED + " Atom nowhere(", "Vec3<Pair>{Pair(1e9), Pair(1e9), Pair(1e9)}", "Vec3<Pair>{0, 0, 0}", BRICKS)
 mutant("staged: entries without their place", STAGED + " uint64_t staged_entry(", "16 * staged", "16 * staged + 16", BRICKS)
@@ -378,4 +382,9 @@ mutant("copies: last bits are types", OF_BRICKS + " int type_of_staged(", ">> st
 mutant("copies: types without last bits", OF_BRICKS + " Atom with_word(", "<< staged_type_shift", "<< 0", tests(COPIED + " run.precision=mixed"))
 mutant("copies: nobody waits for them", COPIES, "MD_WAIT_FOR_COPIES();", "", tuple(on_gpu(killer) for killer in ASYNC))
 
+mutant("force brick: shifts of the first brick", EACH_BRICK, "*shifts_of_brick(a, b)", "*shifts_of_brick(a, 0)", BRICKS)
+AHEAD = OF_BRICKS + " Atom take_ahead("
+mutant("atoms ahead: of the same quad", AHEAD, "entry_of_quad(next,", "entry_of_quad(quad,", tests(OF_BRICK + " force.threads_per_atom=8"))
+mutant("atoms ahead: one twice", AHEAD, "further = k + atoms_ahead", "further = k + atoms_ahead - 1", tests(OF_BRICK + " force.threads_per_atom=8"))
+mutant("atoms ahead: the one that was asked for last", AHEAD, "const Atom taken = ahead->next[k % atoms_ahead];", "const Atom taken = ahead->next[(k + 1) % atoms_ahead];", tests(OF_BRICK + " force.threads_per_atom=8"))
 mutant("force brick: the next brick", EACH_BRICK, "brick = a.bricks.table[b]", "brick = a.bricks.table[b > 0 ? b - 1 : 0]", BRICKS)
