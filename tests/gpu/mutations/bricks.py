@@ -23,8 +23,8 @@ for letter, bits in (("x", "image & 3"), ("y", "image >> 2 & 3"), ("z", "image >
     mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_particle(", "staged_place(origin, atom.v);",
            f"staged_place(origin, atom.v); if (particle % 2 == 0) atom.v.{letter} += origin.{letter};", BRICKS)
 ALONG, SHIFTS = "cuda/kernels/brick_stage.cuh Shift shift_along(", "cuda/kernels/brick_stage.cuh void list_shifts("
-for side, old, new in (("upper", "Shift{rest, most}", "Shift{0, most}"), ("lower", "Shift{most, rest}", "Shift{most, 0}")):
-    mutant(f"shifts: by an edge as single precision has it, {side} side", ALONG, old, new, boundary("mixed, brick"))
+mutant("shifts: by an edge as single precision has it", ALONG, "a.length[axis]", "(double)(float)a.length[axis]", boundary("mixed, brick"))
+mutant("shifts: what a float lacks is left out", ALONG, "Shift{most, rest}", "Shift{most, 0}", boundary("mixed, brick"))
 mutant("shifts: an image from the corner of the box", ALONG, "(double)corner", "0", BRICKS)
 mutant("shifts: of the brick before", SHIFTS, "shifts_of_brick(a, b)", "shifts_of_brick(a, b > 0 ? b - 1 : b)", BRICKS)
 mutant("shifts: along two axes alone", SHIFTS, "axis >= 3", "axis >= 2", BRICKS)

@@ -101,7 +101,7 @@ mutant("held brick: images of the first round", HELD + " ImageShift held_shift("
 mutant("held brick: by an edge as single precision has it", HELD + " void hold_brick(", "has_corner ? ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x]",
        "has_corner && fabs(((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x]) > 1e-4 ? ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x]", boundary("ways"))
 mutant("held brick: shifts of the first brick", HELD + " void hold_brick(", "shifts_of_brick(a, (int)blockIdx.x)", "shifts_of_brick(a, 0)", tests(ON_CHIP + " memory.brick_grid=device", "3-D"))
-mutant("held brick: copies that are measured from elsewhere", HELD + " void hold_brick(", "!copies_async || brick.has_images", "true", tests(ON_CHIP + " memory.staging=async"))
+mutant("held brick: copies that are measured from elsewhere", HELD + " void hold_brick(", "!copies_async || brick.has_images", "true", tests(ON_CHIP + " memory.staging=async memory.brick_cells=1"))
 mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < brick.end - brick.begin", "r < brick.end - brick.begin - 1", tests(ON_CHIP))
 mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
 mutant("held brick: velocities are lost", HELD + " void put_back(", "store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
