@@ -527,8 +527,9 @@ void cuda_brick_plan(CudaContext *context);
 void cuda_brick_plan_tables(CudaContext *context);
 /* Threads of a block, row_threads of which share a row: with one for each atom of a brick, or for two. range: of the list. */
 int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads);
-/* Rounds in which a block of so many threads stages its brick, as the resident kernel holds them: in a uniform system, with some
- * room, but no more than registers hold. */
+/* Rounds in which a block of so many threads stages its brick, as the resident kernel holds them: in a uniform system with some
+ * room, and no more than there are bytes for their images. Who has more atoms around him than that has more of his own than
+ * threads, too, as a rule, and then blocks meet for that. 1 for other kernels, which hold none. */
 enum { CUDA_MOST_HELD_SOURCES = 4 };
 int cuda_brick_held_sources(const CudaTarget *target, int block);
 bool cuda_brick_has_matrices(const MdConfig *config); /* neighbor.distances */

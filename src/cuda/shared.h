@@ -62,7 +62,9 @@ typedef struct CudaBrick {
     int32_t has_images; /* any of them is not where the particle is, but a whole box away */
 } CudaBrick;
 
-enum { CUDA_SHIFTS = 3 * 4 * 2 }; /* along an axis, of an image that two bits tell: two numbers */
+/* Numbers that images of a brick are staged by: two for each axis and number that two bits of an image may be. */
+enum { CUDA_IMAGES_ALONG = 4, CUDA_SHIFTS = 3 * CUDA_IMAGES_ALONG * 2 };
+
 typedef struct CudaBricks {
     CudaBrick *table; /* [bricks] */
     void *shifts;     /* [bricks] Shifts of kernels/staged.cuh, CUDA_SHIFTS numbers each */

@@ -292,15 +292,18 @@ template <class Search> __device__ inline void search_brick(const CudaArguments 
     const Region region = region_of(a.grid, brick_by_size(a.grid, b));
     const int n_cells = region.size[0] * region.size[1] * region.size[2];
     const Cells s_cells = room_of_cells(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE, n_cells);
-    const int clerk = (int)threadIdx.x - (MD_BLOCK - 32); /* 0 and more: of the warp that has least to do with cells */
+    const int clerk = (int)threadIdx.x - (MD_BLOCK - 32); /* from 0 on in the warp that has least to do with cells */
     const bool is_clerk = clerk == 0;
-    if (clerk >= 0) list_shifts(a, region, b, clerk, &s_shifts);
-    if (is_clerk) {
-        s_bounds = search_bounds(a, region);
-        s_sides = 0;
-        s_tally = Tally{};
+    if (clerk >= 0) {
+        if (is_clerk) {
+            s_bounds = search_bounds(a, region);
+            s_sides = 0;
+            s_tally = Tally{};
+        }
+        __syncwarp(); /* the bounds are there */
+        list_shifts(a, s_bounds, b, clerk, &s_shifts);
     }
-    const bool has_images = list_cells(a, region, n_cells, s_cells); /* the bounds are there, too */
+    const bool has_images = list_cells(a, region, n_cells, s_cells); /* bounds and shifts are there for all, too */
     Visited visited;
     const int n_staged = choose_candidates(a, s_bounds, s_shifts, s_cells, n_cells, &s_candidates, &s_sides, &visited);
     if (is_clerk) {

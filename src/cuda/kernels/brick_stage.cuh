@@ -109,7 +109,7 @@ __device__ inline int cell_of_region(const CudaGrid &grid, const Region &region,
 
 /* What the search of a block measures with. Lengths along an axis without extent are 0. */
 struct Bounds {
-    double origin[3]; /* brick_corner */
+    double origin[3]; /* the corner that staged places are measured from */
     Pair edge[3];     /* of a cell */
     Pair low[3],
         high[3]; /* the brick; where it ends the grid along an open axis, atoms beyond it are its own as well */
@@ -118,11 +118,6 @@ struct Bounds {
         margin; /* what rounding may do to a place or to the border of a cell, generously: nothing is lost by some more */
 };
 
-/* The corner of a brick that staged places are measured from. */
-__device__ inline double brick_corner(const CudaGrid &grid, const Region &region, int axis) {
-    return grid.origin[axis] + region.own_low[axis] * grid.edge[axis];
-}
-
 __device__ inline Bounds search_bounds(const CudaArguments &a, const Region &region) {
     const CudaGrid &grid = a.grid;
     Bounds bounds;
@@ -130,7 +125,7 @@ __device__ inline Bounds search_bounds(const CudaArguments &a, const Region &reg
     for (int axis = 0; axis < 3; axis++) {
         const double edge = grid.edge[axis];
         const int low = region.own_low[axis], size = region.own_size[axis];
-        bounds.origin[axis] = brick_corner(grid, region, axis);
+        bounds.origin[axis] = grid.origin[axis] + low * edge;
         bounds.edge[axis] = (Pair)edge;
         bounds.low[axis] = grid.wraps[axis] || low > 0 ? Pair(0) : Pair(-1e30);
         bounds.high[axis] = grid.wraps[axis] || low + size < grid.n[axis] ? (Pair)(size * edge) : Pair(1e30);
@@ -141,21 +136,18 @@ __device__ inline Bounds search_bounds(const CudaArguments &a, const Region &reg
     return bounds;
 }
 
-/* For atoms that are measured from `corner`, as pairs have it. */
+/* Of atoms that are measured from `corner`, which is as pairs have it. */
 __device__ inline Shift shift_along(const CudaArguments &a, int axis, int boxes, Pair corner) {
     const double way = boxes * a.length[axis] - (double)corner;
     const Pair most = (Pair)way, rest = (Pair)(way - (double)most);
     return boxes > 0 ? Shift{rest, most} : Shift{most, rest};
 }
 
-/* Here, and for brick b of the table. By threads 0 to 11 of those that call it. */
-__device__ inline void list_shifts(const CudaArguments &a, const Region &region, int b, int thread, Shifts *shifts) {
-    const int axis = thread / images_along, bits = thread % images_along;
+/* Here, and for brick b of the table. By a warp, 3 * CUDA_IMAGES_ALONG lanes of it. */
+__device__ inline void list_shifts(const CudaArguments &a, const Bounds &bounds, int b, int lane, Shifts *shifts) {
+    const int axis = lane / CUDA_IMAGES_ALONG, bits = lane % CUDA_IMAGES_ALONG;
     if (axis >= 3) return;
-    /* selected, for what is indexed would be in local memory */
-    const double x = brick_corner(a.grid, region, 0), y = brick_corner(a.grid, region, 1),
-                 z = brick_corner(a.grid, region, 2);
-    const Shift shift = shift_along(a, axis, bits - 1, (Pair)(axis == 0 ? x : axis == 1 ? y : z));
+    const Shift shift = shift_along(a, axis, bits - 1, (Pair)bounds.origin[axis]);
     shifts->along[axis][bits] = shift;
     shifts_of_brick(a, b)->along[axis][bits] = shift;
 }

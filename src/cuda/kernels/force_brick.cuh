@@ -28,10 +28,11 @@ constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
  *              bricks with images pass through registers as before. */
 constexpr bool copies_async = MD_SW_memory_staging == MD_STAGING_ASYNC;
 
+__device__ inline bool is_copied(const CudaBrick &brick) { return copies_async && !brick.has_images; }
+
 /* The corner that what is staged is measured from. */
 __device__ inline Vec3<Pair> corner_of(const CudaBrick &brick) {
-    if (copies_async && !brick.has_images) return Vec3<Pair>{0, 0, 0};
-    return staged_origin(brick);
+    return is_copied(brick) ? Vec3<Pair>{0, 0, 0} : staged_origin(brick);
 }
 
 /* A copy holds the word of a position as memory has it: so all staged atoms do then, and the type stands above other bits. */
@@ -116,7 +117,7 @@ __device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &bric
     else stage_atoms<false>(a, brick, shifts, begin, from, atoms);
 }
 
-/* Where a thread has a row of its own, its loads keep their order. Left to itself a compiler that is short of registers moves
+/* Where a thread has a row of its own, its loads keep their order (so do those of atoms that are asked for ahead). Left to itself a compiler that is short of registers moves
  * that of a later quad down to where the quad is needed, and every turn of the loop waits for memory (k_step_pass of a
  * million atoms: 7 of 14 cycles an instruction). */
 constexpr bool loads_in_order = !is_double && row_threads == 1;
@@ -149,8 +150,11 @@ __device__ inline uint64_t quad_in_turn(const uint64_t *quad) {
                  : "r"((unsigned)__cvta_generic_to_shared(from)))
 #endif
 
-/* Where several threads share a row, and registers are left, an atom is asked for two pairs before it is looked at. */
+/* Where more than two threads share a row, an atom is asked for two pairs before it is looked at: 4,000 atoms by eight threads a row
+ * made 319,500 steps/s without that, and make 326,200. By two threads a row, which have few registers left, 32,000 atoms lost half a
+ * per cent, and by one nothing was gained (H200, run/results/h200/tried/shifts.txt); doubles were not tried. */
 constexpr int atoms_ahead = !is_double && row_threads > 2 && unroll >= CUDA_QUAD ? 2 : 0;
+constexpr int places_ahead = atoms_ahead > 0 ? atoms_ahead : 1; /* no array is empty */
 
 __device__ inline Atom load_staged(const Atom *staged) {
     if constexpr (loads_in_order || atoms_ahead > 0) {
@@ -172,7 +176,7 @@ __device__ inline unsigned entry_of_quad(uint64_t quad, int k) {
 
 /* Those that were asked for, by atoms_ahead. */
 struct AtomsAhead {
-    Atom next[atoms_ahead + 1];
+    Atom next[places_ahead];
 };
 
 __device__ inline AtomsAhead atoms_of_quad(const Atom *atoms, uint64_t quad) {
@@ -184,11 +188,11 @@ __device__ inline AtomsAhead atoms_of_quad(const Atom *atoms, uint64_t quad) {
 
 /* Entry k of a quad, which was asked for, and one further on instead, of that quad or the next one. */
 __device__ inline Atom take_ahead(const Atom *atoms, uint64_t quad, uint64_t next, int k, AtomsAhead *ahead) {
-    const Atom taken = ahead->next[k % atoms_ahead];
+    const Atom taken = ahead->next[k % places_ahead];
     const int further = k + atoms_ahead;
     const unsigned entry =
         further < CUDA_QUAD ? entry_of_quad(quad, further) : entry_of_quad(next, further - CUDA_QUAD);
-    ahead->next[k % atoms_ahead] = load_staged(&staged_at(atoms, entry));
+    ahead->next[k % places_ahead] = load_staged(&staged_at(atoms, entry));
     return taken;
 }
 

@@ -1,7 +1,6 @@
 /* The atoms that a block of threads has staged in shared memory for force.kernel = brick: those of its brick and those in
  * range of it, as images near the brick, measured from a corner (of the brick, or of the box: corner_of in force_brick.cuh). So
- * there is no nearest image to be found for a
- * pair, and places are small numbers, which a float holds well.
+ * there is no nearest image to be found for a pair, and places are small numbers, which a float holds well.
  *
  * Entry 0 is an atom beyond any range, the rest of a row that does not fill its last quad. */
 #ifndef MD_CUDA_STAGED_CUH
@@ -16,16 +15,15 @@ __device__ inline int image_at(int x, int y, int z) { return (z + 1) << 4 | (y +
 constexpr int no_image = 1 << 4 | 1 << 2 | 1;
 
 /* What is added to a coordinate of a particle, one after the other, so that it is staged as an image: how far the image, as
- * measured from the origin, is from the particle, as a float, and what that lacks. The small one of them is added to a small
- * number: first where the particle is near the lower edge, else last. */
+ * measured from the corner of the brick, is from the particle, as pairs have it, and what that lacks (shift_along in
+ * brick_stage.cuh). The small one of them is added to a small number: first where the particle is near the lower edge, else last. */
 struct alignas(2 * sizeof(Pair)) Shift {
     Pair first, second;
 };
 
-/* Of a brick, by axis, and by the two bits of image_at for it. */
-constexpr int images_along = 4;
+/* Of a brick, by axis, and by the two bits of image_at for it, of which 3 is no image. */
 struct Shifts {
-    Shift along[3][images_along];
+    Shift along[3][CUDA_IMAGES_ALONG];
 };
 static_assert(sizeof(Shifts) == CUDA_SHIFTS * sizeof(Pair), "as many numbers as the host makes room for");
 

@@ -14,6 +14,7 @@
 
 /* Rounds of staging, as the host expects them: beyond these the sources are read again at every step. */
 constexpr int held_sources = MD_HELD_SOURCES;
+static_assert(held_sources >= 1 && held_sources <= (int)sizeof(unsigned), "images of them are a byte each");
 
 /* Whether the first quads are about all that a thread has of a row: else they are not worth their registers, and are read
  * again while the atoms are staged. */
@@ -45,7 +46,7 @@ __device__ inline CudaBrick *brick_place(void) {
     return &s_brick;
 }
 
-/* For its images. */
+/* Shifts of the brick that is held. */
 __device__ inline Shifts *shifts_place(void) {
     __shared__ Shifts s_shifts;
     return &s_shifts;
@@ -74,10 +75,10 @@ __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &bri
 template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments &a, int64_t from, HeldBrick *held) {
     const CudaBrick brick = a.bricks.table[blockIdx.x];
     if (threadIdx.x == 0) *brick_place() = brick;
-    const bool has_corner = !copies_async || brick.has_images; /* corner_of */
+    static_assert(CUDA_SHIFTS <= 32, "the smallest block copies them at once");
     if (threadIdx.x < CUDA_SHIFTS)
         ((Pair *)shifts_place())[threadIdx.x] =
-            has_corner ? ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x] : Pair(0);
+            is_copied(brick) ? Pair(0) : ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x];
     hold_sources(a, brick, held);
     const int r = (int)threadIdx.x / row_threads;
     held->i = r < brick.end - brick.begin ? brick.begin + r : -1;
@@ -136,7 +137,7 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
     return moved_sq;
 }
 
-/* Of source k. */
+/* The shift of source k. */
 __device__ inline ImageShift held_shift(const HeldBrick &held, int k) {
     return shift_of_image(*shifts_place(), held.images >> (8 * k));
 }
