@@ -137,6 +137,39 @@ static void check_staged(CudaContext *context, const MdSystem *system) {
     md_free(bricks);
 }
 
+/* Number k of an array in the precision of pairs. */
+static double pair_number(const CudaContext *context, const void *numbers, int64_t k) {
+    return context->pair_size == sizeof(double) ? ((const double *)numbers)[k] : (double)((const float *)numbers)[k];
+}
+
+/* The numbers that images of each brick are staged by, which come to where the image is from its corner, to far more digits than
+ * pairs have, and of which the small one is added to a small number. */
+static void check_shifts(CudaContext *context, const MdSystem *system) {
+    const int64_t n_bricks = cuda_brick_count(&context->arguments.grid);
+    const size_t shifts_bytes = CUDA_SHIFTS * context->pair_size;
+    const bool is_double = context->pair_size == sizeof(double);
+    CudaBrick *bricks = downloaded(context, context->arguments.bricks.table, (size_t)n_bricks * sizeof *bricks);
+    void *shifts = downloaded(context, context->arguments.bricks.shifts, (size_t)n_bricks * shifts_bytes);
+    int64_t n_wrong = 0;
+    for (int64_t b = 0; b < n_bricks; b++)
+        for (int axis = 0; axis < system->box.dimension; axis++) {
+            const int boxes = system->box.periodic[axis] ? 1 : 0;
+            const double corner = is_double ? bricks[b].origin[axis] : (double)bricks[b].origin_f[axis];
+            for (int box = -boxes; box <= boxes; box++) {
+                const int64_t k = CUDA_SHIFTS * b + 2 * (CUDA_IMAGES_ALONG * axis + box + 1);
+                const double first = pair_number(context, shifts, k), second = pair_number(context, shifts, k + 1);
+                const double way = box * system->box.length[axis] - corner;
+                const double small = fabs(box > 0 ? first : second), large = fabs(box > 0 ? second : first);
+                if (fabs(first + second - way) <= ldexp(fabs(way), -46) && small <= ldexp(large, -23)) continue;
+                if (n_wrong++ == 0)
+                    printf("brick %lld, axis %d, %d boxes away: %.17g and %.17g for %.17g\n", (long long)b, axis, box,
+                           first, second, way);
+            }
+        }
+    CHECK(n_wrong == 0);
+    md_free(bricks), md_free(shifts);
+}
+
 bool bricks_check_rows(const WalkRun *run, const MdSystem *system) {
     MdRows rows;
     MdStatistics statistics;
@@ -146,6 +179,7 @@ bool bricks_check_rows(const WalkRun *run, const MdSystem *system) {
     CHECK(statistics.n_entries == rows.offsets[system->n_atoms]);
     CHECK(count_wrong(&rows, system, context->range) == 0);
     check_staged(run->context, system);
+    check_shifts(run->context, system);
     md_rows_free(&rows);
     return true;
 }

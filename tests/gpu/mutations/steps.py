@@ -98,10 +98,10 @@ HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
 mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
 mutant("held brick: images of the first round", HELD + " ImageShift held_shift(", "held.images >> (8 * k)", "held.images", tests(ON_CHIP + " launch.block_size=64"))
-mutant("held brick: by an edge as single precision has it", HELD + " void hold_brick(", "has_corner ? ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x]",
-       "has_corner && fabs(((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x]) > 1e-4 ? ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x]", boundary("ways"))
+mutant("held brick: by an edge as single precision has it", HELD + " void hold_brick(", "is_copied(brick) ?",
+       "is_copied(brick) || fabs(((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x]) < 1e-4 ?", boundary("ways"))
 mutant("held brick: shifts of the first brick", HELD + " void hold_brick(", "shifts_of_brick(a, (int)blockIdx.x)", "shifts_of_brick(a, 0)", tests(ON_CHIP + " memory.brick_grid=device", "3-D"))
-mutant("held brick: copies that are measured from elsewhere", HELD + " void hold_brick(", "!copies_async || brick.has_images", "true", tests(ON_CHIP + " memory.staging=async memory.brick_cells=1"))
+mutant("held brick: copies that are measured from elsewhere", HELD + " void hold_brick(", "is_copied(brick) ?", "false ?", tests(ON_CHIP + " memory.staging=async memory.brick_cells=1"))
 mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < brick.end - brick.begin", "r < brick.end - brick.begin - 1", tests(ON_CHIP))
 mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
 mutant("held brick: velocities are lost", HELD + " void put_back(", "store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
