@@ -19,7 +19,7 @@ from pathlib import Path
 import bench
 from bench_rows import DECKS, read_table
 from runs import NotRun, Run
-from scripts import Budget, Parser, check_paths
+from scripts import TOP, Budget, Parser, check_paths
 
 UNITS = ("force", "step", "neighbor")  # whose kernels a step spends its time in
 COLUMNS = ("regs", "spilled", "local", "instr", "shared")
@@ -87,7 +87,12 @@ def compile_row(fields, a, kernels):
         command = [a.mdmini, str(DECKS / f"{fields['system']}.txt"), *(str(DECKS / f"{layer}.txt") for layer in fields["rule"].split()),
                    f"system.cells={fields['cells']}", f"run.precision={fields['precision']}", "run.backend=cuda", "run.steps=40",
                    "restart.every=0", "output.name=step", "report.verify=off"]
-        Run(command, 40, a.limit).report()
+        run = Run(command, 40, a.limit)
+        try:
+            run.report()
+        except NotRun as why:  # what the compiler says stands below the first line
+            version = f"the kernels of {kernels}: " if kernels else "these kernels: " if a.against else ""
+            raise NotRun(why.kind, "\n".join([f"{version}{why}", *run.told.splitlines()[1:]])) from None
         found = {}
         for path in sorted(Path(folder).glob("*.image")):
             if a.all or path.name.split("-")[0] in UNITS:
@@ -117,9 +122,10 @@ def table(row, found, before):
 
 def read_arguments(words=None):
     parser = Parser(description=__doc__, formatter_class=bench.argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mdmini", type=os.path.abspath, help="the program, built with -DMDMINI_CUDA=IDLE")
+    parser.add_argument("--program", dest="mdmini", type=os.path.abspath, default=str(TOP / "build-idle/mdmini"),
+                        help="built with -DMDMINI_CUDA=IDLE (build-idle/mdmini, which registers.sh builds)")
     parser.add_argument("--rows", metavar="NAME,...", default="1m,32k,4k", help="rows to compile, with * and ? (1m,32k,4k)")
-    parser.add_argument("--against", type=os.path.abspath, metavar="FOLDER", help="the folder src of another version: shows what differs")
+    parser.add_argument("--against", type=os.path.abspath, metavar="FOLDER", help="the folder src of another version: shows what differs, that version -> this one")
     parser.add_argument("--all", action="store_true", help=f"kernels of all units, not of {', '.join(UNITS)} alone")
     parser.add_argument("--limit", type=float, default=300, help="seconds that a row may take (300)")
     parser.add_argument("--table", default=str(DECKS / "rows.csv"), help="of the rows (inputs/bench/rows.csv)")
@@ -128,6 +134,8 @@ def read_arguments(words=None):
     check_paths(parser, a)
     if a.against and not os.path.isfile(os.path.join(a.against, "cuda/kernels/force.cu")):
         parser.error(f"{a.against}: no kernels there (cuda/kernels/force.cu)")
+    if not a.rows:
+        parser.error("--rows: none is named")
     try:
         a.chosen = bench.choose(read_table(a.table), a.rows)
     except ValueError as why:

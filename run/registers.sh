@@ -4,12 +4,13 @@
 #
 #   run/registers.sh [--rows 1m,32k,4k] [--against FOLDER/src] [--all]
 #
-# --against shows what differs from the kernels of another checkout (of the same arguments: src/cuda/shared.h).
+# --against shows what differs from the kernels of another checkout (of the same arguments: src/cuda/shared.h), as
+# that one -> this one.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 folder=$top/build-idle
-{
+[[ " $* " == *" --help "* || " $* " == *" -h "* ]] || {
     cmake -S "$top" -B "$folder" -DMDMINI_CUDA=IDLE ${MDMINI_COMMIT:+-DMDMINI_COMMIT=$MDMINI_COMMIT}
     cmake --build "$folder" --target mdmini --parallel "$(nproc)" # not the tests
 } >&2
-exec python3 -B "$top/run/registers.py" "$folder/mdmini" "$@"
+exec python3 -B "$top/run/registers.py" --program "$folder/mdmini" "$@"

@@ -44,6 +44,7 @@ class Run:
         self.loop_began = self.loop_ended = self.gone = None
         self.loop_is_over = threading.Event()  # or will never begin
         self.why_killed = self.result = None
+        self.told = ""  # what it wrote to stderr, once it has ended
         self.child = subprocess.Popen(command, cwd=self.folder.name, stdout=subprocess.PIPE, stderr=self.errors,
                                       stdin=subprocess.DEVNULL, pass_fds=holds, text=True, errors="replace")
         Run.alive.add(self)
@@ -116,7 +117,8 @@ class Run:
             raise self.why_killed
         self.errors.seek(0)
         code, path = self.child.returncode, Path(self.folder.name) / "step.json"
-        message = (self.errors.read().strip().splitlines() or ["no message"])[0].replace("mdmini: error: ", "").replace("command line: ", "")
+        self.told = self.errors.read().strip()
+        message = (self.told.splitlines() or ["no message"])[0].replace("mdmini: error: ", "").replace("command line: ", "")
         if code in ENDED:
             raise NotRun("time", "ended by a signal")
         if code == 2:

@@ -15,6 +15,7 @@ import registers
 ROWS = """row,system,cells,atoms,precision,rule,steps,target,unit,asked
 a,lj,5,500,mixed,every,40,1,steps/s,
 b,lj,5,500,mixed,safe,40,1,steps/s,
+d,lj,5,500,double,every,40,1,steps/s,
 """
 
 STAND_IN = '''#!/usr/bin/env python3
@@ -22,6 +23,9 @@ import os, sys
 sys.path[:0] = {path!r}
 from test_registers import image
 kernels = os.environ.get("MDMINI_KERNELS")
+if "run.precision=double" in sys.argv:
+    print("mdmini: error: kernels do not compile:\\nline 3: no such thing", file=sys.stderr)
+    sys.exit(2)
 safe = any(word.endswith("safe.txt") for word in sys.argv)
 with open(os.environ["MDMINI_KERNEL_CACHE"] + "/step-13.0-0.image", "wb") as out:
     out.write(b"//\\n.version 9.0" if safe else image({{"k_step_a": (40, 24 if kernels else 0, 5, 2, 64), "k_step_b": (32, 0, 3, 0, 0)}}))
@@ -67,7 +71,7 @@ def run(folder, *words):
     stand_in = Path(folder) / "mdmini"
     stand_in.write_text(STAND_IN.format(path=[str(SOURCE / "tests/run"), *sys.path], program=str(program.program())))
     stand_in.chmod(0o755)
-    return subprocess.run([sys.executable, "-B", SOURCE / "run/registers.py", str(stand_in), "--table", "rows.csv", *words],
+    return subprocess.run([sys.executable, "-B", SOURCE / "run/registers.py", "--program", str(stand_in), "--table", "rows.csv", *words],
                           cwd=folder, capture_output=True, text=True)
 
 
@@ -99,6 +103,11 @@ def test_faults(checks, folder):
     checks.that(done.returncode == 1 and "FAILED: b" in done.stdout and "k_step_a" in done.stdout, f"text for a later compiler: {done.stdout}")
     done = run(folder, "--rows", "a", "--against", folder)
     checks.that(done.returncode == 2 and "no kernels there" in done.stderr, f"no kernels: {done.stderr}")
+    done = run(folder, "--rows", "")
+    checks.that(done.returncode == 2 and "none is named" in done.stderr, f"no row: {done.stderr}")
+    done = run(folder, "--rows", "d,a")
+    checks.that(done.returncode == 1 and "refused" in done.stdout and "line 3: no such thing" in done.stdout and "k_step_a" in done.stdout,
+                f"kernels that do not compile: {done.stdout}{done.stderr}")
     done = run(folder, "--rows", "c")
     checks.that(done.returncode == 2, f"no such row: {done.stderr}")
 
