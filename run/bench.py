@@ -158,6 +158,16 @@ def choose(table_rows, patterns):
     return found
 
 
+def choose_rows(parser, a):
+    """a.chosen: those rows of the table that --rows names."""
+    if not os.path.isfile(a.table):
+        parser.error(f"{a.table}: no such table")
+    try:
+        a.chosen = choose(read_table(a.table), a.rows)
+    except ValueError as why:
+        parser.error(f"--rows: {why}")
+
+
 def read_arguments(words=None):
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mdmini", type=os.path.abspath, nargs="?", help="the program; --list needs none")
@@ -184,12 +194,7 @@ def read_arguments(words=None):
         parser.error("no program to be timed: name one")
     if a.folder and not os.path.isdir(a.folder):
         parser.error(f"{a.folder}: no such folder")
-    if not os.path.isfile(a.table):
-        parser.error(f"{a.table}: no such table")
-    try:
-        a.chosen = choose(read_table(a.table), a.rows)
-    except ValueError as why:
-        parser.error(f"--rows: {why}")
+    choose_rows(parser, a)
     return a
 
 

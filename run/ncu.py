@@ -26,7 +26,7 @@ import tempfile
 from pathlib import Path
 
 import bench
-from bench_rows import DECKS, Melt, Row, read_table
+from bench_rows import DECKS, Melt, Row
 from runs import NotRun, Run
 from scripts import Budget, check_paths, portable, positive, save_json, whole, Parser
 
@@ -153,10 +153,7 @@ def read_arguments(words=None):
     check_paths(parser, a)
     if not shutil.which(a.ncu):
         parser.error(f"{a.ncu}: no such program: it comes with the CUDA toolkit, as Nsight Compute")
-    try:
-        a.chosen = bench.choose(read_table(a.table), a.rows)
-    except ValueError as why:
-        parser.error(f"--rows: {why}")
+    bench.choose_rows(parser, a)
     return a
 
 

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 import bench
-from bench_rows import DECKS, read_table
+from bench_rows import DECKS
 from runs import NotRun, Run
 from scripts import TOP, Budget, Parser, check_paths
 
@@ -136,10 +136,7 @@ def read_arguments(words=None):
         parser.error(f"{a.against}: no kernels there (cuda/kernels/force.cu)")
     if not a.rows:
         parser.error("--rows: none is named")
-    try:
-        a.chosen = bench.choose(read_table(a.table), a.rows)
-    except ValueError as why:
-        parser.error(f"--rows: {why}")
+    bench.choose_rows(parser, a)
     return a
 
 
