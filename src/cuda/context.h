@@ -44,8 +44,8 @@ typedef enum CudaStage {
     X(sort, scan_sums, "")                                                                                             \
     X(sort, scan_finish, "")                                                                                           \
     X(sort, scatter, "")                                                                                               \
-    X(sort, scatter_few, "")                                                                                           \
     X(sort, rank, "")                                                                                                  \
+    X(sort, rank_few, "force.kernel=list|list-split|cluster|brick")                                                    \
     X(sort, bring_back, "memory.carry=copy")                                                                           \
     X(neighbor, brute, "neighbor.search=brute")                                                                        \
     X(neighbor, brute_tiled, "neighbor.search=brute-tiled")                                                            \
@@ -244,6 +244,10 @@ typedef struct CudaContext {
 
     /* cells, only where something needs them */
     int max_cells;
+    int32_t
+        *cell_counts; /* zero but in a sort, [max_cells + 1]; twice as many as few cells are, see sort.c, behind them */
+    int few_counted;  /* cells of the last sort of few, and which of the two has its counts */
+    int few_turn;
     CudaGrid placed; /* the grid that cell_place was made for */
     CudaFilled filled;
     int brick_grid, brick_cells; /* as the switches say; cells, and fewer, where bricks would hold too much */
@@ -379,6 +383,7 @@ void cuda_memory_need_forces(CudaContext *context);
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
 /* memory.carry = copy, where there is a list: a reordering puts into its memory what else goes to a second copy. */
 bool cuda_memory_carries_by_list(const CudaContext *context);
+size_t cuda_memory_list_bytes(const CudaContext *context); /* of the entries, as long as capacities stay */
 /* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
 /* Device to host through the pinned chunks, after all work issued so far; waits. */
@@ -433,6 +438,7 @@ bool cuda_sort_needs_cells(const CudaContext *context);
 bool cuda_sort_reorders(const CudaContext *context);
 bool cuda_sort_places_cells(const CudaContext *context); /* by a table, not row by row */
 int cuda_sort_most_cells(CudaContext *context);          /* that any grid of this system has; needs no device */
+size_t cuda_sort_few_counts(const CudaContext *context); /* room for the counts of few cells, once max_cells is known */
 int cuda_sort_count_cells(const CudaGrid *grid);
 /* Cells of an axis that long, for a list of that range, while they are not too many in all. */
 double cuda_sort_cells_along(double extent, double range);

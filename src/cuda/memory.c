@@ -160,7 +160,7 @@ static void place_carried(CudaContext *context) {
     }
 }
 
-static size_t list_bytes(const CudaContext *context) {
+size_t cuda_memory_list_bytes(const CudaContext *context) {
     const CudaList *list = &context->arguments.list;
     const int64_t rows = cuda_force_has_bricks(context) ? context->arguments.bricks.slice_capacity * 32
                          : has_columns(context)         ? column_stride(context)
@@ -178,7 +178,7 @@ static MdStatus replace(CudaContext *context, void **array, size_t bytes, const 
 }
 
 static MdStatus replace_list(CudaContext *context, const char *what) {
-    MdStatus status = replace(context, &context->arguments.list.entries, list_bytes(context), what);
+    MdStatus status = replace(context, &context->arguments.list.entries, cuda_memory_list_bytes(context), what);
     if (status == MD_OK) place_carried(context);
     return status;
 }
@@ -221,7 +221,8 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
         add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
     }
     /* kept in any case: a sort finds the zeros that the one before has left */
-    add(arrays, CUDA_KEPT, &a->cell_count, (size_t)context->max_cells + 1, sizeof(int32_t), "counts of cells");
+    add(arrays, CUDA_KEPT, &context->cell_counts, (size_t)context->max_cells + 1 + 2 * cuda_sort_few_counts(context),
+        sizeof(int32_t), "counts of cells");
     add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
     if (cuda_sort_places_cells(context)) {
         add(arrays, CUDA_KEPT, &a->cell_place, (size_t)context->max_cells, sizeof(int32_t), "places of cells");
@@ -367,7 +368,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     add(arrays, CUDA_STAGING, &context->staging, 3 * n, sizeof(double), "staging");
     if (!cuda_force_has_list(context)) return;
     add(arrays, CUDA_KEPT, &a->list.counts, n, sizeof(int32_t), "row lengths");
-    add(arrays, CUDA_KEPT, &a->list.entries, list_bytes(context), 1, "neighbour list");
+    add(arrays, CUDA_KEPT, &a->list.entries, cuda_memory_list_bytes(context), 1, "neighbour list");
 }
 
 static void plan(CudaContext *context) {
@@ -478,9 +479,9 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(&a->watch->fault_key, 0xff, sizeof a->watch->fault_key, context->stream));
     CUDA_CHECK(cudaMemsetAsync(a->barrier, 0, 2 * CUDA_BARRIER_STRIDE * sizeof *a->barrier, context->stream));
     CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
-    if (a->cell_count)
-        CUDA_CHECK(
-            cudaMemsetAsync(a->cell_count, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t), context->stream));
+    if (context->cell_counts)
+        CUDA_CHECK(cudaMemsetAsync(context->cell_counts, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t),
+                                   context->stream));
     if (has_queue(context)) clear_queue(context);
     if (makes_passes_in_vain(context)) clear_check(context);
     cuda_force_zero(context); /* nothing has acted yet */

@@ -114,24 +114,67 @@ static void place_cells(CudaContext *context, int n_cells) {
     cuda_launch(context, CUDA_K_sort_curve, n_cells);
 }
 
-enum { FEW_TILES = 32 }; /* each block scans them in less time than launches for it would take */
+/* --- few cells ---
+ *
+ * Each block scans their counts by itself, in less time than launches for it would take, and so none comes after the last that
+ * reads them: the next sort has other counts. Their keys stand where the list will, which is not needed any more: see
+ * kernels/sort.cu. Where the list has no room for them, cells are sorted as many are. */
+enum {
+    FEW_TILES = 32,
+    LEAST_KEYS = 16,   /* of a cell that there is room for, beyond */
+    TIMES_AVERAGE = 4, /* so many times the average */
+    MOST_KEYS = 1 << 12
+};
+
+size_t cuda_sort_few_counts(const CudaContext *context) {
+    return (size_t)(context->max_cells < CUDA_FEW_CELLS ? context->max_cells + 1 : CUDA_FEW_CELLS);
+}
+
+static int64_t scan_tiles(const CudaContext *context, int n_cells) {
+    return cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
+}
+
+/* Keys of each cell that there is room for; 0: there is not enough, or cells are not few. */
+static int few_keys(const CudaContext *context, int n_cells) {
+    if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !cuda_force_has_list(context) ||
+        cuda_memory_carries_by_list(context))
+        return 0;
+    const size_t key = cuda_brick_sorts(context) ? sizeof(uint64_t) : sizeof(int32_t);
+    const int64_t room = (int64_t)(cuda_memory_list_bytes(context) / key) / n_cells;
+    if (room < LEAST_KEYS + TIMES_AVERAGE * (int64_t)context->n_atoms / n_cells) return 0;
+    return (int)(room < MOST_KEYS ? room : MOST_KEYS);
+}
+
+static int32_t *few_counts(const CudaContext *context, int turn) {
+    return context->cell_counts + context->max_cells + 1 + turn * (int64_t)cuda_sort_few_counts(context);
+}
+
+/* Which counts the next sort has. Those of few cells are zero as far as the last sort of few went, and from the start. */
+static void choose_counts(CudaContext *context, int n_cells) {
+    context->arguments.cell_count = context->cell_counts;
+    if (few_keys(context, n_cells) == 0) return;
+    if (n_cells != context->few_counted)
+        CUDA_CHECK(cudaMemsetAsync(few_counts(context, 0), 0,
+                                   2 * cuda_sort_few_counts(context) * sizeof *context->cell_counts, context->stream));
+    context->few_counted = n_cells;
+    context->few_turn = 1 - context->few_turn;
+    context->arguments.cell_count = few_counts(context, context->few_turn);
+}
+
+/* --- the kernels --- */
 
 /* Counts of cells to starts, and particles into cells; the entry after the last cell becomes n_atoms. */
 static void scan_and_scatter(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
-    const int64_t n_tiles = cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
+    const int64_t n_tiles = scan_tiles(context, n_cells);
     a->n = n_cells + 1;
-    if (n_tiles <= FEW_TILES && a->n <= CUDA_FEW_CELLS) {
-        cuda_launch(context, CUDA_K_sort_scatter_few, context->n_atoms);
-        return; /* counts of so many are left to who comes next */
-    }
     cuda_launch_blocks(context, CUDA_K_sort_scan_tiles, n_tiles);
     a->n = (int32_t)n_tiles;
     cuda_launch_blocks(context, CUDA_K_sort_scan_sums, 1);
     a->n = n_cells + 1;
     cuda_launch_blocks(context, CUDA_K_sort_scan_finish, n_tiles);
     cuda_launch(context, CUDA_K_sort_scatter, context->n_atoms);
-    a->n = 0;
+    cuda_launch(context, CUDA_K_sort_rank, context->n_atoms);
 }
 
 /* Into cells, by the kernel that counts the particles of each: k_sort_bin or, if they are to be wrapped first, k_sort_wrap. */
@@ -139,9 +182,15 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     CudaArguments *a = &context->arguments;
     const int n = context->n_atoms;
     a->n = n_cells;
+    a->first = few_keys(context, n_cells);
     cuda_launch(context, bin, n);
-    scan_and_scatter(context, n_cells);
-    cuda_launch(context, CUDA_K_sort_rank, n);
+    if (a->first > 0) {
+        a->n = n_cells + 1;
+        a->out = few_counts(context, 1 - context->few_turn);
+        cuda_launch(context, CUDA_K_sort_rank_few, n);
+    } else {
+        scan_and_scatter(context, n_cells);
+    }
     if (cuda_memory_carries_by_list(context)) cuda_launch(context, CUDA_K_sort_bring_back, n);
 }
 
@@ -177,6 +226,7 @@ int cuda_sort_prepare(CudaContext *context) {
     plan_grid(context);
     const int n_cells = cuda_sort_count_cells(&context->arguments.grid);
     if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
+    choose_counts(context, n_cells);
     return n_cells;
 }
 
@@ -201,6 +251,7 @@ void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
     set_edges(&context->arguments.grid);
     if (!cuda_sort_needs_cells(context)) return;
     if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
+    choose_counts(context, n_cells);
     issue_cells(context, CUDA_K_sort_bin, n_cells);
     cuda_sort_take(context);
 }

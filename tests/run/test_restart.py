@@ -284,11 +284,11 @@ def test_full_disk(checks, folder):
     size = (folder / "whole.restart").stat().st_size
     program.run(name, "run.steps=40", "output.name=full", folder=folder)
     kept = (folder / "full.restart").read_bytes()
-    done = program.run("--restart", "full.restart", "run.steps=60", folder=folder, name="full", file_size_limit=size // 2)
+    done = program.run("--restart", "full.restart", "run.steps=60", folder=folder, name="full", file_size_limit=3 * size // 4)
     checks.that(done.code == 4 and "full.restart.tmp" in done.stderr, f"no room: {done.code} {done.stderr}")
     checks.that((folder / "full.restart").read_bytes() == kept, "no room: the restart file is another")
     checks.that(not (folder / "full.restart.tmp").exists(), "no room: a piece of a file is left")
-    done = program.run(name, "output.name=new", "restart.every=20", folder=folder, file_size_limit=size // 2)
+    done = program.run(name, "output.name=new", "restart.every=20", folder=folder, file_size_limit=3 * size // 4)
     checks.that(done.code == 4 and len(done.stderr.splitlines()) == 1, f"no room, from the start: {done.stderr}")
     done = resume(folder, "full", "run.steps=60")
     different = restart_file.difference(folder / "whole.restart", folder / "full.restart")

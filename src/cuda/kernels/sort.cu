@@ -15,7 +15,8 @@
  * or k_sort_bin), exclusive scan, scatter. Where memory keeps an order, lanes of a warp that have the same cell count together.
  * The atomics give each cell its particles in order of arrival, which differs from run to run; k_sort_rank therefore puts each
  * cell in an order of its own, and where memory keeps that order, puts each particle there at once. Everything that follows
- * (rows, sums) is then the same in every run.
+ * (rows, sums) is then the same in every run. Few cells have room of their own for what they are sorted by, where the list will
+ * be: two kernels then do all of it (k_sort_rank_few), as each launch is felt by a small system.
  *
  * neighbor.predict = velocity: cells are those of where the particles will be (physics/predict.h). */
 #include "cuda/kernels/cells.cuh"
@@ -87,8 +88,23 @@ MD_KERNEL k_sort_look_ahead(MD_ARGUMENTS) {
     a.watch->built_step = step;
 }
 
-/* By the places that the list is made of, as pairs see them: they are kept, so that a restart finds the same cells. */
-__device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<Pair> &x) {
+/* What particles of a cell are sorted by: the id; in bricks by x first, so that a line of cells along x is sorted by x as a
+ * whole, and the search need not go through all of it. */
+typedef Select<in_bricks, uint64_t, int32_t>::type SlotKey;
+
+__device__ inline SlotKey key_at(const Vec3<Pair> &x, int id) {
+    if constexpr (in_bricks) return (uint64_t)float_key((float)x.x) << 32 | (unsigned)id;
+    else return id;
+}
+
+/* Room for the keys of a.first particles of the cell at `place`, of few cells. */
+__device__ inline SlotKey *keys_of_few(const CudaArguments &a, int place) {
+    return (SlotKey *)a.list.entries + (int64_t)place * a.first;
+}
+
+/* By the places that the list is made of, as pairs see them: they are kept, so that a restart finds the same cells. With a.first,
+ * keys of few cells are there at once, as far as there is room. */
+__device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<Pair> &x, int id) {
     const CudaGrid &grid = a.grid;
     const int cx = cell_along((double)x.x, grid.origin[0], grid.inverse_edge[0], grid.n[0]);
     const int cy = cell_along((double)x.y, grid.origin[1], grid.inverse_edge[1], grid.n[1]);
@@ -96,7 +112,9 @@ __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<P
     const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
     const int place = cell_place(a, c);
     a.place[i] = place;
-    a.arrival[i] = count_particle(&a.cell_count[place], place, a.n_atoms);
+    const int arrival = count_particle(&a.cell_count[place], place, a.n_atoms);
+    if (a.first == 0) a.arrival[i] = arrival;
+    else if (arrival < a.first) keys_of_few(a, place)[arrival] = key_at(x, id);
 }
 
 /* Whether particle i, which is at x, had gone further than the list allows when that was used last: a drift ago, so that
@@ -159,7 +177,7 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const Vec3<Pair> place = place_ahead(seen, way);
     if constexpr (!reorders) /* otherwise k_sort_rank does */
         store<Pair>(a.reference, i, place, Pair(0));
-    if (a.n > 0) count_in_cell(a, i, place);
+    if (a.n > 0) count_in_cell(a, i, place, tag.id);
 }
 
 /* Of particles that were sorted before, by the places that these were sorted by: those of a restart are ahead by nothing. */
@@ -168,7 +186,7 @@ MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const Vec3<Pair> way = predicts ? way_ahead(a, load<Pair>(a.now.velocity, i)) : Vec3<Pair>{0, 0, 0};
-    count_in_cell(a, i, place_ahead(load<Pair>(a.now.position, i), way));
+    count_in_cell(a, i, place_ahead(load<Pair>(a.now.position, i), way), a.now.tag[i].id);
     if (reorders) copy_seen(a.now.position, i + on_the_way(a), a.now.position, i);
 }
 
@@ -230,21 +248,23 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
 /* --- exclusive scan of a.n numbers, from cell_count to cell_start, in three launches: sums of tiles, scan of the sums by one
  * block, scan of each tile from its offset. A tile is what one block scans: MD_BLOCK numbers. Where they are few, each block that
  * wants to know scans them all by itself, which takes no launch. Who comes after the last that reads a count leaves zero there,
- * for the next sort. -------------------- */
+ * for the next sort; of few cells there are counts twice, in turn. -------------------- */
 
-/* Inclusive scan over the block, Hillis and Steele: log2(MD_BLOCK) rounds. Returns the thread's own. A barrier must lie
- * between two calls. */
+/* Inclusive scan over the block: over each warp by shuffles (Hillis and Steele), and the sums of the warps before it. Returns the
+ * thread's own. A barrier must lie between two calls. */
 __device__ inline int block_scan(int value) {
-    __shared__ int s_value[2][MD_BLOCK];
-    const int t = (int)threadIdx.x;
-    int now = 0;
-    s_value[0][t] = value;
-    for (int distance = 1; distance < MD_BLOCK; distance *= 2) {
-        __syncthreads(); /* the round before is complete */
-        s_value[1 - now][t] = s_value[now][t] + (t >= distance ? s_value[now][t - distance] : 0);
-        now = 1 - now;
+    constexpr int n_warps = MD_BLOCK / 32;
+    __shared__ int s_sum[n_warps];
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const int below = __shfl_up_sync(whole_warp, value, (unsigned)distance);
+        if (lane >= distance) value += below;
     }
-    return s_value[now][t];
+    if (lane == 31) s_sum[warp] = value;
+    __syncthreads(); /* all sums are there */
+#pragma unroll
+    for (int w = 0; w < n_warps - 1; w++) value += w < warp ? s_sum[w] : 0;
+    return value;
 }
 
 MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
@@ -293,16 +313,12 @@ MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
     a.cell_count[k] = 0;
 }
 
-/* What particles of a cell are sorted by: the id; in bricks by x first, so that a line of cells along x is sorted by x as a
- * whole, and the search need not go through all of it. */
-typedef Select<in_bricks, uint64_t, int32_t>::type SlotKey;
-
 __device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
     const int id = a.now.tag[i].id;
     if constexpr (in_bricks) {
         const Vec3<Pair> seen = load<Pair>(a.now.position, i + on_the_way(a));
         const Vec3<Pair> way = predicts ? way_ahead(a, load<Pair>(a.now.velocity, i)) : Vec3<Pair>{0, 0, 0};
-        return (uint64_t)float_key((float)place_ahead(seen, way).x) << 32 | (unsigned)id;
+        return key_at(place_ahead(seen, way), id);
     } else {
         return id;
     }
@@ -315,35 +331,74 @@ MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     ((SlotKey *)a.slot_key)[a.cell_start[a.place[i]] + a.arrival[i]] = slot_key(a, i);
 }
 
-/* The same, and the scan of a.n counts. */
-MD_KERNEL k_sort_scatter_few(MD_ARGUMENTS) {
-    begin_kernel();
-    __shared__ int s_start[CUDA_FEW_CELLS];
-    const int i = thread_index();
-    scan_by_block(a.cell_count, s_start, a.n);
-    for (int k = i; k < a.n; k += grid_size()) a.cell_start[k] = s_start[k];
-    if (i < a.n_atoms) ((SlotKey *)a.slot_key)[s_start[a.place[i]] + a.arrival[i]] = slot_key(a, i);
-}
+/* What of a particle moves to another place in memory. Forces stay behind: nobody looks at them before they are computed anew. */
+struct Carried {
+    Full<Pair> v; /* velocity */
+    CudaTag tag;
+    int type;
+    uint32_t low;
+};
 
-/* Particle i of one memory as particle j of another, but for its place. Forces stay behind: nobody looks at them before they are
- * computed anew. Returns its velocity. */
-__device__ inline Vec3<Pair> carry(const CudaParticles &from, int i, const CudaParticles &to, int j) {
-    const Full<Pair> v = load_velocity(from, i);
-    store<Pair>(to.velocity, j, v.v, v.w);
-    to.tag[j] = from.tag[i];
+__device__ inline Carried pick_up(const CudaParticles &from, int i) {
+    Carried carried = {load_velocity(from, i), from.tag[i], 0, 0};
     if constexpr (!is_vec4) {
-        to.type[j] = from.type[i];
-        if (is_mixed) to.low[j] = from.low[i];
-        ((Pair *)to.inverse_mass)[j] = v.w;
+        carried.type = from.type[i];
+        if (is_mixed) carried.low = from.low[i];
     }
-    return v.v;
+    return carried;
 }
 
-/* Puts particle i into its slot, in memory that keeps the order of the slots. */
-__device__ inline void put_into_slot(const CudaArguments &a, int i, int slot) {
-    const Vec3<Pair> seen = copy_seen(a.now.position, slot, a.now.position, i + on_the_way(a));
-    const Vec3<Pair> v = carry(a.now, i, a.spare, slot);
-    store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v)), Pair(0));
+__device__ inline void put_down(const CudaParticles &to, int i, const Carried &carried) {
+    store<Pair>(to.velocity, i, carried.v.v, carried.v.w);
+    to.tag[i] = carried.tag;
+    if constexpr (!is_vec4) {
+        to.type[i] = carried.type;
+        if (is_mixed) to.low[i] = carried.low;
+        ((Pair *)to.inverse_mass)[i] = carried.v.w;
+    }
+}
+
+/* A particle on its way into its slot, in memory that keeps the order of the slots. */
+struct Sorted {
+    Full<Pair> seen; /* position, with its word */
+    Carried carried;
+};
+
+__device__ inline Sorted take_sorted(const CudaArguments &a, int i) {
+    Sorted sorted = {};
+    if constexpr (reorders) {
+        const int64_t at = i + on_the_way(a);
+        if constexpr (is_vec4) sorted.seen = load_full<Pair>(a.now.position, nullptr, at);
+        else sorted.seen.v = load<Pair>(a.now.position, at);
+        sorted.carried = pick_up(a.now, i);
+    }
+    return sorted;
+}
+
+/* Particle i, of the cell at `place`, into its slot. */
+__device__ inline void put_into_slot(const CudaArguments &a, int i, int place, int slot, const Sorted &sorted) {
+    a.slot_cell[slot] = is_placed ? a.place_cell[place] : place;
+    if constexpr (reorders) {
+        store<Pair>(a.now.position, slot, sorted.seen.v, sorted.seen.w);
+        put_down(a.spare, slot, sorted.carried);
+        store<Pair>(a.reference, slot, place_ahead(sorted.seen.v, way_ahead(a, sorted.carried.v.v)), Pair(0));
+    } else {
+        a.slot_atom[slot] = i;
+    }
+}
+
+/* How many of n keys are smaller. Several loads are on the way at once. */
+__device__ inline int count_smaller(const SlotKey *keys, int n, SlotKey key) {
+    constexpr int at_once = 8;
+    int smaller = 0;
+    for (int first = 0; first < n; first += at_once) {
+        SlotKey other[at_once];
+#pragma unroll
+        for (int k = 0; k < at_once; k++) other[k] = first + k < n ? keys[first + k] : key;
+#pragma unroll
+        for (int k = 0; k < at_once; k++) smaller += other[k] < key;
+    }
+    return smaller;
 }
 
 /* The place of a particle in its cell is the number of smaller keys there. Quadratic in the crowd of a cell, but so is
@@ -351,16 +406,45 @@ __device__ inline void put_into_slot(const CudaArguments &a, int i, int slot) {
 MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
-    for (int k = i; k < a.n; k += grid_size()) a.cell_count[k] = 0; /* of few cells */
     if (i >= a.n_atoms) return;
-    const int place = a.place[i];
-    const SlotKey key = slot_key(a, i), *keys = (const SlotKey *)a.slot_key;
-    const int begin = a.cell_start[place], end = a.cell_start[place + 1];
-    int slot = begin;
-    for (int s = begin; s < end; s++) slot += keys[s] < key;
-    a.slot_cell[slot] = is_placed ? a.place_cell[place] : place;
-    if constexpr (reorders) put_into_slot(a, i, slot);
-    else a.slot_atom[slot] = i;
+    const int place = a.place[i], begin = a.cell_start[place], end = a.cell_start[place + 1];
+    const int slot = begin + count_smaller((const SlotKey *)a.slot_key + begin, end - begin, slot_key(a, i));
+    put_into_slot(a, i, place, slot, take_sorted(a, i));
+}
+
+/* The same for a cell in which more have come than there is room for: among all particles. So crowded are none, unless a system
+ * has become much denser since the memory of the list was last made larger. */
+__device__ inline int count_smaller_of_all(const CudaArguments &a, int place, SlotKey key) {
+    int smaller = 0;
+    for (int i = 0; i < a.n_atoms; i++) smaller += a.place[i] == place && slot_key(a, i) < key;
+    return smaller;
+}
+
+/* The scan of a.n counts, and the ranks, of few cells; a.out: the counts of the next sort, which are to be zero then. What a
+ * particle takes along is asked for before the scan. */
+MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
+    begin_kernel();
+    __shared__ int s_start[CUDA_FEW_CELLS];
+    const int i = thread_index();
+    const bool is_there = i < a.n_atoms;
+    int place = 0;
+    SlotKey key = 0;
+    Sorted sorted = {};
+    if (is_there) {
+        place = a.place[i];
+        key = slot_key(a, i);
+        sorted = take_sorted(a, i);
+    }
+    scan_by_block(a.cell_count, s_start, a.n);
+    for (int k = i; k < a.n; k += grid_size()) {
+        a.cell_start[k] = s_start[k];
+        ((int *)a.out)[k] = 0;
+    }
+    if (!is_there) return;
+    const int begin = s_start[place], n = s_start[place + 1] - begin;
+    const int smaller =
+        n <= a.first ? count_smaller(keys_of_few(a, place), n, key) : count_smaller_of_all(a, place, key);
+    put_into_slot(a, i, place, begin + smaller, sorted);
 }
 
 /* memory.carry = copy: what was carried into the memory of the list, back to where it was. */
@@ -368,6 +452,6 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
 MD_KERNEL k_sort_bring_back(MD_ARGUMENTS) {
     begin_kernel();
     const int i = thread_index();
-    if (i < a.n_atoms) carry(a.spare, i, a.now, i);
+    if (i < a.n_atoms) put_down(a.now, i, pick_up(a.spare, i));
 }
 #endif
