@@ -20,7 +20,7 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
     context->n_atoms = (int)n_atoms;
     context->box = *box;
     context->potential = *potential;
-    context->range = potential->cutoff_max + config->neighbor_skin;
+    context->range = cuda_neighbor_range(config, potential);
     context->fault = (MdFault){-1, -1, NAN};
     context->pair_size = cuda_pair_size(config);
     context->state_size = cuda_state_size(config);

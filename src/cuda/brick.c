@@ -173,7 +173,7 @@ int cuda_brick_block_size(const CudaTarget *target, double range, int row_thread
 }
 
 int cuda_brick_held_sources(const CudaTarget *target, int block) {
-    const double range = target->potential->cutoff_max + target->config->neighbor_skin;
+    const double range = cuda_neighbor_range(target->config, target->potential);
     if (target->config->force_kernel != MD_KERNEL_BRICK) return 1;
     for (int axis = 0; axis < target->box->dimension; axis++)
         if (!target->box->periodic[axis]) return CUDA_MOST_HELD_SOURCES; /* the system is as long as it comes to be */

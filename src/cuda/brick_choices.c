@@ -54,12 +54,8 @@ static int choose_device_cells(const MdSystemPlan *plan, double range, int most_
  * rows of numbers at 32,000 and 256,000 atoms, too (run/results/h200). */
 static const double least_bricks = 0.75;
 
-static double range_of(const MdConfig *config, const MdSystemPlan *plan) {
-    return plan->potential.cutoff_max + config->neighbor_skin;
-}
-
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
-    const double range = range_of(config, plan);
+    const double range = cuda_neighbor_range(config, &plan->potential);
     const int choice = choose_cells(plan, range);
     const CudaDivision division =
         cuda_divide_by_cells(plan->box.length, plan->box.dimension, range, cuda_brick_cells[choice]);
@@ -75,8 +71,9 @@ static bool shares_multiprocessor(const MdConfig *config, const MdSystemPlan *pl
                                   double rows, int on_each) {
     const double held = (double)cuda_force_held_bytes(config, CUDA_MAX_BLOCK) / CUDA_MAX_BLOCK *
                         cuda_force_row_threads(config) * rows,
-                 staged = 1.25 * cuda_division_room(division, plan->n_atoms, range_of(config, plan)) * 4 *
-                          (double)cuda_pair_size(config),
+                 staged = 1.25 *
+                          cuda_division_room(division, plan->n_atoms, cuda_neighbor_range(config, &plan->potential)) *
+                          4 * (double)cuda_pair_size(config),
                  beside = most_beside + CUDA_SHIFTS * (double)cuda_pair_size(config);
     return held + staged + beside <= (double)cuda_device_shared_bytes() / on_each;
 }
@@ -110,7 +107,7 @@ static Suits suits_device(const MdConfig *config, const MdSystemPlan *plan, doub
 }
 
 static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
-    const double range = range_of(config, plan);
+    const double range = cuda_neighbor_range(config, &plan->potential);
     if (config->memory_sort != MD_SORT_BRICK) {
         if (config->memory_brick_grid == MD_BRICK_GRID_AUTO) config->memory_brick_grid = MD_BRICK_GRID_CELLS;
         return;
@@ -168,7 +165,7 @@ static double most_threads_of_bricks(const MdConfig *config, double on_each, int
 static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->force_kernel != MD_KERNEL_BRICK || config->force_threads_per_atom != MD_THREADS_AUTO) return;
     const CudaDivision division =
-        cuda_divide(config, &plan->box, range_of(config, plan), cuda_device_multiprocessors());
+        cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
     const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), 2);
     const double on_each = ceil(cuda_division_bricks(&division) / cuda_device_multiprocessors());
     int log2_threads = 0;
@@ -189,7 +186,7 @@ static const double most_watching_threads = 544;
 
 bool cuda_brick_suits_watch(const MdConfig *config, const MdSystemPlan *plan) {
     const CudaDivision division =
-        cuda_divide(config, &plan->box, range_of(config, plan), cuda_device_multiprocessors());
+        cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
     for (int a = 0; a < plan->box.dimension; a++) {
         const double bricks = division.bricks[a];
         if ((plan->box.periodic[a] ? floor(bricks / 2) : bricks - 1) > CUDA_MOST_APART) return false;
@@ -236,7 +233,7 @@ static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, Md
     config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_32;
     if (config->force_kernel != MD_KERNEL_BRICK || !cuda_brick_has_matrices(config)) return;
     const int n_sms = cuda_device_multiprocessors(), on_each = cuda_bricks_on_each(config->memory_brick_grid);
-    const CudaDivision division = cuda_divide(config, &plan->box, range_of(config, plan), n_sms);
+    const CudaDivision division = cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), n_sms);
     const bool are_few = on_each > 0 || cuda_division_bricks(&division) <= n_sms;
     config->neighbor_rows_per_warp = are_few ? MD_ROWS_PER_WARP_8 : MD_ROWS_PER_WARP_16;
     md_choices_add(choices, "neighbor.rows_per_warp", are_few ? "8" : "16", "%s",
@@ -255,7 +252,7 @@ void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdCh
     config->memory_staging = MD_STAGING_REGISTERS;
     if (config->force_kernel != MD_KERNEL_BRICK) return;
     const CudaDivision division =
-        cuda_divide(config, &plan->box, range_of(config, plan), cuda_device_multiprocessors());
+        cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
     const char *why_not = config->memory_layout != MD_LAYOUT_VEC4 ? "copies take positions of memory.layout = vec4"
                           : config->memory_load != MD_LOAD_GLOBAL ? "copies take memory.load = global"
                           : cuda_device_compute_capability() < CUDA_COPY_CAPABILITY
@@ -282,7 +279,7 @@ enum { MOST_QUEUED = INT32_MAX / CUDA_GRAPH_STEPS };
 
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
     if (config->force_kernel != MD_KERNEL_BRICK) return MD_OK;
-    const double range = range_of(config, plan);
+    const double range = cuda_neighbor_range(config, &plan->potential);
     const int cells = cuda_brick_cells[config->memory_brick_cells];
     const CudaDivision division = cuda_divide(config, &plan->box, range, cuda_device_multiprocessors());
     const double staged = cuda_division_staged(&division, plan->n_atoms, range);

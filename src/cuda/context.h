@@ -236,7 +236,7 @@ typedef struct CudaContext {
     int n_atoms;
     MdBox box;
     MdPotential potential;
-    double range;                 /* cutoff_max + skin */
+    double range;                 /* cuda_neighbor_range */
     size_t pair_size, state_size; /* cuda_pair_size, cuda_state_size */
 
     CudaArguments arguments; /* what kernels get; the host's view of all device arrays */
@@ -465,6 +465,8 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);
 bool cuda_neighbor_halves(const CudaContext *context); /* neighbor.list = half */
 bool cuda_neighbor_compresses(const MdConfig *config); /* neighbor.index = 16 */
 size_t cuda_neighbor_entry_bytes(const CudaContext *context);
+/* How far apart the particles of a listed pair may be: the longest cutoff and the skin. */
+double cuda_neighbor_range(const MdConfig *config, const MdPotential *potential);
 int64_t cuda_neighbor_threads(const CudaContext *context); /* of a search for rows */
 /* Capacity, rows, entries, late builds, when the device is done. */
 void cuda_neighbor_statistics(CudaContext *context, MdStatistics *statistics);

@@ -54,7 +54,7 @@ static int first_block_size(const CudaTarget *target, int unit) {
     int choice = config->launch_block_size;
     if (choice != MD_BLOCK_SIZE_AUTO) return 32 << choice;
     if (is_of_bricks(config, unit)) {
-        const double range = target->potential->cutoff_max + config->neighbor_skin;
+        const double range = cuda_neighbor_range(config, target->potential);
         return unit == CUDA_NEIGHBOR ? cuda_brick_search_block_size(target, range)
                                      : cuda_brick_block_size(target, range, cuda_force_row_threads(config));
     }

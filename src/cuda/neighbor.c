@@ -19,6 +19,10 @@ bool cuda_neighbor_compresses(const MdConfig *config) {
     return md_option_has_effect(config, MD_OPTION_neighbor_index) && config->neighbor_index == MD_INDEX_16;
 }
 
+double cuda_neighbor_range(const MdConfig *config, const MdPotential *potential) {
+    return potential->cutoff_max + config->neighbor_skin;
+}
+
 int64_t cuda_neighbor_threads(const CudaContext *context) {
     const bool by_warps = context->config.neighbor_threads_per_atom == MD_ROW_THREADS_32;
     return (by_warps ? 32 : 1) * (int64_t)context->n_atoms;

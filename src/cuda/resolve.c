@@ -241,7 +241,7 @@ static MdStatus check_crowd(const MdConfig *config, const MdSystemPlan *plan, Md
     if (!cuda_neighbor_compresses(config)) return MD_OK;
     double n_cells = 1;
     for (int axis = 0; axis < plan->box.dimension; axis++)
-        n_cells *= fmax(floor(plan->box.length[axis] / (plan->potential.cutoff_max + config->neighbor_skin)), 1);
+        n_cells *= fmax(floor(plan->box.length[axis] / cuda_neighbor_range(config, &plan->potential)), 1);
     const double crowd = (double)plan->n_atoms / n_cells;
     if (crowd <= CUDA_MAX_CROWD) return MD_OK;
     return md_fail(errors, MD_ERROR_INPUT,

@@ -1,7 +1,7 @@
 /* Bricks in systems that they were not planned for: atoms crowded together in a corner of their box, so that blocks need more
  * room than a uniform system would, and then smaller bricks; atoms that gather, so that they need it on the way; and atoms
  * that spread, so that there are more and more bricks. Rows are held against all pairs, and what each brick stages against what is
- * in range of it. MDMINI_TEST_SYSTEM as in walk.h: uniform, far, beyond, spreading, crowds, gathering, or condensing. */
+ * in range of it. MDMINI_TEST_SYSTEM as in walk.h: uniform, far, beyond, spreading, many keys, crowds, gathering, or condensing. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,6 +273,30 @@ static void test_condensing(const MdBackendOps *ops) {
     md_system_destroy(system);
 }
 
+/* Cells of more atoms than the memory of the list has room for their keys, before that is made larger: see few_keys in sort.c. */
+static void test_many_keys(const MdBackendOps *ops) {
+    check_context("many keys in a cell, neighbor.distances=%d", distances);
+    WalkRun run;
+    MdConfig config = brick_config(MD_BRICK_CELLS_1);
+    config.neighbor_capacity = 24;
+    MdSystem *system = bricks_crowd(11, 0.7, 20);
+    if (walk_create(&run, ops, &config, system)) {
+        const CudaContext *context = run.context;
+        if (walk_ok(&run, ops->update_neighbors(run.context, 0))) {
+            const double edge = context->arguments.grid.edge[0];
+            int crowd = 0;
+            for (int64_t i = 0; i < system->n_atoms; i++) {
+                const double *x = &system->position[3 * i];
+                crowd += x[0] < edge && x[1] < edge && x[2] < edge;
+            }
+            CHECK(context->arguments.first > 0 && crowd > context->arguments.first);
+            bricks_check_rows(&run, system);
+        }
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
 static void test_crowds(const MdBackendOps *ops) {
     test_room(ops);
     test_division(ops, MD_BRICK_CELLS_AUTO);
@@ -293,6 +317,7 @@ int main(void) {
         if (walk_wants("beyond")) test_beyond(ops, 3.2);
         if (walk_wants("beyond")) test_beyond(ops, 3.6);
         if (walk_wants("spreading")) test_spreading(ops);
+        if (walk_wants("many keys")) test_many_keys(ops);
         if (walk_wants("crowds")) test_crowds(ops);
         if (walk_wants("gathering")) test_gathering(ops);
         if (walk_wants("condensing")) test_condensing(ops);

@@ -199,8 +199,8 @@ mutant("search row: no margin for rounding along y", OWN_ROW, "bounds.edge[1]) -
 mutant("search row: no margin for rounding along z", OWN_ROW, "bounds.edge[2]) - bounds.margin", "bounds.edge[2])", IN_RANGE, BEYOND_FACES)
 mutant("search row: its rest is lost", OWN_ROW, "append_found(&found, row);", "", BRICKS)
 mutant("search row: no end", OWN_ROW, "    end_row(row);", "", BRICKS)
-IN_CELL = SORT + " SlotKey slot_key("
-mutant("slot key: bricks by id", IN_CELL, "(uint64_t)float_key((float)place_ahead(seen, way).x) << 32", "(uint64_t)0", tests(BRICK), held("memory.sort=brick"))
+IN_CELL = SORT + " SlotKey key_at("
+mutant("slot key: bricks by id", IN_CELL, "(uint64_t)float_key((float)x.x) << 32", "(uint64_t)0", tests(BRICK), held("memory.sort=brick"))
 mutant("slot key: by y", IN_CELL, ".x) << 32", ".y) << 32", tests(BRICK), held("memory.sort=brick"))
 mutant("slot key: equal places by chance", IN_CELL, " | (unsigned)id;", ";", held("memory.sort=brick"))
 BEGUN = BRICK_BUILD + " CudaBrick begin_brick("

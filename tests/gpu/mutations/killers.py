@@ -104,6 +104,7 @@ FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM
 CROWDS = Killer("test_bricks", "test_bricks")
 IN_RANGE, BEYOND_FACES = (Killer(f"test_bricks ({systems})", "test_bricks", (("MDMINI_TEST_SYSTEM", systems),))
                        for systems in ("uniform|far", "beyond"))
+MANY_KEYS = Killer("test_bricks (many keys)", "test_bricks", (("MDMINI_TEST_SYSTEM", "many keys"),))
 FEW_BRICKS = Killer("test_few_bricks (device)", "test_few_bricks", (("MDMINI_TEST_SYSTEM", "device"),))
 COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"),))
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))

@@ -28,7 +28,7 @@ mutant("split: not the nearest float", COMMON + " Pair split(", "__double_as_lon
 mutant("join: from the float on", COMMON + " double join(", " - low_half", "", held(MIXED), tests(MIXED))
 mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "word >> CUDA_LOW_BITS)", "word)", held(MIXED), tests(MIXED))
 mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", held(MIXED), tests(MIXED))
-mutant("reorder: low bits stay behind", "cuda/kernels/sort.cu carry(", "from.low[i]", "from.low[j]", held(MIXED + "memory.layout=aos memory.sort=cell"))
+mutant("reorder: low bits of another", "cuda/kernels/sort.cu Carried pick_up(", "from.low[i]", "from.low[0]", held(MIXED + "memory.layout=aos memory.sort=cell"))
 for axis, letter in enumerate("xyz"):
     mutant(f"separation: no image along {letter}", SEPARATION + " Vec3<Pair> separation(",
            f"if (MD_PERIODIC_{letter.upper()}) ", "if (false) ",
@@ -104,9 +104,11 @@ mutant("sort bin: the last atom is left out", SORT + " k_sort_wrap(", "if (a.n >
 mutant("sort bin: makes the same cells again otherwise", SORT + " k_sort_bin(", "load<Pair>(a.now.position, i)", "load<Pair>(a.now.position, 0)", AGAIN)
 SCAN = CELLS + " launch.block_size=32"
 FEW = CELLS + " launch.block_size=64"  # for one block, in several rounds
-mutant("block_scan: one round too few", SORT + " int block_scan(", "distance < MD_BLOCK", "distance < MD_BLOCK / 2", tests(SCAN, MANY))
-mutant("block_scan: off by a thread", SORT + " int block_scan(", "t >= distance ?", "t > distance ?", tests(SCAN, MANY))
-mutant("block_scan: no barrier between rounds", SORT + " int block_scan(", "__syncthreads(); /* the round", "/* the round",
+mutant("block_scan: one round too few", SORT + " int block_scan(", "distance < 32", "distance < 16", tests(SCAN, MANY))
+mutant("block_scan: off by a lane", SORT + " int block_scan(", "lane >= distance", "lane > distance", tests(SCAN, MANY))
+mutant("block_scan: sum of another lane", SORT + " int block_scan(", "lane == 31", "lane == 30", held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))
+mutant("block_scan: a warp twice", SORT + " int block_scan(", "w < warp ?", "w <= warp ?", held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))
+mutant("block_scan: no barrier", SORT + " int block_scan(", "__syncthreads(); /* all sums", "/* all sums",
        barrier(CELLS + " launch.block_size=256", MANY))
 mutant("scan tiles: sum of another thread", SORT + " k_sort_scan_tiles(", "threadIdx.x == MD_BLOCK - 1", "threadIdx.x == MD_BLOCK - 2", tests(SCAN, MANY))
 for some, cells in (("few", (held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))), ("sums", (tests(SCAN, MANY),))):
@@ -119,37 +121,46 @@ mutant("scan few: no barrier after the write", SORT + " void scan_by_block(", " 
 mutant("scan finish: inclusive", SORT + " k_sort_scan_finish(", "+ sum - own", "+ sum", tests(SCAN, MANY))
 mutant("scan finish: the last number is left out", SORT + " k_sort_scan_finish(", "if (k >= a.n) return;", "if (k >= a.n - 1) return;", tests(SCAN, MANY))
 mutant("scan finish: counts stay", SORT + " k_sort_scan_finish(", "a.cell_count[k] = 0;", "", tests(SCAN, MANY), held(SCAN))
-mutant("scan few: counts stay", SORT + " k_sort_rank(", "a.cell_count[k] = 0; /* of few cells */", ";", rows(FEW, IN_MOTION))
-mutant("scatter few: nobody else knows the starts", SORT + " k_sort_scatter_few(", "a.cell_start[k] = s_start[k];", ";", tests(CELLS))
-mutant("scatter few: starts of a thread each", SORT + " k_sort_scatter_few(", "k < a.n; k += grid_size()", "k < min(a.n, 32); k += grid_size()", tests(CELLS, MANY))
-mutant("scatter few: without arrival", SORT + " k_sort_scatter_few(", " + a.arrival[i]]", "]", tests(CELLS))
-mutant("scatter few: does not wait", SORT + " k_sort_scatter_few(", "begin_kernel();", "", tests(CELLS + " launch.dependent=on", seed=11))
+FEW_RANKS = SORT + " k_sort_rank_few("
+mutant("rank few: counts stay", FEW_RANKS, "((int *)a.out)[k] = 0;", "", rows(FEW, IN_MOTION))
+mutant("rank few: nobody else knows the starts", FEW_RANKS, "a.cell_start[k] = s_start[k];", ";", tests(CELLS))
+mutant("rank few: the first starts alone", FEW_RANKS, "k < a.n; k += grid_size()", "k < min(a.n, 8); k += grid_size()", tests(CELLS))
+mutant("rank few: does not wait", FEW_RANKS, "begin_kernel();", "", tests(CELLS + " launch.dependent=on", seed=11))
+mutant("rank few: the last atom is left out", FEW_RANKS, "is_there = i < a.n_atoms;", "is_there = i < a.n_atoms - 1;", tests(CELLS))
+mutant("rank few: from the first slot on", FEW_RANKS, "begin + smaller,", "smaller,", tests(CELLS))
+mutant("rank few: a crowd is cut off", FEW_RANKS, "n <= a.first ?", "true ?", MANY_KEYS)
+mutant("rank few: all atoms are one crowd", SORT + " int count_smaller_of_all(", "a.place[i] == place && ", "", MANY_KEYS)
+mutant("keys: one more than there is room for", SORT + " void count_in_cell(", "arrival < a.first", "arrival <= a.first", MANY_KEYS)
+mutant("keys: those of the cell before", SORT + " SlotKey *keys_of_few(", "(int64_t)place * a.first", "(int64_t)max(place - 1, 0) * a.first", tests(CELLS))
+mutant("sort bin: all arrive first", SORT + " void count_in_cell(", "a.arrival[i] = arrival;", "a.arrival[i] = 0;", tests(SCAN, MANY))
 mutant("scatter: does not wait", SORT + " k_sort_scatter(", "begin_kernel();", "", tests(SCAN + " launch.dependent=on", MANY, seed=11))
 mutant("scatter: without arrival", SORT + " k_sort_scatter(", " + a.arrival[i]]", "]", tests(SCAN, MANY))
-mutant("rank: the cell's last is not counted", SORT + " k_sort_rank(", "s < end", "s < end - 1", tests(CELLS))
-mutant("rank: equal ids", SORT + " k_sort_rank(", "keys[s] < key", "keys[s] <= key", tests(CELLS))
-mutant("rank: slots of another cell", SORT + " k_sort_rank(", "a.place_cell[place] : place;", "max(a.place_cell[place] - 1, 0) : max(place - 1, 0);", tests(CELLS))
-mutant("rank: places for cells", SORT + " k_sort_rank(", "is_placed ? a.place_cell[place] : place", "place", tests(CELLS + " memory.sort=hilbert"))
+mutant("rank: the cell's last is not counted", SORT + " k_sort_rank(", "end - begin, slot_key", "end - begin - 1, slot_key", tests(SCAN, MANY), held(SCAN))
+mutant("count smaller: nor the last but seven", SORT + " int count_smaller(", "first < n;", "first + at_once <= n;", tests(CELLS))
+mutant("count smaller: eight where there are fewer", SORT + " int count_smaller(", "first + k < n ? keys[first + k] : key", "keys[first + k]", emulated(tests(CELLS)), tests(SCAN, MANY))
+mutant("count smaller: equal ids", SORT + " int count_smaller(", "other[k] < key", "other[k] <= key", tests(CELLS))
+mutant("rank: slots of another cell", SORT + " void put_into_slot(", "a.place_cell[place] : place;", "max(a.place_cell[place] - 1, 0) : max(place - 1, 0);", tests(CELLS))
+mutant("rank: places for cells", SORT + " void put_into_slot(", "is_placed ? a.place_cell[place] : place", "place", tests(CELLS + " memory.sort=hilbert"))
 SORTED = CELLS + " memory.sort=cell"
-mutant("rank: order of arrival", SORT + " k_sort_rank(", "slot += keys[s] < key;", "slot += s - begin < a.arrival[i];", bits(SORTED))
-mutant("reorder: tags stay behind", SORT + " carry(", "from.tag[i]", "from.tag[j]", tests(SORTED))
-mutant("reorder: types stay behind", SORT + " carry(", "from.type[i]", "from.type[j]",
+mutant("rank: order of arrival", SORT + " k_sort_rank(", "count_smaller((const SlotKey *)a.slot_key + begin, end - begin, slot_key(a, i))", "a.arrival[i]", bits("force.kernel=cell memory.sort=cell"))
+mutant("reorder: tags of another", SORT + " Carried pick_up(", "from.tag[i]", "from.tag[0]", tests(SORTED))
+mutant("reorder: types of another", SORT + " Carried pick_up(", "from.type[i]", "from.type[0]",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: masses stay behind", SORT + " carry(", "[j] = v.w;", "[j] = ((Pair *)from.inverse_mass)[j];",
+mutant("reorder: masses stay behind", SORT + " void put_down(", "[i] = carried.v.w;", "[i] = ((Pair *)to.inverse_mass)[0];",
        tests(SORTED + " memory.layout=soa"))
-mutant("reorder: velocities of others", SORT + " carry(", "load_velocity(from, i)", "load_velocity(from, j)", tests(SORTED))
-mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(seen, way_ahead(a, v)), Pair(0));", ";",
+mutant("reorder: velocities of another", SORT + " Carried pick_up(", "load_velocity(from, i)", "load_velocity(from, 0)", tests(SORTED))
+mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(sorted.seen.v, way_ahead(a, sorted.carried.v.v)), Pair(0));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
-BACK, CARRY, BY_LIST = SORT + " k_sort_bring_back(", SORT + " carry(", SORTED + " memory.carry=copy"
+BACK, CARRY, BY_LIST = SORT + " k_sort_bring_back(", SORT + " void put_down(", SORTED + " memory.carry=copy"
 mutant("bring back: the last atom is left out", BACK, "i < a.n_atoms", "i < a.n_atoms - 1", tests(BY_LIST))
-mutant("bring back: all stays", BACK, "carry(a.spare, i, a.now, i);", ";", tests(BY_LIST))
-mutant("bring back: to where it comes from", BACK, "a.now, i);", "a.spare, i);", tests(BY_LIST))
-mutant("carry: velocities stay", CARRY, "store<Pair>(to.velocity, j, v.v, v.w);", "", tests(BY_LIST))
-mutant("carry: tags stay", CARRY, "to.tag[j] = from.tag[i];", "", tests(BY_LIST))
-mutant("carry: types stay", CARRY, "to.type[j] = from.type[i];", "", tests(BY_LIST + " memory.layout=soa"))
-mutant("carry: last bits stay", CARRY, "if (is_mixed) to.low[j] = from.low[i];", "", tests(BY_LIST + " memory.layout=soa run.precision=mixed"))
-mutant("carry: masses stay", CARRY, "((Pair *)to.inverse_mass)[j] = v.w;", "", tests(BY_LIST + " memory.layout=aos"))
-mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SORTED))
+mutant("bring back: all stays", BACK, "put_down(a.now, i, pick_up(a.spare, i));", ";", tests(BY_LIST))
+mutant("bring back: to where it comes from", BACK, "put_down(a.now,", "put_down(a.spare,", tests(BY_LIST))
+mutant("carry: velocities stay", CARRY, "store<Pair>(to.velocity, i, carried.v.v, carried.v.w);", "", tests(BY_LIST))
+mutant("carry: tags stay", CARRY, "to.tag[i] = carried.tag;", "", tests(BY_LIST))
+mutant("carry: types stay", CARRY, "to.type[i] = carried.type;", "", tests(BY_LIST + " memory.layout=soa"))
+mutant("carry: last bits stay", CARRY, "if (is_mixed) to.low[i] = carried.low;", "", tests(BY_LIST + " memory.layout=soa run.precision=mixed"))
+mutant("carry: masses stay", CARRY, "((Pair *)to.inverse_mass)[i] = carried.v.w;", "", tests(BY_LIST + " memory.layout=aos"))
+mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SCAN, MANY))
 
 for curve, old, new in (
         ("morton", "return md_curve_morton((uint32_t)x, (uint32_t)y, (uint32_t)z);", "return 0;"),
