@@ -244,10 +244,10 @@ typedef struct CudaContext {
 
     /* cells, only where something needs them */
     int max_cells;
-    int32_t
-        *cell_counts; /* zero but in a sort, [max_cells + 1]; twice as many as few cells are, see sort.c, behind them */
-    int few_counted;  /* cells of the last sort of few, and which of the two has its counts */
-    int few_turn;
+    /* [max_cells + 1], zero but in a sort, and behind them twice as many as few cells are: those of the last sort of few,
+     * and zeros for the next one (sort.c) */
+    int32_t *cell_counts;
+    int few_counted, few_turn; /* cells of the last sort of few, and which of the two have its counts */
     CudaGrid placed; /* the grid that cell_place was made for */
     CudaFilled filled;
     int brick_grid, brick_cells; /* as the switches say; cells, and fewer, where bricks would hold too much */

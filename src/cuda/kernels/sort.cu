@@ -412,8 +412,8 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     put_into_slot(a, i, place, slot, take_sorted(a, i));
 }
 
-/* The same for a cell in which more have come than there is room for: among all particles. So crowded are none, unless a system
- * has become much denser since the memory of the list was last made larger. */
+/* The same for a cell in which more have come than there is room for: among all particles. So crowded are cells only where
+ * the list was planned for a uniform system, or most of the box is void. */
 __device__ inline int count_smaller_of_all(const CudaArguments &a, int place, SlotKey key) {
     int smaller = 0;
     for (int i = 0; i < a.n_atoms; i++) smaller += a.place[i] == place && slot_key(a, i) < key;
