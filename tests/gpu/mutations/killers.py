@@ -109,7 +109,6 @@ FEW_BRICKS = Killer("test_few_bricks (device)", "test_few_bricks", (("MDMINI_TES
 COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"),))
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
-AGAIN_MIXED = Killer("test_state (mixed)", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list run.precision=mixed memory.layout=vec4 memory.sort=cell"),))
 COLLISION = Killer("test_ahead (collision)", "test_ahead", (("MDMINI_TEST_SYSTEM", "collision"),))
 LEAPERS = Killer("test_ahead (leapers)", "test_ahead", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
 MEETING = Killer("test_ahead (barrier)", "test_ahead", (("MDMINI_TEST_SYSTEM", "barrier"),))

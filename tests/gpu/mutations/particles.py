@@ -27,7 +27,6 @@ mutant("storable: small numbers stay", COMMON + " State storable(", "is_small ? 
 mutant("split: not the nearest float", COMMON + " Pair split(", "__double_as_longlong(x) + low_half", "__double_as_longlong(x)", held(MIXED))
 mutant("join: from the float on", COMMON + " double join(", " - low_half", "", held(MIXED), tests(MIXED))
 mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "word >> CUDA_LOW_BITS)", "word)", held(MIXED), tests(MIXED))
-mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", held(MIXED), tests(MIXED), AGAIN_MIXED)
 mutant("reorder: the word stays behind", "cuda/kernels/sort.cu void put_into_slot(", "sorted.seen.v, sorted.seen.w", "sorted.seen.v, Pair(0)", held(MIXED), tests(MIXED))
 mutant("reorder: low bits of another", "cuda/kernels/sort.cu Carried pick_up(", "from.low[i]", "from.low[0]", held(MIXED + "memory.layout=aos memory.sort=cell"))
 for axis, letter in enumerate("xyz"):
