@@ -220,7 +220,7 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
         if (!cuda_sort_reorders(context)) add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
         add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
     }
-    /* kept in any case: a sort finds the zeros that the one before has left */
+    /* kept in any case: a sort finds the zeros that the one before has left, of few cells in the other of two turns */
     add(arrays, CUDA_KEPT, &context->cell_counts, (size_t)context->max_cells + 1 + 2 * cuda_sort_few_counts(context),
         sizeof(int32_t), "counts of cells");
     add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
