@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cuda/context.h"
+#include "cuda/stages.h"
 #include "cuda/variants.h"
 #include "cuda/versions.h"
 

@@ -2,7 +2,7 @@
 #ifndef MD_CUDA_BRICK_DIVISION_H
 #define MD_CUDA_BRICK_DIVISION_H
 
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 /* memory.brick_cells as a number: [value of the switch]. */
 extern const int cuda_brick_cells[];

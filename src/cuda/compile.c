@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cuda/context.h"
+#include "cuda/stages.h"
 #include "cuda/shared.h"
 #include "cuda/sources.h"
 #include "cuda/toolkit.h"

@@ -2,7 +2,7 @@
  * timed do not pay for it. */
 #include <string.h>
 
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 static void zero_counters(CudaContext *context) {
     CUDA_CHECK(

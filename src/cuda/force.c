@@ -1,7 +1,7 @@
 /* Stage force, host side; the kernels and their ladder stand in kernels/force.cu. */
 #include <nvrtc.h>
 
-#include "cuda/context.h"
+#include "cuda/stages.h"
 #include "cuda/variants.h"
 
 static bool has_rows(const MdConfig *config) {

@@ -1,7 +1,7 @@
 /* Stage gather, host side; the kernels and their ladder stand in kernels/gather.cu. */
 #include <string.h>
 
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 void cuda_gather_upload(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes) {
     CUDA_CHECK(cudaMemcpyAsync(context->staging, host, bytes, cudaMemcpyDefault, context->stream));

@@ -1,7 +1,7 @@
 /* Graphs: work that is issued by one call of the host, with gaps of half a microsecond between its kernels.
  *
  * Kernels of a graph keep the arguments that they were captured with, so that the graph serves while these last: two are kept
- * of each kind, since a rebuild swaps the two copies of the particles. */
+ * of each kind, since a rebuild swaps the two copies of the particles, and those of the counts of few cells. */
 #include <stddef.h>
 #include <string.h>
 
@@ -17,7 +17,9 @@ static void lasting_arguments(const CudaContext *context, bool reads_grid, CudaA
     const size_t lasting = offsetof(CudaArguments, n);
     memcpy(arguments, &context->arguments, lasting);
     memset((char *)arguments + lasting, 0, sizeof *arguments - lasting);
-    if (!reads_grid) memset(&arguments->grid, 0, sizeof arguments->grid);
+    if (reads_grid) return;
+    memset(&arguments->grid, 0, sizeof arguments->grid);
+    arguments->cell_count = NULL;
 }
 
 static void capture(CudaContext *context, CudaGraph *kept, CudaGraphWork issue, int n) {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 void cuda_integrate_scale(CudaContext *context, double factor) {
     cuda_timing_begin(context, CUDA_INTEGRATE);

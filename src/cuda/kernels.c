@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/stop.h"
 #include "cuda/compile.h"
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort",   "neighbor", "force", "integrate",
                                                      "reduce", "gather",   "step"};

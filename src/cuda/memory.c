@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 void cuda_check(cudaError_t error, const char *expression, const char *file, int line) {
     if (error == cudaSuccess) return;

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/nvtx.h"
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 bool cuda_neighbor_halves(const CudaContext *context) {
     return md_option_has_effect(&context->config, MD_OPTION_neighbor_list) &&

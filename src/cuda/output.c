@@ -27,7 +27,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 enum { LINE_BYTES = 256 }; /* quantities begin on lines of their own */
 

@@ -2,7 +2,7 @@
  *
  * A kernel that sums ends in add_to_totals (block.cuh) and is launched between cuda_reduce_begin and cuda_reduce_finish,
  * whatever stage it belongs to. */
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 int cuda_reduce_blocks(const CudaContext *context) {
     int64_t blocks = cuda_blocks(context->n_atoms, context->kernels[CUDA_K_reduce_sums].block_size);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cuda/context.h"
+#include "cuda/stages.h"
 #include "cuda/toolkit.h"
 #include "cuda/variants.h"
 
@@ -218,7 +218,7 @@ static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
 }
 
 /* A million atoms in mixed precision: 32 bytes an atom less, and 1.7 % slower (run/results/h200/leave-one-out-1m). Few
- * atoms would feel the node more of the graph of a build, and have memory enough. */
+ * atoms would feel the five kernels more of a build (few cells, in sort.c), and have memory enough. */
 static const int64_t copied_above = 100000;
 
 static void resolve_carry(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {

@@ -107,7 +107,7 @@ typedef struct CudaQueue {
 
 /* Entry k of row i is entries[i * row_stride + k * entry_stride]. 64 bits: a list has more than 2^31. */
 typedef struct CudaList {
-    void *entries;   /* int32_t, or uint16_t with neighbor.index = 16 */
+    void *entries;   /* int32_t, or uint16_t with neighbor.index = 16; in a sort of few cells their keys */
     int32_t *counts; /* may exceed capacity while a build overflows */
     int64_t row_stride, entry_stride;
     int32_t capacity;
@@ -161,6 +161,7 @@ typedef struct CudaSignals {
     int fault;
     unsigned long long halted; /* CUDA_HALT_WORD; 0: it goes on */
     unsigned long long step;   /* the last one whose forces were begun */
+    int crowded; /* particles of a cell that was one of few, for whose keys there was no room; 0: there always was */
 } CudaSignals;
 
 /* Sums over particles, in the order of the totals. */
@@ -235,11 +236,12 @@ typedef struct CudaArguments {
     CudaList list;
     CudaGrid grid;
     int32_t *place; /* [n_atoms] that of the cell of a particle; this and the next four: see stage_cells in memory.c */
+    /* The next two unless cells are few. */
     int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
     void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
     int32_t *slot_atom;  /* [n_atoms] particles by cell, within a cell by their keys; with memory.sort = none */
     int32_t *slot_cell;  /* [n_atoms] cell of a slot */
-    int32_t *cell_count; /* [n_cells + 1] particles of each cell, cells in their order in memory; zero but in a sort */
+    int32_t *cell_count; /* [n_cells + 1] particles of each cell, cells in their order in memory; zero before a sort */
     int32_t *cell_start; /* [n_cells + 1] first slot of each cell, in the same order */
     int32_t *cell_place; /* [n_cells] where a cell stands in that order; unless they stand row by row */
     int32_t *place_cell; /* [n_cells] the cell that stands there; the same */
@@ -259,14 +261,15 @@ typedef struct CudaArguments {
     int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
 
     /* of one call; n is the first of these (steps.c) */
-    int32_t n;          /* how many: cells of a scan, partial sums */
-    int32_t first;      /* total that sums go to; CUDA_RAW_...; copy of the positions; word of the barrier */
+    int32_t n; /* how many: cells of a scan, partial sums */
+    /* total that sums go to; CUDA_RAW_...; copy of the positions; word of the barrier; keys of each of few cells */
+    int32_t first;
     int32_t kick_first; /* integrate: the second half kick of the step before comes first */
     int32_t begins;     /* step_resident, by launch.fuse = step: with forces, the drift of the first step is done */
     int32_t drifts;     /* the same: ends with the drift of the step after the last one */
     double factor;      /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
     const void *in;
-    void *out;
+    void *out; /* sort_rank_few: counts of the next sort */
     CudaRowHead *row;
     int64_t row_step; /* that goes into it */
 } CudaArguments;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 bool cuda_sort_reorders(const CudaContext *context) { return context->config.memory_sort != MD_SORT_NONE; }
 
@@ -118,13 +118,14 @@ static void place_cells(CudaContext *context, int n_cells) {
  *
  * Each block scans their counts by itself, in less time than launches for it would take, and so none comes after the last that
  * reads them: the next sort has other counts. Their keys stand where the list will, which is not needed any more: see
- * kernels/sort.cu. Where the list has no room for them, cells are sorted as many are. */
-enum {
-    FEW_TILES = 32,
-    LEAST_KEYS = 16,   /* of a cell that there is room for, beyond */
-    TIMES_AVERAGE = 4, /* so many times the average */
-    MOST_KEYS = 1 << 12
-};
+ * kernels/sort.cu. Cells are sorted as many are, by three launches more, where there is no list or a reordering writes into it
+ * (memory.carry = copy), and where it is too small: rows of a thin gas are shorter than what its cells may hold. A device that
+ * has found a cell with more than there was room for, as drops have that condense from a gas, says so, and the sorts after that
+ * make sure that there is room for as many. */
+enum { FEW_TILES = 32, MOST_KEYS = 1 << 12 };
+
+/* Particles that a cell may well have where they are spread by chance. */
+static double likely_crowd(double average) { return average + 6 * sqrt(average) + 4; }
 
 size_t cuda_sort_few_counts(const CudaContext *context) {
     return (size_t)(context->max_cells < CUDA_FEW_CELLS ? context->max_cells + 1 : CUDA_FEW_CELLS);
@@ -135,13 +136,14 @@ static int64_t scan_tiles(const CudaContext *context, int n_cells) {
 }
 
 /* Keys of each cell that there is room for; 0: there is not enough, or cells are not few. */
-static int few_keys(const CudaContext *context, int n_cells) {
+static int find_few_keys(const CudaContext *context, int n_cells) {
     if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !cuda_force_has_list(context) ||
         cuda_memory_carries_by_list(context))
         return 0;
     const size_t key = cuda_brick_sorts(context) ? sizeof(uint64_t) : sizeof(int32_t);
     const int64_t room = (int64_t)(cuda_memory_list_bytes(context) / key) / n_cells;
-    if (room < LEAST_KEYS + TIMES_AVERAGE * (int64_t)context->n_atoms / n_cells) return 0;
+    const double wanted = fmax(likely_crowd((double)context->n_atoms / n_cells), context->h_signals->crowded);
+    if ((double)room < wanted) return 0;
     return (int)(room < MOST_KEYS ? room : MOST_KEYS);
 }
 
@@ -149,10 +151,12 @@ static int32_t *few_counts(const CudaContext *context, int turn) {
     return context->cell_counts + context->max_cells + 1 + turn * (int64_t)cuda_sort_few_counts(context);
 }
 
-/* Which counts the next sort has. Those of few cells are zero as far as the last sort of few went, and from the start. */
+/* How the next sort goes, and which counts it has. Those of few cells are zero as far as the last sort of few went, and from the
+ * start. */
 static void choose_counts(CudaContext *context, int n_cells) {
     context->arguments.cell_count = context->cell_counts;
-    if (few_keys(context, n_cells) == 0) return;
+    context->few_keys = find_few_keys(context, n_cells);
+    if (context->few_keys == 0) return;
     if (n_cells != context->few_counted)
         CUDA_CHECK(cudaMemsetAsync(few_counts(context, 0), 0,
                                    2 * cuda_sort_few_counts(context) * sizeof *context->cell_counts, context->stream));
@@ -182,7 +186,7 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     CudaArguments *a = &context->arguments;
     const int n = context->n_atoms;
     a->n = n_cells;
-    a->first = few_keys(context, n_cells);
+    a->first = context->few_keys;
     cuda_launch(context, bin, n);
     if (a->first > 0) {
         a->n = n_cells + 1;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 /* Without gaps: its bytes go into the file. */
 typedef struct ListState {

@@ -1,5 +1,5 @@
 /* Texture objects over the positions, for memory.load = texture. */
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 static struct cudaChannelFormatDesc texel_format(const CudaContext *context) {
     const bool twice = context->config.run_precision == MD_PRECISION_DOUBLE;

@@ -1,7 +1,9 @@
 /* Bricks in systems that they were not planned for: atoms crowded together in a corner of their box, so that blocks need more
  * room than a uniform system would, and then smaller bricks; atoms that gather, so that they need it on the way; and atoms
  * that spread, so that there are more and more bricks. Rows are held against all pairs, and what each brick stages against what is
- * in range of it. MDMINI_TEST_SYSTEM as in walk.h: uniform, far, beyond, spreading, many keys, crowds, gathering, or condensing. */
+ * in range of it. So is the sort of few cells, of other lists as well: with more in a cell than there was room for, and with fewer
+ * cells and then more. MDMINI_TEST_SYSTEM as in walk.h: uniform, far, beyond, spreading, many keys, few cells, crowds, gathering, or
+ * condensing. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 #include "walk.h"
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/context.h"
+#include "cuda/stages.h"
 
 static int distances, rows_per_warp; /* by which search */
 
@@ -273,27 +275,114 @@ static void test_condensing(const MdBackendOps *ops) {
     md_system_destroy(system);
 }
 
-/* Cells of more atoms than the memory of the list has room for their keys, before that is made larger: see few_keys in sort.c. */
-static void test_many_keys(const MdBackendOps *ops) {
-    check_context("many keys in a cell, neighbor.distances=%d", distances);
+static int most_in_corner(const CudaContext *context, const MdSystem *system) {
+    const double edge = context->arguments.grid.edge[0];
+    int crowd = 0;
+    for (int64_t i = 0; i < system->n_atoms; i++) {
+        const double *x = &system->position[3 * i];
+        crowd += x[0] < edge && x[1] < edge && x[2] < edge;
+    }
+    return crowd;
+}
+
+/* Cells of more atoms than the memory of the list has room for their keys, before that is made larger: see few cells in sort.c. */
+static void test_many_keys(const MdBackendOps *ops, const MdConfig *config) {
+    check_context("many keys in a cell, force.kernel=%d, memory.sort=%d, neighbor.distances=%d", config->force_kernel,
+                  config->memory_sort, distances);
     WalkRun run;
-    MdConfig config = brick_config(MD_BRICK_CELLS_1);
-    config.neighbor_capacity = 24;
     MdSystem *system = bricks_crowd(11, 0.7, 20);
-    if (walk_create(&run, ops, &config, system)) {
+    if (walk_create(&run, ops, config, system)) {
         const CudaContext *context = run.context;
         if (walk_ok(&run, ops->update_neighbors(run.context, 0))) {
-            const double edge = context->arguments.grid.edge[0];
-            int crowd = 0;
-            for (int64_t i = 0; i < system->n_atoms; i++) {
-                const double *x = &system->position[3 * i];
-                crowd += x[0] < edge && x[1] < edge && x[2] < edge;
-            }
-            CHECK(context->arguments.first > 0 && crowd > context->arguments.first);
-            bricks_check_rows(&run, system);
+            CHECK(context->few_keys > 0 && most_in_corner(context, system) > context->few_keys);
+            if (cuda_force_has_bricks(context)) bricks_check_rows(&run, system);
+            else bricks_check_list(&run, system);
         }
         walk_destroy(&run);
     }
+    md_system_destroy(system);
+}
+
+static MdConfig list_config(int sort) {
+    MdConfig config = state_config();
+    config.force_kernel = MD_KERNEL_LIST;
+    config.memory_sort = sort;
+    return config;
+}
+
+/* Keys of bricks are of 64 bits, others of 32. */
+static void test_keys(const MdBackendOps *ops) {
+    MdConfig of_bricks = brick_config(MD_BRICK_CELLS_1), of_cells = list_config(MD_SORT_CELL),
+             of_numbers = list_config(MD_SORT_NONE);
+    of_bricks.neighbor_capacity = 24;
+    of_cells.neighbor_capacity = of_numbers.neighbor_capacity = 8;
+    test_many_keys(ops, &of_bricks);
+    if (distances != MD_DISTANCES_THREAD) return;
+    test_many_keys(ops, &of_cells);
+    test_many_keys(ops, &of_numbers);
+}
+
+/* A drop in a void: of its cells a sort finds that they are crowded, and the next one goes another way. */
+static void test_drop(const MdBackendOps *ops) {
+    check_context("a drop in a void, neighbor.distances=%d", distances);
+    enum { BUILDS = 4 };
+    WalkRun run;
+    const MdConfig config = brick_config(MD_BRICK_CELLS_1);
+    MdSystem *system = bricks_crowd(11, 0.7, 44);
+    if (walk_create(&run, ops, &config, system)) {
+        const CudaContext *context = run.context;
+        int n_crowded = 0, n_after = 0;
+        for (int build = 0; build < BUILDS; build++) {
+            if (!walk_ok(&run, build == 0 ? ops->update_neighbors(run.context, 0) : ops->rebuild(run.context))) break;
+            const bool is_crowded = context->few_keys > 0 && most_in_corner(context, system) > context->few_keys;
+            n_after += n_crowded > 0;
+            n_crowded += is_crowded;
+            if (is_crowded) CHECK(context->h_signals->crowded > context->few_keys);
+            bricks_check_rows(&run, system);
+        }
+        CHECK(n_crowded == 1 && n_after > 0 && context->few_keys == 0);
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
+/* An atom that passes a block of others, in the open: at first the box that holds all becomes shorter, and there are fewer cells,
+ * and then it becomes longer. */
+static void test_passing(const MdBackendOps *ops) {
+    check_context("one passes by");
+    enum { N_STEPS = 180, PIECE = 12 };
+    WalkRun run;
+    MdConfig config = list_config(MD_SORT_CELL);
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = 3;
+    config.neighbor_skin = 3;
+    config.run_timestep = 0.004;
+    MdSystem *system = bricks_crowd(6, 1.1, 20);
+    for (int a = 0; a < 3; a++) system->box.periodic[a] = false;
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) system->velocity[k] = 0;
+    memcpy(system->position, (const double[]){-30, 14, 0}, 3 * sizeof(double));
+    system->velocity[0] = 100;
+    double *places = md_alloc(3 * (size_t)system->n_atoms, sizeof *places, "positions");
+    if (walk_create(&run, ops, &config, system)) {
+        const CudaContext *context = run.context;
+        MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
+        bool goes_on = walk_prepare(&run);
+        const int at_first = cuda_sort_count_cells(&context->arguments.grid);
+        int least = at_first;
+        for (int step = 1; goes_on && step <= N_STEPS; step += PIECE) {
+            goes_on = walk_steps(&run, step, PIECE) && walk_ok(&run, ops->rebuild(run.context)) &&
+                      walk_ok(&run, ops->gather(run.context, &frame));
+            if (!goes_on) break;
+            memcpy(system->position, places, 3 * (size_t)system->n_atoms * sizeof *places);
+            CHECK(context->few_keys > 0);
+            bricks_check_list(&run, system);
+            const int n_cells = cuda_sort_count_cells(&context->arguments.grid);
+            if (n_cells < least) least = n_cells;
+        }
+        CHECK(2 * least < at_first && 2 * least < cuda_sort_count_cells(&context->arguments.grid));
+        walk_destroy(&run);
+    }
+    md_free(places);
     md_system_destroy(system);
 }
 
@@ -317,7 +406,8 @@ int main(void) {
         if (walk_wants("beyond")) test_beyond(ops, 3.2);
         if (walk_wants("beyond")) test_beyond(ops, 3.6);
         if (walk_wants("spreading")) test_spreading(ops);
-        if (walk_wants("many keys")) test_many_keys(ops);
+        if (walk_wants("many keys")) test_keys(ops);
+        if (walk_wants("few cells")) test_drop(ops);
         if (walk_wants("crowds")) test_crowds(ops);
         if (walk_wants("gathering")) test_gathering(ops);
         if (walk_wants("condensing")) test_condensing(ops);
@@ -327,6 +417,7 @@ int main(void) {
     if (walk_wants("condensing")) test_condensing(ops);
     distances = MD_DISTANCES_THREAD;
     if (walk_wants("crowds")) test_long_rows(ops, MD_BANK_ORDER_OFF);
+    if (walk_wants("few cells")) test_passing(ops);
     return check_finish();
 }
 #else

@@ -11,7 +11,7 @@
 #include "walk.h"
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/context.h"
+#include "cuda/stages.h"
 #include "judge.h"
 #include "physics/curve.h"
 

@@ -3,15 +3,16 @@
 #define MD_TEST_BRICKS_H
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/context.h"
+#include "cuda/stages.h"
 #include "walk.h"
 
 /* A cube of edge^3 atoms at this spacing, somewhat shaken, in the corner of a periodic box. */
 MdSystem *bricks_crowd(int edge, double spacing, double box);
 /* memory.brick_grid = cells; rows_per_warp is for neighbor.distances = matrix. */
 MdConfig bricks_config(int cells, int distances, int rows_per_warp);
-/* Rows against all pairs, at the places of the list, what bricks stage against what is in range of them, and the numbers by which they
- * stage images; false: there are no rows. */
+/* Rows against all pairs, at the places of the list; false: there are no rows. */
+bool bricks_check_list(const WalkRun *run, const MdSystem *system);
+/* The same, and what bricks stage against what is in range of them, and the numbers by which they stage images. */
 bool bricks_check_rows(const WalkRun *run, const MdSystem *system);
 /* Moves the atoms of the system to where the last list took them to be (vec4, mixed precision). Returns the longest way. */
 double bricks_move_to_places(CudaContext *context, MdSystem *system);

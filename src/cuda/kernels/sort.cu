@@ -29,7 +29,8 @@ __device__ inline int cell_along(double x, double origin, double inverse_edge, i
     return (int)fmin(fmax(floor((x - origin) * inverse_edge), 0.0), (double)(n - 1));
 }
 
-/* Where positions are on their way through the sort: k_sort_rank brings them back to where everybody looks for them. */
+/* Where positions are on their way through the sort: k_sort_rank and k_sort_rank_few bring them back to where
+ * everybody looks for them. */
 constexpr bool reorders = MD_SW_memory_sort != MD_SORT_NONE;
 __device__ inline int64_t on_the_way(const CudaArguments &a) { return reorders ? a.n_atoms : 0; }
 
@@ -175,7 +176,7 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     if (tag.ix != before.ix || tag.iy != before.iy || tag.iz != before.iz) a.now.tag[i] = tag; /* few leave the box */
     const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i), on_the_way(a));
     const Vec3<Pair> place = place_ahead(seen, way);
-    if constexpr (!reorders) /* otherwise k_sort_rank does */
+    if constexpr (!reorders) /* otherwise put_into_slot does */
         store<Pair>(a.reference, i, place, Pair(0));
     if (a.n > 0) count_in_cell(a, i, place, tag.id);
 }
@@ -412,8 +413,8 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     put_into_slot(a, i, place, slot, take_sorted(a, i));
 }
 
-/* The same for a cell in which more have come than there is room for: among all particles. So crowded are cells only where
- * the list was planned for a uniform system, or most of the box is void. */
+/* The same for a cell in which more have come than there is room for: among all particles. The host is told, and sees to it that
+ * this does not happen often. */
 __device__ inline int count_smaller_of_all(const CudaArguments &a, int place, SlotKey key) {
     int smaller = 0;
     for (int i = 0; i < a.n_atoms; i++) smaller += a.place[i] == place && slot_key(a, i) < key;
@@ -442,8 +443,9 @@ MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     }
     if (!is_there) return;
     const int begin = s_start[place], n = s_start[place + 1] - begin;
-    const int smaller =
-        n <= a.first ? count_smaller(keys_of_few(a, place), n, key) : count_smaller_of_all(a, place, key);
+    const bool fits = n <= a.first;
+    const int smaller = fits ? count_smaller(keys_of_few(a, place), n, key) : count_smaller_of_all(a, place, key);
+    if (!fits) *(volatile int *)&a.signals->crowded = n; /* host memory: whichever comes last */
     put_into_slot(a, i, place, begin + smaller, sorted);
 }
 

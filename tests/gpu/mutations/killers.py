@@ -104,10 +104,14 @@ FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM
 CROWDS = Killer("test_bricks", "test_bricks")
 IN_RANGE, BEYOND_FACES = (Killer(f"test_bricks ({systems})", "test_bricks", (("MDMINI_TEST_SYSTEM", systems),))
                        for systems in ("uniform|far", "beyond"))
+FEW_CELLS = Killer("test_bricks (few cells)", "test_bricks", (("MDMINI_TEST_SYSTEM", "few cells"),))
 MANY_KEYS = Killer("test_bricks (many keys)", "test_bricks", (("MDMINI_TEST_SYSTEM", "many keys"),))
 FEW_BRICKS = Killer("test_few_bricks (device)", "test_few_bricks", (("MDMINI_TEST_SYSTEM", "device"),))
 COUNTED = Killer("test_cuda (melt)", "test_cuda", (("MDMINI_TEST_SYSTEM", "melt"),))
 FULL = Killer("test_cuda (full)", "test_cuda", (("MDMINI_TEST_SYSTEM", "full"),))
+AGAIN_TYPES = Killer("test_state (2 types)", "test_state",
+                     (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list run.precision=mixed memory.layout=vec4 memory.sort=cell"),
+                      ("MDMINI_TEST_SYSTEM", "3-D mixed boundary, 2 types")))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
 COLLISION = Killer("test_ahead (collision)", "test_ahead", (("MDMINI_TEST_SYSTEM", "collision"),))
 LEAPERS = Killer("test_ahead (leapers)", "test_ahead", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
