@@ -113,7 +113,7 @@ typedef struct CudaSpan { /* one timed call of a stage, or a copy */
     int n_calls;            /* that it encloses */
     int64_t step;           /* the last one that had been begun when it was issued */
     bool pending, is_alone; /* is_alone: the first one, or a graph was made in it */
-    bool is_list;           /* sort and search in one */
+    int n_lists;            /* sort and search in one: so many, with n_calls steps between them; 0: it is a stage */
     MdTraceTrack *track;    /* NULL: only timed */
     MdTraceKind kind;
     const char *name;
@@ -301,6 +301,7 @@ typedef struct CudaContext {
     CudaSpan spans[CUDA_TRACED_SPANS]; /* a ring of n_spans */
     int n_spans, next_span;
     CudaSpan *open_span; /* NULL: the stage that runs is not timed */
+    int64_t n_batches;   /* that were issued, of any number of steps */
     CudaTrace trace;
     int64_t n_builds, n_overflows;
 } CudaContext;
@@ -409,9 +410,12 @@ void cuda_timing_create(CudaContext *context);
 void cuda_timing_destroy(CudaContext *context);
 void cuda_timing_begin(CudaContext *context, CudaStage stage);
 void cuda_timing_end(CudaContext *context);
-/* Sort and search in one, where it is known how they share the time. */
+/* Sort and search in one, where it is known how they share the time. Batches behind them may be timed with them. */
 bool cuda_timing_knows_shares(const CudaContext *context);
 void cuda_timing_begin_list(CudaContext *context);
+void cuda_timing_end_list(CudaContext *context);
+/* Before the device may have nothing to do: what comes behind is not timed with what came before. */
+void cuda_timing_break(CudaContext *context);
 /* The same for n_calls calls at once: begin has counted one. */
 void cuda_timing_end_batch(CudaContext *context, int n_calls);
 void cuda_timing_book(CudaContext *context); /* all calls that have completed */

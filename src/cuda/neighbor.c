@@ -200,7 +200,7 @@ static MdStatus build_as_one(CudaContext *context) {
     context->arguments.n_force_items = cuda_force_items(context);
     cuda_graph_launch(context, &context->list_graphs, true, issue_sort_and_search, n_cells);
     cuda_sort_take(context);
-    cuda_timing_end(context);
+    cuda_timing_end_list(context);
     note_search(context);
     return end_build(context, MD_OK);
 }

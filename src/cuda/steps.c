@@ -364,6 +364,7 @@ static MdStatus resume(CudaContext *context) {
     const bool is_old = CUDA_HALT_WHY(halted) == CUDA_HALTED_OLD;
     int64_t step = is_old ? (int64_t)CUDA_HALT_STEP(halted) : context->built_step;
     drop_held(context);
+    cuda_timing_break(context);
     if (context->h_signals->fault) return MD_OK; /* it is told before the halt behind it */
     cuda_memory_end(context, CUDA_FORCES);       /* nobody has written those that a later step asked for */
     book_undone(context, step);
@@ -472,15 +473,19 @@ void cuda_steps_compute_forces(CudaContext *context, bool with_energy) {
 
 void cuda_steps_kick(CudaContext *context) { context->kick_due = true; }
 
+MdStatus cuda_steps_settle(CudaContext *context) {
+    const MdStatus status = settle(context);
+    cuda_timing_break(context);
+    return status;
+}
+
 MdStatus cuda_steps_finish(CudaContext *context) {
-    MdStatus status = settle(context);
+    MdStatus status = cuda_steps_settle(context);
     if (status != MD_OK || !context->kick_due) return status;
     context->kick_due = false;
     time_kick(context);
     return MD_OK;
 }
-
-MdStatus cuda_steps_settle(CudaContext *context) { return settle(context); }
 
 MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request) {
     CudaJournalStep *now = entry(context, context->step);

@@ -184,10 +184,12 @@ static MdConfig timed_config(int every, int graph, int fuse) {
     return config;
 }
 
-/* Of what runs often by itself: the first call, the seventeen after it, then one of seventeen. */
+/* Of what runs often by itself, or in batches: the first call, the seventeen after it, then one of seventeen. */
+static bool is_timed(int64_t call) { return call <= 17 || call % 17 == 1; }
+
 static int64_t count_timed(int64_t calls) {
     int64_t n_timed = 0;
-    for (int64_t call = 0; call < calls; call++) n_timed += call <= 17 || call % 17 == 1;
+    for (int64_t call = 0; call < calls; call++) n_timed += is_timed(call);
     return n_timed;
 }
 
@@ -195,7 +197,7 @@ static int64_t count_timed(int64_t calls) {
  * the same length have one graph. */
 static void test_times(const MdBackendOps *ops, const MdSystem *system, int graph) {
     static const int pieces[] = {9, 9, 6, 9, 6, 12};
-    enum { N_LATER = 40 }; /* more of 6 steps: events have come to be used again */
+    enum { N_LATER = 120 }; /* more of 6 steps: events have come to be used again */
     const MdConfig config = timed_config(1000, graph, MD_FUSE_STEP);
     MdStatistics statistics;
     WalkRun run;
@@ -203,8 +205,10 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     if (!walk_create(&run, ops, &config, system)) return;
     CHECK(walk_prepare(&run));
     const int n_pieces = sizeof pieces / sizeof pieces[0];
+    int64_t n_timed = 0;
     for (int k = 0, step = 1, n; k < n_pieces + N_LATER; k++, step += n) {
         n = k < n_pieces ? pieces[k] : 6;
+        n_timed += is_timed(k) ? n - 1 : 0;
         CHECK(walk_quiet_steps(&run, step, n) && walk_ok(&run, ops->finish(run.context)));
     }
     ops->statistics(run.context, &statistics);
@@ -212,7 +216,7 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     CHECK(step.calls == 8 + 8 + 5 + 8 + 5 + 11 + 5 * N_LATER && step.in_vain == 0);
     /* the first batch stands for itself, with graphs or without; the one it makes serves the second and fourth */
     CHECK(step.alone == (graph == MD_GRAPH_ON ? 8 + 5 + 11 : 8));
-    CHECK(step.alone + step.timed == step.calls);
+    CHECK(step.alone + step.timed == n_timed);
     CHECK(step.alone_s > 0 && step.timed_s > 0);
     const MdStageTime force = stage_of(&statistics, "force");
     CHECK(force.calls > 2 * 17 && force.alone + force.timed == count_timed(force.calls));
@@ -233,7 +237,7 @@ static void check_events_forget(void *backend_context) {
     CudaContext *context = backend_context;
     int n_timed = 0;
     for (int k = 0; k < context->n_spans; k++) {
-        cuda_timing_begin(context, CUDA_STEP);
+        cuda_timing_begin(context, CUDA_GATHER);
         if (context->open_span) context->open_span->is_alone = true;
         cuda_timing_end(context);
     }
@@ -242,7 +246,8 @@ static void check_events_forget(void *backend_context) {
         cuda_timing_begin_list(context);
         n_timed += context->open_span != NULL;
         CHECK(!context->open_span || !context->open_span->is_alone);
-        cuda_timing_end(context);
+        cuda_timing_end_list(context);
+        cuda_timing_break(context);
     }
     CHECK(n_timed == 1);
 #else
@@ -271,6 +276,36 @@ static void test_list_times(const MdBackendOps *ops, const MdSystem *system) {
               list.alone + list.timed == count_timed(list.calls));
     }
     check_events_forget(run.context);
+    walk_destroy(&run);
+}
+
+/* Lists and the batches between them, which nobody looks at: one pair of events encloses eight of both, each seventeenth list. */
+static void test_windows(const MdBackendOps *ops, const MdSystem *system) {
+    enum { EVERY = 4, N_LISTS = 100, IN_WINDOW = 8 };
+    static const char *const stages[] = {"sort", "neighbor"};
+    MdConfig config = timed_config(EVERY, MD_GRAPH_ON, MD_FUSE_STEP);
+    MdStatistics statistics;
+    WalkRun run;
+    config.memory_sort = MD_SORT_CELL;
+    check_context("lists and steps timed as one");
+    if (!walk_create(&run, ops, &config, system)) return;
+    CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, EVERY * N_LISTS + 1) &&
+          walk_ok(&run, ops->finish(run.context)));
+    ops->statistics(run.context, &statistics);
+    int64_t n_timed = 0; /* one by one, and in windows */
+    for (int list = 0, left = 0; list <= N_LISTS; list++) {
+        if (list > 17 && list % 17 == 1) left = IN_WINDOW;
+        n_timed += list <= 17 || left > 0;
+        left -= left > 0;
+    }
+    for (int k = 0; k < 2; k++) {
+        const MdStageTime list = stage_of(&statistics, stages[k]);
+        CHECK(list.calls == N_LISTS + 1 && list.alone + list.timed == n_timed);
+    }
+    const MdStageTime step = stage_of(&statistics, "step");
+    const int64_t of_batches = EVERY * n_timed; /* of the first ones, and of those in windows */
+    CHECK(step.alone + step.timed > of_batches - 3 * EVERY && step.alone + step.timed < of_batches + 3 * EVERY);
+    CHECK(step.timed > step.alone && step.timed_s > 0);
     walk_destroy(&run);
 }
 
@@ -390,6 +425,7 @@ static void test_melt(const MdBackendOps *ops) {
     test_times(ops, system, MD_GRAPH_ON);
     test_times(ops, system, MD_GRAPH_OFF);
     test_list_times(ops, system);
+    test_windows(ops, system);
     test_lateness(ops, system, false);
     test_lateness(ops, system, true);
     test_waste(ops, system, ways_ahead[0]);
