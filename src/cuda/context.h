@@ -1,4 +1,5 @@
-/* The cuda backend from inside: its context, and what all of it rests on; stages.h has the stages. Only files of this folder see it.
+/* The cuda backend from inside: its context, and what all of it rests on; stages.h has the stages. Only files of this folder see it,
+ * and tests.
  *
  * Host code is C11; the kernels stand in kernels/ and are compiled when the program starts, for exactly the switches of
  * the run (kernels.c). One host thread uses a context; all kernels go to its one stream, so that stages follow each other
@@ -248,7 +249,7 @@ typedef struct CudaContext {
      * and zeros for the next one (sort.c) */
     int32_t *cell_counts;
     int few_counted, few_turn; /* cells of the last sort of few, and which of the two have its counts */
-    int few_keys;              /* of each cell, in the sort that is issued next; 0: cells are not few */
+    int few_keys;              /* of each cell, in the sort that was prepared last; 0: it goes as that of many cells */
     CudaGrid placed;           /* the grid that cell_place was made for */
     CudaFilled filled;
     int brick_grid, brick_cells; /* as the switches say; cells, and fewer, where bricks would hold too much */
@@ -410,14 +411,16 @@ void cuda_timing_create(CudaContext *context);
 void cuda_timing_destroy(CudaContext *context);
 void cuda_timing_begin(CudaContext *context, CudaStage stage);
 void cuda_timing_end(CudaContext *context);
+/* The same for n_calls calls at once: begin has counted one. */
+void cuda_timing_end_batch(CudaContext *context, int n_calls);
 /* Sort and search in one, where it is known how they share the time. Batches behind them may be timed with them. */
 bool cuda_timing_knows_shares(const CudaContext *context);
 void cuda_timing_begin_list(CudaContext *context);
 void cuda_timing_end_list(CudaContext *context);
-/* Before the device may have nothing to do: what comes behind is not timed with what came before. */
+/* Before the device may have nothing to do: what comes behind is not timed with what came before. Where it has stood still
+ * already that is not timed at all. */
 void cuda_timing_break(CudaContext *context);
-/* The same for n_calls calls at once: begin has counted one. */
-void cuda_timing_end_batch(CudaContext *context, int n_calls);
+void cuda_timing_drop(CudaContext *context);
 void cuda_timing_book(CudaContext *context); /* all calls that have completed */
 void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time);
 

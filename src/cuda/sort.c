@@ -118,13 +118,14 @@ static void place_cells(CudaContext *context, int n_cells) {
  *
  * Each block scans their counts by itself, in less time than launches for it would take, and so none comes after the last that
  * reads them: the next sort has other counts. Their keys stand where the list will, which is not needed any more: see
- * kernels/sort.cu. Cells are sorted as many are, by three launches more, where there is no list or a reordering writes into it
- * (memory.carry = copy), and where it is too small: rows of a thin gas are shorter than what its cells may hold. A device that
+ * kernels/sort.cu. Cells are sorted as many are, by four launches more, where there is no list or a reordering writes into it
+ * (memory.carry = copy, by five), and where it is too small: rows of a thin gas are shorter than what its cells may hold. A device that
  * has found a cell with more than there was room for, as drops have that condense from a gas, says so, and the sorts after that
  * make sure that there is room for as many. */
 enum { FEW_TILES = 32, MOST_KEYS = 1 << 12 };
 
-/* Particles that a cell may well have where they are spread by chance. */
+/* Particles that hardly a cell exceeds where they are spread by chance: six standard deviations, and for small averages, whose
+ * tail is longer, four more. */
 static double likely_crowd(double average) { return average + 6 * sqrt(average) + 4; }
 
 size_t cuda_sort_few_counts(const CudaContext *context) {
@@ -141,10 +142,9 @@ static int find_few_keys(const CudaContext *context, int n_cells) {
         cuda_memory_carries_by_list(context))
         return 0;
     const size_t key = cuda_brick_sorts(context) ? sizeof(uint64_t) : sizeof(int32_t);
-    const int64_t room = (int64_t)(cuda_memory_list_bytes(context) / key) / n_cells;
+    const double room = fmin((double)(cuda_memory_list_bytes(context) / key) / n_cells, MOST_KEYS);
     const double wanted = fmax(likely_crowd((double)context->n_atoms / n_cells), context->h_signals->crowded);
-    if ((double)room < wanted) return 0;
-    return (int)(room < MOST_KEYS ? room : MOST_KEYS);
+    return room < wanted ? 0 : (int)room;
 }
 
 static int32_t *few_counts(const CudaContext *context, int turn) {

@@ -137,13 +137,13 @@ void cuda_slots_destroy(CudaContext *context);
 MdStatus cuda_output_begin(void *context, const MdOutputRequest *request);
 MdStatus cuda_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
 MdStatus cuda_output_settle(void *context);
+uint64_t cuda_slots_host_bytes(const CudaContext *context); /* that are taken */
+/* Queues all that fills the slots of a request. */
+void cuda_output_issue(CudaContext *context, const MdOutputRequest *request);
 
 /* --- state.c: restart files; all steps are done --- */
 MdStatus cuda_state_save(CudaContext *context, MdState *state);
 MdStatus cuda_state_load(CudaContext *context, MdState *state);
-uint64_t cuda_slots_host_bytes(const CudaContext *context); /* that are taken */
-/* Queues all that fills the slots of a request. */
-void cuda_output_issue(CudaContext *context, const MdOutputRequest *request);
 
 /* --- steps.c --- */
 void cuda_steps_kick_drift(CudaContext *context, int64_t step);
@@ -167,7 +167,7 @@ void cuda_textures_destroy(CudaContext *context);
 /* For `count` of backend.h, when all steps are done. */
 MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters);
 
-/* --- resolve.c, variants.c --- */
+/* --- what `auto` becomes, and what is refused: resolve.c, force.c, brick_choices.c --- */
 /* Atoms up to which launch.persistent = auto takes the resident kernel, with that memory.brick_grid. */
 int64_t cuda_most_resident(int brick_grid, const MdConfig *config);
 /* What `auto` becomes in the stage force, and what a system or driver does not allow. */

@@ -364,7 +364,7 @@ static MdStatus resume(CudaContext *context) {
     const bool is_old = CUDA_HALT_WHY(halted) == CUDA_HALTED_OLD;
     int64_t step = is_old ? (int64_t)CUDA_HALT_STEP(halted) : context->built_step;
     drop_held(context);
-    cuda_timing_break(context);
+    cuda_timing_drop(context);
     if (context->h_signals->fault) return MD_OK; /* it is told before the halt behind it */
     cuda_memory_end(context, CUDA_FORCES);       /* nobody has written those that a later step asked for */
     book_undone(context, step);

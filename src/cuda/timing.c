@@ -14,8 +14,10 @@
  * for themselves. With a trace every call is timed, and the host waits where it is too far ahead for that.
  *
  * Sort and search of the first rebuilds are timed apart; those of later ones, which are one graph, together, and share the time as
- * they did before. With neighbor.rebuild = every the events enclose some lists and the batches between them, which all share the
- * time, with that of the gaps: what events cost is then so little that the mean of what they enclose is that of what they do not. */
+ * they did before. With neighbor.rebuild = every and launch.fuse = step the events enclose some lists and the batches between
+ * them, if nobody looks at a step there, and all share the time, with that of the gaps: what events cost is then so little that
+ * the sum is that of what they do not enclose. (The shares come from calls with events around each, two pairs for a list and one
+ * for a batch: of few atoms sort and search get somewhat too much, and steps too little.) */
 #include "cuda/context.h"
 
 /* A prime: calls that repeat with the period of the thermo table must not always, or never, be among the timed ones. */
@@ -113,6 +115,10 @@ void cuda_timing_break(CudaContext *context) {
     if (in_window(context)) cuda_timing_end(context);
 }
 
+void cuda_timing_drop(CudaContext *context) {
+    if (in_window(context)) context->open_span = NULL;
+}
+
 void cuda_timing_begin(CudaContext *context, CudaStage stage) {
     const int64_t calls = context->timers[stage].calls++, call = stage == CUDA_STEP ? context->n_batches++ : calls;
     if (in_window(context) && stage == CUDA_STEP) return;
@@ -143,7 +149,8 @@ void cuda_timing_begin_list(CudaContext *context) {
 }
 
 void cuda_timing_end_list(CudaContext *context) {
-    if (context->config.neighbor_rebuild != MD_REBUILD_EVERY) cuda_timing_break(context);
+    const bool goes_on = context->config.neighbor_rebuild == MD_REBUILD_EVERY;
+    if (!goes_on || (context->open_span && context->open_span->is_alone)) cuda_timing_break(context);
 }
 
 void cuda_timing_end(CudaContext *context) {

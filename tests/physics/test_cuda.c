@@ -12,7 +12,7 @@
 #include "way.h"
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/context.h"
+#include "cuda/stages.h"
 #endif
 
 static MdStageTime stage_of(const MdStatistics *statistics, const char *stage) {
@@ -231,7 +231,8 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     walk_destroy(&run);
 }
 
-/* Of the events of a batch that made a graph nothing is left when sort and search in one are timed by them. */
+/* Of events around what made a graph (here of a stage that takes events at every call) nothing is left when sort and search in one
+ * are timed by them. */
 static void check_events_forget(void *backend_context) {
 #ifdef MDMINI_HAVE_CUDA
     CudaContext *context = backend_context;
@@ -279,9 +280,74 @@ static void test_list_times(const MdBackendOps *ops, const MdSystem *system) {
     walk_destroy(&run);
 }
 
-/* Lists and the batches between them, which nobody looks at: one pair of events encloses eight of both, each seventeenth list. */
+#ifdef MDMINI_HAVE_CUDA
+static void open_window(CudaContext *context) {
+    while (!context->open_span) {
+        cuda_timing_begin_list(context);
+        cuda_timing_end_list(context);
+    }
+}
+
+enum { OF_WINDOW = 3 };
+static const CudaStage stages_of_window[OF_WINDOW] = {CUDA_SORT, CUDA_NEIGHBOR, CUDA_STEP};
+
+/* Time that stage k has had since `before`. */
+static double gained(const CudaContext *context, const CudaTimer *before, int k) {
+    return context->timers[stages_of_window[k]].timed_s - before[stages_of_window[k]].timed_s;
+}
+
+/* Two lists and twelve steps share the time between their events as they did before; with steps of which nothing is known, and where
+ * the device has stood still, nobody gets any. */
+static void check_shares(CudaContext *context) {
+    enum { LISTS = 2, STEPS = 12 };
+    static const int n_calls[OF_WINDOW] = {LISTS, LISTS, STEPS};
+    CudaTimer before[CUDA_N_STAGES];
+    double mean_s[OF_WINDOW], sum = 0;
+    float milliseconds = 0;
+    cuda_timing_book(context);
+    memcpy(before, context->timers, sizeof before);
+    for (int k = 0; k < OF_WINDOW; k++)
+        mean_s[k] = before[stages_of_window[k]].timed_s / (double)before[stages_of_window[k]].timed;
+    open_window(context);
+    const CudaSpan *span = context->open_span;
+    cuda_timing_begin(context, CUDA_STEP);
+    cuda_timing_end_batch(context, STEPS);
+    cuda_timing_begin_list(context);
+    cuda_timing_end_list(context);
+    CHECK(context->open_span == span);
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_timing_break(context);
+    CHECK(!context->open_span);
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    CUDA_CHECK(cudaEventElapsedTime(&milliseconds, span->begin, span->end));
+    cuda_timing_book(context);
+    for (int k = 0; k < OF_WINDOW; k++) {
+        const double ratio = gained(context, before, k) * n_calls[0] * mean_s[0];
+        CHECK(gained(context, before, k) > 0);
+        CHECK(fabs(ratio - gained(context, before, 0) * n_calls[k] * mean_s[k]) <= 1e-6 * ratio);
+        sum += gained(context, before, k);
+    }
+    CHECK(fabs(sum - 1e-3 * (double)milliseconds) <= 1e-6 * sum);
+
+    open_window(context);
+    cuda_timing_drop(context);
+    CHECK(!context->open_span);
+    context->timers[CUDA_STEP] = (CudaTimer){0};
+    memcpy(before, context->timers, sizeof before);
+    open_window(context);
+    cuda_timing_begin(context, CUDA_STEP);
+    cuda_timing_end_batch(context, STEPS);
+    cuda_timing_break(context);
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_timing_book(context);
+    for (int k = 0; k < OF_WINDOW; k++) CHECK(gained(context, before, k) == 0);
+    CHECK(context->timers[CUDA_SORT].timed == before[CUDA_SORT].timed && context->timers[CUDA_STEP].timed == 0);
+}
+
+/* Lists and the batches between them, which nobody looks at: one pair of events encloses eight of both, each seventeenth list, unless
+ * one of them made a graph, as the first two do. Who waits ends that. */
 static void test_windows(const MdBackendOps *ops, const MdSystem *system) {
-    enum { EVERY = 4, N_LISTS = 100, IN_WINDOW = 8 };
+    enum { EVERY = 4, N_LISTS = 90, IN_WINDOW = 8 };
     static const char *const stages[] = {"sort", "neighbor"};
     MdConfig config = timed_config(EVERY, MD_GRAPH_ON, MD_FUSE_STEP);
     MdStatistics statistics;
@@ -289,25 +355,35 @@ static void test_windows(const MdBackendOps *ops, const MdSystem *system) {
     config.memory_sort = MD_SORT_CELL;
     check_context("lists and steps timed as one");
     if (!walk_create(&run, ops, &config, system)) return;
-    CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, EVERY * N_LISTS + 1) &&
-          walk_ok(&run, ops->finish(run.context)));
+    CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, EVERY * N_LISTS + 2));
+    const CudaContext *context = run.context;
+    CHECK(context->open_span && context->open_span->n_lists > 0 && walk_ok(&run, cuda_steps_settle(run.context)));
+    CHECK(!context->open_span && walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &statistics);
     int64_t n_timed = 0; /* one by one, and in windows */
     for (int list = 0, left = 0; list <= N_LISTS; list++) {
-        if (list > 17 && list % 17 == 1) left = IN_WINDOW;
+        if (list > 17 && list % 17 == 1) left = list == 18 ? 1 : IN_WINDOW;
         n_timed += list <= 17 || left > 0;
         left -= left > 0;
     }
     for (int k = 0; k < 2; k++) {
         const MdStageTime list = stage_of(&statistics, stages[k]);
-        CHECK(list.calls == N_LISTS + 1 && list.alone + list.timed == n_timed);
+        /* apart: as with a list for each step, and the last window, in which a shorter batch makes its graph */
+        CHECK(list.calls == N_LISTS + 1 && list.alone + list.timed == n_timed && list.alone < 1 + 2 + 1 + IN_WINDOW);
     }
     const MdStageTime step = stage_of(&statistics, "step");
     const int64_t of_batches = EVERY * n_timed; /* of the first ones, and of those in windows */
     CHECK(step.alone + step.timed > of_batches - 3 * EVERY && step.alone + step.timed < of_batches + 3 * EVERY);
     CHECK(step.timed > step.alone && step.timed_s > 0);
+    check_shares(run.context);
     walk_destroy(&run);
 }
+#else
+static void test_windows(const MdBackendOps *ops, const MdSystem *system) {
+    (void)ops;
+    (void)system;
+}
+#endif
 
 /* --- steps issued in vain ------------------------------------------------------------------------------------------ */
 

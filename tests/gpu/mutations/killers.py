@@ -7,6 +7,7 @@ changes nothing that anybody could see.
 tests(...)     tests/physics/test_backends: forces, sums, motion and gathering, in the combination nearest to the defaults
                that has these switches
 IN_RANGE       tests/neighbor/test_bricks: what bricks stage; BEYOND_FACES, CROWDS, and of few bricks FEW_BRICKS (test_few_bricks): the same of other systems
+MANY_KEYS      tests/neighbor/test_bricks: cells of more atoms than there is room for in the sort of few cells; FEW_CELLS: one sort after the other
 rows(...)      tests/neighbor/test_rows: lists as sets, regrown from an overflow, in motion
 boundary(...)  tests/physics/test_boundary: how long the box is across its boundary
 bits(...)      tests/physics/test_dynamics: the same bits when run again
@@ -15,7 +16,7 @@ held(...)      tests/neighbor/test_memory: what stands in the memory of the GPU 
 overlap(...)   tests/pipeline/test_overlap: rows and frames beside the steps, as the steps are issued there
 FAULTS         of atoms that are too fast, with the defaults
 FULL           a list that fills up while the host goes on
-AGAIN          a list that a restart makes again
+AGAIN          a list that a restart makes again; AGAIN_TYPES: of two types
 COLLISION      an atom that becomes too fast in the middle of a batch of steps
 LEAPERS        atoms that fail in several steps, while blocks overtake each other
 MEETING        blocks of the resident kernel that wait for those around them only
