@@ -4,14 +4,17 @@
  * is the time on the stream from the end of what came before to the end of the stage: kernels, the gaps between them,
  * and, in stages where the host decides something (gather), the wait for the host.
  *
- * Recording costs about a microsecond of the host each, and two around a batch the device as much (H200: 2.5 us of a list and 20
- * steps of 4,000 atoms, which take 56). So of the stages that run in every step, of rebuilds and of batches, the first
+ * Recording costs about a microsecond of the host each. So of the stages that run in every step, and of rebuilds, the first
  * call and the next CUDA_SAMPLE are timed and then one of CUDA_SAMPLE, and the time of all calls is the mean of those times the number of
  * calls. (A loop by batches has a handful of calls of forces by themselves: with energies at its ends they take twice as
  * long as without, and one of them does not stand for the others.) What was issued in vain, since the device had halted
  * (steps.c), is among both: it takes little time, but a batch is timed as a whole. The first call of a stage, which may
  * load the kernels, and one that makes a graph, which takes the host longer than the device needs for a small system, stand
  * for themselves. With a trace every call is timed, and the host waits where it is too far ahead for that.
+ *
+ * Batches of the resident kernel are sampled as well, since the two events around one cost the device time that few atoms feel
+ * (H200: 2.5 us of a list and 20 steps of 4,000 atoms, which take 56). Other batches are all timed: where the device stops
+ * itself they are so different that some do not stand for the others.
  *
  * Sort and search of the first rebuilds are timed apart; those of later ones, which are one graph, together, and share the time as
  * they did before. With neighbor.rebuild = every and launch.fuse = step the events enclose some lists and the batches between
@@ -103,9 +106,9 @@ static void end_span(CudaSpan *span, cudaStream_t stream) {
     span->pending = true;
 }
 
-static bool is_sampled(CudaStage stage) {
+static bool is_sampled(const CudaContext *context, CudaStage stage) {
     return stage == CUDA_SORT || stage == CUDA_NEIGHBOR || stage == CUDA_FORCE || stage == CUDA_INTEGRATE ||
-           stage == CUDA_STEP;
+           (stage == CUDA_STEP && context->config.launch_persistent == MD_PERSISTENT_ON);
 }
 
 /* Events that are open enclose lists, and the steps between them. */
@@ -123,7 +126,7 @@ void cuda_timing_begin(CudaContext *context, CudaStage stage) {
     const int64_t calls = context->timers[stage].calls++, call = stage == CUDA_STEP ? context->n_batches++ : calls;
     if (in_window(context) && stage == CUDA_STEP) return;
     cuda_timing_break(context);
-    if (is_sampled(stage) && call > CUDA_SAMPLE && call % CUDA_SAMPLE != 1 && !context->trace.compute) return;
+    if (is_sampled(context, stage) && call > CUDA_SAMPLE && call % CUDA_SAMPLE != 1 && !context->trace.compute) return;
     CudaSpan *span = begin_span(context, context->stream);
     if (!span) return; /* this call goes untimed */
     span->timer = stage;

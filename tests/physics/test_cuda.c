@@ -175,16 +175,17 @@ static void test_extended(void) {
     check_seconds(&after.stages[0], 2 + 0.2 * 38);
 }
 
-static MdConfig timed_config(int every, int graph, int fuse) {
+static MdConfig timed_config(int every, int graph, int persistent, int fuse) {
     MdConfig config = state_config();
     config.neighbor_rebuild = MD_REBUILD_EVERY;
     config.neighbor_every = every;
     config.force_kernel = MD_KERNEL_LIST;
-    way_take(&config, (Way){graph, MD_PERSISTENT_OFF, fuse, MD_PASSES_KERNELS});
+    way_take(&config, (Way){graph, persistent, fuse, MD_PASSES_KERNELS});
     return config;
 }
 
-/* Of what runs often by itself, or in batches: the first call, the seventeen after it, then one of seventeen. */
+/* Of what runs often by itself, and of batches of the resident kernel: the first call, the seventeen after it, then one of
+ * seventeen. */
 static bool is_timed(int64_t call) { return call <= 17 || call % 17 == 1; }
 
 static int64_t count_timed(int64_t calls) {
@@ -195,20 +196,21 @@ static int64_t count_timed(int64_t calls) {
 
 /* Pieces of the run: the first step of each is issued by itself, since somebody has looked, and the others are a batch. Those of
  * the same length have one graph. */
-static void test_times(const MdBackendOps *ops, const MdSystem *system, int graph) {
+static void test_times(const MdBackendOps *ops, const MdSystem *system, int graph, int persistent) {
     static const int pieces[] = {9, 9, 6, 9, 6, 12};
     enum { N_LATER = 120 }; /* more of 6 steps: events have come to be used again */
-    const MdConfig config = timed_config(1000, graph, MD_FUSE_STEP);
+    const MdConfig config = timed_config(1000, graph, persistent, MD_FUSE_STEP);
     MdStatistics statistics;
     WalkRun run;
-    check_context("times of stages, graph %s", md_switch_words(MD_OPTION_launch_graph)[graph]);
+    check_context("times of stages, graph %s, persistent %s", md_switch_words(MD_OPTION_launch_graph)[graph],
+                  md_switch_words(MD_OPTION_launch_persistent)[persistent]);
     if (!walk_create(&run, ops, &config, system)) return;
     CHECK(walk_prepare(&run));
     const int n_pieces = sizeof pieces / sizeof pieces[0];
     int64_t n_timed = 0;
     for (int k = 0, step = 1, n; k < n_pieces + N_LATER; k++, step += n) {
         n = k < n_pieces ? pieces[k] : 6;
-        n_timed += is_timed(k) ? n - 1 : 0;
+        n_timed += persistent == MD_PERSISTENT_OFF || is_timed(k) ? n - 1 : 0;
         CHECK(walk_quiet_steps(&run, step, n) && walk_ok(&run, ops->finish(run.context)));
     }
     ops->statistics(run.context, &statistics);
@@ -260,7 +262,7 @@ static void check_events_forget(void *backend_context) {
 static void test_list_times(const MdBackendOps *ops, const MdSystem *system) {
     enum { N_STEPS = 60, N_ISSUED = 5 }; /* without a wait: all that is timed of these must find events */
     static const char *const stages[] = {"sort", "neighbor"};
-    MdConfig config = timed_config(1, MD_GRAPH_ON, MD_FUSE_OFF);
+    MdConfig config = timed_config(1, MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_OFF);
     MdStatistics statistics;
     WalkRun run;
     config.memory_sort = MD_SORT_CELL;
@@ -349,7 +351,7 @@ static void check_shares(CudaContext *context) {
 static void test_windows(const MdBackendOps *ops, const MdSystem *system) {
     enum { EVERY = 4, N_LISTS = 90, IN_WINDOW = 8 };
     static const char *const stages[] = {"sort", "neighbor"};
-    MdConfig config = timed_config(EVERY, MD_GRAPH_ON, MD_FUSE_STEP);
+    MdConfig config = timed_config(EVERY, MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP);
     MdStatistics statistics;
     WalkRun run;
     config.memory_sort = MD_SORT_CELL;
@@ -498,8 +500,9 @@ static void test_melt(const MdBackendOps *ops) {
     }
     test_crowd(ops, system);
     test_extended();
-    test_times(ops, system, MD_GRAPH_ON);
-    test_times(ops, system, MD_GRAPH_OFF);
+    test_times(ops, system, MD_GRAPH_ON, MD_PERSISTENT_OFF);
+    test_times(ops, system, MD_GRAPH_OFF, MD_PERSISTENT_OFF);
+    test_times(ops, system, MD_GRAPH_OFF, MD_PERSISTENT_ON);
     test_list_times(ops, system);
     test_windows(ops, system);
     test_lateness(ops, system, false);
