@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/trace.h"
 #include "check.h"
 #include "state.h"
 #include "walk.h"
@@ -346,6 +347,27 @@ static void check_shares(CudaContext *context) {
     CHECK(context->timers[CUDA_SORT].timed == before[CUDA_SORT].timed && context->timers[CUDA_STEP].timed == 0);
 }
 
+/* A trace, of which each call is one. And a device that stands still, here at the list that was just built: what was open then is
+ * not timed. */
+static void check_interrupted(const WalkRun *run) {
+    CudaContext *context = run->context;
+    MdTrace *trace = md_trace_create(1000);
+    open_window(context);
+    run->ops->trace(context, trace);
+    CHECK(!context->open_span);
+    run->ops->trace(context, NULL);
+    md_trace_destroy(trace);
+    if (!walk_ok(run, run->ops->rebuild(context))) return;
+    cuda_timing_book(context);
+    open_window(context);
+    const int64_t n_timed = context->timers[CUDA_SORT].timed;
+    context->h_signals->halted = CUDA_HALT_WORD(CUDA_HALTED_FULL, context->step);
+    CHECK(walk_ok(run, cuda_steps_settle(context)) && !context->open_span && context->h_signals->halted == 0);
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    cuda_timing_book(context);
+    CHECK(context->timers[CUDA_SORT].timed == n_timed);
+}
+
 /* Lists and the batches between them, which nobody looks at: one pair of events encloses eight of both, each seventeenth list, unless
  * one of them made a graph, as the first two do. Who waits ends that. */
 static void test_windows(const MdBackendOps *ops, const MdSystem *system) {
@@ -377,10 +399,38 @@ static void test_windows(const MdBackendOps *ops, const MdSystem *system) {
     const int64_t of_batches = EVERY * n_timed; /* of the first ones, and of those in windows */
     CHECK(step.alone + step.timed > of_batches - 3 * EVERY && step.alone + step.timed < of_batches + 3 * EVERY);
     CHECK(step.timed > step.alone && step.timed_s > 0);
+    check_interrupted(&run);
     check_shares(run.context);
     walk_destroy(&run);
 }
+
+/* Where memory keeps no order a build swaps nothing that steps read, though it has other counts each time: batches of a length have
+ * one graph. */
+static void test_one_graph(const MdBackendOps *ops, const MdSystem *system) {
+    enum { EVERY = 4, N_LISTS = 6 };
+    MdConfig config = timed_config(EVERY, MD_GRAPH_ON, MD_PERSISTENT_OFF, MD_FUSE_STEP);
+    WalkRun run;
+    int n_once = 0, n_twice = 0;
+    config.memory_sort = MD_SORT_NONE;
+    check_context("one graph of batches");
+    if (!walk_create(&run, ops, &config, system)) return;
+    const CudaContext *context = run.context;
+    CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, EVERY * N_LISTS) && walk_ok(&run, ops->finish(run.context)));
+    CHECK(context->few_keys > 0);
+    for (int kind = 0; kind < CUDA_N_BATCHES; kind++)
+        for (int n = 0; n <= CUDA_GRAPH_STEPS; n++) {
+            n_once += context->batch_graphs[kind][n].kept[0].exec != NULL;
+            n_twice += context->batch_graphs[kind][n].kept[1].exec != NULL;
+        }
+    CHECK(n_once > 0 && n_twice == 0);
+    walk_destroy(&run);
+}
 #else
+static void test_one_graph(const MdBackendOps *ops, const MdSystem *system) {
+    (void)ops;
+    (void)system;
+}
+
 static void test_windows(const MdBackendOps *ops, const MdSystem *system) {
     (void)ops;
     (void)system;
@@ -505,6 +555,7 @@ static void test_melt(const MdBackendOps *ops) {
     test_times(ops, system, MD_GRAPH_OFF, MD_PERSISTENT_ON);
     test_list_times(ops, system);
     test_windows(ops, system);
+    test_one_graph(ops, system);
     test_lateness(ops, system, false);
     test_lateness(ops, system, true);
     test_waste(ops, system, ways_ahead[0]);
