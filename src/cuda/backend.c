@@ -208,6 +208,7 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     statistics->n_overflows = context->n_overflows;
     cuda_neighbor_statistics(context, statistics);
     statistics->n_met = context->h_watch->n_met;
+    statistics->n_again = context->h_watch->n_again;
     const MdMemory held = cuda_memory_held(context);
     statistics->host_bytes = held.host_bytes + cuda_slots_host_bytes(context);
     statistics->device_bytes = held.device_bytes;

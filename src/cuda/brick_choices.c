@@ -179,24 +179,6 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
         on_each, rows);
 }
 
-/* What may be taken back needs registers, of which larger blocks have fewer a thread, shared memory, and bricks that are near each
- * other (kernels/step.cu). Melts on an H200, by local and by grid, in thousands of steps a second (run/results/h200): blocks of 320
- * threads (4,000 atoms) 258 and 219, of 544 (6,912) 217 and 200, of 576 (32,000) 111 and 115, of 832 (10,976) 149 and 157. */
-static const double most_watching_threads = 544;
-
-bool cuda_brick_suits_watch(const MdConfig *config, const MdSystemPlan *plan) {
-    const CudaDivision division =
-        cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
-    for (int a = 0; a < plan->box.dimension; a++) {
-        const double bricks = division.bricks[a];
-        if ((plan->box.periodic[a] ? floor(bricks / 2) : bricks - 1) > CUDA_MOST_APART) return false;
-    }
-    const int row_threads = cuda_force_row_threads(config), on_each = cuda_bricks_on_each(config->memory_brick_grid);
-    const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), row_threads);
-    return on_each > 0 && on_each * rows * row_threads <= most_watching_threads &&
-           shares_multiprocessor(config, plan, &division, rows, on_each);
-}
-
 /* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of
  * 0.52 without and 0.93 with that order by threads, and forces 0.104 in place of 0.146 (run/results/h200). In two
  * dimensions, where few candidates are in vain, both lost. */

@@ -164,6 +164,7 @@ typedef struct CudaJournalStep {
 } CudaJournalStep;
 
 enum {
+    CUDA_INTERVALS = 32,      /* between builds that are remembered */
     CUDA_JOURNAL_STEPS = 256, /* more than the host ever runs ahead */
     CUDA_KEPT_GRAPHS = 2      /* a rebuild swaps the two copies of the particles, and of counts */
 };
@@ -270,8 +271,9 @@ typedef struct CudaContext {
     bool drift_held;       /* the drift of `step` after them */
     int64_t built_step;    /* of the last build in these steps, */
     int64_t last_interval; /* and steps that the list before it was good for */
-    CudaJournalStep journal[CUDA_JOURNAL_STEPS];                   /* of step s: [s % CUDA_JOURNAL_STEPS] */
-    CudaGraph *capturing;                                          /* that launches go into; NULL: none */
+    int64_t intervals[CUDA_INTERVALS], n_intervals; /* the same of the last lists, in turn; how many there were */
+    CudaJournalStep journal[CUDA_JOURNAL_STEPS];    /* of step s: [s % CUDA_JOURNAL_STEPS] */
+    CudaGraph *capturing;                           /* that launches go into; NULL: none */
     CudaGraphs batch_graphs[CUDA_N_BATCHES][CUDA_GRAPH_STEPS + 1]; /* [kind][n]: of the forces of n steps */
     CudaGraphs sort_graphs, search_graphs, list_graphs;            /* the last: both in one */
 

@@ -72,7 +72,7 @@ size_t cuda_state_size(const MdConfig *config) {
     return config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double);
 }
 
-bool cuda_force_takes_back(const MdConfig *config) {
+bool cuda_force_may_go_back(const MdConfig *config) {
     return config->launch_persistent == MD_PERSISTENT_ON && config->launch_barrier == MD_BARRIER_LOCAL &&
            config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
@@ -81,7 +81,7 @@ bool cuda_force_takes_back(const MdConfig *config) {
 size_t cuda_force_held_bytes(const MdConfig *config, int block) {
     if (config->force_kernel != MD_KERNEL_BRICK || config->launch_fuse != MD_FUSE_STEP) return 0;
     const size_t state = cuda_state_size(config), pair = cuda_pair_size(config), moving = 3 * state + 4 * pair;
-    const size_t bytes = (cuda_force_takes_back(config) ? CUDA_HELD_STATES : 1) * moving + 3 * pair;
+    const size_t bytes = (cuda_force_may_go_back(config) ? 3 * state : 0) + moving + 3 * pair;
     return (size_t)(block / cuda_force_row_threads(config)) * ((bytes + state - 1) / state * state);
 }
 

@@ -262,9 +262,9 @@ static bool is_checked(const CudaContext *context) {
     return has_queue(context) && context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
 
-/* Those of the resident kernel hold all that moves. */
+/* The resident kernel holds what it goes back to. */
 static bool makes_passes_in_vain(const CudaContext *context) {
-    return is_checked(context) || cuda_force_takes_back(&context->config);
+    return is_checked(context) || cuda_force_may_go_back(&context->config);
 }
 
 static void list_second(const CudaContext *context, Arrays *arrays, CudaQueue *queue) {
@@ -295,16 +295,15 @@ static void stage_second(CudaContext *context) {
 
 static void add_queue_check(CudaContext *context, Arrays *arrays) {
     CudaQueue *queue = &context->arguments.queue;
-    add(arrays, CUDA_KEPT, &queue->check, CUDA_QUEUE_CHECKS, sizeof *queue->check, "check of passes");
+    add(arrays, CUDA_KEPT, &queue->check, 1, sizeof *queue->check, "check of passes");
     if (is_checked(context) && cuda_memory_carries_by_list(context) && !second_is_staged(context))
         list_second(context, arrays, queue);
 }
 
 static void clear_check(CudaContext *context) {
     CudaQueueCheck *check = context->arguments.queue.check;
-    CUDA_CHECK(cudaMemsetAsync(check, 0, CUDA_QUEUE_CHECKS * sizeof *check, context->stream));
-    for (int k = 0; k < CUDA_QUEUE_CHECKS; k++)
-        CUDA_CHECK(cudaMemsetAsync(&check[k].stop, 0xff, sizeof check->stop, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(check, 0, sizeof *check, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(&check->stop, 0xff, sizeof check->stop, context->stream));
     CUDA_CHECK(cudaMemsetAsync(&check->fault_step, 0xff, sizeof check->fault_step, context->stream));
 }
 

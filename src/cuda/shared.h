@@ -76,18 +76,13 @@ typedef struct CudaBricks {
 } CudaBricks;
 
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
-/* launch.barrier = local with device-check (kernels/step.cu): how far apart bricks may be, in bricks, which is how many passes are
- * made in vain at most; states of an atom that are held: the last one that counts, as many behind it, and one that is written. */
-enum { CUDA_MOST_APART = 2, CUDA_HELD_STATES = CUDA_MOST_APART + 2 };
 
 /* Where the second copy of what moves is, for passes of a queue that may be made in vain (launch.passes = queue with
  * neighbor.rebuild = device-check); none: no pass is. MD_CHECKED_QUEUE is one of them. */
 enum { CUDA_NO_SECOND, CUDA_SECOND_IN_QUEUE, CUDA_SECOND_IN_SPARE };
 
-/* What the blocks of a queue, or those of the resident kernel that do not meet (launch.barrier = local), find out before all of
- * them know it, with device-check. Zero, or all bits set, but in a launch and after a fault; the resident kernel has two words
- * `stop` in turn, as with its barriers: what a launch leaves is made ready by the next one. */
-enum { CUDA_QUEUE_CHECKS = 2 };
+/* What the blocks of a queue, or those of the resident kernel that do not meet (launch.barrier = local; a fault only), find out
+ * before all of them know it, with device-check. Zero, or all bits set, but in a launch and after a fault. */
 typedef struct CudaQueueCheck {
     unsigned stop; /* the first pass of which the list is too old for the forces; all bits set: none */
     unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
@@ -152,6 +147,7 @@ typedef struct CudaWatch {
     double ahead;         /* and the time that its places are ahead of the atoms */
     unsigned n_late;      /* how many did */
     unsigned n_met;       /* batches of the resident kernel whose blocks all met, against launch.barrier = local */
+    unsigned n_again;     /* the same that went back: a list lasted shorter than it was trusted */
     unsigned drifted;     /* the drift of step + 1 is done */
     unsigned halted;      /* CUDA_HALTED_...: everything waits for the host */
 } CudaWatch;
@@ -267,6 +263,7 @@ typedef struct CudaArguments {
     int32_t kick_first; /* integrate: the second half kick of the step before comes first */
     int32_t begins;     /* step_resident, by launch.fuse = step: with forces, the drift of the first step is done */
     int32_t drifts;     /* the same: ends with the drift of the step after the last one */
+    int32_t trusted;    /* the same: passes before blocks have to look for displacements; launch.barrier = local */
     double factor;      /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
     const void *in;
     void *out; /* sort_rank_few: counts of the next sort */

@@ -64,8 +64,8 @@ size_t cuda_state_size(const MdConfig *config);
 int cuda_force_row_threads(const MdConfig *config);                    /* that share a row */
 size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynamic shared memory of a block */
 size_t cuda_force_held_bytes(const MdConfig *config, int block);       /* and in the resident kernel beside that */
-/* Whether blocks of the resident kernel make passes in vain and take them back: launch.barrier = local with device-check. */
-bool cuda_force_takes_back(const MdConfig *config);
+/* Whether blocks of the resident kernel may have to make passes again: launch.barrier = local with device-check. */
+bool cuda_force_may_go_back(const MdConfig *config);
 void cuda_force_zero(CudaContext *context); /* the forces on all atoms */
 /* Issues the kernel, and with_energy the sums of its blocks. */
 void cuda_force_issue(CudaContext *context, bool with_energy);
@@ -177,8 +177,6 @@ enum { CUDA_MATRIX_CAPABILITY = 90, CUDA_COPY_CAPABILITY = 80 };
 /* Whether every multiprocessor gets a brick that is worth its staging. */
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
-/* Whether launch.barrier = local gains with the check of displacements. */
-bool cuda_brick_suits_watch(const MdConfig *config, const MdSystemPlan *plan);
 /* memory.staging, once launch.passes is known. */
 void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);

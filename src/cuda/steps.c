@@ -90,6 +90,7 @@ static int64_t run_ahead(const CudaContext *context, int64_t step) {
 
 static void book_build(CudaContext *context, int64_t step) {
     context->last_interval = step - context->built_step;
+    context->intervals[context->n_intervals++ % CUDA_INTERVALS] = context->last_interval;
     context->built_step = step;
 }
 
@@ -189,11 +190,22 @@ static void issue_graphs(CudaContext *context, int n_steps, int kind) {
     }
 }
 
+/* Of a batch that begins with the forces of step `first`: passes up to the last step before the one at which the shortest list
+ * that is remembered had to go. Each pass more spares a barrier, as long as there is no list that lasts shorter still, which
+ * costs some dozen passes made again. */
+static int trusted_passes(const CudaContext *context, int64_t first) {
+    const int64_t n = smaller(context->n_intervals, CUDA_INTERVALS);
+    int64_t shortest = n > 0 ? context->intervals[0] : 0;
+    for (int64_t k = 1; k < n; k++) shortest = smaller(shortest, context->intervals[k]);
+    return (int)larger(context->built_step + shortest - 1 - first, 0);
+}
+
 static void issue_resident(CudaContext *context, int n_steps, int kind) {
     CudaArguments *a = &context->arguments;
     a->n = n_steps;
     a->begins = (kind & CUDA_BEGINS_FORCED) != 0;
     a->drifts = (kind & CUDA_ENDS_DRIFTED) != 0;
+    a->trusted = trusted_passes(context, context->last_held - n_steps + 1);
     a->first = (int32_t)(context->kernels[CUDA_K_step_resident].launches % 2);
     cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context, CUDA_K_step_resident));
 }

@@ -196,14 +196,18 @@ static void log_rebuilds(MdRecord *r) {
     free(when);
 }
 
-/* Where launch.barrier = local took the barrier of the grid. */
+/* Where launch.barrier = local took the barrier of the grid, and where it had gone too far without. */
 static void log_meetings(MdRecord *r) {
-    if (r->statistics.n_met == 0) return;
-    md_log(
-        r->log,
-        "barrier   launch.barrier = local: in %lld batches of steps all blocks met: a cell was void, a brick too large "
-        "for a block to hold or without a block of its own, or bricks more than two apart (device-check)\n",
-        (long long)r->statistics.n_met);
+    if (r->statistics.n_met > 0)
+        md_log(r->log,
+               "barrier   launch.barrier = local: in %lld batches of steps all blocks met: a cell was void, or a brick "
+               "too large for a block to hold or without a block of its own\n",
+               (long long)r->statistics.n_met);
+    if (r->statistics.n_again > 0)
+        md_log(r->log,
+               "barrier   launch.barrier = local: in %lld batches of steps the list lasted shorter than any of late: "
+               "they were made again\n",
+               (long long)r->statistics.n_again);
 }
 
 void md_timings_log(MdRecord *r) {

@@ -1,6 +1,6 @@
 /* What a cuda backend makes while nobody looks: it stands still in the middle of a batch where the list fails; it tells where an
  * atom became too fast, and which of several came first; and blocks of the resident kernel need not meet for it.
- * MDMINI_TEST_SYSTEM as in walk.h: unforeseen, collision, barrier, or leapers. */
+ * MDMINI_TEST_SYSTEM as in walk.h: unforeseen, collision, barrier, leapers, or trust. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,13 +118,13 @@ static const MeetingRule meeting_rules[] = {{MD_REBUILD_EVERY, MD_PREDICT_OFF},
 enum { N_MEETING_RULES = sizeof meeting_rules / sizeof meeting_rules[0] };
 
 typedef struct {
-    int64_t n_met, n_rebuilds; /* n_met: batches in which all blocks met against launch.barrier = local */
+    int64_t n_met, n_again, n_rebuilds; /* as in MdStatistics */
     double potential;
 } Met;
 
-/* 32 steps and 28 more, three with energies, and of atoms that are as fast again 20 and two with energies; by count a list every
- * ten steps, so that the batch before the first look begins with forces and ends with them. That before energies ends with
- * a drift. places: of the atoms at the three looks. */
+/* 32 steps and 28 more, three with energies, and of atoms that are four times as fast 20 and two with energies; by count a list
+ * every ten steps, so that the batch before the first look begins with forces and ends with them. That before energies ends
+ * with a drift. places: of the atoms at the three looks. */
 static Met meetings(const MdBackendOps *ops, const MdSystem *system, MeetingRule rule, int barrier, Blocks blocks,
                     double *places) {
     MdConfig config = state_config();
@@ -150,33 +150,34 @@ static Met meetings(const MdBackendOps *ops, const MdSystem *system, MeetingRule
                   md_switch_words(MD_OPTION_memory_brick_cells)[blocks.brick_cells],
                   md_switch_words(MD_OPTION_launch_block_size)[blocks.block_size],
                   md_switch_words(MD_OPTION_force_threads_per_atom)[blocks.threads_per_atom]);
-    if (!walk_create(&run, ops, &config, system)) return (Met){-1, -1, 0};
+    if (!walk_create(&run, ops, &config, system)) return (Met){-1, -1, -1, 0};
     MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
     CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, 32) && walk_ok(&run, ops->gather(run.context, &frame)));
     frame.position += 3 * system->n_atoms;
     CHECK(walk_quiet_steps(&run, 33, 28) && walk_ok(&run, ops->gather(run.context, &frame)));
     frame.position += 3 * system->n_atoms;
-    CHECK(walk_steps(&run, 61, 3) && walk_ok(&run, ops->scale_velocities(run.context, 2)) &&
+    CHECK(walk_steps(&run, 61, 3) && walk_ok(&run, ops->scale_velocities(run.context, 4)) &&
           walk_quiet_steps(&run, 64, 20) && walk_steps(&run, 84, 2) && walk_ok(&run, ops->sum(run.context, &sums)) &&
           walk_ok(&run, ops->gather(run.context, &frame)));
     ops->statistics(run.context, &statistics);
     CHECK(ops->fault(run.context).step < 0);
     walk_destroy(&run);
-    return (Met){statistics.n_met, statistics.n_rebuilds, sums.potential};
+    return (Met){statistics.n_met, statistics.n_again, statistics.n_rebuilds, sums.potential};
 }
 
-typedef enum { NEVER, ALWAYS, WITH_CHECK, BY_GPU } Meets;
+typedef enum { NEVER, ALWAYS, BY_GPU } Meets;
 
-/* The same bits whether or not blocks meet, and the same lists. */
+/* The same bits whether or not blocks meet, and the same lists. With a check, the first one of the fast atoms lasts shorter than it
+ * is trusted. */
 static void compare_meetings(const MdBackendOps *ops, const MdSystem *system, Blocks blocks, Meets meets) {
     const size_t n_places = 9 * (size_t)system->n_atoms;
     double *places = md_alloc(2 * n_places, sizeof *places, "positions"), *others = places + n_places;
     for (int k = 0; k < N_MEETING_RULES; k++) {
         const Met grid = meetings(ops, system, meeting_rules[k], MD_BARRIER_GRID, blocks, places),
                   local = meetings(ops, system, meeting_rules[k], MD_BARRIER_LOCAL, blocks, others);
-        const bool meet =
-            meets == ALWAYS || (meets == WITH_CHECK && meeting_rules[k].rebuild == MD_REBUILD_DEVICE_CHECK);
-        CHECK(grid.n_met == 0 && local.n_met >= 0 && (meets == BY_GPU || (local.n_met > 0) == meet));
+        const bool trusts = meeting_rules[k].rebuild == MD_REBUILD_DEVICE_CHECK && local.n_met == 0;
+        CHECK(grid.n_met == 0 && local.n_met >= 0 && (meets == BY_GPU || (local.n_met > 0) == (meets == ALWAYS)));
+        CHECK(grid.n_again == 0 && (local.n_again > 0) == (trusts && local.n_rebuilds > 0));
         CHECK(grid.n_rebuilds == local.n_rebuilds && grid.potential == local.potential);
         CHECK(memcmp(places, others, n_places * sizeof *places) == 0);
     }
@@ -232,8 +233,8 @@ static void test_strangers(const MdBackendOps *ops) {
 }
 
 /* They meet, and it is told, where a block has no room for all of its rows, where it has none for all that it stages, where
- * cells are void, where a GPU has no room for a block for each brick, and with a check where bricks are further than two
- * apart. Not since an axis is open: beyond that there is nobody to wait for. */
+ * cells are void, and where a GPU has no room for a block for each brick. Not since an axis is open: beyond that there is nobody
+ * to wait for; nor since bricks are far from each other. */
 static void test_barrier(const MdBackendOps *ops) {
     static const struct {
         const char *density, *cells;
@@ -273,7 +274,7 @@ static void test_barrier(const MdBackendOps *ops) {
                  {"system.density=0.8442",
                   "system.cells=11 4 4",
                   {MD_BRICK_CELLS_1, MD_BLOCK_SIZE_128, MD_THREADS_2, 0},
-                  WITH_CHECK,
+                  NEVER,
                   false}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const char *words[] = {cases[k].density,          cases[k].cells,
@@ -338,10 +339,8 @@ static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system,
     config.neighbor_skin = 2.1; /* from each brick atoms of all around it are in range: blocks need not meet */
     config.force_kernel = MD_KERNEL_BRICK;
     config.force_threads_per_atom = MD_THREADS_2;
-    /* with a check no more bricks than that two are at most two apart */
-    const bool has_check = by->rebuild == MD_REBUILD_DEVICE_CHECK;
-    config.memory_brick_cells = has_check ? MD_BRICK_CELLS_2 : MD_BRICK_CELLS_1;
-    config.launch_block_size = has_check ? MD_BLOCK_SIZE_128 : MD_BLOCK_SIZE_64;
+    config.memory_brick_cells = MD_BRICK_CELLS_1;
+    config.launch_block_size = MD_BLOCK_SIZE_64;
     config.launch_barrier = by->barrier;
     way_take(&config, by->way);
     if (!walk_create(&run, ops, &config, system)) return (MdFault){.step = -1};
@@ -389,6 +388,124 @@ static void test_leapers(const MdBackendOps *ops) {
     }
 }
 
+/* --- a list that is trusted for too long ------------------------------------------------------------------------------ */
+
+/* Two atoms between rows of others, which are at rest and hardly felt. They come towards each other or go apart, slowly, until
+ * their list has had to go once; so the next one is trusted as long. Then they come towards each other much faster. */
+typedef struct Pair {
+    double timestep;
+    double gap, speed; /* from each other at the begin; of each in the end, a step */
+    double factor;     /* that they become as fast; negative: they go apart before */
+    int n_slow, n_fast, n_again, n_rebuilds;
+    int fault; /* the fast step in which they fault; 0: none */
+} Pair;
+
+static MdSystem *system_of_pair(const Pair *pair) {
+    const char *words[] = {"system.density=0.8442", "system.cells=4 4 5", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    const double apart = system->potential.cutoff_max + 0.1;
+    system->n_atoms = ROW * ROW * LAYERS + 2;
+    for (int k = 0; k < 3; k++) system->box.length[k] = (k == 2 ? LAYERS : ROW) * apart;
+    for (int i = 0; i < system->n_atoms; i++) {
+        const int at[3] = {i % ROW, i / ROW % ROW, i / ROW / ROW};
+        for (int k = 0; k < 3; k++) {
+            system->position[3 * i + k] = (at[k] + 0.25) * apart;
+            system->velocity[3 * i + k] = 0;
+        }
+    }
+    for (int side = -1; side <= 1; side += 2) { /* in the middle between four rows */
+        const int64_t i = system->n_atoms - 1 - (side > 0);
+        for (int k = 0; k < 3; k++) system->position[3 * i + k] = k < 2 ? 1.75 * apart : system->box.length[2] / 2;
+        system->position[3 * i + 2] += side * pair->gap / 2;
+        system->velocity[3 * i + 2] = -side * pair->speed / (pair->timestep * pair->factor);
+    }
+    md_deck_destroy(deck);
+    return system;
+}
+
+typedef struct {
+    MdFault fault;
+    int64_t n_rebuilds, n_again;
+} PairEnd;
+
+static PairEnd end_of_pair(const MdBackendOps *ops, const MdSystem *system, const Pair *pair, int barrier,
+                           double *places) {
+    MdConfig config = state_config();
+    MdStatistics slow = {0}, fast = {0};
+    PairEnd end = {.fault = {.step = -1}, .n_rebuilds = -1};
+    WalkRun run;
+    config.run_precision = MD_PRECISION_MIXED;
+    config.run_timestep = pair->timestep;
+    config.neighbor_rebuild = MD_REBUILD_DEVICE_CHECK;
+    config.neighbor_predict = MD_PREDICT_OFF;
+    config.neighbor_skin = 2.1; /* as with leapers */
+    config.force_kernel = MD_KERNEL_BRICK;
+    config.force_threads_per_atom = MD_THREADS_2;
+    config.memory_brick_cells = MD_BRICK_CELLS_1;
+    config.launch_block_size = MD_BLOCK_SIZE_64;
+    way_take(&config, (Way){MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS});
+    config.launch_barrier = barrier;
+    if (!walk_create(&run, ops, &config, system)) return end;
+    CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, pair->n_slow) && walk_ok(&run, ops->finish(run.context)));
+    ops->statistics(run.context, &slow);
+    CHECK(slow.n_rebuilds == 1 && slow.n_again == 0);
+    CHECK(walk_ok(&run, ops->scale_velocities(run.context, pair->factor)) &&
+          walk_quiet_steps(&run, pair->n_slow + 1, pair->n_fast) && walk_ok(&run, ops->finish(run.context)));
+    end.fault = ops->fault(run.context);
+    ops->statistics(run.context, &fast);
+    CHECK(fast.n_met == 0);
+    end.n_rebuilds = fast.n_rebuilds - slow.n_rebuilds;
+    end.n_again = fast.n_again;
+    MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
+    CHECK(walk_ok(&run, ops->gather(run.context, &frame)));
+    walk_destroy(&run);
+    return end;
+}
+
+/* The list lasts as long as it is trusted, or not, and a fault comes before blocks meet: it counts, or it is of steps that are made
+ * again, and told when it comes again. The last pair is too far for the list for a while, and back again when blocks meet. */
+static void test_trust(const MdBackendOps *ops) {
+    static const Pair pairs[] = {
+        {.timestep = 0.0005, .gap = 3.975, .speed = 0.15, .factor = 8, .n_slow = 58, .n_fast = 16, .fault = 6},
+        {.timestep = 0.0005,
+         .gap = 1.425,
+         .speed = 0.15,
+         .factor = -8,
+         .n_slow = 58,
+         .n_fast = 16,
+         .fault = 12,
+         .n_again = 1,
+         .n_rebuilds = 1},
+        {.timestep = 0.005,
+         .gap = 1.5,
+         .speed = 0.05,
+         .factor = -2,
+         .n_slow = 44,
+         .n_fast = 48,
+         .n_again = 1,
+         .n_rebuilds = 1}};
+    for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
+        const Pair *pair = &pairs[k];
+        MdSystem *system = system_of_pair(pair);
+        const size_t n = 3 * (size_t)system->n_atoms;
+        double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
+        check_context("trust: pair %zu", k);
+        const PairEnd grid = end_of_pair(ops, system, pair, MD_BARRIER_GRID, places),
+                      local = end_of_pair(ops, system, pair, MD_BARRIER_LOCAL, others);
+        printf("trust: pair %zu: step %lld, %lld lists, %lld again\n", k, (long long)grid.fault.step,
+               (long long)grid.n_rebuilds, (long long)local.n_again);
+        CHECK(grid.fault.step == (pair->fault > 0 ? pair->n_slow + pair->fault : -1));
+        CHECK(grid.n_rebuilds == pair->n_rebuilds && grid.n_again == 0);
+        CHECK(local.n_rebuilds == pair->n_rebuilds && local.n_again == pair->n_again);
+        CHECK(local.fault.step == grid.fault.step && local.fault.id == grid.fault.id);
+        CHECK(memcmp(&local.fault.displacement, &grid.fault.displacement, sizeof grid.fault.displacement) == 0);
+        CHECK(memcmp(places, others, n * sizeof *places) == 0);
+        md_free(places);
+        md_system_destroy(system);
+    }
+}
+
 int main(void) {
     const MdConfig base = state_config();
     const MdBackendOps *ops = walk_cuda(&base);
@@ -397,5 +514,6 @@ int main(void) {
     if (walk_wants("collision")) test_collision(ops);
     if (walk_wants("barrier")) test_barrier(ops);
     if (walk_wants("leapers")) test_leapers(ops);
+    if (walk_wants("trust")) test_trust(ops);
     return check_finish();
 }

@@ -6,7 +6,7 @@
  * coherent within a launch.
  *
  * launch.fuse = step: an atom is integrated by the thread that has its force, which is never written; one barrier a step.
- * launch.barrier = local: no barrier of the grid, each block waits for the positions that it needs (step_local.cuh).
+ * launch.barrier = local: no barrier where none is needed, each block waits for positions that it reads (step_local.cuh).
  * launch.passes = queue: for any number of atoms, by blocks that need not be resident (step_queue.cuh).
  *
  * Only steps without energies are made here. It stops before the forces of a step for which the list is too old. */
@@ -55,7 +55,6 @@ struct EndRow {
     IntegrateAtom integrate;
     bool keeps;
     unsigned mark; /* of the places that it leaves; no_mark: as everybody reads them */
-    int pass;      /* how many there were before in this launch */
     __device__ void prepare(int i) const {
         if (!keeps) integrate.prepare(i);
     }
@@ -65,25 +64,23 @@ struct EndRow {
     }
     __device__ void own(const Vec3<Pair> &force, HeldBrick *held) {
         if (!keeps)
-            integrate.moved_sq = fmaxf(
-                integrate.moved_sq, integrate_held<has_check>(integrate.a, force, integrate.motion, mark, pass, held));
+            integrate.moved_sq =
+                fmaxf(integrate.moved_sq, integrate_held<has_check>(integrate.a, force, integrate.motion, mark, held));
         else if (held->i >= 0 && threadIdx.x % row_threads == 0) finish_force(integrate.a, held->i, force);
     }
 };
 
-/* Each block goes through its share of the rows. False, for all of its threads: the pass does not count (pass_held). */
-__device__ inline bool make_pass(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
+/* Each block goes through its share of the rows. */
+__device__ inline void make_pass(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
                                  HeldBrick *held, EndRow &end) {
     const int n_blocks = force_blocks(a);
     int block = (int)blockIdx.x;
-    bool made = true;
     Sum unused[CUDA_PAIR_TOTALS];
     if constexpr (has_bricks) {
-        made = pass_held(a, pairs, from, mark, held, end);
+        pass_held(a, pairs, from, mark, held, end);
         block += (int)gridDim.x;
     }
     for (; block < n_blocks; block += (int)gridDim.x) force_block_rows<false>(a, pairs, block, unused, from, end);
-    return made;
 }
 
 /* Where the launch has come to: the forces of `step` are begun, or would have been. By all threads. */
@@ -95,49 +92,27 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
     if (halts) halt(a, CUDA_HALTED_OLD);
 }
 
-/* CUDA_MOST_APART bricks at most from any brick to any other; edges and corners count as faces. */
-__device__ inline bool all_are_near(const CudaGrid &grid) {
-    bool within = true;
-    for (int k = 0; k < 3; k++)
-        within = within && (grid.wraps[k] ? grid.n_bricks[k] / 2 : grid.n_bricks[k] - 1) <= CUDA_MOST_APART;
-    return within;
-}
-
 /* Whether all blocks meet between passes, since one of them could not do without: see step_local.cuh. */
 __device__ inline bool must_meet(const CudaArguments &a) {
     const CudaMeasures &found = a.watch->measures;
     const bool meet = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / row_threads ||
-                      found.staged > held_sources * MD_BLOCK || found.strangers > 0 ||
-                      (may_take_back && !all_are_near(a.grid));
+                      found.staged > held_sources * MD_BLOCK || found.strangers > 0;
     if (meet && thread_index() == 0) a.watch->n_met++;
     return meet;
 }
 
-/* --- launch.barrier = local with device-check ---
+/* Passes at the begin of the launch between which no blocks meet.
  *
- * No block waits for all others, and so none can ask all of them whether the list still serves. One in which an atom has come
- * too far in the drift to step s ends there, and hands that on in its places of step s + 1, which it will not have. With these
- * the blocks around it end and hand it on in their turn, and with step s + 2 all that are left, where no two bricks are further
- * apart than two (must_meet). In the end all meet, and who has made passes more than the first one to end takes them back, two
- * at most: its own atoms, that is, since each block holds all of its rows. */
-
-/* Passes up to the first block that ended before the last one; all bits set: none did. In two words in turn, as the barrier: what
- * a launch has left is made ready by the next one. */
-__device__ inline unsigned *stopped_place(const CudaArguments &a, int first) { return &a.queue.check[first].stop; }
-
-/* All blocks meet behind passes between which they did not. The first one computed the forces of step `first`; `made`: the drifts of
- * this block, which are all where it did not stop. */
-__device__ inline void end_watched(const CudaArguments &a, GridBarrier *barrier, unsigned long long first, int made,
-                                   bool stops, float moved_sq, const HeldBrick &held) {
-    if (stops && threadIdx.x == 0) atomicMin(stopped_place(a, a.first), (unsigned)made);
-    grid_barrier<false>(barrier, false); /* all have read what is put back now, and faults are known */
-    const unsigned stopped = *(volatile unsigned *)stopped_place(a, a.first);
-    const bool halts = stopped != ~0u;
-    const unsigned long long last = first + (halts ? (unsigned long long)stopped : (unsigned long long)(a.n - 1));
-    put_back_all(a, held, halts ? (int)stopped : made);
-    if (thread_index() == 0) tell_fault(a, halts ? last : last + 1);
-    book_steps(a, last, halts);
-    if (a.drifts && !halts) end_pass(a, moved_sq, 0);
+ * launch.barrier = local with device-check. Who waits for the blocks around it alone cannot ask all of them whether the list still
+ * serves. But a list lasts about as long as those before it, so that for most of its steps that is known. Until the host doubts
+ * it (a.trusted), blocks only note how far their atoms have come; then they meet, at each step from there on. If by then an atom
+ * was too far, it may have been so for passes: all go back to where the launch began, and meet at every step. It comes to the
+ * same, and these passes are made twice. A fault among them is told when it is known that they count. */
+__device__ inline int passes_apart(const CudaArguments &a, bool meet) {
+    if (meet) return 0;
+    if (!has_check) return a.n;
+    const int apart = min(a.trusted, a.n - 1); /* before the last forces all meet */
+    return apart > 1 ? apart : 0;
 }
 
 /* The first pass integrates by the forces that are there (unless that is done: a.begins), the last one computes forces and no
@@ -148,44 +123,55 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     /* after a build the sort has told it: the book may be that of the last step before all blocks have begun */
     const unsigned long long first =
         a.begins ? a.watch->pass_step[0] : *(volatile unsigned long long *)&a.watch->step + 1;
-    int64_t from = (a.n + a.drifts) % 2 == 0 ? a.n_atoms : 0;
+    const int64_t begin = (a.n + a.drifts) % 2 == 0 ? a.n_atoms : 0;
+    int64_t from = begin;
     float moved_sq = 0;
     HeldBrick held;
-    const bool marks = is_local && (a.drifts || has_check),
-               meet = !marks || must_meet(a); /* all blocks, between passes */
+    const bool marks = is_local && (a.drifts || has_check);
+    int apart = passes_apart(a, !marks || must_meet(a)), step = 0;
+    bool again = false;
     if (!a.begins)
         for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
             moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first, false}));
             if (marks) unmark(a, i + a.n_atoms - from);
         }
-    const bool is_watched = may_take_back && !meet;
-    int step = 0;
-    bool stops = false;
-    for (; step < a.n && !stops; step++) {
-        const bool waits = step > 0 ? meet : !a.begins; /* for more than what earlier kernels wrote */
+    for (; step < a.n; step++) {
+        const bool waits =
+            step > 0 ? step >= apart : !a.begins && !again; /* for more than what earlier kernels wrote */
         const bool halts = waits && grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
-        if (has_bricks && step == 0) hold_brick<has_check>(a, from, &held);
-        if (halts || (is_last && !is_watched)) book_steps(a, now, halts);
+        if (may_go_back && apart > 0 && step == apart) {
+            if (thread_index() == 0) tell_fault(a, halts ? first : now);
+            if (__any_sync(whole_warp, halts)) {
+                if (thread_index() == 0) a.watch->n_again++;
+                go_back(a, begin, &held);
+                lower_flags(barrier);
+                again = true;
+                from = begin;
+                apart = 0;
+                step = -1; /* goes on with step 0 */
+                continue;
+            }
+        }
+        if (has_bricks && step == 0 && !again) hold_brick<has_check>(a, from, &held);
+        if (halts || is_last) book_steps(a, now, halts);
         /* the whole grid; asked by warps, so that a compiler sees that all lanes go the same way */
         if (has_check && __any_sync(whole_warp, halts)) {
-            if (has_bricks) put_back(a, held, step);
+            if (has_bricks) put_back(a, held);
             bring_back(a, from);
             return;
         }
-        const unsigned wanted = meet || step == 0 ? no_mark : mark_of(now),
-                       left = meet || is_last ? no_mark : mark_of(now + 1);
-        EndRow end = {{a, {from, a.n_atoms - from, now + 1, is_watched}, 0}, is_last && !a.drifts, left, step};
-        stops = !make_pass(a, pairs, from, wanted, &held, end);
+        const bool may_come_again = may_go_back && step < apart;
+        const unsigned wanted = step > 0 && step < apart ? mark_of(now) : no_mark,
+                       left = step + 1 < apart ? mark_of(now + 1) : no_mark;
+        EndRow end = {{a, {from, a.n_atoms - from, now + 1, may_come_again}, may_come_again ? moved_sq : 0},
+                      is_last && !a.drifts,
+                      left};
+        make_pass(a, pairs, from, wanted, &held, end);
         moved_sq = end.integrate.moved_sq;
         from = a.n_atoms - from;
     }
-    const int n_drifts = step - (stops || !a.drifts);
-    if (is_watched) {
-        end_watched(a, barrier, first, n_drifts, stops, moved_sq, held);
-        return;
-    }
-    if (has_bricks) put_back(a, held, n_drifts);
+    if (has_bricks) put_back(a, held);
     if (a.drifts) end_pass(a, moved_sq, 0);
 }
 #else
@@ -311,9 +297,6 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
 MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
     begin_kernel();
     GridBarrier barrier = begin_barrier(a);
-#if MD_SW_launch_fuse == 2 /* step */
-    if (may_take_back && thread_index() == 0) *stopped_place(a, 1 - a.first) = ~0u;
-#endif
     if (*(volatile unsigned *)&a.watch->halted) return;         /* by an earlier launch: every block sees it */
 #if MD_SW_memory_parameters == 0 && MD_N_TYPES == 1             /* global */
     const PairParameters only = *MD_PAIR_TABLE, *pairs = &only; /* in registers: a barrier drops what L1 holds */

@@ -27,16 +27,25 @@ struct HeldBrick {
     RowPart row;
     QuadsAhead first; /* with holds_quads */
     Atom own;         /* as staged */
-    bool is_far;      /* with may_take_back: the last pass took the atom too far for the list */
 };
 
-/* launch.barrier = local with device-check: two passes may be made in vain, and are taken back (step.cu). */
-constexpr bool may_take_back = is_local && MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
-constexpr int states_held = may_take_back ? CUDA_HELD_STATES : 1;
+/* launch.barrier = local with device-check: the first passes may be made again (step.cu). */
+constexpr bool may_go_back = is_local && MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+
+/* Where an atom was when it was held. */
+template <bool IS_KEPT> struct HeldBegin {
+    Vec3<State> begin;
+    __device__ void keep(const Vec3<State> &x) { begin = x; }
+    __device__ Vec3<State> kept(void) const { return begin; }
+};
+template <> struct HeldBegin<false> {
+    __device__ void keep(const Vec3<State> &) {}
+    __device__ Vec3<State> kept(void) const { return Vec3<State>{}; }
+};
 
 /* In shared memory, behind the atoms that are staged. */
-struct HeldAtom {
-    Moving moving[states_held]; /* after n passes in place n % states_held */
+struct HeldAtom : HeldBegin<may_go_back> {
+    Moving moving;
     Vec3<Pair> reference;
 };
 
@@ -86,52 +95,57 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
         RowPart{}; /* of a thread without a row: one without entries, which its warp goes through all the same */
     held->first = QuadsAhead{};
     held->own = Atom{};
-    held->is_far = false;
     if (held->i >= 0) {
         held->row = part_of_row(a, brick, r);
         if (holds_quads) held->first = quads_of_round(held->row, 0);
         held->own = staged_particle(a, corner_of(brick), held->i, from);
         HeldAtom *atom = atom_place(a);
         if (threadIdx.x % row_threads == 0) {
-            atom->moving[0] = Moving{load_velocity(a.now, held->i), load_position(a.now, held->i, from)};
+            atom->moving = Moving{load_velocity(a.now, held->i), load_position(a.now, held->i, from)};
+            atom->keep(atom->moving.x);
             if (HAS_CHECK) atom->reference = load<Pair>(a.reference, held->i);
         }
     }
     __syncthreads(); /* the brick, the shifts and the atoms are there */
 }
 
-/* Velocities to memory, where they have not been since hold_brick: those after `passes` passes. */
-__device__ inline void put_back(const CudaArguments &a, const HeldBrick &held, int passes) {
+/* Velocities to memory, where they have not been since hold_brick. */
+__device__ inline void put_back(const CudaArguments &a, const HeldBrick &held) {
     if (held.i < 0 || threadIdx.x % row_threads != 0) return;
-    const Moving &moving = atom_place(a)->moving[passes % states_held];
+    const Moving &moving = atom_place(a)->moving;
     store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);
 }
 
-/* The same, and positions to where everybody looks for them. */
-__device__ inline void put_back_all(const CudaArguments &a, const HeldBrick &held, int passes) {
-    put_back(a, held, passes);
-    if (held.i >= 0 && threadIdx.x % row_threads == 0)
-        store_position(a.now, held.i, atom_place(a)->moving[passes % states_held].x, held.own.type);
+/* Atoms as hold_brick found them, their positions `from` there in memory, too. Velocities in memory are still those of then. */
+__device__ inline void go_back(const CudaArguments &a, int64_t from, HeldBrick *held) {
+    if (held->i < 0) return;
+    HeldAtom *atom = atom_place(a);
+    const Vec3<State> begin = atom->kept();
+    if (threadIdx.x % row_threads == 0) {
+        atom->moving = Moving{load_velocity(a.now, held->i), begin};
+        store_position(a.now, held->i, begin, held->own.type, from);
+    }
+    unsigned low[3];
+    held->own.v = staged_place(corner_of(*brick_place()), seen_at(begin, low));
 }
 
-/* Integrates the atom of this thread's row, and puts its place where others find it; before this pass there were `pass`. Returns
- * its squared displacement. By all threads. */
+/* Integrates the atom of this thread's row, and puts its place where others find it. Returns its squared displacement. By all
+ * threads. */
 template <bool HAS_CHECK>
 __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> &force, const Motion &motion,
-                                       unsigned mark, int pass, HeldBrick *held) {
+                                       unsigned mark, HeldBrick *held) {
     HeldAtom *atom = atom_place(a);
-    Moving moving = atom->moving[pass % states_held];
+    Moving moving = atom->moving;
     if (row_threads > 1) __syncwarp(); /* all threads of the row have read it */
     if (held->i < 0) return 0;
     move(a, held->i, force, true, motion, &moving);
     unsigned low[3];
     const Vec3<Pair> seen = seen_at(moving.x, low);
     const float moved_sq = HAS_CHECK ? displacement_sq(seen, atom->reference) : 0;
-    if (may_take_back) held->is_far = moved_sq > a.halt_sq;
     if (threadIdx.x % row_threads == 0) {
         if (is_local && mark != no_mark) store_marked(a, held->i + (int)motion.to, seen, held->own.type, mark);
         else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
-        atom->moving[(pass + 1) % states_held] = moving;
+        atom->moving = moving;
     }
     held->own.v = staged_place(corner_of(*brick_place()), seen);
     return moved_sq;
@@ -158,11 +172,10 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
     stage_brick(a, brick, *shifts_place(), held_sources * MD_BLOCK, from, atoms);
 }
 
-/* The same of places that are on their way. Returns whether any of them, or the own one, says that this block is not to go on. */
-__device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
+/* The same of places that are on their way. */
+__device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
                                     Atom *atoms) {
     MarkedPlace place[held_sources];
-    bool stops = may_take_back && held.is_far;
 #pragma unroll
     for (int k = 0; k < held_sources; k++)
         if (held.source[k] >= 0) place[k] = load_marked(a, held.source[k] + (int)from);
@@ -171,46 +184,32 @@ __device__ inline bool stage_marked(const CudaArguments &a, const HeldBrick &hel
         if (held.source[k] < 0) continue;
         const ImageShift shift = held_shift(held, k); /* before it waits */
         while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + (int)from);
-        if (may_take_back) stops = stops || place[k].stops();
         Atom atom = place[k].atom();
         atom.v = staged_image(shift, atom.v);
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(atom);
     }
-    return stops;
 }
 
 /* A pass over the brick that is held: finish.own(force, held) is called by all threads of the rows that are held, and whole
  * warps of them, finish(i, force) for others. Unless places are on their way, a barrier of the grid lies between two of these,
- * and so nobody reads what was staged before. mark: of the places that are wanted; no_mark: as everybody reads them. False, for all
- * threads: a place, or the own one, said that this block is not to go on, and the pass does not count; its places say so in
- * their turn. */
+ * and so nobody reads what was staged before. mark: of the places that are wanted; no_mark: as everybody reads them. */
 template <class Finish>
-__device__ inline bool pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
+__device__ inline void pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
                                  HeldBrick *held, Finish &finish) {
     MD_DYNAMIC_SHARED(Atom, s_atoms);
     Sum unused[CUDA_PAIR_TOTALS];
-    bool stops = false;
     if (!holds_quads && held->i >= 0) held->first = quads_of_round(held->row, 0);
     if (is_local && mark != no_mark) {
         __syncthreads(); /* all have read what was staged before */
-        stops = stage_marked(a, *held, from, mark, s_atoms);
+        stage_marked(a, *held, from, mark, s_atoms);
     } else {
         stage_held(a, *held, from, s_atoms);
     }
-    if constexpr (may_take_back) {
-        stops = __syncthreads_or(stops);
-        if (stops) { /* a pass without pairs, by the way that all go */
-            held->row.count = 0;
-            finish.mark |= stop_bit;
-        }
-    } else {
-        __syncthreads(); /* all atoms are staged */
-    }
+    __syncthreads(); /* all atoms are staged */
     Vec3<Pair> force = part_of_force<false>(a, pairs, s_atoms, held->row, held->first, held->own, unused);
     add_up_row(&force);
     finish.own(force, held);
     later_rows<false>(a, pairs, brick_place(), s_atoms, unused, from, finish);
-    return !stops;
 }
 
 #endif

@@ -13,7 +13,7 @@
  * gives places to. That is so where each stages atoms of all bricks beside its own, as in a liquid. The search knows both
  * (note_meeting in brick.cuh).
  *
- * With device-check blocks learn late that the list is too old: see end_watched in step.cu. */
+ * With device-check blocks meet from the step on for which the list may be too old: see passes_apart in step.cu. */
 #ifndef MD_CUDA_STEP_LOCAL_CUH
 #define MD_CUDA_STEP_LOCAL_CUH
 
@@ -37,20 +37,17 @@ __device__ inline void ptx_ld_relaxed_gpu_b128(const void *place, unsigned long 
 constexpr int mark_shift = 5; /* above the type */
 constexpr unsigned type_bits = (1u << mark_shift) - 1;
 
-/* Of a step that is given away, with or without stop_bit, and of none. Otherwise the fourth number of a place has the type
- * uppermost or nothing else (position.cuh), and so the uppermost bit is never set but in these, of which the first lack the bit
- * below it. */
+/* Of a step that is given away, and of none. Otherwise the fourth number of a place has the type uppermost or nothing else
+ * (position.cuh), and so the uppermost bit is never set but in these, of which the first lacks the bit below it. */
 static_assert(MD_N_TYPES <= 16, "the uppermost bit is not that of a type");
 __device__ inline unsigned mark_of(unsigned long long step) {
     return (0x4000000u | ((unsigned)step & 0xffffffu)) << mark_shift;
 }
-constexpr unsigned stop_bit = 0x1000000u << mark_shift; /* device-check: who reads this is not to go on; see step.cu */
 constexpr unsigned no_mark = 0xffffffffu;
 
 struct MarkedPlace {
     unsigned long long low, high;
-    __device__ unsigned mark(void) const { return (unsigned)(high >> 32) & ~(type_bits | stop_bit); }
-    __device__ bool stops(void) const { return ((unsigned)(high >> 32) & stop_bit) != 0; }
+    __device__ unsigned mark(void) const { return (unsigned)(high >> 32) & ~type_bits; }
     __device__ Atom atom(void) const {
         return Atom{Vec3<Pair>{(Pair)__uint_as_float((unsigned)low), (Pair)__uint_as_float((unsigned)(low >> 32)),
                                (Pair)__uint_as_float((unsigned)high)},
