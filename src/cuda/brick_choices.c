@@ -179,6 +179,21 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
         on_each, rows);
 }
 
+/* With the check of displacements what is kept to go back to takes registers and shared memory. Melts on an H100, by local and by
+ * grid, in thousands of steps a second (run/results/h200), of one brick a multiprocessor: 4,000 atoms 287 and 243, 6,912 233 and 200,
+ * 10,976 191 and 168, 16,384 150 and 136, 23,328 152 and 137, 32,000 127 and 111 (blocks of 576 threads), 70,304 76.0 and 75.1;
+ * 55,296, whose blocks are larger, 73.8 and 76.8. Of two: 108,000 46.5 and 49.7. */
+static const double most_trusting_threads = CUDA_BRICK_THREADS;
+
+bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan) {
+    const CudaDivision division =
+        cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
+    const int row_threads = cuda_force_row_threads(config);
+    const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), row_threads);
+    return cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * row_threads <= most_trusting_threads &&
+           shares_multiprocessor(config, plan, &division, rows, 1);
+}
+
 /* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of
  * 0.52 without and 0.93 with that order by threads, and forces 0.104 in place of 0.146 (run/results/h200). In two
  * dimensions, where few candidates are in vain, both lost. */

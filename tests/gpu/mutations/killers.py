@@ -20,6 +20,7 @@ AGAIN          a list that a restart makes again; AGAIN_TYPES: of two types
 COLLISION      an atom that becomes too fast in the middle of a batch of steps
 LEAPERS        atoms that fail in several steps, while blocks overtake each other
 MEETING        blocks of the resident kernel that wait for those around them only
+TRUST          a list that lasts shorter than it is trusted, or does not, and a fault before it is looked at
 queue(...)     tests/physics/test_queue: the same bits by a queue of bricks, in these cases
 UNFORESEEN     a list that fails in the middle of a batch of steps
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
@@ -117,6 +118,7 @@ AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.searc
 COLLISION = Killer("test_ahead (collision)", "test_ahead", (("MDMINI_TEST_SYSTEM", "collision"),))
 LEAPERS = Killer("test_ahead (leapers)", "test_ahead", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
 MEETING = Killer("test_ahead (barrier)", "test_ahead", (("MDMINI_TEST_SYSTEM", "barrier"),))
+TRUST = Killer("test_ahead (trust)", "test_ahead", (("MDMINI_TEST_SYSTEM", "trust"),))
 # Blocks that begin late, which a GPU has no reason to let happen.
 LATECOMERS = tuple(Killer(f"test_ahead (barrier), seed {seed}", "test_ahead",
                           (("MDMINI_TEST_SYSTEM", "barrier"), ("MDMINI_EMULATOR_SEED", str(seed))), only="emulated") for seed in (11, 12, 13))
