@@ -137,7 +137,7 @@ typedef struct MdStatistics {
     int64_t n_late_rebuilds; /* found a displacement above half the skin: pairs may have been missed before */
     int64_t n_overflows;     /* times that the list had to grow */
     int64_t n_met;           /* batches of which all blocks met against launch.barrier = local */
-    int64_t n_again;  /* batches of which passes were made again, since the list had lasted shorter than expected */
+    int64_t n_again;  /* batches whose first passes were made again: the list lasted shorter than it was trusted */
     int64_t capacity; /* entries a row has room for; 0: there is no list */
     double neighbors_per_atom; /* mean row length at the last build, each pair counted in both rows; NaN: no list */
     int64_t n_entries;         /* of the list at the last build, as stored */

@@ -262,8 +262,9 @@ static bool is_checked(const CudaContext *context) {
     return has_queue(context) && context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
 
-/* The resident kernel holds what it goes back to. */
-static bool makes_passes_in_vain(const CudaContext *context) {
+/* Whether passes may turn out not to count, so that faults in them wait until that is known. The resident kernel holds what it
+ * goes back to. */
+static bool defers_faults(const CudaContext *context) {
     return is_checked(context) || cuda_force_may_go_back(&context->config);
 }
 
@@ -342,7 +343,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     arrays->n = 0;
     if (cuda_force_has_bricks(context)) add_bricks(context, arrays);
     if (has_queue(context)) add_queue(context, arrays);
-    if (makes_passes_in_vain(context)) add_queue_check(context, arrays);
+    if (defers_faults(context)) add_queue_check(context, arrays);
     add_positions(context, arrays);
     add_carried(context, arrays, CUDA_KEPT, &a->now);
     if (cuda_sort_reorders(context) && !cuda_memory_carries_by_list(context))
@@ -482,7 +483,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         CUDA_CHECK(cudaMemsetAsync(context->cell_counts, 0, ((size_t)context->max_cells + 1) * sizeof(int32_t),
                                    context->stream));
     if (has_queue(context)) clear_queue(context);
-    if (makes_passes_in_vain(context)) clear_check(context);
+    if (defers_faults(context)) clear_check(context);
     cuda_force_zero(context); /* nothing has acted yet */
     context->has_forces = true;
     if (a->partials)

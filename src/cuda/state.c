@@ -143,6 +143,7 @@ static MdStatus check_order(CudaContext *context, const int32_t *ids) {
 /* Of the list that was made again: what the next one goes by. Steps of this context begin with 0. */
 static void set_age(CudaContext *context, int64_t age) {
     const long long built_step = -age;
+    context->built_step = -age;
     CUDA_CHECK(cudaMemcpyAsync(&context->arguments.watch->built_step, &built_step, sizeof built_step, cudaMemcpyDefault,
                                context->stream));
     CUDA_CHECK(cudaStreamSynchronize(context->stream));

@@ -21,7 +21,8 @@
  * asked for at their ends (output.c). What was issued beyond the halt is wasted (an idle kernel takes some two
  * microseconds), so the host runs ahead by a few steps only; with batches as far as the list lasted the last time, and
  * from there on by an eighth of that at a time. A kernel that stops itself in the midst of a batch wastes a pass or two
- * at most, and its batches are as long as they may be.
+ * at most (with launch.barrier = local, where a list lasts shorter than any of late, those until then), and its batches are
+ * as long as they may be.
  *
  * A build that does not fit. The host does not wait to learn that either: it issues sort and search and goes on. Where the
  * list has no room for what was found the device halts in the same way, behind the sort; the host makes room, repeats the
@@ -45,7 +46,7 @@ static bool checks_on_device(const CudaContext *context) {
 static bool is_resident(const CudaContext *context) { return context->config.launch_persistent == MD_PERSISTENT_ON; }
 static bool in_passes(const CudaContext *context) { return context->config.launch_fuse == MD_FUSE_STEP; }
 static bool in_queue(const CudaContext *context) { return context->config.launch_passes == MD_PASSES_QUEUE; }
-/* Whether the kernel of a batch stops in its midst, so that some steps more in it cost a pass or two at most. */
+/* Whether the kernel of a batch stops in its midst, so that some steps more in it cost hardly anything. */
 static bool stops_itself(const CudaContext *context) { return is_resident(context) || in_queue(context); }
 static bool batches(const CudaContext *context) {
     return context->config.launch_graph == MD_GRAPH_ON || is_resident(context) || in_passes(context);

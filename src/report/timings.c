@@ -204,10 +204,11 @@ static void log_meetings(MdRecord *r) {
                "too large for a block to hold or without a block of its own\n",
                (long long)r->statistics.n_met);
     if (r->statistics.n_again > 0)
-        md_log(r->log,
-               "barrier   launch.barrier = local: in %lld batches of steps the list lasted shorter than any of late: "
-               "they were made again\n",
-               (long long)r->statistics.n_again);
+        md_log(
+            r->log,
+            "barrier   launch.barrier = local: in %lld batches of steps the list lasted shorter than any of late, and "
+            "the first steps were made again\n",
+            (long long)r->statistics.n_again);
 }
 
 void md_timings_log(MdRecord *r) {

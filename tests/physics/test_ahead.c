@@ -324,18 +324,18 @@ static MdSystem *system_of_leapers(const int fails[LAYERS]) {
 
 typedef struct LeapWay {
     Way way;
-    int barrier, rebuild;
+    int barrier;
 } LeapWay;
 
-/* Nobody looks before the end, when all have failed. By count, the first batch ends with a drift, before a build: in others blocks
- * meet, also with launch.barrier = local. */
+/* Nobody looks before the end, when all have failed. The first batch ends with a drift, before a build: in others blocks meet, also
+ * with launch.barrier = local. */
 static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system, const LeapWay *by, int n_steps) {
     MdConfig config = state_config();
     MdStatistics statistics = {0};
     WalkRun run;
     config.run_precision = MD_PRECISION_MIXED;
-    config.neighbor_rebuild = by->rebuild;
-    if (by->rebuild == MD_REBUILD_EVERY) config.neighbor_every = n_steps;
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = n_steps;
     config.neighbor_skin = 2.1; /* from each brick atoms of all around it are in range: blocks need not meet */
     config.force_kernel = MD_KERNEL_BRICK;
     config.force_threads_per_atom = MD_THREADS_2;
@@ -357,10 +357,9 @@ static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system,
 /* Told is the first one, though blocks may find another before it; of several in a step that of the smallest id. */
 static void compare_leapers(const MdBackendOps *ops, const int fails[LAYERS], int leader, int n_steps) {
     static const LeapWay ways[] = {
-        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_GRID, MD_REBUILD_EVERY},
-        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE}, MD_BARRIER_GRID, MD_REBUILD_EVERY},
-        {{MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_LOCAL, MD_REBUILD_EVERY},
-        {{MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_LOCAL, MD_REBUILD_DEVICE_CHECK}};
+        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_GRID},
+        {{MD_GRAPH_OFF, MD_PERSISTENT_OFF, MD_FUSE_STEP, MD_PASSES_QUEUE}, MD_BARRIER_GRID},
+        {{MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS}, MD_BARRIER_LOCAL}};
     MdSystem *system = system_of_leapers(fails);
     MdFault expected = {.step = -1};
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
@@ -388,122 +387,173 @@ static void test_leapers(const MdBackendOps *ops) {
     }
 }
 
-/* --- a list that is trusted for too long ------------------------------------------------------------------------------ */
+/* --- how long a list is trusted --------------------------------------------------------------------------------------- */
 
-/* Two atoms between rows of others, which are at rest and hardly felt. They come towards each other or go apart, slowly, until
- * their list has had to go once; so the next one is trusted as long. Then they come towards each other much faster. */
-typedef struct Pair {
-    double timestep;
-    double gap, speed; /* from each other at the begin; of each in the end, a step */
-    double factor;     /* that they become as fast; negative: they go apart before */
-    int n_slow, n_fast, n_again, n_rebuilds;
-    int fault; /* the fast step in which they fault; 0: none */
-} Pair;
+/* Atoms at rest, and some pairs, each between four rows of them, by which it is hardly felt: towards each other, or apart, so far a
+ * step. Of pairs that are given a delay the atoms begin as much further from each other. */
+enum { N_AT_REST = ROW * ROW * LAYERS, N_PAIRS = 4 };
 
-static MdSystem *system_of_pair(const Pair *pair) {
+static MdSystem *system_of_pairs(double gap, double speed, double timestep, double delay) {
+    static const int delays[N_PAIRS] = {1, 0, 2, 0};
     const char *words[] = {"system.density=0.8442", "system.cells=4 4 5", NULL};
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
     const double apart = system->potential.cutoff_max + 0.1;
-    system->n_atoms = ROW * ROW * LAYERS + 2;
+    CHECK(system->n_atoms >= N_AT_REST + 2 * N_PAIRS);
+    system->n_atoms = N_AT_REST + 2 * N_PAIRS;
     for (int k = 0; k < 3; k++) system->box.length[k] = (k == 2 ? LAYERS : ROW) * apart;
     for (int i = 0; i < system->n_atoms; i++) {
+        const int pair = (i - N_AT_REST) / 2, side = i % 2 ? 1 : -1;
         const int at[3] = {i % ROW, i / ROW % ROW, i / ROW / ROW};
         for (int k = 0; k < 3; k++) {
-            system->position[3 * i + k] = (at[k] + 0.25) * apart;
+            system->position[3 * i + k] = (i < N_AT_REST ? at[k] + 0.25 : k < 2 ? pair + 0.75 : LAYERS / 2) * apart;
             system->velocity[3 * i + k] = 0;
         }
-    }
-    for (int side = -1; side <= 1; side += 2) { /* in the middle between four rows */
-        const int64_t i = system->n_atoms - 1 - (side > 0);
-        for (int k = 0; k < 3; k++) system->position[3 * i + k] = k < 2 ? 1.75 * apart : system->box.length[2] / 2;
-        system->position[3 * i + 2] += side * pair->gap / 2;
-        system->velocity[3 * i + 2] = -side * pair->speed / (pair->timestep * pair->factor);
+        if (i < N_AT_REST) continue;
+        system->position[3 * i + 2] += side * (gap / 2 + delays[pair] * delay);
+        system->velocity[3 * i + 2] = -side * speed / timestep;
     }
     md_deck_destroy(deck);
     return system;
 }
 
-typedef struct {
-    MdFault fault;
-    int64_t n_rebuilds, n_again;
-} PairEnd;
-
-static PairEnd end_of_pair(const MdBackendOps *ops, const MdSystem *system, const Pair *pair, int barrier,
-                           double *places) {
+static bool create_run_of_pairs(const MdBackendOps *ops, const MdSystem *system, int precision, double timestep,
+                                int barrier, WalkRun *run) {
     MdConfig config = state_config();
-    MdStatistics slow = {0}, fast = {0};
-    PairEnd end = {.fault = {.step = -1}, .n_rebuilds = -1};
-    WalkRun run;
-    config.run_precision = MD_PRECISION_MIXED;
-    config.run_timestep = pair->timestep;
+    config.run_precision = precision;
+    config.run_timestep = timestep;
     config.neighbor_rebuild = MD_REBUILD_DEVICE_CHECK;
     config.neighbor_predict = MD_PREDICT_OFF;
-    config.neighbor_skin = 2.1; /* as with leapers */
+    config.neighbor_skin = 2.1; /* as with leapers: blocks need not meet */
     config.force_kernel = MD_KERNEL_BRICK;
     config.force_threads_per_atom = MD_THREADS_2;
     config.memory_brick_cells = MD_BRICK_CELLS_1;
     config.launch_block_size = MD_BLOCK_SIZE_64;
     way_take(&config, (Way){MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS});
     config.launch_barrier = barrier;
-    if (!walk_create(&run, ops, &config, system)) return end;
-    CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, pair->n_slow) && walk_ok(&run, ops->finish(run.context)));
+    return walk_create(run, ops, &config, system) && CHECK(walk_prepare(run));
+}
+
+/* Lists of twelve steps, of six, again of twelve and again of six: once one lasts shorter than it is trusted, and never after it.
+ * Those that last as long as those before them are trusted no longer than that. */
+static void test_steady(const MdBackendOps *ops) {
+    static const struct {
+        int n_steps;
+        double factor; /* of velocities, before */
+    } phases[] = {{60, 1}, {20, 2}, {50, 0.5}, {26, 2}};
+    const double timestep = 0.0005, half_skin = 1.05;
+    MdSystem *system = system_of_pairs(3, -half_skin / 11.5, timestep, 0);
+    MdStatistics statistics = {0};
+    WalkRun run;
+    int step = 1;
+    check_context("trust: steady");
+    if (create_run_of_pairs(ops, system, MD_PRECISION_MIXED, timestep, MD_BARRIER_LOCAL, &run)) {
+        for (size_t k = 0; k < sizeof phases / sizeof phases[0]; step += phases[k++].n_steps) {
+            CHECK(walk_ok(&run, ops->scale_velocities(run.context, phases[k].factor)) &&
+                  walk_quiet_steps(&run, step, phases[k].n_steps) && walk_ok(&run, ops->finish(run.context)));
+            ops->statistics(run.context, &statistics);
+            if (!CHECK(statistics.n_again == (k > 0)))
+                printf("trust: phase %zu, %lld again\n", k, (long long)statistics.n_again);
+        }
+        printf("trust: %lld lists\n", (long long)statistics.n_rebuilds);
+        CHECK(statistics.n_rebuilds >= 14 && statistics.n_met == 0 && ops->fault(run.context).step < 0);
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+}
+
+/* Slow, until a list has had to go, so that the next one is trusted as long; then the same atoms so many times as fast, the other
+ * way round if that is negative. In the end atoms of a pair come towards each other. */
+typedef struct Turn {
+    double timestep, gap, speed; /* of each in the end, a step */
+    double factor, delay;
+    int n_slow, n_fast, n_again, n_rebuilds;
+    int fault; /* the fast step in which the first pair does; 0: none */
+} Turn;
+
+typedef struct {
+    MdFault fault;
+    int64_t n_rebuilds, n_again;
+} TurnEnd;
+
+/* piece: steps before somebody looks; places: in the end. */
+static TurnEnd end_of_turn(const MdBackendOps *ops, const MdSystem *system, const Turn *turn, int precision, int piece,
+                           int barrier, double *places) {
+    MdStatistics slow = {0}, fast = {0};
+    TurnEnd end = {.fault = {.step = -1}, .n_rebuilds = -1};
+    MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
+    WalkRun run;
+    if (!create_run_of_pairs(ops, system, precision, turn->timestep, barrier, &run)) return end;
+    CHECK(walk_quiet_steps(&run, 1, turn->n_slow) && walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &slow);
     CHECK(slow.n_rebuilds == 1 && slow.n_again == 0);
-    CHECK(walk_ok(&run, ops->scale_velocities(run.context, pair->factor)) &&
-          walk_quiet_steps(&run, pair->n_slow + 1, pair->n_fast) && walk_ok(&run, ops->finish(run.context)));
+    CHECK(walk_ok(&run, ops->scale_velocities(run.context, turn->factor)));
+    for (int step = 1; step <= turn->n_fast; step += piece)
+        CHECK(walk_quiet_steps(&run, turn->n_slow + step, piece) && walk_ok(&run, ops->gather(run.context, &frame)));
+    CHECK(walk_ok(&run, ops->finish(run.context)));
     end.fault = ops->fault(run.context);
     ops->statistics(run.context, &fast);
     CHECK(fast.n_met == 0);
     end.n_rebuilds = fast.n_rebuilds - slow.n_rebuilds;
     end.n_again = fast.n_again;
-    MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
-    CHECK(walk_ok(&run, ops->gather(run.context, &frame)));
     walk_destroy(&run);
     return end;
 }
 
-/* The list lasts as long as it is trusted, or not, and a fault comes before blocks meet: it counts, or it is of steps that are made
- * again, and told when it comes again. The last pair is too far for the list for a while, and back again when blocks meet. */
+static void compare_turn(const MdBackendOps *ops, const Turn *turn, int precision, int piece) {
+    MdSystem *system = system_of_pairs(turn->gap, turn->speed / turn->factor, turn->timestep, turn->delay);
+    const size_t n = 3 * (size_t)system->n_atoms;
+    double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
+    check_context("trust: gap %g, factor %g, precision %s, pieces of %d", turn->gap, turn->factor,
+                  md_switch_words(MD_OPTION_run_precision)[precision], piece);
+    const TurnEnd grid = end_of_turn(ops, system, turn, precision, piece, MD_BARRIER_GRID, places),
+                  local = end_of_turn(ops, system, turn, precision, piece, MD_BARRIER_LOCAL, others);
+    CHECK(grid.fault.step == (turn->fault > 0 ? turn->n_slow + turn->fault : -1));
+    CHECK(turn->fault == 0 || grid.fault.id == N_AT_REST + 2); /* of two without delay */
+    CHECK(grid.n_rebuilds == turn->n_rebuilds && grid.n_again == 0);
+    CHECK(local.n_rebuilds == grid.n_rebuilds && (piece < turn->n_fast || local.n_again == turn->n_again));
+    CHECK(local.fault.step == grid.fault.step && local.fault.id == grid.fault.id);
+    CHECK(memcmp(&local.fault.displacement, &grid.fault.displacement, sizeof grid.fault.displacement) == 0);
+    CHECK(memcmp(places, others, n * sizeof *places) == 0);
+    md_free(places);
+    md_system_destroy(system);
+}
+
+/* The list lasts as long as it is trusted, or not, and pairs fault before blocks meet: that counts, or is of steps that are made
+ * again, and told when it comes again. The last pairs are too far for the list for a while, and back again when blocks meet. */
 static void test_trust(const MdBackendOps *ops) {
-    static const Pair pairs[] = {
-        {.timestep = 0.0005, .gap = 3.975, .speed = 0.15, .factor = 8, .n_slow = 58, .n_fast = 16, .fault = 6},
-        {.timestep = 0.0005,
-         .gap = 1.425,
-         .speed = 0.15,
-         .factor = -8,
-         .n_slow = 58,
-         .n_fast = 16,
-         .fault = 12,
-         .n_again = 1,
-         .n_rebuilds = 1},
-        {.timestep = 0.005,
-         .gap = 1.5,
-         .speed = 0.05,
-         .factor = -2,
-         .n_slow = 44,
-         .n_fast = 48,
-         .n_again = 1,
-         .n_rebuilds = 1}};
-    for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
-        const Pair *pair = &pairs[k];
-        MdSystem *system = system_of_pair(pair);
-        const size_t n = 3 * (size_t)system->n_atoms;
-        double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
-        check_context("trust: pair %zu", k);
-        const PairEnd grid = end_of_pair(ops, system, pair, MD_BARRIER_GRID, places),
-                      local = end_of_pair(ops, system, pair, MD_BARRIER_LOCAL, others);
-        printf("trust: pair %zu: step %lld, %lld lists, %lld again\n", k, (long long)grid.fault.step,
-               (long long)grid.n_rebuilds, (long long)local.n_again);
-        CHECK(grid.fault.step == (pair->fault > 0 ? pair->n_slow + pair->fault : -1));
-        CHECK(grid.n_rebuilds == pair->n_rebuilds && grid.n_again == 0);
-        CHECK(local.n_rebuilds == pair->n_rebuilds && local.n_again == pair->n_again);
-        CHECK(local.fault.step == grid.fault.step && local.fault.id == grid.fault.id);
-        CHECK(memcmp(&local.fault.displacement, &grid.fault.displacement, sizeof grid.fault.displacement) == 0);
-        CHECK(memcmp(places, others, n * sizeof *places) == 0);
-        md_free(places);
-        md_system_destroy(system);
+    static const Turn turns[] = {{.timestep = 0.0005,
+                                  .gap = 3.675,
+                                  .speed = 0.15,
+                                  .factor = 8,
+                                  .delay = 0.15,
+                                  .n_slow = 58,
+                                  .n_fast = 12,
+                                  .fault = 5},
+                                 {.timestep = 0.0005,
+                                  .gap = 1.425,
+                                  .speed = 0.15,
+                                  .factor = -8,
+                                  .delay = 0.15,
+                                  .n_slow = 58,
+                                  .n_fast = 24,
+                                  .n_again = 1,
+                                  .n_rebuilds = 1,
+                                  .fault = 12},
+                                 {.timestep = 0.005,
+                                  .gap = 1.5,
+                                  .speed = 0.05,
+                                  .factor = -2,
+                                  .n_slow = 44,
+                                  .n_fast = 48,
+                                  .n_again = 1,
+                                  .n_rebuilds = 1}};
+    for (size_t k = 0; k < sizeof turns / sizeof turns[0]; k++) {
+        compare_turn(ops, &turns[k], MD_PRECISION_MIXED, turns[k].n_fast);
+        compare_turn(ops, &turns[k], MD_PRECISION_SINGLE, turns[k].n_fast);
+        for (int piece = 2; piece <= 4; piece++) compare_turn(ops, &turns[k], MD_PRECISION_MIXED, piece);
     }
+    test_steady(ops);
 }
 
 int main(void) {

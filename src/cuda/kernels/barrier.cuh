@@ -68,7 +68,7 @@ template <bool FLAGS> __device__ inline bool grid_barrier(GridBarrier *barrier, 
     return false;
 }
 
-/* Two barriers more, after which both flags are down: none is raised where the kernel goes on behind one that was. */
+/* For a kernel that goes on behind a barrier where a flag was raised: the next one in turn would see it again. By two barriers. */
 __device__ inline void lower_flags(GridBarrier *barrier) {
     grid_barrier<false>(barrier, false); /* all have looked */
     if (thread_index() == 0) atomicAnd(barrier->word, ~barrier_flags);

@@ -28,13 +28,13 @@ typedef CopyOf<is_checked_queue> MotionCopy;
 /* The fault of the earliest step wins, and among those of the same step that of the smallest id, so that every run says the
  * same. Blocks may be at different steps, so that the earliest fault need not be found first: each step has a key of its own.
  * Nobody has left anything there for another step: those of a launch differ by less than there are keys, but for the first
- * drift of the resident kernel, behind which is a barrier of the grid; and once a fault is known, none of a later step is
- * noted. A pass may be one that was made in vain: who knows in the end that it was not, tells (tell_fault).
+ * drift of the resident kernel, behind which is a barrier of the grid; and a fault of a later step than one that is known does
+ * not count. A pass itself may turn out not to count: who knows that it does, tells (tell_fault).
  * step: that of the drift, or 0: the one after that of the watch. */
 __device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step,
                                    bool counts) {
     if (step == 0) step = a.watch->step + 1;
-    if (!counts && a.watch->fault_step < step) return; /* nobody writes it while passes are made that may be in vain */
+    if (!counts && a.watch->fault_step < step) return; /* nobody writes it while passes are made that may not count */
     if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;
     atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],
               (unsigned long long)id << 32 | __float_as_uint(displacement));
@@ -43,12 +43,12 @@ __device__ inline void raise_fault(const CudaArguments &a, int id, float displac
     __threadfence_system();                 /* who sees that the device halts sees the fault */
 }
 
-/* The first fault of passes that may have been in vain, if it is of a drift up to `last`: those behind come again. By one thread,
- * when all passes are over. */
+/* The first fault of passes of which it is known now that they count up to the drift to step `last`: those behind come again. By
+ * one thread, when all of these passes are over; others may be on their way to later steps. */
 __device__ inline void tell_fault(const CudaArguments &a, unsigned long long last) {
     const unsigned long long step = *(volatile unsigned long long *)&a.queue.check->fault_step;
     if (step <= last) {
-        a.watch->fault_step = step;
+        atomicMin(&a.watch->fault_step, step);
         *(volatile int *)&a.signals->fault = 1;
         __threadfence_system(); /* who sees that the device halts sees the fault */
     } else if (step != ~0ull) {
@@ -78,11 +78,11 @@ __device__ inline void drift(const CudaArguments &a, int i, const Vec3<Pair> &v,
     }
 }
 
-/* Where positions come from and go to, the step of the drift (0: ask the watch), and whether it may be made in vain. */
+/* Where positions come from and go to, the step of the drift (0: ask the watch), and whether it may turn out not to count. */
 struct Motion {
     int64_t from, to;
     unsigned long long step;
-    bool may_be_in_vain;
+    bool may_not_count;
 };
 
 /* What moves of a particle. */
@@ -97,7 +97,7 @@ __device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, 
                             Moving *moving) {
     if (kick_first) half_kick(a, f, &moving->v);
     half_kick(a, f, &moving->v);
-    drift(a, i, moving->v.v, &moving->x, motion.step, !motion.may_be_in_vain);
+    drift(a, i, moving->v.v, &moving->x, motion.step, !motion.may_not_count);
 }
 
 /* The same for a particle in memory. Returns its squared displacement from its place of the build where
