@@ -180,7 +180,7 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
 }
 
 /* With the check of displacements what is kept to go back to takes registers and shared memory. Melts on an H100, by local and by
- * grid, in thousands of steps a second (run/results/h200), of one brick a multiprocessor: 4,000 atoms 287 and 243, 6,912 233 and 200,
+ * grid, in thousands of steps a second (run/results/h100), of one brick a multiprocessor: 4,000 atoms 287 and 243, 6,912 233 and 200,
  * 10,976 191 and 168, 16,384 150 and 136, 23,328 152 and 137, 32,000 127 and 111 (blocks of 576 threads), 70,304 76.0 and 75.1;
  * 55,296, whose blocks are larger, 73.8 and 76.8. Of two: 108,000 46.5 and 49.7. */
 static const double most_trusting_threads = CUDA_BRICK_THREADS;
