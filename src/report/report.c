@@ -153,13 +153,12 @@ static void log_heading(MdRecord *r) {
 
 static void log_resumed(MdRecord *r) {
     const MdResume *resume = &r->resume;
-    char *line = md_format("at step %lld of run %s, by %s: %s%s%s%s", (long long)resume->from_step, resume->run_id,
-                           resume->from, resume->difference ? "statistically equivalent only, as " : "",
-                           resume->difference ? resume->difference : "the bits are those of a run that never stopped",
-                           resume->same_list ? "" : "; list and forces are made anew",
-                           resume->from_step < r->config->run_steps
-                               ? ""
-                               : "; all steps that run.steps asks for are made: more of them would go on");
+    char *line = md_format(
+        "at step %lld of run %s, by %s: %s%s%s%s", (long long)resume->from_step, resume->run_id, resume->from,
+        resume->difference ? "statistically equivalent only, as " : "",
+        resume->difference ? resume->difference : "the bits are those of a run that never stopped",
+        resume->same_list ? "" : "; list and forces are made anew",
+        resume->from_step < r->config->run_steps ? "" : "; all its steps are made, and a larger run.steps goes on");
     md_log_wrapped(r->log, "resumed  ", line);
     free(line);
 }
