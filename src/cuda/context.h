@@ -270,10 +270,10 @@ typedef struct CudaContext {
     int64_t last_held;     /* the last of them, and */
     bool drift_held;       /* the drift of `step` after them */
     int64_t built_step;    /* of the last build in these steps, */
-    int64_t last_interval; /* and steps that the list before it was good for */
-    int64_t intervals[CUDA_INTERVALS], n_intervals; /* the same of the last lists, in turn; how many there were */
-    CudaJournalStep journal[CUDA_JOURNAL_STEPS];    /* of step s: [s % CUDA_JOURNAL_STEPS] */
-    CudaGraph *capturing;                           /* that launches go into; NULL: none */
+    int64_t intervals[CUDA_INTERVALS],
+        n_intervals;                             /* steps that lists were good for, the last ones in turn; how many */
+    CudaJournalStep journal[CUDA_JOURNAL_STEPS]; /* of step s: [s % CUDA_JOURNAL_STEPS] */
+    CudaGraph *capturing;                        /* that launches go into; NULL: none */
     CudaGraphs batch_graphs[CUDA_N_BATCHES][CUDA_GRAPH_STEPS + 1]; /* [kind][n]: of the forces of n steps */
     CudaGraphs sort_graphs, search_graphs, list_graphs;            /* the last: both in one */
 

@@ -64,14 +64,19 @@ static int64_t most_batch_steps(const CudaContext *context) {
     return stops_itself(context) || is_known ? LONG_BATCH_STEPS : BATCH_STEPS;
 }
 
+/* Steps that the last list was good for; of the first one nobody knows. */
+static int64_t last_interval(const CudaContext *context) {
+    return context->n_intervals > 0 ? context->intervals[(context->n_intervals - 1) % CUDA_INTERVALS] : 0;
+}
+
 /* Steps that may be wasted when the list fails: a quarter of what it lasted the last time, or has lasted by now. */
 static int64_t slack(const CudaContext *context, int64_t step) {
-    return larger(larger(context->last_interval, step - context->built_step) / 4, 2);
+    return larger(larger(last_interval(context), step - context->built_step) / 4, 2);
 }
 
 /* Steps from `step` on that the list is expected to be good for: as many after its build as the last one was. */
 static int64_t safe_steps(const CudaContext *context, int64_t step) {
-    return context->built_step + context->last_interval - step;
+    return context->built_step + last_interval(context) - step;
 }
 
 /* Steps of the batch that begins with step `first`. */
@@ -90,8 +95,7 @@ static int64_t run_ahead(const CudaContext *context, int64_t step) {
 }
 
 static void book_build(CudaContext *context, int64_t step) {
-    context->last_interval = step - context->built_step;
-    context->intervals[context->n_intervals++ % CUDA_INTERVALS] = context->last_interval;
+    context->intervals[context->n_intervals++ % CUDA_INTERVALS] = step - context->built_step;
     context->built_step = step;
 }
 

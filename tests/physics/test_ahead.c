@@ -295,30 +295,54 @@ static void test_barrier(const MdBackendOps *ops) {
 
 /* Rows of atoms along x, of which in each layer one leaps towards the next in its row: when a leap lands upon that, both fail
  * in the step after it. Nobody else meets anybody. */
-enum { ROW = 4, LAYERS = 16, SHORT_STEPS = 8, LONG_STEPS = 64 };
+enum { ROW = 4, LAYERS = 16, N_IN_ROWS = ROW * ROW * LAYERS, SHORT_STEPS = 8, LONG_STEPS = 64 };
+
+/* Places and box of such rows, with all at rest; `more` atoms behind them are left for others to place. */
+static MdSystem *system_of_rows(int more) {
+    const char *words[] = {"system.density=0.8442", "system.cells=4 4 5", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    const double apart = system->potential.cutoff_max + 0.1;
+    CHECK(system->n_atoms >= N_IN_ROWS + more);
+    system->n_atoms = N_IN_ROWS + more;
+    for (int k = 0; k < 3; k++) system->box.length[k] = (k == 2 ? LAYERS : ROW) * apart;
+    for (int i = 0; i < system->n_atoms; i++) {
+        const int at[3] = {i % ROW, i / ROW % ROW, i / ROW / ROW};
+        for (int k = 0; k < 3; k++) {
+            system->position[3 * i + k] = (at[k] + 0.25) * apart;
+            system->velocity[3 * i + k] = 0;
+        }
+    }
+    md_deck_destroy(deck);
+    return system;
+}
+
+/* Of such rows: from each brick atoms of all around it are in range, so that blocks need not meet. */
+static MdConfig config_of_rows(Way way, int barrier) {
+    MdConfig config = state_config();
+    config.run_precision = MD_PRECISION_MIXED;
+    config.neighbor_skin = 2.1;
+    config.force_kernel = MD_KERNEL_BRICK;
+    config.force_threads_per_atom = MD_THREADS_2;
+    config.memory_brick_cells = MD_BRICK_CELLS_1;
+    config.launch_block_size = MD_BLOCK_SIZE_64;
+    way_take(&config, way);
+    config.launch_barrier = barrier;
+    return config;
+}
 
 static int leaper_of(int layer) { return (layer * ROW + layer * 3 % ROW) * ROW; }
 
 /* fails: the step in which that of each layer does. */
 static MdSystem *system_of_leapers(const int fails[LAYERS]) {
-    const char *words[] = {"system.density=0.8442", "system.cells=4", NULL};
-    MdDeck *deck = state_deck(words);
-    MdSystem *system = state_system(deck);
-    const double apart = system->potential.cutoff_max + 0.1, leap = 0.5;
-    CHECK(system->n_atoms == ROW * ROW * LAYERS);
+    MdSystem *system = system_of_rows(0);
+    const double leap = 0.5;
     CHECK(leap < MD_FAULT_SHARE * system->potential.cutoff_min);
-    for (int k = 0; k < 3; k++) system->box.length[k] = (k == 2 ? LAYERS : ROW) * apart;
-    for (int i = 0; i < system->n_atoms; i++) {
-        const int at[3] = {i % ROW, i / ROW % ROW, i / ROW / ROW};
-        for (int k = 0; k < 3; k++) system->position[3 * i + k] = (at[k] + 0.25) * apart;
-        for (int k = 0; k < 3; k++) system->velocity[3 * i + k] = 0;
-    }
     for (int layer = 0; layer < LAYERS; layer++) {
         const int i = leaper_of(layer);
         system->position[3 * i] = system->position[3 * (i + 1)] - 0.45 - leap * (fails[layer] - 1);
         system->velocity[3 * i] = leap / state_config().run_timestep;
     }
-    md_deck_destroy(deck);
     return system;
 }
 
@@ -330,19 +354,11 @@ typedef struct LeapWay {
 /* Nobody looks before the end, when all have failed. The first batch ends with a drift, before a build: in others blocks meet, also
  * with launch.barrier = local. */
 static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system, const LeapWay *by, int n_steps) {
-    MdConfig config = state_config();
+    MdConfig config = config_of_rows(by->way, by->barrier);
     MdStatistics statistics = {0};
     WalkRun run;
-    config.run_precision = MD_PRECISION_MIXED;
     config.neighbor_rebuild = MD_REBUILD_EVERY;
     config.neighbor_every = n_steps;
-    config.neighbor_skin = 2.1; /* from each brick atoms of all around it are in range: blocks need not meet */
-    config.force_kernel = MD_KERNEL_BRICK;
-    config.force_threads_per_atom = MD_THREADS_2;
-    config.memory_brick_cells = MD_BRICK_CELLS_1;
-    config.launch_block_size = MD_BLOCK_SIZE_64;
-    config.launch_barrier = by->barrier;
-    way_take(&config, by->way);
     if (!walk_create(&run, ops, &config, system)) return (MdFault){.step = -1};
     CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, n_steps + 8) && walk_ok(&run, ops->finish(run.context)));
     const MdFault fault = ops->fault(run.context);
@@ -391,51 +407,33 @@ static void test_leapers(const MdBackendOps *ops) {
 
 /* Atoms at rest, and some pairs, each between four rows of them, by which it is hardly felt: towards each other, or apart, so far a
  * step. Of pairs that are given a delay the atoms begin as much further from each other. */
-enum { N_AT_REST = ROW * ROW * LAYERS, N_PAIRS = 4 };
+enum { N_PAIRS = 4 };
 
 static MdSystem *system_of_pairs(double gap, double speed, double timestep, double delay) {
     static const int delays[N_PAIRS] = {1, 0, 2, 0};
-    const char *words[] = {"system.density=0.8442", "system.cells=4 4 5", NULL};
-    MdDeck *deck = state_deck(words);
-    MdSystem *system = state_system(deck);
-    const double apart = system->potential.cutoff_max + 0.1;
-    CHECK(system->n_atoms >= N_AT_REST + 2 * N_PAIRS);
-    system->n_atoms = N_AT_REST + 2 * N_PAIRS;
-    for (int k = 0; k < 3; k++) system->box.length[k] = (k == 2 ? LAYERS : ROW) * apart;
-    for (int i = 0; i < system->n_atoms; i++) {
-        const int pair = (i - N_AT_REST) / 2, side = i % 2 ? 1 : -1;
-        const int at[3] = {i % ROW, i / ROW % ROW, i / ROW / ROW};
-        for (int k = 0; k < 3; k++) {
-            system->position[3 * i + k] = (i < N_AT_REST ? at[k] + 0.25 : k < 2 ? pair + 0.75 : LAYERS / 2) * apart;
-            system->velocity[3 * i + k] = 0;
-        }
-        if (i < N_AT_REST) continue;
-        system->position[3 * i + 2] += side * (gap / 2 + delays[pair] * delay);
+    MdSystem *system = system_of_rows(2 * N_PAIRS);
+    const double *length = system->box.length;
+    for (int i = N_IN_ROWS; i < system->n_atoms; i++) {
+        const int pair = (i - N_IN_ROWS) / 2, side = i % 2 ? 1 : -1;
+        for (int k = 0; k < 2; k++) system->position[3 * i + k] = (pair + 0.75) * length[k] / ROW;
+        system->position[3 * i + 2] = length[2] / 2 + side * (gap / 2 + delays[pair] * delay);
         system->velocity[3 * i + 2] = -side * speed / timestep;
     }
-    md_deck_destroy(deck);
     return system;
 }
 
 static bool create_run_of_pairs(const MdBackendOps *ops, const MdSystem *system, int precision, double timestep,
                                 int barrier, WalkRun *run) {
-    MdConfig config = state_config();
+    MdConfig config = config_of_rows((Way){MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS}, barrier);
     config.run_precision = precision;
     config.run_timestep = timestep;
     config.neighbor_rebuild = MD_REBUILD_DEVICE_CHECK;
     config.neighbor_predict = MD_PREDICT_OFF;
-    config.neighbor_skin = 2.1; /* as with leapers: blocks need not meet */
-    config.force_kernel = MD_KERNEL_BRICK;
-    config.force_threads_per_atom = MD_THREADS_2;
-    config.memory_brick_cells = MD_BRICK_CELLS_1;
-    config.launch_block_size = MD_BLOCK_SIZE_64;
-    way_take(&config, (Way){MD_GRAPH_OFF, MD_PERSISTENT_ON, MD_FUSE_STEP, MD_PASSES_KERNELS});
-    config.launch_barrier = barrier;
     return walk_create(run, ops, &config, system) && CHECK(walk_prepare(run));
 }
 
-/* Lists of twelve steps, of six, again of twelve and again of six: once one lasts shorter than it is trusted, and never after it.
- * Those that last as long as those before them are trusted no longer than that. */
+/* Lists of twelve steps, of six, again of twelve and again of six: the first one of six lasts shorter than it is trusted, and none
+ * after it. */
 static void test_steady(const MdBackendOps *ops) {
     static const struct {
         int n_steps;
@@ -509,7 +507,7 @@ static void compare_turn(const MdBackendOps *ops, const Turn *turn, int precisio
     const TurnEnd grid = end_of_turn(ops, system, turn, precision, piece, MD_BARRIER_GRID, places),
                   local = end_of_turn(ops, system, turn, precision, piece, MD_BARRIER_LOCAL, others);
     CHECK(grid.fault.step == (turn->fault > 0 ? turn->n_slow + turn->fault : -1));
-    CHECK(turn->fault == 0 || grid.fault.id == N_AT_REST + 2); /* of two without delay */
+    CHECK(turn->fault == 0 || grid.fault.id == N_IN_ROWS + 2); /* of two without delay */
     CHECK(grid.n_rebuilds == turn->n_rebuilds && grid.n_again == 0);
     CHECK(local.n_rebuilds == grid.n_rebuilds && (piece < turn->n_fast || local.n_again == turn->n_again));
     CHECK(local.fault.step == grid.fault.step && local.fault.id == grid.fault.id);
