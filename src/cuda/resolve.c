@@ -113,16 +113,16 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
     char reason[sizeof choices->rows[0].reason];
     config->launch_barrier = MD_BARRIER_LOCAL;
     const bool possible = is_possible(config, plan, reason, sizeof reason);
-    const bool gains =
-        possible && (config->neighbor_rebuild == MD_REBUILD_EVERY || cuda_brick_suits_trust(config, plan));
+    const bool holds = possible && cuda_brick_holds_sources(config, plan),
+               gains = holds && (config->neighbor_rebuild == MD_REBUILD_EVERY || cuda_brick_suits_trust(config, plan));
     if (!gains) config->launch_barrier = MD_BARRIER_GRID;
     if (config->launch_persistent != MD_PERSISTENT_ON) return; /* no barrier at all */
-    if (gains) md_choices_add(choices, "launch.barrier", "local", "blocks are ahead of those that they do not need");
-    else
-        md_choices_add(
-            choices, "launch.barrier", "grid", "%s",
-            possible ? "with the check of displacements only one brick a multiprocessor gains, and of smaller blocks"
-                     : reason);
+    md_choices_add(choices, "launch.barrier", gains ? "local" : "grid", "%s",
+                   gains ? "blocks are ahead of those that they do not need"
+                   : holds
+                       ? "with the check of displacements only one brick a multiprocessor gains, and of smaller blocks"
+                   : possible ? "a block cannot hold all that its brick stages, and would wait for all others as well"
+                              : reason);
 }
 
 /* Atoms a multiprocessor between which the queue was ahead of a kernel a pass (melts on an H200, loops every 20 steps: 8 % at

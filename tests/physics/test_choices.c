@@ -164,6 +164,26 @@ static void test_brick_grid(void) {
                   " in 27 cells, and has room for ");
 }
 
+/* Blocks of the resident kernel that are ahead of each other, as long as they hold what they stage, which bricks of some
+ * sizes do not leave them room for, and small blocks never have; with the check of displacements only one brick a multiprocessor. */
+static void test_barrier(void) {
+    int n_local = 0, n_grid = 0;
+    check_context("launch.barrier");
+    for (int n = 4; n <= 48; n++) {
+        const MdConfig every = RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick"),
+                       checked = RESOLVED(n, n, n, "neighbor.rebuild=device-check", "force.kernel=brick"),
+                       small =
+                           RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick", "launch.block_size=64");
+        if (every.launch_persistent != MD_PERSISTENT_ON) break;
+        n_local += every.launch_barrier == MD_BARRIER_LOCAL;
+        n_grid += every.launch_barrier == MD_BARRIER_GRID;
+        CHECK(every.launch_barrier == MD_BARRIER_LOCAL || checked.launch_barrier == MD_BARRIER_GRID);
+        CHECK(checked.memory_brick_grid == MD_BRICK_GRID_DEVICE || checked.launch_barrier == MD_BARRIER_GRID);
+        CHECK(small.launch_persistent != MD_PERSISTENT_ON || small.launch_barrier == MD_BARRIER_GRID);
+    }
+    CHECK(n_local > 0 && n_grid > 0);
+}
+
 static void test_fuse(void) {
     const MdConfig few = resolved(5, 5, 5, NULL), energies = RESOLVED(5, 5, 5, "force.energy=every-step"),
                    graph = RESOLVED(5, 5, 5, "launch.graph=on", "force.kernel=list"),
@@ -271,6 +291,7 @@ int main(void) {
     test_bricks();
     test_brick_grid();
     test_distances();
+    test_barrier();
     test_fuse();
     test_staging();
     test_passes();
