@@ -194,23 +194,6 @@ bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan) {
            shares_multiprocessor(config, plan, &division, rows, 1);
 }
 
-/* Else its blocks would meet between all passes, as with the barrier of the grid, and mark places in vain: see must_meet. Melts on an
- * H200, every 20 steps, by local and by grid, in thousands of steps a second (run/results/h200, commit 0365454): 108,000 atoms 56.1 and
- * 62.2, 119,164 42.5 and 46.4, 131,072 44.3 and 46.6; where blocks hold them 87,808 72.9 and 74.4, 97,556 63.8 and 64.6. */
-bool cuda_brick_holds_sources(const MdConfig *config, const MdSystemPlan *plan) {
-    const CudaTarget target = {.config = config,
-                               .box = &plan->box,
-                               .potential = &plan->potential,
-                               .n_atoms = plan->n_atoms,
-                               .n_sms = cuda_device_multiprocessors()};
-    const double range = cuda_neighbor_range(config, &plan->potential);
-    const CudaDivision division = cuda_divide(config, &plan->box, range, target.n_sms);
-    const int block = config->launch_block_size != MD_BLOCK_SIZE_AUTO
-                          ? 32 << config->launch_block_size
-                          : cuda_brick_block_size(&target, range, cuda_force_row_threads(config));
-    return cuda_division_staged(&division, plan->n_atoms, range) <= CUDA_MOST_HELD_SOURCES * block;
-}
-
 /* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of
  * 0.52 without and 0.93 with that order by threads, and forces 0.104 in place of 0.146 (run/results/h200). In two
  * dimensions, where few candidates are in vain, both lost. */

@@ -40,5 +40,7 @@ void cuda_image_free(CudaImage *image);
 /* Compiles every unit that the switches need and throws the code away; a message of the compiler is a failure (with an
  * empty cache). For tests on machines without a GPU. In kernels.c. */
 MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors);
+/* Threads of a block of the unit, as asked for; with auto where the search for the best occupancy begins, which keeps those of bricks. */
+int cuda_kernels_block_size(const CudaTarget *target, int unit);
 
 #endif

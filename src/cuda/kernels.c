@@ -49,7 +49,7 @@ static int brick_row_threads(const MdConfig *config, int unit) {
 
 /* Rows differ in length: a smaller block is replaced sooner when its slowest warp is done. Kernels that stream through
  * memory take 256. With auto these are where the search for the best occupancy begins. */
-static int first_block_size(const CudaTarget *target, int unit) {
+int cuda_kernels_block_size(const CudaTarget *target, int unit) {
     const MdConfig *config = target->config;
     int choice = config->launch_block_size;
     if (choice != MD_BLOCK_SIZE_AUTO) return 32 << choice;
@@ -227,7 +227,7 @@ static int best_block_size(const CudaContext *context, int unit, int block) {
 static MdStatus create_unit(CudaContext *context, int unit) {
     if (!is_needed(&context->config, unit)) return MD_OK;
     const CudaTarget target = target_of(context, false);
-    const int first = first_block_size(&target, unit);
+    const int first = cuda_kernels_block_size(&target, unit);
     MdStatus status = load_unit(context, unit, first, false);
     if (status != MD_OK || context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return status;
     if (is_of_bricks(&context->config, unit)) return status;
@@ -242,7 +242,7 @@ MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
     for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++) {
         if (!is_needed(target->config, unit)) continue;
         CudaImage image;
-        status = cuda_compile(target, cuda_stage_names[unit], first_block_size(target, unit), &image, errors);
+        status = cuda_compile(target, cuda_stage_names[unit], cuda_kernels_block_size(target, unit), &image, errors);
         if (status == MD_OK && image.messages)
             status = md_fail(errors, MD_ERROR_INTERNAL, "messages from the kernels of stage %s:\n%s",
                              cuda_stage_names[unit], image.messages);
@@ -391,7 +391,7 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
     for (int unit = 0; unit < CUDA_N_UNITS; unit++) {
         if (!context->modules[unit]) continue;
         const CudaTarget target = target_of(context, false);
-        const int block = block_of(context, unit), first = first_block_size(&target, unit);
+        const int block = block_of(context, unit), first = cuda_kernels_block_size(&target, unit);
         char value[16];
         snprintf(value, sizeof value, "%d", block);
         if (is_of_bricks(&context->config, unit)) {

@@ -117,10 +117,12 @@ void cuda_brick_plan_tables(CudaContext *context);
 /* Threads of a block, row_threads of which share a row: with one for each atom of a brick, or for two. range: of the list. */
 int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads);
 /* Rounds in which a block of so many threads stages its brick, as the resident kernel holds them: in a uniform system with some
- * room, and no more than there are bytes for their images. Who has more atoms around him than that has more of his own than
- * threads, too, as a rule, and then blocks meet for that. 1 for other kernels, which hold none. */
+ * room, and no more than there are bytes for their images. Blocks that stage more meet. 1 for other kernels, which hold none. */
 enum { CUDA_MOST_HELD_SOURCES = 4 };
 int cuda_brick_held_sources(const CudaTarget *target, int block);
+/* Whether a block of the resident kernel holds a brick of a uniform system, with a thread or several for each row, and what it stages:
+ * else all blocks would meet between passes, as with the barrier of the grid, and mark places in vain (must_meet). */
+bool cuda_brick_is_held(const CudaTarget *target);
 bool cuda_brick_has_matrices(const MdConfig *config); /* neighbor.distances */
 /* Rows that a warp searches for at a time by matrices. */
 int cuda_brick_rows_of_warp(const MdConfig *config);
@@ -177,9 +179,8 @@ enum { CUDA_MATRIX_CAPABILITY = 90, CUDA_COPY_CAPABILITY = 80 };
 /* Whether every multiprocessor gets a brick that is worth its staging. */
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
-/* Whether launch.barrier = local gains with the check of displacements; and whether a block of it holds what its brick stages. */
+/* Whether launch.barrier = local gains with the check of displacements. */
 bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan);
-bool cuda_brick_holds_sources(const MdConfig *config, const MdSystemPlan *plan);
 /* memory.staging, once launch.passes is known. */
 void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);

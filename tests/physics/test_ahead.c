@@ -461,10 +461,13 @@ static void test_steady(const MdBackendOps *ops) {
 }
 
 /* Slow, until a list has had to go, so that the next one is trusted as long; then the same atoms so many times as fast, the other
- * way round if that is negative. In the end atoms of a pair come towards each other. */
+ * way round if that is negative. In the end atoms of a pair come towards each other, and one more along x, if it has a speed,
+ * to where those of the first pair will meet. */
 typedef struct Turn {
     double timestep, gap, speed; /* of each in the end, a step */
     double factor, delay;
+    double runner_gap, runner_speed;
+    double first_nearer; /* than the others, the atoms of the first pair to where they meet */
     int n_slow, n_fast, n_again, n_rebuilds;
     int fault; /* the fast step in which the first pair does; 0: none */
 } Turn;
@@ -498,8 +501,25 @@ static TurnEnd end_of_turn(const MdBackendOps *ops, const MdSystem *system, cons
     return end;
 }
 
-static void compare_turn(const MdBackendOps *ops, const Turn *turn, int precision, int piece) {
+static MdSystem *system_of_turn(const Turn *turn) {
     MdSystem *system = system_of_pairs(turn->gap, turn->speed / turn->factor, turn->timestep, turn->delay);
+    if (turn->runner_speed == 0) return system;
+    system->position[3 * N_IN_ROWS + 2] += turn->first_nearer;
+    system->position[3 * N_IN_ROWS + 5] -= turn->first_nearer;
+    const double *met = system->position + 3 * (size_t)N_IN_ROWS;
+    double *position = system->position + 3 * (size_t)system->n_atoms,
+           *velocity = system->velocity + 3 * (size_t)system->n_atoms;
+    system->n_atoms++; /* it was made of more */
+    position[0] = met[0] + turn->runner_gap;
+    position[1] = met[1];
+    position[2] = system->box.length[2] / 2;
+    velocity[0] = -turn->runner_speed / turn->factor / turn->timestep;
+    velocity[1] = velocity[2] = 0;
+    return system;
+}
+
+static void compare_turn(const MdBackendOps *ops, const Turn *turn, int precision, int piece) {
+    MdSystem *system = system_of_turn(turn);
     const size_t n = 3 * (size_t)system->n_atoms;
     double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
     check_context("trust: gap %g, factor %g, precision %s, pieces of %d", turn->gap, turn->factor,
@@ -518,7 +538,10 @@ static void compare_turn(const MdBackendOps *ops, const Turn *turn, int precisio
 }
 
 /* The list lasts as long as it is trusted, or not, and pairs fault before blocks meet: that counts, or is of steps that are made
- * again, and told when it comes again. The last pairs are too far for the list for a while, and back again when blocks meet. */
+ * again, and told when it comes again. Those of the third turn are
+ * too far for the list for a while, and back again when blocks meet. In the fourth all pairs fault in the same step, but the
+ * first one only as long as nobody sees who comes between its atoms, of whom the old list does not know: that is not told, though
+ * its ids are the smallest; nor in the last one, where it alone does, when others are known to count. */
 static void test_trust(const MdBackendOps *ops) {
     static const Turn turns[] = {{.timestep = 0.0005,
                                   .gap = 3.675,
@@ -545,7 +568,29 @@ static void test_trust(const MdBackendOps *ops) {
                                   .n_slow = 44,
                                   .n_fast = 48,
                                   .n_again = 1,
-                                  .n_rebuilds = 1}};
+                                  .n_rebuilds = 1},
+                                 {.timestep = 0.005,
+                                  .gap = 5.0525,
+                                  .speed = 0.13,
+                                  .factor = 8,
+                                  .runner_gap = 6.0725,
+                                  .runner_speed = 0.34,
+                                  .n_slow = 27,
+                                  .n_fast = 24,
+                                  .n_again = 2,
+                                  .n_rebuilds = 3,
+                                  .fault = 15},
+                                 {.timestep = 0.005,
+                                  .gap = 9.0525,
+                                  .speed = 0.13,
+                                  .factor = 8,
+                                  .runner_gap = 6.0725,
+                                  .runner_speed = 0.34,
+                                  .first_nearer = 2,
+                                  .n_slow = 27,
+                                  .n_fast = 24,
+                                  .n_again = 2,
+                                  .n_rebuilds = 5}};
     for (size_t k = 0; k < sizeof turns / sizeof turns[0]; k++) {
         compare_turn(ops, &turns[k], MD_PRECISION_MIXED, turns[k].n_fast);
         compare_turn(ops, &turns[k], MD_PRECISION_SINGLE, turns[k].n_fast);

@@ -164,24 +164,34 @@ static void test_brick_grid(void) {
                   " in 27 cells, and has room for ");
 }
 
-/* Blocks of the resident kernel that are ahead of each other, as long as they hold what they stage, which bricks of some
- * sizes do not leave them room for, and small blocks never have; with the check of displacements only one brick a multiprocessor. */
+/* Blocks of the resident kernel that are ahead of each other, as long as they hold their brick and what it stages, which small
+ * blocks never do, and half as many threads as rows; with the check of displacements only where one brick a multiprocessor has
+ * few threads. By the multiprocessors of the GPU: the emulated one, and an H100 or H200. */
 static void test_barrier(void) {
-    int n_local = 0, n_grid = 0;
-    check_context("launch.barrier");
-    for (int n = 4; n <= 48; n++) {
-        const MdConfig every = RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick"),
-                       checked = RESOLVED(n, n, n, "neighbor.rebuild=device-check", "force.kernel=brick"),
-                       small =
-                           RESOLVED(n, n, n, "neighbor.rebuild=every", "force.kernel=brick", "launch.block_size=64");
-        if (every.launch_persistent != MD_PERSISTENT_ON) break;
-        n_local += every.launch_barrier == MD_BARRIER_LOCAL;
-        n_grid += every.launch_barrier == MD_BARRIER_GRID;
-        CHECK(every.launch_barrier == MD_BARRIER_LOCAL || checked.launch_barrier == MD_BARRIER_GRID);
-        CHECK(checked.memory_brick_grid == MD_BRICK_GRID_DEVICE || checked.launch_barrier == MD_BARRIER_GRID);
-        CHECK(small.launch_persistent != MD_PERSISTENT_ON || small.launch_barrier == MD_BARRIER_GRID);
+    static const struct {
+        int n_sms, x, y, z;
+        bool every, checked;
+    } cases[] = {{4, 5, 5, 5, true, true},        {4, 7, 7, 7, true, true},        {4, 8, 8, 8, false, false},
+                 {4, 9, 9, 9, true, true},        {4, 10, 10, 10, true, false},    {132, 10, 10, 10, true, true},
+                 {132, 20, 20, 20, true, true},   {132, 24, 24, 24, true, false},  {132, 28, 28, 28, true, true},
+                 {132, 30, 30, 30, false, false}, {132, 32, 32, 32, false, false}, {132, 200, 200, 0, false, false}};
+    const int n_sms = count_multiprocessors();
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const int x = cases[k].x, y = cases[k].y, z = cases[k].z;
+        const char *dimension = z > 0 ? "system.dimension=3" : "system.dimension=2",
+                   *start = z > 0 ? "system.start=fcc" : "system.start=square";
+        const MdConfig every = RESOLVED(x, y, z, dimension, start, "neighbor.rebuild=every", "force.kernel=brick"),
+                       checked =
+                           RESOLVED(x, y, z, dimension, start, "neighbor.rebuild=device-check", "force.kernel=brick"),
+                       small = RESOLVED(x, y, z, dimension, start, "neighbor.rebuild=every", "force.kernel=brick",
+                                        "launch.block_size=64");
+        check_context("launch.barrier: %d x %d x %d cells", x, y, z);
+        CHECK(small.launch_barrier == MD_BARRIER_GRID);
+        if (cases[k].n_sms != n_sms) continue;
+        CHECK(every.launch_persistent == MD_PERSISTENT_ON && checked.launch_persistent == MD_PERSISTENT_ON);
+        CHECK(every.launch_barrier == (cases[k].every ? MD_BARRIER_LOCAL : MD_BARRIER_GRID));
+        CHECK(checked.launch_barrier == (cases[k].checked ? MD_BARRIER_LOCAL : MD_BARRIER_GRID));
     }
-    CHECK(n_local > 0 && n_grid > 0);
 }
 
 static void test_fuse(void) {
