@@ -182,7 +182,7 @@ int cuda_brick_held_sources(const CudaTarget *target, int block) {
     return (int)fmin(ceil((double)room / block), CUDA_MOST_HELD_SOURCES);
 }
 
-/* Melts on an H200, every 20 steps, by launch.barrier = local and grid, in thousands of steps a second (run/results/h200, commit 0365454):
+/* On an H200, every 20 steps, by launch.barrier = local and grid, in thousands of steps a second (run/results/h200, commit 0365454):
  * of bricks that are not held 108,000 atoms 56.0 and 62.2, 119,164 42.5 and 46.4, 131,072 44.3 and 46.6; of others 87,808 72.9 and 74.4,
  * 97,556 63.8 and 64.6. */
 bool cuda_brick_is_held(const CudaTarget *target) {
