@@ -120,9 +120,9 @@ int cuda_brick_block_size(const CudaTarget *target, double range, int row_thread
  * room, and no more than there are bytes for their images. Blocks that stage more meet. 1 for other kernels, which hold none. */
 enum { CUDA_MOST_HELD_SOURCES = 4 };
 int cuda_brick_held_sources(const CudaTarget *target, int block);
-/* Whether a block of the resident kernel holds a brick of a uniform system, with a thread or several for each row, and what it stages:
- * else all blocks would meet between passes, as with the barrier of the grid, and mark places in vain (must_meet). */
-bool cuda_brick_is_held(const CudaTarget *target);
+/* Whether a block of the resident kernel holds what its brick stages, in a uniform system: else all blocks would meet between
+ * passes, as with the barrier of the grid, and mark places in vain (must_meet). */
+bool cuda_brick_holds_sources(const CudaTarget *target);
 bool cuda_brick_has_matrices(const MdConfig *config); /* neighbor.distances */
 /* Rows that a warp searches for at a time by matrices. */
 int cuda_brick_rows_of_warp(const MdConfig *config);
