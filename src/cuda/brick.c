@@ -182,9 +182,9 @@ int cuda_brick_held_sources(const CudaTarget *target, int block) {
     return (int)fmin(ceil((double)room / block), CUDA_MOST_HELD_SOURCES);
 }
 
-/* On an H200, every 20 steps, by launch.barrier = local and grid, in thousands of steps a second (run/results/h200, commit 0365454):
- * where a block does not hold it 108,000 atoms 56.0 and 62.2, 119,164 42.5 and 46.4, 131,072 44.3 and 46.6; where it does 87,808 72.9 and 74.4,
- * 97,556 63.8 and 64.6. */
+/* On an H200, every 20 steps, by launch.barrier = local and grid, in thousands of steps a second (run/results/h200, commit
+ * 0365454): where a block does not hold it 108,000 atoms 56.0 and 62.2, 119,164 42.5 and 46.4, 131,072 44.3 and 46.6; where it does
+ * 87,808 72.9 and 74.4, 97,556 63.8 and 64.6. */
 bool cuda_brick_holds_sources(const CudaTarget *target) {
     const double range = cuda_neighbor_range(target->config, target->potential);
     const CudaDivision division = cuda_divide(target->config, target->box, range, target->n_sms);

@@ -116,9 +116,9 @@ AGAIN_TYPES = Killer("test_state (2 types)", "test_state",
                       ("MDMINI_TEST_SYSTEM", "3-D mixed boundary, 2 types")))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
 COLLISION = Killer("test_ahead (collision)", "test_ahead", (("MDMINI_TEST_SYSTEM", "collision"),))
-LEAPERS = Killer("test_ahead (leapers)", "test_ahead", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
+LEAPERS = Killer("test_trust (leapers)", "test_trust", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
 MEETING = Killer("test_ahead (barrier)", "test_ahead", (("MDMINI_TEST_SYSTEM", "barrier"),))
-TRUST = Killer("test_ahead (trust)", "test_ahead", (("MDMINI_TEST_SYSTEM", "trust"),))
+TRUST = Killer("test_trust (trust)", "test_trust", (("MDMINI_TEST_SYSTEM", "trust"),))
 # Blocks that begin late, which a GPU has no reason to let happen.
 LATECOMERS = tuple(Killer(f"test_ahead (barrier), seed {seed}", "test_ahead",
                           (("MDMINI_TEST_SYSTEM", "barrier"), ("MDMINI_EMULATOR_SEED", str(seed))), only="emulated") for seed in (11, 12, 13))
