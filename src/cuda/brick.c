@@ -182,14 +182,15 @@ int cuda_brick_held_sources(const CudaTarget *target, int block) {
     return (int)fmin(ceil((double)room / block), CUDA_MOST_HELD_SOURCES);
 }
 
-/* On an H200, every 20 steps, by launch.barrier = local and grid, in thousands of steps a second (run/results/h200, commit
- * 0365454): where a block does not hold it 108,000 atoms 56.0 and 62.2, 119,164 42.5 and 46.4, 131,072 44.3 and 46.6; where it does
- * 87,808 72.9 and 74.4, 97,556 63.8 and 64.6. */
-bool cuda_brick_holds_sources(const CudaTarget *target) {
+/* Melts on an H200, every 20 steps, by launch.barrier = local and grid, in thousands of steps a second (run/results/h200/tried): what a
+ * brick stages is not held by 108,000 atoms 56.0 and 62.2, 119,164 42.5 and 46.4, 131,072 44.3 and 46.6; nor are its rows, in two
+ * dimensions, by 32,400 atoms 131.2 and 165.4, 44,100 130.2 and 164.1. */
+bool cuda_brick_is_held(const CudaTarget *target) {
     const double range = cuda_neighbor_range(target->config, target->potential);
     const CudaDivision division = cuda_divide(target->config, target->box, range, target->n_sms);
     const int block = cuda_kernels_block_size(target, CUDA_STEP);
-    return cuda_division_staged(&division, target->n_atoms, range) <= CUDA_MOST_HELD_SOURCES * block;
+    return cuda_division_largest(&division, target->n_atoms) * cuda_force_row_threads(target->config) <= block &&
+           cuda_division_staged(&division, target->n_atoms, range) <= CUDA_MOST_HELD_SOURCES * block;
 }
 
 /* Smaller bricks: as many as the cells make, in place of one or two a multiprocessor; then of fewer cells, which stay what they

@@ -110,6 +110,8 @@ static void resolve_fuse(MdConfig *config, const MdSystemPlan *plan, MdChoices *
 /* Blocks of the resident kernel wait for those around them, where that gains. */
 static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_barrier != MD_BARRIER_AUTO) return;
+    const bool is_resident = config->launch_persistent == MD_PERSISTENT_ON,
+               by_count = config->neighbor_rebuild == MD_REBUILD_EVERY;
     const CudaTarget target = {.config = config,
                                .box = &plan->box,
                                .potential = &plan->potential,
@@ -117,15 +119,16 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
                                .n_sms = cuda_device_multiprocessors()};
     char reason[sizeof choices->rows[0].reason];
     config->launch_barrier = MD_BARRIER_LOCAL;
-    const bool possible = is_possible(config, plan, reason, sizeof reason),
-               holds = possible && cuda_brick_holds_sources(&target),
-               gains = holds && (config->neighbor_rebuild == MD_REBUILD_EVERY || cuda_brick_suits_trust(config, plan));
+    const bool possible = is_resident && is_possible(config, plan, reason, sizeof reason),
+               is_held = possible && cuda_brick_is_held(&target),
+               gains = is_held && cuda_brick_suits_local(config, plan);
     if (!gains) config->launch_barrier = MD_BARRIER_GRID;
-    if (config->launch_persistent != MD_PERSISTENT_ON) return; /* no barrier at all */
+    if (!is_resident) return; /* no barrier at all */
     const char *why =
-        gains      ? "blocks are ahead of those that they do not need"
-        : holds    ? "with the check of displacements only one brick a multiprocessor gains, and of smaller blocks"
-        : possible ? "a block cannot hold all that its brick stages, and would wait for all others as well"
+        gains                 ? "blocks are ahead of those that they do not need"
+        : is_held && by_count ? "with a thread for each atom only smaller blocks gain"
+        : is_held  ? "with the check of displacements only one brick a multiprocessor gains, and of smaller blocks"
+        : possible ? "a block cannot hold its brick and what that stages, and would wait for all others as well"
                    : reason;
     md_choices_add(choices, "launch.barrier", gains ? "local" : "grid", "%s", why);
 }

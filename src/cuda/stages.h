@@ -120,9 +120,9 @@ int cuda_brick_block_size(const CudaTarget *target, double range, int row_thread
  * room, and no more than there are bytes for their images. Blocks that stage more meet. 1 for other kernels, which hold none. */
 enum { CUDA_MOST_HELD_SOURCES = 4 };
 int cuda_brick_held_sources(const CudaTarget *target, int block);
-/* Whether a block of the resident kernel holds what its brick stages, in a uniform system: else all blocks would meet between
- * passes, as with the barrier of the grid, and mark places in vain (must_meet). */
-bool cuda_brick_holds_sources(const CudaTarget *target);
+/* Whether a block of the resident kernel holds a brick of a uniform system, with a thread or several for each row, and what it stages:
+ * else all blocks would meet between passes, as with the barrier of the grid, and mark places in vain (must_meet). */
+bool cuda_brick_is_held(const CudaTarget *target);
 bool cuda_brick_has_matrices(const MdConfig *config); /* neighbor.distances */
 /* Rows that a warp searches for at a time by matrices. */
 int cuda_brick_rows_of_warp(const MdConfig *config);
@@ -179,8 +179,8 @@ enum { CUDA_MATRIX_CAPABILITY = 90, CUDA_COPY_CAPABILITY = 80 };
 /* Whether every multiprocessor gets a brick that is worth its staging. */
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
-/* Whether launch.barrier = local gains with the check of displacements. */
-bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan);
+/* Whether launch.barrier = local gains, for blocks that hold their bricks. */
+bool cuda_brick_suits_local(const MdConfig *config, const MdSystemPlan *plan);
 /* memory.staging, once launch.passes is known. */
 void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
