@@ -48,6 +48,7 @@ void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
     after->n_rebuilds -= before->n_rebuilds;
     after->n_late_rebuilds -= before->n_late_rebuilds;
     after->n_overflows -= before->n_overflows;
+    after->overflow_seconds -= before->overflow_seconds;
     after->n_met -= before->n_met;
     after->n_again -= before->n_again;
     for (int k = 0; k < after->n_stages; k++) {

@@ -206,6 +206,7 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     memset(statistics, 0, sizeof *statistics);
     statistics->n_rebuilds = context->n_builds > 0 ? context->n_builds - 1 : 0;
     statistics->n_overflows = context->n_overflows;
+    statistics->overflow_seconds = context->overflow_s;
     cuda_neighbor_statistics(context, statistics);
     statistics->n_met = context->h_watch->n_met;
     statistics->n_again = context->h_watch->n_again;

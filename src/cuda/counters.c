@@ -58,6 +58,7 @@ MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters) {
     /* What is done here does not belong to the books of the run, but that its last list was used for too long. */
     CudaTimer timers[CUDA_N_STAGES];
     const int64_t n_builds = context->n_builds, n_overflows = context->n_overflows;
+    const double overflow_s = context->overflow_s;
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     cuda_timing_book(context);
     memcpy(timers, context->timers, sizeof timers);
@@ -70,5 +71,6 @@ MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters) {
     memcpy(context->timers, timers, sizeof timers);
     context->n_builds = n_builds;
     context->n_overflows = n_overflows;
+    context->overflow_s = overflow_s;
     return status;
 }

@@ -503,8 +503,11 @@ void cuda_memory_free(CudaContext *context) {
         if (pinned[k]) CUDA_CHECK(cudaFreeHost(pinned[k]));
 }
 
+/* A row that is some entries too long gets as many again, so that a list which nearly fits stays about as large (256 million atoms
+ * have 40 GB of it), and rows that go on growing have room soon; a fifth at most. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count) {
-    set_capacity(context, count + count / 5 + 1); /* a fifth more, so that it does not happen again soon */
+    const int32_t lacking = count - context->arguments.list.capacity;
+    set_capacity(context, count + (lacking < count / 5 ? lacking : count / 5 + 1));
     context->n_overflows++;
     return replace_list(context, "neighbour list that had to grow");
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/nvtx.h"
 #include "cuda/stages.h"
@@ -114,8 +115,10 @@ MdStatus cuda_neighbor_fit(CudaContext *context) {
         bool fits = false;
         cuda_watch_read(context, true);
         if (context->h_watch->halted || context->h_signals->halted) cuda_watch_release(context);
+        const double start = md_clock_s(); /* the device has nothing to do */
         MdStatus status = make_room(context, &fits);
         if (status != MD_OK || fits) return status;
+        context->overflow_s += md_clock_s() - start;
         zero_measures(context);
         status = issue_search(context, false);
         if (status != MD_OK) return status;

@@ -239,6 +239,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_json_int(json, "n_rebuilds", r->resume.before.n_rebuilds + r->statistics.n_rebuilds);
     md_json_int(json, "n_late_rebuilds", r->resume.before.n_late_rebuilds + r->statistics.n_late_rebuilds);
     md_json_int(json, "n_overflows", r->resume.before.n_overflows + r->statistics.n_overflows);
+    md_json_real(json, "overflow_seconds", r->statistics.overflow_seconds);
     md_json_int(json, "n_batches_met", r->statistics.n_met);
     md_json_int(json, "n_batches_again", r->statistics.n_again);
     md_json_int(json, "neighbor_capacity", r->statistics.capacity);

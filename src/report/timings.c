@@ -57,6 +57,11 @@ static void log_stages(MdRecord *r) {
         if (isfinite(stage->seconds)) attributed += stage->seconds;
         else snprintf(untimed + strlen(untimed), sizeof untimed - strlen(untimed), ", %s", stage->stage);
     }
+    const double growth = r->statistics.overflow_seconds;
+    if (growth > 0)
+        md_log(r->log, "%-12s %9lld %10.4f %7.1f%%  room for lists that had to grow\n", "growth",
+               (long long)r->statistics.n_overflows, growth, 100 * growth / loop);
+    attributed += growth;
     md_log(r->log, "%-12s %9s %10.4f %7.1f%%  output, launches, waits%s\n", "remainder", "", loop - attributed,
            100 * (loop - attributed) / loop, untimed);
     md_log(r->log, "%-12s %9lld %10.4f           host clock, all of it\n", "loop",

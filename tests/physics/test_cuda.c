@@ -535,6 +535,50 @@ static void test_full(const MdBackendOps *ops) {
     test_filling(ops, MD_KERNEL_BRICK, MD_REBUILD_DEVICE_CHECK, ways_queued[0]);
 }
 
+/* The longest row of a list for which its rows first had room for so many entries; after: what is said of it then. */
+static int64_t longest_after_growth(const MdBackendOps *ops, MdConfig config, const MdSystem *system, int64_t room,
+                                    MdStatistics *after) {
+    WalkRun run;
+    MdRows rows = {0};
+    int64_t longest = 0;
+    if (room > 0) config.neighbor_capacity = room;
+    if (!walk_create(&run, ops, &config, system)) return 0;
+    CHECK(walk_prepare(&run) && walk_ok(&run, ops->export_rows(run.context, &rows)));
+    for (int64_t i = 0; i < rows.n_atoms; i++) {
+        const int64_t length = rows.offsets[i + 1] - rows.offsets[i];
+        if (length > longest) longest = length;
+    }
+    ops->statistics(run.context, after);
+    md_rows_free(&rows);
+    walk_destroy(&run);
+    return longest;
+}
+
+/* A list whose longest row lacks some entries grows by as many again and up to the next quad, one that lacks many by a fifth; the time
+ * for that is told. */
+static void test_growth(const MdBackendOps *ops) {
+    const char *words[] = {"system.density=0.8442", "system.cells=6", "system.temperature=2", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    static const int kernels[] = {MD_KERNEL_LIST, MD_KERNEL_BRICK};
+    for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++) {
+        MdConfig config = state_config();
+        MdStatistics roomy = {0}, tight = {0}, empty = {0};
+        config.force_kernel = kernels[k];
+        check_context("growth: kernel %s", md_switch_words(MD_OPTION_force_kernel)[kernels[k]]);
+        const int64_t longest = longest_after_growth(ops, config, system, system->n_atoms, &roomy),
+                      room = (longest - 1) / 4 * 4, lacking = longest - room;
+        CHECK(longest > 40 && roomy.n_overflows == 0 && !(roomy.overflow_seconds > 0));
+        CHECK(longest_after_growth(ops, config, system, room, &tight) == longest);
+        CHECK(tight.n_overflows == 1 && tight.overflow_seconds > 0);
+        CHECK(tight.capacity == (longest + lacking + 3) / 4 * 4);
+        CHECK(longest_after_growth(ops, config, system, 1, &empty) == longest && empty.n_overflows > 0);
+        CHECK(empty.capacity > longest + longest / 6 && empty.capacity < longest + longest / 4);
+    }
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
 static void test_melt(const MdBackendOps *ops) {
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=6",
                            NULL}; /* hot: 256 atoms */
@@ -569,7 +613,10 @@ int main(void) {
     const MdConfig base = state_config();
     const MdBackendOps *ops = walk_cuda(&base);
     if (!ops) return walk_no_cuda();
-    if (walk_wants("full")) test_full(ops);
+    if (walk_wants("full")) {
+        test_full(ops);
+        test_growth(ops);
+    }
     if (walk_wants("melt")) test_melt(ops);
     return check_finish();
 }
