@@ -109,8 +109,7 @@ __device__ inline bool must_meet(const CudaArguments &a) {
  * was too far, it may have been so for passes: all go back to where the launch began, and meet at every step. It comes to the
  * same, and these passes are made twice. A fault among them is told when it is known that they count. */
 __device__ inline int passes_apart(const CudaArguments &a, bool meet) {
-    if (meet) return 0;
-    if (!has_check) return a.n;
+    if (meet || !may_go_back) return 0;
     const int apart = min(a.trusted, a.n - 1); /* before the last forces all meet */
     return apart > 1 ? apart : 0;
 }
@@ -127,8 +126,8 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     int64_t from = begin;
     float moved_sq = 0;
     HeldBrick held;
-    const bool marks = is_local && (a.drifts || has_check);
-    int apart = passes_apart(a, !marks || must_meet(a)), step = 0;
+    const bool marks = is_local && (a.drifts || has_check), meet = !marks || must_meet(a);
+    int apart = passes_apart(a, meet), step = 0; /* where no pass is made again, all are alike, by `meet` */
     bool again = false;
     if (!a.begins)
         for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
@@ -136,8 +135,8 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
             if (marks) unmark(a, i + a.n_atoms - from);
         }
     for (; step < a.n; step++) {
-        const bool waits =
-            step > 0 ? step >= apart : !a.begins && !again; /* for more than what earlier kernels wrote */
+        const bool waits = step > 0 ? (may_go_back ? step >= apart : meet)
+                                    : !a.begins && !again; /* for more than what earlier kernels wrote */
         const bool halts = waits && grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
         if (may_go_back && apart > 0 && step == apart) {
@@ -162,8 +161,9 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
             return;
         }
         const bool may_come_again = may_go_back && step < apart;
-        const unsigned wanted = step > 0 && step < apart ? mark_of(now) : no_mark,
-                       left = step + 1 < apart ? mark_of(now + 1) : no_mark;
+        const bool finds_marks = step > 0 && (may_go_back ? step < apart : !meet),
+                   leaves_marks = may_go_back ? step + 1 < apart : !meet && !is_last;
+        const unsigned wanted = finds_marks ? mark_of(now) : no_mark, left = leaves_marks ? mark_of(now + 1) : no_mark;
         EndRow end = {{a, {from, a.n_atoms - from, now + 1, may_come_again}, may_come_again ? moved_sq : 0},
                       is_last && !a.drifts,
                       left};

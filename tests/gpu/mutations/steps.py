@@ -76,7 +76,7 @@ mutant("one pass: begins in the wrong copy", PASSES, "% 2 == 0", "% 2 != 0", tes
 mutant("one pass: a drift at the end in the wrong copy", PASSES, "(a.n + a.drifts)", "a.n", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: no drift at the end", PASSES, "is_last && !a.drifts", "is_last", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: integrates what is integrated", PASSES, "if (!a.begins)", "", tests(ONE_PASS), bits(ONE_PASS))
-mutant("one pass: waits for nobody after the first forces", PASSES, "step > 0 ? step >= apart : !a.begins && !again;", "!a.begins && !again && (step == 0 || step >= apart);", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
+mutant("one pass: waits for nobody after the first forces", PASSES, "(may_go_back ? step >= apart : meet)", "(may_go_back && step >= apart)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
 mutant("one pass: a step that has halted is booked again", PASSES, "a.begins ? a.watch->pass_step[0] : ", "", UNFORESEEN)
 mutant("pass: as of the step before", RESIDENT + " k_step_pass(", "[a.first] + 1;", "[a.first];", COLLISION)
@@ -150,6 +150,7 @@ mutant("local: too many rows are not seen", MEETS, "found.rows > MD_BLOCK / row_
 mutant("local: too many sources are not seen", MEETS, "found.staged > held_sources * MD_BLOCK ||", "", MEETING)
 mutant("local: rows are not told", "cuda/kernels/brick.cuh void note_meeting(", "atomicMax(&measures->rows, brick.end - brick.begin);", ";", MEETING)
 mutant("local: blocks meet as well", MEETS, "const bool meet = ", "const bool meet = true || ", MEETING)
+mutant("local: places of the last pass are marked", PASSES, ": !meet && !is_last;", ": !meet;", MEETING)
 mutant("local: meetings are not told", MEETS, "a.watch->n_met++;", ";", MEETING)
 BACK_AGAIN, APART, LOWER = HELD + " void go_back(", RESIDENT + " int passes_apart(", BARRIER + " void lower_flags("
 mutant("local, checked: blocks meet from the begin", APART, "return apart > 1 ? apart : 0;", "return 0;", TRUST, MEETING)
@@ -164,7 +165,7 @@ mutant("local, checked: faults are not told", PASSES, "tell_fault(a, halts ? fir
 TOLD = MOVE + " void tell_fault("
 mutant("local, checked: ids of faults in vain stay", TOLD, "for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.watch->fault_key[k] = ~0ull;", "", TRUST)
 mutant("local, checked: steps of faults in vain stay", TOLD, "a.queue.check->fault_step = ~0ull;", "", TRUST)
-mutant("local, checked: places are marked where all meet", PASSES, "step + 1 < apart ? mark_of", "step < apart ? mark_of", TRUST, MEETING)
+mutant("local, checked: places are marked where all meet", PASSES, "step + 1 < apart :", "step < apart :", TRUST, MEETING)
 mutant("local, checked: flags stay up", LOWER, "if (thread_index() == 0) atomicAnd(barrier->word, ~barrier_flags);", "", TRUST, MEETING)
 mutant("local, checked: where an atom began is not kept", HELD + " void hold_brick(", "atom->keep(atom->moving.x);", "", TRUST, MEETING)
 mutant("local, checked: atoms stay where they came to", BACK_AGAIN, "atom->moving = Moving{load_velocity(a.now, held->i), begin};", "", TRUST, MEETING)
