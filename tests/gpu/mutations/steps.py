@@ -151,6 +151,7 @@ mutant("local: too many sources are not seen", MEETS, "found.staged > held_sourc
 mutant("local: rows are not told", "cuda/kernels/brick.cuh void note_meeting(", "atomicMax(&measures->rows, brick.end - brick.begin);", ";", MEETING)
 mutant("local: blocks meet as well", MEETS, "const bool meet = ", "const bool meet = true || ", MEETING)
 mutant("local: places of the last pass are marked", PASSES, ": !meet && !is_last;", ": !meet;", MEETING)
+mutant("local: places are marked where all meet", PASSES, ": !meet && !is_last;", ": !is_last;", MEETING)
 mutant("local: meetings are not told", MEETS, "a.watch->n_met++;", ";", MEETING)
 BACK_AGAIN, APART, LOWER = HELD + " void go_back(", RESIDENT + " int passes_apart(", BARRIER + " void lower_flags("
 mutant("local, checked: blocks meet from the begin", APART, "return apart > 1 ? apart : 0;", "return 0;", TRUST, MEETING)
