@@ -136,7 +136,7 @@ typedef struct MdStatistics {
     int64_t n_rebuilds;      /* after the first build */
     int64_t n_late_rebuilds; /* found a displacement above half the skin: pairs may have been missed before */
     int64_t n_overflows;     /* times that the list had to grow */
-    double overflow_seconds; /* host clock: to make room, as far as no stage has it */
+    double overflow_seconds; /* of this process, host clock: to make room, as far as no stage has it */
     int64_t n_met;           /* batches of which all blocks met against launch.barrier = local */
     int64_t n_again;  /* batches whose first passes were made again: the list lasted shorter than it was trusted */
     int64_t capacity; /* entries a row has room for; 0: there is no list */

@@ -182,9 +182,10 @@ int cuda_brick_held_sources(const CudaTarget *target, int block) {
     return (int)fmin(ceil((double)room / block), CUDA_MOST_HELD_SOURCES);
 }
 
-/* Melts on an H200, every 20 steps, by launch.barrier = local and grid, in thousands of steps a second (run/results/h200/tried): what a
- * brick stages is not held by 108,000 atoms 56.0 and 62.2, 119,164 42.5 and 46.4, 131,072 44.3 and 46.6; nor are its rows, in two
- * dimensions, by 32,400 atoms 131.2 and 165.4, 44,100 130.2 and 164.1. */
+/* Melts on an H200, every 20 steps, by launch.barrier = local and grid, in thousands of steps a second
+ * (run/results/h200/tried/barrier-by-size.txt): 108,000 atoms, whose blocks cannot hold what their bricks stage, 56.0 and 62.2, 119,164
+ * 42.5 and 46.4, 131,072 44.3 and 46.6; in two dimensions 32,400, whose blocks have half as many threads as rows, 131.2 and 165.4,
+ * 44,100 130.2 and 164.1. */
 bool cuda_brick_is_held(const CudaTarget *target) {
     const double range = cuda_neighbor_range(target->config, target->potential);
     const CudaDivision division = cuda_divide(target->config, target->box, range, target->n_sms);

@@ -185,10 +185,11 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
  * 55,296, whose blocks are larger, 73.8 and 76.8. Of two: 108,000 46.5 and 49.7. */
 static const double most_trusting_threads = CUDA_BRICK_THREADS;
 
-/* One thread a row has more pairs to hide a barrier behind, and blocks of more threads have 80 registers for each or fewer. Melts on
- * an H200, every 20 steps, by local and by grid, in thousands of steps a second (run/results/h200/tried/barrier-by-size.txt), of two
- * threads a row: 32,000 atoms 162.8 and 139.0, 42,592 126.7 and 116.6, 55,296 (blocks of 960) 101.3 and 94.6; of one: 62,500 (544)
- * 96.5 and 92.5, 78,732 (640) 85.3 and 82.5, 87,808 (736) 72.9 and 74.4, 97,556 (800) 64.7 and 65.5. */
+/* Without that check, one thread a row: there is more beside the barrier, and blocks of more than 640 have 80 registers a thread or
+ * fewer. Melts on an H200, every 20 steps, by local and by grid, in thousands of steps a second
+ * (run/results/h200/tried/barrier-by-size.txt), of two threads a row: 32,000 atoms 162.9 and 139.1, 42,592 126.7 and 116.6, 55,296
+ * (blocks of 960) 101.4 and 94.6; of one: 62,500 (544) 96.5 and 92.6, 78,732 (640) 85.4 and 82.5, 87,808 (736) 72.9 and 74.4, 97,556
+ * (800) 64.7 and 65.5. */
 static const double most_local_rows = 640;
 
 bool cuda_brick_suits_local(const MdConfig *config, const MdSystemPlan *plan) {
@@ -196,10 +197,9 @@ bool cuda_brick_suits_local(const MdConfig *config, const MdSystemPlan *plan) {
         cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
     const int row_threads = cuda_force_row_threads(config);
     const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), row_threads);
-    if (row_threads == 1 && rows > most_local_rows) return false;
-    return config->neighbor_rebuild == MD_REBUILD_EVERY ||
-           (cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * row_threads <= most_trusting_threads &&
-            shares_multiprocessor(config, plan, &division, rows, 1));
+    if (config->neighbor_rebuild == MD_REBUILD_EVERY) return row_threads > 1 || rows <= most_local_rows;
+    return cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * row_threads <= most_trusting_threads &&
+           shares_multiprocessor(config, plan, &division, rows, 1);
 }
 
 /* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of

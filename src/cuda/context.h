@@ -307,7 +307,8 @@ typedef struct CudaContext {
     int64_t n_batches;   /* that were issued, of any number of steps */
     CudaTrace trace;
     int64_t n_builds, n_overflows;
-    double overflow_s; /* of the host, to make room; the search that comes again is in its stage */
+    int32_t list_slack; /* entries beyond the longest row that the last growth of the list made room for */
+    double overflow_s;  /* of the host, to make room; the search that comes again is in its stage */
 } CudaContext;
 
 /* Compiles and loads all kernels that the switches of context->config select. What cannot run on this GPU is an input

@@ -504,10 +504,12 @@ void cuda_memory_free(CudaContext *context) {
 }
 
 /* A row that is some entries too long gets as many again, so that a list which nearly fits stays about as large (256 million atoms
- * have 40 GB of it), and rows that go on growing have room soon; a fifth at most. */
+ * have 40 GB of it); at least twice as many as the time before, so that a list which goes on growing grows seldom; a fifth at most. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count) {
-    const int32_t lacking = count - context->arguments.list.capacity;
-    set_capacity(context, count + (lacking < count / 5 ? lacking : count / 5 + 1));
+    const int32_t lacking = count - context->arguments.list.capacity, twice = 2 * context->list_slack,
+                  wanted = lacking > twice ? lacking : twice, most = count / 5 + 1;
+    context->list_slack = wanted < most ? wanted : most;
+    set_capacity(context, count + context->list_slack);
     context->n_overflows++;
     return replace_list(context, "neighbour list that had to grow");
 }

@@ -169,6 +169,7 @@ static MdStatus load_list(CudaContext *context, MdState *state, const int32_t *i
     status = cuda_neighbor_build_again(context, &grid);
     set_age(context, list.age);
     context->n_overflows = 0; /* they were counted when it was made for the first time */
+    context->overflow_s = 0;
     return status == MD_OK ? check_order(context, ids) : status;
 }
 

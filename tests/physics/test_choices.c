@@ -164,18 +164,19 @@ static void test_brick_grid(void) {
                   " in 27 cells, and has room for ");
 }
 
-/* Blocks of the resident kernel that are ahead of each other, as long as they hold their brick and what it stages, which small
- * blocks never do, and half as many threads as rows; with one thread a row up to 640 rows, and with the check of displacements only
- * where one brick a multiprocessor has few threads. By the multiprocessors of the GPU: the emulated one, and an H100 or H200. */
+/* Blocks of the resident kernel that are ahead of each other, as long as they hold their brick and what it stages: blocks of 64
+ * threads do not, nor do those of two dimensions, with half as many threads as rows. By count with one thread a row up to 640 rows;
+ * with the check of displacements only where one brick a multiprocessor has few threads. By the multiprocessors of the GPU: the
+ * emulated one, and an H100 or H200. */
 static void test_barrier(void) {
     static const struct {
         int n_sms, x, y, z;
         bool every, checked;
     } cases[] = {{4, 5, 5, 5, true, true},        {4, 7, 7, 7, true, true},        {4, 8, 8, 8, false, false},
-                 {4, 9, 9, 9, false, false},      {4, 10, 10, 10, true, false},    {132, 10, 10, 10, true, true},
-                 {132, 20, 20, 20, true, true},   {132, 24, 24, 24, true, false},  {132, 26, 26, 26, true, true},
-                 {132, 27, 27, 27, true, true},   {132, 28, 28, 28, false, false}, {132, 30, 30, 30, false, false},
-                 {132, 200, 200, 0, false, false}};
+                 {4, 9, 9, 9, false, true},       {4, 10, 10, 10, true, false},    {4, 35, 35, 0, false, false},
+                 {132, 10, 10, 10, true, true},   {132, 20, 20, 20, true, true},   {132, 24, 24, 24, true, false},
+                 {132, 26, 26, 26, true, true},   {132, 27, 27, 27, true, true},   {132, 28, 28, 28, false, true},
+                 {132, 30, 30, 30, false, false}, {132, 200, 200, 0, false, false}};
     const int n_sms = count_multiprocessors();
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const int x = cases[k].x, y = cases[k].y, z = cases[k].z;
@@ -185,11 +186,14 @@ static void test_barrier(void) {
                        checked =
                            RESOLVED(x, y, z, dimension, start, "neighbor.rebuild=device-check", "force.kernel=brick"),
                        small = RESOLVED(x, y, z, dimension, start, "neighbor.rebuild=every", "force.kernel=brick",
-                                        "launch.block_size=64");
+                                        "launch.block_size=64"),
+                       off = RESOLVED(x, y, z, dimension, start, "neighbor.rebuild=every", "force.kernel=brick",
+                                      "launch.persistent=off");
         check_context("launch.barrier: %d x %d x %d cells", x, y, z);
-        CHECK(small.launch_barrier == MD_BARRIER_GRID);
         if (cases[k].n_sms != n_sms) continue;
-        CHECK(every.launch_persistent == MD_PERSISTENT_ON && checked.launch_persistent == MD_PERSISTENT_ON);
+        CHECK(every.launch_persistent == MD_PERSISTENT_ON && checked.launch_persistent == MD_PERSISTENT_ON &&
+              small.launch_persistent == MD_PERSISTENT_ON);
+        CHECK(small.launch_barrier == MD_BARRIER_GRID && off.launch_barrier == MD_BARRIER_GRID);
         CHECK(every.launch_barrier == (cases[k].every ? MD_BARRIER_LOCAL : MD_BARRIER_GRID));
         CHECK(checked.launch_barrier == (cases[k].checked ? MD_BARRIER_LOCAL : MD_BARRIER_GRID));
     }
