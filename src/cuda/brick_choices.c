@@ -198,8 +198,8 @@ bool cuda_brick_suits_local(const MdConfig *config, const MdSystemPlan *plan) {
     const int row_threads = cuda_force_row_threads(config);
     const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), row_threads);
     if (config->neighbor_rebuild == MD_REBUILD_EVERY) return true;
-    return (row_threads > 1 || rows <= most_local_rows) && cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * row_threads <= most_trusting_threads &&
-           shares_multiprocessor(config, plan, &division, rows, 1);
+    return (row_threads > 1 || rows <= most_local_rows) && cuda_bricks_on_each(config->memory_brick_grid) == 1 &&
+           rows * row_threads <= most_trusting_threads && shares_multiprocessor(config, plan, &division, rows, 1);
 }
 
 /* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of

@@ -175,7 +175,7 @@ static void test_barrier(void) {
     } cases[] = {{4, 5, 5, 5, true, true},        {4, 7, 7, 7, true, true},        {4, 8, 8, 8, false, false},
                  {4, 9, 9, 9, true, false},       {4, 10, 10, 10, true, false},    {4, 35, 35, 0, false, false},
                  {132, 10, 10, 10, true, true},   {132, 20, 20, 20, true, true},   {132, 24, 24, 24, true, false},
-                 {132, 26, 26, 26, true, true},   {132, 27, 27, 27, true, false},  {132, 28, 28, 28, true, false},
+                 {132, 26, 26, 26, true, true},   {132, 27, 27, 27, true, true},   {132, 28, 28, 28, true, false},
                  {132, 30, 30, 30, false, false}, {132, 200, 200, 0, false, false}};
     const int n_sms = count_multiprocessors();
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
