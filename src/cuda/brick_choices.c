@@ -179,27 +179,21 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
         on_each, rows);
 }
 
-/* With the check of displacements what is kept to go back to takes registers and shared memory. Melts on an H100, by local and by
- * grid, in thousands of steps a second (run/results/h100), of one brick a multiprocessor: 4,000 atoms 287 and 243, 6,912 233 and 200,
- * 10,976 191 and 168, 16,384 150 and 136, 23,328 152 and 137, 32,000 127 and 111 (blocks of 576 threads), 70,304 76.0 and 75.1;
- * 55,296, whose blocks are larger, 73.8 and 76.8. Of two: 108,000 46.5 and 49.7. */
-static const double most_trusting_threads = CUDA_BRICK_THREADS;
+/* With the check of displacements what is kept to go back to takes registers and shared memory. Melts, by local and by grid, in
+ * thousands of steps a second, on an H100 (run/results/h100), of one brick a multiprocessor: 4,000 atoms 287 and 243, 6,912 233 and
+ * 200, 10,976 191 and 168, 16,384 150 and 136, 23,328 152 and 137, 32,000 127 and 111 (blocks of 576 threads); 55,296, whose blocks
+ * are larger, 73.8 and 76.8; one thread a row: 70,304 (608) 76.0 and 75.1. Of two: 108,000 46.5 and 49.7. On an H200
+ * (run/results/h200/tried/barrier-by-size.txt), one thread a row, each of which spills 80 bytes or more: 78,732 (672) 66.8 and 68.2,
+ * 87,808 (736) 59.5 and 60.4, 97,556 (800) 53.2 and 53.4. */
+static const double most_trusting_threads = CUDA_BRICK_THREADS, most_trusting_rows = 640;
 
-/* Without that check, one thread a row: there is more beside the barrier, and blocks of more than 640 have 80 registers a thread or
- * fewer. Melts on an H200, every 20 steps, by local and by grid, in thousands of steps a second
- * (run/results/h200/tried/barrier-by-size.txt), of two threads a row: 32,000 atoms 162.9 and 139.1, 42,592 126.7 and 116.6, 55,296
- * (blocks of 960) 101.4 and 94.6; of one: 62,500 (544) 96.5 and 92.6, 78,732 (640) 85.4 and 82.5, 87,808 (736) 72.9 and 74.4, 97,556
- * (800) 64.7 and 65.5. */
-static const double most_local_rows = 640;
-
-bool cuda_brick_suits_local(const MdConfig *config, const MdSystemPlan *plan) {
+bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan) {
     const CudaDivision division =
         cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
     const int row_threads = cuda_force_row_threads(config);
     const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), row_threads);
-    if (config->neighbor_rebuild == MD_REBUILD_EVERY) return true;
-    return (row_threads > 1 || rows <= most_local_rows) && cuda_bricks_on_each(config->memory_brick_grid) == 1 &&
-           rows * row_threads <= most_trusting_threads && shares_multiprocessor(config, plan, &division, rows, 1);
+    return cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * row_threads <= most_trusting_threads &&
+           (row_threads > 1 || rows <= most_trusting_rows) && shares_multiprocessor(config, plan, &division, rows, 1);
 }
 
 /* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of

@@ -110,8 +110,7 @@ static void resolve_fuse(MdConfig *config, const MdSystemPlan *plan, MdChoices *
 /* Blocks of the resident kernel wait for those around them, where that gains. */
 static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_barrier != MD_BARRIER_AUTO) return;
-    const bool is_resident = config->launch_persistent == MD_PERSISTENT_ON,
-               by_count = config->neighbor_rebuild == MD_REBUILD_EVERY;
+    const bool is_resident = config->launch_persistent == MD_PERSISTENT_ON;
     const CudaTarget target = {.config = config,
                                .box = &plan->box,
                                .potential = &plan->potential,
@@ -121,12 +120,12 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
     config->launch_barrier = MD_BARRIER_LOCAL;
     const bool possible = is_resident && is_possible(config, plan, reason, sizeof reason),
                is_held = possible && cuda_brick_is_held(&target),
-               gains = is_held && cuda_brick_suits_local(config, plan);
+               gains =
+                   is_held && (config->neighbor_rebuild == MD_REBUILD_EVERY || cuda_brick_suits_trust(config, plan));
     if (!gains) config->launch_barrier = MD_BARRIER_GRID;
     if (!is_resident) return; /* no barrier at all */
     const char *why =
-        gains                 ? "blocks are ahead of those that they do not need"
-        : is_held && by_count ? "with a thread for each atom only smaller blocks gain"
+        gains      ? "blocks are ahead of those that they do not need"
         : is_held  ? "with the check of displacements only one brick a multiprocessor gains, and of smaller blocks"
         : possible ? "a block cannot hold its brick and what that stages, and would wait for all others as well"
                    : reason;

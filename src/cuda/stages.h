@@ -179,8 +179,8 @@ enum { CUDA_MATRIX_CAPABILITY = 90, CUDA_COPY_CAPABILITY = 80 };
 /* Whether every multiprocessor gets a brick that is worth its staging. */
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
-/* Whether launch.barrier = local gains, for blocks that hold their bricks. */
-bool cuda_brick_suits_local(const MdConfig *config, const MdSystemPlan *plan);
+/* Whether launch.barrier = local gains with the check of displacements, too, for blocks that hold their bricks. */
+bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan);
 /* memory.staging, once launch.passes is known. */
 void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);

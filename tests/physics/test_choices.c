@@ -165,9 +165,9 @@ static void test_brick_grid(void) {
 }
 
 /* Blocks of the resident kernel that are ahead of each other, as long as they hold their brick and what it stages: blocks of 64
- * threads do not, nor do those of two dimensions, with half as many threads as rows. By count with one thread a row up to 640 rows;
- * with the check of displacements only where one brick a multiprocessor has few threads. By the multiprocessors of the GPU: the
- * emulated one, and an H100 or H200. */
+ * threads do not, nor do those of two dimensions, with half as many threads as rows. With the check of displacements only where one
+ * brick a multiprocessor has few threads, or few rows with one each. By the multiprocessors of the GPU: the emulated one, and an
+ * H100 or H200. */
 static void test_barrier(void) {
     static const struct {
         int n_sms, x, y, z;
