@@ -504,7 +504,7 @@ void cuda_memory_free(CudaContext *context) {
 }
 
 /* A row that is some entries too long gets as many again, so that a list which nearly fits stays about as large (256 million atoms
- * have 40 GB of it); at least twice as many as the time before, so that a list which goes on growing grows seldom; a fifth at most. */
+ * have 50 GB of it); at least twice as many as the time before, so that a list which goes on growing grows seldom; a fifth at most. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count) {
     const int32_t lacking = count - context->arguments.list.capacity, twice = 2 * context->list_slack,
                   wanted = lacking > twice ? lacking : twice, most = count / 5 + 1;
