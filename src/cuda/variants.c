@@ -201,7 +201,7 @@ static const MdVariant rows[] = {
     {"step", "launch.barrier=grid", "", "", 0, 0, 0, 0, "all blocks meet: three trips to the L2, and the slowest one holds all"},
     {"step", "launch.barrier=local",
      "launch.persistent=on launch.fuse=step force.kernel=brick memory.layout=vec4 run.precision=mixed|single neighbor.rebuild=every|device-check",
-     "", 0, 0, 0, 0, "a position is stored along with its step, and loaded until it is of the right one; with device-check for as many steps as lists have lasted of late, and from there on as grid; a list that lasts shorter costs these steps twice, and each atom takes a position more in shared memory. As grid where a cell is void, a brick is larger than a block or has none, and with rebuild=every in batches of steps that do not end with a rebuild"},
+     "", 0, 0, 0, 0, "a position is stored along with its step, and loaded until it is of the right one; with device-check for as many steps as lists have lasted of late, and from there on as grid; a list that lasts shorter costs these steps twice, and each atom takes a position more in shared memory. As grid where a cell is void, a brick has no block, or more atoms than its block has threads for, or stages more than four for each thread, and with rebuild=every in batches of steps that do not end with a rebuild"},
     {"step", "launch.passes=kernels", "", "", 0, 0, 0, 0, "a kernel for each pass over all atoms: multiprocessors run dry at its end"},
     {"step", "launch.passes=queue",
      "launch.persistent=off launch.fuse=step force.kernel=brick memory.load=global neighbor.rebuild=every|device-check", "", 0, 0, 0, 0,
