@@ -1,6 +1,6 @@
 /* What a cuda backend makes while nobody looks: it stands still in the middle of a batch where the list fails; it tells where an
  * atom became too fast; and blocks of the resident kernel need not meet for it. How long these trust a list, and what faults they
- * tell: test_trust. MDMINI_TEST_SYSTEM as in walk.h: unforeseen, collision, or barrier. */
+ * tell: test_trust. MDMINI_TEST_SYSTEM as in walk.h: unforeseen ahead, collision, or barrier. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -295,7 +295,7 @@ int main(void) {
     const MdConfig base = state_config();
     const MdBackendOps *ops = walk_cuda(&base);
     if (!ops) return walk_no_cuda();
-    if (walk_wants("unforeseen")) test_unforeseen(ops);
+    if (walk_wants("unforeseen ahead")) test_unforeseen(ops);
     if (walk_wants("collision")) test_collision(ops);
     if (walk_wants("barrier")) test_barrier(ops);
     return check_finish();

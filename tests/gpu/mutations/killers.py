@@ -122,7 +122,7 @@ TRUST = Killer("test_trust (trust)", "test_trust", (("MDMINI_TEST_SYSTEM", "trus
 # Blocks that begin late, which a GPU has no reason to let happen.
 LATECOMERS = tuple(Killer(f"test_ahead (barrier), seed {seed}", "test_ahead",
                           (("MDMINI_TEST_SYSTEM", "barrier"), ("MDMINI_EMULATOR_SEED", str(seed))), only="emulated") for seed in (11, 12, 13))
-UNFORESEEN = Killer("test_ahead (unforeseen)", "test_ahead", (("MDMINI_TEST_SYSTEM", "unforeseen"),))
+UNFORESEEN = Killer("test_ahead (unforeseen ahead)", "test_ahead", (("MDMINI_TEST_SYSTEM", "unforeseen ahead"),))
 DECK = ("system.density=0.8442", "run.steps=24", "output.thermo_every=8", "output.frames_every=12")
 
 
