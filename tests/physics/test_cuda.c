@@ -584,6 +584,29 @@ static void test_growth(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
+/* A list that lacks an entry time after time gets 1, 2, 4, ... more than that, and never more than a fifth. */
+static void test_growing_on(const MdBackendOps *ops) {
+    const char *words[] = {"system.density=0.8442", "system.cells=6", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    MdConfig config = state_config();
+    WalkRun run;
+    config.force_kernel = MD_KERNEL_LIST;
+    check_context("a list that grows time after time");
+    if (walk_create(&run, ops, &config, system)) {
+        CudaContext *context = run.context;
+        CHECK(walk_prepare(&run) && context->list_slack == 0);
+        for (int32_t slack = 1; slack <= 64; slack *= 2) {
+            const int32_t count = context->arguments.list.capacity + 1, most = count / 5 + 1;
+            CHECK(cuda_memory_grow_list(context, count) == MD_OK);
+            CHECK(context->arguments.list.capacity == (count + (slack < most ? slack : most) + 3) / 4 * 4);
+        }
+        walk_destroy(&run);
+    }
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
 static void test_melt(const MdBackendOps *ops) {
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=6",
                            NULL}; /* hot: 256 atoms */
@@ -621,6 +644,7 @@ int main(void) {
     if (walk_wants("full")) {
         test_full(ops);
         test_growth(ops);
+        test_growing_on(ops);
     }
     if (walk_wants("melt")) test_melt(ops);
     return check_finish();
