@@ -220,9 +220,6 @@ def main():
         tempfile.tempdir = a.folder
     with tempfile.TemporaryDirectory(prefix="mdmini-bench-") as place:
         rows = make_rows(a, a.folder or place)
-        kernels = Path(place) / "kernels"  # the same kernels are asked for again and again
-        kernels.mkdir()
-        os.environ.setdefault("MDMINI_KERNEL_CACHE", str(kernels))
         bench = Bench(a, rows, budget)
         bench.measure()
     print("", *table(rows), *notes(bench), f"{budget.spent():.0f} s in all", sep="\n")

@@ -117,6 +117,7 @@ static MdStatus set_up(MdSimulation *s) {
     if (status == MD_OK) status = md_log_open(s->record.log, s->record.files.log, s->resumed != NULL, s->record.errors);
     if (status != MD_OK) return status;
     s->record.files_ready = true;
+    s->record.ops->statistics(s->context, &s->record.statistics);
     md_report_head(&s->record);
     if (!s->resumed) status = create_pipeline(s);
     if (status == MD_OK) md_files_hold(&s->record.files);

@@ -44,7 +44,7 @@ levels are has no main effect. A * behind a speed: rebuilds came late (n_late_re
 All shards may share a folder; the last one to end, or --report, makes the table of them all. A run is that of a point in a round:
 what is there is not made again, also with another N, and where two parts have made one, the first of them counts.
 
-Runs write their files below $TMPDIR, and these are removed. Kernels are kept in MDMINI_KERNEL_CACHE, if that is set.
+Runs write their files below $TMPDIR, and these are removed.
 
 Exit codes: 0 all was run (of a shard: its part); 1 a run crashed, or nothing could be measured; 2 bad input; 3 a point failed its
 verification; 75 time was up or a signal came: the same command again goes on; 141 what read its output has closed it. Points that
@@ -56,7 +56,6 @@ import re
 import shlex
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 from interpreter import need, run
@@ -246,9 +245,7 @@ def main(words=None):
             if a.merge:
                 merge(a.files, folder)
         else:
-            with tempfile.TemporaryDirectory() as kernels:  # the same kernels are asked for again and again
-                os.environ.setdefault("MDMINI_KERNEL_CACHE", kernels)
-                runner = run_study(a, budget)
+            runner = run_study(a, budget)
             if runner is None:
                 return 0
             folder = runner.folder.path

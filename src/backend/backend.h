@@ -111,6 +111,13 @@ typedef struct MdKernelUse {
     int64_t launches;
 } MdKernelUse;
 
+/* Kernels that were compiled when the run began. */
+typedef struct MdCompilation {
+    int n_compiled, n_kept; /* files: compiled now; found in the cache of an earlier run */
+    double seconds;         /* host clock, files side by side, loading left out */
+    char folder[3072];      /* of the cache; "": there is none */
+} MdCompilation;
+
 enum { MD_MAX_STAGES = 12, MD_MAX_KERNELS = 64, MD_MAX_CHOICES = 24 };
 
 /* What an `auto` became. */
@@ -146,6 +153,7 @@ typedef struct MdStatistics {
     MdStageTime stages[MD_MAX_STAGES];
     int n_kernels;
     MdKernelUse kernels[MD_MAX_KERNELS];
+    MdCompilation compilation;
     MdChoices choices; /* those that were made after resolve: of sizes that the compiled kernels decide */
     uint64_t host_bytes, device_bytes; /* held by the context's own arrays */
 } MdStatistics;

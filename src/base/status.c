@@ -1,9 +1,11 @@
 #include "base/status.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
 struct MdErrors {
+    pthread_mutex_t lock; /* of md_fail */
     MdStatus status;
     int n_messages, capacity;
     char **messages;
@@ -26,6 +28,7 @@ static char *format_text(const char *format, va_list arguments) {
 MdErrors *md_errors_create(void) {
     MdErrors *errors = calloc(1, sizeof *errors);
     if (!errors) md_panic("out of memory");
+    pthread_mutex_init(&errors->lock, NULL);
     return errors;
 }
 
@@ -33,6 +36,7 @@ void md_errors_destroy(MdErrors *errors) {
     if (!errors) return;
     for (int k = 0; k < errors->n_messages; k++) free(errors->messages[k]);
     free(errors->messages);
+    pthread_mutex_destroy(&errors->lock);
     free(errors);
 }
 
@@ -42,6 +46,7 @@ void md_errors_finish(MdErrors *errors, char *(*finish)(const void *user, const 
 }
 
 MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...) {
+    pthread_mutex_lock(&errors->lock);
     if (errors->n_messages == errors->capacity) {
         errors->capacity = errors->capacity ? 2 * errors->capacity : 8;
         char **grown = realloc(errors->messages, (size_t)errors->capacity * sizeof *grown);
@@ -56,6 +61,7 @@ MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...) {
     if (finished) free(message);
     errors->messages[errors->n_messages++] = finished ? finished : message;
     if (errors->status == MD_OK || status < errors->status) errors->status = status;
+    pthread_mutex_unlock(&errors->lock);
     return status;
 }
 

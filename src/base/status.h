@@ -36,7 +36,7 @@ void md_errors_destroy(MdErrors *errors);
 void md_errors_finish(MdErrors *errors, char *(*finish)(const void *user, const char *message), const void *user);
 
 /* Adds one message (printf style, no newline at the end) and returns status, so that callers can write
- * `return md_fail(errors, MD_ERROR_INPUT, "...")`. The gravest status is kept as that of the whole: the
+ * `return md_fail(errors, MD_ERROR_INPUT, "...")`. Threads may add messages at once. The gravest status is kept as that of the whole: the
  * one with the smallest number. */
 MdStatus md_fail(MdErrors *errors, MdStatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -297,7 +297,7 @@ static void add_totals(Totals *totals, const Totals *block) {
 
 /* Each atom with every other within reach. */
 static Totals visit_pairs(const Visitor *visitor, const double *position) {
-    enum { BLOCK = 4096 };
+    enum { BLOCK = 512 }; /* so that 32,000 atoms keep 60 threads busy */
     const int64_t n_atoms = visitor->system->n_atoms, n_blocks = (n_atoms + BLOCK - 1) / BLOCK;
     Cells cells = make_cells(visitor->system, position, visitor->reach);
     Totals *blocks = md_alloc((size_t)n_blocks, sizeof *blocks, "reference totals"), totals = {0};

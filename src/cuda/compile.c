@@ -4,8 +4,7 @@
  * others, so that units which a switch does not concern come out the same, byte for byte.
  *
  * The text is part of the program. MDMINI_KERNELS may name a folder like src/ with the files cuda/kernels/... that are to be
- * read instead: to try a change without a build. MDMINI_KERNEL_CACHE may name a folder where compiled units are kept
- * between runs, by a hash of all that goes into them. */
+ * read instead: to try a change without a build. What was compiled is kept for later runs (cache.h). */
 #include "cuda/compile.h"
 
 #include <ctype.h>
@@ -16,6 +15,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cuda/cache.h"
 #include "cuda/stages.h"
 #include "cuda/shared.h"
 #include "cuda/sources.h"
@@ -188,7 +188,7 @@ static void define(Options *options, const Sources *sources, const char *macro, 
 }
 
 /* NVRTC looks for what it compiles in a cache of the driver, which processes share (its guide, "Caching", since 12.9). What is
- * measured here is what was compiled here: MDMINI_KERNEL_CACHE keeps that by all that went into it. */
+ * measured here is what was compiled here: cache.c keeps that by all that went into it. */
 static void add_no_cache(Options *options) {
     int major = 0, minor = 0;
     nvrtc_check(nvrtcVersion(&major, &minor), "nvrtcVersion");
@@ -264,46 +264,19 @@ static uint64_t hash_text(uint64_t hash, const char *text) {
     return (hash ^ 0xff) * UINT64_C(0x100000001b3); /* and the end, so that texts cannot run together */
 }
 
-/* Where the image of a unit is kept; false: nowhere. */
-static bool cache_path(const Sources *sources, const char *unit, const Options *options, char *path, size_t size) {
-    const char *folder = getenv("MDMINI_KERNEL_CACHE");
-    if (!folder || !folder[0]) return false;
+/* A name for the image of a unit that tells all that went into it. */
+static void name_image(const Sources *sources, const char *unit, const Options *options, char *name, size_t size) {
     int major = 0, minor = 0;
     nvrtcVersion(&major, &minor);
     uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
     for (int h = 0; h < 2; h++) {
+        hash[h] = hash_text(hash[h], MDMINI_KERNEL_COMPILER);
         for (int k = 0; k < sources->n; k++) hash[h] = hash_text(hash[h], sources->texts[k]);
         for (int k = 0; k < options->n; k++) hash[h] = hash_text(hash[h], options->text[k]);
     }
     const char *slash = strrchr(unit, '/');
-    snprintf(path, size, "%s/%s-%d.%d-%016llx%016llx.image", folder, slash ? slash + 1 : unit, major, minor,
+    snprintf(name, size, "%s-%d.%d-%016llx%016llx.image", slash ? slash + 1 : unit, major, minor,
              (unsigned long long)hash[0], (unsigned long long)hash[1]);
-    return true;
-}
-
-static bool read_image(const char *path, CudaImage *image) {
-    FILE *file = fopen(path, "rb");
-    if (!file) return false;
-    fseek(file, 0, SEEK_END);
-    long size = ftell(file);
-    rewind(file);
-    image->size = size > 0 ? (size_t)size : 0;
-    image->bytes = md_alloc(image->size + 1, 1, "kernels");
-    bool whole = image->size > 0 && fread(image->bytes, 1, image->size, file) == image->size;
-    fclose(file);
-    if (!whole) cuda_image_free(image);
-    return whole;
-}
-
-/* Written aside and renamed, so that another process never sees half of it. What fails only costs a compilation later. */
-static void write_image(const char *path, const CudaImage *image) {
-    char aside[4200];
-    snprintf(aside, sizeof aside, "%s.%p", path, (const void *)image);
-    FILE *file = fopen(aside, "wbx");
-    if (!file) return;
-    bool whole = fwrite(image->bytes, 1, image->size, file) == image->size;
-    whole = fclose(file) == 0 && whole;
-    if (!whole || rename(aside, path) != 0) remove(aside);
 }
 
 /* The compiler's messages, NULL when there are none; from md_alloc. */
@@ -323,45 +296,45 @@ static void take_code(nvrtcProgram program, CudaArchitecture architecture, CudaI
     nvrtc_check((is_ptx ? nvrtcGetPTX : nvrtcGetCUBIN)(program, image->bytes), "the compiled kernels");
 }
 
+static MdStatus run_compiler(const Sources *sources, const char *name, const Options *options,
+                             CudaArchitecture architecture, CudaImage *image, MdErrors *errors) {
+    const char *texts[MAX_OPTIONS];
+    nvrtcProgram program;
+    MdStatus status = MD_OK;
+    for (int k = 0; k < options->n; k++) texts[k] = options->text[k];
+    nvrtc_check(nvrtcCreateProgram(&program, sources->texts[find_source(sources, name, strlen(name))], name, sources->n,
+                                   sources->texts, sources->names),
+                "nvrtcCreateProgram");
+    const nvrtcResult result = nvrtcCompileProgram(program, options->n, texts);
+    image->messages = read_messages(program);
+    if (result == NVRTC_SUCCESS) take_code(program, architecture, image);
+    else
+        status = md_fail(errors, own_folder() ? MD_ERROR_INPUT : MD_ERROR_INTERNAL, "%s does not compile (%s):\n%s",
+                         name, nvrtcGetErrorString(result), image->messages ? image->messages : "");
+    nvrtc_check(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
+    return status;
+}
+
 MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, CudaImage *image, MdErrors *errors) {
     Sources sources;
     Options options = {0};
-    char name[64], path[4096];
-    const char *texts[MAX_OPTIONS];
+    CudaCache cache;
+    char name[64], kept[128];
     const CudaArchitecture architecture = cuda_compile_architecture(target->compute_capability);
     md_require(architecture.number > 0); /* cuda_device_probe has refused such a GPU */
     *image = (CudaImage){0};
     snprintf(name, sizeof name, "cuda/kernels/%s.cu", unit);
     gather_sources(&sources);
-    if (check_folder(&sources, errors) != MD_OK) {
-        free_sources(&sources);
-        return MD_ERROR_INPUT;
+    MdStatus status = check_folder(&sources, errors);
+    if (status == MD_OK) {
+        drop_others(&sources, name);
+        list_options(target, architecture, &sources, block, &options);
+        name_image(&sources, unit, &options, kept, sizeof kept);
+        cuda_cache_open(&cache);
+        image->is_kept = cuda_cache_read(&cache, kept, image);
+        if (!image->is_kept) status = run_compiler(&sources, name, &options, architecture, image, errors);
+        if (!image->is_kept && status == MD_OK) cuda_cache_write(&cache, kept, image);
     }
-    drop_others(&sources, name);
-    list_options(target, architecture, &sources, block, &options);
-    for (int k = 0; k < options.n; k++) texts[k] = options.text[k];
-    const bool cached = cache_path(&sources, unit, &options, path, sizeof path);
-    if (cached && read_image(path, image)) {
-        free_sources(&sources);
-        return MD_OK;
-    }
-
-    MdStatus status = MD_OK;
-    nvrtcProgram program;
-    nvrtc_check(nvrtcCreateProgram(&program, sources.texts[find_source(&sources, name, strlen(name))], name, sources.n,
-                                   sources.texts, sources.names),
-                "nvrtcCreateProgram");
-    nvrtcResult result = nvrtcCompileProgram(program, options.n, texts);
-    image->messages = read_messages(program);
-    if (result != NVRTC_SUCCESS) {
-        status = md_fail(errors, own_folder() ? MD_ERROR_INPUT : MD_ERROR_INTERNAL,
-                         "the kernels of stage %s do not compile (%s):\n%s", unit, nvrtcGetErrorString(result),
-                         image->messages ? image->messages : "");
-    } else {
-        take_code(program, architecture, image);
-        if (cached) write_image(path, image);
-    }
-    nvrtc_check(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
     free_sources(&sources);
     return status;
 }

@@ -30,10 +30,12 @@ typedef struct CudaImage {
     char *bytes; /* a cubin, or PTX */
     size_t size;
     char *messages; /* of the compiler; NULL: none */
+    bool is_kept;   /* it was in the cache (cache.h) */
 } CudaImage;
 
 /* Compiles kernels/<unit>.cu for blocks of `block` threads. A text that does not compile is an internal fault (input,
- * when it comes from MDMINI_KERNELS), with the compiler's messages. Free the image in any case. */
+ * when it comes from MDMINI_KERNELS), with the compiler's messages. Free the image in any case. Several threads may compile at
+ * once. */
 MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, CudaImage *image, MdErrors *errors);
 void cuda_image_free(CudaImage *image);
 

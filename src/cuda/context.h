@@ -11,6 +11,7 @@
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "backend/backend.h"
@@ -50,10 +51,10 @@ typedef enum CudaStage {
     X(sort, bring_back, "memory.carry=copy")                                                                           \
     X(neighbor, brute, "neighbor.search=brute")                                                                        \
     X(neighbor, brute_tiled, "neighbor.search=brute-tiled")                                                            \
-    X(neighbor, cell, "neighbor.search=cell")                                                                          \
+    X(neighbor, cell, "neighbor.search=cell force.kernel=pairs|pairs-tiled|list|list-split|cell")                      \
     X(neighbor, cluster, "force.kernel=cluster")                                                                       \
     X(neighbor, brick, "force.kernel=brick")                                                                           \
-    X(neighbor, bases, "neighbor.search=cell neighbor.index=16")                                                       \
+    X(neighbor, bases, "neighbor.search=cell neighbor.index=16 force.kernel=pairs|pairs-tiled|list|list-split|cell")   \
     X(neighbor, sort_rows, "neighbor.sorted=on")                                                                       \
     X(neighbor, count, "force.kernel=list|list-split|cluster")                                                         \
     X(force, plain, "")                                                                                                \
@@ -230,6 +231,8 @@ typedef struct CudaContext {
     cudaStream_t stream;
     CudaDriver driver;
     CUmodule modules[CUDA_N_UNITS];
+    atomic_int n_compiled, n_kept; /* files of kernels: compiled by this run, taken from the cache */
+    double kernels_s;              /* until they were ready */
     CudaKernel kernels[CUDA_N_KERNELS];
     CUresult refused; /* check.kernels = off: what the first launch that failed returned, */
     const char *refused_kernel;

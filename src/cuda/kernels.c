@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/stop.h"
+#include "base/threads.h"
+#include "cuda/cache.h"
 #include "cuda/compile.h"
 #include "cuda/stages.h"
 
@@ -170,6 +173,7 @@ static MdStatus load_module(CudaContext *context, int unit, int block, bool coun
     CudaImage image;
     MdStatus status = cuda_compile(&target, cuda_stage_names[unit], block, &image, context->errors);
     if (status == MD_OK) DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
+    atomic_fetch_add(image.is_kept ? &context->n_kept : &context->n_compiled, 1);
     cuda_image_free(&image);
     return status;
 }
@@ -251,11 +255,27 @@ MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
     return status;
 }
 
+/* The units of a context, each in a thread of its own: to compile one takes up to two seconds. */
+typedef struct Creation {
+    CudaContext *context;
+    MdStatus status[CUDA_N_UNITS];
+} Creation;
+
+static void create_one(void *opaque, int unit) {
+    Creation *creation = opaque;
+    CUDA_CHECK(cudaSetDevice(creation->context->device)); /* of this thread */
+    creation->status[unit] = md_stop_requested() ? MD_STOPPED : create_unit(creation->context, unit);
+}
+
 MdStatus cuda_kernels_create(CudaContext *context) {
+    const double start_s = md_clock_s();
     MdStatus status = cuda_driver_find(&context->driver, context->errors);
     if (status != MD_OK) return status;
-    for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++)
-        status = md_stop_requested() ? MD_STOPPED : create_unit(context, unit); /* each takes seconds */
+    Creation creation = {.context = context};
+    md_side_by_side(CUDA_N_UNITS, create_one, &creation);
+    for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++) status = creation.status[unit];
+    context->kernels_s = md_clock_s() - start_s;
+    if (atomic_load(&context->n_compiled) > 0) cuda_cache_trim(CUDA_CACHE_BYTES);
     return status;
 }
 
@@ -418,6 +438,12 @@ void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
     int threads_per_sm = 0;
     CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, context->device));
     report_choices(context, threads_per_sm, &statistics->choices);
+    CudaCache cache;
+    cuda_cache_open(&cache);
+    statistics->compilation = (MdCompilation){.n_compiled = atomic_load(&context->n_compiled),
+                                              .n_kept = atomic_load(&context->n_kept),
+                                              .seconds = context->kernels_s};
+    snprintf(statistics->compilation.folder, sizeof statistics->compilation.folder, "%s", cache.folder);
     statistics->n_kernels = 0;
     for (int id = 0; id < CUDA_N_KERNELS; id++) {
         const CudaKernel *kernel = &context->kernels[id];

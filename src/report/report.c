@@ -129,6 +129,19 @@ static void log_setup(MdRecord *r, const char *prefix) {
     if (r->files.h5) warn_of_file_size(r, prefix);
 }
 
+/* Where the kernels of a GPU came from. */
+static void log_compilation(MdRecord *r) {
+    const MdCompilation *c = &r->statistics.compilation;
+    if (c->n_compiled == 0 && c->n_kept == 0) return;
+    md_log(r->log, "kernels   ");
+    if (c->n_compiled)
+        md_log(r->log, "%d files compiled in %.2f s%s", c->n_compiled, c->seconds, c->n_kept ? ", " : "");
+    if (c->n_kept) md_log(r->log, "%d files from the cache %s", c->n_kept, c->folder);
+    else if (c->folder[0]) md_log(r->log, ", kept in %s", c->folder);
+    else md_log(r->log, ", not kept: there is no folder for them (MDMINI_KERNEL_CACHE names one)");
+    md_log(r->log, "\n");
+}
+
 void md_report_plan(MdRecord *r) {
     log_setup(r, "# "); /* the whole output is a deck that can be read again */
     if (r->resume.from) md_continued_log(r, "# ");
@@ -166,6 +179,7 @@ static void log_resumed(MdRecord *r) {
 void md_report_head(MdRecord *r) {
     if (r->resume.from) md_log(r->log, "\n");
     log_setup(r, "");
+    log_compilation(r);
     md_log(r->log, "output   ");
     const char *files[] = {r->files.h5, r->files.xyz, r->files.json, r->files.log};
     for (int k = 0; k < 4; k++)

@@ -214,6 +214,15 @@ static void write_resume(MdJson *json, const MdRecord *r, MdStatus status) {
     free(command);
 }
 
+static void write_compilation(MdJson *json, const MdCompilation *c) {
+    md_json_begin_object(json, "compilation");
+    md_json_int(json, "compiled", c->n_compiled);
+    md_json_int(json, "cached", c->n_kept);
+    md_json_real(json, "seconds", c->seconds);
+    md_json_text(json, "cache", c->folder[0] ? c->folder : NULL);
+    md_json_end_object(json);
+}
+
 static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     MdJson *json = md_json_create();
     const int64_t n_steps = r->step - r->resume.from_step; /* of this process, as all times are */
@@ -251,6 +260,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     write_resume(json, r, status);
     write_checks(json, &r->verification);
     write_stages(json, r);
+    write_compilation(json, &r->statistics.compilation);
     write_kernels(json, &r->statistics);
     md_json_begin_array(json, "choices");
     write_choices(json, &r->choices);

@@ -130,7 +130,7 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
 }
 #endif
 
-#if MD_SW_neighbor_search == 2 /* cell */
+#if MD_SW_neighbor_search == 2 && MD_SW_force_kernel < 5 /* cell; clusters and bricks have searches of their own */
 constexpr bool is_by_warps = MD_SW_neighbor_threads_per_atom == MD_ROW_THREADS_32;
 
 /* Lines of cells that are one run of slots. Entries of 16 bits name the cell, so that each needs its own. */
@@ -309,6 +309,7 @@ MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
 
 /* --- neighbor.sorted ----------------------------------------------------------------------------------------------- */
 
+#if MD_SW_neighbor_sorted == 1 /* on */
 /* What rows are sorted by: the particle, above the bits of an entry that is not the particle itself. */
 typedef Select<is_compressed, int64_t, int32_t>::type SortKey;
 
@@ -375,3 +376,4 @@ MD_KERNEL k_neighbor_sort_rows(MD_ARGUMENTS) {
     sort_by_warp(shared, n, lane);
     for (int k = lane; k < n; k += 32) row.set(k, shared.get(k));
 }
+#endif
