@@ -584,6 +584,7 @@ static void test_growth(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
+#ifdef MDMINI_HAVE_CUDA
 /* A list that lacks an entry time after time gets 1, 2, 4, ... more than that, and never more than a fifth. */
 static void test_growing_on(const MdBackendOps *ops) {
     const char *words[] = {"system.density=0.8442", "system.cells=6", NULL};
@@ -606,6 +607,9 @@ static void test_growing_on(const MdBackendOps *ops) {
     md_system_destroy(system);
     md_deck_destroy(deck);
 }
+#else
+static void test_growing_on(const MdBackendOps *ops) { (void)ops; }
+#endif
 
 static void test_melt(const MdBackendOps *ops) {
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=6",
