@@ -128,7 +128,7 @@ static MdStatus refuse_needs(MdVariantTable table, const MdVariant *row, const M
     int option;
     for (const char *at = row->needs; (at = next_term(at, term, &option, &values)) != NULL;) {
         if (term_holds(option, values, config) || (open && is_word(option, config, "auto"))) continue;
-        char one[TERM_BYTES + 64], typed[TERM_BYTES + 64] = "";
+        char typed[TERM_BYTES + 64] = "", one[TERM_BYTES + sizeof typed];
         for (char *word = strtok(values, "|"); word; word = strtok(NULL, "|")) add(typed, sizeof typed, " or ", word);
         snprintf(one, sizeof one, "%s=%s", term, typed);
         add(lacks, sizeof lacks, " and ", one);

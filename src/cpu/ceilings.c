@@ -23,12 +23,13 @@ typedef struct Machine {
 /* --- machine ------------------------------------------------------------------------------------------------------- */
 
 static const MdCpuCeilingKernel *kernels_of(MdCpuInstructions set) {
-#ifdef MDMINI_CPU_LEVELS
+#ifdef MDMINI_CPU_V4
     if (set == MD_CPU_V4) return md_cpu_ceilings_v4();
-    if (set == MD_CPU_V3) return md_cpu_ceilings_v3();
-#else
-    (void)set;
 #endif
+#ifdef MDMINI_CPU_V3
+    if (set == MD_CPU_V3) return md_cpu_ceilings_v3();
+#endif
+    (void)set;
     return md_cpu_ceilings_baseline();
 }
 

@@ -1,5 +1,5 @@
 /* The elementary kernels for x86-64-v3; empty where the compiler does not know that set. */
-#ifdef MDMINI_CPU_LEVELS
+#ifdef MDMINI_CPU_V3
 #define MD_CEILING_KERNELS md_cpu_ceilings_v3
 #include "cpu/ceilings.inc"
 #else

@@ -157,10 +157,8 @@ typedef enum MdCpuInstructions { MD_CPU_BASELINE, MD_CPU_V3, MD_CPU_V4, MD_CPU_N
 
 /* The kernels for a precision (MD_PRECISION_...), compiled for one instruction set. */
 const MdCpuKernels *md_cpu_kernels_baseline(int precision);
-#ifdef MDMINI_CPU_LEVELS
-const MdCpuKernels *md_cpu_kernels_v3(int precision);
+const MdCpuKernels *md_cpu_kernels_v3(int precision); /* where MDMINI_CPU_V3 and V4 are defined */
 const MdCpuKernels *md_cpu_kernels_v4(int precision);
-#endif
 
 /* The best set that this processor has; the environment variable MDMINI_INSTRUCTIONS may name a lesser one, for tests
  * and comparisons. */

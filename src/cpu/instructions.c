@@ -14,19 +14,19 @@ static const char *const set_names[MD_CPU_N_INSTRUCTIONS] = {
     "x86-64-v3", "x86-64-v4"};
 
 static MdCpuInstructions best_set(void) {
-#ifdef MDMINI_CPU_LEVELS
+    MdCpuInstructions best = MD_CPU_BASELINE;
+#ifdef MDMINI_CPU_V3
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi") ||
-        !__builtin_cpu_supports("bmi2"))
-        return MD_CPU_BASELINE;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq") ||
-        !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
-        !__builtin_cpu_supports("avx512cd"))
-        return MD_CPU_V3;
-    return MD_CPU_V4;
-#else
-    return MD_CPU_BASELINE;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2"))
+        best = MD_CPU_V3;
 #endif
+#ifdef MDMINI_CPU_V4
+    if (best == MD_CPU_V3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+        best = MD_CPU_V4;
+#endif
+    return best;
 }
 
 MdStatus md_cpu_find_instructions(MdCpuInstructions *set, MdErrors *errors) {
@@ -47,11 +47,12 @@ MdStatus md_cpu_find_instructions(MdCpuInstructions *set, MdErrors *errors) {
 const char *md_cpu_instructions_name(MdCpuInstructions set) { return set_names[set]; }
 
 const MdCpuKernels *md_cpu_kernels(MdCpuInstructions set, int precision) {
-#ifdef MDMINI_CPU_LEVELS
+#ifdef MDMINI_CPU_V4
     if (set == MD_CPU_V4) return md_cpu_kernels_v4(precision);
-    if (set == MD_CPU_V3) return md_cpu_kernels_v3(precision);
-#else
-    (void)set;
 #endif
+#ifdef MDMINI_CPU_V3
+    if (set == MD_CPU_V3) return md_cpu_kernels_v3(precision);
+#endif
+    (void)set;
     return md_cpu_kernels_baseline(precision);
 }

@@ -1,5 +1,5 @@
 /* The kernels for x86-64-v4; empty where the compiler does not know that set. */
-#ifdef MDMINI_CPU_LEVELS
+#ifdef MDMINI_CPU_V4
 #define MD_KERNELS md_cpu_kernels_v4
 #include "cpu/kernels.inc"
 #else

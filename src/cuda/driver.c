@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* RTLD_DEFAULT */
+#define _GNU_SOURCE 1 /* RTLD_DEFAULT */
 #include "cuda/driver.h"
 
 #include <dlfcn.h>

@@ -8,6 +8,10 @@
 
 #include <math.h>
 
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "built with -ffast-math or -Ofast, energies become infinite: compile without them"
+#endif
+
 #ifdef __CUDACC__
 #define MD_HD __host__ __device__ static inline __attribute__((always_inline))
 #else

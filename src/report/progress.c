@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE 1
 #include "report/progress.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* sched_getaffinity, getloadavg */
+#define _GNU_SOURCE 1 /* sched_getaffinity, getloadavg */
 #include "sensors/host.h"
 
 #include <dirent.h>

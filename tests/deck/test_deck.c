@@ -212,8 +212,8 @@ static void test_round_trip(void) {
         "1e-300\nmin_distance=-0\n"
         "[ensemble]\nthermostat = rescale\ntarget = 0.7 1.23456789012345678\n[run]\nsteps = 999999999999999\n"
         "[output]\nname = \"\\\"x\\\" \\\\ # y \"\ndirectory = a # b\n[report]\nneighbors = \"\"\n",
-        "[system]\nstart = file\nfile = ../coordinates/a b.xyz\nbox = 5 6 7\n[potential]\npairs = \"1 1 1 1; "
-        "1 2 # 3\"\n",
+        ("[system]\nstart = file\nfile = ../coordinates/a b.xyz\nbox = 5 6 7\n[potential]\npairs = \"1 1 1 1; "
+         "1 2 # 3\"\n"),
         "[potential]\nform = wca\n[output]\nframes_every = 0\n[run]\nbackend = cuda\ndevice = 3\n"};
     for (size_t k = 0; k < sizeof decks / sizeof *decks; k++) {
         char *messages = NULL;

@@ -1,7 +1,7 @@
 /* NVRTC: writes the program and its headers into a folder of its own, preprocesses, rewrites and compiles it with the C++
  * compiler of this machine. The same source is compiled once: libraries are kept in memory and in the folder that
  * MDMINI_EMULATOR_CACHE names. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

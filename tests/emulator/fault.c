@@ -1,5 +1,5 @@
 /* How the emulator stops a program, and small things that all of it needs. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* Fibers: stacks and the switch between them. swapcontext asks the system twice for each switch; the few lines of
  * assembly do not. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <stdint.h>
 #include <sys/mman.h>
 

@@ -4,7 +4,7 @@
  * on at once, the others when their turn comes: so any thread may be the first behind a barrier, and one that runs ahead
  * of the others shows whether a barrier is missing. Static shared memory is where the variables of the module are, so
  * there is one of it; blocks that live at the same time (cooperative launches, queues) are swapped. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

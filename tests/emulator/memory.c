@@ -2,7 +2,7 @@
  * page without access and begins after one; the rest of its first page is filled with a pattern that is checked when it
  * is freed. Addresses are given out once only, so that freed memory stays without access. Memory of the device has access
  * only while the emulator is at work: the host must not touch it. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The driver API: modules, functions and launches. A module is a shared library, loaded from memory. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The emulator's own test: a small program of kernels (selftest.cu) that must give what a GPU gives, and planted faults
  * that must stop the program, each in a process of its own. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -274,7 +274,7 @@ static void test_functions(void) {
 static void test_streams(void) {
     int *pinned = NULL, zero = 0, *d = device(sizeof zero);
     void *arguments[] = {&d};
-    cudaEvent_t copied, other;
+    cudaEvent_t copied = NULL, other = NULL;
     cudaStream_t second;
     check_context("streams");
     CHECK(cudaMallocHost((void **)&pinned, sizeof *pinned) == cudaSuccess);

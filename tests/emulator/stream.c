@@ -2,7 +2,7 @@
  * (MDMINI_EMULATOR_STREAMS) it runs no sooner than the host waits for it. So results that are read without waiting are
  * not there, and host memory that is changed too early is seen changed. Copies from pageable host memory take their copy
  * at once, as the runtime does. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

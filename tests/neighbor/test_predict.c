@@ -244,7 +244,7 @@ static void test_melt(const MdBackendOps *ops, const MdConfig *base, int64_t *st
     const int64_t n = list_steps(ops, &config, system, steps);
     printf("%s: %d steps of a melt, %.1f a list, with places ahead %.1f\n", ops->name, MELT_STEPS - MELTED,
            (double)(MELT_STEPS - MELTED) / (double)n_off, (double)(MELT_STEPS - MELTED) / (double)n);
-    CHECK(n > 2 && n_off > 1.25 * (double)n);
+    CHECK(n > 2 && (double)n_off > 1.25 * (double)n);
     CHECK(before[0] == 0 || memcmp(before, steps, sizeof before) == 0);
     config.neighbor_rebuild = MD_REBUILD_HOST_CHECK;
     CHECK(list_steps(ops, &config, system, before) == n && memcmp(before, steps, sizeof before) == 0);

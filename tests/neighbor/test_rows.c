@@ -38,10 +38,10 @@ static bool count_entries(const MdRows *rows, int64_t n, unsigned char *count) {
     memset(count, 0, (size_t)(n * n));
     if (!CHECK(rows->n_atoms == n) || !CHECK(rows->offsets[0] == 0)) return false;
     for (int64_t i = 0; i < n; i++)
-        if (rows->offsets[i] > rows->offsets[i + 1]) return CHECK(!"offsets in order");
+        if (rows->offsets[i] > rows->offsets[i + 1]) return CHECK(false && "offsets in order");
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = rows->offsets[i]; k < rows->offsets[i + 1]; k++) {
-            if (rows->ids[k] < 0 || rows->ids[k] >= n) return CHECK(!"ids of atoms");
+            if (rows->ids[k] < 0 || rows->ids[k] >= n) return CHECK(false && "ids of atoms");
             if (count[i * n + rows->ids[k]] < 2) count[i * n + rows->ids[k]]++;
         }
     return true;

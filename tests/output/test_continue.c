@@ -1,5 +1,5 @@
 /* Continuing a trajectory: in place, and in a copy where the layout changes; and an XYZ file. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <hdf5.h>
 #include <signal.h>
 #include <stdlib.h>

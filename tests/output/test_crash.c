@@ -7,7 +7,7 @@
  * before the kill, all of them with the right numbers, and be as good for going on as any other.
  *
  * MDMINI_TEST_KILLS: how many writers are killed. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* The trajectory: what it holds after a clean end, after a kill, on a full disk, and how it fails.
  *
  * `test_h5md FOLDER` only writes the sample files, for test_readers.py to open with other programs. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* Recovery of files that are damaged, foreign or in use. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <hdf5.h>

@@ -2,7 +2,7 @@
  * files of this test. Every field has its value, or the reason that it is missing.
  *
  * `test_sensors old` is run with a stand-in that lacks later functions, `test_sensors none` without any. */
-#define _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE 1
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -35,7 +35,7 @@ static MdStatus load_begin(MdState *state, const char *name, uint64_t n_bytes) {
         store->at = store->sections[k].begin;
         return CHECK(store->sections[k].n_bytes == n_bytes) ? MD_OK : MD_ERROR_INTERNAL;
     }
-    return CHECK(!"a section that was not saved") ? MD_OK : MD_ERROR_INTERNAL;
+    return CHECK(false && "a section that was not saved") ? MD_OK : MD_ERROR_INTERNAL;
 }
 
 static MdStatus load_move(MdState *state, void *data, uint64_t n_bytes) {
