@@ -129,7 +129,7 @@ def test_disturbed(checks):
     checks.near(np.mean(found.value), 0.02, 0.003, "the ratio beside an outlier")
     base = np.exp(logs[:, 0, 0])
     ratio = stats.paired_ratio(base, 1.02 * base)
-    checks.that(abs(ratio.value - 1.02) < 1e-12 and ratio.low == ratio.high == ratio.value and ratio.p == 0
+    checks.that(abs(ratio.value - 1.02) < 1e-12 and ratio.low == ratio.high == ratio.value and ratio.p < 1e-50
                 and stats.outcome(ratio) == "faster", f"a ratio without noise: {ratio}")
 
 
@@ -158,6 +158,13 @@ def test_ratio(checks):
     table = ((1, 0.05, 12.7062), (2, 0.05, 4.30265), (4, 0.001, 8.6103), (9, 0.05, 2.26216), (29, 0.01, 2.75639))
     for freedom, level, t in table:
         checks.near(stats.t_quantile(freedom, level), t, 6e-5 * t, f"Student's t, {freedom} degrees, {level}")
+    # Degrees of freedom that are no whole number; of SciPy (stats.t.sf, stats.t.isf).
+    for t, freedom, p in ((2.0, 2.5, 0.1573914957579659), (2.776445, 3.999, 0.05001401442801503), (3.2, 7.3, 0.014239668038658306),
+                          (1.0, 1.5, 0.45113536727671033), (12.0, 5.75, 2.7508513268425834e-05), (0.0, 3.3, 1.0), (math.inf, 3.3, 0.0)):
+        checks.near(float(stats.t_two_sided(t, freedom)), p, 1e-11 * p, f"P(|T| >= {t}), {freedom} degrees")
+    for freedom, level, t in ((2.5, 0.05, 3.5746548420036834), (4.7, 0.01, 4.1678920401190584)):
+        checks.near(stats.t_quantile(freedom, level), t, 1e-10 * t, f"Student's t, {freedom} degrees, {level}")
+    checks.that(np.all(np.isnan(stats.t_two_sided([math.nan, math.nan], 3))), "P of nan")
     adjusted = stats.adjust([0.01, 0.04, math.nan, 0.03, 0.005])
     checks.that(np.allclose(adjusted, [0.03, 0.06, math.nan, 0.06, 0.02], equal_nan=True), f"Holm: {adjusted}")
     checks.that(np.allclose(stats.adjust([0.9, 0.8]), [1, 1]), "an adjusted p is not above 1")
@@ -165,7 +172,7 @@ def test_ratio(checks):
 
 def test_unpaired(checks):
     """Two sessions without rounds in common: equal ones are told apart no more often than stated, noise of either size."""
-    n_tries = 600
+    n_tries = 300
     for (n_base, n_other), noise in itertools.product(((3, 3), (5, 5), (10, 10), (3, 12)), ("normal", "outliers of 10x")):
         rng = np.random.default_rng(n_base)
         base, other = (np.exp(NOISE[noise](rng, (n, n_tries))) for n in (n_base, n_other))
@@ -184,6 +191,15 @@ def test_unpaired(checks):
     checks.near(ratio.p, float(stats.t_two_sided(t, 4)), 1e-12, "Welch's p")
     half = 2.77645 * math.log(2) * math.sqrt(2 / 3)
     checks.near(math.log(ratio.high / 8), half, 1e-4, "Welch's interval")
+    # Equal spread in both, so four degrees of freedom, which rounding may leave a little below 4.
+    for factor in np.exp(np.linspace(1.5, 3.5, 41)):
+        ratio, t = stats.unpaired_ratio(base, factor * base), math.log(factor) / (math.log(2) * math.sqrt(2 / 3))
+        checks.near(ratio.p, 1 - t / math.sqrt(4 + t * t) * (1 + 2 / (4 + t * t)), 1e-9, f"Welch's p at t = {t:.3f}")
+    # Of SciPy: stats.ttest_ind(equal_var=False) of the logarithms, 6.9987 degrees of freedom.
+    ratio = stats.unpaired_ratio([1, 1.1, 1.25, 0.97, 1.02], [1.3, 1.31, 1.45, 1.2])
+    checks.near(ratio.p, 0.009777156705325304, 1e-11, "Welch's p of unequal sessions")
+    checks.near(math.log(ratio.low), 0.06878414555165782, 1e-9, "its interval, low")
+    checks.near(math.log(ratio.high), 0.35123525152983437, 1e-9, "its interval, high")
     checks.that(math.isnan(stats.unpaired_ratio(base, base[:2]).p) and stats.unpaired_ratio(base, base[:2]).n == 2, "two runs")
     checks.that(stats.outcome(stats.unpaired_ratio([1, 1, 1], [2, 2, 2])) == "faster", "without noise")
     checks.that(math.isnan(stats.unpaired_ratio([], [2]).value), "no run")

@@ -32,6 +32,7 @@ MIN_ROUNDS = 3        # of fewer, nothing is said
 TRIM_FROM, TRIM = 8, 6      # from so many rounds on, one of so many is trimmed at each end
 BOOTSTRAP_FROM = 6    # the median of fewer lies outside of all values more often than in 5 % of cases: 2^(1-n)
 N_RESAMPLES = 2000
+MAX_TERMS = 10000     # of a continued fraction: the square root of the degrees of freedom is about what it takes
 WARM_UP_LEVEL = 0.01  # a warm-up is seen where there is none
 
 
@@ -70,33 +71,46 @@ class Effect(NamedTuple):
 # --- Student's t ------------------------------------------------------------------------------------------------------
 
 
+def incomplete_beta(a, b, x):
+    """I_x(a, b), the regularised incomplete beta function, for arrays 0 <= x <= 1 and a, b > 0: the continued fraction of Abramowitz
+    and Stegun, 26.5.8, by Lentz's method (W. J. Lentz, Applied Optics 15, 668, 1976). It converges fast below the middle of the
+    distribution; above it I_x(a, b) = 1 - I_(1-x)(b, a)."""
+    a, b, x = (np.array(part) for part in np.broadcast_arrays(np.asarray(a, dtype=float), b, x))
+    above = x > (a + 1) / (a + b + 2)
+    a[above], b[above], x[above] = b[above], a[above], 1 - x[above]
+    logarithm = np.vectorize(lambda a, b: math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b), otypes=[float])(a, b)
+    with np.errstate(divide="ignore"):
+        factor = np.exp(logarithm + a * np.log(x) + b * np.log1p(-x)) / a
+    tiny = 1e-300  # in place of a denominator of 0
+    c, d = np.ones_like(x), 1 - (a + b) * x / (a + 1)
+    d = 1 / np.where(d == 0, tiny, d)
+    fraction = d.copy()
+    for m in range(1, MAX_TERMS):
+        for term in (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+                     -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):
+            c, d = 1 + term / c, 1 + term * d
+            c, d = np.where(c == 0, tiny, c), 1 / np.where(d == 0, tiny, d)
+            fraction *= c * d
+        if not np.any(np.abs(c * d - 1) > 1e-15):  # of nan nothing converges
+            break
+    return np.where(above, 1 - factor * fraction, factor * fraction)
+
+
 def t_two_sided(t, freedom):
-    """P(|T| >= |t|) for arrays t and whole degrees of freedom (M. Abramowitz and I. Stegun, 26.7.3 and 26.7.4)."""
-    t, freedom = np.broadcast_arrays(np.abs(np.asarray(t, dtype=float)), freedom)
-    found = np.full(t.shape, np.nan)
-    for nu in np.unique(freedom[freedom > 0]):
-        mine = freedom == nu
-        angle = np.arctan(t[mine] / math.sqrt(nu))
-        cosine2, odd = np.cos(angle) ** 2, int(nu) % 2
-        term, total = np.cos(angle) if odd else np.ones_like(angle), np.zeros_like(angle)
-        for j in range(1 + odd, int(nu), 2):
-            total += term
-            term = term * cosine2 * j / (j + 1)
-        inside = 2 / math.pi * (angle + np.sin(angle) * total) if odd else np.sin(angle) * total
-        found[mine] = np.clip(1 - inside, 0, 1)
-    return found
+    """P(|T| >= |t|) for arrays t and degrees of freedom, whole or not (M. Abramowitz and I. Stegun, 26.7.1)."""
+    freedom = np.asarray(freedom, dtype=float)
+    return incomplete_beta(freedom / 2, 0.5, 1 / (1 + np.asarray(t, dtype=float) ** 2 / freedom))
 
 
-@lru_cache(maxsize=None)
+@lru_cache(maxsize=1000)
 def t_quantile(freedom, level):
-    """The t that |T| reaches with probability level."""
-    low, high = 0.0, 1.0
-    while t_two_sided(high, freedom) > level:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if t_two_sided(middle, freedom) > level else (low, middle)
-    return high
+    """The t that |T| reaches with probability level, by Newton's method: as the density falls, each step ends below it."""
+    density = 2 * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi * freedom)  # of |T| at 0
+    t, step = 0.0, 1.0
+    while step > 1e-12 * t:
+        step = (float(t_two_sided(t, freedom)) - level) / (density * (1 + t * t / freedom) ** (-(freedom + 1) / 2))
+        t += step
+    return t
 
 
 # --- the centre of differences ----------------------------------------------------------------------------------------
@@ -189,24 +203,34 @@ def paired_ratio(base, other, confidence=0.95):
     return Ratio(*(float(np.exp(x[0])) for x in found[:3]), int(found.n[0]), float(found.p[0]))
 
 
+def welch(base, other):
+    """(shift, its standard error, degrees of freedom) of two series of logarithms without nan: B. L. Welch's approximation for
+    trimmed means (K. K. Yuen, Biometrika 61, 165, 1974), whose degrees of freedom are no whole number."""
+    (mean_0, error_0, freedom_0), (mean_1, error_1, freedom_1) = (trimmed_mean(np.sort(x)) for x in (base, other))
+    error = math.hypot(error_0, error_1)
+    share = (error_0 / error) ** 2 if error else 0.0  # of the variance
+    return mean_1 - mean_0, error, 1 / (share ** 2 / freedom_0 + (1 - share) ** 2 / freedom_1)
+
+
+def welch_p(shift, error, freedom):
+    if error == 0:
+        return 1.0 if shift == 0 else 0.0
+    return float(t_two_sided(shift / error, freedom))
+
+
 def unpaired_ratio(base, other, confidence=0.95):
     """The same for arrays [n_base], [n_other] that have no rounds in common, as of two machines or two versions: the ratio of the
-    medians; interval and p by B. L. Welch's approximation for trimmed means (K. K. Yuen, Biometrika 61, 165, 1974), with the
-    degrees of freedom rounded down. What differs between the two sessions besides is taken for a difference: nothing else
+    medians; interval and p by welch. What differs between the two sessions besides is taken for a difference: nothing else
     can be done with one session each. n: values of the smaller."""
     logs = [values[np.isfinite(values)] for values in map(logarithms, (base, other))]
     n = min(map(len, logs))
     value = float(np.median(logs[1]) - np.median(logs[0])) if n else math.nan
     if n < MIN_ROUNDS:
         return Ratio(math.exp(value), math.nan, math.nan, n, math.nan)
-    (mean_0, error_0, freedom_0), (mean_1, error_1, freedom_1) = (trimmed_mean(np.sort(x)) for x in logs)
-    shift, error = mean_1 - mean_0, math.hypot(error_0, error_1)
-    if error == 0:
-        return Ratio(math.exp(value), math.exp(value), math.exp(value), n, 1.0 if shift == 0 else 0.0)
-    freedom = math.floor(error ** 4 / (error_0 ** 4 / freedom_0 + error_1 ** 4 / freedom_1))
+    shift, error, freedom = welch(*logs)
     half = t_quantile(freedom, 1 - confidence) * error
     low, high = min(shift - half, value), max(shift + half, value)
-    return Ratio(math.exp(value), math.exp(low), math.exp(high), n, float(t_two_sided(shift / error, freedom)))
+    return Ratio(math.exp(value), math.exp(low), math.exp(high), n, welch_p(shift, error, freedom))
 
 
 def outcome(ratio, confidence=0.95):
@@ -230,11 +254,12 @@ def adjust(p_values):
     return adjusted
 
 
-def p_by_base(first, second, confidence):
+def p_by_base(first, second):
     """p of two points that have too few rounds in common; first, second [n_rounds]: logarithms of their ratios to a third one that
     ran beside each of them. nan: one of them has too few. What a round that both have does to the third one is counted twice,
     so p is rather too large than too small."""
-    return unpaired_ratio(np.exp(first), np.exp(second), confidence).p
+    there = [logs[np.isfinite(logs)] for logs in (first, second)]
+    return welch_p(*welch(*there)) if min(map(len, there)) >= MIN_ROUNDS else math.nan
 
 
 def groups(speeds, confidence=0.95, base=None):
@@ -255,7 +280,7 @@ def groups(speeds, confidence=0.95, base=None):
         return []
     if len(apart):
         logs = logs - logs[:, [base]]
-        p[apart] = [p_by_base(logs[:, first[k]], logs[:, second[k]], confidence) for k in apart]
+        p[apart] = [p_by_base(logs[:, first[k]], logs[:, second[k]]) for k in apart]
         if np.any(np.isnan(p)) or np.any(np.all(np.isnan(logs[:, present]), axis=0)):
             return []
     differ = {pair for pair, value in zip(pairs, adjust(p)) if value < 1 - confidence}
