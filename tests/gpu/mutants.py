@@ -63,7 +63,9 @@ def region(text, head):
 
 def change(text, mutant):
     """The text with the change; ValueError when it does not fit exactly once."""
-    for old, new in zip(mutant.old, mutant.new, strict=True):
+    if len(mutant.old) != len(mutant.new):
+        raise ValueError(f"{len(mutant.old)} texts to change into {len(mutant.new)}")
+    for old, new in zip(mutant.old, mutant.new):
         begin, end = region(text, mutant.head) if mutant.head else (0, len(text))
         n_found = text.count(old, begin, end)
         if n_found != 1:

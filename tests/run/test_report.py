@@ -149,7 +149,9 @@ def test_files(checks, folder, name, ceilings, peers):
         checks.that(not changed, f"with ceilings and peers of the first time, {changed} are other files")
         write_csv(folder / "results.csv", results)
         with open(folder / "results.csv", newline="", encoding="utf-8") as stream:
-            for row, point in zip(csv.DictReader(stream), results["points"], strict=True):
+            rows = list(csv.DictReader(stream))
+            checks.that(len(rows) == len(results["points"]), f"results.csv has {len(rows)} rows of {len(results['points'])} points")
+            for row, point in zip(rows, results["points"]):
                 for kind, keys in (("ratio", ("p", "outcome")), ("step_ratio", ("step_p", "step_outcome"))):
                     told = point[kind] or {}
                     expected = {keys[0]: told.get("p"), keys[1]: told.get("outcome"), kind: told.get("value"), f"{kind}_low": told.get("low")}
