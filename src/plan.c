@@ -176,6 +176,12 @@ static MdStatus check_disk(MdSimulation *s) {
                    (double)needed / gibi, free_bytes / gibi, s->record.config->output_directory);
 }
 
+/* What the deck alone tells; velocities of a file, or those that are resumed, are looked at when they are there. */
+static MdStatus check_motion(const MdSimulation *s) {
+    if (s->resumed || s->record.config->system_temperature != 0) return MD_OK;
+    return md_thermostat_check(&s->thermostat, 0, 0, s->record.deck, s->record.errors);
+}
+
 MdStatus md_simulation_check_files(MdSimulation *s) {
     if (!s->resumed) return MD_OK;
     MdTrajectorySpec spec = md_simulation_trajectory(s);
@@ -209,11 +215,11 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
         s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
         if (!s->record.no_gpu) s->record.memory = estimate_memory(s);
-        s->thermostat = md_thermostat_make(s->record.config);
+        s->thermostat = md_thermostat_make(s->record.config, &s->record.plan);
         if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);
-        MdStatus memory = check_memory(s), disk = check_disk(s),
+        MdStatus memory = check_memory(s), disk = check_disk(s), motion = check_motion(s),
                  there = resumed ? md_continue_check(&s->record) : MD_OK;
-        if (recalled == MD_OK && memory == MD_OK && disk == MD_OK && there == MD_OK) return s;
+        if (recalled == MD_OK && memory == MD_OK && disk == MD_OK && motion == MD_OK && there == MD_OK) return s;
     }
     md_simulation_destroy(s);
     return NULL;

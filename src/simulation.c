@@ -111,6 +111,10 @@ static MdStatus set_up(MdSimulation *s) {
     if (s->trace) s->record.ops->trace(s->context, s->trace);
     /* What is resumed may still be refused, and then log and report of before stay as they are. */
     if (s->resumed) status = md_checkpoint_load(s->resumed, &s->record, s->system, s->context);
+    md_thermostat_weigh(&s->thermostat, s->system);
+    if (status == MD_OK)
+        status = md_thermostat_check_motion(&s->thermostat, s->record.ops, s->context, s->record.step, s->record.deck,
+                                            s->record.errors);
     if (status == MD_OK) md_provenance_compose(&s->record);
     if (status == MD_OK) status = md_files_prepare(s->record.deck, &s->record.files, s->record.log, s->record.errors);
     if (status == MD_OK && s->resumed) status = create_pipeline(s);
@@ -135,9 +139,7 @@ static MdStatus set_up(MdSimulation *s) {
 static MdStatus advance(MdSimulation *s, int64_t step) {
     bool with_energy = md_schedule_mask(s->record.config, step) != 0;
     MdStatus status = md_verlet_step(s->record.ops, s->context, step, with_energy);
-    if (status == MD_OK)
-        status = md_thermostat_apply(&s->thermostat, s->record.ops, s->context, step, s->record.plan.n_atoms,
-                                     s->record.plan.box.dimension);
+    if (status == MD_OK) status = md_thermostat_apply(&s->thermostat, s->record.ops, s->context, step);
     if (status != MD_OK) return status;
     s->record.verification.fault = s->record.ops->fault(s->context);
     if (s->record.verification.fault.step >= 0) return MD_ERROR_PHYSICS;

@@ -178,7 +178,7 @@ typedef struct MdBackendOps {
                        MdErrors *errors);
     void (*destroy)(void *context);
 
-    /* v += f/m dt/2; x += v dt; remembers the first particle that moves further than fault_distance or not to a finite
+    /* v += f/m dt/2; x += v dt; remembers the first particle that moves further than md_fault_distance or not to a finite
      * place. step is the one that begins. */
     MdStatus (*kick_drift)(void *context, int64_t step);
     /* Builds the list if there is none, or if the rule of neighbor.rebuild says so at this step. Wraps positions at a
@@ -193,7 +193,8 @@ typedef struct MdBackendOps {
     MdStatus (*kick)(void *context);
     /* Totals; potential and virial are those of the last compute_forces with energy. Waits for the device. */
     MdStatus (*sum)(void *context, MdSums *sums);
-    MdStatus (*scale_velocities)(void *context, double factor);
+    /* v = factor v + shift */
+    MdStatus (*scale_velocities)(void *context, double factor, const double shift[3]);
     /* Particles by id, into host memory. Waits for the device. */
     MdStatus (*gather)(void *context, MdFrame *frame);
     /* Bytes that slots_create will take, beyond those of create. */
@@ -238,8 +239,13 @@ typedef struct MdBackendOps {
     const char *(*libraries)(char *buffer, size_t size);
 } MdBackendOps;
 
-/* A particle that moves further than this share of the smallest cutoff in one step: the time step is too large. */
-#define MD_FAULT_SHARE 0.25
+/* A particle that moves further than this in one step, sigma: the time step is too large. By a quarter of the largest cutoff
+ * it passes others before they can turn it. Smaller cutoffs set no limit: a pair that is cut at almost nothing has no force
+ * that could make a motion unstable. Within half the skin no list misses a pair, however small all cutoffs are.
+ * config: as resolved. */
+static inline double md_fault_distance(const MdConfig *config, const MdPotential *potential) {
+    return fmax(0.25 * potential->cutoff_max, 0.5 * config->neighbor_skin);
+}
 
 /* The backends that are built in; NULL ends the list. The first is the cpu. */
 const MdBackendOps *const *md_backends(void);

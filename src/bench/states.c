@@ -24,14 +24,14 @@ static MdSystem *copy_system(const MdSystem *system) {
 
 MdSystem *md_bench_melt(const MdRecord *r, const MdSystem *start, int64_t n_steps) {
     MdSystem *melted = copy_system(start);
-    MdThermostat thermostat = md_thermostat_make(r->config);
+    MdThermostat thermostat = md_thermostat_make(r->config, &r->plan);
     void *context = NULL;
+    md_thermostat_weigh(&thermostat, start);
     MdStatus status = r->ops->create(&context, r->config, r->asked, start, r->errors);
     if (status == MD_OK) status = md_verlet_start(r->ops, context, false);
     for (int64_t step = 1; status == MD_OK && step <= n_steps; step++) {
         status = md_verlet_step(r->ops, context, step, false);
-        if (status == MD_OK)
-            status = md_thermostat_apply(&thermostat, r->ops, context, step, start->n_atoms, start->box.dimension);
+        if (status == MD_OK) status = md_thermostat_apply(&thermostat, r->ops, context, step);
     }
     MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE,
                      .position = melted->position,

@@ -258,14 +258,15 @@ static MdStatus sum(void *context, MdSums *sums) {
     return MD_OK;
 }
 
-static MdStatus scale_velocities(void *context, double factor) {
+static MdStatus scale_velocities(void *context, double factor, const double shift[3]) {
     MdCpuContext *c = context;
     const double start_s = md_clock_s();
     finish_kick(c);
     for (int a = 0; a < 3; a++)
         for (int64_t i = 0; i < c->n_atoms; i++) {
-            if (c->state_double) ((double *)c->velocity[a])[i] *= factor;
-            else ((float *)c->velocity[a])[i] = (float)((double)((float *)c->velocity[a])[i] * factor);
+            const double v = md_cpu_state(c, c->velocity, a, i) * factor + shift[a];
+            if (c->state_double) ((double *)c->velocity[a])[i] = v;
+            else ((float *)c->velocity[a])[i] = (float)v;
         }
     end_stage(c, MD_CPU_INTEGRATE, start_s);
     return MD_OK;

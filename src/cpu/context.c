@@ -33,7 +33,7 @@ void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_atoms, 
     c->timestep = config->run_timestep;
     c->cutoff = potential->cutoff_max;
     c->skin = config->neighbor_skin;
-    c->fault_distance = MD_FAULT_SHARE * potential->cutoff_min;
+    c->fault_distance = md_fault_distance(config, potential);
     c->kernel = config->force_kernel;
     c->sort = config->memory_sort;
     /* A kernel without a list has its own way to find pairs, and meets each from both sides. */

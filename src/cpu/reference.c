@@ -137,7 +137,7 @@ static void free_cells(Cells *cells) {
 typedef struct Totals {
     MdSums sums, lost;            /* lost: what the additions to sums have rounded away so far */
     MdSums sums_bound, shaken_sq; /* shaken_sq: squares of what the shake does to each pair */
-    double curvature;             /* see reference.h */
+    MdReferenceScales scales;
 } Totals;
 
 /* An atom and one of its partners: d points from j to i, nearest image. */
@@ -206,6 +206,7 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
     double force_size = force + fabs(pair->force_shift), force_bound = relative * force_size;
     double edge_force = r > pair->cutoff - shake ? fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r : 0;
     visitor->force_bound[p->i] += force_bound + edge_force;
+    totals->scales.force += force_size;
     if (p->i > p->j) return;
     double total = visitor->roundoff + visitor->accumulate; /* sizes of parts are no less than that of the whole */
     double energy_shaken = shaken * energy + shake * fabs(pair->force_shift);
@@ -228,7 +229,7 @@ static void add_curvature(const Visitor *visitor, const Partners *p, Totals *tot
     double inverse_6 = 1 / (p->r_sq * p->r_sq * p->r_sq);
     double second = p->pair->force_12 * (13 * inverse_6 - 7 * p->pair->attraction) * inverse_6 / p->r_sq;
     double laplacian = second - (system->box.dimension - 1) * force_over_r(visitor, p->pair, p->r_sq);
-    totals->curvature += laplacian / system->mass[system->type[p->i]];
+    totals->scales.curvature += laplacian / system->mass[system->type[p->i]];
 }
 
 static void add_limits(const Visitor *visitor, const Partners *p, Totals *totals) {
@@ -292,7 +293,8 @@ static void add_totals(Totals *totals, const Totals *block) {
     add_sums(&totals->lost, &block->lost);
     add_sums(&totals->sums_bound, &block->sums_bound);
     add_sums(&totals->shaken_sq, &block->shaken_sq);
-    totals->curvature += block->curvature;
+    totals->scales.curvature += block->scales.curvature;
+    totals->scales.force += block->scales.force;
 }
 
 /* Each atom with every other within reach. */
@@ -349,7 +351,7 @@ void md_reference_forces_brute(const MdSystem *system, const double *position, d
 }
 
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double accumulate,
-                         double shake, double *force_bound, MdSums *sums_bound, double *curvature) {
+                         double shake, double *force_bound, MdSums *sums_bound, MdReferenceScales *scales) {
     memset(force_bound, 0, (size_t)system->n_atoms * sizeof *force_bound);
     /* Pairs this far beyond the cutoff are looked at, in case that rounding brings them in: more than enough where the
      * places are worth anything. */
@@ -367,5 +369,5 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
     *sums_bound = totals.sums_bound;
     sums_bound->potential += 6 * sqrt(totals.shaken_sq.potential);
     sums_bound->virial += 6 * sqrt(totals.shaken_sq.virial);
-    *curvature = totals.curvature;
+    *scales = totals.scales;
 }

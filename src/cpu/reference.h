@@ -24,9 +24,15 @@ void md_reference_forces_brute(const MdSystem *system, const double *position, d
  * the force; pairs, potential, truncation and virial of sums_bound for these sums, the other members 0. Source of the
  * method: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3 and 4.
  *
- * curvature: the sum over all particles of the trace of the Hessian's own block over the mass, tr K_ii / m_i: how stiff
- * their surroundings are, in 1/tau^2. */
+ * scales: what else the tolerances of a run depend on. */
+typedef struct MdReferenceScales {
+    double
+        curvature; /* sum over all particles of the trace of the Hessian's own block over the mass, tr K_ii / m_i: how stiff
+                       * their surroundings are, in 1/tau^2 */
+    double
+        force; /* sum over all particles of the sizes of the forces of their pairs, which may cancel; epsilon/sigma */
+} MdReferenceScales;
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double accumulate,
-                         double shake, double *force_bound, MdSums *sums_bound, double *curvature);
+                         double shake, double *force_bound, MdSums *sums_bound, MdReferenceScales *scales);
 
 #endif

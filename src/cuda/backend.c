@@ -32,7 +32,7 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
         a->rest_f[axis] = (float)(a->length[axis] - (double)a->length_f[axis]);
         a->inverse_f[axis] = (float)a->inverse[axis];
     }
-    const double fault_distance = MD_FAULT_SHARE * potential->cutoff_min;
+    const double fault_distance = md_fault_distance(config, potential);
     a->half_step = 0.5 * config->run_timestep;
     a->whole_step = config->run_timestep;
     a->fault_sq = fault_distance * fault_distance;
@@ -146,9 +146,9 @@ static MdStatus sum(void *context, MdSums *sums) {
     return status;
 }
 
-static MdStatus scale_velocities(void *context, double factor) {
+static MdStatus scale_velocities(void *context, double factor, const double shift[3]) {
     MdStatus status = cuda_steps_finish(context);
-    if (status == MD_OK) cuda_integrate_scale(context, factor);
+    if (status == MD_OK) cuda_integrate_scale(context, factor, shift);
     return status;
 }
 

@@ -4,9 +4,10 @@
 
 #include "cuda/stages.h"
 
-void cuda_integrate_scale(CudaContext *context, double factor) {
+void cuda_integrate_scale(CudaContext *context, double factor, const double shift[3]) {
     cuda_timing_begin(context, CUDA_INTEGRATE);
     context->arguments.factor = factor;
+    memcpy(context->arguments.shift, shift, sizeof context->arguments.shift);
     cuda_launch(context, CUDA_K_integrate_scale, context->n_atoms);
     cuda_timing_end(context);
 }

@@ -264,6 +264,7 @@ typedef struct CudaArguments {
     int32_t begins;     /* step_resident, by launch.fuse = step: with forces, the drift of the first step is done */
     int32_t drifts;     /* the same: ends with the drift of the step after the last one */
     int32_t trusted;    /* the same: passes before blocks have to look for displacements; launch.barrier = local */
+    double shift[3];    /* of velocities, after the factor */
     double factor;      /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
     const void *in;
     void *out; /* sort_rank_few: counts of the next sort */

@@ -71,7 +71,7 @@ void cuda_force_zero(CudaContext *context); /* the forces on all atoms */
 void cuda_force_issue(CudaContext *context, bool with_energy);
 
 /* --- integrate.c --- */
-void cuda_integrate_scale(CudaContext *context, double factor);
+void cuda_integrate_scale(CudaContext *context, double factor, const double shift[3]);
 MdFault cuda_integrate_fault(CudaContext *context);
 MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long key, int64_t step_offset);
 

@@ -1,14 +1,28 @@
 #include "integrate/thermostat.h"
 
-MdThermostat md_thermostat_make(const MdConfig *config) {
+#include <float.h>
+
+/* Roundings in the force on a particle, each of a part of it that the others cancel: 48 of a pair, and those of adding up a row
+ * of some 80 pairs. */
+static const double roundings = 128;
+
+MdThermostat md_thermostat_make(const MdConfig *config, const MdSystemPlan *plan) {
     const MdRealList *target = &config->ensemble_target;
     MdThermostat thermostat = {.active = config->ensemble_thermostat == MD_THERMOSTAT_RESCALE,
                                .from = target->values[0],
                                .to = target->values[target->n - 1],
                                .every = config->ensemble_every,
-                               .last_step = config->ensemble_last_step};
+                               .last_step = config->ensemble_last_step,
+                               .noise = roundings *
+                                        (config->run_precision == MD_PRECISION_DOUBLE ? DBL_EPSILON : FLT_EPSILON),
+                               .degrees = md_degrees_of_freedom(plan->n_atoms, plan->box.dimension)};
     if (thermostat.last_step == MD_AUTO_INT) thermostat.last_step = config->run_steps;
     return thermostat;
+}
+
+void md_thermostat_weigh(MdThermostat *thermostat, const MdSystem *system) {
+    thermostat->mass = 0;
+    for (int64_t i = 0; i < system->n_atoms; i++) thermostat->mass += system->mass[system->type[i]];
 }
 
 /* Target temperature at a step. */
@@ -17,14 +31,57 @@ static double target_at(const MdThermostat *thermostat, int64_t step) {
     return thermostat->from + (thermostat->to - thermostat->from) * (double)step / (double)thermostat->last_step;
 }
 
-MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step,
-                             int64_t n_atoms, int dimension) {
+static double energy_at(const MdThermostat *thermostat, int64_t step) {
+    return 0.5 * thermostat->degrees * target_at(thermostat, step);
+}
+
+/* Kinetic energy of the motion without that of the whole. */
+static double inner_kinetic(const MdThermostat *thermostat, const MdSums *sums) {
+    double kinetic = sums->kinetic;
+    for (int a = 0; a < 3; a++) kinetic -= sums->momentum[a] * sums->momentum[a] / (2 * thermostat->mass);
+    return kinetic;
+}
+
+/* Whether there is more than noise. */
+static bool is_motion(const MdThermostat *thermostat, double kinetic, double wanted) {
+    return kinetic > thermostat->noise * thermostat->noise * wanted;
+}
+
+MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int64_t step, const MdDeck *deck,
+                             MdErrors *errors) {
+    const int64_t n_steps = md_deck_config(deck)->run_steps, every = thermostat->every;
+    const int64_t end = thermostat->last_step < n_steps ? thermostat->last_step : n_steps;
+    const int64_t first = (step / every + 1) * every, last = end / every * every;
+    if (!thermostat->active || first > last) return MD_OK;
+    const double wanted = fmax(energy_at(thermostat, first), energy_at(thermostat, last));
+    if (wanted == 0 || is_motion(thermostat, kinetic, wanted)) return MD_OK;
+    return md_fail(
+        errors, MD_ERROR_INPUT,
+        "%s: ensemble.thermostat: rescale scales the velocities, and there is nothing to scale: all atoms are "
+        "at rest at step %lld: start with a system.temperature above 0",
+        md_deck_origin(deck, MD_OPTION_ensemble_thermostat), (long long)step);
+}
+
+MdStatus md_thermostat_check_motion(const MdThermostat *thermostat, const MdBackendOps *ops, void *context,
+                                    int64_t step, const MdDeck *deck, MdErrors *errors) {
+    if (!thermostat->active) return MD_OK;
+    MdSums sums;
+    MdStatus status = ops->sum(context, &sums);
+    return status == MD_OK ? md_thermostat_check(thermostat, inner_kinetic(thermostat, &sums), step, deck, errors)
+                           : status;
+}
+
+MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step) {
     if (!thermostat->active || step > thermostat->last_step || step % thermostat->every != 0) return MD_OK;
     MdSums sums;
     MdStatus status = ops->sum(context, &sums);
-    /* A system at rest has no velocities to scale; one that blew up is stopped by its fault, not by this. */
-    if (status != MD_OK || !(sums.kinetic > 0) || !isfinite(sums.kinetic)) return status;
-    double wanted = 0.5 * md_degrees_of_freedom(n_atoms, dimension) * target_at(thermostat, step);
-    thermostat->heat += wanted - sums.kinetic;
-    return ops->scale_velocities(context, sqrt(wanted / sums.kinetic));
+    if (status != MD_OK) return status;
+    const double kinetic = inner_kinetic(thermostat, &sums), wanted = energy_at(thermostat, step);
+    /* What blew up is stopped by its fault, not by this. */
+    if (!is_motion(thermostat, kinetic, wanted) || !isfinite(kinetic)) return MD_OK;
+    const double factor = sqrt(wanted / kinetic);
+    double shift[3];
+    for (int a = 0; a < 3; a++) shift[a] = (1 - factor) * sums.momentum[a] / thermostat->mass;
+    thermostat->heat += wanted - kinetic;
+    return ops->scale_velocities(context, factor, shift);
 }

@@ -1,6 +1,9 @@
 /* Velocity rescaling to a target temperature that may ramp.
  *
- * It keeps account of the energy it puts in, so that energy conservation can be judged in a heated run as well. */
+ * It scales about the mean velocity, so that the total momentum stays what it is: the temperature is that of the motion
+ * without it, and scaling all of it would turn heat into a drift of the whole system (Harvey, Tan, Cheatham, J. Comput. Chem.
+ * 19, 726 (1998)). It keeps account of the energy it puts in, so that energy conservation can be judged in a heated run as
+ * well. */
 #ifndef MD_INTEGRATE_THERMOSTAT_H
 #define MD_INTEGRATE_THERMOSTAT_H
 
@@ -10,13 +13,27 @@ typedef struct MdThermostat {
     bool active;
     double from, to;          /* target temperature at step 0 and at last_step, epsilon/k */
     int64_t every, last_step; /* steps between rescalings; none after last_step */
+    double noise;             /* share of the wanted speeds that rounding alone makes of forces that cancel */
+    double degrees, mass;     /* of freedom; of all particles */
     double heat;              /* energy put in so far, epsilon, all particles */
 } MdThermostat;
 
-MdThermostat md_thermostat_make(const MdConfig *config);
+MdThermostat md_thermostat_make(const MdConfig *config, const MdSystemPlan *plan);
 
-/* Rescales if it is due at this step. n_atoms and dimension give the degrees of freedom. */
-MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step,
-                             int64_t n_atoms, int dimension);
+/* Before it is applied: the masses of the particles. */
+void md_thermostat_weigh(MdThermostat *thermostat, const MdSystem *system);
+
+/* Whether the velocities can be scaled to what is wanted after step and up to last_step: not where there is no motion, or no
+ * more than rounding makes, and some is wanted. kinetic: energy of the motion without that of the whole. An input error, with
+ * what the deck says. */
+MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int64_t step, const MdDeck *deck,
+                             MdErrors *errors);
+
+/* The same of the particles in the backend as they are. */
+MdStatus md_thermostat_check_motion(const MdThermostat *thermostat, const MdBackendOps *ops, void *context,
+                                    int64_t step, const MdDeck *deck, MdErrors *errors);
+
+/* Rescales if it is due at this step. */
+MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step);
 
 #endif

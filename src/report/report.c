@@ -227,7 +227,7 @@ static void log_verification(MdRecord *r) {
                "The motion has become unstable: run.timestep is too large for this system, or atoms started too "
                "close\nto each other. What was written up to then is kept.\n",
                (long long)v->fault.step, v->fault.id, v->fault.displacement,
-               MD_FAULT_SHARE * r->plan.potential.cutoff_min);
+               md_fault_distance(r->config, &r->plan.potential));
 }
 
 /* What is lost of the files although all was written: the status that takes the place of `status`. */

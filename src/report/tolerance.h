@@ -90,14 +90,30 @@ static inline double md_tolerance_time_step(const MdThermo *row, double curvatur
         double speed = sqrt(2 * row->temperature / mass);
         peak_sq = fmax(peak_sq, force * force / mass);
         double jump = md_pair_force_d(pair, pair->cutoff_sq) * pair->cutoff - pair->force_shift;
-        step_force = fmax(step_force, fabs(jump) * speed);
+        double crossings = row->pairs * (2 * sqrt(2 * row->temperature) * row->time / pair->cutoff + 1);
+        step_force = fmax(step_force, fabs(jump) * speed * sqrt(crossings));
     }
-    double speed = sqrt(2 * row->temperature);
-    double crossings = row->pairs * (2 * speed * row->time / potential->cutoff_min + 1);
-    double by_chance = timestep * timestep * peak_sq / 24 + step_force * timestep / sqrt(12.0) * sqrt(crossings);
+    double by_chance = timestep * timestep * peak_sq / 24 + step_force * timestep / sqrt(12.0);
     double heat_temperature = 2 * row->heat / system->box.dimension;
     double shadow = timestep * timestep * curvature * (row->temperature + heat_temperature) / 12;
     return shadow + row->fluctuation / 24 + 6 * by_chance / sqrt(n);
+}
+
+/* How large the total momentum per particle may become by rounding. `row` as above, its last step that of the run; force:
+ * sizes of the forces of the pairs of a particle, summed, mean; mass: the largest.
+ *
+ * Each step rounds each velocity (u |v|) and the two forces of a pair apart (bounded by the roundoff of a row); the forces of a
+ * crystal at rest cancel, their roundings do not. Of those that are independent the sum grows with the root of the steps.
+ * Forces of places that stay the same round the same way again: steps count one by one until the particles have moved by as much
+ * as a distance is rounded. */
+static inline double md_tolerance_momentum(const MdConfig *config, const MdThermo *row, double force, double mass,
+                                           const MdSystem *system) {
+    const double speed = sqrt(3 * row->temperature * mass), dt = config->run_timestep, steps = row->time / dt + 1;
+    const double rounded_away = md_tolerance_unit(config->run_precision) * system->potential.cutoff_max;
+    const double alike = fmin(fmax(rounded_away / (sqrt(3 * row->temperature / mass) * dt), 1), steps);
+    const double kick = sqrt(row->fluctuation * mass) + force * dt * sqrt(alike);
+    return (speed + kick) * sqrt(steps) * md_tolerance_roundoff(config, 64) +
+           speed * md_tolerance_accumulate(config, system->n_atoms);
 }
 
 /* The error of a time step cannot be allowed more than this, epsilon per particle: what is above is no error any more, and

@@ -76,7 +76,8 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
     bound = md_alloc(n, sizeof(double), "verification");
     MdSums sums, reference, limits;
     MdStatistics statistics;
-    double roundoff = 0, accumulate = 0, curvature = 0;
+    double roundoff = 0, accumulate = 0;
+    MdReferenceScales scales;
 
     MdStatus status = MD_OK;
     for (int with_energy = 0; with_energy < 2 && status == MD_OK; with_energy++) {
@@ -94,14 +95,15 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
         roundoff = md_tolerance_roundoff(config, row);
         accumulate = md_tolerance_accumulate(config, system->n_atoms);
         double shake = md_tolerance_shake(config->run_precision);
-        md_reference_bounds(system, position, roundoff, accumulate, shake, bound, &limits, &curvature);
+        md_reference_bounds(system, position, roundoff, accumulate, shake, bound, &limits, &scales);
         if (md_stop_requested()) status = MD_STOPPED; /* the reference has broken off */
     }
     if (status == MD_OK) {
         /* The size of the potential energy is no more than its bound over what multiplies it there. */
         verification->accumulated =
             fmax(verification->accumulated, accumulate * limits.potential / (roundoff + accumulate) / (double)n);
-        verification->curvature = fmax(verification->curvature, curvature / (double)n);
+        verification->curvature = fmax(verification->curvature, scales.curvature / (double)n);
+        verification->force = fmax(verification->force, scales.force / (double)n);
         /* Forces are compared in units of their bound, so the limit is 1. */
         add_force_check(verification, "forces, force-only path (error / bound)", step, system, force[0], expected,
                         bound);
@@ -170,11 +172,6 @@ void md_verify_conservation(MdVerification *verification, const MdHistory *histo
         if (isnan(moved)) break;
     }
     add_check(verification, "conserved energy, change per atom", -1, worst_moved, worst_limit);
-    /* Each step rounds each velocity (u |v|) and the two forces of a pair apart (bounded by the roundoff of a row);
-     * the roundings are independent of each other, so they grow with the root of the steps; |F| dt from fluctuation. */
-    double speed = sqrt(3 * largest.temperature * mass), steps = (double)(end->step - first->step);
-    double momentum_limit =
-        (speed + sqrt(largest.fluctuation * mass)) * sqrt(steps + 1) * md_tolerance_roundoff(config, 64) +
-        speed * md_tolerance_accumulate(config, system->n_atoms);
-    add_check(verification, "total momentum per atom", -1, largest.momentum, momentum_limit);
+    add_check(verification, "total momentum per atom", -1, largest.momentum,
+              md_tolerance_momentum(config, &largest, verification->force, mass, system));
 }

@@ -22,6 +22,7 @@ typedef struct MdVerification {
     int n_checks;
     MdCheck checks[32];
     double curvature;   /* largest seen, per particle: scale of the time-step error of the energy */
+    double force;       /* sizes of the forces of all pairs of a particle, summed; largest mean seen, epsilon/sigma */
     double accumulated; /* that adding up the potential energy may lose, per particle */
     MdFault fault;      /* step -1 when nothing went wrong */
     bool complete;      /* everything that a verdict needs was checked: first step, last step, conservation */

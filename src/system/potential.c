@@ -100,7 +100,6 @@ static bool fits_single(const MdPair_d *pair, double sigma) {
 static MdStatus table_to_potential(const MdProblems *problems, const PairTable *table, MdPotential *potential) {
     const bool is_double = md_deck_config(problems->deck)->run_precision == MD_PRECISION_DOUBLE;
     potential->cutoff_max = 0;
-    potential->cutoff_min = INFINITY;
     for (int a = 0; a < table->n_types; a++)
         for (int b = 0; b < table->n_types; b++) {
             PairWords words = table->at[a][b];
@@ -115,7 +114,6 @@ static MdStatus table_to_potential(const MdProblems *problems, const PairTable *
                                   a + 1, b + 1, words.epsilon, words.sigma, words.cutoff, fits ? "single" : "double");
             potential->pair[a * table->n_types + b] = pair;
             if (words.cutoff > potential->cutoff_max) potential->cutoff_max = words.cutoff;
-            if (words.cutoff < potential->cutoff_min) potential->cutoff_min = words.cutoff;
         }
     return MD_OK;
 }

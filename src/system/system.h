@@ -19,7 +19,7 @@ typedef struct MdPotential {
     int n_types;
     int shift; /* MD_SHIFT_NONE, MD_SHIFT_ENERGY, MD_SHIFT_FORCE */
     MdPair_d pair[MD_MAX_TYPES * MD_MAX_TYPES];
-    double cutoff_max, cutoff_min; /* over all pairs, sigma */
+    double cutoff_max; /* over all pairs, sigma */
 } MdPotential;
 
 typedef struct MdSystem {

@@ -86,7 +86,8 @@ static void check_complete(const WalkRun *run, const MdSystem *system, int n_lis
     bool ok = walk_prepare(run) && judge_gather(run, system, &before);
     for (int64_t step = 1; ok && step < MAX_STEPS && n_before <= n_lists; step++) {
         Gathered now = {0};
-        if (faster > 1 && step == OLD) ok = walk_ok(run, run->ops->scale_velocities(run->context, faster));
+        if (faster > 1 && step == OLD)
+            ok = walk_ok(run, run->ops->scale_velocities(run->context, faster, walk_no_shift));
         ok = ok && walk_steps(run, step, 1) && judge_gather(run, system, &now);
         const int64_t n_now = ok ? count_rebuilds(run) : 0;
         if (ok && n_now > 0) ok = check_list(run, system, &now, n_now > n_before, step - built);

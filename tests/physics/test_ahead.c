@@ -34,7 +34,7 @@ static int64_t builds_unforeseen(const MdBackendOps *ops, const MdSystem *system
     CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &cold);
     CHECK(cold.n_rebuilds == 0);
-    CHECK(walk_ok(&run, ops->scale_velocities(run.context, 400)));
+    CHECK(walk_ok(&run, ops->scale_velocities(run.context, 400, walk_no_shift)));
     for (int step = 0; step < HOT_STEPS; step += piece) CHECK(walk_steps(&run, COLD_STEPS + 1 + step, piece));
     CHECK(walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &hot);
@@ -86,7 +86,8 @@ static void test_collision(const MdBackendOps *ops) {
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=1e-10", NULL};
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
-    const double limit = MD_FAULT_SHARE * system->potential.cutoff_min / state_config().run_timestep;
+    const MdConfig config = state_config();
+    const double limit = md_fault_distance(&config, &system->potential) / config.run_timestep;
     for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
         system->velocity[3 * 77 + 1] = rules[r].speed * limit / WAY_WARMER;
         const MdFault one = way_collision(ops, system, MD_KERNEL_LIST, rules[r].every, way_one_by_one);
@@ -156,7 +157,7 @@ static Met meetings(const MdBackendOps *ops, const MdSystem *system, MeetingRule
     frame.position += 3 * system->n_atoms;
     CHECK(walk_quiet_steps(&run, 33, 28) && walk_ok(&run, ops->gather(run.context, &frame)));
     frame.position += 3 * system->n_atoms;
-    CHECK(walk_steps(&run, 61, 3) && walk_ok(&run, ops->scale_velocities(run.context, 4)) &&
+    CHECK(walk_steps(&run, 61, 3) && walk_ok(&run, ops->scale_velocities(run.context, 4, walk_no_shift)) &&
           walk_quiet_steps(&run, 64, 20) && walk_steps(&run, 84, 2) && walk_ok(&run, ops->sum(run.context, &sums)) &&
           walk_ok(&run, ops->gather(run.context, &frame)));
     ops->statistics(run.context, &statistics);

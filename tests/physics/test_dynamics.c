@@ -178,8 +178,8 @@ static void test_reversal(const MdBackendOps *ops, const MdDeck *deck, const MdS
     size_t bytes = (size_t)start->n_atoms * 3 * sizeof(double);
     check_context("%s reversal", ops->name);
     bool ok = walk_create(&run, ops, &config, start) && walk_prepare(&run) && walk_steps(&run, 1, N_STEPS) &&
-              walk_ok(&run, ops->scale_velocities(run.context, -1)) && walk_steps(&run, N_STEPS + 1, N_STEPS) &&
-              judge_gather(&run, start, &back);
+              walk_ok(&run, ops->scale_velocities(run.context, -1, walk_no_shift)) &&
+              walk_steps(&run, N_STEPS + 1, N_STEPS) && judge_gather(&run, start, &back);
     if (run.ops) walk_destroy(&run);
     ok = ok && walk_create(&run, ops, &config, start) && walk_prepare(&run) && walk_steps(&run, 1, 2 * N_STEPS) &&
          judge_gather(&run, start, &plain);
@@ -401,15 +401,16 @@ static void test_first_fault(const MdBackendOps *ops, const MdDeck *deck, int pr
     const int32_t fast = 77, later = 5;
     MdConfig config = melt_config(deck, precision);
     MdSystem *system = state_system(deck);
-    const double limit = MD_FAULT_SHARE * system->potential.cutoff_min;
+    const double limit = md_fault_distance(&config, &system->potential);
     WalkRun run;
     check_context("%s %s first fault", ops->name, precision_names[precision]);
     config.neighbor_skin = 2 * limit; /* the step that is just not too large leaves the list as it is */
     system->velocity[3 * fast + 1] = 400;
     system->velocity[3 * later + 1] = 0.7 * limit / config.run_timestep;
     if (walk_create(&run, ops, &config, system)) {
-        CHECK(walk_prepare(&run) && walk_steps(&run, 1, 1) && walk_ok(&run, ops->scale_velocities(run.context, 2)) &&
-              walk_steps(&run, 2, 8) && walk_ok(&run, ops->finish(run.context)));
+        CHECK(walk_prepare(&run) && walk_steps(&run, 1, 1) &&
+              walk_ok(&run, ops->scale_velocities(run.context, 2, walk_no_shift)) && walk_steps(&run, 2, 8) &&
+              walk_ok(&run, ops->finish(run.context)));
         MdFault fault = ops->fault(run.context);
         CHECK(fault.step == 1);
         CHECK(fault.id == fast);

@@ -226,7 +226,7 @@ static int64_t unforeseen(const MdBackendOps *ops, const MdSystem *system, Rule 
                   md_switch_words(MD_OPTION_launch_passes)[passes]);
     if (!walk_create(&run, ops, &config, system)) return -1;
     bool ok = walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)) &&
-              walk_ok(&run, ops->scale_velocities(run.context, HOTTER));
+              walk_ok(&run, ops->scale_velocities(run.context, HOTTER, walk_no_shift));
     for (int step = 0; step < n_hot && ok; step += piece)
         ok = walk_quiet_steps(&run, COLD_STEPS + 1 + step, piece) && walk_ok(&run, ops->finish(run.context));
     ok = ok && judge_gather(&run, system, end);
@@ -313,7 +313,8 @@ static void test_collision(const MdBackendOps *ops, bool checks) {
     const char *words[] = {"system.density=0.8442", "system.cells=4", "system.temperature=1e-10", NULL};
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
-    const double limit = MD_FAULT_SHARE * system->potential.cutoff_min / state_config().run_timestep;
+    const MdConfig config = state_config();
+    const double limit = md_fault_distance(&config, &system->potential) / config.run_timestep;
     for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
         if (checks != (rules[r].every == 0)) continue;
         system->velocity[3 * 77 + 1] = rules[r].speed * limit / WAY_WARMER;
@@ -355,7 +356,7 @@ static Ending end_by_fault(const MdBackendOps *ops, const MdSystem *system, int 
                   md_switch_words(MD_OPTION_launch_passes)[passes]);
     if (!walk_create(&run, ops, &config, system)) return ending;
     const bool ok = walk_prepare(&run) && walk_steps(&run, 1, STILL_STEPS) && walk_ok(&run, ops->finish(run.context)) &&
-                    walk_ok(&run, ops->scale_velocities(run.context, WAY_WARMER)) &&
+                    walk_ok(&run, ops->scale_velocities(run.context, WAY_WARMER, walk_no_shift)) &&
                     walk_quiet_steps(&run, STILL_STEPS + 1, 8) && walk_ok(&run, ops->finish(run.context));
     ending.fault = ops->fault(run.context);
     ops->statistics(run.context, &statistics);

@@ -55,7 +55,8 @@ static int leaper_of(int layer) { return (layer * ROW + layer * 3 % ROW) * ROW; 
 static MdSystem *system_of_leapers(const int fails[LAYERS]) {
     MdSystem *system = system_of_rows(0);
     const double leap = 0.5;
-    CHECK(leap < MD_FAULT_SHARE * system->potential.cutoff_min);
+    const MdConfig config = state_config();
+    CHECK(leap < md_fault_distance(&config, &system->potential));
     for (int layer = 0; layer < LAYERS; layer++) {
         const int i = leaper_of(layer);
         system->position[3 * i] = system->position[3 * (i + 1)] - 0.45 - leap * (fails[layer] - 1);
@@ -165,7 +166,7 @@ static void test_steady(const MdBackendOps *ops) {
     check_context("trust: steady");
     if (create_run_of_pairs(ops, system, MD_PRECISION_MIXED, timestep, MD_BARRIER_LOCAL, &run)) {
         for (size_t k = 0; k < sizeof phases / sizeof phases[0]; step += phases[k++].n_steps) {
-            CHECK(walk_ok(&run, ops->scale_velocities(run.context, phases[k].factor)) &&
+            CHECK(walk_ok(&run, ops->scale_velocities(run.context, phases[k].factor, walk_no_shift)) &&
                   walk_quiet_steps(&run, step, phases[k].n_steps) && walk_ok(&run, ops->finish(run.context)));
             ops->statistics(run.context, &statistics);
             if (!CHECK(statistics.n_again == (k > 0)))
@@ -206,7 +207,7 @@ static TurnEnd end_of_turn(const MdBackendOps *ops, const MdSystem *system, cons
     CHECK(walk_quiet_steps(&run, 1, turn->n_slow) && walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &slow);
     CHECK(slow.n_rebuilds == 1 && slow.n_again == 0);
-    CHECK(walk_ok(&run, ops->scale_velocities(run.context, turn->factor)));
+    CHECK(walk_ok(&run, ops->scale_velocities(run.context, turn->factor, walk_no_shift)));
     for (int step = 1; step <= turn->n_fast; step += piece)
         CHECK(walk_quiet_steps(&run, turn->n_slow + step, piece) && walk_ok(&run, ops->gather(run.context, &frame)));
     CHECK(walk_ok(&run, ops->finish(run.context)));

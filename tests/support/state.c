@@ -64,11 +64,9 @@ static double next_uniform(uint64_t *state) {
 static void make_potential(const StateShape *shape, MdPotential *potential) {
     int n = shape->n_types;
     *potential = (MdPotential){.n_types = n, .shift = shape->shift, .cutoff_max = shape->cutoff};
-    potential->cutoff_min = shape->cutoff;
     for (int a = 0; a < n; a++)
         for (int b = 0; b < n; b++) {
             double cutoff = shape->cutoff * (1 - 0.05 * (a + b));
-            if (cutoff < potential->cutoff_min) potential->cutoff_min = cutoff;
             potential->pair[a * n + b] = md_pair_make(1 + 0.2 * (a + b), 1 - 0.03 * (a + b), cutoff,
                                                       shape->shift == MD_SHIFT_ENERGY, shape->shift == MD_SHIFT_FORCE);
         }

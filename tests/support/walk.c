@@ -170,6 +170,8 @@ static MdStatus begin_run(WalkRun *run, const MdBackendOps *ops, const MdConfig 
     return status == MD_ERROR_INPUT ? MD_ERROR_INTERNAL : status;
 }
 
+const double walk_no_shift[3] = {0, 0, 0};
+
 bool walk_create(WalkRun *run, const MdBackendOps *ops, const MdConfig *asked, const MdSystem *system) {
     MdStatus status = begin_run(run, ops, asked, system);
     if (status == MD_ERROR_INPUT) walk_ok(run, status);

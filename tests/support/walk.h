@@ -54,6 +54,9 @@ typedef struct WalkRun {
     MdErrors *errors;
 } WalkRun;
 
+/* For scale_velocities, where it is the factor that matters. */
+extern const double walk_no_shift[3];
+
 /* With the configuration asked for; false, as a failed check, when it cannot be made. */
 bool walk_create(WalkRun *run, const MdBackendOps *ops, const MdConfig *asked, const MdSystem *system);
 /* With the switches of the combination and all else as in base; sets the check context to name and system. False when

@@ -44,7 +44,7 @@ MdFault way_collision(const MdBackendOps *ops, const MdSystem *system, int kerne
     check_context("a fault in a batch: every %d, %s", every, way_text(way));
     if (!walk_create(&run, ops, &config, system)) return (MdFault){.step = -1};
     CHECK(walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)));
-    CHECK(walk_ok(&run, ops->scale_velocities(run.context, WAY_WARMER)));
+    CHECK(walk_ok(&run, ops->scale_velocities(run.context, WAY_WARMER, walk_no_shift)));
     CHECK(walk_steps(&run, COLD_STEPS + 1, HOT_STEPS) && walk_ok(&run, ops->finish(run.context)));
     const MdFault fault = ops->fault(run.context);
     walk_destroy(&run);

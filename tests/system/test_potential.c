@@ -63,7 +63,7 @@ static void test_shifts(void) {
         MdErrors *errors = md_errors_create();
         MdPotential potential;
         CHECK(md_potential_from_config(deck, (int)md_deck_config(deck)->system_types, &potential, errors) == MD_OK);
-        CHECK(potential.shift == shift && potential.cutoff_max == 2.5 && potential.cutoff_min == 2.5);
+        CHECK(potential.shift == shift && potential.cutoff_max == 2.5);
         for (int k = 0; k < 4; k++) {
             check_context("shift %s, pair %d", words[shift], k);
             check_formulas(&potential.pair[k], shift);
@@ -121,7 +121,7 @@ static void test_parameters(void) {
     check_pair(&p, 0, 0, 1, 1, 2.5);
     check_pair(&p, 0, 1, 1.5, 0.8, 2.0);
     check_pair(&p, 1, 1, 0.5, 0.88, 2.2);
-    CHECK(p.cutoff_max == 2.5 && p.cutoff_min == 2.0);
+    CHECK(p.cutoff_max == 2.5);
 
     check_context("wca");
     p = potential_of(WORDS("system.types=2", "potential.form=wca", "potential.sigma=1 2", "potential.pairs=1 2 3 1.4"));

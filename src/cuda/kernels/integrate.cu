@@ -62,8 +62,8 @@ MD_KERNEL k_integrate_scale(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     Full<Pair> v = load_velocity(a.now, i);
-    v.v.x = (Pair)((double)v.v.x * a.factor);
-    v.v.y = (Pair)((double)v.v.y * a.factor);
-    v.v.z = (Pair)((double)v.v.z * a.factor);
+    v.v.x = (Pair)((double)v.v.x * a.factor + a.shift[0]);
+    v.v.y = (Pair)((double)v.v.y * a.factor + a.shift[1]);
+    v.v.z = (Pair)((double)v.v.z * a.factor + a.shift[2]);
     store<Pair>(a.now.velocity, i, v.v, v.w);
 }

@@ -41,7 +41,7 @@ mutant("check: the last block is left out", STEP + " k_integrate_check(", "if (i
        rows("neighbor.rebuild=host-check launch.block_size=128 " + APART, IN_MOTION))
 mutant("check: a plain maximum", STEP + " k_integrate_check(", "atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));",
        "a.watch->measures.moved_sq = __float_as_uint(moved_sq[0]);", rows("neighbor.rebuild=host-check launch.block_size=32 " + APART, IN_MOTION))
-mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (Pair)((double)v.v.z * a.factor);", "", tests())
+mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (Pair)((double)v.v.z * a.factor + a.shift[2]);", "", tests())
 mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests())
 
 # --- steps in one launch ---------------------------------------------------------------------------------------------------

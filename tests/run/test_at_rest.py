@@ -1,0 +1,125 @@
+"""Atoms at rest, and pairs that are cut at almost nothing: what a thermostat cannot scale is refused, a cold lattice stays at
+rest and passes, and the limit of a step's displacement is that of the forces that can make a motion unstable."""
+import program
+from program import Checks
+
+CUBE = {"fcc": 4, "sc": 7, "bcc": 5}
+SHEET = {"square": 14, "hexagonal": 12}
+
+
+def deck(folder, name="rest", start="fcc", cells=4, **sections):
+    flat = start in SHEET
+    system = {"start": start, "cells": cells, "density": 0.8442, "temperature": 0, **({"dimension": 2} if flat else {})}
+    system.update(sections.pop("system", {}))
+    given = {"run": {"steps": 20}, "output": {"frames_every": 0, "existing": "overwrite"}}
+    for section, keys in sections.items():
+        given[section] = {**given.get(section, {}), **keys}
+    return program.write_deck(folder, name, system=system, **given)
+
+
+def lattices():
+    listed = program.run("--list-options=json", folder=".").stdout
+    return {name: cells for name, cells in {**CUBE, **SHEET}.items() if f'"{name}"' in listed}
+
+
+def momentum(report):
+    return next(check for check in report["checks"] if check["name"] == "total momentum per atom")
+
+
+def test_cold_lattices(checks, folder):
+    """Forces cancel, roundings do not: the perfect lattice at rest passes, for one step or many, and stays where it is."""
+    for start, cells in lattices().items():
+        for precision in ("double", "mixed", "single"):
+            for steps in (1, 200):
+                words = deck(folder, "cold", start, cells, run={"steps": steps, "precision": precision, "timestep": 0.002})
+                done = program.run(words, folder=folder)
+                name = f"{start}, {precision}, {steps} steps"
+                if not checks.that(done.code == 0, f"{name}: exit code {done.code}: {done.last_lines()}"):
+                    continue
+                report = done.json()
+                noise = 1e-14 if precision == "double" else 1e-6
+                checks.that(momentum(report)["value"] < noise, f"{name}: momentum {momentum(report)}")
+                checks.that(report["temperature"] < noise, f"{name}: temperature {report['temperature']}")
+
+
+def test_momentum_limit(checks, folder):
+    """What the limit allows a cold crystal is less than one pair makes of it whose force is lost on one side: in double precision
+    by far, in single for so many steps as it takes to see anything."""
+    for precision, share in (("double", 1e-6), ("single", 1)):
+        done = program.run(deck(folder, run={"steps": 1, "precision": precision}), folder=folder)
+        report = done.json()
+        lost = 24 * (2 * 1.1879**-13 - 1.1879**-7) * 0.005 / report["n_atoms"]  # nearest neighbours
+        checks.that(momentum(report)["limit"] < share * abs(lost), f"{precision}: {momentum(report)}, a pair makes {lost}")
+
+
+def test_thermostat(checks, folder):
+    """Nothing to scale: exit code 2 before any file is touched, with --check too. Something, or nothing wanted: it runs."""
+    rescale = {"thermostat": "rescale", "target": "1.0", "every": 10}
+    for precision in ("double", "mixed", "single"):
+        words = deck(folder, ensemble=rescale, run={"precision": precision})
+        for first in ([], ["--check"]):
+            done = program.run(*first, words, folder=folder, name="rest")
+            checks.that(done.code == 2 and "nothing to scale" in done.stderr and "system.temperature" in done.stderr and
+                        "rest.txt:" in done.stderr, f"{precision} {first}: exit code {done.code}: {done.last_lines()}")
+            checks.that(not done.path("log").exists(), f"{precision} {first}: files were touched")
+        done = program.run(words, "system.temperature=1e-30", folder=folder)
+        checks.that(done.code == 2 and "nothing to scale" in done.stderr, f"{precision}: next to rest: {done.code} {done.stderr}")
+    rows = [f"{1.5 * (k % 4)} {1.5 * (k // 4 % 4)} {1.5 * (k // 16)}" for k in range(64)]
+    for velocity, code in (("0 0 0", 2), ("3 -1 0.1", 2), (None, 0)):
+        text = ["64", 'Lattice="6 0 0 0 6 0 0 0 6" Properties=species:S:1:pos:R:3:velo:R:3']
+        text += [f"Ar {row} {velocity or f'{0.3 * (-1) ** k} 0 {0.1 * (-1) ** (k // 2)}'}" for k, row in enumerate(rows)]
+        (folder_file := program.Path(folder) / "moving.xyz").write_text("\n".join(text) + "\n")
+        words = program.write_deck(folder, "moving", system={"start": "file", "file": folder_file.name},
+                                   potential={"cutoff": 2.0}, ensemble=rescale, output={"frames_every": 0, "existing": "overwrite"},
+                                   run={"steps": 20})
+        done = program.run(words, folder=folder)
+        checks.that(done.code == code and ("nothing to scale" in done.stderr) == (code == 2),
+                    f"velocities {velocity}: exit code {done.code}: {done.last_lines()}")
+    runs = [({"target": "0"}, 0, "at rest, none wanted"), ({"every": 50}, 0, "never due"),
+            ({"target": "0 1"}, 1, "a ramp from 0"), ({"target": "0"}, 1, "to rest"), ({"target": "1 0"}, 1, "a ramp to 0"),
+            ({"target": "1"}, 1e-6, "from a cold start")]
+    for change, temperature, name in runs:
+        for precision in ("double", "mixed", "single"):
+            words = deck(folder, ensemble={**rescale, **change}, system={"temperature": temperature},
+                         run={"steps": 40, "precision": precision})
+            done = program.run(words, folder=folder)
+            report = done.json() if done.code == 0 else {}
+            checks.that(done.code == 0, f"{name}, {precision}: exit code {done.code}: {done.last_lines()}")
+            wanted = 0 if temperature == 0 else float(change.get("target", "1").split()[-1])
+            checks.that(abs(report.get("temperature", 9) - wanted) < 1e-6, f"{name}, {precision}: T = {report.get('temperature')}")
+
+
+def test_momentum_of_thermostat(checks, folder):
+    """Scaling leaves the total momentum what it is, however much it scales: of a cold start rounding is all there is."""
+    rescale = {"thermostat": "rescale", "target": "1.0", "every": 1}
+    for precision, most in (("double", 1e-12), ("mixed", 1e-5), ("single", 1e-5)):
+        words = deck(folder, ensemble=rescale, system={"temperature": 1e-8}, run={"steps": 300, "precision": precision})
+        done = program.run(words, folder=folder)
+        checks.that(done.code == 0 and momentum(done.json())["value"] < most,
+                    f"{precision}: exit code {done.code}: {done.last_lines()}")
+
+
+def test_small_cutoffs(checks, folder):
+    """Species that do not see each other, or nothing at all, by pairs that are cut at almost nothing: a step of an atom may
+    be longer than such a cutoff. Energies per atom of the start by LAMMPS with the same pairs; blow-ups are stopped as before."""
+    two = {"system": {"density": 0.6, "temperature": 1, "types": 2, "fractions": "0.5 0.5"}, "run": {"steps": 300, "precision": "double"}}
+    for pairs, what in (("1 2 1e-6 0.001 0.0025", "unlike pairs"), ("1 2 1e-6 0.02 0.05", "unlike pairs, as in LAMMPS"),
+                        ("2 2 1e-6 0.001 0.0025", "a gas in a fluid"),
+                        ("1 1 1e-6 0.001 0.0025 ; 1 2 1e-6 0.001 0.0025 ; 2 2 1e-6 0.001 0.0025", "an ideal gas")):
+        done = program.run(deck(folder, "ignore", "fcc", 5, potential={"pairs": pairs}, **two), folder=folder)
+        if checks.that(done.code == 0, f"{what}: exit code {done.code}: {done.last_lines()}"):
+            change = next(check for check in done.json()["checks"] if check["name"].startswith("conserved energy"))
+            checks.that(change["value"] < 2e-3, f"{what}: {change}")
+    for words in (["run.timestep=0.2"], ["run.timestep=0.05", "system.temperature=100"]):
+        done = program.run(deck(folder, "ignore", "fcc", 5, potential={"pairs": "1 2 1e-6 0.001 0.0025"}, **two), *words, folder=folder)
+        checks.that(done.code == 3 and "stopped at step" in done.stdout, f"{words}: exit code {done.code}: {done.last_lines()}")
+
+
+def main():
+    checks = Checks()
+    checks.run(test_cold_lattices, test_momentum_limit, test_thermostat, test_momentum_of_thermostat, test_small_cutoffs)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
