@@ -28,7 +28,8 @@ import tempfile
 import time
 from pathlib import Path
 
-DECK = Path(__file__).resolve().parents[1] / "inputs/melt.txt"
+INPUTS = Path(__file__).resolve().parents[1] / "inputs"
+DECKS = [str(INPUTS / "melt.txt"), str(INPUTS / "presets/every.txt")]
 TARGETS = {"double": 1.5, "mixed": 2.5}  # times LAMMPS
 RULES = {"every 20": ([], "every 20 check no"),
          "safe": (["neighbor.rebuild=device-check", "neighbor.skin=auto"], "every 1 check yes")}
@@ -107,7 +108,7 @@ class Lammps:
 class Mdmini:
     def __init__(self, a, folder, precision):
         self.a, self.folder, self.melted = a, folder, folder / f"{precision}.restart"
-        run([a.mdmini, str(DECK), f"system.cells={a.cells}", f"run.steps={a.melt}", f"run.precision={precision}",
+        run([a.mdmini, *DECKS, f"system.cells={a.cells}", f"run.steps={a.melt}", f"run.precision={precision}",
              "run.backend=cpu", f"run.threads={a.processes}", "output.name=timed", "output.progress=off", "report.verify=off",
              "output.existing=overwrite", f"restart.every={a.melt}"], folder)
         (folder / "timed.restart").rename(self.melted)

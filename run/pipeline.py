@@ -29,7 +29,8 @@ import time
 from scripts import save_json
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DECK = os.path.join(HERE, "..", "inputs", "melt.txt")
+INPUTS = os.path.abspath(os.path.join(HERE, "..", "inputs"))
+DECKS = [os.path.join(INPUTS, "melt.txt"), os.path.join(INPUTS, "presets", "every.txt")]
 TIMELINE = os.path.join(HERE, "..", "tools", "timeline.py")
 LEAST = 0.02  # share of the loop that frames in line must cost before one can say what is hidden of it
 
@@ -37,7 +38,7 @@ LEAST = 0.02  # share of the loop that frames in line must cost before one can s
 def run(mdmini, folder, words):
     """The report of a run that leaves its files in a new folder below this one, and nothing afterwards."""
     with tempfile.TemporaryDirectory(dir=folder, prefix="mdmini-pipeline-") as place:
-        done = subprocess.run([mdmini, os.path.abspath(DECK), f"output.directory={place}", "output.progress=off", *words],
+        done = subprocess.run([mdmini, *DECKS, f"output.directory={place}", "output.progress=off", *words],
                               capture_output=True, text=True)
         path = os.path.join(place, "melt.json")
         if done.returncode not in (0, 3) or not os.path.exists(path):
