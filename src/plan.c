@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "continue.h"
+#include "cpu/threads.h"
 #include "output/schedule.h"
 #include "simulation.h"
 
@@ -50,6 +51,7 @@ static MdStatus choose_backend(MdSimulation *s, bool only_check) {
         if (cuda && cuda->probe(s->record.config, &s->record.machine, reasons) == MD_OK) s->record.ops = cuda;
         else status = do_without_gpu(s, cuda, only_check, reasons);
         md_errors_destroy(reasons);
+        if (status == MD_OK && s->record.ops) status = md_cpu_set_threads(0, s->record.errors); /* of the reference */
         if (status != MD_OK || s->record.ops) return status;
     }
     s->record.ops = md_backend_find("cpu");

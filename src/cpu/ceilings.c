@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cpu/context.h"
+#include "cpu/threads.h"
 #include "sensors/host.h"
 
 typedef struct Machine {
@@ -39,7 +40,7 @@ static MdStatus open_machine(void **machine, const MdConfig *config, bool quick,
     MdStatus status = md_cpu_find_instructions(&set, errors);
     if (status != MD_OK) return status;
     Machine *m = md_alloc(1, sizeof *m, "ceilings");
-    m->most_threads = config->run_threads == MD_AUTO_INT ? omp_get_max_threads() : (int)config->run_threads;
+    m->most_threads = md_cpu_threads(config);
     m->kernels = kernels_of(set);
     *machine = m;
     return MD_OK;

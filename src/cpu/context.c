@@ -3,10 +3,10 @@
 #include "cpu/context.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "cpu/threads.h"
 
 void *md_cpu_take(MdCpuContext *c, int64_t count, size_t size, const char *what) {
     c->host_bytes += (uint64_t)count * size;
@@ -26,7 +26,7 @@ static const double open_period_ranges = 64;
 
 void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_atoms, const MdBox *box,
                       const MdPotential *potential) {
-    c->n_threads = config->run_threads == MD_AUTO_INT ? omp_get_max_threads() : (int)config->run_threads;
+    c->n_threads = md_cpu_threads(config);
     c->precision = config->run_precision;
     c->state_double = c->precision != MD_PRECISION_SINGLE;
     c->pair_double = c->precision == MD_PRECISION_DOUBLE;

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "cpu/context.h"
+#include "cpu/threads.h"
 #include "sensors/host.h"
 
 MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
     MdCpuInstructions set;
     MdStatus status = md_cpu_find_instructions(&set, errors);
+    if (status == MD_OK) status = md_cpu_set_threads(md_cpu_threads(config), errors);
     if (status != MD_OK) return status;
     memset(machine, 0, sizeof *machine);
     snprintf(machine->name, sizeof machine->name, "processor of unknown name");
