@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/stop.h"
 #include "base/version.h"
+#include "report/advice.h"
 #include "report/continued.h"
 #include "report/figures.h"
 #include "report/provenance.h"
@@ -117,6 +118,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
         for (int t = 0; t < r->plan.potential.n_types; t++) md_log(r->log, " %d = %s", t + 1, r->plan.type_name[t]);
         md_log(r->log, "\n");
     }
+    md_advice_log_types(r, prefix);
     if (r->plan.file_velocities)
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
     if (r->no_gpu) md_log(r->log, "%smemory    not known without the GPU", prefix);
@@ -199,11 +201,7 @@ void md_report_thermo(MdRecord *r, const MdThermo *t) {
     if (isfinite(md_box_volume(&r->plan.box))) snprintf(pressure, sizeof pressure, "%.7f", t->pressure);
     md_log(r->log, "%12lld %12.6g %12.6f %14.7f %14.7f %14.7f %14s\n", (long long)t->step, t->time, t->temperature,
            t->potential, t->total, t->conserved, pressure);
-    if (t->step == 0 && t->potential > 2 * t->kinetic + 1)
-        md_warn(r->log,
-                "atoms start very close to each other: a potential energy of %.3g per atom will turn into heat.\n"
-                "         Start from a lattice, or further apart: system.min_distance, system.density\n",
-                t->potential);
+    if (t->step == 0) md_advice_log_start(r, t);
 }
 
 static void log_verification(MdRecord *r) {
@@ -221,13 +219,7 @@ static void log_verification(MdRecord *r) {
     if (isfinite(drift))
         md_log(r->log, "%-42s %-18s %10.3g per atom and step%s\n", "conserved energy, drift", "over the run", drift,
                within);
-    if (v->fault.step >= 0)
-        md_log(r->log,
-               "stopped at step %lld: atom %d would have moved %.3g sigma in one step, the limit is %.3g.\n"
-               "The motion has become unstable: run.timestep is too large for this system, or atoms started too "
-               "close\nto each other. What was written up to then is kept.\n",
-               (long long)v->fault.step, v->fault.id, v->fault.displacement,
-               md_fault_distance(r->config, &r->plan.potential));
+    if (v->fault.step >= 0) md_advice_log_fault(r);
 }
 
 /* What is lost of the files although all was written: the status that takes the place of `status`. */
@@ -277,7 +269,7 @@ void md_report_run(MdRecord *r, MdStatus status) {
     log_stop(r, status);
     for (int k = 0; k < md_errors_count(r->errors); k++)
         md_log_file_only(r->log, "error: %s\n", md_errors_text(r->errors, k));
-    md_log(r->log, "\nverdict: %s\n", md_verdict_text(verdict));
+    md_advice_log_verdict(r, verdict, status);
     if (r->verification.fault.step >= 0)
         status = md_fail(r->errors, MD_ERROR_PHYSICS, "the run became unstable at step %lld; see the log",
                          (long long)r->verification.fault.step);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "system/potential.h"
 #include "system/random.h"
@@ -243,6 +244,27 @@ static double plan_density(const MdLayout *layout, const MdCoordinates *coordina
     return (double)layout->plan.n_atoms / volume;
 }
 
+static bool is_same_pair(const MdPotential *potential, int a, int b, int partner) {
+    const int n = potential->n_types;
+    return memcmp(&potential->pair[a * n + partner], &potential->pair[b * n + partner], sizeof(MdPair_d)) == 0;
+}
+
+/* The first two types of the same mass and the same pairs with each other and with all others. */
+static void find_alike(const MdLayout *layout, int alike[2]) {
+    const MdPotential *potential = &layout->plan.potential;
+    const int n = potential->n_types;
+    alike[0] = alike[1] = 0;
+    for (int a = 0; a < n; a++)
+        for (int b = a + 1; b < n; b++) {
+            bool same = layout->mass[a] == layout->mass[b];
+            for (int partner = 0; partner < n; partner++) same = same && is_same_pair(potential, a, b, partner);
+            if (!same) continue;
+            alike[0] = a;
+            alike[1] = b;
+            return;
+        }
+}
+
 MdStatus md_layout_make(const MdDeck *deck, MdLayout *layout, MdCoordinates **coordinates, MdErrors *errors) {
     const MdConfig *config = md_deck_config(deck);
     const MdProblems problems = {deck, errors};
@@ -261,6 +283,7 @@ MdStatus md_layout_make(const MdDeck *deck, MdLayout *layout, MdCoordinates **co
     if (!generator && !boundary && !start && !types && check_largest_box(&problems, &layout->plan.box) == MD_OK &&
         md_system_check_range(deck, &layout->plan, skin, errors) == MD_OK) {
         layout->plan.density = plan_density(layout, *coordinates);
+        find_alike(layout, layout->plan.alike);
         return MD_OK;
     }
     md_coordinates_destroy(*coordinates);

@@ -43,6 +43,7 @@ typedef struct MdSystemPlan {
     MdPotential potential;
     char type_name[MD_MAX_TYPES][MD_TYPE_NAME_SIZE];
     double density;       /* particles per (bounding) volume, for estimates */
+    int alike[2];         /* two types that nothing tells apart; twice the same: there are none */
     bool file_velocities; /* the coordinate file brings velocities, and system.temperature leaves them */
 } MdSystemPlan;
 

@@ -1,0 +1,118 @@
+#include "report/advice.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+void md_advice_log_types(const MdRecord *r, const char *prefix) {
+    const int *alike = r->plan.alike;
+    if (alike[0] == alike[1]) return;
+    md_log(r->log,
+           "%snote      types %d and %d (%s, %s) have the same mass and the same forces: only their names differ\n",
+           prefix, alike[0] + 1, alike[1] + 1, r->plan.type_name[alike[0]], r->plan.type_name[alike[1]]);
+}
+
+static const char units[] = "Lengths are in units of sigma: for coordinates in angstrom or nm give potential.sigma and "
+                            "potential.cutoff in that unit, and a run.timestep of some 0.005 times that sigma";
+
+/* A potential energy that is larger than what the motion has. */
+static bool starts_too_close(const MdThermo *first) { return first->potential > 2 * first->kinetic + 1; }
+
+/* Up to here random places find room with the default of system.min_distance, and do not crowd; particles per volume. */
+static double most_random_density(const MdRecord *r) { return r->plan.box.dimension == 3 ? 0.85 : 0.75; }
+
+/* How atoms start further apart. */
+static char *way_apart(const MdRecord *r) {
+    const bool has_room = r->plan.density <= most_random_density(r);
+    if (r->config->system_start == MD_START_RANDOM && has_room)
+        return md_copy_text("To start further apart take system.min_distance = 0.85");
+    if (r->config->system_start == MD_START_RANDOM)
+        return md_format(
+            "To start further apart take system.min_distance = 0.85 and a system.density up to %g, or a lattice, "
+            "which melts: system.start = %s with system.cells in place of system.atoms and "
+            "system.min_distance",
+            most_random_density(r), r->plan.box.dimension == 3 ? "fcc" : "hexagonal");
+    if (r->config->system_start == MD_START_FILE && has_room)
+        return md_format(
+            "%s. Where the places need not be those of the file let them be made further apart: system.start = "
+            "random, system.atoms = %lld and system.density = %.4g in place of the file",
+            units, (long long)r->plan.n_atoms, r->plan.density);
+    if (r->config->system_start == MD_START_FILE) return md_copy_text(units);
+    return md_copy_text("To start further apart take a lower system.density: a liquid has some 0.8 at a sigma of 1");
+}
+
+void md_advice_log_start(const MdRecord *r, const MdThermo *first) {
+    char *text = NULL;
+    if (starts_too_close(first)) {
+        char *way = way_apart(r);
+        text = md_format(
+            "atoms start very close to each other: a potential energy of %.3g per atom will turn into heat. %s",
+            first->potential, way);
+        free(way);
+    } else if (first->pairs == 0 && r->plan.n_atoms > 1) {
+        text = md_format("no two atoms are nearer to each other than the cutoff (%g): none feels another. %s",
+                         r->plan.potential.cutoff_max, units);
+    }
+    if (text) md_log_wrapped(r->log, "warning:", text);
+    free(text);
+}
+
+/* The pair of types with the smallest sigma. */
+static int smallest_pair(const MdPotential *potential, double *sigma) {
+    int smallest = 0;
+    *sigma = INFINITY;
+    for (int k = 0; k < potential->n_types * potential->n_types; k++) {
+        const double of_pair = pow(2 * potential->pair[k].attraction, -1.0 / 6);
+        if (of_pair < *sigma) smallest = k;
+        *sigma = fmin(*sigma, of_pair);
+    }
+    return smallest;
+}
+
+void md_advice_log_fault(const MdRecord *r) {
+    const MdFault *fault = &r->verification.fault;
+    const MdPotential *potential = &r->plan.potential;
+    double sigma;
+    const int pair = smallest_pair(potential, &sigma);
+    char *why, *core = md_copy_text("");
+    if (sigma < 0.25) {
+        free(core);
+        core = md_format("; steps must be much shorter than the sigma of a pair, and that of types %d and %d is %.3g",
+                         pair / potential->n_types + 1, pair % potential->n_types + 1, sigma);
+    }
+    why = r->history.n > 0 && starts_too_close(&r->history.rows[0])
+              ? md_copy_text("atoms started too close to each other (see the warning at step 0)")
+              : md_format("run.timestep = %g is too large: take a smaller one (0.005 is usual near a temperature of 1)",
+                          r->config->run_timestep);
+    char *text = md_format("at step %lld: atom %d would have moved %.3g sigma in one step, the limit is %.3g. The "
+                           "motion has become unstable: %s%s. What was written up to then is kept.",
+                           (long long)fault->step, fault->id, fault->displacement,
+                           md_fault_distance(r->config, potential), why, core);
+    md_log_wrapped(r->log, "stopped", text);
+    free(why);
+    free(core);
+    free(text);
+}
+
+void md_advice_log_verdict(const MdRecord *r, MdVerdict verdict, MdStatus status) {
+    char *text = md_copy_text(md_verdict_text(verdict));
+    if (verdict == MD_VERDICT_NOT_CHECKED) {
+        free(text);
+        const char *none = md_verdict_text(verdict);
+        if (r->config->report_verify != MD_ON)
+            text = md_format("%s - forces were compared with nothing, and neither energy nor momentum was judged: "
+                             "report.verify = off; run with report.verify = on",
+                             none);
+        else if (status == MD_STOPPED)
+            text = md_format("%s - forces at the last step, energy and momentum are judged at the end, and the run was "
+                             "stopped before it; go on with: mdmini --restart %s",
+                             none, r->files.restart);
+        else
+            text = md_format("%s - forces at the last step, energy and momentum are judged at the end, and the run did "
+                             "not get there: see the error",
+                             none);
+    }
+    md_log(r->log, "\n");
+    md_log_wrapped(r->log, "verdict:", text);
+    free(text);
+}

@@ -1,0 +1,19 @@
+/* What a user can do about what the run finds: sentences for the log, each of which names a way that works. */
+#ifndef MD_REPORT_ADVICE_H
+#define MD_REPORT_ADVICE_H
+
+#include "report/record.h"
+
+/* Of the deck, in lines that begin with prefix: types that nothing tells apart. */
+void md_advice_log_types(const MdRecord *record, const char *prefix);
+
+/* Of the row of step 0: atoms that are too close to each other, or do not feel each other. */
+void md_advice_log_start(const MdRecord *record, const MdThermo *first);
+
+/* Of a motion that was stopped: what it was, and why. */
+void md_advice_log_fault(const MdRecord *record);
+
+/* The verdict, and where there is none what was not checked, and how to get one. status: that of the run. */
+void md_advice_log_verdict(const MdRecord *record, MdVerdict verdict, MdStatus status);
+
+#endif

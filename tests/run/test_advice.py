@@ -1,0 +1,144 @@
+"""What the log advises: bad starts and their ways out, atoms that do not feel each other, types that nothing tells apart, why a
+run has no verdict. Each way that a message names is tried."""
+import random
+import re
+import signal
+import subprocess
+import time
+
+import program
+from program import Checks
+
+RUN = {"run": {"steps": 300}, "output": {"frames_every": 0, "existing": "overwrite"}}
+
+
+def said(done):
+    """The log as one line: messages are wrapped."""
+    return " ".join(done.stdout.split())
+
+
+def start(folder, name, *words, **sections):
+    return program.run(program.write_deck(folder, name, **{**RUN, **sections}), *words, folder=folder)
+
+
+def write_points(folder, name, points):
+    path = program.Path(folder) / f"{name}.txt"
+    path.write_text("\n".join(" ".join(f"{x:.9f}" for x in point) for point in points) + "\n")
+    return path.name
+
+
+def fcc(n, edge):
+    return [((x + dx) * edge, (y + dy) * edge, (z + dz) * edge) for x in range(n) for y in range(n) for z in range(n)
+            for dx, dy, dz in ((0, 0, 0), (0.5, 0.5, 0), (0.5, 0, 0.5), (0, 0.5, 0.5))]
+
+
+def ways(text):
+    """`section.key = value` of a message."""
+    return re.findall(r"([a-z]+\.[a-z_]+) = ([a-z0-9.]+[a-z0-9])", text)
+
+
+def blown_up(checks, done, name):
+    text = said(done)
+    checks.that(done.code == 3 and "atoms start very close" in text and "atoms started too close to each other (see the warning" in text,
+                f"{name}: exit code {done.code}: {text[-900:]}")
+    return text[text.index("warning: atoms start"):].split("forces,")[0].split("stopped at")[0]
+
+
+def runs(checks, done, name):
+    checks.that(done.code == 0 and "atoms start very close" not in done.stdout, f"{name}: exit code {done.code}: {done.last_lines()}")
+
+
+def test_random_places(checks, folder):
+    for dimension, density in ((3, 0.8), (2, 0.7)):
+        system = {"start": "random", "atoms": 500, "dimension": dimension, "density": density, "min_distance": 0.02}
+        advice = ways(blown_up(checks, start(folder, "r", system=system), f"{dimension}-D, random"))
+        checks.that(advice == [("system.min_distance", "0.85")], f"{advice}")
+        runs(checks, start(folder, "r", *("=".join(way) for way in advice), system=system), f"{dimension}-D, {advice}")
+    text = blown_up(checks, start(folder, "r", system={**system, "dimension": 3, "density": 1.4}), "crowded")
+    checks.that("a system.density up to 0.85," in text and "system.start = fcc with system.cells" in text, text)
+    runs(checks, start(folder, "r", system={**system, "dimension": 3, "density": 0.85, "min_distance": 0.85}), "as crowded as advised")
+    runs(checks, start(folder, "r", system={"start": "fcc", "cells": 5, "density": 1.0}), "the lattice")
+
+
+def test_places_of_a_file(checks, folder):
+    random.seed(40)
+    points = write_points(folder, "points", [[9 * random.random() for _ in range(3)] for _ in range(500)])
+    given = {"system": {"start": "file", "file": points, "box": "9 9 9"}}
+    advice = ways(blown_up(checks, start(folder, "p", **given), "500 random points"))
+    checks.that(dict(advice) == {"system.start": "random", "system.atoms": "500", "system.density": "0.6859"}, f"{advice}")
+    runs(checks, start(folder, "p", system={key.split(".")[1]: value for key, value in advice}), "as advised")
+    for name, sigma in (("nanometres", 0.34), ("angstrom", 3.4)):
+        edge = 1.68 * sigma
+        crystal = write_points(folder, name, fcc(6, edge))
+        given = {"system": {"start": "file", "file": crystal, "box": " ".join([f"{6 * edge:.9f}"] * 3), "temperature": 0.8}}
+        if sigma < 1:
+            text = blown_up(checks, start(folder, "u", neighbor={"skin": 0.1}, potential={"cutoff": 1.5}, **given), name)
+        else:
+            done = start(folder, "u", **given)
+            text = said(done)
+            checks.that(done.code == 0 and "no two atoms are nearer to each other than the cutoff (2.5)" in text, f"{name}: {text[-500:]}")
+        checks.that("potential.sigma and potential.cutoff in that unit, and a run.timestep of some 0.005 times that sigma" in text, text)
+        done = start(folder, "u", f"run.timestep={0.005 * sigma}", f"neighbor.skin={0.3 * sigma}",
+                     potential={"sigma": sigma, "cutoff": 2.5 * sigma}, **given)
+        runs(checks, done, f"{name}, as advised")
+        checks.that("none feels another" not in done.stdout, f"{name}: {done.stdout[-500:]}")
+
+
+def test_no_pairs(checks, folder):
+    for name, points, warns in (("two far apart", [(0, 0, 0), (9, 0, 0)], True),
+                                ("a pair", [(0, 0, 0), (1.1, 0, 0)], False)):
+        file = write_points(folder, "few", points)
+        done = start(folder, "f", system={"start": "file", "file": file, "boundary": "open"})
+        checks.that(done.code == 0 and ("none feels another" in done.stdout) == warns, f"{name}: {done.code} {done.last_lines()}")
+
+
+def test_timestep(checks, folder):
+    done = start(folder, "t", system={"cells": 4, "density": 0.8}, run={"steps": 200, "timestep": 0.08})
+    checks.that(done.code == 3 and "run.timestep = 0.08 is too large: take a smaller one (0.005 is usual" in said(done), said(done)[-600:])
+    runs(checks, start(folder, "t", system={"cells": 4, "density": 0.8}, run={"steps": 200, "timestep": 0.005}), "0.005")
+    done = start(folder, "t", system={"cells": 4, "density": 0.8, "types": 2}, potential={"pairs": "1 2 1e-6 0.02 0.05"},
+                 run={"steps": 200, "timestep": 0.2})
+    checks.that("the sigma of a pair, and that of types 1 and 2 is 0.02" in said(done), said(done)[-600:])
+    done = start(folder, "t", system={"cells": 8, "density": 2.5})
+    checks.that("lower system.density" in said(done), said(done)[-900:])
+
+
+def test_types(checks, folder):
+    """Named if mass and all pairs are the same, and not if anything differs."""
+    system = {"cells": 4, "density": 0.8, "types": 3}
+    for change, alike in (({}, "1 and 2"), ({"system": {"masses": "1 2 2"}}, "2 and 3"), ({"system": {"masses": "1 2 3"}}, None),
+                          ({"potential": {"epsilon": "1 1.2 1"}}, "1 and 3"), ({"potential": {"sigma": "1 0.9 0.8"}}, None),
+                          ({"potential": {"pairs": "1 2 0.5 1"}}, None), ({"potential": {"pairs": "1 3 0.5 1"}}, None)):
+        system_too = {**system, **change.get("system", {})}
+        done = start(folder, "same", "--check", **{**change, "system": system_too})
+        found = re.search(r"note +types (\d and \d)", done.stdout)
+        checks.that(done.code == 0 and (found[1] if found else None) == alike, f"{change}: {found}, not {alike}: {done.stdout[:900]}")
+
+
+def test_no_verdict(checks, folder):
+    system = {"cells": 4, "density": 0.8}
+    done = start(folder, "none", system=system, report={"verify": "off"})
+    checks.that("verdict: NOT CHECKED - forces were compared with nothing" in said(done) and "run with report.verify = on" in said(done), said(done)[-400:])
+    done = start(folder, "none", system=system)
+    checks.that(said(done).endswith("verdict: PASSED"), said(done)[-100:])
+    program.write_deck(folder, "long", system=system, **{**RUN, "run": {"steps": 10**8}, "restart": {"every": 50}})
+    child = subprocess.Popen([program.program(), "long.txt"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    while not (program.Path(folder) / "long.restart").exists() and child.poll() is None:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGTERM)
+    text = " ".join(child.communicate()[0].split())
+    checks.that(child.returncode == 75 and "verdict: NOT CHECKED - forces at the last step, energy and momentum are judged at the end, and the "
+                "run was stopped before it; go on with: mdmini --restart" in text, f"{child.returncode}: {text[-500:]}")
+    again = re.search(r"go on with: mdmini (--restart \S+)", text)[1].split()
+    done = program.run(*again, "run.walltime=3", folder=folder, name="long")
+    checks.that(done.code in (0, 75), f"as advised: {done.code}: {done.last_lines()}")
+
+
+def main():
+    checks = Checks()
+    checks.run(test_random_places, test_places_of_a_file, test_no_pairs, test_timestep, test_types, test_no_verdict)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
