@@ -2,10 +2,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "continue.h"
 #include "cpu/threads.h"
 #include "output/schedule.h"
@@ -86,6 +88,7 @@ MdTrajectorySpec md_simulation_trajectory(const MdSimulation *s) {
     MdTrajectorySpec spec = {.h5_path = s->record.files.h5,
                              .xyz_path = s->record.files.xyz,
                              .xyz_velocities = c->output_xyz_velocities == MD_ON,
+                             .h5_kept.last_step = {-1, -1, -1, -1},
                              .h5md = {.n_atoms = s->record.plan.n_atoms,
                                       .box = s->record.plan.box,
                                       .n_types = s->record.plan.potential.n_types,
@@ -139,43 +142,56 @@ static MdStatus check_memory(MdSimulation *s) {
     if (s->record.no_gpu) return MD_OK; /* it is not known, nor is the machine that it will be taken of */
     uint64_t available = md_host_memory_available_bytes();
     MdStatus status = MD_OK;
-    const double gibi = 1024.0 * 1024.0 * 1024.0;
     if (s->record.memory.host_bytes > available)
         status = md_fail(s->record.errors, MD_ERROR_INPUT,
-                         "%lld atoms need %.2f GiB of main memory, but %.2f GiB are available: fewer atoms, or a "
-                         "machine with more memory",
-                         (long long)s->record.plan.n_atoms, (double)s->record.memory.host_bytes / gibi,
-                         (double)available / gibi);
+                         "%lld atoms need %s of main memory, but %s are available: fewer atoms, or a machine with more "
+                         "memory",
+                         (long long)s->record.plan.n_atoms, md_bytes(s->record.memory.host_bytes).text,
+                         md_bytes(available).text);
     if (s->record.memory.device_bytes > s->record.machine.device_free_bytes && s->record.machine.device_total_bytes)
         status = md_fail(s->record.errors, MD_ERROR_INPUT,
-                         "%lld atoms need %.2f GiB on the GPU, but %.2f GiB of %s are free: fewer atoms, a smaller "
-                         "neighbor.skin, or run.backend = cpu",
-                         (long long)s->record.plan.n_atoms, (double)s->record.memory.device_bytes / gibi,
-                         (double)s->record.machine.device_free_bytes / gibi, s->record.machine.name);
+                         "%lld atoms need %s on the GPU, but %s of %s are free: fewer atoms, a smaller neighbor.skin, "
+                         "or run.backend = cpu",
+                         (long long)s->record.plan.n_atoms, md_bytes(s->record.memory.device_bytes).text,
+                         md_bytes(s->record.machine.device_free_bytes).text, s->record.machine.name);
     return status;
 }
 
-/* A trajectory that cannot fit is refused before the first step, not noticed after the last one that did. */
+/* Bytes on the disk of a file that the run goes on with; 0: there is none. */
+static uint64_t bytes_there(const char *path, int64_t n_frames) {
+    struct stat there;
+    return n_frames > 0 && stat(path, &there) == 0 ? (uint64_t)there.st_blocks * 512 : 0;
+}
+
+/* A trajectory that cannot fit is refused before the first step, not noticed after the last one that did. Frames before the
+ * step of a restart file are there, or can never come. */
 static MdStatus check_disk(MdSimulation *s) {
-    if (!s->record.files.h5) return MD_OK;
+    MdRecord *r = &s->record;
+    if (!r->files.h5) return MD_OK;
     const MdTrajectorySpec spec = md_simulation_trajectory(s);
-    s->record.n_frames = md_schedule_count(s->record.config->output_frames_every, 0, s->record.config->run_steps);
-    s->record.trajectory_bytes = md_h5md_bytes(&spec.h5md, 0);
+    const int64_t from = s->resumed ? r->step + 1 : 0;
+    r->n_frames = md_schedule_count(r->config->output_frames_every, from, r->config->run_steps);
+    r->trajectory_bytes = md_h5md_bytes(&spec.h5md, from);
+    r->trajectory_there = bytes_there(r->files.h5, r->resume.n_frames);
     /* What is in a file that goes on as it is has its room already; one that is copied needs it once more. */
-    const int64_t from = s->resumed && !md_continue_copies(&s->record) ? s->record.step + 1 : 0;
-    const uint64_t needed = md_h5md_bytes(&spec.h5md, from);
+    const uint64_t copied = s->resumed && md_continue_copies(r) ? r->trajectory_there : 0;
+    const uint64_t needed = r->trajectory_bytes + copied;
     struct statvfs disk;
-    if (statvfs(s->record.config->output_directory, &disk) != 0) return MD_OK; /* the folder was looked at already */
-    const double gibi = 1024.0 * 1024.0 * 1024.0, free_bytes = (double)disk.f_bavail * (double)disk.f_frsize;
+    if (statvfs(r->config->output_directory, &disk) != 0) return MD_OK; /* the folder was looked at already */
+    const uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
     /* How much compression will save nobody knows. */
-    if (spec.h5md.compression != MD_COMPRESSION_NONE || (double)needed <= free_bytes) return MD_OK;
-    const int64_t n_frames =
-        md_schedule_count(s->record.config->output_frames_every, from, s->record.config->run_steps);
-    return md_fail(s->record.errors, MD_ERROR_INPUT,
-                   "%s: output.frames_every: %lld frames need %.2f GiB, but %.2f GiB are free in %s: fewer frames, or "
-                   "another output.directory",
-                   md_deck_origin(s->record.deck, MD_OPTION_output_frames_every), (long long)n_frames,
-                   (double)needed / gibi, free_bytes / gibi, s->record.config->output_directory);
+    if (spec.h5md.compression != MD_COMPRESSION_NONE || needed <= free_bytes) return MD_OK;
+    char *folder = md_files_absolute(r->config->output_directory);
+    char *copy =
+        copied ? md_format(" (%s of them for a copy of those there)", md_bytes(copied).text) : md_copy_text("");
+    md_fail(r->errors, MD_ERROR_INPUT,
+            "%s: output.frames_every: %lld frames need %s%s, but %s are free in %s: fewer frames, or another "
+            "output.directory",
+            md_deck_origin(r->deck, MD_OPTION_output_frames_every), (long long)r->n_frames, md_bytes(needed).text, copy,
+            md_bytes(free_bytes).text, folder);
+    free(folder);
+    free(copy);
+    return MD_ERROR_INPUT;
 }
 
 /* What the deck alone tells; velocities of a file, or those that are resumed, are looked at when they are there. */

@@ -280,13 +280,14 @@ def check_numbers(checker, file, elements, dimension):
 
 
 def check_intervals(checker, file, elements):
-    """The frames are those of the intervals of all processes of the run. The first has kept nothing, as nothing was there."""
+    """The frames are those of the intervals of all processes of the run that had a trajectory. The first has kept no frames,
+    and may begin after steps that had none."""
     n_restarts = int(file["/parameters/mdmini"].attrs["n_restarts"])
     node = checker.dataset("/parameters/mdmini/schedule", ["int64"], (n_restarts + 1, 9))
     if node is None or node.shape[1:] != (9,) or not checker.n_frames:
         return
     rows = node[:]
-    checker.need((rows[0, 5:] == -1).all(), "/parameters/mdmini/schedule does not begin with the run")
+    checker.need((rows[0, 5:] == rows[0, 5]).all(), "/parameters/mdmini/schedule does not begin with the file")
     last_step = int(file["/particles/all/position/step"][-1])
     for k, name in enumerate(("position", "velocity", "force")):  # images have the steps of the positions themselves
         if name in elements:

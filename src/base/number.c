@@ -10,3 +10,13 @@ const char *md_number_write(char text[MD_NUMBER_BYTES], double value) {
     }
     return text;
 }
+
+MdBytes md_bytes(uint64_t bytes) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    MdBytes result;
+    double amount = (double)bytes;
+    size_t unit = 0;
+    while (amount >= 1024 && unit + 1 < sizeof units / sizeof *units) amount /= 1024, unit++;
+    snprintf(result.text, sizeof result.text, "%.*f %s", unit == 0 ? 0 : amount < 10 ? 2 : 1, amount, units[unit]);
+    return result;
+}

@@ -97,12 +97,31 @@ static MdStatus fail_option(const MdDeck *deck, MdErrors *errors, int option, co
                    read, problem);
 }
 
-/* access(2) knows of read-only file systems, too. */
+char *md_files_absolute(const char *path) {
+    char *found = realpath(path, NULL), here[PATH_MAX];
+    if (found || *path == '/' || !getcwd(here, sizeof here)) return found ? found : md_copy_text(path);
+    return md_format("%s/%s", here, path);
+}
+
+/* access(2) knows of read-only file systems, too. Nobody has written the folder of a default: `.`, which is named by its
+ * path. */
 static void check_folder(const MdDeck *deck, int option, const char *folder, MdErrors *errors) {
     struct stat status;
-    if (stat(folder, &status) != 0) fail_option(deck, errors, option, folder, strerror(errno));
-    else if (!S_ISDIR(status.st_mode)) fail_option(deck, errors, option, folder, "not a folder");
-    else if (access(folder, W_OK | X_OK) != 0) fail_option(deck, errors, option, folder, strerror(errno));
+    const char *problem = NULL;
+    if (stat(folder, &status) != 0) problem = strerror(errno);
+    else if (!S_ISDIR(status.st_mode)) problem = "not a folder";
+    else if (access(folder, W_OK | X_OK) != 0) problem = strerror(errno);
+    if (!problem) return;
+    char *absolute = md_files_absolute(folder);
+    if (md_deck_layer(deck, option) > 0) {
+        char *both = md_format("%s%s%s", problem, *folder == '/' ? "" : ": ", *folder == '/' ? "" : absolute);
+        fail_option(deck, errors, option, folder, both);
+        free(both);
+    } else {
+        md_fail(errors, MD_ERROR_INPUT, "%s: %s: files cannot be made in this folder; name another one by %s", absolute,
+                problem, md_option_name(option));
+    }
+    free(absolute);
 }
 
 char *md_folder_of(const char *path) {

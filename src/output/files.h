@@ -56,6 +56,9 @@ bool md_files_in_use(int descriptor);
 /* Whether two paths lead to the same place, the file itself existing or not. */
 bool md_files_same(const char *a, const char *b);
 
+/* A path as seen from the root, for messages; free(). */
+char *md_files_absolute(const char *path);
+
 /* The folder of a path; free(). */
 char *md_folder_of(const char *path);
 

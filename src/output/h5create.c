@@ -258,18 +258,20 @@ void md_h5_create_file(MdH5Calls *calls, MdH5md *file) {
     if (calls->failed) unlink(file->path);
 }
 
-MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors) {
+MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors) {
     MdH5Calls calls = md_h5_calls(path, errors);
     MdH5md *file = md_h5_new(path, spec);
     int timelines[MD_H5MD_N_QUANTITIES];
     for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++) {
         bool shared = q == MD_H5MD_IMAGE || spec->every[q] == spec->every[MD_H5MD_POSITION];
         timelines[q] = spec->every[q] == 0 ? -1 : shared ? 0 : q;
-        if (timelines[q] == q) file->timeline[q].planned = md_schedule_count(spec->every[q], 0, spec->last_step);
+        if (timelines[q] != q) continue;
+        const int64_t from = kept ? kept->last_step[q] + 1 : 0;
+        file->timeline[q].planned = md_schedule_count(spec->every[q], from, spec->last_step);
     }
     md_h5_define_all(file, timelines);
     md_h5_create_file(&calls, file);
-    if (!calls.failed) md_h5_note_schedule(&calls, file, NULL);
+    if (!calls.failed) md_h5_note_schedule(&calls, file, kept);
     if (!calls.failed) md_h5_begin(&calls, file);
     if (!calls.failed) return file;
     md_h5_release(&calls, file);

@@ -90,7 +90,7 @@ void md_h5_fill_edges(const MdBox *box, double edges[9]);
 /* Everything in it but series: who made it, the box, what particles are, the deck. */
 void md_h5_write_head(MdH5Calls *calls, const MdH5md *file);
 
-/* Notes in the file which frames are due from now on, and which of before stay (NULL: it is new), and flushes it: who reads
+/* Notes in the file which frames are due from now on, and which of before stay, or are over (NULL: the run begins), and flushes it: who reads
  * the steps of a run that was resumed, perhaps with other intervals, can tell whether they are all there. */
 void md_h5_note_schedule(MdH5Calls *calls, const MdH5md *file, const MdH5mdKept *kept);
 /* The same of what `from` has noted so far, for its copy. */

@@ -164,7 +164,7 @@ static void write_parameters(MdH5Calls *calls, const MdH5md *file) {
 }
 
 /* A row for each process of the run: its last step, the intervals of all quantities (0: none), and of each quantity the last
- * step that it had kept of the frames before (-1: there were none). */
+ * step that it had kept of the frames before, or up to which there could be none (-1: it began the run). */
 enum { N_SCHEDULE = 1 + 2 * MD_H5MD_N_QUANTITIES };
 static const char schedule_path[] = "parameters/mdmini/schedule";
 

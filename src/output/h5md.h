@@ -41,8 +41,15 @@ typedef struct MdH5mdSpec {
     const char *provenance;              /* JSON text, of this process */
 } MdH5mdSpec;
 
-/* Creates the file with everything but frames in it. NULL, with the problem in errors (MD_ERROR_OUTPUT). */
-MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, MdErrors *errors);
+/* What stays of the file of an earlier run; of a run that had no trajectory so far, which steps are over. */
+typedef struct MdH5mdKept {
+    int64_t last_step[MD_H5MD_N_QUANTITIES]; /* of each quantity */
+    int64_t n_frames;                        /* that it has of positions up to there, at least */
+} MdH5mdKept;
+
+/* Creates the file with everything but frames in it, and room for those that come after the steps that are over (kept; NULL:
+ * the run begins). NULL, with the problem in errors (MD_ERROR_OUTPUT). */
+MdH5md *md_h5md_create(const char *path, const MdH5mdSpec *spec, const MdH5mdKept *kept, MdErrors *errors);
 
 /* Appends those arrays of the frame that are not NULL and, with positions, the observables of the same step; commits
  * when that is due. frame->precision is that of the spec. MD_ERROR_OUTPUT (disk full, file deleted, more frames than
@@ -86,12 +93,6 @@ MdStatus md_h5md_recover(const char *path, MdH5mdRecovery *recovery, MdErrors *e
 
 /* What a recovery did, in a few words a line; free(). */
 char *md_h5md_describe_recovery(const char *path, const MdH5mdRecovery *recovery);
-
-/* What stays of the file of an earlier run. */
-typedef struct MdH5mdKept {
-    int64_t last_step[MD_H5MD_N_QUANTITIES]; /* of each quantity */
-    int64_t n_frames;                        /* that it has of positions up to there, at least */
-} MdH5mdKept;
 
 /* What it takes to go on with it. */
 typedef struct MdH5mdContinued {

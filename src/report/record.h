@@ -62,8 +62,9 @@ typedef struct MdRecord {
     MdSensors *sensors;        /* from md_provenance_watch; NULL until then */
     char *no_gpu;              /* why a plan to check has no GPU to ask; NULL: it has, or needs none */
     char *backend_reason;      /* why run.backend = auto takes the cpu; NULL when it was not asked or took the GPU */
-    int64_t n_frames;          /* planned */
+    int64_t n_frames;          /* that can still come */
     uint64_t trajectory_bytes; /* that they take in the file */
+    uint64_t trajectory_there; /* bytes of the frames that the file of a resumed run has */
 
     MdResume resume;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/stop.h"
 #include "base/version.h"
 #include "report/advice.h"
@@ -17,8 +18,6 @@
 #include "report/summary.h"
 #include "report/timings.h"
 #include "sensors/host.h"
-
-static double mebibytes(uint64_t bytes) { return (double)bytes / (1024.0 * 1024.0); }
 
 /* The options that are such, in lines that begin with prefix; nothing where there are none. */
 static void log_options(MdRecord *r, const char *prefix, const char *head, bool (*is_such)(const MdRecord *, int)) {
@@ -81,12 +80,12 @@ static void warn_of_threads(MdRecord *r, const char *prefix) {
 static void warn_of_file_size(MdRecord *r, const char *prefix) {
     struct rlimit limit;
     if (r->config->output_compression != MD_COMPRESSION_NONE || getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
-        limit.rlim_cur == RLIM_INFINITY || r->trajectory_bytes <= limit.rlim_cur)
+        limit.rlim_cur == RLIM_INFINITY || r->trajectory_there + r->trajectory_bytes <= limit.rlim_cur)
         return;
     char *text =
-        md_format("the limit of file sizes (ulimit -f) is %.2f MiB: the run will end with an error when %s has "
-                  "come to that; raise it, or take fewer frames",
-                  mebibytes((uint64_t)limit.rlim_cur), r->files.h5);
+        md_format("the limit of file sizes (ulimit -f) is %s: the run will end with an error when %s has come to that; "
+                  "raise it, or take fewer frames",
+                  md_bytes((uint64_t)limit.rlim_cur).text, r->files.h5);
     log_warning(r, prefix, text);
     free(text);
 }
@@ -122,12 +121,12 @@ static void log_setup(MdRecord *r, const char *prefix) {
     if (r->plan.file_velocities)
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
     if (r->no_gpu) md_log(r->log, "%smemory    not known without the GPU", prefix);
-    else md_log(r->log, "%smemory    %.1f MiB of main memory", prefix, mebibytes(r->memory.host_bytes));
-    if (r->memory.device_bytes) md_log(r->log, ", %.1f MiB on the GPU", mebibytes(r->memory.device_bytes));
+    else md_log(r->log, "%smemory    %s of main memory", prefix, md_bytes(r->memory.host_bytes).text);
+    if (r->memory.device_bytes) md_log(r->log, ", %s on the GPU", md_bytes(r->memory.device_bytes).text);
     md_log(r->log, "\n");
     if (r->files.h5)
-        md_log(r->log, "%strajectory %lld frames, %.1f MiB\n", prefix, (long long)r->n_frames,
-               mebibytes(r->trajectory_bytes));
+        md_log(r->log, "%strajectory %lld frames%s, %s\n", prefix, (long long)r->n_frames,
+               r->trajectory_there ? " to come" : "", md_bytes(r->trajectory_bytes).text);
     if (r->files.h5) warn_of_file_size(r, prefix);
 }
 

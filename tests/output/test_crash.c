@@ -91,7 +91,7 @@ static void record_sample(const char *path, const Sample *sample, int64_t commit
     MdErrors *errors = md_errors_create();
     MdH5mdSpec spec = sample_spec(sample);
     spec.commit_frames = commit_frames;
-    MdH5md *file = md_h5md_create(path, &spec, errors);
+    MdH5md *file = md_h5md_create(path, &spec, NULL, errors);
     md_require(file && stat(path, &status) == 0);
     record.device = status.st_dev, record.inode = status.st_ino, record.n = 0, record.n_committed = 0;
     record.on = true;
@@ -156,7 +156,7 @@ static void replay(const char *folder, const Sample *sample, int64_t commit_fram
     /* The file as it is when the recorder starts is that of a run that ended before its first frame, still open. */
     MdErrors *errors = md_errors_create();
     MdH5mdSpec spec = sample_spec(sample);
-    MdH5md *file = md_h5md_create(base, &spec, errors);
+    MdH5md *file = md_h5md_create(base, &spec, NULL, errors);
     md_require(file);
     copy_file(base, state);
     CHECK(md_h5md_close(file, errors) == MD_OK);

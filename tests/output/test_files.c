@@ -46,8 +46,8 @@ typedef struct Case {
     char log[1024];
 } Case;
 
-static Case run_case(const char *const *overrides) {
-    char *arguments[8] = {"xy.txt"};
+static Case run_deck(const char *path, const char *const *overrides) {
+    char *arguments[8] = {(char *)path};
     int n = 1;
     for (; *overrides; overrides++) arguments[n++] = (char *)*overrides;
     Case result = {.errors = md_errors_create()};
@@ -65,7 +65,7 @@ static Case run_case(const char *const *overrides) {
     md_deck_destroy(deck);
     return result;
 }
-#define RUN(...) run_case((const char *const[]){__VA_ARGS__, NULL})
+#define RUN(...) run_deck("xy.txt", (const char *const[]){__VA_ARGS__, NULL})
 
 static void end_case(Case *result) {
     md_files_free(&result->files);
@@ -202,6 +202,18 @@ static void test_bad_folders(char *root) {
         result = RUN(closed);
         check_refused(&result, 1, "output.directory");
     } else printf("not tested: a folder that this user may not write to\n");
+    /* The default is the folder where the program was started, which is named by its path. */
+    char *here = realpath(".", NULL), *deck = md_format("%s/xy.txt", here);
+    if (chdir(closed + strlen("output.directory=")) == 0 && access(".", W_OK) != 0) {
+        char *folder = realpath(".", NULL), *expected = md_format("%s: ", folder);
+        result = run_deck(deck, (const char *const[]){NULL});
+        check_refused(&result, 1, expected);
+        free(folder);
+        free(expected);
+    }
+    CHECK(chdir(here) == 0);
+    free(here);
+    free(deck);
 }
 
 /* A coordinate file with the name of an output would be lost. */

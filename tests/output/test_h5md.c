@@ -218,7 +218,7 @@ static void sweep_limits(const char *folder, const Sample *sample, const char *d
         MdH5mdSpec spec = sample_spec(sample);
         spec.deck = deck;
         setrlimit(RLIMIT_FSIZE, &limit);
-        MdH5md *file = md_h5md_create(path, &spec, errors);
+        MdH5md *file = md_h5md_create(path, &spec, NULL, errors);
         sample_free_spec(&spec);
         int64_t n = 0;
         while (file && sample_append(file, sample, n, errors) == MD_OK) n++;

@@ -1,4 +1,4 @@
-/* JSON text: exact forms, and every double back to its bits.
+/* JSON text: exact forms, and every double back to its bits; amounts of memory in words.
  *
  * `test_json FILE` writes a sample for test_json_python.py. */
 #include <float.h>
@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "check.h"
 #include "base/json.h"
+#include "base/number.h"
 
 static void check_text(MdJson *json, const char *expected) {
     if (!CHECK(strcmp(md_json_string(json), expected) == 0))
@@ -127,11 +128,27 @@ static void write_sample(const char *path) {
     md_json_destroy(json);
 }
 
+static void test_amounts(void) {
+    const struct {
+        uint64_t bytes;
+        const char *text;
+    } cases[] = {{0, "0 bytes"},
+                 {1023, "1023 bytes"},
+                 {30720, "30.0 KiB"},
+                 {1 << 20, "1.00 MiB"},
+                 {39951205, "38.1 MiB"},
+                 {UINT64_C(3) << 29, "1.50 GiB"},
+                 {UINT64_MAX, "16384.0 PiB"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        CHECK(strcmp(md_bytes(cases[k].bytes).text, cases[k].text) == 0);
+}
+
 int main(int n, char **arguments) {
     if (n == 2) {
         write_sample(arguments[1]);
         return check_finish();
     }
+    test_amounts();
     test_forms();
     test_layout();
     test_round_trip();

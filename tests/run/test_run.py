@@ -140,13 +140,13 @@ def test_memory(checks, folder):
     if "emulated GPU" in announced.stdout:
         print("not tested: the memory of an emulated GPU is main memory")
         return
-    match = re.search(r"([0-9.]+) MiB of main memory", announced.stdout)
+    match = re.search(r"([0-9.]+) ([MG])iB of main memory", announced.stdout)
     if not checks.that(match is not None, f"no announced memory: {announced.last_lines()}"):
         return
     done = program.run("million.txt", folder=folder, compiles=True)  # the compiler's memory is announced
     checks.that(done.code == 0, f"a million atoms: exit code {done.code}: {done.last_lines()}")
-    ratio = done.peak_bytes / (float(match[1]) * 2**20)
-    print(f"a million atoms: announced {match[1]} MiB, "
+    ratio = done.peak_bytes / (float(match[1]) * {"M": 2**20, "G": 2**30}[match[2]])
+    print(f"a million atoms: announced {match[1]} {match[2]}iB, "
           f"resident at most {done.peak_bytes / 2**20:.1f} MiB, ratio {ratio:.3f}")
     checks.that(1 / 1.2 <= ratio <= 1.2, f"resident set is {ratio:.3f} of what was announced")
 
@@ -439,7 +439,7 @@ def test_carry(checks, folder):
         for carry in ("swap", "copy", "auto"):
             told = program.run("--check", "small.txt", "run.backend=cuda", f"system.cells={cells}", f"memory.carry={carry}",
                                folder=folder)
-            announced[carry] = re.search(r"[0-9.]+ MiB on the GPU", told.stdout)[0]
+            announced[carry] = re.search(r"[0-9.]+ [KMG]iB on the GPU", told.stdout)[0]
         checks.that(announced["swap"] != announced["copy"] and announced["auto"] == announced[expected],
                     f"{cells} cells: {announced}")
 

@@ -68,7 +68,7 @@ void sample_free_spec(MdH5mdSpec *spec) {
 
 MdH5md *sample_create(const char *path, const Sample *sample, MdErrors *errors) {
     MdH5mdSpec spec = sample_spec(sample);
-    MdH5md *file = md_h5md_create(path, &spec, errors);
+    MdH5md *file = md_h5md_create(path, &spec, NULL, errors);
     sample_free_spec(&spec);
     return file;
 }
