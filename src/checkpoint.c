@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/version.h"
 #include "deck/table.h"
+#include "output/path.h"
 #include "output/restart.h"
 #include "output/schedule.h"
 
@@ -268,7 +269,7 @@ MdStatus md_checkpoint_recall(MdCheckpoint *c, MdRecord *r) {
     MdResume *resume = &r->resume;
     resume->from = c->path;
     r->step = resume->from_step = c->run.step;
-    resume->good_step = r->files.restart && md_files_same(c->path, r->files.restart) ? c->run.step : -1;
+    resume->good_step = r->files.restart && md_path_same(c->path, r->files.restart) ? c->run.step : -1;
     resume->n_frames = c->run.n_frames;
     resume->n_xyz_frames = c->run.n_xyz_frames;
     memcpy(resume->run_id, c->run.run_id, sizeof resume->run_id);

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "continue.h"
 #include "cpu/threads.h"
+#include "deck/value.h"
 #include "output/schedule.h"
 #include "simulation.h"
 
@@ -181,7 +182,7 @@ static MdStatus check_disk(MdSimulation *s) {
     const uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
     /* How much compression will save nobody knows. */
     if (spec.h5md.compression != MD_COMPRESSION_NONE || needed <= free_bytes) return MD_OK;
-    char *folder = md_files_absolute(r->config->output_directory);
+    char *folder = md_path_absolute(NULL, r->config->output_directory);
     char *copy =
         copied ? md_format(" (%s of them for a copy of those there)", md_bytes(copied).text) : md_copy_text("");
     md_fail(r->errors, MD_ERROR_INPUT,

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE 1 /* locks of open files */
+#define _DEFAULT_SOURCE
 #include "output/files.h"
 
 #include <errno.h>
@@ -12,6 +12,8 @@
 
 #include "base/memory.h"
 #include "deck/table.h"
+#include "deck/value.h"
+#include "output/path.h"
 
 /* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
  * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. Not so an xy.xyz, which may well be the
@@ -97,12 +99,6 @@ static MdStatus fail_option(const MdDeck *deck, MdErrors *errors, int option, co
                    read, problem);
 }
 
-char *md_files_absolute(const char *path) {
-    char *found = realpath(path, NULL), here[PATH_MAX];
-    if (found || *path == '/' || !getcwd(here, sizeof here)) return found ? found : md_copy_text(path);
-    return md_format("%s/%s", here, path);
-}
-
 /* access(2) knows of read-only file systems, too. Nobody has written the folder of a default: `.`, which is named by its
  * path. */
 static void check_folder(const MdDeck *deck, int option, const char *folder, MdErrors *errors) {
@@ -112,7 +108,7 @@ static void check_folder(const MdDeck *deck, int option, const char *folder, MdE
     else if (!S_ISDIR(status.st_mode)) problem = "not a folder";
     else if (access(folder, W_OK | X_OK) != 0) problem = strerror(errno);
     if (!problem) return;
-    char *absolute = md_files_absolute(folder);
+    char *absolute = md_path_absolute(NULL, folder);
     if (md_deck_layer(deck, option) > 0) {
         char *both = md_format("%s%s%s", problem, *folder == '/' ? "" : ": ", *folder == '/' ? "" : absolute);
         fail_option(deck, errors, option, folder, both);
@@ -124,36 +120,6 @@ static void check_folder(const MdDeck *deck, int option, const char *folder, MdE
     free(absolute);
 }
 
-char *md_folder_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (!slash) return md_copy_text(".");
-    return slash == path ? md_copy_text("/") : md_format("%.*s", (int)(slash - path), path);
-}
-
-bool md_files_sync_folder(const char *path) {
-    char *folder = md_folder_of(path);
-    const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
-    if (descriptor < 0) return false;
-    const bool synced = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
-    const int error = errno;
-    close(descriptor);
-    errno = error;
-    return synced;
-}
-
-bool md_files_same(const char *a, const char *b) {
-    struct stat of_a, of_b;
-    if (stat(a, &of_a) == 0 && stat(b, &of_b) == 0) return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-    char *folder_a = md_folder_of(a), *folder_b = md_folder_of(b);
-    const char *base_a = strrchr(a, '/') ? strrchr(a, '/') + 1 : a, *base_b = strrchr(b, '/') ? strrchr(b, '/') + 1 : b;
-    bool same = strcmp(base_a, base_b) == 0 && stat(folder_a, &of_a) == 0 && stat(folder_b, &of_b) == 0 &&
-                of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-    free(folder_a);
-    free(folder_b);
-    return same;
-}
-
 /* A file that an option names. */
 static void check_named(const MdDeck *deck, int which, const Output outputs[N_FILES], MdErrors *errors) {
     const char *path = outputs[which].path;
@@ -163,11 +129,11 @@ static void check_named(const MdDeck *deck, int which, const Output outputs[N_FI
         fail_option(deck, errors, path_option[which], path, "names a folder, not a file");
         return;
     }
-    char *folder = md_folder_of(path);
+    char *folder = md_path_folder(path);
     check_folder(deck, path_option[which], folder, errors);
     free(folder);
     for (int k = H5; k < N_FILES; k++)
-        if (k != which && outputs[k].path && md_files_same(path, outputs[k].path))
+        if (k != which && outputs[k].path && md_path_same(path, outputs[k].path))
             fail_option(deck, errors, path_option[which], path, "the run writes that file itself");
 }
 
@@ -181,61 +147,55 @@ static void check_inputs(const MdDeck *deck, const Output outputs[N_FILES], MdEr
         if (!outputs[k].path) continue;
         bool found = false;
         for (int i = 0; !found && md_deck_file(deck, i); i++)
-            if (md_files_same(md_deck_file(deck, i), outputs[k].path)) {
+            if (md_path_same(md_deck_file(deck, i), outputs[k].path)) {
                 found = true;
                 md_fail(errors, MD_ERROR_INPUT, "%s: %s", md_deck_file(deck, i), written_over);
             }
-        if (!found && *coordinates && md_files_same(coordinates, outputs[k].path))
+        if (!found && *coordinates && md_path_same(coordinates, outputs[k].path))
             fail_option(deck, errors, MD_OPTION_system_file, coordinates, written_over);
     }
 }
 
-bool md_files_lock(int descriptor) {
-#ifdef F_OFD_SETLK
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(descriptor, F_OFD_SETLK, &lock) != 0) return errno != EAGAIN && errno != EACCES;
-#endif
-    (void)descriptor;
-    return true;
+static bool is_written(const char *path) {
+    const int descriptor = path ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    const bool held = descriptor >= 0 && md_lock_is_held(descriptor);
+    if (descriptor >= 0) close(descriptor);
+    return held;
 }
 
-bool md_files_in_use(int descriptor) {
-#ifdef F_OFD_GETLK
-    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    if (fcntl(descriptor, F_OFD_GETLK, &lock) == 0) return lock.l_type != F_UNLCK;
-#endif
-    (void)descriptor;
-    return false;
-}
-
-/* Neither moved nor overwritten are files of a run that goes on. */
-static MdStatus check_unused(const Output outputs[N_FILES], MdErrors *errors) {
-    for (int k = 0; k < N_FILES; k++) {
-        const int descriptor = outputs[k].path ? open(outputs[k].path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
-        if (descriptor < 0) continue;
-        const bool in_use = md_files_in_use(descriptor);
-        close(descriptor);
-        if (in_use)
-            return md_fail(errors, MD_ERROR_INPUT,
-                           "%s: is being written by a running program; choose another output.name or output.directory",
-                           outputs[k].path);
-    }
+/* Neither moved nor overwritten are files of a run that goes on. A trajectory that another program has open can be renamed,
+ * as that program keeps what it has; but not written over or gone on with. */
+static MdStatus check_unused(const MdDeck *deck, const Output outputs[N_FILES], const bool own[N_FILES],
+                             MdErrors *errors) {
+    const MdConfig *config = md_deck_config(deck);
+    const char *path = outputs[H5].path;
+    if (is_written(path) && !own[H5])
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "%s: is being written by a running program; choose another output.name or output.directory",
+                       path);
+    const bool in_place = own[H5] ? config->output_frames_every > 0 : config->output_existing == MD_EXISTING_OVERWRITE;
+    if (path && in_place && md_lock_is_open_elsewhere(path))
+        return md_fail(errors, MD_ERROR_INPUT, "%s: is open in another program: close it there, or %s", path,
+                       own[H5] ? "go on without a trajectory: output.frames_every=0"
+                               : "take output.existing = backup, or another output.name");
     return MD_OK;
 }
 
-static void check_existing(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
-    if (check_unused(outputs, errors) != MD_OK) return;
+static MdStatus check_existing(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
     int existing = md_deck_config(deck)->output_existing;
     const char *origin = md_deck_origin(deck, MD_OPTION_output_existing);
+    MdStatus result = MD_OK;
     for (int k = 0; k < N_FILES; k++) {
         const char *path = outputs[k].path;
         struct stat status;
         if (!exists(path)) continue;
         if (existing == MD_EXISTING_REFUSE)
-            md_fail(errors, MD_ERROR_INPUT, "%s: output.existing: refuse, and '%s' exists", origin, path);
+            result = md_fail(errors, MD_ERROR_INPUT, "%s: output.existing: refuse, and '%s' exists", origin, path);
         if (existing == MD_EXISTING_OVERWRITE && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-            md_fail(errors, MD_ERROR_INPUT, "%s: output.existing: overwrite, but '%s' is no plain file", origin, path);
+            result = md_fail(errors, MD_ERROR_INPUT, "%s: output.existing: overwrite, but '%s' is no plain file",
+                             origin, path);
     }
+    return result;
 }
 
 static void name_files(const MdConfig *config, const Output outputs[N_FILES], MdFiles *files) {
@@ -256,23 +216,30 @@ static bool is_own(const MdDeck *deck, const MdFilesUse *use, const Output outpu
     if ((k == H5 && use->has_h5) || (k == XYZ && use->has_xyz)) return true;
     if (!outputs[k].path || !saved[k].path || (k == H5 && before->output_frames_every == 0)) return false;
     /* Where it was, or beside its restart file, in a folder that was moved. */
-    return md_files_same(outputs[k].path, saved[k].path) || md_files_same(outputs[RESTART].path, use->resumed) ||
-           md_files_same(outputs[PREVIOUS].path, use->resumed);
+    return md_path_same(outputs[k].path, saved[k].path) || md_path_same(outputs[RESTART].path, use->resumed) ||
+           md_path_same(outputs[PREVIOUS].path, use->resumed);
 }
 
-/* Takes out what is not in the way, as a run that is resumed goes on with it. */
-static void leave_own(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES]) {
-    if (!use->resumed || use->bench) return;
+static void find_own(const MdDeck *deck, const MdFilesUse *use, const Output outputs[N_FILES], bool own[N_FILES]) {
+    const bool resumed = use->resumed && !use->bench;
     Output saved[N_FILES];
+    if (resumed) make_outputs(md_deck_before(deck), use, saved);
+    for (int k = 0; k < N_FILES; k++) own[k] = resumed && is_own(deck, use, outputs, saved, k);
+    if (resumed) free_outputs(saved);
+}
+
+/* Checks that nobody else is at work on the files, and what there is of them. Then takes out of `outputs` what is not in the
+ * way, as a run that is resumed goes on with it. */
+static MdStatus check_there(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES], MdErrors *errors) {
     bool own[N_FILES];
-    make_outputs(md_deck_before(deck), use, saved);
-    for (int k = 0; k < N_FILES; k++) own[k] = is_own(deck, use, outputs, saved, k);
+    find_own(deck, use, outputs, own);
+    if (check_unused(deck, outputs, own, errors) != MD_OK) return MD_ERROR_INPUT;
     for (int k = 0; k < N_FILES; k++) {
         if (!own[k]) continue;
         free(outputs[k].path);
         outputs[k].path = NULL;
     }
-    free_outputs(saved);
+    return check_existing(deck, outputs, errors);
 }
 
 MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files, MdErrors *errors) {
@@ -292,13 +259,19 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
     if (md_errors_count(errors) == before) {
         check_inputs(deck, outputs, errors);
         name_files(config, outputs, files);
-        leave_own(deck, use, outputs);
-        check_existing(deck, outputs, errors);
+        if (md_lock_check_name(outputs[JSON].stem, errors) == MD_OK) check_there(deck, use, outputs, errors);
     }
     free_outputs(outputs);
     if (md_errors_count(errors) == before) return MD_OK;
     md_files_free(files);
     return MD_ERROR_INPUT;
+}
+
+/* A link, unlike a new name, never takes the place of a file that has come since. What cannot be linked (a folder, a file
+ * system without links) is renamed. */
+static bool move_to_new(const char *from, const char *to) {
+    if (link(from, to) == 0) return unlink(from) == 0;
+    return errno != EEXIST && rename(from, to) == 0;
 }
 
 /* Moves the files that exist to the first number that none of the set has. */
@@ -318,7 +291,7 @@ static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *err
     for (int k = 0; k < N_FILES; k++) {
         if (!exists(outputs[k].path)) continue;
         char *path = md_format("%s.%d%s", outputs[k].stem, number, outputs[k].ending);
-        bool failed = rename(outputs[k].path, path) != 0;
+        bool failed = !move_to_new(outputs[k].path, path);
         if (failed)
             md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be renamed %s: %s", outputs[k].path, path, strerror(errno));
         else if (strcmp(outputs[k].stem, outputs[JSON].stem) != 0)
@@ -350,38 +323,28 @@ static MdStatus remove_old(const Output outputs[N_FILES], const MdFiles *files, 
     return MD_OK;
 }
 
-MdStatus md_files_prepare(const MdDeck *deck, const MdFiles *files, MdLog *log, MdErrors *errors) {
+/* Checks again what was planned: another run may have begun since, and even have ended. */
+MdStatus md_files_prepare(const MdDeck *deck, MdFiles *files, MdLog *log, MdErrors *errors) {
     md_require(files->json);
     const int existing = md_deck_config(deck)->output_existing;
     Output outputs[N_FILES];
     make_outputs(deck, &files->use, outputs);
-    leave_own(deck, &files->use, outputs);
+    MdStatus status = md_lock_take_name(outputs[JSON].stem, &files->name, errors);
+    if (status == MD_OK) status = check_there(deck, &files->use, outputs, errors);
     bool any = false;
     for (int k = 0; k < N_FILES; k++) any = any || exists(outputs[k].path);
-    MdStatus status = check_unused(outputs, errors); /* nor by one that has begun since */
     if (status == MD_OK && any && existing == MD_EXISTING_BACKUP) status = back_up(outputs, log, errors);
     if (status == MD_OK && existing == MD_EXISTING_OVERWRITE) status = remove_old(outputs, files, errors);
     free_outputs(outputs);
     return status;
 }
 
-const char *md_files_lost(const char *path, int descriptor) {
-    struct stat open_file, named;
-    if (fstat(descriptor, &open_file) != 0) return strerror(errno);
-    if (open_file.st_nlink == 0) return "was deleted while the run wrote to it";
-    if (stat(path, &named) != 0) return "was moved while the run wrote to it";
-    bool same = named.st_dev == open_file.st_dev && named.st_ino == open_file.st_ino;
-    return same ? NULL : "was replaced by another file while the run wrote to it";
-}
-
-/* By a descriptor: the number of a deleted file may be given to the one that takes its place. Those that no library locks are
- * locked here. */
+/* By a descriptor: the number of a deleted file may be given to the one that takes its place. */
 void md_files_hold(MdFiles *files) {
     const char *const paths[] = {files->h5, files->xyz, files->log};
     for (int k = 0; k < 3; k++) {
         const int descriptor = paths[k] ? open(paths[k], O_RDWR | O_NONBLOCK | O_CLOEXEC) : -1;
         if (descriptor < 0) continue;
-        if (paths[k] != files->h5) (void)md_files_lock(descriptor);
         files->held[files->n_held].path = paths[k];
         files->held[files->n_held++].descriptor = descriptor;
     }
@@ -389,7 +352,7 @@ void md_files_hold(MdFiles *files) {
 
 MdStatus md_files_check_held(const MdFiles *files, MdErrors *errors) {
     for (int k = 0; k < files->n_held; k++) {
-        const char *problem = md_files_lost(files->held[k].path, files->held[k].descriptor);
+        const char *problem = md_path_lost(files->held[k].path, files->held[k].descriptor);
         if (problem) return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", files->held[k].path, problem);
     }
     return MD_OK;
@@ -404,5 +367,6 @@ void md_files_free(MdFiles *files) {
     free(files->neighbors);
     free(files->restart);
     free(files->trace);
+    md_lock_release_name(&files->name);
     *files = (MdFiles){0};
 }

@@ -17,8 +17,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "output/files.h"
 #include "output/h5file.h"
+#include "output/lock.h"
+#include "output/path.h"
 #include "output/superblock.h"
 
 void md_h5_release(MdH5Calls *calls, MdH5md *file) {
@@ -37,7 +38,7 @@ void md_h5_lock(MdH5Calls *calls, MdH5md *file) {
     void *handle = NULL;
     H5_CALL(calls, H5Fget_vfd_handle(file->file, H5P_DEFAULT, &handle));
     file->descriptor = handle ? *(int *)handle : -1;
-    if (calls->failed || md_files_lock(file->descriptor)) return;
+    if (calls->failed || md_lock_take(file->descriptor)) return;
     calls->failed = true;
     md_fail(calls->errors, MD_ERROR_INPUT, "%s: is being written by a running program", file->path);
 }
@@ -96,7 +97,7 @@ static void drain(MdH5Calls *calls, MdH5md *file) {
 
 /* Its place, and its begin: somebody may have emptied it. */
 static void check_place(MdH5Calls *calls, const MdH5md *file) {
-    const char *problem = calls->failed ? NULL : md_files_lost(file->path, file->descriptor);
+    const char *problem = calls->failed ? NULL : md_path_lost(file->path, file->descriptor);
     unsigned char bytes[MD_SUPERBLOCK_BYTES] = {0};
     MdSuperblock begin;
     if (!calls->failed && !problem)
@@ -250,7 +251,7 @@ MdStatus md_h5md_commit(MdH5md *file, bool sync, MdErrors *errors) {
     MdH5Calls calls = md_h5_calls(file->path, errors);
     commit(&calls, file);
     if (calls.failed) return give_up(file);
-    if (!sync || (fdatasync(file->descriptor) == 0 && md_files_sync_folder(file->path))) return MD_OK;
+    if (!sync || (fdatasync(file->descriptor) == 0 && md_path_sync_folder(file->path))) return MD_OK;
     file->broken = true;
     return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", file->path, strerror(errno));
 }

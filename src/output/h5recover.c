@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "output/files.h"
 #include "output/h5open.h"
+#include "output/lock.h"
 #include "output/superblock.h"
 
 typedef struct Patient {
@@ -24,7 +24,7 @@ typedef struct Patient {
     uint64_t size;   /* of the file as it was found */
     uint64_t stored; /* bytes of it that were written: fewer in a file whose recovery was broken off */
     MdSuperblock found, mended;
-    bool writable;
+    const char *obstacle; /* why it may not be written to; NULL: it may */
 } Patient;
 
 static MdStatus refuse(const Patient *patient, const char *reason, MdErrors *errors) {
@@ -63,8 +63,8 @@ static MdStatus examine(Patient *patient, MdErrors *errors) {
     struct stat status;
     unsigned char bytes[MD_SUPERBLOCK_BYTES] = {0};
     patient->descriptor = open(patient->path, O_RDWR | O_CLOEXEC);
-    patient->writable = patient->descriptor >= 0;
-    if (!patient->writable) patient->descriptor = open(patient->path, O_RDONLY | O_CLOEXEC);
+    const bool writable = patient->descriptor >= 0;
+    if (!writable) patient->descriptor = open(patient->path, O_RDONLY | O_CLOEXEC);
     if (patient->descriptor < 0 || fstat(patient->descriptor, &status) != 0)
         return refuse(patient, strerror(errno), errors);
     if (!S_ISREG(status.st_mode)) return refuse(patient, "is no plain file", errors);
@@ -72,7 +72,10 @@ static MdStatus examine(Patient *patient, MdErrors *errors) {
     if (pread(patient->descriptor, bytes, sizeof bytes, 0) < 0) return refuse(patient, strerror(errno), errors);
     const char *problem = md_superblock_read(&patient->found, bytes);
     if (problem) return refuse(patient, problem, errors);
-    if (md_files_in_use(patient->descriptor)) return refuse(patient, "is being written by a running program", errors);
+    if (md_lock_is_held(patient->descriptor)) return refuse(patient, "is being written by a running program", errors);
+    if (!writable) patient->obstacle = "wants recovery, but may not be written to";
+    else if (md_lock_is_open_elsewhere(patient->path))
+        patient->obstacle = "wants recovery, but is open in another program: close it there";
     SizeNote note;
     patient->size = patient->stored = (uint64_t)status.st_size;
     if (read_note(patient->descriptor, patient->size, &note)) patient->stored = note.size;
@@ -88,7 +91,7 @@ static bool is_openable(const Patient *patient) {
 /* A patient that cannot be written to can only be found in good order. */
 static MdStatus write_superblock(const Patient *patient, const MdSuperblock *superblock, uint64_t size,
                                  MdErrors *errors) {
-    if (!patient->writable) return refuse(patient, "wants recovery, but may not be written to", errors);
+    if (patient->obstacle) return refuse(patient, patient->obstacle, errors);
     if (ftruncate(patient->descriptor, (off_t)size) == 0 &&
         pwrite(patient->descriptor, superblock->bytes, MD_SUPERBLOCK_BYTES, 0) == MD_SUPERBLOCK_BYTES)
         return MD_OK;
@@ -104,7 +107,7 @@ static MdStatus mend(Patient *patient, MdErrors *errors) {
         SizeNote note = {.size = patient->size};
         memcpy(note.magic, note_magic, sizeof note_magic);
         if (end - patient->size < sizeof note) end += page;
-        if (patient->writable && !write_note(patient->descriptor, end, &note))
+        if (!patient->obstacle && !write_note(patient->descriptor, end, &note))
             return md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", patient->path, strerror(errno));
     }
     patient->mended = patient->found;
@@ -175,7 +178,7 @@ static MdStatus cut(Patient *patient, MdH5mdRecovery *recovery, MdErrors *errors
     MdStatus status = count_frames(patient, recovery, &ragged, errors);
     recovery->changed = ragged || !is_openable(patient);
     if (status != MD_OK || !recovery->changed) return status;
-    if (!patient->writable) return refuse(patient, "wants recovery, but may not be written to", errors);
+    if (patient->obstacle) return refuse(patient, patient->obstacle, errors);
     MdH5Calls calls = md_h5_calls(patient->path, errors);
     MdH5md *file = md_h5_open(&calls, H5F_ACC_RDWR);
     for (int k = 0; file && ragged && k < N_SERIES && !calls.failed; k++)

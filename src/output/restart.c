@@ -12,7 +12,7 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
-#include "output/files.h"
+#include "output/path.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "restart files are written as numbers lie in memory");
 
@@ -161,7 +161,7 @@ MdStatus md_restart_commit(MdRestart *r, MdStatus so_far, bool *stands) {
     r->file = NULL;
     *stands = r->status == MD_OK && take_place(r);
     if (!*stands) unlink(r->aside);
-    else if (!md_files_sync_folder(r->path)) fail_write(r, "the folder could not be brought to the disk");
+    else if (!md_path_sync_folder(r->path)) fail_write(r, "the folder could not be brought to the disk");
     const MdStatus status = r->status;
     md_restart_close(r);
     return status;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "output/files.h"
+#include "output/path.h"
 
 /* Text on its way into the file; a line never has more than MAX_LINE bytes. */
 enum { BUFFER_BYTES = 1 << 16, MAX_LINE = 1024 };
@@ -109,7 +109,7 @@ MdStatus md_xyz_append(MdXyz *xyz, const MdFrame *frame, const MdThermo *thermo,
     }
     flush(xyz);
     if (xyz->reason) return fail(xyz, strerror(xyz->reason), errors);
-    const char *lost = md_files_lost(xyz->path, xyz->descriptor);
+    const char *lost = md_path_lost(xyz->path, xyz->descriptor);
     if (lost) return fail(xyz, lost, errors);
     xyz->end = lseek(xyz->descriptor, 0, SEEK_CUR);
     xyz->n_frames++;
@@ -177,9 +177,9 @@ MdStatus md_xyz_cut(MdXyz *xyz, MdErrors *errors) {
 
 MdStatus md_xyz_sync(MdXyz *xyz, MdErrors *errors) {
     if (xyz->broken) return MD_ERROR_OUTPUT;
-    const char *lost = md_files_lost(xyz->path, xyz->descriptor);
+    const char *lost = md_path_lost(xyz->path, xyz->descriptor);
     if (lost) return fail(xyz, lost, errors);
-    const bool synced = fdatasync(xyz->descriptor) == 0 && md_files_sync_folder(xyz->path);
+    const bool synced = fdatasync(xyz->descriptor) == 0 && md_path_sync_folder(xyz->path);
     return synced ? MD_OK : fail(xyz, strerror(errno), errors);
 }
 

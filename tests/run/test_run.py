@@ -467,7 +467,7 @@ def test_in_use(checks, folder):
             time.sleep(0.05)  # until it has begun
         for existing in ("backup", "overwrite", "refuse"):
             done = program.run(deck.name, "run.steps=1", f"output.existing={existing}", folder=folder)
-            checks.that(done.code == 2 and "is being written by a running program" in done.stderr,
+            checks.that(done.code == 2 and f"{name}.*: another run writes files of this name: process {first.pid} on " in done.stderr,
                         f"frames {frames}, existing={existing}: {done.code} {done.last_lines()}")
         first.send_signal(signal.SIGTERM)
         checks.that(first.wait(60) == 75, f"frames {frames}: the first run ended with {first.returncode}")

@@ -1,0 +1,112 @@
+#define _GNU_SOURCE /* locks of open files */
+#include "output/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "output/path.h"
+
+bool md_lock_take(int descriptor) {
+#ifdef F_OFD_SETLK
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(descriptor, F_OFD_SETLK, &lock) != 0) return errno != EAGAIN && errno != EACCES;
+#endif
+    (void)descriptor;
+    return true;
+}
+
+bool md_lock_is_held(int descriptor) {
+#ifdef F_OFD_GETLK
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    if (fcntl(descriptor, F_OFD_GETLK, &lock) == 0) return lock.l_type != F_UNLCK;
+#endif
+    (void)descriptor;
+    return false;
+}
+
+static bool hdf5_locks(void) {
+    const char *choice = getenv("HDF5_USE_FILE_LOCKING");
+    return !choice || (strcmp(choice, "FALSE") != 0 && strcmp(choice, "0") != 0);
+}
+
+/* HDF5 locks by flock(2): readers share a lock, a writer has it alone. NFS gives the latter only to who may write. */
+bool md_lock_is_open_elsewhere(const char *path) {
+    if (!hdf5_locks()) return false;
+    int descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) return false;
+    const bool taken = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(descriptor);
+    return taken;
+}
+
+/* --- the name of a run ---------------------------------------------------------------------------------------------- */
+
+static char *name_path(const char *stem) {
+    const char *slash = strrchr(stem, '/');
+    const int n_folder = slash ? (int)(slash + 1 - stem) : 0;
+    return md_format("%.*s.%s.lock", n_folder, stem, stem + n_folder);
+}
+
+/* Who holds it stands in the file. */
+static MdStatus fail_held(const char *stem, int descriptor, MdErrors *errors) {
+    char who[128] = "";
+    const ssize_t n = pread(descriptor, who, sizeof who - 1, 0);
+    if (n > 0) who[strcspn(who, "\n")] = 0;
+    return md_fail(
+        errors, MD_ERROR_INPUT,
+        "%s.*: another run writes files of this name%s%s: wait for its end, or choose another output.name or "
+        "output.directory",
+        stem, *who ? ": " : "", who);
+}
+
+static void note_owner(int descriptor) {
+    char host[64] = "", who[128];
+    gethostname(host, sizeof host - 1);
+    const int n = snprintf(who, sizeof who, "process %ld on %s\n", (long)getpid(), host);
+    /* That it is held is enough where the disk has no room to say by whom. */
+    if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, who, (size_t)n, 0) != n) errno = 0;
+}
+
+MdStatus md_lock_check_name(const char *stem, MdErrors *errors) {
+    char *path = name_path(stem);
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool held = descriptor >= 0 && md_lock_is_held(descriptor);
+    const MdStatus status = held ? fail_held(stem, descriptor, errors) : MD_OK;
+    if (descriptor >= 0) close(descriptor);
+    free(path);
+    return status;
+}
+
+/* Whoever held it may have removed the file between the opening and the lock: a lock counts on the file that is there. */
+MdStatus md_lock_take_name(const char *stem, MdNameLock *lock, MdErrors *errors) {
+    MdStatus status = MD_OK;
+    bool there = false;
+    char *path = name_path(stem);
+    while (status == MD_OK && !there) {
+        const int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (descriptor < 0) status = md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(errno));
+        else if (!md_lock_take(descriptor)) status = fail_held(stem, descriptor, errors);
+        there = status == MD_OK && md_path_lost(path, descriptor) == NULL;
+        if (there) *lock = (MdNameLock){path, descriptor};
+        else if (descriptor >= 0) close(descriptor);
+    }
+    if (there) note_owner(lock->descriptor);
+    else free(path);
+    return status;
+}
+
+/* Removed while it is held: nobody else's lock is on it. */
+void md_lock_release_name(MdNameLock *lock) {
+    if (!lock->path) return;
+    unlink(lock->path);
+    close(lock->descriptor);
+    free(lock->path);
+    *lock = (MdNameLock){0};
+}

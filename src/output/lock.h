@@ -1,0 +1,32 @@
+/* Who is at work on a file or on a run's name. All are advisory locks, which end with the process however that ends. Not all
+ * file systems have locks: there nobody is told. */
+#ifndef MD_OUTPUT_LOCK_H
+#define MD_OUTPUT_LOCK_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+
+/* The mark of a trajectory that a running mdmini writes goes with the open file: false where another program holds it. */
+bool md_lock_take(int descriptor);
+/* Whether another program holds it. Readers go on undisturbed. */
+bool md_lock_is_held(int descriptor);
+
+/* Whether another program has the file open through HDF5, be it to read: HDF5 would refuse to open it for writing, and to
+ * write over it would spoil what that program reads. False where HDF5_USE_FILE_LOCKING tells HDF5 not to lock. */
+bool md_lock_is_open_elsewhere(const char *path);
+
+/* The name of a run, held by one run at a time: the lock on `.NAME.lock` in its folder, which is removed at the end. One that
+ * a killed run has left is not held, and the next run takes it over. */
+typedef struct MdNameLock {
+    char *path; /* NULL: not held */
+    int descriptor;
+} MdNameLock;
+
+/* stem: folder/NAME. MD_ERROR_INPUT where another run holds the name: the message says which. */
+MdStatus md_lock_take_name(const char *stem, MdNameLock *lock, MdErrors *errors);
+/* The same question alone; makes no file. */
+MdStatus md_lock_check_name(const char *stem, MdErrors *errors);
+void md_lock_release_name(MdNameLock *lock);
+
+#endif
