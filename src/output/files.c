@@ -137,6 +137,43 @@ static void check_named(const MdDeck *deck, int which, const Output outputs[N_FI
             fail_option(deck, errors, path_option[which], path, "the run writes that file itself");
 }
 
+/* The longest name that is ever made of this one: of its copy aside, or of a backup with a number of three digits, which are
+ * four bytes more; of a trace that a resumed run writes, its step as well. */
+static long most_bytes(const MdConfig *config, const MdFilesUse *use, int file, const char *name) {
+    char from[32] = "";
+    if (file == TRACE && !use->resumed) snprintf(from, sizeof from, ".from%lld", (long long)config->run_steps);
+    return (long)(strlen(name) + strlen(from) + strlen(".tmp"));
+}
+
+/* A name that the folder cannot take would end the run when the file is made, perhaps after its last step. The last in the
+ * table, restart files, have the longest. */
+static MdStatus check_lengths(const MdDeck *deck, const MdFilesUse *use, const Output outputs[N_FILES],
+                              MdErrors *errors) {
+    const MdConfig *config = md_deck_config(deck);
+    for (int k = N_FILES - 1; k >= 0; k--) {
+        if (!outputs[k].path) continue;
+        const char *path = outputs[k].path, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        const bool own_path = k == NEIGHBORS || k == TRACE || (k >= RESTART && *config->restart_file);
+        char *folder = md_path_folder(path);
+        const long most_of_name = pathconf(folder, _PC_NAME_MAX), most_of_path = PATH_MAX - 1;
+        const long name_bytes = most_bytes(config, use, k, name), path_bytes = most_bytes(config, use, k, path);
+        free(folder);
+        const bool long_name = most_of_name > 0 && name_bytes > most_of_name;
+        if (!long_name && path_bytes <= most_of_path) continue;
+        const int option = own_path    ? path_option[k == PREVIOUS ? RESTART : k]
+                           : long_name ? MD_OPTION_output_name
+                                       : MD_OPTION_output_directory;
+        return md_fail(
+            errors, MD_ERROR_INPUT,
+            "%s: %s: '%.40s...' is too long by %ld bytes: of all files that the run makes of it, the longest %s "
+            "may have %ld",
+            md_deck_origin(deck, option), md_option_name(option), long_name ? name : path,
+            long_name ? name_bytes - most_of_name : path_bytes - most_of_path, long_name ? "name" : "path",
+            long_name ? most_of_name : most_of_path);
+    }
+    return MD_OK;
+}
+
 static const char written_over[] = "the run writes a file of that name; choose another with output.name, restart.file, "
                                    "report.neighbors or report.trace";
 
@@ -257,6 +294,7 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
         if (outputs[k].path) check_named(deck, k, outputs, errors);
     if (*config->restart_file && has_restart) check_named(deck, RESTART, outputs, errors);
     if (md_errors_count(errors) == before) {
+        check_lengths(deck, use, outputs, errors);
         check_inputs(deck, outputs, errors);
         name_files(config, outputs, files);
         if (md_lock_check_name(outputs[JSON].stem, errors) == MD_OK) check_there(deck, use, outputs, errors);

@@ -216,6 +216,48 @@ static void test_bad_folders(char *root) {
     free(deck);
 }
 
+/* Names and paths are refused by the longest that is ever made of them. */
+static void test_lengths(char *root) {
+    begin_case("lengths", root);
+    char name[300], word[400];
+    const struct {
+        const char *option;
+        size_t most;
+    } cases[] = {{"output.name", 255 - strlen(".restart.prev.tmp")},
+                 {"restart.file", 255 - strlen(".prev.tmp")},
+                 {"report.neighbors", 255 - strlen(".tmp")},
+                 {"report.trace", 255 - strlen(".from123456.tmp")}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (size_t n = cases[k].most; n <= 255; n++) {
+            memset(name, 'n', n), name[n] = 0;
+            snprintf(word, sizeof word, "%s=%s", cases[k].option, name);
+            Case result = RUN("run.steps=123456", word);
+            if (n > cases[k].most) {
+                check_refused(&result, 1, cases[k].option);
+                continue;
+            }
+            CHECK(result.plan == MD_OK && result.prepare == MD_OK);
+            end_case(&result);
+        }
+    check_folder("");
+    check_context("a path");
+    char *here = realpath(".", NULL), folder[4096];
+    for (size_t left; (left = 4070 - strlen(getcwd(folder, sizeof folder))) > 1;) {
+        const size_t n = left < 250 ? left - 1 : 200;
+        memset(name, 'd', n), name[n] = 0;
+        md_require(mkdir(name, 0700) == 0 && chdir(name) == 0);
+    }
+    char *directory = md_format("output.directory=%s", folder);
+    md_require(chdir(here) == 0);
+    free(here);
+    Case result = RUN(directory);
+    CHECK(result.plan == MD_OK);
+    end_case(&result);
+    result = RUN(directory, "output.name=12345678901234567890");
+    check_refused(&result, 1, "output.directory");
+    free(directory);
+}
+
 /* A coordinate file with the name of an output would be lost. */
 static void test_input_is_output(char *root) {
     begin_case("input", root);
@@ -254,6 +296,7 @@ int main(void) {
     test_backup(path);
     test_refuse_and_overwrite(path);
     test_bad_folders(path);
+    test_lengths(path);
     test_input_is_output(path);
     test_held(path);
     char *command = md_format("rm -rf '%s'", path);
