@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "base/stop.h"
 #include "bench/bench.h"
 #include "ceilings/ceilings.h"
@@ -147,6 +148,15 @@ static int64_t read_steps(const char *text) {
     return steps < 0 || *end || errno ? -1 : steps;
 }
 
+static char *nearest_argument(const char *argument) {
+    static const char *const arguments[] = {"--bench",         "--ceilings",     "--check",         "--help",
+                                            "--list-ceilings", "--list-options", "--list-variants", "--melt",
+                                            "--quick",         "--recover",      "--restart",       "--version"};
+    MdNearest nearest = md_nearest_begin(argument);
+    for (size_t k = 0; k < sizeof arguments / sizeof *arguments; k++) md_nearest_offer(&nearest, arguments[k]);
+    return md_nearest_question(md_nearest_name(&nearest));
+}
+
 /* Why main takes nothing of an argument that begins with `-`; next: the one after it, or NULL. */
 static void refuse_argument(const char *argument, const char *next) {
     static const char *const with_value[] = {"--bench", "--melt", "--restart", "--recover"};
@@ -154,8 +164,11 @@ static void refuse_argument(const char *argument, const char *next) {
     for (size_t k = 0; k < sizeof with_value / sizeof with_value[0]; k++)
         known = known || strcmp(argument, with_value[k]) == 0;
     fprintf(stderr, "mdmini: error: ");
-    if (!known) fprintf(stderr, "unknown argument %s", argument);
-    else if (!next) fprintf(stderr, "%s: no value", argument);
+    if (!known) {
+        char *question = nearest_argument(argument);
+        fprintf(stderr, "unknown argument %s%s", argument, question);
+        free(question);
+    } else if (!next) fprintf(stderr, "%s: no value", argument);
     else if (strcmp(argument, "--melt") == 0)
         fprintf(stderr, "--melt: read \"%s\"; allowed: a whole number from 0", next);
     else fprintf(stderr, "%s FILE stands alone", argument);

@@ -38,6 +38,8 @@ void md_deck_destroy(MdDeck *deck) {
     for (int k = 0; k < deck->n_files; k++) free(deck->files[k]);
     free(deck->files);
     free(deck->name);
+    md_free(deck->stream);
+    free(deck->stream_path);
     md_deck_destroy(deck->before);
     md_free(deck);
 }
@@ -84,7 +86,10 @@ MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) 
         md_fail(errors, MD_ERROR_INPUT,
                 "no input file: call it as mdmini FILE... [section.key=value...], for example mdmini inputs/xy.txt");
     md_deck_check(deck, errors);
-    if (md_errors_count(errors) == n_before) return deck;
+    if (md_errors_count(errors) == n_before) {
+        md_deck_keep_stream(deck);
+        return deck;
+    }
     md_deck_destroy(deck);
     return NULL;
 }
@@ -129,6 +134,11 @@ const char *md_deck_origin(const MdDeck *deck, int option) {
 }
 
 const char *md_deck_name(const MdDeck *deck) { return deck->name; }
+
+const char *md_deck_stream(const MdDeck *deck, size_t *n) {
+    *n = deck->stream_bytes;
+    return deck->stream && strcmp(deck->stream_path, deck->config.system_file) == 0 ? deck->stream : NULL;
+}
 
 const char *md_deck_file(const MdDeck *deck, int k) { return k < deck->n_files ? deck->files[k] : NULL; }
 

@@ -93,6 +93,9 @@ const char *md_deck_name(const MdDeck *deck);
 /* The files of the command line, in order; NULL for k beyond the last. */
 const char *md_deck_file(const MdDeck *deck, int k);
 
+/* The bytes of system.file, with a 0 after them, where they came through a pipe and cannot be read again; else NULL. */
+const char *md_deck_stream(const MdDeck *deck, size_t *n);
+
 /* The effective deck: every key with its value and origin, as a deck that reproduces the run when read again (paths
  * absolute). What has no effect stands there as a comment; so do the switches that `backend` lacks, as far as lacking
  * says (by option; both NULL: not known), unless the deck gives them and leaves the backend open. Text from malloc. */

@@ -4,9 +4,13 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "base/nearest.h"
+#include "base/pairs.h"
+#include "base/stream.h"
 #include "deck/layer.h"
 
 typedef enum Content { CONTENT_DECK, CONTENT_TABLE, CONTENT_XYZ, CONTENT_OTHER } Content;
@@ -14,14 +18,14 @@ typedef enum Content { CONTENT_DECK, CONTENT_TABLE, CONTENT_XYZ, CONTENT_OTHER }
 /* Judges by a line of content. A word counts as a number here even if it is `nan`: that file is a table, and the reader
  * of tables has the better message. */
 static Content judge(const char *content, int *n_columns) {
-    if (content[0] == '[' || strchr(content, '=')) return CONTENT_DECK;
+    if (content[0] == '[' || strchr(content, '=') || md_line_is_foreign_comment(content)) return CONTENT_DECK;
     char *copy = md_copy_text(content), *rest = NULL, *end;
     bool numbers = true, whole = true;
     int n = 0;
     for (char *word = strtok_r(copy, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest), n++) {
         strtod(word, &end);
         numbers = numbers && *end == '\0';
-        whole = whole && word[strspn(word, "0123456789")] == '\0' && word[strspn(word, "0")] != '\0';
+        whole = whole && word[strspn(word, "0123456789")] == '\0';
     }
     free(copy);
     *n_columns = n;
@@ -86,16 +90,18 @@ static void set_word(MdLayer *layer, int option, const char *text) {
     md_deck_set(layer->deck, option, &value, layer->path);
 }
 
-/* Whether the line of an XYZ file that follows the count describes a box (extended XYZ). */
-static bool has_lattice(const char *line) {
-    static const char key[] = "Lattice=";
-    for (const char *c = line; *c && *c != '\n'; c++)
-        if ((c == line || md_is_blank(c[-1])) && strncmp(c, key, sizeof key - 1) == 0) return true;
-    return false;
+/* Whether the line of an XYZ file that follows the count says what its boundaries are (system/coordinates.h). */
+static bool has_boundaries(const char *line) {
+    char *copy = md_format("%.*s", (int)strcspn(line, "\n"), line), *rest = copy;
+    bool found = false;
+    for (MdPair pair; !found && md_pair_next(&rest, &pair);)
+        found = strcasecmp(pair.key, "lattice") == 0 || strcasecmp(pair.key, "pbc") == 0;
+    free(copy);
+    return found;
 }
 
-/* A box that the file brings has boundaries of its own (system/coordinates.h); without it they are open. */
-static void set_coordinates(MdLayer *layer, const char *path, int dimension, bool brings_box) {
+/* Where the file does not say what its boundaries are, they are open. */
+static void set_coordinates(MdLayer *layer, const char *path, int dimension, bool has_boundary) {
     MdValue file = {.text = md_path_absolute(NULL, path)};
     if (layer->deck->config.system_file[0])
         md_layer_problem(layer, "holds coordinates, but %s has given a coordinate file already; one is enough",
@@ -103,10 +109,11 @@ static void set_coordinates(MdLayer *layer, const char *path, int dimension, boo
     md_deck_set(layer->deck, MD_OPTION_system_file, &file, layer->path);
     set_word(layer, MD_OPTION_system_start, "file");
     set_word(layer, MD_OPTION_system_dimension, dimension == 2 ? "2" : "3");
-    if (!brings_box) set_word(layer, MD_OPTION_system_boundary, "open");
+    if (!has_boundary) set_word(layer, MD_OPTION_system_boundary, "open");
 }
 
-static void read_by_content(MdLayer *layer, const char *path, const char *text, size_t n) {
+/* Whether the text holds coordinates. */
+static bool read_by_content(MdLayer *layer, const char *path, const char *text, size_t n) {
     const char *next = NULL;
     char *content = first_content(layer, text, n, &next);
     int n_columns = 0;
@@ -114,13 +121,14 @@ static void read_by_content(MdLayer *layer, const char *path, const char *text, 
     if (kind == CONTENT_TABLE) {
         set_coordinates(layer, path, n_columns, false);
     } else if (kind == CONTENT_XYZ) {
-        set_coordinates(layer, path, 3, has_lattice(next));
+        set_coordinates(layer, path, 3, has_boundaries(next));
     } else if (kind == CONTENT_OTHER) {
         char *shown = md_show_text(content, strlen(content), MD_SHOW_VALUE);
+        const bool commas = strpbrk(content, ",;") && !content[strspn(content, "0123456789+-.eE,; \t")];
         md_layer_problem(layer,
                          "read \"%s\"; expected: [section] (a deck), two or three numbers (a table of coordinates), "
-                         "or a number of atoms (XYZ)",
-                         shown);
+                         "or a number of atoms (XYZ)%s",
+                         shown, commas ? "; separate numbers by blanks, with a decimal point" : "");
         free(shown);
     } else if (n > MD_MAX_FILE_BYTES) {
         layer->line = 0;
@@ -130,6 +138,7 @@ static void read_by_content(MdLayer *layer, const char *path, const char *text, 
         md_layer_read_deck(layer, text, n);
     }
     free(content);
+    return kind == CONTENT_TABLE || kind == CONTENT_XYZ;
 }
 
 /* Bytes up to the end of the first line with content: what must be text even in a file of coordinates, whose rows the
@@ -145,24 +154,25 @@ static size_t head_bytes(const char *text, size_t n) {
     return k;
 }
 
-void md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const char *text, size_t n,
+bool md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const char *text, size_t n,
                        MdErrors *errors) {
     MdLayer layer = {.deck = deck, .errors = errors, .folder = folder, .section = -1};
     layer.path = md_show_text(path, strlen(path), MD_SHOW_PATH);
     deck->n_layers++;
-    bool blank = strspn(text, " \t\r\n") == n;
+    bool blank = strspn(text, " \t\r\n") == n, coordinates = false;
     if (blank) {
         md_layer_problem(&layer, "the file is empty");
     } else if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         layer.line = 1;
         md_layer_problem(&layer, "the file begins with a byte order mark; save it as plain UTF-8");
     } else if (require_text(&layer, text, head_bytes(text, n))) {
-        read_by_content(&layer, path, text, n);
+        coordinates = read_by_content(&layer, path, text, n);
     }
     layer.line = 0;
     if (layer.n_problems > MD_LAYER_PROBLEMS)
         md_fail(errors, MD_ERROR_INPUT, "%s: and %d more problems", layer.path, layer.n_problems - MD_LAYER_PROBLEMS);
     free(layer.path);
+    return coordinates;
 }
 
 /* --- files --- */
@@ -174,42 +184,56 @@ static bool names_option(const char *word) {
     return false;
 }
 
-/* The bytes of a file with a 0 after them, from malloc; NULL, with the problem in errors. No more is read than shows
- * that a deck is too long: of coordinates the beginning is enough here. */
-static char *read_bytes(const char *path, const char *shown, size_t *n, MdErrors *errors) {
+static void report_unreadable(const char *path, const char *shown, int reason, MdErrors *errors) {
+    char *help = reason != ENOENT     ? md_copy_text("")
+                 : names_option(path) ? md_format("; an override is written %s=VALUE", path)
+                                      : md_nearest_file(path);
+    md_fail(errors, MD_ERROR_INPUT, "%s: cannot be read: %s%s", shown, strerror(reason), help);
+    free(help);
+}
+
+/* Keeps n bytes of coordinates, and what follows them in the file, where they cannot be read again: in a pipe. */
+static void keep_stream(MdDeck *deck, FILE *file, const char *text, size_t n) {
     struct stat status;
-    int reason = 0;
-    char *text = NULL;
-    FILE *file = NULL;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) reason = EISDIR;
-    else if (!(file = fopen(path, "rb"))) reason = errno;
-    if (file) {
-        text = md_alloc(MD_MAX_FILE_BYTES + 2, 1, "deck");
-        *n = fread(text, 1, MD_MAX_FILE_BYTES + 1, file);
-        if (ferror(file)) reason = errno;
-        fclose(file);
-    }
-    if (!reason) return text;
-    if (reason == ENOENT && names_option(path))
-        md_fail(errors, MD_ERROR_INPUT, "%s: cannot be read: %s; an override is written %s=VALUE", shown,
-                strerror(reason), path);
-    else md_fail(errors, MD_ERROR_INPUT, "%s: cannot be read: %s", shown, strerror(reason));
-    md_free(text);
-    return NULL;
+    if (fstat(fileno(file), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return;
+    size_t n_rest = 0;
+    char *rest = md_stream_read(file, SIZE_MAX, &n_rest);
+    if (!rest) return; /* the reader of coordinates will meet the fault as well */
+    md_free(deck->stream);
+    free(deck->stream_path);
+    deck->stream_bytes = n + n_rest;
+    deck->stream = md_alloc(deck->stream_bytes + 1, 1, "coordinates from a pipe");
+    memcpy(deck->stream, text, n);
+    memcpy(deck->stream + n, rest, n_rest);
+    deck->stream_path = md_copy_text(deck->config.system_file);
+    free(rest);
+}
+
+void md_deck_keep_stream(MdDeck *deck) {
+    size_t n;
+    FILE *file =
+        deck->config.system_file[0] && !md_deck_stream(deck, &n) ? fopen(deck->config.system_file, "rb") : NULL;
+    if (!file) return;
+    keep_stream(deck, file, "", 0);
+    fclose(file);
 }
 
 void md_deck_read_file(MdDeck *deck, const char *path, MdErrors *errors) {
-    char *shown = md_show_text(path, strlen(path), MD_SHOW_PATH);
+    char *shown = md_show_text(path, strlen(path), MD_SHOW_PATH), *text = NULL;
     size_t n = 0;
-    char *text = read_bytes(path, shown, &n, errors);
+    FILE *file = fopen(path, "rb");
+    /* No more than shows that a deck is too long: of coordinates the beginning is enough here. */
+    if (file) text = md_stream_read(file, MD_MAX_FILE_BYTES + 1, &n);
     if (text) {
         char *copy = md_copy_text(path), *folder = md_path_absolute(NULL, dirname(copy));
-        md_deck_read_text(deck, path, folder, text, n, errors);
+        if (md_deck_read_text(deck, path, folder, text, n, errors)) keep_stream(deck, file, text, n);
         free(copy);
         free(folder);
     } else {
+        report_unreadable(path, shown, errno, errors);
         md_deck_doubt_all(deck);
     }
+    if (file) fclose(file);
     free(shown);
-    md_free(text);
+    free(text);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/nearest.h"
 
 static char *place(const MdLayer *layer) {
     return layer->line ? md_format("%s:%d", layer->path, layer->line) : md_copy_text(layer->path);
@@ -60,10 +61,10 @@ static void report_unknown_section(MdLayer *layer, const char *name) {
         md_text_add(&sections, "%s%s", k ? ", " : "", section);
         md_nearest_offer(&nearest, section);
     }
-    const char *meant = md_nearest_name(&nearest);
     char *shown = md_show_text(name, strlen(name), MD_SHOW_VALUE), *all = md_text_take(&sections);
-    md_layer_problem(layer, "[%s]: no such section; allowed: %s%s%s%s", shown, all, meant ? "; did you mean \"" : "",
-                     meant ? meant : "", meant ? "\"?" : "");
+    char *question = md_nearest_question(md_nearest_name(&nearest));
+    md_layer_problem(layer, "[%s]: no such section; allowed: %s%s", shown, all, question);
+    free(question);
     free(shown);
     free(all);
 }
@@ -88,9 +89,9 @@ static void report_unknown_key(MdLayer *layer, int section, const char *key) {
     }
     char *elsewhere = names_of_key(key), *shown = md_show_text(key, strlen(key), MD_SHOW_VALUE);
     char *all = md_text_take(&keys);
-    const char *meant = elsewhere ? elsewhere : md_nearest_name(&nearest);
-    md_layer_problem(layer, "%s.%s: no such key; allowed: %s%s%s%s", md_option_row(section)->section, shown, all,
-                     meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
+    char *question = md_nearest_question(elsewhere ? elsewhere : md_nearest_name(&nearest));
+    md_layer_problem(layer, "%s.%s: no such key; allowed: %s%s", md_option_row(section)->section, shown, all, question);
+    free(question);
     free(elsewhere);
     free(shown);
     free(all);
@@ -169,6 +170,12 @@ static void read_section(MdLayer *layer, char *line) {
 static void read_assignment(MdLayer *layer, char *line) {
     char *equal = strchr(line, '=');
     if (layer->section_unknown) return;
+    if (md_line_is_foreign_comment(line)) {
+        char *shown = md_show_text(line, strlen(line), MD_SHOW_VALUE);
+        md_layer_problem(layer, "read \"%s\"; comments begin with #", shown);
+        free(shown);
+        return;
+    }
     if (!equal) {
         char *shown = md_show_text(line, strlen(line), MD_SHOW_VALUE);
         md_layer_problem(layer, "read \"%s\"; there is no \"=\": write key = value", shown);

@@ -16,6 +16,8 @@ struct MdDeck {
     char *name;   /* of the first file */
     char **files; /* all of them, in order */
     int n_files;
+    char *stream, *stream_path; /* coordinates that came through a pipe, and its name; NULL: they did not */
+    size_t stream_bytes;
     MdDeck *before; /* of a run that is resumed: as it was saved; NULL: a new run */
 };
 
@@ -28,9 +30,10 @@ void md_deck_set(MdDeck *deck, int option, const MdValue *value, const char *ori
 /* Puts an option back to its default. */
 void md_deck_reset(MdDeck *deck, int option);
 
-/* Applies one file whose n bytes (and a 0 after them) are in memory: a deck, or coordinates, told apart by content.
- * path as the user gave it, for messages; relative paths in the deck are seen from folder. */
-void md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const char *text, size_t n,
+/* Applies one file whose n bytes (and a 0 after them) are in memory: a deck, or coordinates, told apart by content;
+ * whether they are coordinates. path as the user gave it, for messages; relative paths in the deck are seen from
+ * folder. */
+bool md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const char *text, size_t n,
                        MdErrors *errors);
 
 /* Applies the arguments of a command line in their order. The first file gives the deck its name, if it has none. */
@@ -38,6 +41,9 @@ void md_deck_read_layers(MdDeck *deck, int n_arguments, char *const *arguments, 
 
 /* Applies one file. */
 void md_deck_read_file(MdDeck *deck, const char *path, MdErrors *errors);
+
+/* Reads system.file into memory if it is a pipe, once all layers have been applied. */
+void md_deck_keep_stream(MdDeck *deck);
 
 /* Whether an argument is an override and not a file: it has a `=`, and no `/` before it. */
 bool md_deck_is_override(const char *argument);

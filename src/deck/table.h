@@ -71,17 +71,6 @@ void md_text_add_list(MdText *text, const char *format, va_list arguments) __att
 /* The text, never NULL; the caller's to free. */
 char *md_text_take(MdText *text);
 
-/* The nearest name seen so far, by the number of slips (a letter wrong, missing, too many, or two swapped). */
-typedef struct MdNearest {
-    const char *wanted, *best;
-    int distance;
-} MdNearest;
-
-MdNearest md_nearest_begin(const char *wanted);
-void md_nearest_offer(MdNearest *nearest, const char *name);
-/* The best name if it is near enough to be meant; else NULL. */
-const char *md_nearest_name(const MdNearest *nearest);
-
 /* n bytes of input as they can be shown: control characters as \xNN, cut after about `limit` bytes. From malloc. */
 char *md_show_text(const char *text, size_t n, size_t limit);
 enum { MD_SHOW_VALUE = 60, MD_SHOW_PATH = 4096 }; /* limits */

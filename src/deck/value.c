@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "base/number.h"
 
 enum { MAX_TEXT_BYTES = 4096 }; /* the longest path of Linux */
@@ -135,6 +136,18 @@ static const char *find_synonym(const MdOptionRow *row, const char *read) {
     return NULL;
 }
 
+/* What a habit of other programs gets wrong: a comment that begins otherwise, or a unit behind the number; NULL: none. */
+static const char *find_habit(const MdOptionRow *row, const char *read) {
+    if (strpbrk(read, ";!") || strstr(read, "//")) return "; comments begin with #, after a blank";
+    const bool number = row->type <= MD_TYPE_REAL_AUTO || row->type == MD_TYPE_INTS || row->type == MD_TYPE_REALS;
+    char *end;
+    strtod(read, &end);
+    const bool suffix = end > read && isalpha((unsigned char)end[*end == ' ']);
+    if (!number || !suffix) return NULL;
+    return row->kind == MD_KIND_PHYSICS ? "; units are reduced: a number alone, no suffix"
+                                        : "; a number alone, no suffix";
+}
+
 /* The problem with what was read: `read "x"; allowed: ...; did you mean "y"?`. */
 static char *refuse(const MdOptionRow *row, const char *read) {
     char *shown = md_show_text(read, strlen(read), MD_SHOW_VALUE), *allowed = md_option_allowed(row);
@@ -142,9 +155,10 @@ static char *refuse(const MdOptionRow *row, const char *read) {
     const bool number = isdigit((unsigned char)*read); /* one is no slip for another */
     for (int k = 0; row->words[k] && !number; k++) md_nearest_offer(&nearest, row->words[k]);
     if (md_option_takes_auto(row)) md_nearest_offer(&nearest, "auto");
-    const char *synonym = find_synonym(row, read), *meant = synonym ? synonym : md_nearest_name(&nearest);
-    char *problem = md_format("read \"%s\"; allowed: %s%s%s%s", shown, allowed, meant ? "; did you mean \"" : "",
-                              meant ? meant : "", meant ? "\"?" : "");
+    const char *synonym = find_synonym(row, read), *habit = find_habit(row, read);
+    char *question = md_nearest_question(synonym ? synonym : md_nearest_name(&nearest));
+    char *problem = md_format("read \"%s\"; allowed: %s%s", shown, allowed, habit ? habit : question);
+    free(question);
     free(shown);
     free(allowed);
     return problem;

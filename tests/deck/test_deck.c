@@ -302,9 +302,12 @@ static void test_coordinates(const char *folder) {
                  /* a box of its own: what the deck says, here the default, stays */
                  {"2\npbc=\"T T F\" Lattice=\"9 0 0 0 9 0 0 0 9\"\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_PERIODIC},
                  {"2\nnoLattice=\"\"\nA 0 Lattice=\nA 1 1 1\n", 3, MD_BOUNDARY_OPEN},
+                 {"2\nnote=\"a \\\" Lattice=\\\"9\\\" b\"\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_OPEN},
+                 {"2\nlattice = {9 0 0 0 9 0 0 0 9}\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_PERIODIC},
+                 {"2\nPBC=[T, T, F]\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_PERIODIC},
                  {"nan 1\n2 3\n", 2, MD_BOUNDARY_OPEN},
+                 {"0\n", 3, MD_BOUNDARY_OPEN}, /* refused by the reader of XYZ */
                  {"1.5\n2.5\n", 0, 0},
-                 {"0\n", 0, 0},
                  {"-3\n\n", 0, 0},
                  {"1 2 3 4\n", 0, 0},
                  {"A 1 2\n", 0, 0},

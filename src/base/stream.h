@@ -1,0 +1,12 @@
+/* Files read into memory. */
+#ifndef MD_BASE_STREAM_H
+#define MD_BASE_STREAM_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* What comes next of the stream, up to so many bytes (SIZE_MAX: all), ended by a zero; from malloc. NULL, with errno
+ * set, when reading fails. */
+char *md_stream_read(FILE *file, size_t limit, size_t *size);
+
+#endif
