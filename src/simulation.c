@@ -22,6 +22,7 @@ void md_simulation_destroy(MdSimulation *s) {
     md_trace_destroy(s->trace);
     md_system_destroy(s->system);
     md_history_free(&s->record.history);
+    md_system_plan_free(&s->record.plan);
     md_files_free(&s->record.files);
     md_sensors_close(s->record.sensors);
     free(s->record.effective_deck);

@@ -57,9 +57,20 @@ static bool is_open(const MdRecord *r, int option) {
     return open;
 }
 
-static void log_warning(MdRecord *r, const char *prefix, const char *text) {
-    if (*prefix) md_log(r->log, "%swarning: %s\n", prefix, text);
-    else md_log_wrapped(r->log, "warning:", text);
+/* One line behind a prefix, which makes it a comment; else as many as the width takes. */
+static void log_text(MdRecord *r, const char *prefix, const char *head, const char *text) {
+    if (*prefix) md_log(r->log, "%s%s %s\n", prefix, head, text);
+    else md_log_wrapped(r->log, head, text);
+}
+
+static void log_warning(MdRecord *r, const char *prefix, const char *text) { log_text(r, prefix, "warning:", text); }
+
+/* What of the coordinate file is used in a way of its own, and what is not. */
+static void log_file_note(MdRecord *r, const char *prefix) {
+    if (!r->plan.file_note) return;
+    char *text = md_format("coordinates of %s: %s", r->config->system_file, r->plan.file_note);
+    log_text(r, prefix, "start    ", text);
+    free(text);
 }
 
 /* Threads in lockstep that share processors: each barrier waits for those that are not running. */
@@ -120,6 +131,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
     md_advice_log_types(r, prefix);
     if (r->plan.file_velocities)
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
+    log_file_note(r, prefix);
     if (r->no_gpu) md_log(r->log, "%smemory    not known without the GPU", prefix);
     else md_log(r->log, "%smemory    %s of main memory", prefix, md_bytes(r->memory.host_bytes).text);
     if (r->memory.device_bytes) md_log(r->log, ", %s on the GPU", md_bytes(r->memory.device_bytes).text);

@@ -1,10 +1,13 @@
 #include "system/coordinates.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "deck/table.h"
 #include "system/coordinates_read.h"
 #include "system/point_grid.h"
 
@@ -14,9 +17,26 @@ void md_coordinates_destroy(MdCoordinates *coordinates) {
     if (!coordinates) return;
     free(coordinates->position);
     free(coordinates->velocity);
+    free(coordinates->momentum);
+    free(coordinates->id);
     free(coordinates->type);
     free(coordinates->line);
+    free(coordinates->note);
     md_free(coordinates);
+}
+
+void md_coordinates_note(MdCoordinates *coordinates, const char *format, ...) {
+    MdCoordinates *c = coordinates;
+    MdText text = {0};
+    va_list arguments;
+    if (c->note) md_text_add(&text, "%s; ", c->note);
+    va_start(arguments, format);
+    md_text_add_list(&text, format, arguments);
+    va_end(arguments);
+    free(c->note);
+    c->note = md_text_take(&text);
+    for (char *p = c->note; *p; p++)
+        if (iscntrl((unsigned char)*p)) *p = '?'; /* what was read must not command the terminal */
 }
 
 static void *grow(void *array, size_t count, size_t size) {
@@ -25,21 +45,25 @@ static void *grow(void *array, size_t count, size_t size) {
     return grown;
 }
 
-void md_coordinates_append(MdCoordinates *c, int64_t *capacity, const MdRow *row, bool velocities, int line) {
+void md_coordinates_append(MdCoordinates *c, int64_t *capacity, const MdRow *row, const MdRowParts *parts, int line) {
+    const size_t k = (size_t)c->n_atoms, vector = 3 * sizeof(double);
     if (c->n_atoms == *capacity) {
         *capacity = *capacity ? 2 * *capacity : 1024;
-        size_t n = (size_t)*capacity;
-        c->position = grow(c->position, 3 * n, sizeof(double));
+        const size_t n = (size_t)*capacity;
+        c->position = grow(c->position, n, vector);
         c->line = grow(c->line, n, sizeof(int32_t));
-        if (c->n_types) c->type = grow(c->type, n, sizeof(int32_t));
-        if (velocities) c->velocity = grow(c->velocity, 3 * n, sizeof(double));
+        if (parts->type) c->type = grow(c->type, n, sizeof(int32_t));
+        if (parts->velocity) c->velocity = grow(c->velocity, n, vector);
+        if (parts->momentum) c->momentum = grow(c->momentum, n, vector);
+        if (parts->id) c->id = grow(c->id, n, sizeof(int64_t));
     }
-    for (int a = 0; a < 3; a++) {
-        c->position[3 * c->n_atoms + a] = row->position[a];
-        if (velocities) c->velocity[3 * c->n_atoms + a] = row->velocity[a];
-    }
-    if (c->n_types) c->type[c->n_atoms] = row->type;
-    c->line[c->n_atoms++] = line;
+    memcpy(c->position + 3 * k, row->position, vector);
+    c->line[k] = line;
+    if (parts->type) c->type[k] = row->type;
+    if (parts->velocity) memcpy(c->velocity + 3 * k, row->velocity, vector);
+    if (parts->momentum) memcpy(c->momentum + 3 * k, row->momentum, vector);
+    if (parts->id) c->id[k] = row->id;
+    c->n_atoms++;
 }
 
 bool md_coordinates_in_range(MdLines *lines, double value) {
@@ -58,7 +82,7 @@ static bool table_row(MdLines *lines, char *text, int n_columns, double numbers[
         double value;
         if (!md_text_number(word, length, &value)) {
             md_lines_problem(lines, "`%.*s` is not a finite number%s", (int)(length < 60 ? length : 60), word,
-                             memchr(word, ',', length) ? "; columns are separated by blanks" : "");
+                             strpbrk(word, ",;") ? "; separate numbers by blanks, with a decimal point" : "");
             return false;
         }
         if (!md_coordinates_in_range(lines, value)) return false;
@@ -98,6 +122,7 @@ static void read_table(MdLines *lines, char *line, int dimension, MdCoordinates 
     if (n_columns != 2 && n_columns != 3) n_columns = 0; /* each row then says what is wrong with it */
     if (n_columns && n_columns < dimension)
         md_lines_problem(lines, "%d columns, but system.dimension = %d", n_columns, dimension);
+    const MdRowParts parts = {.type = false};
     int64_t capacity = 0;
     for (; line; line = md_lines_next(lines)) {
         if (!cut_comment(line)) continue;
@@ -107,7 +132,7 @@ static void read_table(MdLines *lines, char *line, int dimension, MdCoordinates 
             md_lines_problem(lines, "z = %g, but system.dimension = 2", row.position[2]);
             continue;
         }
-        md_coordinates_append(c, &capacity, &row, false, lines->number);
+        md_coordinates_append(c, &capacity, &row, &parts, lines->number);
     }
 }
 
@@ -119,9 +144,9 @@ static bool opens_xyz(char *line) {
     return strspn(word, "0123456789") == length;
 }
 
-MdCoordinates *md_coordinates_read(const char *path, int dimension, MdErrors *errors) {
+MdCoordinates *md_coordinates_read(const char *path, const char *text, size_t size, int dimension, MdErrors *errors) {
     MdLines lines;
-    if (!md_lines_open(&lines, path, errors)) return NULL;
+    if (!md_lines_open(&lines, path, text, size, errors)) return NULL;
     MdCoordinates *c = md_alloc(1, sizeof *c, "coordinates");
     char *line = first_line(&lines);
     bool failed = true;
@@ -151,6 +176,25 @@ void md_coordinates_extent(const MdCoordinates *coordinates, double low[3], doub
             if (x < low[a]) low[a] = x;
             if (x > high[a]) high[a] = x;
         }
+}
+
+MdStatus md_coordinates_use_masses(MdCoordinates *coordinates, const double *mass, const char *path, MdErrors *errors) {
+    MdCoordinates *c = coordinates;
+    const double *velocity = c->velocity;
+    if (!c->momentum) return MD_OK;
+    for (int64_t k = 0; k < 3 * c->n_atoms; k++) {
+        const double v = c->momentum[k] / mass[c->type[k / 3]], same = 1e-6; /* files round to so many digits */
+        if (velocity && fabs(v - velocity[k]) > same * fmax(1, fabs(velocity[k])))
+            return md_fail(errors, MD_ERROR_INPUT,
+                           "%s:%d: velocity %.9g and momentum %.9g do not agree with a mass of %.9g; leave one of "
+                           "the two out",
+                           path, (int)c->line[k / 3], velocity[k], c->momentum[k], mass[c->type[k / 3]]);
+        c->momentum[k] = v;
+    }
+    if (velocity) free(c->momentum);
+    else c->velocity = c->momentum;
+    c->momentum = NULL;
+    return MD_OK;
 }
 
 static void wrap(MdCoordinates *c, const MdBox *box) {

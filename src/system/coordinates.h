@@ -1,12 +1,22 @@
 /* Coordinate files: a table of two or three columns, or XYZ, plain or extended. One configuration each.
  *
  * Table: a row of numbers for each atom, separated by blanks; `#` starts a comment; blank lines count for nothing.
- * XYZ: the number of atoms, a comment line, then `Symbol x y z` for each atom; further columns are left alone. Symbols
- * become types in the order of their first appearance. Extended XYZ (the comment line holds `key=value` pairs):
- *   Lattice="..."     nine numbers, the edge vectors; a cuboid along the axes is required;
- *   pbc="T T F"       which axes are periodic; all, where there is a Lattice and no pbc;
- *   Properties=...    columns, such as species:S:1:pos:R:3:velo:R:3; velocities (velo, vel or velocities) are used.
- * Other keys and properties are left alone. */
+ * XYZ: the number of atoms, a comment line, then `Symbol x y z` for each atom. Symbols become types in the order of
+ * their first appearance. Extended XYZ (https://github.com/libAtoms/extxyz): the comment line holds `key=value` pairs
+ * (base/pairs.h). These are used, in any case and order, each of them once:
+ *   Lattice="..."     the edge vectors, nine numbers or [[..],[..],[..]], or the three edges of a cuboid. The box must be
+ *                     a cuboid along the axes (to 1e-10 of its longest edge); an edge of 0: the axis has none;
+ *   Origin="..."      three numbers, as OVITO and LAMMPS write: the corner of the box, which becomes 0 0 0;
+ *   pbc="T T F"       which axes are periodic (T, true, 1; one word serves for all); all, where there is no pbc;
+ *   Properties=...    columns as name:kind:count (kind R, I, S or L), such as species:S:1:pos:R:3:velo:R:3.
+ * Columns that are used, by any of these names:
+ *   species, symbols, symbol, element, elements; else type, types, atom_types     the name of the type
+ *   Z, numbers, atomic_numbers      atomic number; names the type where no species does, else it must agree
+ *   pos, position, positions        R:3; in two dimensions R:2 will do
+ *   velo, vel, velocity, velocities R:3, or momenta, momentum: R:3, mass times velocity; both must agree
+ *   mass, masses                    one for all atoms of a type
+ *   id, ids                         atoms are put in the order of these numbers
+ * All other keys and columns are named in the note. Numbers may have Fortran's exponent (1.5d0). */
 #ifndef MD_SYSTEM_COORDINATES_H
 #define MD_SYSTEM_COORDINATES_H
 
@@ -20,23 +30,34 @@
 typedef struct MdCoordinates {
     int64_t n_atoms;
     double *position;                             /* [n_atoms][3]; as read, until md_coordinates_settle */
-    double *velocity;                             /* [n_atoms][3], or NULL */
+    double *velocity, *momentum;                  /* [n_atoms][3], or NULL; see md_coordinates_use_masses */
+    int64_t *id;                                  /* [n_atoms], or NULL; ascending */
     int32_t *type;                                /* [n_atoms], or NULL: a table */
     int32_t *line;                                /* [n_atoms] of the file, for messages */
     int n_types;                                  /* 0: a table */
     char symbol[MD_MAX_TYPES][MD_TYPE_NAME_SIZE]; /* of each type */
+    double mass[MD_MAX_TYPES];                    /* of each type; 0: not in the file */
     bool has_lattice, has_pbc;
-    double lattice[3]; /* edge lengths */
+    double lattice[3]; /* edge lengths; 0: none along that axis */
+    double origin[3];  /* of the box in the file; positions are counted from it */
     bool pbc[3];
+    char *note; /* what of the file is used in a way of its own, and what is not used: for the log; or NULL */
 } MdCoordinates;
 
-/* Reads a whole file for a system of that dimension (2: two columns, or a third that is 0). NULL, with each problem as
- * `file:line: what was read` in errors (no more than ten), when it cannot be used. */
-MdCoordinates *md_coordinates_read(const char *path, int dimension, MdErrors *errors);
+/* Reads a file for a system of that dimension (2: two columns, or a third that is 0), or its text where that is in
+ * memory (size bytes and a zero; else NULL). NULL, with each problem as `file:line: what was read` in errors (no more
+ * than ten), when it cannot be used. */
+MdCoordinates *md_coordinates_read(const char *path, const char *text, size_t size, int dimension, MdErrors *errors);
 void md_coordinates_destroy(MdCoordinates *coordinates);
+
+/* Adds a part to the note, after a semicolon. */
+void md_coordinates_note(MdCoordinates *coordinates, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Least and largest coordinate along each axis. */
 void md_coordinates_extent(const MdCoordinates *coordinates, double low[3], double high[3]);
+
+/* Turns momenta into velocities; where the file has both, refuses momenta that are not mass times velocity. */
+MdStatus md_coordinates_use_masses(MdCoordinates *coordinates, const double *mass, const char *path, MdErrors *errors);
 
 /* Wraps positions into the box along periodic axes, and refuses two atoms at one point (nearer than 1e-6 sigma). */
 MdStatus md_coordinates_settle(MdCoordinates *coordinates, const MdBox *box, const char *path, MdErrors *errors);

@@ -3,8 +3,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "deck/table.h"
 #include "system/potential.h"
 #include "system/random.h"
 
@@ -37,6 +40,14 @@ static MdStatus plan_box(const MdProblems *problems, const MdBox *box, double le
     return MD_OK;
 }
 
+/* Whether any layer has a key of [system]. */
+static bool gives_system(const MdDeck *deck) {
+    const int first = md_section_find("system");
+    for (int k = first; k < md_section_end(first); k++)
+        if (md_deck_layer(deck, k) > 0) return true;
+    return false;
+}
+
 static MdStatus plan_lattice(const MdProblems *problems, MdLayout *layout) {
     const MdConfig *config = md_deck_config(problems->deck);
     const MdLattice *lattice = layout->lattice;
@@ -53,7 +64,12 @@ static MdStatus plan_lattice(const MdProblems *problems, MdLayout *layout) {
                             "%d numbers; one for each of the %d axes is needed, or "
                             "one for all",
                             cells->n, box->dimension);
-    if (md_is_auto(config->system_density))
+    if (md_is_auto(config->system_density) && !gives_system(problems->deck))
+        status = md_fail(problems->errors, MD_ERROR_INPUT,
+                         "no key of [system] is given, so there is no system: %s can stand after a deck, as a layer of "
+                         "switches on top of it: mdmini DECK %s",
+                         md_deck_file(problems->deck, 0), md_deck_file(problems->deck, 0));
+    else if (md_is_auto(config->system_density))
         status = md_problem_by(problems, MD_OPTION_system_density, MD_OPTION_system_start,
                                "a lattice needs it: it sets the lattice constant; "
                                "0.8442 is that of the well known melt");
@@ -105,11 +121,12 @@ static MdStatus plan_file_box(const MdProblems *problems, const MdCoordinates *c
     MdStatus status = MD_OK;
     for (int a = 0; a < box->dimension; a++) {
         if (c->has_pbc && !c->pbc[a]) box->periodic[a] = false;
-        if (has_box && c->has_lattice && fabs(given[a] - c->lattice[a]) > 1e-9 * given[a])
+        const bool has_edge = c->has_lattice && c->lattice[a] > 0;
+        if (has_box && has_edge && fabs(given[a] - c->lattice[a]) > 1e-9 * given[a])
             status = md_problem(problems, MD_OPTION_system_box, "%.12g along %c, but the Lattice of %s says %.12g",
                                 given[a], axis_name[a], path, c->lattice[a]);
         if (has_box) box->length[a] = given[a];
-        else if (c->has_lattice) box->length[a] = c->lattice[a];
+        else if (has_edge) box->length[a] = c->lattice[a];
         else if (!box->periodic[a])
             box->length[a] = fmax(high[a] - low[a], 1); /* atoms in a row or a plane have no extent across it */
         else
@@ -129,11 +146,17 @@ static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordi
     if (!config->system_file[0])
         return md_problem_by(problems, MD_OPTION_system_file, MD_OPTION_system_start,
                              "system.start = file needs the name of a coordinate file");
-    MdCoordinates *c = md_coordinates_read(config->system_file, box->dimension, problems->errors);
+    size_t n_bytes;
+    const char *stream = md_deck_stream(problems->deck, &n_bytes);
+    MdCoordinates *c = md_coordinates_read(config->system_file, stream, n_bytes, box->dimension, problems->errors);
     if (!c) return MD_ERROR_INPUT;
     *coordinates = c;
+    if (stream) md_coordinates_note(c, "they came through a pipe: keep them, to repeat this run");
     layout->plan.n_atoms = c->n_atoms;
-    layout->plan.file_velocities = c->velocity && md_is_auto(config->system_temperature);
+    const bool moves = c->velocity || c->momentum;
+    layout->plan.file_velocities = moves && md_is_auto(config->system_temperature);
+    if (moves && !layout->plan.file_velocities)
+        md_coordinates_note(c, "their velocities are not used: system.temperature is given");
     if (plan_file_box(problems, c, box)) return MD_ERROR_INPUT;
     return md_coordinates_settle(c, box, config->system_file, problems->errors);
 }
@@ -176,14 +199,47 @@ static MdStatus plan_fractions(const MdProblems *problems, int n_types, double *
     return MD_OK;
 }
 
+static void note_masses(MdCoordinates *c) {
+    MdText text = {0};
+    for (int t = 0; t < c->n_types; t++) md_text_add(&text, "%s%s %.9g", t ? ", " : "", c->symbol[t], c->mass[t]);
+    char *masses = md_text_take(&text);
+    md_coordinates_note(c, "masses are its own: %s", masses);
+    free(masses);
+}
+
+/* Masses of the file, where it has them; a deck that gives others contradicts it. Momenta become velocities. */
+static MdStatus plan_masses(const MdProblems *problems, MdLayout *layout, int n_types, MdCoordinates *c) {
+    const MdRealList *list = &md_deck_config(problems->deck)->system_masses;
+    const char *path = md_deck_config(problems->deck)->system_file;
+    static const MdRealList one = {.n = 1, .values = {1}};
+    const bool given = list->n > 0;
+    MdStatus status =
+        md_problem_spread(problems, MD_OPTION_system_masses, given ? list : &one, n_types, "types", layout->mass);
+    if (!c || status) return status;
+    const bool in_file = c->mass[0] > 0;
+    for (int t = 0; t < c->n_types && in_file; t++) {
+        if (given && fabs(layout->mass[t] - c->mass[t]) > 1e-9 * c->mass[t])
+            status = md_problem(problems, MD_OPTION_system_masses, "%.9g for %s, but %s says %.9g; leave the key out",
+                                layout->mass[t], c->symbol[t], path, c->mass[t]);
+        layout->mass[t] = c->mass[t];
+    }
+    if (in_file) note_masses(c);
+    if (c->momentum && layout->plan.file_velocities && !in_file && !given)
+        status = md_problem_by(problems, MD_OPTION_system_masses, MD_OPTION_system_file,
+                               "%s has momenta and no masses; a velocity is momentum / mass: give system.masses (1 in "
+                               "reduced units), or a column masses",
+                               path);
+    if (status || !layout->plan.file_velocities) return status;
+    return md_coordinates_use_masses(c, layout->mass, path, problems->errors);
+}
+
 /* Of types that no file names. They are elements, whatever the run is of, for ASE opens no XYZ file with other names. */
 static const char *const default_names[MD_MAX_TYPES] = {"Ar", "Kr", "Xe", "Ne", "He", "Rn", "Cl", "F"};
 
-static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, const MdCoordinates *coordinates) {
+static MdStatus plan_types(const MdProblems *problems, MdLayout *layout, MdCoordinates *coordinates) {
     int n_types;
     if (plan_n_types(problems, coordinates, &n_types)) return MD_ERROR_INPUT;
-    MdStatus status = md_problem_spread(problems, MD_OPTION_system_masses,
-                                        &md_deck_config(problems->deck)->system_masses, n_types, "types", layout->mass);
+    MdStatus status = plan_masses(problems, layout, n_types, coordinates);
     for (int t = 0; t < n_types; t++) {
         bool named = coordinates && t < coordinates->n_types;
         snprintf(layout->plan.type_name[t], MD_TYPE_NAME_SIZE, "%s", named ? coordinates->symbol[t] : default_names[t]);
@@ -217,21 +273,41 @@ static MdStatus check_largest_box(const MdProblems *problems, const MdBox *box) 
     return status;
 }
 
-/* Nearest images are unique only when no axis is shorter than twice the reach of the list. */
+/* `system.cells = 4` or `take a larger box`: cells of the lattice that make a box of at least that length. */
+static char *larger_box(const MdConfig *config, const MdBox *box, double least) {
+    const MdIntList *cells = &config->system_cells;
+    MdText text = {0};
+    if (!md_lattice_find(config->system_start)) return md_copy_text("a larger box");
+    md_text_add(&text, "system.cells =");
+    for (int a = 0; a < cells->n; a++) {
+        int64_t most = cells->values[a];
+        for (int b = 0; b < box->dimension; b++) {
+            const double n = (double)cells->values[cells->n == 1 ? 0 : b], needed = ceil(n * least / box->length[b]);
+            if ((cells->n == 1 || a == b) && box->periodic[b] && (int64_t)needed > most) most = (int64_t)needed;
+        }
+        md_text_add(&text, " %" PRId64, most);
+    }
+    return md_text_take(&text);
+}
+
+/* Nearest images are unique only when no axis is shorter than twice the reach of the list. The shortest is reported. */
 MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, double skin, MdErrors *errors) {
     const MdProblems problems = {deck, errors};
+    const MdConfig *config = md_deck_config(deck);
     const MdBox *box = &plan->box;
-    double cutoff = plan->potential.cutoff_max, reach = cutoff + skin;
-    MdStatus status = MD_OK;
+    double cutoff = plan->potential.cutoff_max, least = 2 * (cutoff + skin);
+    int shortest = -1;
     md_require(skin >= 0); /* an `auto` that nobody resolved would pass every comparison */
     for (int a = 0; a < box->dimension; a++)
-        if (box->periodic[a] && box->length[a] < 2 * reach)
-            status = md_problem_by(&problems, size_option(md_deck_config(deck)), MD_OPTION_neighbor_skin,
-                                   "the box is %.9g long along %c, but a periodic axis needs at least %.9g "
-                                   "= 2 (cutoff %g + skin %g): take a larger box, a smaller potential.cutoff or "
-                                   "neighbor.skin, or system.boundary = open",
-                                   box->length[a], axis_name[a], 2 * reach, cutoff, skin);
-    return status;
+        if (box->periodic[a] && box->length[a] < (shortest < 0 ? least : box->length[shortest])) shortest = a;
+    if (shortest < 0) return MD_OK;
+    char *larger = larger_box(config, box, least);
+    md_problem_by(&problems, size_option(config), MD_OPTION_neighbor_skin,
+                  "the box is %.9g long along %c, but a periodic axis needs at least %.9g = 2 (cutoff %g + skin %g): "
+                  "take %s, a smaller potential.cutoff or neighbor.skin, or system.boundary = open",
+                  box->length[shortest], axis_name[shortest], least, cutoff, skin, larger);
+    free(larger);
+    return MD_ERROR_INPUT;
 }
 
 /* Particles per volume that they really fill: of an open axis of a file that is their extent. */
@@ -295,7 +371,13 @@ MdStatus md_system_plan(const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors
     MdLayout layout;
     MdCoordinates *coordinates;
     if (md_layout_make(deck, &layout, &coordinates, errors)) return MD_ERROR_INPUT;
-    md_coordinates_destroy(coordinates);
     *plan = layout.plan;
+    if (coordinates && coordinates->note) plan->file_note = md_copy_text(coordinates->note);
+    md_coordinates_destroy(coordinates);
     return MD_OK;
+}
+
+void md_system_plan_free(MdSystemPlan *plan) {
+    free(plan->file_note);
+    plan->file_note = NULL;
 }

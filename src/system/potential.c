@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "system/text_lines.h"
 
 static const double wca_cutoff = 1.122462048309373; /* 2^(1/6): the minimum of Lennard-Jones, in sigma of the pair */
 
@@ -38,18 +39,16 @@ static void table_mix(PairTable *table, int rule, const double *epsilon, const d
 }
 
 /* One entry `i j epsilon sigma [cutoff]` of potential.pairs; text is ended by a zero. */
-static MdStatus table_read_entry(const MdProblems *problems, PairTable *table, const char *text) {
+static MdStatus table_read_entry(const MdProblems *problems, PairTable *table, char *text) {
     const int option = MD_OPTION_potential_pairs;
     double numbers[5];
     int n = 0;
-    for (const char *p = text; *p;) {
-        char *end;
-        double number = strtod(p, &end);
-        if (end == p || !(*end == 0 || isspace((unsigned char)*end)) || n == 5)
-            return md_problem(problems, option, "`%s`: an entry is `i j epsilon sigma [cutoff]`, numbers alone", text);
-        numbers[n++] = number;
-        for (p = end; isspace((unsigned char)*p);) p++;
-    }
+    size_t length;
+    char *word;
+    for (char *rest = text; md_text_word(&rest, &word, &length);)
+        if (n == 5 || !md_text_number(word, length, &numbers[n++]))
+            return md_problem(problems, option, "`%s`: an entry is `i j epsilon sigma [cutoff]`, decimal numbers alone",
+                              text);
     if (n < 4)
         return md_problem(problems, option, "`%s`: %d numbers; an entry is `i j epsilon sigma [cutoff]`", text, n);
     for (int k = 0; k < 2; k++)

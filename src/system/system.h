@@ -45,12 +45,15 @@ typedef struct MdSystemPlan {
     double density;       /* particles per (bounding) volume, for estimates */
     int alike[2];         /* two types that nothing tells apart; twice the same: there are none */
     bool file_velocities; /* the coordinate file brings velocities, and system.temperature leaves them */
+    char *file_note; /* what of the coordinate file is used in a way of its own or not at all; from malloc, or NULL */
 } MdSystemPlan;
 
 /* Checks everything that the configuration says of the system, reading a coordinate file once if there is one, and
  * fills plan. Problems (contradictions, a box smaller than twice cutoff plus skin along a periodic axis, bad rows, two
  * atoms at one point) go to errors, with the origin of the key from deck. */
 MdStatus md_system_plan(const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors);
+/* Frees what a plan holds. */
+void md_system_plan_free(MdSystemPlan *plan);
 
 /* Whether nearest images are unique within cutoff and skin; for a skin that the deck leaves to the backend
  * (neighbor.skin = auto), of which md_system_plan knows nothing yet. */

@@ -3,47 +3,40 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/nearest.h"
+#include "base/stream.h"
 
-/* The whole stream, ended by a zero; NULL with errno set when reading fails. */
-static char *read_stream(FILE *file, size_t *size) {
-    size_t capacity = 1 << 16, n = 0;
-    char *text = malloc(capacity);
-    while (text) {
-        n += fread(text + n, 1, capacity - 1 - n, file);
-        if (n < capacity - 1) break;
-        char *grown = realloc(text, capacity *= 2);
-        if (!grown) free(text);
-        text = grown;
-    }
-    if (!text || ferror(file)) {
-        free(text);
-        return NULL;
-    }
-    text[n] = 0;
-    *size = n;
+/* A copy, as reading changes the text. */
+static char *copy_bytes(const char *text, size_t size) {
+    char *copy = malloc(size + 1);
+    return copy ? memcpy(copy, text, size + 1) : NULL;
+}
+
+static char *read_file(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    char *text = file ? md_stream_read(file, SIZE_MAX, size) : NULL;
+    const int reason = errno;
+    if (file) fclose(file);
+    errno = reason;
     return text;
 }
 
-bool md_lines_open(MdLines *lines, const char *path, MdErrors *errors) {
+bool md_lines_open(MdLines *lines, const char *path, const char *text, size_t size, MdErrors *errors) {
     *lines = (MdLines){.path = path, .errors = errors};
-    FILE *file = fopen(path, "rb");
-    size_t size = 0;
-    if (file) {
-        errno = 0;
-        lines->text = read_stream(file, &size);
-    }
+    lines->rest = lines->text = text ? copy_bytes(text, size) : read_file(path, &size);
     if (!lines->text) {
-        md_fail(errors, MD_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
-        if (file) fclose(file);
+        const int reason = errno;
+        char *question = reason == ENOENT ? md_nearest_file(path) : md_copy_text("");
+        md_fail(errors, MD_ERROR_INPUT, "%s: cannot be read: %s%s", path, strerror(reason), question);
+        free(question);
         return false;
     }
-    fclose(file);
-    lines->rest = lines->text;
     if (size > 0 && strlen(lines->text) == size) return true;
     md_fail(errors, MD_ERROR_INPUT, size ? "%s: is no text file: it holds zero bytes" : "%s: is empty", path);
     md_lines_close(lines);
@@ -99,10 +92,11 @@ bool md_text_word(char **text, char **word, size_t *length) {
     return end > start;
 }
 
-bool md_text_number(const char *word, size_t length, double *value) {
-    /* strtod alone would also take `nan`, `inf` and hexadecimal numbers. */
+bool md_text_number(char *word, size_t length, double *value) {
+    /* strtod alone would also take `nan`, `inf` and hexadecimal numbers, and not Fortran's 1.5d0. */
+    if (strspn(word, "0123456789+-.eEdD") < length) return false;
     for (size_t k = 0; k < length; k++)
-        if (!strchr("0123456789+-.eE", word[k])) return false;
+        if (word[k] == 'd' || word[k] == 'D') word[k] = 'e';
     char *end;
     *value = strtod(word, &end);
     return length > 0 && end == word + length && isfinite(*value);

@@ -18,8 +18,9 @@ typedef struct MdLines {
     MdErrors *errors;
 } MdLines;
 
-/* Reads the file; false, with the problem in errors, when it cannot be read, is empty or holds zero bytes. */
-bool md_lines_open(MdLines *lines, const char *path, MdErrors *errors);
+/* Reads the file, or takes a copy of its text, where that was read before (size bytes and a zero; else NULL). False,
+ * with the problem in errors, when it cannot be read, is empty or holds zero bytes. */
+bool md_lines_open(MdLines *lines, const char *path, const char *text, size_t size, MdErrors *errors);
 void md_lines_close(MdLines *lines);
 
 /* The next line, without its end (LF or CR LF); NULL after the last one. */
@@ -34,7 +35,7 @@ char *md_text_skip(char *text);
 /* The word at *text, which is moved behind it: start and length; false at the end of the line. */
 bool md_text_word(char **text, char **word, size_t *length);
 
-/* A finite decimal number that fills the word. */
-bool md_text_number(const char *word, size_t length, double *value);
+/* A finite decimal number that fills the word. Fortran's exponent d becomes e in place. */
+bool md_text_number(char *word, size_t length, double *value);
 
 #endif

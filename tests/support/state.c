@@ -42,6 +42,7 @@ MdSystem *state_system(const MdDeck *deck) {
     MdSystemPlan plan;
     MdSystem *system = md_system_plan(deck, &plan, errors) == MD_OK ? md_system_create(deck, &plan, errors) : NULL;
     if (!system) stop("the system of a test cannot be made:", errors);
+    md_system_plan_free(&plan);
     md_errors_destroy(errors);
     return system;
 }

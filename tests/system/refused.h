@@ -22,7 +22,10 @@ static inline void check_refused(const char *const *words, const char *const *fr
     MdErrors *errors = md_errors_create();
     MdSystemPlan plan;
     MdSystem *system = NULL;
-    if (md_system_plan(deck, &plan, errors) == MD_OK) system = md_system_create(deck, &plan, errors);
+    if (md_system_plan(deck, &plan, errors) == MD_OK) {
+        system = md_system_create(deck, &plan, errors);
+        md_system_plan_free(&plan);
+    }
     if (!CHECK(system == NULL)) md_system_destroy(system);
     CHECK(md_errors_status(errors) == MD_ERROR_INPUT);
     for (int k = 0; fragments[k]; k++)

@@ -115,13 +115,13 @@ static void test_xyz(void) {
     s = system_of(text, NULL, NULL, NULL);
     CHECK(s->box.periodic[0] && !s->box.periodic[1] && s->box.periodic[2]);
     CHECK(s->box.length[0] == 11 && s->box.length[1] == 12 && s->box.length[2] == 13);
-    check_place(s, 0, 1, 2, 3);
-    check_place(s, 1, 1, 14, 12);
-    CHECK(s->type[0] == 0 && s->type[1] == 1);
-    const double v[6] = {0.1, 0.2, 0.3, -1, -2, -3};
-    const double mass_b = s->mass[0], mass_a = s->mass[1]; /* less the velocity of the centre of mass */
+    check_place(s, 0, 1, 14, 12); /* in the order of the ids */
+    check_place(s, 1, 1, 2, 3);
+    CHECK(s->type[0] == 1 && s->type[1] == 0);
+    const double v[6] = {-1, -2, -3, 0.1, 0.2, 0.3};
+    const double mass_b = s->mass[1], mass_a = s->mass[0]; /* less the velocity of the centre of mass */
     for (int k = 0; k < 6; k++)
-        CHECK_NEAR(s->velocity[k], v[k] - (mass_b * v[k % 3] + mass_a * v[k % 3 + 3]) / (mass_a + mass_b), 1e-15);
+        CHECK_NEAR(s->velocity[k], v[k] - (mass_a * v[k % 3] + mass_b * v[k % 3 + 3]) / (mass_a + mass_b), 1e-15);
     md_system_destroy(s);
     check_context("extended XYZ, its velocities replaced");
     s = system_of(text, "system.temperature=2", NULL, NULL);
@@ -153,7 +153,7 @@ static void test_bad_tables(void) {
     BAD("1 2\n1e400 4\n", OPEN, FLAT, at(2, "`1e400` is not a finite number"));
     BAD("1 2\n-2e9 4\n", OPEN, FLAT, at(2, "-2e+09 is out of range; numbers up to 1e+09"));
     BAD("1 2\n0x10 4\n", OPEN, FLAT, at(2, "`0x10` is not a finite number"));
-    BAD("1, 2\n3, 4\n", OPEN, FLAT, at(1, "`1,` is not a finite number; columns are separated by blanks"));
+    BAD("1, 2\n3, 4\n", OPEN, FLAT, at(1, "`1,` is not a finite number; separate numbers by blanks, with a decimal point"));
     BAD("x y\n3 4\n", OPEN, FLAT, at(1, "`x` is not a finite number"));
     BAD("# nothing\n\n", OPEN, FLAT, "holds no coordinates");
     BAD("", OPEN, FLAT, "is empty");
@@ -183,7 +183,7 @@ static void test_bad_xyz(void) {
         at(5, "`A 7 8 9` follows the last of 2 atoms; a file holds one frame"));
     BAD("2\nc\nA 1 2 3\nA 4 5\n", OPEN, NULL, at(4, "3 columns, where at least 4 are needed"));
     BAD("2\nc\nA 1 2 3\nA 4 5 nan\n", OPEN, NULL, at(4, "`nan` is not a finite number"));
-    BAD("2\nc\nA 1 2 3\nA 4 5 6\n", OPEN, FLAT, at(3, "z = 3, z velocity 0, but system.dimension = 2"));
+    BAD("2\nc\nA 1 2 3\nA 4 5 6\n", OPEN, FLAT, at(3, "z = 3, but system.dimension = 2"));
     BAD("1\nc\nA 1 2 3\n", OPEN, NULL, at(1, "1 atom"));
     BAD("99999999999999999999\nc\nA 1 2 3\n", OPEN, NULL, at(1, "99999999999999999999 atoms; from 2 to"));
     BAD("9\nc\nA 0 0 0\nB 2 0 0\nC 4 0 0\nD 6 0 0\nE 8 0 0\nF 0 2 0\nG 0 4 0\nH 0 6 0\nI 0 8 0\n", OPEN, NULL,
@@ -194,14 +194,14 @@ static void test_bad_xyz(void) {
     BAD("2\nLattice=\"9 0 0 1 9 0 0 0 9\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL,
         at(2, "Lattice=\"9 0 0 1 9 0 0 0 9\": the box must be"));
     BAD("2\nLattice=\"9 0 0 0 9 0 0 0\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL,
-        at(2, "Lattice=\"9 0 0 0 9 0 0 0\": nine finite"));
+        at(2, "Lattice=\"9 0 0 0 9 0 0 0\": nine finite numbers are needed"));
     BAD("2\nLattice=\"9 0 0 0 9 0 0 0 -9\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL, at(2, "Lattice="));
     BAD("2\nLattice=\"9 0 0 0 9 0 0 0 9\" pbc=\"T T\"\nA 0 0 0\nA 1 1 1\n", NULL, NULL,
-        at(2, "pbc=\"T T\": three letters"));
+        at(2, "pbc=\"T T\": three words T or F"));
     BAD("2\nProperties=species:S:1:pos:R:2\nA 0 0 0\nA 1 1 1\n", OPEN, NULL,
-        at(2, "Properties=species:S:1:pos:R:2: `pos` is not"));
+        at(2, "Properties: `pos:R:2` cannot be used; pos:R:3 is possible"));
     BAD("2\nProperties=species:S:1\nA\nA\n", OPEN, NULL,
-        at(2, "Properties=species:S:1: species:S:1 and pos:R:3 are needed"));
+        at(2, "Properties: species:S:1 (or Z:I:1) and pos:R:3 are needed"));
     BAD("2\nProperties=species:S:1:pos:R:3:x\nA 0 0 0\nA 1 1 1\n", OPEN, NULL, "`x` is not understood");
     BAD("2\nProperties=species:S:1:pos:R:3\nA 0 0 0\nA 1 1 1 7\n", OPEN, NULL, at(4, "5 columns, where 4 are needed"));
     BAD("2\nc\nA 1 1 1\nB 1 1 1\n", OPEN, NULL, at(4, "the atom at 1 1 1 is where that of line 3 is"));
@@ -214,7 +214,7 @@ static void test_many_problems(void) {
     for (int k = 0; k < 300; k++) strcat(text, k % 2 ? "1 x\n" : "1 2\n");
     MdErrors *errors = md_errors_create();
     write_text(text, strlen(text));
-    CHECK(md_coordinates_read(path, 2, errors) == NULL);
+    CHECK(md_coordinates_read(path, NULL, 0, 2, errors) == NULL);
     CHECK(md_errors_count(errors) == 11);
     CHECK(refused_mentions(errors, "more problems follow"));
     md_errors_destroy(errors);
@@ -232,7 +232,7 @@ static void test_large(const char *name, double spread, double far) {
     fclose(file);
     MdErrors *errors = md_errors_create();
     double start = md_clock_s();
-    MdCoordinates *c = md_coordinates_read(path, 3, errors);
+    MdCoordinates *c = md_coordinates_read(path, NULL, 0, 3, errors);
     CHECK(c && c->n_atoms == N + 1);
     MdBox box = {.dimension = 3, .length = {1, 1, 1}};
     double read = md_clock_s();
