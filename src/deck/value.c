@@ -136,7 +136,7 @@ static const char *find_synonym(const MdOptionRow *row, const char *read) {
     return NULL;
 }
 
-/* What a habit of other programs gets wrong: a comment that begins otherwise, or a unit behind the number; NULL: none. */
+/* What a habit of other programs gets wrong: the sign of a comment, or a unit behind the number; NULL: none. */
 static const char *find_habit(const MdOptionRow *row, const char *read) {
     if (strpbrk(read, ";!") || strstr(read, "//")) return "; comments begin with #, after a blank";
     const bool number = row->type <= MD_TYPE_REAL_AUTO || row->type == MD_TYPE_INTS || row->type == MD_TYPE_REALS;

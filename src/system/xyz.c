@@ -152,7 +152,10 @@ static bool read_row(XyzReader *reader, char *line, MdRow *row) {
         !read_vector(reader, &words, XYZ_VELOCITY, row->velocity) ||
         !read_vector(reader, &words, XYZ_MOMENTUM, row->momentum))
         return false;
-    for (int a = 0; a < reader->dimension; a++) row->position[a] -= reader->c->origin[a];
+    for (int a = 0; a < reader->dimension; a++) {
+        row->position[a] -= reader->c->origin[a];
+        if (!md_coordinates_in_range(reader->lines, row->position[a])) return false;
+    }
     return true;
 }
 

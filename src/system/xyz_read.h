@@ -1,4 +1,4 @@
-/* The parts of the reader of XYZ: the comment line, the columns that it declares, and the rows. Internal to src/system. */
+/* The parts of the reader of XYZ: comment line, columns, rows. Internal to src/system. */
 #ifndef MD_SYSTEM_XYZ_READ_H
 #define MD_SYSTEM_XYZ_READ_H
 

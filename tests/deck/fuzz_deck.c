@@ -3,8 +3,8 @@
  *
  * test_fuzz.c runs it with mutations of the decks at hand. With clang's libFuzzer, which looks at the branches taken:
  *
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -Isrc -o fuzz_deck tests/deck/fuzz_deck.c src/deck/?*.c
- *       src/base/status.c src/base/memory.c -lm
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -Isrc -Itests/support -o fuzz_deck tests/deck/fuzz_deck.c
+ *       src/deck/?*.c src/base/[mnps]*.c -lm
  *   mkdir -p corpus && ./fuzz_deck -max_total_time=600 corpus inputs inputs/presets tests/deck/bad tests/deck/good
  */
 #include <stdlib.h>
@@ -12,8 +12,7 @@
 
 #include "base/memory.h"
 #include "deck/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static long n_accepted; /* inputs that were legal decks: for the report of test_fuzz.c */
 

@@ -1,85 +1,14 @@
-/* A fuzzer for every build: mutates the decks of inputs/ and of the tests, by seeded random numbers, and hands them to
- * the reader (fuzz_deck.c). Three seconds by default; by hand
+/* Mutations of the decks of inputs/ and of the tests, handed to the reader (fuzz_deck.c). Three seconds by default; by
+ * hand, in a build with MDMINI_SANITIZE=address,undefined:
  *
- *   test_fuzz --seconds 600 --seed 7
- *
- * in a build with MDMINI_SANITIZE=address,undefined. An input that brings the reader down is left in fuzz_deck.crash. */
-#define _POSIX_C_SOURCE 200809L
+ *   test_fuzz --seconds 600 --seed 7 */
 #include "fuzz_deck.c"
 
-#include <dirent.h>
-#include <signal.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 #include "check.h"
-
-typedef struct Bytes {
-    uint8_t *data;
-    size_t n;
-} Bytes;
-
-enum { MAX_BYTES = 8192, MAX_SEEDS = 512 };
-
-static Bytes seeds[MAX_SEEDS];
-static int n_seeds;
-static uint64_t random_state;
-static long n_executions;
-
-/* splitmix64 (Steele, Lea, Flood, OOPSLA 2014) */
-static uint64_t draw(uint64_t below) {
-    uint64_t z = random_state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return below ? (z ^ z >> 31) % below : 0;
-}
-
-static int is_text_file(const struct dirent *entry) {
-    const char *dot = strrchr(entry->d_name, '.');
-    return dot && strcmp(dot, ".txt") == 0;
-}
-
-static void read_seed(const char *folder, const char *name) {
-    char *path = md_format("%s/%s", folder, name);
-    FILE *file = fopen(path, "rb");
-    Bytes *seed = &seeds[n_seeds++];
-    seed->data = malloc(MAX_BYTES);
-    md_require(file && seed->data);
-    seed->n = fread(seed->data, 1, MAX_BYTES / 2, file);
-    fclose(file);
-    free(path);
-}
-
-/* The files of a folder in the order of their names, so that one seed gives the same inputs everywhere. */
-static void read_folder(const char *source, const char *name) {
-    char *folder = md_format("%s/%s", source, name);
-    struct dirent **entries;
-    int n = scandir(folder, &entries, is_text_file, alphasort);
-    md_require(n > 0 && n_seeds + n <= MAX_SEEDS);
-    for (int k = 0; k < n; k++) {
-        read_seed(folder, entries[k]->d_name);
-        free(entries[k]);
-    }
-    free(entries);
-    free(folder);
-}
-
-/* Opens a gap of n bytes at `at`, if there is room; returns whether it did. */
-static bool open_gap(Bytes *text, size_t at, size_t n) {
-    if (text->n + n > MAX_BYTES) return false;
-    memmove(text->data + at + n, text->data + at, text->n - at);
-    text->n += n;
-    return true;
-}
-
-static void insert(Bytes *text, const void *piece, size_t n) {
-    size_t at = draw(text->n + 1);
-    if (open_gap(text, at, n)) memcpy(text->data + at, piece, n);
-}
+#include "fuzz.h"
 
 /* A word that the reader knows, or a number at the edge of something. */
-static const char *draw_word(void) {
+static const char *draw_word(uint64_t (*draw)(uint64_t below)) {
     static const char *const words[] = {"[",
                                         "]",
                                         "=",
@@ -120,110 +49,24 @@ static const char *draw_word(void) {
     }
 }
 
-/* `[section]` and `key = default` of some row, which most often is legal. */
-static void insert_row(Bytes *text) {
+/* Such a word, or `[section]` and `key = default` of some row, which most often is legal. */
+static const char *draw_piece(uint64_t (*draw)(uint64_t below), size_t *n) {
+    static char lines[4096];
     const MdOptionRow *row = md_option_row((int)draw(MD_N_OPTIONS));
-    char *lines = md_format("\n[%s]\n%s = %s\n", row->section, row->key, row->default_text);
-    insert(text, lines, strlen(lines));
-    free(lines);
+    const char *word = draw(2) ? draw_word(draw) : NULL;
+    if (!word) snprintf(lines, sizeof lines, "\n[%s]\n%s = %s\n", row->section, row->key, row->default_text);
+    *n = strlen(word ? word : lines);
+    return word ? word : lines;
 }
-
-static void mutate(Bytes *text) {
-    size_t at = draw(text->n), n = draw(text->n - at < 64 ? text->n - at + 1 : 64);
-    const Bytes *other = &seeds[draw((uint64_t)n_seeds)];
-    uint8_t byte = (uint8_t)draw(256);
-    const char *word;
-    switch (draw(7)) {
-    case 0:
-        if (text->n) text->data[at] = byte;
-        break;
-    case 1: insert(text, &byte, 1); break;
-    case 2: /* a piece goes */
-        memmove(text->data + at, text->data + at + n, text->n - at - n);
-        text->n -= n;
-        break;
-    case 3: /* a piece stands twice */
-        if (open_gap(text, at, n)) memcpy(text->data + at, text->data + at + n, n);
-        break;
-    case 4: /* a piece of another deck */
-        at = draw(other->n);
-        insert(text, other->data + at, draw(other->n - at + 1));
-        break;
-    case 5:
-        word = draw_word();
-        insert(text, word, strlen(word));
-        break;
-    default: insert_row(text); break;
-    }
-}
-
-/* --- what is left of a crash --- */
-
-static Bytes text;   /* the input */
-static bool running; /* the reader has it */
-
-static void save_input(void) {
-    if (!running) return;
-    running = false;
-    FILE *file = fopen("fuzz_deck.crash", "wb");
-    if (file && fwrite(text.data, 1, text.n, file) == text.n && fclose(file) == 0)
-        fprintf(stderr, "execution %ld: the input is in fuzz_deck.crash\n", n_executions);
-}
-
-/* Under the address sanitizer its own report must come first: it calls back when it is done. */
-#ifdef __SANITIZE_ADDRESS__
-void __sanitizer_set_death_callback(void (*callback)(void));
-static void catch_crashes(void) {
-    __sanitizer_set_death_callback(save_input);
-    atexit(save_input);
-}
-#else
-static void save_and_end(int signal_number) {
-    save_input();
-    _exit(128 + signal_number);
-}
-
-static void catch_crashes(void) {
-    signal(SIGABRT, save_and_end);
-    signal(SIGSEGV, save_and_end);
-    atexit(save_input); /* md_panic ends by exit */
-}
-#endif
 
 int main(int argc, char **argv) {
-    const char *source = getenv("MDMINI_SOURCE");
-    double seconds = 3;
-    uint64_t seed = 1;
-    for (int k = 1; k + 1 < argc; k += 2) {
-        if (strcmp(argv[k], "--seconds") == 0) seconds = strtod(argv[k + 1], NULL);
-        if (strcmp(argv[k], "--seed") == 0) seed = strtoull(argv[k + 1], NULL, 10);
-    }
-    if (!source) {
-        printf("skipped: MDMINI_SOURCE does not name the source tree\n");
-        return CHECK_SKIPPED;
-    }
-    read_folder(source, "inputs");
-    read_folder(source, "inputs/presets");
-    read_folder(source, "tests/deck/bad");
-    read_folder(source, "tests/deck/good");
-    catch_crashes();
-
-    text.data = malloc(MAX_BYTES);
-    md_require(text.data != NULL);
-    random_state = seed;
-    for (double end = md_clock_s() + seconds; md_clock_s() < end; n_executions++) {
-        const Bytes *start = &seeds[draw((uint64_t)n_seeds)];
-        memcpy(text.data, start->data, text.n = start->n);
-        for (uint64_t m = draw(6); m > 0; m--) mutate(&text);
-        running = true;
-        LLVMFuzzerTestOneInput(text.data, text.n);
-        running = false;
-    }
-    printf("%ld executions from %d files, %ld accepted, seed %llu\n", n_executions, n_seeds, n_accepted,
-           (unsigned long long)seed);
-    CHECK(n_accepted > n_executions / 100); /* the way back was gone, too */
-    CHECK(n_executions > 100);              /* fewer, and the test has not done its work */
-    free(text.data);
-    for (int k = 0; k < n_seeds; k++) free(seeds[k].data);
+    static const char *const folders[] = {"inputs", "inputs/presets", "tests/deck/bad", "tests/deck/good", NULL};
+    static const char *const endings[] = {".txt", NULL};
+    const FuzzPlan plan = {.folders = folders, .endings = endings, .piece = draw_piece};
+    const long n = fuzz_run(&plan, argc, argv);
+    if (n < 0) return CHECK_SKIPPED;
+    printf("%ld accepted\n", n_accepted);
+    CHECK(n_accepted > n / 100); /* the way back was gone, too */
+    CHECK(n > 100);              /* fewer, and the test has not done its work */
     return check_finish();
 }

@@ -1,5 +1,4 @@
-"""Extended XYZ in all spellings: the same atoms are written in ways that the specification and other programs allow, and
-energy, temperature and order of atoms must be those that numpy finds for them. ASE reads each file, too: what it reads
+"""Extended XYZ in all spellings: atoms are written in ways that the specification and other programs allow, and energy, temperature and order of atoms must be those that numpy finds for them. ASE reads each file, too: what it reads
 must be what was meant (it does not know all spellings). Files that other programs wrote are read at the end.
 
     test_xyz_spellings.py [FILES [SEED]]
@@ -112,8 +111,8 @@ NOISE = KNOWN_NOISE + ['path="C:\\\\new"', "virial=[[1, 2, 3], [4, 5, 6], [7, 8,
 
 
 def write_file(draw, atoms, path):
-    """Writes the atoms in some spelling; what of their velocities and masses the file tells, what is not used, and whether
-    ASE knows all of it."""
+    """Writes the atoms in some spelling; what the file tells of velocities and masses, what is not used, and whether ASE
+    knows all of it."""
     known = draw.random() < 0.5
     any_case = not known and draw.random() < 0.6
     order = list(range(len(atoms)))
@@ -123,7 +122,8 @@ def write_file(draw, atoms, path):
     if named != "Z":
         columns.append(("species" if named == "both" else named, "S", lambda k: [atoms.symbols[k]]))
     if named in ("Z", "both"):
-        columns.append(("Z" if known else draw.choice(["Z", "numbers"]), "I", lambda k: [ase.Atom(atoms.symbols[k]).number]))
+        name = "Z" if known else draw.choice(["Z", "numbers"])
+        columns.append((name, "I", lambda k: [ase.Atom(atoms.symbols[k]).number]))
     told = {"mass": draw.random() < 0.6, "velocity": draw.choice(["", "velo", "vel", "velocities", "momenta", "both"])}
     if told["velocity"] in ("momenta", "both"):
         told["mass"] = True
@@ -137,13 +137,14 @@ def write_file(draw, atoms, path):
         first = draw.choice([0, 1, 17])
         columns.append((draw.choice(["id", "id", "ids"]), "I", lambda k: [k + first]))
         draw.shuffle(order)
-    unused = [("forces", "R", lambda k: [1.5, -2, 1e-3]), ("charge", "R", lambda k: [0.5]), ("tags", "I", lambda k: [7]),
-              ("fixed", "L", lambda k: ["T"]), ("label", "S", lambda k: ["x:y"])]
+    unused = [("forces", "R", lambda k: [1.5, -2, 1e-3]), ("charge", "R", lambda k: [0.5]),
+              ("tags", "I", lambda k: [7]), ("fixed", "L", lambda k: ["T"]), ("label", "S", lambda k: ["x:y"])]
     unused += [(f"column_number_{c:03d}", "R", lambda k: [0.25]) for c in range(draw.choice([0, 0, 60]))]
     unused = [column for column in unused if draw.random() < 0.5]
     columns += unused
     draw.shuffle(columns)
-    properties = ":".join(f"{name}:{kind.lower() if any_case else kind}:{len(values(0))}" for name, kind, values in columns)
+    properties = ":".join(f"{name}:{kind.lower() if any_case else kind}:{len(values(0))}"
+                          for name, kind, values in columns)
 
     lattice = [write_number(draw, x, known) for x in np.diag(atoms.edges).flatten()]
     if not known and draw.random() < 0.3:
@@ -162,7 +163,8 @@ def write_file(draw, atoms, path):
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"{len(atoms)}\n{draw.choice(['', '  '])}{draw.choice([' ', '  ']).join(pairs)}\n")
         for k in order:
-            words = [word if isinstance(word, str) else f"{word:.17g}" for _, _, values in columns for word in values(k)]
+            words = [word if isinstance(word, str) else f"{word:.17g}"
+                     for _, _, values in columns for word in values(k)]
             file.write(draw.choice(["", " ", "  "]) + draw.choice([" ", "\t", "   "]).join(words) + "\n")
     return told, [name for name, _, _ in unused], known
 
@@ -228,29 +230,12 @@ def check_refused(path, folder, text, *expected):
 
 # --- files of other programs ---
 
-OVITO = """3
-Lattice="10.0 0.0 0.0 0.0 11.0 0.0 0.0 0.0 12.0" Origin="-5.0 0.0 1.0" pbc="T F T" \
-Properties=id:I:1:species:S:1:pos:R:3:velo:R:3:mass:R:1:map_shift:I:3
-3 Ar 1.0 1.0 1.0 0.5 0.5 0.5 1.0 0 0 0
-1 Kr 2.0 3.0 4.0 0.5 0.5 -0.5 2.0 0 0 0
-2 Ar -3.0 4.0 5.0 0.5 0.5 0.5 1.0 0 0 0
-"""
-CHEMFILES = """2
-Properties=species:S:1:pos:R:3:mass2:R:1 Lattice="10 0 0 0 11 0 0 0 12" both="a"'b" is_open=F name="it is "me"" \
-"quo'"="a'b" vec="1 2 3"
-Ar 1 2 3 3
-Ar 2.5 2 3 3
-"""
-GPUMD = """2
-pbc="t t f" lattice="9 0 0 0 9 0 0 0 9" properties=species:S:1:pos:R:3:mass:R:1:vel:R:3:group:I:2
-Ar 1 2 3 2.5 1 0 0 0 1
-Ar 2.5 2 3 2.5 -1 0 0 0 1
-"""
-CP2K = """2
- i =        0, time =        0.000, E =       -17.1646447962
-Ar 1 2 3
-Ar 2.5 2 3
-"""
+FILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "files")
+
+
+def text_of(name):
+    with open(os.path.join(FILES, name + ".xyz"), encoding="utf-8") as file:
+        return file.read()
 
 
 def lj(r):
@@ -265,18 +250,18 @@ def check_others(path, folder):
         check(code == 0, f"exit code {code}: {said}")
         return said, record, frame
 
-    said, record, frame = read(OVITO)
+    said, record, frame = read(text_of("ovito"))
     # mean velocity: z of mass 2 is -0.5, of mass 2 in all 0.5: relative +-0.5, so that the sum of m v^2 is 1
     check(same(record["temperature"], 1 / 6), f"OVITO: temperature {record['temperature']}")
     check(same(frame.positions, [[7, 3, 3], [2, 4, 4], [6, 1, 0]]), f"OVITO: {frame.positions}")
     check("not used: columns map_shift" in " ".join(said.split()) and "order of their ids" in said, f"OVITO: {said}")
-    said, record, frame = read(CHEMFILES)
+    said, record, frame = read(text_of("chemfiles"))
     check(same(record["potential_energy_per_atom"], lj(1.5) / 2), "chemfiles: energy")
     check("columns mass2; keys both, is_open, name, quo', vec" in " ".join(said.split()), f"chemfiles: {said}")
-    said, record, frame = read(GPUMD)
+    said, record, frame = read(text_of("gpumd"))
     check(same([record["potential_energy_per_atom"], record["temperature"]], [lj(1.5) / 2, 5 / 3]), f"GPUMD: {record}")
     check(list(frame.pbc) == [True, True, False] and "group" in said, f"GPUMD: {said}")
-    said, record, frame = read(CP2K)
+    said, record, frame = read(text_of("cp2k"))
     check(not frame.pbc.any() and "keys i, time, E" in said, f"CP2K: {said}")
 
     # ASE itself, with masses of its own and its usual columns.
@@ -299,7 +284,7 @@ def check_others(path, folder):
 def check_pipes(path, folder):
     """Coordinates from a pipe, named as a file or by a deck."""
     with open(path, "w", encoding="utf-8") as file:
-        file.write(GPUMD)
+        file.write(text_of("gpumd"))
     deck = path + ".txt"
     with open(deck, "w", encoding="utf-8") as file:
         file.write("[system]\nstart = file\nfile = /dev/stdin\n")
@@ -339,7 +324,7 @@ def main():
                     print("".join(file.readlines()[:4]))
         box = "9 0 0 0 9 0 0 0 9"
         rows = "Ar 1 2 3\nAr 2.5 2 3\n"
-        check_refused(path, folder, f'2\nlattice="9 0 0 4.5 7.8 0 0 0 9"\n{rows}', "Lattice=", "the box must be a cuboid")
+        check_refused(path, folder, f'2\nlattice="9 0 0 4.5 7.8 0 0 0 9"\n{rows}', "the box must be a cuboid")
         check_refused(path, folder, f'2\nLattice="{box}" LATTICE="{box}"\n{rows}', "Lattice stands twice")
         check_refused(path, folder, f'2\nLattice="{box}"\n{rows}2\nLattice="{box}"\n{rows}', "a file holds one frame")
         check_others(path, folder)
