@@ -1,5 +1,6 @@
 """What `cmake --install` leaves: a program and tools that work without the source."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,10 +22,21 @@ def run(*command, folder):
     return done
 
 
+def check_pages(share):
+    """The licence and the pages are there, and what a page links to is there as well."""
+    for name in ("LICENSE", "README.md", "inputs/README.md", "run/REPORT.md", "run/slurm/README.md"):
+        checks.that((share / name).is_file(), f"{name} is not installed")
+    for page in share.rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+            checks.that("://" in link or (page.parent / link).exists(), f"{page.relative_to(share)} links to {link}, which is not installed")
+
+
 with tempfile.TemporaryDirectory() as name:
     place = Path(name) / "place"
     run("cmake", "--install", build, "--prefix", place, folder=name)
     mdmini, share = place / "bin/mdmini", place / "share/mdmini"
+    check_pages(share)
+    run("bash", share / "run/slurm/study.sh", "--help", folder=name)
     small = ["system.cells=4", "run.steps=20", "run.threads=1", "run.backend=cpu"]
     run(mdmini, share / "inputs/melt.txt", *small, "output.frames_every=10", "report.trace=trace.json", folder=name)
     for tool, words in (("h5check.py", ["melt.h5"]), ("compare.py", ["melt.json", "melt.json"]), ("plot.py", ["--help"]),
