@@ -23,7 +23,7 @@ from pathlib import Path
 
 from bench_rows import DECKS, MEMORY_TARGET, PEERS, Melt, Row, drifts_as_double, read_table
 from runs import NotRun
-from scripts import Budget, Parser, check_paths, positive, save_json, whole
+from scripts import Budget, Parser, check_paths, one_of, positive, save_json, whole
 
 CLOCKS = "name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,temperature.gpu,power.draw,clocks_throttle_reasons.active"
 
@@ -178,7 +178,8 @@ def read_arguments(words=None):
     parser.add_argument("--limit", type=positive, default=120, help="seconds that a run may take, its verification apart (120)")
     parser.add_argument("--verify-atoms", type=float, default=1.1e6, metavar="N",
                         help="up to which rows are compared with the reference (1.1e6)")
-    parser.add_argument("--backend", default="cuda", choices=("auto", "cpu", "cuda"), help="run.backend of every run (cuda)")
+    parser.add_argument("--backend", default="cuda", type=one_of("auto", "cpu", "cuda"), metavar="{auto,cpu,cuda}",
+                        help="run.backend of every run (cuda)")
     parser.add_argument("--melt", type=whole, default=1000, metavar="STEPS", help="before a system is timed (1000)")
     parser.add_argument("--words", default="", help='overrides of every run that is timed: "section.key=value ..."')
     parser.add_argument("--folder", type=os.path.abspath,

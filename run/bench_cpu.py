@@ -28,6 +28,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from scripts import Parser, check_program
+
 INPUTS = Path(__file__).resolve().parents[1] / "inputs"
 DECKS = [str(INPUTS / "melt.txt"), str(INPUTS / "presets/every.txt")]
 TARGETS = {"double": 1.5, "mixed": 2.5}  # times LAMMPS
@@ -180,7 +182,7 @@ def table(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mdmini", type=os.path.abspath)
     parser.add_argument("--turns", type=int, default=9)
     parser.add_argument("--steps", type=int, default=500)
@@ -191,6 +193,7 @@ def main():
     parser.add_argument("--precisions", default="double,mixed,single")
     parser.add_argument("--words", default="")
     a = parser.parse_args()
+    check_program(parser, a.mdmini)
     with tempfile.TemporaryDirectory(prefix="mdmini-bench-") as name:
         version, turns = measure(a, Path(name))
     first = turns[0]["report"]

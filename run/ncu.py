@@ -28,7 +28,7 @@ from pathlib import Path
 import bench
 from bench_rows import DECKS, Melt, Row
 from runs import NotRun, Run
-from scripts import Budget, check_paths, portable, positive, save_json, whole, Parser
+from scripts import Budget, check_paths, portable, positive, save_json, whole, one_of, Parser
 
 REASONS = ("barrier", "branch_resolving", "dispatch_stall", "drain", "lg_throttle", "long_scoreboard", "math_pipe_throttle",
            "membar", "mio_throttle", "no_instruction", "not_selected", "short_scoreboard", "sleeping", "wait")
@@ -145,7 +145,7 @@ def read_arguments(words=None):
     parser.add_argument("--melt", type=whole, default=1000, metavar="STEPS", help="before that (1000)")
     parser.add_argument("--limit", type=positive, default=120, help="seconds that a run may take (120)")
     parser.add_argument("--words", default="", help='overrides of every run that is profiled: "section.key=value ..."')
-    parser.add_argument("--backend", default="cuda", choices=("auto", "cuda"), help="run.backend of the melting (cuda)")
+    parser.add_argument("--backend", default="cuda", type=one_of("auto", "cuda"), metavar="{auto,cuda}", help="run.backend of the melting (cuda)")
     parser.add_argument("--table", default=str(DECKS / "rows.csv"), help="of the rows (inputs/bench/rows.csv)")
     parser.add_argument("--ncu", default="ncu", help="the profiler (ncu)")
     parser.add_argument("--output", default="ncu.json", metavar="FILE.json", help="the record (ncu.json)")

@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 
-from scripts import save_json
+from scripts import Parser, check_paths, save_json
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 INPUTS = os.path.abspath(os.path.join(HERE, "..", "inputs"))
@@ -167,8 +167,8 @@ def read_places(text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mdmini")
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mdmini", type=os.path.abspath)
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--cells", type=int, default=63)
     parser.add_argument("--steps", type=int, default=1000)
@@ -179,7 +179,7 @@ def main():
     parser.add_argument("--words", default="")
     parser.add_argument("--output")
     a = parser.parse_args()
-    a.mdmini = os.path.abspath(a.mdmini)
+    check_paths(parser, a)
     places = read_places(a.places)
     reports = collect(a, places)
     rows = figures(a, reports, places)

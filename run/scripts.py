@@ -1,8 +1,10 @@
 """What the scripts of this folder that measure have in common: a budget of time, their arguments, records that a cut leaves
 whole."""
 import argparse
+import difflib
 import json
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -37,10 +39,32 @@ class Budget:
         kill_all()
 
 
+def guess(text, allowed):
+    """Of these words the one that may have been meant, as the end of a message; empty where none is near."""
+    near = difflib.get_close_matches(text, allowed, 1)
+    return f'; did you mean "{near[0]}"?' if near else ""
+
+
 class Parser(argparse.ArgumentParser):
+    def parse_args(self, args=None, namespace=None):
+        found, left = self.parse_known_args(args, namespace)
+        if left:
+            name = left[0].split("=")[0]
+            self.error(f"unrecognized arguments: {' '.join(left)}{guess(name, re.findall(r'--[a-z0-9-]+', self.format_usage()))}")
+        return found
+
     def error(self, message):  # without the usage, which is long
         quote = "; several words of one option stand in quotes" if message.startswith("unrecognized") and "=" in message else ""
         self.exit(2, f"{self.prog}: {message}{quote} (--help tells more)\n")
+
+
+def one_of(*allowed):
+    """Of an option that is one of these words."""
+    def word(text):
+        if text not in allowed:
+            raise argparse.ArgumentTypeError(f"read {text!r}; allowed: {', '.join(allowed)}{guess(text, allowed)}")
+        return text
+    return word
 
 
 def whole(text):
@@ -59,10 +83,14 @@ def positive(text):
     return value
 
 
+def check_program(parser, path):
+    if not os.path.isfile(path) or not os.access(path, os.X_OK):
+        parser.error(f"{path}: no such program")
+
+
 def check_paths(parser, a):
     """The program is there, and a place for the record."""
-    if not os.path.isfile(a.mdmini) or not os.access(a.mdmini, os.X_OK):
-        parser.error(f"{a.mdmini}: no such program")
+    check_program(parser, a.mdmini)
     if a.output and not os.path.isdir(os.path.dirname(os.path.abspath(a.output))):
         parser.error(f"{a.output}: no such folder")
 

@@ -2,6 +2,12 @@
 """Compares two results: two runs (NAME.json), two benchmarks (records of run/bench.sh) or two studies (their folders, or
 results.json): two machines, two commits, two drivers. A is the older one, B what is asked about.
 
+    tools/compare.py A B
+    tools/compare.py --old a1.json a2.json a3.json --new b1.json b2.json b3.json
+
+Of a run or a benchmark that was repeated --old and --new take all files. Those of one side must be of the same physics; their
+speeds count together, and so does the worst verdict. A study has its repeats within.
+
 First what differs in the setting: options, program, machine. Then, of each point that both have, speed with its ratio B / A,
 verdict, accuracy, energies, and the stages that made the difference.
 
@@ -23,11 +29,7 @@ from interpreter import need, run
 
 need(__name__, ("numpy",))
 from studies import comparison
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message):  # without the usage, which is long
-        self.exit(2, f"{self.prog}: {message} (--help tells more)\n")
+from scripts import Parser  # found by studies
 
 
 def fraction(text):
@@ -42,12 +44,19 @@ def fraction(text):
 
 def read_arguments(words=None):
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("a", metavar="A", help="result, or folder of a study")
-    parser.add_argument("b", metavar="B", help="the same of what is compared with it")
+    parser.add_argument("files", nargs="*", metavar="A B", help="result, or folder of a study, and what is compared with it")
+    parser.add_argument("--old", nargs="+", metavar="FILE", help="in place of A: several runs of it, or records of run/bench.sh")
+    parser.add_argument("--new", nargs="+", metavar="FILE", help="in place of B: the same")
     parser.add_argument("--tolerance", type=fraction, default=0.02, help="share of the speed that may be lost (0.02)")
     parser.add_argument("--confidence", type=fraction, default=0.95, help="of intervals and verdicts (0.95)")
     parser.add_argument("--json", action="store_true", help="the comparison as JSON")
-    return parser.parse_args(words)
+    a = parser.parse_args(words)
+    if a.old and a.new and not a.files:
+        return a
+    if len(a.files) != 2 or a.old or a.new:
+        parser.error("two files are compared, A and B; of several on a side: --old FILE... --new FILE...")
+    a.old, a.new = ([file] for file in a.files)
+    return a
 
 
 # --- text -------------------------------------------------------------------------------------------------------------
@@ -145,7 +154,8 @@ def last_lines(found):
         return [f"WORSE: {what}" for what in found["worse"]]
     n, n_judged = len(found["points"]), found["n_judged"]
     if n_judged == 0:
-        return ["too few runs to judge any speed: that takes three of each or more. No verdict is worse"]
+        more = " (--old FILE... --new FILE..., or tools/study.py)" if found["kind"] == "run" else ""
+        return [f"too few runs to judge any speed: that takes three of each or more{more}. No verdict is worse"]
     left = f", of {n_judged} points; the speed of {n - n_judged} more could not be judged: too few runs" if n_judged < n else ""
     return [f"nothing is worse{left}"]
 
@@ -161,7 +171,7 @@ def text(found):
 def main(words=None):
     a = read_arguments(words)
     try:
-        found = comparison.compare(a.a, a.b, a.confidence, a.tolerance)
+        found = comparison.compare(a.old, a.new, a.confidence, a.tolerance)
     except comparison.Incomparable as why:
         print("\n".join(f"compare.py: {message}" for message in why.messages), file=sys.stderr)
         return 2

@@ -8,7 +8,6 @@ numbers, positions inside the box.
 One line for each problem; exit code 0 when there is none, else 1 (141: nobody reads the lines). A file that a killed run has left
 is mended by `mdmini --recover FILE`.
 """
-import argparse
 import json
 import sys
 
@@ -18,6 +17,7 @@ need(__name__, ("numpy", "h5py"))
 import h5py
 import numpy as np
 from trajectory import open_trajectory
+from scripts import Parser  # found by trajectory
 
 OBSERVABLES = ["particle_number", "temperature", "pressure", "density", "potential_energy", "kinetic_energy",
                "internal_energy", "conserved_energy"]
@@ -130,7 +130,7 @@ def check(path, quantities=None):
     try:
         file = open_trajectory(path)
     except OSError as error:
-        return [f"cannot be opened: {error}"]
+        return [f"cannot be opened: {str(error).replace(f'{path}: ', '')}"]
     with file:
         checker = Checker(file)
         checker.n_frames = 0
@@ -295,8 +295,7 @@ def check_intervals(checker, file, elements):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0],
-                                     epilog="Exit code 0: no problem in any file; 1: some.")
+    parser = Parser(description=__doc__.split("\n\n")[0], epilog="Exit code 0: no problem in any file; 1: some.")
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--json", action="store_true", help="print {file: [problems]}")
     arguments = parser.parse_args()

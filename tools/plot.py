@@ -12,7 +12,6 @@ Needs numpy, h5py and matplotlib (Debian: python3-numpy python3-h5py python3-mat
 import argparse
 import json
 import os
-import shlex
 import sys
 
 from interpreter import need, run
@@ -23,6 +22,7 @@ import numpy as np
 from drawing import BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
 from matplotlib.collections import LineCollection
 from trajectory import open_trajectory
+from scripts import Parser, guess, one_of  # found by trajectory
 
 MAX_PAIRS = 4_000_000  # that are held in memory at once
 MAX_CIRCLES = 5_000  # that are circles in an SVG: more are a bitmap in it, or no viewer is quick with the file
@@ -350,39 +350,29 @@ def draw_all(arguments):
 def picture_formats(text):
     for word in text.split(","):
         if word not in FORMATS:
-            raise argparse.ArgumentTypeError(f"{word!r} is none of {', '.join(FORMATS)}")
+            raise argparse.ArgumentTypeError(f"read {word!r}; allowed: {', '.join(FORMATS)}{guess(word, FORMATS)}")
     return list(dict.fromkeys(text.split(",")))
 
 
-def what_folder(path):
-    """What to do with a folder in place of a trajectory."""
-    if os.path.exists(os.path.join(path, "study.json")):
-        return f"the folder of a study, which tools/study.py --report {shlex.quote(path)} draws"
-    return "a folder; a trajectory NAME.h5 is needed"
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trajectory", metavar="NAME.h5")
     parser.add_argument("-o", metavar="PREFIX", dest="prefix", help="of the pictures; default: NAME")
     parser.add_argument("--format", type=picture_formats, default=["png"], dest="formats", metavar="FORMAT,...",
                         help="of every picture: png, svg, pdf (default: png)")
-    parser.add_argument("--color", choices=["order", "speed"], default="order",
+    parser.add_argument("--color", type=one_of("order", "speed"), metavar="{order,speed}", default="order",
                         help="of the snapshots (default: order)")
     parser.add_argument("--neighbors", metavar="FILE", help="a neighbour list to draw, as report.neighbors writes it")
     arguments = parser.parse_args()
-    if os.path.isdir(arguments.trajectory):
-        print(f"plot.py: error: {arguments.trajectory}: {what_folder(arguments.trajectory)}", file=sys.stderr)
-        return 2
     prefix = arguments.prefix or os.path.splitext(arguments.trajectory)[0]
     use_style()
     try:
         for kind, figure in draw_all(arguments):
             print(*save(figure, f"{prefix}-{kind}", arguments.formats), sep="\n")
-    except OSError as error: # HDF5 does not name the file
-        print(f"plot.py: error: {arguments.trajectory}: {error}", file=sys.stderr)
+    except KeyError as error:
+        print(f"plot.py: error: {arguments.trajectory}: not as mdmini writes a trajectory: {error}", file=sys.stderr)
         return 2
-    except (KeyError, ValueError) as error:
+    except (OSError, ValueError) as error:
         print(f"plot.py: error: {error}", file=sys.stderr)
         return 2
     return 0

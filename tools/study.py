@@ -69,7 +69,7 @@ from studies.ceilings import read_ceilings  # noqa: E402
 from studies.definition import DESIGNS, StudyError, read_study, shown  # noqa: E402
 from studies.designs import design, is_physics  # noqa: E402
 from studies.listings import NotMdmini, Program  # noqa: E402
-from studies.records import FORMAT, Folder, merge, outcome_text  # noqa: E402
+from studies.records import FORMAT, Folder, check_folder, merge, outcome_text  # noqa: E402
 from studies.report import read_peers, write  # noqa: E402
 from studies.runner import Runner, order  # noqa: E402
 
@@ -244,6 +244,7 @@ def main(words=None):
             folder = a.output if a.merge else a.files[0]
             if a.merge:
                 merge(a.files, folder)
+            check_folder(folder)
         else:
             runner = run_study(a, budget)
             if runner is None:

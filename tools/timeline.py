@@ -22,7 +22,9 @@ from interpreter import need, run
 
 need(__name__, ("matplotlib",))
 from drawing import BLUE, FORMATS, GREEN, GREY, ORANGE, PAGE, PALE, SKY, VERMILION, plt, save, use_style
+from kinds import wrong_file
 from matplotlib.patches import Patch
+from scripts import Parser  # found by kinds
 
 # Waits are hatched as well: no work is done in them.
 KINDS = {"steps": (BLUE, "forces and integration"), "list": (ORANGE, "rebuild of the list"),
@@ -54,12 +56,12 @@ class Trace:
             with open(path, encoding="utf-8") as stream:
                 data = json.load(stream)
         except OSError as error:
-            raise Wrong(f"{path}: {error.strerror}") from None
+            raise Wrong(wrong_file(path, "trace", why=error.strerror)) from None
         except ValueError as error:
-            raise Wrong(f"{path}: no JSON: {error}") from None
+            raise Wrong(wrong_file(path, "trace", why=f"no JSON: {error}")) from None
         events = data.get("traceEvents") if isinstance(data, dict) else None
         if not isinstance(events, list):
-            raise Wrong(f"{path}: no trace: it has no list of traceEvents")
+            raise Wrong(wrong_file(path, "trace", why="it has no list of traceEvents"))
         try:
             self.read(events)
         except (KeyError, TypeError, AttributeError) as error:
@@ -241,7 +243,7 @@ def draw(traces, titles, output, first, last):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="timeline.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="timeline.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("traces", nargs="+", metavar="TRACE.json", help="one panel each")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="picture: .png, .svg or .pdf")
     parser.add_argument("--from", dest="first", type=float, metavar="MS", help="begin here; default: with the loop")
@@ -258,9 +260,12 @@ def main():
         traces = [Trace(path) for path in arguments.traces]
         draw(traces, titles, arguments.output, *window(traces, arguments.first, arguments.last))
     except Wrong as wrong:
-        sys.exit(f"timeline.py: {wrong}")
+        print(f"timeline.py: {wrong}", file=sys.stderr)
+        return 2
     except OSError as error:
-        sys.exit(f"timeline.py: {arguments.output}: {error.strerror}")
+        print(f"timeline.py: {arguments.output}: {error.strerror}", file=sys.stderr)
+        return 2
+    return 0
 
 
 if __name__ == "__main__":

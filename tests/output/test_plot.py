@@ -198,9 +198,9 @@ def test_errors(folder):
     study = os.path.join(folder, "study")
     os.mkdir(study)
     open(os.path.join(study, "study.json"), "w").close()
-    for text, arguments in ((f"tools/study.py --report {study} draws", [study]), (f"{folder}: a folder; a trajectory", [folder]), ("none.h5", [os.path.join(folder, "none.h5")]), ("error", [rubbish]),
+    for text, arguments in ((f"tools/study.py --report {study} makes", [study]), (f"{folder}: this is a folder; ", [folder]), ("none.h5", [os.path.join(folder, "none.h5")]), ("error", [rubbish]),
                             ("error", [os.path.join(folder, "other.h5")]),
-                            ("'gif' is none of png", [base, "--format", "png,gif"]),
+                            ("read 'gif'; allowed: png", [base, "--format", "png,gif"]),
                             ("velocities", [base, "--color", "speed"]),
                             ("two-dimensional", [os.path.join(folder, "many.h5"), "--neighbors", base])):
         run = run_tool(*arguments)

@@ -120,7 +120,7 @@ def test_errors():
     strange = example()
     strange["traceEvents"][-4]["cat"] = "sleep"
     good = save(example(), "good.json")
-    cases = [(["none.json"], "none.json: No such file"), ([save("{", "half.json")], "half.json: no JSON"),
+    cases = [(["none.json"], "none.json: no such file"), ([save("{", "half.json")], "half.json: no JSON"),
              ([save("[1]", "list.json")], "no list of traceEvents"), ([save({"a": 1}, "other.json")], "no list of traceEvents"),
              ([save(without("compute stream"), "unnamed.json")], "on a track without a name"),
              ([save(without("loop"), "noloop.json")], "no time loop"), ([save(lacking, "lacking.json")], "'dur'"),
@@ -129,12 +129,12 @@ def test_errors():
              ([good, "--titles", "a", "b"], "2 for 1")]
     for words, expected in cases:
         code, text = run(*words, "-o", "x.png")
-        check(code == 1 and expected in text and text.startswith("timeline.py: ") and "Traceback" not in text,
+        check(code == 2 and expected in text and text.startswith("timeline.py: ") and "Traceback" not in text,
               f"{words}: {code}, {text!r}, expected {expected!r}")
         check(not os.path.exists("x.png"), f"{words} left a picture")
     for output, expected in (("x.txt", ".png"), ("none/x.png", "No such file")):
         code, text = run(good, "-o", output)
-        check(code == 1 and expected in text and "Traceback" not in text, f"{output}: {code}, {text!r}")
+        check(code == 2 and expected in text and "Traceback" not in text, f"{output}: {code}, {text!r}")
 
 
 with tempfile.TemporaryDirectory(prefix="mdmini-test-") as folder:

@@ -1,5 +1,4 @@
 """run/bench_cpu.py: its figures follow from the turns, and a small system goes through it, with LAMMPS or without."""
-import importlib.util
 import os
 import subprocess
 import sys
@@ -9,9 +8,8 @@ import program
 from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
-spec = importlib.util.spec_from_file_location("bench_cpu", SOURCE / "run/bench_cpu.py")
-bench_cpu = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(bench_cpu)
+sys.path.insert(0, str(SOURCE / "run"))
+import bench_cpu  # noqa: E402
 
 
 def turn(precision, speed, lammps, others=0.0, verdict="PASSED"):

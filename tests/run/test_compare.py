@@ -84,6 +84,39 @@ def test_runs(checks, folder):
     check_code(checks, 2, "first.json", "none.json", folder=folder, says=("none.json: a run of no steps has no speed",))
 
 
+def test_several(checks, folder):
+    """Three runs on each side: an interval, and a verdict on the speed. Copies of one run with known speeds."""
+    first = make_run(folder, "first")
+    sides = {"old": (1e6, 1.01e6, 0.99e6), "new": (2e6, 2.03e6, 1.98e6)}
+    names = {side: [save(folder, f"{side}{k}.json", {**first, "atom_steps_per_second": speed}) for k, speed in enumerate(speeds)]
+             for side, speeds in sides.items()}
+    done = Done("--old", *names["old"], "--new", *names["new"], "--json", folder=folder)
+    checks.that(done.code == 0, f"three runs a side: {done.code} {done.stderr}")
+    row = json.loads(done.stdout)["points"][0]
+    checks.near(row["ratio"]["value"], 2, 1e-12, "ratio of the medians")
+    ratio = stats.unpaired_ratio(*sides.values())
+    checks.that(row["outcome"] == "faster" and (row["ratio"]["low"], row["ratio"]["high"]) == (ratio.low, ratio.high), f"{row}")
+    checks.that(row["a"]["n_runs"] == row["b"]["n_runs"] == 3 and row["energies"]["same"], f"three of each: {row}")
+    done = Done("--old", *names["new"], "--new", *names["old"], folder=folder)
+    checks.that(done.code == 1 and "slower by more than 0.02" in done.stdout, f"the other way: {done.code} {done.stdout}")
+    save(folder, "bad.json", {**first, "verdict": "FAILED"})
+    done = Done("--old", *names["old"], "--new", *names["new"], "bad.json", folder=folder)
+    checks.that(done.code == 1 and "verdict FAILED, was PASSED" in done.stdout, f"one that failed: {done.code} {done.stdout}")
+    make_run(folder, "larger", "system.cells=6")
+    done = Done("--old", "first.json", "larger.json", "--new", "first.json", folder=folder)
+    checks.that(done.code == 2 and "system.cells: 5 in first.json, 6 in larger.json" in done.stderr, f"two physics: {done.stderr}")
+    save(folder, "study.json", study(0))
+    done = Done("--old", "study.json", "study.json", "--new", "study.json", folder=folder)
+    checks.that(done.code == 2 and "--repeats" in done.stderr, f"two studies: {done.stderr}")
+    for words in (names["old"], ["--old", *names["old"]], [*names["old"][:2], "--new", names["new"][0]]):
+        done = Done(*words, folder=folder)
+        checks.that(done.code == 2 and "--old FILE... --new FILE..." in done.stderr, f"{words}: {done.code} {done.stderr}")
+    record = json.loads(BENCH.read_text())
+    done = Done("--old", BENCH, BENCH, "--new", BENCH, "--json", folder=folder)
+    row, runs = json.loads(done.stdout)["points"][0], len(record["rows"][0]["runs"])
+    checks.that((row["a"]["n_runs"], row["b"]["n_runs"]) == (2 * runs, runs), f"two records of a benchmark: {row}")
+
+
 def check_conditions(checks, folder, first, other):
     """What was another way round the runs: load that differs much; a drift may have either sign; energies differ relatively."""
     busy = [{**run, "conditions": {"before": {"load_1min": load}}, "energy_drift_per_atom_step": drift}
@@ -174,7 +207,7 @@ def test_benchmarks(checks, folder):
     refused["rows"][1].update(runs=[], verdict=None, not_run="time was up")
     check_code(checks, 1, "record.json", save(folder, "refused.json", refused), folder=folder,
                says=("verdict refused: no, was PASSED",))
-    found = comparison.compare(Path(folder) / "record.json", Path(folder) / "refused.json")
+    found = comparison.compare([Path(folder) / "record.json"], [Path(folder) / "refused.json"])
     checks.that(len(found["worse"]) == 1 and found["points"][1]["ratio"] is None, f"a row that had no time: {found['worse']}")
     record["rows"][2]["rule"] = "another"
     check_code(checks, 2, "slower.json", save(folder, "rule.json", record), folder=folder,
@@ -231,10 +264,10 @@ def test_studies(checks, folder):
     false, found = 0, 0
     for seed in range(100, 220):
         save(folder, "a.json", study(seed, noise=0.01)), save(folder, "b.json", study(1000 + seed, noise=0.01))
-        rows = comparison.compare(Path(folder) / "a.json", Path(folder) / "b.json", tolerance=0)["points"]
+        rows = comparison.compare([Path(folder) / "a.json"], [Path(folder) / "b.json"], tolerance=0)["points"]
         false += any(row["outcome"] != "not distinguishable" for row in rows)
         save(folder, "b.json", study(1000 + seed, (1, 1, 0.95, 1)))
-        worse = comparison.compare(Path(folder) / "base.json", Path(folder) / "b.json")["worse"]
+        worse = comparison.compare([Path(folder) / "base.json"], [Path(folder) / "b.json"])["worse"]
         found += len(worse) == 1 and worse[0].startswith("s0/launch.block_size=64: slower by more than 0.02: 0.9")
     checks.that(false / 120 <= 0.05 + 3 * (0.05 * 0.95 / 120) ** 0.5, f"{false} of 120 pairs of equal studies differ")
     checks.that(found > 115, f"five per cent at a noise of 0.2: found in {found} of 120")
@@ -253,7 +286,7 @@ def check_few(checks, folder):
     # An even number of runs: the speeds shown are those of the study, and their ratio is the one shown.
     for name, seed in (("even0.json", 6), ("even1.json", 7)):
         save(folder, name, study(seed, n_rounds=4, noise=0.5))
-    rows = comparison.compare(Path(folder) / "even0.json", Path(folder) / "even1.json")["points"]
+    rows = comparison.compare([Path(folder) / "even0.json"], [Path(folder) / "even1.json"])["points"]
     points = json.loads((Path(folder) / "even0.json").read_text())["points"]
     for row, point in zip(rows, points):
         checks.near(row["a"]["speed"], point["speed"]["value"], 1e-6 * row["a"]["speed"], "the speed of a study")
@@ -301,8 +334,8 @@ def test_refusals(checks, folder):
     save(folder, "study.json", study(0))
     (Path(folder) / "text.json").write_text("not JSON")
     (Path(folder) / "empty").mkdir()
-    for bad, says in (("gone.json", "No such file"), ("text.json", "not a JSON file"), ("empty", "without results.json"),
-                      (save(folder, "list.json", [1]), "neither a run"), (save(folder, "any.json", {"x": 1}), "neither a run"),
+    for bad, says in (("gone.json", "no such file"), ("text.json", "not a JSON file"), ("empty", "without results.json"),
+                      (save(folder, "list.json", [1]), "not a file of this kind"), (save(folder, "any.json", {"x": 1}), "not a file of this kind"),
                       (save(folder, "cut.json", {"format": "mdmini-study 1", "points": []}), "not as mdmini or its tools"),
                       (BENCH, "is a study")):
         check_code(checks, 2, "study.json", bad, folder=folder, says=(says,))
@@ -322,7 +355,7 @@ def test_command(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_runs, test_kinds, test_benchmarks, test_studies, test_other_studies, test_refusals, test_command)
+    checks.run(test_runs, test_several, test_kinds, test_benchmarks, test_studies, test_other_studies, test_refusals, test_command)
     checks.finish()
 
 

@@ -210,7 +210,7 @@ def test_bad_files(checks, folder):
                                 ("peers", "a,b\n1,2\n", "no column atoms, program, value, unit"),
                                 ("peers", "atoms,program,value,unit\nx,y,1,steps/s\n", "row 1: atoms and value"),
                                 ("peers", "atoms,program,value,unit\n1,y,1,steps/s\n5,y,1,ns/day\n", "row 2: the unit"),
-                                ("peers", None, "No such file")):
+                                ("peers", None, "no such file")):
         bad.unlink(missing_ok=True)
         if text:
             bad.write_text(text)

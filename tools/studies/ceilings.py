@@ -3,6 +3,8 @@ Commun. ACM 52(4), 65 (2009)). The roof above a stage is that of memory where it
 operations are those of the model in the variants table, so a stage whose data stay in a cache may pass main memory."""
 import json
 
+from kinds import wrong_file
+
 from .definition import StudyError
 
 ROOFS = ("memory_bandwidth", "l2_bandwidth", "shared_bandwidth", "peak_single", "peak_double")
@@ -17,12 +19,12 @@ def read_ceilings(path):
         with open(path, encoding="utf-8") as stream:
             data = json.load(stream)
     except OSError as error:
-        raise StudyError([f"{path}: {error.strerror}"]) from None
+        raise StudyError([wrong_file(path, "ceilings", why=error.strerror)]) from None
     except ValueError as error:
-        raise StudyError([f"{path}: no JSON: {error}"]) from None
+        raise StudyError([wrong_file(path, "ceilings", why=f"no JSON: {error}")]) from None
     roofs = data.get("ceilings") if isinstance(data, dict) else None
     if not isinstance(roofs, dict) or not isinstance(roofs.get(ROOFS[0]), dict):
-        raise StudyError([f"{path}: no ceilings: mdmini --ceilings writes such a file"])
+        raise StudyError([wrong_file(path, "ceilings", why="no ceilings: mdmini --ceilings writes such a file")])
     if data.get("quick"):
         raise StudyError([f"{path}: of mdmini --ceilings --quick, whose figures mean nothing: measure without --quick"])
     return {"path": path, "roofs": {roof: roofs.get(roof) or {} for roof in ROOFS},

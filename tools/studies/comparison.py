@@ -3,9 +3,11 @@ shape, says what differs in the setting, refuses what is not the same physics, a
 command."""
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
+
+from kinds import wrong_file
 
 from . import stats
 from .view import steps_text
@@ -16,6 +18,7 @@ ALWAYS_NEW = ("started", "command", "run_id", "missing", "physics_keys", "all_wi
 NO_TIME = ("time was up", "ended while it ran", "discarded")
 NOT_BITS = ("output.", "report.", "restart.", "run.walltime", "host", "during the loop", "nvidia-smi", "deck_hash.all", "SLURM",
             "PBS", "LSB", "batch_job")  # settings that change nothing of what is computed
+COMPARED = ("report", "record", "study")  # kinds of files
 GOOD, UNCHECKED, BAD = 2, 1, 0
 LOAD_APART = 0.5  # of loads: as if half a processor had other work in one of the two
 RANKS = {"PASSED": GOOD, "energy kept": GOOD, "FAILED": BAD, "ENERGY LOST": BAD}
@@ -198,9 +201,9 @@ def read(path):
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise Incomparable([f"{file}: {error.strerror}"]) from error
+        raise Incomparable([wrong_file(str(file), *COMPARED, why=error.strerror)]) from error
     except ValueError as error:
-        raise Incomparable([f"{file}: not a JSON file: {error}"]) from error
+        raise Incomparable([wrong_file(str(file), *COMPARED, why=f"not a JSON file: {error}")]) from error
     if not isinstance(data, dict):
         data = {}
     if "atom_steps_per_second" in data and data["atom_steps_per_second"] is None:
@@ -214,7 +217,53 @@ def read(path):
             return read_run(str(path), data)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise Incomparable([f"{file}: not as mdmini or its tools write it: {type(error).__name__} {error}"]) from error
-    raise Incomparable([f"{file}: neither a run (NAME.json), nor a benchmark (run/bench.sh), nor a study (results.json)"])
+    raise Incomparable([wrong_file(str(file), *COMPARED)])
+
+
+# --- several results of one side --------------------------------------------------------------------------------------
+
+
+def join_texts(values):
+    """The value that all have; of several a text of them."""
+    found = list(dict.fromkeys(map(str, values)))
+    return values[0] if len(found) == 1 else ", ".join(found)
+
+
+def join_medians(rows):
+    """{name: median} of dictionaries of numbers."""
+    return {name: median(row[name] for row in rows if name in row) for name in dict.fromkeys(name for row in rows for name in row)}
+
+
+def join_points(points):
+    """One point of the same one in several results: all speeds, the worst verdict, medians; energies of the first, as of a
+    benchmark's runs."""
+    there = [point for point in points if point.rank is not None] or points
+    worst = min(there, key=lambda point: point.rank or BAD)
+    joined = replace(there[0], verdict=worst.verdict, rank=worst.rank, reason=worst.reason)
+    joined.speeds = [speed for point in there for speed in point.speeds]
+    joined.stages, joined.figures = (join_medians([getattr(point, name) for point in there]) for name in ("stages", "figures"))
+    joined.ran = {stage: join_texts([point.ran.get(stage) for point in there]) for stage in there[0].ran}
+    loads = [point.load for point in there if point.load is not None]
+    joined.load = median(loads) if loads else None
+    return joined
+
+
+def read_side(paths):
+    """A Result of one file, or of several that are repeats of each other."""
+    results = [read(path) for path in paths]
+    first = results[0]
+    if len(results) == 1:
+        return first
+    for result in results:
+        if result.kind == "study":
+            raise Incomparable([f"{result.path} is a study: of each side one (tools/study.py --repeats N makes more rounds of it)"])
+        check_inputs(first, result)
+    settings = {key: join_texts([result.settings.get(key) for result in results])
+                for key in dict.fromkeys(key for result in results for key in result.settings)}
+    names = dict.fromkeys(name for result in results for name in result.points)
+    points = {name: join_points([result.points[name] for result in results if name in result.points]) for name in names}
+    return Result(", ".join(result.path for result in results), first.kind, f"{len(results)} of them, {first.title}", settings,
+                  first.inputs, points)
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------
@@ -318,9 +367,9 @@ def judge(rows, confidence, tolerance):
         row["ratio"] = as_record(row["ratio"])
 
 
-def compare(path_a, path_b, confidence=0.95, tolerance=0.02):
-    """The comparison as one dictionary (tools/compare.py --json). Incomparable where there is none."""
-    a, b = read(path_a), read(path_b)
+def compare(paths_a, paths_b, confidence=0.95, tolerance=0.02):
+    """The comparison of two lists of files as one dictionary (tools/compare.py --json). Incomparable where there is none."""
+    a, b = read_side(paths_a), read_side(paths_b)
     common = check_inputs(a, b)
     rows = [compare_point(a, b, key, confidence, tolerance) for key in common]
     judge(rows, confidence, tolerance)

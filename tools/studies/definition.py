@@ -7,6 +7,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kinds import no_file
+from scripts import guess
+
 from . import TOP
 
 DESIGNS = {
@@ -88,7 +91,7 @@ class Reader:
         for place in places:
             if (place / text).is_file():
                 return str((place / text).resolve())
-        self.errors.append(f"{what}: {text}: no such file")
+        self.errors.append(f"{what}: {no_file(text, places)}")
         return text
 
     def files(self, text, what):
@@ -125,7 +128,7 @@ class Reader:
 
     def choice(self, text, what, allowed):
         if text not in allowed:
-            self.errors.append(f"{what}: read {text!r}; allowed: {', '.join(allowed)}")
+            self.errors.append(f"{what}: read {text!r}; allowed: {', '.join(allowed)}{guess(text, allowed)}")
         return text
 
     def field(self, key, text):
@@ -147,8 +150,11 @@ class Reader:
         parser.optionxform = str
         try:
             parser.read_string(Path(self.study_file).read_text(encoding="utf-8"), source=os.path.basename(self.study_file))
-        except (OSError, UnicodeDecodeError) as error:
-            raise StudyError([f"{self.study_file}: {getattr(error, 'strerror', error)}"]) from error
+        except OSError as error:
+            raise StudyError([no_file(self.study_file) if isinstance(error, FileNotFoundError) else
+                              f"{self.study_file}: {error.strerror}"]) from error
+        except UnicodeDecodeError as error:
+            raise StudyError([f"{self.study_file}: no text: {error}"]) from error
         except configparser.Error as error:
             raise StudyError([" ".join(str(error).split())]) from error
         for section in parser.sections():
@@ -156,8 +162,8 @@ class Reader:
         found = [dict(parser[section]) if section in parser else {} for section in ("study", "factors")]
         for key in list(found[0]):
             if key not in vars(Study()) or key == "factors":
-                self.errors.append(f"[study] {key}: no such key; allowed: "
-                                   f"{', '.join(k for k in vars(Study()) if k != 'factors')}")
+                allowed = [k for k in vars(Study()) if k != "factors"]
+                self.errors.append(f"[study] {key}: no such key; allowed: {', '.join(allowed)}{guess(key, allowed)}")
                 del found[0][key]
         return found
 

@@ -9,6 +9,7 @@ import zlib
 from contextlib import contextmanager
 from pathlib import Path
 
+from kinds import wrong_file
 from scripts import portable, save_json
 
 from .definition import StudyError
@@ -166,8 +167,15 @@ def run_files(folder):
     return sorted(path for path in Path(folder).glob("runs*") if re.fullmatch(r"runs(-\d+-of-\d+)?\.jsonl(\.gz)?", path.name))
 
 
+def check_folder(path):
+    """StudyError where it is not the folder of a study."""
+    if not (Path(path) / "study.json").is_file():
+        raise StudyError([wrong_file(str(path), "study", why="no folder of a study: it has no study.json")])
+
+
 def read_study(folder):
     """(study.json, all runs of all shards) of a folder. StudyError where it is none."""
+    check_folder(folder)
     record = read_json(Path(folder) / "study.json")
     if record.get("format") != FORMAT:
         raise StudyError([f"{folder}/study.json: of format {record.get('format')!r}, not {FORMAT!r}"])

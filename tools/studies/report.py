@@ -7,6 +7,7 @@ import re
 import shlex
 from pathlib import Path
 
+from kinds import wrong_file
 from scripts import save_json
 
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
@@ -81,11 +82,11 @@ def read_peers(path):
             reader = csv.DictReader(line for line in stream if not line.startswith("#"))
             missing = [key for key in ("atoms", "program", "value", "unit") if key not in (reader.fieldnames or [])]
             if missing:
-                raise StudyError([f"{path}: it has no column {', '.join(missing)}"])
+                raise StudyError([wrong_file(path, "peers", why=f"it has no column {', '.join(missing)}")])
             for number, row in enumerate(reader, start=1):
                 rows.append(read_peer(row, f"{path}: row {number}"))
-    except OSError as error:
-        raise StudyError([f"{path}: {error.strerror}"]) from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise StudyError([wrong_file(path, "peers", why=getattr(error, "strerror", str(error)))]) from None
     return rows
 
 
