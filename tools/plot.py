@@ -4,8 +4,14 @@
   PREFIX-thermo.png     temperature, energies and pressure against time; from NAME.json where it stands beside NAME.h5,
                         else from the observables stored with the frames
   PREFIX-snapshots.png  the xy plane, first and last frame, coloured by local order or by speed
-  PREFIX-gr.png         radial distribution function of the first and the last frame
+  PREFIX-gr.png         radial distribution function: of the first frame, of the last one, and the mean over frames
+  PREFIX-gr.csv         its numbers: r, g (mean over frames), r_outer and neighbors (how many there are up to r_outer: the
+                        coordination number where g has its first minimum), g_first, g_last
   PREFIX-neighbors.png  with --neighbors FILE: the bonds of a neighbour list as report.neighbors writes it (2-D)
+
+The mean is over all frames from --from STEP on, of more than 100 over 100 that are spread evenly. Pairs are divided by those of
+independent particles at the same density, per area in two dimensions. In an open box only particles that lie as deep inside as the
+longest r are at the centre of shells, and the density is that of this inner part.
 
 Needs numpy, h5py and matplotlib (Debian: python3-numpy python3-h5py python3-matplotlib).
 """
@@ -19,12 +25,13 @@ from interpreter import need, run
 need(__name__, ("numpy", "h5py", "matplotlib"))
 import matplotlib
 import numpy as np
-from drawing import BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
+from drawing import BLACK, BLUE, COLUMN, FORMATS, PAGE, VERMILION, plt, save, use_style
 from matplotlib.collections import LineCollection
+from structure import MAX_PAIRS, RadialDistribution, hexatic_order, longest_distance, nearest_image, steinhardt_order
 from trajectory import open_trajectory
 from scripts import Parser, guess, one_of  # found by trajectory
 
-MAX_PAIRS = 4_000_000  # that are held in memory at once
+MAX_FRAMES = 100  # that the mean of g(r) is over
 MAX_CIRCLES = 5_000  # that are circles in an SVG: more are a bitmap in it, or no viewer is quick with the file
 
 
@@ -95,113 +102,6 @@ def read_neighbors(path, n_atoms):
             columns += row[2:]
     pairs = np.array([rows + columns, columns + rows], dtype=np.int64).reshape(2, -1)
     return np.unique(pairs, axis=1)
-
-
-# --- neighbours, order, correlation -----------------------------------------------------------------------------------
-
-
-def find_pairs(frame, cutoff, origins):
-    """Yields (k, j, vector) in portions: particle j is within cutoff of particle origins[k], and vector leads there.
-
-    A grid of cells no smaller than the cutoff. cutoff is at most half of each periodic edge."""
-    extent = np.maximum(frame.high - frame.low, 1e-9)
-    # As many cells as particles are enough: a thin gas would ask for more memory than the pairs themselves.
-    most = max(1, int(len(frame.position) ** (1 / frame.dimension)) + 1)
-    shape = np.clip((extent / cutoff).astype(np.int64), 1, most)
-    cell = np.minimum(((frame.position - frame.low) / extent * shape).astype(np.int64), shape - 1)
-    flat = np.ravel_multi_index(cell.T, shape)
-    order = np.argsort(flat, kind="stable")
-    start = np.searchsorted(flat[order], np.arange(np.prod(shape) + 1))
-    # An axis of one or two cells must not meet the same cell twice.
-    steps = [[0] if n == 1 else [0, 1] if n == 2 and p else [-1, 0, 1] for n, p in zip(shape, frame.periodic)]
-    for offset in np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, frame.dimension):
-        other = cell[origins] + offset
-        inside = (((other >= 0) & (other < shape)) | frame.periodic).all(axis=1)
-        k_inside = np.flatnonzero(inside)
-        c = np.ravel_multi_index(np.mod(other[inside], shape).T, shape)
-        count = start[c + 1] - start[c]
-        end = np.cumsum(count)
-        first = 0
-        while first < len(c):
-            done = end[first - 1] if first else 0
-            last = max(first + 1, int(np.searchsorted(end, done + MAX_PAIRS, side="right")))
-            n = count[first:last]
-            within = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
-            k = np.repeat(k_inside[first:last], n)
-            j = order[np.repeat(start[c[first:last]], n) + within]
-            vector = nearest_image(frame, frame.position[j] - frame.position[origins[k]])
-            near = (np.einsum("ij,ij->i", vector, vector) < cutoff * cutoff) & (j != origins[k])
-            yield k[near], j[near], vector[near]
-            first = last
-
-
-def nearest_image(frame, vector):
-    return vector - np.where(frame.periodic, frame.length * np.rint(vector / frame.length), 0)
-
-
-def nearest_vectors(frame, origins, n_nearest):
-    """Vectors to the nearest particles [n_origins, n_nearest, dimension], 0 where there are fewer within reach."""
-    # The sphere that holds four times as many on average: enough but in the thinnest places, which have no order.
-    d = frame.dimension
-    volume = 4 * n_nearest / frame.density
-    reach = np.sqrt(volume / np.pi) if d == 2 else np.cbrt(0.75 * volume / np.pi)
-    if frame.periodic.any():
-        reach = min(reach, frame.length[frame.periodic].min() / 2)
-    found = [(k, vector) for k, _, vector in find_pairs(frame, reach, origins)]
-    k = np.concatenate([entry[0] for entry in found] or [np.zeros(0, dtype=np.int64)])
-    vector = np.concatenate([entry[1] for entry in found] or [np.zeros((0, d))])
-    order = np.lexsort((np.einsum("ij,ij->i", vector, vector), k))
-    k, vector = k[order], vector[order]
-    rank = np.arange(len(k)) - np.searchsorted(k, k)
-    keep = rank < n_nearest
-    result = np.zeros((len(origins), n_nearest, d))
-    result[k[keep], rank[keep]] = vector[keep]
-    return result
-
-
-def hexatic_order(frame, origins):
-    """|psi6| of the six nearest neighbours, 1 in a hexagonal crystal: Nelson, Halperin, PRB 19, 2457 (1979)."""
-    vector = nearest_vectors(frame, origins, 6)
-    z = vector[..., 0] + 1j * vector[..., 1]
-    size = np.abs(z)
-    z = np.divide(z, size, out=np.zeros_like(z), where=size > 0)
-    return np.abs((z**6).mean(axis=1))
-
-
-def steinhardt_order(frame, origins):
-    """q6 of the twelve nearest neighbours (Steinhardt, Nelson, Ronchetti, PRB 28, 784 (1983)); the sum over
-    m of |q_6m|^2 by the addition theorem: the mean of the Legendre polynomial P6 over all pairs of bonds."""
-    vector = nearest_vectors(frame, origins, 12)
-    size = np.linalg.norm(vector, axis=2, keepdims=True)
-    unit = np.divide(vector, size, out=np.zeros_like(vector), where=size > 0)
-    c2 = np.einsum("nai,nbi->nab", unit, unit) ** 2
-    both = (size > 0) & (size > 0).transpose(0, 2, 1)
-    p6 = np.where(both, (((231 * c2 - 315) * c2 + 105) * c2 - 5) / 16, 0)
-    return np.sqrt(np.maximum(p6.mean(axis=(1, 2)), 0))
-
-
-def radial_distribution(frame, r_max=5.0, width=0.02):
-    """Distances and g(r): pairs found over those expected of independent particles at the same density.
-
-    Along an open axis only particles further than r_max from the ends serve as origins, so that every shell is whole.
-    Of a large system a random part serves."""
-    extent = frame.high - frame.low
-    limits = np.where(frame.periodic, extent / 2, extent / 4)
-    r_max = min(r_max, limits.min())
-    n_bins = max(1, int(r_max / width))
-    edges = np.linspace(0, n_bins * width, n_bins + 1)
-    deep = ((frame.position >= frame.low + edges[-1]) & (frame.position <= frame.high - edges[-1])) | frame.periodic
-    origins = np.flatnonzero(deep.all(axis=1))
-    shell = np.pi * np.diff(edges**2) if frame.dimension == 2 else 4 / 3 * np.pi * np.diff(edges**3)
-    n_origins = int(MAX_PAIRS / max(1, frame.density * shell.sum())) + 1
-    if len(origins) > n_origins:
-        origins = np.random.default_rng(1).choice(origins, n_origins, replace=False)
-    counts = np.zeros(n_bins)
-    for _, _, vector in find_pairs(frame, edges[-1], origins):
-        counts += np.histogram(np.sqrt(np.einsum("ij,ij->i", vector, vector)), edges)[0]
-    n = len(frame.position)
-    expected = len(origins) * frame.density * (n - 1) / n * shell
-    return (edges[1:] + edges[:-1]) / 2, counts / np.maximum(expected, 1e-300)
 
 
 # --- the pictures -----------------------------------------------------------------------------------------------------
@@ -280,18 +180,40 @@ def plot_snapshots(frames, color):
     return figure
 
 
-def plot_distribution(frames):
-    figure, axis = plt.subplots(figsize=(COLUMN, 2.5), constrained_layout=True)
-    for frame, color, dashes in zip(frames, [BLUE, VERMILION], ["-", "--"]):
-        r, g = radial_distribution(frame)
-        axis.plot(r, g, color=color, linestyle=dashes, label=rf"step {frame.step:,}   $t = {frame.time:g}\,\tau$")
+def average_distribution(file, ends, first_step):
+    """(g(r) summed over frames from a step on, its label): at most MAX_FRAMES of them, spread evenly. ends: the first and the last
+    frame of the file."""
+    steps = file["particles/all/position/step"][:]
+    chosen = np.flatnonzero(steps >= first_step)
+    if len(chosen) == 0:
+        raise ValueError(f"--from {first_step:g}: the last frame is of step {steps[-1]}")
+    if len(chosen) > MAX_FRAMES:
+        chosen = chosen[np.linspace(0, len(chosen) - 1, MAX_FRAMES).round().astype(int)]
+    mean = RadialDistribution(longest_distance(ends))
+    for k in chosen:
+        mean.add(Frame(file, k), max(MAX_PAIRS // 10, 4 * MAX_PAIRS // len(chosen)))
+    return mean, rf"mean of {len(chosen)} frames, steps {steps[chosen[0]]:,} to {steps[chosen[-1]]:,}"
+
+
+def distribution_table(mean, ends):
+    """Columns of NAME-gr.csv. ends: g(r) of the first and of the last frame."""
+    return {"r": mean.r, "g": mean.g, "r_outer": mean.edges[1:], "neighbors": mean.neighbors, "g_first": ends[0].g, "g_last": ends[-1].g}
+
+
+def plot_distribution(frames, ends, mean, label):
+    """frames, ends: the first and the last frame, and g(r) of them."""
+    figure, axis = plt.subplots(figsize=(COLUMN, 2.8), constrained_layout=True)
+    for frame, one, color, dashes in zip(frames, ends, [BLUE, VERMILION], ["-", "--"]):
+        axis.plot(one.r, one.g, color=color, linestyle=dashes, linewidth=0.8, label=rf"step {frame.step:,}   $t = {frame.time:g}\,\tau$")
+    if mean.n_frames > 1:
+        axis.plot(mean.r, mean.g, color=BLACK, label=label)
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
     axis.set_xlabel(r"distance  $r/\sigma$")
     axis.set_ylabel(r"radial distribution function  $g(r)$")
-    axis.set_xlim(0, r[-1])
+    axis.set_xlim(0, mean.r[-1])
     # The peaks of a crystal at rest have any height; the scale is that of the last frame.
-    axis.set_ylim(0, min(axis.get_ylim()[1], max(4, 1.3 * g.max())))
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
+    axis.set_ylim(0, min(axis.get_ylim()[1], max(4, 1.3 * ends[-1].g.max())))
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
     return figure
 
 
@@ -329,22 +251,30 @@ def plot_neighbors(frame, pairs):
 
 
 def draw_all(arguments):
-    """Yields the kind of each picture that was asked for, and its figure."""
+    """Yields the kind of each picture that was asked for, its figure, and the columns of numbers that are kept beside it, or None."""
     with open_trajectory(arguments.trajectory) as file:
         n_frames = len(file["particles/all/position/step"])
         if n_frames == 0:
             raise ValueError(f"{arguments.trajectory} holds no frame")
         frames = [Frame(file, k) for k in sorted({0, n_frames - 1})]
         thermo = load_thermo(arguments.trajectory, file)
+        mean, label = average_distribution(file, frames, arguments.first_step)
     if arguments.color == "speed" and frames[0].speed is None:
         raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities_every)")
     if arguments.neighbors and frames[0].dimension != 2:
         raise ValueError("--neighbors draws two-dimensional systems only")
-    yield "thermo", plot_thermo(thermo, frames[0].dimension)
-    yield "snapshots", plot_snapshots(frames, arguments.color)
-    yield "gr", plot_distribution(frames)
+    yield "thermo", plot_thermo(thermo, frames[0].dimension), None
+    yield "snapshots", plot_snapshots(frames, arguments.color), None
+    ends = [RadialDistribution(longest_distance(frames)).add(frame) for frame in frames]
+    yield "gr", plot_distribution(frames, ends, mean, label), distribution_table(mean, ends)
     if arguments.neighbors:
-        yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position)))
+        yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position))), None
+
+
+def save_table(path, columns):
+    """CSV with a line of names. Returns the path."""
+    np.savetxt(path, np.column_stack(list(columns.values())), fmt="%.8g", delimiter=",", header=",".join(columns), comments="")
+    return path
 
 
 def picture_formats(text):
@@ -362,13 +292,17 @@ def main():
                         help="of every picture: png, svg, pdf (default: png)")
     parser.add_argument("--color", type=one_of("order", "speed"), metavar="{order,speed}", default="order",
                         help="of the snapshots (default: order)")
+    parser.add_argument("--from", type=float, default=0, dest="first_step", metavar="STEP",
+                        help="of the frames that the mean of g(r) is over (default: 0, all frames)")
     parser.add_argument("--neighbors", metavar="FILE", help="a neighbour list to draw, as report.neighbors writes it")
     arguments = parser.parse_args()
     prefix = arguments.prefix or os.path.splitext(arguments.trajectory)[0]
     use_style()
     try:
-        for kind, figure in draw_all(arguments):
+        for kind, figure, columns in draw_all(arguments):
             print(*save(figure, f"{prefix}-{kind}", arguments.formats), sep="\n")
+            if columns:
+                print(save_table(f"{prefix}-{kind}.csv", columns))
     except KeyError as error:
         print(f"plot.py: error: {arguments.trajectory}: not as mdmini writes a trajectory: {error}", file=sys.stderr)
         return 2

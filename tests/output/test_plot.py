@@ -14,6 +14,7 @@ import json
 
 import h5py
 import numpy as np
+import structure
 
 TOOL = os.path.join(os.environ["MDMINI_SOURCE"], "tools", "plot.py")
 spec = importlib.util.spec_from_file_location("plot", TOOL)
@@ -58,7 +59,7 @@ def test_pairs():
             for cutoff in (0.4, 1.25):
                 origins = np.arange(0, 150, 2)
                 found = set()
-                for k, j, vector in plot.find_pairs(frame, cutoff, origins):
+                for k, j, vector in structure.find_pairs(frame, cutoff, origins):
                     portion = set(zip(origins[k].tolist(), j.tolist()))
                     assert len(portion) == len(k) and not portion & found, "a pair came twice"
                     found |= portion
@@ -76,71 +77,115 @@ def test_portions():
     """A search that must be cut into portions finds the same."""
     frame = hexagonal(20)
     origins = np.arange(len(frame.position))
-    whole = sorted((k, j) for a, b, _ in plot.find_pairs(frame, 2.5, origins) for k, j in zip(a, b))
-    keep, plot.MAX_PAIRS = plot.MAX_PAIRS, 50
-    parts = sorted((k, j) for a, b, _ in plot.find_pairs(frame, 2.5, origins) for k, j in zip(a, b))
-    plot.MAX_PAIRS = keep
+    whole = sorted((k, j) for a, b, _ in structure.find_pairs(frame, 2.5, origins) for k, j in zip(a, b))
+    keep, structure.MAX_PAIRS = structure.MAX_PAIRS, 50
+    parts = sorted((k, j) for a, b, _ in structure.find_pairs(frame, 2.5, origins) for k, j in zip(a, b))
+    structure.MAX_PAIRS = keep
     assert whole == parts and len(whole) == 18 * len(origins)
+
+
+def distribution_of(*frames, **how):
+    found = structure.RadialDistribution(structure.longest_distance(frames), **how)
+    for frame in frames:
+        found.add(frame)
+    return found
 
 
 def test_distribution():
     random = np.random.default_rng(5)
     for length, periodic in (([60, 60], [True, True]), ([20, 20, 20], [True] * 3), ([60, 60], [True, False]),
-                             ([30, 20, 20], [False, True, True])):
+                             ([30, 20, 20], [False, True, True]), ([24, 24, 24], [False] * 3)):
         # An ideal gas: 1 within the noise of independent pairs, in each bin and on average.
-        n = 20000
+        n, volume = 20000, np.prod(length)
         gas = make_frame(random.random((n, len(length))) * length, length, periodic)
-        r, g = plot.radial_distribution(gas)
+        found = distribution_of(gas)
+        r, g = found.r, found.g
         assert r[-1] > 4.9 and len(r) > 200
         outer = r > 1
         # With an open axis the inner part alone serves, and its own density fluctuates by one over the root of n.
         assert abs(g[outer].mean() - 1) < (0.003 if all(periodic) else 0.02), (periodic, g[outer].mean())
-        assert np.abs(g[outer] - 1).max() < 0.1, np.abs(g[outer] - 1).max()
-        assert abs(g[(r > 0.2) & (r < 1)].mean() - 1) < 0.03
+        assert np.abs(g[outer] - 1).max() < 0.15, np.abs(g[outer] - 1).max()
+        assert abs(g[(r > 0.2) & (r < 1)].mean() - 1) < 0.04
+        ball = np.pi * found.edges[-1] ** 2 if len(length) == 2 else 4 / 3 * np.pi * found.edges[-1] ** 3
+        assert abs(found.neighbors[-1] / (n / volume * ball) - 1) < 0.03, "neighbours within the longest distance"
 
-    # Crystals: shells at the known distances with the known number of neighbours.
-    a = 1.1
-    check_shells(hexagonal(20, a), a * np.array([1, np.sqrt(3), 2, np.sqrt(7)]), [6, 6, 6, 12])
-    a = 1.68
-    check_shells(fcc(7, a), a * np.sqrt([0.5, 1, 1.5, 2]), [12, 6, 24, 12])
+    # A drop in a wide open box, with some vapour far from it: the density is that of the inside.
+    drop = random.random((60000, 3)) * 20 - 10
+    drop = drop[np.linalg.norm(drop, axis=1) < 10]
+    g = distribution_of(make_frame(drop, [1, 1, 1], [False] * 3)).g
+    assert abs(g[50:100].mean() - 1) < 0.03, g[50:100].mean()
+
+    # Crystals: shells at the known distances with the known number of neighbours, in open boxes as well.
+    for periodic in (True, False):
+        a = 1.1
+        check_shells(hexagonal(20, a), periodic, a * np.array([1, np.sqrt(3), 2, np.sqrt(7)]), [6, 6, 6, 12])
+        a = 1.68
+        check_shells(fcc(9, a), periodic, a * np.sqrt([0.5, 1, 1.5, 2]), [12, 6, 24, 12])
 
 
-def check_shells(frame, distances, numbers):
-    r, g = plot.radial_distribution(frame)
+def check_shells(frame, periodic, distances, numbers):
+    frame = make_frame(frame.position, frame.length, [periodic] * frame.dimension)
+    found = distribution_of(frame)
+    r, d = found.r, frame.dimension
     width = r[1] - r[0]
-    d, n = frame.dimension, len(frame.position)
-    low, high = r - width / 2, r + width / 2
-    shell = np.pi * (high**2 - low**2) if d == 2 else 4 / 3 * np.pi * (high**3 - low**3)
-    neighbors = g * frame.density * (n - 1) / n * shell
-    inside = np.zeros(len(r), bool)
+    shell = np.pi * np.diff(found.edges ** 2) if d == 2 else 4 / 3 * np.pi * np.diff(found.edges ** 3)
+    density = {2: 2 / (1.1 ** 2 * np.sqrt(3)), 3: 4 / 1.68 ** 3}[d]
+    neighbors = found.g * density * shell
+    inside, so_far = np.zeros(len(r), bool), 0
     for distance, number in zip(distances, numbers):
         near = np.abs(r - distance) < 1.1 * width
-        assert abs(neighbors[near].sum() - number) < 1e-6, (distance, neighbors[near].sum())
+        so_far += number
+        if distance < r[-1]:
+            # In a finite crystal the density of the part that is looked at depends on where it is cut.
+            assert abs(neighbors[near].sum() / number - 1) < (0.001 if periodic else 0.3), (distance, neighbors[near].sum())
+            assert abs(found.neighbors[near][-1] - so_far) < 1e-9, (distance, found.neighbors[near][-1], so_far)
         inside |= near
-    assert not g[~inside & (r < distances[-1] + width)].any(), "pairs where the crystal has none"
+    assert not found.g[~inside & (r < distances[-1] + width)].any(), "pairs where the crystal has none"
+
+
+def test_average():
+    """Over frames: the sum of their pairs over the sum of what is expected."""
+    random = np.random.default_rng(7)
+    frames = [make_frame(random.random((500, 2)) * 20, [20, 20], [True, True]) for _ in range(40)]
+    one, mean = distribution_of(frames[0]), distribution_of(*frames)
+    assert mean.n_frames == 40 and mean.n_origins == 40 * 500
+    assert np.allclose(mean.g, np.mean([distribution_of(frame).g for frame in frames], axis=0))
+    scatter = [np.std(found.g[100:]) for found in (one, mean)]
+    assert scatter[1] < scatter[0] / 4, scatter
+    some = structure.RadialDistribution(5.0)
+    some.add(frames[0], most_pairs=1000)
+    assert some.n_origins < 60 and abs(some.g[100:].mean() - 1) < 0.3
+
+
+def check_table(path):
+    with open(path, encoding="utf-8") as stream:
+        assert stream.readline().strip() == "r,g,r_outer,neighbors,g_first,g_last"
+    table = np.genfromtxt(path, delimiter=",", names=True)
+    assert np.isfinite(table["g"]).all() and (np.diff(table["neighbors"]) >= 0).all()
+    assert np.allclose(table["r_outer"] - table["r"], 0.01) and table["neighbors"][-1] > 0
 
 
 def test_order():
     frame = hexagonal(12)
     everywhere = np.arange(len(frame.position))
-    assert np.allclose(plot.hexatic_order(frame, everywhere), 1)
+    assert np.allclose(structure.hexatic_order(frame, everywhere), 1)
     square = lattice([(0, 0)], (1, 1), (16, 16))
     square.position += np.random.default_rng(1).normal(0, 0.02, square.position.shape)
     square.place()
-    mean = plot.hexatic_order(square, np.arange(256)).mean()
+    mean = structure.hexatic_order(square, np.arange(256)).mean()
     assert mean < 0.6, mean
     # Turned by any angle, it stays.
     angle = 0.3
     turned = frame.position @ np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     cluster = make_frame(turned, [1, 1], [False, False])
     middle = np.flatnonzero(np.linalg.norm(turned - turned.mean(axis=0), axis=1) < 6)
-    assert len(middle) > 50 and np.allclose(plot.hexatic_order(cluster, middle), 1)
+    assert len(middle) > 50 and np.allclose(structure.hexatic_order(cluster, middle), 1)
 
     crystal = fcc(5)
-    q6 = plot.steinhardt_order(crystal, np.arange(len(crystal.position)))
+    q6 = structure.steinhardt_order(crystal, np.arange(len(crystal.position)))
     assert np.allclose(q6, 0.57452, atol=1e-5), q6[:3]  # the value of fcc: Steinhardt et al., table I
     gas = make_frame(np.random.default_rng(2).random((2000, 3)) * 10, [10, 10, 10], [True] * 3)
-    assert plot.steinhardt_order(gas, np.arange(2000)).mean() < 0.4
+    assert structure.steinhardt_order(gas, np.arange(2000)).mean() < 0.4
 
 
 def run_tool(*arguments):
@@ -164,14 +209,14 @@ def test_pictures(folder):
         stream.write("# i count j\n0 2 1 2\n1 1 0\n2 1 0\n")
     run = run_tool(base + ".h5", "-o", base + "-pic", "--neighbors", base + ".list")
     assert run.returncode == 0, run.stderr
-    expected = [f"{base}-pic-{kind}.png" for kind in ("thermo", "snapshots", "gr", "neighbors")]
+    expected = [f"{base}-pic-{kind}" for kind in ("thermo.png", "snapshots.png", "gr.png", "gr.csv", "neighbors.png")]
     assert run.stdout.split() == expected, run.stdout
     for path in expected:
-        check_picture(path)
+        check_table(path) if path.endswith("csv") else check_picture(path)
     run = run_tool(base + ".h5", "-o", base + "-both", "--format", "svg,png")
     assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == [f"{base}-both-{kind}.{ending}" for kind in ("thermo", "snapshots", "gr")
-                                  for ending in ("svg", "png")]
+    assert run.stdout.split() == [*(f"{base}-both-{kind}.{ending}" for kind in ("thermo", "snapshots", "gr")
+                                    for ending in ("svg", "png")), f"{base}-both-gr.csv"]
     for kind, label in (("thermo", "conserved energy: drift"), ("snapshots", "step 0"), ("gr", "radial distribution function")):
         with open(f"{base}-both-{kind}.svg", encoding="utf-8") as stream:
             assert label in stream.read(), f"the SVG of {kind} lacks its label {label}"
@@ -201,6 +246,7 @@ def test_errors(folder):
     for text, arguments in ((f"tools/study.py --report {study} makes", [study]), (f"{folder}: this is a folder; ", [folder]), ("none.h5", [os.path.join(folder, "none.h5")]), ("error", [rubbish]),
                             ("error", [os.path.join(folder, "other.h5")]),
                             ("read 'gif'; allowed: png", [base, "--format", "png,gif"]),
+                            ("--from 1000: the last frame", [base, "--from", "1000"]),
                             ("velocities", [base, "--color", "speed"]),
                             ("two-dimensional", [os.path.join(folder, "many.h5"), "--neighbors", base])):
         run = run_tool(*arguments)
@@ -222,6 +268,7 @@ def test_errors(folder):
 test_pairs()
 test_portions()
 test_distribution()
+test_average()
 test_order()
 with tempfile.TemporaryDirectory() as directory:
     test_pictures(directory)
