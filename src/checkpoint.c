@@ -2,6 +2,7 @@
 #include "checkpoint.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -166,6 +167,7 @@ MdStatus md_checkpoint_plan(MdCheckpoint *c, const MdDeck *deck, MdSystemPlan *p
     for (int a = 0; a < 3; a++) {
         plan->box.length[a] = s->length[a];
         plan->box.periodic[a] = s->periodic[a] != 0;
+        if (plan->box.periodic[a]) plan->extent = fmax(plan->extent, plan->box.length[a]);
     }
     memcpy(plan->type_name, s->type_name, sizeof plan->type_name);
     MdStatus status = md_potential_from_config(deck, (int)s->n_types, &plan->potential, errors);

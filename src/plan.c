@@ -12,6 +12,7 @@
 #include "cpu/threads.h"
 #include "deck/value.h"
 #include "output/schedule.h"
+#include "report/places.h"
 #include "simulation.h"
 
 /* Whether another GPU than the one that the deck names by run.device would do: then the deck is at fault. */
@@ -237,8 +238,10 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
         s->thermostat = md_thermostat_make(s->record.config, &s->record.plan);
         if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);
         MdStatus memory = check_memory(s), disk = check_disk(s), motion = check_motion(s),
-                 there = resumed ? md_continue_check(&s->record) : MD_OK;
-        if (recalled == MD_OK && memory == MD_OK && disk == MD_OK && motion == MD_OK && there == MD_OK) return s;
+                 places = md_places_check(&s->record), there = resumed ? md_continue_check(&s->record) : MD_OK;
+        if (recalled == MD_OK && memory == MD_OK && disk == MD_OK && motion == MD_OK && places == MD_OK &&
+            there == MD_OK)
+            return s;
     }
     md_simulation_destroy(s);
     return NULL;

@@ -172,6 +172,10 @@ typedef struct MdBackendOps {
     /* Bytes that create will take for this plan (its own arrays only). config as resolved, here and in create. */
     MdMemory (*estimate)(const MdConfig *config, const MdSystemPlan *plan);
 
+    /* By how much a coordinate may be off as the pairs see it, sigma. extent: the largest coordinate of an atom with a partner,
+     * or periodic edge; spread: the longest stretch from atom to atom along an open axis. config as resolved. */
+    double (*rounding)(const MdConfig *config, const MdBox *box, double extent, double spread);
+
     /* Copies the particles of system. Builds no list and computes no force yet. asked: the configuration before resolve,
      * for the report. MD_STOPPED when that takes long and the run is to stop (base/stop.h). */
     MdStatus (*create)(void **context, const MdConfig *config, const MdConfig *asked, const MdSystem *system,

@@ -219,6 +219,7 @@ MdVariantTable md_cpu_variants(void);
 MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
 MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan);
+double md_cpu_rounding(const MdConfig *config, const MdBox *box, double extent, double spread);
 
 /* particles.c: in and out, by id */
 /* Particles per volume; along an open axis of the extent that they have, but no less than the cutoff. */

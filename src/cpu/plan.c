@@ -1,4 +1,5 @@
 /* What is settled before anything is allocated: whether it can run here, what `auto` becomes, how much memory it takes. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,17 @@ MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *erro
              c.n_threads == 1 ? "" : "s", md_cpu_instructions_name(set));
     machine->n_threads = c.n_threads;
     return MD_OK;
+}
+
+/* Positions are floats or doubles. Unless all is double, what the pairs see are whole numbers (context.h), 2^32 to a periodic
+ * edge; along an open axis they are as good as a float of the distance. */
+double md_cpu_rounding(const MdConfig *config, const MdBox *box, double extent, double spread) {
+    (void)spread; /* nothing is measured from a far corner */
+    const double unit = config->run_precision == MD_PRECISION_SINGLE ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+    double longest = 0;
+    for (int a = 0; a < box->dimension; a++)
+        if (box->periodic[a]) longest = fmax(longest, box->length[a]);
+    return unit * extent + (config->run_precision == MD_PRECISION_DOUBLE ? 0 : longest * 0x1p-33);
 }
 
 MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan) {

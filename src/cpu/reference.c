@@ -158,7 +158,7 @@ struct Visitor {
     int shift;
     double *force;                      /* [n_atoms][3] */
     double roundoff, accumulate, shake; /* for bounds: see reference.h */
-    double longest;                     /* periodic edge */
+    double longest;                     /* periodic edge, or what else a place is measured from */
     double *force_bound;                /* [n_atoms] */
 };
 
@@ -207,6 +207,7 @@ static void add_bound(const Visitor *visitor, const Partners *p, Totals *totals)
     double edge_force = r > pair->cutoff - shake ? fabs(force_over_r(visitor, pair, pair->cutoff_sq)) * r : 0;
     visitor->force_bound[p->i] += force_bound + edge_force;
     totals->scales.force += force_size;
+    totals->scales.extent = fmax(totals->scales.extent, extent);
     if (p->i > p->j) return;
     double total = visitor->roundoff + visitor->accumulate; /* sizes of parts are no less than that of the whole */
     double energy_shaken = shaken * energy + shake * fabs(pair->force_shift);
@@ -295,6 +296,7 @@ static void add_totals(Totals *totals, const Totals *block) {
     add_sums(&totals->shaken_sq, &block->shaken_sq);
     totals->scales.curvature += block->scales.curvature;
     totals->scales.force += block->scales.force;
+    totals->scales.extent = fmax(totals->scales.extent, block->scales.extent);
 }
 
 /* Each atom with every other within reach. */
@@ -351,7 +353,8 @@ void md_reference_forces_brute(const MdSystem *system, const double *position, d
 }
 
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double accumulate,
-                         double shake, double *force_bound, MdSums *sums_bound, MdReferenceScales *scales) {
+                         double shake, double wide, double *force_bound, MdSums *sums_bound,
+                         MdReferenceScales *scales) {
     memset(force_bound, 0, (size_t)system->n_atoms * sizeof *force_bound);
     /* Pairs this far beyond the cutoff are looked at, in case that rounding brings them in: more than enough where the
      * places are worth anything. */
@@ -362,6 +365,7 @@ void md_reference_bounds(const MdSystem *system, const double *position, double 
                        .roundoff = roundoff,
                        .accumulate = accumulate,
                        .shake = shake,
+                       .longest = wide,
                        .force_bound = force_bound};
     for (int a = 0; a < system->box.dimension; a++)
         if (system->box.periodic[a]) visitor.longest = fmax(visitor.longest, system->box.length[a]);

@@ -20,19 +20,21 @@ void md_reference_forces_brute(const MdSystem *system, const double *position, d
 /* How far another implementation may be from the reference at these places, if each of its operations is off by
  * `roundoff` (relative; a small multiple of the unit roundoff), adding up a total by `accumulate` times the sum of its
  * absolute values, and each distance by `shake` times the largest of the coordinates of the two atoms and the periodic
- * edges (from positions kept in less precision). First-order error bounds: force_bound [n_atoms] for each component of
+ * edges (from positions kept in less precision), or by shake times `wide` if that is more. First-order error bounds: force_bound [n_atoms] for each component of
  * the force; pairs, potential, truncation and virial of sums_bound for these sums, the other members 0. Source of the
  * method: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), chapters 3 and 4.
  *
  * scales: what else the tolerances of a run depend on. */
 typedef struct MdReferenceScales {
-    double
-        curvature; /* sum over all particles of the trace of the Hessian's own block over the mass, tr K_ii / m_i: how stiff
-                       * their surroundings are, in 1/tau^2 */
-    double
-        force; /* sum over all particles of the sizes of the forces of their pairs, which may cancel; epsilon/sigma */
+    /* Sum over all particles of the trace of the Hessian's own block over the mass, tr K_ii / m_i: how stiff their
+     * surroundings are, in 1/tau^2. */
+    double curvature;
+    /* Sum over all particles of the sizes of the forces of their pairs, which may cancel, epsilon/sigma. */
+    double force;
+    /* The largest coordinate of a particle with a partner, or periodic edge, sigma. */
+    double extent;
 } MdReferenceScales;
 void md_reference_bounds(const MdSystem *system, const double *position, double roundoff, double accumulate,
-                         double shake, double *force_bound, MdSums *sums_bound, MdReferenceScales *scales);
+                         double shake, double wide, double *force_bound, MdSums *sums_bound, MdReferenceScales *scales);
 
 #endif

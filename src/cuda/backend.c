@@ -1,5 +1,6 @@
 /* The cuda backend: the operations of backend.h on a context of this folder. What the stages do stands in the file of
  * each. */
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -48,6 +49,14 @@ static MdMemory estimate(const MdConfig *config, const MdSystemPlan *plan) {
     CudaContext context = {0};
     configure(&context, config, plan->n_atoms < max_atoms ? plan->n_atoms : max_atoms, &plan->box, &plan->potential);
     return cuda_memory_estimate(&context);
+}
+
+/* Pairs see floats, or doubles; in a brick measured from its corner, which in a wide open box is far from its atoms: cells are
+ * no more than atoms. */
+static double rounding(const MdConfig *config, const MdBox *box, double extent, double spread) {
+    (void)box;
+    const double unit = config->run_precision == MD_PRECISION_DOUBLE ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
+    return unit * (extent + (config->force_kernel == MD_KERNEL_BRICK ? spread : 0));
 }
 
 static MdMemory slots_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdSlotSpec *spec) {
@@ -231,6 +240,7 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .probe = cuda_device_probe,
                                       .resolve = cuda_resolve,
                                       .estimate = estimate,
+                                      .rounding = rounding,
                                       .create = create,
                                       .destroy = destroy,
                                       .kick_drift = kick_drift,

@@ -14,6 +14,7 @@
 #include "report/advice.h"
 #include "report/continued.h"
 #include "report/figures.h"
+#include "report/places.h"
 #include "report/provenance.h"
 #include "report/summary.h"
 #include "report/timings.h"
@@ -101,6 +102,12 @@ static void warn_of_file_size(MdRecord *r, const char *prefix) {
     free(text);
 }
 
+static void warn_of_places(MdRecord *r, const char *prefix) {
+    char *text = md_places_warning(r);
+    if (text) log_warning(r, prefix, text);
+    free(text);
+}
+
 /* What runs where; each line begins with prefix. */
 static void log_setup(MdRecord *r, const char *prefix) {
     const MdVersion *version = md_version();
@@ -129,6 +136,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
         md_log(r->log, "\n");
     }
     md_advice_log_types(r, prefix);
+    warn_of_places(r, prefix);
     if (r->plan.file_velocities)
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
     log_file_note(r, prefix);

@@ -53,6 +53,20 @@ static inline double md_tolerance_accumulate(const MdConfig *config, int64_t n_a
  * nearest image: five roundings of numbers up to it in each of three components, sqrt(3) of them together. */
 static inline double md_tolerance_shake(int precision) { return 5 * 1.7320508 * md_tolerance_unit(precision); }
 
+/* Largest rounding of a coordinate, sigma, of which the energies of a run can still be trusted. Two coordinates in each of three
+ * components put a distance off by up to 2 sqrt(3) of it, and that the energy of two atoms that touch by 24 epsilon / sigma times
+ * as much: a twentieth of the deepest well at most, as for all errors of energies (md_tolerance_energy_cap). */
+static inline double md_tolerance_rounding(const MdPotential *potential) {
+    double depth = 0, slope = 0;
+    for (int k = 0; k < potential->n_types * potential->n_types; k++) {
+        const MdPair_d *pair = &potential->pair[k];
+        const double epsilon = pair->energy_6 * pair->energy_6 / (4 * pair->energy_12);
+        depth = fmax(depth, epsilon);
+        slope = fmax(slope, 24 * epsilon / pow(pair->energy_12 / pair->energy_6, 1.0 / 6));
+    }
+    return 0.05 * depth / (slope * 2 * 1.7320508);
+}
+
 /* Drift of the conserved energy that is allowed, epsilon per particle and step, in units of the largest well depth. Melt
  * runs of this potential drift by 5e-9 in double precision with a safe list, and by 1.4e-8 to 4e-8 where coordinates are
  * single; mixed precision is held to the limit of double. A list that is rebuilt by count alone misses about 7e-5 of the

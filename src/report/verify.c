@@ -60,6 +60,41 @@ static void add_force_check(MdVerification *verification, const char *name, int6
     verification->checks[verification->n_checks - 1].rms = rms_force(system, force, expected);
 }
 
+/* Where atoms are: the largest coordinate or periodic edge; the longest stretch between atoms along an open axis; and what of
+ * both places may be measured from that are far apart from the atoms of a pair: a brick of a wide open box. */
+typedef struct Room {
+    double extent, spread, wide;
+} Room;
+
+static Room measure_room(const MdSystem *system, const double *position, const MdConfig *config) {
+    Room room = {0, 0, 0};
+    for (int a = 0; a < system->box.dimension; a++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t i = 0; i < system->n_atoms; i++) {
+            low = fmin(low, position[3 * i + a]);
+            high = fmax(high, position[3 * i + a]);
+        }
+        const bool periodic = system->box.periodic[a];
+        room.extent = fmax(room.extent, periodic ? system->box.length[a] : fmax(fabs(low), fabs(high)));
+        if (!periodic) room.spread = fmax(room.spread, high - low);
+    }
+    if (config->force_kernel == MD_KERNEL_BRICK) room.wide = room.spread;
+    return room;
+}
+
+/* The largest difference of a coordinate from that which the system was made with; NaN where one is not finite. */
+static double places_off(const MdSystem *system, const double *position) {
+    double most = 0;
+    for (int64_t k = 0; k < 3 * system->n_atoms; k++) {
+        const int a = (int)(k % 3);
+        const double off = fabs(md_nearest_image_d(position[k] - system->position[k], system->box.length[a],
+                                                   md_box_inverse(&system->box, a)));
+        if (isnan(off)) return off;
+        most = fmax(most, off);
+    }
+    return most;
+}
+
 uint64_t md_verify_bytes(uint64_t n_atoms) {
     /* five arrays of its own (13 doubles an atom); the reference's cells: place, number, cell and bucket of an atom, and
      * the buckets, between one and two an atom */
@@ -78,6 +113,7 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
     MdStatistics statistics;
     double roundoff = 0, accumulate = 0;
     MdReferenceScales scales;
+    Room room;
 
     MdStatus status = MD_OK;
     for (int with_energy = 0; with_energy < 2 && status == MD_OK; with_energy++) {
@@ -95,7 +131,8 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
         roundoff = md_tolerance_roundoff(config, row);
         accumulate = md_tolerance_accumulate(config, system->n_atoms);
         double shake = md_tolerance_shake(config->run_precision);
-        md_reference_bounds(system, position, roundoff, accumulate, shake, bound, &limits, &scales);
+        room = measure_room(system, position, config);
+        md_reference_bounds(system, position, roundoff, accumulate, shake, room.wide, bound, &limits, &scales);
         if (md_stop_requested()) status = MD_STOPPED; /* the reference has broken off */
     }
     if (status == MD_OK) {
@@ -104,6 +141,12 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
             fmax(verification->accumulated, accumulate * limits.potential / (roundoff + accumulate) / (double)n);
         verification->curvature = fmax(verification->curvature, scales.curvature / (double)n);
         verification->force = fmax(verification->force, scales.force / (double)n);
+        if (step == 0)
+            add_check(verification, "places, off from those given (sigma)", step, places_off(system, position),
+                      ops->rounding(config, &system->box, room.extent, room.spread));
+        add_check(verification, "places, rounded by up to (sigma)", step,
+                  ops->rounding(config, &system->box, scales.extent, room.spread),
+                  md_tolerance_rounding(&system->potential));
         /* Forces are compared in units of their bound, so the limit is 1. */
         add_force_check(verification, "forces, force-only path (error / bound)", step, system, force[0], expected,
                         bound);

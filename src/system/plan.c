@@ -310,14 +310,21 @@ MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, dou
     return MD_ERROR_INPUT;
 }
 
-/* Particles per volume that they really fill: of an open axis of a file that is their extent. */
-static double plan_density(const MdLayout *layout, const MdCoordinates *coordinates) {
-    const MdBox *box = &layout->plan.box;
-    double low[3], high[3], volume = 1;
+/* Where the particles are: extent, spread, and how many there are in the volume that they really fill, which along an open axis
+ * of a file is that from atom to atom. */
+static void plan_room(MdSystemPlan *plan, const MdCoordinates *coordinates) {
+    const MdBox *box = &plan->box;
+    double low[3] = {0, 0, 0}, high[3], volume = 1;
+    memcpy(high, box->length, sizeof high);
     if (coordinates) md_coordinates_extent(coordinates, low, high);
-    for (int a = 0; a < box->dimension; a++)
-        volume *= coordinates && !box->periodic[a] ? fmax(high[a] - low[a], 1) : box->length[a];
-    return (double)layout->plan.n_atoms / volume;
+    plan->extent = plan->spread = 0;
+    for (int a = 0; a < box->dimension; a++) {
+        const double farthest = fmax(fabs(low[a]), fabs(high[a])), wide = high[a] - low[a];
+        plan->extent = fmax(plan->extent, box->periodic[a] ? box->length[a] : farthest);
+        if (!box->periodic[a]) plan->spread = fmax(plan->spread, wide);
+        volume *= coordinates && !box->periodic[a] ? fmax(wide, 1) : box->length[a];
+    }
+    plan->density = (double)plan->n_atoms / volume;
 }
 
 static bool is_same_pair(const MdPotential *potential, int a, int b, int partner) {
@@ -358,7 +365,7 @@ MdStatus md_layout_make(const MdDeck *deck, MdLayout *layout, MdCoordinates **co
     double skin = md_is_auto(config->neighbor_skin) ? 0 : config->neighbor_skin;
     if (!generator && !boundary && !start && !types && check_largest_box(&problems, &layout->plan.box) == MD_OK &&
         md_system_check_range(deck, &layout->plan, skin, errors) == MD_OK) {
-        layout->plan.density = plan_density(layout, *coordinates);
+        plan_room(&layout->plan, *coordinates);
         find_alike(layout, layout->plan.alike);
         return MD_OK;
     }

@@ -43,6 +43,7 @@ typedef struct MdSystemPlan {
     MdPotential potential;
     char type_name[MD_MAX_TYPES][MD_TYPE_NAME_SIZE];
     double density;       /* particles per (bounding) volume, for estimates */
+    double extent, spread; /* of the start: the largest coordinate or periodic edge; along an open axis, from atom to atom */
     int alike[2];         /* two types that nothing tells apart; twice the same: there are none */
     bool file_velocities; /* the coordinate file brings velocities, and system.temperature leaves them */
     char *file_note; /* what of the coordinate file is used in a way of its own or not at all; from malloc, or NULL */
