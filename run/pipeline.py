@@ -71,7 +71,7 @@ def measure_place(folder, n_pieces, piece_bytes):
 
 def words_of(a, every, pipeline, steps):
     return [f"system.cells={a.cells}", f"run.steps={steps}", f"run.backend={a.backend}", f"output.thermo_every={steps}",
-            f"output.frames_every={every}",
+            f"output.frames_every={every}", "restart.every=0",
             *([f"output.pipeline={pipeline}"] if every else []), *a.words.split()]
 
 

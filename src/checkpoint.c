@@ -382,6 +382,15 @@ static void put_sessions(MdRestart *file, const MdRecord *r) {
     md_restart_write(file, &now, sizeof now);
 }
 
+/* Of a particle: type, id, image; place and velocity; force, and the place at the last rebuild, which backends keep in either
+ * precision. */
+uint64_t md_checkpoint_bytes(const MdRecord *r) {
+    const MdConfig *c = r->config;
+    const uint64_t real = c->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double);
+    const uint64_t pair = c->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+    return (uint64_t)r->plan.n_atoms * (5 * sizeof(int32_t) + 9 * real + 3 * pair);
+}
+
 MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double heat, void *context, bool *stands) {
     *stands = false;
     /* A file that nobody has checked may be damaged, and one of the same step is no older generation. */

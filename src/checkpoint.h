@@ -38,6 +38,9 @@ MdStatus md_checkpoint_load(MdCheckpoint *checkpoint, const MdRecord *record, co
  * whether the file is that of this step now (see md_restart_commit). */
 MdStatus md_checkpoint_save(const MdRecord *record, const MdSystem *system, double heat, void *context, bool *stands);
 
+/* Bytes of a restart file, but for its text and the thermo table. */
+uint64_t md_checkpoint_bytes(const MdRecord *record);
+
 /* The thermostat's heat as it was saved. */
 double md_checkpoint_heat(const MdCheckpoint *checkpoint);
 

@@ -48,9 +48,8 @@ void md_continue_plan(const MdRecord *r, MdTrajectorySpec *spec) {
     for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
         spec->h5_kept.last_step[q] = last_step(r, every_before[q], spec->h5md.every[q]);
     spec->h5_there = r->resume.n_frames > 0;
-    /* The frames that a full disk has lost were due: the new file says so. */
-    for (int q = 0; q < MD_H5MD_N_QUANTITIES && !spec->h5_there && r->resume.n_missing > 0; q++)
-        spec->h5_kept.last_step[q] = -1;
+    spec->h5_late =
+        !spec->h5_there && r->resume.n_missing == 0; /* the file of those that a full disk has lost is not */
     spec->h5_kept.n_frames = frames_left(r, r->resume.n_frames, spec->h5_kept.last_step[MD_H5MD_POSITION]);
     spec->xyz_last_step = last_step(r, before->output_xyz_every, now->output_xyz_every);
     spec->n_xyz_frames = frames_left(r, r->resume.n_xyz_frames, spec->xyz_last_step);

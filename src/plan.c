@@ -10,7 +10,9 @@
 #include "base/number.h"
 #include "continue.h"
 #include "cpu/threads.h"
+#include "deck/table.h"
 #include "deck/value.h"
+#include "output/path.h"
 #include "output/schedule.h"
 #include "report/places.h"
 #include "simulation.h"
@@ -90,7 +92,6 @@ MdTrajectorySpec md_simulation_trajectory(const MdSimulation *s) {
     MdTrajectorySpec spec = {.h5_path = s->record.files.h5,
                              .xyz_path = s->record.files.xyz,
                              .xyz_velocities = c->output_xyz_velocities == MD_ON,
-                             .h5_kept.last_step = {-1, -1, -1, -1},
                              .h5md = {.n_atoms = s->record.plan.n_atoms,
                                       .box = s->record.plan.box,
                                       .n_types = s->record.plan.potential.n_types,
@@ -165,35 +166,70 @@ static uint64_t bytes_there(const char *path, int64_t n_frames) {
     return n_frames > 0 && stat(path, &there) == 0 ? (uint64_t)there.st_blocks * 512 : 0;
 }
 
-/* A trajectory that cannot fit is refused before the first step, not noticed after the last one that did. Frames before the
- * step of a restart file are there, or can never come. */
-static MdStatus check_disk(MdSimulation *s) {
+/* Frames before the step of a restart file are there, or can never come. Returns the bytes that the files of frames take on
+ * the disk besides those that they have. */
+static uint64_t plan_frames(MdSimulation *s, uint64_t *copied) {
     MdRecord *r = &s->record;
-    if (!r->files.h5) return MD_OK;
+    *copied = 0;
+    if (!r->files.h5) return 0;
     const MdTrajectorySpec spec = md_simulation_trajectory(s);
     const int64_t from = s->resumed ? r->step + 1 : 0;
     r->n_frames = md_schedule_count(r->config->output_frames_every, from, r->config->run_steps);
     r->trajectory_bytes = md_h5md_bytes(&spec.h5md, from);
     r->trajectory_there = bytes_there(r->files.h5, r->resume.n_frames);
-    /* What is in a file that goes on as it is has its room already; one that is copied needs it once more. */
-    const uint64_t copied = s->resumed && md_continue_copies(r) ? r->trajectory_there : 0;
-    const uint64_t needed = r->trajectory_bytes + copied;
-    struct statvfs disk;
-    if (statvfs(r->config->output_directory, &disk) != 0) return MD_OK; /* the folder was looked at already */
-    const uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
     /* How much compression will save nobody knows. */
-    if (spec.h5md.compression != MD_COMPRESSION_NONE || needed <= free_bytes) return MD_OK;
-    char *folder = md_path_absolute(NULL, r->config->output_directory);
-    char *copy =
-        copied ? md_format(" (%s of them for a copy of those there)", md_bytes(copied).text) : md_copy_text("");
-    md_fail(r->errors, MD_ERROR_INPUT,
-            "%s: output.frames_every: %lld frames need %s%s, but %s are free in %s: fewer frames, or another "
-            "output.directory",
-            md_deck_origin(r->deck, MD_OPTION_output_frames_every), (long long)r->n_frames, md_bytes(needed).text, copy,
-            md_bytes(free_bytes).text, folder);
+    if (spec.h5md.compression != MD_COMPRESSION_NONE) return 0;
+    /* What is in a file that goes on as it is has its room already; one that is copied needs it once more. */
+    if (s->resumed && md_continue_copies(r)) *copied = r->trajectory_there;
+    return r->trajectory_bytes + *copied;
+}
+
+/* Of those written on the way three are there at a time: the last one, the one before, and the next one. */
+static uint64_t plan_restart_files(const MdSimulation *s) {
+    const MdConfig *config = s->record.config;
+    if (config->restart_every == 0 && !s->resumed) return 0;
+    const int64_t n = config->restart_every > 0 ? (config->run_steps - 1) / config->restart_every + 1 : 1;
+    return (uint64_t)(n < 3 ? n : 3) * md_checkpoint_bytes(&s->record);
+}
+
+/* Whether there is room for so many bytes of something in a folder, besides others. */
+static MdStatus check_room(const MdSimulation *s, const char *folder, uint64_t needed, uint64_t besides, int option,
+                           const char *what, const char *way_out) {
+    struct statvfs disk;
+    if (needed == 0 || statvfs(folder, &disk) != 0) return MD_OK; /* the folder was looked at already */
+    const uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (needed + besides <= free_bytes) return MD_OK;
+    char *absolute = md_path_absolute(NULL, folder);
+    char *more = besides ? md_format(" and all else %s", md_bytes(besides).text) : md_copy_text("");
+    const MdStatus status = md_fail(s->record.errors, MD_ERROR_INPUT, "%s: %s: %s need %s%s, but %s are free in %s: %s",
+                                    md_deck_origin(s->record.deck, option), md_option_name(option), what,
+                                    md_bytes(needed).text, more, md_bytes(free_bytes).text, absolute, way_out);
+    free(absolute);
+    free(more);
+    return status;
+}
+
+static bool same_disk(const char *a, const char *b) {
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev;
+}
+
+/* What cannot fit is refused before the first step, not noticed after the last one. */
+static MdStatus check_disk(MdSimulation *s) {
+    MdRecord *r = &s->record;
+    uint64_t copied;
+    const char *directory = r->config->output_directory;
+    const uint64_t frames = plan_frames(s, &copied), restart = plan_restart_files(s);
+    char *what = md_format("%lld frames%s", (long long)r->n_frames, copied ? ", and a copy of those there," : "");
+    MdStatus status = check_room(s, directory, frames, 0, MD_OPTION_output_frames_every, what,
+                                 "fewer frames, or another output.directory");
+    free(what);
+    if (status != MD_OK || !r->files.restart) return status;
+    char *folder = md_path_folder(r->files.restart);
+    status = check_room(s, folder, restart, same_disk(folder, directory) ? frames : 0, MD_OPTION_restart_every,
+                        "restart files", "another restart.file, or none at the end: restart.every = 0");
     free(folder);
-    free(copy);
-    return MD_ERROR_INPUT;
+    return status;
 }
 
 /* What the deck alone tells; velocities of a file, or those that are resumed, are looked at when they are there. */

@@ -14,6 +14,7 @@
 #include "report/neighbors.h"
 #include "report/provenance.h"
 #include "report/report.h"
+#include "report/table.h"
 
 void md_simulation_destroy(MdSimulation *s) {
     if (!s) return;
@@ -21,6 +22,7 @@ void md_simulation_destroy(MdSimulation *s) {
     if (s->record.ops && s->context) s->record.ops->destroy(s->context);
     md_trace_destroy(s->trace);
     md_system_destroy(s->system);
+    if (s->record.table) fclose(s->record.table);
     md_history_free(&s->record.history);
     md_system_plan_free(&s->record.plan);
     md_files_free(&s->record.files);
@@ -40,6 +42,7 @@ static void take_row(void *user, const MdThermo *row) {
     md_history_add(&s->record.history, row);
     md_progress_pause(s->progress);
     md_report_thermo(&s->record, row);
+    md_table_add(&s->record, row);
     md_progress_resume(s->progress);
 }
 
@@ -124,7 +127,8 @@ static MdStatus set_up(MdSimulation *s) {
     s->record.files_ready = true;
     s->record.ops->statistics(s->context, &s->record.statistics);
     md_report_head(&s->record);
-    if (!s->resumed) status = create_pipeline(s);
+    status = md_table_open(&s->record);
+    if (status == MD_OK && !s->resumed) status = create_pipeline(s);
     if (status == MD_OK) md_files_hold(&s->record.files);
     if (status == MD_OK) status = start(s);
     /* A run that was stopped before this is verified when it is resumed. */
@@ -320,8 +324,15 @@ static MdStatus run_phases(MdSimulation *s) {
         status = run_loop(s);
         if (status == MD_ERROR_OUTPUT) rescue(s);
     }
-    if (status == MD_OK && (s->record.resume.stopped || s->record.config->restart_every > 0 || s->resumed))
-        status = checkpoint(s);
+    MdStatus saved = MD_OK;
+    if (status == MD_OK && (s->record.resume.stopped || s->record.config->restart_every != 0 || s->resumed))
+        saved = checkpoint(s);
+    /* A run that came to its end is good without its last restart file. */
+    const bool complete = status == MD_OK && saved == MD_ERROR_OUTPUT && !s->record.resume.stopped;
+    if (complete)
+        md_warn(s->record.log, "the restart file of the end could not be written: the run is complete, but cannot be "
+                               "extended from there\n");
+    else if (status == MD_OK) status = saved;
     md_sensors_finish(s->record.sensors); /* may wait for a driver that hangs: the state is saved */
     /* The file is closed before anything else can go wrong. */
     if (status == MD_OK) note_frames(s);
@@ -336,6 +347,7 @@ static MdStatus run_phases(MdSimulation *s) {
     if (status == MD_STOPPED) status = leave_verification(s);
     trace_phase(s, "check", start);
     if (status == MD_OK && md_verify_verdict(&s->record.verification) == MD_VERDICT_FAILED) status = MD_ERROR_PHYSICS;
+    if (status == MD_OK) status = saved;
     return status == MD_OK || (status == MD_STOPPED && closed != MD_OK) ? closed : status;
 }
 

@@ -18,7 +18,7 @@
 /* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
  * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. Not so an xy.xyz, which may well be the
  * coordinates that somebody starts from: it is an output where it is asked for. */
-enum { H5, JSON, LOG, XYZ, NEIGHBORS, TRACE, RESTART, PREVIOUS, N_FILES };
+enum { H5, JSON, LOG, CSV, XYZ, NEIGHBORS, TRACE, RESTART, PREVIOUS, N_FILES };
 
 /* Those with an option of their own for the path; the others have NAME and the folder of the run. */
 static const int path_option[N_FILES] = {
@@ -57,7 +57,8 @@ static void name_part(Output *trace, int64_t from_step) {
 
 static void make_outputs(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES]) {
     const bool json_alone = use->bench || use->ceilings;
-    static const char *const endings[] = {[H5] = ".h5", [JSON] = ".json", [LOG] = ".log", [XYZ] = ".xyz"};
+    static const char *const endings[] = {
+        [H5] = ".h5", [JSON] = ".json", [LOG] = ".log", [CSV] = ".csv", [XYZ] = ".xyz"};
     const MdConfig *config = md_deck_config(deck);
     const char *directory = config->output_directory;
     bool here = strcmp(directory, ".") == 0;
@@ -239,6 +240,7 @@ static void name_files(const MdConfig *config, const Output outputs[N_FILES], Md
     files->h5 = outputs[H5].path && config->output_frames_every > 0 ? md_copy_text(outputs[H5].path) : NULL;
     files->json = md_copy_text(outputs[JSON].path);
     files->log = outputs[LOG].path ? md_copy_text(outputs[LOG].path) : NULL;
+    files->csv = outputs[CSV].path ? md_copy_text(outputs[CSV].path) : NULL;
     files->xyz = outputs[XYZ].path ? md_copy_text(outputs[XYZ].path) : NULL;
     files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
     files->restart = outputs[RESTART].path ? md_copy_text(outputs[RESTART].path) : NULL;
@@ -379,8 +381,8 @@ MdStatus md_files_prepare(const MdDeck *deck, MdFiles *files, MdLog *log, MdErro
 
 /* By a descriptor: the number of a deleted file may be given to the one that takes its place. */
 void md_files_hold(MdFiles *files) {
-    const char *const paths[] = {files->h5, files->xyz, files->log};
-    for (int k = 0; k < 3; k++) {
+    const char *const paths[] = {files->h5, files->xyz, files->log, files->csv};
+    for (int k = 0; k < 4; k++) {
         const int descriptor = paths[k] ? open(paths[k], O_RDWR | O_NONBLOCK | O_CLOEXEC) : -1;
         if (descriptor < 0) continue;
         files->held[files->n_held].path = paths[k];
@@ -401,6 +403,7 @@ void md_files_free(MdFiles *files) {
     free(files->h5);
     free(files->json);
     free(files->log);
+    free(files->csv);
     free(files->xyz);
     free(files->neighbors);
     free(files->restart);

@@ -16,7 +16,7 @@ typedef struct MdFilesUse {
 } MdFilesUse;
 
 typedef struct MdFiles {
-    char *h5, *json, *log;         /* paths; h5 NULL when no trajectory is asked for */
+    char *h5, *json, *log, *csv;   /* paths; h5 NULL when no trajectory is asked for */
     char *xyz, *neighbors, *trace; /* NULL when not asked for; of a run that is resumed, the trace from there on has a
                                       file of its own, FILE.fromSTEP.json for FILE.json */
     char *restart;                 /* restart.file, or NAME.restart; NULL for bench */
@@ -24,7 +24,7 @@ typedef struct MdFiles {
     struct {
         const char *path;
         int descriptor;
-    } held[3]; /* by md_files_hold */
+    } held[4]; /* by md_files_hold */
     int n_held;
     MdNameLock name; /* from md_files_prepare on */
 } MdFiles;
@@ -36,12 +36,12 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
 
 /* Takes the name for this run, checks again, and moves what is in the way, which the files that a resumed run goes on with
  * are not: output.existing = backup renames all
- * files of the run together to NAME.k.h5, .json, .log with the smallest k that none of them has, and the log says so;
+ * files of the run together to NAME.k.h5, .json, .log, .csv with the smallest k that none of them has, and the log says so;
  * overwrite removes report, restart files and a trajectory that this run does not write, which belong to another run from
  * now on. */
 MdStatus md_files_prepare(const MdDeck *deck, MdFiles *files, MdLog *log, MdErrors *errors);
 
-/* Keeps hold of trajectory, XYZ file and log, which are there now, until md_files_free. */
+/* Keeps hold of trajectory, XYZ file, log and table, which are there now, until md_files_free. */
 void md_files_hold(MdFiles *files);
 /* MD_ERROR_OUTPUT for the first of them that is lost. */
 MdStatus md_files_check_held(const MdFiles *files, MdErrors *errors);

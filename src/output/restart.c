@@ -265,7 +265,12 @@ MdRestart *md_restart_open(const char *path, MdErrors *errors) {
     r->errors = errors;
     r->whole = md_checksum_begin();
     r->file = fopen(path, "rb");
-    if (!r->file) refuse(r, strerror(errno));
+    if (!r->file && errno == ENOENT)
+        refuse(
+            r,
+            "No such file or directory; a run leaves a restart file at an early stop, and, unless restart.every is 0, "
+            "at its end");
+    else if (!r->file) refuse(r, strerror(errno));
     else if (fstat(fileno(r->file), &there) != 0 || !S_ISREG(there.st_mode)) refuse(r, "not a plain file");
     else if (check_all(r)) return r;
     md_restart_close(r);

@@ -13,7 +13,8 @@ struct MdTrajectory {
 };
 
 static MdH5md *open_h5(const MdTrajectorySpec *spec, MdErrors *errors) {
-    if (!spec->h5_there) return md_h5md_create(spec->h5_path, &spec->h5md, &spec->h5_kept, errors);
+    if (!spec->h5_there)
+        return md_h5md_create(spec->h5_path, &spec->h5md, spec->h5_late ? &spec->h5_kept : NULL, errors);
     return md_h5md_reopen(spec->h5_path, &spec->h5md, &spec->h5_kept, errors);
 }
 

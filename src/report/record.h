@@ -3,6 +3,8 @@
 #ifndef MD_REPORT_RECORD_H
 #define MD_REPORT_RECORD_H
 
+#include <stdio.h>
+
 #include "backend/backend.h"
 #include "base/log.h"
 #include "output/files.h"
@@ -70,6 +72,7 @@ typedef struct MdRecord {
 
     /* the run */
     MdHistory history;
+    FILE *table; /* NAME.csv, by report/table.h; NULL: not open */
     MdVerification verification;
     int64_t step;     /* the last one completed */
     bool files_ready; /* what was in the way is moved, the log is open: the report may write */

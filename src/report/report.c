@@ -17,6 +17,7 @@
 #include "report/places.h"
 #include "report/provenance.h"
 #include "report/summary.h"
+#include "report/table.h"
 #include "report/timings.h"
 #include "sensors/host.h"
 
@@ -202,8 +203,8 @@ void md_report_head(MdRecord *r) {
     log_setup(r, "");
     log_compilation(r);
     md_log(r->log, "output   ");
-    const char *files[] = {r->files.h5, r->files.xyz, r->files.json, r->files.log};
-    for (int k = 0; k < 4; k++)
+    const char *files[] = {r->files.h5, r->files.xyz, r->files.json, r->files.csv, r->files.log};
+    for (int k = 0; k < 5; k++)
         if (files[k]) md_log(r->log, " %s", files[k]);
     md_log(r->log, "\n");
     if (r->resume.from) {
@@ -258,6 +259,17 @@ static void log_restart(MdRecord *r, const char *path, int64_t step, const char 
                (long long)step, but, path);
 }
 
+/* How a run that came to its end goes on. */
+static void log_extension(MdRecord *r) {
+    const MdResume *resume = &r->resume;
+    if (resume->file_valid && resume->file_step == r->step)
+        md_log(r->log, "\nto go on from here: mdmini --restart %s run.steps=N, N above %lld\n", r->files.restart,
+               (long long)r->step);
+    else
+        md_log(r->log, "\nthis run cannot be extended: it left no restart file, as restart.every is 0 (%s)\n",
+               md_deck_origin(r->deck, MD_OPTION_restart_every));
+}
+
 /* What is to be done after an early end. */
 static void log_stop(MdRecord *r, MdStatus status) {
     const MdResume *resume = &r->resume;
@@ -268,6 +280,7 @@ static void log_stop(MdRecord *r, MdStatus status) {
         log_restart(r, r->files.restart, resume->file_step,
                     resume->frames_lost ? ", but frames before it are lost" : "");
     else if (status == MD_ERROR_OUTPUT && resume->from) log_restart(r, resume->from, resume->from_step, "");
+    else if (status == MD_OK) log_extension(r);
     if (resume->n_files > 0)
         md_log(r->log, "restart files: %d, %.3f s each at most\n", resume->n_files, resume->longest_seconds);
 }
@@ -281,6 +294,7 @@ void md_report_run(MdRecord *r, MdStatus status) {
         return;
     }
     status = find_lost(r, status);
+    if (md_table_close(r) != MD_OK) status = MD_ERROR_OUTPUT;
     MdVerdict verdict = md_verify_verdict(&r->verification);
     md_figures_complete(&r->statistics, r->ops, r->config, r->asked);
     if (r->step > r->resume.from_step) md_timings_log(r);

@@ -101,7 +101,7 @@ def test_room(checks, folder):
     good(checks, folder, "room", "ten frames")
     # More than a disk holds is refused; how much is said in a unit that shows it.
     done = resume(folder, "room", "run.steps=1000000000000", "output.frames_every=1")
-    text = re.search(r"frames need ([0-9.]+) ([PT]iB) .*, but ([0-9.]+) [KMGTP]iB are free in (/\S+):", done.stderr)
+    text = re.search(r"frames.* need ([0-9.]+) ([PT]iB), but ([0-9.]+) [KMGTP]iB are free in (/\S+):", done.stderr)
     checks.that(done.code == 2 and text and text[4] == str(folder.resolve()), f"too many: {done.code} {done.stderr}")
     checks.that(text and text[2] == "PiB" and abs(float(text[1]) - 3072e12 / 2**50) < 0.01, f"too many: {done.stderr}")
 

@@ -392,7 +392,7 @@ def test_not_lost(checks, folder):
 
 def test_existing(checks, folder):
     small_deck(folder)
-    files = ["small.h5", "small.json", "small.log", "small.txt"]
+    files = ["small.csv", "small.h5", "small.json", "small.log", "small.restart", "small.txt"]
     first = program.run("small.txt", folder=folder)
     checks.that(first.code == 0 and listing(folder) == files, f"left {listing(folder)}")
     old = {name: (Path(folder) / name).read_bytes() for name in files}
@@ -403,7 +403,7 @@ def test_existing(checks, folder):
                 "refuse has touched files")
     kept = program.run("small.txt", "system.seed=2", folder=folder)
     checks.that(kept.code == 0 and "small.1." in kept.stdout, f"backup: exit code {kept.code}; the log does not say it")
-    backups = ["small.1.h5", "small.1.json", "small.1.log"]
+    backups = ["small.1.csv", "small.1.h5", "small.1.json", "small.1.log", "small.1.restart"]
     checks.that(listing(folder) == sorted(files + backups), f"backup left {listing(folder)}")
     for name in backups:
         checks.that((Path(folder) / name).read_bytes() == old[name.replace(".1.", ".")], f"{name} is not the old file")

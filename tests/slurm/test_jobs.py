@@ -145,7 +145,7 @@ def stop(checks, folder, cluster, job, run):
 def test_stopped(checks, folder, cluster):
     """What is stopped outside of a chain says how to go on, and by that the chain has the cores and the memory of the job, no GPU if
     that had none, and restart files on its way. A chain that has had all its starts says it, too."""
-    words = (deck(folder, "long", run={"steps": 1000000, "threads": None}, output=OUTPUT), "run.backend=cpu", "restart.every=0")
+    words = (deck(folder, "long", run={"steps": 1000000, "threads": None}, output=OUTPUT), "run.backend=cpu", "restart.every=auto")
     chain, short = folder / "run/slurm/chain.sbatch", folder / "short-chain.sbatch"
     chain.parent.mkdir(parents=True)  # where the line looks for it
     text = (SCRIPTS / "chain.sbatch").read_text()

@@ -19,7 +19,7 @@ CHOICES = {"a.x": ["slow", "fast"], "a.y": ["1", "2", "3"], "a.z": ["off", "on"]
            "neighbor.rebuild": ["every", "device-check"]}
 DEFAULTS = {"system.cells": "10", "system.start": "fcc", "run.steps": "1000", "run.precision": "mixed", "neighbor.every": "20",
             "a.x": "fast", "a.y": "2", "a.z": "on", "a.w": "on", "b.k": "auto", "neighbor.rebuild": "every", "output.thermo_every": "100",
-            "output.name": "fake", "output.progress": "auto", "report.verify": "on"}
+            "output.name": "fake", "output.progress": "auto", "report.verify": "on", "restart.every": "auto"}
 FACTORS = {"a.x=slow": 2.0, "a.y=1": 1.3, "a.y=3": 1.0, "a.z=off": 1.1, "a.w=off": 0.9}
 
 

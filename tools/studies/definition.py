@@ -20,7 +20,7 @@ DESIGNS = {
     "fractional": "a fraction of the combinations of two levels each, with main effects and pairwise interactions",
 }
 OWN_POINTS = ("leave-one-out", "ladder")  # what their points set follows from the presets
-RESERVED = ("output.name", "output.directory", "output.progress", "report.verify")  # the study itself sets them
+RESERVED = ("output.name", "output.directory", "output.progress", "report.verify", "restart.every")  # the study itself sets them
 
 
 class StudyError(Exception):

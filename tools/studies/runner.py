@@ -106,7 +106,7 @@ class Runner:
 
     def start(self, point, n_steps, verify, words=None):
         own = {"output.name": "step", "output.progress": "off", "run.steps": n_steps,
-               "report.verify": "on" if verify else "off", **(words or {})}
+               "report.verify": "on" if verify else "off", "restart.every": 0, **(words or {})}
         if "output.thermo_every" not in {**point.system.words, **point.settings}:
             own["output.thermo_every"] = n_steps  # two rows: the loop is seen from outside
         # Start and comparison with the reference are outside the loop, and not what the limit is for.

@@ -1,0 +1,48 @@
+#include "report/table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/replace.h"
+
+/* An open box has no pressure: an empty field. */
+static void write_row(FILE *file, const MdThermo *t) {
+    const double values[] = {t->time, t->temperature, t->potential, t->total, t->conserved, t->pressure};
+    fprintf(file, "%lld", (long long)t->step);
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+        char text[MD_NUMBER_BYTES];
+        fprintf(file, ",%s", isfinite(values[k]) ? md_number_write(text, values[k]) : "");
+    }
+    fputc('\n', file);
+}
+
+static void write_all(FILE *file, const void *data) {
+    const MdRecord *r = data;
+    fprintf(
+        file,
+        "step,time (tau),temperature (epsilon/k),potential energy per atom (epsilon),total energy per atom (epsilon),"
+        "conserved energy per atom (epsilon),pressure (epsilon/sigma^%d)\n",
+        r->plan.box.dimension);
+    for (size_t k = 0; k < r->history.n; k++) write_row(file, &r->history.rows[k]);
+}
+
+MdStatus md_table_open(MdRecord *r) {
+    if (md_replace_file(r->files.csv, write_all, r, r->errors) != MD_OK) return MD_ERROR_OUTPUT;
+    r->table = fopen(r->files.csv, "a");
+    return r->table ? MD_OK : md_fail(r->errors, MD_ERROR_OUTPUT, "%s: %s", r->files.csv, strerror(errno));
+}
+
+void md_table_add(MdRecord *r, const MdThermo *row) {
+    write_row(r->table, row);
+    fflush(r->table);
+}
+
+MdStatus md_table_close(MdRecord *r) {
+    if (!r->table) return MD_OK;
+    const bool failed = ferror(r->table) != 0, closed = fclose(r->table) == 0;
+    r->table = NULL;
+    if (!failed && closed) return MD_OK;
+    return md_fail(r->errors, MD_ERROR_OUTPUT, "%s: could not be written to the end", r->files.csv);
+}

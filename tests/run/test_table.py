@@ -1,0 +1,71 @@
+"""NAME.csv, the thermo table: the numbers of NAME.json, whole also after a kill and after a restart.
+
+MDMINI_TEST_ variables as in support/resuming.py."""
+import csv
+import signal
+import time
+
+import program
+from resuming import deck, resume, run_tests, start, wait_for
+
+COLUMNS = {"step": "step", "time (tau)": "time", "temperature (epsilon/k)": "temperature",
+           "potential energy per atom (epsilon)": "potential_energy", "total energy per atom (epsilon)": "total_energy",
+           "conserved energy per atom (epsilon)": "conserved_energy", "pressure (epsilon/sigma^3)": "pressure"}
+
+
+def read(folder, name):
+    with open(folder / f"{name}.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def same_as_report(checks, done, what, **other):
+    table, thermo = read(done.folder, done.name), done.json()["thermo"]
+    columns = {**COLUMNS, **other}
+    checks.that(list(table[0]) == list(columns), f"{what}: the head is {list(table[0])}")
+    for title, key in columns.items():
+        numbers = [float(row[title]) if row[title] else None for row in table]
+        checks.that(numbers == thermo[key], f"{what}: {title}: {numbers[:3]}, not {thermo[key][:3]}")
+
+
+def test_numbers(checks, folder):
+    name = deck(folder, "m")
+    done = program.run(name, folder=folder)
+    same_as_report(checks, done, "a run")
+    checks.that(len(read(folder, "m")) == 13, f"{len(read(folder, 'm'))} rows")
+    for steps, every in ((83, 5), (100, 7)):  # the row of step 60 stays, that of 83 was there as it was the last
+        done = resume(folder, "m", f"run.steps={steps}", f"output.thermo_every={every}")
+        same_as_report(checks, done, f"up to step {steps}")
+    found = [int(row["step"]) for row in read(folder, "m")]
+    checks.that(found == [*range(0, 81, 5), 84, 91, 98, 100], f"steps {found}")
+    done = program.run(name, "system.boundary=open", "run.timestep=0.002", folder=folder)
+    same_as_report(checks, done, "an open box")
+    checks.that((folder / "m.1.csv").exists() and all(row["pressure (epsilon/sigma^3)"] == "" for row in read(folder, "m")), "open")
+    flat = program.write_deck(folder, "flat", system={"start": "random", "dimension": 2, "density": 0.3, "atoms": 300},
+                              run={"steps": 0}, output={"frames_every": 0})
+    checks.that(program.run(flat.name, folder=folder).code == 0 and "pressure (epsilon/sigma^2)" in read(folder, "flat")[0], "flat")
+
+
+def test_killed(checks, folder):
+    """What is in the log is in the table; a run that goes on from an earlier step brings the rows of after it again."""
+    run = start(folder, deck(folder, "m", run={"steps": 1000000}, restart={"every": 500}))
+    checks.that(wait_for(folder / "m.restart"), "no restart file")
+    time.sleep(0.2)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    steps = [int(row["step"]) for row in read(folder, "m")]
+    last = int([line.split()[0] for line in (folder / "m.log").read_text().splitlines() if line.split()[:1] and
+                line.split()[0].isdigit()][-1])
+    checks.that(steps == list(range(0, steps[-1] + 1, 5)) and abs(steps[-1] - last) <= 5, f"killed: {steps[-5:]}, log {last}")
+    done = resume(folder, "m", f"run.steps={steps[-1] + 50}")
+    same_as_report(checks, done, "resumed")
+    again = [int(row["step"]) for row in read(folder, "m")]
+    checks.that(again == list(range(0, steps[-1] + 51, 5)), f"resumed: {again[-5:]}")
+    run = start(folder, deck(folder, "gone", run={"steps": 1000000}))
+    checks.that(wait_for(folder / "gone.restart"), "no restart file")
+    (folder / "gone.csv").unlink()
+    run.send_signal(signal.SIGTERM)
+    _, told = run.communicate(timeout=60)
+    checks.that(run.returncode == 4 and "gone.csv: was deleted" in told, f"deleted: {run.returncode} {told}")
+
+
+run_tests(test_numbers, test_killed)
