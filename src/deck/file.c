@@ -78,8 +78,9 @@ static bool require_text(MdLayer *layer, const char *text, size_t n) {
     if (at == n) return true;
     layer->line = 1;
     for (size_t k = 0; k < at; k++) layer->line += text[k] == '\n';
-    md_layer_problem(layer, "byte 0x%02x: this is not a text file; expected: a deck, a table of coordinates, or XYZ",
-                     (unsigned char)text[at]);
+    const bool gzip = n > 1 && memcmp(text, "\x1f\x8b", 2) == 0;
+    md_layer_problem(layer, "byte 0x%02x: this is not a text file; expected: a deck, a table of coordinates, or XYZ%s",
+                     (unsigned char)text[at], gzip ? "; unpack it: mdmini <(zcat FILE)" : "");
     return false;
 }
 
@@ -90,10 +91,12 @@ static void set_word(MdLayer *layer, int option, const char *text) {
     md_deck_set(layer->deck, option, &value, layer->path);
 }
 
-/* Whether the line of an XYZ file that follows the count says what its boundaries are (system/coordinates.h). */
+/* Whether the line of an XYZ file that follows the count says what its boundaries are (system/coordinates.h). One that is
+ * longer than what was read of the file counts as well: if it does not, it is refused later, not taken for open. */
 static bool has_boundaries(const char *line) {
-    char *copy = md_format("%.*s", (int)strcspn(line, "\n"), line), *rest = copy;
-    bool found = false;
+    const size_t length = strcspn(line, "\n");
+    char *copy = md_format("%.*s", (int)length, line), *rest = copy;
+    bool found = length > MD_MAX_FILE_BYTES - MD_MAX_LINE_BYTES && !line[length];
     for (MdPair pair; !found && md_pair_next(&rest, &pair);)
         found = strcasecmp(pair.key, "lattice") == 0 || strcasecmp(pair.key, "pbc") == 0;
     free(copy);

@@ -80,7 +80,7 @@ static bool table_row(MdLines *lines, char *text, int n_columns, double numbers[
     int n = 0;
     for (; md_text_word(&text, &word, &length); n++) {
         double value;
-        if (!md_text_number(word, length, &value)) {
+        if (!md_text_fortran(word, length, &value)) {
             md_lines_problem(lines, "`%.*s` is not a finite number%s", (int)(length < 60 ? length : 60), word,
                              strpbrk(word, ",;") ? "; separate numbers by blanks, with a decimal point" : "");
             return false;

@@ -92,12 +92,17 @@ bool md_text_word(char **text, char **word, size_t *length) {
     return end > start;
 }
 
-bool md_text_number(char *word, size_t length, double *value) {
-    /* strtod alone would also take `nan`, `inf` and hexadecimal numbers, and not Fortran's 1.5d0. */
-    if (strspn(word, "0123456789+-.eEdD") < length) return false;
-    for (size_t k = 0; k < length; k++)
-        if (word[k] == 'd' || word[k] == 'D') word[k] = 'e';
+bool md_text_number(const char *word, size_t length, double *value) {
+    /* strtod alone would also take `nan`, `inf` and hexadecimal numbers. */
+    if (strspn(word, "0123456789+-.eE") < length) return false;
     char *end;
     *value = strtod(word, &end);
     return length > 0 && end == word + length && isfinite(*value);
+}
+
+bool md_text_fortran(char *word, size_t length, double *value) {
+    if (strspn(word, "0123456789+-.eEdD") < length) return false;
+    for (size_t k = 0; k < length; k++)
+        if (word[k] == 'd' || word[k] == 'D') word[k] = 'e';
+    return md_text_number(word, length, value);
 }

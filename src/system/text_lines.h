@@ -35,7 +35,10 @@ char *md_text_skip(char *text);
 /* The word at *text, which is moved behind it: start and length; false at the end of the line. */
 bool md_text_word(char **text, char **word, size_t *length);
 
-/* A finite decimal number that fills the word. Fortran's exponent d becomes e in place. */
-bool md_text_number(char *word, size_t length, double *value);
+/* A finite decimal number that fills the word. */
+bool md_text_number(const char *word, size_t length, double *value);
+
+/* The same, or with Fortran's exponent (1.5d0), which becomes e in place. */
+bool md_text_fortran(char *word, size_t length, double *value);
 
 #endif

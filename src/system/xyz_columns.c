@@ -126,8 +126,9 @@ static bool read_property(MdLines *lines, const Property *property, int dimensio
     if (role == XYZ_UNUSED) {
         md_xyz_list_name(unused, property->name);
     } else if (!fits(property, role, count, dimension)) {
-        md_lines_problem(lines, "Properties: `%s:%s:%s` cannot be used; %s:%c:%d is possible", property->name,
-                         property->kind, property->count, property->name, forms[role].kinds[0], forms[role].count);
+        md_lines_problem(lines, "Properties: `%s:%s:%s` cannot be used; %s:%c:%d is possible%s", property->name,
+                         property->kind, property->count, property->name, forms[role].kinds[0], forms[role].count,
+                         fits(property, role, count, 2) ? ", and this with system.dimension = 2" : "");
         return false;
     } else if (columns->first[role] >= 0) {
         md_lines_problem(lines, "Properties: `%s` is one too many: other columns hold the same", property->name);

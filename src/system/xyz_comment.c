@@ -20,7 +20,7 @@ static int read_numbers(char *text, double *numbers, int most) {
     int n = 0;
     flatten(text);
     for (; md_text_word(&text, &word, &length); n++)
-        if (n == most || !md_text_number(word, length, &numbers[n])) return -1;
+        if (n == most || !md_text_fortran(word, length, &numbers[n])) return -1;
     return n;
 }
 
@@ -120,7 +120,7 @@ static void read_pairs(Comment *comment, char *text) {
             return;
         }
         if (!pair.value && before < PROPERTIES &&
-            (read_truth(pair.key, strlen(pair.key)) >= 0 || md_text_number(pair.key, strlen(pair.key), &number)))
+            (read_truth(pair.key, strlen(pair.key)) >= 0 || md_text_fortran(pair.key, strlen(pair.key), &number)))
             md_lines_problem(comment->lines, "`%.40s` stands outside the value of %s: put that in quotes", pair.key,
                              keys[before]);
         else if (!pair.value && key == PBC) comment->lone_pbc = true;

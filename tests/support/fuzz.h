@@ -1,5 +1,5 @@
-/* A fuzzer for every build: mutates files at hand by seeded random numbers, and hands them to a reader that also clang's
- * libFuzzer can call (LLVMFuzzerTestOneInput). An input that brings the reader down is left in fuzz.crash. */
+/* A fuzzer for every build: mutates files at hand by seeded random numbers, and hands them to a reader that clang's
+ * libFuzzer can call as well (LLVMFuzzerTestOneInput). An input that brings the reader down is left in fuzz.crash. */
 #ifndef MD_TESTS_FUZZ_H
 #define MD_TESTS_FUZZ_H
 
@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 typedef struct FuzzPlan {
     const char *const *folders; /* of the source tree whose files are mutated; ended by NULL */
     const char *const *endings; /* of the names of those files; ended by NULL */
-    /* Text to be put in: a word that the reader knows, or a piece that is most often legal; n bytes, kept until the next
-     * call. draw(below) gives the random numbers. */
+    /* Text to be put in: a word that the reader knows, or a piece that is most often legal; n bytes, kept until the
+     * next call. draw(below) gives the random numbers. */
     const char *(*piece)(uint64_t (*draw)(uint64_t below), size_t *n);
 } FuzzPlan;
 

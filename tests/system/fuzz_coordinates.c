@@ -1,5 +1,5 @@
-/* What a fuzzer calls: one input is read as a file of coordinates, in two and in three dimensions. Nothing may crash, leak
- * or leave a message that does not fit a line, and what was accepted must be whole and come back when it is written out.
+/* What a fuzzer calls: one input is read as a file of coordinates, in two and in three dimensions. Nothing may crash,
+ * leak or leave a message that does not fit a line; what was accepted must be whole and come back when it is written.
  *
  * test_fuzz_coordinates.c runs it with mutations of the files at hand. With clang's libFuzzer:
  *

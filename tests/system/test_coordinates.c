@@ -153,7 +153,8 @@ static void test_bad_tables(void) {
     BAD("1 2\n1e400 4\n", OPEN, FLAT, at(2, "`1e400` is not a finite number"));
     BAD("1 2\n-2e9 4\n", OPEN, FLAT, at(2, "-2e+09 is out of range; numbers up to 1e+09"));
     BAD("1 2\n0x10 4\n", OPEN, FLAT, at(2, "`0x10` is not a finite number"));
-    BAD("1, 2\n3, 4\n", OPEN, FLAT, at(1, "`1,` is not a finite number; separate numbers by blanks, with a decimal point"));
+    BAD("1, 2\n3, 4\n", OPEN, FLAT,
+        at(1, "`1,` is not a finite number; separate numbers by blanks, with a decimal point"));
     BAD("x y\n3 4\n", OPEN, FLAT, at(1, "`x` is not a finite number"));
     BAD("# nothing\n\n", OPEN, FLAT, "holds no coordinates");
     BAD("", OPEN, FLAT, "is empty");

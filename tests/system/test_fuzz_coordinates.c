@@ -1,5 +1,5 @@
-/* Mutations of coordinate files, handed to the readers (fuzz_coordinates.c). Three seconds by default; by hand, in a build
- * with MDMINI_SANITIZE=address,undefined:
+/* Mutations of coordinate files, handed to the readers (fuzz_coordinates.c). Three seconds by default; by hand, in a
+ * build with MDMINI_SANITIZE=address,undefined:
  *
  *   test_fuzz_coordinates --seconds 600 --seed 7 */
 #include "fuzz_coordinates.c"

@@ -1,5 +1,6 @@
-"""Extended XYZ in all spellings: atoms are written in ways that the specification and other programs allow, and energy, temperature and order of atoms must be those that numpy finds for them. ASE reads each file, too: what it reads
-must be what was meant (it does not know all spellings). Files that other programs wrote are read at the end.
+"""Extended XYZ in all spellings: atoms are written in ways that the specification and other programs allow, and energy,
+temperature and order of atoms must be those that numpy finds for them. Half of the files are in spellings that ASE knows:
+what it reads must be what was meant. Files as other programs write them are read at the end.
 
     test_xyz_spellings.py [FILES [SEED]]
 """
@@ -111,8 +112,8 @@ NOISE = KNOWN_NOISE + ['path="C:\\\\new"', "virial=[[1, 2, 3], [4, 5, 6], [7, 8,
 
 
 def write_file(draw, atoms, path):
-    """Writes the atoms in some spelling; what the file tells of velocities and masses, what is not used, and whether ASE
-    knows all of it."""
+    """Writes the atoms in some spelling; returns what the file tells of velocities and masses, what is not used, and
+    whether ASE knows all of it."""
     known = draw.random() < 0.5
     any_case = not known and draw.random() < 0.6
     order = list(range(len(atoms)))
@@ -263,6 +264,27 @@ def check_others(path, folder):
     check(list(frame.pbc) == [True, True, False] and "group" in said, f"GPUMD: {said}")
     said, record, frame = read(text_of("cp2k"))
     check(not frame.pbc.any() and "keys i, time, E" in said, f"CP2K: {said}")
+
+    said, record, frame = read(text_of("everything"))
+    square = (4 * lj(1.5) + 2 * lj(1.5 * 2 ** 0.5)) / 4
+    check(same([record["potential_energy_per_atom"], record["temperature"]], [square, 3 / 9]), f"everything: {record}")
+    check(list(frame.symbols) == ["Kr", "Ar", "Kr", "Ar"] and list(frame.pbc) == [True, False, True],
+          f"everything: {frame}")
+    words = " ".join(said.split())
+    for part in ("not used: keys note, title, a key, have_energy;", "their ids, 3 to 9, are replaced by 1 to 4",
+                 "positions are counted from its Origin", "masses are its own: Ar 2, Kr 4"):
+        check(part in words, f"everything: {part} is not in {said}")
+    # What --check prints is a deck that gives the same run.
+    deck = path + ".txt"
+    with open(deck, "w", encoding="utf-8") as file:
+        subprocess.run([PROGRAM, "--check", path, *QUIET], stdout=file, check=True)
+    code, said, again, _ = run(deck, folder)
+    check(code == 0 and again["total_energy_per_atom"] == record["total_energy_per_atom"], f"effective deck: {said}")
+    with open(deck, encoding="utf-8") as file:
+        check("# start     coordinates of" in file.read(), "--check does not tell what is not used")
+    # A comment line beyond what tells decks from coordinates.
+    said, record, frame = read(text_of("gpumd").replace("\n", f'\nnote="{"x" * 2000000}" ', 1))
+    check(same(record["potential_energy_per_atom"], lj(1.5) / 2) and frame.cell[0][0] == 9, "a long comment line")
 
     # ASE itself, with masses of its own and its usual columns.
     atoms = ase.Atoms("Ar4", positions=[[0, 0, 0], [1.5, 0, 0], [0, 1.5, 0], [1.5, 1.5, 0]], cell=[8, 8, 0],
