@@ -10,7 +10,7 @@
 #include "base/memory.h"
 
 /* Names are short; a longer word is like none of them. */
-enum { LONGEST_NAME = 31 };
+enum { LONGEST_NAME = 63 };
 
 static int least(int a, int b) { return a < b ? a : b; }
 
@@ -62,7 +62,8 @@ char *md_nearest_file(const char *path) {
     struct dirent **entries;
     int n = scandir(*folder ? folder : ".", &entries, is_shown, alphasort);
     MdNearest nearest = md_nearest_begin(slash ? slash + 1 : path);
-    for (int k = 0; k < n; k++) md_nearest_offer(&nearest, entries[k]->d_name);
+    for (int k = 0; k < n; k++) /* the name itself: a link that leads nowhere */
+        if (strcmp(entries[k]->d_name, nearest.wanted) != 0) md_nearest_offer(&nearest, entries[k]->d_name);
     const char *best = md_nearest_name(&nearest);
     char *meant = best ? md_format("%s%s", folder, best) : NULL, *question = md_nearest_question(meant);
     for (int k = 0; k < n; k++) free(entries[k]);

@@ -84,7 +84,8 @@ static MdStatus fill_from_file(const MdCoordinates *coordinates, const MdSystemP
                        coordinates->n_atoms);
     size_t n = (size_t)system->n_atoms;
     memcpy(system->position, coordinates->position, 3 * n * sizeof(double));
-    if (plan->file_velocities) memcpy(system->velocity, coordinates->velocity, 3 * n * sizeof(double));
+    if (plan->file_velocities && coordinates->velocity)
+        memcpy(system->velocity, coordinates->velocity, 3 * n * sizeof(double));
     if (coordinates->type) memcpy(system->type, coordinates->type, n * sizeof(int32_t));
     return MD_OK;
 }
