@@ -4,7 +4,7 @@
  * test_fuzz_coordinates.c runs it with mutations of the files at hand. With clang's libFuzzer:
  *
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -Isrc -Itests/support -o fuzz_coordinates
- *       tests/system/fuzz_coordinates.c src/system/?*.c src/deck/?*.c src/base/[jmnps]*.c -lm
+ *       tests/system/fuzz_coordinates.c src/system/?*.c src/deck/?*.c src/base/[c-s]*.c -lm
  *   mkdir -p corpus && ./fuzz_coordinates -max_total_time=600 corpus tests/system/files tests/deck/bad */
 #include <math.h>
 #include <stdlib.h>
