@@ -178,7 +178,7 @@ static bool is_dropped(const char *option) {
 /* What this NVRTC compiles for. */
 static bool is_target(int number) {
     const long only = emulator_setting("MDMINI_EMULATOR_TARGET", 0);
-    return only ? number == only : number == 80 || number == 90;
+    return only ? number == only : number == 75 || number == 80 || number == 90;
 }
 
 /* Options of NVRTC as options of g++; false: NVRTC would not know the option. */
@@ -197,7 +197,8 @@ static bool translate(nvrtcProgram program, int n, const char *const *from, Opti
             else if ((rest = after(option, standards[form]))) add_option(to, "-std=", rest);
             else if ((rest = after(option, arch[form]))) {
                 int number = atoi(strpbrk(rest, "0123456789") ? strpbrk(rest, "0123456789") : "0");
-                if (number < 50 || number > 90) emulator_fail("the emulated GPU cannot run code for %s", rest);
+                if (number < 50 || number > emulator_gpu()->compute_capability)
+                    emulator_fail("the emulated GPU cannot run code for %s", rest);
                 if (!is_target(number)) emulator_fail("this NVRTC has no target %s", rest);
                 program->is_ptx = strncmp(rest, "compute_", 8) == 0;
                 snprintf(text, sizeof text, "%d", 10 * number);

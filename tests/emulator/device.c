@@ -1,16 +1,65 @@
 /* The imaginary GPU, its limits, and the texts of errors. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emulator.h"
 
+/* What a compute capability has (CUDA programming guide, technical specifications); KiB of shared memory. */
+static const struct {
+    int compute_capability;
+    unsigned sm_threads, sm_blocks, sm_shared, shared_opt_in, shared_reserved;
+} capabilities[] = {{70, 2048, 32, 96, 96, 0},    {75, 1024, 16, 64, 64, 0},    {80, 2048, 32, 164, 163, 1},
+                    {86, 1536, 16, 100, 99, 1},   {87, 1536, 16, 164, 163, 1},  {89, 1536, 24, 100, 99, 1},
+                    {90, 2048, 32, 228, 227, 1},  {100, 2048, 32, 228, 227, 1}, {103, 2048, 32, 228, 227, 1},
+                    {110, 1536, 24, 228, 227, 1}, {120, 1536, 24, 100, 99, 1},  {121, 1536, 24, 100, 99, 1}};
+enum { N_CAPABILITIES = sizeof capabilities / sizeof capabilities[0] };
+
+#ifdef EMULATOR_IDLE /* as an H200: what `auto` takes, and so what is compiled, depends on it */
+static const char default_gpu[] = "9.0,132";
+#else
+static const char default_gpu[] = "9.0,4";
+#endif
+
+static EmulatorGpu gpu;
+
+static void read_gpu(void) {
+    const char *asked = getenv("MDMINI_EMULATOR_GPU"), *text = asked && *asked ? asked : default_gpu;
+    int major = 0, minor = 0, k = 0, end = 0;
+    unsigned n_sms = 0, kib = 0;
+    const int n = sscanf(text, "%d.%d,%u%n,%u%n", &major, &minor, &n_sms, &end, &kib, &end);
+    const int compute_capability = 10 * major + minor;
+    while (k < N_CAPABILITIES && capabilities[k].compute_capability != compute_capability) k++;
+    if (n < 3 || text[end] || n_sms < 1 || k == N_CAPABILITIES || (n == 4 && kib < EMULATOR_SHARED >> 10))
+        emulator_fail(
+            "MDMINI_EMULATOR_GPU=%s: a compute capability that is known, multiprocessors and, if it is to be another, "
+            "the KiB of shared memory of a block are needed, as 12.0,48 or 12.0,48,99",
+            text);
+    const unsigned reserved = capabilities[k].shared_reserved;
+    gpu = (EmulatorGpu){.compute_capability = compute_capability,
+                        .n_sms = n_sms,
+                        .sm_threads = capabilities[k].sm_threads,
+                        .sm_blocks = capabilities[k].sm_blocks,
+                        .sm_shared = (n == 4 ? kib + reserved : capabilities[k].sm_shared) << 10,
+                        .shared_opt_in = (n == 4 ? kib : capabilities[k].shared_opt_in) << 10,
+                        .shared_reserved = reserved << 10};
+}
+
+const EmulatorGpu *emulator_gpu(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_gpu);
+    return &gpu;
+}
+
 int emulator_occupancy(unsigned threads, size_t shared_bytes) {
+    const EmulatorGpu *g = emulator_gpu();
     unsigned rounded = (threads + EMULATOR_WARP - 1) / EMULATOR_WARP * EMULATOR_WARP;
-    if (rounded == 0 || rounded > EMULATOR_MAX_THREADS || shared_bytes > EMULATOR_SHARED_OPT_IN) return 0;
-    unsigned blocks = EMULATOR_SM_BLOCKS, by_threads = EMULATOR_SM_THREADS / rounded;
+    if (rounded == 0 || rounded > EMULATOR_MAX_THREADS || shared_bytes > g->shared_opt_in) return 0;
+    const size_t shared = shared_bytes + g->shared_reserved;
+    unsigned blocks = g->sm_blocks, by_threads = g->sm_threads / rounded;
     unsigned by_registers = EMULATOR_SM_REGISTERS / (EMULATOR_REGISTERS * rounded);
-    unsigned by_shared = (unsigned)(EMULATOR_SM_SHARED / (shared_bytes + EMULATOR_SHARED_RESERVED));
+    unsigned by_shared = shared > 0 ? (unsigned)(g->sm_shared / shared) : blocks;
     if (by_threads < blocks) blocks = by_threads;
     if (by_registers < blocks) blocks = by_registers;
     if (by_shared < blocks) blocks = by_shared;
@@ -55,14 +104,15 @@ EMULATOR_API cudaError_t cudaRuntimeGetVersion(int *version) { return cudaDriver
 
 EMULATOR_API cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int d) {
     if (d < 0 || d >= n_devices()) return emulator_error(cudaErrorInvalidDevice);
+    const EmulatorGpu *g = emulator_gpu();
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "emulated GPU");
     for (int k = 0; k < 16; k++) p->uuid.bytes[k] = (char)(16 * k + d); /* GPU-00102030-4050-... */
     p->totalGlobalMem = EMULATOR_MEMORY;
     p->sharedMemPerBlock = EMULATOR_SHARED;
-    p->sharedMemPerBlockOptin = EMULATOR_SHARED_OPT_IN;
-    p->sharedMemPerMultiprocessor = EMULATOR_SM_SHARED;
-    p->reservedSharedMemPerBlock = EMULATOR_SHARED_RESERVED;
+    p->sharedMemPerBlockOptin = g->shared_opt_in;
+    p->sharedMemPerMultiprocessor = g->sm_shared;
+    p->reservedSharedMemPerBlock = g->shared_reserved;
     p->regsPerBlock = p->regsPerMultiprocessor = EMULATOR_SM_REGISTERS;
     p->warpSize = EMULATOR_WARP;
     p->maxThreadsPerBlock = EMULATOR_MAX_THREADS;
@@ -71,15 +121,16 @@ EMULATOR_API cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int d
     p->maxGridSize[0] = 2147483647;
     p->maxGridSize[1] = p->maxGridSize[2] = 65535;
     p->totalConstMem = 65536;
-    p->major = 9;
+    p->major = g->compute_capability / 10;
+    p->minor = g->compute_capability % 10;
     p->textureAlignment = 512;
-    p->multiProcessorCount = EMULATOR_SMS;
+    p->multiProcessorCount = (int)g->n_sms;
     p->canMapHostMemory = p->unifiedAddressing = p->concurrentKernels = 1;
     p->asyncEngineCount = 2;
     p->memoryBusWidth = 64;
     p->l2CacheSize = 4 << 20;
-    p->maxThreadsPerMultiProcessor = EMULATOR_SM_THREADS;
-    p->maxBlocksPerMultiProcessor = EMULATOR_SM_BLOCKS;
+    p->maxThreadsPerMultiProcessor = (int)g->sm_threads;
+    p->maxBlocksPerMultiProcessor = (int)g->sm_blocks;
     p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch = p->memoryPoolsSupported = 1;
     p->streamPrioritiesSupported = 1;
     return cudaSuccess;
@@ -94,9 +145,9 @@ EMULATOR_API cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr 
     case cudaDevAttrMaxBlockDimX: *value = p.maxThreadsDim[0]; break;
     case cudaDevAttrMaxGridDimX: *value = p.maxGridSize[0]; break;
     case cudaDevAttrMaxSharedMemoryPerBlock: *value = EMULATOR_SHARED; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = EMULATOR_SHARED_OPT_IN; break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = EMULATOR_SM_SHARED; break;
-    case cudaDevAttrReservedSharedMemoryPerBlock: *value = EMULATOR_SHARED_RESERVED; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int)p.sharedMemPerBlockOptin; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = (int)p.sharedMemPerMultiprocessor; break;
+    case cudaDevAttrReservedSharedMemoryPerBlock: *value = (int)p.reservedSharedMemPerBlock; break;
     case cudaDevAttrTotalConstantMemory: *value = (int)p.totalConstMem; break;
     case cudaDevAttrWarpSize: *value = EMULATOR_WARP; break;
     case cudaDevAttrMaxRegistersPerBlock:
@@ -105,9 +156,9 @@ EMULATOR_API cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr 
     case cudaDevAttrMemoryClockRate: *value = 1000000; break; /* kHz */
     case cudaDevAttrTextureAlignment: *value = (int)p.textureAlignment; break;
     case cudaDevAttrMaxTexture1DLinearWidth: *value = 1 << 28; break;
-    case cudaDevAttrMultiProcessorCount: *value = EMULATOR_SMS; break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = EMULATOR_SM_THREADS; break;
-    case cudaDevAttrMaxBlocksPerMultiprocessor: *value = EMULATOR_SM_BLOCKS; break;
+    case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = p.maxThreadsPerMultiProcessor; break;
+    case cudaDevAttrMaxBlocksPerMultiprocessor: *value = p.maxBlocksPerMultiProcessor; break;
     case cudaDevAttrGlobalMemoryBusWidth: *value = p.memoryBusWidth; break;
     case cudaDevAttrL2CacheSize: *value = p.l2CacheSize; break;
     case cudaDevAttrAsyncEngineCount: *value = p.asyncEngineCount; break;

@@ -12,8 +12,8 @@
  *   stream.c, graph.c      streams are queues. Nothing runs when it is issued: work runs when the host waits for it.
  *   memory.c               device memory ends at a page without access and begins after one, starts as 0xff bytes, and
  *                          addresses are never used twice.
- *   runtime.c, device.c    the rest of the runtime API: an imaginary GPU of compute capability 9.0 with 4
- *                          multiprocessors and 1 GiB.
+ *   runtime.c, device.c    the rest of the runtime API: an imaginary GPU with 1 GiB, by default of compute capability 9.0
+ *                          and with 4 multiprocessors.
  *   idle.c                 MDMINI_CUDA=IDLE: in place of compile.c and module.c, one that runs nothing
  *
  * What stops the program (exit code 99, with kernel, block and thread): a barrier that not all live threads of the block
@@ -33,7 +33,10 @@
  *   MDMINI_EMULATOR_LEAKS    0: memory that is not freed at the end is no error
  *   MDMINI_EMULATOR_CACHE    folder that keeps compiled programs (one in the build; empty: none)
  *   MDMINI_EMULATOR_DEVICES  number of GPUs (1)
- *   MDMINI_EMULATOR_TARGET   the one architecture that NVRTC compiles for (80 and 90; the GPU is 90) */
+ *   MDMINI_EMULATOR_GPU      CAPABILITY,MULTIPROCESSORS[,KIB], as 12.0,48 for an RTX 5070: what GPU it is (9.0,4; with IDLE
+ *                            9.0,132). Threads, blocks and shared memory follow from the compute capability by the table of
+ *                            the CUDA programming guide; KIB: the most shared memory of a block, in place of that
+ *   MDMINI_EMULATOR_TARGET   the one architecture that NVRTC compiles for (75, 80 and 90) */
 #ifndef MD_EMULATOR_H
 #define MD_EMULATOR_H
 
@@ -51,19 +54,9 @@ enum {
     EMULATOR_EXIT = 99, /* exit code of a program that the emulator stopped */
     EMULATOR_WARP = 32,
     EMULATOR_MAX_THREADS = 1024, /* of a block */
-#ifdef EMULATOR_IDLE             /* as an H200: what `auto` takes, and so what is compiled, depends on it */
-    EMULATOR_SMS = 132,
-#else
-    EMULATOR_SMS = 4,
-#endif
-    EMULATOR_SM_THREADS = 2048,
-    EMULATOR_SM_BLOCKS = 32,
     EMULATOR_SM_REGISTERS = 65536,
-    EMULATOR_REGISTERS = 32,             /* of a thread */
-    EMULATOR_SM_SHARED = 228 * 1024,     /* bytes */
-    EMULATOR_SHARED = 48 * 1024,         /* of a block */
-    EMULATOR_SHARED_OPT_IN = 227 * 1024, /* of a block that asked for it */
-    EMULATOR_SHARED_RESERVED = 1024,     /* of each block, by the system */
+    EMULATOR_REGISTERS = 32,     /* of a thread */
+    EMULATOR_SHARED = 48 * 1024, /* bytes, of a block that did not ask for more */
     EMULATOR_MAX_ARGUMENT_BYTES = 32764,
     EMULATOR_QUEUE = 4096 /* operations on a stream before the oldest half runs by itself */
 };
@@ -270,6 +263,14 @@ const void *emulator_texel(unsigned long long texture, long long index, unsigned
 size_t emulator_report_textures(void);
 
 /* --- device.c --- */
+/* What MDMINI_EMULATOR_GPU says. */
+typedef struct EmulatorGpu {
+    int compute_capability; /* 90 for 9.0 */
+    unsigned n_sms, sm_threads, sm_blocks;
+    size_t sm_shared, shared_opt_in,
+        shared_reserved; /* bytes: of a multiprocessor; of a block that asked; of each, by the system */
+} EmulatorGpu;
+const EmulatorGpu *emulator_gpu(void);
 int emulator_occupancy(unsigned threads, size_t shared_bytes); /* blocks of a multiprocessor */
 
 #endif

@@ -2,35 +2,43 @@
  * assembly do not. */
 #define _GNU_SOURCE 1
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "emulator.h"
 
-enum { STACK_BYTES = 64 * 1024, PAGE = 4096, MAX_STACKS = EMULATOR_SMS * EMULATOR_SM_THREADS };
+/* Each page without access parts a mapping, of which a process has some 65,000. */
+enum { STACK_BYTES = 64 * 1024, PAGE = 4096, MOST_FENCED = 16384 };
 
-static char *stacks; /* each with a page without access below it */
-static int free_stacks[MAX_STACKS], n_free, n_used;
+static char *stacks; /* each with a page below it, which is without access for the first MOST_FENCED of them */
+static int *free_stacks, n_free, n_used;
 static EmulatorFiber *started;
 
 void emulator_lane_body(EmulatorFiber *fiber);
+
+/* Of all threads that the GPU holds at once. */
+static int most_stacks(void) { return (int)(emulator_gpu()->n_sms * emulator_gpu()->sm_threads); }
 
 static char *stack_at(int stack) { return stacks + (size_t)stack * (STACK_BYTES + PAGE); }
 
 static int take_stack(void) {
     if (n_free > 0) return free_stacks[--n_free];
     if (!stacks) {
-        stacks = mmap(NULL, (size_t)MAX_STACKS * (STACK_BYTES + PAGE), PROT_NONE,
+        stacks = mmap(NULL, (size_t)most_stacks() * (STACK_BYTES + PAGE), PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (stacks == MAP_FAILED) emulator_fail("no memory for the stacks of the threads");
+        free_stacks = malloc((size_t)most_stacks() * sizeof *free_stacks);
+        if (stacks == MAP_FAILED || !free_stacks) emulator_fail("no memory for the stacks of the threads");
     }
-    if (n_used == MAX_STACKS || mprotect(stack_at(n_used) + PAGE, STACK_BYTES, PROT_READ | PROT_WRITE) != 0)
+    const size_t fence = n_used < MOST_FENCED ? PAGE : 0;
+    if (n_used == most_stacks() ||
+        mprotect(stack_at(n_used) + fence, STACK_BYTES + PAGE - fence, PROT_READ | PROT_WRITE) != 0)
         emulator_fail("no memory for the stacks of the threads");
     return n_used++;
 }
 
 bool emulator_fiber_overflow(const void *address) {
     uintptr_t offset = (uintptr_t)address - (uintptr_t)stacks;
-    return stacks && offset < (size_t)MAX_STACKS * (STACK_BYTES + PAGE) && offset % (STACK_BYTES + PAGE) < PAGE;
+    return stacks && offset < (size_t)MOST_FENCED * (STACK_BYTES + PAGE) && offset % (STACK_BYTES + PAGE) < PAGE;
 }
 
 /* The top of a stack. Tops that lie a power of two apart would all compete for the same lines of the cache. */
@@ -77,11 +85,13 @@ void emulator_fiber_pause(EmulatorFiber *fiber) { emulator_switch(&fiber->pointe
 #else
 #include <ucontext.h>
 
-static ucontext_t host_context, contexts[MAX_STACKS];
+static ucontext_t host_context, *contexts;
 
 void emulator_fiber_run(EmulatorFiber *fiber) {
     if (fiber->stack < 0) {
         fiber->stack = take_stack();
+        if (!contexts) contexts = calloc((size_t)most_stacks(), sizeof *contexts);
+        if (!contexts) emulator_fail("no memory for the stacks of the threads");
         ucontext_t *context = &contexts[fiber->stack];
         getcontext(context);
         context->uc_stack.ss_sp = stack_at(fiber->stack) + PAGE;

@@ -157,7 +157,7 @@ static void *dynamic_begin(void) { return dynamic_end - ((launch->dynamic_shared
 /* All of it is there from the first launch on: a block sees the end of its own part. */
 static void make_dynamic_shared(void) {
     if (dynamic_end) return;
-    size_t bytes = (EMULATOR_SHARED_OPT_IN + PAGE - 1) / PAGE * PAGE;
+    size_t bytes = (emulator_gpu()->shared_opt_in + PAGE - 1) / PAGE * PAGE;
     char *base = mmap(NULL, bytes + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED || mprotect(base + bytes, PAGE, PROT_NONE) != 0) emulator_fail("no memory");
     dynamic_end = base + bytes;
@@ -392,7 +392,7 @@ static bool is_queue(const EmulatorLaunch *what) {
 
 static void run_queue(unsigned long long n) {
     const size_t shared_all = launch->function->static_shared + launch->dynamic_shared;
-    const unsigned most = (unsigned)emulator_occupancy(threads_of(launch->block), shared_all) * EMULATOR_SMS;
+    const unsigned most = (unsigned)emulator_occupancy(threads_of(launch->block), shared_all) * emulator_gpu()->n_sms;
     for (unsigned long long first = 0, group; first < n; first += group) {
         group = n - first < most ? n - first : most;
         if (emulator_random() % 4 == 0) group = 1 + emulator_random() % group;

@@ -14,7 +14,8 @@ enum { ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_REGISTERS = 0x2f, FORMAT_SIZED = 
 typedef struct IdleFunction {
     char name[64];
     unsigned registers, bound; /* bound: of __launch_bounds__, 0: none */
-    size_t static_shared;      /* bytes */
+    size_t static_shared;      /* bytes, and so */
+    size_t max_dynamic_shared;
 } IdleFunction;
 
 typedef struct IdleModule {
@@ -117,7 +118,8 @@ EMULATOR_API CUresult cuModuleLoadData(CUmodule *handle, const void *data) {
         IdleFunction *f = &m->functions[m->n_functions++];
         snprintf(f->name, sizeof f->name, "%s", name + sizeof text - 1);
         const Elf64_Shdr *shared = find_section(m->image, ".nv.shared.", f->name);
-        f->static_shared = shared ? shared->sh_size : 0;
+        f->static_shared = shared ? shared->sh_size - emulator_gpu()->shared_reserved : 0; /* the section has both */
+        f->max_dynamic_shared = EMULATOR_SHARED - f->static_shared;
         f->bound = find_attribute(m->image, find_section(m->image, ".nv.info.", f->name), ATTRIBUTE_MAX_THREADS, NULL);
         f->registers = find_attribute(m->image, find_section(m->image, ".nv.info", ""), ATTRIBUTE_REGISTERS, f->name);
         if (f->registers == 0) emulator_fail("%s: the CUBIN does not tell its registers", f->name);
@@ -181,7 +183,10 @@ EMULATOR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attrib
 }
 
 EMULATOR_API CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
-    (void)handle, (void)attribute, (void)value;
+    IdleFunction *f = (IdleFunction *)handle;
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_SUCCESS;
+    if (value < 0 || (size_t)value + f->static_shared > emulator_gpu()->shared_opt_in) return CUDA_ERROR_INVALID_VALUE;
+    f->max_dynamic_shared = (size_t)value;
     return CUDA_SUCCESS;
 }
 
@@ -195,16 +200,29 @@ EMULATOR_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, C
     return CUDA_SUCCESS;
 }
 
+/* Nothing runs, but what a GPU would refuse is refused. */
+static CUresult check_launch(CUfunction handle, unsigned threads, unsigned dynamic_shared) {
+    const IdleFunction *f = (IdleFunction *)handle;
+    if (threads == 0 || dynamic_shared > f->max_dynamic_shared) return CUDA_ERROR_INVALID_VALUE;
+    return threads > max_threads(f) ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : CUDA_SUCCESS;
+}
+
 EMULATOR_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **arguments,
                                        void **extra) {
-    (void)config, (void)function, (void)arguments, (void)extra;
-    return CUDA_SUCCESS;
+    (void)arguments, (void)extra;
+    return check_launch(function, config->blockDimX * config->blockDimY * config->blockDimZ, config->sharedMemBytes);
 }
 
 EMULATOR_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                                 unsigned block_x, unsigned block_y, unsigned block_z,
                                                 unsigned dynamic_shared, CUstream stream, void **arguments) {
-    (void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
-    (void)dynamic_shared, (void)stream, (void)arguments;
-    return CUDA_SUCCESS;
+    (void)stream, (void)arguments;
+    const unsigned threads = block_x * block_y * block_z;
+    int blocks = 0;
+    const CUresult result = check_launch(function, threads, dynamic_shared);
+    if (result != CUDA_SUCCESS) return result;
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, (int)threads, dynamic_shared);
+    return (uint64_t)grid_x * grid_y * grid_z > (uint64_t)blocks * emulator_gpu()->n_sms
+               ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+               : CUDA_SUCCESS;
 }

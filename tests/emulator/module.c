@@ -219,7 +219,7 @@ EMULATOR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attrib
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = 0; break;
     case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)registers(function); break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = emulator_gpu()->compute_capability; break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = (int)function->max_dynamic_shared; break;
     default: result = CUDA_ERROR_INVALID_VALUE; break;
     }
@@ -232,7 +232,7 @@ EMULATOR_API CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute
     EmulatorFunction *function = function_at(handle);
     CUresult result = CUDA_SUCCESS;
     if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
-        if (value < 0 || (size_t)value + function->static_shared > EMULATOR_SHARED_OPT_IN)
+        if (value < 0 || (size_t)value + function->static_shared > emulator_gpu()->shared_opt_in)
             result = CUDA_ERROR_INVALID_VALUE;
         else function->max_dynamic_shared = (unsigned)value;
     } else if (attribute != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
@@ -265,7 +265,7 @@ EMULATOR_API CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block
         if (blocks * threads <= best) continue;
         best = blocks * threads;
         *block = threads;
-        *min_grid = blocks * EMULATOR_SMS;
+        *min_grid = blocks * (int)emulator_gpu()->n_sms;
     }
     return best > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -315,7 +315,7 @@ static CUresult launch(EmulatorLaunch what, CUstream stream, void **arguments, v
     if (what.cooperative) {
         size_t shared = what.function->static_shared + what.dynamic_shared;
         if ((unsigned long long)what.grid.x * what.grid.y * what.grid.z >
-            (unsigned long long)emulator_occupancy((unsigned)threads, shared) * EMULATOR_SMS)
+            (unsigned long long)emulator_occupancy((unsigned)threads, shared) * emulator_gpu()->n_sms)
             return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     }
     EmulatorOp *op = emulator_op(EMULATOR_OP_LAUNCH);
@@ -335,6 +335,8 @@ EMULATOR_API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction 
         if (config->attrs[k].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
             emulator_fail("attribute %d of a launch is not emulated", (int)config->attrs[k].id);
         what.dependent = config->attrs[k].value.programmaticStreamSerializationAllowed != 0;
+        if (what.dependent && emulator_gpu()->compute_capability < 90)
+            emulator_fail("a dependent launch needs compute capability 9.0");
     }
     CUresult result = launch(what, config->hStream, arguments, extra);
     emulator_leave();
