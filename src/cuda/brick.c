@@ -40,35 +40,79 @@ void cuda_brick_divide(const CudaContext *context, const double extent[3], CudaG
 /* What the search has in shared memory: an atom as the force kernel has it, or four doubles; the cells (kernels/brick_stage.cuh:
  * three numbers and two bytes each); and for each warp of kernels/brick_matrix.cuh those entries without a place and the
  * eights of atoms it is to test, four of which may stand behind the last. */
-static size_t staged_atom_bytes(const CudaContext *context) {
-    return cuda_brick_has_matrices(&context->config) ? 4 * sizeof(double) : 4 * context->pair_size;
+static size_t staged_atom_bytes(const MdConfig *config) {
+    return cuda_brick_has_matrices(config) ? 4 * sizeof(double) : 4 * cuda_pair_size(config);
 }
 /* To 16: kernels read several entries at once. */
 static size_t round_up(double bytes) { return ((size_t)bytes + 15) / 16 * 16; }
+static void make_room(CudaBricks *bricks, const MdConfig *config, int cells, int dimension, int32_t atoms) {
+    const int eights = (atoms + CUDA_STAGED_BESIDE) / 8 + 4, rows = cuda_brick_rows_of_warp(config);
+    bricks->capacity = atoms;
+    bricks->cell_bytes = (int32_t)round_up(14 * pow(cells + 2, dimension) + 8);
+    bricks->warp_bytes =
+        cuda_brick_has_matrices(config) ? (int32_t)round_up(2 * (rows * CUDA_MOST_SPARES + eights)) : 0;
+}
 static CudaBricks room_of(const CudaContext *context, int32_t atoms) {
     CudaBricks bricks = context->arguments.bricks;
-    const int eights = (atoms + CUDA_STAGED_BESIDE) / 8 + 4, rows = cuda_brick_rows_of_warp(&context->config);
-    bricks.capacity = atoms;
-    bricks.cell_bytes = (int32_t)round_up(14 * pow(context->brick_cells + 2, context->box.dimension) + 8);
-    bricks.warp_bytes =
-        cuda_brick_has_matrices(&context->config) ? (int32_t)round_up(2 * (rows * CUDA_MOST_SPARES + eights)) : 0;
+    make_room(&bricks, &context->config, context->brick_cells, context->box.dimension, atoms);
     return bricks;
 }
 
-size_t cuda_brick_search_bytes(const CudaContext *context, int block) {
-    const CudaBricks *bricks = &context->arguments.bricks;
-    return ((size_t)bricks->capacity + CUDA_STAGED_BESIDE) * staged_atom_bytes(context) + (size_t)bricks->cell_bytes +
+size_t cuda_brick_search_bytes(const CudaBricks *bricks, const MdConfig *config, int block) {
+    return ((size_t)bricks->capacity + CUDA_STAGED_BESIDE) * staged_atom_bytes(config) + (size_t)bricks->cell_bytes +
            (size_t)block / 32 * (size_t)bricks->warp_bytes;
 }
 
-/* Atoms that a block can stage on this GPU, at most: beside them there are the tables, for as many atoms as any block has. */
+size_t cuda_brick_force_bytes(const CudaBricks *bricks, const MdConfig *config) {
+    return ((size_t)bricks->capacity + CUDA_STAGED_BESIDE) * 4 * cuda_pair_size(config);
+}
+
+/* No kernel of bricks declares more, of up to 1024 threads (the search 2.4 KiB, sums by warps 1.2); and what trees of sums have for
+ * each thread: two of doubles, one of floats. */
+static const size_t most_static_shared = 3 << 10, most_tree_bytes = 20;
+
+size_t cuda_brick_shared_bytes(const MdConfig *config, const MdSystemPlan *plan) {
+    const double range = cuda_neighbor_range(config, &plan->potential);
+    const CudaTarget target = {.config = config,
+                               .box = &plan->box,
+                               .potential = &plan->potential,
+                               .n_atoms = plan->n_atoms,
+                               .n_sms = cuda_device_multiprocessors()};
+    const CudaDivision division = cuda_divide(config, &plan->box, range, target.n_sms);
+    const int block = cuda_kernels_block_size(&target, CUDA_STEP);
+    const bool is_resident = config->launch_persistent == MD_PERSISTENT_ON,
+               has_trees = config->reduce_method == MD_METHOD_SHARED || config->reduce_method == MD_METHOD_SYNCWARP;
+    CudaBricks bricks = {0};
+    make_room(&bricks, config, cuda_brick_cells[config->memory_brick_cells], plan->box.dimension,
+              cuda_division_room(&division, plan->n_atoms, range));
+    const size_t search = cuda_brick_search_bytes(&bricks, config, cuda_kernels_block_size(&target, CUDA_NEIGHBOR)),
+                 forces = cuda_brick_force_bytes(&bricks, config) + (has_trees ? most_tree_bytes * (size_t)block : 0) +
+                          (is_resident ? cuda_force_held_bytes(config, block) : 0);
+    return most_static_shared + (search > forces ? search : forces);
+}
+
+/* Atoms for which a kernel has room on this GPU, with so many bytes for each and so many beside them. */
+static double staged_by(const CudaContext *context, CudaKernelId id, size_t beside, size_t atom_bytes) {
+    const double bytes = (double)cuda_device_shared_bytes() - (double)(context->kernels[id].static_shared + beside);
+    return floor(bytes / (double)atom_bytes) - CUDA_STAGED_BESIDE;
+}
+
+/* Atoms that a block can stage on this GPU, at most: beside them there are the tables of the search, for as many atoms as any
+ * block has, and what the resident kernel holds. */
 static int32_t most_staged(const CudaContext *context) {
+    static const CudaKernelId by_pairs[] = {CUDA_K_force_plain, CUDA_K_force_energy, CUDA_K_step_resident,
+                                            CUDA_K_step_pass, CUDA_K_step_queue};
     const CudaKernel *search = &context->kernels[CUDA_K_neighbor_brick];
     const CudaBricks most = room_of(context, CUDA_MAX_STAGED);
-    const int64_t tables = most.cell_bytes + search->block_size / 32 * most.warp_bytes;
-    const int64_t atoms =
-        (cuda_device_shared_bytes() - (int64_t)search->static_shared - tables) / (int64_t)staged_atom_bytes(context);
-    return (int32_t)fmin((double)(atoms - CUDA_STAGED_BESIDE), CUDA_MAX_STAGED);
+    const size_t tables = (size_t)(most.cell_bytes + search->block_size / 32 * most.warp_bytes);
+    double atoms = staged_by(context, CUDA_K_neighbor_brick, tables, staged_atom_bytes(&context->config));
+    for (size_t k = 0; k < sizeof by_pairs / sizeof by_pairs[0]; k++) {
+        const CudaKernel *kernel = &context->kernels[by_pairs[k]];
+        const size_t held =
+            by_pairs[k] == CUDA_K_step_resident ? cuda_force_held_bytes(&context->config, kernel->block_size) : 0;
+        if (kernel->function) atoms = fmin(atoms, staged_by(context, by_pairs[k], held, 4 * context->pair_size));
+    }
+    return (int32_t)fmin(atoms, CUDA_MAX_STAGED);
 }
 
 void cuda_brick_plan(CudaContext *context) {

@@ -1,5 +1,6 @@
 /* What `auto` becomes of bricks, and what is refused (memory.sort = brick, force.kernel = brick): see brick.c. */
 #include <math.h>
+#include <stdio.h>
 
 #include "cuda/brick_division.h"
 
@@ -10,39 +11,71 @@ enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
 /* Of a uniform system, so that one with some crowds still has room. */
 static const double most_staged_atoms = 3000, most_candidates = 0.8 * CUDA_MAX_CANDIDATES, most_rows = 640;
 
-static bool has_room(const CudaDivision *division, int64_t n_atoms, double range) {
-    return cuda_division_staged(division, n_atoms, range) <= most_staged_atoms &&
-           cuda_division_candidates(division, n_atoms) <= most_candidates;
+static const char *why_no_matrices(const MdConfig *config, const MdSystemPlan *plan);
+static int choose_rows_per_warp(const MdConfig *config, const MdSystemPlan *plan);
+
+/* A division of the box, and the configuration with all that the shared memory of its blocks hangs on. */
+typedef struct Trial {
+    MdConfig config;
+    CudaDivision division;
+    int cells;
+} Trial;
+
+static Trial try_cells(const MdConfig *config, const MdSystemPlan *plan, int brick_grid, int brick_cells) {
+    Trial trial = {.config = *config, .cells = cuda_brick_cells[brick_cells]};
+    MdConfig *c = &trial.config;
+    c->force_kernel = MD_KERNEL_BRICK;
+    c->memory_brick_grid = brick_grid;
+    c->memory_brick_cells = brick_cells;
+    if (c->neighbor_distances == MD_DISTANCES_AUTO)
+        c->neighbor_distances = why_no_matrices(c, plan) ? MD_DISTANCES_THREAD : MD_DISTANCES_MATRIX;
+    if (c->neighbor_rows_per_warp == MD_ROWS_PER_WARP_AUTO) c->neighbor_rows_per_warp = choose_rows_per_warp(c, plan);
+    trial.division =
+        cuda_divide(c, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
+    return trial;
+}
+
+/* What entries and tables of a block have room for, and the device. */
+static bool fits(const Trial *trial, const MdSystemPlan *plan) {
+    const double range = cuda_neighbor_range(&trial->config, &plan->potential);
+    return cuda_division_staged(&trial->division, plan->n_atoms, range) <= CUDA_MAX_STAGED &&
+           cuda_division_candidates(&trial->division, plan->n_atoms) <= CUDA_MAX_CANDIDATES &&
+           cuda_brick_cells_fit(trial->cells, plan->box.dimension) &&
+           cuda_brick_shared_bytes(&trial->config, plan) <= (size_t)cuda_device_shared_bytes();
+}
+
+static bool has_room(const Trial *trial, const MdSystemPlan *plan) {
+    const double range = cuda_neighbor_range(&trial->config, &plan->potential);
+    return cuda_division_staged(&trial->division, plan->n_atoms, range) <= most_staged_atoms &&
+           cuda_division_candidates(&trial->division, plan->n_atoms) <= most_candidates && fits(trial, plan);
 }
 
 /* Three cells along an edge, of which a block stages some 40 KiB in a liquid (of doubles twice as much), while that makes
  * bricks for every multiprocessor; more in two dimensions, and fewer where there is less room. */
-static int choose_cells(const MdSystemPlan *plan, double range) {
+static int choose_cells(const MdConfig *config, const MdSystemPlan *plan) {
+    const double range = cuda_neighbor_range(config, &plan->potential);
     const MdBox *box = &plan->box;
     const double least_bricks = cuda_device_multiprocessors();
     for (int k = 0; k < N_CANDIDATES - 1; k++) {
-        const int cells = cuda_brick_cells[candidates[k]];
-        const CudaDivision division = cuda_divide_by_cells(box->length, box->dimension, range, cells);
+        const Trial trial = try_cells(config, plan, MD_BRICK_GRID_CELLS, candidates[k]);
+        const int cells = trial.cells;
         double rows = (double)plan->n_atoms; /* of a brick of cells as small as can be */
         for (int a = 0; a < box->dimension; a++) rows *= cells * range / fmax(box->length[a], cells * range);
-        if (cuda_brick_cells_fit(cells, box->dimension) && rows <= most_rows &&
-            has_room(&division, plan->n_atoms, range) && (double)plan->n_atoms >= least_bricks * rows)
+        if (rows <= most_rows && (double)plan->n_atoms >= least_bricks * rows && has_room(&trial, plan))
             return candidates[k];
     }
     return MD_BRICK_CELLS_1;
 }
 
-/* The same for so many bricks at most. */
-static int choose_device_cells(const MdSystemPlan *plan, double range, int most_bricks) {
+/* The same for one or two bricks a multiprocessor. */
+static int choose_device_cells(const MdConfig *config, const MdSystemPlan *plan, int brick_grid) {
+    const double range = cuda_neighbor_range(config, &plan->potential);
     int best = MD_BRICK_CELLS_1;
     double best_time = INFINITY;
     for (int k = 0; k < N_CANDIDATES; k++) {
-        const int cells = cuda_brick_cells[candidates[k]];
-        const CudaDivision division =
-            cuda_divide_by_device(plan->box.length, plan->box.dimension, range, cells, most_bricks);
-        const double time = cuda_division_time(&division, range);
-        if (cuda_brick_cells_fit(cells, plan->box.dimension) && has_room(&division, plan->n_atoms, range) &&
-            time < best_time) {
+        const Trial trial = try_cells(config, plan, brick_grid, candidates[k]);
+        const double time = cuda_division_time(&trial.division, range);
+        if (time < best_time && has_room(&trial, plan)) {
             best_time = time;
             best = candidates[k];
         }
@@ -54,13 +87,20 @@ static int choose_device_cells(const MdSystemPlan *plan, double range, int most_
  * rows of numbers at 32,000 and 256,000 atoms, too (run/results/h200). */
 static const double least_bricks = 0.75;
 
+bool cuda_brick_fits(const MdConfig *config, const MdSystemPlan *plan) {
+    const int grid = config->memory_brick_grid == MD_BRICK_GRID_AUTO ? MD_BRICK_GRID_CELLS : config->memory_brick_grid,
+              cells = config->memory_brick_cells != MD_BRICK_CELLS_AUTO ? config->memory_brick_cells
+                      : grid == MD_BRICK_GRID_CELLS                     ? choose_cells(config, plan)
+                                                                        : choose_device_cells(config, plan, grid);
+    const Trial trial = try_cells(config, plan, grid, cells);
+    return fits(&trial, plan);
+}
+
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan) {
-    const double range = cuda_neighbor_range(config, &plan->potential);
-    const int choice = choose_cells(plan, range);
-    const CudaDivision division =
-        cuda_divide_by_cells(plan->box.length, plan->box.dimension, range, cuda_brick_cells[choice]);
+    const int choice = choose_cells(config, plan);
+    const Trial trial = try_cells(config, plan, MD_BRICK_GRID_CELLS, choice);
     if (plan->box.dimension == 2 && choice < MD_BRICK_CELLS_6) return false;
-    return cuda_division_bricks(&division) >= least_bricks * cuda_device_multiprocessors();
+    return cuda_division_bricks(&trial.division) >= least_bricks * cuda_device_multiprocessors();
 }
 
 /* Of shared memory, what the system takes of each block and what a kernel that sums by warps has by itself. */
@@ -88,20 +128,19 @@ static const double most_device_rows = 900, most_device_2_rows = 530;
 
 typedef enum Suits { SUITS, HAS_TOO_FEW, HAS_TOO_MANY } Suits;
 
-static Suits suits_device(const MdConfig *config, const MdSystemPlan *plan, double range, int on_each) {
+static Suits suits_device(const MdConfig *config, const MdSystemPlan *plan, int on_each) {
     const int most_bricks = on_each * cuda_device_multiprocessors(),
-              cells = choose_device_cells(plan, range, most_bricks);
-    const CudaDivision division =
-        cuda_divide_by_device(plan->box.length, plan->box.dimension, range, cuda_brick_cells[cells], most_bricks);
-    const double rows = cuda_division_largest(&division, plan->n_atoms);
-    MdConfig resident = *config;
+              grid = on_each == 1 ? MD_BRICK_GRID_DEVICE : MD_BRICK_GRID_DEVICE_2;
+    const Trial trial = try_cells(config, plan, grid, choose_device_cells(config, plan, grid));
+    const double rows = cuda_division_largest(&trial.division, plan->n_atoms);
+    MdConfig resident = trial.config;
     resident.launch_fuse = MD_FUSE_STEP;
     resident.force_threads_per_atom = MD_THREADS_1;
-    if (plan->box.dimension == 2 || cuda_division_bricks(&division) < least_bricks * most_bricks) return HAS_TOO_FEW;
+    if (plan->box.dimension == 2 || cuda_division_bricks(&trial.division) < least_bricks * most_bricks)
+        return HAS_TOO_FEW;
     return rows <= (on_each == 1 ? most_device_rows : most_device_2_rows) &&
-                   plan->n_atoms <= cuda_most_resident(MD_BRICK_GRID_DEVICE, config) &&
-                   has_room(&division, plan->n_atoms, range) &&
-                   shares_multiprocessor(&resident, plan, &division, rows, on_each)
+                   plan->n_atoms <= cuda_most_resident(MD_BRICK_GRID_DEVICE, config) && has_room(&trial, plan) &&
+                   shares_multiprocessor(&resident, plan, &trial.division, rows, on_each)
                ? SUITS
                : HAS_TOO_MANY;
 }
@@ -117,9 +156,8 @@ static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices 
     if (config->memory_brick_grid == MD_BRICK_GRID_AUTO) {
         const bool may_stay = config->launch_persistent != MD_PERSISTENT_OFF && config->launch_graph != MD_GRAPH_ON &&
                               config->launch_passes != MD_PASSES_QUEUE; /* blocks, from step to step */
-        const Suits one = suits_device(config, plan, range, 1);
-        const bool suits_one = one == SUITS,
-                   suits_two = one == HAS_TOO_MANY && suits_device(config, plan, range, 2) == SUITS;
+        const Suits one = suits_device(config, plan, 1);
+        const bool suits_one = one == SUITS, suits_two = one == HAS_TOO_MANY && suits_device(config, plan, 2) == SUITS;
         const char *why_not = asks_for_cells ? "memory.brick_cells was given"
                               : !may_stay    ? "other switches rule out the resident kernel"
                               : !suits_one && !suits_two
@@ -140,7 +178,7 @@ static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices 
     const int on_each = cuda_bricks_on_each(config->memory_brick_grid);
     if (asks_for_cells) return;
     config->memory_brick_cells =
-        on_each > 0 ? choose_device_cells(plan, range, on_each * n_sms) : choose_cells(plan, range);
+        on_each > 0 ? choose_device_cells(config, plan, config->memory_brick_grid) : choose_cells(config, plan);
     const CudaDivision division = cuda_divide(config, &plan->box, range, n_sms);
     md_choices_add(
         choices, "memory.brick_cells", md_switch_words(MD_OPTION_memory_brick_cells)[config->memory_brick_cells],
@@ -196,19 +234,26 @@ bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan) {
            (row_threads > 1 || rows <= most_trusting_rows) && shares_multiprocessor(config, plan, &division, rows, 1);
 }
 
+/* Matrices are of doubles, whatever run.precision is: of these a multiprocessor of compute capability 9.0 and 10.0 (H100, H200,
+ * B200) multiplies and adds as many as of floats, one of 10.3 and 12.0 (B300, RTX 50) a sixty-fourth of that. */
+static bool has_fast_matrices(int capability) { return capability == 90 || capability == 100; }
+
 /* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of
  * 0.52 without and 0.93 with that order by threads, and forces 0.104 in place of 0.146 (run/results/h200). In two
  * dimensions, where few candidates are in vain, both lost. */
+static const char *why_no_matrices(const MdConfig *config, const MdSystemPlan *plan) {
+    const int capability = cuda_device_compute_capability();
+    return plan->box.dimension == 2                           ? "few candidates are in vain in two dimensions"
+           : capability < CUDA_MATRIX_CAPABILITY              ? "matrices take compute capability 9.0"
+           : !has_fast_matrices(capability)                   ? "matrices are of doubles, which are slow on this GPU"
+           : config->neighbor_bank_order == MD_BANK_ORDER_OFF ? "matrices come with neighbor.bank_order = on"
+           : config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_32 ? "neighbor.rows_per_warp = 32 was given"
+                                                                   : NULL;
+}
+
 static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
-    const bool has_effect = config->force_kernel == MD_KERNEL_BRICK,
-               orders = config->neighbor_bank_order != MD_BANK_ORDER_OFF;
-    const int capability = has_effect ? cuda_device_compute_capability() : 0;
-    const char *why_not = plan->box.dimension == 2              ? "few candidates are in vain in two dimensions"
-                          : capability < CUDA_MATRIX_CAPABILITY ? "matrices take compute capability 9.0"
-                          : !orders                             ? "matrices come with neighbor.bank_order = on"
-                          : config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_32
-                              ? "neighbor.rows_per_warp = 32 was given"
-                              : NULL;
+    const bool has_effect = config->force_kernel == MD_KERNEL_BRICK;
+    const char *why_not = has_effect ? why_no_matrices(config, plan) : NULL;
     if (config->neighbor_distances == MD_DISTANCES_AUTO) {
         config->neighbor_distances = has_effect && !why_not ? MD_DISTANCES_MATRIX : MD_DISTANCES_THREAD;
         if (has_effect)
@@ -227,14 +272,20 @@ static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoi
 
 /* Eight rows where a multiprocessor has one or two bricks: melts on an H200, search in us by eight and by sixteen:
  * 4,000 atoms 17.6 and 19.9, 32,000 37.4 and 40.7, 70,304 52.1 and 55.2 (run/results/h200, commit 7bf672a). */
+static int choose_rows_per_warp(const MdConfig *config, const MdSystemPlan *plan) {
+    if (!cuda_brick_has_matrices(config)) return MD_ROWS_PER_WARP_32;
+    const int n_sms = cuda_device_multiprocessors(), on_each = cuda_bricks_on_each(config->memory_brick_grid);
+    const CudaDivision division = cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), n_sms);
+    return on_each > 0 || cuda_division_bricks(&division) <= n_sms ? MD_ROWS_PER_WARP_8 : MD_ROWS_PER_WARP_16;
+}
+
 static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->neighbor_rows_per_warp != MD_ROWS_PER_WARP_AUTO) return;
     config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_32;
     if (config->force_kernel != MD_KERNEL_BRICK || !cuda_brick_has_matrices(config)) return;
-    const int n_sms = cuda_device_multiprocessors(), on_each = cuda_bricks_on_each(config->memory_brick_grid);
-    const CudaDivision division = cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), n_sms);
-    const bool are_few = on_each > 0 || cuda_division_bricks(&division) <= n_sms;
-    config->neighbor_rows_per_warp = are_few ? MD_ROWS_PER_WARP_8 : MD_ROWS_PER_WARP_16;
+    config->neighbor_rows_per_warp = choose_rows_per_warp(config, plan);
+    const int on_each = cuda_bricks_on_each(config->memory_brick_grid);
+    const bool are_few = config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_8;
     md_choices_add(choices, "neighbor.rows_per_warp", are_few ? "8" : "16", "%s",
                    are_few ? on_each > 1 ? "few bricks share the warps of a multiprocessor"
                                          : "a brick has all warps of a multiprocessor"
@@ -279,9 +330,7 @@ enum { MOST_QUEUED = INT32_MAX / CUDA_GRAPH_STEPS };
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
     if (config->force_kernel != MD_KERNEL_BRICK) return MD_OK;
     const double range = cuda_neighbor_range(config, &plan->potential);
-    const int cells = cuda_brick_cells[config->memory_brick_cells];
     const CudaDivision division = cuda_divide(config, &plan->box, range, cuda_device_multiprocessors());
-    const double staged = cuda_division_staged(&division, plan->n_atoms, range);
     const int capability = cuda_device_compute_capability();
     if (cuda_brick_has_matrices(config) && capability < CUDA_MATRIX_CAPABILITY)
         return md_fail(errors, MD_ERROR_INPUT,
@@ -297,13 +346,28 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
             "launch.passes=queue: counts to %lld bricks, and this system may have more: take kernels, or more cells a "
             "brick",
             (long long)MOST_QUEUED);
-    if (staged <= CUDA_MAX_STAGED && cuda_division_candidates(&division, plan->n_atoms) <= CUDA_MAX_CANDIDATES &&
-        cuda_brick_cells_fit(cells, plan->box.dimension))
-        return MD_OK;
-    return md_fail(
-        errors, MD_ERROR_INPUT,
-        "force.kernel=brick: with memory.brick_cells=%d a block would stage %.0f atoms of %.0f in %.0f cells, and has "
-        "room for %d of %d in %d: take fewer cells, a smaller cutoff or neighbor.skin, or another force.kernel",
-        cells, staged, cuda_division_candidates(&division, plan->n_atoms), pow(cells + 2, plan->box.dimension),
-        CUDA_MAX_STAGED, CUDA_MAX_CANDIDATES, CUDA_BRICK_STENCIL);
+    return MD_OK;
+}
+
+bool cuda_brick_lacks_room(const MdConfig *config, const MdSystemPlan *plan, char *what, size_t size) {
+    if (config->force_kernel != MD_KERNEL_BRICK || config->memory_brick_cells == MD_BRICK_CELLS_AUTO) return false;
+    const Trial trial = try_cells(config, plan, config->memory_brick_grid, config->memory_brick_cells);
+    if (fits(&trial, plan)) return false;
+    const double range = cuda_neighbor_range(config, &plan->potential),
+                 staged = cuda_division_staged(&trial.division, plan->n_atoms, range),
+                 around = cuda_division_candidates(&trial.division, plan->n_atoms);
+    if (staged > CUDA_MAX_STAGED || around > CUDA_MAX_CANDIDATES ||
+        !cuda_brick_cells_fit(trial.cells, plan->box.dimension))
+        snprintf(
+            what, size,
+            "with memory.brick_cells=%d a block would stage %.0f atoms of %.0f in %.0f cells, and has room for %d of "
+            "%d in %d",
+            trial.cells, staged, around, pow(trial.cells + 2, plan->box.dimension), CUDA_MAX_STAGED,
+            CUDA_MAX_CANDIDATES, CUDA_BRICK_STENCIL);
+    else
+        snprintf(what, size,
+                 "with memory.brick_cells=%d a block needs %zu bytes of shared memory for %.0f atoms, and has %d on "
+                 "this GPU",
+                 trial.cells, cuda_brick_shared_bytes(&trial.config, plan), staged, cuda_device_shared_bytes());
+    return true;
 }

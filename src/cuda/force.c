@@ -58,8 +58,7 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
     const size_t threads = (size_t)block;
     if (config->force_kernel == MD_KERNEL_PAIRS_TILED || config->force_kernel == MD_KERNEL_CELL)
         return threads * 4 * context->pair_size; /* an atom each */
-    if (config->force_kernel == MD_KERNEL_BRICK) /* 16 bytes an atom, in double twice as many */
-        return ((size_t)context->arguments.bricks.capacity + CUDA_STAGED_BESIDE) * 4 * context->pair_size;
+    if (config->force_kernel == MD_KERNEL_BRICK) return cuda_brick_force_bytes(&context->arguments.bricks, config);
     if (cuda_force_row_threads(config) > 1 && config->force_partial_sums == MD_PARTIAL_SUMS_SHARED)
         return threads * 3 * context->pair_size;
     return 0;

@@ -66,7 +66,8 @@ int cuda_kernels_block_size(const CudaTarget *target, int unit) {
 
 /* Dynamic shared memory of a kernel: one block of it, which pairs and sums use in turn. */
 static size_t dynamic_shared(const CudaContext *context, CudaKernelId id, int block) {
-    if (id == CUDA_K_neighbor_brick) return cuda_brick_search_bytes(context, block);
+    if (id == CUDA_K_neighbor_brick)
+        return cuda_brick_search_bytes(&context->arguments.bricks, &context->config, block);
     const bool has_pairs = unit_of(id) == CUDA_FORCE || unit_of(id) == CUDA_STEP;
     const size_t held = id == CUDA_K_step_resident ? cuda_force_held_bytes(&context->config, block) : 0;
     const size_t pairs = has_pairs ? cuda_force_shared_bytes(context, block) + held : 0;

@@ -1,5 +1,6 @@
 /* What `auto` becomes, and what this machine forbids. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cuda/stages.h"
@@ -17,7 +18,7 @@ static bool is_possible(const MdConfig *config, const MdSystemPlan *plan, char *
         snprintf(reason, size, "%.*s", ways_out ? (int)(ways_out - text) : (int)size, text);
     }
     md_errors_destroy(errors);
-    return possible;
+    return possible && !cuda_brick_lacks_room(config, plan, reason, size);
 }
 
 /* What a queue that was asked for takes for granted. */
@@ -192,11 +193,13 @@ static bool suits_bricks(const MdConfig *config) {
            config->force_threads_per_atom == MD_THREADS_AUTO && config->force_partial_sums == MD_PARTIAL_SUMS_SHUFFLE;
 }
 
-/* Bricks where there are enough of them for all multiprocessors, which are the fastest (run/results/h200). */
+/* Bricks where there are enough of them for all multiprocessors, which are the fastest (run/results/h200), and blocks have room
+ * for them. */
 static bool takes_bricks(const MdConfig *config, const MdSystemPlan *plan) {
     if (config->force_kernel != MD_KERNEL_AUTO) return config->force_kernel == MD_KERNEL_BRICK;
-    return suits_bricks(config) && (config->memory_sort == MD_SORT_BRICK ||
-                                    (config->memory_sort == MD_SORT_AUTO && cuda_brick_is_enough(config, plan)));
+    return suits_bricks(config) && cuda_brick_fits(config, plan) &&
+           (config->memory_sort == MD_SORT_BRICK ||
+            (config->memory_sort == MD_SORT_AUTO && cuda_brick_is_enough(config, plan)));
 }
 
 /* And the order of the particles that the force kernel likes. */
@@ -264,7 +267,7 @@ static MdStatus check_dependent(const MdConfig *config, MdErrors *errors) {
     return md_fail(errors, MD_ERROR_INPUT, "launch.dependent=on: needs %s: take off", cuda_dependent_needs);
 }
 
-MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
+static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     md_resolve_skin(config, plan, fastest_skin(config, plan), choices);
     resolve_order(config, plan, choices);
     resolve_for_queue(config, choices);
@@ -287,4 +290,82 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     if (status == MD_OK) status = check_dependent(config, errors);
     if (status == MD_OK) status = cuda_brick_check(config, plan, errors);
     return status == MD_OK ? cuda_force_check(config, plan, errors) : status;
+}
+
+/* Switches whose `auto` may have room where bricks as they were asked for have none; the last ones have no effect without those
+ * behind them. */
+static const int ways_out[] = {MD_OPTION_memory_brick_cells,  MD_OPTION_memory_brick_grid,
+                               MD_OPTION_neighbor_distances,  MD_OPTION_launch_block_size,
+                               MD_OPTION_launch_barrier,      MD_OPTION_launch_persistent,
+                               MD_OPTION_launch_fuse,         MD_OPTION_memory_sort,
+                               MD_OPTION_memory_staging,      MD_OPTION_neighbor_rows_per_warp,
+                               MD_OPTION_neighbor_bank_order, MD_OPTION_launch_passes,
+                               MD_OPTION_force_kernel};
+enum { N_WAYS_OUT = sizeof ways_out / sizeof ways_out[0] };
+
+static int auto_value(int option) {
+    int value = 0;
+    while (strcmp(md_switch_words(option)[value], "auto") != 0) value++;
+    return value;
+}
+
+/* Whether everything that is named still has an effect: a deck in which something has none is refused. */
+static bool keeps_effects(const MdConfig *asked, const MdConfig *changed) {
+    for (int option = 0; option < MD_N_OPTIONS; option++) {
+        if (!md_option_is_switch(option) || md_option_has_effect(changed, option)) continue;
+        const bool is_named = strcmp(md_switch_words(option)[md_switch_value(changed, option)], "auto") != 0;
+        if (is_named && md_option_has_effect(asked, option)) return false;
+    }
+    return true;
+}
+
+/* `force.kernel=auto and launch.passes=auto, without memory.staging`: a switch that has no effect may not be named at all. */
+static void describe_change(const MdConfig *asked, const MdConfig *changed, char *text, size_t size) {
+    size_t length = 0;
+    for (int is_out = 0; is_out <= 1; is_out++) {
+        int n = 0;
+        for (int k = 0; k < N_WAYS_OUT; k++) {
+            const int option = ways_out[k];
+            if (md_switch_value(asked, option) == md_switch_value(changed, option) ||
+                md_option_has_effect(changed, option) == is_out)
+                continue;
+            length += (size_t)snprintf(text + length, size - length, "%s%s%s",
+                                       n++ > 0  ? " and "
+                                       : is_out ? ", without "
+                                                : "",
+                                       md_option_name(option), is_out ? "" : "=auto");
+        }
+    }
+}
+
+/* Whether the system is accepted with `auto` for the switches first .. last - 1 of these; and what was changed for that. */
+static bool is_way_out(const MdConfig *asked, const MdSystemPlan *plan, int first, int last, char *text, size_t size) {
+    MdConfig changed = *asked;
+    for (int k = first; k < last; k++) md_switch_set(&changed, ways_out[k], auto_value(ways_out[k]));
+    describe_change(asked, &changed, text, size);
+    if (!keeps_effects(asked, &changed)) return false;
+    char lack[256];
+    MdErrors *errors = md_errors_create();
+    const bool is_accepted =
+        resolve_all(&changed, plan, NULL, errors) == MD_OK && !cuda_brick_lacks_room(&changed, plan, lack, sizeof lack);
+    md_errors_destroy(errors);
+    return is_accepted;
+}
+
+/* One switch, or else as few as there are from the end of the list: the kernel and what goes with it. */
+static void find_way_out(const MdConfig *asked, const MdSystemPlan *plan, char *text, size_t size) {
+    for (int k = 0; k < N_WAYS_OUT; k++)
+        if (is_way_out(asked, plan, k, k + 1, text, size)) return;
+    for (int k = N_WAYS_OUT - 2; k >= 0; k--)
+        if (is_way_out(asked, plan, k, N_WAYS_OUT, text, size)) return;
+    snprintf(text, size, "a smaller potential.cutoff or neighbor.skin");
+}
+
+MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
+    const MdConfig asked = *config;
+    char lack[256], way_out[512];
+    const MdStatus status = resolve_all(config, plan, choices, errors);
+    if (status != MD_OK || !cuda_brick_lacks_room(config, plan, lack, sizeof lack)) return status;
+    find_way_out(&asked, plan, way_out, sizeof way_out);
+    return md_fail(errors, MD_ERROR_INPUT, "force.kernel=brick: %s: take %s", lack, way_out);
 }

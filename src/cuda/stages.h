@@ -128,7 +128,10 @@ bool cuda_brick_has_matrices(const MdConfig *config); /* neighbor.distances */
 int cuda_brick_rows_of_warp(const MdConfig *config);
 /* And of the search, which may have others; and what a block of it needs of dynamic shared memory. */
 int cuda_brick_search_block_size(const CudaTarget *target, double range);
-size_t cuda_brick_search_bytes(const CudaContext *context, int block);
+size_t cuda_brick_search_bytes(const CudaBricks *bricks, const MdConfig *config, int block);
+size_t cuda_brick_force_bytes(const CudaBricks *bricks, const MdConfig *config); /* of a block that computes forces */
+/* The most shared memory that a block of any kernel takes, static and dynamic, in a uniform system. */
+size_t cuda_brick_shared_bytes(const MdConfig *config, const MdSystemPlan *plan);
 /* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
 MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
 
@@ -176,7 +179,9 @@ int64_t cuda_most_resident(int brick_grid, const MdConfig *config);
 void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 /* neighbor.distances = matrix, memory.staging = async: from which compute capability on. */
 enum { CUDA_MATRIX_CAPABILITY = 90, CUDA_COPY_CAPABILITY = 80 };
-/* Whether every multiprocessor gets a brick that is worth its staging. */
+/* Whether blocks have room for a brick of one cell, at least; whether every multiprocessor gets a brick that is worth its
+ * staging. */
+bool cuda_brick_fits(const MdConfig *config, const MdSystemPlan *plan);
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 /* Whether launch.barrier = local gains with the check of displacements, too, for blocks that hold their bricks. */
@@ -184,6 +189,8 @@ bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan);
 /* memory.staging, once launch.passes is known. */
 void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
+/* Whether blocks of these bricks would need more room than there is; and what, in words. */
+bool cuda_brick_lacks_room(const MdConfig *config, const MdSystemPlan *plan, char *what, size_t size);
 MdStatus cuda_force_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 
