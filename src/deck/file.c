@@ -98,7 +98,7 @@ static bool has_boundaries(const char *line) {
     char *copy = md_format("%.*s", (int)length, line), *rest = copy;
     bool found = length > MD_MAX_FILE_BYTES - MD_MAX_LINE_BYTES && !line[length];
     for (MdPair pair; !found && md_pair_next(&rest, &pair);)
-        found = strcasecmp(pair.key, "lattice") == 0 || strcasecmp(pair.key, "pbc") == 0;
+        found = pair.value && (strcasecmp(pair.key, "lattice") == 0 || strcasecmp(pair.key, "pbc") == 0);
     free(copy);
     return found;
 }

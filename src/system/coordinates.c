@@ -73,6 +73,14 @@ bool md_coordinates_in_range(MdLines *lines, double value) {
     return false;
 }
 
+bool md_coordinates_number(MdLines *lines, char *word, size_t length, double *value) {
+    if (md_text_fortran(word, length, value)) return md_coordinates_in_range(lines, *value);
+    const bool comma = memchr(word, ',', length) || memchr(word, ';', length);
+    md_lines_problem(lines, "`%.*s` is not a finite number%s", (int)(length < 60 ? length : 60), word,
+                     comma ? "; separate numbers by blanks, with a decimal point" : "");
+    return false;
+}
+
 /* The numbers of a row of a table; false when it is none. */
 static bool table_row(MdLines *lines, char *text, int n_columns, double numbers[3]) {
     char *word;
@@ -80,12 +88,7 @@ static bool table_row(MdLines *lines, char *text, int n_columns, double numbers[
     int n = 0;
     for (; md_text_word(&text, &word, &length); n++) {
         double value;
-        if (!md_text_fortran(word, length, &value)) {
-            md_lines_problem(lines, "`%.*s` is not a finite number%s", (int)(length < 60 ? length : 60), word,
-                             strpbrk(word, ",;") ? "; separate numbers by blanks, with a decimal point" : "");
-            return false;
-        }
-        if (!md_coordinates_in_range(lines, value)) return false;
+        if (!md_coordinates_number(lines, word, length, &value)) return false;
         if (n < 3) numbers[n] = value;
     }
     if (n == n_columns) return true;

@@ -22,6 +22,9 @@ void md_coordinates_append(MdCoordinates *c, int64_t *capacity, const MdRow *row
 /* Whether a coordinate or velocity is of a size that can be computed with; if not, it is a problem of the line. */
 bool md_coordinates_in_range(MdLines *lines, double value);
 
+/* A word as a number of that size; if it is none, it is a problem of the line. */
+bool md_coordinates_number(MdLines *lines, char *word, size_t length, double *value);
+
 /* Puts atoms in the order of their ids; two of the same id are a problem. */
 void md_coordinates_sort(MdCoordinates *c, MdLines *lines);
 

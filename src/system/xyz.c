@@ -102,9 +102,7 @@ static bool find_symbol(XyzReader *reader, const Words *words, Word *symbol) {
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
 
 static bool read_number(XyzReader *reader, Word word, double *number) {
-    if (md_text_fortran(word.text, word.length, number)) return md_coordinates_in_range(reader->lines, *number);
-    md_lines_problem(reader->lines, "`%.*s` is not a finite number", shown(word), word.text);
-    return false;
+    return md_coordinates_number(reader->lines, word.text, word.length, number);
 }
 
 static bool read_vector(XyzReader *reader, const Words *words, XyzRole role, double vector[3]) {

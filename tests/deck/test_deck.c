@@ -303,6 +303,7 @@ static void test_coordinates(const char *folder) {
                  {"2\npbc=\"T T F\" Lattice=\"9 0 0 0 9 0 0 0 9\"\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_PERIODIC},
                  {"2\nnoLattice=\"\"\nA 0 Lattice=\nA 1 1 1\n", 3, MD_BOUNDARY_OPEN},
                  {"2\nnote=\"a \\\" Lattice=\\\"9\\\" b\"\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_OPEN},
+                 {"2\nCubic lattice, no pbc\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_OPEN},
                  {"2\nlattice = {9 0 0 0 9 0 0 0 9}\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_PERIODIC},
                  {"2\nPBC=[T, T, F]\nA 0 0 0\nA 1 1 1\n", 3, MD_BOUNDARY_PERIODIC},
                  {"nan 1\n2 3\n", 2, MD_BOUNDARY_OPEN},
