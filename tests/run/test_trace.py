@@ -250,7 +250,7 @@ def test_refused(checks, folder):
                        folder=folder, file_size_limit=100_000)
     checks.that(done.code == 4 and "t.json" in done.stderr, f"a full disk: {done.code}, {done.stderr}")
     left = sorted(os.listdir(folder))
-    checks.that(left == sorted(before + ["small.json", "small.log"]), f"after a full disk: {left}")
+    checks.that(left == sorted(before + ["small.csv", "small.json", "small.log", "small.restart"]), f"after a full disk: {left}")
 
 
 def main():
