@@ -160,10 +160,9 @@ static MdStatus check_memory(MdSimulation *s) {
     return status;
 }
 
-/* Bytes on the disk of a file that the run goes on with; 0: there is none. */
-static uint64_t bytes_there(const char *path, int64_t n_frames) {
+static uint64_t bytes_on_disk(const char *path) {
     struct stat there;
-    return n_frames > 0 && stat(path, &there) == 0 ? (uint64_t)there.st_blocks * 512 : 0;
+    return stat(path, &there) == 0 ? (uint64_t)there.st_blocks * 512 : 0;
 }
 
 /* Frames before the step of a restart file are there, or can never come. Returns the bytes that the files of frames take on
@@ -176,7 +175,7 @@ static uint64_t plan_frames(MdSimulation *s, uint64_t *copied) {
     const int64_t from = s->resumed ? r->step + 1 : 0;
     r->n_frames = md_schedule_count(r->config->output_frames_every, from, r->config->run_steps);
     r->trajectory_bytes = md_h5md_bytes(&spec.h5md, from);
-    r->trajectory_there = bytes_there(r->files.h5, r->resume.n_frames);
+    r->trajectory_there = r->files.h5_there ? bytes_on_disk(r->files.h5) : 0;
     /* How much compression will save nobody knows. */
     if (spec.h5md.compression != MD_COMPRESSION_NONE) return 0;
     /* What is in a file that goes on as it is has its room already; one that is copied needs it once more. */

@@ -269,9 +269,10 @@ static void find_own(const MdDeck *deck, const MdFilesUse *use, const Output out
 
 /* Checks that nobody else is at work on the files, and what there is of them. Then takes out of `outputs` what is not in the
  * way, as a run that is resumed goes on with it. */
-static MdStatus check_there(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES], MdErrors *errors) {
+static MdStatus check_there(const MdDeck *deck, MdFiles *files, Output outputs[N_FILES], MdErrors *errors) {
     bool own[N_FILES];
-    find_own(deck, use, outputs, own);
+    find_own(deck, &files->use, outputs, own);
+    files->h5_there = own[H5] && files->h5 && exists(files->h5);
     if (check_unused(deck, outputs, own, errors) != MD_OK) return MD_ERROR_INPUT;
     for (int k = 0; k < N_FILES; k++) {
         if (!own[k]) continue;
@@ -299,7 +300,7 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
         check_lengths(deck, use, outputs, errors);
         check_inputs(deck, outputs, errors);
         name_files(config, outputs, files);
-        if (md_lock_check_name(outputs[JSON].stem, errors) == MD_OK) check_there(deck, use, outputs, errors);
+        if (md_lock_check_name(outputs[JSON].stem, errors) == MD_OK) check_there(deck, files, outputs, errors);
     }
     free_outputs(outputs);
     if (md_errors_count(errors) == before) return MD_OK;
@@ -370,7 +371,7 @@ MdStatus md_files_prepare(const MdDeck *deck, MdFiles *files, MdLog *log, MdErro
     Output outputs[N_FILES];
     make_outputs(deck, &files->use, outputs);
     MdStatus status = md_lock_take_name(outputs[JSON].stem, &files->name, errors);
-    if (status == MD_OK) status = check_there(deck, &files->use, outputs, errors);
+    if (status == MD_OK) status = check_there(deck, files, outputs, errors);
     bool any = false;
     for (int k = 0; k < N_FILES; k++) any = any || exists(outputs[k].path);
     if (status == MD_OK && any && existing == MD_EXISTING_BACKUP) status = back_up(outputs, log, errors);

@@ -20,6 +20,7 @@ typedef struct MdFiles {
     char *xyz, *neighbors, *trace; /* NULL when not asked for; of a run that is resumed, the trace from there on has a
                                       file of its own, FILE.fromSTEP.json for FILE.json */
     char *restart;                 /* restart.file, or NAME.restart; NULL for bench */
+    bool h5_there;                 /* the run goes on with a trajectory, be there frames in it or not */
     MdFilesUse use;
     struct {
         const char *path;

@@ -88,6 +88,24 @@ def test_in_turn(checks, folder):
     good(checks, folder, "turn", "velocities late")
 
 
+def test_velocities_first(checks, folder):
+    """Velocities that come before the first late frame of positions stay, too."""
+    equilibrate(checks, folder, "first", steps=22)
+    words = ["run.steps=60", "output.frames_every=50", "output.velocities_every=4", "restart.every=34"]
+    resume(folder, "first", *words)
+    whole = steps_of(folder, "first")
+    checks.that(whole == {"all/position": [50, 60], "all_velocity/velocity": list(range(24, 61, 4))}, f"at once: {whole}")
+    done = program.run("--restart", "first.restart.prev", folder=folder, name="first")
+    checks.that(done.code == 0 and steps_of(folder, "first") == whole, f"{steps_of(folder, 'first')} {done.last_lines()}")
+    good(checks, folder, "first", "velocities first")
+    (folder / "first.h5").unlink()
+    done = program.run("--restart", "first.restart.prev", folder=folder, name="first")
+    found = steps_of(folder, "first")
+    checks.that(done.code == 0 and found == {"all/position": [50, 60], "all_velocity/velocity": list(range(36, 61, 4))},
+                f"without the file: {found} {done.last_lines()}")
+    good(checks, folder, "first", "without the file")
+
+
 def test_room(checks, folder):
     """Ten frames after three thousand steps: the file is as long as they are, and no more room is asked for."""
     equilibrate(checks, folder, "room", steps=3000, every=3000)
@@ -126,4 +144,4 @@ def test_killed(checks, folder):
     good(checks, folder, "killed", "resumed")
 
 
-run_tests(test_all_elements, test_in_turn, test_room, test_killed)
+run_tests(test_all_elements, test_in_turn, test_velocities_first, test_room, test_killed)
