@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "cpu/context.h"
 #include "cpu/threads.h"
 #include "sensors/host.h"
@@ -204,14 +205,13 @@ static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEIL
     MdCpuCeiling c = {.of = *of, .n = of->size, .width = of->size, .one = 1};
     if (is_of(&c, "transpose")) c.width += of->row->parameter;
     if (is_of(&c, "latency") && of->row->parameter > 1) c.n_places = count_places(&c);
-    const double gibi = 1024.0 * 1024.0 * 1024.0;
     const char *why = of->size > of->row->size || c.n_places * MD_CPU_LINE > of->row->parameter
                           ? " for arrays of four times the caches"
                           : "";
     const uint64_t bytes = needed_bytes(&c), available = md_host_memory_available_bytes();
     if (bytes > available / 2) {
-        snprintf(reason, MD_CEILING_REASON, "needs %.1f GiB of main memory%s, and half of what is free is %.1f GiB",
-                 (double)bytes / gibi, why, (double)available / 2 / gibi);
+        snprintf(reason, MD_CEILING_REASON, "needs %s of main memory%s, and half of what is free is %s",
+                 md_bytes(bytes).text, why, md_bytes(available / 2).text);
         return NULL;
     }
     fill(&c);

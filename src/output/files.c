@@ -11,187 +11,13 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "deck/table.h"
-#include "deck/value.h"
+#include "output/outputs.h"
 #include "output/path.h"
-
-/* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
- * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. Not so an xy.xyz, which may well be the
- * coordinates that somebody starts from: it is an output where it is asked for. */
-enum { H5, JSON, LOG, CSV, XYZ, NEIGHBORS, TRACE, RESTART, PREVIOUS, N_FILES };
-
-/* Those with an option of their own for the path; the others have NAME and the folder of the run. */
-static const int path_option[N_FILES] = {
-    [NEIGHBORS] = MD_OPTION_report_neighbors, [TRACE] = MD_OPTION_report_trace, [RESTART] = MD_OPTION_restart_file};
-
-/* A path as what stands before and after the place where a backup gets its number; path is their join. */
-typedef struct Output {
-    char *stem, *ending, *path;
-} Output;
-
-static const char *run_name(const MdDeck *deck) {
-    const MdConfig *config = md_deck_config(deck);
-    return *config->output_name ? config->output_name : md_deck_name(deck);
-}
-
-/* A file whose path an option gives; an empty path: none. */
-static void make_output_of_path(const MdConfig *config, int file, Output *output) {
-    const char *path = *(char *const *)((const char *)config + md_option_row(path_option[file])->offset);
-    if (!*path) return;
-    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(base, '.');
-    size_t n_stem = dot && dot > base ? (size_t)(dot - path) : strlen(path);
-    output->stem = md_format("%.*s", (int)n_stem, path);
-    output->ending = md_copy_text(path + n_stem);
-    output->path = md_copy_text(path);
-}
-
-/* Each process of a run has a clock of its own, and so a trace of its own. One that begins at the same step again takes
- * the place of the one that did before, as its frames do. */
-static void name_part(Output *trace, int64_t from_step) {
-    char *stem = md_format("%s.from%lld", trace->stem, (long long)from_step);
-    free(trace->stem);
-    free(trace->path);
-    trace->stem = stem;
-    trace->path = md_format("%s%s", stem, trace->ending);
-}
-
-static void make_outputs(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES]) {
-    const bool json_alone = use->bench || use->ceilings;
-    static const char *const endings[] = {
-        [H5] = ".h5", [JSON] = ".json", [LOG] = ".log", [CSV] = ".csv", [XYZ] = ".xyz"};
-    const MdConfig *config = md_deck_config(deck);
-    const char *directory = config->output_directory;
-    bool here = strcmp(directory, ".") == 0;
-    for (int k = 0; k < N_FILES; k++) outputs[k] = (Output){0};
-    for (int k = H5; k <= XYZ; k++) {
-        if ((json_alone && k != JSON) || (k == XYZ && config->output_xyz_every == 0)) continue;
-        outputs[k].stem =
-            md_format("%s%s%s%s", here ? "" : directory, here ? "" : "/", run_name(deck), use->bench ? ".bench" : "");
-        outputs[k].ending = md_copy_text(endings[k]);
-        outputs[k].path = md_format("%s%s", outputs[k].stem, outputs[k].ending);
-    }
-    if (json_alone) return;
-    const char *restart = config->restart_file;
-    for (int k = RESTART; k <= PREVIOUS; k++) {
-        outputs[k].stem = *restart ? md_copy_text(restart) : md_copy_text(outputs[LOG].stem);
-        outputs[k].ending = md_format("%s%s", *restart ? "" : ".restart", k == PREVIOUS ? ".prev" : "");
-        outputs[k].path = md_format("%s%s", outputs[k].stem, outputs[k].ending);
-    }
-    for (int k = NEIGHBORS; k <= TRACE; k++) make_output_of_path(config, k, &outputs[k]);
-    if (use->resumed && outputs[TRACE].path) name_part(&outputs[TRACE], use->from_step);
-}
-
-static void free_outputs(Output outputs[N_FILES]) {
-    for (int k = 0; k < N_FILES; k++) {
-        free(outputs[k].stem);
-        free(outputs[k].ending);
-        free(outputs[k].path);
-    }
-}
 
 /* A dangling link is there, too. */
 static bool exists(const char *path) {
     struct stat status;
     return path && lstat(path, &status) == 0;
-}
-
-static MdStatus fail_option(const MdDeck *deck, MdErrors *errors, int option, const char *read, const char *problem) {
-    return md_fail(errors, MD_ERROR_INPUT, "%s: %s: '%s': %s", md_deck_origin(deck, option), md_option_name(option),
-                   read, problem);
-}
-
-/* access(2) knows of read-only file systems, too. Nobody has written the folder of a default: `.`, which is named by its
- * path. */
-static void check_folder(const MdDeck *deck, int option, const char *folder, MdErrors *errors) {
-    struct stat status;
-    const char *problem = NULL;
-    if (stat(folder, &status) != 0) problem = strerror(errno);
-    else if (!S_ISDIR(status.st_mode)) problem = "not a folder";
-    else if (access(folder, W_OK | X_OK) != 0) problem = strerror(errno);
-    if (!problem) return;
-    char *absolute = md_path_absolute(NULL, folder);
-    if (md_deck_layer(deck, option) > 0) {
-        char *both = md_format("%s%s%s", problem, *folder == '/' ? "" : ": ", *folder == '/' ? "" : absolute);
-        fail_option(deck, errors, option, folder, both);
-        free(both);
-    } else {
-        md_fail(errors, MD_ERROR_INPUT, "%s: %s: files cannot be made in this folder; name another one by %s", absolute,
-                problem, md_option_name(option));
-    }
-    free(absolute);
-}
-
-/* A file that an option names. */
-static void check_named(const MdDeck *deck, int which, const Output outputs[N_FILES], MdErrors *errors) {
-    const char *path = outputs[which].path;
-    const char *slash = strrchr(path, '/');
-    struct stat status;
-    if ((slash && !slash[1]) || (stat(path, &status) == 0 && S_ISDIR(status.st_mode))) {
-        fail_option(deck, errors, path_option[which], path, "names a folder, not a file");
-        return;
-    }
-    char *folder = md_path_folder(path);
-    check_folder(deck, path_option[which], folder, errors);
-    free(folder);
-    for (int k = H5; k < N_FILES; k++)
-        if (k != which && outputs[k].path && md_path_same(path, outputs[k].path))
-            fail_option(deck, errors, path_option[which], path, "the run writes that file itself");
-}
-
-/* The longest name that is ever made of this one: of its copy aside, or of a backup with a number of three digits, which are
- * four bytes more; of a trace that a resumed run writes, its step as well. */
-static long most_bytes(const MdConfig *config, const MdFilesUse *use, int file, const char *name) {
-    char from[32] = "";
-    if (file == TRACE && !use->resumed) snprintf(from, sizeof from, ".from%lld", (long long)config->run_steps);
-    return (long)(strlen(name) + strlen(from) + strlen(".tmp"));
-}
-
-/* A name that the folder cannot take would end the run when the file is made, perhaps after its last step. The last in the
- * table, restart files, have the longest. */
-static MdStatus check_lengths(const MdDeck *deck, const MdFilesUse *use, const Output outputs[N_FILES],
-                              MdErrors *errors) {
-    const MdConfig *config = md_deck_config(deck);
-    for (int k = N_FILES - 1; k >= 0; k--) {
-        if (!outputs[k].path) continue;
-        const char *path = outputs[k].path, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-        const bool own_path = k == NEIGHBORS || k == TRACE || (k >= RESTART && *config->restart_file);
-        char *folder = md_path_folder(path);
-        const long most_of_name = pathconf(folder, _PC_NAME_MAX), most_of_path = PATH_MAX - 1;
-        const long name_bytes = most_bytes(config, use, k, name), path_bytes = most_bytes(config, use, k, path);
-        free(folder);
-        const bool long_name = most_of_name > 0 && name_bytes > most_of_name;
-        if (!long_name && path_bytes <= most_of_path) continue;
-        const int option = own_path    ? path_option[k == PREVIOUS ? RESTART : k]
-                           : long_name ? MD_OPTION_output_name
-                                       : MD_OPTION_output_directory;
-        return md_fail(
-            errors, MD_ERROR_INPUT,
-            "%s: %s: '%.40s...' is too long by %ld bytes: of all files that the run makes of it, the longest %s "
-            "may have %ld",
-            md_deck_origin(deck, option), md_option_name(option), long_name ? name : path,
-            long_name ? name_bytes - most_of_name : path_bytes - most_of_path, long_name ? "name" : "path",
-            long_name ? most_of_name : most_of_path);
-    }
-    return MD_OK;
-}
-
-static const char written_over[] = "the run writes a file of that name; choose another with output.name, restart.file, "
-                                   "report.neighbors or report.trace";
-
-/* An input that bears the name of an output would be moved away, or lost. */
-static void check_inputs(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
-    const char *coordinates = md_deck_config(deck)->system_file;
-    for (int k = 0; k < N_FILES; k++) {
-        if (!outputs[k].path) continue;
-        bool found = false;
-        for (int i = 0; !found && md_deck_file(deck, i); i++)
-            if (md_path_same(md_deck_file(deck, i), outputs[k].path)) {
-                found = true;
-                md_fail(errors, MD_ERROR_INPUT, "%s: %s", md_deck_file(deck, i), written_over);
-            }
-        if (!found && *coordinates && md_path_same(coordinates, outputs[k].path))
-            fail_option(deck, errors, MD_OPTION_system_file, coordinates, written_over);
-    }
 }
 
 static bool is_written(const char *path) {
@@ -262,9 +88,9 @@ static bool is_own(const MdDeck *deck, const MdFilesUse *use, const Output outpu
 static void find_own(const MdDeck *deck, const MdFilesUse *use, const Output outputs[N_FILES], bool own[N_FILES]) {
     const bool resumed = use->resumed && !use->bench;
     Output saved[N_FILES];
-    if (resumed) make_outputs(md_deck_before(deck), use, saved);
+    if (resumed) md_outputs_make(md_deck_before(deck), use, saved);
     for (int k = 0; k < N_FILES; k++) own[k] = resumed && is_own(deck, use, outputs, saved, k);
-    if (resumed) free_outputs(saved);
+    if (resumed) md_outputs_free(saved);
 }
 
 /* Checks that nobody else is at work on the files, and what there is of them. Then takes out of `outputs` what is not in the
@@ -282,30 +108,39 @@ static MdStatus check_there(const MdDeck *deck, MdFiles *files, Output outputs[N
     return check_existing(deck, outputs, errors);
 }
 
+/* The names that other runs may not use at the same time: NAME, which most files bear, and those of files with paths of their
+ * own. Returns how many. */
+static int find_names(const MdDeck *deck, const Output outputs[N_FILES], const char *names[4]) {
+    static const int with_path[] = {NEIGHBORS, TRACE, RESTART};
+    int n = 0;
+    names[n++] = outputs[JSON].stem;
+    for (size_t k = 0; k < sizeof with_path / sizeof *with_path; k++) {
+        const char *path = outputs[with_path[k]].path;
+        if (with_path[k] == RESTART && !*md_deck_config(deck)->restart_file) continue;
+        if (path && !md_path_same(path, names[0])) names[n++] = path;
+    }
+    return n;
+}
+
+static MdStatus check_names(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
+    const char *names[4];
+    const int n = find_names(deck, outputs, names);
+    MdStatus status = MD_OK;
+    for (int k = 0; k < n && status == MD_OK; k++) status = md_lock_check_name(names[k], errors);
+    return status;
+}
+
 MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files, MdErrors *errors) {
-    const MdConfig *config = md_deck_config(deck);
-    const bool has_restart = !use->bench && !use->ceilings;
-    int before = md_errors_count(errors);
     Output outputs[N_FILES];
     *files = (MdFiles){.use = *use};
-    if (strchr(run_name(deck), '/'))
-        return fail_option(deck, errors, MD_OPTION_output_name, run_name(deck),
-                           "may not contain '/': the folder is output.directory");
-    make_outputs(deck, use, outputs);
-    check_folder(deck, MD_OPTION_output_directory, config->output_directory, errors);
-    for (int k = NEIGHBORS; k <= TRACE; k++)
-        if (outputs[k].path) check_named(deck, k, outputs, errors);
-    if (*config->restart_file && has_restart) check_named(deck, RESTART, outputs, errors);
-    if (md_errors_count(errors) == before) {
-        check_lengths(deck, use, outputs, errors);
-        check_inputs(deck, outputs, errors);
-        name_files(config, outputs, files);
-        if (md_lock_check_name(outputs[JSON].stem, errors) == MD_OK) check_there(deck, files, outputs, errors);
-    }
-    free_outputs(outputs);
-    if (md_errors_count(errors) == before) return MD_OK;
-    md_files_free(files);
-    return MD_ERROR_INPUT;
+    md_outputs_make(deck, use, outputs);
+    MdStatus status = md_outputs_check(deck, use, outputs, errors);
+    if (status == MD_OK) status = check_names(deck, outputs, errors);
+    if (status == MD_OK) name_files(md_deck_config(deck), outputs, files);
+    if (status == MD_OK) status = check_there(deck, files, outputs, errors);
+    md_outputs_free(outputs);
+    if (status != MD_OK) md_files_free(files);
+    return status;
 }
 
 /* A link, unlike a new name, never takes the place of a file that has come since. What cannot be linked (a folder, a file
@@ -364,19 +199,30 @@ static MdStatus remove_old(const Output outputs[N_FILES], const MdFiles *files, 
     return MD_OK;
 }
 
+static MdStatus take_names(const MdDeck *deck, const Output outputs[N_FILES], MdFiles *files, MdErrors *errors) {
+    const char *names[4];
+    const int n = find_names(deck, outputs, names);
+    MdStatus status = MD_OK;
+    for (int k = 0; k < n && status == MD_OK; k++) {
+        status = md_lock_take_name(names[k], &files->locks[k], errors);
+        if (status == MD_OK) files->n_locks++;
+    }
+    return status;
+}
+
 /* Checks again what was planned: another run may have begun since, and even have ended. */
 MdStatus md_files_prepare(const MdDeck *deck, MdFiles *files, MdLog *log, MdErrors *errors) {
     md_require(files->json);
     const int existing = md_deck_config(deck)->output_existing;
     Output outputs[N_FILES];
-    make_outputs(deck, &files->use, outputs);
-    MdStatus status = md_lock_take_name(outputs[JSON].stem, &files->name, errors);
+    md_outputs_make(deck, &files->use, outputs);
+    MdStatus status = take_names(deck, outputs, files, errors);
     if (status == MD_OK) status = check_there(deck, files, outputs, errors);
     bool any = false;
     for (int k = 0; k < N_FILES; k++) any = any || exists(outputs[k].path);
     if (status == MD_OK && any && existing == MD_EXISTING_BACKUP) status = back_up(outputs, log, errors);
     if (status == MD_OK && existing == MD_EXISTING_OVERWRITE) status = remove_old(outputs, files, errors);
-    free_outputs(outputs);
+    md_outputs_free(outputs);
     return status;
 }
 
@@ -409,6 +255,6 @@ void md_files_free(MdFiles *files) {
     free(files->neighbors);
     free(files->restart);
     free(files->trace);
-    md_lock_release_name(&files->name);
+    for (int k = 0; k < files->n_locks; k++) md_lock_release_name(&files->locks[k]);
     *files = (MdFiles){0};
 }

@@ -27,7 +27,8 @@ typedef struct MdFiles {
         int descriptor;
     } held[4]; /* by md_files_hold */
     int n_held;
-    MdNameLock name; /* from md_files_prepare on */
+    MdNameLock locks[4]; /* from md_files_prepare on: of NAME, and of files with paths of their own */
+    int n_locks;
 } MdFiles;
 
 /* Checks that the folder exists and can be written to and that, with output.existing = refuse, none of the files is
@@ -35,7 +36,7 @@ typedef struct MdFiles {
  * and that no other program has a trajectory open that is to be written over, or gone on with. Touches nothing. */
 MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files, MdErrors *errors);
 
-/* Takes the name for this run, checks again, and moves what is in the way, which the files that a resumed run goes on with
+/* Takes the names of its files for this run, checks again, and moves what is in the way, which the files that a resumed run goes on with
  * are not: output.existing = backup renames all
  * files of the run together to NAME.k.h5, .json, .log, .csv with the smallest k that none of them has, and the log says so;
  * overwrite removes report, restart files and a trajectory that this run does not write, which belong to another run from

@@ -59,11 +59,10 @@ static MdStatus fail_held(const char *stem, int descriptor, MdErrors *errors) {
     char who[128] = "";
     const ssize_t n = pread(descriptor, who, sizeof who - 1, 0);
     if (n > 0) who[strcspn(who, "\n")] = 0;
-    return md_fail(
-        errors, MD_ERROR_INPUT,
-        "%s.*: another run writes files of this name%s%s: wait for its end, or choose another output.name or "
-        "output.directory",
-        stem, *who ? ": " : "", who);
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "%s.*: another run writes files of this name%s%s: wait for its end, or choose another output.name, "
+                   "output.directory or path",
+                   stem, *who ? ": " : "", who);
 }
 
 static void note_owner(int descriptor) {

@@ -23,7 +23,7 @@ typedef struct MdNameLock {
     int descriptor;
 } MdNameLock;
 
-/* stem: folder/NAME. MD_ERROR_INPUT where another run holds the name: the message says which. */
+/* stem: folder/NAME, or the path of a file. MD_ERROR_INPUT where another run holds the name: the message says which. */
 MdStatus md_lock_take_name(const char *stem, MdNameLock *lock, MdErrors *errors);
 /* The same question alone; makes no file. */
 MdStatus md_lock_check_name(const char *stem, MdErrors *errors);

@@ -225,7 +225,7 @@ static void test_lengths(char *root) {
         size_t most;
     } cases[] = {{"output.name", 255 - strlen(".restart.prev.tmp")},
                  {"restart.file", 255 - strlen(".prev.tmp")},
-                 {"report.neighbors", 255 - strlen(".tmp")},
+                 {"report.neighbors", 255 - strlen("..lock")},
                  {"report.trace", 255 - strlen(".from123456.tmp")}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         for (size_t n = cases[k].most; n <= 255; n++) {

@@ -128,6 +128,24 @@ def test_together(checks, folder):
         checks.that(not list(folder.glob(".*")), f"{what}: leaves {list(folder.glob('.*'))}")
 
 
+def test_shared_paths(checks, folder):
+    """Runs of other names that would write one restart file, trace or list."""
+    name = deck(folder, "m", run={"steps": 1000000})
+    words = {"restart.file": "shared.restart", "report.trace": "shared.json", "report.neighbors": "shared.txt"}
+    first = subprocess.Popen([program.program(), name, *(f"{key}={path}" for key, path in words.items())], cwd=folder,
+                             stdout=subprocess.DEVNULL)
+    checks.that(wait_for(folder / "shared.restart"), "no restart file")
+    for key, path in words.items():
+        done = program.run(name, "run.steps=20", "output.name=other", f"{key}={path}", folder=folder)
+        checks.that(done.code == 2 and f"{path}.*: another run writes files of this name: process {first.pid} on " in done.stderr,
+                    f"{key}: {done.code} {done.stderr}")
+    done = program.run(name, "run.steps=20", "output.name=other", "restart.file=other", folder=folder)
+    checks.that(done.code == 0, f"a restart file without an ending: {done.last_lines()}")
+    first.send_signal(signal.SIGTERM)
+    first.wait(60)
+    checks.that(not list(folder.glob(".*")), f"leaves {list(folder.glob('.*'))}")
+
+
 def test_after_kill(checks, folder):
     """A name that a killed run held is free; own names do not meet."""
     name = deck(folder, "m", run={"steps": 1000000})
@@ -145,4 +163,4 @@ def test_after_kill(checks, folder):
     checks.that(done.code == 0 and not list(folder.glob(".*")), f"goes on: {list(folder.glob('.*'))} {done.last_lines()}")
 
 
-run_tests(test_reader, test_not_locked, test_recovery_of_open_file, test_together, test_after_kill)
+run_tests(test_reader, test_not_locked, test_recovery_of_open_file, test_together, test_shared_paths, test_after_kill)

@@ -1,0 +1,25 @@
+/* The table of the files of a run and how their names are made. Private to src/output/files.c. */
+#ifndef MD_OUTPUT_OUTPUTS_H
+#define MD_OUTPUT_OUTPUTS_H
+
+#include "output/files.h"
+
+/* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
+ * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. Not so an xy.xyz, which may well be the
+ * coordinates that somebody starts from: it is an output where it is asked for. */
+enum { H5, JSON, LOG, CSV, XYZ, NEIGHBORS, TRACE, RESTART, PREVIOUS, N_FILES };
+
+/* A path as what stands before and after the place where a backup gets its number; path is their join. */
+typedef struct Output {
+    char *stem, *ending, *path;
+} Output;
+
+/* Of a deck. Those that this run has no use for have no path; md_outputs_free. */
+void md_outputs_make(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES]);
+void md_outputs_free(Output outputs[N_FILES]);
+
+/* Whether files of these names can be made: folders that can be written to, no name too long, none that two files bear, or an
+ * input. Touches nothing. */
+MdStatus md_outputs_check(const MdDeck *deck, const MdFilesUse *use, const Output outputs[N_FILES], MdErrors *errors);
+
+#endif
