@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE
 #include "output/outputs.h"
 
 #include <errno.h>
