@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* locks of open files */
+#define _GNU_SOURCE 1 /* locks of open files */
 #include "output/lock.h"
 
 #include <errno.h>
