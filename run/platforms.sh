@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Builds what other machines have, with warnings as errors, and tries it. A table at the end says what each part gave and took; a part
-# whose packages cannot be installed here is "not run". What was tried elsewhere: run/PLATFORMS.md.
+# Builds what other machines have, with warnings as errors, and tries it. A table at the end says what each part gave
+# and took; a part whose packages cannot be installed here is "not run". What was tried elsewhere: run/PLATFORMS.md.
 #
 #   run/platforms.sh [PART...]     # nocuda, clang, o1, parallel, aarch64, archive; without a word all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 folder=$top/build-platforms
 
-# --- the parts: each runs in a shell of its own that ends at the first failure ------------------------------------------------
+# --- the parts: each runs in a shell of its own that ends at the first failure ---------------------------------------
 
 say_nocuda="without CUDA: all tests built, a share of them run"
 part_nocuda() {
-    configure -DMDMINI_TESTS=ON
+    configure
     compile
     tests '^(deck|sensors|system)/|^output/test_(files|h5md|json|recover)$|^run/test_(commit|no_gpu|refusals)$'
 }
@@ -19,23 +19,25 @@ part_nocuda() {
 say_clang="clang, with the cuda backend where a toolkit is: all tests built, melts"
 part_clang() {
     want clang libomp-dev
-    configure -DCMAKE_C_COMPILER=clang -DMDMINI_TESTS=ON -DMDMINI_CUDA=AUTO
+    configure -DCMAKE_C_COMPILER=clang -DMDMINI_CUDA=AUTO
     compile
     passes ./mdmini "$top/inputs/xy.txt" run.steps=200 system.cells=20 run.backend=cpu
     passes ./mdmini "$top/inputs/melt.txt" run.steps=100 system.cells=6 run.backend=cpu
 }
 
-say_o1="-O1, with the cuda backend where a toolkit is: all tests built, melts"
+say_o1="-O1, with the cuda backend where a toolkit is: all tests built, melts; -ffast-math is refused"
 part_o1() {
-    configure -DCMAKE_C_FLAGS_RELEASE=-O1 -DMDMINI_TESTS=ON -DMDMINI_CUDA=AUTO
+    configure -DCMAKE_C_FLAGS_RELEASE=-O1 -DMDMINI_CUDA=AUTO
     compile
     passes ./mdmini "$top/inputs/melt.txt" run.steps=100 system.cells=6 run.backend=cpu
+    cc -ffast-math -fsyntax-only -x c "$top/src/physics/real.h" 2>fast-math.log || true
+    grep 'error.*-ffast-math' fast-math.log
 }
 
 say_parallel="parallel HDF5 with plain cc, and the macros that HDF5 2 defines: tests of its files"
 part_parallel() {
     want libhdf5-openmpi-dev
-    configure -DCMAKE_C_COMPILER=cc -DHDF5_PREFER_PARALLEL=ON -DMDMINI_TESTS=ON -DCMAKE_C_FLAGS_RELEASE=-O1 \
+    configure -DCMAKE_C_COMPILER=cc -DHDF5_PREFER_PARALLEL=ON -DCMAKE_C_FLAGS_RELEASE=-O1 \
         -DCMAKE_C_FLAGS="-D_GNU_SOURCE -D_DEFAULT_SOURCE"
     compile mdmini test_h5md test_recover test_continue
     ldd mdmini | grep libhdf5_openmpi
@@ -48,7 +50,7 @@ part_aarch64() {
     root=$folder/aarch64-root
     fill_root arm64 "$root" libhdf5-dev libgomp1 || exit "$not_run"
     configure -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
-        -DCMAKE_SYSROOT="$root" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER -DMDMINI_TESTS=ON \
+        -DCMAKE_SYSROOT="$root" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER \
         -DHDF5_ROOT="$root/usr/lib/aarch64-linux-gnu/hdf5/serial"
     compile mdmini test_velocity
     export QEMU_LD_PREFIX=$root
@@ -61,11 +63,10 @@ say_archive="an archive without git, in a repository of others; installed, and r
 part_archive() {
     want git python3-numpy python3-h5py
     mkdir -p foreign/mdmini
-    if [ -e "$top/.git" ]; then git -C "$top" ls-files -z --cached --others --exclude-standard; else (cd "$top" && find . -name 'build*' -prune -o -type f -print0); fi |
-        tar -C "$top" --null -T - -c | tar -C foreign/mdmini -x
+    list_source | tar -C "$top" --null -T - -c | tar -C foreign/mdmini -x
     git init -q foreign
     git -C foreign -c user.name=nobody -c user.email=none commit -q --allow-empty -m "of another project"
-    source=$PWD/foreign/mdmini configure -DMDMINI_TESTS=ON -DCMAKE_C_FLAGS_RELEASE=-O1
+    source=$PWD/foreign/mdmini configure -DCMAKE_C_FLAGS_RELEASE=-O1
     compile mdmini
     ./mdmini --version | grep '(unknown)'
     tests '^run/test_install$'
@@ -76,7 +77,7 @@ part_archive() {
     passes ../installed/bin/mdmini ../installed/share/mdmini/inputs/xy.txt run.steps=200 system.cells=20 run.backend=cpu
 }
 
-# --- what they are made of --------------------------------------------------------------------------------------------------------
+# --- what they are made of -------------------------------------------------------------------------------------------
 
 not_run=77
 
@@ -86,9 +87,27 @@ want() {
     dpkg-query -W "$@" >/dev/null || exit "$not_run"
 }
 
-# configure OPTION...: in the folder of the part; `source` is another folder than this one.
-configure() { cmake -S "${source:-$top}" -B . -DMDMINI_WERROR=ON -DMDMINI_TESTS=OFF -DMDMINI_CUDA=OFF "$@" >configure.log || { cat configure.log; return 1; }; }
-compile() { cmake --build . --parallel "$(nproc)" ${1:+--target "$@"} >build.log 2>&1 || { grep -A8 -E 'error|warning' build.log || tail -30 build.log; return 1; }; }
+# list_source: the files of the source, each ended by a zero byte.
+list_source() {
+    if [ -e "$top/.git" ]; then
+        git -C "$top" ls-files -z --cached --others --exclude-standard
+    else
+        (cd "$top" && find . -name 'build*' -prune -o -type f -print0)
+    fi
+}
+
+# configure OPTION...: in the folder of the part; `source` is another source than this one.
+configure() {
+    cmake -S "${source:-$top}" -B . -DMDMINI_WERROR=ON -DMDMINI_CUDA=OFF "$@" >configure.log 2>&1 ||
+        { cat configure.log; return 1; }
+}
+
+# compile [TARGET...]
+compile() {
+    cmake --build . --parallel "$(nproc)" ${1:+--target "$@"} >build.log 2>&1 ||
+        { grep -A8 -E 'error|warning' build.log || tail -30 build.log; return 1; }
+}
+
 tests() { ctest --output-on-failure --timeout 600 -j "$(nproc)" --no-tests=error -R "$1"; }
 
 # passes COMMAND...: a run whose verdict is PASSED.
@@ -97,27 +116,28 @@ passes() {
     grep '^verdict: PASSED' run.log
 }
 
-# fill_root ARCHITECTURE FOLDER PACKAGE...: the Debian packages of another architecture, with all that they need, unpacked into a
-# folder. The packages of this machine are not touched.
+# fill_root ARCHITECTURE FOLDER PACKAGE...: the Debian packages of another architecture, with all that they need, are
+# unpacked into a folder. The packages of this machine are not touched.
 fill_root() {
     local architecture=$1 root=$2 state=$2.apt package
     shift 2
     [ -d "$root" ] && return
-    mkdir -p "$state/lists/partial" "$state/archives/partial"
-    local apt=(apt-get -qq -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" -o Dir::State::lists="$state/lists"
-        -o Dir::State::status=/dev/null -o Dir::Cache="$state" -o Dir::Cache::archives="$state/archives" -o Debug::NoLocking=1
-        -o APT::Sandbox::User=root)
+    mkdir -p "$state/lists/partial" "$state/archives/partial" "$state/root"
+    local apt=(apt-get -qq -o APT::Architecture="$architecture" -o APT::Architectures="$architecture"
+        -o Dir::State::lists="$state/lists" -o Dir::State::status=/dev/null -o Dir::Cache="$state"
+        -o Dir::Cache::archives="$state/archives" -o Debug::NoLocking=1 -o APT::Sandbox::User=root)
     "${apt[@]}" update && "${apt[@]}" install -y --download-only --no-install-recommends "$@" || return 1
-    mkdir "$root"
-    for package in "$state"/archives/*.deb; do dpkg -x "$package" "$root"; done
+    for package in "$state"/archives/*.deb; do dpkg -x "$package" "$state/root" || return 1; done
+    mv "$state/root" "$root"
     rm -r "$state"
 }
 
-# --- all of them -------------------------------------------------------------------------------------------------------------------
+# --- all of them -----------------------------------------------------------------------------------------------------
 
 table=() n_failed=0 n_skipped=0
-for part in ${*:-nocuda clang o1 parallel aarch64 archive}; do
-    declare -F "part_$part" >/dev/null || { echo "$0: read '$part'; allowed: nocuda, clang, o1, parallel, aarch64, archive" >&2; exit 2; }
+all="nocuda clang o1 parallel aarch64 archive"
+for part in ${*:-$all}; do
+    declare -F "part_$part" >/dev/null || { echo "$0: read '$part'; allowed: $all" >&2; exit 2; }
     what=say_$part began=$SECONDS code=0
     say "$part: ${!what}"
     rm -rf "${folder:?}/$part"
