@@ -28,6 +28,12 @@ def use_style():
     plt.rcParams.update(STYLE)
 
 
+def label_ticks(axis, places, labels, **how):
+    """Ticks with these labels; set_xticks takes labels only from matplotlib 3.5 on."""
+    axis.set_ticks(places)
+    axis.set_ticklabels(labels, **how)
+
+
 def save(figure, prefix, formats=("png",)):
     """PREFIX.FORMAT of each format, without a date: the same figure is the same file. Returns the paths; closes the
     figure."""

@@ -21,7 +21,7 @@ import sys
 from interpreter import need, run
 
 need(__name__, ("matplotlib",))
-from drawing import BLUE, FORMATS, GREEN, GREY, ORANGE, PAGE, PALE, SKY, VERMILION, plt, save, use_style
+from drawing import BLUE, FORMATS, GREEN, GREY, ORANGE, PAGE, PALE, SKY, VERMILION, label_ticks, plt, save, use_style
 from kinds import wrong_file
 from matplotlib.patches import Patch
 from scripts import Parser  # found by kinds
@@ -213,7 +213,7 @@ def draw_panel(axes, trace, title, first, last):
         axes.text(last + 0.006 * (last - first), -1, f"of {top:g}", va="center")
         labels.append(trace.value_name)
         ticks.append(-1)
-    axes.set_yticks(ticks, labels)
+    label_ticks(axes.yaxis, ticks, labels)
     axes.set_xlim(first, last)
     axes.set_ylim(-1.6 if inside else -0.6, n - 0.4)
     lost = f"; {trace.dropped} events found no room in the trace" if trace.dropped else ""
@@ -226,7 +226,7 @@ def draw_panel(axes, trace, title, first, last):
 
 def draw(traces, titles, output, first, last):
     rows = [len(trace.rows) + bool(trace.values) for trace in traces]
-    figure, panels = plt.subplots(len(traces) + 1, 1, sharex=True, layout="constrained",
+    figure, panels = plt.subplots(len(traces) + 1, 1, sharex=True, constrained_layout=True,
                                   figsize=(PAGE, 0.8 + 0.3 * sum(rows) + 0.4 * len(rows)), gridspec_kw={"height_ratios": [*rows, 0.7]})
     for axes, trace, title in zip(panels, traces, titles):
         draw_panel(axes, trace, title, first, last)

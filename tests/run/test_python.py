@@ -14,8 +14,10 @@ OLDEST = (3, 9)
 # What 3.10 and later have brought, of what such programs use; `pip install vermin; vermin -t=3.9- tools run tests` knows all.
 NEW_MODULES = {"tomllib"}
 NEW_NAMES = {"pairwise", "batched", "bit_count", "StrEnum", "hardlink_to", "aclosing", "anext", "aiter", "file_digest", "UTC", "TaskGroup",
+             "supxlabel", "supylabel", "subfigures", "subplot_mosaic",  # of matplotlib: Debian 11 has 3.3
              "ExceptionGroup", "add_note", "correlation", "linear_regression", "walk_up", "is_junction"}
-NEW_WORDS = {("zip", "strict"), ("dataclass", "slots"), ("dataclass", "kw_only"), ("bisect", "key"), ("bisect_left", "key"),
+NEW_WORDS = {("subplots", "layout"), ("figure", "layout"), ("set_xticks", "rotation"),
+             ("zip", "strict"), ("dataclass", "slots"), ("dataclass", "kw_only"), ("bisect", "key"), ("bisect_left", "key"),
              ("bisect_right", "key"), ("insort", "key"), ("mkdtemp", "delete"), ("TemporaryDirectory", "ignore_cleanup_errors"),
              ("TemporaryDirectory", "delete"), ("NamedTemporaryFile", "delete_on_close"), ("rmtree", "onexc"), ("glob", "root_dir"),
              ("fmean", "weights"), ("write_text", "newline"), ("Popen", "process_group"), ("run", "process_group")}

@@ -27,12 +27,8 @@ def by_gid(figure):
 
 
 def scale_of(axes):
-    word = re.search(r"\((G|M|k)? ?atom-steps", " ".join([axes.get_xlabel(), axes.get_ylabel(), suplabel(axes.figure)]))
+    word = re.search(r"\((G|M|k)? ?atom-steps", " ".join([axes.get_xlabel(), axes.get_ylabel()]))
     return {"G": 1e9, "M": 1e6, "k": 1e3, None: 1}[word[1]]
-
-
-def suplabel(figure):
-    return figure._supylabel.get_text() if getattr(figure, "_supylabel", None) else ""
 
 
 def interval_ends(axes, upright):

@@ -1,6 +1,6 @@
 """Curves of a study: speed against a factor of numbers, against the number of atoms, against accuracy."""
 import numpy as np
-from drawing import BLACK, COLUMN, PAGE, SERIES, plt
+from drawing import BLACK, COLUMN, PAGE, SERIES, label_ticks, plt
 
 from matplotlib.lines import Line2D
 
@@ -10,6 +10,7 @@ from .view import is_number, unit_of
 
 SIZES = ("system.cells", "system.atoms")  # keys of systems that differ in size alone
 ACCURACY = (("rms", r"rms force error ($\varepsilon/\sigma$)"), ("worst", "largest force error over its bound"))
+BELOW_LABEL = 30  # points from an axis to what stands below its label
 LETTERS = "abcdefgh"  # of the front of accuracy against speed
 
 
@@ -55,7 +56,7 @@ def draw_sweep(view, factor):
     systems = [system for system in view.systems if lines[system["id"]]]
     has_kernels = any(occupancy_changes([p for _, p in lines[system["id"]][0][1]]) for system in systems)
     n, n_lines = len(systems), max(len(lines[system["id"]]) for system in systems)
-    figure, grid = plt.subplots(1 + has_kernels, n, squeeze=False, sharex="col", layout="constrained",
+    figure, grid = plt.subplots(1 + has_kernels, n, squeeze=False, sharex="col", constrained_layout=True,
                                 figsize=(COLUMN if n == 1 else PAGE, (3.9 if has_kernels else 2.4) + 0.14 * n_lines))
     for column, system in enumerate(systems):
         draw_sweep_speed(grid[0, column], system, lines[system["id"]])
@@ -98,7 +99,7 @@ def sweep_axis(column, lines):
     numbers, places = sorted({x for _, entries, _ in lines for x, _ in entries}), sweep_places(lines)
     if is_wide(numbers):
         column[-1].set_xscale("log", base=2)
-    column[-1].set_xticks(numbers + list(places.values()), [f"{x:g}" for x in numbers] + list(places))
+    label_ticks(column[-1].xaxis, numbers + list(places.values()), [f"{x:g}" for x in numbers] + list(places))
     column[-1].xaxis.set_minor_locator(plt.NullLocator())
 
 
@@ -139,7 +140,7 @@ def draw_sizes(view, peers=()):
     """Speed against the number of atoms, a line a setting of the switches, and what other programs do."""
     lines = size_lines(view)
     n_peers = len({row["name"] for row in peers})
-    figure, axes = plt.subplots(figsize=(COLUMN, 2.5 + 0.14 * (len(lines) + n_peers)), layout="constrained")
+    figure, axes = plt.subplots(figsize=(COLUMN, 2.5 + 0.14 * (len(lines) + n_peers)), constrained_layout=True)
     speeds = [point["speed"]["value"] for _, entries in lines for _, point in entries] + [row["speed"] for row in peers]
     factor, prefix = unit_of(speeds)
     for (name, entries), (color, _, marker, dashes) in zip(lines, SERIES):
@@ -226,7 +227,7 @@ def draw_accuracy(view, system):
     factor, prefix = unit_of([point["speed"]["value"] for point in points])
     best = {p["id"]: p for _, error, shown in panels for p in front(shown, error)}
     best = sorted(best.values(), key=lambda point: -point["speed"]["value"])[:len(LETTERS)]
-    figure, grid = plt.subplots(1, len(panels), figsize=(PAGE, 2.5 + 0.14 * len(best)), layout="constrained",
+    figure, grid = plt.subplots(1, len(panels), figsize=(PAGE, 2.5 + 0.14 * len(best)), constrained_layout=True,
                                 sharey=True, squeeze=False)
     for axes, (text, error, shown) in zip(grid[0], panels):
         edge = [(error(point), point["speed"]["value"] / factor) for point in front(shown, error)]
@@ -254,7 +255,7 @@ def draw_accuracy(view, system):
     if len(handles) > 1:
         grid[0, 0].legend(handles=list(handles.values()), loc="best")
     text = "\n".join(f"{letter}  {view.name(point)}{late(point)}" for letter, point in zip(LETTERS, best))
-    figure.supxlabel(text, fontsize=7, ha="left", x=0.08)
+    grid[0, 0].annotate(text, (0, 0), xytext=(0, -BELOW_LABEL), xycoords="axes fraction", textcoords="offset points", fontsize=7, va="top")
     return Picture(f"accuracy-{system['id']}",
                    f"{system['label']}: speed against accuracy. Dotted and lettered, from the fastest down: the fastest of those "
                    "with less than half the error of the one before, as less is chance. Speeds with "

@@ -1,7 +1,7 @@
 """What the pictures of a study are made of: rows, intervals, legends, the colours of outcomes."""
 from collections import namedtuple
 
-from drawing import BLACK, BLUE, COLUMN, GREY, PAGE, SERIES, VERMILION, plt
+from drawing import BLACK, BLUE, COLUMN, GREY, PAGE, SERIES, VERMILION, label_ticks, plt
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -63,8 +63,8 @@ def log_ticks(axis):
 def rows_figure(n_rows, names):
     """A picture of one row a point; as wide as its names need."""
     width = COLUMN if max(map(len, names)) <= 24 else PAGE
-    figure, axes = plt.subplots(figsize=(width, 0.17 * n_rows + 1.05), layout="constrained")
-    axes.set_yticks(range(n_rows), names)
+    figure, axes = plt.subplots(figsize=(width, 0.17 * n_rows + 1.05), constrained_layout=True)
+    label_ticks(axes.yaxis, range(n_rows), names)
     axes.set_ylim(n_rows - 0.4, -0.6)  # the first row at the top
     axes.tick_params(axis="y", length=0)
     return figure, axes

@@ -4,7 +4,7 @@ measured is drawn."""
 import textwrap
 
 import numpy as np
-from drawing import BLACK, COLUMN, GREY, PAGE, SERIES, plt
+from drawing import BLACK, COLUMN, GREY, PAGE, SERIES, label_ticks, plt
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
@@ -82,7 +82,7 @@ def draw_groups(view):
     """Bars beside each other: the levels of a factor within those of another; of a single factor, within systems."""
     outer, inner = grouped_factors(view)
     panels = view.systems if outer else [None]
-    figure, all_axes = plt.subplots(len(panels), 1, figsize=(COLUMN, 1.75 * len(panels) + 0.35), layout="constrained",
+    figure, all_axes = plt.subplots(len(panels), 1, figsize=(COLUMN, 1.75 * len(panels) + 0.35), constrained_layout=True,
                                     squeeze=False)
     others = {inner["key"], outer["key"] if outer else None}
     points = [p for s in view.systems for p in view.measured(s) if view.at_base(p, others)]
@@ -103,14 +103,14 @@ def draw_groups(view):
             error_bars(axes, x, point["speed"]["value"] / factor, point["speed"], factor)
             late_mark(axes, x, point["speed"]["value"] / factor, point)
         names = groups if outer else [textwrap.fill(s["label"], 48 // len(groups)) for s in view.systems]
-        axes.set_xticks(range(len(groups)), names)
+        label_ticks(axes.xaxis, range(len(groups)), names)
         axes.tick_params(axis="x", length=0)
         axes.set_xlim(-0.6, len(groups) - 0.4)
+        axes.set_ylabel(f"speed ({prefix} atom-steps/s)")
         if system:
             axes.set_title(system["label"])
     if outer:
         axes.set_xlabel(outer["key"])
-    figure.supylabel(f"speed ({prefix} atom-steps/s)", fontsize=8)
     handles = [Patch(facecolor=color, hatch=hatch, edgecolor=BLACK, linewidth=0.5, label=level)
                for level, (color, hatch, _, _) in zip(inner["levels"], SERIES)]
     all_axes[0, 0].legend(handles=handles, title=inner["key"], title_fontsize=7, loc="lower center", ncol=4,
@@ -149,7 +149,7 @@ def draw_interactions(view, system):
         text = f"{effect['value']:.3g}" if found else f"({effect['value']:.3g})"
         texts[row, column] = text + (NOT_ALONE if effect.get("besides") else "")
     side = min(max(0.62 * len(names), 1.4), PAGE - 2.4)
-    figure, axes = plt.subplots(figsize=(side + 2.2, side + 1.1), layout="constrained")
+    figure, axes = plt.subplots(figsize=(side + 2.2, side + 1.1), constrained_layout=True)
     reach = max(np.nanmax(np.abs(np.log2(matrix))), 0.01)
     image = axes.imshow(np.log2(matrix), cmap="PuOr", vmin=-reach, vmax=reach)
     image.set_gid(system["id"])
@@ -158,8 +158,8 @@ def draw_interactions(view, system):
         axes.text(column, row, text, ha="center", va="center", fontsize=7, color="white" if dark else BLACK)
     for k in range(len(names)):  # the diagonal is of another kind
         axes.add_patch(plt.Rectangle((k - 0.5, k - 0.5), 1, 1, fill=False, linewidth=1.2))
-    axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(names)), names)
+    label_ticks(axes.xaxis, range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
+    label_ticks(axes.yaxis, range(len(names)), names)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)

@@ -18,7 +18,7 @@ def draw_roofline(view, system, ceilings):
     ridges = [max(peaks) / roofs[name] for name in SLANTED if roofs[name]] if peaks else []
     low = min([row["intensity"] for row in rows] + ridges) / 3
     high = max([row["intensity"] for row in rows] + ridges) * 4
-    figure, axes = plt.subplots(figsize=(COLUMN, 3.3), layout="constrained")
+    figure, axes = plt.subplots(figsize=(COLUMN, 3.3), constrained_layout=True)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(low, high)
