@@ -24,7 +24,7 @@ A study file:
 
 Factors of kind physics in mdmini --list-options (system.cells, ...) and decks (deck = a.txt, b.txt) make systems of their own;
 points are compared within a system only. Files are looked for beside the study file, in the working directory, and at
-the top of the source. All keys are options here, too, and win over the file.
+the top of the source, the study file itself in these two. All keys are options here, too, and win over the file.
 
 Designs:
 

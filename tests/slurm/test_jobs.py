@@ -64,6 +64,82 @@ def test_one_run(checks, folder, cluster):
                 f"a deck that is not there: {ends['refused']}")
 
 
+def ended(folder, cluster, job, name=None):
+    """(exit code, what was printed) of a job that ends by itself."""
+    end = cluster.wait_state(job, "COMPLETED", "FAILED")
+    return end["ExitCode"], (folder / f"{name or 'mdmini-' + job}.out").read_text()
+
+
+def script_folder(folder, name, site):
+    """A copy of the scripts with this line in site.sh."""
+    copy = folder / name / "run/slurm"
+    shutil.copytree(SCRIPTS, copy)
+    (copy / "site.sh").write_text(site + "\n")
+    return copy
+
+
+def test_program_checked(checks, folder, cluster):
+    """What is wrong with the program is said before srun, and no folder is left."""
+    words = (deck(folder, "small", run={"steps": 10}, restart={"every": 0}),)
+    broken, other, cpu_only = (folder / name for name in ("broken", "other", "cpu-only"))
+    broken.write_text("#!/bin/sh\necho 'error while loading shared libraries: libhdf5.so' >&2; exit 127\n")
+    other.write_text("#!/bin/sh\necho LAMMPS\n")
+    cpu_only.write_text("#!/bin/sh\necho 'mdmini 0.1.0'; echo 'backends:  cpu (OpenMP)'\n")
+    for path in (broken, other, cpu_only):
+        path.chmod(0o755)
+    for script, path, said in (("gpu", folder / "nix", "no such program on"), ("cpu", broken, "does not start on"), ("chain", other, "does not answer as"),
+                               ("gpu", cpu_only, "has no backend cuda"), ("chain", broken, "libhdf5.so")):
+        scripts = script_folder(folder, f"{script}-{path.name}", f"export MDMINI={path}")
+        more = ("--gres=none",) if script == "chain" else ()
+        job = cluster.submit(*more, scripts / f"{script}.sbatch", *words, folder=folder)
+        name = f"mdmini-chain-{job}" if script == "chain" else f"mdmini-{job}"
+        code, text = ended(folder, cluster, job, name)
+        checks.that(code == "2:0" and said in text and not (folder / name).exists(), f"{script} {path.name}: {code} {text}")
+    scripts = script_folder(folder, "nothing", f"cd {folder}; unset MDMINI; PATH=/usr/bin:/bin")
+    code, text = ended(folder, cluster, cluster.submit("--gres=none", scripts / "cpu.sbatch", *words, folder=folder))
+    checks.that(code == "2:0" and "no program on" in text and "export MDMINI=" in text, f"no program at all: {code} {text}")
+    # Built beside the scripts, or installed with them.
+    for where in ("build/mdmini", "../bin/mdmini"):
+        scripts = script_folder(folder, f"there-{where[:2]}", "unset MDMINI; PATH=/usr/bin:/bin")
+        top = scripts.parents[1]
+        if where.startswith(".."):
+            (top.parent / "share").mkdir(exist_ok=True)
+            shutil.move(str(top), str(top.parent / "share/mdmini"))
+            scripts, place = top.parent / "share/mdmini/run/slurm", top.parent / "bin/mdmini"
+        else:
+            place = top / where
+        place.parent.mkdir(exist_ok=True)
+        place.symlink_to(program.program())
+        code, text = ended(folder, cluster, cluster.submit(scripts / "cpu.sbatch", *words, folder=folder))
+        checks.that(code == "0:0" and "verdict: PASSED" in text, f"{where} is not found: {code} {text}")
+    alone = folder / "alone"
+    alone.mkdir()
+    shutil.copy(SCRIPTS / "cpu.sbatch", alone)
+    code, text = ended(folder, cluster, cluster.submit(alone / "cpu.sbatch", *words, folder=folder))
+    checks.that(code == "2:0" and "job.sh is missing" in text, f"a script alone: {code} {text}")
+
+
+def test_array(checks, folder, cluster):
+    """Temperatures by seeds: each combination once, in a folder of its own."""
+    words = (deck(folder, "small", run={"steps": 40}, restart={"every": 0}, ensemble={"thermostat": "rescale"}), "run.backend=cpu", "run.threads=1")
+    factors = ("ensemble.target=0.7,0.9", "system.seed=1,2,3")
+    job = cluster.submit("--array=1-6", "--gres=none", "--cpus-per-task=1", SCRIPTS / "array.sbatch", *factors, "--", *words, folder=folder)
+    cluster.wait(lambda: not cluster.command("squeue", "-h"), 60, "the array does not end")
+    found = {}
+    for path in (folder / f"mdmini-array-{job}").glob("*/small.json"):
+        report = json.loads(path.read_text())
+        found[path.parent.name] = report["options"]["ensemble.target"]["value"], report["options"]["system.seed"]["value"]
+    expected = {f"target={t}_seed={s}" for t in ("0.7", "0.9") for s in (1, 2, 3)}
+    checks.that(set(found) == expected and len(set(map(str, found.values()))) == 6, f"runs of the array: {found}")
+    for options, given, said in ((("--array=1-7",), (*factors, "--", *words), "sbatch --array=1-6"),
+                                 (("--array=1-1",), (*factors, *words), "allowed before --"), (("--array=1-1",), (*factors,), "needed: "),
+                                 ((), (*factors, "--", *words), "sbatch --array=1-6")):
+        job = cluster.submit(*options, "--gres=none", "--cpus-per-task=1", SCRIPTS / "array.sbatch", *given, folder=folder)
+        cluster.wait(lambda: not cluster.command("squeue", "-h"), 60, "the array does not end")
+        text = "".join(path.read_text() for path in folder.glob(f"mdmini-array-{job}_*.out"))
+        checks.that(said in text and not (folder / f"mdmini-array-{job}").exists(), f"{options} {given}: {text}")
+
+
 class Chain:
     """A job of chain.sbatch."""
 
@@ -148,6 +224,9 @@ def test_stopped(checks, folder, cluster):
     words = (deck(folder, "long", run={"steps": 1000000, "threads": None}, output=OUTPUT), "run.backend=cpu", "restart.every=auto")
     chain, short = folder / "run/slurm/chain.sbatch", folder / "short-chain.sbatch"
     chain.parent.mkdir(parents=True)  # where the line looks for it
+    for place in (chain.parent, folder):
+        for name in ("job.sh", "site.sh"):
+            shutil.copy(SCRIPTS / name, place)
     text = (SCRIPTS / "chain.sbatch").read_text()
     chain.write_text(text.replace("restart_every=100000", "restart_every=1000"))
     short.write_text(text.replace("most_starts=100", "most_starts=0"))
@@ -192,4 +271,4 @@ def test_time_limit(checks, folder, cluster):
     checks.that(len(report["sessions"]) == int(end["Restarts"]) + 1, f"sessions: {report['sessions']}")
 
 
-slurm.run_tests(test_one_run, test_chain, test_cancelled, test_stopped, test_time_limit)
+slurm.run_tests(test_one_run, test_program_checked, test_array, test_chain, test_cancelled, test_stopped, test_time_limit)

@@ -83,7 +83,9 @@ class Reader:
     """Takes texts, gives a Study, and keeps what is wrong."""
 
     def __init__(self, study_file=None):
-        self.study_file, self.errors = study_file, []
+        at_top = study_file and TOP / study_file
+        self.study_file = str(at_top) if at_top and not Path(study_file).exists() and at_top.is_file() else study_file
+        self.errors = []
 
     def file(self, text, what):
         """Beside the study file, in the working directory, at the top of the source: the first that is there."""

@@ -1,0 +1,45 @@
+# Read by every batch script here (sourced, not run): what the site wants, the cores that were granted, and a program that works.
+# A job that cannot run ends here, with exit code 2 and the reason, before srun.
+
+refuse() {
+    echo "$(basename "$script"): $*" >&2
+    exit 2
+}
+
+# find_program: sets mdmini to $MDMINI, or else to what was built where sbatch was called, built or installed with this folder, or is
+# on the PATH.
+find_program() {
+    local place places=("${MDMINI-}")
+    [ -n "${MDMINI-}" ] || places=(build-gpu/mdmini build/mdmini "$here"/../../build-gpu/mdmini "$here"/../../build/mdmini
+        "$here"/../../../../bin/mdmini "$(command -v mdmini)")
+    for place in "${places[@]}"; do
+        [ -f "$place" ] && [ -x "$place" ] && mdmini=$place && return
+    done
+    [ -z "${MDMINI-}" ] || refuse "MDMINI=$MDMINI: no such program on $(hostname), in $PWD"
+    refuse "no program on $(hostname); looked for ${places[*]} in $PWD: build it, or export MDMINI=/path/to/mdmini"
+}
+
+# check_program BACKEND: it starts on this node, and has this backend.
+check_program() {
+    local said
+    said=$("$mdmini" --version 2>&1) ||
+        refuse "$mdmini does not start on $(hostname): $said. Load the modules that it was built with ($here/site.sh)"
+    [[ $said == mdmini\ * ]] || refuse "$mdmini does not answer as mdmini does: $said"
+    grep -q "^backends:.*\<$1\>" <<<"$said" || refuse "$mdmini has no backend $1; $(grep '^backends:' <<<"$said"). It has one where" \
+        "the CUDA toolkit is found when it is built (cmake -DMDMINI_CUDA=ON); cpu.sbatch runs on the processor"
+}
+
+# backend_of DEFAULT WORD...: the last run.backend=BACKEND of the words.
+backend_of() {
+    local word backend=$1
+    shift
+    for word in "$@"; do
+        [[ $word != run.backend=* ]] || backend=${word#run.backend=}
+    done
+    [ "$backend" = auto ] && echo cpu || echo "$backend"
+}
+
+[ -f "$here/site.sh" ] || refuse "$here/site.sh is missing: copy it beside the script, or submit the script where it is"
+. "$here/site.sh"
+export OMP_NUM_THREADS=$SLURM_CPUS_ON_NODE # the cores that were granted; not every site confines a job to them
+find_program
