@@ -187,12 +187,18 @@ static void define(Options *options, const Sources *sources, const char *macro, 
     if (is_named(sources, macro)) add_option(options, "-D%s=%d", macro, value);
 }
 
-/* NVRTC looks for what it compiles in a cache of the driver, which processes share (its guide, "Caching", since 12.9). What is
- * measured here is what was compiled here: cache.c keeps that by all that went into it. */
-static void add_no_cache(Options *options) {
+int cuda_compile_version(void) {
     int major = 0, minor = 0;
-    nvrtc_check(nvrtcVersion(&major, &minor), "nvrtcVersion");
-    if (1000 * major + 10 * minor >= 12090) add_option(options, "--no-cache");
+    return nvrtcVersion(&major, &minor) == NVRTC_SUCCESS ? 1000 * major + 10 * minor : 0;
+}
+
+/* Lines for profilers: before 12.1 NVRTC ends by SIGSEGV with them, in an endless recursion. And NVRTC looks for what it compiles in
+ * a cache of the driver, which processes share (its guide, "Caching", since 12.9). What is measured here is what was compiled
+ * here: cache.c keeps that by all that went into it. */
+static void add_options_by_version(Options *options) {
+    const int version = cuda_compile_version();
+    if (version >= 12010) add_option(options, "--generate-line-info");
+    if (version >= 12090) add_option(options, "--no-cache");
 }
 
 /* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
@@ -212,8 +218,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
                          Options *options) {
     add_option(options, "--gpu-architecture=%s_%d", architecture.is_ptx ? "compute" : "sm", architecture.number);
     add_option(options, "--std=c++17");
-    add_option(options, "--generate-line-info");
-    add_no_cache(options);
+    add_options_by_version(options);
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!md_option_is_switch(option)) continue;
         char macro[64];

@@ -26,6 +26,9 @@ typedef struct CudaArchitecture {
 } CudaArchitecture;
 CudaArchitecture cuda_compile_architecture(int compute_capability);
 
+/* Of NVRTC, as CUDA counts: 12030 for 12.3; 0: not known. */
+int cuda_compile_version(void);
+
 typedef struct CudaImage {
     char *bytes; /* a cubin, or PTX */
     size_t size;

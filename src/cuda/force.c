@@ -1,6 +1,4 @@
 /* Stage force, host side; the kernels and their ladder stand in kernels/force.cu. */
-#include <nvrtc.h>
-
 #include "cuda/stages.h"
 #include "cuda/variants.h"
 
@@ -136,17 +134,11 @@ static void choose_kernel(MdConfig *config, const MdSystemPlan *plan, MdChoices 
                    (long long)plan->n_atoms);
 }
 
-/* Of kernels, as CUDA counts: 12030 for 12.3; 0: not known. */
-static int compiler_version(void) {
-    int major = 0, minor = 0;
-    return nvrtcVersion(&major, &minor) == NVRTC_SUCCESS ? 1000 * major + 10 * minor : 0;
-}
-
 /* Bytes that the parameters of a kernel may take. */
 static size_t most_argument_bytes(void) {
     int driver = 0;
     CUDA_CHECK(cudaDriverGetVersion(&driver));
-    return compiler_version() >= 12010 && driver >= 12010 ? 32764 : 4096;
+    return cuda_compile_version() >= 12010 && driver >= 12010 ? 32764 : 4096;
 }
 
 static MdStatus check_arguments(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
@@ -179,7 +171,7 @@ static MdStatus check_texels(const MdConfig *config, const MdSystemPlan *plan, M
 
 /* What kernels/step_local.cuh is made of. */
 static MdStatus check_barrier(const MdConfig *config, MdErrors *errors) {
-    const int capability = cuda_device_compute_capability(), compiler = compiler_version();
+    const int capability = cuda_device_compute_capability(), compiler = cuda_compile_version();
     if (config->launch_barrier != MD_BARRIER_LOCAL || (capability >= 70 && compiler >= 12030)) return MD_OK;
     return md_fail(
         errors, MD_ERROR_INPUT,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/compile.h"
+
 const char *cuda_toolkit_header(const MdConfig *config) {
     if (config->reduce_method == MD_METHOD_COOPERATIVE) return CUDA_GROUPS_HEADER;
     if (config->reduce_method == MD_METHOD_CUB) return "cub/block/block_reduce.cuh";
@@ -45,10 +47,20 @@ bool cuda_toolkit_find(const char *header, char folder[CUDA_TOOLKIT_BYTES]) {
     return false;
 }
 
+/* Before 12.6 the headers of CUB include what NVRTC does not have. */
+enum { CUB_VERSION = 12060 };
+
 MdStatus cuda_toolkit_resolve(const MdConfig *config, MdErrors *errors) {
     const char *header = cuda_toolkit_header(config);
     char folder[CUDA_TOOLKIT_BYTES];
+    const int version = cuda_compile_version();
     if (!header) return MD_OK;
+    if (config->reduce_method == MD_METHOD_CUB && version < CUB_VERSION)
+        return md_fail(
+            errors, MD_ERROR_INPUT,
+            "reduce.method=cub: needs NVRTC 12.6, and this program has %d.%d: take reduce.method=global, shared, "
+            "shared-dynamic, syncwarp, shuffle or cooperative, or build with a newer toolkit",
+            version / 1000, version % 1000 / 10);
     if (cuda_toolkit_find(header, folder)) return MD_OK;
     return md_fail(errors, MD_ERROR_INPUT,
                    "reduce.method=%s: %s of the CUDA toolkit is not found (looked in %s, $CUDA_HOME/include and "

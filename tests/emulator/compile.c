@@ -181,6 +181,23 @@ static bool is_target(int number) {
     return only ? number == only : number == 75 || number == 80 || number == 90;
 }
 
+EMULATOR_API nvrtcResult nvrtcVersion(int *major, int *minor) {
+    const char *asked = getenv("MDMINI_EMULATOR_NVRTC");
+    *major = CUDART_VERSION / 1000;
+    *minor = CUDART_VERSION % 1000 / 10;
+    if (asked && *asked && sscanf(asked, "%d.%d", major, minor) != 2)
+        emulator_fail("MDMINI_EMULATOR_NVRTC=%s: a version as 12.4 is needed", asked);
+    return NVRTC_SUCCESS;
+}
+
+/* A real one recurs until its stack is used up. */
+static void check_line_info(const char *option) {
+    int major = 0, minor = 0;
+    nvrtcVersion(&major, &minor);
+    if (after(option, "--generate-line-info") && 100 * major + minor < 1201)
+        emulator_fail("an NVRTC before 12.1 ends by SIGSEGV with %s", option);
+}
+
 /* Options of NVRTC as options of g++; false: NVRTC would not know the option. */
 static bool translate(nvrtcProgram program, int n, const char *const *from, Options *to) {
     static const char *const defines[] = {"--define-macro=", "-D"}, *const arch[] = {"--gpu-architecture=", "-arch="};
@@ -190,6 +207,7 @@ static bool translate(nvrtcProgram program, int n, const char *const *from, Opti
     for (int k = 0; k < n; k++) {
         const char *option = from[k], *rest;
         bool known = is_dropped(option);
+        check_line_info(option);
         for (int form = 0; form < 2 && !known; form++) {
             known = true;
             if ((rest = after(option, defines[form]))) add_option(to, "-D", rest);
@@ -502,12 +520,6 @@ EMULATOR_API nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *by
 
 EMULATOR_API nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
     strcpy(log, program->log ? program->log : "");
-    return NVRTC_SUCCESS;
-}
-
-EMULATOR_API nvrtcResult nvrtcVersion(int *major, int *minor) {
-    *major = CUDART_VERSION / 1000;
-    *minor = CUDART_VERSION % 1000 / 10;
     return NVRTC_SUCCESS;
 }
 

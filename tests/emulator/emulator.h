@@ -36,7 +36,8 @@
  *   MDMINI_EMULATOR_GPU      CAPABILITY,MULTIPROCESSORS[,KIB], as 12.0,48 for an RTX 5070: what GPU it is (9.0,4; with IDLE
  *                            9.0,132). Threads, blocks and shared memory follow from the compute capability by the table of
  *                            the CUDA programming guide; KIB: the most shared memory of a block, in place of that
- *   MDMINI_EMULATOR_TARGET   the one architecture that NVRTC compiles for (75, 80 and 90) */
+ *   MDMINI_EMULATOR_TARGET   the one architecture that NVRTC compiles for (75, 80 and 90)
+ *   MDMINI_EMULATOR_NVRTC    the version that NVRTC says it has, as 12.4 (that of the toolkit) */
 #ifndef MD_EMULATOR_H
 #define MD_EMULATOR_H
 

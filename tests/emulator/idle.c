@@ -24,7 +24,7 @@ typedef struct IdleModule {
     int n_functions;
 } IdleModule;
 
-static size_t n_modules;
+static _Atomic size_t n_modules;
 static char a_global[1 << 16]; /* whatever variable is asked for */
 
 size_t emulator_count_modules(void) { return n_modules; }

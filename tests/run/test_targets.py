@@ -1,4 +1,4 @@
-"""GPUs that NVRTC does not know, and where the text of the kernels comes from: on the emulated GPU (compute capability
+"""GPUs that NVRTC does not know, older NVRTCs, and where the text of the kernels comes from: on the emulated GPU (compute capability
 9.0), whose NVRTC can be told what it compiles for."""
 import os
 import sys
@@ -29,6 +29,13 @@ with tempfile.TemporaryDirectory() as name:
     checks.that(newer.code == 0, f"a GPU newer than NVRTC: {newer.last_lines()}")
     older = run(folder, "run.backend=cuda", MDMINI_EMULATOR_TARGET="100")
     checks.that(older.code == 2 and "run.backend=cpu" in older.stderr, f"a GPU that NVRTC has dropped: {older.last_lines()}")
+    older = run(folder, "run.backend=cuda", MDMINI_EMULATOR_NVRTC="12.0")
+    checks.that(older.code == 0, f"an NVRTC that ends by SIGSEGV with line information: {older.last_lines()}")
+    older = run(folder, "run.backend=cuda", "reduce.method=cub", MDMINI_EMULATOR_NVRTC="12.5")
+    checks.that(older.code == 2 and "needs NVRTC 12.6, and this program has 12.5" in older.stderr,
+                f"an NVRTC that cannot compile CUB: {older.last_lines()}")
+    newer = run(folder, "run.backend=cuda", "reduce.method=cub", MDMINI_EMULATOR_NVRTC="12.6")
+    checks.that(newer.code == 0, f"an NVRTC that can: {newer.last_lines()}")
     absent = run(folder, "run.backend=cuda", "--check", "run.device=5")
     checks.that(absent.code == 2 and "run.device=5: 1 GPU is visible" in absent.stderr, f"another GPU: {absent.last_lines()}")
     absent = run(folder, "run.backend=auto", "run.device=5")
