@@ -398,8 +398,10 @@ int main(void) {
     MdConfig config = state_config();
     const MdBackendOps *ops = walk_cuda(&config);
     if (!ops) return walk_no_cuda();
+    const bool has_matrices = walk_gpu_has(ops, 90, "neighbor.distances=matrix");
     rows_per_warp = MD_ROWS_PER_WARP_16;
-    for (distances = MD_DISTANCES_THREAD; distances <= MD_DISTANCES_MATRIX; distances++) {
+    for (distances = MD_DISTANCES_THREAD; distances <= (has_matrices ? MD_DISTANCES_MATRIX : MD_DISTANCES_THREAD);
+         distances++) {
         if (walk_wants("uniform")) test_uniform(ops);
         for (int axis = 0; axis < 3; axis++)
             if (walk_wants("far")) test_far(ops, axis, 114), test_far(ops, axis, 111);
@@ -413,8 +415,8 @@ int main(void) {
         if (walk_wants("condensing")) test_condensing(ops);
     }
     distances = MD_DISTANCES_MATRIX, rows_per_warp = MD_ROWS_PER_WARP_8;
-    if (walk_wants("crowds")) test_crowds(ops);
-    if (walk_wants("condensing")) test_condensing(ops);
+    if (has_matrices && walk_wants("crowds")) test_crowds(ops);
+    if (has_matrices && walk_wants("condensing")) test_condensing(ops);
     distances = MD_DISTANCES_THREAD;
     if (walk_wants("crowds")) test_long_rows(ops, MD_BANK_ORDER_OFF);
     if (walk_wants("few cells")) test_passing(ops);

@@ -171,7 +171,8 @@ int main(void) {
     MdConfig config = state_config();
     const MdBackendOps *ops = walk_cuda(&config);
     if (!ops) return walk_no_cuda();
-    for (size_t k = 0; k < sizeof searches / sizeof searches[0]; k++) {
+    const bool has_matrices = walk_gpu_has(ops, 90, "neighbor.distances=matrix");
+    for (size_t k = 0; k < (has_matrices ? sizeof searches / sizeof searches[0] : 1); k++) {
         distances = searches[k].distances, rows_per_warp = searches[k].rows_per_warp;
         if (walk_wants("device")) test_device(ops);
         for (int grid = 0; grid < N_DEVICE_GRIDS && k < 2; grid++)

@@ -31,7 +31,8 @@ struct Design {
     const MdSystemPlan *plans;
     int n_plans;
     int n_switches, option[MAX_SWITCHES]; /* rows of the option table */
-    Set values[MAX_SWITCHES];             /* that there are */
+    Set values[MAX_SWITCHES];             /* that there are, */
+    Set skipped[MAX_SWITCHES];            /* and those that this GPU lacks */
     Set with[MAX_SWITCHES][MAX_VALUES]
             [MAX_SWITCHES];                 /* values of the second switch that can go with that of the first */
     uint64_t tied[MAX_SWITCHES];            /* bit y: its values rule out some of switch y */
@@ -372,6 +373,52 @@ static void add_pair(Design *d, int x, int v, int y, int w) {
     set_pair(d->pair, x, v, y, w, PAIR_REFUSED);
 }
 
+/* --- what this GPU lacks ------------------------------------------------------------------------------------------ */
+
+static void skip_value(Design *d, int s, int value, const char *why) {
+    d->values[s] &= ~just(value);
+    d->skipped[s] |= just(value);
+    printf("# %s: skipped: %s\n", d->ops->name, why);
+}
+
+/* Whether the backend refuses the value alone, since it takes another GPU: then it says so first. */
+static bool is_lacking(const Design *d, int s, int value, char *reason, size_t size) {
+    unsigned char wanted[MAX_SWITCHES];
+    char name[96];
+    Set left[MAX_SWITCHES];
+    Row row;
+    if (!begin_pair(d, s, value, s, value, WITH_EFFECT, left)) return false;
+    for (int k = 0; k < d->n_switches; k++) wanted[k] = (unsigned char)md_switch_value(d->base, d->option[k]);
+    complete_near(d, left, wanted, &row);
+    snprintf(name, sizeof name, "%s=%s: needs compute capability", md_option_name(d->option[s]), word(d, s, value));
+    return !accepted(d, &row, reason, size) && strncmp(reason, name, strlen(name)) == 0;
+}
+
+/* Leaves them out, and what needs them: what no auto can make possible is not to be left to one. */
+static void skip_lacking(Design *d, MdVariantTable table) {
+    char why[512];
+    Set left[MAX_SWITCHES], possible[MAX_SWITCHES] = {0};
+    bool any = false;
+    for (int s = 0; s < d->n_switches; s++)
+        for (Set rest = d->values[s]; rest; rest &= rest - 1)
+            if (begin_pair(d, s, first_of(rest), s, first_of(rest), WITHOUT_AUTO, left))
+                possible[s] |= just(first_of(rest));
+    for (int s = 0; s < d->n_switches; s++)
+        for (Set rest = possible[s]; rest && !is_single(d->values[s]); rest &= rest - 1)
+            if (is_lacking(d, s, first_of(rest), why, sizeof why)) skip_value(d, s, first_of(rest), why), any = true;
+    while (any) {
+        any = false;
+        find_needs(d, table);
+        for (int s = 0; s < d->n_switches; s++)
+            for (Set rest = possible[s] & d->values[s]; rest && !is_single(d->values[s]); rest &= rest - 1) {
+                if (begin_pair(d, s, first_of(rest), s, first_of(rest), WITHOUT_AUTO, left)) continue;
+                snprintf(why, sizeof why, "%s=%s: needs what was skipped", md_option_name(d->option[s]),
+                         word(d, s, first_of(rest)));
+                skip_value(d, s, first_of(rest), why), any = true;
+            }
+    }
+}
+
 static void add_pairs(Design *d) {
     FOR_PAIRS(d, x, v, y, w)
     if (d->pair[x][v][y][w] == PAIR_OPEN) add_pair(d, x, v, y, w);
@@ -433,13 +480,14 @@ static void add_only(Design *d, const MdConfig *base) {
     unsigned char wanted[MAX_SWITCHES];
     char reason[512] = "ruled out by the table";
     Set left[MAX_SWITCHES], set;
-    bool can_run = true;
+    bool can_run = true, is_skipped = false;
     int option;
     memcpy(left, d->values, sizeof left);
     for (int s = 0; s < d->n_switches; s++) wanted[s] = (unsigned char)md_switch_value(base, d->option[s]);
     for (const char *at = asked_only(); (at = read_term(at, &option, &set)) != NULL;) {
         int s = switch_of(d, option);
         if (names(d->fixed, md_option_name(option))) continue;
+        is_skipped = is_skipped || (s >= 0 && (d->skipped[s] & set));
         can_run = can_run && s >= 0 && is_single(set) && narrow(d, left, s, first_of(set));
     }
     if (can_run && solvable(d, left)) {
@@ -448,7 +496,7 @@ static void add_only(Design *d, const MdConfig *base) {
         if (accepted(d, &row, reason, sizeof reason)) *add_row(d) = row;
     }
     check_context("MDMINI_TEST_ONLY=%s", asked_only());
-    if (d->n_rows == 0 && !CHECK(d->fixed)) printf("# refused: %s\n", reason);
+    if (d->n_rows == 0 && !CHECK(d->fixed || is_skipped)) printf("# refused: %s\n", reason);
 }
 
 /* --- for the walk ------------------------------------------------------------------------------------------------- */
@@ -462,6 +510,7 @@ Design *design_create(const MdBackendOps *ops, const MdConfig *base, DesignKind 
     find_values(d, ops->variants(), base, fixed);
     find_needs(d, ops->variants());
     find_effects(d);
+    skip_lacking(d, ops->variants());
     if (design_is_narrowed()) add_only(d, base);
     else if (kind == DESIGN_SINGLES) add_singles(d, base);
     else {

@@ -20,7 +20,7 @@ typedef struct Design Design;
  * is no switch. One that it refuses although the table allows it is replaced, up to three times for each pair; a value or
  * a pair that is still without a combination is a failed check, with the reason. (But for pairs with an `auto`: what it
  * becomes may be what cannot go with the other value.) That the table rules out no value altogether is checked, too;
- * which pairs it rules out is printed.
+ * which pairs it rules out is printed. Values that take another GPU ("needs compute capability 9.0") are skipped by name.
  *
  * Switches that are named in `fixed` (blanks between them; NULL: none) keep the value of base, or the
  * last that the backend has when it lacks that one. */

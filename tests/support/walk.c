@@ -87,6 +87,18 @@ int walk_no_cuda(void) {
     return CHECK_SKIPPED;
 }
 
+bool walk_gpu_has(const MdBackendOps *ops, int compute_capability, const char *value) {
+    const MdConfig config = state_config();
+    MdMachine machine = {0};
+    MdErrors *errors = md_errors_create();
+    CHECK(ops->probe(&config, &machine, errors) == MD_OK);
+    md_errors_destroy(errors);
+    const bool has = machine.compute_capability >= compute_capability;
+    if (!has)
+        printf("skipped: %s needs compute capability %d.%d\n", value, compute_capability / 10, compute_capability % 10);
+    return has;
+}
+
 int64_t walk_launches(const MdStatistics *statistics, const char *name) {
     for (int k = 0; k < statistics->n_kernels; k++)
         if (strcmp(statistics->kernels[k].name, name) == 0) return statistics->kernels[k].launches;

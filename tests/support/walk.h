@@ -21,6 +21,9 @@ const MdBackendOps *walk_cuda(const MdConfig *base);
 /* What a test of the cuda backend alone ends with where that gives NULL: a failure if MDMINI_TEST_BACKENDS lists it, else "skipped". */
 int walk_no_cuda(void);
 
+/* Whether the GPU has the compute capability (90 for 9.0) that the value needs; where not, prints that it is skipped. */
+bool walk_gpu_has(const MdBackendOps *ops, int compute_capability, const char *value);
+
 /* How often the kernel of that name was launched; 0 also for one that is not there. */
 int64_t walk_launches(const MdStatistics *statistics, const char *name);
 
