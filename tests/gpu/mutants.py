@@ -15,7 +15,8 @@ BUILD is a build folder with tests, for a GPU or for its emulation. --only: muta
 --every: each n-th, a sample; --shard: those of share K (from 0) of N, so that N calls do them all; --resume: what an earlier
 call with --json killed stays killed, if the kernels are still the same to the byte, and the mutant, and the others have their turn.
 Some killers need a
-GPU, others the emulation; a mutant that has none here is left out.
+GPU, others the emulation; a mutant that has none here is left out, and so is one that survives where a killer skips something for
+want of another GPU.
 """
 import argparse
 import concurrent.futures
@@ -46,6 +47,7 @@ def limit(seconds):
 
 
 NO_COMPILE = "do not compile"
+LACKS = "needs compute capability"  # says a test that skips what the GPU lacks
 GREEN, RED, ABSENT, BROKEN = "green", "red", "absent", "broken"
 VERDICTS = ("killed", "SURVIVED", "ERROR", "NOT RUN", "left out")
 
@@ -130,7 +132,7 @@ class Bench:
         if NO_COMPILE in text:
             return BROKEN, text[text.index(NO_COMPILE):][:600]
         if code == 0:
-            return GREEN, ""
+            return GREEN, LACKS if LACKS in text else ""
         if killer.words and code == 2:
             return BROKEN, text[-600:]
         for pattern in (r"^FAILED .*?: (.*?)( \[|$)", r"(verdict: FAILED)", r"^.*emulator: (.*)", r"SUMMARY: (.*)", r"^.*(?i:error)\S* (.*)"):
@@ -161,14 +163,15 @@ class Bench:
             folder = make_folder(mutant, parent)
         except (ValueError, OSError) as error:
             return dict(found, verdict="ERROR", how=str(error))
-        tried = []
+        tried, lacked = [], []
         for killer in mutant.killers:
             baseline, text, seconds = self.baseline(killer)
             if baseline == ABSENT:
                 continue
             if baseline == GREEN:
                 outcome, how, seconds = self.run(killer, folder, limit(seconds))
-                tried.append(killer.name)
+                lacking = outcome == GREEN and how == LACKS  # that it noticed nothing means nothing
+                (lacked if lacking else tried).append(killer.name)
             if process_group.is_stopped():  # it may have been ended from outside
                 return dict(found, verdict="NOT RUN", how="ended while it ran")
             if baseline != GREEN:
@@ -180,6 +183,8 @@ class Bench:
                 shutil.rmtree(folder)
                 return dict(found, verdict="killed", killer=killer.name, how=how)
         shutil.rmtree(folder)
+        if lacked:
+            return dict(found, verdict="left out", how=f"the GPU lacks what is needed: {', '.join(lacked)}")
         if not tried:
             return dict(found, verdict="left out",
                         how="for " + ("a GPU" if self.emulated else "the emulation") + " only: " + mutant.killers[0].name)

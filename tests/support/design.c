@@ -38,6 +38,7 @@ struct Design {
     uint64_t tied[MAX_SWITCHES];            /* bit y: its values rule out some of switch y */
     Set effect[MAX_SWITCHES][MAX_SWITCHES]; /* values of the second beside which the first has an effect */
     PairTable pair;                         /* PairState */
+    bool lacks;                             /* what was asked for */
     int n_rows;
     Row row[MAX_ROWS];
     uint64_t random;
@@ -496,6 +497,7 @@ static void add_only(Design *d, const MdConfig *base) {
         if (accepted(d, &row, reason, sizeof reason)) *add_row(d) = row;
     }
     check_context("MDMINI_TEST_ONLY=%s", asked_only());
+    d->lacks = is_skipped;
     if (d->n_rows == 0 && !CHECK(d->fixed || is_skipped)) printf("# refused: %s\n", reason);
 }
 
@@ -525,6 +527,8 @@ Design *design_create(const MdBackendOps *ops, const MdConfig *base, DesignKind 
 }
 
 void design_destroy(Design *design) { md_free(design); }
+
+bool design_lacks(const Design *design) { return design->lacks; }
 
 int design_count(const Design *design) { return design->n_rows; }
 

@@ -31,6 +31,8 @@ void design_destroy(Design *design);
 /* MDMINI_TEST_ONLY="key=value ..." makes one combination only, whatever the kind: the nearest to base with these
  * values. Those of `fixed` switches do not matter, and there may be none that goes with what is fixed. */
 bool design_is_narrowed(void);
+/* Whether it names a value that takes another GPU: there is no combination then. */
+bool design_lacks(const Design *design);
 
 int design_count(const Design *design);
 
