@@ -19,11 +19,11 @@ def library_of(version):
     """The path of libnvrtc of that toolkit; None: it cannot be had."""
     folder = Path("nvrtc-" + version)
     if not list(folder.rglob("libnvrtc.so.*")):
-        major = version.split(".")[0]
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:",
-                        "--disable-pip-version-check", "--target", folder, f"nvidia-cuda-nvrtc-cu{major}=={version}.*"],
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300, check=False)
-    found = [path for path in folder.rglob("libnvrtc.so.*") if "alt" not in path.name]
+        package = f"nvidia-cuda-nvrtc-cu{version.split('.')[0]}=={version}.*"
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "--retries", "1",
+                   "--timeout", "20", "--disable-pip-version-check", "--target", folder, package]
+        subprocess.run(["timeout", "300", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    found = list(folder.rglob("libnvrtc.so.*"))
     return found[0].resolve() if found else None
 
 
