@@ -28,7 +28,7 @@ if "$top/build/mdmini" --version | grep -q ', cuda ('; then
     sample() {
         (cd "$top/build-emulated" && MDMINI_TEST_BACKENDS=cuda ctest --output-on-failure --timeout 600 -j 2 -R "$1")
     }
-    sample '^(emulator|gpus|mutation|pipeline)/|/test_(backends|memory|rows|state)-0$|/test_(boundary|cache|choices|cuda|kernel_cache|no_gpu|targets)$'
+    sample '^(emulator|mutation|pipeline)/|/test_(backends|memory|rows|state)-0$|/test_(boundary|cache|choices|cuda|kernel_cache|no_gpu|targets)$'
     # Of these some systems: with all of them they would take a quarter of the time of all tests.
     systems="2 x 3 x 4 bricks|5 x 4 x 6 bricks, 2 types|checked: 5 x 2 x 1 bricks|unforeseen|collision|checked collision|leapers|trust"
     MDMINI_TEST_SYSTEM=$systems sample '/test_(ahead|queue|trust)$'

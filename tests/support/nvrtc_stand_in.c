@@ -1,6 +1,6 @@
 /* In place of the NVRTC that a program was linked with, the library that MDMINI_TEST_NVRTC names: loaded by LD_PRELOAD, it forwards
  * the calls that src/cuda makes. So kernels are compiled by NVRTCs of other toolkits without a build for each. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <nvrtc.h>
 #include <pthread.h>
