@@ -45,4 +45,8 @@ with tempfile.TemporaryDirectory() as name:
     run(sys.executable, "-B", share / "tools/study.py", share / "inputs/melt.txt", "--words", " ".join(small),
         "--vary", "force.unroll=1,2", "--repeats", "1", "--no-report", "--program", mdmini, "--output", "study", folder=name)
     run(sys.executable, "-B", share / "tools/study.py", share / "run/studies/ladder-32k.ini", "--check", "--program", mdmini, folder=name)
+    # Another folder than the top of a source: the study file is found, and so are site.sh and job.sh.
+    run(sys.executable, "-B", share / "tools/study.py", "run/studies/ladder-32k.ini", "--check", "--program", mdmini, folder=name)
+    run(share / "run/slurm/study.sh", "--help", folder=name)
+    checks.that(all((share / "run/slurm" / file).exists() for file in ("site.sh", "job.sh", "array.sbatch", "mdmini.def")), "run/slurm")
 checks.finish()
