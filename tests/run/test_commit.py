@@ -21,8 +21,8 @@ def git(folder, *words):
 def reported(source):
     """What the build's script writes for a source in this folder: commit, and whether it has changes."""
     output, copy = source.parent / "info.h", source.parent / "info.cmake"
-    text = script.read_text().replace(os.environ["MDMINI_SOURCE"], str(source))
-    copy.write_text(text.replace(str(script.parent / "generated/mdmini_build.h"), str(output)))
+    text = script.read_text().replace(str(script.parent / "generated/mdmini_build.h"), str(output))
+    copy.write_text(text.replace(os.environ["MDMINI_SOURCE"], str(source)))
     subprocess.run(["cmake", "-P", copy], check=True, env=os.environ | {"GIT_CEILING_DIRECTORIES": str(source.parent.parent)})
     words = dict(line.split(maxsplit=2)[1:] for line in output.read_text().splitlines() if line.startswith("#define"))
     return words["MD_BUILD_COMMIT"].strip('"'), words["MD_BUILD_DIRTY"]
