@@ -7,7 +7,7 @@ import subprocess
 
 import program
 import restart_file
-from resuming import deck, resume, run_tests, same_end
+from resuming import BACKEND, deck, resume, run_tests, same_end
 
 
 def test_by_default(checks, folder):
@@ -66,7 +66,8 @@ def test_room(checks, folder):
     taken = len(b"".join(content for section, content in restart_file.sections(folder / "size.restart").items()
                          if section not in restart_file.BOOKS))
     n_bytes = 2048 * 104  # in mixed precision
-    checks.that(0 <= taken - n_bytes < 8192, f"the file has {taken} bytes, announced are {n_bytes}")
+    least = n_bytes if BACKEND == "cpu" else 0.8 * n_bytes  # lists of a GPU may keep less
+    checks.that(least <= taken < n_bytes + 8192, f"the file has {taken} bytes, announced are {n_bytes}")
     for every, frames, kib, message in (("auto", 0, 256, None), ("auto", 0, 128, r"restart files need 208\.0 KiB, but"), ("0", 0, 128, None),
                                         ("1", 0, 512, r"restart files need 624\.0 KiB, but"),
                                         ("auto", 10, 256, r"restart files need 208\.0 KiB and all else 168\.0 KiB, but")):
