@@ -227,7 +227,7 @@ def test_lengths(checks, bench):
                 f"of one number of steps: {page}")
     own = [str(bench.results(f"own-{k}")["points"][0]["n_steps"]) for k in (1, 2)]
     for one, other, expected in (("own-1", "own-2", own), ("own-2", "joined", [own[1], both])):
-        found = compare(bench.folder / one, bench.folder / other)
+        found = compare([bench.folder / one], [bench.folder / other])
         told = [[row["a"], row["b"]] for row in found["settings"] if row["what"] == "s0: steps of the base"]
         checks.that(told == [expected] and f"steps {' '.join(expected)}" in " ".join(text(found).split()), f"compared: {told}, expected {expected}")
 
