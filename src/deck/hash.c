@@ -1,8 +1,10 @@
+#define _POSIX_C_SOURCE 200809L
 #include "deck/hash.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/checksum.h"
 #include "base/memory.h"
@@ -14,9 +16,11 @@ static bool names_output(int option) {
            (md_option_row(option)->type == MD_TYPE_PATH && md_option_kind(option) != MD_KIND_PHYSICS);
 }
 
+/* A plain file alone: to open a pipe would wait for another writer. */
 static bool hash_file(const char *path, uint64_t *value) {
     char block[65536];
-    FILE *file = fopen(path, "rb");
+    struct stat there;
+    FILE *file = stat(path, &there) == 0 && S_ISREG(there.st_mode) ? fopen(path, "rb") : NULL;
     if (!file) return false;
     MdChecksum sum = md_checksum_begin();
     for (size_t n; (n = fread(block, 1, sizeof block, file)) > 0;) md_checksum_add(&sum, block, n);
@@ -26,11 +30,20 @@ static bool hash_file(const char *path, uint64_t *value) {
     return read;
 }
 
+/* Of the coordinate file, or of what came through a pipe. */
+static bool hash_coordinates(const MdDeck *deck, uint64_t *value) {
+    size_t n_bytes;
+    const char *stream = md_deck_stream(deck, &n_bytes);
+    if (!stream) return hash_file(md_deck_config(deck)->system_file, value);
+    *value = md_checksum(stream, n_bytes);
+    return true;
+}
+
 static void add_option(MdChecksum *sum, const MdDeck *deck, int option, MdDeckHash *hash) {
     char *value = md_deck_value_text(deck, option), *line;
     uint64_t content = 0;
     if (option == MD_OPTION_system_file) {
-        if (!hash_file(md_deck_config(deck)->system_file, &content))
+        if (!hash_coordinates(deck, &content))
             hash->missing = "system.file cannot be read any more";
         free(value);
         value = md_format("%016" PRIx64, content);
