@@ -108,23 +108,22 @@ static MdStatus check_there(const MdDeck *deck, MdFiles *files, Output outputs[N
     return check_existing(deck, outputs, errors);
 }
 
-/* The names that other runs may not use at the same time: NAME, which most files bear, and those of files with paths of their
- * own. Returns how many. */
-static int find_names(const MdDeck *deck, const Output outputs[N_FILES], const char *names[4]) {
+/* The names that other runs may not use at the same time: NAME, which most files bear; the restart file, which restart.file of
+ * another run may name; and files with paths of their own. Returns how many. */
+static int find_names(const Output outputs[N_FILES], const char *names[4]) {
     static const int with_path[] = {NEIGHBORS, TRACE, RESTART};
     int n = 0;
     names[n++] = outputs[JSON].stem;
     for (size_t k = 0; k < sizeof with_path / sizeof *with_path; k++) {
         const char *path = outputs[with_path[k]].path;
-        if (with_path[k] == RESTART && !*md_deck_config(deck)->restart_file) continue;
         if (path && !md_path_same(path, names[0])) names[n++] = path;
     }
     return n;
 }
 
-static MdStatus check_names(const MdDeck *deck, const Output outputs[N_FILES], MdErrors *errors) {
+static MdStatus check_names(const Output outputs[N_FILES], MdErrors *errors) {
     const char *names[4];
-    const int n = find_names(deck, outputs, names);
+    const int n = find_names(outputs, names);
     MdStatus status = MD_OK;
     for (int k = 0; k < n && status == MD_OK; k++) status = md_lock_check_name(names[k], errors);
     return status;
@@ -135,7 +134,7 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
     *files = (MdFiles){.use = *use};
     md_outputs_make(deck, use, outputs);
     MdStatus status = md_outputs_check(deck, use, outputs, errors);
-    if (status == MD_OK) status = check_names(deck, outputs, errors);
+    if (status == MD_OK) status = check_names(outputs, errors);
     if (status == MD_OK) name_files(md_deck_config(deck), outputs, files);
     if (status == MD_OK) status = check_there(deck, files, outputs, errors);
     md_outputs_free(outputs);
@@ -199,9 +198,9 @@ static MdStatus remove_old(const Output outputs[N_FILES], const MdFiles *files, 
     return MD_OK;
 }
 
-static MdStatus take_names(const MdDeck *deck, const Output outputs[N_FILES], MdFiles *files, MdErrors *errors) {
+static MdStatus take_names(const Output outputs[N_FILES], MdFiles *files, MdErrors *errors) {
     const char *names[4];
-    const int n = find_names(deck, outputs, names);
+    const int n = find_names(outputs, names);
     MdStatus status = MD_OK;
     for (int k = 0; k < n && status == MD_OK; k++) {
         status = md_lock_take_name(names[k], &files->locks[k], errors);
@@ -216,7 +215,7 @@ MdStatus md_files_prepare(const MdDeck *deck, MdFiles *files, MdLog *log, MdErro
     const int existing = md_deck_config(deck)->output_existing;
     Output outputs[N_FILES];
     md_outputs_make(deck, &files->use, outputs);
-    MdStatus status = take_names(deck, outputs, files, errors);
+    MdStatus status = take_names(outputs, files, errors);
     if (status == MD_OK) status = check_there(deck, files, outputs, errors);
     bool any = false;
     for (int k = 0; k < N_FILES; k++) any = any || exists(outputs[k].path);

@@ -153,6 +153,8 @@ def test_after_kill(checks, folder):
     checks.that(wait_for(folder / "m.restart"), "no restart file")
     done = program.run("--restart", "m.restart", folder=folder)
     checks.that(done.code == 2 and f"process {first.pid} on " in done.stderr, f"goes on: {done.code} {done.stderr}")
+    done = program.run(name, "output.name=other", "run.steps=20", "restart.file=m.restart", folder=folder)
+    checks.that(done.code == 2 and f"process {first.pid} on " in done.stderr, f"its restart file: {done.code} {done.stderr}")
     done = program.run(name, "output.name=other", "run.steps=20", folder=folder)
     checks.that(done.code == 0, f"another name: {done.last_lines()}")
     first.send_signal(signal.SIGKILL)
