@@ -43,8 +43,7 @@ static void add_option(MdChecksum *sum, const MdDeck *deck, int option, MdDeckHa
     char *value = md_deck_value_text(deck, option), *line;
     uint64_t content = 0;
     if (option == MD_OPTION_system_file) {
-        if (!hash_coordinates(deck, &content))
-            hash->missing = "system.file cannot be read any more";
+        if (!hash_coordinates(deck, &content)) hash->missing = "system.file cannot be read any more";
         free(value);
         value = md_format("%016" PRIx64, content);
     }
