@@ -166,9 +166,12 @@ static void refuse_argument(const char *argument, const char *next) {
     fprintf(stderr, "mdmini: error: ");
     if (!known) {
         char *question = nearest_argument(argument);
-        fprintf(stderr, "unknown argument %s%s", argument, question);
+        fprintf(stderr, *question ? "unknown argument %s%s\n" : "unknown argument %s%s; see mdmini --help\n", argument,
+                question);
         free(question);
-    } else if (!next) fprintf(stderr, "%s: no value", argument);
+        return;
+    }
+    if (!next) fprintf(stderr, "%s: no value", argument);
     else if (strcmp(argument, "--melt") == 0)
         fprintf(stderr, "--melt: read \"%s\"; allowed: a whole number from 0", next);
     else fprintf(stderr, "%s FILE stands alone", argument);

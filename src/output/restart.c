@@ -12,6 +12,7 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "output/path.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "restart files are written as numbers lie in memory");
@@ -258,6 +259,17 @@ static bool check_all(MdRestart *r) {
     return refuse(r, "the restart file is damaged: it goes on after its end"), false;
 }
 
+static void refuse_missing(MdRestart *r) {
+    char *question = md_nearest_file(r->path);
+    char *reason = md_format("No such file or directory%s",
+                             *question ? question
+                                       : "; a run leaves a restart file at an early stop, and, unless restart.every is "
+                                         "0, at its end");
+    refuse(r, reason);
+    free(question);
+    free(reason);
+}
+
 MdRestart *md_restart_open(const char *path, MdErrors *errors) {
     MdRestart *r = md_alloc(1, sizeof *r, "restart file");
     struct stat there;
@@ -265,11 +277,7 @@ MdRestart *md_restart_open(const char *path, MdErrors *errors) {
     r->errors = errors;
     r->whole = md_checksum_begin();
     r->file = fopen(path, "rb");
-    if (!r->file && errno == ENOENT)
-        refuse(
-            r,
-            "No such file or directory; a run leaves a restart file at an early stop, and, unless restart.every is 0, "
-            "at its end");
+    if (!r->file && errno == ENOENT) refuse_missing(r);
     else if (!r->file) refuse(r, strerror(errno));
     else if (fstat(fileno(r->file), &there) != 0 || !S_ISREG(there.st_mode)) refuse(r, "not a plain file");
     else if (check_all(r)) return r;
