@@ -41,8 +41,9 @@ static bool split_row(XyzReader *reader, char *line, Words *words) {
     }
     reader->more_columns = reader->more_columns || n > columns->n;
     if (n == columns->n || (!columns->exact && n > columns->n)) return true;
-    md_lines_problem(reader->lines, "%d columns, where %s%d are needed: `%.60s`", n, columns->exact ? "" : "at least ",
-                     columns->n, line);
+    md_lines_problem(reader->lines, "%d %s, where %s%d are needed%s: `%.60s`", n, n == 1 ? "column" : "columns",
+                     columns->exact ? "" : "at least ", columns->n,
+                     strpbrk(line, ",;") ? " (separate them by blanks, numbers with a decimal point)" : "", line);
     return false;
 }
 

@@ -185,6 +185,8 @@ static void test_bad_xyz(void) {
     BAD("2\nc\nA 1 2 3\nA 4 5\n", OPEN, NULL, at(4, "3 columns, where at least 4 are needed"));
     BAD("2\nc\nA 1 2 3\nA 4 5 nan\n", OPEN, NULL, at(4, "`nan` is not a finite number"));
     BAD("2\nc\nA 1 2 3\nA 4,5 6 7\n", OPEN, NULL, at(4, "`4,5` is not a finite number; separate numbers by blanks"));
+    BAD("2\nc\nA,1,2,3\nA,4,5,6\n", OPEN, NULL,
+        at(3, "1 column, where at least 4 are needed (separate them by blanks"));
     BAD("2\nc\nA 1 2 3\nA 4 5 6\n", OPEN, FLAT, at(3, "z = 3, but system.dimension = 2"));
     BAD("1\nc\nA 1 2 3\n", OPEN, NULL, at(1, "1 atom"));
     BAD("99999999999999999999\nc\nA 1 2 3\n", OPEN, NULL, at(1, "99999999999999999999 atoms; from 2 to"));
