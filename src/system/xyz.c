@@ -71,6 +71,24 @@ static int symbol_type(XyzReader *reader, Word word) {
     return c->n_types++;
 }
 
+/* Types whose names are all whole numbers, as LAMMPS writes them, are numbered in the order of these, whichever comes first in
+ * the file: in the deck `1` then means the type 1. */
+static void order_numbered_types(MdCoordinates *c) {
+    long long number[MD_MAX_TYPES];
+    int place[MD_MAX_TYPES] = {0}; /* of each type among those ordered */
+    for (int t = 0; t < c->n_types; t++) {
+        if (c->symbol[t][strspn(c->symbol[t], "0123456789")]) return;
+        number[t] = strtoll(c->symbol[t], NULL, 10);
+        for (int u = 0; u < t; u++) place[number[u] <= number[t] ? t : u]++;
+    }
+    const MdCoordinates before = *c;
+    for (int t = 0; t < c->n_types; t++) {
+        memcpy(c->symbol[place[t]], before.symbol[t], MD_TYPE_NAME_SIZE);
+        c->mass[place[t]] = before.mass[t];
+    }
+    for (int64_t i = 0; i < c->n_atoms; i++) c->type[i] = place[c->type[i]];
+}
+
 static bool read_integer(XyzReader *reader, Word word, int64_t *value) {
     char *end;
     errno = 0;
@@ -189,6 +207,7 @@ static void read_rows(XyzReader *reader, long long n_atoms) {
     }
     check_end(reader->lines, n_atoms);
     if (reader->lines->n_problems == 0 && parts.id) md_coordinates_sort(reader->c, reader->lines);
+    if (reader->lines->n_problems == 0) order_numbered_types(reader->c);
     if (reader->more_columns) md_coordinates_note(reader->c, "columns after the fourth are not used");
 }
 

@@ -108,6 +108,11 @@ static void test_xyz(void) {
     check_place(s, 1, 1.5, 0, 0);
     md_system_destroy(s);
 
+    check_context("types that are numbers keep their order");
+    s = system_of("3\nc\n10 0 0 0\n2 1.5 0 0\n10 0 3 0\n", OPEN, "system.masses=1 3", NULL);
+    CHECK(s->type[0] == 1 && s->type[1] == 0 && s->type[2] == 1 && s->mass[1] == 3);
+    md_system_destroy(s);
+
     check_context("extended XYZ");
     const char *text = "2\ntitle=\"no pbc=no Lattice=7 here\" Lattice=\"11 0 0 0 12 0 0 0 13\" "
                        "Properties=id:I:1:pos:R:3:species:S:1:velo:R:3 pbc=\"T F T\" Time=0.5\n"
