@@ -114,8 +114,9 @@ typedef struct MdKernelUse {
 /* Kernels that were compiled when the run began. */
 typedef struct MdCompilation {
     int n_compiled, n_kept; /* files: compiled now; found in the cache of an earlier run */
-    double seconds;         /* host clock, files side by side, loading left out */
+    double seconds;         /* host clock, until all were loaded; files side by side */
     char folder[3072];      /* of the cache; "": there is none */
+    bool is_written;        /* it takes what is compiled */
 } MdCompilation;
 
 enum { MD_MAX_STAGES = 12, MD_MAX_KERNELS = 64, MD_MAX_CHOICES = 24 };

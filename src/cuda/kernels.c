@@ -5,6 +5,7 @@
  * in the loop that is measured. Compiling what is asked for takes some tenths of a second a unit. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -445,6 +446,7 @@ void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
                                               .n_kept = atomic_load(&context->n_kept),
                                               .seconds = context->kernels_s};
     snprintf(statistics->compilation.folder, sizeof statistics->compilation.folder, "%s", cache.folder);
+    statistics->compilation.is_written = cache.folder[0] && access(cache.folder, W_OK | X_OK) == 0;
     statistics->n_kernels = 0;
     for (int id = 0; id < CUDA_N_KERNELS; id++) {
         const CudaKernel *kernel = &context->kernels[id];

@@ -157,10 +157,14 @@ static void log_compilation(MdRecord *r) {
     if (c->n_compiled == 0 && c->n_kept == 0) return;
     md_log(r->log, "kernels   ");
     if (c->n_compiled)
-        md_log(r->log, "%d files compiled in %.2f s%s", c->n_compiled, c->seconds, c->n_kept ? ", " : "");
-    if (c->n_kept) md_log(r->log, "%d files from the cache %s", c->n_kept, c->folder);
-    else if (c->folder[0]) md_log(r->log, ", kept in %s", c->folder);
-    else md_log(r->log, ", not kept: there is no folder for them (MDMINI_KERNEL_CACHE names one)");
+        md_log(r->log, "%d file%s compiled in %.2f s%s", c->n_compiled, c->n_compiled == 1 ? "" : "s", c->seconds,
+               c->n_kept ? ", " : "");
+    if (c->n_kept) md_log(r->log, "%d file%s from the cache %s", c->n_kept, c->n_kept == 1 ? "" : "s", c->folder);
+    else if (c->is_written) md_log(r->log, ", kept in %s", c->folder);
+    if (c->n_compiled && !c->folder[0])
+        md_log(r->log, ", not kept: there is no folder for them (MDMINI_KERNEL_CACHE names one)");
+    else if (c->n_compiled && !c->is_written)
+        md_log(r->log, ", not kept: %s is not there, or cannot be written to", c->folder);
     md_log(r->log, "\n");
 }
 

@@ -50,6 +50,10 @@ def test_kept(checks, folder):
     compiled, line = finish(checks, folder, "f", begin(folder, "f", environment))
     checks.that(compiled["cached"] == 0 and compiled["cache"] is None, f"no cache: {compiled}")
     checks.that(line.endswith("not kept: there is no folder for them (MDMINI_KERNEL_CACHE names one)"), line)
+    environment["MDMINI_KERNEL_CACHE"] = str(Path(folder) / "nowhere")
+    compiled, line = finish(checks, folder, "g", begin(folder, "g", environment))
+    checks.that(compiled["cached"] == 0 and line.endswith("not kept: " + environment["MDMINI_KERNEL_CACHE"] +
+                                                          " is not there, or cannot be written to"), line)
 
 
 def main():
