@@ -142,9 +142,9 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
         verification->curvature = fmax(verification->curvature, scales.curvature / (double)n);
         verification->force = fmax(verification->force, scales.force / (double)n);
         if (step == 0)
-            add_check(verification, "places, off from those given (sigma)", step, places_off(system, position),
+            add_check(verification, "positions, difference from input (sigma)", step, places_off(system, position),
                       ops->rounding(config, &system->box, room.extent, room.spread));
-        add_check(verification, "places, rounded by up to (sigma)", step,
+        add_check(verification, "positions, rounded by up to (sigma)", step,
                   ops->rounding(config, &system->box, scales.extent, room.spread),
                   md_tolerance_rounding(&system->potential));
         /* Forces are compared in units of their bound, so the limit is 1. */

@@ -108,10 +108,10 @@ def test_apart(checks, folder):
 def test_places_given(checks, folder):
     """The start is judged by the places of the file, not by what became of them."""
     report = start(folder, cluster(), "run.precision=double").json()
-    off = next(row for row in report["checks"] if row["name"].startswith("places, off"))
+    off = next(row for row in report["checks"] if row["name"].startswith("positions, difference"))
     checks.that(off["value"] == 0 and 0 < off["limit"] < 1e-14, f"double: {off}")
     report = start(folder, cluster((1000, 0, 0)), "run.precision=single").json()
-    off = next(row for row in report["checks"] if row["name"].startswith("places, off"))
+    off = next(row for row in report["checks"] if row["name"].startswith("positions, difference"))
     checks.that(1e-6 < off["value"] <= off["limit"] < 1e-4, f"single: {off}")
 
 
