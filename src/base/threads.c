@@ -4,17 +4,17 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-typedef struct Pieces {
+typedef struct Tasks {
     int n;
     void (*work)(void *user, int k);
     void *user;
     atomic_int n_taken;
-} Pieces;
+} Tasks;
 
-/* A thread takes the next piece that is left. */
-static void *take_pieces(void *opaque) {
-    Pieces *pieces = opaque;
-    for (int k; (k = atomic_fetch_add(&pieces->n_taken, 1)) < pieces->n;) pieces->work(pieces->user, k);
+/* A thread takes the next task that is left. */
+static void *run_tasks(void *opaque) {
+    Tasks *tasks = opaque;
+    for (int k; (k = atomic_fetch_add(&tasks->n_taken, 1)) < tasks->n;) tasks->work(tasks->user, k);
     return NULL;
 }
 
@@ -22,17 +22,17 @@ static void *take_pieces(void *opaque) {
 enum { STACK_BYTES = 32 << 20, MAX_THREADS = 64 };
 
 /* This thread works, too. Where the system has no more threads, fewer do the same. */
-void md_side_by_side(int n, void (*work)(void *user, int k), void *user) {
-    Pieces pieces = {.n = n, .work = work, .user = user};
+void md_threads_run_tasks(int n, void (*work)(void *user, int k), void *user) {
+    Tasks tasks = {.n = n, .work = work, .user = user};
     pthread_t threads[MAX_THREADS];
     pthread_attr_t attributes;
     int n_threads = 0, most = omp_get_num_procs() < n ? omp_get_num_procs() : n;
     if (most > MAX_THREADS) most = MAX_THREADS;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    while (n_threads < most - 1 && pthread_create(&threads[n_threads], &attributes, take_pieces, &pieces) == 0)
+    while (n_threads < most - 1 && pthread_create(&threads[n_threads], &attributes, run_tasks, &tasks) == 0)
         n_threads++;
-    take_pieces(&pieces);
+    run_tasks(&tasks);
     for (int k = 0; k < n_threads; k++) pthread_join(threads[k], NULL);
     pthread_attr_destroy(&attributes);
 }

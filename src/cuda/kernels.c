@@ -274,7 +274,7 @@ MdStatus cuda_kernels_create(CudaContext *context) {
     MdStatus status = cuda_driver_find(&context->driver, context->errors);
     if (status != MD_OK) return status;
     Creation creation = {.context = context};
-    md_side_by_side(CUDA_N_UNITS, create_one, &creation);
+    md_threads_run_tasks(CUDA_N_UNITS, create_one, &creation);
     for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++) status = creation.status[unit];
     context->kernels_s = md_clock_s() - start_s;
     if (atomic_load(&context->n_compiled) > 0) cuda_cache_trim(CUDA_CACHE_BYTES);

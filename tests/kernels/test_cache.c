@@ -169,10 +169,10 @@ static void check_jobs(void) {
 
 static void mark(void *user, int k) { ((int *)user)[k]++; }
 
-static void check_side_by_side(void) {
+static void check_tasks(void) {
     int times[100] = {0};
-    md_side_by_side(100, mark, times);
-    md_side_by_side(0, mark, times);
+    md_threads_run_tasks(100, mark, times);
+    md_threads_run_tasks(0, mark, times);
     for (int k = 0; k < 100; k++) CHECK(times[k] == 1);
 }
 
@@ -184,7 +184,7 @@ int main(void) {
     check_damage();
     check_size();
     check_jobs();
-    check_side_by_side();
+    check_tasks();
     snprintf(command, sizeof command, "rm -rf %s", home);
     CHECK(system(command) == 0);
     return check_finish();
