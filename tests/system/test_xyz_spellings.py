@@ -310,15 +310,19 @@ def check_pipes(path, folder):
     deck = path + ".txt"
     with open(deck, "w", encoding="utf-8") as file:
         file.write("[system]\nstart = file\nfile = /dev/stdin\n")
-    words = " ".join(QUIET + [f"output.directory={folder}", "output.name=out"])
+    words, hashes = " ".join(QUIET + [f"output.directory={folder}", "output.name=out"]), set()
     for command in (f"cat {path} | {PROGRAM} /dev/stdin {words}", f"cat {path} | {PROGRAM} {deck} {words}",
-                    f"{PROGRAM} <(cat {path}) {words}", f"{PROGRAM} /dev/stdin {words} < {path}"):
+                    f"{PROGRAM} <(cat {path}) {words}", f"{PROGRAM} /dev/stdin {words} < {path}",
+                    f"mkfifo {path}.fifo; cat {path} > {path}.fifo & {PROGRAM} {path}.fifo {words}", f"{PROGRAM} {path} {words}"):
         for name in os.listdir(folder):
             os.remove(os.path.join(folder, name))
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
         if check(done.returncode == 0, f"{command}: {done.returncode}: {done.stderr}"):
             with open(os.path.join(folder, "out.json"), encoding="utf-8") as file:
-                check(same(json.load(file)["potential_energy_per_atom"], lj(1.5) / 2), f"{command}: energy")
+                report = json.load(file)
+            check(same(report["potential_energy_per_atom"], lj(1.5) / 2), f"{command}: energy")
+            hashes.add(report["provenance"]["deck_hash"]["physics"])
+    check(len(hashes) == 1, f"fingerprints of one file, by pipes and by its name: {hashes}")
 
 
 def main():
