@@ -2,9 +2,11 @@
 #include "continue.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/stream.h"
 #include "output/schedule.h"
 
 static MdStatus check_there(const MdRecord *r, const char *path, int64_t n_frames, const char *option) {
@@ -16,7 +18,27 @@ static MdStatus check_there(const MdRecord *r, const char *path, int64_t n_frame
         path, (long long)n_frames, strerror(errno), option);
 }
 
+/* The report of another run stands where this one will write its own: a restart file that was renamed, or that is of another
+ * folder. */
+static MdStatus check_report(const MdRecord *r) {
+    static const char key[] = "\"run_id\": \"";
+    size_t n = 0;
+    FILE *file = fopen(r->files.json, "rb");
+    char *text = file ? md_stream_read(file, SIZE_MAX, &n) : NULL;
+    if (file) fclose(file);
+    const char *found = text ? strstr(text, key) : NULL;
+    const bool is_other = found && strncmp(found + sizeof key - 1, r->resume.run_id, strlen(r->resume.run_id)) != 0;
+    free(text);
+    if (!is_other) return MD_OK;
+    return md_fail(r->errors, MD_ERROR_INPUT,
+                   "%s: is of another run than %s, and would be replaced: name the files of the run that goes on by "
+                   "output.name=ANOTHER_NAME, or their folder by output.directory",
+                   r->files.json, r->resume.from);
+}
+
 MdStatus md_continue_check(const MdRecord *r) {
+    const MdStatus report = check_report(r);
+    if (report != MD_OK) return report;
     MdStatus h5 = check_there(r, r->files.h5, r->resume.n_frames, "output.frames_every");
     MdStatus xyz = check_there(r, r->files.xyz, r->resume.n_xyz_frames, "output.xyz_every");
     return h5 == MD_OK ? xyz : h5;

@@ -81,12 +81,13 @@ KEYS = {"name": "of the study and its folder", "base": "files, layers of every p
 
 
 def find_program(given):
-    """The program: as given (also from the top of the source), $MDMINI, built beside these sources, or on the PATH."""
-    places = [given, TOP / given] if given else [os.environ.get("MDMINI"), TOP / "build-gpu/mdmini", TOP / "build/mdmini", shutil.which("mdmini")]
+    """The program: as given (also from the top of the source), $MDMINI, built beside these sources, installed with them, or on the PATH."""
+    places = [given, TOP / given] if given else [os.environ.get("MDMINI"), TOP / "build-gpu/mdmini", TOP / "build/mdmini",
+                                                       TOP.parents[1] / "bin/mdmini", shutil.which("mdmini")]
     for place in filter(None, places):
         if os.path.isfile(place) and os.access(place, os.X_OK):
             return Program(place)
-    raise StudyError([f"{given}: no such program" if given else "no program: build it, or say --program MDMINI"])
+    raise StudyError([f"{given}: no such program" if given else "no program, neither build-gpu/mdmini or build/mdmini beside these sources nor on the PATH: build it, or say --program MDMINI"])
 
 
 def read_arguments(words=None):
@@ -96,7 +97,7 @@ def read_arguments(words=None):
     parser.add_argument("--vary", action="append", default=[], metavar="KEY=A,B", help="a factor and its levels; again for more")
     for key, what in KEYS.items():
         parser.add_argument(f"--{key}", metavar="X", help=what)
-    parser.add_argument("--program", metavar="MDMINI", help="(build-gpu/mdmini or build/mdmini beside these sources, or on the PATH)")
+    parser.add_argument("--program", metavar="MDMINI", help="(build-gpu/mdmini or build/mdmini beside these sources, the one installed with them, or on the PATH)")
     parser.add_argument("--output", metavar="FOLDER", help="of the study (its name, in the working directory); names a study without one")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="only part K of N of the runs")
     parser.add_argument("--check", action="store_true", help="show the points, and what the program says of each; run nothing")

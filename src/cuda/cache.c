@@ -83,12 +83,11 @@ bool cuda_cache_read(const CudaCache *cache, const char *name, CudaImage *image)
 }
 
 void cuda_cache_write(const CudaCache *cache, const char *name, const CudaImage *image) {
-    char path[PATH_BYTES], aside[PATH_BYTES + 8];
+    char path[PATH_BYTES], aside[PATH_BYTES + 24];
     if (!cache->folder[0]) return;
     path_of(cache, name, path);
-    snprintf(aside, sizeof aside, "%s.XXXXXX", path);
-    const int descriptor = mkstemp(aside);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+    snprintf(aside, sizeof aside, "%s.%ld", path, (long)getpid());
+    FILE *file = fopen(aside, "wbx"); /* one of another host with this number will do */
     if (!file) return;
     const uint64_t checksum = md_checksum(image->bytes, image->size);
     bool whole =

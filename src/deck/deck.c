@@ -59,8 +59,23 @@ static char *name_of_file(const char *path) {
     return name;
 }
 
+/* Coordinates that a later layer has replaced would be left out in silence. layer: that they were; 0: there are none. */
+static void check_coordinates(const MdDeck *deck, const char *path, int layer, MdErrors *errors) {
+    const bool starts = deck->config.system_start == MD_START_FILE;
+    if (layer == 0 || (starts && deck->layer[MD_OPTION_system_file] == layer)) return;
+    const int option = starts ? MD_OPTION_system_file : MD_OPTION_system_start;
+    char *value = md_deck_value_text(deck, option);
+    md_fail(errors, MD_ERROR_INPUT,
+            "%s: its coordinates would not be used, since %s: %s = %s comes later: name the file of "
+            "coordinates after the deck",
+            path, deck->origin[option], md_option_name(option), value);
+    free(value);
+}
+
 void md_deck_read_layers(MdDeck *deck, int n_arguments, char *const *arguments, MdErrors *errors) {
     bool in_overrides = false;
+    const char *coordinates = NULL;
+    int layer = 0; /* of these */
     deck->files = calloc((size_t)n_arguments + 1, sizeof *deck->files);
     if (!deck->files) md_panic("out of memory");
     for (int k = 0; k < n_arguments; k++) {
@@ -73,9 +88,10 @@ void md_deck_read_layers(MdDeck *deck, int n_arguments, char *const *arguments, 
         } else {
             if (!deck->name) deck->name = name_of_file(arguments[k]);
             deck->files[deck->n_files++] = md_copy_text(arguments[k]);
-            md_deck_read_file(deck, arguments[k], errors);
+            if (md_deck_read_file(deck, arguments[k], errors)) coordinates = arguments[k], layer = deck->n_layers;
         }
     }
+    check_coordinates(deck, coordinates, layer, errors);
 }
 
 MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) {

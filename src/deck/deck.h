@@ -101,6 +101,9 @@ const char *md_deck_stream(const MdDeck *deck, size_t *n);
  * says (by option; both NULL: not known), unless the deck gives them and leaves the backend open. Text from malloc. */
 char *md_deck_effective_text(const MdDeck *deck, const bool *lacking, const char *backend);
 
+/* Whether the temperature ramp ends at the last step, whatever that is: such a run cannot be extended. */
+bool md_deck_ramp_ends(const MdConfig *config);
+
 /* The value of an option as it would stand in a deck; text from malloc. */
 char *md_deck_value_text(const MdDeck *deck, int option);
 char *md_config_value_text(const MdConfig *config, int option);

@@ -221,7 +221,8 @@ void md_deck_keep_stream(MdDeck *deck) {
     fclose(file);
 }
 
-void md_deck_read_file(MdDeck *deck, const char *path, MdErrors *errors) {
+bool md_deck_read_file(MdDeck *deck, const char *path, MdErrors *errors) {
+    bool coordinates = false;
     char *shown = md_show_text(path, strlen(path), MD_SHOW_PATH), *text = NULL;
     size_t n = 0;
     FILE *file = fopen(path, "rb");
@@ -229,7 +230,8 @@ void md_deck_read_file(MdDeck *deck, const char *path, MdErrors *errors) {
     if (file) text = md_stream_read(file, MD_MAX_FILE_BYTES + 1, &n);
     if (text) {
         char *copy = md_copy_text(path), *folder = md_path_absolute(NULL, dirname(copy));
-        if (md_deck_read_text(deck, path, folder, text, n, errors)) keep_stream(deck, file, text, n);
+        coordinates = md_deck_read_text(deck, path, folder, text, n, errors);
+        if (coordinates) keep_stream(deck, file, text, n);
         free(copy);
         free(folder);
     } else {
@@ -239,4 +241,5 @@ void md_deck_read_file(MdDeck *deck, const char *path, MdErrors *errors) {
     if (file) fclose(file);
     free(shown);
     free(text);
+    return coordinates;
 }

@@ -39,8 +39,8 @@ bool md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const
 /* Applies the arguments of a command line in their order. The first file gives the deck its name, if it has none. */
 void md_deck_read_layers(MdDeck *deck, int n_arguments, char *const *arguments, MdErrors *errors);
 
-/* Applies one file. */
-void md_deck_read_file(MdDeck *deck, const char *path, MdErrors *errors);
+/* Applies one file; whether it holds coordinates. */
+bool md_deck_read_file(MdDeck *deck, const char *path, MdErrors *errors);
 
 /* Reads system.file into memory if it is a pipe, once all layers have been applied. */
 void md_deck_keep_stream(MdDeck *deck);

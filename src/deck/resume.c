@@ -24,12 +24,15 @@ static void check_fixed(const MdDeck *deck, int option, MdErrors *errors) {
 }
 
 /* A ramp that ends at the last step has a slope that follows from the number of steps. */
+bool md_deck_ramp_ends(const MdConfig *config) {
+    const MdRealList *target = &config->ensemble_target;
+    return config->ensemble_thermostat != MD_THERMOSTAT_NONE && config->ensemble_last_step == MD_AUTO_INT &&
+           target->n == 2 && target->values[0] != target->values[1];
+}
+
 static void check_ramp(const MdDeck *deck, int64_t steps_before, MdErrors *errors) {
     const MdConfig *config = &deck->config;
-    const MdRealList *target = &config->ensemble_target;
-    if (config->run_steps == steps_before || config->ensemble_thermostat == MD_THERMOSTAT_NONE ||
-        config->ensemble_last_step != MD_AUTO_INT || target->n < 2 || target->values[0] == target->values[1])
-        return;
+    if (config->run_steps == steps_before || !md_deck_ramp_ends(config)) return;
     md_fail(errors, MD_ERROR_INPUT,
             "%s: run.steps: read %lld, but the temperature ramp of this run ends at its last step, %lld, and would get "
             "another slope: a run that is to be extended names ensemble.last_step from the start",

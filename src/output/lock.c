@@ -88,7 +88,7 @@ MdStatus md_lock_take_name(const char *stem, MdNameLock *lock, MdErrors *errors)
     MdStatus status = MD_OK;
     bool there = false;
     char *path = name_path(stem);
-    while (status == MD_OK && !there) {
+    for (int turn = 0; status == MD_OK && !there && turn < 100; turn++) {
         const int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (descriptor < 0) status = md_fail(errors, MD_ERROR_OUTPUT, "%s: %s", path, strerror(errno));
         else if (!md_lock_take(descriptor)) status = fail_held(stem, descriptor, errors);
@@ -96,6 +96,8 @@ MdStatus md_lock_take_name(const char *stem, MdNameLock *lock, MdErrors *errors)
         if (there) *lock = (MdNameLock){path, descriptor};
         else if (descriptor >= 0) close(descriptor);
     }
+    if (status == MD_OK && !there)
+        status = md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be held: it is another file at each look", path);
     if (there) note_owner(lock->descriptor);
     else free(path);
     return status;

@@ -140,6 +140,14 @@ static MdStatus plan_file_box(const MdProblems *problems, const MdCoordinates *c
     return status;
 }
 
+static void note_flat(MdCoordinates *c, int dimension) {
+    double low[3], high[3];
+    md_coordinates_extent(c, low, high);
+    if (dimension == 3 && low[2] == high[2])
+        md_coordinates_note(c,
+                            "all atoms have one z: system.dimension = 2 makes the system two-dimensional (with z = 0)");
+}
+
 static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordinates **coordinates) {
     const MdConfig *config = md_deck_config(problems->deck);
     MdBox *box = &layout->plan.box;
@@ -157,6 +165,7 @@ static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordi
     layout->plan.file_velocities = moves && md_is_auto(config->system_temperature);
     if (moves && !layout->plan.file_velocities)
         md_coordinates_note(c, "their velocities are not used: system.temperature is given");
+    note_flat(c, box->dimension);
     if (plan_file_box(problems, c, box)) return MD_ERROR_INPUT;
     return md_coordinates_settle(c, box, config->system_file, problems->errors);
 }

@@ -1,5 +1,6 @@
 """Which commit a build reports: the source's own, `unknown` without git, and never that of a repository that the source was unpacked in."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ def reported(source):
     """What the build's script writes for a source in this folder: commit, and whether it has changes."""
     output, copy = source.parent / "info.h", source.parent / "info.cmake"
     text = script.read_text().replace(str(script.parent / "generated/mdmini_build.h"), str(output))
+    text = re.sub(r'set\(commit "\w*"\)', 'set(commit "")', text)  # also where the build was told its commit
     copy.write_text(text.replace(os.environ["MDMINI_SOURCE"], str(source)))
     subprocess.run(["cmake", "-P", copy], check=True, env=os.environ | {"GIT_CEILING_DIRECTORIES": str(source.parent.parent)})
     words = dict(line.split(maxsplit=2)[1:] for line in output.read_text().splitlines() if line.startswith("#define"))

@@ -147,4 +147,43 @@ def test_left_alone(checks, folder):
         checks.that(not changed, f"refused, and {changed} are others")
 
 
-run_tests(test_damage, test_refusals, test_check, test_left_alone)
+def test_other_run(checks, folder):
+    """A restart file whose name is that of another run by now would have the reports of that one replaced."""
+    for seed in (1, 2):  # the second run renames what the first one left
+        program.run(deck(folder, "run", system={"seed": seed}, restart={"every": None},
+                         output={"frames_every": 0, "velocities_every": 0, "images_every": 0}), "run.steps=20", folder=folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = program.run("--restart", "run.1.restart", "run.steps=40", folder=folder, name="run")
+    checks.that(done.code == 2 and "run.json: is of another run than run.1.restart" in done.stderr and "output.name" in done.stderr,
+                f"{done.code} {done.last_lines()}")
+    checks.that({path.name: path.read_bytes() for path in folder.iterdir()} == before, "refused, and files are others")
+    for words in (["run.1.restart", "output.name=run.1"], ["run.restart"]):
+        done = program.run("--restart", *words, "run.steps=40", folder=folder, name="run")
+        checks.that(done.code == 0, f"{words}: {done.code} {done.last_lines()}")
+
+
+def test_ramp(checks, folder):
+    """A ramp up to the last step cannot be extended: the log says so in place of a command that would be refused."""
+    ramp = {"thermostat": "rescale", "target": "0.5 1.0"}
+    for words, extends in (([], False), (["ensemble.last_step=20"], True)):
+        done = program.run(deck(folder, "ramp", ensemble=ramp), "run.steps=20", "output.existing=overwrite", *words, folder=folder)
+        checks.that(("cannot be extended: its temperature ramp" in done.stdout) != extends and ("to go on from here" in done.stdout) == extends,
+                    f"{words}: {done.last_lines()}")
+        done = program.run("--restart", "ramp.restart", "run.steps=40", folder=folder)
+        checks.that(done.code == (0 if extends else 2), f"{words}: {done.code} {done.last_lines()}")
+
+
+def test_coordinates_first(checks, folder):
+    """Coordinates that a later file or word replaces: refused, not left out in silence."""
+    (folder / "atoms.xy").write_text("0 0\n1.1 0\n0 1.1\n")
+    (folder / "other.xy").write_text("0 0\n1.2 0\n0 1.2\n")
+    (folder / "lattice.txt").write_text("[system]\nstart = hexagonal\ndensity = 0.8\n[run]\nsteps = 0\n")
+    (folder / "named.txt").write_text("[system]\nstart = file\nfile = other.xy\n[run]\nsteps = 0\n")
+    for words in (["atoms.xy", "lattice.txt"], ["atoms.xy", "system.start=hexagonal"], ["atoms.xy", "named.txt"]):
+        done = program.run(*words, folder=folder)
+        checks.that(done.code == 2 and "atoms.xy: its coordinates would not be used" in done.stderr, f"{words}: {done.code} {done.stderr}")
+    done = program.run("lattice.txt", "atoms.xy", "output.frames_every=0", folder=folder, name="lattice")
+    checks.that(done.code == 0 and done.json()["n_atoms"] == 3, f"coordinates after the deck: {done.code} {done.last_lines()}")
+
+
+run_tests(test_damage, test_refusals, test_check, test_left_alone, test_other_run, test_ramp, test_coordinates_first)
