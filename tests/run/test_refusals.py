@@ -151,7 +151,7 @@ def test_other_run(checks, folder):
     """A restart file whose name is that of another run by now would have the reports of that one replaced."""
     for seed in (1, 2):  # the second run renames what the first one left
         program.run(deck(folder, "run", system={"seed": seed}, restart={"every": None},
-                         output={"frames_every": 0, "velocities_every": 0, "images_every": 0}), "run.steps=20", folder=folder)
+                         output={"frames_every": 0, "velocities_every": None, "images_every": None}), "run.steps=20", folder=folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     done = program.run("--restart", "run.1.restart", "run.steps=40", folder=folder, name="run")
     checks.that(done.code == 2 and "run.json: is of another run than run.1.restart" in done.stderr and "output.name" in done.stderr,
