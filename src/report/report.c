@@ -267,8 +267,9 @@ static void log_restart(MdRecord *r, const char *path, int64_t step, const char 
 static void log_extension(MdRecord *r) {
     const MdResume *resume = &r->resume;
     if (md_deck_ramp_ends(r->config))
-        md_log(r->log, "\nthis run cannot be extended: its temperature ramp ends at its last step; a run that is to be "
-                       "extended names ensemble.last_step from the start\n");
+        md_log(r->log,
+               "\nthis run cannot be extended: its temperature ramp ends at its last step;\na run that is to be "
+               "extended names ensemble.last_step from the start\n");
     else if (resume->file_valid && resume->file_step == r->step)
         md_log(r->log, "\nto go on from here: mdmini --restart %s run.steps=N, N above %lld\n", r->files.restart,
                (long long)r->step);
