@@ -19,8 +19,9 @@ static MdStatus check_there(const MdRecord *r, const char *path, int64_t n_frame
 }
 
 /* The report of another run stands where this one will write its own: a restart file that was renamed, or that is of another
- * folder. */
+ * folder. With output.existing = overwrite that is what was asked for. */
 static MdStatus check_report(const MdRecord *r) {
+    if (r->config->output_existing == MD_EXISTING_OVERWRITE) return MD_OK;
     static const char key[] = "\"run_id\": \"";
     size_t n = 0;
     FILE *file = fopen(r->files.json, "rb");
@@ -30,10 +31,11 @@ static MdStatus check_report(const MdRecord *r) {
     const bool is_other = found && strncmp(found + sizeof key - 1, r->resume.run_id, strlen(r->resume.run_id)) != 0;
     free(text);
     if (!is_other) return MD_OK;
-    return md_fail(r->errors, MD_ERROR_INPUT,
-                   "%s: is of another run than %s, and would be replaced: name the files of the run that goes on by "
-                   "output.name=ANOTHER_NAME, or their folder by output.directory",
-                   r->files.json, r->resume.from);
+    return md_fail(
+        r->errors, MD_ERROR_INPUT,
+        "%s: is of another run than %s, and would be replaced: name the files of the run that goes on by "
+        "output.name=ANOTHER_NAME, or their folder by output.directory; output.existing=overwrite replaces it",
+        r->files.json, r->resume.from);
 }
 
 MdStatus md_continue_check(const MdRecord *r) {
