@@ -284,7 +284,7 @@ def test_page(checks, folder):
     checks.that(len(told) == len(set(told)) > 30, f"{PAGE.name}: told twice, or hardly any: {told}")
     reports = []
     for what, words, code in (("whole", ["report.counters=on", "restart.every=100"], 0),
-                              ("stopped", ["output.name=stopped", "run.steps=1e9", "run.walltime=0.5"], 75),
+                              ("stopped", ["output.name=stopped", "run.steps=1e9", "output.frames_every=1e6", "run.walltime=0.5"], 75),
                               ("resumed", ["--restart", "small.restart", "run.steps=300"], 0),
                               ("blown up", ["output.name=blown", "run.timestep=0.5", "output.frames_every=1"], 3)):
         deck = [] if what == "resumed" else [small_deck(folder)]
@@ -326,7 +326,7 @@ def test_killed(checks, folder):
     with done.h5() as file:
         process = json.loads(file["/parameters/mdmini/process_0"][()])
     checks.that(process["conditions"] == done.json()["conditions"], f"blown up: {process['conditions']}")
-    child = subprocess.Popen([program.program(), small_deck(folder), "run.steps=1e9", "output.commit_frames=1"], cwd=folder,
+    child = subprocess.Popen([program.program(), small_deck(folder), "run.steps=1e7", "output.commit_frames=1"], cwd=folder,
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     for line in child.stdout:
         if line.split()[:1] == [b"1000"]:  # ten frames of a hundred steps are committed
