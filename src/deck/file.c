@@ -201,7 +201,7 @@ static void keep_stream(MdDeck *deck, FILE *file, const char *text, size_t n) {
     if (fstat(fileno(file), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return;
     size_t n_rest = 0;
     char *rest = md_stream_read(file, SIZE_MAX, &n_rest);
-    if (!rest) return; /* the reader of coordinates will meet the fault as well */
+    if (!rest) return; /* the reader of coordinates reports the fault */
     md_free(deck->stream);
     free(deck->stream_path);
     deck->stream_bytes = n + n_rest;

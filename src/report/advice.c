@@ -18,7 +18,7 @@ static const char units[] = "Lengths are in units of sigma: for coordinates in a
 /* A potential energy that is larger than what the motion has. */
 static bool starts_too_close(const MdThermo *first) { return first->potential > 2 * first->kinetic + 1; }
 
-/* Up to here random places find room with the default of system.min_distance, and do not crowd; particles per volume. */
+/* Up to here random places find room with the default of system.min_distance, and do not start too close to each other; particles per volume. */
 static double most_random_density(const MdRecord *r) { return r->plan.box.dimension == 3 ? 0.85 : 0.75; }
 
 /* How atoms start further apart. */

@@ -1,4 +1,4 @@
-/* What a user can do about what the run finds: sentences for the log, each of which names a way that works. */
+/* What a user can do about what the run finds: sentences for the log. Each names a way that works. */
 #ifndef MD_REPORT_ADVICE_H
 #define MD_REPORT_ADVICE_H
 

@@ -5,7 +5,7 @@
 
 #include "report/record.h"
 
-/* After planning. An input error, with what would do, where the energies could not be trusted. */
+/* After planning. An input error, with what would do, where rounding would make the energies wrong. */
 MdStatus md_places_check(const MdRecord *record);
 
 /* What the log says of it, with the size of the error; NULL: nothing. From malloc. */
