@@ -130,7 +130,7 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     memory.device_bytes += slots.device_bytes;
     if (s->record.files.trace) memory.host_bytes += md_trace_bytes(MD_TRACE_EVENTS);
     /* One after the other: the verification, the compression of a frame, and a device's state on its way to or from a
-     * restart file, where rows, tags, ids and types of all particles stand side by side (src/cuda/state.c). */
+     * restart file, where rows, tags, ids and types of all particles stand side by side (src/cuda/stages/state.c). */
     const uint64_t verify = s->record.config->report_verify == MD_ON ? md_verify_bytes(n) : 0;
     const uint64_t state = s->record.machine.device_total_bytes ? 56 * n : 0;
     const MdTrajectorySpec trajectory = md_simulation_trajectory(s);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cuda/variants.h"
+#include "cuda/plan/variants.h"
 
 const MdBackendOps *const *md_backends(void) {
     static const MdBackendOps *const backends[] = {&md_backend_cpu,

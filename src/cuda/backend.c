@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cuda/stages.h"
-#include "cuda/variants.h"
-#include "cuda/versions.h"
+#include "cuda/stages/stages.h"
+#include "cuda/plan/variants.h"
+#include "cuda/device/versions.h"
 
 /* Numbers of threads are ints where an atom has one. The margin is for loops that stride by a grid of up to
  * CUDA_MAX_SUM_BLOCKS blocks, or by one that is resident; sums by larger grids count in 64 bits. */

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
-#include "cuda/compile.h"
-#include "cuda/driver.h"
+#include "cuda/device/compile.h"
+#include "cuda/device/driver.h"
 #include "cuda/shared.h"
 
 /* A CUDA call that fails is an internal fault: it stops the run with the expression, the place and the device. */
@@ -96,7 +96,7 @@ typedef enum CudaKernelId {
         CUDA_N_KERNELS
 } CudaKernelId;
 
-enum { CUDA_N_UNITS = CUDA_N_STAGES }; /* one a stage: kernels/<stage>.cu */
+enum { CUDA_N_UNITS = CUDA_N_STAGES }; /* one a stage */
 
 typedef struct CudaKernel {
     CUfunction function; /* NULL: not there under these switches */

@@ -56,7 +56,7 @@ typedef struct CudaBrick {
     double origin[3];   /* what staged positions are measured from */
     float origin_f[3];  /* the same in single precision, for pairs that are */
     int64_t source;     /* of its atoms, the first in CudaBricks.source */
-    int64_t slice;      /* of its rows, the first in the list: see kernels/staged.cuh */
+    int64_t slice;      /* of its rows, the first in the list: see kernels/bricks/tile.cuh */
     int32_t begin, end; /* slots of its own atoms */
     int32_t n_staged;
     int32_t has_images; /* any of them is not where the particle is, but a whole box away */
@@ -67,9 +67,9 @@ enum { CUDA_IMAGES_ALONG = 4, CUDA_SHIFTS = 3 * CUDA_IMAGES_ALONG * 2 };
 
 typedef struct CudaBricks {
     CudaBrick *table; /* [bricks] */
-    void *shifts;     /* [bricks] Shifts of kernels/staged.cuh, CUDA_SHIFTS numbers each */
+    void *shifts;     /* [bricks] Shifts of kernels/bricks/tile.cuh, CUDA_SHIFTS numbers each */
     int32_t *source;  /* [source_capacity] the particle that is staged */
-    uint8_t *image;   /* [source_capacity] and its image: see kernels/staged.cuh; with has_images */
+    uint8_t *image;   /* [source_capacity] and its image: see kernels/bricks/tile.cuh; with has_images */
     int64_t source_capacity, slice_capacity;
     int32_t capacity;               /* atoms that a block has room for */
     int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */
@@ -90,7 +90,7 @@ typedef struct CudaQueueCheck {
     unsigned long long fault_step;   /* that of CudaWatch, if it is not of a pass in vain */
 } CudaQueueCheck;
 
-/* launch.passes = queue: kernels/step_queue.cuh */
+/* launch.passes = queue: kernels/batches/step_queue.cuh */
 typedef struct CudaQueue {
     unsigned *counts; /* [2] that are taken; blocks that are through: zero but in a launch */
     unsigned *done;   /* [bricks] at each place in space, x fastest: the step up to whose drift its atoms have come */
@@ -252,7 +252,7 @@ typedef struct CudaArguments {
     double *tree;                 /* reduce.method = global: room for one value a thread */
     double *totals;               /* [CUDA_N_TOTALS] */
     unsigned long long *counters; /* [CUDA_N_COUNTS], with MD_COUNT */
-    unsigned *barrier;            /* two words, kernels/barrier.cuh, each in a line of its own */
+    unsigned *barrier;            /* two words, kernels/batches/barrier.cuh, each in a line of its own */
     int64_t n_force_items;        /* threads of a force kernel; of bricks: bricks, a block each */
     int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
 

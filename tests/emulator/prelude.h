@@ -230,7 +230,7 @@ static inline void emulator_syncwarp(const char *where, unsigned mask = 0xffffff
 }
 #define __syncwarp(...) emulator_syncwarp(EMULATOR_WHERE __VA_OPT__(, ) __VA_ARGS__)
 
-/* In place of the instructions of kernels/force_brick.cuh and brick_matrix.cuh. */
+/* In place of the instructions of kernels/bricks/force.cuh and search_matrix.cuh. */
 #define MD_LOAD_SHARED_FLOATS(x, y, z, w, from)                                                                        \
     ((x) = ((const float *)(from))[0], (y) = ((const float *)(from))[1], (z) = ((const float *)(from))[2],             \
      (w) = ((const float *)(from))[3])

@@ -15,7 +15,7 @@
 #ifdef MDMINI_HAVE_CUDA
 #include "base/memory.h"
 #include "base/threads.h"
-#include "cuda/cache.h"
+#include "cuda/device/cache.h"
 
 static char home[64];
 

@@ -10,8 +10,8 @@
 #include "state.h"
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/ceilings.h"
-#include "cuda/compile.h"
+#include "cuda/microbench/ceilings.h"
+#include "cuda/device/compile.h"
 
 /* resolve asks the device what `auto` becomes; here it becomes whatever comes first. */
 static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {

@@ -16,7 +16,7 @@
 #include "walk.h"
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/stages.h"
+#include "cuda/stages/stages.h"
 
 static int distances, rows_per_warp; /* by which search */
 

@@ -11,7 +11,7 @@
 #include "walk.h"
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/stages.h"
+#include "cuda/stages/stages.h"
 #include "judge.h"
 #include "physics/curve.h"
 
@@ -201,7 +201,7 @@ static void search(CudaContext *context) {
     else cuda_launch(context, kernels[context->config.neighbor_search], cuda_neighbor_threads(context));
 }
 
-/* The same for slices of bricks (kernels/staged.cuh), with room for one quad a row: those of all rows come first then, and
+/* The same for slices of bricks (kernels/bricks/tile.cuh), with room for one quad a row: those of all rows come first then, and
  * what is behind them stays as it was. */
 static void check_capacity_of_bricks(const WalkRun *run) {
     CudaContext *context = run->context;

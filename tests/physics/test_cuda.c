@@ -13,7 +13,7 @@
 #include "way.h"
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/stages.h"
+#include "cuda/stages/stages.h"
 #endif
 
 static MdStageTime stage_of(const MdStatistics *statistics, const char *stage) {

@@ -11,7 +11,7 @@
 #include "walk.h"
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/stages.h"
+#include "cuda/stages/stages.h"
 
 static const MdBackendOps *ops;
 

@@ -3,7 +3,7 @@
 #define MD_TEST_BRICKS_H
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/stages.h"
+#include "cuda/stages/stages.h"
 #include "walk.h"
 
 /* A cube of edge^3 atoms at this spacing, somewhat shaken, in the corner of a periodic box. */

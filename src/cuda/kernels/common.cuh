@@ -276,7 +276,7 @@ __device__ inline Pair box_length(const CudaArguments &a, int axis) {
 /* What that lacks of the edge itself. A force for which an edge is added takes this as well, where the sum is small: otherwise
  * particles that are brought back into the box, by the edge itself, would each jump by it as others see them, some time after
  * they have crossed, when these slow them down, and energy would drift. Bricks have both in their shifts (shift_along in
- * brick_stage.cuh). */
+ * load_tile.cuh). */
 __device__ inline Pair box_rest(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? 0.0 : (double)a.rest_f[axis]);
 }

@@ -2,7 +2,7 @@
  * device stands still until the host has made room.
  *
  * A kernel of its own counts, once all rows are there (k_neighbor_count), or each block its own rows as it finds them, which
- * saves that launch (brick.cuh). */
+ * saves that launch (bricks/search.cuh). */
 #ifndef MD_CUDA_COUNT_CUH
 #define MD_CUDA_COUNT_CUH
 

@@ -13,7 +13,7 @@
  *   cluster       force_cluster.cuh: clusters of 8 atoms against clusters of 8: one entry for 64 pairs, most of which are
  *                 out of range at short cutoffs.
  *
- *   brick         force_brick.cuh: a block a brick of cells, with all that is around it in shared memory; a thread a row, the
+ *   brick         bricks/force.cuh: a block a brick of cells, with all that is around it in shared memory; a thread a row, the
  *                 entries of which are 16-bit addresses there. Each position is read from memory some five times a
  *                 step in place of eighty, and the list is half as long.
  *

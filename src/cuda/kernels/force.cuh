@@ -2,7 +2,7 @@
 #ifndef MD_CUDA_FORCE_CUH
 #define MD_CUDA_FORCE_CUH
 
-#include "cuda/kernels/force_brick.cuh"
+#include "cuda/kernels/bricks/force.cuh"
 #include "cuda/kernels/force_cell.cuh"
 #include "cuda/kernels/force_cluster.cuh"
 #include "cuda/kernels/force_list.cuh"

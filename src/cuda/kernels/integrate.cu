@@ -5,7 +5,7 @@
  *         arrays and writes them back.
  *   on    the second half kick of a step waits for the first of the next one, and both are one kernel with the drift and
  *         the displacement, while everything is in registers: velocity and position are read and written once a step.
- *         Its maximum goes through the block (block.cuh) to one integer atomicMax. Where somebody looks at the
+ *         Its maximum goes through the block (reduce.cuh) to one integer atomicMax. Where somebody looks at the
  *         velocities in between, the half kick is done by itself. */
 #include "cuda/kernels/integrate.cuh"
 

@@ -2,7 +2,7 @@
 #ifndef MD_CUDA_INTEGRATE_CUH
 #define MD_CUDA_INTEGRATE_CUH
 
-#include "cuda/kernels/block.cuh"
+#include "cuda/kernels/reduce.cuh"
 
 /* Passes by a queue, of which one may be made in vain: see step_queue.cuh. Such have velocities and last bits twice as well as
  * positions, the second in memory that only a rebuild or output needs, where there is any. */

@@ -25,12 +25,12 @@
  *
  * A thread that is past the capacity keeps counting but writes nothing; the host reads the largest count, grows the
  * list and repeats the search. */
-#include "cuda/kernels/brick.cuh"
+#include "cuda/kernels/bricks/search.cuh"
 #include "cuda/kernels/cluster.cuh"
 #include "cuda/kernels/count.cuh"
 #include "cuda/kernels/list.cuh"
 #if MD_SW_neighbor_distances == 1 /* matrix: not for older GPUs */
-#include "cuda/kernels/brick_matrix.cuh"
+#include "cuda/kernels/bricks/search_matrix.cuh"
 #endif
 
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;

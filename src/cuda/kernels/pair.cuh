@@ -22,7 +22,7 @@
 #ifndef MD_CUDA_PAIR_CUH
 #define MD_CUDA_PAIR_CUH
 
-#include "cuda/kernels/block.cuh"
+#include "cuda/kernels/reduce.cuh"
 #include "cuda/kernels/position.cuh"
 
 constexpr bool is_branching = MD_SW_force_cutoff_test == MD_CUTOFF_TEST_BRANCH;

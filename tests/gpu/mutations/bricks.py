@@ -17,12 +17,12 @@ mutant("brick_of: that of the cell before", GRID + " int brick_of(", "((int64_t)
 mutant("brick_of: rounded the other way", GRID + " int brick_of(", "(((int64_t)c + 1) * n_bricks - 1) / n", "(int64_t)c * n_bricks / n",
        tests(BRICK), held("memory.sort=brick memory.brick_cells=2"))
 
-STAGED = "cuda/kernels/staged.cuh"
+STAGED = "cuda/kernels/bricks/tile.cuh"
 for letter, bits in (("x", "image & 3"), ("y", "image >> 2 & 3"), ("z", "image >> 4 & 3")):
     mutant(f"staged: the image on the other side along {letter}", STAGED + " ImageShift shift_of_image(", f"[{bits}]", f"[2 - ({bits})]", BRICKS)
     mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_particle(", "staged_place(origin, atom.v);",
            f"staged_place(origin, atom.v); if (particle % 2 == 0) atom.v.{letter} += origin.{letter};", BRICKS)
-ALONG, SHIFTS = "cuda/kernels/brick_stage.cuh Shift shift_along(", "cuda/kernels/brick_stage.cuh void list_shifts("
+ALONG, SHIFTS = "cuda/kernels/bricks/load_tile.cuh Shift shift_along(", "cuda/kernels/bricks/load_tile.cuh void list_shifts("
 mutant("shifts: by an edge as single precision has it", ALONG, "a.length[axis]", "(double)(float)a.length[axis]", boundary("mixed, brick"))
 mutant("shifts: what a float lacks is left out", ALONG, "Shift{most, rest}", "Shift{most, 0}", boundary("mixed, brick"))
 mutant("shifts: what a float lacks is left out on the upper side", ALONG, "Shift{rest, most}", "Shift{0, most}", CROWDS)
@@ -40,7 +40,7 @@ mutant("slices: of one row", STAGED + " uint64_t *brick_quads(", "brick.slice + 
 mutant("slices: the first one of all bricks", STAGED + " uint64_t *brick_quads(", "(brick.slice + row / 32)", "(row / 32)", BRICKS)
 mutant("slices: as long as one quad", STAGED + " uint64_t *brick_quads(", "(a.list.capacity / CUDA_QUAD) * 32", "32", BRICKS)
 
-BRICK_BUILD, BRICK_STAGE = "cuda/kernels/brick.cuh", "cuda/kernels/brick_stage.cuh"
+BRICK_BUILD, BRICK_STAGE = "cuda/kernels/bricks/search.cuh", "cuda/kernels/bricks/load_tile.cuh"
 REGION = BRICK_STAGE + " Region region_of("
 mutant("region: without its upper cells", REGION, "end + 1 : end", "end : end", BRICKS)
 mutant("region: without its lower cells", REGION, "low - 1 : low", "low : low", BRICKS)
@@ -231,7 +231,7 @@ mutant("search brick: no barrier after its beginning", SEARCH_BRICK, "__syncthre
 mutant("search brick: no barrier after staging", SEARCH_BRICK, "__syncthreads(); /* all atoms", "/* all atoms", barrier(BRICK))
 mutant("search brick: goes on though there is no room", SEARCH_BRICK, "s_tally.entries, s_brick.n_staged < 0);", "s_tally.entries, false);", FULL, CROWDS)
 
-BY_MATRIX = "cuda/kernels/brick_matrix.cuh"
+BY_MATRIX = "cuda/kernels/bricks/search_matrix.cuh"
 MATRIX = OF_BRICK + " neighbor.bank_order=on neighbor.distances=matrix"
 MATRICES = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), rows(MATRIX))
 SIXTEENS = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), tests(MATRIX + " launch.block_size=32"), CROWDS)
@@ -302,7 +302,7 @@ mutant("matrix rows: sixteens begin where eights do", MATRIX_ROWS, "MD_BLOCK / 3
 mutant("matrix rows: one table for all warps", MATRIX_ROWS, "warp * a.bricks.warp_bytes", "0", SIXTEENS)
 mutant("matrix rows: though there is no room", MATRIX_ROWS, "if (brick.n_staged < 0) {", "if (false) {", CROWDS)
 
-OF_BRICKS = "cuda/kernels/force_brick.cuh"
+OF_BRICKS = "cuda/kernels/bricks/force.cuh"
 STAGES = OF_BRICKS + " void stage_atoms("
 mutant("force brick: the last atom is not staged", STAGES, "if (s < brick.n_staged) atoms", "if (s < brick.n_staged - 1) atoms", BRICKS)
 mutant("force brick: one round of staging", STAGES, "first < brick.n_staged;", "first < min(brick.n_staged, MD_BLOCK);", tests(ROUNDS))
@@ -359,7 +359,7 @@ mutant("force brick: the atom of another row", BEGINS, "brick.begin + r, from", 
 mutant("force brick: a thread behind the rows has one", BEGINS, "RowBegin begin = {};", "RowBegin begin = {}; begin.own.type = 1 << 28;", emulated(tests(BRICK + " memory.brick_cells=2 force.threads_per_atom=1")))
 mutant("force brick: threads of a row walk the same", ROW_PART, "(int)threadIdx.x % row_threads;", "0;", tests(SHARED_ROWS))
 mutant("force brick: rows of the next round in this one", EACH_ROW, "(int)threadIdx.x / row_threads;", "(int)threadIdx.x;", tests(SHARED_ROWS))
-mutant("force brick: rounds of one thread a row", "cuda/kernels/force_brick.cuh", "rows_of_round = MD_BLOCK / row_threads", "rows_of_round = MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
+mutant("force brick: rounds of one thread a row", "cuda/kernels/bricks/force.cuh", "rows_of_round = MD_BLOCK / row_threads", "rows_of_round = MD_BLOCK", tests(SHARED_ROWS + " launch.block_size=32"))
 mutant("force brick: parts are not added up", EACH_ROW, "add_up_row(&force);", "", tests(SHARED_ROWS))
 mutant("force brick: parts as long as their row", ROW_PART, " - part * CUDA_QUAD}", "}", tests(SHARED_ROWS))
 mutant("force brick: a double round for one quad of a part is left out", ROW_FORCE, "most > 0;", "most > (row_threads > 1) * quad_step;", tests(SHARED_ROWS))

@@ -28,7 +28,7 @@ for kernel, file, function in (("pairs", "pairs", "force_block_pairs"), ("pairs-
                                ("cluster", "cluster", "force_block_cluster"), ("list", "list", "force_block_list")):
     mutant(f"force {kernel}: the factor is left out", f"cuda/kernels/force_{file}.cuh void {function}(", "whole_force(pairs, force)", "force",
            tests(f"force.kernel={kernel}", "3-D"))
-mutant("force brick: the factor is left out", "cuda/kernels/force_brick.cuh", "whole_force(pairs, force)", "force", tests("force.kernel=brick memory.sort=brick", "3-D"))
+mutant("force brick: the factor is left out", "cuda/kernels/bricks/force.cuh", "whole_force(pairs, force)", "force", tests("force.kernel=brick memory.sort=brick", "3-D"))
 mutant("add_pair: pairs not counted", PAIR + " void add_pair_at(", "add(sums[CUDA_PAIRS], 1);", "", tests(LIST))
 HALF = LIST + " neighbor.list=half"
 mutant("half: same sign on the other atom", PAIR + " void add_pair_at(", "Vec3<Pair>{-f * d.x", "Vec3<Pair>{f * d.x", tests(HALF))

@@ -3,7 +3,7 @@ from .killers import *  # the words of the table
 
 # --- reduce ------------------------------------------------------------------------------------------------------------
 
-BLOCK = "cuda/kernels/block.cuh"
+BLOCK = "cuda/kernels/reduce.cuh"
 WIDE = " launch.block_size=256"
 for method in ("global", "shared", "shared-dynamic", "syncwarp"):
     for addressing in ("interleaved", "sequential"):

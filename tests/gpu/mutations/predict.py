@@ -44,4 +44,4 @@ mutant("predict: the place of the atom, in no order", SORT + " k_sort_wrap(", "s
 mutant("predict: the place of the atom", SORT + " put_into_slot(", "place_ahead(sorted.seen.v, way_ahead(a, sorted.carried.v.v))", "sorted.seen.v", PLACES)
 mutant("predict: ordered by where it is", SORT + " SlotKey slot_key(", "key_at(place_ahead(seen, way), id)", "key_at(seen, id)", IN_BRICKS)
 mutant("predict: searched where it is", GRID + " list_place(", "predicts ? a.reference : a.now.position", "a.now.position", PLACES)
-mutant("predict: staged where it is", "cuda/kernels/brick_stage.cuh Atom searched_particle(", "if constexpr (!predicts) return fetch", "return fetch", IN_BRICKS)
+mutant("predict: staged where it is", "cuda/kernels/bricks/load_tile.cuh Atom searched_particle(", "if constexpr (!predicts) return fetch", "return fetch", IN_BRICKS)

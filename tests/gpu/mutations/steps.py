@@ -46,7 +46,7 @@ mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i 
 
 # --- steps in one launch ---------------------------------------------------------------------------------------------------
 
-RESIDENT = "cuda/kernels/step.cu"
+RESIDENT = "cuda/kernels/batches/step.cu"
 PERSISTENT = "launch.persistent=on launch.fuse=on neighbor.rebuild="
 mutant("resident: no barrier after the drift", RESIDENT + " void make_steps(", "grid_barrier<false>(barrier, false);\n        /* the whole", "/* the whole",
        tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12), race(PERSISTENT + "every"))
@@ -59,7 +59,7 @@ mutant("resident: one step too few", RESIDENT + " void make_steps(", "step < a.n
 mutant("resident: goes on while halted", RESIDENT + " void make_steps(", "if (force_begin(a, &a.watch->measures.moved_sq)) return;", "force_begin(a, &a.watch->measures.moved_sq);", UNFORESEEN)
 mutant("resident: the drift is not told", RESIDENT + " void make_steps(", "*(volatile unsigned *)&a.watch->drifted = 1;", ";", tests(PERSISTENT + "device-check"),
        rows(PERSISTENT + "device-check", IN_MOTION))
-BARRIER = "cuda/kernels/barrier.cuh"
+BARRIER = "cuda/kernels/batches/barrier.cuh"
 mutant("grid barrier: does not wait", BARRIER + " bool grid_barrier(", "< barrier->target) {", "< 0u) {",
        tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12))
 mutant("grid barrier: threads do not wait for their block", BARRIER + " bool grid_barrier(", "    __syncthreads();\n    return false;",
@@ -94,7 +94,7 @@ mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;",
 mutant("one pass: a halt is not told", RESIDENT + " void book_steps(", "if (halts) halt(a, CUDA_HALTED_OLD);", "", UNFORESEEN)
 mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.watch->step = step;", "a.watch->step = step - 1;", UNFORESEEN)
 mutant("one pass: the last step is integrated", PASSES, "                      is_last && !a.drifts,", "                      false,", tests(ONE_PASS), UNFORESEEN)
-HELD, ON_CHIP = "cuda/kernels/step_brick.cuh", BRICK + " " + ONE_PASS
+HELD, ON_CHIP = "cuda/kernels/batches/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
 mutant("held brick: images are ignored", HELD + " void hold_sources(", "is_there && brick.has_images ?", "false ?", tests(ON_CHIP))
 mutant("held brick: images of the first round", HELD + " ImageShift held_shift(", "held.images >> (8 * k)", "held.images", tests(ON_CHIP + " launch.block_size=64"))
@@ -115,12 +115,12 @@ mutant("held brick: displacements are not told", HELD + " float integrate_held("
 mutant("held brick: four rounds of staging", HELD + " void stage_held(", "stage_brick(a, brick, *shifts_place(), held_sources * MD_BLOCK, from, atoms);", "", tests(ON_CHIP + " launch.block_size=32"))
 mutant("held brick: no barrier after staging", HELD + " void pass_held(", "__syncthreads(); /* all atoms", "/* all atoms", barrier(ON_CHIP))
 mutant("held brick: parts are not added up", HELD + " void pass_held(", "add_up_row(&force);", "", tests(ON_CHIP))
-mutant("held brick: quads are turned into others", "cuda/kernels/force_brick.cuh uint64_t quad_in_turn(", "__byte_perm(high, low, turn)", "__byte_perm(high, high, turn)", tests(OF_BRICK + " " + ONE_PASS + " neighbor.distances=matrix neighbor.bank_order=on force.threads_per_atom=8"))
+mutant("held brick: quads are turned into others", "cuda/kernels/bricks/force.cuh uint64_t quad_in_turn(", "__byte_perm(high, low, turn)", "__byte_perm(high, high, turn)", tests(OF_BRICK + " " + ONE_PASS + " neighbor.distances=matrix neighbor.bank_order=on force.threads_per_atom=8"))
 mutant("held brick: one round of rows", HELD + " void pass_held(", "later_rows<false>(", "if (false) later_rows<false>(", tests(ON_CHIP + " launch.block_size=32"))
 mutant("held brick: other bricks are left out", RESIDENT + " void make_pass(", "block += (int)gridDim.x;\n    }", "block = n_blocks;\n    }",
        tests(ON_CHIP + " memory.brick_cells=1 launch.block_size=1024"))
 mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow {", "finish_force(integrate.a, held->i, force);", ";", tests(ON_CHIP))
-LOCAL, LOCAL_BARRIER = "cuda/kernels/step_local.cuh", ON_CHIP + " launch.barrier=local launch.block_size=1024 force.threads_per_atom=2"
+LOCAL, LOCAL_BARRIER = "cuda/kernels/batches/step_local.cuh", ON_CHIP + " launch.barrier=local launch.block_size=1024 force.threads_per_atom=2"
 mutant("local: y is lost", LOCAL + " void store_marked(", "(float)seen.y", "(float)seen.x", MEETING)
 mutant("local: z is lost", LOCAL + " void store_marked(", "(float)seen.z", "(float)seen.x", MEETING)
 mutant("local: all are of the first type", LOCAL + " void store_marked(", "mark | (unsigned)type", "mark", MEETING)
@@ -132,15 +132,15 @@ mutant("held brick: shifts along the first axes alone", HELD + " void hold_brick
 mutant("local: overwrites what is read", HELD + " void pass_held(", "        __syncthreads(); /* all have", "        /* all have", race(LOCAL_BARRIER, cells=8))
 mutant("local: marks that a place may have", LOCAL + " unsigned mark_of(", "0x4000000u | ((unsigned)step & 0xffffffu)", "(unsigned)step & 0xffffffu", *LATECOMERS)
 mutant("local: unmarks what others have left after a build", PASSES, ("if (!a.begins)\n        for", "moved_sq = fmaxf("), ("for", "if (!a.begins) moved_sq = fmaxf("), *LATECOMERS)
-NOTED, SIDES = "cuda/kernels/brick.cuh void note_meeting(", "cuda/kernels/brick.cuh unsigned all_sides("
-CHOSEN = "cuda/kernels/brick_stage.cuh int choose_candidates("
+NOTED, SIDES = "cuda/kernels/bricks/search.cuh void note_meeting(", "cuda/kernels/bricks/search.cuh unsigned all_sides("
+CHOSEN = "cuda/kernels/bricks/load_tile.cuh int choose_candidates("
 mutant("local: sides without an atom are not seen", NOTED, "if (sides != all_sides(region)) atomicMax", "if (false) atomicMax", MEETING)
 mutant("local: one side with atoms is enough", NOTED, "sides != all_sides(region)", "(sides & ~(1u << in_brick)) == 0", MEETING)
 mutant("local: sides of the last warp", CHOSEN, "atomicOr(sides, found);", "*sides = found;", MEETING)
 mutant("local: sides are not told", CHOSEN, "if (is_local && found != 0) atomicOr(sides, found);", "", MEETING)
 mutant("local: sides of what is not staged", CHOSEN, "if (is_staged) found", "if (cell >= 0) found", MEETING)
-mutant("local: the cells of the brick for those around it", "cuda/kernels/brick_stage.cuh int side_of_cell(", "own < region.own_size[axis] ? 1 : 2", "own <= region.own_size[axis] ? 1 : 2", MEETING)
-mutant("local: the same layer for all", "cuda/kernels/brick_stage.cuh int side_of_cell(", "line / region.size[1]}", "0}", MEETING)
+mutant("local: the cells of the brick for those around it", "cuda/kernels/bricks/load_tile.cuh int side_of_cell(", "own < region.own_size[axis] ? 1 : 2", "own <= region.own_size[axis] ? 1 : 2", MEETING)
+mutant("local: the same layer for all", "cuda/kernels/bricks/load_tile.cuh int side_of_cell(", "line / region.size[1]}", "0}", MEETING)
 mutant("local: sides that an open axis has not", SIDES, "region.size[axis] > before + region.own_size[axis] ? 4u : 0u", "true ? 4u : 0u", MEETING)
 mutant("local: sides before an open axis", SIDES, "before > 0 ? 1u : 0u", "true ? 1u : 0u", MEETING)
 mutant("local: edges are no sides", SIDES, "along[0] << (9 * z + 3 * y)", "(y == 1 || z == 1 ? along[0] : 2u) << (9 * z + 3 * y)", MEETING)
@@ -148,7 +148,7 @@ MEETS = RESIDENT + " bool must_meet("
 mutant("local: bricks without a block are not seen", MEETS, "force_blocks(a) > (int)gridDim.x ||", "", emulated(MEETING))
 mutant("local: too many rows are not seen", MEETS, "found.rows > MD_BLOCK / row_threads ||", "", MEETING)
 mutant("local: too many sources are not seen", MEETS, "found.staged > held_sources * MD_BLOCK ||", "", MEETING)
-mutant("local: rows are not told", "cuda/kernels/brick.cuh void note_meeting(", "atomicMax(&measures->rows, brick.end - brick.begin);", ";", MEETING)
+mutant("local: rows are not told", "cuda/kernels/bricks/search.cuh void note_meeting(", "atomicMax(&measures->rows, brick.end - brick.begin);", ";", MEETING)
 mutant("local: blocks meet as well", MEETS, "const bool meet = ", "const bool meet = true || ", MEETING)
 mutant("local: places of the last pass are marked", PASSES, ": !meet && !is_last;", ": !meet;", MEETING)
 mutant("local: places are marked where all meet", PASSES, ": !meet && !is_last;", ": !is_last;", MEETING)
@@ -188,7 +188,7 @@ mutant("resident: forces are added to the last ones", RESIDENT + " void integrat
 
 # --- passes by a queue ---------------------------------------------------------------------------------------------------
 
-LINE = "cuda/kernels/step_queue.cuh"
+LINE = "cuda/kernels/batches/step_queue.cuh"
 TAKE, AROUND, LEAVE, QUEUED = LINE + " void take_item(", LINE + " int brick_around(", LINE + " void leave_queue(", RESIDENT + " k_step_queue("
 mutant("queue: nobody waits", TAKE, "while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !in_vain) in_vain = is_in_vain(a, pass);", "", queue())
 mutant("queue: waits for the pass before last", TAKE, "least = (unsigned)step;", "least = (unsigned)step - 1;", queue())
@@ -205,7 +205,7 @@ mutant("queue: takes steps of the box for open", AROUND, "m[0], grid.wraps[0]", 
 mutant("queue: beyond the last brick", TAKE, "+ shift) % n_bricks", ") % n_bricks + shift", queue())
 mutant("queue: a pass begins in the midst of the one before", TAKE, "item - pass * n_bricks + shift", "item - pass * n_bricks + shift + (item & 1)", queue())
 mutant("queue: bricks as they stand in the table", TAKE, "a.queue.brick[place]", "place", queue("2-D, 8 x 3 uneven bricks"))
-mutant("search: tells the queue another brick", "cuda/kernels/brick_stage.cuh void enter_brick(", "= b;", "= brick_by_size(a.grid, b);", queue("2-D, 8 x 3 uneven bricks"))
+mutant("search: tells the queue another brick", "cuda/kernels/bricks/load_tile.cuh void enter_brick(", "= b;", "= brick_by_size(a.grid, b);", queue("2-D, 8 x 3 uneven bricks"))
 mutant("queue: the item is not waited for", LINE + " bool begin_item(", "__syncthreads();", "", queue(), race(OF_BRICK + " launch.passes=queue"))
 mutant("queue: the last pass is left out", LINE + " bool begin_item(", "->pass < a.n", "->pass < a.n - 1", queue())
 mutant("queue: a pass too many", LINE + " bool begin_item(", "->pass < a.n", "->pass <= a.n", queue())

@@ -1,0 +1,33 @@
+/* Where compiled kernels are kept between runs.
+ *
+ * MDMINI_KERNEL_CACHE names a folder, or none where it is empty; without it the folder is $XDG_CACHE_HOME/mdmini or
+ * ~/.cache/mdmini, where that can be written. An image is kept under a name that tells all that went into it, so that programs,
+ * versions and GPUs may share a folder. It is written aside and renamed, and a checksum ends it: jobs that start together
+ * never see half of one, and one that a crash has damaged counts as not there. */
+#ifndef MD_CUDA_CACHE_H
+#define MD_CUDA_CACHE_H
+
+#include <stdbool.h>
+
+#include "cuda/device/compile.h"
+
+typedef struct CudaCache {
+    char folder[3072]; /* "": nothing is kept */
+    bool is_default;   /* bounded in size: what was used longest ago goes (CUDA_CACHE_BYTES) */
+} CudaCache;
+
+/* The default folder is made if it is not there. */
+void cuda_cache_open(CudaCache *cache);
+
+/* Reads the image of that name; false: it is not there, or damaged. Free the image in any case. */
+bool cuda_cache_read(const CudaCache *cache, const char *name, CudaImage *image);
+
+/* Keeps the image. Where that fails it is compiled again next time, no more. */
+void cuda_cache_write(const CudaCache *cache, const char *name, const CudaImage *image);
+
+/* If the default folder holds more bytes than that, removes what was used longest ago until it holds three quarters of them; other
+ * folders are their owner's. */
+enum { CUDA_CACHE_BYTES = 256 << 20 };
+void cuda_cache_trim(long long most_bytes);
+
+#endif

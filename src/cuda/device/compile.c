@@ -1,0 +1,351 @@
+/* Compiling the kernels: see kernels.c for why this happens when the program starts.
+ *
+ * A unit is one file kernels/<stage>.cu. It sees the switches that its text names as MD_SW_<section>_<key> and no
+ * others, so that units which a switch does not concern come out the same, byte for byte.
+ *
+ * The text is part of the program. MDMINI_KERNELS may name a folder like src/ with the files cuda/kernels/... that are to be
+ * read instead: to try a change without a build. What was compiled is kept for later runs (cache.h). */
+#include "cuda/device/compile.h"
+
+#include <ctype.h>
+#include <nvrtc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cuda/device/cache.h"
+#include "cuda/stages/stages.h"
+#include "cuda/shared.h"
+#include "cuda/device/sources.h"
+#include "cuda/device/toolkit.h"
+
+enum { MAX_SOURCES = 64, MAX_OPTIONS = 96, OPTION_BYTES = 256 };
+
+/* --- the text of a unit -------------------------------------------------------------------------------------------- */
+
+/* Files by name: the built-in ones, with those of MDMINI_KERNELS in their place. */
+typedef struct Sources {
+    int n;
+    const char *names[MAX_SOURCES], *texts[MAX_SOURCES];
+    char *owned[MAX_SOURCES];
+} Sources;
+
+static const char *own_folder(void) {
+    const char *folder = getenv("MDMINI_KERNELS");
+    return folder && folder[0] ? folder : NULL;
+}
+
+static char *read_text(const char *folder, const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    size_t size = 0, room = 1 << 16;
+    char *text = md_alloc(room, 1, "kernel source");
+    for (size_t got; (got = fread(text + size, 1, room - size - 1, file)) > 0;) {
+        size += got;
+        if (room - size > 1) continue;
+        char *larger = md_alloc(2 * room, 1, "kernel source");
+        memcpy(larger, text, size);
+        md_free(text);
+        text = larger;
+        room *= 2;
+    }
+    fclose(file);
+    text[size] = '\0';
+    return text;
+}
+
+/* What NVRTC does not have of the C library; the rest of it is built into the compiler. No macros: headers of the
+ * toolkit (CUB) define them in their own way. */
+static const CudaSource library_headers[] = {
+    {"stdint.h", "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n"
+                 "typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned uint32_t;\n"
+                 "typedef long long int64_t; typedef unsigned long long uint64_t;\n"},
+    {"stdbool.h", "\n"},
+    {"math.h", "\n"},
+};
+
+static void gather_sources(Sources *sources) {
+    const char *folder = own_folder();
+    memset(sources, 0, sizeof *sources);
+    for (size_t k = 0; k < sizeof library_headers / sizeof library_headers[0]; k++) {
+        sources->names[sources->n] = library_headers[k].name;
+        sources->texts[sources->n++] = library_headers[k].text;
+    }
+    for (int k = 0; k < cuda_n_sources; k++) {
+        md_require(sources->n < MAX_SOURCES);
+        char *own = folder ? read_text(folder, cuda_sources[k].name) : NULL;
+        sources->owned[sources->n] = own;
+        sources->names[sources->n] = cuda_sources[k].name;
+        sources->texts[sources->n++] = own ? own : cuda_sources[k].text;
+    }
+}
+
+/* A file that the folder lacks comes from the program; a folder that lacks them all is a mistake. */
+static MdStatus check_folder(const Sources *sources, MdErrors *errors) {
+    bool has_own = own_folder() == NULL;
+    for (int k = 0; k < sources->n; k++) has_own = has_own || sources->owned[k];
+    if (has_own) return MD_OK;
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "MDMINI_KERNELS=%s: no file of the kernels is there (such as %s/cuda/kernels/force.cu): name a "
+                   "folder like src/, or unset it",
+                   own_folder(), own_folder());
+}
+
+static void free_sources(Sources *sources) {
+    for (int k = 0; k < sources->n; k++) md_free(sources->owned[k]);
+}
+
+static int find_source(const Sources *sources, const char *name, size_t length) {
+    for (int k = 0; k < sources->n; k++)
+        if (strlen(sources->names[k]) == length && strncmp(sources->names[k], name, length) == 0) return k;
+    return -1;
+}
+
+/* Marks source k and all that it includes. */
+static void mark_included(const Sources *sources, int k, bool marked[MAX_SOURCES]) {
+    if (k < 0 || marked[k]) return;
+    marked[k] = true;
+    static const char directive[] = "#include ";
+    for (const char *at = sources->texts[k]; (at = strstr(at, directive)) != NULL;) {
+        at += sizeof directive; /* past the quote as well */
+        mark_included(sources, find_source(sources, at, strcspn(at, "\">\n")), marked);
+    }
+}
+
+/* Leaves what the unit includes, and what headers of the toolkit may: so that the unit of kernels/force.cu comes out the same,
+ * and is found in the cache, when kernels/sort.cu changes. */
+static void drop_others(Sources *sources, const char *unit) {
+    bool marked[MAX_SOURCES] = {false};
+    mark_included(sources, find_source(sources, unit, strlen(unit)), marked);
+    int n_left = 0;
+    for (int k = 0; k < sources->n; k++) {
+        const bool is_library = k < (int)(sizeof library_headers / sizeof library_headers[0]);
+        if (!marked[k] && !is_library) {
+            md_free(sources->owned[k]);
+            continue;
+        }
+        sources->owned[n_left] = sources->owned[k];
+        sources->names[n_left] = sources->names[k];
+        sources->texts[n_left++] = sources->texts[k];
+    }
+    sources->n = n_left;
+}
+
+static void nvrtc_check(nvrtcResult result, const char *what) {
+    if (result != NVRTC_SUCCESS) md_panic("%s: %s", what, nvrtcGetErrorString(result));
+}
+
+/* --- options of a unit --------------------------------------------------------------------------------------------- */
+
+typedef struct Options {
+    int n;
+    char text[MAX_OPTIONS][OPTION_BYTES];
+} Options;
+
+static void add_option(Options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_option(Options *options, const char *format, ...) {
+    md_require(options->n < MAX_OPTIONS);
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(options->text[options->n++], OPTION_BYTES, format, arguments);
+    va_end(arguments);
+    md_require(length < OPTION_BYTES);
+}
+
+static bool names_macro(const char *text, const char *macro) {
+    size_t length = strlen(macro);
+    for (const char *at = text; (at = strstr(at, macro)) != NULL; at += length)
+        if (!isalnum((unsigned char)at[length]) && at[length] != '_') return true;
+    return false;
+}
+
+static bool is_named(const Sources *sources, const char *macro) {
+    for (int k = 0; k < sources->n; k++)
+        if (names_macro(sources->texts[k], macro)) return true;
+    return false;
+}
+
+CudaArchitecture cuda_compile_architecture(int compute_capability) {
+    enum { MAX_ARCHITECTURES = 256 };
+    int n = 0, known[MAX_ARCHITECTURES];
+    CudaArchitecture best = {0, true};
+    nvrtc_check(nvrtcGetNumSupportedArchs(&n), "nvrtcGetNumSupportedArchs");
+    md_require(n <= MAX_ARCHITECTURES);
+    nvrtc_check(nvrtcGetSupportedArchs(known), "nvrtcGetSupportedArchs");
+    for (int k = 0; k < n; k++)
+        if (known[k] <= compute_capability && known[k] > best.number) best.number = known[k];
+    best.is_ptx = best.number != compute_capability;
+    return best;
+}
+
+/* Defines a macro where a source names it. */
+static void define(Options *options, const Sources *sources, const char *macro, int value) {
+    if (is_named(sources, macro)) add_option(options, "-D%s=%d", macro, value);
+}
+
+int cuda_compile_version(void) {
+    int major = 0, minor = 0;
+    return nvrtcVersion(&major, &minor) == NVRTC_SUCCESS ? 1000 * major + 10 * minor : 0;
+}
+
+/* Lines for profilers: before 12.1 NVRTC ends by SIGSEGV with them, in an endless recursion. And NVRTC looks for what it compiles in
+ * a cache of the driver, which processes share (its guide, "Caching", since 12.9). What is measured here is what was compiled
+ * here: cache.c keeps that by all that went into it. */
+static void add_options_by_version(Options *options) {
+    const int version = cuda_compile_version();
+    if (version >= 12010) add_option(options, "--generate-line-info");
+    if (version >= 12090) add_option(options, "--no-cache");
+}
+
+/* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
+enum { BOUND_THREADS = 1024 };
+
+/* See shared.h. */
+static int checked_queue(const MdConfig *config) {
+    const bool is_checked = config->launch_passes == MD_PASSES_QUEUE && config->launch_fuse == MD_FUSE_STEP &&
+                            config->launch_persistent != MD_PERSISTENT_ON &&
+                            config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+    return !is_checked                             ? CUDA_NO_SECOND
+           : config->memory_carry == MD_CARRY_COPY ? CUDA_SECOND_IN_QUEUE
+                                                   : CUDA_SECOND_IN_SPARE;
+}
+
+static void list_options(const CudaTarget *target, CudaArchitecture architecture, const Sources *sources, int block,
+                         Options *options) {
+    add_option(options, "--gpu-architecture=%s_%d", architecture.is_ptx ? "compute" : "sm", architecture.number);
+    add_option(options, "--std=c++17");
+    add_options_by_version(options);
+    for (int option = 0; option < MD_N_OPTIONS; option++) {
+        if (!md_option_is_switch(option)) continue;
+        char macro[64];
+        snprintf(macro, sizeof macro, "MD_SW_%s", md_option_name(option));
+        *strchr(macro, '.') = '_';
+        define(options, sources, macro, md_switch_value(target->config, option));
+    }
+    /* Of everything in the unit that divides or takes a root, pairs are all that is in single precision. */
+    if (target->config->force_arithmetic == MD_ARITHMETIC_FAST && is_named(sources, "MD_SW_force_arithmetic")) {
+        add_option(options, "--ftz=true");
+        add_option(options, "--prec-div=false");
+        add_option(options, "--prec-sqrt=false");
+    }
+    char folder[CUDA_TOOLKIT_BYTES];
+    const char *header = target->header;
+    if (!header && is_named(sources, "MD_SW_reduce_method")) header = cuda_toolkit_header(target->config);
+    if (header && cuda_toolkit_find(header, folder)) {
+        add_option(options, "--include-path=%s", folder);
+        add_option(options, "--include-path=%s/cccl", folder);
+    }
+    const MdBox *box = target->box;
+    const struct {
+        const char *macro;
+        int value;
+    } facts[] = {
+        {"MD_BLOCK", block},
+        {"MD_BOUND_THREADS", BOUND_THREADS},
+        {"MD_N_TYPES", target->potential->n_types},
+        {"MD_SEVERAL_TYPES", target->potential->n_types > 1},
+        {"MD_SHIFTED", target->potential->shift == MD_SHIFT_FORCE},
+        {"MD_DIMENSION", box->dimension},
+        {"MD_PERIODIC_X", box->periodic[0]},
+        {"MD_PERIODIC_Y", box->periodic[1]},
+        {"MD_PERIODIC_Z", box->dimension == 3 && box->periodic[2]},
+        {"MD_COUNT", target->counting},
+        {"MD_CHECKED_QUEUE", checked_queue(target->config)},
+        {"MD_HELD_SOURCES", cuda_brick_held_sources(target, block)},
+    };
+    for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
+        define(options, sources, facts[k].macro, facts[k].value);
+}
+
+/* --- compiling ----------------------------------------------------------------------------------------------------- */
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_text(uint64_t hash, const char *text) {
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return (hash ^ 0xff) * UINT64_C(0x100000001b3); /* and the end, so that texts cannot run together */
+}
+
+/* A name for the image of a unit that tells all that went into it. */
+static void name_image(const Sources *sources, const char *unit, const Options *options, char *name, size_t size) {
+    int major = 0, minor = 0;
+    nvrtcVersion(&major, &minor);
+    uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
+    for (int h = 0; h < 2; h++) {
+        hash[h] = hash_text(hash[h], MDMINI_KERNEL_COMPILER);
+        for (int k = 0; k < sources->n; k++) hash[h] = hash_text(hash[h], sources->texts[k]);
+        for (int k = 0; k < options->n; k++) hash[h] = hash_text(hash[h], options->text[k]);
+    }
+    const char *slash = strrchr(unit, '/');
+    snprintf(name, size, "%s-%d.%d-%016llx%016llx.image", slash ? slash + 1 : unit, major, minor,
+             (unsigned long long)hash[0], (unsigned long long)hash[1]);
+}
+
+/* The compiler's messages, NULL when there are none; from md_alloc. */
+static char *read_messages(nvrtcProgram program) {
+    size_t size = 0;
+    nvrtc_check(nvrtcGetProgramLogSize(program, &size), "nvrtcGetProgramLogSize");
+    if (size <= 1) return NULL;
+    char *text = md_alloc(size + 1, 1, "messages of the compiler");
+    nvrtc_check(nvrtcGetProgramLog(program, text), "nvrtcGetProgramLog");
+    return text;
+}
+
+static void take_code(nvrtcProgram program, CudaArchitecture architecture, CudaImage *image) {
+    const bool is_ptx = architecture.is_ptx;
+    nvrtc_check((is_ptx ? nvrtcGetPTXSize : nvrtcGetCUBINSize)(program, &image->size), "size of the compiled kernels");
+    image->bytes = md_alloc(image->size, 1, "kernels");
+    nvrtc_check((is_ptx ? nvrtcGetPTX : nvrtcGetCUBIN)(program, image->bytes), "the compiled kernels");
+}
+
+static MdStatus run_compiler(const Sources *sources, const char *name, const Options *options,
+                             CudaArchitecture architecture, CudaImage *image, MdErrors *errors) {
+    const char *texts[MAX_OPTIONS];
+    nvrtcProgram program;
+    MdStatus status = MD_OK;
+    for (int k = 0; k < options->n; k++) texts[k] = options->text[k];
+    nvrtc_check(nvrtcCreateProgram(&program, sources->texts[find_source(sources, name, strlen(name))], name, sources->n,
+                                   sources->texts, sources->names),
+                "nvrtcCreateProgram");
+    const nvrtcResult result = nvrtcCompileProgram(program, options->n, texts);
+    image->messages = read_messages(program);
+    if (result == NVRTC_SUCCESS) take_code(program, architecture, image);
+    else
+        status = md_fail(errors, own_folder() ? MD_ERROR_INPUT : MD_ERROR_INTERNAL, "%s does not compile (%s):\n%s",
+                         name, nvrtcGetErrorString(result), image->messages ? image->messages : "");
+    nvrtc_check(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
+    return status;
+}
+
+MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, CudaImage *image, MdErrors *errors) {
+    Sources sources;
+    Options options = {0};
+    CudaCache cache;
+    char name[64], kept[128];
+    const CudaArchitecture architecture = cuda_compile_architecture(target->compute_capability);
+    md_require(architecture.number > 0); /* cuda_device_probe has refused such a GPU */
+    *image = (CudaImage){0};
+    snprintf(name, sizeof name, "cuda/kernels/%s.cu", unit);
+    gather_sources(&sources);
+    MdStatus status = check_folder(&sources, errors);
+    if (status == MD_OK) {
+        drop_others(&sources, name);
+        list_options(target, architecture, &sources, block, &options);
+        name_image(&sources, unit, &options, kept, sizeof kept);
+        cuda_cache_open(&cache);
+        image->is_kept = cuda_cache_read(&cache, kept, image);
+        if (!image->is_kept) status = run_compiler(&sources, name, &options, architecture, image, errors);
+        if (!image->is_kept && status == MD_OK) cuda_cache_write(&cache, kept, image);
+    }
+    free_sources(&sources);
+    return status;
+}
+
+void cuda_image_free(CudaImage *image) {
+    md_free(image->bytes);
+    md_free(image->messages);
+    *image = (CudaImage){0};
+}

@@ -1,0 +1,144 @@
+/* Which GPU, whether it can run this build, and what it is. Everything that a user can mend is an input error that
+ * names the ways out. */
+#include <stdio.h>
+
+#include "cuda/device/compile.h"
+#include "cuda/context.h"
+#include "parallel/rank.h"
+
+static void version_text(int version, char text[16]) {
+    snprintf(text, 16, "%d.%d", version / 1000 % 1000, version % 1000 / 10);
+}
+
+MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors) {
+    int n_devices = 0, driver = 0, runtime = 0;
+    cudaError_t error = cudaGetDeviceCount(&n_devices);
+    if (error == cudaErrorInsufficientDriver) {
+        char has[16], needs[16];
+        (void)cudaGetLastError();
+        CUDA_CHECK(cudaDriverGetVersion(&driver));
+        CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+        version_text(driver, has);
+        version_text(runtime, needs);
+        if (driver == 0)
+            return md_fail(errors, MD_ERROR_INPUT,
+                           "run.backend=cuda: no NVIDIA driver is loaded here; start on a node with a GPU, or take "
+                           "run.backend=cpu");
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: the driver supports CUDA %s, this program was built with %s; update the "
+                       "driver, build with an older toolkit, or take run.backend=cpu",
+                       has, needs);
+    }
+    if (error == cudaErrorNoDevice || (error == cudaSuccess && n_devices == 0)) {
+        (void)cudaGetLastError();
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: no GPU is visible (CUDA_VISIBLE_DEVICES and the batch system decide); ask "
+                       "for one, or take run.backend=cpu");
+    }
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: the GPU cannot be used: %s (%s); take run.backend=cpu, or ask the "
+                       "administrator",
+                       cudaGetErrorName(error), cudaGetErrorString(error));
+    }
+    if (config->run_device != MD_AUTO_INT && config->run_device >= n_devices)
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.device=%lld: %d GPU%s visible, numbered from 0; take one of them, "
+                       "or auto",
+                       (long long)config->run_device, n_devices, n_devices == 1 ? " is" : "s are");
+    *device = config->run_device == MD_AUTO_INT ? md_rank_local() % n_devices : (int)config->run_device;
+    return MD_OK;
+}
+
+int cuda_device_multiprocessors(void) {
+    int device = 0, n_sms = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device));
+    return n_sms;
+}
+
+int cuda_device_compute_capability(void) {
+    int device = 0, major = 0, minor = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    return 10 * major + minor;
+}
+
+const char *const cuda_dependent_needs =
+    "compute capability 9.0 and a driver for CUDA 12.3"; /* since then graphs keep it */
+
+bool cuda_device_has_dependent_launch(void) {
+    int driver = 0;
+    CUDA_CHECK(cudaDriverGetVersion(&driver));
+    return cuda_device_compute_capability() >= 90 && driver >= 12030;
+}
+
+int64_t cuda_device_resident_threads(void) {
+    int device = 0, threads_per_sm = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, device));
+    return (int64_t)cuda_device_multiprocessors() * threads_per_sm;
+}
+
+int cuda_device_shared_bytes(void) {
+    int device = 0, bytes = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    return bytes;
+}
+
+/* The names by which others know the device. */
+static void identify(const struct cudaDeviceProp *properties, int device, MdMachine *machine) {
+    const unsigned char *b = (const unsigned char *)properties->uuid.bytes;
+    snprintf(machine->device_uuid, sizeof machine->device_uuid,
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
+             b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    CUDA_CHECK(cudaDeviceGetPCIBusId(machine->device_bus_id, sizeof machine->device_bus_id, device));
+    machine->device_number = device;
+    machine->compute_capability = 10 * properties->major + properties->minor;
+}
+
+MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
+    int device = 0, clock_khz = 0, memory_khz = 0, driver = 0, runtime = 0;
+    MdStatus status = cuda_device_choose(config, &device, errors);
+    if (status != MD_OK) return status;
+    struct cudaDeviceProp properties;
+    CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    if (cuda_compile_architecture(10 * properties.major + properties.minor).number == 0)
+        return md_fail(
+            errors, MD_ERROR_INPUT,
+            "run.backend=cuda: GPU %d (%s) has compute capability %d.%d, for which the NVRTC of this program "
+            "has no target any more; take another GPU by run.device, build with an older toolkit, or take "
+            "run.backend=cpu",
+            device, properties.name, properties.major, properties.minor);
+    cudaError_t error = cudaSetDevice(device);
+    size_t free_bytes = 0, total_bytes = 0;
+    if (error == cudaSuccess) error = cudaMemGetInfo(&free_bytes, &total_bytes); /* makes the device's context */
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: GPU %d (%s) cannot be used: %s (%s); take another by run.device, or "
+                       "run.backend=cpu",
+                       device, properties.name, cudaGetErrorName(error), cudaGetErrorString(error));
+    }
+    CUDA_CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, device));
+    CUDA_CHECK(cudaDriverGetVersion(&driver));
+    CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+    char driver_text[16], runtime_text[16];
+    version_text(driver, driver_text);
+    version_text(runtime, runtime_text);
+    snprintf(machine->name, sizeof machine->name, "%.*s", (int)sizeof machine->name - 1, properties.name);
+    snprintf(machine->details, sizeof machine->details,
+             "GPU %d, compute capability %d.%d, %d SMs at up to %.0f MHz, %.0f GiB at %.0f MHz, driver for CUDA %s, "
+             "runtime %s",
+             device, properties.major, properties.minor, properties.multiProcessorCount, clock_khz * 1e-3,
+             (double)properties.totalGlobalMem / 1073741824, memory_khz * 1e-3, driver_text, runtime_text);
+    machine->n_threads = 0;
+    identify(&properties, device, machine);
+    machine->device_total_bytes = total_bytes;
+    machine->device_free_bytes = free_bytes;
+    return MD_OK;
+}

@@ -1,0 +1,12 @@
+# Writes OUTPUT, a C file with the text of each of FILES (relative to FOLDER) as cuda_sources[]; see sources.h.
+set(rows "")
+set(texts "")
+set(n 0)
+foreach(file ${FILES})
+  file(READ ${FOLDER}/${file} bytes HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+  string(APPEND texts "static const char text_${n}[] = {${bytes}0};\n")
+  string(APPEND rows "    {\"${file}\", text_${n}},\n")
+  math(EXPR n "${n} + 1")
+endforeach()
+file(WRITE ${OUTPUT} "#include \"cuda/device/sources.h\"\n\n${texts}\nconst CudaSource cuda_sources[] = {\n${rows}};\nconst int cuda_n_sources = ${n};\n")

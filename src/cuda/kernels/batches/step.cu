@@ -1,0 +1,313 @@
+/* Many steps in one launch, for systems that the GPU holds at once (launch.persistent).
+ *
+ * All blocks are resident (a cooperative launch sees to that), so that they can wait for each other: a barrier over the
+ * grid costs about a microsecond, less than the launch of a kernel. Each thread keeps to its own particles in the
+ * integration; the forces read what others wrote, so positions must not come through the read-only path, which is not
+ * coherent within a launch.
+ *
+ * launch.fuse = step: an atom is integrated by the thread that has its force, which is never written; one barrier a step.
+ * launch.barrier = local: no barrier where none is needed, each block waits for positions that it reads (step_local.cuh).
+ * launch.passes = queue: for any number of atoms, by blocks that need not be resident (step_queue.cuh).
+ *
+ * Only steps without energies are made here. It stops before the forces of a step for which the list is too old. */
+#include "cuda/kernels/batches/barrier.cuh"
+#include "cuda/kernels/force.cuh"
+#include "cuda/kernels/integrate.cuh"
+#include "cuda/kernels/batches/step_brick.cuh"
+#include "cuda/kernels/batches/step_queue.cuh"
+
+constexpr bool has_check = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+
+#if MD_SW_launch_fuse == 2 /* step */
+constexpr bool has_bricks = MD_SW_force_kernel == MD_KERNEL_BRICK;
+
+/* Integrates an atom as soon as its force is there. Others may still need where it was, so that positions go to another copy
+ * (its place there: load_type in common.cuh). */
+struct IntegrateAtom {
+    const CudaArguments &a;
+    Motion motion;
+    float moved_sq;
+    __device__ void prepare(int i) const { ask_for_velocity(MotionCopy::at(a, motion.from), i); }
+    __device__ void operator()(int i, const Vec3<Pair> &force) {
+        moved_sq = fmaxf(moved_sq, integrate_by(a, i, force, true, has_check, motion));
+    }
+};
+
+/* The end of a pass: its displacements, for the check of step `step`, and that there was a drift. */
+__device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int step) {
+    float moved_sq[1] = {own_moved_sq};
+    if (has_check) {
+        block_max<1>(a, moved_sq);
+        if (threadIdx.x == 0) atomicMax(moved_sq_of(a, step), __float_as_uint(moved_sq[0]));
+    }
+    if (thread_index() == 0) *(volatile unsigned *)&a.watch->drifted = 1;
+}
+
+/* Where the positions of a device that halts are, brought back to where everybody looks for them. */
+__device__ inline void bring_back(const CudaArguments &a, int64_t from) {
+    if (from == 0) return;
+    for (int i = thread_index(); i < a.n_atoms; i += grid_size())
+        copy_seen(a.now.position, i, a.now.position, i + from);
+}
+
+/* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, if that integrates nothing. */
+struct EndRow {
+    IntegrateAtom integrate;
+    bool keeps;
+    unsigned mark; /* of the places that it leaves; no_mark: as everybody reads them */
+    __device__ void prepare(int i) const {
+        if (!keeps) integrate.prepare(i);
+    }
+    __device__ void operator()(int i, const Vec3<Pair> &force) {
+        if (keeps) finish_force(integrate.a, i, force);
+        else integrate(i, force);
+    }
+    __device__ void own(const Vec3<Pair> &force, HeldBrick *held) {
+        if (!keeps)
+            integrate.moved_sq =
+                fmaxf(integrate.moved_sq, integrate_held<has_check>(integrate.a, force, integrate.motion, mark, held));
+        else if (held->i >= 0 && threadIdx.x % row_threads == 0) finish_force(integrate.a, held->i, force);
+    }
+};
+
+/* Each block goes through its share of the rows. */
+__device__ inline void make_pass(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
+                                 HeldBrick *held, EndRow &end) {
+    const int n_blocks = force_blocks(a);
+    int block = (int)blockIdx.x;
+    Sum unused[CUDA_PAIR_TOTALS];
+    if constexpr (has_bricks) {
+        pass_held(a, pairs, from, mark, held, end);
+        block += (int)gridDim.x;
+    }
+    for (; block < n_blocks; block += (int)gridDim.x) force_block_rows<false>(a, pairs, block, unused, from, end);
+}
+
+/* Where the launch has come to: the forces of `step` are begun, or would have been. By all threads. */
+__device__ inline void book_steps(const CudaArguments &a, unsigned long long step, bool halts) {
+    if (thread_index() != 0) return;
+    a.watch->step = step;
+    *(volatile unsigned *)&a.watch->drifted = 0;
+    *(volatile unsigned long long *)&a.signals->step = step;
+    if (halts) halt(a, CUDA_HALTED_OLD);
+}
+
+/* Whether all blocks meet between passes, since one of them could not do without: see step_local.cuh. */
+__device__ inline bool must_meet(const CudaArguments &a) {
+    const CudaMeasures &found = a.watch->measures;
+    const bool meet = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / row_threads ||
+                      found.staged > held_sources * MD_BLOCK || found.strangers > 0;
+    if (meet && thread_index() == 0) a.watch->n_met++;
+    return meet;
+}
+
+/* launch.barrier = local with device-check (may_go_back): how many passes at the begin of the launch there are between which no
+ * blocks meet. Otherwise 0, and all passes are as must_meet says.
+ *
+ * Who waits for the blocks around it alone cannot ask all of them whether the list still serves. But a list lasts about as long
+ * as those before it, so that for most of its steps that is known. Until the host doubts it (a.trusted), blocks only note how far
+ * their atoms have come; then they meet, at each step from there on. If by then an atom was too far, it may have been so for
+ * passes: all go back to where the launch began, and meet at every step. It comes to the same, and these passes are made twice. A
+ * fault among them is told when it is known that they count. */
+__device__ inline int passes_apart(const CudaArguments &a, bool meet) {
+    if (meet || !may_go_back) return 0;
+    const int apart = min(a.trusted, a.n - 1); /* before the last forces all meet */
+    return apart > 1 ? apart : 0;
+}
+
+/* The first pass integrates by the forces that are there (unless that is done: a.begins), the last one computes forces and no
+ * more, unless it drifts, too; each in between does both for every atom. A pass reads one copy of the positions and writes
+ * the other, so that one barrier is between passes, which also tells whether any atom has gone too far for the list. In the
+ * end the positions are where everybody else looks for them. */
+__device__ inline void make_fused_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
+    /* after a build the sort has told it: the book may be that of the last step before all blocks have begun */
+    const unsigned long long first =
+        a.begins ? a.watch->pass_step[0] : *(volatile unsigned long long *)&a.watch->step + 1;
+    const int64_t begin = (a.n + a.drifts) % 2 == 0 ? a.n_atoms : 0;
+    int64_t from = begin;
+    float moved_sq = 0;
+    HeldBrick held;
+    const bool marks = is_local && (a.drifts || has_check), meet = !marks || must_meet(a);
+    /* apart: asked with may_go_back only. Elsewhere, too, in place of `meet`, it made 4,000 atoms 3 % slower (run/results/h200). */
+    int apart = passes_apart(a, meet), step = 0;
+    bool again = false;
+    if (!a.begins)
+        for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
+            moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first, false}));
+            if (marks) unmark(a, i + a.n_atoms - from);
+        }
+    for (; step < a.n; step++) {
+        const bool waits = step > 0 ? (may_go_back ? step >= apart : meet)
+                                    : !a.begins && !again; /* for more than what earlier kernels wrote */
+        const bool halts = waits && grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
+        const unsigned long long now = first + (unsigned long long)step;
+        if (may_go_back && apart > 0 && step == apart) {
+            if (thread_index() == 0) tell_fault(a, halts ? first : now);
+            if (__any_sync(whole_warp, halts)) {
+                if (thread_index() == 0) a.watch->n_again++;
+                go_back(a, begin, &held);
+                lower_flags(barrier);
+                again = true;
+                from = begin;
+                apart = 0;
+                step = -1; /* goes on with step 0 */
+                continue;
+            }
+        }
+        if (has_bricks && step == 0 && !again) hold_brick<has_check>(a, from, &held);
+        if (halts || is_last) book_steps(a, now, halts);
+        /* the whole grid; asked by warps, so that a compiler sees that all lanes go the same way */
+        if (has_check && __any_sync(whole_warp, halts)) {
+            if (has_bricks) put_back(a, held);
+            bring_back(a, from);
+            return;
+        }
+        const bool may_come_again = may_go_back && step < apart;
+        const bool finds_marks = step > 0 && (may_go_back ? step < apart : !meet),
+                   leaves_marks = may_go_back ? step + 1 < apart : !meet && !is_last;
+        const unsigned wanted = finds_marks ? mark_of(now) : no_mark, left = leaves_marks ? mark_of(now + 1) : no_mark;
+        EndRow end = {{a, {from, a.n_atoms - from, now + 1, may_come_again}, may_come_again ? moved_sq : 0},
+                      is_last && !a.drifts,
+                      left};
+        make_pass(a, pairs, from, wanted, &held, end);
+        moved_sq = end.integrate.moved_sq;
+        from = a.n_atoms - from;
+    }
+    if (has_bricks) put_back(a, held);
+    if (a.drifts) end_pass(a, moved_sq, 0);
+}
+#else
+/* Integration of the particles of this block's share; their largest displacement goes to the measures. */
+__device__ inline void integrate_share(const CudaArguments &a) {
+    float moved_sq[1] = {0};
+    for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
+        const float one = integrate_atom(a, i, true, has_check);
+        moved_sq[0] = fmaxf(moved_sq[0], one);
+        if constexpr (forces_add) store<Pair>(a.now.force, i, Vec3<Pair>{0, 0, 0}, Pair(0));
+    }
+    if (!has_check) return;
+    block_max<1>(a, moved_sq);
+    if (threadIdx.x == 0) atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));
+}
+
+__device__ inline void make_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
+    const int n_blocks = force_blocks(a);
+    Sum unused[CUDA_PAIR_TOTALS];
+    for (int step = 0; step < a.n; step++) {
+        integrate_share(a);
+        if (thread_index() == 0) *(volatile unsigned *)&a.watch->drifted = 1;
+        grid_barrier<false>(barrier, false);
+        /* the whole grid: nothing writes the displacements now */
+        if (force_begin(a, &a.watch->measures.moved_sq)) return;
+        for (int block = (int)blockIdx.x; block < n_blocks; block += (int)gridDim.x)
+            force_block<false>(a, pairs, block, unused);
+        grid_barrier<false>(barrier, false);
+    }
+}
+#endif
+
+#if MD_SW_launch_fuse == 2 && MD_SW_launch_persistent != 1 /* step, a kernel a pass */
+/* The passes of n steps as a kernel each: a.first says which copy of the positions, of the displacements, and of the number of
+ * the step, is read; the last kernel, which computes forces and no more, is that of everybody and reads the first copy of the
+ * first two. The first kernel is left out where forces come first, after a build. */
+
+/* The first one: integrates by the forces that are there, into copy a.first. */
+MD_KERNEL k_step_drift(MD_ARGUMENTS) {
+    begin_kernel();
+    if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
+    const int i = thread_index();
+    float moved_sq = 0;
+    if (i < a.n_atoms)
+        moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.first * (int64_t)a.n_atoms, 0, false});
+    if (i == 0) a.watch->pass_step[a.first] = a.watch->step + 1;
+    end_pass(a, moved_sq, a.first);
+}
+
+#if MD_SW_launch_passes == 1 /* queue */
+/* All a.n passes that k_step_pass would make, the first of which reads copy a.first. */
+MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
+    static_assert(has_bricks && has_check == is_checked_queue, "no host looks in the midst of it");
+    begin_kernel();
+    if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier kernel: every block sees it */
+    Sum unused[CUDA_PAIR_TOTALS];
+    const bool is_old = is_too_old(a, moved_sq_of(a, a.first)); /* for every block, before any pass */
+    while (!is_old && begin_item(a)) {
+        const QueueItem *item = item_place();
+        const int64_t from = (a.first + item->pass) % 2 * (int64_t)a.n_atoms;
+        IntegrateAtom integrate = {a, {from, a.n_atoms - from, item->step + 1, is_checked_queue}, 0};
+        force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, integrate);
+        end_item(a, integrate.moved_sq);
+    }
+    if (threadIdx.x == 0) leave_queue(a);
+}
+
+#if MD_SW_neighbor_rebuild == 2 /* device-check */
+/* What a queue that has halted the device leaves in the second copies, to where everybody looks for it, and bricks to the drift
+ * that counts. It may come again: the second copies stay what they are until the build, which also takes back that there is
+ * anything to bring. */
+MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
+    begin_kernel();
+    const int i = thread_index();
+    const unsigned stopped_in = a.watch->measures.stopped_in;
+    if (stopped_in == 0) return;
+    for (int64_t place = i; place < a.n_force_items; place += grid_size())
+        a.queue.done[place] = (unsigned)a.watch->step;
+    if (stopped_in == 1 || i >= a.n_atoms) return;
+    const CudaParticles &second = MotionCopy::at(a, a.n_atoms);
+    const Full<Pair> v = load_velocity(second, i);
+    store<Pair>(a.now.velocity, i, v.v, v.w);
+    if (is_mixed && !is_vec4) a.now.low[i] = second.low[i];
+    copy_seen(a.now.position, i, a.now.position, i + (int64_t)a.n_atoms);
+}
+#endif
+#else
+/* The number of the step is asked for when the force is there: the loop of pairs wants the registers. */
+struct IntegratePass {
+    IntegrateAtom integrate;
+    __device__ void prepare(int i) const { integrate.prepare(i); }
+    __device__ void operator()(int i, const Vec3<Pair> &force) {
+        const CudaArguments &a = integrate.a;
+        integrate.motion.step = *opaque(&a.watch->pass_step[a.first]) + 1;
+        integrate(i, force);
+    }
+};
+
+MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
+    begin_kernel();
+    if (was_halted(a, moved_sq_of(a, a.first))) return;
+    const int64_t from = a.first * (int64_t)a.n_atoms;
+    if (force_begin(a, moved_sq_of(a, a.first))) { /* the whole grid: what it reads was written by earlier kernels */
+        bring_back(a, from);
+        return;
+    }
+    Sum unused[CUDA_PAIR_TOTALS];
+    if (thread_index() == 0) a.watch->pass_step[1 - a.first] = a.watch->pass_step[a.first] + 1;
+    IntegratePass pass = {{a, {from, a.n_atoms - from, 0, false}, 0}};
+    force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, pass);
+    end_pass(a, pass.integrate.moved_sq, a.first + 1);
+}
+#endif
+#endif
+
+#if MD_SW_force_kernel == 6 && MD_SW_memory_brick_grid > 0 /* device, device-2 */
+#define MD_RESIDENT_THREADS MD_SHARED_THREADS(MD_SW_memory_brick_grid)
+#elif MD_SW_force_kernel == 6 /* brick: at 72 registers, of which it holds many from step to step */
+#define MD_RESIDENT_THREADS CUDA_BRICK_THREADS
+#else
+#define MD_RESIDENT_THREADS MD_BOUND_THREADS
+#endif
+MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
+    begin_kernel();
+    GridBarrier barrier = begin_barrier(a);
+    if (*(volatile unsigned *)&a.watch->halted) return;         /* by an earlier launch: every block sees it */
+#if MD_SW_memory_parameters == 0 && MD_N_TYPES == 1             /* global */
+    const PairParameters only = *MD_PAIR_TABLE, *pairs = &only; /* in registers: a barrier drops what L1 holds */
+#else
+    const PairParameters *pairs = MD_PAIR_TABLE;
+#endif
+#if MD_SW_launch_fuse == 2 /* step */
+    make_fused_steps(a, pairs, &barrier);
+#else
+    make_steps(a, pairs, &barrier);
+#endif
+}

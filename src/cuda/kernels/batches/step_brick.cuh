@@ -1,0 +1,215 @@
+/* What the resident kernel keeps of a brick from step to step: the list and its atoms stay what they are within a launch, and
+ * so a step brings in nothing but the places of the atoms that are staged, and writes nothing but those of its own. Each
+ * block holds its first brick, of which each thread holds the row that it begins with; what is left (later rounds, of blocks
+ * with fewer threads than rows; other bricks, where not all have a block) goes by memory.
+ *
+ * Registers hold what is needed at once when a step begins, where to load from, and the row; shared memory what can wait.
+ * The threads of a row all integrate its atom, each for itself: they have its force, to the bit, and need its new place. */
+#ifndef MD_CUDA_STEP_BRICK_CUH
+#define MD_CUDA_STEP_BRICK_CUH
+
+#include "cuda/kernels/bricks/force.cuh"
+#include "cuda/kernels/integrate.cuh"
+#include "cuda/kernels/batches/step_local.cuh"
+
+/* Rounds of staging, as the host expects them: beyond these the sources are read again at every step. */
+constexpr int held_sources = MD_HELD_SOURCES;
+static_assert(held_sources >= 1 && held_sources <= (int)sizeof(unsigned), "images of them are a byte each");
+
+/* Whether the first quads are about all that a thread has of a row: else they are not worth their registers, and are read
+ * again while the atoms are staged. */
+constexpr bool holds_quads = quads_ahead * row_threads * CUDA_QUAD >= 64;
+
+struct HeldBrick {
+    int source[held_sources]; /* -1: none */
+    unsigned images;          /* of them, a byte each */
+    int i;                    /* the atom of the row; -1: there is no row */
+    RowPart row;
+    QuadsAhead first; /* with holds_quads */
+    Atom own;         /* as staged */
+};
+
+/* launch.barrier = local with device-check: the first passes may be made again (step.cu). */
+constexpr bool may_go_back = is_local && MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+
+/* Where an atom was when it was held. */
+template <bool IS_KEPT> struct HeldBegin {
+    Vec3<State> begin;
+    __device__ void keep(const Vec3<State> &x) { begin = x; }
+    __device__ Vec3<State> kept(void) const { return begin; }
+};
+template <> struct HeldBegin<false> {
+    __device__ void keep(const Vec3<State> &) {}
+    __device__ Vec3<State> kept(void) const { return Vec3<State>{}; }
+};
+
+/* In shared memory, behind the atoms that are staged. */
+struct HeldAtom : HeldBegin<may_go_back> {
+    Moving moving;
+    Vec3<Pair> reference;
+};
+
+/* The brick that is held; thread 0 writes it. */
+__device__ inline CudaBrick *brick_place(void) {
+    __shared__ CudaBrick s_brick;
+    return &s_brick;
+}
+
+/* Shifts of the brick that is held. */
+__device__ inline Shifts *shifts_place(void) {
+    __shared__ Shifts s_shifts;
+    return &s_shifts;
+}
+
+/* Of the atom of this thread's row; by its first thread. The size of all is in force.c. */
+__device__ inline HeldAtom *atom_place(const CudaArguments &a) {
+    MD_DYNAMIC_SHARED(Atom,
+                      s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], then HeldAtom [MD_BLOCK / row_threads] */
+    return (HeldAtom *)(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE) + threadIdx.x / row_threads;
+}
+
+__device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &brick, HeldBrick *held) {
+    held->images = 0;
+#pragma unroll
+    for (int k = 0; k < held_sources; k++) {
+        const int s = k * MD_BLOCK + (int)threadIdx.x;
+        const bool is_there = s < brick.n_staged;
+        held->source[k] = is_there ? a.bricks.source[brick.source + s] : -1;
+        const unsigned image = is_there && brick.has_images ? a.bricks.image[brick.source + s] : no_image;
+        held->images |= image << (8 * k);
+    }
+}
+
+/* The first brick of this block, with the positions as they are `from` there. */
+template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments &a, int64_t from, HeldBrick *held) {
+    const CudaBrick brick = a.bricks.table[blockIdx.x];
+    if (threadIdx.x == 0) *brick_place() = brick;
+    static_assert(CUDA_SHIFTS <= 32, "the smallest block copies them at once");
+    if (threadIdx.x < CUDA_SHIFTS)
+        ((Pair *)shifts_place())[threadIdx.x] =
+            is_copied(brick) ? Pair(0) : ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x];
+    hold_sources(a, brick, held);
+    const int r = (int)threadIdx.x / row_threads;
+    held->i = r < brick.end - brick.begin ? brick.begin + r : -1;
+    held->row =
+        RowPart{}; /* of a thread without a row: one without entries, which its warp goes through all the same */
+    held->first = QuadsAhead{};
+    held->own = Atom{};
+    if (held->i >= 0) {
+        held->row = part_of_row(a, brick, r);
+        if (holds_quads) held->first = quads_of_round(held->row, 0);
+        held->own = staged_particle(a, corner_of(brick), held->i, from);
+        HeldAtom *atom = atom_place(a);
+        if (threadIdx.x % row_threads == 0) {
+            atom->moving = Moving{load_velocity(a.now, held->i), load_position(a.now, held->i, from)};
+            atom->keep(atom->moving.x);
+            if (HAS_CHECK) atom->reference = load<Pair>(a.reference, held->i);
+        }
+    }
+    __syncthreads(); /* the brick, the shifts and the atoms are there */
+}
+
+/* Velocities to memory, where they have not been since hold_brick. */
+__device__ inline void put_back(const CudaArguments &a, const HeldBrick &held) {
+    if (held.i < 0 || threadIdx.x % row_threads != 0) return;
+    const Moving &moving = atom_place(a)->moving;
+    store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);
+}
+
+/* Atoms as hold_brick found them, their positions `from` there in memory, too. Velocities in memory are still those of then. */
+__device__ inline void go_back(const CudaArguments &a, int64_t from, HeldBrick *held) {
+    if (held->i < 0) return;
+    HeldAtom *atom = atom_place(a);
+    const Vec3<State> begin = atom->kept();
+    if (threadIdx.x % row_threads == 0) {
+        atom->moving = Moving{load_velocity(a.now, held->i), begin};
+        store_position(a.now, held->i, begin, held->own.type, from);
+    }
+    unsigned low[3];
+    held->own.v = staged_place(corner_of(*brick_place()), seen_at(begin, low));
+}
+
+/* Integrates the atom of this thread's row, and puts its place where others find it. Returns its squared displacement. By all
+ * threads. */
+template <bool HAS_CHECK>
+__device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> &force, const Motion &motion,
+                                       unsigned mark, HeldBrick *held) {
+    HeldAtom *atom = atom_place(a);
+    Moving moving = atom->moving;
+    if (row_threads > 1) __syncwarp(); /* all threads of the row have read it */
+    if (held->i < 0) return 0;
+    move(a, held->i, force, true, motion, &moving);
+    unsigned low[3];
+    const Vec3<Pair> seen = seen_at(moving.x, low);
+    const float moved_sq = HAS_CHECK ? displacement_sq(seen, atom->reference) : 0;
+    if (threadIdx.x % row_threads == 0) {
+        if (is_local && mark != no_mark) store_marked(a, held->i + (int)motion.to, seen, held->own.type, mark);
+        else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
+        atom->moving = moving;
+    }
+    held->own.v = staged_place(corner_of(*brick_place()), seen);
+    return moved_sq;
+}
+
+/* The shift of source k. */
+__device__ inline ImageShift held_shift(const HeldBrick &held, int k) {
+    return shift_of_image(*shifts_place(), held.images >> (8 * k));
+}
+
+/* All loads first: they are on the way together. */
+__device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held, int64_t from, Atom *atoms) {
+    const CudaBrick &brick = *brick_place();
+    Atom staged[held_sources];
+#pragma unroll
+    for (int k = 0; k < held_sources; k++)
+        if (held.source[k] >= 0) staged[k] = fetch_atom(a.now, held.source[k], from);
+#pragma unroll
+    for (int k = 0; k < held_sources; k++) {
+        if (held.source[k] < 0) continue;
+        staged[k].v = staged_image(held_shift(held, k), staged[k].v);
+        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(staged[k]);
+    }
+    stage_brick(a, brick, *shifts_place(), held_sources * MD_BLOCK, from, atoms);
+}
+
+/* The same of places that are on their way. */
+__device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
+                                    Atom *atoms) {
+    MarkedPlace place[held_sources];
+#pragma unroll
+    for (int k = 0; k < held_sources; k++)
+        if (held.source[k] >= 0) place[k] = load_marked(a, held.source[k] + (int)from);
+#pragma unroll
+    for (int k = 0; k < held_sources; k++) {
+        if (held.source[k] < 0) continue;
+        const ImageShift shift = held_shift(held, k); /* before it waits */
+        while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + (int)from);
+        Atom atom = place[k].atom();
+        atom.v = staged_image(shift, atom.v);
+        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(atom);
+    }
+}
+
+/* A pass over the brick that is held: finish.own(force, held) is called by all threads of the rows that are held, and whole
+ * warps of them, finish(i, force) for others. Unless places are on their way, a barrier of the grid lies between two of these,
+ * and so nobody reads what was staged before. mark: of the places that are wanted; no_mark: as everybody reads them. */
+template <class Finish>
+__device__ inline void pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
+                                 HeldBrick *held, Finish &finish) {
+    MD_DYNAMIC_SHARED(Atom, s_atoms);
+    Sum unused[CUDA_PAIR_TOTALS];
+    if (!holds_quads && held->i >= 0) held->first = quads_of_round(held->row, 0);
+    if (is_local && mark != no_mark) {
+        __syncthreads(); /* all have read what was staged before */
+        stage_marked(a, *held, from, mark, s_atoms);
+    } else {
+        stage_held(a, *held, from, s_atoms);
+    }
+    __syncthreads(); /* all atoms are staged */
+    Vec3<Pair> force = part_of_force<false>(a, pairs, s_atoms, held->row, held->first, held->own, unused);
+    add_up_row(&force);
+    finish.own(force, held);
+    later_rows<false>(a, pairs, brick_place(), s_atoms, unused, from, finish);
+}
+
+#endif

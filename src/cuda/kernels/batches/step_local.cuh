@@ -1,0 +1,76 @@
+/* launch.barrier = local: passes of the resident kernel without a barrier of the grid between them. A place goes to the other
+ * blocks along with the step that it is of, in one store of 16 bytes, and who needs it loads until it is of the step that is
+ * wanted: one trip to the L2 and one back, where the barrier takes two more and waits for the slowest block of all. Accesses of
+ * 16 bytes that are whole are new in compute capability 7.0 and CUDA 12.3 (force.c asks for these).
+ *
+ * Two copies of the places in turn are enough: who writes the one of the step after next has seen places of the next step from
+ * all blocks around it, which write them when they have read those before. Nothing else has to be seen in order, so that relaxed
+ * accesses do: a block stores when it has passed the barrier behind which what it loaded is in its shared memory, each load by
+ * then has its value, and no load may be moved behind that barrier.
+ *
+ * The fourth number of a place is the type and the step. What else memory has there, and all that nobody but the owner of the
+ * atom needs, is held on chip: so each block must hold all its rows and all its sources. And it must wait for each block that it
+ * gives places to. That is so where each stages atoms of all bricks beside its own, as in a liquid. The search knows both
+ * (note_meeting in bricks/search.cuh).
+ *
+ * With device-check blocks meet from the step on for which the list may be too old: see passes_apart in step.cu. */
+#ifndef MD_CUDA_STEP_LOCAL_CUH
+#define MD_CUDA_STEP_LOCAL_CUH
+
+#include "cuda/kernels/bricks/search.cuh"
+#include "cuda/kernels/position.cuh"
+
+#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+__device__ inline void ptx_st_relaxed_gpu_b128(void *place, unsigned long long low, unsigned long long high) {
+    asm volatile("{\n.reg .b128 q;\nmov.b128 q, {%1, %2};\nst.relaxed.gpu.global.b128 [%0], q;\n}" ::"l"(place),
+                 "l"(low), "l"(high)
+                 : "memory");
+}
+__device__ inline void ptx_ld_relaxed_gpu_b128(const void *place, unsigned long long *low, unsigned long long *high) {
+    asm volatile("{\n.reg .b128 q;\nld.relaxed.gpu.global.b128 q, [%2];\nmov.b128 {%0, %1}, q;\n}"
+                 : "=l"(*low), "=l"(*high)
+                 : "l"(place)
+                 : "memory");
+}
+#endif
+
+constexpr int mark_shift = 5; /* above the type */
+constexpr unsigned type_bits = (1u << mark_shift) - 1;
+
+/* Of a step that is given away, and of none. Otherwise the fourth number of a place has the type uppermost or nothing else
+ * (position.cuh), and so the uppermost bit is never set but in these, of which the first lacks the bit below it. */
+static_assert(MD_N_TYPES <= 16, "the uppermost bit is not that of a type");
+__device__ inline unsigned mark_of(unsigned long long step) {
+    return (0x4000000u | ((unsigned)step & 0xffffffu)) << mark_shift;
+}
+constexpr unsigned no_mark = 0xffffffffu;
+
+struct MarkedPlace {
+    unsigned long long low, high;
+    __device__ unsigned mark(void) const { return (unsigned)(high >> 32) & ~type_bits; }
+    __device__ Atom atom(void) const {
+        return Atom{Vec3<Pair>{(Pair)__uint_as_float((unsigned)low), (Pair)__uint_as_float((unsigned)(low >> 32)),
+                               (Pair)__uint_as_float((unsigned)high)},
+                    (int)((unsigned)(high >> 32) & type_bits)};
+    }
+};
+
+/* Places are numbered through both copies: in 32 bits, as marks are only where each block has all rows of its brick at once
+ * (must_meet), and an address takes one instruction in place of four. */
+__device__ inline MarkedPlace load_marked(const CudaArguments &a, int i) {
+    MarkedPlace place;
+    ptx_ld_relaxed_gpu_b128((const float4 *)a.now.position.part[0] + i, &place.low, &place.high);
+    return place;
+}
+
+__device__ inline void store_marked(const CudaArguments &a, int i, const Vec3<Pair> &seen, int type, unsigned mark) {
+    const unsigned long long y = __float_as_uint((float)seen.y), w = mark | (unsigned)type;
+    ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, y << 32 | __float_as_uint((float)seen.x),
+                            w << 32 | __float_as_uint((float)seen.z));
+}
+
+/* Before a barrier of the grid: what is at place i is of no step, though a batch before this may have left it so. After a build
+ * it is: a sort has written both copies. */
+__device__ inline void unmark(const CudaArguments &a, int64_t i) { ((uint4 *)a.now.position.part[0])[i].w = no_mark; }
+
+#endif

@@ -1,0 +1,178 @@
+/* launch.passes = queue: all passes of a batch in one launch. Where each pass is a kernel, multiprocessors run dry at its end,
+ * until the last of its blocks is through; here whoever is done with a brick takes the next one, be it of the same pass or
+ * of the one after.
+ *
+ * The bricks of all passes stand in a queue, pass after pass, and a block takes them from a counter, as many blocks as the GPU
+ * holds. The brick of a pass is begun when the bricks around it, 27 with itself, are through with the pass before: then what
+ * it reads is there, and nobody reads any longer what it overwrites, since a pass reads one copy of the positions and writes
+ * the other. It waits for what was taken before it, by a block that has begun; so nobody waits for ever, however few blocks
+ * there are, and in whatever order they come.
+ *
+ * Bricks stand in the order of their places, and each pass begins a layer of them further on than the pass before. Otherwise
+ * the first layer would wait for the last one of the pass before, around the periodic edge, and with it the whole GPU; so
+ * between a brick and what it waits for there are nearly a pass less two layers.
+ *
+ * What a block has written is published by a release of its first thread behind a barrier, and taken over by an acquire in
+ * front of one, as in barrier.cuh: the acquire also drops what L1 holds of the positions. Plain loads only: see step.cu.
+ *
+ * neighbor.rebuild = device-check. When pass p moves an atom too far for the list, no pass after it counts, and the last block
+ * to leave halts the device at the forces of pass p + 1. By then other bricks may have made that one, in vain. It destroys
+ * nothing: velocities, too, are read from one copy and written to the other, so that what pass p has left is where pass p + 1
+ * reads. Pass p + 2 would overwrite it: so a brick of a pass begins when all are through with the pass before the last, and
+ * with that it is known whether one of these has moved an atom too far; by the order of the queue they nearly always are
+ * through. From then on blocks leave, and who waits for bricks that nobody makes any more leaves, too. Faults of atoms are
+ * told in the end, since those of a pass in vain do not count. What is in the second copies is brought back by a kernel behind
+ * the queue, which also takes bricks back to the step that counts: else who makes it again would not wait for them. So it
+ * comes to the same whatever the order of the blocks. */
+#ifndef MD_CUDA_STEP_QUEUE_CUH
+#define MD_CUDA_STEP_QUEUE_CUH
+
+#include "cuda/kernels/batches/barrier.cuh"
+#include "cuda/kernels/force.cuh"
+#include "cuda/kernels/integrate.cuh"
+
+#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+__device__ inline void ptx_st_release_gpu(unsigned *place, unsigned value) {
+#if __CUDA_ARCH__ >= 700
+    asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(place), "r"(value) : "memory");
+#else
+    __threadfence();
+    *(volatile unsigned *)place = value;
+#endif
+}
+#endif
+
+/* Pass `pass` over the brick at `place`, of which `brick` is the number in the table; from a.n on there is no such pass. In
+ * shared memory, also what all threads could know: the forces of a row take all registers. */
+struct QueueItem {
+    int pass, place, brick;
+    unsigned long long step; /* of the forces */
+};
+
+/* That of the block. */
+__device__ inline QueueItem *item_place(void) {
+    __shared__ QueueItem s_item;
+    return &s_item;
+}
+
+/* Bricks of a layer across the last axis that has several. */
+__device__ inline int layer_of_bricks(const int (&m)[3]) { return m[2] > 1 ? m[0] * m[1] : m[1] > 1 ? m[0] : 1; }
+
+/* Along an axis of m bricks the one `step` further than `at`, or where there is none, that one itself. */
+__device__ inline int brick_beside(int at, int step, int m, bool wraps) {
+    const int beside = at + step;
+    if (beside >= 0 && beside < m) return beside;
+    return wraps ? (beside + m) % m : at;
+}
+
+/* Number k of the 27 bricks around the one at `place`. Some are the same where an axis has one or two, or is open. */
+__device__ inline int brick_around(const CudaGrid &grid, int place, int k) {
+    const int *m = grid.n_bricks, line = place / m[0];
+    const int x = brick_beside(place - line * m[0], k % 3 - 1, m[0], grid.wraps[0]);
+    const int y = brick_beside(line % m[1], k / 3 % 3 - 1, m[1], grid.wraps[1]);
+    const int z = brick_beside(line / m[1], k / 9 - 1, m[2], grid.wraps[2]);
+    return (z * m[1] + y) * m[0] + x;
+}
+
+/* That of the forces of the first pass; until the last block leaves. */
+__device__ inline unsigned long long first_step(const CudaArguments &a) { return a.watch->pass_step[a.first]; }
+
+/* Whether it is known that the list is too old for the forces of a pass, or of one before. */
+__device__ inline bool is_in_vain(const CudaArguments &a, unsigned pass) {
+    return is_checked_queue && *(const volatile unsigned *)&a.queue.check->stop <= pass;
+}
+
+/* By a warp: takes an item, and returns when the block may begin with it; in vain, it is one behind the last. A brick that is
+ * through with the pass of step s has s + 1; what stands there before is of former steps. Items fit 32 bits: cuda_brick_check
+ * sees to it. */
+__device__ inline void take_item(const CudaArguments &a, int lane) {
+    const unsigned n_bricks = (unsigned)a.n_force_items;
+    unsigned item = 0;
+    if (lane == 0) item = atomicAdd(&a.queue.counts[0], 1u);
+    item = __shfl_sync(whole_warp, item, 0);
+    const unsigned pass = item / n_bricks;
+    const unsigned shift = pass * (unsigned)layer_of_bricks(a.grid.n_bricks);
+    const int place = (int)((item - pass * n_bricks + shift) % n_bricks);
+    const unsigned long long step = first_step(a) + pass;
+    const int brick = a.queue.brick[place]; /* on its way while others are looked at */
+    const unsigned *word = nullptr;
+    unsigned least = (unsigned)step;
+    bool in_vain = false;
+    if (pass > 0 && pass < (unsigned)a.n && lane < 27) word = &a.queue.done[brick_around(a.grid, place, lane)];
+    if (is_checked_queue && pass > 1 && pass < (unsigned)a.n && lane == 27) {
+        word = &a.queue.check->made[pass - 2];
+        least = n_bricks;
+    }
+    while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !in_vain) in_vain = is_in_vain(a, pass);
+    /* behind what was waited for, so that it tells of all of the pass before the last */
+    if (is_checked_queue) in_vain = __any_sync(whole_warp, in_vain || is_in_vain(a, pass));
+    if (lane == 0) *item_place() = QueueItem{in_vain ? a.n : (int)pass, place, brick, step};
+}
+
+/* By all threads: begins with the next item; false when there is none. The last warp takes it, so that thread 0 may still be
+ * at end_item, where it waits until what was written has come to the L2. */
+__device__ inline bool begin_item(const CudaArguments &a) {
+    const int lane = (int)threadIdx.x - (MD_BLOCK - 32);
+    if (lane >= 0) take_item(a, lane);
+    __syncthreads(); /* the item is there, and what it reads */
+    return item_place()->pass < a.n;
+}
+
+/* By a thread whose atoms have come that far from their places. What comes after the last pass is told by others. */
+__device__ inline void note_distance(const CudaArguments &a, float moved_sq) {
+    CudaQueueCheck *check = a.queue.check;
+    const int pass = item_place()->pass;
+    if (!(moved_sq > a.halt_sq)) return;
+    atomicMin(&check->stop, (unsigned)pass + 1);
+    if (pass == a.n - 1) atomicMax(&check->far, __float_as_uint(moved_sq));
+}
+
+/* Who counts bricks: another warp than that of thread 0, which waits for the L2 as well, and than the one that takes items. */
+constexpr int counting_thread = MD_BLOCK > 64 ? 32 : 0;
+
+/* By all threads: what they have written is there for others. */
+__device__ inline void end_item(const CudaArguments &a, float moved_sq) {
+    const int place = item_place()->place, pass = item_place()->pass;
+    const unsigned done = (unsigned)item_place()->step + 1;
+    if (is_checked_queue) note_distance(a, moved_sq);
+    __syncthreads(); /* all rows are stored, and the item was read by all */
+    if (threadIdx.x == 0) ptx_st_release_gpu(&a.queue.done[place], done);
+    if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);
+}
+
+/* Of the passes, how many count: those before the first one in vain. By the last block to leave. What the last pass has moved
+ * too far is for the next kernel to see, and not before: blocks that come late look at the same place. */
+__device__ inline int end_check(const CudaArguments &a, unsigned long long first) {
+    CudaQueueCheck *check = a.queue.check;
+    const unsigned n = (unsigned)a.n,
+                   stop = is_too_old(a, moved_sq_of(a, a.first)) ? 0 : *(volatile unsigned *)&check->stop;
+    const int n_passes = (int)(stop < n ? stop : n);
+    if (stop == n) a.watch->measures.moved_sq = *(volatile unsigned *)&check->far;
+    tell_fault(a, first + (unsigned long long)n_passes);
+    for (int pass = 0; pass < a.n; pass++) check->made[pass] = 0;
+    check->stop = ~0u;
+    check->far = 0;
+    return n_passes;
+}
+
+/* By thread 0 of a block for which there is nothing left. The last one to leave makes the queue ready for the next launch, and
+ * the books are as after the last pass: until now others may come late and read them as of the first. */
+__device__ inline void leave_queue(const CudaArguments &a) {
+    const unsigned long long first = first_step(a);
+    if (is_checked_queue) __threadfence(); /* what the block has found out comes before */
+    if (atomicAdd(&a.queue.counts[1], 1u) + 1 < gridDim.x) return;
+    if (is_checked_queue) __threadfence();
+    a.queue.counts[0] = a.queue.counts[1] = 0;
+    const int n_passes = is_checked_queue ? end_check(a, first) : a.n;
+    const bool halts = n_passes < a.n;
+    const unsigned long long end = first + (unsigned long long)n_passes; /* its drift is done */
+    if (!halts) a.watch->pass_step[(a.first + a.n) % 2] = end;
+    a.watch->step = halts ? end : end - 1;
+    a.watch->drifted = !halts;
+    *(volatile unsigned long long *)&a.signals->step = a.watch->step;
+    if (!halts) return;
+    a.watch->measures.stopped_in = 1 + (unsigned)(a.first + n_passes) % 2;
+    halt(a, CUDA_HALTED_OLD);
+}
+
+#endif

@@ -1,0 +1,355 @@
+/* Force kernel of bricks: a block a brick, a thread a row, or several (force.threads_per_atom): neighbours in a warp, which
+ * take the quads of the row in turn and add up by shuffles.
+ *
+ * brick: the block brings the atoms of its brick and those in range of it into shared memory, as images near the brick,
+ * and every pair is found there. An entry of the list is a 16-bit address in shared memory, four of them a load; its
+ * rows lie side by side in slices of 32. What global memory serves is the list, and each position some five times
+ * (once a brick that it is near) in place of once a pair. */
+#ifndef MD_CUDA_FORCE_BRICK_CUH
+#define MD_CUDA_FORCE_BRICK_CUH
+
+#include "cuda/kernels/pair.cuh"
+#include "cuda/kernels/bricks/tile.cuh"
+
+/* The list comes from memory, some thousand cycles away: so many quads are asked for before the first one is looked at. Two
+ * more than those of force.unroll where a thread has a row of its own, which is long (some twenty quads in a liquid) and
+ * leaves registers for them; one more of a part of a row, which is over after a few, and of doubles, which take those
+ * registers. */
+constexpr int more_quads = !is_double && row_threads == 1 ? 2 : 1;
+constexpr int quads_ahead = unroll >= CUDA_QUAD ? unroll / CUDA_QUAD + more_quads : 1;
+/* A quad is the most that is worked on at a time: force.unroll = 8 is that of 4 with one more quad ahead. */
+constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
+
+/* memory.staging
+ *   registers  positions pass through registers on their way into shared memory, where they are measured from the corner of
+ *              the brick, or are images of atoms across the border. A warp waits for its positions before it asks for more.
+ *   async      copies from global into shared memory that no warp waits for until all are asked for (cp.async, compute
+ *              capability 8.0). They change nothing on the way, so that such bricks measure from the corner of the box;
+ *              bricks with images pass through registers as before. */
+constexpr bool copies_async = MD_SW_memory_staging == MD_STAGING_ASYNC;
+
+__device__ inline bool is_copied(const CudaBrick &brick) { return copies_async && !brick.has_images; }
+
+/* The corner that what is staged is measured from. */
+__device__ inline Vec3<Pair> corner_of(const CudaBrick &brick) {
+    return is_copied(brick) ? Vec3<Pair>{0, 0, 0} : staged_origin(brick);
+}
+
+/* A copy holds the word of a position as memory has it: so all staged atoms do then, and the type stands above other bits. */
+constexpr int staged_type_shift = copies_async ? type_shift : 0;
+__device__ inline Atom with_word(Atom atom) {
+    atom.type = (int)((unsigned)atom.type << staged_type_shift);
+    return atom;
+}
+__device__ inline int type_of_staged(const Atom &atom) { return (int)((unsigned)atom.type >> staged_type_shift); }
+
+#ifndef MD_COPY_16
+#define MD_COPY_16(to, from)                                                                                           \
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from))
+#define MD_WAIT_FOR_COPIES() asm volatile("cp.async.wait_all;" ::: "memory")
+#endif
+
+/* Atoms that a thread brings in at a time: where they come from is asked for all of them at once, then where they are.
+ * Three, as with four some kernels have no register left for what they need behind that. */
+constexpr int staged_at_once = is_double ? 2 : 3, copied_at_once = 8;
+
+__device__ inline void copy_atoms(const CudaArguments &a, const CudaBrick &brick, int begin, int64_t from,
+                                  Atom *atoms) {
+    constexpr int parts = (int)sizeof(Atom) / 16;
+    const int32_t *source = a.bricks.source + brick.source;
+    const char *positions = (const char *)((const Vec4<Pair> *)a.now.position.part[0] + from);
+#pragma unroll 1
+    for (int first = begin + (int)threadIdx.x; first < brick.n_staged; first += copied_at_once * MD_BLOCK) {
+        int particle[copied_at_once];
+#pragma unroll
+        for (int k = 0; k < copied_at_once; k++) {
+            const int s = first + k * MD_BLOCK;
+            particle[k] = s < brick.n_staged ? source[s] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < copied_at_once; k++) {
+            const int s = first + k * MD_BLOCK;
+            if (s >= brick.n_staged) continue;
+            for (int part = 0; part < parts; part++)
+                MD_COPY_16((char *)&atoms[1 + s] + 16 * part,
+                           positions + (int64_t)sizeof(Atom) * particle[k] + 16 * part);
+        }
+    }
+    MD_WAIT_FOR_COPIES();
+}
+
+template <bool IMAGES>
+__device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &brick, const Shifts &shifts, int begin,
+                                   int64_t from, Atom *atoms) {
+    const Vec3<Pair> origin = corner_of(brick);
+    const int32_t *source = a.bricks.source + brick.source;
+    const uint8_t *image = a.bricks.image + brick.source;
+#pragma unroll 1
+    for (int first = begin + (int)threadIdx.x; first < brick.n_staged; first += staged_at_once * MD_BLOCK) {
+        int particle[staged_at_once], images[staged_at_once];
+        Atom atom[staged_at_once];
+#pragma unroll
+        for (int k = 0; k < staged_at_once; k++) {
+            const int s = first + k * MD_BLOCK;
+            particle[k] = s < brick.n_staged ? source[s] : 0;
+            images[k] = IMAGES && s < brick.n_staged ? image[s] : no_image;
+        }
+#pragma unroll
+        for (int k = 0; k < staged_at_once; k++) atom[k] = fetch_atom(a.now, particle[k], from);
+#pragma unroll
+        for (int k = 0; k < staged_at_once; k++) {
+            const int s = first + k * MD_BLOCK;
+            Vec3<Pair> &v = atom[k].v;
+            /* opaque: shifts of all atoms at once would take registers that some kernels need for the next quads */
+            v = IMAGES ? staged_image(shift_of_image(*opaque(&shifts), (unsigned)images[k]), v)
+                       : staged_place(origin, v);
+            if (s < brick.n_staged) atoms[1 + s] = with_word(atom[k]);
+        }
+    }
+}
+
+/* Brings in what the list of the brick is about, but for the first `begin` of the atoms. */
+__device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &brick, const Shifts &shifts, int begin,
+                                   int64_t from, Atom *atoms) {
+    if (threadIdx.x == 0) atoms[0] = nowhere();
+    if (brick.has_images) stage_atoms<true>(a, brick, shifts, begin, from, atoms);
+    else if constexpr (copies_async) copy_atoms(a, brick, begin, from, atoms);
+    else stage_atoms<false>(a, brick, shifts, begin, from, atoms);
+}
+
+/* Where a thread has a row of its own, its loads keep their order (so do those of atoms that are asked for ahead). Left to itself a compiler that is short of registers moves
+ * that of a later quad down to where the quad is needed, and every turn of the loop waits for memory (k_step_pass of a
+ * million atoms: 7 of 14 cycles an instruction). */
+constexpr bool loads_in_order = !is_double && row_threads == 1;
+
+__device__ inline uint64_t load_quad(const uint64_t *quad) {
+    if constexpr (loads_in_order) return *(const volatile uint64_t *)quad;
+    else return *quad;
+}
+
+/* Whether threads that share a row are to read the entries of their quads in turns: see CUDA_FIRST_OF_QUAD. */
+constexpr bool takes_turns = row_threads > 2 && MD_SW_neighbor_bank_order == MD_BANK_ORDER_ON;
+__device__ inline int first_of_quad(void) {
+    return takes_turns ? CUDA_FIRST_OF_QUAD((int)threadIdx.x % row_threads, row_threads) : 0;
+}
+
+/* A quad of this thread's part of a row, the entry that it begins with first. */
+__device__ inline uint64_t quad_in_turn(const uint64_t *quad) {
+    const uint64_t entries = load_quad(quad);
+    if constexpr (!takes_turns) return entries;
+    const int first = first_of_quad();
+    const unsigned low = (unsigned)(first < 2 ? entries : entries >> 32),
+                   high = (unsigned)(first < 2 ? entries >> 32 : entries), turn = first % 2 == 0 ? 0x3210 : 0x5432;
+    return (uint64_t)__byte_perm(high, low, turn) << 32 | __byte_perm(low, high, turn);
+}
+
+#ifndef MD_LOAD_SHARED_FLOATS
+#define MD_LOAD_SHARED_FLOATS(x, y, z, w, from)                                                                        \
+    asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"                                                   \
+                 : "=f"(x), "=f"(y), "=f"(z), "=f"(w)                                                                  \
+                 : "r"((unsigned)__cvta_generic_to_shared(from)))
+#endif
+
+/* Where more than two threads share a row, an atom is asked for two pairs before it is looked at: 4,000 atoms by eight threads a row
+ * made 319,500 steps/s without that, and make 326,200. By two threads a row, which have few registers left, 32,000 atoms lost half a
+ * per cent, and by one nothing was gained (H200, run/results/h200/tried/shifts.txt); doubles were not tried. */
+constexpr int atoms_ahead = !is_double && row_threads > 2 && unroll >= CUDA_QUAD ? 2 : 0;
+constexpr int places_ahead = atoms_ahead > 0 ? atoms_ahead : 1; /* no array is empty */
+
+__device__ inline Atom load_staged(const Atom *staged) {
+    if constexpr (loads_in_order || atoms_ahead > 0) {
+        float x, y, z, w;
+        MD_LOAD_SHARED_FLOATS(x, y, z, w, staged);
+        return Atom{Vec3<Pair>{x, y, z}, __float_as_int(w)};
+    } else {
+        return *staged;
+    }
+}
+
+/* Four times the atom that is nowhere. */
+constexpr uint64_t no_quad = 0;
+
+/* Entry k by one instruction, where k is a constant: shift and mask take two. */
+__device__ inline unsigned entry_of_quad(uint64_t quad, int k) {
+    return __byte_perm((unsigned)(k < 2 ? quad : quad >> 32), 0, k % 2 == 0 ? 0x4410 : 0x4432);
+}
+
+/* Those that were asked for, by atoms_ahead. */
+struct AtomsAhead {
+    Atom next[places_ahead];
+};
+
+__device__ inline AtomsAhead atoms_of_quad(const Atom *atoms, uint64_t quad) {
+    AtomsAhead ahead;
+#pragma unroll
+    for (int k = 0; k < atoms_ahead; k++) ahead.next[k] = load_staged(&staged_at(atoms, entry_of_quad(quad, k)));
+    return ahead;
+}
+
+/* Entry k of a quad, which was asked for, and one further on instead, of that quad or the next one. */
+__device__ inline Atom take_ahead(const Atom *atoms, uint64_t quad, uint64_t next, int k, AtomsAhead *ahead) {
+    const Atom taken = ahead->next[k % places_ahead];
+    const int further = k + atoms_ahead;
+    const unsigned entry =
+        further < CUDA_QUAD ? entry_of_quad(quad, further) : entry_of_quad(next, further - CUDA_QUAD);
+    ahead->next[k % places_ahead] = load_staged(&staged_at(atoms, entry));
+    return taken;
+}
+
+/* The four pairs of a quad of row `own`, behind which comes `next`; n: entries that are no padding. */
+template <bool ENERGY>
+__device__ inline void add_quad(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms, const Atom &own,
+                                uint64_t quad, uint64_t next, AtomsAhead *ahead, int n, Vec3<Pair> *force,
+                                Sum (&sums)[CUDA_PAIR_TOTALS]) {
+#pragma unroll pairs_in_flight
+    for (int k = 0; k < CUDA_QUAD; k++) {
+        Atom other;
+        if constexpr (atoms_ahead > 0) other = take_ahead(atoms, quad, next, k, ahead);
+        else other = load_staged(&staged_at(atoms, entry_of_quad(quad, k)));
+        const Vec3<Pair> d = {own.v.x - other.v.x, own.v.y - other.v.y,
+                              MD_DIMENSION == 3 ? own.v.z - other.v.z : Pair(0)};
+        /* padding is out of range */
+        add_pair_at<ENERGY>(a, &pairs[own.type * MD_N_TYPES], d, MD_N_TYPES == 1 ? 0 : type_of_staged(other), 0,
+                            !MD_COUNT || (k + first_of_quad()) % CUDA_QUAD < n, force, sums);
+    }
+}
+
+/* What a thread has of a row: every row_threads-th of its quads. */
+struct RowPart {
+    const uint64_t *quads; /* row_threads * 32 apart */
+    int count;             /* entries of the row from the first of them on */
+};
+
+/* The next ones of them that are asked for. */
+struct QuadsAhead {
+    uint64_t next[quads_ahead];
+};
+
+constexpr int quad_step = row_threads * CUDA_QUAD; /* entries from one quad of a part to the next */
+
+__device__ inline RowPart part_of_row(const CudaArguments &a, const CudaBrick &brick, int r) {
+    const int part = (int)threadIdx.x % row_threads;
+    return RowPart{brick_quads(a, brick, r) + part * 32, a.list.counts[brick.begin + r] - part * CUDA_QUAD};
+}
+
+/* Those of round `round` of a row. */
+__device__ inline QuadsAhead quads_of_round(const RowPart &row, int round) {
+    QuadsAhead ahead;
+#pragma unroll
+    for (int k = 0; k < quads_ahead; k++) {
+        const int quad = round * quads_ahead + k;
+        ahead.next[k] = row.count > quad * quad_step ? quad_in_turn(&row.quads[quad * row_threads * 32]) : no_quad;
+    }
+    return ahead;
+}
+
+/* Of the force on atom `own` what comes of a round of its row, of which `left` entries are left; of the longest row of the
+ * warp `most` are, and no quad is begun behind it: padding is computed as well. */
+template <bool ENERGY>
+__device__ inline void add_round(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
+                                 const Atom &own, const QuadsAhead &round, int left, int most, Vec3<Pair> *force,
+                                 Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    AtomsAhead ready = atoms_of_quad(atoms, round.next[0]);
+#pragma unroll
+    for (int k = 0; k < quads_ahead; k++) {
+        if (k > 0 && most <= k * quad_step) break;
+        const uint64_t following = k + 1 < quads_ahead ? round.next[k + 1] : no_quad;
+        add_quad<ENERGY>(a, pairs, atoms, own, round.next[k], following, &ready, left - k * quad_step, force, sums);
+    }
+}
+
+/* The largest of all lanes of a warp. */
+__device__ inline int most_of_warp(int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(whole_warp, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = max(value, __shfl_xor_sync(whole_warp, value, (unsigned)distance));
+    return value;
+#endif
+}
+
+/* Of the force on atom `own` what comes of this part of its row; by whole warps. The quads of a round are asked for a whole
+ * round before they are looked at, in registers of their own (two rounds take turns: copies from one to the other would wait for
+ * what was just asked for), and a warp goes on to the last quad of its longest part. So all lanes go the same way, and the
+ * compiler knows, from compute capability 8.0 on: it keeps the address of the atoms in a register of the warp, and where threads
+ * share a row a pair takes two or three instructions of 22 less. */
+template <bool ENERGY>
+__device__ inline Vec3<Pair> part_of_force(const CudaArguments &a, const PairParameters *pairs, const Atom *atoms,
+                                           const RowPart &row, QuadsAhead ahead, const Atom &own,
+                                           Sum (&sums)[CUDA_PAIR_TOTALS]) {
+    constexpr int of_round = quads_ahead * quad_step;
+    Vec3<Pair> force = {0, 0, 0};
+    RowPart rest = row;
+    for (int most = most_of_warp(row.count); most > 0; most -= 2 * of_round) {
+        const QuadsAhead next = quads_of_round(rest, 1);
+        add_round<ENERGY>(a, pairs, atoms, own, ahead, rest.count, most, &force, sums);
+        if (most <= of_round) break;
+        ahead = quads_of_round(rest, 2);
+        add_round<ENERGY>(a, pairs, atoms, own, next, rest.count - of_round, most - of_round, &force, sums);
+        rest.quads += 2 * quads_ahead * row_threads * 32;
+        rest.count -= 2 * of_round;
+    }
+    return whole_force(pairs, force);
+}
+
+/* What a thread asks for before it can begin with its row. */
+struct RowBegin {
+    RowPart row;
+    QuadsAhead first;
+    Atom own; /* as staged */
+};
+
+/* Of the row that this thread has of those from `first` on; behind the last one, a row without entries. */
+__device__ inline RowBegin begin_row(const CudaArguments &a, const CudaBrick &brick, int first, int64_t from) {
+    const int r = first + (int)threadIdx.x / row_threads;
+    RowBegin begin = {};
+    if (r < brick.end - brick.begin) {
+        begin.row = part_of_row(a, brick, r);
+        begin.first = quads_of_round(begin.row, 0);
+        begin.own = staged_particle(a, corner_of(brick), brick.begin + r, from);
+    }
+    return begin;
+}
+
+/* One round of the rows of the brick, from `first` on: each thread has one, or a part of one, for which `begin` was
+ * asked before. finish(i, force) is called for each row. Every thread of the block comes here. */
+template <bool ENERGY, class Finish>
+__device__ inline void round_of_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick &brick,
+                                     int first, const RowBegin &begin, const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS],
+                                     Finish &finish) {
+    const int r = first + (int)threadIdx.x / row_threads;
+    const bool ends = threadIdx.x % row_threads == 0 && r < brick.end - brick.begin;
+    if (ends) finish.prepare(brick.begin + r);
+    Vec3<Pair> force = part_of_force<ENERGY>(a, pairs, atoms, begin.row, begin.first, begin.own, sums);
+    add_up_row(&force);
+    if (ends) finish(brick.begin + r, force);
+}
+
+/* The rounds behind the first one, of the brick that stands at `place`; positions come `from` there. Few bricks have any:
+ * so it is loaded again, and this loop is another one than that of the first round, which else had no registers for all
+ * of its pairs. */
+template <bool ENERGY, class Finish>
+__device__ inline void later_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick *place,
+                                  const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
+    constexpr int rows_of_round = MD_BLOCK / row_threads;
+    const CudaBrick &brick = *opaque(place);
+    /* the same rounds for all: they add up */
+    for (int first = rows_of_round; first < brick.end - brick.begin; first += rows_of_round)
+        round_of_rows<ENERGY>(a, pairs, brick, first, begin_row(a, brick, first, from), atoms, sums, finish);
+}
+
+template <bool ENERGY, class Finish>
+__device__ inline void force_block_brick(const CudaArguments &a, const PairParameters *pairs, int b,
+                                         Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
+    MD_DYNAMIC_SHARED(Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE] */
+    const CudaBrick brick = a.bricks.table[b];
+    __syncthreads(); /* what an earlier call has staged was read by all */
+    const RowBegin begin = begin_row(a, brick, 0, from);
+    stage_brick(a, brick, *shifts_of_brick(a, b), 0, from, s_atoms);
+    __syncthreads(); /* all atoms are staged */
+    round_of_rows<ENERGY>(a, pairs, brick, 0, begin, s_atoms, sums, finish);
+    later_rows<ENERGY>(a, pairs, &a.bricks.table[b], s_atoms, sums, from, finish);
+}
+
+#endif

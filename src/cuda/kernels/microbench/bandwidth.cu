@@ -1,0 +1,79 @@
+/* Main memory. A warp asks for 32 addresses at once; memory delivers sectors of 32 bytes and lines of 128. What a kernel
+ * reaches of the bandwidth is the part of the sectors delivered that it uses, as long as enough requests are under way.
+ *
+ * Ladder, from bad to good:
+ *   gather, random     each lane a sector of its own: an eighth of what is moved is used, and neither lines nor pages help
+ *   stride s           lanes s elements apart: 1/s of each sector is used, down to an eighth
+ *   gather, sorted     random places in ascending order: lanes meet in the same lines
+ *   offset k           lanes side by side, but the warp begins in the middle of a sector: one sector more per warp
+ *   copy               lanes side by side from the start of a line: whole lines (coalesced)
+ *   float2, float4     8 or 16 bytes a lane: fewer instructions for the same bytes
+ *   grid stride        as many threads as the GPU holds, each with many elements: no blocks to replace */
+#include "cuda/kernels/microbench/ceiling.cuh"
+
+CEILING(bandwidth_write) {
+    const long long i = thread_index();
+    if (i < a.n) a.b[i] = 3 * a.one;
+}
+
+CEILING(bandwidth_copy) {
+    const long long i = thread_index();
+    if (i < a.n) a.b[i] = a.a[i];
+}
+
+/* A thread copies whole vectors; what is left at the end of the array, the first threads copy one by one. */
+template <class Vector> __device__ inline void copy_vectors(const CudaCeilingArguments &a) {
+    constexpr int width = sizeof(Vector) / sizeof(float);
+    const long long i = thread_index(), n_vectors = a.n / width;
+    if (i < n_vectors) ((Vector *)a.b)[i] = ((const Vector *)a.a)[i];
+    if (i < a.n % width) a.b[n_vectors * width + i] = a.a[n_vectors * width + i];
+}
+CEILING(bandwidth_copy2) { copy_vectors<float2>(a); }
+CEILING(bandwidth_copy4) { copy_vectors<float4>(a); }
+
+RESIDENT_CEILING(bandwidth_copy_loop) {
+    for (long long i = thread_index(); i < a.n; i += grid_size()) a.b[i] = a.a[i];
+}
+
+CEILING(bandwidth_triad) {
+    const long long i = thread_index();
+    if (i < a.n) a.b[i] = a.a[i] + 3 * a.one * a.c[i];
+}
+
+CEILING(bandwidth_offset) {
+    const long long i = thread_index();
+    if (i < a.n) a.b[i] = a.a[i + a.parameter];
+}
+
+CEILING(bandwidth_stride) {
+    const long long i = thread_index();
+    if (i < a.n) a.b[i] = a.a[i * a.parameter];
+}
+
+CEILING(bandwidth_gather) {
+    const long long i = thread_index();
+    if (i < a.n) a.b[i] = a.a[a.index[i]];
+}
+
+/* Each thread sums a grid stride of vectors and writes one number. */
+RESIDENT_CEILING(bandwidth_read) {
+    const float4 *vectors = (const float4 *)a.a;
+    float sum = 0;
+    for (long long i = thread_index(); i < a.n / 4; i += grid_size()) {
+        const float4 v = vectors[i];
+        sum += v.x + v.y + v.z + v.w;
+    }
+    if (thread_index() < a.n % 4) sum += a.a[a.n / 4 * 4 + thread_index()];
+    a.b[thread_index()] = sum;
+}
+
+/* A small array again and again, past the first cache (__ldcg: cached in L2 alone). */
+RESIDENT_CEILING(bandwidth_read_l2) {
+    const float4 *vectors = (const float4 *)a.a;
+    float sum = 0;
+    for (long long i = thread_index(); i < a.n / 4; i += grid_size()) {
+        const float4 v = __ldcg(vectors + (i & (a.parameter / 4 - 1)));
+        sum += v.x + v.y + v.z + v.w;
+    }
+    a.b[thread_index()] = sum;
+}

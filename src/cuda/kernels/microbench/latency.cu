@@ -1,0 +1,31 @@
+/* What a launch and a barrier take by themselves. */
+#include "cuda/kernels/microbench/ceiling.cuh"
+#include "cuda/kernels/dependent.cuh"
+
+/* Nothing, but that it was there. */
+CEILING(latency_empty) {
+    if (thread_index() == 0) atomicAdd(a.counts, 1u);
+}
+
+/* The same, launched before the kernel ahead of it has ended. */
+CEILING(latency_dependent) {
+    ptx_griddepcontrol_launch_dependents();
+    ptx_griddepcontrol_wait();
+    if (thread_index() == 0) atomicAdd(a.counts, 1u);
+}
+
+/* a.n barriers of a block; between them each thread looks whether the others have come. */
+CEILING(latency_block) {
+    __shared__ unsigned s_turn;
+    unsigned late = 0;
+    if (threadIdx.x == 0) s_turn = 0;
+    __syncthreads(); /* it is zero */
+    for (unsigned k = 0; k < (unsigned)a.n; k += 2) {
+        if (threadIdx.x == 0) s_turn = k;
+        __syncthreads(); /* the turn is written */
+        late += s_turn != k;
+        __syncthreads(); /* all have read it */
+    }
+    if (threadIdx.x == 0) atomicAdd(a.counts, (unsigned)a.n);
+    if (late) atomicAdd(a.counts + 1, late);
+}

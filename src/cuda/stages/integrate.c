@@ -1,0 +1,33 @@
+/* Stage integrate, host side; the kernels and their ladder stand in kernels/integrate.cu. */
+#include <math.h>
+#include <string.h>
+
+#include "cuda/stages/stages.h"
+
+void cuda_integrate_scale(CudaContext *context, double factor, const double shift[3]) {
+    cuda_timing_begin(context, CUDA_INTEGRATE);
+    context->arguments.factor = factor;
+    memcpy(context->arguments.shift, shift, sizeof context->arguments.shift);
+    cuda_launch(context, CUDA_K_integrate_scale, context->n_atoms);
+    cuda_timing_end(context);
+}
+
+MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long key, int64_t step_offset) {
+    const unsigned bits = (unsigned)(key & 0xffffffffu);
+    float displacement;
+    memcpy(&displacement, &bits, sizeof displacement);
+    return (MdFault){.step = (int64_t)step + step_offset,
+                     .id = (int32_t)(key >> 32),
+                     .displacement = isfinite(displacement) ? (double)displacement : (double)NAN};
+}
+
+/* The flag costs a look at host memory; what it is about is fetched once, when the run is over anyway, and behind all that is
+ * issued: that of an earlier step may be found after the flag was raised, but by the same kernel. */
+MdFault cuda_integrate_fault(CudaContext *context) {
+    if (context->fault.step >= 0 || !context->h_signals->fault) return context->fault;
+    cuda_watch_read(context, true);
+    const CudaWatch *watch = context->h_watch;
+    context->fault = cuda_integrate_read_fault(
+        watch->fault_step, watch->fault_key[watch->fault_step % CUDA_GRAPH_STEPS], context->step_offset);
+    return context->fault;
+}

@@ -1,0 +1,469 @@
+/* The kernels of a run: compiled, loaded, launched.
+ *
+ * They are compiled when the program starts, by NVRTC, for exactly the switches of the run. Switches multiply: as
+ * templates the force kernel alone would need tens of thousands of instances, or branches that cost registers and time
+ * in the loop that is measured. Compiling what is asked for takes some tenths of a second a unit. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/stop.h"
+#include "base/threads.h"
+#include "cuda/device/cache.h"
+#include "cuda/device/compile.h"
+#include "cuda/stages/stages.h"
+
+const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort",   "neighbor", "force", "integrate",
+                                                     "reduce", "gather",   "step"};
+/* Below kernels/, without .cu. */
+static const char *const unit_files[CUDA_N_UNITS] = {"sort",   "neighbor", "force",       "integrate",
+                                                     "reduce", "gather",   "batches/step"};
+
+static const struct {
+    const char *unit, *name, *symbol, *condition;
+} kernel_table[CUDA_N_KERNELS] = {
+#define ROW(unit, name, condition) {#unit, #name, "k_" #unit "_" #name, condition},
+    CUDA_KERNELS(ROW)
+#undef ROW
+};
+
+static int unit_of(CudaKernelId id) {
+    int unit = 0;
+    while (strcmp(cuda_stage_names[unit], kernel_table[id].unit) != 0) unit++;
+    return unit;
+}
+
+static void driver_check(const CudaContext *context, CUresult result, const char *what, const char *file, int line) {
+    if (result == CUDA_SUCCESS) return;
+    const char *text = NULL;
+    context->driver.error_text(result, &text);
+    md_panic_at(file, line, "%s failed on GPU %d: %s", what, context->device, text ? text : "unknown error");
+}
+#define DRIVER_CHECK(context, expression) driver_check((context), (expression), #expression, __FILE__, __LINE__)
+
+/* A block of these takes a brick: with auto it has as many threads as that has atoms. */
+static bool is_of_bricks(const MdConfig *config, int unit) {
+    return config->force_kernel == MD_KERNEL_BRICK &&
+           (unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP);
+}
+
+/* The search has one a row. */
+static int brick_row_threads(const MdConfig *config, int unit) {
+    return unit == CUDA_NEIGHBOR ? 1 : cuda_force_row_threads(config);
+}
+
+/* Rows differ in length: a smaller block is replaced sooner when its slowest warp is done. Kernels that stream through
+ * memory take 256. With auto these are where the search for the best occupancy begins. */
+int cuda_kernels_block_size(const CudaTarget *target, int unit) {
+    const MdConfig *config = target->config;
+    int choice = config->launch_block_size;
+    if (choice != MD_BLOCK_SIZE_AUTO) return 32 << choice;
+    if (is_of_bricks(config, unit)) {
+        const double range = cuda_neighbor_range(config, target->potential);
+        return unit == CUDA_NEIGHBOR ? cuda_brick_search_block_size(target, range)
+                                     : cuda_brick_block_size(target, range, cuda_force_row_threads(config));
+    }
+    return unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP ? 128 : 256;
+}
+
+/* Dynamic shared memory of a kernel: one block of it, which pairs and sums use in turn. */
+static size_t dynamic_shared(const CudaContext *context, CudaKernelId id, int block) {
+    if (id == CUDA_K_neighbor_brick)
+        return cuda_brick_search_bytes(&context->arguments.bricks, &context->config, block);
+    const bool has_pairs = unit_of(id) == CUDA_FORCE || unit_of(id) == CUDA_STEP;
+    const size_t held = id == CUDA_K_step_resident ? cuda_force_held_bytes(&context->config, block) : 0;
+    const size_t pairs = has_pairs ? cuda_force_shared_bytes(context, block) + held : 0;
+    const size_t tree = cuda_reduce_dynamic_shared(context, id, block);
+    return pairs > tree ? pairs : tree;
+}
+
+/* --- loading ------------------------------------------------------------------------------------------------------- */
+
+static int attribute(const CudaContext *context, CUfunction function, CUfunction_attribute which) {
+    int value = 0;
+    DRIVER_CHECK(context, context->driver.function_attribute(&value, which, function));
+    return value;
+}
+
+/* The shared memory that a block of the kernel needs now. A block gets more than 48 KiB only if it asks for them; older GPUs
+ * do not have more. */
+static MdStatus fit_shared(CudaContext *context, CudaKernelId id) {
+    CudaKernel *kernel = &context->kernels[id];
+    kernel->dynamic_shared = dynamic_shared(context, id, kernel->block_size);
+    if (kernel->static_shared + kernel->dynamic_shared > 48 << 10 &&
+        context->driver.set_function_attribute(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                               (int)kernel->dynamic_shared) != CUDA_SUCCESS)
+        return md_fail(context->errors, MD_ERROR_INPUT,
+                       "launch.block_size=%d: kernel %s needs %zu bytes of shared memory a block, more than this GPU "
+                       "has: take a smaller block or auto%s",
+                       kernel->block_size, kernel_table[id].symbol, kernel->static_shared + kernel->dynamic_shared,
+                       cuda_force_has_bricks(context) ? ", or a smaller memory.brick_cells" : "");
+    DRIVER_CHECK(context, context->driver.occupancy(&kernel->blocks_per_sm, kernel->function, kernel->block_size,
+                                                    kernel->dynamic_shared));
+    return MD_OK;
+}
+
+MdStatus cuda_kernels_fit_shared(CudaContext *context) {
+    MdStatus status = MD_OK;
+    for (int id = 0; id < CUDA_N_KERNELS && status == MD_OK; id++)
+        if (context->kernels[id].function) status = fit_shared(context, (CudaKernelId)id);
+    return status;
+}
+
+static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule module, int block) {
+    CudaKernel *kernel = &context->kernels[id];
+    CUfunction function;
+    DRIVER_CHECK(context, context->driver.module_function(&function, module, kernel_table[id].symbol));
+    kernel->function = function;
+    kernel->block_size = block;
+    kernel->registers = attribute(context, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    kernel->static_shared = (size_t)attribute(context, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    kernel->local_bytes = (size_t)attribute(context, function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    int most = attribute(context, function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    if (most < block)
+        return md_fail(context->errors, MD_ERROR_INPUT,
+                       "launch.block_size=%d: kernel %s takes %d registers a thread, which allows %d threads a block "
+                       "here: take a smaller block, auto, or launch.bounds=on",
+                       block, kernel_table[id].symbol, kernel->registers, most);
+    return fit_shared(context, id);
+}
+
+/* Whether any kernel of the unit is there under these switches. */
+static bool is_needed(const MdConfig *config, int unit) {
+    for (int id = 0; id < CUDA_N_KERNELS; id++)
+        if (unit_of((CudaKernelId)id) == unit && md_condition_holds(kernel_table[id].condition, config)) return true;
+    return false;
+}
+
+static CudaTarget target_of(const CudaContext *context, bool counting) {
+    return (CudaTarget){.config = &context->config,
+                        .box = &context->box,
+                        .potential = &context->potential,
+                        .n_atoms = context->n_atoms,
+                        .compute_capability = context->compute_capability,
+                        .counting = counting,
+                        .n_sms = context->n_sms};
+}
+
+static bool is_of_unit(const CudaContext *context, int id, int unit) {
+    return unit_of((CudaKernelId)id) == unit && md_condition_holds(kernel_table[id].condition, &context->config);
+}
+
+/* The most threads that a block of any kernel of the unit may have: as many as there are registers for. */
+static int most_threads(const CudaContext *context, int unit) {
+    int most = CUDA_MAX_BLOCK;
+    for (int id = 0; id < CUDA_N_KERNELS; id++) {
+        CUfunction function;
+        if (!is_of_unit(context, id, unit)) continue;
+        DRIVER_CHECK(context,
+                     context->driver.module_function(&function, context->modules[unit], kernel_table[id].symbol));
+        const int allowed = attribute(context, function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+        if (allowed < most) most = allowed;
+    }
+    return most;
+}
+
+/* A block of at most so many threads. Trees of threads need a power of two. */
+static int block_within(const MdConfig *config, int most) {
+    int power = 32;
+    if (config->reduce_method >= MD_METHOD_SHUFFLE) return most / 32 * 32;
+    while (2 * power <= most) power *= 2;
+    return power;
+}
+
+static MdStatus load_module(CudaContext *context, int unit, int block, bool counting) {
+    const CudaTarget target = target_of(context, counting);
+    CudaImage image;
+    MdStatus status = cuda_compile(&target, unit_files[unit], block, &image, context->errors);
+    if (status == MD_OK) DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
+    atomic_fetch_add(image.is_kept ? &context->n_kept : &context->n_compiled, 1);
+    cuda_image_free(&image);
+    return status;
+}
+
+static void unload_module(CudaContext *context, int unit) {
+    DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
+    context->modules[unit] = NULL;
+}
+
+/* With auto, blocks for which the kernels take too many registers become smaller. */
+static MdStatus load_unit(CudaContext *context, int unit, int block, bool counting) {
+    const bool is_auto = context->config.launch_block_size == MD_BLOCK_SIZE_AUTO;
+    MdStatus status = load_module(context, unit, block, counting);
+    for (int most; status == MD_OK && is_auto && (most = most_threads(context, unit)) < block;) {
+        block = block_within(&context->config, most);
+        unload_module(context, unit);
+        status = load_module(context, unit, block, counting);
+    }
+    for (int id = 0; id < CUDA_N_KERNELS && status == MD_OK; id++)
+        if (is_of_unit(context, id, unit))
+            status = load_kernel(context, (CudaKernelId)id, context->modules[unit], block);
+    return status;
+}
+
+/* Threads that a multiprocessor holds of a kernel of the unit, on the average, in blocks of that size. */
+static double resident_threads(const CudaContext *context, int unit, int block) {
+    int threads = 0, n_kernels = 0;
+    for (int id = 0; id < CUDA_N_KERNELS; id++) {
+        const CudaKernel *kernel = &context->kernels[id];
+        int blocks = 0;
+        if (unit_of((CudaKernelId)id) != unit || !kernel->function) continue;
+        DRIVER_CHECK(context, context->driver.occupancy(&blocks, kernel->function, block,
+                                                        dynamic_shared(context, (CudaKernelId)id, block)));
+        threads += blocks * block;
+        n_kernels++;
+    }
+    return n_kernels > 0 ? (double)threads / n_kernels : 0;
+}
+
+enum { SMALLEST_BLOCK = 64 };
+
+/* launch.block_size=auto: of the block, its half, and so on, the one that brings most threads of the unit's kernels onto a
+ * multiprocessor; of equals the largest. */
+static int best_block_size(const CudaContext *context, int unit, int block) {
+    int best = block;
+    double most = 0;
+    for (int candidate = block; candidate >= SMALLEST_BLOCK; candidate /= 2) {
+        const double threads = resident_threads(context, unit, candidate);
+        if (threads > most) best = candidate;
+        if (threads > most) most = threads;
+    }
+    return best;
+}
+
+static MdStatus create_unit(CudaContext *context, int unit) {
+    if (!is_needed(&context->config, unit)) return MD_OK;
+    const CudaTarget target = target_of(context, false);
+    const int first = cuda_kernels_block_size(&target, unit);
+    MdStatus status = load_unit(context, unit, first, false);
+    if (status != MD_OK || context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return status;
+    if (is_of_bricks(&context->config, unit)) return status;
+    const int best = best_block_size(context, unit, first);
+    if (best == first) return MD_OK;
+    unload_module(context, unit);
+    return load_unit(context, unit, best, false);
+}
+
+MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
+    MdStatus status = MD_OK;
+    for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++) {
+        if (!is_needed(target->config, unit)) continue;
+        CudaImage image;
+        status = cuda_compile(target, unit_files[unit], cuda_kernels_block_size(target, unit), &image, errors);
+        if (status == MD_OK && image.messages)
+            status = md_fail(errors, MD_ERROR_INTERNAL, "messages from the kernels of stage %s:\n%s",
+                             cuda_stage_names[unit], image.messages);
+        cuda_image_free(&image);
+    }
+    return status;
+}
+
+/* The units of a context, each in a thread of its own: to compile one takes up to two seconds. */
+typedef struct Creation {
+    CudaContext *context;
+    MdStatus status[CUDA_N_UNITS];
+} Creation;
+
+static void create_one(void *opaque, int unit) {
+    Creation *creation = opaque;
+    CUDA_CHECK(cudaSetDevice(creation->context->device)); /* of this thread */
+    creation->status[unit] = md_stop_requested() ? MD_STOPPED : create_unit(creation->context, unit);
+}
+
+MdStatus cuda_kernels_create(CudaContext *context) {
+    const double start_s = md_clock_s();
+    MdStatus status = cuda_driver_find(&context->driver, context->errors);
+    if (status != MD_OK) return status;
+    Creation creation = {.context = context};
+    md_threads_run_tasks(CUDA_N_UNITS, create_one, &creation);
+    for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++) status = creation.status[unit];
+    context->kernels_s = md_clock_s() - start_s;
+    if (atomic_load(&context->n_compiled) > 0) cuda_cache_trim(CUDA_CACHE_BYTES);
+    return status;
+}
+
+void cuda_kernels_destroy(CudaContext *context) {
+    for (int unit = 0; unit < CUDA_N_UNITS; unit++)
+        if (context->modules[unit]) DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
+}
+
+/* The units whose kernels compute pair forces. */
+static const int pair_units[] = {CUDA_FORCE, CUDA_STEP};
+enum { N_PAIR_UNITS = sizeof pair_units / sizeof pair_units[0] };
+
+void cuda_kernels_set_parameters(CudaContext *context) {
+    if (context->config.memory_parameters != MD_PARAMETERS_CONSTANT) return;
+    for (int k = 0; k < N_PAIR_UNITS; k++) {
+        CUdeviceptr place;
+        size_t size = 0;
+        CUmodule module = context->modules[pair_units[k]];
+        if (!module) continue;
+        DRIVER_CHECK(context, context->driver.module_global(&place, &size, module, "c_pair_table"));
+        md_require(size <= sizeof context->pair_table);
+        CUDA_CHECK(cudaMemcpyAsync((void *)(uintptr_t)place, context->pair_table, size, cudaMemcpyHostToDevice,
+                                   context->stream));
+    }
+}
+
+/* --- counting ------------------------------------------------------------------------------------------------------ */
+
+static const int counting_units[] = {CUDA_NEIGHBOR, CUDA_FORCE};
+enum { N_COUNTING = sizeof counting_units / sizeof counting_units[0] };
+
+static int block_of(const CudaContext *context, int unit) {
+    int id = 0;
+    while (unit_of((CudaKernelId)id) != unit || !context->kernels[id].function) id++;
+    return context->kernels[id].block_size;
+}
+
+MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain) {
+    MdStatus status = MD_OK;
+    memcpy(plain->modules, context->modules, sizeof plain->modules);
+    memcpy(plain->kernels, context->kernels, sizeof plain->kernels);
+    for (int k = 0; k < N_COUNTING; k++) context->modules[counting_units[k]] = NULL;
+    for (int k = 0; k < N_COUNTING && status == MD_OK; k++)
+        status = load_unit(context, counting_units[k], block_of(context, counting_units[k]), true);
+    if (status == MD_OK) cuda_kernels_set_parameters(context);
+    return status;
+}
+
+void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain) {
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    for (int k = 0; k < N_COUNTING; k++) {
+        CUmodule module = context->modules[counting_units[k]];
+        if (module) DRIVER_CHECK(context, context->driver.module_unload(module));
+    }
+    memcpy(context->modules, plain->modules, sizeof plain->modules);
+    memcpy(context->kernels, plain->kernels, sizeof plain->kernels);
+}
+
+/* --- launching ----------------------------------------------------------------------------------------------------- */
+
+/* Books and checks a launch; into a graph it is neither run nor to be waited for. */
+static void check_launch(CudaContext *context, CudaKernelId id, CUresult result) {
+    if (context->capturing) context->capturing->launches[id]++;
+    else context->kernels[id].launches++;
+    if (context->config.check_kernels == MD_CHECK_KERNELS_OFF) {
+        if (result != CUDA_SUCCESS && context->refused == CUDA_SUCCESS) {
+            context->refused = result;
+            context->refused_kernel = kernel_table[id].symbol;
+        }
+        return;
+    }
+    driver_check(context, result, kernel_table[id].symbol, __FILE__, __LINE__);
+    if (context->config.check_kernels == MD_CHECK_KERNELS_SYNC)
+        cuda_check(cudaStreamSynchronize(context->stream), kernel_table[id].symbol, __FILE__, __LINE__);
+}
+
+void cuda_kernels_check(const CudaContext *context) {
+    driver_check(context, context->refused, context->refused_kernel, __FILE__, __LINE__);
+}
+
+void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
+    const CudaKernel *kernel = &context->kernels[id];
+    md_require(kernel->function != NULL);
+    /* Kernels with one parameter do not look at the second. */
+    void *parameters[] = {&context->arguments, context->pair_table};
+    const unsigned grid[] = {(unsigned)n_blocks, 1}, block[] = {(unsigned)kernel->block_size, 1};
+    check_launch(context, id,
+                 cuda_driver_launch(&context->driver, kernel->function, grid, block, kernel->dynamic_shared,
+                                    context->stream, context->config.launch_dependent == MD_ON, parameters));
+}
+
+/* Blocks of the kernel that the GPU holds at once. */
+static int64_t most_resident(const CudaContext *context, CudaKernelId id) {
+    return (int64_t)context->kernels[id].blocks_per_sm * context->n_sms;
+}
+
+void cuda_launch_filling(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
+    const int64_t most = most_resident(context, id);
+    md_require(most > 0);
+    cuda_launch_blocks(context, id, n_blocks < most ? n_blocks : most);
+}
+
+void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
+    const CudaKernel *kernel = &context->kernels[id];
+    const int64_t most = most_resident(context, id);
+    void *parameters[] = {&context->arguments, context->pair_table};
+    md_require(kernel->function != NULL && most > 0);
+    if (n_blocks > most) n_blocks = most;
+    check_launch(context, id,
+                 context->driver.launch_cooperative(kernel->function, (unsigned)n_blocks, 1, 1,
+                                                    (unsigned)kernel->block_size, 1, 1,
+                                                    (unsigned)kernel->dynamic_shared, context->stream, parameters));
+}
+
+void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads) {
+    cuda_launch_blocks(context, id, cuda_blocks(n_threads, context->kernels[id].block_size));
+}
+
+void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t size) {
+    size_t length = 0;
+    for (int unit = 0; unit < CUDA_N_UNITS; unit++) {
+        if (!context->modules[unit]) continue;
+        length += (size_t)snprintf(text + length, size - length, "%s%s:%d", length > 0 ? "," : "",
+                                   cuda_stage_names[unit], block_of(context, unit));
+        md_require(length < size);
+    }
+}
+
+/* What launch.block_size = auto became in each unit. */
+static void report_choices(const CudaContext *context, int threads_per_sm, MdChoices *choices) {
+    choices->n = 0;
+    if (context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return;
+    for (int unit = 0; unit < CUDA_N_UNITS; unit++) {
+        if (!context->modules[unit]) continue;
+        const CudaTarget target = target_of(context, false);
+        const int block = block_of(context, unit), first = cuda_kernels_block_size(&target, unit);
+        char value[16];
+        snprintf(value, sizeof value, "%d", block);
+        if (is_of_bricks(&context->config, unit)) {
+            const bool by_matrix = unit == CUDA_NEIGHBOR && context->config.neighbor_distances == MD_DISTANCES_MATRIX;
+            const int threads =
+                by_matrix ? cuda_brick_rows_of_warp(&context->config) : brick_row_threads(&context->config, unit);
+            md_choices_add(choices, "launch.block_size", value,
+                           block < first ? "stage %s: as many as there are registers for"
+                           : by_matrix   ? "stage %s: a warp for %d atoms of a brick at a time, and enough to stage it"
+                           : threads > 1
+                               ? "stage %s: %d threads for each atom of a brick"
+                               : "stage %s: a thread for each atom of a brick, or for two where blocks take turns",
+                           cuda_stage_names[unit], threads);
+            continue;
+        }
+        md_choices_add(
+            choices, "launch.block_size", value,
+            "stage %s: of %d down to %d the most threads on a multiprocessor, %.0f of %d by the occupancy API",
+            cuda_stage_names[unit], first, SMALLEST_BLOCK, resident_threads(context, unit, block), threads_per_sm);
+    }
+}
+
+void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
+    int threads_per_sm = 0;
+    CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, context->device));
+    report_choices(context, threads_per_sm, &statistics->choices);
+    CudaCache cache;
+    cuda_cache_open(&cache);
+    statistics->compilation = (MdCompilation){.n_compiled = atomic_load(&context->n_compiled),
+                                              .n_kept = atomic_load(&context->n_kept),
+                                              .seconds = context->kernels_s};
+    snprintf(statistics->compilation.folder, sizeof statistics->compilation.folder, "%s", cache.folder);
+    statistics->compilation.is_written = cache.folder[0] && access(cache.folder, W_OK | X_OK) == 0;
+    statistics->n_kernels = 0;
+    for (int id = 0; id < CUDA_N_KERNELS; id++) {
+        const CudaKernel *kernel = &context->kernels[id];
+        if (!kernel->function) continue;
+        md_require(statistics->n_kernels < MD_MAX_KERNELS);
+        MdKernelUse *use = &statistics->kernels[statistics->n_kernels++];
+        snprintf(use->stage, sizeof use->stage, "%s", kernel_table[id].unit);
+        snprintf(use->name, sizeof use->name, "%s", kernel_table[id].symbol);
+        use->block_size = kernel->block_size;
+        use->registers = kernel->registers;
+        use->blocks_per_sm = kernel->blocks_per_sm;
+        use->shared_bytes = (int64_t)(kernel->static_shared + kernel->dynamic_shared);
+        use->local_bytes = (int64_t)kernel->local_bytes;
+        use->occupancy = (double)kernel->blocks_per_sm * kernel->block_size / threads_per_sm;
+        use->launches = kernel->launches;
+    }
+}

@@ -1,0 +1,365 @@
+/* Stage neighbor, host side: the rule when the list is built anew, growth after an overflow, and the way out of the list
+ * by id. The kernels and their ladder stand in kernels/neighbor.cu.
+ *
+ * A thread that is past the capacity keeps counting but writes nothing. Who counts entries halts the device where anything
+ * has no room; the host, which has gone on meanwhile, grows the list and repeats the search (steps.c). */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/nvtx.h"
+#include "cuda/stages/stages.h"
+
+bool cuda_neighbor_halves(const CudaContext *context) {
+    return md_option_has_effect(&context->config, MD_OPTION_neighbor_list) &&
+           context->config.neighbor_list == MD_LIST_HALF;
+}
+
+bool cuda_neighbor_compresses(const MdConfig *config) {
+    return md_option_has_effect(config, MD_OPTION_neighbor_index) && config->neighbor_index == MD_INDEX_16;
+}
+
+double cuda_neighbor_range(const MdConfig *config, const MdPotential *potential) {
+    return potential->cutoff_max + config->neighbor_skin;
+}
+
+int64_t cuda_neighbor_threads(const CudaContext *context) {
+    const bool by_warps = context->config.neighbor_threads_per_atom == MD_ROW_THREADS_32;
+    return (by_warps ? 32 : 1) * (int64_t)context->n_atoms;
+}
+
+size_t cuda_neighbor_entry_bytes(const CudaContext *context) {
+    return cuda_neighbor_compresses(&context->config) ? sizeof(uint16_t) : sizeof(int32_t);
+}
+
+static void search(CudaContext *context) {
+    const CudaList *list = &context->arguments.list;
+    if (cuda_force_has_bricks(context)) {
+        cuda_launch_blocks(context, CUDA_K_neighbor_brick, cuda_brick_count(&context->arguments.grid));
+        return;
+    }
+    if (cuda_force_has_clusters(context)) {
+        cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows); /* a warp a row */
+        return;
+    }
+    size_t bytes = (size_t)context->n_atoms * sizeof(int32_t);
+    if (context->config.neighbor_write == MD_LIST_WRITE_ATOMIC)
+        CUDA_CHECK(cudaMemsetAsync(list->counts, 0, bytes, context->stream));
+    if (cuda_neighbor_compresses(&context->config)) {
+        context->arguments.n = cuda_sort_count_cells(&context->arguments.grid);
+        cuda_launch(context, CUDA_K_neighbor_bases, context->arguments.n);
+    }
+    static const CudaKernelId kernels[] = {[MD_SEARCH_BRUTE] = CUDA_K_neighbor_brute,
+                                           [MD_SEARCH_BRUTE_TILED] = CUDA_K_neighbor_brute_tiled,
+                                           [MD_SEARCH_CELL] = CUDA_K_neighbor_cell};
+    cuda_launch(context, kernels[context->config.neighbor_search], cuda_neighbor_threads(context));
+}
+
+static void sort_rows(CudaContext *context) {
+    if (!md_option_has_effect(&context->config, MD_OPTION_neighbor_sorted) || context->config.neighbor_sorted != MD_ON)
+        return;
+    const int rows_per_block = context->kernels[CUDA_K_neighbor_sort_rows].block_size / 32; /* a warp a row */
+    cuda_launch_blocks(context, CUDA_K_neighbor_sort_rows, cuda_blocks(context->n_atoms, rows_per_block));
+}
+
+/* Before a search that no k_sort_wrap has come before: that zeroes them otherwise. */
+static void zero_measures(CudaContext *context) {
+    CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->measures, 0, sizeof(CudaMeasures), context->stream));
+}
+
+static MdStatus refuse_crowd(CudaContext *context, int32_t crowd) {
+    return md_fail(context->errors, MD_ERROR_INPUT,
+                   "neighbor.index=16: a cell holds %d atoms, and an entry can tell %d apart: take neighbor.index=32",
+                   crowd, CUDA_MAX_CROWD);
+}
+
+static void issue_kernels(CudaContext *context, int n) {
+    (void)n;
+    search(context);
+    if (!cuda_force_has_bricks(context))
+        cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
+    sort_rows(context);
+}
+
+static MdStatus issue_search(CudaContext *context, bool by_graph) {
+    if (cuda_force_has_bricks(context)) {
+        MdStatus status = cuda_memory_grow_bricks(context, 0, 0); /* an open box has more of them as it grows */
+        if (status != MD_OK) return status;
+    }
+    cuda_timing_begin(context, CUDA_NEIGHBOR);
+    if (by_graph) cuda_graph_launch(context, &context->search_graphs, true, issue_kernels, 0);
+    else issue_kernels(context, 0);
+    cuda_timing_end(context);
+    return MD_OK;
+}
+
+/* By what the watch on the host says of a search: whether all has its place. If not, it has one in the next. */
+static MdStatus make_room(CudaContext *context, bool *fits) {
+    const int32_t largest = context->h_watch->measures.largest_count, crowd = context->h_watch->measures.crowd;
+    *fits = true;
+    if (crowd > 0) return refuse_crowd(context, crowd);
+    if (cuda_force_has_bricks(context)) {
+        MdStatus status = cuda_brick_make_room(context, fits);
+        if (status != MD_OK || !*fits) return status;
+    }
+    *fits = largest <= context->arguments.list.capacity;
+    if (*fits) return MD_OK;
+    /* Rows with room for everything overflow only where a kernel lists something twice: no growth would end that. */
+    md_require(context->arguments.list.capacity < context->arguments.list.n_rows);
+    return cuda_memory_grow_list(context, largest);
+}
+
+MdStatus cuda_neighbor_fit(CudaContext *context) {
+    for (;;) {
+        bool fits = false;
+        cuda_watch_read(context, true);
+        if (context->h_watch->halted || context->h_signals->halted) cuda_watch_release(context);
+        const double start = md_clock_s(); /* the device has nothing to do */
+        MdStatus status = make_room(context, &fits);
+        if (status != MD_OK || fits) return status;
+        context->overflow_s += md_clock_s() - start;
+        zero_measures(context);
+        status = issue_search(context, false);
+        if (status != MD_OK) return status;
+    }
+}
+
+/* Largest displacement from the places of the build as the watch on the host has it; true: more than half the skin. */
+static bool moved_too_far(const CudaContext *context) {
+    float moved_sq;
+    memcpy(&moved_sq, &context->h_watch->measures.moved_sq, sizeof moved_sq);
+    return moved_sq > context->arguments.halt_sq;
+}
+
+static bool needs_bounds(const CudaContext *context) {
+    bool open = false;
+    for (int axis = 0; axis < context->box.dimension; axis++) open = open || !context->box.periodic[axis];
+    return open && cuda_sort_needs_cells(context);
+}
+
+/* How long ago the list was used last; negative where no build is late: of the first one, of those that a displacement
+ * asks for, and with kernels that walk all pairs, which miss none. */
+static double time_since_use(const CudaContext *context) {
+    const int kernel = context->config.force_kernel;
+    if (!context->built || context->config.neighbor_rebuild != MD_REBUILD_EVERY || kernel == MD_KERNEL_PAIRS ||
+        kernel == MD_KERNEL_PAIRS_TILED)
+        return -1;
+    return context->progress == CUDA_DRIFTED ? context->arguments.whole_step : 0;
+}
+
+/* Graphs serve where the next build is as this one: the time since the list was used is the same in all for which nobody
+ * waits. */
+static bool by_graph(const CudaContext *context, bool waits) { return !waits && cuda_graph_serves(context); }
+
+/* Nobody waits for the search that was issued: from here on it can be asked whether it is over. */
+static void note_search(CudaContext *context) {
+    CUDA_CHECK(cudaEventRecord(context->searched, context->stream));
+    context->unconfirmed = true;
+}
+
+static MdStatus build_list(CudaContext *context, bool waits) {
+    MdStatus status = issue_search(context, by_graph(context, waits));
+    if (status != MD_OK) return status;
+    if (waits) return cuda_neighbor_fit(context);
+    note_search(context);
+    return MD_OK;
+}
+
+static MdStatus end_build(CudaContext *context, MdStatus status) {
+    cuda_memory_end(context, CUDA_REBUILD);
+    if (status != MD_OK) return status;
+    context->built = true;
+    context->n_builds++;
+    return MD_OK;
+}
+
+/* What is left when the particles are in their cells. */
+static MdStatus build_sorted(CudaContext *context, bool waits) {
+    context->arguments.n_force_items = cuda_force_items(context); /* as many cells as there are now */
+    MdStatus status = MD_OK;
+    if (cuda_force_has_list(context)) status = build_list(context, waits);
+    return end_build(context, status);
+}
+
+/* Sort and search as kernels of one graph. The search finds the particles where the sort puts them. */
+static void issue_sort_and_search(CudaContext *context, int n_cells) {
+    const CudaArguments before = context->arguments;
+    cuda_sort_issue(context, n_cells);
+    cuda_sort_take(context);
+    issue_kernels(context, 0);
+    context->arguments = before;
+}
+
+/* Between graphs the device does nothing for some microseconds, which small systems feel. An open axis, for which bricks may
+ * come to be more than there is room for, has its builds waited for. */
+static bool is_one(const CudaContext *context) {
+    return cuda_sort_needs_cells(context) && cuda_force_has_list(context) && cuda_timing_knows_shares(context);
+}
+
+static MdStatus build_as_one(CudaContext *context) {
+    cuda_timing_begin_list(context);
+    const int n_cells = cuda_sort_prepare(context);
+    context->arguments.n_force_items = cuda_force_items(context);
+    cuda_graph_launch(context, &context->list_graphs, true, issue_sort_and_search, n_cells);
+    cuda_sort_take(context);
+    cuda_timing_end_list(context);
+    note_search(context);
+    return end_build(context, MD_OK);
+}
+
+/* Builds that the host waits for in any case: the first one, which often finds that the list is too small; those of a grid
+ * that depends on where the particles are; and those whose cells are gone before the search could be repeated. */
+static bool must_wait(const CudaContext *context) {
+    return !context->built || needs_bounds(context) || context->config.memory_allocation != MD_ALLOCATION_ONCE;
+}
+
+MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
+    waits = waits || must_wait(context);
+    if (needs_bounds(context)) {
+        cuda_reduce_measure(context);
+        cuda_watch_read(context, true);
+    }
+    /* After a fault the motion is over: the old list is still safe to use, a new one could be of any size. */
+    if (context->h_signals->fault) return MD_OK;
+    cuda_memory_begin(context, CUDA_REBUILD);
+    md_nvtx_begin("rebuild", context->n_builds);
+    context->arguments.factor = time_since_use(context);
+    MdStatus status;
+    if (by_graph(context, waits) && is_one(context)) {
+        status = build_as_one(context);
+    } else {
+        cuda_sort_particles(context, by_graph(context, waits));
+        status = build_sorted(context, waits);
+    }
+    md_nvtx_end();
+    return status;
+}
+
+MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid) {
+    cuda_memory_begin(context, CUDA_REBUILD);
+    cuda_sort_again(context, grid);
+    zero_measures(context);
+    return build_sorted(context, true);
+}
+
+bool cuda_neighbor_acts(const CudaContext *context, int64_t step) {
+    int64_t every = context->config.neighbor_every;
+    return context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK || step % every == 0;
+}
+
+MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
+    const bool waits = context->progress != CUDA_DRIFTED; /* not one of the steps */
+    if (!context->built) return cuda_neighbor_build(context, waits);
+    if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) {
+        /* kick_drift has measured and sent the displacement of this step; the one wait of the step. The build comes
+         * before the forces that would have missed a pair, so that none of these rebuilds is late. */
+        cuda_wait_event(context, context->watched, "wait: displacement");
+        return moved_too_far(context) ? cuda_neighbor_build(context, waits) : MD_OK;
+    }
+    return step % context->config.neighbor_every == 0 ? cuda_neighbor_build(context, waits) : MD_OK;
+}
+
+void cuda_neighbor_statistics(CudaContext *context, MdStatistics *statistics) {
+    const bool has_list = cuda_force_has_list(context), has_rows = has_list && !cuda_force_has_clusters(context);
+    const double rows_of_pair = cuda_neighbor_halves(context) ? 2 : 1; /* where it is not stored */
+    cuda_watch_read(context, true);
+    const double n_entries = (double)context->h_watch->measures.entries;
+    statistics->capacity = has_list ? context->arguments.list.capacity : 0;
+    statistics->n_entries = has_list ? (int64_t)context->h_watch->measures.entries : 0;
+    statistics->neighbors_per_atom = has_rows ? rows_of_pair * n_entries / context->n_atoms : (double)NAN;
+    statistics->n_late_rebuilds = context->h_watch->n_late;
+}
+
+static void *download(CudaContext *context, const void *device, size_t count, size_t size) {
+    void *host = md_alloc(count, size, "export of the list");
+    cuda_memory_download(context, host, device, count * size);
+    return host;
+}
+
+/* The list on the host, as it is stored. */
+typedef struct HostList {
+    CudaTag *tags;
+    int32_t *counts;
+    void *entries;
+    int32_t *slot_cell, *bases; /* neighbor.index = 16 */
+    CudaBrick *bricks;          /* force.kernel = brick */
+    int32_t *source;
+} HostList;
+
+static void download_list(CudaContext *context, HostList *host) {
+    const CudaArguments *a = &context->arguments;
+    size_t n = (size_t)context->n_atoms;
+    int64_t last = context->n_atoms - 1;
+    int64_t n_stored = last * a->list.row_stride + (a->list.capacity - 1) * a->list.entry_stride + 1;
+    memset(host, 0, sizeof *host);
+    host->tags = download(context, a->now.tag, n, sizeof *host->tags);
+    host->counts = download(context, a->list.counts, n, sizeof *host->counts);
+    if (cuda_force_has_bricks(context)) {
+        const CudaMeasures *found = &context->h_watch->measures;
+        const size_t n_bricks = (size_t)cuda_brick_count(&a->grid);
+        cuda_watch_read(context, true);
+        host->bricks = download(context, a->bricks.table, n_bricks, sizeof *host->bricks);
+        host->source = download(context, a->bricks.source, (size_t)found->sources, sizeof *host->source);
+        host->entries =
+            download(context, a->list.entries, (size_t)found->slices * 32 * (size_t)a->list.capacity, sizeof(uint16_t));
+        return;
+    }
+    host->entries = download(context, a->list.entries, (size_t)n_stored, cuda_neighbor_entry_bytes(context));
+    if (!cuda_neighbor_compresses(&context->config)) return;
+    host->slot_cell = download(context, a->slot_cell, n, sizeof *host->slot_cell);
+    const size_t n_cells = (size_t)cuda_sort_count_cells(&a->grid);
+    host->bases = download(context, a->cell_bases, n_cells * CUDA_STENCIL, sizeof *host->bases);
+}
+
+/* As entry_atom of kernels/list.cuh. */
+static int32_t entry_atom(const HostList *host, int64_t i, int64_t at) {
+    if (!host->bases) return ((const int32_t *)host->entries)[at];
+    int entry = ((const uint16_t *)host->entries)[at];
+    const int32_t *bases = host->bases + (int64_t)host->slot_cell[i] * CUDA_STENCIL;
+    return bases[entry / CUDA_MAX_CROWD] + entry % CUDA_MAX_CROWD;
+}
+
+/* Ids of the rows of a brick, into where offsets of rows by id say. As kernels/bricks/tile.cuh arranges them. */
+static void export_brick(const HostList *host, const CudaBrick *brick, int64_t capacity, MdRows *rows) {
+    const uint64_t *quads = host->entries;
+    for (int32_t i = brick->begin; i < brick->end; i++) {
+        const int64_t row = i - brick->begin, slice = brick->slice + row / 32;
+        for (int32_t k = 0; k < host->counts[i]; k++) {
+            const uint64_t quad = quads[(slice * (capacity / CUDA_QUAD) + k / CUDA_QUAD) * 32 + row % 32];
+            const int64_t staged = (int64_t)(quad >> (16 * (k % CUDA_QUAD)) & 0xffff) / 16;
+            rows->ids[rows->offsets[host->tags[i].id] + k] = host->tags[host->source[brick->source + staged - 1]].id;
+        }
+    }
+}
+
+MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows) {
+    if (!cuda_force_has_list(context) || cuda_force_has_clusters(context))
+        return md_fail(context->errors, MD_ERROR_INPUT,
+                       "there are no rows of neighbours with this force.kernel: take list, list-split or brick");
+    if (!context->built) return md_fail(context->errors, MD_ERROR_INTERNAL, "there is no neighbour list yet");
+    const CudaList *list = &context->arguments.list;
+    int64_t n = context->n_atoms;
+    HostList host;
+    download_list(context, &host);
+    const CudaTag *tags = host.tags;
+    const int32_t *counts = host.counts;
+
+    memset(rows, 0, sizeof *rows);
+    rows->n_atoms = n;
+    rows->offsets = md_alloc((size_t)n + 1, sizeof *rows->offsets, "offsets of rows");
+    for (int64_t i = 0; i < n; i++) rows->offsets[tags[i].id + 1] = counts[i];
+    for (int64_t id = 0; id < n; id++) rows->offsets[id + 1] += rows->offsets[id];
+    rows->ids = md_alloc((size_t)rows->offsets[n], sizeof *rows->ids, "ids of rows");
+    if (cuda_force_has_bricks(context))
+        for (int64_t b = 0; b < cuda_brick_count(&context->arguments.grid); b++)
+            export_brick(&host, &host.bricks[b], list->capacity, rows);
+    else
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = 0; k < counts[i]; k++)
+                rows->ids[rows->offsets[tags[i].id] + k] =
+                    tags[entry_atom(&host, i, i * list->row_stride + k * list->entry_stride)].id;
+    void *arrays[] = {host.tags, host.counts, host.entries, host.slot_cell, host.bases, host.bricks, host.source};
+    for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++) md_free(arrays[k]);
+    return MD_OK;
+}

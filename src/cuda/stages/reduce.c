@@ -1,0 +1,163 @@
+/* Stage reduce, host side; the kernels and their ladder stand in kernels/reduce.cu and kernels/reduce.cuh.
+ *
+ * A kernel that sums ends in add_to_totals (reduce.cuh) and is launched between cuda_reduce_begin and cuda_reduce_finish,
+ * whatever stage it belongs to. */
+#include "cuda/stages/stages.h"
+
+int cuda_reduce_blocks(const CudaContext *context) {
+    int64_t blocks = cuda_blocks(context->n_atoms, context->kernels[CUDA_K_reduce_sums].block_size);
+    bool one = context->config.reduce_per_thread == MD_PER_THREAD_ONE;
+    return one || blocks < CUDA_MAX_SUM_BLOCKS ? (int)blocks : CUDA_MAX_SUM_BLOCKS;
+}
+
+int64_t cuda_reduce_most_blocks(const CudaContext *context) {
+    int64_t blocks = cuda_blocks(context->n_atoms, 32);
+    bool one = context->config.reduce_per_thread == MD_PER_THREAD_ONE;
+    return one || blocks < CUDA_MAX_SUM_BLOCKS ? blocks : CUDA_MAX_SUM_BLOCKS;
+}
+
+/* The one number a thread that a tree needs, in the kernels that reduce. */
+size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, int block_size) {
+    if (context->config.reduce_method != MD_METHOD_SHARED_DYNAMIC) return 0;
+    switch (id) {
+    case CUDA_K_force_energy:
+    case CUDA_K_integrate_kick_drift:
+    case CUDA_K_integrate_check:
+    case CUDA_K_step_resident:
+    case CUDA_K_step_drift:
+    case CUDA_K_step_pass:
+    case CUDA_K_reduce_sums:
+    case CUDA_K_reduce_finish:
+    case CUDA_K_reduce_measure: return (size_t)block_size * sizeof(double);
+    default: return 0;
+    }
+}
+
+/* Extremes need no partial sums, only the place for a tree. */
+void cuda_reduce_begin_extremes(CudaContext *context) {
+    if (context->config.reduce_method == MD_METHOD_GLOBAL) cuda_memory_begin(context, CUDA_SCRATCH);
+}
+
+void cuda_reduce_end_extremes(CudaContext *context) {
+    if (context->config.reduce_method == MD_METHOD_GLOBAL) cuda_memory_end(context, CUDA_SCRATCH);
+}
+
+void cuda_reduce_begin(CudaContext *context, int first, int n_sums, int64_t n_blocks) {
+    const size_t count = (size_t)n_sums * (size_t)n_blocks;
+    cuda_memory_begin(context, CUDA_SCRATCH);
+    /* A kernel that finds the device halted writes nothing, and what comes after it reads all the same. */
+    if (context->config.reduce_scratch == MD_SCRATCH_PER_CALL && context->arguments.partials)
+        CUDA_CHECK(cudaMemsetAsync(context->arguments.partials, 0, count * sizeof(double), context->stream));
+    if (context->config.reduce_finish == MD_FINISH_ATOMIC)
+        CUDA_CHECK(
+            cudaMemsetAsync(&context->arguments.totals[first], 0, (size_t)n_sums * sizeof(double), context->stream));
+}
+
+/* With `host` partial sums wait on the device until somebody asks for sums. */
+static CudaPartials *kept_partials(CudaContext *context, int first) {
+    return first == CUDA_POTENTIAL ? &context->pair_partials : &context->atom_partials;
+}
+
+void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_blocks) {
+    const size_t count = (size_t)n_sums * (size_t)n_blocks;
+    switch (context->config.reduce_finish) {
+    case MD_FINISH_HOST: {
+        CudaPartials *partials = kept_partials(context, first);
+        CUDA_CHECK(cudaMemcpyAsync(partials->sums, context->arguments.partials, count * sizeof(double),
+                                   cudaMemcpyDefault, context->stream));
+        partials->n = n_blocks;
+        break;
+    }
+    case MD_FINISH_TWO_PASS:
+        context->arguments.first = first;
+        context->arguments.n = (int32_t)n_blocks;
+        cuda_launch_blocks(context, CUDA_K_reduce_finish, n_sums);
+        break;
+    default: break; /* atomic: the totals are there */
+    }
+    cuda_memory_end(context, CUDA_SCRATCH);
+}
+
+/* --- rows: the sums of a step for the host -------------------------------------------------------------------------- */
+
+size_t cuda_reduce_row_bytes(const CudaContext *context) {
+    if (context->config.reduce_finish != MD_FINISH_HOST) return sizeof(CudaRowHead);
+    return sizeof(CudaRowHead) + sizeof(double) * ((size_t)cuda_force_most_blocks(context) * CUDA_PAIR_TOTALS +
+                                                   (size_t)cuda_reduce_most_blocks(context) * CUDA_ATOM_TOTALS);
+}
+
+static double *partials_of(CudaRowHead *head) { return (double *)(head + 1); }
+static size_t count_pairs(const CudaRow *row) { return (size_t)row->n_pairs * CUDA_PAIR_TOTALS; }
+static size_t count_atoms(const CudaRow *row) { return (size_t)row->n_atoms * CUDA_ATOM_TOTALS; }
+
+/* The partial sums move behind the head, where the next step does not overwrite them. */
+static void keep_partials(CudaContext *context, CudaRow *row) {
+    double *to = partials_of(row->d_head);
+    row->n_pairs = context->pair_partials.n;
+    row->n_atoms = context->atom_partials.n;
+    CUDA_CHECK(cudaMemcpyAsync(to, context->pair_partials.sums, count_pairs(row) * sizeof(double), cudaMemcpyDefault,
+                               context->stream));
+    CUDA_CHECK(cudaMemcpyAsync(to + count_pairs(row), context->atom_partials.sums, count_atoms(row) * sizeof(double),
+                               cudaMemcpyDefault, context->stream));
+}
+
+void cuda_reduce_row(CudaContext *context, CudaRow *row, int64_t step) {
+    const int blocks = cuda_reduce_blocks(context);
+    cuda_timing_begin(context, CUDA_REDUCE);
+    cuda_memory_need_forces(context);
+    cuda_reduce_begin(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
+    cuda_launch_blocks(context, CUDA_K_reduce_sums, blocks);
+    cuda_reduce_finish(context, CUDA_KINETIC, CUDA_ATOM_TOTALS, blocks);
+    row->adds = context->config.reduce_finish == MD_FINISH_HOST;
+    if (row->adds) keep_partials(context, row);
+    context->arguments.row = row->d_head;
+    context->arguments.row_step = step;
+    cuda_launch_blocks(context, CUDA_K_reduce_seal, 1);
+    cuda_timing_end(context);
+}
+
+void cuda_reduce_copy_row(const CudaRow *row, cudaStream_t stream) {
+    const size_t partials = row->adds ? count_pairs(row) + count_atoms(row) : 0;
+    CUDA_CHECK(cudaMemcpyAsync(row->h_head, row->d_head, sizeof(CudaRowHead) + partials * sizeof(double),
+                               cudaMemcpyDefault, stream));
+}
+
+/* n_sums totals from the sums of n blocks each, in the order of the blocks. */
+static void add_on_host(const double *partials, int64_t n, int n_sums, double *totals) {
+    for (int q = 0; q < n_sums; q++) {
+        totals[q] = 0;
+        for (int64_t k = 0; k < n; k++) totals[q] += partials[q * n + k];
+    }
+}
+
+void cuda_reduce_read_row(const CudaRow *row, MdSums *sums) {
+    double *totals = row->h_head->totals;
+    if (row->adds) {
+        const double *partials = partials_of(row->h_head);
+        add_on_host(partials, row->n_pairs, CUDA_PAIR_TOTALS, &totals[CUDA_POTENTIAL]);
+        add_on_host(partials + count_pairs(row), row->n_atoms, CUDA_ATOM_TOTALS, &totals[CUDA_KINETIC]);
+    }
+    sums->pairs = totals[CUDA_PAIRS];
+    sums->potential = totals[CUDA_POTENTIAL];
+    sums->truncation = totals[CUDA_TRUNCATION];
+    sums->virial = totals[CUDA_VIRIAL];
+    sums->kinetic = totals[CUDA_KINETIC];
+    for (int axis = 0; axis < 3; axis++) sums->momentum[axis] = totals[CUDA_MOMENTUM + axis];
+    sums->force_sq_mass = totals[CUDA_FORCE_SQ];
+}
+
+void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
+    cuda_reduce_row(context, &context->sums, context->step);
+    cuda_reduce_copy_row(&context->sums, context->stream);
+    cuda_wait_stream(context, "wait: sums");
+    cuda_reduce_read_row(&context->sums, sums);
+}
+
+void cuda_reduce_measure(CudaContext *context) {
+    CudaMeasures *measures = &context->arguments.watch->measures;
+    CUDA_CHECK(cudaMemsetAsync(&measures->high, 0, sizeof measures->high, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(&measures->low, 0, sizeof measures->low, context->stream));
+    cuda_reduce_begin_extremes(context);
+    cuda_launch_blocks(context, CUDA_K_reduce_measure, cuda_reduce_blocks(context));
+    cuda_reduce_end_extremes(context);
+}

@@ -1,0 +1,261 @@
+/* Stage sort, host side; the kernels and their ladder stand in kernels/sort.cu. */
+#include <math.h>
+#include <string.h>
+
+#include "cuda/stages/stages.h"
+
+bool cuda_sort_reorders(const CudaContext *context) { return context->config.memory_sort != MD_SORT_NONE; }
+
+bool cuda_sort_places_cells(const CudaContext *context) {
+    const int sort = context->config.memory_sort;
+    return sort == MD_SORT_MORTON || sort == MD_SORT_HILBERT || sort == MD_SORT_BRICK;
+}
+
+bool cuda_sort_needs_cells(const CudaContext *context) {
+    const MdConfig *config = &context->config;
+    const bool searched =
+        md_option_has_effect(config, MD_OPTION_neighbor_search) && config->neighbor_search == MD_SEARCH_CELL;
+    return cuda_sort_reorders(context) || searched || config->force_kernel == MD_KERNEL_CELL ||
+           config->force_kernel == MD_KERNEL_CLUSTER || config->force_kernel == MD_KERNEL_BRICK;
+}
+
+static float key_value(unsigned key) {
+    unsigned bits = key & 0x80000000u ? key & 0x7fffffffu : ~key;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+double cuda_sort_cells_along(double extent, double range) {
+    const double edge = range * (1 + 1e-6); /* rounding must not part neighbours by two cells */
+    return fmin(fmax(floor(extent / edge), 1), 1e6);
+}
+
+/* Finding bricks for multiprocessors takes longer than a list of few atoms may: what was found is kept for the next one, which
+ * along periodic axes is the same. */
+static bool is_filled(const CudaContext *context, const double extent[3]) {
+    const CudaFilled *filled = &context->filled;
+    return filled->n[0] > 0 && filled->brick_cells == context->brick_cells &&
+           filled->brick_grid == context->brick_grid && memcmp(filled->extent, extent, sizeof filled->extent) == 0;
+}
+
+static void set_edges(CudaGrid *grid) {
+    for (int a = 0; a < 3; a++) grid->edge[a] = grid->inverse_edge[a] > 0 ? 1 / grid->inverse_edge[a] : 0;
+}
+
+void cuda_sort_fill(CudaContext *context, const double extent[3], CudaGrid *grid) {
+    CudaFilled *filled = &context->filled;
+    if (!is_filled(context, extent)) {
+        for (int a = 0; a < 3; a++) grid->n[a] = (int)cuda_sort_cells_along(extent[a], context->range);
+        while ((double)grid->n[0] * grid->n[1] * grid->n[2] > context->max_cells) {
+            int longest = grid->n[0] >= grid->n[1] && grid->n[0] >= grid->n[2] ? 0 : grid->n[1] >= grid->n[2] ? 1 : 2;
+            grid->n[longest] -= (grid->n[longest] + 7) / 8;
+        }
+        if (cuda_brick_sorts(context)) cuda_brick_divide(context, extent, grid);
+        filled->brick_cells = context->brick_cells;
+        filled->brick_grid = context->brick_grid;
+        memcpy(filled->extent, extent, sizeof filled->extent);
+        memcpy(filled->n, grid->n, sizeof filled->n);
+        memcpy(filled->n_bricks, grid->n_bricks, sizeof filled->n_bricks);
+    }
+    for (int a = 0; a < 3; a++) {
+        grid->n[a] = filled->n[a];
+        grid->n_bricks[a] = filled->n_bricks[a];
+        grid->inverse_edge[a] = extent[a] > 0 ? grid->n[a] / extent[a] : 0;
+    }
+    set_edges(grid);
+}
+
+/* The box along open axes is that of the particles, as measured. */
+static void plan_grid(CudaContext *context) {
+    CudaGrid *grid = &context->arguments.grid;
+    double extent[3];
+    for (int a = 0; a < 3; a++) {
+        grid->wraps[a] = context->box.periodic[a];
+        grid->origin[a] = 0;
+        extent[a] = context->box.length[a];
+        if (a >= context->box.dimension) {
+            extent[a] = 0;
+        } else if (!grid->wraps[a]) {
+            const CudaMeasures *measures = &context->h_watch->measures;
+            grid->origin[a] = -(double)key_value(measures->low[a]);
+            extent[a] = (double)key_value(measures->high[a]) - grid->origin[a];
+        }
+    }
+    cuda_sort_fill(context, extent, grid);
+}
+
+int cuda_sort_count_cells(const CudaGrid *grid) { return grid->n[0] * grid->n[1] * grid->n[2]; }
+
+int cuda_sort_most_cells(CudaContext *context) {
+    /* Where atoms are crowded in a void, bricks of few cells still hold few atoms if cells stay small. */
+    const int64_t most = (cuda_force_has_bricks(context) ? 8 : 1) * (int64_t)context->n_atoms;
+    context->max_cells = (int)(most > 1 << 30 ? 1 << 30 : most > 64 ? most : 64);
+    double n_cells = 1; /* whatever the bricks: they may come to be those of other cells */
+    for (int a = 0; a < context->box.dimension; a++) {
+        if (!context->box.periodic[a]) return context->max_cells; /* its extent is that of the particles */
+        n_cells *= cuda_sort_cells_along(context->box.length[a], context->range);
+    }
+    plan_grid(context);
+    return (int)fmin(n_cells, context->max_cells);
+}
+
+static bool same_cells(const CudaGrid *one, const CudaGrid *other) {
+    return memcmp(one->n, other->n, sizeof one->n) == 0 &&
+           memcmp(one->n_bricks, other->n_bricks, sizeof one->n_bricks) == 0;
+}
+
+/* The places of the cells in memory, when the grid is another than the last one. */
+static void place_cells(CudaContext *context, int n_cells) {
+    CudaArguments *a = &context->arguments;
+    if (same_cells(&context->placed, &a->grid)) return;
+    context->placed = a->grid;
+    a->n = n_cells;
+    cuda_launch(context, CUDA_K_sort_curve, n_cells);
+}
+
+/* --- few cells ---
+ *
+ * Each block scans their counts by itself, in less time than launches for it would take, and so none comes after the last that
+ * reads them: the next sort has other counts. Their keys stand where the list will, which is not needed any more: see
+ * kernels/sort.cu. Cells are sorted as many are, by four launches more, where there is no list or a reordering writes into it
+ * (memory.carry = copy, by five), and where it is too small: rows of a thin gas are shorter than what its cells may hold. A device that
+ * has found a cell with more than there was room for, as drops have that condense from a gas, says so, and the sorts after that
+ * make sure that there is room for as many. */
+enum { FEW_TILES = 32, MOST_KEYS = 1 << 12 };
+
+/* Particles that hardly a cell exceeds where they are spread by chance: six standard deviations, and for small averages, whose
+ * tail is longer, four more. */
+static double likely_crowd(double average) { return average + 6 * sqrt(average) + 4; }
+
+size_t cuda_sort_few_counts(const CudaContext *context) {
+    return (size_t)(context->max_cells < CUDA_FEW_CELLS ? context->max_cells + 1 : CUDA_FEW_CELLS);
+}
+
+static int64_t scan_tiles(const CudaContext *context, int n_cells) {
+    return cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
+}
+
+/* Keys of each cell that there is room for; 0: there is not enough, or cells are not few. */
+static int find_few_keys(const CudaContext *context, int n_cells) {
+    if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !cuda_force_has_list(context) ||
+        cuda_memory_carries_by_list(context))
+        return 0;
+    const size_t key = cuda_brick_sorts(context) ? sizeof(uint64_t) : sizeof(int32_t);
+    const double room = fmin((double)(cuda_memory_list_bytes(context) / key) / n_cells, MOST_KEYS);
+    const double wanted = fmax(likely_crowd((double)context->n_atoms / n_cells), context->h_signals->crowded);
+    return room < wanted ? 0 : (int)room;
+}
+
+static int32_t *few_counts(const CudaContext *context, int turn) {
+    return context->cell_counts + context->max_cells + 1 + turn * (int64_t)cuda_sort_few_counts(context);
+}
+
+/* How the next sort goes, and which counts it has. Those of few cells are zero as far as the last sort of few went, and from the
+ * start. */
+static void choose_counts(CudaContext *context, int n_cells) {
+    context->arguments.cell_count = context->cell_counts;
+    context->few_keys = find_few_keys(context, n_cells);
+    if (context->few_keys == 0) return;
+    if (n_cells != context->few_counted)
+        CUDA_CHECK(cudaMemsetAsync(few_counts(context, 0), 0,
+                                   2 * cuda_sort_few_counts(context) * sizeof *context->cell_counts, context->stream));
+    context->few_counted = n_cells;
+    context->few_turn = 1 - context->few_turn;
+    context->arguments.cell_count = few_counts(context, context->few_turn);
+}
+
+/* --- the kernels --- */
+
+/* Counts of cells to starts, and particles into cells; the entry after the last cell becomes n_atoms. */
+static void scan_and_scatter(CudaContext *context, int n_cells) {
+    CudaArguments *a = &context->arguments;
+    const int64_t n_tiles = scan_tiles(context, n_cells);
+    a->n = n_cells + 1;
+    cuda_launch_blocks(context, CUDA_K_sort_scan_tiles, n_tiles);
+    a->n = (int32_t)n_tiles;
+    cuda_launch_blocks(context, CUDA_K_sort_scan_sums, 1);
+    a->n = n_cells + 1;
+    cuda_launch_blocks(context, CUDA_K_sort_scan_finish, n_tiles);
+    cuda_launch(context, CUDA_K_sort_scatter, context->n_atoms);
+    cuda_launch(context, CUDA_K_sort_rank, context->n_atoms);
+}
+
+/* Into cells, by the kernel that counts the particles of each: k_sort_bin or, if they are to be wrapped first, k_sort_wrap. */
+static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
+    CudaArguments *a = &context->arguments;
+    const int n = context->n_atoms;
+    a->n = n_cells;
+    a->first = context->few_keys;
+    cuda_launch(context, bin, n);
+    if (a->first > 0) {
+        a->n = n_cells + 1;
+        a->out = few_counts(context, 1 - context->few_turn);
+        cuda_launch(context, CUDA_K_sort_rank_few, n);
+    } else {
+        scan_and_scatter(context, n_cells);
+    }
+    if (cuda_memory_carries_by_list(context)) cuda_launch(context, CUDA_K_sort_bring_back, n);
+}
+
+static void look_ahead(CudaContext *context) {
+    if (context->config.neighbor_predict == MD_PREDICT_VELOCITY) cuda_launch(context, CUDA_K_sort_look_ahead, 1);
+}
+
+void cuda_sort_issue(CudaContext *context, int n_cells) {
+    look_ahead(context);
+    issue_cells(context, CUDA_K_sort_wrap, n_cells);
+}
+
+/* What was carried to its new places becomes that of the moment. */
+void cuda_sort_take(CudaContext *context) {
+    CudaParticles *now = &context->arguments.now, *spare = &context->arguments.spare, old = *now;
+    if (!cuda_sort_reorders(context)) return;
+    context->places_stale = true;
+    context->has_forces = false;
+    if (cuda_memory_carries_by_list(context)) return; /* it was copied there */
+    *now = *spare;
+    now->position = old.position;
+    now->force = old.force;
+    memcpy(now->texture, old.texture, sizeof now->texture);
+    *spare = (CudaParticles){
+        .velocity = old.velocity, .tag = old.tag, .type = old.type, .inverse_mass = old.inverse_mass, .low = old.low};
+}
+
+int cuda_sort_prepare(CudaContext *context) {
+    /* k_sort_wrap lets the device go on. Nothing that was issued before sets it again: a device that is halted does not
+     * halt, and every search before is known to be over. */
+    context->h_signals->halted = 0;
+    if (!cuda_sort_needs_cells(context)) return 0;
+    plan_grid(context);
+    const int n_cells = cuda_sort_count_cells(&context->arguments.grid);
+    if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
+    choose_counts(context, n_cells);
+    return n_cells;
+}
+
+void cuda_sort_particles(CudaContext *context, bool by_graph) {
+    cuda_timing_begin(context, CUDA_SORT);
+    const int n_cells = cuda_sort_prepare(context);
+    if (!cuda_sort_needs_cells(context)) {
+        context->arguments.n = 0;
+        look_ahead(context);
+        cuda_launch(context, CUDA_K_sort_wrap, context->n_atoms);
+    } else {
+        if (by_graph) cuda_graph_launch(context, &context->sort_graphs, true, cuda_sort_issue, n_cells);
+        else cuda_sort_issue(context, n_cells);
+        cuda_sort_take(context);
+    }
+    cuda_timing_end(context);
+}
+
+void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
+    const int n_cells = cuda_sort_count_cells(grid);
+    context->arguments.grid = *grid;
+    set_edges(&context->arguments.grid);
+    if (!cuda_sort_needs_cells(context)) return;
+    if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
+    choose_counts(context, n_cells);
+    issue_cells(context, CUDA_K_sort_bin, n_cells);
+    cuda_sort_take(context);
+}
