@@ -227,7 +227,7 @@ int cuda_brick_held_sources(const CudaTarget *target, int block) {
 }
 
 /* Every 20 steps on an H200, by launch.barrier = local and grid, in thousands of steps a second
- * (run/results/h200/tried/barrier-by-size.txt has the commits): held are 32,000 atoms, 162.9 and 139.1, 78,732, 87.1 and 82.5, and
+ * (run/results/h200/LOG.md has the commits): held are 32,000 atoms, 162.9 and 139.1, 78,732, 87.1 and 82.5, and
  * 97,556, 67.5 and 65.5; not what the bricks of 108,000 atoms stage, 56.0 and 62.2, of 119,164, 42.5 and 46.4, and of 131,072, 44.3
  * and 46.6; nor, in two dimensions, the rows of 32,400, 131.2 and 165.4, and of 44,100, 130.2 and 164.1. */
 bool cuda_brick_is_held(const CudaTarget *target) {

@@ -221,7 +221,7 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
  * thousands of steps a second, on an H100 (run/results/h100), of one brick a multiprocessor: 4,000 atoms 287 and 243, 6,912 233 and
  * 200, 10,976 191 and 168, 16,384 150 and 136, 23,328 152 and 137, 32,000 127 and 111 (blocks of 576 threads); 55,296, whose blocks
  * are larger, 73.8 and 76.8; one thread a row: 70,304 (608) 76.0 and 75.1. Of two: 108,000 46.5 and 49.7. On an H200
- * (run/results/h200/tried/barrier-by-size.txt), one thread a row, each of which spills 80 bytes or more: 78,732 (672) 66.8 and 68.2,
+ * (run/results/h200/LOG.md), one thread a row, each of which spills 80 bytes or more: 78,732 (672) 66.8 and 68.2,
  * 87,808 (736) 59.5 and 60.4, 97,556 (800) 53.2 and 53.4. What lies between 608 and 672 was not measured. */
 static const double most_trusting_threads = CUDA_BRICK_THREADS, most_trusting_rows = 640;
 

@@ -152,7 +152,7 @@ __device__ inline uint64_t quad_in_turn(const uint64_t *quad) {
 
 /* Where more than two threads share a row, an atom is asked for two pairs before it is looked at: 4,000 atoms by eight threads a row
  * made 319,500 steps/s without that, and make 326,200. By two threads a row, which have few registers left, 32,000 atoms lost half a
- * per cent, and by one nothing was gained (H200, run/results/h200/tried/shifts.txt); doubles were not tried. */
+ * per cent, and by one nothing was gained (H200, run/results/h200/LOG.md); doubles were not tried. */
 constexpr int atoms_ahead = !is_double && row_threads > 2 && unroll >= CUDA_QUAD ? 2 : 0;
 constexpr int places_ahead = atoms_ahead > 0 ? atoms_ahead : 1; /* no array is empty */
 
