@@ -363,7 +363,7 @@ def test_mdmini(checks, folder):
     checks.that((Path(folder) / "out/report.md").is_file(), "no report.md")
     reports = [line["report"] for line in map(json.loads, (Path(folder) / "out/runs.jsonl").open()) if line["report"]]
     checks.that(not any("effective_deck" in report for report in reports) and all(report["provenance"]["deck_hash"] for report in reports),
-                "run/results/README.md says otherwise of the lines of runs.jsonl")
+                "run/results/RECORDS.md says otherwise of the lines of runs.jsonl")
     done = subprocess.run([*words[:3], SOURCE / "inputs/melt.txt", "--vary", "memory.layout=soa,vec4", "--words",
                            "run.backend=cpu system.cells=5 run.steps=20 run.timestep=0.05", "--repeats", "1", "--no-report", "--program",
                            program.program(), "--output", Path(folder) / "unstable"], capture_output=True, text=True)
