@@ -95,7 +95,7 @@ trap 'exit 143' TERM HUP
 run_tests() {
     local tests=(ctest --test-dir "$build" -L gpu --no-tests=error --output-on-failure --timeout 500 ${MDMINI_CTEST:-}) cores
     cores=$(nproc)
-    export MDMINI_TEST_BACKENDS=cuda
+    export MDMINI_TEST_BACKENDS=cuda MDMINI_TEST_COMPILE=singles
     if [ -n "$mps" ]; then remark=MPS with_mps note tests "${tests[@]}" -j $((cores < 24 ? cores : 24))
     else remark="no MPS" note tests "${tests[@]}" -j 12; fi
 }

@@ -1,5 +1,8 @@
-/* Every kernel compiles without a message, for every value of every switch, and with MDMINI_TEST_PAIRS=1 for every pair of values,
- * which takes minutes, on machines without a GPU: NVRTC needs none. */
+/* Every kernel compiles without a message, for every value of every switch, on machines without a GPU: NVRTC needs none.
+ *
+ * MDMINI_TEST_COMPILE: "sample" (or not set): each value beside the defaults for compute capability 9.0, and each SAMPLEth of all
+ * else; "singles": each value beside the defaults and beside naive values, and for 8.0, as run/gpu-check.sh has it; "pairs": in
+ * place of single values every pair of them, which takes minutes. */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,18 +40,31 @@ static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     return md_variants_check(md_backend_cuda.variants(), "cuda", config, errors);
 }
 
-/* of: what the purpose of a combination ends with, "": all of them. */
+enum { SAMPLE = 8 };
+
+static bool ends_with(const char *text, const char *end) {
+    return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
+}
+
+/* Of the combinations beside the defaults, and of the others, each which is compiled; 0: none. */
+typedef struct Share {
+    int of_base, of_others;
+} Share;
+
+static bool is_taken(int share, int *n) { return share > 0 && (*n)++ % share == 0; }
+
 static void compile_design(const MdBackendOps *ops, const char *const *words, DesignKind kind, const char *fixed,
-                           const char *of, int compute_capability, bool counting) {
+                           Share share, int compute_capability, bool counting) {
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
     MdSystemPlan plan = state_plan(system);
     MdConfig base = *md_deck_config(deck);
     Design *design = design_create(ops, &base, kind, fixed, &plan, 1);
-    int n_refused = 0, n = 0;
+    int n_refused = 0, n = 0, n_base = 0, n_others = 0;
     for (int k = 0; k < design_count(design); k++) {
         const char *purpose = design_purpose(design, k);
-        if (strlen(purpose) < strlen(of) || strcmp(purpose + strlen(purpose) - strlen(of), of) != 0) continue;
+        const bool is_base = ends_with(purpose, ", from base");
+        if (!is_taken(is_base ? share.of_base : share.of_others, is_base ? &n_base : &n_others)) continue;
         n++;
         char text[2048];
         MdConfig config = base;
@@ -98,13 +114,19 @@ int main(void) {
                              "potential.shift=force",
                              "system.boundary=periodic open",
                              NULL};
-    /* The headers of cooperative groups and CUB take longer to compile than all kernels: each alone, not in pairs. */
-    compile_design(&ops, melt, getenv("MDMINI_TEST_PAIRS") ? DESIGN_PAIRS : DESIGN_SINGLES, "reduce.method", "", 90,
-                   false);
-    /* Products of matrices in double are of 9.0. Each value beside defaults only: beside naive ones it was compiled above. */
+    const char *set = getenv("MDMINI_TEST_COMPILE");
+    const bool sampled = !set || strcmp(set, "sample") == 0, in_pairs = !sampled && strcmp(set, "pairs") == 0;
+    if (!sampled && !in_pairs && strcmp(set, "singles") != 0)
+        md_panic("MDMINI_TEST_COMPILE=%s: sample, singles or pairs is needed", set);
     const bool is_one = design_is_narrowed(); /* of the switches: kernels of ceilings have none */
-    compile_design(&ops, mixture, DESIGN_SINGLES, "neighbor.distances", is_one ? "" : ", from base", 80, true);
-    for (int capability = 80; capability <= 90 && !is_one; capability += 10) compile_ceilings(capability);
+    const Share all = {1, 1}, of_90 = {1, SAMPLE}, of_80 = {sampled ? SAMPLE : 1, 0};
+    /* The headers of cooperative groups and CUB take longer to compile than all kernels: each alone, not in pairs. */
+    compile_design(&ops, melt, in_pairs ? DESIGN_PAIRS : DESIGN_SINGLES, "reduce.method",
+                   sampled && !is_one ? of_90 : all, 90, false);
+    /* Products of matrices in double are of 9.0. What stands beside naive values was compiled above. */
+    compile_design(&ops, mixture, DESIGN_SINGLES, "neighbor.distances", is_one ? all : of_80, 80, true);
+    for (int capability = sampled ? 90 : 80; capability <= 90 && !is_one; capability += 10)
+        compile_ceilings(capability);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     CHECK(system(command) == 0);
     return check_finish();

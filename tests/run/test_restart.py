@@ -17,16 +17,24 @@ from restart_file import sections
 from resuming import BACKEND, deck, resume, run_tests, same_end
 
 
-def two_parts(checks, folder, words, cut, what):
-    """Up to the cut and on from there, against all at once. The file of the cut is the one before that of the end, so that
-    frames after the cut have to go."""
+def run_part(checks, folder, run, every, words, what):
+    done = program.run(deck(folder, "parts"), f"output.name={run}", f"restart.every={every}", "output.existing=overwrite", *words,
+                       folder=folder, name=run)
+    return checks.that(done.code == 0, f"{what}: {done.last_lines()}")
+
+
+def two_parts(checks, folder, words, cuts, what):
+    """Up to each cut and on from there, against all at once, which is made once. The file of the cut is the one before that of the
+    end, so that frames after the cut have to go."""
+    if run_part(checks, folder, "whole", 20, words, what):
+        for cut in cuts:
+            cut_once(checks, folder, words, cut, f"{what}, cut at {cut}")
+
+
+def cut_once(checks, folder, words, cut, what):
     assert 30 < cut < 60
-    name = deck(folder, "parts")
-    for run, every in (("whole", 20), ("half", cut)):
-        done = program.run(name, f"output.name={run}", f"restart.every={every}", "output.existing=overwrite", *words,
-                           folder=folder, name=run)
-        if not checks.that(done.code == 0, f"{what}: {done.last_lines()}"):
-            return
+    if not run_part(checks, folder, "half", cut, words, what):
+        return
     checks.that(restart_file.run_numbers(sections(folder / "half.restart.prev"))[0] == cut, f"{what}: no file of step {cut}")
     half = program.run("--restart", "half.restart.prev", folder=folder, name="half")
     if checks.that(half.code == 0 and half.json()["resumed"]["same_bits"], f"{what}: {half.last_lines()}"):
@@ -43,21 +51,19 @@ def test_ensembles(checks, folder):
     for ensemble, heat in ensembles.items():
         for precision in ("single", "mixed", "double"):
             for rebuild, rule in rebuilds.items():
-                for cut in (39, 40, 41) if rebuild == "every" else (random.randrange(31, 60),):
-                    two_parts(checks, folder, [*heat, f"run.precision={precision}", *rule], cut,
-                              f"{ensemble}, {precision}, {rebuild}, cut at {cut}")
+                two_parts(checks, folder, [*heat, f"run.precision={precision}", *rule],
+                          (39, 40, 41) if rebuild == "every" else (random.randrange(31, 60),), f"{ensemble}, {precision}, {rebuild}")
 
 
 def test_every_cut(checks, folder):
     """Cut after each step of a stretch in which the list is made several times."""
-    for cut in range(31, 60, 1 if BACKEND == "cpu" else 7):
-        two_parts(checks, folder, [], cut, f"cut at {cut}")
+    two_parts(checks, folder, [], range(31, 60, 1 if BACKEND == "cpu" else 7), "each cut")
 
 
 def test_open_box(checks, folder):
     """Cells of an open box hang on where the particles are."""
     for boundary in ("open", "periodic periodic open"):
-        two_parts(checks, folder, [f"system.boundary={boundary}", "run.timestep=0.002"], 47, f"boundary {boundary}")
+        two_parts(checks, folder, [f"system.boundary={boundary}", "run.timestep=0.002"], [47], f"boundary {boundary}")
 
 
 def switches():
@@ -84,7 +90,7 @@ def test_switches(checks, folder):
             continue
         if not again.json()["resumed"]["same_bits"]:
             continue
-        two_parts(checks, folder, chosen, random.randrange(31, 60), " ".join(chosen))
+        two_parts(checks, folder, chosen, [random.randrange(31, 60)], " ".join(chosen))
         n_done += 1
         if n_done == (20 if BACKEND == "cpu" else 8):
             break
