@@ -368,9 +368,13 @@ static void put_system(MdRestart *file, const MdSystemPlan *plan, const MdSystem
     put(file, "type", system->type, (uint64_t)plan->n_atoms * sizeof *system->type);
 }
 
-/* Those before, and this one as far as it is. */
+/* Those before, and this one as far as it is; one that finds all done is none. */
 static void put_sessions(MdRestart *file, const MdRecord *r) {
     const MdResume *resume = &r->resume;
+    if (resume->reported) {
+        put(file, "sessions", resume->sessions, (uint64_t)resume->n_sessions * sizeof(MdSession));
+        return;
+    }
     const uint64_t before = (uint64_t)(resume->n_sessions < MD_MAX_SESSIONS ? resume->n_sessions : MD_MAX_SESSIONS - 1);
     MdSession now = {resume->from_step, r->step, r->loop_seconds};
     if (resume->n_sessions == MD_MAX_SESSIONS) {

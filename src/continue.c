@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/stream.h"
 #include "output/schedule.h"
 
@@ -18,17 +19,42 @@ static MdStatus check_there(const MdRecord *r, const char *path, int64_t n_frame
         path, (long long)n_frames, strerror(errno), option);
 }
 
-/* The report of another run stands where this one will write its own: a restart file that was renamed, or that is of another
- * folder. With output.existing = overwrite that is what was asked for. */
-static MdStatus check_report(const MdRecord *r) {
-    if (r->config->output_existing == MD_EXISTING_OVERWRITE) return MD_OK;
+/* The text of the report that stands there, and in it what follows on the key of its run; NULL: there is none. From malloc. */
+static char *read_report(const MdRecord *r, const char **run_id) {
     static const char key[] = "\"run_id\": \"";
     size_t n = 0;
     FILE *file = fopen(r->files.json, "rb");
     char *text = file ? md_stream_read(file, SIZE_MAX, &n) : NULL;
     if (file) fclose(file);
-    const char *found = text ? strstr(text, key) : NULL;
-    const bool is_other = found && strncmp(found + sizeof key - 1, r->resume.run_id, strlen(r->resume.run_id)) != 0;
+    *run_id = text ? strstr(text, key) : NULL;
+    if (*run_id) *run_id += sizeof key - 1;
+    return text;
+}
+
+static bool is_of_run(const MdRecord *r, const char *run_id) {
+    return strncmp(run_id, r->resume.run_id, strlen(r->resume.run_id)) == 0;
+}
+
+bool md_continue_is_reported(const MdRecord *r) {
+    if (r->step < r->config->run_steps) return false;
+    const char *run_id;
+    char *text = read_report(r, &run_id);
+    char *steps = md_format("\n  \"n_steps\": %lld,", (long long)r->step);
+    const bool is_whole =
+        run_id && is_of_run(r, run_id) && strstr(text, "\n  \"exit_code\": 0,") && strstr(text, steps);
+    const bool is_checked = is_whole && !strstr(text, "\n  \"verdict\": \"NOT CHECKED\"");
+    free(steps);
+    free(text);
+    return is_whole && (is_checked || r->config->report_verify != MD_ON);
+}
+
+/* The report of another run stands where this one will write its own: a restart file that was renamed, or that is of another
+ * folder. With output.existing = overwrite that is what was asked for. */
+static MdStatus check_report(const MdRecord *r) {
+    if (r->config->output_existing == MD_EXISTING_OVERWRITE) return MD_OK;
+    const char *run_id;
+    char *text = read_report(r, &run_id);
+    const bool is_other = run_id && !is_of_run(r, run_id);
     free(text);
     if (!is_other) return MD_OK;
     return md_fail(

@@ -268,6 +268,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
     if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
+        s->record.resume.reported = resumed && recalled == MD_OK && md_continue_is_reported(&s->record);
         s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
         if (!s->record.no_gpu) s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config, &s->record.plan);

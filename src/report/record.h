@@ -36,6 +36,7 @@ typedef struct MdResume {
     bool same_list;                   /* backend and switches are those of before: the list goes on as it was */
     char *difference;                 /* why bits are not as if it had never stopped, from malloc; NULL: they are */
     const char *stopped;              /* what ended this process early: SIGTERM, ...; NULL: nothing */
+    bool reported;                    /* the report of all its steps is there, and stays unless something fails now */
     bool file_valid;                  /* files.restart is of this run */
     bool frames_lost;                 /* and frames before it may be missing in the files */
     int64_t file_step;                /* and of this step */

@@ -199,6 +199,7 @@ static void log_resumed(MdRecord *r) {
         resume->same_list ? "" : "; list and forces are made anew",
         resume->from_step < r->config->run_steps ? "" : "; all its steps are made, and a larger run.steps goes on");
     md_log_wrapped(r->log, "resumed  ", line);
+    if (resume->reported) md_log(r->log, "         %s stays as it is, with the times of these steps\n", r->files.json);
     free(line);
 }
 
@@ -319,5 +320,6 @@ void md_report_run(MdRecord *r, MdStatus status) {
                          (long long)r->step);
     if (!md_log_healthy(r->log))
         status = md_fail(r->errors, MD_ERROR_OUTPUT, "%s: could not be written to the end", r->files.log);
+    if (status == MD_OK && r->resume.reported) return; /* log_resumed has said so */
     md_summary_write(r, status == MD_OK || status == MD_STOPPED ? status : md_errors_status(r->errors), verdict);
 }

@@ -160,6 +160,32 @@ def test_extended(checks, folder):
     checks.that(done.code == 2 and "ensemble.last_step" in done.stderr, f"a ramp changes its slope: {done.stderr}")
 
 
+def test_finished(checks, folder):
+    """A run that is done and resumed once more keeps its report, which has the times, and gets no session without steps. What was not
+    verified, or not brought to a good end, is reported anew."""
+    name = deck(folder, "run")
+    program.run(name, folder=folder)
+    report = (folder / "run.json").read_bytes()
+    for _ in range(2):
+        done = resume(folder, "run")
+        checks.that(done.code == 0 and (folder / "run.json").read_bytes() == report and "run.json stays as it is" in done.stdout,
+                    f"resumed at its end: {done.last_lines()}")
+    done = resume(folder, "run", "run.steps=80")
+    found = [(session["from_step"], session["to_step"]) for session in done.json()["sessions"]]
+    checks.that(found == [(0, 60), (60, 80)] and done.json()["steps_per_second"] > 0 and "stays as it is" not in done.stdout,
+                f"gone on: sessions {found}: {done.last_lines()}")
+    for what, harm in (("of another end", lambda text: text.replace('"exit_code": 0', '"exit_code": 4')),
+                       ("of fewer steps", lambda text: text.replace('"n_steps": 80', '"n_steps": 60')), ("none", lambda text: "")):
+        (folder / "run.json").write_text(harm((folder / "run.json").read_text()))
+        done = resume(folder, "run")
+        checks.that(done.code == 0 and done.json()["resumed"]["step"] == 80 and done.json()["n_steps"] == 80, f"a report {what}: {done.last_lines()}")
+    program.run(name, "report.verify=off", "output.name=open", folder=folder)
+    for verify, verdict in (("off", "NOT CHECKED"), ("on", "PASSED")):
+        done = resume(folder, "open", f"report.verify={verify}")
+        checks.that(done.code == 0 and done.json()["verdict"] == verdict and ("resumed" in done.json()) == (verify == "on"),
+                    f"not verified, then {verify}: {done.last_lines()}")
+
+
 def test_existing(checks, folder):
     """output.existing holds for files that the resumed run did not have."""
     name = deck(folder, "run")
@@ -235,6 +261,7 @@ def test_told(checks, folder):
     with done.h5() as h5:
         position = h5["particles/all/position/value"]
         checks.that(position.compression_opts == 2 and position.dtype == "f8", f"the file: {position.compression_opts}, {position.dtype}")
+    (folder / "same.json").unlink()  # or it stays
     done = resume(folder, "same", "run.steps=55")
     resumed = done.json()["resumed"]
     checks.that("dropped" not in head(done) and "rewritten" not in head(done) and resumed["rewritten"] is None and
@@ -355,5 +382,5 @@ def test_generations(checks, folder):
     checks.that(not (folder / "run.restart.tmp").is_symlink(), "a full disk: a piece of a file is left")
 
 
-run_tests(test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended, test_existing,
-          test_told, test_late, test_trace, test_full_disk, test_generations)
+run_tests(test_ensembles, test_every_cut, test_open_box, test_switches, test_undisturbed, test_extended, test_finished,
+          test_existing, test_told, test_late, test_trace, test_full_disk, test_generations)
