@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "bench/measure.h"
 #include "bench/states.h"
 #include "bench/table.h"
@@ -97,12 +98,18 @@ MdStatus md_bench_find(const char *name, MdErrors *errors) {
     for (int k = 0; (stage = md_bench_stage(k)) != NULL; k++)
         if (strcmp(stage->name, name) == 0) return MD_OK;
     char *known = md_copy_text("all");
+    MdNearest nearest = md_nearest_begin(name);
+    md_nearest_offer(&nearest, "all");
     for (int k = 0; (stage = md_bench_stage(k)) != NULL; k++) {
+        md_nearest_offer(&nearest, stage->name);
         char *more = md_format("%s, %s", known, stage->name);
         free(known);
         known = more;
     }
-    MdStatus status = md_fail(errors, MD_ERROR_INPUT, "--bench %s: no such stage; allowed: %s", name, known);
+    char *question = md_nearest_question(md_nearest_name(&nearest));
+    MdStatus status =
+        md_fail(errors, MD_ERROR_INPUT, "--bench %s: no such stage; allowed: %s%s", name, known, question);
+    free(question);
     free(known);
     return status;
 }

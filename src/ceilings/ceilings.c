@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "base/version.h"
 #include "ceilings/measure.h"
 #include "ceilings/report.h"
@@ -38,12 +39,17 @@ static MdStatus check_group(const char *name, MdErrors *errors) {
     if (md_ceiling_group(name)) return MD_OK;
     char *known = md_copy_text("");
     const char *group;
+    MdNearest nearest = md_nearest_begin(name);
     for (int k = 0; (group = md_ceiling_group_name(k)) != NULL; k++) {
+        md_nearest_offer(&nearest, group);
         char *more = md_format("%s%s%s", known, k ? ", " : "", group);
         free(known);
         known = more;
     }
-    MdStatus status = md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such group; allowed: %s", name, known);
+    char *question = md_nearest_question(md_nearest_name(&nearest));
+    MdStatus status =
+        md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such group; allowed: %s%s", name, known, question);
+    free(question);
     free(known);
     return status;
 }

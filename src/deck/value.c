@@ -136,13 +136,15 @@ static const char *find_synonym(const MdOptionRow *row, const char *read) {
     return NULL;
 }
 
-/* What a habit of other programs gets wrong: the sign of a comment, or a unit behind the number; NULL: none. */
+/* What a habit of other programs gets wrong: the sign of a comment, commas, or a unit behind the number; NULL: none. */
 static const char *find_habit(const MdOptionRow *row, const char *read) {
     if (strpbrk(read, ";!") || strstr(read, "//")) return "; comments begin with #, after a blank";
     const bool number = row->type <= MD_TYPE_REAL_AUTO || row->type == MD_TYPE_INTS || row->type == MD_TYPE_REALS;
     char *end;
     strtod(read, &end);
     const bool suffix = end > read && isalpha((unsigned char)end[*end == ' ']);
+    if (number && strchr(read, ',') && read[strspn(read, "+-.,eE0123456789")] == '\0')
+        return "; numbers are written without commas";
     if (!number || !suffix) return NULL;
     return row->kind == MD_KIND_PHYSICS ? "; units are reduced: a number alone, no suffix"
                                         : "; a number alone, no suffix";

@@ -169,6 +169,12 @@ static void test_messages(void) {
     CHECK(refused(WORDS("layer1.txt:1: read \"1 2 3 4\"; expected: [section]"), "1 2 3 4\n", NULL));
     CHECK(refused(WORDS("layer1.txt:2: byte 0x01: this is not a text file"), "[run]\n\001 = 5\n", NULL));
     CHECK(refused(WORDS("layer1.txt:1: the file begins with a byte order mark"), "\xef\xbb\xbf[run]\n", NULL));
+    CHECK(
+        refused(WORDS("run.steps: read \"1,000\"", "; numbers are written without commas"), "#\n", "run.steps=1,000"));
+    CHECK(refused(WORDS("run.timestep: read \"0,005\"", "; numbers are written without commas"), "#\n",
+                  "run.timestep=0,005"));
+    CHECK(refused(WORDS("system.cells: read \"4,4,4\"", "separated by blanks; numbers are written without commas"),
+                  "#\n", "system.cells=4,4,4"));
     CHECK(refused(WORDS("command line: steps: no section", "run.steps"), "#\n", "steps=5"));
     CHECK(refused(WORDS("command line: every: no section", "ensemble.every, neighbor.every"), "#\n", "every=5"));
     CHECK(refused(WORDS("command line: run.steps: no value"), "#\n", "run.steps="));

@@ -131,7 +131,7 @@ def test_no_effect(checks, folder):
 
 def test_refusals(checks, folder):
     small_deck(folder)
-    for words, says in [(["--bench", "forces", "small.txt"], "force"), (["--bench"], "--bench"),
+    for words, says in [(["--bench", "frce", "small.txt"], 'did you mean "force"?'), (["--bench", "nothing", "small.txt"], "no such stage"), (["--bench"], "--bench"),
                         (["--bench", "force", "small.txt", "--melt", "-3"], "--melt"),
                         (["--bench", "force", "small.txt", "--melt", "3x"], "--melt"),
                         (["--bench", "force", "small.txt", "system.cells=2"], "box"),

@@ -176,7 +176,7 @@ def test_broken(checks, folder):
 
 
 def test_refusals(checks, folder):
-    for words, says in [(["--ceilings", "banwidth"], "no such group"), (["--ceilings", "system.cells=4"], "no use for it"),
+    for words, says in [(["--ceilings", "nothing"], "no such group"), (["--ceilings", "bandwith"], 'did you mean "bandwidth"?'), (["--ceilings", "system.cells=4"], "no use for it"),
                         (["--ceilings", "run.threads=0"], "run.threads"), (["--quick", "x.txt"], "--ceilings"),
                         (["--ceilings", "occupancy", "--quick", "run.backend=cpu"], "nothing of this can be measured"),
                         (["--ceilings", "--check"], "alone"), (["--ceilings", "--bench", "force"], "alone"),
