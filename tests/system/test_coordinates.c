@@ -177,6 +177,8 @@ static void test_bad_tables(void) {
     char word[64];
     snprintf(word, sizeof word, "system.file=%s", path);
     REFUSED(WORDS("system.start=file", word), "zero bytes");
+    write_text("\x1f\x8b\x08\0\0\0", 6);
+    REFUSED(WORDS("system.start=file", word), "is gzipped; unpack it: gunzip --keep /");
     REFUSED(WORDS("system.start=file", "system.file=/tmp/no/such/file"),
             "/tmp/no/such/file: cannot be read: No such file");
     REFUSED(WORDS("system.start=file", "system.file=/tmp"), "/tmp: cannot be read: Is a directory");
