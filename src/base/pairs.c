@@ -3,12 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
-
-static char *skip_blanks(char *text) {
-    while (is_blank(*text)) text++;
-    return text;
-}
+#include "base/blanks.h"
 
 /* The quote that ends what begins at text; NULL: there is none. An apostrophe is a quote only where the word ends with
  * one as well. */
@@ -17,7 +12,7 @@ static char *find_quote(char *text) {
     for (; *end && *end != quote; end++)
         if (*end == '\\' && end[1]) end++;
     if (!*end) return NULL;
-    return quote == '"' || !end[1] || end[1] == '=' || is_blank(end[1]) ? end : NULL;
+    return quote == '"' || !end[1] || end[1] == '=' || md_text_is_blank(end[1]) ? end : NULL;
 }
 
 /* The bracket that ends what begins at text; NULL: there is none. */
@@ -58,19 +53,20 @@ static char *take_word(char **text, bool is_value, bool *is_unclosed) {
         to = bracket ? to + (end - from - 1) : copy_escaped(to, from + 1, end);
         from = end + 1;
     }
-    for (end = from; *end && !is_blank(*end) && (is_value || *end != '=');) end += *end == '\\' && end[1] ? 2 : 1;
+    for (end = from; *end && !md_text_is_blank(*end) && (is_value || *end != '=');)
+        end += *end == '\\' && end[1] ? 2 : 1;
     *text = end;
     return copy_escaped(to, from, end);
 }
 
 bool md_pair_next(char **text, MdPair *pair) {
-    char *rest = skip_blanks(*text);
+    char *rest = md_text_skip(*text);
     *pair = (MdPair){.key = rest};
     if (!*rest) return false;
     char *end = take_word(&rest, false, &pair->is_unclosed);
-    char *next = skip_blanks(rest);
+    char *next = md_text_skip(rest);
     if (*next == '=') {
-        pair->value = rest = skip_blanks(next + 1);
+        pair->value = rest = md_text_skip(next + 1);
         *end = 0; /* not before the `=`, where it may stand, was seen */
         end = take_word(&rest, true, &pair->is_unclosed);
     }

@@ -78,16 +78,9 @@ void md_lines_problem(MdLines *lines, const char *format, ...) {
     md_fail(lines->errors, MD_ERROR_INPUT, "%s:%d: %s", lines->path, lines->number, text);
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
-
-char *md_text_skip(char *text) {
-    while (is_blank(*text)) text++;
-    return text;
-}
-
 bool md_text_word(char **text, char **word, size_t *length) {
     char *start = md_text_skip(*text), *end = start;
-    while (*end && !is_blank(*end)) end++;
+    while (*end && !md_text_is_blank(*end)) end++;
     *text = end;
     *word = start;
     *length = (size_t)(end - start);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/blanks.h"
 #include "base/status.h"
 
 enum { MD_MAX_PROBLEMS = 10 }; /* of one file that are shown */
@@ -28,9 +29,6 @@ char *md_lines_next(MdLines *lines);
 
 /* Adds `file:line: text` while there are few, and once that there are more. */
 void md_lines_problem(MdLines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Skips blanks. */
-char *md_text_skip(char *text);
 
 /* The word at *text, which is moved behind it: start and length; false at the end of the line. */
 bool md_text_word(char **text, char **word, size_t *length);

@@ -10,11 +10,13 @@
 #include <ctype.h>
 #include <nvrtc.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stream.h"
 #include "cuda/device/cache.h"
 #include "cuda/stages/stages.h"
 #include "cuda/shared.h"
@@ -42,19 +44,9 @@ static char *read_text(const char *folder, const char *name) {
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "rb");
     if (!file) return NULL;
-    size_t size = 0, room = 1 << 16;
-    char *text = md_alloc(room, 1, "kernel source");
-    for (size_t got; (got = fread(text + size, 1, room - size - 1, file)) > 0;) {
-        size += got;
-        if (room - size > 1) continue;
-        char *larger = md_alloc(2 * room, 1, "kernel source");
-        memcpy(larger, text, size);
-        md_free(text);
-        text = larger;
-        room *= 2;
-    }
+    size_t size;
+    char *text = md_stream_read(file, SIZE_MAX, &size);
     fclose(file);
-    text[size] = '\0';
     return text;
 }
 
@@ -96,7 +88,7 @@ static MdStatus check_folder(const Sources *sources, MdErrors *errors) {
 }
 
 static void free_sources(Sources *sources) {
-    for (int k = 0; k < sources->n; k++) md_free(sources->owned[k]);
+    for (int k = 0; k < sources->n; k++) free(sources->owned[k]);
 }
 
 static int find_source(const Sources *sources, const char *name, size_t length) {
@@ -125,7 +117,7 @@ static void drop_others(Sources *sources, const char *unit) {
     for (int k = 0; k < sources->n; k++) {
         const bool is_library = k < (int)(sizeof library_headers / sizeof library_headers[0]);
         if (!marked[k] && !is_library) {
-            md_free(sources->owned[k]);
+            free(sources->owned[k]);
             continue;
         }
         sources->owned[n_left] = sources->owned[k];
