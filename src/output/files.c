@@ -67,7 +67,7 @@ static void name_files(const MdConfig *config, const Output outputs[N_FILES], Md
     files->json = md_copy_text(outputs[JSON].path);
     files->log = outputs[LOG].path ? md_copy_text(outputs[LOG].path) : NULL;
     files->csv = outputs[CSV].path ? md_copy_text(outputs[CSV].path) : NULL;
-    files->xyz = outputs[XYZ].path ? md_copy_text(outputs[XYZ].path) : NULL;
+    files->xyz = outputs[XYZ].path && config->output_xyz_every > 0 ? md_copy_text(outputs[XYZ].path) : NULL;
     files->neighbors = outputs[NEIGHBORS].path ? md_copy_text(outputs[NEIGHBORS].path) : NULL;
     files->restart = outputs[RESTART].path ? md_copy_text(outputs[RESTART].path) : NULL;
     files->trace = outputs[TRACE].path ? md_copy_text(outputs[TRACE].path) : NULL;
@@ -77,7 +77,9 @@ static void name_files(const MdConfig *config, const Output outputs[N_FILES], Md
 static bool is_own(const MdDeck *deck, const MdFilesUse *use, const Output outputs[N_FILES], const Output *saved,
                    int k) {
     const MdConfig *before = md_deck_config(md_deck_before(deck));
-    if (k == NEIGHBORS || (k == H5 && md_deck_config(deck)->output_frames_every == 0)) return true;
+    const MdConfig *now = md_deck_config(deck);
+    if (k == NEIGHBORS || (k == H5 && now->output_frames_every == 0) || (k == XYZ && now->output_xyz_every == 0))
+        return true;
     if ((k == H5 && use->has_h5) || (k == XYZ && use->has_xyz)) return true;
     if (!outputs[k].path || !saved[k].path || (k == H5 && before->output_frames_every == 0)) return false;
     /* Where it was, or beside its restart file, in a folder that was moved. */
@@ -190,8 +192,8 @@ static MdStatus back_up(const Output outputs[N_FILES], MdLog *log, MdErrors *err
 /* What is only written later, or appended to, or not at all, would be taken for this run's. */
 static MdStatus remove_old(const Output outputs[N_FILES], const MdFiles *files, MdErrors *errors) {
     for (int k = 0; k < N_FILES; k++) {
-        const bool stale =
-            k == RESTART || k == PREVIOUS || k == JSON || (k == LOG && files->use.resumed) || (k == H5 && !files->h5);
+        const bool stale = k == RESTART || k == PREVIOUS || k == JSON || (k == LOG && files->use.resumed) ||
+                           (k == H5 && !files->h5) || (k == XYZ && !files->xyz);
         if (stale && exists(outputs[k].path) && unlink(outputs[k].path) != 0)
             return md_fail(errors, MD_ERROR_OUTPUT, "%s: cannot be removed: %s", outputs[k].path, strerror(errno));
     }

@@ -39,8 +39,8 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
 /* Takes the names of its files for this run, checks again, and moves what is in the way, which the files that a resumed run goes on with
  * are not: output.existing = backup renames all
  * files of the run together to NAME.k.h5, .json, .log, .csv with the smallest k that none of them has, and the log says so;
- * overwrite removes report, restart files and a trajectory that this run does not write, which belong to another run from
- * now on. */
+ * overwrite removes report, restart files, and the trajectory and XYZ file of a run where this one writes none, which belong to
+ * another run from now on. */
 MdStatus md_files_prepare(const MdDeck *deck, MdFiles *files, MdLog *log, MdErrors *errors);
 
 /* Keeps hold of trajectory, XYZ file, log and table, which are there now, until md_files_free. */

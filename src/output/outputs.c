@@ -12,6 +12,7 @@
 #include "deck/table.h"
 #include "deck/value.h"
 #include "output/path.h"
+#include "output/xyz.h"
 
 /* Those with an option of their own for the path; the others have NAME and the folder of the run. */
 static const int path_option[N_FILES] = {
@@ -43,6 +44,25 @@ static void name_part(Output *trace, int64_t from_step) {
     trace->path = md_format("%s%s", stem, trace->ending);
 }
 
+static void free_output(Output *output) {
+    free(output->stem);
+    free(output->ending);
+    free(output->path);
+    *output = (Output){0};
+}
+
+static bool is_input(const MdDeck *deck, const char *path) {
+    const char *coordinates = md_deck_config(deck)->system_file;
+    for (int k = 0; md_deck_file(deck, k); k++)
+        if (md_path_same(md_deck_file(deck, k), path)) return true;
+    return *coordinates && md_path_same(coordinates, path);
+}
+
+/* Whether the XYZ file, which this run does not write, is of an earlier one. */
+static bool is_left_over(const MdDeck *deck, const char *path) {
+    return md_xyz_is_output(path) && !is_input(deck, path);
+}
+
 void md_outputs_make(const MdDeck *deck, const MdFilesUse *use, Output outputs[N_FILES]) {
     const bool json_alone = use->bench || use->ceilings;
     static const char *const endings[] = {
@@ -52,11 +72,13 @@ void md_outputs_make(const MdDeck *deck, const MdFilesUse *use, Output outputs[N
     bool here = strcmp(directory, ".") == 0;
     for (int k = 0; k < N_FILES; k++) outputs[k] = (Output){0};
     for (int k = H5; k <= XYZ; k++) {
-        if ((json_alone && k != JSON) || (k == XYZ && config->output_xyz_every == 0)) continue;
+        if (json_alone && k != JSON) continue;
         outputs[k].stem =
             md_format("%s%s%s%s", here ? "" : directory, here ? "" : "/", run_name(deck), use->bench ? ".bench" : "");
         outputs[k].ending = md_copy_text(endings[k]);
         outputs[k].path = md_format("%s%s", outputs[k].stem, outputs[k].ending);
+        if (k != XYZ || config->output_xyz_every > 0 || is_left_over(deck, outputs[k].path)) continue;
+        free_output(&outputs[k]);
     }
     if (json_alone) return;
     const char *restart = config->restart_file;
@@ -70,11 +92,7 @@ void md_outputs_make(const MdDeck *deck, const MdFilesUse *use, Output outputs[N
 }
 
 void md_outputs_free(Output outputs[N_FILES]) {
-    for (int k = 0; k < N_FILES; k++) {
-        free(outputs[k].stem);
-        free(outputs[k].ending);
-        free(outputs[k].path);
-    }
+    for (int k = 0; k < N_FILES; k++) free_output(&outputs[k]);
 }
 
 static MdStatus fail_option(const MdDeck *deck, MdErrors *errors, int option, const char *read, const char *problem) {

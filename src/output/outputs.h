@@ -5,8 +5,8 @@
 #include "output/files.h"
 
 /* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
- * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. Not so an xy.xyz, which may well be the
- * coordinates that somebody starts from: it is an output where it is asked for. */
+ * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. So would an xy.xyz that a run has written; one
+ * from elsewhere, or that this run starts from, is an output only where it is asked for. */
 enum { H5, JSON, LOG, CSV, XYZ, NEIGHBORS, TRACE, RESTART, PREVIOUS, N_FILES };
 
 /* A path as what stands before and after the place where a backup gets its number; path is their join. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -94,6 +95,20 @@ static MdStatus fail(MdXyz *xyz, const char *reason, MdErrors *errors) {
     /* Where even that fails, a reader meets part of a frame at the end; the first problem has been told. */
     if (ftruncate(xyz->descriptor, xyz->end) != 0) errno = 0;
     return MD_ERROR_OUTPUT;
+}
+
+bool md_xyz_is_output(const char *path) {
+    char line[MAX_LINE];
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    /* as md_xyz_append puts them */
+    const bool is_output = fgets(line, sizeof line, file) && fgets(line, sizeof line, file) &&
+                           strncmp(line, "Lattice=\"", strlen("Lattice=\"")) == 0 && strstr(line, "\" run_id=\"") &&
+                           strstr(line, "\" step=");
+    fclose(file);
+    return is_output;
 }
 
 MdStatus md_xyz_append(MdXyz *xyz, const MdFrame *frame, const MdThermo *thermo, MdErrors *errors) {

@@ -15,6 +15,9 @@ typedef struct MdXyz MdXyz;
  * run_id stay where they are until the file is closed. */
 MdXyz *md_xyz_create(const char *path, const MdH5mdSpec *spec, bool velocities, MdErrors *errors);
 
+/* Whether the file begins as those that md_xyz_create makes. */
+bool md_xyz_is_output(const char *path);
+
 /* Opens a file of an earlier run of this spec, to go on after the frames up to last_step. MD_ERROR_INPUT for a file of
  * something else, or with fewer than n_frames up to there. It is as it was. */
 MdXyz *md_xyz_reopen(const char *path, const MdH5mdSpec *spec, bool velocities, int64_t last_step, int64_t n_frames,

@@ -416,6 +416,41 @@ def test_existing(checks, folder):
     checks.that(over.code == 0 and "small.h5" not in listing(folder), f"frames of another run stay: {listing(folder)}")
 
 
+def test_left_over_xyz(checks, folder):
+    """The XYZ file of an earlier run goes the way of its other files, though the new run writes none; one from elsewhere stays, and so
+    does one that the run starts from."""
+    folder, words = Path(folder), ["output.xyz_every=10", "output.existing=overwrite"]
+    small_deck(folder)
+
+    def run(*more):
+        return program.run("small.txt", *more, folder=folder)
+
+    def xyz_files():
+        return [name for name in listing(folder) if name.endswith(".xyz")]
+
+    run(*words)
+    frames = (folder / "small.xyz").read_bytes()
+    refused = run("output.existing=refuse", "output.frames_every=0")
+    checks.that(refused.code == 2 and "small.xyz' exists" in refused.stderr, f"refuse: {refused.code} {refused.stderr}")
+    kept = run()
+    checks.that(kept.code == 0 and xyz_files() == ["small.1.xyz"] and (folder / "small.1.xyz").read_bytes() == frames and
+                "small.xyz" in kept.stdout, f"backup: {xyz_files()}: {kept.last_lines()}")
+    run("output.xyz_every=10")
+    checks.that(xyz_files() == ["small.1.xyz", "small.xyz"] and (folder / "small.2.json").exists(), f"a number for each run: {listing(folder)}")
+    over = run("output.existing=overwrite")
+    checks.that(over.code == 0 and xyz_files() == ["small.1.xyz"], f"overwrite: {xyz_files()}: {over.last_lines()}")
+    (folder / "small.xyz").write_text("1\nmine\nA 0 0 0\n")
+    for existing in ("backup", "overwrite", "refuse"):
+        run(f"output.existing={existing}")
+        checks.that((folder / "small.xyz").read_text().startswith("1\nmine"), f"{existing}: the file of another program is gone")
+    first = b"".join(frames.splitlines(keepends=True)[:502])  # a run starts from one frame
+    (folder / "small.xyz").write_bytes(first)
+    program.write_deck(folder, "small", system={"start": "file", "file": "small.xyz"}, run=SMALL["run"])
+    for existing in ("backup", "overwrite"):
+        done = run(f"output.existing={existing}")
+        checks.that(done.code == 0 and (folder / "small.xyz").read_bytes() == first, f"{existing}: what it starts from: {done.last_lines()}")
+
+
 def test_carry(checks, folder):
     """memory.carry: 32 bytes an atom less of the GPU, announced and held, and the same bits; auto: where atoms are many."""
     small_deck(folder, system={"cells": 6}, run={"steps": 30, "precision": "mixed"},
@@ -561,7 +596,7 @@ def test_deterministic(checks, folder):
 def main():
     checks = Checks()
     checks.run(test_information, test_check_only, test_auto_backend, test_too_many_threads, test_decks, test_no_steps,
-               test_effective_deck, test_neighbors, test_endings, test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_in_use, test_carry, test_late, test_log,
+               test_effective_deck, test_neighbors, test_endings, test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_left_over_xyz, test_in_use, test_carry, test_late, test_log,
                test_kernel_report, test_unused, test_deterministic, test_memory, test_memory_with_frames)
     checks.finish()
 
