@@ -191,18 +191,20 @@ static uint64_t plan_restart_files(const MdSimulation *s) {
     return (uint64_t)(n < 3 ? n : 3) * md_checkpoint_bytes(&s->record);
 }
 
-/* Whether there is room for so many bytes of something in a folder, besides others. */
+/* Whether there is room for so many bytes of something in a folder, besides others, with what the run replaces there. */
 static MdStatus check_room(const MdSimulation *s, const char *folder, uint64_t needed, uint64_t besides, int option,
                            const char *what, const char *way_out) {
     struct statvfs disk;
     if (needed == 0 || statvfs(folder, &disk) != 0) return MD_OK; /* the folder was looked at already */
-    const uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    const uint64_t replaced = md_files_replaced_bytes(s->record.deck, &s->record.files, folder);
+    const uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize + replaced;
     if (needed + besides <= free_bytes) return MD_OK;
     char *absolute = md_path_absolute(NULL, folder);
     char *more = besides ? md_format(" and all else %s", md_bytes(besides).text) : md_copy_text("");
-    const MdStatus status = md_fail(s->record.errors, MD_ERROR_INPUT, "%s: %s: %s need %s%s, but %s are free in %s: %s",
-                                    md_deck_origin(s->record.deck, option), md_option_name(option), what,
-                                    md_bytes(needed).text, more, md_bytes(free_bytes).text, absolute, way_out);
+    const MdStatus status =
+        md_fail(s->record.errors, MD_ERROR_INPUT, "%s: %s: %s need %s%s, but %s are free in %s%s: %s",
+                md_deck_origin(s->record.deck, option), md_option_name(option), what, md_bytes(needed).text, more,
+                md_bytes(free_bytes).text, absolute, replaced ? ", with what is replaced" : "", way_out);
     free(absolute);
     free(more);
     return status;

@@ -227,6 +227,24 @@ MdStatus md_files_prepare(const MdDeck *deck, MdFiles *files, MdLog *log, MdErro
     return status;
 }
 
+uint64_t md_files_replaced_bytes(const MdDeck *deck, const MdFiles *files, const char *folder) {
+    struct stat disk, file;
+    if (md_deck_config(deck)->output_existing != MD_EXISTING_OVERWRITE || files->use.resumed ||
+        stat(folder, &disk) != 0)
+        return 0;
+    Output outputs[N_FILES];
+    md_outputs_make(deck, &files->use, outputs);
+    uint64_t bytes = 0;
+    for (int k = 0; k < N_FILES; k++) {
+        const bool is_late = k == NEIGHBORS || k == TRACE; /* replaced after others have been written */
+        if (is_late || !outputs[k].path || lstat(outputs[k].path, &file) != 0) continue;
+        if (S_ISREG(file.st_mode) && file.st_nlink == 1 && file.st_dev == disk.st_dev)
+            bytes += (uint64_t)file.st_blocks * 512;
+    }
+    md_outputs_free(outputs);
+    return bytes;
+}
+
 /* By a descriptor: the number of a deleted file may be given to the one that takes its place. */
 void md_files_hold(MdFiles *files) {
     const char *const paths[] = {files->h5, files->xyz, files->log, files->csv};

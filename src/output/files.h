@@ -43,6 +43,10 @@ MdStatus md_files_plan(const MdDeck *deck, const MdFilesUse *use, MdFiles *files
  * another run from now on. */
 MdStatus md_files_prepare(const MdDeck *deck, MdFiles *files, MdLog *log, MdErrors *errors);
 
+/* Bytes that md_files_prepare and the beginning of the run give back to the disk of the folder: of files of another run, with
+ * output.existing = overwrite. */
+uint64_t md_files_replaced_bytes(const MdDeck *deck, const MdFiles *files, const char *folder);
+
 /* Keeps hold of trajectory, XYZ file, log and table, which are there now, until md_files_free. */
 void md_files_hold(MdFiles *files);
 /* MD_ERROR_OUTPUT for the first of them that is lost. */

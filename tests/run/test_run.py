@@ -451,6 +451,35 @@ def test_left_over_xyz(checks, folder):
         checks.that(done.code == 0 and (folder / "small.xyz").read_bytes() == first, f"{existing}: what it starts from: {done.last_lines()}")
 
 
+def test_room(checks, folder):
+    """Frames that find no room are refused; with output.existing = overwrite, the room of the files that are replaced is theirs."""
+    small_deck(folder, output={"frames_every": 1, "precision": "double"})
+    old = Path(folder) / "small.h5"
+
+    def has_room(n_steps, existing="backup"):
+        done = program.run("--check", "small.txt", f"run.steps={n_steps}", "restart.every=0", f"output.existing={existing}", folder=folder)
+        checks.that(done.code == 0 or "output.frames_every: " in done.stderr and "are free in" in done.stderr, f"{n_steps} steps: {done.stderr}")
+        told = ", with what is replaced: " in done.stderr
+        checks.that(done.code == 0 or told == (existing == "overwrite" and old.stat().st_nlink == 1), f"{existing}: {done.stderr}")
+        return done.code == 0
+
+    few, many = 0, 10**15  # the most steps that there is room for
+    while many > 1.0001 * few:
+        middle = int((max(few, 1) * many) ** 0.5) + 1
+        few, many = (middle, many) if has_room(middle) else (few, middle)
+    disk = os.statvfs(folder)
+    free = disk.f_bavail * disk.f_frsize
+    size = min(2**30, free // 4)
+    with open(old, "wb") as stream:
+        os.posix_fallocate(stream.fileno(), 0, size)
+    n_steps = int(few * (1 - size / 2 / free))
+    checks.that(not has_room(n_steps), "room beside the file that is there")
+    checks.that(has_room(n_steps, "overwrite"), "no room in place of the file that is replaced")
+    checks.that(not has_room(2 * few, "overwrite"), "more room than there is")
+    os.link(old, Path(folder) / "kept.h5")
+    checks.that(not has_room(n_steps, "overwrite"), "room of a file that has another name")
+
+
 def test_carry(checks, folder):
     """memory.carry: 32 bytes an atom less of the GPU, announced and held, and the same bits; auto: where atoms are many."""
     small_deck(folder, system={"cells": 6}, run={"steps": 30, "precision": "mixed"},
@@ -596,7 +625,7 @@ def test_deterministic(checks, folder):
 def main():
     checks = Checks()
     checks.run(test_information, test_check_only, test_auto_backend, test_too_many_threads, test_decks, test_no_steps,
-               test_effective_deck, test_neighbors, test_endings, test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_left_over_xyz, test_in_use, test_carry, test_late, test_log,
+               test_effective_deck, test_neighbors, test_endings, test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_left_over_xyz, test_room, test_in_use, test_carry, test_late, test_log,
                test_kernel_report, test_unused, test_deterministic, test_memory, test_memory_with_frames)
     checks.finish()
 
