@@ -2,7 +2,7 @@
  *
  * Table: a row of numbers for each atom, separated by blanks; `#` starts a comment; blank lines count for nothing.
  * XYZ: the number of atoms, a comment line, then `Symbol x y z` for each atom. Symbols become types in the order of
- * their first appearance; those that are all whole numbers, in the order of these. Extended XYZ
+ * their first appearance; those that are all whole numbers, in the order of these, which the note tells unless they are 1, 2, ... Extended XYZ
  * (https://github.com/libAtoms/extxyz): the comment line holds `key=value` pairs (base/pairs.h). These are used, in any case and order, each of them once:
  *   Lattice="..."     the edge vectors, nine numbers or [[..],[..],[..]], or the three edges of a cuboid. The box must
  *                     be a cuboid along the axes (to 1e-10 of its longest edge); an edge of 0: the axis has none;

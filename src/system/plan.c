@@ -172,8 +172,33 @@ static MdStatus plan_file(const MdProblems *problems, MdLayout *layout, MdCoordi
 
 /* --- types ------------------------------------------------------------------------------------------------------- */
 
+/* Types that the file names by whole numbers, though not by those from 1 on: what the deck says by number, or of types that the file
+ * lacks, may mean those names, and is refused; else they are told. */
+static MdStatus check_numbered(const MdProblems *problems, MdCoordinates *c, int n_types) {
+    bool are_numbers = true, is_renumbered = false;
+    MdText text = {0};
+    for (int t = 0; t < c->n_types; t++) {
+        are_numbers = are_numbers && c->symbol[t][strspn(c->symbol[t], "0123456789")] == '\0';
+        is_renumbered = is_renumbered || strtoll(c->symbol[t], NULL, 10) != t + 1;
+        md_text_add(&text, "%s`%s` is type %d", t ? ", " : "", c->symbol[t], t + 1);
+    }
+    is_renumbered = is_renumbered && are_numbers;
+    char *told = md_text_take(&text);
+    MdStatus status = MD_OK;
+    const bool by_number = *md_deck_config(problems->deck)->potential_pairs != '\0';
+    if (is_renumbered && (by_number || n_types > c->n_types))
+        status = md_problem_by(problems, by_number ? MD_OPTION_potential_pairs : MD_OPTION_system_types,
+                               MD_OPTION_system_file,
+                               "in %s %s, so that a number may mean either: name the types there by the numbers from 1 "
+                               "to %d, or by letters",
+                               md_deck_config(problems->deck)->system_file, told, c->n_types);
+    else if (is_renumbered) md_coordinates_note(c, "types count from 1: %s", told);
+    free(told);
+    return status;
+}
+
 /* A file with symbols sets the number of types where the deck has the default of one. */
-static MdStatus plan_n_types(const MdProblems *problems, const MdCoordinates *coordinates, int *n_types) {
+static MdStatus plan_n_types(const MdProblems *problems, MdCoordinates *coordinates, int *n_types) {
     const MdConfig *config = md_deck_config(problems->deck);
     *n_types = (int)config->system_types;
     if (!coordinates || coordinates->n_types == 0) return MD_OK;
@@ -187,7 +212,7 @@ static MdStatus plan_n_types(const MdProblems *problems, const MdCoordinates *co
         return md_problem_by(problems, MD_OPTION_system_types, MD_OPTION_system_file,
                              "%d, but %s has %d different symbols", *n_types, config->system_file,
                              coordinates->n_types);
-    return MD_OK;
+    return check_numbered(problems, coordinates, *n_types);
 }
 
 static MdStatus plan_fractions(const MdProblems *problems, int n_types, double *fraction) {

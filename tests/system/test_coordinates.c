@@ -113,6 +113,24 @@ static void test_xyz(void) {
     CHECK(s->type[0] == 1 && s->type[1] == 0 && s->type[2] == 1 && s->mass[1] == 3);
     md_system_destroy(s);
 
+    check_context("types that are numbers with a gap");
+    for (int k = 0; k < 4; k++) {
+        static const char *const names[4][2] = {{"1", "3"}, {"0", "1"}, {"1", "2"}, {"3", "A"}};
+        char gap[128];
+        snprintf(gap, sizeof gap, "3\nc\n%s 0 0 0\n%s 1.5 0 0\n%s 0 3 0\n", names[k][1], names[k][0], names[k][1]);
+        MdDeck *deck = state_deck(file_words(gap, OPEN, NULL, NULL));
+        MdErrors *errors = md_errors_create();
+        MdSystemPlan plan;
+        if (CHECK(md_system_plan(deck, &plan, errors) == MD_OK)) {
+            const bool told = plan.file_note && strstr(plan.file_note, "types count from 1: `");
+            CHECK(told == (k < 2));
+            CHECK(k != 0 || strstr(plan.file_note, "`1` is type 1, `3` is type 2"));
+            md_system_plan_free(&plan);
+        }
+        md_errors_destroy(errors);
+        md_deck_destroy(deck);
+    }
+
     check_context("extended XYZ");
     const char *text = "2\ntitle=\"no pbc=no Lattice=7 here\" Lattice=\"11 0 0 0 12 0 0 0 13\" "
                        "Properties=id:I:1:pos:R:3:species:S:1:velo:R:3 pbc=\"T F T\" Time=0.5\n"
@@ -199,6 +217,12 @@ static void test_bad_xyz(void) {
     BAD("99999999999999999999\nc\nA 1 2 3\n", OPEN, NULL, at(1, "99999999999999999999 atoms; from 2 to"));
     BAD("9\nc\nA 0 0 0\nB 2 0 0\nC 4 0 0\nD 6 0 0\nE 8 0 0\nF 0 2 0\nG 0 4 0\nH 0 6 0\nI 0 8 0\n", OPEN, NULL,
         at(11, "`I`: more than 8 different symbols"));
+    const char *const gap = "2\nc\n1 0 0 0\n3 2 0 0\n", *const no_gap = "2\nc\n2 0 0 0\n1 2 0 0\n";
+    BAD(gap, OPEN, "potential.pairs=1 2 1 1", "potential.pairs: in /",
+        "`3` is type 2, so that a number may mean either");
+    BAD(gap, OPEN, "system.types=3", "system.types: in /", "`3` is type 2, so that a number may mean either");
+    md_system_destroy(system_of(no_gap, OPEN, "potential.pairs=1 2 1 1", NULL));
+    md_system_destroy(system_of(no_gap, OPEN, "system.types=3", NULL));
     BAD("3\nc\nA 0 0 0\nB 2 0 0\nC 4 0 0\n", OPEN, "system.types=2", "system.types: 2, but", "has 3 different symbols");
     BAD("3\nc\nA 0 0 0\nB 2 0 0\nC 4 0 0\n", OPEN, "system.masses=1 2",
         "system.masses: 2 numbers; one for each of the 3 types");
