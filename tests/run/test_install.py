@@ -26,7 +26,16 @@ def check_pages(share):
     """The licence and the pages are there, and what a page links to is there as well."""
     for name in ("LICENSE", "README.md", "inputs/README.md", "run/REPORT.md", "run/slurm/README.md"):
         checks.that((share / name).is_file(), f"{name} is not installed")
+    top = Path(os.environ["MDMINI_SOURCE"])
     for page in share.rglob("*.md"):
+        # What it names of the source alone lies where its note says; a page without the note names no such file.
+        text, name = page.read_text(), page.relative_to(share)
+        has_note = text.splitlines()[2].startswith("*This copy was installed. ")
+        for word in re.findall(r"(?<![\w/.-])((?:inputs|tools|run|src|tests)/[\w./-]*[\w/])", text):
+            is_told = has_note and re.match(r"src/|tests/|run/(?!slurm/|studies/)", word)
+            checks.that(is_told or (share / word).exists() or not (top / word).exists(), f"{name} names {word}, which is not installed")
+        checks.that(text.replace("\n\n" + "\n".join(text.splitlines()[2:4]), "", 1) == (top / name).read_text() if has_note else
+                    text == (top / name).read_text(), f"{name} is not the page of the source")
         for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
             checks.that("://" in link or (page.parent / link).exists(), f"{page.relative_to(share)} links to {link}, which is not installed")
 
