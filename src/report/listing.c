@@ -198,9 +198,13 @@ static void print_stage_markdown(FILE *stream, MdVariantTable table, const char 
 static void print_backend_markdown(FILE *stream, const char *name, MdVariantTable table) {
     fprintf(stream, "\n## %s\n", name);
     const char *separator = "\nIt has no stage for ";
+    size_t column = 0; /* of the line so far: prose ends before 110 */
     for (int k = 0; k < MD_N_OPTIONS; k++) {
         if (!md_variants_lack(table, k)) continue;
-        fprintf(stream, "%s%s", separator, md_option_name(k));
+        const char *key = md_option_name(k);
+        const bool fits = column + strlen(key) < 108;
+        column = (fits ? column + strlen(separator) : 0) + strlen(key);
+        fprintf(stream, "%s%s", fits ? separator : ",\n", key);
         separator = ", ";
     }
     fputs(separator[0] == ',' ? ".\n" : "", stream);
