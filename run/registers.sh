@@ -4,7 +4,7 @@
 #
 #   run/registers.sh [--rows 1m,32k,4k] [--against FOLDER/src] [--all]
 #
-# --against shows what differs from the kernels of another checkout (of the same arguments: src/cuda/shared.h), as
+# --against shows what differs from the kernels of another checkout (of the same arguments: src/cuda/context/shared.h), as
 # that one -> this one.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "backends/backends.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/number.h"

@@ -6,29 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cuda/plan/variants.h"
-
-const MdBackendOps *const *md_backends(void) {
-    static const MdBackendOps *const backends[] = {&md_backend_cpu,
-#ifdef MDMINI_HAVE_CUDA
-                                                   &md_backend_cuda,
-#endif
-                                                   NULL};
-    return backends;
-}
-
-const MdBackendOps *md_backend_find(const char *name) {
-    for (const MdBackendOps *const *ops = md_backends(); *ops; ops++)
-        if (strcmp((*ops)->name, name) == 0) return *ops;
-    return NULL;
-}
-
-const char *md_backend_table(int k, MdVariantTable *table) {
-    static const char *const names[] = {"cpu", "cuda"};
-    if (k < 0 || k > 1) return NULL;
-    *table = k == 0 ? md_backend_cpu.variants() : md_cuda_variants();
-    return names[k];
-}
 
 void md_rows_free(MdRows *rows) {
     md_free(rows->offsets);

@@ -252,13 +252,6 @@ static inline double md_fault_distance(const MdConfig *config, const MdPotential
     return fmax(0.25 * potential->cutoff_max, 0.5 * config->neighbor_skin);
 }
 
-/* The backends that are built in; NULL ends the list. The first is the cpu. */
-const MdBackendOps *const *md_backends(void);
-const MdBackendOps *md_backend_find(const char *name); /* NULL when not built in */
-
-/* The variants tables of all backends, of those that are not built in as well: name and table by number; NULL ends. */
-const char *md_backend_table(int k, MdVariantTable *table);
-
 /* For resolve: force.arithmetic = auto where division is slow, as on a GPU: fast but for pairs in double. */
 void md_resolve_arithmetic(MdConfig *config, MdChoices *choices);
 
@@ -286,11 +279,6 @@ uint64_t md_frame_bytes(int64_t n_atoms, unsigned quantities, int precision);
 
 /* What happened between two readings: counts and times of after less those of before. */
 void md_statistics_subtract(MdStatistics *after, const MdStatistics *before);
-
-extern const MdBackendOps md_backend_cpu;
-#ifdef MDMINI_HAVE_CUDA
-extern const MdBackendOps md_backend_cuda;
-#endif
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,4 @@
+#include "backends/backends.h"
 #include "ceilings/ceilings.h"
 
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/backends.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cpu/context.h"

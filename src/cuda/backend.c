@@ -5,8 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "backends/backends.h"
 #include "base/memory.h"
-#include "cuda/stages/stages.h"
+#include "cuda/batches/steps.h"
+#include "cuda/plan/resolve.h"
 #include "cuda/plan/variants.h"
 #include "cuda/device/versions.h"
 
@@ -18,13 +20,12 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
                       const MdPotential *potential) {
     CudaArguments *a = &context->arguments;
     context->config = *config;
+    context->facts = cuda_facts(config);
     context->n_atoms = (int)n_atoms;
     context->box = *box;
     context->potential = *potential;
-    context->range = cuda_neighbor_range(config, potential);
+    context->range = cuda_list_range(config, potential);
     context->fault = (MdFault){-1, -1, NAN};
-    context->pair_size = cuda_pair_size(config);
-    context->state_size = cuda_state_size(config);
     a->n_atoms = context->n_atoms;
     for (int axis = 0; axis < 3; axis++) {
         a->length[axis] = box->length[axis];
@@ -177,6 +178,18 @@ static MdStatus count(void *context, MdCounters *counters) {
     return status == MD_OK ? cuda_counters_take(context, counters) : status;
 }
 
+static MdStatus output_begin(void *context, const MdOutputRequest *request) {
+    return cuda_steps_output(context, request);
+}
+
+static MdStatus output_settle(void *opaque) {
+    CudaContext *context = opaque;
+    MdStatus status = cuda_steps_settle(context);
+    cuda_wait_stream(context, "wait: steps");
+    if (status != MD_OK || context->h_signals->halted) cuda_output_abandon(context);
+    return status;
+}
+
 static MdStatus save(void *context, MdState *state) {
     MdStatus status = cuda_steps_finish(context);
     return status == MD_OK ? cuda_state_save(context, state) : status;
@@ -253,9 +266,9 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .gather = gather,
                                       .slots_estimate = slots_estimate,
                                       .slots_create = cuda_slots_create,
-                                      .output_begin = cuda_output_begin,
+                                      .output_begin = output_begin,
                                       .output_wait = cuda_output_wait,
-                                      .output_settle = cuda_output_settle,
+                                      .output_settle = output_settle,
                                       .save = save,
                                       .load = load,
                                       .export_rows = export_rows,

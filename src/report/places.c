@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "backends/backends.h"
 #include "base/memory.h"
 #include "report/tolerance.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backends/backends.h"
 #include "base/memory.h"
 #include "check.h"
 #include "deck/reader.h"

@@ -36,7 +36,7 @@ import process_group
 from mutations import MUTANTS
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
-KERNELS = ("cuda/kernels", "cuda/shared.h", "deck/choices.h", "physics")  # as CMakeLists.txt embeds them
+KERNELS = ("cuda/kernels", "cuda/context/shared.h", "deck/choices.h", "physics")  # as CMakeLists.txt embeds them
 LIMIT_S = 300  # without a mutant
 RECORD_S = 10  # from one record to the next
 

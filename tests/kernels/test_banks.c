@@ -1,7 +1,7 @@
 /* Shared memory of force.kernel = brick: how many of the eight threads whose reads are served at once read from the same group of
  * banks, in rows with the order of neighbor.bank_order. The emulation has no banks, so they are counted here. */
 #include "check.h"
-#include "cuda/shared.h"
+#include "cuda/context/shared.h"
 
 enum { GROUPS = 8, SERVED = 8, ROUNDS = 3 };
 

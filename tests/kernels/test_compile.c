@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/backends.h"
 #include "check.h"
 #include "design.h"
 #include "state.h"
 
 #ifdef MDMINI_HAVE_CUDA
 #include "cuda/microbench/ceilings.h"
-#include "cuda/device/compile.h"
+#include "cuda/stages/stages.h"
 
 /* resolve asks the device what `auto` becomes; here it becomes whatever comes first. */
 static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {

@@ -1,7 +1,7 @@
 /* The tile of output.pack (kernels/gather.cu): how many numbers a warp asks of one bank at once, as it reads the tile in
  * the order of the file. The emulation has no banks, so they are counted here. */
 #include "check.h"
-#include "cuda/shared.h"
+#include "cuda/context/shared.h"
 
 enum { BANKS = 32, BANK_BYTES = 4, WARP = 32 };
 

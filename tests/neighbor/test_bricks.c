@@ -296,7 +296,7 @@ static void test_many_keys(const MdBackendOps *ops, const MdConfig *config) {
         const CudaContext *context = run.context;
         if (walk_ok(&run, ops->update_neighbors(run.context, 0))) {
             CHECK(context->few_keys > 0 && most_in_corner(context, system) > context->few_keys);
-            if (cuda_force_has_bricks(context)) bricks_check_rows(&run, system);
+            if (context->facts.has_bricks) bricks_check_rows(&run, system);
             else bricks_check_list(&run, system);
         }
         walk_destroy(&run);

@@ -64,7 +64,7 @@ static double *vectors(CudaContext *context, const CudaVectors *from, size_t siz
  * further from zero; the word counts such steps, of 2^20, from 256 of them nearer to zero than the float is. */
 static double *whole_places(CudaContext *context) {
     const CudaParticles *now = &context->arguments.now;
-    double *x = vectors(context, &now->position, context->pair_size);
+    double *x = vectors(context, &now->position, context->facts.pair_size);
     if (context->config.run_precision != MD_PRECISION_MIXED) return x;
     const bool with_them = context->config.memory_layout == MD_LAYOUT_VEC4;
     const size_t n = (size_t)context->n_atoms, words_each = with_them ? 4 : 1;
@@ -137,14 +137,14 @@ static int64_t count_out_of_order(const CudaContext *context, const double *x, c
 static int64_t count_misplaced(CudaContext *context, const MdSystem *system, const double *x, const CudaTag *tag) {
     const CudaArguments *a = &context->arguments;
     const double u = tolerance_place_roundoff(context->config.run_precision);
-    double *seen = vectors(context, &a->now.position, context->pair_size);
-    double *reference = vectors(context, &a->reference, context->pair_size);
+    double *seen = vectors(context, &a->now.position, context->facts.pair_size);
+    double *reference = vectors(context, &a->reference, context->facts.pair_size);
     int64_t n_wrong = 0;
     for (int64_t k = 0; k < 3 * (int64_t)context->n_atoms; k++) {
         const int64_t i = k / 3, axis = k % 3, there = 3 * (int64_t)tag[i].id + axis;
         const int32_t image = axis == 0 ? tag[i].ix : axis == 1 ? tag[i].iy : tag[i].iz;
         const double length = system->box.periodic[axis] ? system->box.length[axis] : 0;
-        const double pair = context->pair_size == sizeof(float) ? (double)(float)x[k] : x[k];
+        const double pair = context->facts.pair_size == sizeof(float) ? (double)(float)x[k] : x[k];
         const double off = x[k] - system->position[there] + (image - system->image[there]) * length;
         /* One rounding; of what was wrapped, one of each step of that, too. An image is exact in double. */
         const double place = fabs(system->position[there]);
@@ -194,10 +194,9 @@ static void search(CudaContext *context) {
                                            [MD_SEARCH_BRUTE_TILED] = CUDA_K_neighbor_brute_tiled,
                                            [MD_SEARCH_CELL] = CUDA_K_neighbor_cell};
     const CudaList *list = &context->arguments.list;
-    if (cuda_force_has_bricks(context))
+    if (context->facts.has_bricks)
         cuda_launch_blocks(context, CUDA_K_neighbor_brick, cuda_brick_count(&context->arguments.grid));
-    else if (cuda_force_has_clusters(context))
-        cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows);
+    else if (context->facts.has_clusters) cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows);
     else cuda_launch(context, kernels[context->config.neighbor_search], cuda_neighbor_threads(context));
 }
 
@@ -239,7 +238,7 @@ static void check_capacity(const WalkRun *run) {
     enum { ROOM = 2 };
     CudaContext *context = run->context;
     CudaList *list = &context->arguments.list;
-    const size_t n_rows = (size_t)list->n_rows, size = cuda_neighbor_entry_bytes(context);
+    const size_t n_rows = (size_t)list->n_rows, size = context->facts.entry_bytes;
     const int32_t capacity = list->capacity;
     const int64_t n_stored = (list->n_rows - 1) * list->row_stride + (capacity - 1) * list->entry_stride + 1;
     int32_t *needed = download(context, list->counts, n_rows, sizeof *needed);
@@ -254,7 +253,7 @@ static void check_capacity(const WalkRun *run) {
     for (int64_t i = 0; i < list->n_rows; i++) {
         n_over += needed[i] > ROOM;
         /* clusters that were not stored are found again */
-        n_miscounted += cuda_force_has_clusters(context) ? counts[i] < needed[i] : counts[i] != needed[i];
+        n_miscounted += context->facts.has_clusters ? counts[i] < needed[i] : counts[i] != needed[i];
         for (int64_t k = 0; k < capacity; k++) {
             const char *entry = entries + (size_t)(i * list->row_stride + k * list->entry_stride) * size;
             const bool written = memcmp(entry, untouched, size) != 0;
@@ -335,14 +334,14 @@ static void check_combination(Walk *walk, const char *name, const MdConfig *base
     /* Built twice: the second time from the order of the first. What a build leaves out does not pass for what another
      * context may have left there. */
     for (int build = 0; ok && build < 2; build++) {
-        spoil(context, &context->arguments.reference, context->pair_size);
+        spoil(context, &context->arguments.reference, context->facts.pair_size);
         if (build == 0 && context->arguments.cell_place)
             fill(context, context->arguments.cell_place, 0, (size_t)context->max_cells * sizeof(int32_t));
         ok = walk_ok(&run, build == 0 ? run.ops->update_neighbors(run.context, 0) : run.ops->rebuild(run.context)) &&
              check_memory(&run, system);
     }
-    if (ok && cuda_force_has_bricks(context)) check_capacity_of_bricks(&run);
-    else if (ok && cuda_force_has_list(context)) check_capacity(&run);
+    if (ok && context->facts.has_bricks) check_capacity_of_bricks(&run);
+    else if (ok && context->facts.has_list) check_capacity(&run);
     walk_destroy(&run);
 }
 

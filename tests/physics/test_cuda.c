@@ -13,7 +13,7 @@
 #include "way.h"
 
 #ifdef MDMINI_HAVE_CUDA
-#include "cuda/stages/stages.h"
+#include "cuda/batches/steps.h"
 #endif
 
 static MdStageTime stage_of(const MdStatistics *statistics, const char *stage) {

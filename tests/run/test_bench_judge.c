@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "backends/backends.h"
 #include "bench/judge.h"
 #include "bench/measure.h"
 #include "bench/table.h"

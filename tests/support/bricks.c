@@ -139,15 +139,16 @@ static void check_staged(CudaContext *context, const MdSystem *system) {
 
 /* Number k of an array in the precision of pairs. */
 static double pair_number(const CudaContext *context, const void *numbers, int64_t k) {
-    return context->pair_size == sizeof(double) ? ((const double *)numbers)[k] : (double)((const float *)numbers)[k];
+    return context->facts.pair_size == sizeof(double) ? ((const double *)numbers)[k]
+                                                      : (double)((const float *)numbers)[k];
 }
 
 /* The numbers that images of each brick are staged by, which come to where the image is from its corner, to far more digits than
  * pairs have, and of which the small one is added to a small number. */
 static void check_shifts(CudaContext *context, const MdSystem *system) {
     const int64_t n_bricks = cuda_brick_count(&context->arguments.grid);
-    const size_t shifts_bytes = CUDA_SHIFTS * context->pair_size;
-    const bool is_double = context->pair_size == sizeof(double);
+    const size_t shifts_bytes = CUDA_SHIFTS * context->facts.pair_size;
+    const bool is_double = context->facts.pair_size == sizeof(double);
     CudaBrick *bricks = downloaded(context, context->arguments.bricks.table, (size_t)n_bricks * sizeof *bricks);
     void *shifts = downloaded(context, context->arguments.bricks.shifts, (size_t)n_bricks * shifts_bytes);
     int64_t n_wrong = 0;

@@ -1,3 +1,4 @@
+#include "backends/backends.h"
 #include "walk.h"
 
 #include <stdio.h>

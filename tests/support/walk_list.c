@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/backends.h"
 #include "check.h"
 #include "design.h"
 #include "state.h"

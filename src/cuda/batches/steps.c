@@ -31,7 +31,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/nvtx.h"
-#include "cuda/stages/stages.h"
+#include "cuda/batches/steps.h"
 
 enum {
     BATCH_STEPS = 16, /* launches of a graph of 16 steps cost the host as much as one step issued by itself */

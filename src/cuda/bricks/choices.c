@@ -2,7 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cuda/bricks/division.h"
+#include "cuda/bricks/bricks.h"
+#include "cuda/device/device.h"
 
 static const int candidates[] = {MD_BRICK_CELLS_8, MD_BRICK_CELLS_6, MD_BRICK_CELLS_4,
                                  MD_BRICK_CELLS_3, MD_BRICK_CELLS_2, MD_BRICK_CELLS_1};
@@ -10,6 +11,16 @@ enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
 
 /* Of a uniform system, so that one with some crowds still has room. */
 static const double most_staged_atoms = 3000, most_candidates = 0.8 * CUDA_MAX_CANDIDATES, most_rows = 640;
+
+/* The resident kernel where one thread an atom fits on the GPU, and everything else allows it. Of bricks it takes a part of
+ * that, but for one or two a multiprocessor: a third, and two thirds where batches end by the check of displacements, were
+ * measured to be the bounds on an H200 (every 20 steps: 2.81 G atom-steps/s and 3.43 by kernels at 55,296 atoms;
+ * run/results/h200). */
+int64_t cuda_most_resident(int brick_grid, const MdConfig *config) {
+    const int64_t most = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
+    if (config->force_kernel != MD_KERNEL_BRICK || brick_grid != MD_BRICK_GRID_CELLS) return most;
+    return (config->neighbor_rebuild == MD_REBUILD_EVERY ? 1 : 2) * most / 3;
+}
 
 static const char *why_no_matrices(const MdConfig *config, const MdSystemPlan *plan);
 static int choose_rows_per_warp(const MdConfig *config, const MdSystemPlan *plan);
@@ -31,13 +42,13 @@ static Trial try_cells(const MdConfig *config, const MdSystemPlan *plan, int bri
         c->neighbor_distances = why_no_matrices(c, plan) ? MD_DISTANCES_THREAD : MD_DISTANCES_MATRIX;
     if (c->neighbor_rows_per_warp == MD_ROWS_PER_WARP_AUTO) c->neighbor_rows_per_warp = choose_rows_per_warp(c, plan);
     trial.division =
-        cuda_divide(c, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
+        cuda_divide(c, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
     return trial;
 }
 
 /* What entries and tables of a block have room for, and the device. */
 static bool fits(const Trial *trial, const MdSystemPlan *plan) {
-    const double range = cuda_neighbor_range(&trial->config, &plan->potential);
+    const double range = cuda_list_range(&trial->config, &plan->potential);
     return cuda_division_staged(&trial->division, plan->n_atoms, range) <= CUDA_MAX_STAGED &&
            cuda_division_candidates(&trial->division, plan->n_atoms) <= CUDA_MAX_CANDIDATES &&
            cuda_brick_cells_fit(trial->cells, plan->box.dimension) &&
@@ -45,7 +56,7 @@ static bool fits(const Trial *trial, const MdSystemPlan *plan) {
 }
 
 static bool has_room(const Trial *trial, const MdSystemPlan *plan) {
-    const double range = cuda_neighbor_range(&trial->config, &plan->potential);
+    const double range = cuda_list_range(&trial->config, &plan->potential);
     return cuda_division_staged(&trial->division, plan->n_atoms, range) <= most_staged_atoms &&
            cuda_division_candidates(&trial->division, plan->n_atoms) <= most_candidates && fits(trial, plan);
 }
@@ -53,7 +64,7 @@ static bool has_room(const Trial *trial, const MdSystemPlan *plan) {
 /* Three cells along an edge, of which a block stages some 40 KiB in a liquid (of doubles twice as much), while that makes
  * bricks for every multiprocessor; more in two dimensions, and fewer where there is less room. */
 static int choose_cells(const MdConfig *config, const MdSystemPlan *plan) {
-    const double range = cuda_neighbor_range(config, &plan->potential);
+    const double range = cuda_list_range(config, &plan->potential);
     const MdBox *box = &plan->box;
     const double least_bricks = cuda_device_multiprocessors();
     for (int k = 0; k < N_CANDIDATES - 1; k++) {
@@ -69,7 +80,7 @@ static int choose_cells(const MdConfig *config, const MdSystemPlan *plan) {
 
 /* The same for one or two bricks a multiprocessor. */
 static int choose_device_cells(const MdConfig *config, const MdSystemPlan *plan, int brick_grid) {
-    const double range = cuda_neighbor_range(config, &plan->potential);
+    const double range = cuda_list_range(config, &plan->potential);
     int best = MD_BRICK_CELLS_1;
     double best_time = INFINITY;
     for (int k = 0; k < N_CANDIDATES; k++) {
@@ -109,12 +120,12 @@ static const double most_beside = 1024 + 256;
 /* Whether what the resident kernel has of its brick in shared memory, with room to grow, leaves room for as many blocks. */
 static bool shares_multiprocessor(const MdConfig *config, const MdSystemPlan *plan, const CudaDivision *division,
                                   double rows, int on_each) {
-    const double held = (double)cuda_force_held_bytes(config, CUDA_MAX_BLOCK) / CUDA_MAX_BLOCK *
-                        cuda_force_row_threads(config) * rows,
+    const double held = (double)cuda_brick_held_bytes(config, CUDA_MAX_BLOCK) / CUDA_MAX_BLOCK *
+                        cuda_facts(config).row_threads * rows,
                  staged = 1.25 *
-                          cuda_division_room(division, plan->n_atoms, cuda_neighbor_range(config, &plan->potential)) *
-                          4 * (double)cuda_pair_size(config),
-                 beside = most_beside + CUDA_SHIFTS * (double)cuda_pair_size(config);
+                          cuda_division_room(division, plan->n_atoms, cuda_list_range(config, &plan->potential)) * 4 *
+                          (double)cuda_facts(config).pair_size,
+                 beside = most_beside + CUDA_SHIFTS * (double)cuda_facts(config).pair_size;
     return held + staged + beside <= (double)cuda_device_shared_bytes() / on_each;
 }
 
@@ -146,7 +157,7 @@ static Suits suits_device(const MdConfig *config, const MdSystemPlan *plan, int 
 }
 
 static void resolve_cells(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
-    const double range = cuda_neighbor_range(config, &plan->potential);
+    const double range = cuda_list_range(config, &plan->potential);
     if (config->memory_sort != MD_SORT_BRICK) {
         if (config->memory_brick_grid == MD_BRICK_GRID_AUTO) config->memory_brick_grid = MD_BRICK_GRID_CELLS;
         return;
@@ -203,7 +214,7 @@ static double most_threads_of_bricks(const MdConfig *config, double on_each, int
 static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->force_kernel != MD_KERNEL_BRICK || config->force_threads_per_atom != MD_THREADS_AUTO) return;
     const CudaDivision division =
-        cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
+        cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
     const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), 2);
     const double on_each = ceil(cuda_division_bricks(&division) / cuda_device_multiprocessors());
     int log2_threads = 0;
@@ -227,8 +238,8 @@ static const double most_trusting_threads = CUDA_BRICK_THREADS, most_trusting_ro
 
 bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan) {
     const CudaDivision division =
-        cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
-    const int row_threads = cuda_force_row_threads(config);
+        cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
+    const int row_threads = cuda_facts(config).row_threads;
     const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), row_threads);
     return cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * row_threads <= most_trusting_threads &&
            (row_threads > 1 || rows <= most_trusting_rows) && shares_multiprocessor(config, plan, &division, rows, 1);
@@ -273,16 +284,16 @@ static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoi
 /* Eight rows where a multiprocessor has one or two bricks: melts on an H200, search in us by eight and by sixteen:
  * 4,000 atoms 17.6 and 19.9, 32,000 37.4 and 40.7, 70,304 52.1 and 55.2 (run/results/h200, commit 7bf672a). */
 static int choose_rows_per_warp(const MdConfig *config, const MdSystemPlan *plan) {
-    if (!cuda_brick_has_matrices(config)) return MD_ROWS_PER_WARP_32;
+    if (!cuda_facts(config).has_matrices) return MD_ROWS_PER_WARP_32;
     const int n_sms = cuda_device_multiprocessors(), on_each = cuda_bricks_on_each(config->memory_brick_grid);
-    const CudaDivision division = cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), n_sms);
+    const CudaDivision division = cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), n_sms);
     return on_each > 0 || cuda_division_bricks(&division) <= n_sms ? MD_ROWS_PER_WARP_8 : MD_ROWS_PER_WARP_16;
 }
 
 static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->neighbor_rows_per_warp != MD_ROWS_PER_WARP_AUTO) return;
     config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_32;
-    if (config->force_kernel != MD_KERNEL_BRICK || !cuda_brick_has_matrices(config)) return;
+    if (config->force_kernel != MD_KERNEL_BRICK || !cuda_facts(config).has_matrices) return;
     config->neighbor_rows_per_warp = choose_rows_per_warp(config, plan);
     const int on_each = cuda_bricks_on_each(config->memory_brick_grid);
     const bool are_few = config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_8;
@@ -302,7 +313,7 @@ void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdCh
     config->memory_staging = MD_STAGING_REGISTERS;
     if (config->force_kernel != MD_KERNEL_BRICK) return;
     const CudaDivision division =
-        cuda_divide(config, &plan->box, cuda_neighbor_range(config, &plan->potential), cuda_device_multiprocessors());
+        cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
     const char *why_not = config->memory_layout != MD_LAYOUT_VEC4 ? "copies take positions of memory.layout = vec4"
                           : config->memory_load != MD_LOAD_GLOBAL ? "copies take memory.load = global"
                           : cuda_device_compute_capability() < CUDA_COPY_CAPABILITY
@@ -329,10 +340,10 @@ enum { MOST_QUEUED = INT32_MAX / CUDA_GRAPH_STEPS };
 
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
     if (config->force_kernel != MD_KERNEL_BRICK) return MD_OK;
-    const double range = cuda_neighbor_range(config, &plan->potential);
+    const double range = cuda_list_range(config, &plan->potential);
     const CudaDivision division = cuda_divide(config, &plan->box, range, cuda_device_multiprocessors());
     const int capability = cuda_device_compute_capability();
-    if (cuda_brick_has_matrices(config) && capability < CUDA_MATRIX_CAPABILITY)
+    if (cuda_facts(config).has_matrices && capability < CUDA_MATRIX_CAPABILITY)
         return md_fail(errors, MD_ERROR_INPUT,
                        "neighbor.distances=matrix: needs compute capability 9.0, and this GPU has %d.%d: take thread",
                        capability / 10, capability % 10);
@@ -353,7 +364,7 @@ bool cuda_brick_lacks_room(const MdConfig *config, const MdSystemPlan *plan, cha
     if (config->force_kernel != MD_KERNEL_BRICK || config->memory_brick_cells == MD_BRICK_CELLS_AUTO) return false;
     const Trial trial = try_cells(config, plan, config->memory_brick_grid, config->memory_brick_cells);
     if (fits(&trial, plan)) return false;
-    const double range = cuda_neighbor_range(config, &plan->potential),
+    const double range = cuda_list_range(config, &plan->potential),
                  staged = cuda_division_staged(&trial.division, plan->n_atoms, range),
                  around = cuda_division_candidates(&trial.division, plan->n_atoms);
     if (staged > CUDA_MAX_STAGED || around > CUDA_MAX_CANDIDATES ||

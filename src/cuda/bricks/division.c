@@ -2,6 +2,11 @@
 
 #include <math.h>
 
+double cuda_cells_along(double extent, double range) {
+    const double edge = range * (1 + 1e-6); /* rounding must not part neighbours by two cells */
+    return fmin(fmax(floor(extent / edge), 1), 1e6);
+}
+
 const int cuda_brick_cells[] = {[MD_BRICK_CELLS_1] = 1, [MD_BRICK_CELLS_2] = 2, [MD_BRICK_CELLS_3] = 3,
                                 [MD_BRICK_CELLS_4] = 4, [MD_BRICK_CELLS_6] = 6, [MD_BRICK_CELLS_8] = 8};
 
@@ -59,7 +64,7 @@ CudaDivision cuda_divide_by_cells(const double length[3], int dimension, double 
     CudaDivision division = {.dimension = dimension, .cells = {1, 1, 1}, .bricks = {1, 1, 1}};
     for (int a = 0; a < dimension; a++) {
         division.length[a] = length[a];
-        division.cells[a] = cuda_sort_cells_along(length[a], range);
+        division.cells[a] = cuda_cells_along(length[a], range);
         division.bricks[a] = ceil(division.cells[a] / cells);
     }
     return division;

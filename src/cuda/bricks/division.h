@@ -2,7 +2,9 @@
 #ifndef MD_CUDA_BRICK_DIVISION_H
 #define MD_CUDA_BRICK_DIVISION_H
 
-#include "cuda/stages/stages.h"
+#include "deck/deck.h"
+#include "cuda/context/shared.h"
+#include "physics/box.h"
 
 /* memory.brick_cells as a number: [value of the switch]. */
 extern const int cuda_brick_cells[];
@@ -11,6 +13,9 @@ extern const int cuda_brick_cells[];
 static inline int cuda_bricks_on_each(int brick_grid) { return brick_grid; }
 _Static_assert(MD_BRICK_GRID_CELLS == 0 && MD_BRICK_GRID_DEVICE == 1 && MD_BRICK_GRID_DEVICE_2 == 2,
                "kernels take the value to be bricks for each multiprocessor, too");
+
+/* Cells of an axis that long, for a list of that range, while they are not too many in all. */
+double cuda_cells_along(double extent, double range);
 
 /* How a box is divided along each axis: bricks, and the cells that these share out among them, as evenly as can be. */
 typedef struct CudaDivision {

@@ -154,3 +154,9 @@ void cuda_cache_trim(long long most_bytes) {
     }
     free(files);
 }
+
+void cuda_image_free(CudaImage *image) {
+    md_free(image->bytes);
+    md_free(image->messages);
+    *image = (CudaImage){0};
+}

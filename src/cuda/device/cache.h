@@ -8,8 +8,16 @@
 #define MD_CUDA_CACHE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "cuda/device/compile.h"
+/* A compiled file of kernels. */
+typedef struct CudaImage {
+    char *bytes; /* a cubin, or PTX */
+    size_t size;
+    char *messages; /* of the compiler; NULL: none */
+    bool is_kept;   /* it was in the cache */
+} CudaImage;
+void cuda_image_free(CudaImage *image);
 
 typedef struct CudaCache {
     char folder[3072]; /* "": nothing is kept */

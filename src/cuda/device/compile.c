@@ -18,8 +18,8 @@
 #include "base/memory.h"
 #include "base/stream.h"
 #include "cuda/device/cache.h"
-#include "cuda/stages/stages.h"
-#include "cuda/shared.h"
+#include "cuda/device/nvrtc.h"
+#include "cuda/context/shared.h"
 #include "cuda/device/sources.h"
 #include "cuda/device/toolkit.h"
 
@@ -127,10 +127,6 @@ static void drop_others(Sources *sources, const char *unit) {
     sources->n = n_left;
 }
 
-static void nvrtc_check(nvrtcResult result, const char *what) {
-    if (result != NVRTC_SUCCESS) md_panic("%s: %s", what, nvrtcGetErrorString(result));
-}
-
 /* --- options of a unit --------------------------------------------------------------------------------------------- */
 
 typedef struct Options {
@@ -161,34 +157,16 @@ static bool is_named(const Sources *sources, const char *macro) {
     return false;
 }
 
-CudaArchitecture cuda_compile_architecture(int compute_capability) {
-    enum { MAX_ARCHITECTURES = 256 };
-    int n = 0, known[MAX_ARCHITECTURES];
-    CudaArchitecture best = {0, true};
-    nvrtc_check(nvrtcGetNumSupportedArchs(&n), "nvrtcGetNumSupportedArchs");
-    md_require(n <= MAX_ARCHITECTURES);
-    nvrtc_check(nvrtcGetSupportedArchs(known), "nvrtcGetSupportedArchs");
-    for (int k = 0; k < n; k++)
-        if (known[k] <= compute_capability && known[k] > best.number) best.number = known[k];
-    best.is_ptx = best.number != compute_capability;
-    return best;
-}
-
 /* Defines a macro where a source names it. */
 static void define(Options *options, const Sources *sources, const char *macro, int value) {
     if (is_named(sources, macro)) add_option(options, "-D%s=%d", macro, value);
-}
-
-int cuda_compile_version(void) {
-    int major = 0, minor = 0;
-    return nvrtcVersion(&major, &minor) == NVRTC_SUCCESS ? 1000 * major + 10 * minor : 0;
 }
 
 /* Lines for profilers: before 12.1 NVRTC ends by SIGSEGV with them, in an endless recursion. And NVRTC looks for what it compiles in
  * a cache of the driver, which processes share (its guide, "Caching", since 12.9). What is measured here is what was compiled
  * here: cache.c keeps that by all that went into it. */
 static void add_options_by_version(Options *options) {
-    const int version = cuda_compile_version();
+    const int version = cuda_nvrtc_version();
     if (version >= 12010) add_option(options, "--generate-line-info");
     if (version >= 12090) add_option(options, "--no-cache");
 }
@@ -247,7 +225,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_PERIODIC_Z", box->dimension == 3 && box->periodic[2]},
         {"MD_COUNT", target->counting},
         {"MD_CHECKED_QUEUE", checked_queue(target->config)},
-        {"MD_HELD_SOURCES", cuda_brick_held_sources(target, block)},
+        {"MD_HELD_SOURCES", target->held_sources},
     };
     for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
         define(options, sources, facts[k].macro, facts[k].value);
@@ -279,18 +257,19 @@ static void name_image(const Sources *sources, const char *unit, const Options *
 /* The compiler's messages, NULL when there are none; from md_alloc. */
 static char *read_messages(nvrtcProgram program) {
     size_t size = 0;
-    nvrtc_check(nvrtcGetProgramLogSize(program, &size), "nvrtcGetProgramLogSize");
+    cuda_nvrtc_check(nvrtcGetProgramLogSize(program, &size), "nvrtcGetProgramLogSize");
     if (size <= 1) return NULL;
     char *text = md_alloc(size + 1, 1, "messages of the compiler");
-    nvrtc_check(nvrtcGetProgramLog(program, text), "nvrtcGetProgramLog");
+    cuda_nvrtc_check(nvrtcGetProgramLog(program, text), "nvrtcGetProgramLog");
     return text;
 }
 
 static void take_code(nvrtcProgram program, CudaArchitecture architecture, CudaImage *image) {
     const bool is_ptx = architecture.is_ptx;
-    nvrtc_check((is_ptx ? nvrtcGetPTXSize : nvrtcGetCUBINSize)(program, &image->size), "size of the compiled kernels");
+    cuda_nvrtc_check((is_ptx ? nvrtcGetPTXSize : nvrtcGetCUBINSize)(program, &image->size),
+                     "size of the compiled kernels");
     image->bytes = md_alloc(image->size, 1, "kernels");
-    nvrtc_check((is_ptx ? nvrtcGetPTX : nvrtcGetCUBIN)(program, image->bytes), "the compiled kernels");
+    cuda_nvrtc_check((is_ptx ? nvrtcGetPTX : nvrtcGetCUBIN)(program, image->bytes), "the compiled kernels");
 }
 
 static MdStatus run_compiler(const Sources *sources, const char *name, const Options *options,
@@ -299,16 +278,16 @@ static MdStatus run_compiler(const Sources *sources, const char *name, const Opt
     nvrtcProgram program;
     MdStatus status = MD_OK;
     for (int k = 0; k < options->n; k++) texts[k] = options->text[k];
-    nvrtc_check(nvrtcCreateProgram(&program, sources->texts[find_source(sources, name, strlen(name))], name, sources->n,
-                                   sources->texts, sources->names),
-                "nvrtcCreateProgram");
+    cuda_nvrtc_check(nvrtcCreateProgram(&program, sources->texts[find_source(sources, name, strlen(name))], name,
+                                        sources->n, sources->texts, sources->names),
+                     "nvrtcCreateProgram");
     const nvrtcResult result = nvrtcCompileProgram(program, options->n, texts);
     image->messages = read_messages(program);
     if (result == NVRTC_SUCCESS) take_code(program, architecture, image);
     else
         status = md_fail(errors, own_folder() ? MD_ERROR_INPUT : MD_ERROR_INTERNAL, "%s does not compile (%s):\n%s",
                          name, nvrtcGetErrorString(result), image->messages ? image->messages : "");
-    nvrtc_check(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
+    cuda_nvrtc_check(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
     return status;
 }
 
@@ -317,7 +296,7 @@ MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, Cud
     Options options = {0};
     CudaCache cache;
     char name[64], kept[128];
-    const CudaArchitecture architecture = cuda_compile_architecture(target->compute_capability);
+    const CudaArchitecture architecture = cuda_nvrtc_architecture(target->compute_capability);
     md_require(architecture.number > 0); /* cuda_device_probe has refused such a GPU */
     *image = (CudaImage){0};
     snprintf(name, sizeof name, "cuda/kernels/%s.cu", unit);
@@ -334,10 +313,4 @@ MdStatus cuda_compile(const CudaTarget *target, const char *unit, int block, Cud
     }
     free_sources(&sources);
     return status;
-}
-
-void cuda_image_free(CudaImage *image) {
-    md_free(image->bytes);
-    md_free(image->messages);
-    *image = (CudaImage){0};
 }

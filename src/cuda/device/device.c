@@ -2,8 +2,9 @@
  * names the ways out. */
 #include <stdio.h>
 
-#include "cuda/device/compile.h"
-#include "cuda/context.h"
+#include "cuda/device/nvrtc.h"
+#include "cuda/device/check.h"
+#include "cuda/device/device.h"
 #include "parallel/rank.h"
 
 static void version_text(int version, char text[16]) {
@@ -106,7 +107,7 @@ MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors 
     if (status != MD_OK) return status;
     struct cudaDeviceProp properties;
     CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
-    if (cuda_compile_architecture(10 * properties.major + properties.minor).number == 0)
+    if (cuda_nvrtc_architecture(10 * properties.major + properties.minor).number == 0)
         return md_fail(
             errors, MD_ERROR_INPUT,
             "run.backend=cuda: GPU %d (%s) has compute capability %d.%d, for which the NVRTC of this program "

@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "cuda/context.h"
+#include "cuda/device/check.h"
+#include "cuda/device/device.h"
 #include "deck/choices.h"
 #include "system/random_source.h"
 

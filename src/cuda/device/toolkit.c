@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/device/compile.h"
+#include "cuda/device/nvrtc.h"
 
 const char *cuda_toolkit_header(const MdConfig *config) {
     if (config->reduce_method == MD_METHOD_COOPERATIVE) return CUDA_GROUPS_HEADER;
@@ -53,7 +53,7 @@ enum { CUB_VERSION = 12060 };
 MdStatus cuda_toolkit_resolve(const MdConfig *config, MdErrors *errors) {
     const char *header = cuda_toolkit_header(config);
     char folder[CUDA_TOOLKIT_BYTES];
-    const int version = cuda_compile_version();
+    const int version = cuda_nvrtc_version();
     if (!header) return MD_OK;
     if (config->reduce_method == MD_METHOD_CUB && version < CUB_VERSION)
         return md_fail(

@@ -22,7 +22,7 @@
 #define MD_CUDA_COMMON_CUH
 
 #include "cuda/kernels/dependent.cuh"
-#include "cuda/shared.h"
+#include "cuda/context/shared.h"
 #include "deck/choices.h"
 #include "physics/box.h"
 #include "physics/pair.h"

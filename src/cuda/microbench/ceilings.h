@@ -7,7 +7,9 @@
 #include <cuda_runtime_api.h>
 
 #include "ceilings/measure.h"
-#include "cuda/context.h"
+#include "cuda/device/check.h"
+#include "cuda/device/device.h"
+#include "cuda/device/driver.h"
 #include "cuda/kernels/microbench/arguments.h"
 
 enum { CUDA_CEILING_UNITS = 16, CUDA_CEILING_OWNED = 8, CUDA_CEILING_STREAMS = 8 };

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/stages/stages.h"
+#include "cuda/bricks/bricks.h"
+#include "cuda/device/device.h"
+#include "cuda/plan/resolve.h"
 #include "cuda/device/toolkit.h"
 #include "cuda/plan/variants.h"
 
@@ -33,16 +35,6 @@ static void resolve_for_queue(MdConfig *config, MdChoices *choices) {
         config->launch_fuse = MD_FUSE_STEP;
         md_choices_add(choices, "launch.fuse", "step", "%s", reason);
     }
-}
-
-/* The resident kernel where one thread an atom fits on the GPU, and everything else allows it. Of bricks it takes a part of
- * that, but for one or two a multiprocessor: a third, and two thirds where batches end by the check of displacements, were
- * measured to be the bounds on an H200 (every 20 steps: 2.81 G atom-steps/s and 3.43 by kernels at 55,296 atoms;
- * run/results/h200). */
-int64_t cuda_most_resident(int brick_grid, const MdConfig *config) {
-    const int64_t most = cuda_device_resident_threads() / 2; /* at 64 registers a thread */
-    if (config->force_kernel != MD_KERNEL_BRICK || brick_grid != MD_BRICK_GRID_CELLS) return most;
-    return (config->neighbor_rebuild == MD_REBUILD_EVERY ? 1 : 2) * most / 3;
 }
 
 static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
@@ -250,10 +242,10 @@ static void resolve_carry(MdConfig *config, const MdSystemPlan *plan, MdChoices 
 
 /* Cells that hold more atoms on the average than an entry of 16 bits can tell apart. */
 static MdStatus check_crowd(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
-    if (!cuda_neighbor_compresses(config)) return MD_OK;
+    if (!cuda_facts(config).compresses) return MD_OK;
     double n_cells = 1;
     for (int axis = 0; axis < plan->box.dimension; axis++)
-        n_cells *= fmax(floor(plan->box.length[axis] / cuda_neighbor_range(config, &plan->potential)), 1);
+        n_cells *= fmax(floor(plan->box.length[axis] / cuda_list_range(config, &plan->potential)), 1);
     const double crowd = (double)plan->n_atoms / n_cells;
     if (crowd <= CUDA_MAX_CROWD) return MD_OK;
     return md_fail(errors, MD_ERROR_INPUT,
@@ -284,7 +276,7 @@ static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoice
     resolve_passes(config, plan, choices);
     cuda_brick_resolve_staging(config, plan, choices);
     MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
-    if (status == MD_OK) status = cuda_memory_resolve(config, errors);
+    if (status == MD_OK) status = cuda_memory_check(config, errors);
     if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);
     if (status == MD_OK) status = check_crowd(config, plan, errors);
     if (status == MD_OK) status = check_dependent(config, errors);

@@ -38,7 +38,7 @@ static MdStatus count_search(CudaContext *context, MdCounters *counters) {
     counters->search_pairs_inside = (int64_t)counts[CUDA_COUNT_INSIDE];
     counters->search_atomics = (int64_t)counts[CUDA_COUNT_ATOMICS];
     counters->list_entries = (int64_t)context->h_watch->measures.entries;
-    counters->list_bytes = counters->list_entries * (int64_t)cuda_neighbor_entry_bytes(context);
+    counters->list_bytes = counters->list_entries * (int64_t)context->facts.entry_bytes;
     return MD_OK;
 }
 
@@ -47,7 +47,7 @@ static MdStatus count(CudaContext *context, MdCounters *counters) {
     MdStatus status = cuda_kernels_begin_counting(context, &plain);
     if (status == MD_OK) {
         count_forces(context, counters);
-        if (cuda_force_has_list(context)) status = count_search(context, counters);
+        if (context->facts.has_list) status = count_search(context, counters);
     }
     cuda_kernels_end_counting(context, &plain);
     return status;

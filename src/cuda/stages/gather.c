@@ -11,7 +11,7 @@ void cuda_gather_upload(CudaContext *context, CudaKernelId kernel, const void *h
 
 static void import_parameters(CudaContext *context) {
     int n_pairs = context->potential.n_types * context->potential.n_types;
-    size_t size = context->pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d);
+    size_t size = context->facts.pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d);
     for (int k = 0; k < n_pairs; k++) {
         MdPair_f single = md_pair_to_single(context->potential.pair[k]);
         const void *pair = size == sizeof single ? (const void *)&single : (const void *)&context->potential.pair[k];

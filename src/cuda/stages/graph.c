@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cuda/context.h"
+#include "cuda/stages/stages.h"
 
 bool cuda_graph_serves(const CudaContext *context) {
     return context->config.launch_graph == MD_GRAPH_ON || context->config.launch_persistent == MD_PERSISTENT_ON;

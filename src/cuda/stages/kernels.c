@@ -51,7 +51,7 @@ static bool is_of_bricks(const MdConfig *config, int unit) {
 
 /* The search has one a row. */
 static int brick_row_threads(const MdConfig *config, int unit) {
-    return unit == CUDA_NEIGHBOR ? 1 : cuda_force_row_threads(config);
+    return unit == CUDA_NEIGHBOR ? 1 : cuda_facts(config).row_threads;
 }
 
 /* Rows differ in length: a smaller block is replaced sooner when its slowest warp is done. Kernels that stream through
@@ -61,9 +61,9 @@ int cuda_kernels_block_size(const CudaTarget *target, int unit) {
     int choice = config->launch_block_size;
     if (choice != MD_BLOCK_SIZE_AUTO) return 32 << choice;
     if (is_of_bricks(config, unit)) {
-        const double range = cuda_neighbor_range(config, target->potential);
+        const double range = cuda_list_range(config, target->potential);
         return unit == CUDA_NEIGHBOR ? cuda_brick_search_block_size(target, range)
-                                     : cuda_brick_block_size(target, range, cuda_force_row_threads(config));
+                                     : cuda_brick_block_size(target, range, cuda_facts(config).row_threads);
     }
     return unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP ? 128 : 256;
 }
@@ -73,7 +73,7 @@ static size_t dynamic_shared(const CudaContext *context, CudaKernelId id, int bl
     if (id == CUDA_K_neighbor_brick)
         return cuda_brick_search_bytes(&context->arguments.bricks, &context->config, block);
     const bool has_pairs = unit_of(id) == CUDA_FORCE || unit_of(id) == CUDA_STEP;
-    const size_t held = id == CUDA_K_step_resident ? cuda_force_held_bytes(&context->config, block) : 0;
+    const size_t held = id == CUDA_K_step_resident ? cuda_brick_held_bytes(&context->config, block) : 0;
     const size_t pairs = has_pairs ? cuda_force_shared_bytes(context, block) + held : 0;
     const size_t tree = cuda_reduce_dynamic_shared(context, id, block);
     return pairs > tree ? pairs : tree;
@@ -99,7 +99,7 @@ static MdStatus fit_shared(CudaContext *context, CudaKernelId id) {
                        "launch.block_size=%d: kernel %s needs %zu bytes of shared memory a block, more than this GPU "
                        "has: take a smaller block or auto%s",
                        kernel->block_size, kernel_table[id].symbol, kernel->static_shared + kernel->dynamic_shared,
-                       cuda_force_has_bricks(context) ? ", or a smaller memory.brick_cells" : "");
+                       context->facts.has_bricks ? ", or a smaller memory.brick_cells" : "");
     DRIVER_CHECK(context, context->driver.occupancy(&kernel->blocks_per_sm, kernel->function, kernel->block_size,
                                                     kernel->dynamic_shared));
     return MD_OK;
@@ -173,10 +173,16 @@ static int block_within(const MdConfig *config, int most) {
     return power;
 }
 
+static MdStatus compile(const CudaTarget *target, int unit, int block, CudaImage *image, MdErrors *errors) {
+    CudaTarget complete = *target;
+    complete.held_sources = cuda_brick_held_sources(target, block);
+    return cuda_compile(&complete, unit_files[unit], block, image, errors);
+}
+
 static MdStatus load_module(CudaContext *context, int unit, int block, bool counting) {
     const CudaTarget target = target_of(context, counting);
     CudaImage image;
-    MdStatus status = cuda_compile(&target, unit_files[unit], block, &image, context->errors);
+    MdStatus status = compile(&target, unit, block, &image, context->errors);
     if (status == MD_OK) DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
     atomic_fetch_add(image.is_kept ? &context->n_kept : &context->n_compiled, 1);
     cuda_image_free(&image);
@@ -251,7 +257,7 @@ MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors) {
     for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++) {
         if (!is_needed(target->config, unit)) continue;
         CudaImage image;
-        status = cuda_compile(target, unit_files[unit], cuda_kernels_block_size(target, unit), &image, errors);
+        status = compile(target, unit, cuda_kernels_block_size(target, unit), &image, errors);
         if (status == MD_OK && image.messages)
             status = md_fail(errors, MD_ERROR_INTERNAL, "messages from the kernels of stage %s:\n%s",
                              cuda_stage_names[unit], image.messages);
@@ -421,8 +427,7 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
         snprintf(value, sizeof value, "%d", block);
         if (is_of_bricks(&context->config, unit)) {
             const bool by_matrix = unit == CUDA_NEIGHBOR && context->config.neighbor_distances == MD_DISTANCES_MATRIX;
-            const int threads =
-                by_matrix ? cuda_brick_rows_of_warp(&context->config) : brick_row_threads(&context->config, unit);
+            const int threads = by_matrix ? context->facts.rows_per_warp : brick_row_threads(&context->config, unit);
             md_choices_add(choices, "launch.block_size", value,
                            block < first ? "stage %s: as many as there are registers for"
                            : by_matrix   ? "stage %s: a warp for %d atoms of a brick at a time, and enough to stage it"

@@ -10,28 +10,20 @@
 #include "base/memory.h"
 #include "cuda/stages/stages.h"
 
-void cuda_check(cudaError_t error, const char *expression, const char *file, int line) {
-    if (error == cudaSuccess) return;
-    int device = -1;
-    if (cudaGetDevice(&device) != cudaSuccess) device = -1;
-    md_panic_at(file, line, "%s failed on GPU %d: %s (%s)", expression, device, cudaGetErrorName(error),
-                cudaGetErrorString(error));
-}
-
 /* Column order: rows side by side, padded so that each column starts on a 128-byte line. */
 static int64_t column_stride(const CudaContext *context) {
-    const int64_t line = 128 / (int64_t)cuda_neighbor_entry_bytes(context);
+    const int64_t line = 128 / (int64_t)context->facts.entry_bytes;
     return (context->n_atoms + line - 1) / line * line;
 }
 
 /* Rows of clusters are read by a warp each: entry after entry is as good as any. */
 static bool has_columns(const CudaContext *context) {
-    return context->config.neighbor_order == MD_LIST_ORDER_COLUMN && !cuda_force_has_clusters(context);
+    return context->config.neighbor_order == MD_LIST_ORDER_COLUMN && !context->facts.has_clusters;
 }
 
 static void set_capacity(CudaContext *context, int64_t count) {
     const int64_t n = context->n_atoms, n_clusters = cuda_blocks(n, CUDA_CLUSTER);
-    const int64_t most = cuda_force_has_clusters(context) ? n_clusters : n; /* entries of a row */
+    const int64_t most = context->facts.has_clusters ? n_clusters : n; /* entries of a row */
     int64_t capacity = (count < most ? count : most);
     capacity = (capacity + 3) / 4 * 4;
     const bool column =
@@ -53,10 +45,10 @@ static int64_t initial_capacity(const CudaContext *context) {
     sphere *= 3.14159265358979323846 * pow(context->range, context->box.dimension);
     double neighbors = sphere * context->n_atoms / volume;
     /* nearly all that have a part in the cells around: most of a cube of three ranges */
-    if (cuda_force_has_clusters(context))
+    if (context->facts.has_clusters)
         neighbors = pow(3 * context->range, context->box.dimension) * context->n_atoms / (volume * CUDA_CLUSTER) + 8;
     /* a half list has half of them, and fluctuates as much */
-    if (cuda_neighbor_halves(context)) neighbors = 0.5 * neighbors + 8;
+    if (context->facts.halves) neighbors = 0.5 * neighbors + 8;
     return (int64_t)fmin(fmax(4 * round((neighbors + 2 * sqrt(neighbors)) / 4), 16), (double)context->n_atoms);
 }
 
@@ -92,7 +84,7 @@ static void add_vectors(const CudaContext *context, Arrays *arrays, CudaGroup gr
 }
 
 static bool has_positions_twice(const CudaContext *context) {
-    return cuda_sort_reorders(context) || context->config.launch_fuse == MD_FUSE_STEP;
+    return context->facts.reorders || context->config.launch_fuse == MD_FUSE_STEP;
 }
 
 /* The second copy of the positions is for a sort and for the passes of fused steps: there are no forces then, but for those
@@ -104,7 +96,7 @@ static bool forces_are_second(const CudaContext *context) {
 static void place_forces(CudaContext *context) {
     static const size_t widths[] = {[MD_LAYOUT_AOS] = 3, [MD_LAYOUT_SOA] = 1, [MD_LAYOUT_VEC4] = 4};
     CudaParticles *now = &context->arguments.now;
-    const size_t bytes = (size_t)context->n_atoms * widths[context->config.memory_layout] * context->pair_size;
+    const size_t bytes = (size_t)context->n_atoms * widths[context->config.memory_layout] * context->facts.pair_size;
     for (int k = 0; k < 3; k++)
         if (now->position.part[k]) now->force.part[k] = (char *)now->position.part[k] + bytes;
 }
@@ -112,26 +104,26 @@ static void place_forces(CudaContext *context) {
 static void add_positions(CudaContext *context, Arrays *arrays) {
     CudaParticles *now = &context->arguments.now;
     const size_t n = (size_t)context->n_atoms, copies = has_positions_twice(context) ? 2 : 1;
-    add_vectors(context, arrays, CUDA_KEPT, &now->position, copies * n, context->pair_size, "positions");
+    add_vectors(context, arrays, CUDA_KEPT, &now->position, copies * n, context->facts.pair_size, "positions");
     if (!forces_are_second(context))
-        add_vectors(context, arrays, CUDA_FORCES, &now->force, n, context->pair_size, "forces");
+        add_vectors(context, arrays, CUDA_FORCES, &now->force, n, context->facts.pair_size, "forces");
 }
 
 /* What a reordering writes to another copy, which is then the one in use. */
 static void add_carried(const CudaContext *context, Arrays *arrays, CudaGroup group, CudaParticles *p) {
     const size_t n = (size_t)context->n_atoms;
-    add_vectors(context, arrays, group, &p->velocity, n, context->pair_size, "velocities");
+    add_vectors(context, arrays, group, &p->velocity, n, context->facts.pair_size, "velocities");
     add(arrays, group, &p->tag, n, sizeof(CudaTag), "images and ids");
     if (context->config.memory_layout == MD_LAYOUT_VEC4) return;
     add(arrays, group, &p->type, n, sizeof(int32_t), "types");
-    add(arrays, group, &p->inverse_mass, n, context->pair_size, "masses");
+    add(arrays, group, &p->inverse_mass, n, context->facts.pair_size, "masses");
     if (context->config.run_precision == MD_PRECISION_MIXED)
         add(arrays, group, &p->low, n, sizeof *p->low, "last bits of positions");
 }
 
 /* During a reordering these stand where the list does, one after the other. */
 bool cuda_memory_carries_by_list(const CudaContext *context) {
-    return cuda_sort_reorders(context) && cuda_force_has_list(context) && context->config.memory_carry == MD_CARRY_COPY;
+    return context->facts.reorders && context->facts.has_list && context->config.memory_carry == MD_CARRY_COPY;
 }
 
 static void list_carried(const CudaContext *context, Arrays *arrays, CudaParticles *p) {
@@ -163,10 +155,10 @@ static void place_carried(CudaContext *context) {
 
 size_t cuda_memory_list_bytes(const CudaContext *context) {
     const CudaList *list = &context->arguments.list;
-    const int64_t rows = cuda_force_has_bricks(context) ? context->arguments.bricks.slice_capacity * 32
-                         : has_columns(context)         ? column_stride(context)
-                                                        : list->n_rows;
-    const size_t entry = cuda_force_has_bricks(context) ? sizeof(uint16_t) : cuda_neighbor_entry_bytes(context);
+    const int64_t rows = context->facts.has_bricks ? context->arguments.bricks.slice_capacity * 32
+                         : has_columns(context)    ? column_stride(context)
+                                                   : list->n_rows;
+    const size_t entry = context->facts.has_bricks ? sizeof(uint16_t) : context->facts.entry_bytes;
     const size_t bytes = (size_t)rows * (size_t)list->capacity * entry;
     const size_t carried = cuda_memory_carries_by_list(context) ? all_carried_bytes(context) : 0;
     return bytes > carried ? bytes : carried;
@@ -187,14 +179,13 @@ static MdStatus replace_list(CudaContext *context, const char *what) {
 /* Whether the cells of the last build are read until the next one. */
 static bool cells_are_kept(const CudaContext *context) {
     const MdConfig *config = &context->config;
-    return config->force_kernel == MD_KERNEL_CELL || cuda_force_has_clusters(context) ||
-           cuda_neighbor_compresses(&context->config);
+    return config->force_kernel == MD_KERNEL_CELL || context->facts.has_clusters || context->facts.compresses;
 }
 
 /* Cells are of use during a rebuild and staging between two of them, so that both can have the same memory: of each particle
  * 8 bytes for its key, and 16 for the rest. */
 static bool cells_are_staged(const CudaContext *context) {
-    return cuda_sort_needs_cells(context) && !cells_are_kept(context) &&
+    return context->facts.needs_cells && !cells_are_kept(context) &&
            context->config.memory_allocation == MD_ALLOCATION_ONCE;
 }
 
@@ -214,22 +205,22 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
     const CudaGroup group = cells_are_kept(context) ? CUDA_KEPT : CUDA_REBUILD;
     const size_t n = (size_t)context->n_atoms;
     if (!cells_are_staged(context)) {
-        const size_t key = cuda_brick_sorts(context) ? sizeof(uint64_t) : sizeof(int32_t);
+        const size_t key = context->facts.sorts_bricks ? sizeof(uint64_t) : sizeof(int32_t);
         add(arrays, group, &a->slot_key, n, key, "keys by cell");
         add(arrays, group, &a->place, n, sizeof(int32_t), "places of cells of particles");
         add(arrays, group, &a->arrival, n, sizeof(int32_t), "arrivals in cells");
-        if (!cuda_sort_reorders(context)) add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
+        if (!context->facts.reorders) add(arrays, group, &a->slot_atom, n, sizeof(int32_t), "particles by cell");
         add(arrays, group, &a->slot_cell, n, sizeof(int32_t), "cells of slots");
     }
     /* kept in any case: a sort finds the zeros that the one before has left, of few cells in the other of two turns */
     add(arrays, CUDA_KEPT, &context->cell_counts, (size_t)context->max_cells + 1 + 2 * cuda_sort_few_counts(context),
         sizeof(int32_t), "counts of cells");
     add(arrays, group, &a->cell_start, (size_t)context->max_cells + 1, sizeof(int32_t), "cell starts");
-    if (cuda_sort_places_cells(context)) {
+    if (context->facts.places_cells) {
         add(arrays, CUDA_KEPT, &a->cell_place, (size_t)context->max_cells, sizeof(int32_t), "places of cells");
         add(arrays, CUDA_KEPT, &a->place_cell, (size_t)context->max_cells, sizeof(int32_t), "cells of places");
     }
-    if (cuda_neighbor_compresses(&context->config))
+    if (context->facts.compresses)
         add(arrays, CUDA_KEPT, &a->cell_bases, (size_t)context->max_cells * CUDA_STENCIL, sizeof(int32_t),
             "cells around cells");
     /* a sum for each block of the scan, and no block is smaller than a warp */
@@ -237,7 +228,7 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
 }
 
 /* Of a brick. */
-static size_t shifts_bytes(const CudaContext *context) { return CUDA_SHIFTS * context->pair_size; }
+static size_t shifts_bytes(const CudaContext *context) { return CUDA_SHIFTS * context->facts.pair_size; }
 
 static void add_bricks(CudaContext *context, Arrays *arrays) {
     CudaBricks *bricks = &context->arguments.bricks;
@@ -265,13 +256,11 @@ static bool is_checked(const CudaContext *context) {
 
 /* Whether passes may turn out not to count, so that faults in them wait until that is known. The resident kernel holds what it
  * goes back to. */
-static bool defers_faults(const CudaContext *context) {
-    return is_checked(context) || cuda_force_may_go_back(&context->config);
-}
+static bool defers_faults(const CudaContext *context) { return is_checked(context) || context->facts.may_go_back; }
 
 static void list_second(const CudaContext *context, Arrays *arrays, CudaQueue *queue) {
     const size_t n = (size_t)context->n_atoms;
-    add_vectors(context, arrays, CUDA_KEPT, &queue->velocity, n, context->pair_size, "velocities of a pass");
+    add_vectors(context, arrays, CUDA_KEPT, &queue->velocity, n, context->facts.pair_size, "velocities of a pass");
     if (context->config.memory_layout != MD_LAYOUT_VEC4 && context->config.run_precision == MD_PRECISION_MIXED)
         add(arrays, CUDA_KEPT, &queue->low, n, sizeof *queue->low, "last bits of positions of a pass");
 }
@@ -279,7 +268,7 @@ static void list_second(const CudaContext *context, Arrays *arrays, CudaQueue *q
 /* What a queue leaves there is brought back before anything is staged, so that it may stand in that memory: but not the four
  * doubles of vec4. */
 static bool second_is_staged(const CudaContext *context) {
-    const bool fits = context->pair_size == sizeof(float) || context->config.memory_layout != MD_LAYOUT_VEC4;
+    const bool fits = context->facts.pair_size == sizeof(float) || context->config.memory_layout != MD_LAYOUT_VEC4;
     return is_checked(context) && cuda_memory_carries_by_list(context) && fits &&
            context->config.memory_allocation == MD_ALLOCATION_ONCE;
 }
@@ -342,18 +331,18 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     CudaArguments *a = &context->arguments;
     size_t n = (size_t)context->n_atoms;
     arrays->n = 0;
-    if (cuda_force_has_bricks(context)) add_bricks(context, arrays);
+    if (context->facts.has_bricks) add_bricks(context, arrays);
     if (has_queue(context)) add_queue(context, arrays);
     if (defers_faults(context)) add_queue_check(context, arrays);
     add_positions(context, arrays);
     add_carried(context, arrays, CUDA_KEPT, &a->now);
-    if (cuda_sort_reorders(context) && !cuda_memory_carries_by_list(context))
+    if (context->facts.reorders && !cuda_memory_carries_by_list(context))
         add_carried(context, arrays, CUDA_REBUILD, &a->spare);
-    add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, context->pair_size, "places of the last build");
+    add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, context->facts.pair_size, "places of the last build");
     size_t types = (size_t)(context->potential.n_types * context->potential.n_types);
-    add(arrays, CUDA_KEPT, &a->pairs, types, context->pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d),
-        "parameters");
-    if (cuda_sort_needs_cells(context)) add_cells(context, arrays);
+    add(arrays, CUDA_KEPT, &a->pairs, types,
+        context->facts.pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d), "parameters");
+    if (context->facts.needs_cells) add_cells(context, arrays);
     add_scratch(context, arrays);
     add(arrays, CUDA_KEPT, &a->totals, CUDA_N_TOTALS, sizeof(double), "sums");
     add(arrays, CUDA_KEPT, &context->sums.d_head, cuda_reduce_row_bytes(context), 1, "sums for the host");
@@ -367,18 +356,18 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     add(arrays, CUDA_KEPT, &a->barrier, 2 * CUDA_BARRIER_STRIDE, sizeof *a->barrier, "barrier");
     add(arrays, CUDA_KEPT, &a->watch, 1, sizeof(CudaWatch), "measures");
     add(arrays, CUDA_STAGING, &context->staging, 3 * n, sizeof(double), "staging");
-    if (!cuda_force_has_list(context)) return;
+    if (!context->facts.has_list) return;
     add(arrays, CUDA_KEPT, &a->list.counts, n, sizeof(int32_t), "row lengths");
     add(arrays, CUDA_KEPT, &a->list.entries, cuda_memory_list_bytes(context), 1, "neighbour list");
 }
 
 static void plan(CudaContext *context) {
-    context->max_cells = cuda_sort_most_cells(context);
+    context->max_cells = cuda_grid_most_cells(context);
     cuda_brick_plan_tables(context);
     set_capacity(context, initial_capacity(context));
     /* As many threads as blocks of a warp have; the last block of a larger size may stand out by almost one. Blocks of bricks
      * are of any size. The second pass has a block a sum. */
-    const int64_t of_block = cuda_force_has_bricks(context) ? 1024 : 32;
+    const int64_t of_block = context->facts.has_bricks ? 1024 : 32;
     int64_t force = of_block * cuda_force_most_blocks(context), atoms = 32 * cuda_blocks(context->n_atoms, 32);
     int64_t most = force > atoms ? force : atoms, second = CUDA_ATOM_TOTALS * 1024;
     context->tree_threads = most + 1024 > second ? most + 1024 : second;
@@ -584,4 +573,16 @@ void cuda_watch_read(CudaContext *context, bool wait) {
 void cuda_watch_release(CudaContext *context) {
     context->h_signals->halted = 0;
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->halted, 0, sizeof(unsigned), context->stream));
+}
+
+void cuda_force_zero(CudaContext *context) {
+    const size_t n = (size_t)context->n_atoms * context->facts.pair_size;
+    const int layout = context->config.memory_layout;
+    const CudaVectors *force = &context->arguments.now.force;
+    for (int part = 0; part < (layout == MD_LAYOUT_SOA ? 3 : 1); part++)
+        CUDA_CHECK(cudaMemsetAsync(force->part[part], 0,
+                                   layout == MD_LAYOUT_SOA   ? n
+                                   : layout == MD_LAYOUT_AOS ? 3 * n
+                                                             : 4 * n,
+                                   context->stream));
 }

@@ -11,42 +11,20 @@
 #include "base/nvtx.h"
 #include "cuda/stages/stages.h"
 
-bool cuda_neighbor_halves(const CudaContext *context) {
-    return md_option_has_effect(&context->config, MD_OPTION_neighbor_list) &&
-           context->config.neighbor_list == MD_LIST_HALF;
-}
-
-bool cuda_neighbor_compresses(const MdConfig *config) {
-    return md_option_has_effect(config, MD_OPTION_neighbor_index) && config->neighbor_index == MD_INDEX_16;
-}
-
-double cuda_neighbor_range(const MdConfig *config, const MdPotential *potential) {
-    return potential->cutoff_max + config->neighbor_skin;
-}
-
-int64_t cuda_neighbor_threads(const CudaContext *context) {
-    const bool by_warps = context->config.neighbor_threads_per_atom == MD_ROW_THREADS_32;
-    return (by_warps ? 32 : 1) * (int64_t)context->n_atoms;
-}
-
-size_t cuda_neighbor_entry_bytes(const CudaContext *context) {
-    return cuda_neighbor_compresses(&context->config) ? sizeof(uint16_t) : sizeof(int32_t);
-}
-
 static void search(CudaContext *context) {
     const CudaList *list = &context->arguments.list;
-    if (cuda_force_has_bricks(context)) {
+    if (context->facts.has_bricks) {
         cuda_launch_blocks(context, CUDA_K_neighbor_brick, cuda_brick_count(&context->arguments.grid));
         return;
     }
-    if (cuda_force_has_clusters(context)) {
+    if (context->facts.has_clusters) {
         cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows); /* a warp a row */
         return;
     }
     size_t bytes = (size_t)context->n_atoms * sizeof(int32_t);
     if (context->config.neighbor_write == MD_LIST_WRITE_ATOMIC)
         CUDA_CHECK(cudaMemsetAsync(list->counts, 0, bytes, context->stream));
-    if (cuda_neighbor_compresses(&context->config)) {
+    if (context->facts.compresses) {
         context->arguments.n = cuda_sort_count_cells(&context->arguments.grid);
         cuda_launch(context, CUDA_K_neighbor_bases, context->arguments.n);
     }
@@ -77,13 +55,12 @@ static MdStatus refuse_crowd(CudaContext *context, int32_t crowd) {
 static void issue_kernels(CudaContext *context, int n) {
     (void)n;
     search(context);
-    if (!cuda_force_has_bricks(context))
-        cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
+    if (!context->facts.has_bricks) cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
     sort_rows(context);
 }
 
 static MdStatus issue_search(CudaContext *context, bool by_graph) {
-    if (cuda_force_has_bricks(context)) {
+    if (context->facts.has_bricks) {
         MdStatus status = cuda_memory_grow_bricks(context, 0, 0); /* an open box has more of them as it grows */
         if (status != MD_OK) return status;
     }
@@ -99,7 +76,7 @@ static MdStatus make_room(CudaContext *context, bool *fits) {
     const int32_t largest = context->h_watch->measures.largest_count, crowd = context->h_watch->measures.crowd;
     *fits = true;
     if (crowd > 0) return refuse_crowd(context, crowd);
-    if (cuda_force_has_bricks(context)) {
+    if (context->facts.has_bricks) {
         MdStatus status = cuda_brick_make_room(context, fits);
         if (status != MD_OK || !*fits) return status;
     }
@@ -135,7 +112,7 @@ static bool moved_too_far(const CudaContext *context) {
 static bool needs_bounds(const CudaContext *context) {
     bool open = false;
     for (int axis = 0; axis < context->box.dimension; axis++) open = open || !context->box.periodic[axis];
-    return open && cuda_sort_needs_cells(context);
+    return open && context->facts.needs_cells;
 }
 
 /* How long ago the list was used last; negative where no build is late: of the first one, of those that a displacement
@@ -178,7 +155,7 @@ static MdStatus end_build(CudaContext *context, MdStatus status) {
 static MdStatus build_sorted(CudaContext *context, bool waits) {
     context->arguments.n_force_items = cuda_force_items(context); /* as many cells as there are now */
     MdStatus status = MD_OK;
-    if (cuda_force_has_list(context)) status = build_list(context, waits);
+    if (context->facts.has_list) status = build_list(context, waits);
     return end_build(context, status);
 }
 
@@ -194,7 +171,7 @@ static void issue_sort_and_search(CudaContext *context, int n_cells) {
 /* Between graphs the device does nothing for some microseconds, which small systems feel. An open axis, for which bricks may
  * come to be more than there is room for, has its builds waited for. */
 static bool is_one(const CudaContext *context) {
-    return cuda_sort_needs_cells(context) && cuda_force_has_list(context) && cuda_timing_knows_shares(context);
+    return context->facts.needs_cells && context->facts.has_list && cuda_timing_knows_shares(context);
 }
 
 static MdStatus build_as_one(CudaContext *context) {
@@ -261,8 +238,8 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
 }
 
 void cuda_neighbor_statistics(CudaContext *context, MdStatistics *statistics) {
-    const bool has_list = cuda_force_has_list(context), has_rows = has_list && !cuda_force_has_clusters(context);
-    const double rows_of_pair = cuda_neighbor_halves(context) ? 2 : 1; /* where it is not stored */
+    const bool has_list = context->facts.has_list, has_rows = has_list && !context->facts.has_clusters;
+    const double rows_of_pair = context->facts.halves ? 2 : 1; /* where it is not stored */
     cuda_watch_read(context, true);
     const double n_entries = (double)context->h_watch->measures.entries;
     statistics->capacity = has_list ? context->arguments.list.capacity : 0;
@@ -295,7 +272,7 @@ static void download_list(CudaContext *context, HostList *host) {
     memset(host, 0, sizeof *host);
     host->tags = download(context, a->now.tag, n, sizeof *host->tags);
     host->counts = download(context, a->list.counts, n, sizeof *host->counts);
-    if (cuda_force_has_bricks(context)) {
+    if (context->facts.has_bricks) {
         const CudaMeasures *found = &context->h_watch->measures;
         const size_t n_bricks = (size_t)cuda_brick_count(&a->grid);
         cuda_watch_read(context, true);
@@ -305,8 +282,8 @@ static void download_list(CudaContext *context, HostList *host) {
             download(context, a->list.entries, (size_t)found->slices * 32 * (size_t)a->list.capacity, sizeof(uint16_t));
         return;
     }
-    host->entries = download(context, a->list.entries, (size_t)n_stored, cuda_neighbor_entry_bytes(context));
-    if (!cuda_neighbor_compresses(&context->config)) return;
+    host->entries = download(context, a->list.entries, (size_t)n_stored, context->facts.entry_bytes);
+    if (!context->facts.compresses) return;
     host->slot_cell = download(context, a->slot_cell, n, sizeof *host->slot_cell);
     const size_t n_cells = (size_t)cuda_sort_count_cells(&a->grid);
     host->bases = download(context, a->cell_bases, n_cells * CUDA_STENCIL, sizeof *host->bases);
@@ -334,7 +311,7 @@ static void export_brick(const HostList *host, const CudaBrick *brick, int64_t c
 }
 
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows) {
-    if (!cuda_force_has_list(context) || cuda_force_has_clusters(context))
+    if (!context->facts.has_list || context->facts.has_clusters)
         return md_fail(context->errors, MD_ERROR_INPUT,
                        "there are no rows of neighbours with this force.kernel: take list, list-split or brick");
     if (!context->built) return md_fail(context->errors, MD_ERROR_INTERNAL, "there is no neighbour list yet");
@@ -351,7 +328,7 @@ MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows) {
     for (int64_t i = 0; i < n; i++) rows->offsets[tags[i].id + 1] = counts[i];
     for (int64_t id = 0; id < n; id++) rows->offsets[id + 1] += rows->offsets[id];
     rows->ids = md_alloc((size_t)rows->offsets[n], sizeof *rows->ids, "ids of rows");
-    if (cuda_force_has_bricks(context))
+    if (context->facts.has_bricks)
         for (int64_t b = 0; b < cuda_brick_count(&context->arguments.grid); b++)
             export_brick(&host, &host.bricks[b], list->capacity, rows);
     else

@@ -229,21 +229,12 @@ void cuda_output_issue(CudaContext *context, const MdOutputRequest *request) {
     count_up(slots, &slot->n_issued);
 }
 
-MdStatus cuda_output_begin(void *context, const MdOutputRequest *request) {
-    return cuda_steps_output(context, request);
-}
-
-MdStatus cuda_output_settle(void *opaque) {
-    CudaContext *context = opaque;
+void cuda_output_abandon(CudaContext *context) {
     CudaSlots *slots = &context->slots;
-    MdStatus status = cuda_steps_settle(context);
-    cuda_wait_stream(context, "wait: steps");
-    if (status == MD_OK && !context->h_signals->halted) return MD_OK;
-    pthread_mutex_lock(&slots->mutex); /* what is behind the halt stays undone */
+    pthread_mutex_lock(&slots->mutex);
     slots->abandoned = true;
     pthread_cond_broadcast(&slots->issued);
     pthread_mutex_unlock(&slots->mutex);
-    return status;
 }
 
 /* --- the thread that waits ------------------------------------------------------------------------------------------- */

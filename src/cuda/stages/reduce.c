@@ -4,35 +4,6 @@
  * whatever stage it belongs to. */
 #include "cuda/stages/stages.h"
 
-int cuda_reduce_blocks(const CudaContext *context) {
-    int64_t blocks = cuda_blocks(context->n_atoms, context->kernels[CUDA_K_reduce_sums].block_size);
-    bool one = context->config.reduce_per_thread == MD_PER_THREAD_ONE;
-    return one || blocks < CUDA_MAX_SUM_BLOCKS ? (int)blocks : CUDA_MAX_SUM_BLOCKS;
-}
-
-int64_t cuda_reduce_most_blocks(const CudaContext *context) {
-    int64_t blocks = cuda_blocks(context->n_atoms, 32);
-    bool one = context->config.reduce_per_thread == MD_PER_THREAD_ONE;
-    return one || blocks < CUDA_MAX_SUM_BLOCKS ? blocks : CUDA_MAX_SUM_BLOCKS;
-}
-
-/* The one number a thread that a tree needs, in the kernels that reduce. */
-size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, int block_size) {
-    if (context->config.reduce_method != MD_METHOD_SHARED_DYNAMIC) return 0;
-    switch (id) {
-    case CUDA_K_force_energy:
-    case CUDA_K_integrate_kick_drift:
-    case CUDA_K_integrate_check:
-    case CUDA_K_step_resident:
-    case CUDA_K_step_drift:
-    case CUDA_K_step_pass:
-    case CUDA_K_reduce_sums:
-    case CUDA_K_reduce_finish:
-    case CUDA_K_reduce_measure: return (size_t)block_size * sizeof(double);
-    default: return 0;
-    }
-}
-
 /* Extremes need no partial sums, only the place for a tree. */
 void cuda_reduce_begin_extremes(CudaContext *context) {
     if (context->config.reduce_method == MD_METHOD_GLOBAL) cuda_memory_begin(context, CUDA_SCRATCH);
@@ -79,12 +50,6 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
 }
 
 /* --- rows: the sums of a step for the host -------------------------------------------------------------------------- */
-
-size_t cuda_reduce_row_bytes(const CudaContext *context) {
-    if (context->config.reduce_finish != MD_FINISH_HOST) return sizeof(CudaRowHead);
-    return sizeof(CudaRowHead) + sizeof(double) * ((size_t)cuda_force_most_blocks(context) * CUDA_PAIR_TOTALS +
-                                                   (size_t)cuda_reduce_most_blocks(context) * CUDA_ATOM_TOTALS);
-}
 
 static double *partials_of(CudaRowHead *head) { return (double *)(head + 1); }
 static size_t count_pairs(const CudaRow *row) { return (size_t)row->n_pairs * CUDA_PAIR_TOTALS; }

@@ -4,102 +4,6 @@
 
 #include "cuda/stages/stages.h"
 
-bool cuda_sort_reorders(const CudaContext *context) { return context->config.memory_sort != MD_SORT_NONE; }
-
-bool cuda_sort_places_cells(const CudaContext *context) {
-    const int sort = context->config.memory_sort;
-    return sort == MD_SORT_MORTON || sort == MD_SORT_HILBERT || sort == MD_SORT_BRICK;
-}
-
-bool cuda_sort_needs_cells(const CudaContext *context) {
-    const MdConfig *config = &context->config;
-    const bool searched =
-        md_option_has_effect(config, MD_OPTION_neighbor_search) && config->neighbor_search == MD_SEARCH_CELL;
-    return cuda_sort_reorders(context) || searched || config->force_kernel == MD_KERNEL_CELL ||
-           config->force_kernel == MD_KERNEL_CLUSTER || config->force_kernel == MD_KERNEL_BRICK;
-}
-
-static float key_value(unsigned key) {
-    unsigned bits = key & 0x80000000u ? key & 0x7fffffffu : ~key;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-double cuda_sort_cells_along(double extent, double range) {
-    const double edge = range * (1 + 1e-6); /* rounding must not part neighbours by two cells */
-    return fmin(fmax(floor(extent / edge), 1), 1e6);
-}
-
-/* Finding bricks for multiprocessors takes longer than a list of few atoms may: what was found is kept for the next one, which
- * along periodic axes is the same. */
-static bool is_filled(const CudaContext *context, const double extent[3]) {
-    const CudaFilled *filled = &context->filled;
-    return filled->n[0] > 0 && filled->brick_cells == context->brick_cells &&
-           filled->brick_grid == context->brick_grid && memcmp(filled->extent, extent, sizeof filled->extent) == 0;
-}
-
-static void set_edges(CudaGrid *grid) {
-    for (int a = 0; a < 3; a++) grid->edge[a] = grid->inverse_edge[a] > 0 ? 1 / grid->inverse_edge[a] : 0;
-}
-
-void cuda_sort_fill(CudaContext *context, const double extent[3], CudaGrid *grid) {
-    CudaFilled *filled = &context->filled;
-    if (!is_filled(context, extent)) {
-        for (int a = 0; a < 3; a++) grid->n[a] = (int)cuda_sort_cells_along(extent[a], context->range);
-        while ((double)grid->n[0] * grid->n[1] * grid->n[2] > context->max_cells) {
-            int longest = grid->n[0] >= grid->n[1] && grid->n[0] >= grid->n[2] ? 0 : grid->n[1] >= grid->n[2] ? 1 : 2;
-            grid->n[longest] -= (grid->n[longest] + 7) / 8;
-        }
-        if (cuda_brick_sorts(context)) cuda_brick_divide(context, extent, grid);
-        filled->brick_cells = context->brick_cells;
-        filled->brick_grid = context->brick_grid;
-        memcpy(filled->extent, extent, sizeof filled->extent);
-        memcpy(filled->n, grid->n, sizeof filled->n);
-        memcpy(filled->n_bricks, grid->n_bricks, sizeof filled->n_bricks);
-    }
-    for (int a = 0; a < 3; a++) {
-        grid->n[a] = filled->n[a];
-        grid->n_bricks[a] = filled->n_bricks[a];
-        grid->inverse_edge[a] = extent[a] > 0 ? grid->n[a] / extent[a] : 0;
-    }
-    set_edges(grid);
-}
-
-/* The box along open axes is that of the particles, as measured. */
-static void plan_grid(CudaContext *context) {
-    CudaGrid *grid = &context->arguments.grid;
-    double extent[3];
-    for (int a = 0; a < 3; a++) {
-        grid->wraps[a] = context->box.periodic[a];
-        grid->origin[a] = 0;
-        extent[a] = context->box.length[a];
-        if (a >= context->box.dimension) {
-            extent[a] = 0;
-        } else if (!grid->wraps[a]) {
-            const CudaMeasures *measures = &context->h_watch->measures;
-            grid->origin[a] = -(double)key_value(measures->low[a]);
-            extent[a] = (double)key_value(measures->high[a]) - grid->origin[a];
-        }
-    }
-    cuda_sort_fill(context, extent, grid);
-}
-
-int cuda_sort_count_cells(const CudaGrid *grid) { return grid->n[0] * grid->n[1] * grid->n[2]; }
-
-int cuda_sort_most_cells(CudaContext *context) {
-    /* Where atoms are crowded in a void, bricks of few cells still hold few atoms if cells stay small. */
-    const int64_t most = (cuda_force_has_bricks(context) ? 8 : 1) * (int64_t)context->n_atoms;
-    context->max_cells = (int)(most > 1 << 30 ? 1 << 30 : most > 64 ? most : 64);
-    double n_cells = 1; /* whatever the bricks: they may come to be those of other cells */
-    for (int a = 0; a < context->box.dimension; a++) {
-        if (!context->box.periodic[a]) return context->max_cells; /* its extent is that of the particles */
-        n_cells *= cuda_sort_cells_along(context->box.length[a], context->range);
-    }
-    plan_grid(context);
-    return (int)fmin(n_cells, context->max_cells);
-}
-
 static bool same_cells(const CudaGrid *one, const CudaGrid *other) {
     return memcmp(one->n, other->n, sizeof one->n) == 0 &&
            memcmp(one->n_bricks, other->n_bricks, sizeof one->n_bricks) == 0;
@@ -128,20 +32,16 @@ enum { FEW_TILES = 32, MOST_KEYS = 1 << 12 };
  * tail is longer, four more. */
 static double likely_crowd(double average) { return average + 6 * sqrt(average) + 4; }
 
-size_t cuda_sort_few_counts(const CudaContext *context) {
-    return (size_t)(context->max_cells < CUDA_FEW_CELLS ? context->max_cells + 1 : CUDA_FEW_CELLS);
-}
-
 static int64_t scan_tiles(const CudaContext *context, int n_cells) {
     return cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
 }
 
 /* Keys of each cell that there is room for; 0: there is not enough, or cells are not few. */
 static int find_few_keys(const CudaContext *context, int n_cells) {
-    if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !cuda_force_has_list(context) ||
+    if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !context->facts.has_list ||
         cuda_memory_carries_by_list(context))
         return 0;
-    const size_t key = cuda_brick_sorts(context) ? sizeof(uint64_t) : sizeof(int32_t);
+    const size_t key = context->facts.sorts_bricks ? sizeof(uint64_t) : sizeof(int32_t);
     const double room = fmin((double)(cuda_memory_list_bytes(context) / key) / n_cells, MOST_KEYS);
     const double wanted = fmax(likely_crowd((double)context->n_atoms / n_cells), context->h_signals->crowded);
     return room < wanted ? 0 : (int)room;
@@ -210,7 +110,7 @@ void cuda_sort_issue(CudaContext *context, int n_cells) {
 /* What was carried to its new places becomes that of the moment. */
 void cuda_sort_take(CudaContext *context) {
     CudaParticles *now = &context->arguments.now, *spare = &context->arguments.spare, old = *now;
-    if (!cuda_sort_reorders(context)) return;
+    if (!context->facts.reorders) return;
     context->places_stale = true;
     context->has_forces = false;
     if (cuda_memory_carries_by_list(context)) return; /* it was copied there */
@@ -226,10 +126,10 @@ int cuda_sort_prepare(CudaContext *context) {
     /* k_sort_wrap lets the device go on. Nothing that was issued before sets it again: a device that is halted does not
      * halt, and every search before is known to be over. */
     context->h_signals->halted = 0;
-    if (!cuda_sort_needs_cells(context)) return 0;
-    plan_grid(context);
+    if (!context->facts.needs_cells) return 0;
+    cuda_grid_plan(context);
     const int n_cells = cuda_sort_count_cells(&context->arguments.grid);
-    if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
+    if (context->facts.places_cells) place_cells(context, n_cells);
     choose_counts(context, n_cells);
     return n_cells;
 }
@@ -237,7 +137,7 @@ int cuda_sort_prepare(CudaContext *context) {
 void cuda_sort_particles(CudaContext *context, bool by_graph) {
     cuda_timing_begin(context, CUDA_SORT);
     const int n_cells = cuda_sort_prepare(context);
-    if (!cuda_sort_needs_cells(context)) {
+    if (!context->facts.needs_cells) {
         context->arguments.n = 0;
         look_ahead(context);
         cuda_launch(context, CUDA_K_sort_wrap, context->n_atoms);
@@ -252,9 +152,9 @@ void cuda_sort_particles(CudaContext *context, bool by_graph) {
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
     const int n_cells = cuda_sort_count_cells(grid);
     context->arguments.grid = *grid;
-    set_edges(&context->arguments.grid);
-    if (!cuda_sort_needs_cells(context)) return;
-    if (cuda_sort_places_cells(context)) place_cells(context, n_cells);
+    cuda_grid_set_edges(&context->arguments.grid);
+    if (!context->facts.needs_cells) return;
+    if (context->facts.places_cells) place_cells(context, n_cells);
     choose_counts(context, n_cells);
     issue_cells(context, CUDA_K_sort_bin, n_cells);
     cuda_sort_take(context);

@@ -2,20 +2,184 @@
 #ifndef MD_CUDA_STAGES_H
 #define MD_CUDA_STAGES_H
 
-#include "cuda/context.h"
+#include "cuda/bricks/bricks.h"
+#include "cuda/context/context.h"
+#include "cuda/device/check.h"
+#include "cuda/device/device.h"
 
-/* --- sort.c --- */
-bool cuda_sort_needs_cells(const CudaContext *context);
-bool cuda_sort_reorders(const CudaContext *context);
-bool cuda_sort_places_cells(const CudaContext *context); /* by a table, not row by row */
-int cuda_sort_most_cells(CudaContext *context);          /* that any grid of this system has; needs no device */
-size_t cuda_sort_few_counts(const CudaContext *context); /* room for the counts of few cells, once max_cells is known */
+/* --- kernels.c --- */
+extern const char *const cuda_stage_names[CUDA_N_STAGES];
+/* Compiles and loads all kernels that the switches of context->config select. What cannot run on this GPU is an input
+ * error. Needs box and potential. */
+MdStatus cuda_kernels_create(CudaContext *context);
+void cuda_kernels_destroy(CudaContext *context);
+/* After the room of a brick's block has changed. */
+MdStatus cuda_kernels_fit_shared(CudaContext *context);
+/* Copies pair_table to wherever kernels have it as a __constant__ array. */
+void cuda_kernels_set_parameters(CudaContext *context);
+/* Launches on the stream of the context; checks as check.kernels says. */
+void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks);
+void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
+/* At most n_blocks, and no more than the GPU holds at once. */
+void cuda_launch_filling(CudaContext *context, CudaKernelId id, int64_t n_blocks);
+/* The same, with all of them there at the same time. */
+void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks);
+/* check.kernels = off: at a wait, whether all launches before it were accepted. */
+void cuda_kernels_check(const CudaContext *context);
+/* What launch.block_size = auto became: `sort:256,neighbor:128,...`; one line a unit in choices. */
+void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t size);
+void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics);
+
+/* Until end, force calls and searches are done by kernels that count (MD_COUNT), compiled now. end in any case. */
+typedef struct CudaUncounted {
+    CUmodule modules[CUDA_N_UNITS];
+    CudaKernel kernels[CUDA_N_KERNELS];
+} CudaUncounted;
+MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain);
+void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain);
+
+/* --- graph.c --- */
+bool cuda_graph_serves(const CudaContext *context); /* whether work is to be issued so */
+/* Issues what issue(context, n) would, which must depend on nothing but n, the arguments up to CudaArguments.n and, if it
+ * reads them, the grid and the counts of its cells, and must leave those arguments as they are. */
+typedef void (*CudaGraphWork)(CudaContext *context, int n);
+void cuda_graph_launch(CudaContext *context, CudaGraphs *graphs, bool reads_grid, CudaGraphWork issue, int n);
+/* At set-up: the first graph of a process takes the driver some 2.5 ms (H200), as long as 600 steps of 4,000 atoms. */
+void cuda_graph_prepare(CudaContext *context);
+void cuda_graph_destroy(CudaGraphs *graphs);
+
+/* --- allocate.c --- */
+
+/* An array in the memory that memory.space says; pooled: from the stream-ordered pool. What does not fit is a failure of the
+ * given kind. */
+MdStatus cuda_allocate(CudaContext *context, void **where, size_t bytes, bool pooled, const char *what,
+                       MdStatus failure);
+void cuda_release(CudaContext *context, void *data); /* NULL: nothing */
+void cuda_pool_keep(const CudaContext *context);     /* the pool keeps what is given back, until it is trimmed */
+void cuda_pool_trim(const CudaContext *context);
+
+/* --- memory.c --- */
+enum { CUDA_CHUNK_BYTES = 4 << 20 }; /* large enough for the full rate of the bus, small enough to pin */
+
+/* Fixes grid bounds, strides and capacity of the list from the switches, and allocates every array. On failure the
+ * message is in errors, and cuda_memory_free cleans up. */
+MdStatus cuda_memory_allocate(CudaContext *context);
+void cuda_memory_free(CudaContext *context);
+/* The same sizes without a device. */
+MdMemory cuda_memory_estimate(CudaContext *context);
+MdMemory cuda_memory_held(const CudaContext *context); /* at most so far */
+
+/* Arrays of one use. Where they are not kept (memory.allocation, reduce.scratch) begin allocates those that are not there, and
+ * end frees them. */
+typedef enum CudaGroup {
+    CUDA_KEPT,    /* never given back */
+    CUDA_FORCES,  /* from the force kernel to the drift that uses them last */
+    CUDA_REBUILD, /* cells, and the second copy of what a reordering carries */
+    CUDA_STAGING, /* of particles on their way in or out */
+    CUDA_SCRATCH  /* of reductions */
+} CudaGroup;
+void cuda_memory_begin(CudaContext *context, CudaGroup group);
+void cuda_memory_end(CudaContext *context, CudaGroup group);
+/* For who reads forces: they must be those of the particles. Where they are not kept, zero takes their place. */
+void cuda_memory_need_forces(CudaContext *context);
+
+/* Makes room for rows of at least `count` entries; the list is lost. */
+MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
+/* memory.carry = copy, where there is a list: a reordering puts into its memory what else goes to a second copy. */
+bool cuda_memory_carries_by_list(const CudaContext *context);
+size_t cuda_memory_list_bytes(const CudaContext *context); /* of the entries, as long as capacities stay */
+/* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
+MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
+/* Device to host through the pinned chunks, after all work issued so far; waits. */
+void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes);
+/* Copies the watch to the host; with wait, h_watch is valid on return, otherwise after `watched`. */
+void cuda_watch_read(CudaContext *context, bool wait);
+/* Lets a device that is halted go on, where no sort does. */
+void cuda_watch_release(CudaContext *context);
+
+/* --- timing.c --- */
+void cuda_timing_create(CudaContext *context);
+void cuda_timing_destroy(CudaContext *context);
+void cuda_timing_begin(CudaContext *context, CudaStage stage);
+void cuda_timing_end(CudaContext *context);
+/* The same for n_calls calls at once: begin has counted one. */
+void cuda_timing_end_batch(CudaContext *context, int n_calls);
+/* Sort and search in one, where it is known how they share the time. Batches behind them may be timed with them. */
+bool cuda_timing_knows_shares(const CudaContext *context);
+void cuda_timing_begin_list(CudaContext *context);
+void cuda_timing_end_list(CudaContext *context);
+/* Before the device may have nothing to do: what comes behind is not timed with what came before. Where it has stood still
+ * already that is not timed at all. */
+void cuda_timing_break(CudaContext *context);
+void cuda_timing_drop(CudaContext *context);
+void cuda_timing_book(CudaContext *context); /* all calls that have completed */
+void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time);
+
+/* With a trace every call is timed and recorded; with NULL all that has been issued is waited for and recorded. */
+void cuda_timing_trace(CudaContext *context, MdTrace *trace);
+/* Begins and ends a copy on the stream, for the trace alone. Begin returns NULL where there is none. */
+CudaSpan *cuda_timing_begin_copy(CudaContext *context, cudaStream_t stream, const char *name);
+void cuda_timing_end_copy(CudaSpan *span, cudaStream_t stream);
+
+/* --- trace.c --- */
+void cuda_trace_begin(CudaContext *context, MdTrace *trace);
+void cuda_trace_end(CudaContext *context);                          /* when all spans are placed */
+void cuda_trace_name_stream(cudaStream_t stream, const char *name); /* for NVIDIA's profilers, base/nvtx.h */
+/* Records a span whose events have completed, of that length. */
+void cuda_trace_place(CudaContext *context, CudaSpan *span, double seconds);
+/* Waiting of the thread that issues the steps, by name on the timeline. */
+void cuda_wait_stream(CudaContext *context, const char *what);
+void cuda_wait_event(CudaContext *context, cudaEvent_t event, const char *what);
+void cuda_wait_record(CudaContext *context, const char *what, double begin_s); /* that it waited until now */
+
+/* Compiles every unit that the switches need and throws the code away; a message of the compiler is a failure (with an
+ * empty cache). For tests on machines without a GPU. */
+MdStatus cuda_kernels_try(const CudaTarget *target, MdErrors *errors);
+/* Threads of a block of the unit, as asked for; with auto where the search for the best occupancy begins, which keeps those of bricks. */
+int cuda_kernels_block_size(const CudaTarget *target, int unit);
+
+/* --- sizes.c --- */
 int cuda_sort_count_cells(const CudaGrid *grid);
-/* Cells of an axis that long, for a list of that range, while they are not too many in all. */
-double cuda_sort_cells_along(double extent, double range);
+int64_t cuda_brick_count(const CudaGrid *grid);
+int64_t cuda_neighbor_threads(const CudaContext *context); /* of a search for rows */
+/* Threads of a force kernel that holds all atoms at once; of bricks: bricks. */
+int64_t cuda_force_items(const CudaContext *context);
+/* The blocks of kernel `id`, which computes forces. */
+int64_t cuda_force_blocks(const CudaContext *context, CudaKernelId id);
+/* Of the energy path, and so its partial sums: blocks go through several bricks where there are very many. */
+int64_t cuda_force_sum_blocks(const CudaContext *context);
+/* At any block size: known without a device. Blocks of 32 threads; larger ones have no more threads in all, up to one
+ * block. */
+int64_t cuda_force_most_blocks(const CudaContext *context);
+size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynamic shared memory of a block */
+int cuda_reduce_blocks(const CudaContext *context);                    /* of a sum over the particles */
+int64_t cuda_reduce_most_blocks(const CudaContext *context);           /* at any block size */
+/* Dynamic shared memory that the reductions of a kernel need. */
+size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, int block_size);
+/* The same in parts: sums of the particles and of the last forces with energy into the row on the device, as those of
+ * `step`; to the host; and there, when it has arrived, to sums. */
+size_t cuda_reduce_row_bytes(const CudaContext *context);
+
+/* --- grid.c --- */
+int cuda_grid_most_cells(CudaContext *context);          /* that any grid of this system has; needs no device */
+size_t cuda_sort_few_counts(const CudaContext *context); /* room for the counts of few cells, once max_cells is known */
 /* The cells and bricks of a grid: as many cells as there is room for at edges of at least the range, and fewer where there would be
  * more than max_cells (a system that is mostly void) or where bricks want them longer. */
-void cuda_sort_fill(CudaContext *context, const double extent[3], CudaGrid *grid);
+void cuda_grid_fill(CudaContext *context, const double extent[3], CudaGrid *grid);
+void cuda_grid_set_edges(CudaGrid *grid);
+/* The grid of the box, along open axes of the particles as measured. */
+void cuda_grid_plan(CudaContext *context);
+
+/* --- room_plan.c, room.c --- */
+/* Their size and the room of a block, as far as they do not depend on the grid; and what does. */
+void cuda_brick_plan(CudaContext *context);
+void cuda_brick_plan_tables(CudaContext *context);
+CudaBricks cuda_brick_room(const CudaContext *context, int32_t atoms); /* of a block, for so many atoms */
+int64_t cuda_brick_most_slices(int64_t n_atoms, double n_bricks);
+/* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
+MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
+
+/* --- sort.c --- */
 void cuda_sort_particles(CudaContext *context, bool by_graph);
 /* The same in parts, for who issues it with other kernels: what comes before it, and its argument; it; what comes of it. */
 int cuda_sort_prepare(CudaContext *context);
@@ -35,37 +199,11 @@ MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid);
 /* Whether rebuild=every or host-check has anything to do at this step; and it: builds where the rule says so. */
 bool cuda_neighbor_acts(const CudaContext *context, int64_t step);
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step);
-bool cuda_neighbor_halves(const CudaContext *context); /* neighbor.list = half */
-bool cuda_neighbor_compresses(const MdConfig *config); /* neighbor.index = 16 */
-size_t cuda_neighbor_entry_bytes(const CudaContext *context);
-/* How far apart the particles of a listed pair may be: the longest cutoff and the skin. */
-double cuda_neighbor_range(const MdConfig *config, const MdPotential *potential);
-int64_t cuda_neighbor_threads(const CudaContext *context); /* of a search for rows */
 /* Capacity, rows, entries, late builds, when the device is done. */
 void cuda_neighbor_statistics(CudaContext *context, MdStatistics *statistics);
 MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
 
 /* --- force.c --- */
-bool cuda_force_has_list(const CudaContext *context);
-bool cuda_force_has_clusters(const CudaContext *context); /* its rows are those of clusters */
-bool cuda_force_has_bricks(const CudaContext *context);   /* they stand in slices of bricks */
-/* Threads of a force kernel that holds all atoms at once; of bricks: bricks. */
-int64_t cuda_force_items(const CudaContext *context);
-/* The blocks of kernel `id`, which computes forces. */
-int64_t cuda_force_blocks(const CudaContext *context, CudaKernelId id);
-/* Of the energy path, and so its partial sums: blocks go through several bricks where there are very many. */
-int64_t cuda_force_sum_blocks(const CudaContext *context);
-/* At any block size: known without a device. Blocks of 32 threads; larger ones have no more threads in all, up to one
- * block. */
-int64_t cuda_force_most_blocks(const CudaContext *context);
-/* Bytes of a number: of all that is stored; of a position on its way. */
-size_t cuda_pair_size(const MdConfig *config);
-size_t cuda_state_size(const MdConfig *config);
-int cuda_force_row_threads(const MdConfig *config);                    /* that share a row */
-size_t cuda_force_shared_bytes(const CudaContext *context, int block); /* dynamic shared memory of a block */
-size_t cuda_force_held_bytes(const MdConfig *config, int block);       /* and in the resident kernel beside that */
-/* Whether blocks of the resident kernel may have to make passes again: launch.barrier = local with device-check. */
-bool cuda_force_may_go_back(const MdConfig *config);
 void cuda_force_zero(CudaContext *context); /* the forces on all atoms */
 /* Issues the kernel, and with_energy the sums of its blocks. */
 void cuda_force_issue(CudaContext *context, bool with_energy);
@@ -83,14 +221,7 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
 /* Before and after a kernel that finds extremes (block_max). */
 void cuda_reduce_begin_extremes(CudaContext *context);
 void cuda_reduce_end_extremes(CudaContext *context);
-int cuda_reduce_blocks(const CudaContext *context);          /* of a sum over the particles */
-int64_t cuda_reduce_most_blocks(const CudaContext *context); /* at any block size */
-/* Dynamic shared memory that the reductions of a kernel need. */
-size_t cuda_reduce_dynamic_shared(const CudaContext *context, CudaKernelId id, int block_size);
 void cuda_reduce_sums(CudaContext *context, MdSums *sums); /* waits */
-/* The same in parts: sums of the particles and of the last forces with energy into the row on the device, as those of
- * `step`; to the host; and there, when it has arrived, to sums. */
-size_t cuda_reduce_row_bytes(const CudaContext *context);
 void cuda_reduce_row(CudaContext *context, CudaRow *row, int64_t step);
 void cuda_reduce_copy_row(const CudaRow *row, cudaStream_t stream);
 void cuda_reduce_read_row(const CudaRow *row, MdSums *sums);
@@ -106,42 +237,13 @@ void cuda_gather_frame(CudaContext *context, MdFrame *frame);
 /* One quantity (MD_FRAME_...) by id into out, on the device; precision of the frame. */
 void cuda_gather_quantity(CudaContext *context, unsigned quantity, int precision, void *out);
 
-/* --- brick.c --- */
-bool cuda_brick_sorts(const CudaContext *context); /* memory.sort = brick */
-int64_t cuda_brick_count(const CudaGrid *grid);
-/* The bricks of a grid that has as many cells as there is room for, and fewer cells where these would not fit the bricks. */
-void cuda_brick_divide(const CudaContext *context, const double extent[3], CudaGrid *grid);
-/* Their size and the room of a block, as far as they do not depend on the grid; and what does. */
-void cuda_brick_plan(CudaContext *context);
-void cuda_brick_plan_tables(CudaContext *context);
-/* Threads of a block, row_threads of which share a row: with one for each atom of a brick, or for two. range: of the list. */
-int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads);
-/* Rounds in which a block of so many threads stages its brick, as the resident kernel holds them: in a uniform system with some
- * room, and no more than there are bytes for their images. Blocks that stage more meet. 1 for other kernels, which hold none. */
-enum { CUDA_MOST_HELD_SOURCES = 4 };
-int cuda_brick_held_sources(const CudaTarget *target, int block);
-/* Whether a block of the resident kernel holds a brick of a uniform system, with a thread or several for each row, and what it stages:
- * else all blocks would meet between passes, as with the barrier of the grid, and mark places in vain (must_meet). */
-bool cuda_brick_is_held(const CudaTarget *target);
-bool cuda_brick_has_matrices(const MdConfig *config); /* neighbor.distances */
-/* Rows that a warp searches for at a time by matrices. */
-int cuda_brick_rows_of_warp(const MdConfig *config);
-/* And of the search, which may have others; and what a block of it needs of dynamic shared memory. */
-int cuda_brick_search_block_size(const CudaTarget *target, double range);
-size_t cuda_brick_search_bytes(const CudaBricks *bricks, const MdConfig *config, int block);
-size_t cuda_brick_force_bytes(const CudaBricks *bricks, const MdConfig *config); /* of a block that computes forces */
-/* The most shared memory that a block of any kernel takes, static and dynamic, in a uniform system. */
-size_t cuda_brick_shared_bytes(const MdConfig *config, const MdSystemPlan *plan);
-/* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
-MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
-
 /* --- output.c --- */
 MdMemory cuda_slots_estimate(CudaContext *context, const MdSlotSpec *spec);
 MdStatus cuda_slots_create(void *context, const MdSlotSpec *spec);
 void cuda_slots_destroy(CudaContext *context);
-MdStatus cuda_output_begin(void *context, const MdOutputRequest *request);
 MdStatus cuda_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
-MdStatus cuda_output_settle(void *context);
+/* What is not issued by now never will be: the device has stopped for good. */
+void cuda_output_abandon(CudaContext *context);
 uint64_t cuda_slots_host_bytes(const CudaContext *context); /* that are taken */
 /* Queues all that fills the slots of a request. */
 void cuda_output_issue(CudaContext *context, const MdOutputRequest *request);
@@ -150,20 +252,6 @@ void cuda_output_issue(CudaContext *context, const MdOutputRequest *request);
 MdStatus cuda_state_save(CudaContext *context, MdState *state);
 MdStatus cuda_state_load(CudaContext *context, MdState *state);
 
-/* --- steps.c --- */
-void cuda_steps_kick_drift(CudaContext *context, int64_t step);
-MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step);
-MdStatus cuda_steps_rebuild(CudaContext *context);
-void cuda_steps_compute_forces(CudaContext *context, bool with_energy);
-void cuda_steps_kick(CudaContext *context);
-/* Everything that was asked for is done (device-check) or issued, to effect: for those who look at particles or sums. */
-MdStatus cuda_steps_finish(CudaContext *context);
-/* Output at the end of the step, and again if the device has halted before it. */
-MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request);
-/* Everything that was asked for is issued, to effect; with device-check it is done, unless a fault has ended the motion. */
-MdStatus cuda_steps_settle(CudaContext *context);
-void cuda_steps_destroy(CudaContext *context);
-
 /* --- texture.c --- */
 void cuda_textures_create(CudaContext *context); /* nothing without memory.load = texture; after the arrays */
 void cuda_textures_destroy(CudaContext *context);
@@ -171,27 +259,5 @@ void cuda_textures_destroy(CudaContext *context);
 /* --- counters.c --- */
 /* For `count` of backend.h, when all steps are done. */
 MdStatus cuda_counters_take(CudaContext *context, MdCounters *counters);
-
-/* --- what `auto` becomes, and what is refused: resolve.c, force.c, choices.c --- */
-/* Atoms up to which launch.persistent = auto takes the resident kernel, with that memory.brick_grid. */
-int64_t cuda_most_resident(int brick_grid, const MdConfig *config);
-/* What `auto` becomes in the stage force, and what a system or driver does not allow. */
-void cuda_force_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
-/* neighbor.distances = matrix, memory.staging = async: from which compute capability on. */
-enum { CUDA_MATRIX_CAPABILITY = 90, CUDA_COPY_CAPABILITY = 80 };
-/* Whether blocks have room for a brick of one cell, at least; whether every multiprocessor gets a brick that is worth its
- * staging. */
-bool cuda_brick_fits(const MdConfig *config, const MdSystemPlan *plan);
-bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
-void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
-/* Whether launch.barrier = local gains with the check of displacements, too, for blocks that hold their bricks. */
-bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan);
-/* memory.staging, once launch.passes is known. */
-void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
-MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
-/* Whether blocks of these bricks would need more room than there is; and what, in words. */
-bool cuda_brick_lacks_room(const MdConfig *config, const MdSystemPlan *plan, char *what, size_t size);
-MdStatus cuda_force_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
-MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 
 #endif

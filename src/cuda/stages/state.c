@@ -22,7 +22,8 @@ static const char *const raw_names[] = {[CUDA_RAW_POSITION] = "position",
                                         [CUDA_RAW_REFERENCE] = "cuda built at"};
 
 static size_t raw_size(const CudaContext *context, int which) {
-    return which == CUDA_RAW_POSITION || which == CUDA_RAW_VELOCITY ? context->state_size : context->pair_size;
+    return which == CUDA_RAW_POSITION || which == CUDA_RAW_VELOCITY ? context->facts.state_size
+                                                                    : context->facts.pair_size;
 }
 
 static size_t raw_bytes(const CudaContext *context) { return 3 * (size_t)context->n_atoms * sizeof(double); }

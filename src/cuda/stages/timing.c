@@ -21,7 +21,7 @@
  * them, if nobody looks at a step there, and all share the time, with that of the gaps: what events cost is then so little that
  * the sum is that of what they do not enclose. (The shares come from calls with events around each, two pairs for a list and one
  * for a batch: of few atoms sort and search get somewhat too much, and steps too little.) */
-#include "cuda/context.h"
+#include "cuda/stages/stages.h"
 
 /* A prime: calls that repeat with the period of the thermo table must not always, or never, be among the timed ones. */
 enum { CUDA_SAMPLE = 17, WINDOW_LISTS = 8 };

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "cuda/context.h"
+#include "cuda/stages/stages.h"
 #ifdef MDMINI_HAVE_NVTX
 #include <nvtx3/nvToolsExtCudaRt.h>
 #endif

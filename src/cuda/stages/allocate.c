@@ -13,7 +13,7 @@
  *   pool              the same from the stream-ordered pool: it keeps what was freed and hands it out again, without
  *                     a wait
  *   once              at start */
-#include "cuda/context.h"
+#include "cuda/stages/stages.h"
 
 static bool is_mapped(const CudaContext *context) { return context->config.memory_space == MD_SPACE_MAPPED; }
 
@@ -113,35 +113,4 @@ void cuda_pool_keep(const CudaContext *context) {
 void cuda_pool_trim(const CudaContext *context) {
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     CUDA_CHECK(cudaMemPoolTrimTo(pool_of(context), 0));
-}
-
-/* --- what this GPU cannot ------------------------------------------------------------------------------------------ */
-
-MdStatus cuda_memory_resolve(const MdConfig *config, MdErrors *errors) {
-    int device = 0;
-    const struct {
-        int option, value;
-        enum cudaDeviceAttr attribute;
-        const char *lack, *others;
-    } needs[] = {
-        {MD_OPTION_memory_space, MD_SPACE_MAPPED, cudaDevAttrCanMapHostMemory, "cannot map memory of the host",
-         "memory.space=managed, managed-prefetch or device"},
-        {MD_OPTION_memory_space, MD_SPACE_MANAGED, cudaDevAttrManagedMemory, "has no managed memory",
-         "memory.space=mapped or device"},
-        {MD_OPTION_memory_space, MD_SPACE_MANAGED_PREFETCH, cudaDevAttrConcurrentManagedAccess,
-         "cannot move pages of managed memory on request", "memory.space=mapped, managed or device"},
-        {MD_OPTION_memory_allocation, MD_ALLOCATION_POOL, cudaDevAttrMemoryPoolsSupported, "has no memory pools",
-         "memory.allocation=per-call or once"},
-    };
-    MdStatus status = cuda_device_choose(config, &device, errors);
-    if (status != MD_OK) return status;
-    for (size_t k = 0; k < sizeof needs / sizeof needs[0]; k++) {
-        int has = 1;
-        if (md_switch_value(config, needs[k].option) != needs[k].value) continue;
-        CUDA_CHECK(cudaDeviceGetAttribute(&has, needs[k].attribute, device));
-        if (!has)
-            status = md_fail(errors, MD_ERROR_INPUT, "%s=%s: GPU %d %s: take %s", md_option_name(needs[k].option),
-                             md_switch_words(needs[k].option)[needs[k].value], device, needs[k].lack, needs[k].others);
-    }
-    return status;
 }

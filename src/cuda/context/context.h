@@ -15,13 +15,9 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
-#include "cuda/device/compile.h"
+#include "cuda/context/facts.h"
 #include "cuda/device/driver.h"
-#include "cuda/shared.h"
-
-/* A CUDA call that fails is an internal fault: it stops the run with the expression, the place and the device. */
-void cuda_check(cudaError_t error, const char *expression, const char *file, int line);
-#define CUDA_CHECK(expression) cuda_check((expression), #expression, __FILE__, __LINE__)
+#include "cuda/context/shared.h"
 
 typedef enum CudaStage {
     CUDA_SORT,
@@ -225,6 +221,7 @@ typedef struct CudaFilled {
 
 typedef struct CudaContext {
     MdErrors *errors;
+    CudaFacts facts;
     MdConfig config; /* resolved; its texts and lists belong to the caller */
     MdConfig asked;
     int device, n_sms, compute_capability; /* 90 for 9.0 */
@@ -241,8 +238,7 @@ typedef struct CudaContext {
     int n_atoms;
     MdBox box;
     MdPotential potential;
-    double range;                 /* cuda_neighbor_range */
-    size_t pair_size, state_size; /* cuda_pair_size, cuda_state_size */
+    double range; /* cuda_list_range */
 
     CudaArguments arguments; /* what kernels get; the host's view of all device arrays */
     unsigned char pair_table[MD_MAX_TYPES * MD_MAX_TYPES * sizeof(MdPair_d)]; /* second argument of the force kernels */
@@ -313,142 +309,6 @@ typedef struct CudaContext {
     int32_t list_slack; /* entries beyond the longest row that the last growth of the list made room for */
     double overflow_s;  /* of the host, to make room; the search that comes again is in its stage */
 } CudaContext;
-
-/* Compiles and loads all kernels that the switches of context->config select. What cannot run on this GPU is an input
- * error. Needs box and potential. */
-MdStatus cuda_kernels_create(CudaContext *context);
-void cuda_kernels_destroy(CudaContext *context);
-/* After the room of a brick's block has changed. */
-MdStatus cuda_kernels_fit_shared(CudaContext *context);
-/* Copies pair_table to wherever kernels have it as a __constant__ array. */
-void cuda_kernels_set_parameters(CudaContext *context);
-/* Launches on the stream of the context; checks as check.kernels says. */
-void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks);
-void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
-/* At most n_blocks, and no more than the GPU holds at once. */
-void cuda_launch_filling(CudaContext *context, CudaKernelId id, int64_t n_blocks);
-/* The same, with all of them there at the same time. */
-void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks);
-/* check.kernels = off: at a wait, whether all launches before it were accepted. */
-void cuda_kernels_check(const CudaContext *context);
-/* What launch.block_size = auto became: `sort:256,neighbor:128,...`; one line a unit in choices. */
-void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t size);
-void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics);
-
-/* Until end, force calls and searches are done by kernels that count (MD_COUNT), compiled now. end in any case. */
-typedef struct CudaUncounted {
-    CUmodule modules[CUDA_N_UNITS];
-    CudaKernel kernels[CUDA_N_KERNELS];
-} CudaUncounted;
-MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain);
-void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain);
-
-/* --- graph.c --- */
-bool cuda_graph_serves(const CudaContext *context); /* whether work is to be issued so */
-/* Issues what issue(context, n) would, which must depend on nothing but n, the arguments up to CudaArguments.n and, if it
- * reads them, the grid and the counts of its cells, and must leave those arguments as they are. */
-typedef void (*CudaGraphWork)(CudaContext *context, int n);
-void cuda_graph_launch(CudaContext *context, CudaGraphs *graphs, bool reads_grid, CudaGraphWork issue, int n);
-/* At set-up: the first graph of a process takes the driver some 2.5 ms (H200), as long as 600 steps of 4,000 atoms. */
-void cuda_graph_prepare(CudaContext *context);
-void cuda_graph_destroy(CudaGraphs *graphs);
-
-/* --- allocate.c --- */
-
-/* An array in the memory that memory.space says; pooled: from the stream-ordered pool. What does not fit is a failure of the
- * given kind. */
-MdStatus cuda_allocate(CudaContext *context, void **where, size_t bytes, bool pooled, const char *what,
-                       MdStatus failure);
-void cuda_release(CudaContext *context, void *data); /* NULL: nothing */
-void cuda_pool_keep(const CudaContext *context);     /* the pool keeps what is given back, until it is trimmed */
-void cuda_pool_trim(const CudaContext *context);
-MdStatus cuda_memory_resolve(const MdConfig *config, MdErrors *errors); /* what the GPU cannot */
-
-/* --- memory.c --- */
-enum { CUDA_CHUNK_BYTES = 4 << 20 }; /* large enough for the full rate of the bus, small enough to pin */
-
-/* Fixes grid bounds, strides and capacity of the list from the switches, and allocates every array. On failure the
- * message is in errors, and cuda_memory_free cleans up. */
-MdStatus cuda_memory_allocate(CudaContext *context);
-void cuda_memory_free(CudaContext *context);
-/* The same sizes without a device. */
-MdMemory cuda_memory_estimate(CudaContext *context);
-MdMemory cuda_memory_held(const CudaContext *context); /* at most so far */
-
-/* Arrays of one use. Where they are not kept (memory.allocation, reduce.scratch) begin allocates those that are not there, and
- * end frees them. */
-typedef enum CudaGroup {
-    CUDA_KEPT,    /* never given back */
-    CUDA_FORCES,  /* from the force kernel to the drift that uses them last */
-    CUDA_REBUILD, /* cells, and the second copy of what a reordering carries */
-    CUDA_STAGING, /* of particles on their way in or out */
-    CUDA_SCRATCH  /* of reductions */
-} CudaGroup;
-void cuda_memory_begin(CudaContext *context, CudaGroup group);
-void cuda_memory_end(CudaContext *context, CudaGroup group);
-/* For who reads forces: they must be those of the particles. Where they are not kept, zero takes their place. */
-void cuda_memory_need_forces(CudaContext *context);
-
-/* Makes room for rows of at least `count` entries; the list is lost. */
-MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
-/* memory.carry = copy, where there is a list: a reordering puts into its memory what else goes to a second copy. */
-bool cuda_memory_carries_by_list(const CudaContext *context);
-size_t cuda_memory_list_bytes(const CudaContext *context); /* of the entries, as long as capacities stay */
-/* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
-MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
-/* Device to host through the pinned chunks, after all work issued so far; waits. */
-void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes);
-/* Copies the watch to the host; with wait, h_watch is valid on return, otherwise after `watched`. */
-void cuda_watch_read(CudaContext *context, bool wait);
-/* Lets a device that is halted go on, where no sort does. */
-void cuda_watch_release(CudaContext *context);
-
-/* --- device.c --- */
-MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors);
-int cuda_device_multiprocessors(void);         /* of the current GPU */
-int cuda_device_compute_capability(void);      /* of the current GPU, 90 for 9.0 */
-bool cuda_device_has_dependent_launch(void);   /* programmatic: launch.dependent */
-extern const char *const cuda_dependent_needs; /* what it takes, in words */
-int64_t cuda_device_resident_threads(void);    /* that the current GPU holds at once, at most */
-int cuda_device_shared_bytes(void);            /* of a block on the current GPU, at most */
-MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
-
-/* --- timing.c --- */
-void cuda_timing_create(CudaContext *context);
-void cuda_timing_destroy(CudaContext *context);
-void cuda_timing_begin(CudaContext *context, CudaStage stage);
-void cuda_timing_end(CudaContext *context);
-/* The same for n_calls calls at once: begin has counted one. */
-void cuda_timing_end_batch(CudaContext *context, int n_calls);
-/* Sort and search in one, where it is known how they share the time. Batches behind them may be timed with them. */
-bool cuda_timing_knows_shares(const CudaContext *context);
-void cuda_timing_begin_list(CudaContext *context);
-void cuda_timing_end_list(CudaContext *context);
-/* Before the device may have nothing to do: what comes behind is not timed with what came before. Where it has stood still
- * already that is not timed at all. */
-void cuda_timing_break(CudaContext *context);
-void cuda_timing_drop(CudaContext *context);
-void cuda_timing_book(CudaContext *context); /* all calls that have completed */
-void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time);
-
-/* With a trace every call is timed and recorded; with NULL all that has been issued is waited for and recorded. */
-void cuda_timing_trace(CudaContext *context, MdTrace *trace);
-/* Begins and ends a copy on the stream, for the trace alone. Begin returns NULL where there is none. */
-CudaSpan *cuda_timing_begin_copy(CudaContext *context, cudaStream_t stream, const char *name);
-void cuda_timing_end_copy(CudaSpan *span, cudaStream_t stream);
-
-/* --- trace.c --- */
-void cuda_trace_begin(CudaContext *context, MdTrace *trace);
-void cuda_trace_end(CudaContext *context);                          /* when all spans are placed */
-void cuda_trace_name_stream(cudaStream_t stream, const char *name); /* for NVIDIA's profilers, base/nvtx.h */
-/* Records a span whose events have completed, of that length. */
-void cuda_trace_place(CudaContext *context, CudaSpan *span, double seconds);
-/* Waiting of the thread that issues the steps, by name on the timeline. */
-void cuda_wait_stream(CudaContext *context, const char *what);
-void cuda_wait_event(CudaContext *context, cudaEvent_t event, const char *what);
-void cuda_wait_record(CudaContext *context, const char *what, double begin_s); /* that it waited until now */
-
-extern const char *const cuda_stage_names[CUDA_N_STAGES];
 
 static inline int64_t cuda_blocks(int64_t n, int threads) { return (n + threads - 1) / threads; }
 

@@ -1,0 +1,26 @@
+/* The list of backends. Who only runs one gets its operations and needs no more than backend/backend.h. */
+#ifndef MD_BACKENDS_H
+#define MD_BACKENDS_H
+
+#include "backend/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The backends that are built in; NULL ends the list. The first is the cpu. */
+const MdBackendOps *const *md_backends(void);
+const MdBackendOps *md_backend_find(const char *name); /* NULL when not built in */
+
+/* The variants tables of all backends, of those that are not built in as well: name and table by number; NULL ends. */
+const char *md_backend_table(int k, MdVariantTable *table);
+
+extern const MdBackendOps md_backend_cpu;
+#ifdef MDMINI_HAVE_CUDA
+extern const MdBackendOps md_backend_cuda;
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

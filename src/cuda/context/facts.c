@@ -1,0 +1,49 @@
+#include "cuda/context/facts.h"
+
+#include "backend/variants.h"
+
+static bool has_rows(const MdConfig *config) {
+    return config->force_kernel == MD_KERNEL_LIST || config->force_kernel == MD_KERNEL_LIST_SPLIT;
+}
+
+static bool adds_forces(const MdConfig *config) {
+    const bool split = config->force_kernel == MD_KERNEL_LIST_SPLIT;
+    return (has_rows(config) && config->neighbor_list == MD_LIST_HALF) ||
+           (split && config->force_partial_sums == MD_PARTIAL_SUMS_ATOMIC);
+}
+
+static void state_order(const MdConfig *config, CudaFacts *facts) {
+    const int sort = config->memory_sort;
+    const bool searched =
+        md_option_has_effect(config, MD_OPTION_neighbor_search) && config->neighbor_search == MD_SEARCH_CELL;
+    facts->sorts_bricks = sort == MD_SORT_BRICK;
+    facts->reorders = sort != MD_SORT_NONE;
+    facts->places_cells = sort == MD_SORT_MORTON || sort == MD_SORT_HILBERT || sort == MD_SORT_BRICK;
+    facts->needs_cells = facts->reorders || searched || config->force_kernel == MD_KERNEL_CELL || facts->has_clusters ||
+                         facts->has_bricks;
+}
+
+CudaFacts cuda_facts(const MdConfig *config) {
+    CudaFacts facts = {
+        .has_clusters = config->force_kernel == MD_KERNEL_CLUSTER,
+        .has_bricks = config->force_kernel == MD_KERNEL_BRICK,
+        .adds_forces = adds_forces(config),
+        .row_threads =
+            md_option_has_effect(config, MD_OPTION_force_threads_per_atom) ? 1 << config->force_threads_per_atom : 1,
+        .pair_size = config->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float),
+        .state_size = config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double),
+        .halves = md_option_has_effect(config, MD_OPTION_neighbor_list) && config->neighbor_list == MD_LIST_HALF,
+        .has_matrices = config->neighbor_distances == MD_DISTANCES_MATRIX,
+        .compresses = md_option_has_effect(config, MD_OPTION_neighbor_index) && config->neighbor_index == MD_INDEX_16,
+        .rows_per_warp = config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_8 ? 8 : 16,
+        .may_go_back = config->launch_persistent == MD_PERSISTENT_ON && config->launch_barrier == MD_BARRIER_LOCAL &&
+                       config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK};
+    facts.has_list = has_rows(config) || facts.has_clusters || facts.has_bricks;
+    facts.entry_bytes = facts.compresses ? sizeof(uint16_t) : sizeof(int32_t);
+    state_order(config, &facts);
+    return facts;
+}
+
+double cuda_list_range(const MdConfig *config, const MdPotential *potential) {
+    return potential->cutoff_max + config->neighbor_skin;
+}

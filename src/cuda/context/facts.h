@@ -1,0 +1,42 @@
+/* What the configuration says, in one place: computed once when it is resolved, and read by all of the cuda backend. What
+ * depends on the grid of cells as well stands in stages/sizes.c. */
+#ifndef MD_CUDA_FACTS_H
+#define MD_CUDA_FACTS_H
+
+#include "deck/deck.h"
+#include "system/system.h"
+
+typedef struct CudaFacts {
+    /* force.kernel */
+    bool has_list;     /* a Verlet list: rows of atoms, of clusters or of bricks */
+    bool has_clusters; /* its rows are those of clusters */
+    bool has_bricks;   /* they stand in slices of bricks */
+    bool adds_forces;  /* kernels add forces in memory, by atomics */
+    int row_threads;   /* that share a row */
+    size_t pair_size;  /* bytes of a number that is stored */
+    size_t state_size; /* and of a coordinate while an atom moves */
+
+    /* the list */
+    bool halves;        /* neighbor.list = half */
+    bool compresses;    /* neighbor.index = 16 */
+    size_t entry_bytes; /* of an entry */
+    bool has_matrices;  /* neighbor.distances = matrix */
+    int rows_per_warp;  /* for which a warp searches at a time by matrices */
+
+    /* the order of the atoms */
+    bool needs_cells;  /* atoms are sorted into cells */
+    bool reorders;     /* and stand in that order in memory */
+    bool places_cells; /* cells stand in memory by a table, not row by row */
+    bool sorts_bricks; /* memory.sort = brick */
+
+    /* Blocks of the resident kernel may have to make steps again: launch.barrier = local with device-check. */
+    bool may_go_back;
+} CudaFacts;
+
+/* config: resolved; before that, what is asked for so far. */
+CudaFacts cuda_facts(const MdConfig *config);
+
+/* How far apart the atoms of a listed pair may be, sigma: the longest cutoff and the skin. */
+double cuda_list_range(const MdConfig *config, const MdPotential *potential);
+
+#endif
