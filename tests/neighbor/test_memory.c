@@ -71,7 +71,7 @@ static double *whole_places(CudaContext *context) {
     uint32_t *words = download(context, with_them ? now->position.part[0] : now->low, words_each * n, sizeof *words);
     for (size_t k = 0; k < 3 * n; k++) {
         const uint32_t word = words[with_them ? 4 * (k / 3) + 3 : k / 3];
-        const int64_t steps = (int64_t)(word / (uint32_t[]){1, 512, 512 * 512}[k % 3] % 512) - 256;
+        const int64_t steps = (int64_t)((word >> 8 * (k % 3) & 255) << 1 | (word >> (28 + k % 3) & 1)) - 256;
         int64_t bits;
         memcpy(&bits, &x[k], sizeof bits);
         bits += steps * (1 << 20);

@@ -191,8 +191,8 @@ static double with_low_bits(double x, int low) {
     return (double)rounded + (low - 256) / 512.0 * ((double)nextafterf(rounded, INFINITY) - (double)rounded);
 }
 
-/* Rows of atoms that meet no other, and all move alike along x, in steps that change no bit of y, z, or the last ones of x:
- * these are as if their places were of one of the steps 1 to 15. The range is so long that bricks stage some on every side. */
+/* Rows of atoms that meet no other, and all move alike along x, in steps that change no bit of y, z, or the last one of x. These
+ * stand where a word has the step that its place is of, but for the bit that tells there is one: all four steps occur. The range is so long that bricks stage some on every side. */
 static void test_false_marks(const MdBackendOps *ops) {
     enum { NX = 8, NY = 8, NZ = 4, N = NX * NY * NZ };
     const char *words[] = {"system.density=0.8442", "system.cells=4", NULL};
@@ -204,7 +204,7 @@ static void test_false_marks(const MdBackendOps *ops) {
     for (int i = 0; i < N; i++) {
         const int at[3] = {i % NX, i / NX % NY, i / NX / NY};
         for (int k = 0; k < 3; k++) {
-            system->position[3 * i + k] = with_low_bits((at[k] + 0.25) * apart[k], k == 0 ? (1 + i % 15) << 5 : 0);
+            system->position[3 * i + k] = with_low_bits((at[k] + 0.25) * apart[k], k < 2 ? i >> k & 1 : 0);
             system->velocity[3 * i + k] = k == 0 ? 0.5 : 0;
         }
     }

@@ -25,7 +25,7 @@ typedef struct CudaTag {
     int32_t id;
 } CudaTag;
 
-/* Mixed precision: bits of a coordinate beyond those of a float. Of three, and the type above them, in a word of 32. */
+/* Mixed precision: bits of a coordinate beyond those of a float. Those of three and the type are in a word of 32. */
 enum { CUDA_LOW_BITS = 9 };
 
 /* The particles in the order of the moment. */

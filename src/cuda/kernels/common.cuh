@@ -6,10 +6,10 @@
  *
  * Precision
  *   single  everything in float
- *   mixed   positions with 33 significant bits: the float that pairs see, nearest to it, and CUDA_LOW_BITS more a
- *           component, of all three in one word; they are put together to a double where a particle moves. What a step adds
- *           to a position is a thousandth of the float's last bits, and a rounding of it is a random force; what it adds to a
- *           velocity is a tenth of it, so that a float serves there.
+ *   mixed   positions with 33 significant bits: the nearest float, and CUDA_LOW_BITS more a component, of all three in one
+ *           word; they are put together to a double where a particle moves. What a step adds to a position is a thousandth of
+ *           the float's last bits, and a rounding of it is a random force; what it adds to a velocity is a tenth of it, so
+ *           that a float serves there. Pairs see the float; those of bricks eight of the low bits as well (bricks/tile.cuh).
  *   double  everything in double
  *
  * Layout: the ladder of memory.layout
@@ -68,15 +68,19 @@ typedef Select<is_double, MdPair_d, MdPair_f>::type PairParameters;
 template <class T> struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) Vec4 { T x, y, z, w; };
 template <class T> struct Vec3 { T x, y, z; };
 
-/* The fourth component of a position, as bits: the type; in mixed precision above the low bits. */
-constexpr int type_shift = is_mixed ? 3 * CUDA_LOW_BITS : 0;
+/* The fourth component of a position, as bits: the type. In mixed precision the word of the low bits: of each component the upper
+ * eight are a byte, x lowest; above these stands the type, in four bits, and above that the last bits, x lowest. The uppermost bit
+ * is 0: it is for places on their way (batches/step_local.cuh). */
+constexpr int type_shift = is_mixed ? 24 : 0, last_bits_shift = type_shift + 4;
+constexpr unsigned most_types = 16;
+static_assert(MD_N_TYPES <= most_types && CUDA_LOW_BITS == 9, "a word has room for them");
 __device__ inline Pair word_bits(unsigned word) {
     if constexpr (is_double) return __longlong_as_double((long long)word);
     else return __uint_as_float(word);
 }
 __device__ inline unsigned word_of(float w) { return __float_as_uint(w); }
 __device__ inline unsigned word_of(double w) { return (unsigned)__double_as_longlong(w); }
-__device__ inline int type_of(Pair w) { return (int)(word_of(w) >> type_shift); }
+__device__ inline int type_of(unsigned word) { return (int)(word >> type_shift & (most_types - 1)); }
 
 __device__ inline int thread_index() { return (int)(blockIdx.x * blockDim.x + threadIdx.x); }
 __device__ inline int grid_size() { return (int)(gridDim.x * blockDim.x); }
@@ -184,8 +188,8 @@ template <class T> __device__ inline const T *opaque(const T *place) {
 }
 #endif
 
-/* A storable x as pairs see it: mixed precision, the nearest float, ties up, and the bits that it lacks, as a number from
- * 0 that has half of its range added. */
+/* A storable x in parts: mixed precision, the nearest float, ties up, and the bits that it lacks, as a number from 0 that has half
+ * of its range added. */
 __device__ inline Pair split(State x, unsigned *low) {
     if constexpr (is_mixed) {
         const long long bits = __double_as_longlong(x) + low_half;
@@ -197,18 +201,36 @@ __device__ inline Pair split(State x, unsigned *low) {
     }
 }
 
-__device__ inline Vec3<Pair> seen_at(const Vec3<State> &x, unsigned (&low)[3]) {
-    return Vec3<Pair>{split(x.x, &low[0]), split(x.y, &low[1]), split(x.z, &low[2])};
+/* A position as memory has it: as pairs see it, and its word. */
+struct Place {
+    Vec3<Pair> seen;
+    unsigned word;
+};
+
+/* The low bits of a component where the word has them. */
+__device__ inline unsigned low_in_word(unsigned low, int axis) {
+    return low >> 1 << 8 * axis | (low & 1u) << (last_bits_shift + axis);
+}
+__device__ inline unsigned low_of_word(unsigned word, int axis) {
+    return (word >> 8 * axis & 255u) << 1 | (word >> (last_bits_shift + axis) & 1u);
+}
+
+/* Of a storable position. */
+__device__ inline Place place_of(const Vec3<State> &x, int type) {
+    unsigned low[3];
+    Place place = {{split(x.x, &low[0]), split(x.y, &low[1]), split(x.z, &low[2])}, (unsigned)type << type_shift};
+    if constexpr (is_mixed) place.word |= low_in_word(low[0], 0) | low_in_word(low[1], 1) | low_in_word(low[2], 2);
+    return place;
 }
 
 __device__ inline double join(float seen, unsigned low) {
-    const long long bits = (long long)(low & ((1u << CUDA_LOW_BITS) - 1)) << dropped_bits;
-    return __longlong_as_double(__double_as_longlong((double)seen) + bits - low_half);
+    return __longlong_as_double(__double_as_longlong((double)seen) + ((long long)low << dropped_bits) - low_half);
 }
 
 __device__ inline Vec3<State> join(const Vec3<Pair> &seen, unsigned word) {
-    return Vec3<State>{(State)join((float)seen.x, word), (State)join((float)seen.y, word >> CUDA_LOW_BITS),
-                       (State)join((float)seen.z, word >> 2 * CUDA_LOW_BITS)};
+    return Vec3<State>{(State)join((float)seen.x, low_of_word(word, 0)),
+                       (State)join((float)seen.y, low_of_word(word, 1)),
+                       (State)join((float)seen.z, low_of_word(word, 2))};
 }
 
 /* launch.fuse = step and memory.sort have positions twice, the second n_atoms behind the first: `from` and `to` are how far
@@ -217,21 +239,17 @@ __device__ inline Vec3<State> join(const Vec3<Pair> &seen, unsigned word) {
 /* The type of a particle, from whatever holds it. */
 __device__ inline int load_type(const CudaParticles &p, int64_t i, int64_t from = 0) {
     if constexpr (!MD_SEVERAL_TYPES) return 0;
-    if constexpr (is_vec4) return type_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w);
+    if constexpr (is_vec4) return type_of(word_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w));
     else return p.type[i];
 }
 
 /* Writes a storable position. Returns it as pairs see it. */
 __device__ inline Vec3<Pair> store_position(const CudaParticles &p, int64_t i, const Vec3<State> &x, int type,
                                             int64_t to = 0) {
-    unsigned low[3], word = (unsigned)type << type_shift;
-    const Vec3<Pair> seen = seen_at(x, low);
-    if constexpr (is_mixed) {
-        word |= low[2] << 2 * CUDA_LOW_BITS | low[1] << CUDA_LOW_BITS | low[0];
-        if constexpr (!is_vec4) p.low[i] = word;
-    }
-    store<Pair>(p.position, i + to, seen, word_bits(word));
-    return seen;
+    const Place place = place_of(x, type);
+    if constexpr (is_mixed && !is_vec4) p.low[i] = place.word;
+    store<Pair>(p.position, i + to, place.seen, word_bits(place.word));
+    return place.seen;
 }
 
 __device__ inline Vec3<State> load_position(const CudaParticles &p, int64_t i, int64_t from = 0) {

@@ -56,11 +56,20 @@ __device__ inline Vec4<Pair> fetch_vec4(const CudaParticles &p, int64_t i) {
     }
 }
 
+/* Without the low bits. Of one type the word is not looked at. */
+__device__ inline Atom atom_at(const Place &place) {
+    return Atom{place.seen, MD_SEVERAL_TYPES ? type_of(place.word) : 0};
+}
+
+__device__ inline Place fetch_place(const CudaParticles &p, int64_t i, int64_t from = 0) {
+    const Vec4<Pair> x = fetch_vec4(p, i + from);
+    return Place{Vec3<Pair>{x.x, x.y, x.z}, word_of(x.w)};
+}
+
 /* from: see load_type. */
 __device__ inline Atom fetch_atom(const CudaParticles &p, int64_t i, int64_t from = 0) {
     if constexpr (is_vec4) {
-        const Vec4<Pair> x = fetch_vec4(p, i + from);
-        return Atom{Vec3<Pair>{x.x, x.y, x.z}, MD_SEVERAL_TYPES ? type_of(x.w) : 0};
+        return atom_at(fetch_place(p, i, from));
     } else {
         const int64_t at = is_aos ? 3 * (i + from) : i + from;
         const int type = MD_SEVERAL_TYPES ? fetch(p.type, i) : 0;

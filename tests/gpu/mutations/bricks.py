@@ -20,8 +20,16 @@ mutant("brick_of: rounded the other way", GRID + " int brick_of(", "(((int64_t)c
 STAGED = "cuda/kernels/bricks/tile.cuh"
 for letter, bits in (("x", "image & 3"), ("y", "image >> 2 & 3"), ("z", "image >> 4 & 3")):
     mutant(f"staged: the image on the other side along {letter}", STAGED + " ImageShift shift_of_image(", f"[{bits}]", f"[2 - ({bits})]", BRICKS)
-    mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_particle(", "staged_place(origin, atom.v);",
-           f"staged_place(origin, atom.v); if (particle % 2 == 0) atom.v.{letter} += origin.{letter};", BRICKS)
+    mutant(f"staged: another origin along {letter}", STAGED + " Atom staged_particle(", "staged_atom(staged_place(origin, place), place);",
+           f"[&] {{ Atom atom = staged_atom(staged_place(origin, place), place); if (particle % 2 == 0) atom.v.{letter} += origin.{letter}; return atom; }}();", BRICKS)
+LOW = STAGED + " Pair with_low_bits("
+mutant("staged: floats alone", STAGED, "stages_low_bits = is_mixed && is_vec4;", "stages_low_bits = false;", ACCURACY)
+mutant("staged: low bits of x for all", LOW, "(unsigned)axis) << 4", "0u) << 4", ACCURACY)
+mutant("staged: low bits of the size of 1", LOW, "__float_as_uint((float)seen) & 0xff800000u", "0x3f800000u", ACCURACY)
+mutant("staged: low bits without their sign", LOW, "& 0xff800000u", "& 0x7f800000u", ACCURACY)
+mutant("staged: low bits twice as large", LOW, "0x1p-16f", "0x1p-15f", ACCURACY)
+mutant("staged: all of the range of the low bits is added", LOW, "(1 + 0x1p-8f)", "1", ACCURACY)
+mutant("staged: images by floats alone", STAGED, "return with_low_bits(staged_image(shift, place.seen), place);", "return staged_image(shift, place.seen);", ACCURACY)
 ALONG, SHIFTS = "cuda/kernels/bricks/load_tile.cuh Shift shift_along(", "cuda/kernels/bricks/load_tile.cuh void list_shifts("
 mutant("shifts: by an edge as single precision has it", ALONG, "a.length[axis]", "(double)(float)a.length[axis]", boundary("mixed, brick"))
 mutant("shifts: what a float lacks is left out", ALONG, "Shift{most, rest}", "Shift{most, 0}", boundary("mixed, brick"))
@@ -325,7 +333,7 @@ mutant("force brick: the first two entries twice", ENTRY, "k < 2 ? quad : quad >
 mutant("force brick: each second entry is the one before", ENTRY, "? 0x4410 : 0x4432", "? 0x4410 : 0x4410", BRICKS)
 mutant("force brick: z does not count", PAIRS_OF_QUAD, "own.v.z - other.v.z : Pair(0)", "Pair(0) : Pair(0)", BRICKS)
 mutant("force brick: the row of another type", PAIRS_OF_QUAD, "own.type * MD_N_TYPES", "0", BRICKS)
-mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : type_of_staged(other)", "0", BRICKS)
+mutant("force brick: another's type", PAIRS_OF_QUAD, "MD_N_TYPES == 1 ? 0 : other.type", "0", BRICKS)
 mutant("force brick: the end of a row is counted where it is read first", PAIRS_OF_QUAD, "(k + first_of_quad()) % CUDA_QUAD < n", "k < n", COUNTED)
 BEGINS = OF_BRICKS + " RowBegin begin_row("
 ROW_FORCE, ROW_PART, EACH_ROW, LATER_ROWS = (
@@ -385,10 +393,11 @@ mutant("copies: those of the first brick", COPIES, "a.bricks.source + brick.sour
 mutant("copies: one round", COPIES, "first < brick.n_staged;", "first < min(brick.n_staged, MD_BLOCK);", ASYNC)
 mutant("copies: half of an atom", COPIES, "parts = (int)sizeof(Atom) / 16", "parts = 1", tests(COPIED + " memory.brick_cells=2 run.precision=double", "3-D open, 3 types"))
 mutant("copies: images, too", OF_BRICKS + " void stage_brick(", "if (brick.has_images)", "if (brick.has_images && !copies_async)", ASYNC)
-mutant("copies: measured from the corner of the brick", OF_BRICKS + " bool is_copied(", "copies_async && !brick.has_images", "false", ASYNC)
+mutant("copies: measured from the corner of the brick", OF_BRICKS + " bool is_as_copied(", "copies_async && !stages_low_bits && !brick.has_images", "false", copied(" run.precision=single"))
 mutant("copies: the other copy of the positions", COPIES, "a.now.position.part[0] + from", "a.now.position.part[0]", tests(COPIED + " launch.fuse=step launch.persistent=off memory.brick_cells=2", BOTH + "|3-D open, 3 types"))
-mutant("copies: last bits are types", OF_BRICKS + " int type_of_staged(", ">> staged_type_shift", ">> 0", tests(COPIED + " run.precision=mixed"))
-mutant("copies: types without last bits", OF_BRICKS + " Atom with_word(", "<< staged_type_shift", "<< 0", tests(COPIED + " run.precision=mixed"))
+mutant("copies: places stay as they were copied", COPIES, "if constexpr (!stages_low_bits) return;", "return;", copied(" run.precision=mixed"))
+mutant("copies: the last place stays as it was copied", COPIES, "begin + (int)threadIdx.x; s < brick.n_staged;", "begin + (int)threadIdx.x; s < brick.n_staged - 1;", copied(" run.precision=mixed"))
+mutant("copies: one round of places is measured", COPIES, "s += MD_BLOCK", "s = brick.n_staged", copied(" run.precision=mixed"))
 mutant("copies: nobody waits for them", COPIES, "MD_WAIT_FOR_COPIES();", "", tuple(on_gpu(killer) for killer in ASYNC))
 
 mutant("force brick: the next brick", EACH_BRICK, "brick = a.bricks.table[b]", "brick = a.bricks.table[b > 0 ? b - 1 : 0]", BRICKS)

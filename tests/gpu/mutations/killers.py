@@ -118,6 +118,7 @@ AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.searc
 COLLISION = Killer("test_ahead (collision)", "test_ahead", (("MDMINI_TEST_SYSTEM", "collision"),))
 LEAPERS = Killer("test_trust (leapers)", "test_trust", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
 MEETING = Killer("test_ahead (barrier)", "test_ahead", (("MDMINI_TEST_SYSTEM", "barrier"),))
+ACCURACY = Killer("test_accuracy", "test_accuracy")
 TRUST = Killer("test_trust (trust)", "test_trust", (("MDMINI_TEST_SYSTEM", "trust"),))
 # Blocks that begin late, which a GPU has no reason to let happen.
 LATECOMERS = tuple(Killer(f"test_ahead (barrier), seed {seed}", "test_ahead",

@@ -13,20 +13,22 @@ mutant("store aos: z is lost", COMMON + " void store(", "xyz[2] = x.z;", "", tes
 mutant("store soa: z is lost", COMMON + " void store(", "((T *)v.part[2])[i] = x.z;", "", tests("memory.layout=soa"))
 mutant("store vec4: the fourth is lost", COMMON + " void store(", "x.z, w}", "x.z, T(0)}", tests("memory.layout=vec4"))
 mutant("load_full: the fourth of another", COMMON + " Full<T> load_full(", "x.z}, x.w}", "x.z}, x.z}", tests("memory.layout=vec4"))
-mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w);",
+mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(word_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w));",
        "return 0;", tests("memory.layout=vec4"))
 MIXED = "run.precision=mixed "
-mutant("store_position: nothing is written", COMMON + " Vec3<Pair> store_position(", "store<Pair>(p.position, i + to, seen, word_bits(word));", "", tests(MIXED))
-mutant("store_position: low bits of another axis", COMMON + " Vec3<Pair> store_position(", "low[2] << 2", "low[1] << 2", held(MIXED))
-mutant("store_position: no low bits but with vec4", COMMON + " Vec3<Pair> store_position(", "p.low[i] = word;", "", held(MIXED + "memory.layout=soa"))
-mutant("store_position: the type below the low bits", COMMON, "(unsigned)type << type_shift", "(unsigned)type", held(MIXED), tests(MIXED))
+mutant("store_position: nothing is written", COMMON + " Vec3<Pair> store_position(", "store<Pair>(p.position, i + to, place.seen, word_bits(place.word));", "", tests(MIXED))
+mutant("place_of: low bits of another axis", COMMON + " Place place_of(", "low_in_word(low[2], 2)", "low_in_word(low[1], 2)", held(MIXED))
+mutant("store_position: no low bits but with vec4", COMMON + " Vec3<Pair> store_position(", "p.low[i] = place.word;", "", held(MIXED + "memory.layout=soa"))
+mutant("place_of: the type below the low bits", COMMON, "(unsigned)type << type_shift", "(unsigned)type", held(MIXED), tests(MIXED))
 mutant("storable: cut off", COMMON + " State storable(", "+ (1ll << (dropped_bits - 1))", "", held(MIXED, "3-D uneven, near bits"))
 mutant("storable: the rest is kept", COMMON + " State storable(", "& ~((1ll << dropped_bits) - 1)", "",
        bits(MIXED + "force.kernel=brick launch.fuse=step launch.persistent=on"))
 mutant("storable: small numbers stay", COMMON + " State storable(", "is_small ? 0.0 : ", "", held(MIXED, "3-D uneven, near bits"))
 mutant("split: not the nearest float", COMMON + " Pair split(", "__double_as_longlong(x) + low_half", "__double_as_longlong(x)", held(MIXED))
 mutant("join: from the float on", COMMON + " double join(", " - low_half", "", held(MIXED), tests(MIXED))
-mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "word >> CUDA_LOW_BITS)", "word)", held(MIXED), tests(MIXED))
+mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "low_of_word(word, 1)", "low_of_word(word, 0)", held(MIXED), tests(MIXED))
+mutant("word: without the last bits", COMMON + " unsigned low_in_word(", " | (low & 1u) << (last_bits_shift + axis)", "", held(MIXED))
+mutant("word: the last bit of x for all", COMMON + " unsigned low_of_word(", "(last_bits_shift + axis)", "last_bits_shift", held(MIXED))
 mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", AGAIN_TYPES, UNFORESEEN)
 mutant("reorder: the word stays behind", "cuda/kernels/sort.cu void put_into_slot(", "sorted.seen.v, sorted.seen.w", "sorted.seen.v, Pair(0)", held(MIXED), tests(MIXED))
 mutant("reorder: low bits of another", "cuda/kernels/sort.cu Carried pick_up(", "from.low[i]", "from.low[0]", held(MIXED + "memory.layout=aos memory.sort=cell"))
@@ -66,7 +68,7 @@ mutant("fetch_vec4 double: w from z", POSITION + " Vec4<Pair> fetch_vec4(", "(Pa
        tests("run.precision=double memory.layout=vec4 memory.load=ldg"))
 mutant("fetch_atom: every atom is of type 0", POSITION + " Atom fetch_atom(", "MD_SEVERAL_TYPES ? fetch(p.type, i) : 0", "0",
        tests("memory.layout=aos"))
-mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom fetch_atom(", "MD_SEVERAL_TYPES ? type_of(x.w) : 0", "0",
+mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom atom_at(", "MD_SEVERAL_TYPES ? type_of(place.word) : 0", "0",
        tests("memory.layout=vec4"))
 
 # --- sort --------------------------------------------------------------------------------------------------------------

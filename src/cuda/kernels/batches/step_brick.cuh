@@ -87,7 +87,7 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
     static_assert(CUDA_SHIFTS <= 32, "the smallest block copies them at once");
     if (threadIdx.x < CUDA_SHIFTS)
         ((Pair *)shifts_place())[threadIdx.x] =
-            is_copied(brick) ? Pair(0) : ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x];
+            is_as_copied(brick) ? Pair(0) : ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x];
     hold_sources(a, brick, held);
     const int r = (int)threadIdx.x / row_threads;
     held->i = r < brick.end - brick.begin ? brick.begin + r : -1;
@@ -125,8 +125,7 @@ __device__ inline void go_back(const CudaArguments &a, int64_t from, HeldBrick *
         atom->moving = Moving{load_velocity(a.now, held->i), begin};
         store_position(a.now, held->i, begin, held->own.type, from);
     }
-    unsigned low[3];
-    held->own.v = staged_place(corner_of(*brick_place()), seen_at(begin, low));
+    held->own.v = staged_place(corner_of(*brick_place()), place_of(begin, held->own.type));
 }
 
 /* Integrates the atom of this thread's row, and puts its place where others find it. Returns its squared displacement. By all
@@ -139,15 +138,14 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
     if (row_threads > 1) __syncwarp(); /* all threads of the row have read it */
     if (held->i < 0) return 0;
     move(a, held->i, force, true, motion, &moving);
-    unsigned low[3];
-    const Vec3<Pair> seen = seen_at(moving.x, low);
-    const float moved_sq = HAS_CHECK ? displacement_sq(seen, atom->reference) : 0;
+    const Place place = place_of(moving.x, held->own.type);
+    const float moved_sq = HAS_CHECK ? displacement_sq(place.seen, atom->reference) : 0;
     if (threadIdx.x % row_threads == 0) {
-        if (is_local && mark != no_mark) store_marked(a, held->i + (int)motion.to, seen, held->own.type, mark);
+        if (is_local && mark != no_mark) store_marked(a, held->i + (int)motion.to, place, mark);
         else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
         atom->moving = moving;
     }
-    held->own.v = staged_place(corner_of(*brick_place()), seen);
+    held->own.v = staged_place(corner_of(*brick_place()), place);
     return moved_sq;
 }
 
@@ -159,15 +157,14 @@ __device__ inline ImageShift held_shift(const HeldBrick &held, int k) {
 /* All loads first: they are on the way together. */
 __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held, int64_t from, Atom *atoms) {
     const CudaBrick &brick = *brick_place();
-    Atom staged[held_sources];
+    Place place[held_sources];
 #pragma unroll
     for (int k = 0; k < held_sources; k++)
-        if (held.source[k] >= 0) staged[k] = fetch_atom(a.now, held.source[k], from);
+        if (held.source[k] >= 0) place[k] = fetch_to_stage(a.now, held.source[k], from);
 #pragma unroll
     for (int k = 0; k < held_sources; k++) {
         if (held.source[k] < 0) continue;
-        staged[k].v = staged_image(held_shift(held, k), staged[k].v);
-        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(staged[k]);
+        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = staged_atom(staged_image(held_shift(held, k), place[k]), place[k]);
     }
     stage_brick(a, brick, *shifts_place(), held_sources * MD_BLOCK, from, atoms);
 }
@@ -175,18 +172,17 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
 /* The same of places that are on their way. */
 __device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
                                     Atom *atoms) {
-    MarkedPlace place[held_sources];
+    MarkedPlace marked[held_sources];
 #pragma unroll
     for (int k = 0; k < held_sources; k++)
-        if (held.source[k] >= 0) place[k] = load_marked(a, held.source[k] + (int)from);
+        if (held.source[k] >= 0) marked[k] = load_marked(a, held.source[k] + (int)from);
 #pragma unroll
     for (int k = 0; k < held_sources; k++) {
         if (held.source[k] < 0) continue;
         const ImageShift shift = held_shift(held, k); /* before it waits */
-        while (place[k].mark() != mark) place[k] = load_marked(a, held.source[k] + (int)from);
-        Atom atom = place[k].atom();
-        atom.v = staged_image(shift, atom.v);
-        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = with_word(atom);
+        while (marked[k].mark() != mark) marked[k] = load_marked(a, held.source[k] + (int)from);
+        const Place place = marked[k].place();
+        atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = staged_atom(staged_image(shift, place), place);
     }
 }
 

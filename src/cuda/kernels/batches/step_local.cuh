@@ -8,9 +8,9 @@
  * accesses do: a block stores when it has passed the barrier behind which what it loaded is in its shared memory, each load by
  * then has its value, and no load may be moved behind that barrier.
  *
- * The fourth number of a place is the type and the step. What else memory has there, and all that nobody but the owner of the
- * atom needs, is held on chip: so each block must hold all its rows and all its sources. And it must wait for each block that it
- * gives places to. That is so where each stages atoms of all bricks beside its own, as in a liquid. The search knows both
+ * The fourth number of a place is its word (common.cuh), of which the uppermost bits tell the step, in place of the last bits of
+ * the position. Those and all else that nobody but the owner of the atom needs are held on chip: so each block must hold all its
+ * rows and all its sources. And it must wait for each block that it gives places to. That is so where each stages atoms of all bricks beside its own, as in a liquid. The search knows both
  * (note_meeting in bricks/search.cuh).
  *
  * With device-check blocks meet from the step on for which the list may be too old: see passes_apart in step.cu. */
@@ -34,24 +34,20 @@ __device__ inline void ptx_ld_relaxed_gpu_b128(const void *place, unsigned long 
 }
 #endif
 
-constexpr int mark_shift = 5; /* above the type */
-constexpr unsigned type_bits = (1u << mark_shift) - 1;
-
-/* Of a step that is given away, and of none. Otherwise the fourth number of a place has the type uppermost or nothing else
- * (position.cuh), and so the uppermost bit is never set but in these, of which the first lacks the bit below it. */
-static_assert(MD_N_TYPES <= 16, "the uppermost bit is not that of a type");
-__device__ inline unsigned mark_of(unsigned long long step) {
-    return (0x4000000u | ((unsigned)step & 0xffffffu)) << mark_shift;
-}
-constexpr unsigned no_mark = 0xffffffffu;
+/* In the uppermost four bits of a word: that this place is of a step that is given away, and of which. A block reads the places of
+ * a step before those of the step after next can be written in their stead, so that two bits of the number are enough. no_mark:
+ * of no such step. The uppermost bit of any other word is 0. */
+constexpr unsigned mark_bits = 0xf0000000u, no_mark = 0xffffffffu;
+__device__ inline unsigned mark_of(unsigned long long step) { return 0x80000000u | ((unsigned)step & 3u) << 28; }
 
 struct MarkedPlace {
     unsigned long long low, high;
-    __device__ unsigned mark(void) const { return (unsigned)(high >> 32) & ~type_bits; }
-    __device__ Atom atom(void) const {
-        return Atom{Vec3<Pair>{(Pair)__uint_as_float((unsigned)low), (Pair)__uint_as_float((unsigned)(low >> 32)),
-                               (Pair)__uint_as_float((unsigned)high)},
-                    (int)((unsigned)(high >> 32) & type_bits)};
+    __device__ unsigned word(void) const { return (unsigned)(high >> 32); }
+    __device__ unsigned mark(void) const { return word() & mark_bits; }
+    __device__ Place place(void) const {
+        return Place{Vec3<Pair>{(Pair)__uint_as_float((unsigned)low), (Pair)__uint_as_float((unsigned)(low >> 32)),
+                                (Pair)__uint_as_float((unsigned)high)},
+                     word()};
     }
 };
 
@@ -63,10 +59,10 @@ __device__ inline MarkedPlace load_marked(const CudaArguments &a, int i) {
     return place;
 }
 
-__device__ inline void store_marked(const CudaArguments &a, int i, const Vec3<Pair> &seen, int type, unsigned mark) {
-    const unsigned long long y = __float_as_uint((float)seen.y), w = mark | (unsigned)type;
-    ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, y << 32 | __float_as_uint((float)seen.x),
-                            w << 32 | __float_as_uint((float)seen.z));
+__device__ inline void store_marked(const CudaArguments &a, int i, const Place &place, unsigned mark) {
+    const unsigned long long y = __float_as_uint((float)place.seen.y), w = mark | (place.word & ~mark_bits);
+    ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, y << 32 | __float_as_uint((float)place.seen.x),
+                            w << 32 | __float_as_uint((float)place.seen.z));
 }
 
 /* Before a barrier of the grid: what is at place i is of no step, though a batch before this may have left it so. After a build

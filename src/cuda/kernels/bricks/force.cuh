@@ -25,23 +25,19 @@ constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
  *              the brick, or are images of atoms across the border. A warp waits for its positions before it asks for more.
  *   async      copies from global into shared memory that no warp waits for until all are asked for (cp.async, compute
  *              capability 8.0). They change nothing on the way, so that such bricks measure from the corner of the box;
- *              bricks with images pass through registers as before. */
+ *              where low bits are staged (tile.cuh) each thread does that in shared memory with what it has copied, when it is
+ *              there. Bricks with images pass through registers as before. */
 constexpr bool copies_async = MD_SW_memory_staging == MD_STAGING_ASYNC;
 
-__device__ inline bool is_copied(const CudaBrick &brick) { return copies_async && !brick.has_images; }
+/* Whether what is staged is as memory has it. */
+__device__ inline bool is_as_copied(const CudaBrick &brick) {
+    return copies_async && !stages_low_bits && !brick.has_images;
+}
 
 /* The corner that what is staged is measured from. */
 __device__ inline Vec3<Pair> corner_of(const CudaBrick &brick) {
-    return is_copied(brick) ? Vec3<Pair>{0, 0, 0} : staged_origin(brick);
+    return is_as_copied(brick) ? Vec3<Pair>{0, 0, 0} : staged_origin(brick);
 }
-
-/* A copy holds the word of a position as memory has it: so all staged atoms do then, and the type stands above other bits. */
-constexpr int staged_type_shift = copies_async ? type_shift : 0;
-__device__ inline Atom with_word(Atom atom) {
-    atom.type = (int)((unsigned)atom.type << staged_type_shift);
-    return atom;
-}
-__device__ inline int type_of_staged(const Atom &atom) { return (int)((unsigned)atom.type >> staged_type_shift); }
 
 #ifndef MD_COPY_16
 #define MD_COPY_16(to, from)                                                                                           \
@@ -76,6 +72,12 @@ __device__ inline void copy_atoms(const CudaArguments &a, const CudaBrick &brick
         }
     }
     MD_WAIT_FOR_COPIES();
+    if constexpr (!stages_low_bits) return;
+    const Vec3<Pair> origin = corner_of(brick);
+    for (int s = begin + (int)threadIdx.x; s < brick.n_staged; s += MD_BLOCK) {
+        const Place place = {atoms[1 + s].v, (unsigned)atoms[1 + s].type};
+        atoms[1 + s] = staged_atom(staged_place(origin, place), place);
+    }
 }
 
 template <bool IMAGES>
@@ -87,7 +89,7 @@ __device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &bric
 #pragma unroll 1
     for (int first = begin + (int)threadIdx.x; first < brick.n_staged; first += staged_at_once * MD_BLOCK) {
         int particle[staged_at_once], images[staged_at_once];
-        Atom atom[staged_at_once];
+        Place place[staged_at_once];
 #pragma unroll
         for (int k = 0; k < staged_at_once; k++) {
             const int s = first + k * MD_BLOCK;
@@ -95,15 +97,14 @@ __device__ inline void stage_atoms(const CudaArguments &a, const CudaBrick &bric
             images[k] = IMAGES && s < brick.n_staged ? image[s] : no_image;
         }
 #pragma unroll
-        for (int k = 0; k < staged_at_once; k++) atom[k] = fetch_atom(a.now, particle[k], from);
+        for (int k = 0; k < staged_at_once; k++) place[k] = fetch_to_stage(a.now, particle[k], from);
 #pragma unroll
         for (int k = 0; k < staged_at_once; k++) {
             const int s = first + k * MD_BLOCK;
-            Vec3<Pair> &v = atom[k].v;
             /* opaque: shifts of all atoms at once would take registers that some kernels need for the next quads */
-            v = IMAGES ? staged_image(shift_of_image(*opaque(&shifts), (unsigned)images[k]), v)
-                       : staged_place(origin, v);
-            if (s < brick.n_staged) atoms[1 + s] = with_word(atom[k]);
+            const Vec3<Pair> v = IMAGES ? staged_image(shift_of_image(*opaque(&shifts), (unsigned)images[k]), place[k])
+                                        : staged_place(origin, place[k]);
+            if (s < brick.n_staged) atoms[1 + s] = staged_atom(v, place[k]);
         }
     }
 }
@@ -209,7 +210,7 @@ __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pa
         const Vec3<Pair> d = {own.v.x - other.v.x, own.v.y - other.v.y,
                               MD_DIMENSION == 3 ? own.v.z - other.v.z : Pair(0)};
         /* padding is out of range */
-        add_pair_at<ENERGY>(a, &pairs[own.type * MD_N_TYPES], d, MD_N_TYPES == 1 ? 0 : type_of_staged(other), 0,
+        add_pair_at<ENERGY>(a, &pairs[own.type * MD_N_TYPES], d, MD_N_TYPES == 1 ? 0 : other.type, 0,
                             !MD_COUNT || (k + first_of_quad()) % CUDA_QUAD < n, force, sums);
     }
 }

@@ -2,6 +2,31 @@
  * range of it, as images near the brick, measured from a corner (of the brick, or of the box: corner_of in bricks/force.cuh). So
  * there is no nearest image to be found for a pair, and places are small numbers, which a float holds well.
  *
+ * How well, in mixed precision. A float has 24 bits: at a coordinate of 500 its last bit is 3e-5, and the force between two atoms
+ * that touch changes by 50 times as much. Measured from the corner of its brick an atom is some 15 away at most (but in a dilute
+ * system, whose cells are wide), where the last bit is 1e-6. So the low bits of a position count. They are added when the corner
+ * is subtracted:
+ *
+ *     staged = (float - corner) + low bits
+ *
+ *   - The difference is rounded once. Far from the origin it is exact: float and corner are multiples of the last bit of the
+ *     smaller of them, and so is their difference, which is small. Near the origin it is off by half of its own last bit.
+ *   - Eight of the low bits are a byte of the word of the position. As a float they are exact; the sum is rounded once more, again
+ *     by half of its last bit.
+ *   - The ninth low bit is left out. The resident kernel has no room for it in what its blocks tell each other
+ *     (batches/step_local.cuh), and all kernels must stage the same number. So places have steps of 1/256 of the last bit of their
+ *     float: 1.2e-7 at a coordinate of 500.
+ *   - An image is moved by two numbers in place of one (Shift). That is one more rounding of the same size.
+ *
+ * Together a place is off by its own last bit, of an image by one and a half: 1e-6 and 1.4e-6 in a liquid, wherever it is.
+ * tests/physics/test_accuracy measures forces: at a coordinate of 500 they are off by 3.5e-6 of their root mean square, and by
+ * 4.0e-4 where floats alone are staged.
+ *
+ * The cost is four instructions a component: a byte is put into a float of the size of the position, and what that float had before
+ * is taken off. Only memory.layout = vec4 has low bits where others read them. The other layouts have one copy of them, which the
+ * owner of an atom writes while its neighbours would read (launch.fuse = step); these stage floats alone. So does the search, as
+ * the skin is much wider than what is lost.
+ *
  * Entry 0 is an atom beyond any range, the rest of a row that does not fill its last quad. */
 #ifndef MD_CUDA_STAGED_CUH
 #define MD_CUDA_STAGED_CUH
@@ -29,9 +54,30 @@ static_assert(sizeof(Shifts) == CUDA_SHIFTS * sizeof(Pair), "as many numbers as 
 
 __device__ inline Shifts *shifts_of_brick(const CudaArguments &a, int b) { return (Shifts *)a.bricks.shifts + b; }
 
+/* Whether low bits are staged. */
+constexpr bool stages_low_bits = is_mixed && is_vec4;
+
+/* A component that is staged, with its low bits; seen: the float that lacks them. size: the power of two below that float, with its
+ * sign; its last bit is 2^-23 of that. The byte is put where 1 is 2^-15 of size. It stands for 1/256 of a last bit, which is 2^-16
+ * of that, and for zero when it is 128, which is 2^-8 of size. */
+__device__ inline Pair with_low_bits(Pair staged, Pair seen, unsigned word, int axis) {
+    if constexpr (!stages_low_bits) return staged;
+    const unsigned size = __float_as_uint((float)seen) & 0xff800000u;
+    const float held = __uint_as_float(__byte_perm(size, word, 0x3200u | (4u + (unsigned)axis) << 4));
+    const float low = held - __uint_as_float(size) * (1 + 0x1p-8f);
+    return (Pair)((float)staged + low * 0x1p-16f);
+}
+
+__device__ inline Vec3<Pair> with_low_bits(const Vec3<Pair> &staged, const Place &place) {
+    return Vec3<Pair>{with_low_bits(staged.x, place.seen.x, place.word, 0),
+                      with_low_bits(staged.y, place.seen.y, place.word, 1),
+                      MD_DIMENSION == 3 ? with_low_bits(staged.z, place.seen.z, place.word, 2) : staged.z};
+}
+
 /* A place as it is staged. */
-__device__ inline Vec3<Pair> staged_place(const Vec3<Pair> &origin, const Vec3<Pair> &v) {
-    return Vec3<Pair>{v.x - origin.x, v.y - origin.y, MD_DIMENSION == 3 ? v.z - origin.z : v.z};
+__device__ inline Vec3<Pair> staged_place(const Vec3<Pair> &origin, const Place &place) {
+    const Vec3<Pair> &v = place.seen;
+    return with_low_bits(Vec3<Pair>{v.x - origin.x, v.y - origin.y, MD_DIMENSION == 3 ? v.z - origin.z : v.z}, place);
 }
 
 struct ImageShift {
@@ -47,11 +93,24 @@ __device__ inline Vec3<Pair> staged_image(const ImageShift &shift, const Vec3<Pa
                       MD_DIMENSION == 3 ? v.z + shift.z.first + shift.z.second : v.z};
 }
 
+/* The same with the low bits. */
+__device__ inline Vec3<Pair> staged_image(const ImageShift &shift, const Place &place) {
+    return with_low_bits(staged_image(shift, place.seen), place);
+}
+
+/* A particle before it is staged: where there are low bits to stage, as memory has it, else with the type alone. */
+__device__ inline Place fetch_to_stage(const CudaParticles &p, int64_t i, int64_t from) {
+    if constexpr (is_vec4) return fetch_place(p, i, from);
+    const Atom atom = fetch_atom(p, i, from);
+    return Place{atom.v, (unsigned)atom.type << type_shift};
+}
+
+__device__ inline Atom staged_atom(const Vec3<Pair> &v, const Place &place) { return Atom{v, atom_at(place).type}; }
+
 __device__ inline Atom staged_particle(const CudaArguments &a, const Vec3<Pair> &origin, int particle,
                                        int64_t from = 0) {
-    Atom atom = fetch_atom(a.now, particle, from);
-    atom.v = staged_place(origin, atom.v);
-    return atom;
+    const Place place = fetch_to_stage(a.now, particle, from);
+    return staged_atom(staged_place(origin, place), place);
 }
 
 __device__ inline Vec3<Pair> staged_origin(const CudaBrick &brick) {
