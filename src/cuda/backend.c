@@ -52,12 +52,17 @@ static MdMemory estimate(const MdConfig *config, const MdSystemPlan *plan) {
     return cuda_memory_estimate(&context);
 }
 
-/* Pairs see floats, or doubles; in a brick measured from its corner, which in a wide open box is far from its atoms: cells are
- * no more than atoms. */
+/* Pairs see floats, or doubles. In a brick they are measured from its corner, which in a wide box is far from its atoms: cells are
+ * no more than atoms. In mixed precision eight bits more of a position count there (kernels/bricks/tile.cuh). */
 static double rounding(const MdConfig *config, const MdBox *box, double extent, double spread) {
-    (void)box;
     const double unit = config->run_precision == MD_PRECISION_DOUBLE ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
-    return unit * (extent + (config->force_kernel == MD_KERNEL_BRICK ? spread : 0));
+    if (config->force_kernel != MD_KERNEL_BRICK) return unit * extent;
+    if (config->run_precision != MD_PRECISION_MIXED || config->memory_layout != MD_LAYOUT_VEC4)
+        return unit * (extent + spread);
+    double of_brick = spread;
+    for (int axis = 0; axis < box->dimension; axis++)
+        if (box->periodic[axis]) of_brick = fmax(of_brick, box->length[axis]);
+    return unit * (extent / 256 + of_brick);
 }
 
 static MdMemory slots_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdSlotSpec *spec) {

@@ -82,6 +82,21 @@ def test_rigid_shifts(checks, folder):
         checks.that(set(seen[precision, "cpu"]) == {"ran"}, f"{precision}: {seen[precision, 'cpu']}")
 
 
+def test_bricks(checks, folder):
+    """Bricks have more bits of a position than a float has: they serve where the other kernels of the GPU are refused."""
+    if start(folder, cluster(), "run.precision=mixed").json()["backend"] != "cuda":
+        print("no GPU: bricks are left out")
+        return
+    seen = {}
+    for distance in (0, 1e3, 3e4, 1e5, 1e6):
+        at = (distance, -distance, distance / 2)
+        points = cluster(at)
+        near = [tuple(x - shift for x, shift in zip(point, at)) for point in points]
+        seen[distance] = check(checks, folder, f"mixed, bricks, {at}", points, energy_of(near), "mixed", "run.backend=cuda",
+                               "force.kernel=brick")
+    checks.that(seen == {0: "ran", 1e3: "ran", 3e4: "ran", 1e5: "ran", 1e6: "warned"}, f"{seen}")
+
+
 def test_wide_boxes(checks, folder):
     """A cluster in a periodic box, the longer the coarser where places are not doubles; one of usual size is not worth a word."""
     expected, seen = energy_of(cluster()), {}
@@ -117,7 +132,7 @@ def test_places_given(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_rigid_shifts, test_wide_boxes, test_apart, test_places_given)
+    checks.run(test_rigid_shifts, test_bricks, test_wide_boxes, test_apart, test_places_given)
     checks.finish()
 
 
