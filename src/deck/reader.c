@@ -97,6 +97,15 @@ static void report_unknown_key(MdLayer *layer, int section, const char *key) {
     free(all);
 }
 
+/* The deck in a restart file names every key, former ones too; there the value that stayed is as good as none. */
+static void refuse_key(MdLayer *layer, int section, const char *key, const char *value) {
+    const MdFormerKey *former = md_former_key(md_option_row(section)->section, key);
+    if (!former) report_unknown_key(layer, section, key);
+    else if (!layer->deck->is_saved || strcmp(value, former->value) != 0)
+        md_layer_problem(layer, "%s.%s: no longer a key: %s; leave it out, the program runs as with %s",
+                         former->section, former->key, former->reason, former->value);
+}
+
 /* --- assignments --- */
 
 static void assign(MdLayer *layer, int option, const char *text) {
@@ -198,7 +207,7 @@ static void read_assignment(MdLayer *layer, char *line) {
     } else {
         const char *section = md_option_row(layer->section)->section;
         int option = md_option_find(section, key);
-        if (option < 0) report_unknown_key(layer, layer->section, key);
+        if (option < 0) refuse_key(layer, layer->section, key, value);
         else assign(layer, option, value);
     }
     free(shown);
@@ -255,7 +264,7 @@ void md_deck_read_override(MdDeck *deck, const char *argument, MdErrors *errors)
         *dot = '\0';
         int section = md_section_find(name), option = md_option_find(name, dot + 1);
         if (section < 0) report_unknown_section(&layer, name);
-        else if (option < 0) report_unknown_key(&layer, section, dot + 1);
+        else if (option < 0) refuse_key(&layer, section, dot + 1, value);
         else assign(&layer, option, value);
     }
     free(copy);

@@ -18,6 +18,7 @@ struct MdDeck {
     int n_files;
     char *stream, *stream_path; /* coordinates that came through a pipe, and its name; NULL: they did not */
     size_t stream_bytes;
+    bool is_saved;  /* what is read comes from a restart file */
     MdDeck *before; /* of a run that is resumed: as it was saved; NULL: a new run */
 };
 

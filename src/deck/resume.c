@@ -43,7 +43,9 @@ static MdDeck *read_saved(const MdDeckSaved *saved, MdErrors *errors) {
     MdDeck *deck = md_deck_create();
     deck->name = md_copy_text(saved->name);
     deck->n_layers = 0;
+    deck->is_saved = true;
     md_deck_read_text(deck, saved->path, ".", saved->text, strlen(saved->text), errors);
+    deck->is_saved = false;
     return deck;
 }
 

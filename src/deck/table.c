@@ -66,6 +66,18 @@ int md_option_find(const char *section, const char *key) {
     return -1;
 }
 
+static const MdFormerKey former_keys[] = {
+    {"launch", "dependent", "off",
+     "programmatic dependent launch gained less than 2 %, and lost as much at other sizes"},
+};
+
+const MdFormerKey *md_former_key(const char *section, const char *key) {
+    for (size_t k = 0; k < sizeof former_keys / sizeof *former_keys; k++)
+        if (strcmp(former_keys[k].section, section) == 0 && strcmp(former_keys[k].key, key) == 0)
+            return &former_keys[k];
+    return NULL;
+}
+
 int md_section_find(const char *section) {
     for (int k = 0; k < MD_N_OPTIONS; k++)
         if (strcmp(rows[k].section, section) == 0) return k;

@@ -44,6 +44,14 @@ const MdOptionRow *md_option_row(int option);
 /* Number of the row; -1 when there is none. */
 int md_option_find(const char *section, const char *key);
 
+/* A key that the table no longer has. */
+typedef struct MdFormerKey {
+    const char *section, *key;
+    const char *value; /* as which the program now always runs */
+    const char *reason;
+} MdFormerKey;
+const MdFormerKey *md_former_key(const char *section, const char *key); /* NULL: never was one */
+
 /* First row of the section, which is also where its rows begin: they stand together. -1 when there is none. */
 int md_section_find(const char *section);
 /* The row after the last one of the section that begins at `first`. */

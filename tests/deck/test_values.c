@@ -185,6 +185,29 @@ static void test_messages(void) {
                   "[run]\nsteps = -1\ntimestep = 0\n", "rnu.steps=1"));
 }
 
+/* The deck in a restart file names every key, and older files those of their time. */
+static void test_former_key(void) {
+    static const char *const layers[] = {"[launch]\ndependent = off\n", "[launch]\ndependent = on\n"};
+    char *argument = "launch.dependent=off";
+    check_context("a former key");
+    for (int k = 0; k < 2; k++)
+        CHECK(refused(WORDS("layer1.txt:2: launch.dependent: no longer a key", "runs as with off"), layers[k], NULL));
+    for (int k = 0; k < 3; k++) { /* saved as the program still runs; otherwise; asked for anew */
+        const MdDeckSaved saved = {.path = "run.restart", .name = "run", .text = layers[k == 1]};
+        MdErrors *errors = md_errors_create();
+        MdDeck *deck = md_deck_resume(&saved, k == 2, &argument, errors);
+        char *messages = join_messages(errors);
+        check_context("a former key, case %d", k);
+        CHECK((deck != NULL) == (k == 0));
+        if (k)
+            CHECK(strstr(messages,
+                         k == 1 ? "run.restart:2: launch.dependent: no" : "command line: launch.dependent: no"));
+        free(messages);
+        md_errors_destroy(errors);
+        md_deck_destroy(deck);
+    }
+}
+
 static void test_many_problems(void) {
     MdText text = {0};
     md_text_add(&text, "[run]\n");
@@ -272,6 +295,7 @@ int main(void) {
     test_whole_numbers();
     test_real_numbers();
     test_messages();
+    test_former_key();
     test_many_problems();
     test_times();
     test_every_row();

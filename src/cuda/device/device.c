@@ -67,15 +67,6 @@ int cuda_device_compute_capability(void) {
     return 10 * major + minor;
 }
 
-const char *const cuda_dependent_needs =
-    "compute capability 9.0 and a driver for CUDA 12.3"; /* since then graphs keep it */
-
-bool cuda_device_has_dependent_launch(void) {
-    int driver = 0;
-    CUDA_CHECK(cudaDriverGetVersion(&driver));
-    return cuda_device_compute_capability() >= 90 && driver >= 12030;
-}
-
 int64_t cuda_device_resident_threads(void) {
     int device = 0, threads_per_sm = 0;
     CUDA_CHECK(cudaGetDevice(&device));

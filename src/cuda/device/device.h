@@ -5,12 +5,10 @@
 #include "backend/backend.h"
 
 MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors);
-int cuda_device_multiprocessors(void);         /* of the current GPU */
-int cuda_device_compute_capability(void);      /* of the current GPU, 90 for 9.0 */
-bool cuda_device_has_dependent_launch(void);   /* programmatic: launch.dependent */
-extern const char *const cuda_dependent_needs; /* what it takes, in words */
-int64_t cuda_device_resident_threads(void);    /* that the current GPU holds at once, at most */
-int cuda_device_shared_bytes(void);            /* of a block on the current GPU, at most */
+int cuda_device_multiprocessors(void);      /* of the current GPU */
+int cuda_device_compute_capability(void);   /* of the current GPU, 90 for 9.0 */
+int64_t cuda_device_resident_threads(void); /* that the current GPU holds at once, at most */
+int cuda_device_shared_bytes(void);         /* of a block on the current GPU, at most */
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
 
 #endif

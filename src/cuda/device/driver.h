@@ -23,7 +23,7 @@ typedef struct CudaDriver {
     CUresult (*error_text)(CUresult, const char **);
 } CudaDriver;
 
-/* A launch; dependent: the kernel may come before the one ahead of it in the stream has ended (kernels/dependent.cuh). */
+/* A launch; dependent, programmatically: the kernel may come before the one ahead of it in the stream has ended. */
 CUresult cuda_driver_launch(const CudaDriver *driver, CUfunction function, const unsigned grid[2],
                             const unsigned block[2], size_t dynamic_shared, CUstream stream, bool dependent,
                             void **parameters);

@@ -21,7 +21,6 @@
 #ifndef MD_CUDA_COMMON_CUH
 #define MD_CUDA_COMMON_CUH
 
-#include "cuda/kernels/dependent.cuh"
 #include "cuda/context/shared.h"
 #include "deck/choices.h"
 #include "physics/box.h"
@@ -39,15 +38,6 @@
 #define MD_KERNEL_OF(threads)     extern "C" __global__ void MD_BOUNDS(threads)
 #define MD_KERNEL                 MD_KERNEL_OF(MD_BOUND_THREADS)
 #define MD_ARGUMENTS              const __grid_constant__ CudaArguments a
-
-/* launch.dependent: the first thing in every kernel. The next one may come as soon as all blocks of this one have got here; what
- * the kernels before have written is there afterwards. */
-__device__ inline void begin_kernel(void) {
-    if constexpr (MD_SW_launch_dependent) {
-        ptx_griddepcontrol_launch_dependents();
-        ptx_griddepcontrol_wait();
-    }
-}
 
 constexpr unsigned whole_warp = 0xffffffffu;
 

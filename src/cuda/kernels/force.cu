@@ -23,7 +23,6 @@
 #include "cuda/kernels/force.cuh"
 
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_force_plain(MD_FORCE_ARGUMENTS) {
-    begin_kernel();
     if (was_halted(a, &a.watch->measures.moved_sq)) return;
     if (force_begin(a, &a.watch->measures.moved_sq)) return;
     Sum unused[CUDA_PAIR_TOTALS];
@@ -31,7 +30,6 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_force_plain(MD_FORCE_ARGUMENTS) {
 }
 
 MD_KERNEL k_force_energy(MD_FORCE_ARGUMENTS) {
-    begin_kernel();
     if (was_halted(a, &a.watch->measures.moved_sq)) return;
     if (force_begin(a, &a.watch->measures.moved_sq)) return;
     Sum sums[CUDA_PAIR_TOTALS] = {};

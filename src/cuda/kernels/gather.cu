@@ -21,7 +21,6 @@
 
 /* Everything that is not a place or a velocity; called first, since the others keep what it writes. a.in: types. */
 MD_KERNEL k_gather_import_types(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const int type = ((const int32_t *)a.in)[i];
@@ -49,21 +48,18 @@ __device__ inline void import_velocity(const CudaArguments &a, int i) {
 }
 
 MD_KERNEL k_gather_import_positions(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     store<Pair>(a.reference, i, import_position(a, i), Pair(0));
 }
 
 MD_KERNEL k_gather_import_velocities(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     import_velocity(a, i);
 }
 
 MD_KERNEL k_gather_import_images(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const int32_t *image = (const int32_t *)a.in + 3 * (int64_t)i;
@@ -77,7 +73,6 @@ constexpr int tile_edge = MD_BLOCK + (MD_SW_output_pack == MD_PACK_PADDED ? CUDA
 
 /* Where each particle is, for the kernels that begin with the row. */
 MD_KERNEL k_gather_places(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i < a.n_atoms) a.place_of_id[a.now.tag[i].id] = i;
 }
@@ -86,7 +81,6 @@ MD_KERNEL k_gather_places(MD_ARGUMENTS) {
  * On a device that has halted they may never have been written. */
 template <class Out, class Numbers>
 __device__ inline void gather_rows(const CudaArguments &a, Out *out, const Numbers &numbers) {
-    begin_kernel();
     if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     if constexpr (is_naive) {
         const int i = thread_index();
@@ -163,7 +157,6 @@ template <class T> __device__ inline void export_raw(const CudaArguments &a, con
 }
 
 MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     if (a.first == CUDA_RAW_POSITION) export_raw(a, load_position(a.now, i), i);
@@ -174,7 +167,6 @@ MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
 
 /* Types, masses and tags are there. Numbers of the same precision come back as they were. */
 MD_KERNEL k_gather_import_raw(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     if (a.first == CUDA_RAW_POSITION) import_position(a, i);

@@ -13,7 +13,6 @@ constexpr bool has_check = MD_SW_neighbor_rebuild != MD_REBUILD_EVERY;
 
 /* Half kick, or after the forces of another step the half kick that is still due before it; drift; displacement. */
 MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
-    begin_kernel();
     if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     float moved_sq[1] = {0};
     const int i = thread_index();
@@ -26,7 +25,6 @@ MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
 }
 
 MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
-    begin_kernel();
     if (a.watch->halted) return;
     const int i = thread_index();
     if (i >= a.n_atoms) return;
@@ -36,7 +34,6 @@ MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
 }
 
 MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
-    begin_kernel();
     if (a.watch->halted) return;
     const int i = thread_index();
     if (i == 0) a.watch->drifted = 1;
@@ -48,7 +45,6 @@ MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
 }
 
 MD_KERNEL k_integrate_check(MD_ARGUMENTS) {
-    begin_kernel();
     if (a.watch->halted) return;
     const int i = thread_index();
     float moved_sq[1] = {0};
@@ -58,7 +54,6 @@ MD_KERNEL k_integrate_check(MD_ARGUMENTS) {
 }
 
 MD_KERNEL k_integrate_scale(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     Full<Pair> v = load_velocity(a.now, i);

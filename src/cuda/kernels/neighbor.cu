@@ -91,7 +91,6 @@ __device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const V
 
 #if MD_SW_neighbor_search == 0 /* brute */
 MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     Row row = begin_row(a, i);
@@ -103,7 +102,6 @@ MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
 
 #if MD_SW_neighbor_search == 1 /* brute-tiled */
 MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
-    begin_kernel();
     __shared__ Pair s_position[3][MD_BLOCK];
     const int t = (int)threadIdx.x, own = thread_index();
     const bool has_row = own < a.n_atoms; /* threads without one bring particles all the same */
@@ -236,7 +234,6 @@ template <bool NARROW> __device__ inline void search_cells(const CudaArguments &
 }
 
 MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
-    begin_kernel();
     /* By block: a thread's own number passes 2^31 at 2^26 atoms. */
     const int slot = is_by_warps ? (int)blockIdx.x * (MD_BLOCK / 32) + (int)threadIdx.x / 32 : thread_index();
     if (slot >= a.n_atoms) return; /* the whole warp, where it has one row */
@@ -249,7 +246,6 @@ MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
 /* The table that entries of 16 bits are read with: for each cell, the first particles of the cells around it. A cell
  * with more particles than an entry can tell apart is reported. */
 MD_KERNEL k_neighbor_bases(MD_ARGUMENTS) {
-    begin_kernel();
     const int c = thread_index();
     if (c >= a.n) return;
     const CudaGrid &grid = a.grid;
@@ -274,7 +270,6 @@ MD_KERNEL k_neighbor_bases(MD_ARGUMENTS) {
 
 #if MD_SW_force_kernel == 5 /* cluster */
 MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) {
-    begin_kernel();
     search_clusters(a);
 }
 #endif
@@ -295,14 +290,12 @@ typedef RowsByThreads BrickRows;
 #define MD_BRICK_THREADS MD_BOUND_THREADS
 #endif
 MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) {
-    begin_kernel();
     search_brick<BrickRows>(a, (int)blockIdx.x);
 }
 #endif
 
 #if MD_SW_force_kernel != 6 /* brick: counts as it searches */
 MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
-    begin_kernel();
     count_entries(a, thread_index(), a.list.n_rows, grid_size(), is_compressed && a.watch->measures.crowd > 0);
 }
 #endif
@@ -358,7 +351,6 @@ template <class Keys> __device__ inline void sort_by_warp(const Keys &keys, int 
 
 /* A warp a row, in shared memory; rows that are too long for that are sorted in place. */
 MD_KERNEL k_neighbor_sort_rows(MD_ARGUMENTS) {
-    begin_kernel();
     constexpr int n_warps = MD_BLOCK / 32, most = 32768 / (n_warps * (int)sizeof(SortKey)),
                   room = most < 512 ? most : 512;
     __shared__ SortKey s_keys[n_warps][room];

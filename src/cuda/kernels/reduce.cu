@@ -15,7 +15,6 @@
 
 /* Kinetic energy, momentum and the sum of F^2/m. */
 MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
-    begin_kernel();
     if (a.watch->halted) return; /* forces may not be there */
     Sum sums[CUDA_ATOM_TOTALS] = {};
     for (int64_t i = thread_index(); i < a.n_atoms; i += grid_size()) { /* 64 bits: a last stride may pass 2^31 */
@@ -36,7 +35,6 @@ MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
 #if MD_SW_reduce_finish == 2 /* two-pass */
 /* Block q adds up the a.n partial sums of quantity q, into total a.first + q. */
 MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
-    begin_kernel();
     double sum[1] = {};
     const double *mine = a.partials + (int64_t)blockIdx.x * a.n;
     for (int k = (int)threadIdx.x; k < a.n; k += MD_BLOCK) sum[0] += mine[k];
@@ -47,7 +45,6 @@ MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
 
 /* What the host will see of this step. One block. */
 MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
-    begin_kernel();
     const int t = (int)threadIdx.x;
     if (t < CUDA_N_TOTALS) a.row->totals[t] = a.totals[t];
     if (t > 0) return;
@@ -59,7 +56,6 @@ MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
 
 /* The bounding box. */
 MD_KERNEL k_reduce_measure(MD_ARGUMENTS) {
-    begin_kernel();
     const float none = __int_as_float((int)0xff800000); /* minus infinity */
     float extreme[6] = {none, none, none, none, none, none};
     for (int64_t i = thread_index(); i < a.n_atoms; i += grid_size()) {

@@ -82,7 +82,6 @@ __device__ inline Vec3<Pair> place_ahead(const Vec3<Pair> &seen, const Vec3<Pair
 /* By one thread, before the others ask. The device counts the steps itself: when the host learns of a halt changes nothing, and a
  * graph serves for any interval. Of a first list there is none to go by, and no step before it. */
 MD_KERNEL k_sort_look_ahead(MD_ARGUMENTS) {
-    begin_kernel();
     if (thread_index() > 0) return;
     const long long step = (long long)a.watch->step + a.watch->drifted;
     a.watch->ahead = md_predict_time((double)(step - a.watch->built_step), a.whole_step);
@@ -149,7 +148,6 @@ __device__ inline State wrap_ahead(State x, Pair way, double length, double inve
 /* Where particles are, wrapped, and the places that displacements are counted from. Positions may have left the box
  * since the last build: the image counters take what the wrap takes off. */
 MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     const bool is_there = i < a.n_atoms;
     if (i == 0) {
@@ -183,7 +181,6 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
 
 /* Of particles that were sorted before, by the places that these were sorted by: those of a restart are ahead by nothing. */
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const Vec3<Pair> way = predicts ? way_ahead(a, load<Pair>(a.now.velocity, i)) : Vec3<Pair>{0, 0, 0};
@@ -223,7 +220,6 @@ __device__ inline void put_cell(const CudaArguments &a, int c, int place) {
  * enters the next, so these are, at each level, the cells in those of the eight (2-D: four) octants around it that are
  * entered before its own, as far as the grid reaches into them: counted, without a sort. */
 MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
-    begin_kernel();
     const int c = thread_index();
     if (c >= a.n) return;
     if constexpr (in_bricks) {
@@ -269,7 +265,6 @@ __device__ inline int block_scan(int value) {
 }
 
 MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
-    begin_kernel();
     const int k = thread_index();
     const int sum = block_scan(k < a.n ? a.cell_count[k] : 0);
     if (threadIdx.x == MD_BLOCK - 1) a.scan_sums[blockIdx.x] = sum;
@@ -301,12 +296,10 @@ __device__ inline void scan_by_block(const int *counts, int *starts, int n) {
 }
 
 MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) {
-    begin_kernel();
     scan_by_block(a.scan_sums, a.scan_sums, a.n);
 }
 
 MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
-    begin_kernel();
     const int k = thread_index();
     const int own = k < a.n ? a.cell_count[k] : 0, sum = block_scan(own);
     if (k >= a.n) return;
@@ -326,7 +319,6 @@ __device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
 }
 
 MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     ((SlotKey *)a.slot_key)[a.cell_start[a.place[i]] + a.arrival[i]] = slot_key(a, i);
@@ -405,7 +397,6 @@ __device__ inline int count_smaller(const SlotKey *keys, int n, SlotKey key) {
 /* The place of a particle in its cell is the number of smaller keys there. Quadratic in the crowd of a cell, but so is
  * the search for neighbours, 27 times over. */
 MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i >= a.n_atoms) return;
     const int place = a.place[i], begin = a.cell_start[place], end = a.cell_start[place + 1];
@@ -424,7 +415,6 @@ __device__ inline int count_smaller_of_all(const CudaArguments &a, int place, Sl
 /* The scan of a.n counts, and the ranks, of few cells; a.out: the counts of the next sort, which are to be zero then. What a
  * particle takes along is asked for before the scan. */
 MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
-    begin_kernel();
     __shared__ int s_start[CUDA_FEW_CELLS];
     const int i = thread_index();
     const bool is_there = i < a.n_atoms;
@@ -452,7 +442,6 @@ MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
 /* memory.carry = copy: what was carried into the memory of the list, back to where it was. */
 #if MD_SW_memory_carry == 1 /* copy */
 MD_KERNEL k_sort_bring_back(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     if (i < a.n_atoms) put_down(a.now, i, pick_up(a.spare, i));
 }

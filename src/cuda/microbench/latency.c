@@ -154,6 +154,13 @@ static void make_graph(CudaCeiling *c) {
     c->extra = exec;
 }
 
+/* Programmatic dependent launch; graphs keep it since CUDA 12.3. */
+static bool has_dependent_launch(void) {
+    int driver = 0;
+    CUDA_CHECK(cudaDriverGetVersion(&driver));
+    return cuda_device_compute_capability() >= 90 && driver >= 12030;
+}
+
 /* The kernel of a row; by default one that is empty, of one warp. */
 static bool load(CudaCeiling *c, char *reason) {
     const char *variant = c->of.row->variant;
@@ -164,8 +171,8 @@ static bool load(CudaCeiling *c, char *reason) {
     c->block[1] = c->grid[1] = 1;
     if (of_grid) return cuda_ceiling_load(c, "latency_groups", CUDA_GROUPS_HEADER, "k_latency_grid", reason);
     c->dependent = strcmp(variant, "graph, dependent") == 0;
-    if (c->dependent && !cuda_device_has_dependent_launch()) {
-        snprintf(reason, MD_CEILING_REASON, "needs %s", cuda_dependent_needs);
+    if (c->dependent && !has_dependent_launch()) {
+        snprintf(reason, MD_CEILING_REASON, "needs compute capability 9.0 and a driver for CUDA 12.3");
         return false;
     }
     return cuda_ceiling_load(c, "latency", NULL,

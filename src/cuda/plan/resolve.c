@@ -254,11 +254,6 @@ static MdStatus check_crowd(const MdConfig *config, const MdSystemPlan *plan, Md
                    crowd, CUDA_MAX_CROWD);
 }
 
-static MdStatus check_dependent(const MdConfig *config, MdErrors *errors) {
-    if (config->launch_dependent != MD_ON || cuda_device_has_dependent_launch()) return MD_OK;
-    return md_fail(errors, MD_ERROR_INPUT, "launch.dependent=on: needs %s: take off", cuda_dependent_needs);
-}
-
 static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     md_resolve_skin(config, plan, fastest_skin(config, plan), choices);
     resolve_order(config, plan, choices);
@@ -279,7 +274,6 @@ static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoice
     if (status == MD_OK) status = cuda_memory_check(config, errors);
     if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);
     if (status == MD_OK) status = check_crowd(config, plan, errors);
-    if (status == MD_OK) status = check_dependent(config, errors);
     if (status == MD_OK) status = cuda_brick_check(config, plan, errors);
     return status == MD_OK ? cuda_force_check(config, plan, errors) : status;
 }

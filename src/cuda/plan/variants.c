@@ -207,9 +207,6 @@ static const MdVariant rows[] = {
      "launch.persistent=off launch.fuse=step force.kernel=brick memory.load=global neighbor.rebuild=every|device-check", "", 0, 0, 0, 0,
      "one for all passes of a batch: an atomic and two barriers a brick, and a look at the 27 around it; 8 bytes a brick; with "
      "device-check at most a pass in vain, and velocities twice, which takes memory with memory.carry=copy in double precision by vec4"},
-    {"launch", "launch.dependent=off", "", "", 0, 0, 0, 0, "a kernel comes when the one before it is over"},
-    {"launch", "launch.dependent=on", "memory.load=global", "", 0, 0, 0, 0,
-     "its blocks come as soon as all of those before have begun, and wait on the multiprocessor: the way there is hidden"},
     {"launch", "check.kernels=sync", "", "", 0, 0, 0, 0, "the host waits after every kernel"},
     {"launch", "check.kernels=launch", "", "", 0, 0, 0, 0, "the launch is checked; a fault inside shows later"},
     {"launch", "check.kernels=off", "", "", 0, 0, 0, 0, "a fault shows at the next wait"},

@@ -375,7 +375,7 @@ void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks)
     const unsigned grid[] = {(unsigned)n_blocks, 1}, block[] = {(unsigned)kernel->block_size, 1};
     check_launch(context, id,
                  cuda_driver_launch(&context->driver, kernel->function, grid, block, kernel->dynamic_shared,
-                                    context->stream, context->config.launch_dependent == MD_ON, parameters));
+                                    context->stream, false, parameters));
 }
 
 /* Blocks of the kernel that the GPU holds at once. */

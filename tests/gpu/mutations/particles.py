@@ -8,7 +8,6 @@ for layout, old, new in (("aos", "return Vec3<T>{xyz[0], xyz[1], xyz[2]};", "ret
                          ("vec4", "return Vec3<T>{x.x, x.y, x.z};", "return Vec3<T>{x.x, x.x, x.z};")):
     mutant(f"load {layout}: one component for another", COMMON + " Vec3<T> load(", old, new,
            tests(f"memory.layout={layout}"))
-mutant("dependent: no kernel waits", COMMON + " void begin_kernel(", "ptx_griddepcontrol_wait();", "", tests("launch.dependent=on", seed=11))
 mutant("store aos: z is lost", COMMON + " void store(", "xyz[2] = x.z;", "", tests("memory.layout=aos"))
 mutant("store soa: z is lost", COMMON + " void store(", "((T *)v.part[2])[i] = x.z;", "", tests("memory.layout=soa"))
 mutant("store vec4: the fourth is lost", COMMON + " void store(", "x.z, w}", "x.z, T(0)}", tests("memory.layout=vec4"))
@@ -128,7 +127,6 @@ FEW_RANKS = SORT + " k_sort_rank_few("
 mutant("rank few: counts stay", FEW_RANKS, "((int *)a.out)[k] = 0;", "", rows(FEW, IN_MOTION))
 mutant("rank few: nobody else knows the starts", FEW_RANKS, "a.cell_start[k] = s_start[k];", ";", tests(CELLS))
 mutant("rank few: the first starts alone", FEW_RANKS, "k < a.n; k += grid_size()", "k < min(a.n, 8); k += grid_size()", tests(CELLS))
-mutant("rank few: does not wait", FEW_RANKS, "begin_kernel();", "", tests(CELLS + " launch.dependent=on", seed=11))
 mutant("rank few: the last atom is left out", FEW_RANKS, "is_there = i < a.n_atoms;", "is_there = i < a.n_atoms - 1;", tests(CELLS))
 mutant("rank few: from the first slot on", FEW_RANKS, "begin + smaller,", "smaller,", tests(CELLS))
 mutant("rank few: a crowd is cut off", FEW_RANKS, "fits = n <= a.first;", "fits = true;", MANY_KEYS)
@@ -138,7 +136,6 @@ mutant("rank few: all atoms are one crowd", SORT + " int count_smaller_of_all(",
 mutant("keys: one more than there is room for", SORT + " void count_in_cell(", "arrival < a.first", "arrival <= a.first", MANY_KEYS)
 mutant("keys: those of the cell before", SORT + " SlotKey *keys_of_few(", "(int64_t)place * a.first", "(int64_t)max(place - 1, 0) * a.first", tests(CELLS))
 mutant("sort bin: all arrive first", SORT + " void count_in_cell(", "a.arrival[i] = arrival;", "a.arrival[i] = 0;", tests(SCAN, MANY))
-mutant("scatter: does not wait", SORT + " k_sort_scatter(", "begin_kernel();", "", tests(SCAN + " launch.dependent=on", MANY, seed=11))
 mutant("scatter: without arrival", SORT + " k_sort_scatter(", " + a.arrival[i]]", "]", tests(SCAN, MANY))
 mutant("rank: the cell's last is not counted", SORT + " k_sort_rank(", "end - begin, slot_key", "end - begin - 1, slot_key", tests(SCAN, MANY), held(SCAN))
 mutant("count smaller: nor the last but seven", SORT + " int count_smaller(", "first < n;", "first + at_once <= n;", tests(CELLS))

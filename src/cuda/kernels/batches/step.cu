@@ -213,7 +213,6 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
 
 /* The first one: integrates by the forces that are there, into copy a.first. */
 MD_KERNEL k_step_drift(MD_ARGUMENTS) {
-    begin_kernel();
     if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     const int i = thread_index();
     float moved_sq = 0;
@@ -227,7 +226,6 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
 /* All a.n passes that k_step_pass would make, the first of which reads copy a.first. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     static_assert(has_bricks && has_check == is_checked_queue, "no host looks in the midst of it");
-    begin_kernel();
     if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier kernel: every block sees it */
     Sum unused[CUDA_PAIR_TOTALS];
     const bool is_old = is_too_old(a, moved_sq_of(a, a.first)); /* for every block, before any pass */
@@ -246,7 +244,6 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
  * that counts. It may come again: the second copies stay what they are until the build, which also takes back that there is
  * anything to bring. */
 MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
-    begin_kernel();
     const int i = thread_index();
     const unsigned stopped_in = a.watch->measures.stopped_in;
     if (stopped_in == 0) return;
@@ -273,7 +270,6 @@ struct IntegratePass {
 };
 
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
-    begin_kernel();
     if (was_halted(a, moved_sq_of(a, a.first))) return;
     const int64_t from = a.first * (int64_t)a.n_atoms;
     if (force_begin(a, moved_sq_of(a, a.first))) { /* the whole grid: what it reads was written by earlier kernels */
@@ -297,7 +293,6 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
 #define MD_RESIDENT_THREADS MD_BOUND_THREADS
 #endif
 MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
-    begin_kernel();
     GridBarrier barrier = begin_barrier(a);
     if (*(volatile unsigned *)&a.watch->halted) return;         /* by an earlier launch: every block sees it */
 #if MD_SW_memory_parameters == 0 && MD_N_TYPES == 1             /* global */

@@ -1,13 +1,26 @@
 /* What a launch and a barrier take by themselves. */
 #include "cuda/kernels/microbench/ceiling.cuh"
-#include "cuda/kernels/dependent.cuh"
 
 /* Nothing, but that it was there. */
 CEILING(latency_empty) {
     if (thread_index() == 0) atomicAdd(a.counts, 1u);
 }
 
-/* The same, launched before the kernel ahead of it has ended. */
+#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+__device__ inline void ptx_griddepcontrol_launch_dependents(void) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+__device__ inline void ptx_griddepcontrol_wait(void) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+#endif
+
+/* The same, launched before the kernel ahead of it has ended (CUDA C++ Programming Guide, "Programmatic Dependent Launch and
+ * Synchronization"). */
 CEILING(latency_dependent) {
     ptx_griddepcontrol_launch_dependents();
     ptx_griddepcontrol_wait();
