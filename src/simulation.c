@@ -140,10 +140,26 @@ static MdStatus set_up(MdSimulation *s) {
     return status;
 }
 
-/* One step, and what is due after it. */
-static MdStatus advance(MdSimulation *s, int64_t step) {
-    bool with_energy = md_schedule_mask(s->record.config, step) != 0;
-    MdStatus status = md_verlet_step(s->record.ops, s->context, step, with_energy);
+/* The next step after which there is something to do: at the latest in some tenths of a second, to look whether the run is to stop. */
+static int64_t next_stop(const MdSimulation *s) {
+    const int64_t output = md_schedule_next(s->record.config, s->record.step),
+                  thermostat = md_thermostat_next(&s->thermostat, s->record.step),
+                  due = output < thermostat ? output : thermostat, look = s->record.step + s->steps_a_call;
+    return due < look ? due : look;
+}
+
+static void adapt_call(MdSimulation *s, int64_t n_steps, double seconds) {
+    if (n_steps == s->steps_a_call && seconds < 0.05) s->steps_a_call *= 4;
+    else if (seconds > 0.2 && s->steps_a_call > 1) s->steps_a_call /= 4;
+}
+
+/* Some steps, and what is due after the last of them. */
+static MdStatus advance(MdSimulation *s) {
+    const int64_t first = s->record.step + 1, step = next_stop(s);
+    const bool with_energy = md_schedule_mask(s->record.config, step) != 0;
+    const double start_s = md_clock_s();
+    MdStatus status = s->record.ops->advance(s->context, first, step - first + 1, with_energy);
+    adapt_call(s, step - first + 1, md_clock_s() - start_s);
     if (status == MD_OK) status = md_thermostat_apply(&s->thermostat, s->record.ops, s->context, step);
     if (status != MD_OK) return status;
     s->record.verification.fault = s->record.ops->fault(s->context);
@@ -227,8 +243,9 @@ static MdStatus run_loop(MdSimulation *s) {
     md_pipeline_statistics(s->pipeline, &written_before);
     md_sensors_begin(s->record.sensors);
     double start = md_clock_s();
+    s->steps_a_call = 1;
     while (status == MD_OK && s->record.step < config->run_steps && !md_stop_requested()) {
-        status = advance(s, s->record.step + 1);
+        status = advance(s);
         s->record.loop_seconds = md_clock_s() - start;
         if (status == MD_OK && md_schedule_restart(config, s->record.step)) status = checkpoint(s);
         md_progress_update(s->progress, s->record.step);
@@ -240,8 +257,7 @@ static MdStatus run_loop(MdSimulation *s) {
     trace_phase(s, "loop", start);
     md_sensors_end(s->record.sensors);
     s->record.verification.fault = s->record.ops->fault(s->context); /* exact now */
-    if (s->record.verification.fault.step >= 0 && s->record.step >= s->record.verification.fault.step)
-        s->record.step = s->record.verification.fault.step - 1; /* the host was ahead */
+    if (s->record.verification.fault.step >= 0) s->record.step = s->record.verification.fault.step - 1;
     /* What is left to do: steps, or their verification. */
     if (s->record.step < config->run_steps || config->report_verify == MD_ON)
         s->record.resume.stopped = md_stop_reason();

@@ -183,9 +183,10 @@ typedef struct MdBackendOps {
                        MdErrors *errors);
     void (*destroy)(void *context);
 
-    /* v += f/m dt/2; x += v dt; remembers the first particle that moves further than md_fault_distance or not to a finite
-     * place. step is the one that begins. */
-    MdStatus (*kick_drift)(void *context, int64_t step);
+    /* Makes n_steps steps of velocity Verlet from first_step on, each: v += f/m dt/2; x += v dt; update_neighbors;
+     * compute_forces; v += f/m dt/2. with_energy: energy and virial too, in the last of them. Remembers the first particle that
+     * moves further than md_fault_distance or not to a finite place; steps after that are not made, or mean nothing. */
+    MdStatus (*advance)(void *context, int64_t first_step, int64_t n_steps, bool with_energy);
     /* Builds the list if there is none, or if the rule of neighbor.rebuild says so at this step. Wraps positions at a
      * build and counts images. */
     MdStatus (*update_neighbors)(void *context, int64_t step);
@@ -194,8 +195,8 @@ typedef struct MdBackendOps {
     MdStatus (*rebuild)(void *context);
     /* Forces; with_energy: energy and virial too, for the next sums. (With force.energy = every-step always.) */
     MdStatus (*compute_forces)(void *context, bool with_energy);
-    /* v += f/m dt/2 */
-    MdStatus (*kick)(void *context);
+    /* v += f/m dt; x += v dt, with the forces as they are: for timing. */
+    MdStatus (*integrate)(void *context);
     /* Totals; potential and virial are those of the last compute_forces with energy. Waits for the device. */
     MdStatus (*sum)(void *context, MdSums *sums);
     /* v = factor v + shift */

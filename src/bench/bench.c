@@ -26,8 +26,7 @@ static MdStatus run_forces(const MdBackendOps *ops, void *context, MdFrame *fram
 
 static MdStatus run_motion(const MdBackendOps *ops, void *context, MdFrame *frame) {
     (void)frame;
-    MdStatus status = ops->kick_drift(context, 1);
-    return status == MD_OK ? ops->kick(context) : status;
+    return ops->integrate(context);
 }
 
 static MdStatus run_sum(const MdBackendOps *ops, void *context, MdFrame *frame) {
@@ -38,14 +37,6 @@ static MdStatus run_sum(const MdBackendOps *ops, void *context, MdFrame *frame) 
 
 static MdStatus run_gather(const MdBackendOps *ops, void *context, MdFrame *frame) {
     return ops->gather(context, frame);
-}
-
-static MdStatus run_step(const MdBackendOps *ops, void *context, MdFrame *frame) {
-    (void)frame;
-    MdStatus status = ops->kick_drift(context, 1);
-    if (status == MD_OK) status = ops->update_neighbors(context, 1);
-    if (status == MD_OK) status = ops->compute_forces(context, false);
-    return status == MD_OK ? ops->kick(context) : status;
 }
 
 static const MdBenchStage bench_stages[] = {
@@ -84,7 +75,6 @@ static const MdBenchStage bench_stages[] = {
      .call = "a whole step without a rebuild",
      .stages = {"step", "sort", "neighbor", "force", "integrate", "memory", "launch"},
      .work = {"step"},
-     .run = run_step,
      .whole_steps = true},
 };
 

@@ -42,8 +42,8 @@ typedef struct MdBenchStage {
     const char *name, *call; /* as in the table; what is called, in words */
     const char *stages[8];   /* whose rows bear on it; NULL ends them */
     const char *work[3];     /* whose model figures are its work; NULL ends them */
-    MdStatus (*run)(const MdBackendOps *ops, void *context, MdFrame *frame);
-    bool whole_steps; /* which can be held back and issued together: launch.graph, launch.persistent */
+    MdStatus (*run)(const MdBackendOps *ops, void *context, MdFrame *frame); /* a call; NULL: a call is a step */
+    bool whole_steps; /* which go in batches with launch.graph, launch.persistent */
     bool only_moves;  /* every call uses the same forces, and none looks at the list: what needs either is not met */
 } MdBenchStage;
 

@@ -70,11 +70,17 @@ static void fail_case(Runner *r, MdStatus status) {
              md_errors_count(r->errors) ? md_errors_text(r->errors, 0) : "the backend stopped");
 }
 
+static MdStatus run_calls(const MdBackendOps *ops, const MdBenchStage *stage, Runner *r) {
+    if (!stage->run) return ops->advance(r->context, 1, r->c->n_calls, false);
+    MdStatus status = MD_OK;
+    for (int64_t k = 0; k < r->c->n_calls && status == MD_OK; k++) status = stage->run(ops, r->context, &r->frame);
+    return status;
+}
+
 /* Seconds of one call; NaN when one failed. */
 static double time_batch(const MdBackendOps *ops, const MdBenchStage *stage, Runner *r) {
     const double start_s = md_clock_s();
-    MdStatus status = MD_OK;
-    for (int64_t k = 0; k < r->c->n_calls && status == MD_OK; k++) status = stage->run(ops, r->context, &r->frame);
+    MdStatus status = run_calls(ops, stage, r);
     if (status == MD_OK) status = ops->finish(r->context);
     if (status == MD_OK) return (md_clock_s() - start_s) / (double)r->c->n_calls;
     fail_case(r, status);

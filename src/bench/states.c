@@ -29,9 +29,11 @@ MdSystem *md_bench_melt(const MdRecord *r, const MdSystem *start, int64_t n_step
     md_thermostat_weigh(&thermostat, start);
     MdStatus status = r->ops->create(&context, r->config, r->asked, start, r->errors);
     if (status == MD_OK) status = md_verlet_start(r->ops, context, false);
-    for (int64_t step = 1; status == MD_OK && step <= n_steps; step++) {
-        status = md_verlet_step(r->ops, context, step, false);
-        if (status == MD_OK) status = md_thermostat_apply(&thermostat, r->ops, context, step);
+    for (int64_t step = 0, next; status == MD_OK && step < n_steps; step = next) {
+        next = md_thermostat_next(&thermostat, step);
+        if (next > n_steps) next = n_steps;
+        status = r->ops->advance(context, step + 1, next - step, false);
+        if (status == MD_OK) status = md_thermostat_apply(&thermostat, r->ops, context, next);
     }
     MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE,
                      .position = melted->position,

@@ -104,8 +104,7 @@ static void need_forces(MdCpuContext *c) {
     if (!c->force[0]) md_cpu_take_forces(c);
 }
 
-static MdStatus kick_drift(void *context, int64_t step) {
-    MdCpuContext *c = context;
+static void kick_drift(MdCpuContext *c, int64_t step) {
     const double start_s = md_clock_s();
     c->step = step;
     need_forces(c);
@@ -117,7 +116,6 @@ static MdStatus kick_drift(void *context, int64_t step) {
     if (n_faults > 0 && c->fault.step < 0) find_fault(c, step);
     if (c->rebuild == MD_REBUILD_DEVICE_CHECK && c->built) c->largest_sq = largest_displacement_sq(c);
     end_stage(c, MD_CPU_INTEGRATE, start_s);
-    return MD_OK;
 }
 
 /* At fixed intervals the last use before a rebuild tells how far atoms got, for the count of late rebuilds. */
@@ -234,14 +232,31 @@ static MdStatus compute_forces(void *context, bool with_energy) {
     return MD_OK;
 }
 
-static MdStatus kick(void *context) {
-    MdCpuContext *c = context;
+static void kick(MdCpuContext *c) {
     const double start_s = md_clock_s();
     finish_kick(c);
     need_forces(c);
     if (c->fuse) c->kick_waits = true;
     else c->kernels->kick(c);
     end_stage(c, MD_CPU_INTEGRATE, start_s);
+}
+
+static MdStatus advance(void *context, int64_t first_step, int64_t n_steps, bool with_energy) {
+    MdCpuContext *c = context;
+    MdStatus status = MD_OK;
+    for (int64_t k = 0; k < n_steps && status == MD_OK && c->fault.step < 0; k++) {
+        kick_drift(c, first_step + k);
+        status = update_neighbors(c, first_step + k);
+        if (status == MD_OK) status = compute_forces(c, with_energy && k == n_steps - 1);
+        if (status == MD_OK) kick(c);
+    }
+    return status;
+}
+
+static MdStatus integrate(void *context) {
+    MdCpuContext *c = context;
+    kick_drift(c, c->step);
+    kick(c);
     return MD_OK;
 }
 
@@ -344,11 +359,11 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .rounding = md_cpu_rounding,
                                      .create = create,
                                      .destroy = destroy,
-                                     .kick_drift = kick_drift,
+                                     .advance = advance,
                                      .update_neighbors = update_neighbors,
                                      .rebuild = rebuild,
                                      .compute_forces = compute_forces,
-                                     .kick = kick,
+                                     .integrate = integrate,
                                      .sum = sum,
                                      .scale_velocities = scale_velocities,
                                      .gather = gather,

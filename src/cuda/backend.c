@@ -7,6 +7,7 @@
 
 #include "backends/backends.h"
 #include "base/memory.h"
+#include "cuda/batches/batch.h"
 #include "cuda/batches/steps.h"
 #include "cuda/plan/resolve.h"
 #include "cuda/plan/variants.h"
@@ -75,7 +76,7 @@ static void destroy(void *opaque) {
     CudaContext *context = opaque;
     if (!context) return;
     if (context->stream) CUDA_CHECK(cudaStreamSynchronize(context->stream));
-    cuda_steps_destroy(context);
+    cuda_batch_destroy(context);
     cuda_timing_destroy(context);
     cuda_textures_destroy(context);
     cuda_slots_destroy(context);
@@ -134,9 +135,8 @@ static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *as
     return MD_OK;
 }
 
-static MdStatus kick_drift(void *context, int64_t step) {
-    cuda_steps_kick_drift(context, step);
-    return MD_OK;
+static MdStatus advance(void *context, int64_t first_step, int64_t n_steps, bool with_energy) {
+    return cuda_steps_advance(context, first_step, n_steps, with_energy);
 }
 
 static MdStatus update_neighbors(void *context, int64_t step) { return cuda_steps_update_neighbors(context, step); }
@@ -150,8 +150,8 @@ static MdStatus compute_forces(void *opaque, bool with_energy) {
     return MD_OK;
 }
 
-static MdStatus kick(void *context) {
-    cuda_steps_kick(context);
+static MdStatus integrate(void *context) {
+    cuda_steps_integrate(context);
     return MD_OK;
 }
 
@@ -261,11 +261,11 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .rounding = rounding,
                                       .create = create,
                                       .destroy = destroy,
-                                      .kick_drift = kick_drift,
+                                      .advance = advance,
                                       .update_neighbors = update_neighbors,
                                       .rebuild = rebuild,
                                       .compute_forces = compute_forces,
-                                      .kick = kick,
+                                      .integrate = integrate,
                                       .sum = sum,
                                       .scale_velocities = scale_velocities,
                                       .gather = gather,

@@ -85,3 +85,8 @@ MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, 
     thermostat->heat += wanted - kinetic;
     return ops->scale_velocities(context, factor, shift);
 }
+
+int64_t md_thermostat_next(const MdThermostat *thermostat, int64_t step) {
+    const int64_t next = thermostat->active ? (step / thermostat->every + 1) * thermostat->every : INT64_MAX;
+    return next <= thermostat->last_step ? next : INT64_MAX;
+}

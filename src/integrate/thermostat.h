@@ -36,4 +36,7 @@ MdStatus md_thermostat_check_motion(const MdThermostat *thermostat, const MdBack
 /* Rescales if it is due at this step. */
 MdStatus md_thermostat_apply(MdThermostat *thermostat, const MdBackendOps *ops, void *context, int64_t step);
 
+/* The first step after `step` at which it acts; INT64_MAX: never. */
+int64_t md_thermostat_next(const MdThermostat *thermostat, int64_t step);
+
 #endif

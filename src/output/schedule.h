@@ -50,6 +50,17 @@ static inline unsigned md_schedule_mask(const MdConfig *config, int64_t step) {
     return mask;
 }
 
+/* The first step after `step` at which anything is due; at the latest the last one. */
+static inline int64_t md_schedule_next(const MdConfig *config, int64_t step) {
+    const int64_t every[] = {config->output_thermo_every, config->output_frames_every, config->output_velocities_every,
+                             config->output_forces_every, config->output_images_every, config->output_xyz_every,
+                             config->restart_every};
+    int64_t next = config->run_steps;
+    for (size_t k = 0; k < sizeof every / sizeof *every; k++)
+        if (every[k] > 0 && (step / every[k] + 1) * every[k] < next) next = (step / every[k] + 1) * every[k];
+    return next;
+}
+
 /* The quantities that a frame has to bring for what is due, MD_FRAME_...; 0: no frame. */
 static inline unsigned md_schedule_quantities(const MdConfig *config, unsigned due) {
     unsigned quantities = due & MD_DUE_TRAJECTORY;

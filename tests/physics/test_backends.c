@@ -92,8 +92,7 @@ static bool check_motion(const WalkRun *run, const MdSystem *system, const Judge
     judge_gathered_free(&gathered);
     /* And the forces of a step without energy that a graph or the resident kernel makes: the first after a look is not,
      * nor is one before a rebuild. */
-    for (int step = N_STEPS + 1; ok && step <= N_STEPS + 2; step++)
-        ok = walk_ok(run, md_verlet_step(run->ops, run->context, step, false));
+    ok = ok && walk_quiet_steps(run, N_STEPS + 1, 2);
     return ok && judge_run(run, system, false);
 }
 

@@ -132,8 +132,12 @@ static MdStatus put(MdPipeline *pipeline, const MdConfig *config, int64_t step, 
 
 static MdStatus make_steps(const WalkRun *run, MdPipeline *pipeline, Result *result, MdErrors *errors) {
     MdStatus status = put(pipeline, &run->config, 0, errors);
-    for (int64_t step = 1; status == MD_OK && step <= N_STEPS; step++) {
-        status = md_verlet_step(run->ops, run->context, step, md_schedule_mask(&run->config, step) != 0);
+    for (int64_t step = 0, next; status == MD_OK && step < N_STEPS;) {
+        next = md_schedule_next(&run->config, step);
+        if (step < N_STEPS / 2 && next > N_STEPS / 2) next = N_STEPS / 2;
+        const bool with_energy = md_schedule_mask(&run->config, next) != 0;
+        status = run->ops->advance(run->context, step + 1, next - step, with_energy);
+        step = next;
         if (status == MD_OK && !spy.is_ahead && run->ops->fault(run->context).step >= 0) status = MD_ERROR_PHYSICS;
         if (status == MD_OK) status = put(pipeline, &run->config, step, errors);
         if (status == MD_OK) result->last_step = step;

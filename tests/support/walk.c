@@ -220,13 +220,10 @@ void walk_destroy(WalkRun *run) {
 
 bool walk_prepare(const WalkRun *run) { return walk_ok(run, md_verlet_start(run->ops, run->context, true)); }
 
-static bool make_steps(const WalkRun *run, int64_t first, int64_t n, bool with_energy) {
-    for (int64_t step = first; step < first + n; step++)
-        if (!walk_ok(run, md_verlet_step(run->ops, run->context, step, with_energy && step == first + n - 1)))
-            return false;
-    return true;
+bool walk_steps(const WalkRun *run, int64_t first, int64_t n) {
+    return walk_ok(run, run->ops->advance(run->context, first, n, true));
 }
 
-bool walk_steps(const WalkRun *run, int64_t first, int64_t n) { return make_steps(run, first, n, true); }
-
-bool walk_quiet_steps(const WalkRun *run, int64_t first, int64_t n) { return make_steps(run, first, n, false); }
+bool walk_quiet_steps(const WalkRun *run, int64_t first, int64_t n) {
+    return walk_ok(run, run->ops->advance(run->context, first, n, false));
+}

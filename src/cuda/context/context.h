@@ -135,15 +135,7 @@ typedef struct CudaTrace {
     double origin_s, error_s; /* moment at which both clocks say the same, give or take so much */
 } CudaTrace;
 
-/* --- steps.c --- */
-
-typedef enum CudaProgress { CUDA_DRIFTED, CUDA_FORCED } CudaProgress;
-typedef enum CudaIssue {
-    CUDA_HELD,
-    CUDA_SINGLY,
-    CUDA_IN_BATCH,
-    CUDA_AFTER_BATCH /* the drift as the end of a batch, the forces singly */
-} CudaIssue;
+/* --- batches --- */
 
 /* What a batch of steps begins and ends with. */
 enum {
@@ -153,11 +145,11 @@ enum {
 };
 
 typedef struct CudaJournalStep {
+    int64_t step;
     bool wants_energy;
-    CudaIssue issued; /* how, if at all */
-    bool has_output;  /* at its end, */
-    bool kicked;      /* and before it the second half kick, which so does not wait for the next step */
+    bool has_output; /* at its end, after the second half kick, which so does not wait for the next step */
     MdOutputRequest output;
+    int64_t calls[CUDA_N_STAGES]; /* of the timers, before its forces */
 } CudaJournalStep;
 
 enum {
@@ -259,16 +251,14 @@ typedef struct CudaContext {
     bool unconfirmed; /* a build was issued, and nobody has looked whether it has had room: known after */
     cudaEvent_t searched;
 
-    /* the steps, see steps.c */
-    int64_t step;          /* the last one that was begun, counted from the start of the context */
-    int64_t step_offset;   /* what the caller counts besides */
-    CudaProgress progress; /* how far it is */
-    bool kick_due;         /* its second half kick is still to be issued */
-    int n_held;            /* whole steps that are held back, */
-    bool first_drifted;    /* but for the drift of the first of them, which is issued, */
-    int64_t last_held;     /* the last of them, and */
-    bool drift_held;       /* the drift of `step` after them */
-    int64_t built_step;    /* of the last build in these steps, */
+    /* the steps, see batches/steps.c */
+    int64_t step;           /* the last one that was begun, counted from the start of the context */
+    int64_t step_offset;    /* what the caller counts besides */
+    bool is_drifted;        /* its drift is issued, and its forces are not */
+    bool kick_open;         /* its second half kick is still to be issued */
+    int64_t goal;           /* the last step that was asked for, */
+    bool goal_wants_energy; /* and whether with energy */
+    int64_t built_step;     /* of the last build in these steps, */
     int64_t intervals[CUDA_INTERVALS],
         n_intervals;                             /* steps that lists were good for, the last ones in turn; how many */
     CudaJournalStep journal[CUDA_JOURNAL_STEPS]; /* of step s: [s % CUDA_JOURNAL_STEPS] */

@@ -36,8 +36,13 @@ CudaFacts cuda_facts(const MdConfig *config) {
         .has_matrices = config->neighbor_distances == MD_DISTANCES_MATRIX,
         .compresses = md_option_has_effect(config, MD_OPTION_neighbor_index) && config->neighbor_index == MD_INDEX_16,
         .rows_per_warp = config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_8 ? 8 : 16,
-        .may_go_back = config->launch_persistent == MD_PERSISTENT_ON && config->launch_barrier == MD_BARRIER_LOCAL &&
-                       config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK};
+        .checks_on_device = config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK,
+        .is_resident = config->launch_persistent == MD_PERSISTENT_ON,
+        .fuses_steps = config->launch_fuse == MD_FUSE_STEP,
+        .queues = config->launch_passes == MD_PASSES_QUEUE};
+    facts.batches = config->launch_graph == MD_GRAPH_ON || facts.is_resident || facts.fuses_steps;
+    facts.stops_itself = facts.is_resident || facts.queues;
+    facts.may_go_back = facts.is_resident && config->launch_barrier == MD_BARRIER_LOCAL && facts.checks_on_device;
     facts.has_list = has_rows(config) || facts.has_clusters || facts.has_bricks;
     facts.entry_bytes = facts.compresses ? sizeof(uint16_t) : sizeof(int32_t);
     state_order(config, &facts);

@@ -29,6 +29,14 @@ typedef struct CudaFacts {
     bool places_cells; /* cells stand in memory by a table, not row by row */
     bool sorts_bricks; /* memory.sort = brick */
 
+    /* how steps are issued */
+    bool checks_on_device; /* neighbor.rebuild = device-check */
+    bool is_resident;      /* batches by the resident kernel */
+    bool fuses_steps;      /* launch.fuse = step */
+    bool queues;           /* launch.passes = queue */
+    bool batches;          /* steps that nobody looks at go in batches */
+    bool
+        stops_itself; /* the kernel of a batch stops in its midst, so that some steps more in it cost hardly anything */
     /* Blocks of the resident kernel may have to make steps again: launch.barrier = local with device-check. */
     bool may_go_back;
 } CudaFacts;

@@ -140,7 +140,7 @@ typedef struct CudaWatch {
     unsigned long long fault_step; /* of the earliest fault; all bits set, as in what follows: none */
     /* [step % CUDA_GRAPH_STEPS] id, then the displacement as float bits */
     unsigned long long fault_key[CUDA_GRAPH_STEPS];
-    unsigned long long step;         /* the last one whose forces were begun, or would have been: see steps.c */
+    unsigned long long step;         /* the last one whose forces were begun, or would have been: see batches/steps.c */
     unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
     unsigned long long late_build;   /* the last build that came late, as 1 + its step; */
     long long built_step; /* neighbor.predict: of the last build; of what a restart has made again, negative */
@@ -256,7 +256,7 @@ typedef struct CudaArguments {
     int64_t n_force_items;        /* threads of a force kernel; of bricks: bricks, a block each */
     int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
 
-    /* of one call; n is the first of these (steps.c) */
+    /* of one call; n is the first of these (stages/graph.c) */
     int32_t n; /* how many: cells of a scan, partial sums */
     /* total that sums go to; CUDA_RAW_...; copy of the positions; word of the barrier; keys of each of few cells */
     int32_t first;

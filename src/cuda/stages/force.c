@@ -11,3 +11,10 @@ void cuda_force_issue(CudaContext *context, bool with_energy) {
     if (with_energy) cuda_reduce_finish(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
     context->has_forces = true;
 }
+
+void cuda_force_compute(CudaContext *context, bool with_energy) {
+    cuda_timing_begin(context, CUDA_FORCE);
+    cuda_memory_begin(context, CUDA_FORCES);
+    cuda_force_issue(context, with_energy);
+    cuda_timing_end(context);
+}

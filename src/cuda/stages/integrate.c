@@ -4,6 +4,35 @@
 
 #include "cuda/stages/stages.h"
 
+void cuda_integrate_issue(CudaContext *context, bool kick_first) {
+    const int n = context->n_atoms;
+    context->arguments.kick_first = kick_first;
+    if (context->config.launch_fuse != MD_FUSE_OFF) {
+        cuda_launch(context, CUDA_K_integrate_kick_drift, n);
+        return;
+    }
+    if (kick_first) cuda_launch(context, CUDA_K_integrate_kick, n);
+    cuda_launch(context, CUDA_K_integrate_kick, n);
+    cuda_launch(context, CUDA_K_integrate_drift, n);
+    if (context->config.neighbor_rebuild != MD_REBUILD_EVERY) cuda_launch(context, CUDA_K_integrate_check, n);
+}
+
+void cuda_integrate_drift(CudaContext *context, bool kick_first) {
+    cuda_timing_begin(context, CUDA_INTEGRATE);
+    cuda_reduce_begin_extremes(context);
+    cuda_integrate_issue(context, kick_first);
+    cuda_reduce_end_extremes(context);
+    cuda_memory_end(context, CUDA_FORCES);
+    cuda_timing_end(context);
+    if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) cuda_watch_read(context, false);
+}
+
+void cuda_integrate_kick(CudaContext *context) {
+    cuda_timing_begin(context, CUDA_INTEGRATE);
+    cuda_launch(context, CUDA_K_integrate_kick, context->n_atoms);
+    cuda_timing_end(context);
+}
+
 void cuda_integrate_scale(CudaContext *context, double factor, const double shift[3]) {
     cuda_timing_begin(context, CUDA_INTEGRATE);
     context->arguments.factor = factor;

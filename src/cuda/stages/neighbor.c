@@ -2,7 +2,7 @@
  * by id. The kernels and their ladder stand in kernels/neighbor.cu.
  *
  * A thread that is past the capacity keeps counting but writes nothing. Who counts entries halts the device where anything
- * has no room; the host, which has gone on meanwhile, grows the list and repeats the search (steps.c). */
+ * has no room; the host, which has gone on meanwhile, grows the list and repeats the search (batches/steps.c). */
 #include <math.h>
 #include <string.h>
 
@@ -122,7 +122,7 @@ static double time_since_use(const CudaContext *context) {
     if (!context->built || context->config.neighbor_rebuild != MD_REBUILD_EVERY || kernel == MD_KERNEL_PAIRS ||
         kernel == MD_KERNEL_PAIRS_TILED)
         return -1;
-    return context->progress == CUDA_DRIFTED ? context->arguments.whole_step : 0;
+    return context->is_drifted ? context->arguments.whole_step : 0;
 }
 
 /* Graphs serve where the next build is as this one: the time since the list was used is the same in all for which nobody
@@ -226,7 +226,7 @@ bool cuda_neighbor_acts(const CudaContext *context, int64_t step) {
 }
 
 MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
-    const bool waits = context->progress != CUDA_DRIFTED; /* not one of the steps */
+    const bool waits = !context->is_drifted; /* not one of the steps */
     if (!context->built) return cuda_neighbor_build(context, waits);
     if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) {
         /* kick_drift has measured and sent the displacement of this step; the one wait of the step. The build comes

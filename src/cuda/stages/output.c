@@ -20,9 +20,9 @@
  *                                     the device for as long as that takes
  * Sums are small and always pinned.
  *
- * A device that halts itself (neighbor.rebuild=device-check, see steps.c) lets everything behind it pass without effect;
- * then the head of the row slot keeps -1 in place of the step, the thread that waits for it goes on waiting, and steps.c
- * issues the request again in its place. Which issue an event belongs to is told by n_begun and n_issued, under the mutex:
+ * A device that halts itself (neighbor.rebuild=device-check, see batches/steps.c) lets everything behind it pass without
+ * effect; then the head of the row slot keeps -1 in place of the step, the thread that waits for it goes on waiting, and
+ * batches/steps.c issues the request again in its place. Which issue an event belongs to is told by n_begun and n_issued, under the mutex:
  * `copied` may be waited for only while both agree, and what was read counts only if no new issue has begun meanwhile. */
 #include <math.h>
 

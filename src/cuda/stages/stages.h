@@ -207,8 +207,13 @@ MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows);
 void cuda_force_zero(CudaContext *context); /* the forces on all atoms */
 /* Issues the kernel, and with_energy the sums of its blocks. */
 void cuda_force_issue(CudaContext *context, bool with_energy);
+void cuda_force_compute(CudaContext *context, bool with_energy); /* the same as a call of the stage, timed */
 
 /* --- integrate.c --- */
+/* The integration up to the drift; kick_first: with the second half kick of the step before. */
+void cuda_integrate_issue(CudaContext *context, bool kick_first);
+void cuda_integrate_drift(CudaContext *context, bool kick_first); /* the same as a call of the stage, timed */
+void cuda_integrate_kick(CudaContext *context);                   /* a half kick by itself, timed */
 void cuda_integrate_scale(CudaContext *context, double factor, const double shift[3]);
 MdFault cuda_integrate_fault(CudaContext *context);
 MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long key, int64_t step_offset);

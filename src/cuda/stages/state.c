@@ -183,7 +183,6 @@ MdStatus cuda_state_load(CudaContext *context, MdState *state) {
     if (status == MD_OK && state->same_list) status = load_list(context, state, ids, rows);
     for (int which = CUDA_RAW_POSITION; which <= CUDA_RAW_FORCE && status == MD_OK; which++)
         status = load_raw(context, state, which, rows);
-    context->progress = CUDA_FORCED;
     cuda_memory_end(context, CUDA_STAGING);
     md_free(rows);
     md_free(ids);

@@ -8,7 +8,7 @@
  * call and the next CUDA_SAMPLE are timed and then one of CUDA_SAMPLE, and the time of all calls is the mean of those times the number of
  * calls. (A loop by batches has a handful of calls of forces by themselves: with energies at its ends they take twice as
  * long as without, and one of them does not stand for the others.) What was issued in vain, since the device had halted
- * (steps.c), is among both: it takes little time, but a batch is timed as a whole. The first call of a stage, which may
+ * (batches/steps.c), is among both: it takes little time, but a batch is timed as a whole. The first call of a stage, which may
  * load the kernels, and one that makes a graph, which takes the host longer than the device needs for a small system, stand
  * for themselves. With a trace every call is timed, and the host waits where it is too far ahead for that.
  *
@@ -170,7 +170,7 @@ void cuda_timing_end_batch(CudaContext *context, int n_calls) {
     }
     if (context->open_span) {
         context->open_span->n_calls = n_calls;
-        context->open_span->step = context->last_held + context->step_offset;
+        context->open_span->step = context->step + context->step_offset;
     }
     cuda_timing_end(context);
 }

@@ -1,0 +1,133 @@
+/* Batches: many steps without energies that are issued in one go.
+ *
+ * Ladder
+ *   launch.fuse=off            a kernel for each part of the integration
+ *   launch.fuse=on             one kernel for all of it (kernels/integrate.cu), the second half kick of a step waiting
+ *                              for the first of the next
+ *   launch.fuse=step           and with that the forces before it, wherever steps are made in batches
+ *   launch.passes=queue        all of these of a batch in one launch (kernels/batches/step_queue.cuh)
+ *   launch.graph=on            a batch is issued as one graph of some kernels: one call of the host for all of them, and gaps of
+ *                              half a microsecond between kernels; sort and search are graphs, too, where the host does not wait
+ *                              for them
+ *   launch.persistent=on       a batch is one resident kernel (kernels/batches/step.cu) with a barrier over the whole grid in place
+ *                              of the launches
+ *
+ * Every step of a batch begins with the second half kick of the step before it. Where forces and drift are one kernel
+ * (launch.fuse = step), a batch may begin with the forces of a step whose drift is done, and end with the drift of the step after it.
+ * Such a kernel reads the positions of one buffer and writes those of the other; a batch must end in buffer 0. A drift by itself can
+ * lead from either buffer, so a batch that begins with forces has an even number of these kernels. */
+#include "base/nvtx.h"
+#include "cuda/batches/ahead.h"
+#include "cuda/batches/batch.h"
+
+/* --- what is in a batch --------------------------------------------------------------------------------------------- */
+
+static bool is_even(int64_t n) { return n % 2 == 0; }
+
+CudaBatch cuda_batch_plan(const CudaContext *context, int64_t first, int64_t n_steps, bool is_drifted,
+                          bool is_followed) {
+    const int64_t most = cuda_ahead_batch_steps(context, first);
+    bool drifts = context->facts.fuses_steps && is_followed && n_steps <= most;
+    int n = (int)(n_steps < most ? n_steps : most);
+    if (is_drifted) {
+        drifts = drifts && is_even(n);
+        if (!drifts && is_even(n)) n--;
+        if (n == 1) n = 0; /* that is no batch */
+    }
+    return (CudaBatch){first, n, (is_drifted ? CUDA_BEGINS_FORCED : 0) | (drifts ? CUDA_ENDS_DRIFTED : 0)};
+}
+
+/* --- how it is issued ----------------------------------------------------------------------------------------------- */
+
+static void issue_steps(CudaContext *context, int n_steps) {
+    for (int step = 0; step < n_steps; step++) {
+        cuda_integrate_issue(context, true);
+        cuda_force_issue(context, false);
+    }
+}
+
+/* n kernels of forces, kicks and drift each; kernels/batches/step.cu. */
+static void issue_fused(CudaContext *context, int n) {
+    if (context->facts.queues) {
+        context->arguments.n = n;
+        context->arguments.first = n % 2;
+        if (n > 0) cuda_launch_filling(context, CUDA_K_step_queue, n * cuda_force_items(context));
+        if (n > 0 && context->facts.checks_on_device) cuda_launch(context, CUDA_K_step_bring_back, context->n_atoms);
+        return;
+    }
+    for (int left = n; left > 0; left--) {
+        context->arguments.first = left % 2;
+        cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
+    }
+}
+
+/* A drift, and n of these. */
+static void issue_moves(CudaContext *context, int n) {
+    context->arguments.first = n % 2;
+    cuda_launch(context, CUDA_K_step_drift, context->n_atoms);
+    issue_fused(context, n);
+}
+
+static void issue_whole_steps(CudaContext *context, int n_steps) {
+    if (!context->facts.fuses_steps) {
+        issue_steps(context, n_steps);
+        return;
+    }
+    issue_moves(context, n_steps - 1);
+    cuda_force_issue(context, false);
+}
+
+static void issue_forced_steps(CudaContext *context, int n_steps) {
+    issue_fused(context, n_steps - 1);
+    cuda_force_issue(context, false);
+}
+
+static const CudaGraphWork batch_work[CUDA_N_BATCHES] = {[0] = issue_whole_steps,
+                                                         [CUDA_BEGINS_FORCED] = issue_forced_steps,
+                                                         [CUDA_ENDS_DRIFTED] = issue_moves,
+                                                         [CUDA_BEGINS_FORCED | CUDA_ENDS_DRIFTED] = issue_fused};
+
+/* A batch between two builds by count is one graph, since it comes again. Other batches are of any length: graphs of powers
+ * of two, the largest first, of which few serve for all; but a queue is to go on over all of them. The grid, which every build of
+ * a system with an open axis measures anew, is read by one of the force kernels and by the queue only. */
+static void issue_graphs(CudaContext *context, const CudaBatch *batch) {
+    const bool queues = context->facts.queues, in_parts = context->facts.checks_on_device && !queues;
+    const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL || queues;
+    int n = in_parts ? 16 : batch->n_steps; /* a part; no batch of parts has more than 16 steps */
+    for (int left = batch->n_steps; left > 0; left -= n) {
+        while (n > left) n /= 2;
+        const int begins = batch->kind & CUDA_BEGINS_FORCED;
+        const int kind = n == left ? batch->kind : begins ? CUDA_BEGINS_FORCED | CUDA_ENDS_DRIFTED : 0;
+        cuda_graph_launch(context, &context->batch_graphs[kind][n], reads_grid, batch_work[kind], n);
+    }
+}
+
+static void issue_resident(CudaContext *context, const CudaBatch *batch) {
+    CudaArguments *a = &context->arguments;
+    a->n = batch->n_steps;
+    a->begins = (batch->kind & CUDA_BEGINS_FORCED) != 0;
+    a->drifts = (batch->kind & CUDA_ENDS_DRIFTED) != 0;
+    a->trusted = cuda_ahead_trusted_steps(context, batch->first);
+    a->first = (int32_t)(context->kernels[CUDA_K_step_resident].launches % 2);
+    cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context, CUDA_K_step_resident));
+}
+
+void cuda_batch_issue(CudaContext *context, const CudaBatch *batch) {
+    md_nvtx_begin("issue steps", batch->n_steps);
+    cuda_timing_begin(context, CUDA_STEP);
+    cuda_memory_begin(context, CUDA_FORCES);
+    if (context->facts.is_resident) issue_resident(context, batch);
+    else if (context->config.launch_graph == MD_GRAPH_ON) issue_graphs(context, batch);
+    else batch_work[batch->kind](context, batch->n_steps);
+    cuda_timing_end_batch(context, batch->n_steps);
+    md_nvtx_end();
+    context->has_forces = !(batch->kind & CUDA_ENDS_DRIFTED);
+}
+
+void cuda_batch_destroy(CudaContext *context) {
+    for (int kind = 0; kind < CUDA_N_BATCHES; kind++)
+        for (int n = 0; n <= CUDA_GRAPH_STEPS; n++) cuda_graph_destroy(&context->batch_graphs[kind][n]);
+    cuda_graph_destroy(&context->sort_graphs);
+    cuda_graph_destroy(&context->search_graphs);
+    cuda_graph_destroy(&context->list_graphs);
+}
