@@ -97,11 +97,12 @@ static void report_unknown_key(MdLayer *layer, int section, const char *key) {
     free(all);
 }
 
-/* The deck in a restart file names every key, former ones too; there the value that stayed is as good as none. */
-static void refuse_key(MdLayer *layer, int section, const char *key, const char *value) {
+/* The deck in a restart file names every key of its time, and nobody can take one out of it. Former keys are of kind
+ * performance: whatever it says of them, the run goes on as with the value that stayed. */
+static void refuse_key(MdLayer *layer, int section, const char *key) {
     const MdFormerKey *former = md_former_key(md_option_row(section)->section, key);
     if (!former) report_unknown_key(layer, section, key);
-    else if (!layer->deck->is_saved || strcmp(value, former->value) != 0)
+    else if (!layer->deck->is_saved)
         md_layer_problem(layer, "%s.%s: no longer a key: %s; leave it out, the program runs as with %s",
                          former->section, former->key, former->reason, former->value);
 }
@@ -207,7 +208,7 @@ static void read_assignment(MdLayer *layer, char *line) {
     } else {
         const char *section = md_option_row(layer->section)->section;
         int option = md_option_find(section, key);
-        if (option < 0) refuse_key(layer, layer->section, key, value);
+        if (option < 0) refuse_key(layer, layer->section, key);
         else assign(layer, option, value);
     }
     free(shown);
@@ -264,7 +265,7 @@ void md_deck_read_override(MdDeck *deck, const char *argument, MdErrors *errors)
         *dot = '\0';
         int section = md_section_find(name), option = md_option_find(name, dot + 1);
         if (section < 0) report_unknown_section(&layer, name);
-        else if (option < 0) refuse_key(&layer, section, dot + 1, value);
+        else if (option < 0) refuse_key(&layer, section, dot + 1);
         else assign(&layer, option, value);
     }
     free(copy);
