@@ -31,9 +31,9 @@ typedef struct Need {
 #define REORDERS                                                                                                       \
     (BIT(MD_SORT_CELL) | BIT(MD_SORT_MORTON) | BIT(MD_SORT_HILBERT) | BIT(MD_SORT_BRICK) | BIT(MD_SORT_AUTO))
 /* Reductions that add by strides over memory; in registers there is nothing to address. */
-#define TREES      (BIT(MD_METHOD_GLOBAL) | BIT(MD_METHOD_SHARED) | BIT(MD_METHOD_SHARED_DYNAMIC) | BIT(MD_METHOD_SYNCWARP))
+#define TREES  (BIT(MD_METHOD_GLOBAL) | BIT(MD_METHOD_SHARED) | BIT(MD_METHOD_SHARED_DYNAMIC) | BIT(MD_METHOD_SYNCWARP))
 /* Frames that are copied to the host; into mapped memory the kernels write. */
-#define COPIED     (BIT(MD_HOST_MEMORY_PAGEABLE) | BIT(MD_HOST_MEMORY_PINNED) | BIT(MD_HOST_MEMORY_WRITE_COMBINED))
+#define COPIED (BIT(MD_HOST_MEMORY_PAGEABLE) | BIT(MD_HOST_MEMORY_PINNED) | BIT(MD_HOST_MEMORY_WRITE_COMBINED))
 
 static const Need needs[] = {
     NEED(system_file, system_start, BIT(MD_START_FILE)),
@@ -52,8 +52,6 @@ static const Need needs[] = {
     NEED(memory_brick_grid, memory_sort, BIT(MD_SORT_BRICK)),
     NEED(memory_brick_cells, memory_sort, BIT(MD_SORT_BRICK)),
     NEED(memory_staging, force_kernel, BIT(MD_KERNEL_BRICK)),
-    NEED(memory_carry, memory_sort, REORDERS),
-    NEED(memory_carry, force_kernel, SEARCH),
     NEED(neighbor_search, force_kernel, SEARCH),
     NEED(neighbor_threads_per_atom, force_kernel, ROWS),
     NEED(neighbor_write, force_kernel, ROWS),

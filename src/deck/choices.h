@@ -27,7 +27,6 @@
 #define MD_CHOICES_ROWS_PER_WARP(X) X(32, "32") X(8, "8") X(16, "16") X(AUTO, "auto")
 #define MD_CHOICES_BRICK_GRID(X) X(CELLS, "cells") X(DEVICE, "device") X(DEVICE_2, "device-2") X(AUTO, "auto")
 #define MD_CHOICES_BRICK_CELLS(X) X(1, "1") X(2, "2") X(3, "3") X(4, "4") X(6, "6") X(8, "8") X(AUTO, "auto")
-#define MD_CHOICES_CARRY(X) X(SWAP, "swap") X(COPY, "copy") X(AUTO, "auto")
 #define MD_CHOICES_STAGING(X) X(REGISTERS, "registers") X(ASYNC, "async") X(AUTO, "auto")
 #define MD_CHOICES_LOAD(X) X(GLOBAL, "global") X(LDG, "ldg") X(TEXTURE, "texture")
 #define MD_CHOICES_PARAMETERS(X) X(GLOBAL, "global") X(ARGUMENT, "argument") X(CONSTANT, "constant")
@@ -114,8 +113,6 @@ enum { MD_CHOICES_BRICK_GRID(MD_ENUM_BRICK_GRID) };
 enum { MD_CHOICES_BRICK_CELLS(MD_ENUM_BRICK_CELLS) };
 #define MD_ENUM_STAGING(name, word) MD_STAGING_##name,
 enum { MD_CHOICES_STAGING(MD_ENUM_STAGING) };
-#define MD_ENUM_CARRY(name, word) MD_CARRY_##name,
-enum { MD_CHOICES_CARRY(MD_ENUM_CARRY) };
 #define MD_ENUM_LOAD(name, word) MD_LOAD_##name,
 enum { MD_CHOICES_LOAD(MD_ENUM_LOAD) };
 #define MD_ENUM_PARAMETERS(name, word) MD_PARAMETERS_##name,

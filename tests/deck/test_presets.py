@@ -14,7 +14,7 @@ from decks import read_deck
 # As inputs/SWITCHES.md says under "The presets".
 NAIVE_EXCEPTIONS = {"reduce.accumulate": "double"}  # in double precision nothing else is right
 # A rung changes one switch, or one idea: these keys together.
-IDEAS = {"sort": {"memory.sort", "memory.carry"}, "list": {"force.kernel", "neighbor.search", "neighbor.threads_per_atom", "neighbor.write", "neighbor.list", "neighbor.order",
+IDEAS = {"list": {"force.kernel", "neighbor.search", "neighbor.threads_per_atom", "neighbor.write", "neighbor.list", "neighbor.order",
                   "neighbor.index", "neighbor.sorted"},
          "brick": {"force.kernel", "memory.sort", "memory.brick_grid", "memory.brick_cells", "memory.staging", "neighbor.bank_order", "neighbor.rows_per_warp",
                    "neighbor.distances"},

@@ -32,7 +32,6 @@ static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
         config->neighbor_rows_per_warp =
             config->neighbor_distances == MD_DISTANCES_MATRIX ? MD_ROWS_PER_WARP_16 : MD_ROWS_PER_WARP_32;
     if (config->memory_staging == MD_STAGING_AUTO) config->memory_staging = MD_STAGING_REGISTERS;
-    if (config->memory_carry == MD_CARRY_AUTO) config->memory_carry = MD_CARRY_SWAP;
     md_resolve_arithmetic(config, NULL);
     if (config->launch_graph == MD_GRAPH_AUTO) config->launch_graph = MD_GRAPH_OFF;
     if (config->launch_persistent == MD_PERSISTENT_AUTO) config->launch_persistent = MD_PERSISTENT_OFF;

@@ -109,9 +109,9 @@ typedef struct Seen {
 
 /* How lists are built: by count; or by displacements, where atoms are or will be. */
 typedef struct Rule {
-    int rebuild, predict, carry;
+    int rebuild, predict;
 } Rule;
-static const Rule by_count = {MD_REBUILD_EVERY, MD_PREDICT_OFF, MD_CARRY_SWAP};
+static const Rule by_count = {MD_REBUILD_EVERY, MD_PREDICT_OFF};
 
 static bool run_case(const MdBackendOps *ops, const struct Case *of, Rule rule, const MdSystem *system, int passes,
                      int block_size, Seen *seen) {
@@ -125,16 +125,14 @@ static bool run_case(const MdBackendOps *ops, const struct Case *of, Rule rule, 
     config.neighbor_skin = 0.25;
     config.neighbor_rebuild = rule.rebuild;
     config.neighbor_predict = rule.predict;
-    config.memory_carry = rule.carry;
     if (!checks) config.neighbor_every = of->every;
     config.force_kernel = MD_KERNEL_BRICK;
     config.memory_staging = MD_STAGING_REGISTERS; /* copies measure places from another corner: other bits */
     config.launch_block_size = block_size;
     way_take(&config, (Way){of->graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
-    check_context(
-        "%s, %s, predict %s, carry %s, passes %s", of->name, md_switch_words(MD_OPTION_neighbor_rebuild)[rule.rebuild],
-        md_switch_words(MD_OPTION_neighbor_predict)[rule.predict], md_switch_words(MD_OPTION_memory_carry)[rule.carry],
-        md_switch_words(MD_OPTION_launch_passes)[passes]);
+    check_context("%s, %s, predict %s, passes %s", of->name, md_switch_words(MD_OPTION_neighbor_rebuild)[rule.rebuild],
+                  md_switch_words(MD_OPTION_neighbor_predict)[rule.predict],
+                  md_switch_words(MD_OPTION_launch_passes)[passes]);
     if (!walk_create(&run, ops, &config, system)) return false;
     bool ok = walk_prepare(&run);
     for (int k = 0, step = 0; k < N_LOOKS && ok; step = look_after[k++])
@@ -184,13 +182,12 @@ static void test_case(const MdBackendOps *ops, const struct Case *of) {
     md_system_destroy(system);
 }
 
-/* By displacements, with each way to predict and to carry in half of the cases each. */
+/* By displacements, with each way to predict. */
 static void test_checked(const MdBackendOps *ops, const struct Case *of) {
     const int k = (int)(of - cases);
     MdSystem *system = case_system(of);
     for (int half = 0; half < 2; half++) {
-        const Rule rule = {MD_REBUILD_DEVICE_CHECK, (k + half) % 2 ? MD_PREDICT_VELOCITY : MD_PREDICT_OFF,
-                           (k / 2 + half) % 2 ? MD_CARRY_COPY : MD_CARRY_SWAP};
+        const Rule rule = {MD_REBUILD_DEVICE_CHECK, (k + half) % 2 ? MD_PREDICT_VELOCITY : MD_PREDICT_OFF};
         compare(ops, of, rule, system, half ? MD_BLOCK_SIZE_AUTO : MD_BLOCK_SIZE_32);
     }
     md_system_destroy(system);
@@ -213,17 +210,15 @@ static int64_t unforeseen(const MdBackendOps *ops, const MdSystem *system, Rule 
     config.memory_layout = layout;
     config.memory_brick_cells = MD_BRICK_CELLS_1;
     config.memory_staging = MD_STAGING_REGISTERS; /* as in run_case */
-    config.memory_carry = rule.carry;
     config.run_timestep = timestep;
     config.neighbor_skin = skin;
     config.neighbor_rebuild = rule.rebuild;
     config.neighbor_predict = rule.predict;
     config.force_kernel = MD_KERNEL_BRICK;
     way_take(&config, (Way){graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
-    check_context("fails unforeseen: precision %s, layout %s, carry %s, skin %g, passes %s",
+    check_context("fails unforeseen: precision %s, layout %s, skin %g, passes %s",
                   md_switch_words(MD_OPTION_run_precision)[precision], md_switch_words(MD_OPTION_memory_layout)[layout],
-                  md_switch_words(MD_OPTION_memory_carry)[rule.carry], skin,
-                  md_switch_words(MD_OPTION_launch_passes)[passes]);
+                  skin, md_switch_words(MD_OPTION_launch_passes)[passes]);
     if (!walk_create(&run, ops, &config, system)) return -1;
     bool ok = walk_prepare(&run) && walk_steps(&run, 1, COLD_STEPS) && walk_ok(&run, ops->finish(run.context)) &&
               walk_ok(&run, ops->scale_velocities(run.context, HOTTER, walk_no_shift));
@@ -237,19 +232,19 @@ static int64_t unforeseen(const MdBackendOps *ops, const MdSystem *system, Rule 
 
 static void test_unforeseen(const MdBackendOps *ops) {
     static const struct {
-        int precision, layout, graph, predict, carry, piece;
-    } ways[] = {{MD_PRECISION_MIXED, MD_LAYOUT_VEC4, MD_GRAPH_ON, MD_PREDICT_OFF, MD_CARRY_SWAP, 24},
-                {MD_PRECISION_MIXED, MD_LAYOUT_SOA, MD_GRAPH_OFF, MD_PREDICT_VELOCITY, MD_CARRY_COPY, 24},
-                {MD_PRECISION_DOUBLE, MD_LAYOUT_VEC4, MD_GRAPH_OFF, MD_PREDICT_OFF, MD_CARRY_COPY, 4},
-                {MD_PRECISION_MIXED, MD_LAYOUT_AOS, MD_GRAPH_ON, MD_PREDICT_OFF, MD_CARRY_SWAP, 3},
-                {MD_PRECISION_SINGLE, MD_LAYOUT_SOA, MD_GRAPH_ON, MD_PREDICT_VELOCITY, MD_CARRY_COPY, 24},
-                {MD_PRECISION_DOUBLE, MD_LAYOUT_AOS, MD_GRAPH_ON, MD_PREDICT_VELOCITY, MD_CARRY_SWAP, 24}};
+        int precision, layout, graph, predict, piece;
+    } ways[] = {{MD_PRECISION_MIXED, MD_LAYOUT_VEC4, MD_GRAPH_ON, MD_PREDICT_OFF, 24},
+                {MD_PRECISION_MIXED, MD_LAYOUT_SOA, MD_GRAPH_OFF, MD_PREDICT_VELOCITY, 24},
+                {MD_PRECISION_DOUBLE, MD_LAYOUT_VEC4, MD_GRAPH_OFF, MD_PREDICT_OFF, 4},
+                {MD_PRECISION_MIXED, MD_LAYOUT_AOS, MD_GRAPH_ON, MD_PREDICT_OFF, 3},
+                {MD_PRECISION_SINGLE, MD_LAYOUT_SOA, MD_GRAPH_ON, MD_PREDICT_VELOCITY, 24},
+                {MD_PRECISION_DOUBLE, MD_LAYOUT_AOS, MD_GRAPH_ON, MD_PREDICT_VELOCITY, 24}};
     const char *words[] = {"system.density=0.8442", "system.cells=5 7 6", "system.temperature=1e-4", NULL};
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
     for (int k = 0; k < 8; k++) {
         const size_t w = (size_t)k % (sizeof ways / sizeof ways[0]);
-        const Rule rule = {MD_REBUILD_DEVICE_CHECK, ways[w].predict, ways[w].carry};
+        const Rule rule = {MD_REBUILD_DEVICE_CHECK, ways[w].predict};
         const double timestep = state_config().run_timestep, skin = 0.4 - 0.025 * k;
         Gathered one = {0}, other = {0};
         const int64_t expected = unforeseen(ops, system, rule, ways[w].precision, ways[w].layout, ways[w].graph,
@@ -275,7 +270,7 @@ static void test_lone(const MdBackendOps *ops) {
     const double timestep = 0.0005, skin = 0.3, per_step = 1 / (timestep * HOTTER);
     MdDeck *deck = state_deck(words);
     for (int k = 0; k < 2 * N_PASSES; k++) {
-        const Rule rule = {MD_REBUILD_DEVICE_CHECK, MD_PREDICT_OFF, k % 4 < 2 ? MD_CARRY_SWAP : MD_CARRY_COPY};
+        const Rule rule = {MD_REBUILD_DEVICE_CHECK, MD_PREDICT_OFF};
         const int layout = layouts[k % 3], graph = k % 3 ? MD_GRAPH_ON : MD_GRAPH_OFF;
         MdSystem *system = state_system(deck);
         Gathered one = {0};
@@ -338,7 +333,7 @@ typedef struct Ending {
 
 enum { STILL_STEPS = 64, FAULT_AFTER = 4 }; /* the fault: hot steps */
 
-static Ending end_by_fault(const MdBackendOps *ops, const MdSystem *system, int carry, int graph, int passes) {
+static Ending end_by_fault(const MdBackendOps *ops, const MdSystem *system, int graph, int passes) {
     Ending ending = {.n_rebuilds = -1};
     MdConfig config = state_config();
     MdStatistics statistics = {0};
@@ -346,14 +341,12 @@ static Ending end_by_fault(const MdBackendOps *ops, const MdSystem *system, int 
     config.run_precision = MD_PRECISION_DOUBLE;
     config.run_timestep = 0.0005;
     config.memory_brick_cells = MD_BRICK_CELLS_1;
-    config.memory_carry = carry;
     config.neighbor_skin = 0.8;
     config.neighbor_rebuild = MD_REBUILD_DEVICE_CHECK;
     config.neighbor_predict = MD_PREDICT_OFF;
     config.force_kernel = MD_KERNEL_BRICK;
     way_take(&config, (Way){graph, MD_PERSISTENT_OFF, MD_FUSE_STEP, passes});
-    check_context("a fault and a list that fails: carry %s, passes %s", md_switch_words(MD_OPTION_memory_carry)[carry],
-                  md_switch_words(MD_OPTION_launch_passes)[passes]);
+    check_context("a fault and a list that fails: passes %s", md_switch_words(MD_OPTION_launch_passes)[passes]);
     if (!walk_create(&run, ops, &config, system)) return ending;
     const bool ok = walk_prepare(&run) && walk_steps(&run, 1, STILL_STEPS) && walk_ok(&run, ops->finish(run.context)) &&
                     walk_ok(&run, ops->scale_velocities(run.context, WAY_WARMER, walk_no_shift)) &&
@@ -398,12 +391,12 @@ static void test_fault_in_vain(const MdBackendOps *ops) {
     MdDeck *deck = state_deck(words);
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
         for (int k = 0; k < ways[w].n_tries; k++) {
-            const int carry = k % 2 ? MD_CARRY_COPY : MD_CARRY_SWAP, graph = k % 3 ? MD_GRAPH_ON : MD_GRAPH_OFF;
+            const int graph = k % 3 ? MD_GRAPH_ON : MD_GRAPH_OFF;
             MdSystem *system = state_system(deck);
             aim(system, 200, 0.132 * per_step);
             system->velocity[3 * (640 + 32 * k)] = ways[w].distance * per_step;
-            const Ending one = end_by_fault(ops, system, carry, graph, MD_PASSES_KERNELS),
-                         other = end_by_fault(ops, system, carry, graph, MD_PASSES_QUEUE);
+            const Ending one = end_by_fault(ops, system, graph, MD_PASSES_KERNELS),
+                         other = end_by_fault(ops, system, graph, MD_PASSES_QUEUE);
             CHECK(one.n_rebuilds == ways[w].n_rebuilds && one.fault.step == STILL_STEPS + FAULT_AFTER);
             CHECK(other.n_rebuilds == one.n_rebuilds);
             CHECK(other.fault.step == one.fault.step && other.fault.id == one.fault.id);

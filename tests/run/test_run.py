@@ -480,34 +480,6 @@ def test_room(checks, folder):
     checks.that(not has_room(n_steps, "overwrite"), "room of a file that has another name")
 
 
-def test_carry(checks, folder):
-    """memory.carry: 32 bytes an atom less of the GPU, announced and held, and the same bits; auto: where atoms are many."""
-    small_deck(folder, system={"cells": 6}, run={"steps": 30, "precision": "mixed"},
-               neighbor={"rebuild": "every", "every": 10, "skin": 0.3})
-    runs = {}
-    for carry in ("swap", "copy", "auto"):
-        done = program.run("small.txt", "run.backend=cuda", f"memory.carry={carry}", "output.existing=overwrite", folder=folder)
-        if done.code == 2 and "run.backend" in done.stderr:
-            print("test_carry: no GPU")
-            return
-        checks.that(done.code == 0, f"carry {carry}: {done.last_lines()}")
-        runs[carry] = done.json()
-    taken = {carry: (run["memory_announced_device_bytes"], run["memory_device_bytes"]) for carry, run in runs.items()}
-    less = [taken["swap"][k] - taken["copy"][k] for k in (0, 1)]
-    checks.that(less == [32 * 864] * 2, f"{less} bytes less for 864 atoms")
-    checks.that(taken["auto"] == taken["swap"], f"auto with few atoms: {taken}")
-    energies = {run["potential_energy_per_atom"] for run in runs.values()}
-    checks.that(len(energies) == 1, f"energies {energies}")
-    for cells, expected in ((29, "swap"), (30, "copy")):  # 97,556 and 108,000 atoms
-        announced = {}
-        for carry in ("swap", "copy", "auto"):
-            told = program.run("--check", "small.txt", "run.backend=cuda", f"system.cells={cells}", f"memory.carry={carry}",
-                               folder=folder)
-            announced[carry] = re.search(r"[0-9.]+ [KMG]iB on the GPU", told.stdout)[0]
-        checks.that(announced["swap"] != announced["copy"] and announced["auto"] == announced[expected],
-                    f"{cells} cells: {announced}")
-
-
 def test_late(checks, folder):
     """A list that is used for too long up to the end of the run is in the books, whether work is counted or not."""
     small_deck(folder, run={"steps": 30, "precision": "double"},
@@ -625,7 +597,7 @@ def test_deterministic(checks, folder):
 def main():
     checks = Checks()
     checks.run(test_information, test_check_only, test_auto_backend, test_too_many_threads, test_decks, test_no_steps,
-               test_effective_deck, test_neighbors, test_endings, test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_left_over_xyz, test_room, test_in_use, test_carry, test_late, test_log,
+               test_effective_deck, test_neighbors, test_endings, test_blow_up, test_verdict, test_force_errors, test_not_lost, test_existing, test_left_over_xyz, test_room, test_in_use, test_late, test_log,
                test_kernel_report, test_unused, test_deterministic, test_memory, test_memory_with_frames)
     checks.finish()
 

@@ -44,7 +44,6 @@ typedef enum CudaStage {
     X(sort, scatter, "")                                                                                               \
     X(sort, rank, "")                                                                                                  \
     X(sort, rank_few, "force.kernel=list|list-split|cluster|brick")                                                    \
-    X(sort, bring_back, "memory.carry=copy")                                                                           \
     X(neighbor, brute, "neighbor.search=brute")                                                                        \
     X(neighbor, brute_tiled, "neighbor.search=brute-tiled")                                                            \
     X(neighbor, cell, "neighbor.search=cell force.kernel=pairs|pairs-tiled|list|list-split|cell")                      \

@@ -77,10 +77,6 @@ typedef struct CudaBricks {
 
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
 
-/* Where the second copy of what moves is, for passes of a queue that may be made in vain (launch.passes = queue with
- * neighbor.rebuild = device-check); none: no pass is. MD_CHECKED_QUEUE is one of them. */
-enum { CUDA_NO_SECOND, CUDA_SECOND_IN_QUEUE, CUDA_SECOND_IN_SPARE };
-
 /* What the blocks of a queue, or those of the resident kernel that do not meet (launch.barrier = local; a fault only), find out
  * before all of them know it, with device-check. Zero, or all bits set, but in a launch and after a fault. */
 typedef struct CudaQueueCheck {
@@ -96,8 +92,6 @@ typedef struct CudaQueue {
     unsigned *done;   /* [bricks] at each place in space, x fastest: the step up to whose drift its atoms have come */
     int32_t *brick;   /* [bricks] at each place: the brick there, in CudaBricks.table */
     CudaQueueCheck *check;
-    CudaVectors velocity; /* with device-check: their second copy; where that is not CudaArguments.spare */
-    uint32_t *low;        /* the same of CudaParticles.low */
 } CudaQueue;
 
 /* Entry k of row i is entries[i * row_stride + k * entry_stride]. 64 bits: a list has more than 2^31. */

@@ -174,14 +174,10 @@ static void add_options_by_version(Options *options) {
 /* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
 enum { BOUND_THREADS = 1024 };
 
-/* See shared.h. */
-static int checked_queue(const MdConfig *config) {
-    const bool is_checked = config->launch_passes == MD_PASSES_QUEUE && config->launch_fuse == MD_FUSE_STEP &&
-                            config->launch_persistent != MD_PERSISTENT_ON &&
-                            config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
-    return !is_checked                             ? CUDA_NO_SECOND
-           : config->memory_carry == MD_CARRY_COPY ? CUDA_SECOND_IN_QUEUE
-                                                   : CUDA_SECOND_IN_SPARE;
+/* Whether a pass may be made in vain: see kernels/batches/step_queue.cuh. */
+static bool is_checked_queue(const MdConfig *config) {
+    return config->launch_passes == MD_PASSES_QUEUE && config->launch_fuse == MD_FUSE_STEP &&
+           config->launch_persistent != MD_PERSISTENT_ON && config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
 
 static void list_options(const CudaTarget *target, CudaArchitecture architecture, const Sources *sources, int block,
@@ -224,7 +220,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_PERIODIC_Y", box->periodic[1]},
         {"MD_PERIODIC_Z", box->dimension == 3 && box->periodic[2]},
         {"MD_COUNT", target->counting},
-        {"MD_CHECKED_QUEUE", checked_queue(target->config)},
+        {"MD_CHECKED_QUEUE", is_checked_queue(target->config)},
         {"MD_HELD_SOURCES", target->held_sources},
     };
     for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)

@@ -5,8 +5,8 @@
 #include "cuda/kernels/reduce.cuh"
 
 /* Passes by a queue, of which one may be made in vain: see step_queue.cuh. Such have velocities and last bits twice as well as
- * positions, the second in memory that only a rebuild or output needs, where there is any. */
-constexpr bool is_checked_queue = MD_CHECKED_QUEUE != CUDA_NO_SECOND;
+ * positions, the second in memory that only a rebuild needs. */
+constexpr bool is_checked_queue = MD_CHECKED_QUEUE;
 
 /* For the copy `at` there, the particles as whoever moves them is to read or write them. */
 template <bool HAS_COPIES> struct CopyOf {
@@ -14,11 +14,10 @@ template <bool HAS_COPIES> struct CopyOf {
 };
 template <> struct CopyOf<true> {
     static __device__ inline CudaParticles at(const CudaArguments &a, int64_t at) {
-        constexpr bool is_spare = MD_CHECKED_QUEUE == CUDA_SECOND_IN_SPARE;
         CudaParticles copy = a.now;
         if (at != 0) {
-            copy.velocity = is_spare ? a.spare.velocity : a.queue.velocity;
-            copy.low = is_spare ? a.spare.low : a.queue.low;
+            copy.velocity = a.spare.velocity;
+            copy.low = a.spare.low;
         }
         return copy;
     }

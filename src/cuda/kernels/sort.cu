@@ -438,11 +438,3 @@ MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     if (!fits) *(volatile int *)&a.signals->crowded = n; /* host memory: whichever comes last */
     put_into_slot(a, i, place, begin + smaller, sorted);
 }
-
-/* memory.carry = copy: what was carried into the memory of the list, back to where it was. */
-#if MD_SW_memory_carry == 1 /* copy */
-MD_KERNEL k_sort_bring_back(MD_ARGUMENTS) {
-    const int i = thread_index();
-    if (i < a.n_atoms) put_down(a.now, i, pick_up(a.spare, i));
-}
-#endif

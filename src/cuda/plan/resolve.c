@@ -210,7 +210,7 @@ static void resolve_order(MdConfig *config, const MdSystemPlan *plan, MdChoices 
 /* The fastest for melts on an H200 (run/results/h200) of 0.2 to 0.8 for 4,000 atoms, of 0.6 and 0.7 for 6,912, of 0.6 to 0.8 for
  * 10,976, of 0.5 and 0.6 for 19,652 and 32,000 (27,436 are 1 % faster with 0.6), of 0.4 and 0.6 for 70,304, and in bricks of 0.3 to
  * 0.5 for a million: a rebuild takes a small system longer than many steps, so that rare ones pay for long rows. A million atoms
- * are as fast with 0.36 as with 0.4, and take 347 bytes each in place of 356. */
+ * are as fast with 0.36 as with 0.4, and take 9 bytes each less. */
 static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
     MdConfig in_bricks = *config;
     in_bricks.neighbor_skin = plan->n_atoms < 16000                                ? 0.7
@@ -219,25 +219,6 @@ static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
                                                                                    : 0.36;
     if (takes_bricks(&in_bricks, plan)) return in_bricks.neighbor_skin;
     return plan->n_atoms < 16000 ? 0.8 : 0.5;
-}
-
-/* A million atoms in mixed precision: 32 bytes an atom less, and 1.7 % slower (run/results/h200/leave-one-out-1m). Few
- * atoms would feel the five kernels more of a build (few cells, in sort.c), and have memory enough. */
-static const int64_t copied_above = 100000;
-
-static void resolve_carry(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
-    if (config->memory_carry != MD_CARRY_AUTO) return;
-    config->memory_carry = MD_CARRY_COPY;
-    char reason[sizeof choices->rows[0].reason] = "";
-    const bool has_effect = md_option_has_effect(config, MD_OPTION_memory_carry);
-    const bool possible = has_effect && is_possible(config, plan, reason, sizeof reason);
-    const bool copies = possible && plan->n_atoms >= copied_above;
-    config->memory_carry = copies ? MD_CARRY_COPY : MD_CARRY_SWAP;
-    if (!has_effect) return;
-    if (copies) md_choices_add(choices, "memory.carry", "copy", "many atoms: 32 bytes each are worth a pass over them");
-    else if (possible)
-        md_choices_add(choices, "memory.carry", "swap", "few atoms: memory for two copies of them is small");
-    else md_choices_add(choices, "memory.carry", "swap", "%s", reason);
 }
 
 /* Cells that hold more atoms on the average than an entry of 16 bits can tell apart. */
@@ -262,7 +243,6 @@ static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoice
     resolve_search(config, plan, choices);
     cuda_brick_resolve(config, plan, choices);
     md_resolve_predict(config, choices);
-    resolve_carry(config, plan, choices);
     md_resolve_arithmetic(config, choices);
     resolve_persistent(config, plan, choices);
     resolve_graph(config, plan, choices);

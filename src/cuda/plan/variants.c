@@ -49,9 +49,6 @@ static const MdVariant rows[] = {
     {"sort", "memory.brick_cells=4", "", "", 0, 0, 0, 0, "for 64 cells: more in a liquid than some GPUs have room for"},
     {"sort", "memory.brick_cells=6", "", "", 0, 0, 0, 0, "in two dimensions, for 36 cells"},
     {"sort", "memory.brick_cells=8", "", "", 0, 0, 0, 0, "in two dimensions, for 64 cells"},
-    {"sort", "memory.carry=swap", "", "", 0, 0, 0, 0, "room for two copies, of which one is idle between rebuilds: 32 bytes an atom"},
-    {"sort", "memory.carry=copy", "memory.allocation=once", "", 128, 0, 0, 0,
-     "32 bytes an atom less: written where the list is, which is void then, and copied back"},
     {"sort", "neighbor.predict=off", "", "", 0, 0, 0, 0, "a list is over when an atom has gone half the skin"},
     {"sort", "neighbor.predict=velocity", "neighbor.rebuild=host-check|device-check", "", 32, 30, 0, 0,
      "velocities read where the cells are found and the order is made, and one launch more; a list lasts half as long again"},
@@ -206,7 +203,7 @@ static const MdVariant rows[] = {
     {"step", "launch.passes=queue",
      "launch.persistent=off launch.fuse=step force.kernel=brick memory.load=global neighbor.rebuild=every|device-check", "", 0, 0, 0, 0,
      "one for all passes of a batch: an atomic and two barriers a brick, and a look at the 27 around it; 8 bytes a brick; with "
-     "device-check at most a pass in vain, and velocities twice, which takes memory with memory.carry=copy in double precision by vec4"},
+     "device-check at most a pass in vain, for which the second copy that a reordering has serves, too"},
     {"launch", "check.kernels=sync", "", "", 0, 0, 0, 0, "the host waits after every kernel"},
     {"launch", "check.kernels=launch", "", "", 0, 0, 0, 0, "the launch is checked; a fault inside shows later"},
     {"launch", "check.kernels=off", "", "", 0, 0, 0, 0, "a fault shows at the next wait"},

@@ -121,47 +121,13 @@ static void add_carried(const CudaContext *context, Arrays *arrays, CudaGroup gr
         add(arrays, group, &p->low, n, sizeof *p->low, "last bits of positions");
 }
 
-/* During a reordering these stand where the list does, one after the other. */
-bool cuda_memory_carries_by_list(const CudaContext *context) {
-    return context->facts.reorders && context->facts.has_list && context->config.memory_carry == MD_CARRY_COPY;
-}
-
-static void list_carried(const CudaContext *context, Arrays *arrays, CudaParticles *p) {
-    arrays->n = 0;
-    add_carried(context, arrays, CUDA_REBUILD, p);
-}
-
-static size_t carried_bytes(const Array *array) { return (array->count * array->size + 255) / 256 * 256; }
-
-static size_t all_carried_bytes(const CudaContext *context) {
-    CudaParticles unused;
-    Arrays arrays;
-    size_t bytes = 0;
-    list_carried(context, &arrays, &unused);
-    for (int k = 0; k < arrays.n; k++) bytes += carried_bytes(&arrays.rows[k]);
-    return bytes;
-}
-
-static void place_carried(CudaContext *context) {
-    Arrays arrays;
-    char *place = context->arguments.list.entries;
-    if (!cuda_memory_carries_by_list(context)) return;
-    list_carried(context, &arrays, &context->arguments.spare);
-    for (int k = 0; k < arrays.n; k++) {
-        *arrays.rows[k].where = place;
-        place += carried_bytes(&arrays.rows[k]);
-    }
-}
-
 size_t cuda_memory_list_bytes(const CudaContext *context) {
     const CudaList *list = &context->arguments.list;
     const int64_t rows = context->facts.has_bricks ? context->arguments.bricks.slice_capacity * 32
                          : has_columns(context)    ? column_stride(context)
                                                    : list->n_rows;
     const size_t entry = context->facts.has_bricks ? sizeof(uint16_t) : context->facts.entry_bytes;
-    const size_t bytes = (size_t)rows * (size_t)list->capacity * entry;
-    const size_t carried = cuda_memory_carries_by_list(context) ? all_carried_bytes(context) : 0;
-    return bytes > carried ? bytes : carried;
+    return (size_t)rows * (size_t)list->capacity * entry;
 }
 
 static MdStatus replace(CudaContext *context, void **array, size_t bytes, const char *what) {
@@ -171,9 +137,7 @@ static MdStatus replace(CudaContext *context, void **array, size_t bytes, const 
 }
 
 static MdStatus replace_list(CudaContext *context, const char *what) {
-    MdStatus status = replace(context, &context->arguments.list.entries, cuda_memory_list_bytes(context), what);
-    if (status == MD_OK) place_carried(context);
-    return status;
+    return replace(context, &context->arguments.list.entries, cuda_memory_list_bytes(context), what);
 }
 
 /* Whether the cells of the last build are read until the next one. */
@@ -248,8 +212,7 @@ static void add_queue(CudaContext *context, Arrays *arrays) {
     add(arrays, CUDA_KEPT, &queue->brick, n, sizeof *queue->brick, "queue of bricks");
 }
 
-/* Passes of which one may be made in vain read one copy of all that moves, and write the other. A rebuild by swap has the second
- * one. */
+/* Passes of which one may be made in vain read one copy of all that moves, and write the other, which is that of a reordering. */
 static bool is_checked(const CudaContext *context) {
     return has_queue(context) && context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
@@ -258,37 +221,9 @@ static bool is_checked(const CudaContext *context) {
  * goes back to. */
 static bool defers_faults(const CudaContext *context) { return is_checked(context) || context->facts.may_go_back; }
 
-static void list_second(const CudaContext *context, Arrays *arrays, CudaQueue *queue) {
-    const size_t n = (size_t)context->n_atoms;
-    add_vectors(context, arrays, CUDA_KEPT, &queue->velocity, n, context->facts.pair_size, "velocities of a pass");
-    if (context->config.memory_layout != MD_LAYOUT_VEC4 && context->config.run_precision == MD_PRECISION_MIXED)
-        add(arrays, CUDA_KEPT, &queue->low, n, sizeof *queue->low, "last bits of positions of a pass");
-}
-
-/* What a queue leaves there is brought back before anything is staged, so that it may stand in that memory: but not the four
- * doubles of vec4. */
-static bool second_is_staged(const CudaContext *context) {
-    const bool fits = context->facts.pair_size == sizeof(float) || context->config.memory_layout != MD_LAYOUT_VEC4;
-    return is_checked(context) && cuda_memory_carries_by_list(context) && fits &&
-           context->config.memory_allocation == MD_ALLOCATION_ONCE;
-}
-
-static void stage_second(CudaContext *context) {
-    char *place = context->staging;
-    Arrays arrays = {.n = 0};
-    list_second(context, &arrays, &context->arguments.queue);
-    for (int k = 0; k < arrays.n; k++) {
-        *arrays.rows[k].where = place;
-        place += arrays.rows[k].count * arrays.rows[k].size;
-    }
-    md_require(place <= (char *)context->staging + 3 * sizeof(double) * (size_t)context->n_atoms);
-}
-
 static void add_queue_check(CudaContext *context, Arrays *arrays) {
     CudaQueue *queue = &context->arguments.queue;
     add(arrays, CUDA_KEPT, &queue->check, 1, sizeof *queue->check, "check of passes");
-    if (is_checked(context) && cuda_memory_carries_by_list(context) && !second_is_staged(context))
-        list_second(context, arrays, queue);
 }
 
 static void clear_check(CudaContext *context) {
@@ -336,8 +271,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
     if (defers_faults(context)) add_queue_check(context, arrays);
     add_positions(context, arrays);
     add_carried(context, arrays, CUDA_KEPT, &a->now);
-    if (context->facts.reorders && !cuda_memory_carries_by_list(context))
-        add_carried(context, arrays, CUDA_REBUILD, &a->spare);
+    if (context->facts.reorders) add_carried(context, arrays, CUDA_REBUILD, &a->spare);
     add_vectors(context, arrays, CUDA_KEPT, &a->reference, n, context->facts.pair_size, "places of the last build");
     size_t types = (size_t)(context->potential.n_types * context->potential.n_types);
     add(arrays, CUDA_KEPT, &a->pairs, types,
@@ -451,9 +385,7 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
         if (status != MD_OK) return status;
     }
     if (cells_are_staged(context)) stage_cells(context);
-    if (second_is_staged(context)) stage_second(context);
     if (forces_are_second(context)) place_forces(context);
-    place_carried(context);
     CUDA_CHECK(cudaMallocHost((void **)&context->h_watch, sizeof(CudaWatch)));
     CUDA_CHECK(cudaMallocHost((void **)&context->sums.h_head, cuda_reduce_row_bytes(context)));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaMallocHost((void **)&context->h_staging[k], CUDA_CHUNK_BYTES));

@@ -22,8 +22,8 @@ static void place_cells(CudaContext *context, int n_cells) {
  *
  * Each block scans their counts by itself, in less time than launches for it would take, and so none comes after the last that
  * reads them: the next sort has other counts. Their keys stand where the list will, which is not needed any more: see
- * kernels/sort.cu. Cells are sorted as many are, by four launches more, where there is no list or a reordering writes into it
- * (memory.carry = copy, by five), and where it is too small: rows of a thin gas are shorter than what its cells may hold. A device that
+ * kernels/sort.cu. Cells are sorted as many are, by four launches more, where there is no list, and where it is too small: rows of
+ * a thin gas are shorter than what its cells may hold. A device that
  * has found a cell with more than there was room for, as drops have that condense from a gas, says so, and the sorts after that
  * make sure that there is room for as many. */
 enum { FEW_TILES = 32, MOST_KEYS = 1 << 12 };
@@ -38,9 +38,7 @@ static int64_t scan_tiles(const CudaContext *context, int n_cells) {
 
 /* Keys of each cell that there is room for; 0: there is not enough, or cells are not few. */
 static int find_few_keys(const CudaContext *context, int n_cells) {
-    if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !context->facts.has_list ||
-        cuda_memory_carries_by_list(context))
-        return 0;
+    if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !context->facts.has_list) return 0;
     const size_t key = context->facts.sorts_bricks ? sizeof(uint64_t) : sizeof(int32_t);
     const double room = fmin((double)(cuda_memory_list_bytes(context) / key) / n_cells, MOST_KEYS);
     const double wanted = fmax(likely_crowd((double)context->n_atoms / n_cells), context->h_signals->crowded);
@@ -95,7 +93,6 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     } else {
         scan_and_scatter(context, n_cells);
     }
-    if (cuda_memory_carries_by_list(context)) cuda_launch(context, CUDA_K_sort_bring_back, n);
 }
 
 static void look_ahead(CudaContext *context) {
@@ -113,7 +110,6 @@ void cuda_sort_take(CudaContext *context) {
     if (!context->facts.reorders) return;
     context->places_stale = true;
     context->has_forces = false;
-    if (cuda_memory_carries_by_list(context)) return; /* it was copied there */
     *now = *spare;
     now->position = old.position;
     now->force = old.force;

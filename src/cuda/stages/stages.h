@@ -85,8 +85,6 @@ void cuda_memory_need_forces(CudaContext *context);
 
 /* Makes room for rows of at least `count` entries; the list is lost. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
-/* memory.carry = copy, where there is a list: a reordering puts into its memory what else goes to a second copy. */
-bool cuda_memory_carries_by_list(const CudaContext *context);
 size_t cuda_memory_list_bytes(const CudaContext *context); /* of the entries, as long as capacities stay */
 /* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);

@@ -153,15 +153,12 @@ mutant("reorder: masses stay behind", SORT + " void put_down(", "[i] = carried.v
 mutant("reorder: velocities of another", SORT + " Carried pick_up(", "load_velocity(from, i)", "load_velocity(from, 0)", tests(SORTED))
 mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(sorted.seen.v, way_ahead(a, sorted.carried.v.v)), Pair(0));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
-BACK, CARRY, BY_LIST = SORT + " k_sort_bring_back(", SORT + " void put_down(", SORTED + " memory.carry=copy"
-mutant("bring back: the last atom is left out", BACK, "i < a.n_atoms", "i < a.n_atoms - 1", tests(BY_LIST))
-mutant("bring back: all stays", BACK, "put_down(a.now, i, pick_up(a.spare, i));", ";", tests(BY_LIST))
-mutant("bring back: to where it comes from", BACK, "put_down(a.now,", "put_down(a.spare,", tests(BY_LIST))
-mutant("carry: velocities stay", CARRY, "store<Pair>(to.velocity, i, carried.v.v, carried.v.w);", "", tests(BY_LIST))
-mutant("carry: tags stay", CARRY, "to.tag[i] = carried.tag;", "", tests(BY_LIST))
-mutant("carry: types stay", CARRY, "to.type[i] = carried.type;", "", tests(BY_LIST + " memory.layout=soa"))
-mutant("carry: last bits stay", CARRY, "if (is_mixed) to.low[i] = carried.low;", "", tests(BY_LIST + " memory.layout=soa run.precision=mixed"))
-mutant("carry: masses stay", CARRY, "((Pair *)to.inverse_mass)[i] = carried.v.w;", "", tests(BY_LIST + " memory.layout=aos"))
+CARRY = SORT + " void put_down("
+mutant("carry: velocities stay", CARRY, "store<Pair>(to.velocity, i, carried.v.v, carried.v.w);", "", tests(SORTED))
+mutant("carry: tags stay", CARRY, "to.tag[i] = carried.tag;", "", tests(SORTED))
+mutant("carry: types stay", CARRY, "to.type[i] = carried.type;", "", tests(SORTED + " memory.layout=soa"))
+mutant("carry: last bits stay", CARRY, "if (is_mixed) to.low[i] = carried.low;", "", tests(SORTED + " memory.layout=soa run.precision=mixed"))
+mutant("carry: masses stay", CARRY, "((Pair *)to.inverse_mass)[i] = carried.v.w;", "", tests(SORTED + " memory.layout=aos"))
 mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SCAN, MANY))
 
 for curve, old, new in (
