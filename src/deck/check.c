@@ -57,7 +57,6 @@ static const Need needs[] = {
     NEED(neighbor_write, force_kernel, ROWS),
     NEED(neighbor_list, force_kernel, ROWS),
     NEED(neighbor_order, force_kernel, ROWS),
-    NEED(neighbor_index, force_kernel, ROWS),
     NEED(neighbor_sorted, force_kernel, ROWS),
     NEED(neighbor_bank_order, force_kernel, BIT(MD_KERNEL_BRICK)),
     NEED(neighbor_rows_per_warp, force_kernel, BIT(MD_KERNEL_BRICK)),

@@ -37,7 +37,6 @@
 #define MD_CHOICES_LIST_WRITE(X) X(ATOMIC, "atomic") X(NONATOMIC, "nonatomic")
 #define MD_CHOICES_LIST(X) X(HALF, "half") X(FULL, "full")
 #define MD_CHOICES_LIST_ORDER(X) X(ROW, "row") X(COLUMN, "column")
-#define MD_CHOICES_INDEX(X) X(32, "32") X(16, "16")
 #define MD_CHOICES_REBUILD(X) X(EVERY, "every") X(HOST_CHECK, "host-check") X(DEVICE_CHECK, "device-check")
 #define MD_CHOICES_PREDICT(X) X(OFF, "off") X(VELOCITY, "velocity") X(AUTO, "auto")
 #define MD_CHOICES_KERNEL(X)                                                                                           \
@@ -131,8 +130,6 @@ enum { MD_CHOICES_LIST_WRITE(MD_ENUM_LIST_WRITE) };
 enum { MD_CHOICES_LIST(MD_ENUM_LIST) };
 #define MD_ENUM_LIST_ORDER(name, word) MD_LIST_ORDER_##name,
 enum { MD_CHOICES_LIST_ORDER(MD_ENUM_LIST_ORDER) };
-#define MD_ENUM_INDEX(name, word) MD_INDEX_##name,
-enum { MD_CHOICES_INDEX(MD_ENUM_INDEX) };
 #define MD_ENUM_REBUILD(name, word) MD_REBUILD_##name,
 enum { MD_CHOICES_REBUILD(MD_ENUM_REBUILD) };
 #define MD_ENUM_PREDICT(name, word) MD_PREDICT_##name,

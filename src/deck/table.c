@@ -70,6 +70,8 @@ static const MdFormerKey former_keys[] = {
     {"launch", "dependent", "off",
      "programmatic dependent launch gained less than 2 %, and lost as much at other sizes"},
     {"memory", "carry", "swap", "by copy a reordering took a second pass, to save 32 bytes an atom of some 370"},
+    {"neighbor", "index", "32",
+     "by 16 the rows of force.kernel = list and list-split had half the bytes; no size was seen to gain by it"},
 };
 
 const MdFormerKey *md_former_key(const char *section, const char *key) {

@@ -80,7 +80,6 @@ static void test_grounds(void) {
                  {MD_OPTION_neighbor_write, MD_OPTION_force_kernel, rows},
                  {MD_OPTION_neighbor_list, MD_OPTION_force_kernel, rows},
                  {MD_OPTION_neighbor_order, MD_OPTION_force_kernel, rows},
-                 {MD_OPTION_neighbor_index, MD_OPTION_force_kernel, rows},
                  {MD_OPTION_neighbor_sorted, MD_OPTION_force_kernel, rows},
                  {MD_OPTION_neighbor_capacity, MD_OPTION_force_kernel, search},
                  {MD_OPTION_report_neighbors, MD_OPTION_force_kernel, "list list-split brick auto"},

@@ -15,7 +15,7 @@ from decks import read_deck
 NAIVE_EXCEPTIONS = {"reduce.accumulate": "double"}  # in double precision nothing else is right
 # A rung changes one switch, or one idea: these keys together.
 IDEAS = {"list": {"force.kernel", "neighbor.search", "neighbor.threads_per_atom", "neighbor.write", "neighbor.list", "neighbor.order",
-                  "neighbor.index", "neighbor.sorted"},
+                  "neighbor.sorted"},
          "brick": {"force.kernel", "memory.sort", "memory.brick_grid", "memory.brick_cells", "memory.staging", "neighbor.bank_order", "neighbor.rows_per_warp",
                    "neighbor.distances"},
          "matrix": {"neighbor.distances", "neighbor.rows_per_warp"},

@@ -238,7 +238,7 @@ static void check_capacity(const WalkRun *run) {
     enum { ROOM = 2 };
     CudaContext *context = run->context;
     CudaList *list = &context->arguments.list;
-    const size_t n_rows = (size_t)list->n_rows, size = context->facts.entry_bytes;
+    const size_t n_rows = (size_t)list->n_rows, size = sizeof(int32_t);
     const int32_t capacity = list->capacity;
     const int64_t n_stored = (list->n_rows - 1) * list->row_stride + (capacity - 1) * list->entry_stride + 1;
     int32_t *needed = download(context, list->counts, n_rows, sizeof *needed);

@@ -123,21 +123,6 @@ static void test_lateness(const MdBackendOps *ops, const MdSystem *system, bool 
     walk_destroy(&run);
 }
 
-/* Cells of 16-bit entries that would be too full are refused before anything is allocated. */
-static void test_crowd(const MdBackendOps *ops, const MdSystem *system) {
-    MdErrors *errors = md_errors_create();
-    MdSystemPlan plan = state_plan(system);
-    for (int crowded = 0; crowded < 2; crowded++) {
-        MdConfig config = state_config();
-        config.neighbor_index = MD_INDEX_16;
-        config.force_kernel = MD_KERNEL_LIST;
-        plan.n_atoms = crowded ? 1000000 : 8 * 2048; /* in eight cells */
-        check_context("index 16, %lld atoms in few cells", (long long)plan.n_atoms);
-        CHECK(ops->resolve(&config, &plan, NULL, errors) == (crowded ? MD_ERROR_INPUT : MD_OK));
-    }
-    md_errors_destroy(errors);
-}
-
 /* --- times of stages ------------------------------------------------------------------------------------------------ */
 
 static void check_seconds(const MdStageTime *stage, double expected) {
@@ -627,7 +612,6 @@ static void test_melt(const MdBackendOps *ops) {
         CHECK(test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells, MD_THREADS_1) == n);
         CHECK(test_counted_bricks(ops, system, MD_DISTANCES_MATRIX, cells, MD_THREADS_8) == n); /* in turns */
     }
-    test_crowd(ops, system);
     test_extended();
     test_times(ops, system, MD_GRAPH_ON, MD_PERSISTENT_OFF);
     test_times(ops, system, MD_GRAPH_OFF, MD_PERSISTENT_OFF);

@@ -20,16 +20,16 @@ static int n_rows;
 static const struct {
     const char *value, *needs;
 } needs[] = {{"force.arithmetic=fast", "run.precision=single|mixed"},
-             {"neighbor.index=16", "neighbor.search=cell"},
+             {"neighbor.sorted=on", "neighbor.search=cell"},
              {"force.kernel=cluster", "memory.sort=cell|morton|hilbert|brick|auto"},
              {"memory.space=mapped", "memory.load=texture"},
              {"memory.load=texture", "memory.layout=vec4"}};
 static const char *const ruled_out[][2] = {
-    {"force.arithmetic=fast", "run.precision=double"},    {"neighbor.index=16", "neighbor.search=brute"},
-    {"neighbor.index=16", "neighbor.search=brute-tiled"}, {"force.kernel=cluster", "memory.sort=none"},
-    {"memory.space=mapped", "memory.load=global"},        {"memory.space=mapped", "memory.load=ldg"},
-    {"memory.load=texture", "memory.layout=aos"},         {"memory.load=texture", "memory.layout=soa"},
-    {"memory.space=mapped", "memory.layout=aos"},         {"memory.space=mapped", "memory.layout=soa"}};
+    {"force.arithmetic=fast", "run.precision=double"},     {"neighbor.sorted=on", "neighbor.search=brute"},
+    {"neighbor.sorted=on", "neighbor.search=brute-tiled"}, {"force.kernel=cluster", "memory.sort=none"},
+    {"memory.space=mapped", "memory.load=global"},         {"memory.space=mapped", "memory.load=ldg"},
+    {"memory.load=texture", "memory.layout=aos"},          {"memory.load=texture", "memory.layout=soa"},
+    {"memory.space=mapped", "memory.layout=aos"},          {"memory.space=mapped", "memory.layout=soa"}};
 enum { N_RULED_OUT = sizeof ruled_out / sizeof *ruled_out };
 
 static bool is_walked(int option) { return md_option_is_switch(option) && option != MD_OPTION_run_backend; }
@@ -138,7 +138,8 @@ static void test_singles(MdConfig *configs) {
         for (int v = 0; is_walked(x) && md_switch_words(x)[v]; v++) {
             check_context("%s=%s", md_option_name(x), md_switch_words(x)[v]);
             bool fixed = x == MD_OPTION_memory_sort && v != base.memory_sort;
-            fixed = fixed || x == MD_OPTION_memory_brick_grid || x == MD_OPTION_memory_brick_cells; /* without effect beside what is fixed */
+            fixed = fixed || x == MD_OPTION_memory_brick_grid ||
+                    x == MD_OPTION_memory_brick_cells; /* without effect beside what is fixed */
             CHECK(is_covered(configs, n, x, v, x, v) == !fixed);
         }
     design_destroy(design);

@@ -49,7 +49,6 @@ typedef enum CudaStage {
     X(neighbor, cell, "neighbor.search=cell force.kernel=pairs|pairs-tiled|list|list-split|cell")                      \
     X(neighbor, cluster, "force.kernel=cluster")                                                                       \
     X(neighbor, brick, "force.kernel=brick")                                                                           \
-    X(neighbor, bases, "neighbor.search=cell neighbor.index=16 force.kernel=pairs|pairs-tiled|list|list-split|cell")   \
     X(neighbor, sort_rows, "neighbor.sorted=on")                                                                       \
     X(neighbor, count, "force.kernel=list|list-split|cluster")                                                         \
     X(force, plain, "")                                                                                                \

@@ -34,7 +34,6 @@ CudaFacts cuda_facts(const MdConfig *config) {
         .state_size = config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double),
         .halves = md_option_has_effect(config, MD_OPTION_neighbor_list) && config->neighbor_list == MD_LIST_HALF,
         .has_matrices = config->neighbor_distances == MD_DISTANCES_MATRIX,
-        .compresses = md_option_has_effect(config, MD_OPTION_neighbor_index) && config->neighbor_index == MD_INDEX_16,
         .rows_per_warp = config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_8 ? 8 : 16,
         .checks_on_device = config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK,
         .is_resident = config->launch_persistent == MD_PERSISTENT_ON,
@@ -44,7 +43,6 @@ CudaFacts cuda_facts(const MdConfig *config) {
     facts.stops_itself = facts.is_resident || facts.queues;
     facts.may_go_back = facts.is_resident && config->launch_barrier == MD_BARRIER_LOCAL && facts.checks_on_device;
     facts.has_list = has_rows(config) || facts.has_clusters || facts.has_bricks;
-    facts.entry_bytes = facts.compresses ? sizeof(uint16_t) : sizeof(int32_t);
     state_order(config, &facts);
     return facts;
 }

@@ -17,11 +17,9 @@ typedef struct CudaFacts {
     size_t state_size; /* and of a coordinate while an atom moves */
 
     /* the list */
-    bool halves;        /* neighbor.list = half */
-    bool compresses;    /* neighbor.index = 16 */
-    size_t entry_bytes; /* of an entry */
-    bool has_matrices;  /* neighbor.distances = matrix */
-    int rows_per_warp;  /* for which a warp searches at a time by matrices */
+    bool halves;       /* neighbor.list = half */
+    bool has_matrices; /* neighbor.distances = matrix */
+    int rows_per_warp; /* for which a warp searches at a time by matrices */
 
     /* the order of the atoms */
     bool needs_cells;  /* atoms are sorted into cells */

@@ -96,7 +96,7 @@ typedef struct CudaQueue {
 
 /* Entry k of row i is entries[i * row_stride + k * entry_stride]. 64 bits: a list has more than 2^31. */
 typedef struct CudaList {
-    void *entries;   /* int32_t, or uint16_t with neighbor.index = 16; in a sort of few cells their keys */
+    void *entries;   /* int32_t, or uint16_t of bricks; in a sort of few cells their keys */
     int32_t *counts; /* may exceed capacity while a build overflows */
     int64_t row_stride, entry_stride;
     int32_t capacity;
@@ -113,7 +113,6 @@ typedef struct CudaMeasures {
     unsigned stopped_in; /* launch.passes = queue: 1 + the copy with what a device that halts has made; 0: it goes on */
     int32_t largest_count;      /* of a row */
     unsigned high[3], low[3];   /* float keys (common.cuh) of the largest x, and of the largest -x */
-    int32_t crowd;              /* neighbor.index = 16: particles of the fullest cell, if it has too many for that */
     int32_t staged;             /* force.kernel = brick: atoms of the fullest block, */
     unsigned long long sources; /* and of all blocks together, */
     unsigned long long slices;  /* and slices of all their rows */
@@ -186,9 +185,6 @@ enum { CUDA_MAX_BLOCK = 1024 }; /* threads, on every GPU */
 
 enum { CUDA_CLUSTER = 8 }; /* atoms of a cluster: force.kernel = cluster */
 
-/* neighbor.index = 16: cells that an entry can name, and places in a cell. */
-enum { CUDA_STENCIL = 27, CUDA_MAX_CROWD = 1 << 11 };
-
 /* force.kernel = brick: cells of a brick and around it that a block can look into, and their atoms; those that it can stage, which
  * an entry of 16 bits tells apart (one of them, the first, is beyond any range, for the end of a row); entries that are read at
  * once. */
@@ -235,7 +231,6 @@ typedef struct CudaArguments {
     int32_t *cell_start; /* [n_cells + 1] first slot of each cell, in the same order */
     int32_t *cell_place; /* [n_cells] where a cell stands in that order; unless they stand row by row */
     int32_t *place_cell; /* [n_cells] the cell that stands there; the same */
-    int32_t *cell_bases; /* [n_cells][CUDA_STENCIL] first slots of the cells around; with neighbor.index = 16 */
     int32_t *scan_sums;  /* of the blocks of a scan */
     CudaBricks bricks;
     CudaQueue queue;

@@ -15,10 +15,10 @@ __device__ inline void book_entries(const CudaArguments &a, int largest, unsigne
     if (is_full || largest > a.list.capacity) halt(a, CUDA_HALTED_FULL);
 }
 
-/* Counts rows `first`, first + step, ... to before `end` of this thread, by all threads of a block; is_full: the list has no
- * room whatever they are. A warp adds up in registers, and a block sends one atomic each: in shared memory those of 64 bits
- * are loops. Integers: the order does not matter. */
-__device__ inline void count_entries(const CudaArguments &a, int64_t first, int64_t end, int64_t step, bool is_full) {
+/* Counts rows `first`, first + step, ... to before `end` of this thread, by all threads of a block. A warp adds up in
+ * registers, and a block sends one atomic each: in shared memory those of 64 bits are loops. Integers: the order does not
+ * matter. */
+__device__ inline void count_entries(const CudaArguments &a, int64_t first, int64_t end, int64_t step) {
     constexpr int n_warps = MD_BLOCK / 32;
     __shared__ int s_largest[n_warps];
     __shared__ unsigned long long s_entries[n_warps];
@@ -42,7 +42,7 @@ __device__ inline void count_entries(const CudaArguments &a, int64_t first, int6
         largest = max(largest, s_largest[warp]);
         entries += s_entries[warp];
     }
-    book_entries(a, largest, entries, is_full);
+    book_entries(a, largest, entries, false);
 }
 
 #endif

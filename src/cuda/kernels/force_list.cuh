@@ -44,11 +44,10 @@ __device__ inline void force_block_list(const CudaArguments &a, const PairParame
     if (i < a.n_atoms) {
         const Atom own = fetch_atom(a.now, i, from);
         const int count = a.list.counts[i];
-        const Entry *row = row_entries(a, i);
-        const int32_t *bases = row_bases(a, i);
+        const int32_t *row = row_entries(a, i);
 #pragma unroll unroll
         for (int k = (int)threadIdx.x % row_threads; k < count; k += row_threads) {
-            const int j = entry_atom(bases, row[k * a.list.entry_stride]);
+            const int j = row[k * a.list.entry_stride];
             add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, j, from), j, true, &force,
                              sums);
         }

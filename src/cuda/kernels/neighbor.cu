@@ -1,6 +1,6 @@
 /* Stage neighbor: the list of all pairs within cutoff plus skin.
  *
- * Ladder (search, then write, list, order, index; each combination is a variant):
+ * Ladder (search, then write, list, order; each combination is a variant):
  *   brute        a thread reads all n particles for its row: O(N^2), no set-up. All threads of a warp read the same
  *                particle at once, but each warp reads all of them through the cache hierarchy.
  *   brute-tiled  a block brings MD_BLOCK particles at a time into shared memory, each thread one, and all threads read
@@ -20,7 +20,6 @@
  *                lane, so that a branch round it would not save the warp anything.
  *   row          rows are contiguous: the threads of a warp, each in its own row, touch 32 lines at each entry.
  *   column       entry k of all rows is contiguous: one line or two for a warp. The force kernel reads it many times.
- *   16           entries of half the size (list.cuh).
  *   sorted       rows in ascending order after the search: atomics then leave no trace in the results.
  *
  * A thread that is past the capacity keeps counting but writes nothing; the host reads the largest count, grows the
@@ -53,7 +52,7 @@ __device__ inline int first_partner(int i) { return is_atomic ? i + 1 : 0; }
 struct Row {
     int i, count;
     Vec3<Pair> x;
-    Entry *next; /* where entry `count` goes; by warps: entry 0 */
+    int32_t *next; /* where entry `count` goes; by warps: entry 0 */
 };
 
 __device__ inline Row begin_row(const CudaArguments &a, int i) {
@@ -64,26 +63,24 @@ __device__ inline void end_row(const CudaArguments &a, const Row &row) {
     if (!is_atomic) a.list.counts[row.i] = row.count;
 }
 
-__device__ inline void append(const CudaArguments &a, int i, Entry entry) {
+__device__ inline void append(const CudaArguments &a, int i, int entry) {
     const int k = atomicAdd(&a.list.counts[i], 1);
     if (k < a.list.capacity) row_entries(a, i)[k * a.list.entry_stride] = entry;
     MD_COUNT_ADD(CUDA_COUNT_ATOMICS, 1);
 }
 
 /* A pair at distance d, into the list if it is this thread's and in range. The distance is there first: a branch round it
- * would cost more than it saves where it is in vain for i itself alone (full lists) or for every other lane (half lists).
- * `mine` is the entry for j in row i, `theirs` that for i in row j. */
-__device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const Vec3<Pair> &d, Entry mine,
-                                Entry theirs) {
+ * would cost more than it saves where it is in vain for i itself alone (full lists) or for every other lane (half lists). */
+__device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const Vec3<Pair> &d) {
     const bool is_tested = tests(row->i, j), is_inside = squared(d) < (Pair)a.range_sq;
     MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
     if (!(is_tested & is_inside)) return;
     MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
     if constexpr (is_atomic) {
-        if (!is_half || owns(row->i, j)) append(a, row->i, mine);
-        if (!is_half || owns(j, row->i)) append(a, j, theirs);
+        if (!is_half || owns(row->i, j)) append(a, row->i, j);
+        if (!is_half || owns(j, row->i)) append(a, j, row->i);
     } else {
-        if (row->count < a.list.capacity) *row->next = mine;
+        if (row->count < a.list.capacity) *row->next = j;
         row->next += a.list.entry_stride;
         row->count++;
     }
@@ -95,7 +92,7 @@ MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
     if (i >= a.n_atoms) return;
     Row row = begin_row(a, i);
     for (int j = first_partner(i); j < a.n_atoms; j++)
-        try_pair(a, &row, j, separation(a, row.x, list_place(a, j)), (Entry)j, (Entry)i);
+        try_pair(a, &row, j, separation(a, row.x, list_place(a, j)));
     end_row(a, row);
 }
 #endif
@@ -121,7 +118,7 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
         for (int k = max(0, first_partner(row.i) - first); k < n; k++) {
             const int j = first + k;
             const Vec3<Pair> x = {s_position[0][k], s_position[1][k], s_position[2][k]};
-            try_pair(a, &row, j, separation(a, row.x, x), (Entry)j, (Entry)row.i);
+            try_pair(a, &row, j, separation(a, row.x, x));
         }
     }
     if (has_row) end_row(a, row);
@@ -131,8 +128,8 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
 #if MD_SW_neighbor_search == 2 && MD_SW_force_kernel < 5 /* cell; clusters and bricks have searches of their own */
 constexpr bool is_by_warps = MD_SW_neighbor_threads_per_atom == MD_ROW_THREADS_32;
 
-/* Lines of cells that are one run of slots. Entries of 16 bits name the cell, so that each needs its own. */
-constexpr bool has_lines = !is_placed && !is_compressed;
+/* Lines of cells that are one run of slots. */
+constexpr bool has_lines = !is_placed;
 
 /* How far the image of cell c that is meant is from the cell itself, in boxes. */
 __device__ inline int image_of(int c, int n) { return c < 0 ? -1 : c >= n ? 1 : 0; }
@@ -142,18 +139,10 @@ __device__ inline bool is_narrow(const CudaGrid &grid) {
     return (MD_PERIODIC_X && grid.n[0] < 3) || (MD_PERIODIC_Y && grid.n[1] < 3) || (MD_PERIODIC_Z && grid.n[2] < 3);
 }
 
-/* The cell whose stencil step is (dx, dy, dz), and its own step the other way. An axis of two cells has one step. */
-__device__ inline int stencil_code(int dx, int dy, int dz) { return ((dz + 1) * 3 + dy + 1) * 3 + dx + 1; }
-__device__ inline int step_back(const CudaGrid &grid, int axis, int d) {
-    return grid.wraps[axis] && grid.n[axis] < 3 ? d : -d;
-}
-
 /* What a run of slots has in common. */
 struct Run {
     int begin, end;
-    Vec3<Pair> shift;    /* of its image, from where the particles are */
-    int code, code_back; /* 16 bits: of its cell as seen from the row's, and the other way */
-    int row_begin;       /* 16 bits: first particle of the row's own cell */
+    Vec3<Pair> shift; /* of its image, from where the particles are */
 };
 
 /* From particle j of the run to the row's. */
@@ -175,8 +164,7 @@ template <bool NARROW> __device__ inline void search_run(const CudaArguments &a,
     for (int s = run.begin; s < run.end; s++) {
         const int j = slot_particle(a, s);
         if (is_atomic && !tests(row->i, j)) continue; /* whole cells of them */
-        try_pair(a, row, j, run_separation<NARROW>(a, *row, run, j), make_entry(j, run.code, run.begin),
-                 make_entry(row->i, run.code_back, run.row_begin));
+        try_pair(a, row, j, run_separation<NARROW>(a, *row, run, j));
     }
 }
 
@@ -192,7 +180,7 @@ template <bool NARROW> __device__ inline void search_run_by_warp(const CudaArgum
         if (s < run.end) MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
         if (found >> lane & 1) {
             MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
-            if (k < a.list.capacity) row->next[k * a.list.entry_stride] = make_entry(j, run.code, run.begin);
+            if (k < a.list.capacity) row->next[k * a.list.entry_stride] = j;
         }
         row->count += __popc(found);
     }
@@ -206,7 +194,6 @@ template <bool NARROW> __device__ inline void search_cells(const CudaArguments &
     stencil(grid.n[1], grid.wraps[1], at.y, &y_low, &y_high);
     stencil(grid.n[2], grid.wraps[2], at.z, &z_low, &z_high);
     Run run = {};
-    run.row_begin = is_compressed ? cell_begin(a, c) : 0;
     for (int dz = z_low; dz <= z_high; dz++) {
         const int layer = wrapped_cell(at.z + dz, grid.n[2]) * grid.n[1];
         run.shift.z = (Pair)image_of(at.z + dz, grid.n[2]) * box_length(a, 2);
@@ -221,11 +208,6 @@ template <bool NARROW> __device__ inline void search_cells(const CudaArguments &
                 run.begin = cell_begin(a, first);
                 run.end = cell_end(a, first + last - dx);
                 run.shift.x = (Pair)image * box_length(a, 0);
-                if constexpr (is_compressed) {
-                    run.code = stencil_code(dx, dy, dz);
-                    run.code_back =
-                        stencil_code(step_back(grid, 0, dx), step_back(grid, 1, dy), step_back(grid, 2, dz));
-                }
                 if constexpr (is_by_warps) search_run_by_warp<NARROW>(a, row, run);
                 else search_run<NARROW>(a, row, run);
             }
@@ -241,30 +223,6 @@ MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
     if (is_narrow(a.grid)) search_cells<true>(a, &row, a.slot_cell[slot]);
     else search_cells<false>(a, &row, a.slot_cell[slot]);
     if (!is_by_warps || threadIdx.x % 32 == 0) end_row(a, row);
-}
-
-/* The table that entries of 16 bits are read with: for each cell, the first particles of the cells around it. A cell
- * with more particles than an entry can tell apart is reported. */
-MD_KERNEL k_neighbor_bases(MD_ARGUMENTS) {
-    const int c = thread_index();
-    if (c >= a.n) return;
-    const CudaGrid &grid = a.grid;
-    const Cell at = cell_at(grid, c);
-    int32_t *bases = a.cell_bases + (int64_t)c * CUDA_STENCIL;
-    int low[3], high[3];
-    stencil(grid.n[0], grid.wraps[0], at.x, &low[0], &high[0]);
-    stencil(grid.n[1], grid.wraps[1], at.y, &low[1], &high[1]);
-    stencil(grid.n[2], grid.wraps[2], at.z, &low[2], &high[2]);
-    for (int code = 0; code < CUDA_STENCIL; code++) {
-        const int dx = code % 3 - 1, dy = code / 3 % 3 - 1, dz = code / 9 - 1;
-        const bool there =
-            dx >= low[0] && dx <= high[0] && dy >= low[1] && dy <= high[1] && dz >= low[2] && dz <= high[2];
-        const int x = wrapped_cell(at.x + dx, grid.n[0]), y = wrapped_cell(at.y + dy, grid.n[1]);
-        const int z = wrapped_cell(at.z + dz, grid.n[2]);
-        bases[code] = there ? cell_begin(a, (z * grid.n[1] + y) * grid.n[0] + x) : 0;
-    }
-    const int crowd = cell_end(a, c) - cell_begin(a, c);
-    if (crowd > CUDA_MAX_CROWD) atomicMax(&a.watch->measures.crowd, crowd);
 }
 #endif
 
@@ -296,33 +254,24 @@ MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) {
 
 #if MD_SW_force_kernel != 6 /* brick: counts as it searches */
 MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
-    count_entries(a, thread_index(), a.list.n_rows, grid_size(), is_compressed && a.watch->measures.crowd > 0);
+    count_entries(a, thread_index(), a.list.n_rows, grid_size());
 }
 #endif
 
 /* --- neighbor.sorted ----------------------------------------------------------------------------------------------- */
 
 #if MD_SW_neighbor_sorted == 1 /* on */
-/* What rows are sorted by: the particle, above the bits of an entry that is not the particle itself. */
-typedef Select<is_compressed, int64_t, int32_t>::type SortKey;
-
-__device__ inline SortKey sort_key(const int32_t *bases, Entry entry) {
-    if constexpr (is_compressed) return (int64_t)entry_atom(bases, entry) << 16 | entry;
-    else return entry;
-}
-
 /* A row that is sorted where it is, and one in shared memory. */
 struct RowInPlace {
-    Entry *entries;
+    int32_t *entries;
     int64_t stride;
-    const int32_t *bases;
-    __device__ SortKey get(int k) const { return sort_key(bases, entries[k * stride]); }
-    __device__ void set(int k, SortKey key) const { entries[k * stride] = (Entry)key; }
+    __device__ int32_t get(int k) const { return entries[k * stride]; }
+    __device__ void set(int k, int32_t key) const { entries[k * stride] = key; }
 };
 struct RowInShared {
-    SortKey *keys;
-    __device__ SortKey get(int k) const { return keys[k]; }
-    __device__ void set(int k, SortKey key) const { keys[k] = key; }
+    int32_t *keys;
+    __device__ int32_t get(int k) const { return keys[k]; }
+    __device__ void set(int k, int32_t key) const { keys[k] = key; }
 };
 
 /* Bitonic merge sort by the 32 lanes of a warp. All comparators put the smaller key first, so that keys that are not
@@ -338,7 +287,7 @@ template <class Keys> __device__ inline void sort_by_warp(const Keys &keys, int 
                 if (low >= n) break;
                 const int high = opposite ? low + 2 * (distance - within) - 1 : low + distance;
                 if (high >= n) continue;
-                const SortKey first = keys.get(low), second = keys.get(high);
+                const int32_t first = keys.get(low), second = keys.get(high);
                 if (second < first) {
                     keys.set(low, second);
                     keys.set(high, first);
@@ -351,13 +300,13 @@ template <class Keys> __device__ inline void sort_by_warp(const Keys &keys, int 
 
 /* A warp a row, in shared memory; rows that are too long for that are sorted in place. */
 MD_KERNEL k_neighbor_sort_rows(MD_ARGUMENTS) {
-    constexpr int n_warps = MD_BLOCK / 32, most = 32768 / (n_warps * (int)sizeof(SortKey)),
+    constexpr int n_warps = MD_BLOCK / 32, most = 32768 / (n_warps * (int)sizeof(int32_t)),
                   room = most < 512 ? most : 512;
-    __shared__ SortKey s_keys[n_warps][room];
+    __shared__ int32_t s_keys[n_warps][room];
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int i = (int)blockIdx.x * n_warps + warp;
     if (i >= a.n_atoms || a.watch->halted) return; /* the whole warp */
-    const RowInPlace row = {row_entries(a, i), a.list.entry_stride, row_bases(a, i)};
+    const RowInPlace row = {row_entries(a, i), a.list.entry_stride};
     const RowInShared shared = {s_keys[warp]};
     const int n = a.list.counts[i];
     if (n > room) {

@@ -180,8 +180,7 @@ static void resolve_search(MdConfig *config, const MdSystemPlan *plan, MdChoices
 static bool suits_bricks(const MdConfig *config) {
     return config->neighbor_search == MD_SEARCH_CELL && config->neighbor_write == MD_LIST_WRITE_NONATOMIC &&
            config->neighbor_list == MD_LIST_FULL && config->neighbor_order == MD_LIST_ORDER_COLUMN &&
-           config->neighbor_index == MD_INDEX_32 && config->neighbor_sorted == MD_OFF &&
-           config->neighbor_threads_per_atom == MD_ROW_THREADS_AUTO &&
+           config->neighbor_sorted == MD_OFF && config->neighbor_threads_per_atom == MD_ROW_THREADS_AUTO &&
            config->force_threads_per_atom == MD_THREADS_AUTO && config->force_partial_sums == MD_PARTIAL_SUMS_SHUFFLE;
 }
 
@@ -221,20 +220,6 @@ static double fastest_skin(const MdConfig *config, const MdSystemPlan *plan) {
     return plan->n_atoms < 16000 ? 0.8 : 0.5;
 }
 
-/* Cells that hold more atoms on the average than an entry of 16 bits can tell apart. */
-static MdStatus check_crowd(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors) {
-    if (!cuda_facts(config).compresses) return MD_OK;
-    double n_cells = 1;
-    for (int axis = 0; axis < plan->box.dimension; axis++)
-        n_cells *= fmax(floor(plan->box.length[axis] / cuda_list_range(config, &plan->potential)), 1);
-    const double crowd = (double)plan->n_atoms / n_cells;
-    if (crowd <= CUDA_MAX_CROWD) return MD_OK;
-    return md_fail(errors, MD_ERROR_INPUT,
-                   "neighbor.index=16: a cell of this system holds %.0f atoms on the average, and an entry can tell %d "
-                   "apart: take neighbor.index=32, or a smaller cutoff or neighbor.skin",
-                   crowd, CUDA_MAX_CROWD);
-}
-
 static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     md_resolve_skin(config, plan, fastest_skin(config, plan), choices);
     resolve_order(config, plan, choices);
@@ -253,7 +238,6 @@ static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoice
     MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
     if (status == MD_OK) status = cuda_memory_check(config, errors);
     if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);
-    if (status == MD_OK) status = check_crowd(config, plan, errors);
     if (status == MD_OK) status = cuda_brick_check(config, plan, errors);
     return status == MD_OK ? cuda_force_check(config, plan, errors) : status;
 }

@@ -12,7 +12,7 @@
 
 /* Column order: rows side by side, padded so that each column starts on a 128-byte line. */
 static int64_t column_stride(const CudaContext *context) {
-    const int64_t line = 128 / (int64_t)context->facts.entry_bytes;
+    const int64_t line = 128 / (int64_t)sizeof(int32_t);
     return (context->n_atoms + line - 1) / line * line;
 }
 
@@ -126,7 +126,7 @@ size_t cuda_memory_list_bytes(const CudaContext *context) {
     const int64_t rows = context->facts.has_bricks ? context->arguments.bricks.slice_capacity * 32
                          : has_columns(context)    ? column_stride(context)
                                                    : list->n_rows;
-    const size_t entry = context->facts.has_bricks ? sizeof(uint16_t) : context->facts.entry_bytes;
+    const size_t entry = context->facts.has_bricks ? sizeof(uint16_t) : sizeof(int32_t);
     return (size_t)rows * (size_t)list->capacity * entry;
 }
 
@@ -143,7 +143,7 @@ static MdStatus replace_list(CudaContext *context, const char *what) {
 /* Whether the cells of the last build are read until the next one. */
 static bool cells_are_kept(const CudaContext *context) {
     const MdConfig *config = &context->config;
-    return config->force_kernel == MD_KERNEL_CELL || context->facts.has_clusters || context->facts.compresses;
+    return config->force_kernel == MD_KERNEL_CELL || context->facts.has_clusters;
 }
 
 /* Cells are of use during a rebuild and staging between two of them, so that both can have the same memory: of each particle
@@ -184,9 +184,6 @@ static void add_cells(CudaContext *context, Arrays *arrays) {
         add(arrays, CUDA_KEPT, &a->cell_place, (size_t)context->max_cells, sizeof(int32_t), "places of cells");
         add(arrays, CUDA_KEPT, &a->place_cell, (size_t)context->max_cells, sizeof(int32_t), "cells of places");
     }
-    if (context->facts.compresses)
-        add(arrays, CUDA_KEPT, &a->cell_bases, (size_t)context->max_cells * CUDA_STENCIL, sizeof(int32_t),
-            "cells around cells");
     /* a sum for each block of the scan, and no block is smaller than a warp */
     add(arrays, group, &a->scan_sums, (size_t)context->max_cells / 32 + 2, sizeof(int32_t), "sums of the scan");
 }

@@ -24,10 +24,6 @@ static void search(CudaContext *context) {
     size_t bytes = (size_t)context->n_atoms * sizeof(int32_t);
     if (context->config.neighbor_write == MD_LIST_WRITE_ATOMIC)
         CUDA_CHECK(cudaMemsetAsync(list->counts, 0, bytes, context->stream));
-    if (context->facts.compresses) {
-        context->arguments.n = cuda_sort_count_cells(&context->arguments.grid);
-        cuda_launch(context, CUDA_K_neighbor_bases, context->arguments.n);
-    }
     static const CudaKernelId kernels[] = {[MD_SEARCH_BRUTE] = CUDA_K_neighbor_brute,
                                            [MD_SEARCH_BRUTE_TILED] = CUDA_K_neighbor_brute_tiled,
                                            [MD_SEARCH_CELL] = CUDA_K_neighbor_cell};
@@ -44,12 +40,6 @@ static void sort_rows(CudaContext *context) {
 /* Before a search that no k_sort_wrap has come before: that zeroes them otherwise. */
 static void zero_measures(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->measures, 0, sizeof(CudaMeasures), context->stream));
-}
-
-static MdStatus refuse_crowd(CudaContext *context, int32_t crowd) {
-    return md_fail(context->errors, MD_ERROR_INPUT,
-                   "neighbor.index=16: a cell holds %d atoms, and an entry can tell %d apart: take neighbor.index=32",
-                   crowd, CUDA_MAX_CROWD);
 }
 
 static void issue_kernels(CudaContext *context, int n) {
@@ -73,9 +63,8 @@ static MdStatus issue_search(CudaContext *context, bool by_graph) {
 
 /* By what the watch on the host says of a search: whether all has its place. If not, it has one in the next. */
 static MdStatus make_room(CudaContext *context, bool *fits) {
-    const int32_t largest = context->h_watch->measures.largest_count, crowd = context->h_watch->measures.crowd;
+    const int32_t largest = context->h_watch->measures.largest_count;
     *fits = true;
-    if (crowd > 0) return refuse_crowd(context, crowd);
     if (context->facts.has_bricks) {
         MdStatus status = cuda_brick_make_room(context, fits);
         if (status != MD_OK || !*fits) return status;
@@ -259,8 +248,7 @@ typedef struct HostList {
     CudaTag *tags;
     int32_t *counts;
     void *entries;
-    int32_t *slot_cell, *bases; /* neighbor.index = 16 */
-    CudaBrick *bricks;          /* force.kernel = brick */
+    CudaBrick *bricks; /* force.kernel = brick */
     int32_t *source;
 } HostList;
 
@@ -282,19 +270,7 @@ static void download_list(CudaContext *context, HostList *host) {
             download(context, a->list.entries, (size_t)found->slices * 32 * (size_t)a->list.capacity, sizeof(uint16_t));
         return;
     }
-    host->entries = download(context, a->list.entries, (size_t)n_stored, context->facts.entry_bytes);
-    if (!context->facts.compresses) return;
-    host->slot_cell = download(context, a->slot_cell, n, sizeof *host->slot_cell);
-    const size_t n_cells = (size_t)cuda_sort_count_cells(&a->grid);
-    host->bases = download(context, a->cell_bases, n_cells * CUDA_STENCIL, sizeof *host->bases);
-}
-
-/* As entry_atom of kernels/list.cuh. */
-static int32_t entry_atom(const HostList *host, int64_t i, int64_t at) {
-    if (!host->bases) return ((const int32_t *)host->entries)[at];
-    int entry = ((const uint16_t *)host->entries)[at];
-    const int32_t *bases = host->bases + (int64_t)host->slot_cell[i] * CUDA_STENCIL;
-    return bases[entry / CUDA_MAX_CROWD] + entry % CUDA_MAX_CROWD;
+    host->entries = download(context, a->list.entries, (size_t)n_stored, sizeof(int32_t));
 }
 
 /* Ids of the rows of a brick, into where offsets of rows by id say. As kernels/bricks/tile.cuh arranges them. */
@@ -335,8 +311,8 @@ MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows) {
         for (int64_t i = 0; i < n; i++)
             for (int64_t k = 0; k < counts[i]; k++)
                 rows->ids[rows->offsets[tags[i].id] + k] =
-                    tags[entry_atom(&host, i, i * list->row_stride + k * list->entry_stride)].id;
-    void *arrays[] = {host.tags, host.counts, host.entries, host.slot_cell, host.bases, host.bricks, host.source};
+                    tags[((const int32_t *)host.entries)[i * list->row_stride + k * list->entry_stride]].id;
+    void *arrays[] = {host.tags, host.counts, host.entries, host.bricks, host.source};
     for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++) md_free(arrays[k]);
     return MD_OK;
 }

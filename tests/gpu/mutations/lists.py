@@ -49,7 +49,7 @@ mutant("search nonatomic: counts stop at the capacity", NEIGHBOR + " void try_pa
        held(CELLS))
 mutant("search atomic: past the capacity", NEIGHBOR + " void append(", "if (k < a.list.capacity) ", "", held(CELLS + ATOMIC))
 mutant("search atomic: a plain addition", NEIGHBOR + " void append(", "atomicAdd(", PLAIN, on_gpu(rows(CELLS + ATOMIC, BOTH)))
-mutant("search atomic: the other row gets nothing", NEIGHBOR + " void try_pair(", "append(a, j, theirs);", ";", tests(CELLS + ATOMIC))
+mutant("search atomic: the other row gets nothing", NEIGHBOR + " void try_pair(", "append(a, j, row->i);", ";", tests(CELLS + ATOMIC))
 mutant("search atomic: each pair twice", NEIGHBOR + " bool tests(", "return i < j;", "return i != j;", tests(CELLS + ATOMIC))
 mutant("search: itself", NEIGHBOR + " bool tests(", "else return i != j;", "else return true;", rows(CELLS))
 mutant("half: a pair in both rows", NEIGHBOR + " bool tests(", "return i != j && owns(i, j);", "return i != j;", rows(CELLS + HALVES), tests(CELLS + HALVES))
@@ -57,18 +57,8 @@ mutant("half atomic: a pair in both rows", NEIGHBOR + " void try_pair(", "if (!i
 mutant("half: pairs of equal parity are lost", NEIGHBOR + " bool owns(", "(((i + j) & 1) != 0) == (i < j)", "(((i + j) & 1) != 0) && (i < j)", rows(CELLS + HALVES))
 mutant("row ends without a count", NEIGHBOR + " void end_row(", "a.list.counts[row.i] = row.count;", "a.list.counts[row.i] = row.count - 1;", tests(CELLS))
 for order in ("row", "column"):
-    mutant(f"entries {order}: rows overlap", "cuda/kernels/list.cuh Entry *row_entries(", "i * a.list.row_stride", "(i > 0 ? i - 1 : 0) * a.list.row_stride",
+    mutant(f"entries {order}: rows overlap", "cuda/kernels/list.cuh int32_t *row_entries(", "i * a.list.row_stride", "(i > 0 ? i - 1 : 0) * a.list.row_stride",
            tests(f"{CELLS} neighbor.order={order}"))
-SMALL = CELLS + " memory.sort=cell neighbor.index=16"
-CODES = "cuda/kernels/list.cuh"
-mutant("index 16: without the cell", CODES + " int entry_atom(", "bases[entry / CUDA_MAX_CROWD]", "bases[13]", tests(SMALL))
-mutant("index 16: the place is cut short", CODES + " Entry make_entry(", "(CUDA_MAX_CROWD - 1)", "(8 - 1)", tests(SMALL))
-mutant("index 16: bases of another cell", CODES + " const int32_t *row_bases(", "a.slot_cell[i] * CUDA_STENCIL", "a.slot_cell[i] * (CUDA_STENCIL - 1)", tests(SMALL))
-mutant("index 16: the way back is the way there", NEIGHBOR + " int step_back(", "? d : -d;", "? d : d;", tests(SMALL + ATOMIC))
-mutant("index 16: the way back on a narrow axis", NEIGHBOR + " int step_back(", "grid.n[axis] < 3 ? d : -d;", "grid.n[axis] < 3 ? -d : -d;", tests(SMALL + ATOMIC, NARROW))
-mutant("bases: not round the end", NEIGHBOR + " k_neighbor_bases(", "x = wrapped_cell(at.x + dx, grid.n[0])", "x = max(0, min(at.x + dx, grid.n[0] - 1))", tests(SMALL, "3-D"))
-mutant("bases: the last cell is left out", NEIGHBOR + " k_neighbor_bases(", "if (c >= a.n) return;", "if (c >= a.n - 1) return;", tests(SMALL))
-mutant("bases: z is left out", NEIGHBOR + " k_neighbor_bases(", "dz >= low[2] && dz <= high[2]", "dz == 0", tests(SMALL, "3-D"))
 COUNT = "cuda/kernels/count.cuh void count_entries("
 mutant("count: the largest row of another block", COUNT, "largest = max(largest, a.list.counts[i]);", "if (i > 0) largest = max(1, a.list.counts[1]);",
        rows(CELLS, BOTH))
@@ -96,5 +86,3 @@ mutant("sorted rows: the last entry is lost", NEIGHBOR + " k_neighbor_sort_rows(
        tests(SORTED_ROWS))
 mutant("sorted rows: the last row is left out", NEIGHBOR + " k_neighbor_sort_rows(", "i >= a.n_atoms ||", "i >= a.n_atoms - 1 ||", rows(ASCENDING))
 
-mutant("sorted rows 16: by the entry", NEIGHBOR + " SortKey sort_key(", "return (int64_t)entry_atom(bases, entry) << 16 | entry;", "return entry;",
-       held(SMALL + " neighbor.sorted=on"))
