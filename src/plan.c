@@ -88,33 +88,6 @@ static MdStatus resolve(MdSimulation *s, bool planned) {
     return status == MD_OK ? given : status;
 }
 
-MdTrajectorySpec md_simulation_trajectory(const MdSimulation *s) {
-    const MdConfig *c = s->record.config;
-    MdTrajectorySpec spec = {.h5_path = s->record.files.h5,
-                             .xyz_path = s->record.files.xyz,
-                             .xyz_velocities = c->output_xyz_velocities == MD_ON,
-                             .h5md = {.n_atoms = s->record.plan.n_atoms,
-                                      .box = s->record.plan.box,
-                                      .n_types = s->record.plan.potential.n_types,
-                                      .precision = c->output_precision,
-                                      .compression = c->output_compression,
-                                      .unwrapped = c->output_unwrapped == MD_ON,
-                                      .every = {c->output_frames_every, c->output_velocities_every,
-                                                c->output_forces_every, c->output_images_every},
-                                      .last_step = c->run_steps,
-                                      .commit_frames = c->output_commit_frames,
-                                      .commit_seconds = c->output_commit_seconds,
-                                      .run_id = s->record.resume.run_id,
-                                      .deck = s->record.effective_deck,
-                                      .provenance = s->record.provenance}};
-    for (int t = 0; t < spec.h5md.n_types; t++) spec.h5md.type_name[t] = s->record.plan.type_name[t];
-    if (s->system) {
-        spec.h5md.type = s->system->type;
-        spec.h5md.mass = s->system->mass;
-    }
-    return spec;
-}
-
 /* What the program takes at its peak: program and libraries, the particles on the host, the backend, the frame slots
  * and the verification (whose five arrays come on top of all that). */
 static MdMemory estimate_memory(const MdSimulation *s) {

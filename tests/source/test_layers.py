@@ -23,7 +23,6 @@ KNOWN_CIRCLES = [
     {f"cuda/microbench/{name}" for name in ("ceilings", "kernels", "latency", "random", "transfer", "unified")},
     {f"deck/{name}" for name in ("check", "deck", "file", "reader")},
     {"output/files", "output/outputs"},
-    {"plan", "simulation"},
     {f"system/{name}" for name in ("coordinates", "coordinates_read.h", "coordinates_sort", "elements", "xyz", "xyz_columns",
                                    "xyz_comment", "xyz_read.h")},
 ]
