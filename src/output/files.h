@@ -5,15 +5,7 @@
 #include "base/log.h"
 #include "deck/deck.h"
 #include "output/lock.h"
-
-/* What the files are for: a new run; --bench, which leaves NAME.bench.json alone; --ceilings, which leaves NAME.json
- * alone; a run that is resumed. */
-typedef struct MdFilesUse {
-    bool bench, ceilings;
-    const char *resumed;  /* the restart file; NULL: a new run. The caller's, as long as MdFiles */
-    int64_t from_step;    /* where a run that is resumed begins */
-    bool has_h5, has_xyz; /* of a run that is resumed: there are frames in these */
-} MdFilesUse;
+#include "output/use.h"
 
 typedef struct MdFiles {
     char *h5, *json, *log, *csv;   /* paths; h5 NULL when no trajectory is asked for */

@@ -2,7 +2,8 @@
 #ifndef MD_OUTPUT_OUTPUTS_H
 #define MD_OUTPUT_OUTPUTS_H
 
-#include "output/files.h"
+#include "deck/deck.h"
+#include "output/use.h"
 
 /* The files that carry the name of a run. All of them are moved or refused, those too that this run does not write:
  * an xy.h5 of another run beside a new xy.json would be taken for its trajectory. So would an xy.xyz that a run has written; one

@@ -22,7 +22,6 @@ KNOWN_CIRCLES = [
     {"cuda/device/random_curand", "system/random"},
     {f"cuda/microbench/{name}" for name in ("ceilings", "kernels", "latency", "random", "transfer", "unified")},
     {f"deck/{name}" for name in ("check", "deck", "file", "reader")},
-    {"output/files", "output/outputs"},
     {f"system/{name}" for name in ("coordinates", "coordinates_read.h", "coordinates_sort", "elements", "xyz", "xyz_columns",
                                    "xyz_comment", "xyz_read.h")},
 ]

@@ -1,0 +1,17 @@
+/* What the output files of a command are for. */
+#ifndef MD_OUTPUT_USE_H
+#define MD_OUTPUT_USE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A new run; --bench, which leaves NAME.bench.json alone; --ceilings, which leaves NAME.json alone; a run that is
+ * resumed. */
+typedef struct MdFilesUse {
+    bool bench, ceilings;
+    const char *resumed;  /* the restart file; NULL: a new run. The caller's, as long as MdFiles */
+    int64_t from_step;    /* where a run that is resumed begins */
+    bool has_h5, has_xyz; /* of a run that is resumed: there are frames in these */
+} MdFilesUse;
+
+#endif
