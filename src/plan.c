@@ -238,7 +238,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
     const MdFilesUse use = resumed ? md_checkpoint_files(resumed, bench) : (MdFilesUse){.bench = bench};
     /* All of these are tried, so that all problems are shown together. */
     MdStatus planned = resumed ? md_checkpoint_plan(resumed, deck, &s->record.plan, errors)
-                               : md_system_plan(deck, &s->record.plan, errors);
+                               : md_system_plan(deck, md_backend_random(), &s->record.plan, errors);
     MdStatus chosen = choose_backend(s, purpose == MD_TO_CHECK);
     MdStatus filed = md_files_plan(deck, &use, &s->record.files, errors);
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cuda/device/random_curand.h"
 #include "cuda/plan/variants.h"
 
 const MdBackendOps *const *md_backends(void) {
@@ -24,4 +25,12 @@ const char *md_backend_table(int k, MdVariantTable *table) {
     if (k < 0 || k > 1) return NULL;
     *table = k == 0 ? md_backend_cpu.variants() : md_cuda_variants();
     return names[k];
+}
+
+const MdRandomSource *md_backend_random(void) {
+#ifdef MDMINI_HAVE_CUDA
+    return &cuda_random_source;
+#else
+    return NULL;
+#endif
 }

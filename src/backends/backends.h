@@ -15,6 +15,9 @@ const MdBackendOps *md_backend_find(const char *name); /* NULL when not built in
 /* The variants tables of all backends, of those that are not built in as well: name and table by number; NULL ends. */
 const char *md_backend_table(int k, MdVariantTable *table);
 
+/* The library of random numbers that is built in; NULL: none, but for the Philox of src/system. */
+const struct MdRandomSource *md_backend_random(void);
+
 extern const MdBackendOps md_backend_cpu;
 #ifdef MDMINI_HAVE_CUDA
 extern const MdBackendOps md_backend_cuda;

@@ -182,7 +182,7 @@ void md_bench_measure(const MdRecord *record, const MdBenchStage *stage, const M
     for (int k = 0; k < cases->n; k++)
         if (cases->rows[k].state == MD_BENCH_READY) md_bench_judge(record->ops, system, &cases->rows[k]);
     if (cases->rows[0].state != MD_BENCH_PASSED) return; /* nothing to compare with */
-    MdRandom *random = md_random_create(MD_GENERATOR_PHILOX, 1, MD_STREAM_SHUFFLE, record->errors);
+    MdRandom *random = md_random_create(NULL, MD_GENERATOR_PHILOX, 1, MD_STREAM_SHUFFLE, record->errors);
     for (;;) {
         MdBenchCase *group[GROUP];
         Runner runners[GROUP];

@@ -52,7 +52,7 @@ MdSystem *md_bench_melt(const MdRecord *r, const MdSystem *start, int64_t n_step
 
 MdSystem *md_bench_shuffle(const MdRecord *r, const MdSystem *system) {
     MdSystem *shuffled = copy_system(system);
-    MdRandom *random = md_random_create(MD_GENERATOR_PHILOX, 1, MD_STREAM_SHUFFLE, r->errors);
+    MdRandom *random = md_random_create(NULL, MD_GENERATOR_PHILOX, 1, MD_STREAM_SHUFFLE, r->errors);
     for (int64_t i = system->n_atoms - 1; i > 0; i--) { /* Fisher and Yates */
         double u;
         md_random_uniform(random, &u, 1);

@@ -382,14 +382,16 @@ static void find_alike(const MdLayout *layout, int alike[2]) {
         }
 }
 
-MdStatus md_layout_make(const MdDeck *deck, MdLayout *layout, MdCoordinates **coordinates, MdErrors *errors) {
+MdStatus md_layout_make(const MdDeck *deck, const struct MdRandomSource *random, MdLayout *layout,
+                        MdCoordinates **coordinates, MdErrors *errors) {
     const MdConfig *config = md_deck_config(deck);
     const MdProblems problems = {deck, errors};
     MdBox box = {.dimension = (int)config->system_dimension, .length = {1, 1, 1}};
-    *layout = (MdLayout){.plan.box = box, .lattice = md_lattice_find(config->system_start), .cells = {1, 1, 1}};
+    *layout = (MdLayout){
+        .plan.box = box, .plan.random = random, .lattice = md_lattice_find(config->system_start), .cells = {1, 1, 1}};
     *coordinates = NULL;
 
-    MdStatus generator = md_random_check(config->system_generator, errors);
+    MdStatus generator = md_random_check(random, config->system_generator, errors);
     MdStatus boundary = plan_boundary(&problems, &layout->plan.box), start;
     if (layout->lattice) start = plan_lattice(&problems, layout);
     else if (config->system_start == MD_START_RANDOM) start = plan_random(&problems, layout);
@@ -408,10 +410,10 @@ MdStatus md_layout_make(const MdDeck *deck, MdLayout *layout, MdCoordinates **co
     return MD_ERROR_INPUT;
 }
 
-MdStatus md_system_plan(const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors) {
+MdStatus md_system_plan(const MdDeck *deck, const struct MdRandomSource *random, MdSystemPlan *plan, MdErrors *errors) {
     MdLayout layout;
     MdCoordinates *coordinates;
-    if (md_layout_make(deck, &layout, &coordinates, errors)) return MD_ERROR_INPUT;
+    if (md_layout_make(deck, random, &layout, &coordinates, errors)) return MD_ERROR_INPUT;
     *plan = layout.plan;
     if (coordinates && coordinates->note) plan->file_note = md_copy_text(coordinates->note);
     md_coordinates_destroy(coordinates);

@@ -17,6 +17,7 @@ typedef struct MdLayout {
 } MdLayout;
 
 /* coordinates receives what the file holds, settled in the box, when start = file, else NULL. */
-MdStatus md_layout_make(const MdDeck *deck, MdLayout *layout, MdCoordinates **coordinates, MdErrors *errors);
+MdStatus md_layout_make(const MdDeck *deck, const struct MdRandomSource *random, MdLayout *layout,
+                        MdCoordinates **coordinates, MdErrors *errors);
 
 #endif

@@ -13,9 +13,8 @@ struct MdRandom {
     NumberKind kind;
     size_t n_used; /* of the buffer; all of it at the start */
     double *buffer;
-#ifdef MDMINI_HAVE_CUDA
-    MdCurand *curand;
-#endif
+    const MdRandomSource *source; /* NULL: the Philox of our own */
+    void *state;                  /* of the source */
 };
 
 uint64_t md_random_stream_seed(uint64_t seed, int stream) {
@@ -26,7 +25,6 @@ uint64_t md_random_stream_seed(uint64_t seed, int stream) {
     return z ^ z >> 31;
 }
 
-#ifndef MDMINI_HAVE_CUDA
 static const char *generator_word(int generator) {
 #define WORD(name, word)                                                                                               \
     case MD_GENERATOR_##name: return word;
@@ -34,39 +32,29 @@ static const char *generator_word(int generator) {
 #undef WORD
     md_panic("no generator has the number %d", generator);
 }
-#endif
 
-MdStatus md_random_check(int generator, MdErrors *errors) {
-#ifndef MDMINI_HAVE_CUDA
-    if (generator != MD_GENERATOR_PHILOX)
-        return md_fail(errors, MD_ERROR_INPUT,
-                       "system.generator: %s comes from cuRAND, and this program was built without the CUDA toolkit: "
-                       "take system.generator = philox, or build with a toolkit (a GPU is not needed)",
-                       generator_word(generator));
-#else
-    (void)generator;
-    (void)errors;
-#endif
-    return MD_OK;
+MdStatus md_random_check(const MdRandomSource *source, int generator, MdErrors *errors) {
+    if (source || generator == MD_GENERATOR_PHILOX) return MD_OK;
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "system.generator: %s comes from cuRAND, and this program was built without the CUDA toolkit: "
+                   "take system.generator = philox, or build with a toolkit (a GPU is not needed)",
+                   generator_word(generator));
 }
 
-MdRandom *md_random_create(int generator, uint64_t seed, int stream, MdErrors *errors) {
-    if (md_random_check(generator, errors)) return NULL;
+MdRandom *md_random_create(const MdRandomSource *source, int generator, uint64_t seed, int stream, MdErrors *errors) {
+    if (md_random_check(source, generator, errors)) return NULL;
     MdRandom *random = md_alloc(1, sizeof *random, "a random generator");
     random->seed = md_random_stream_seed(seed, stream);
     random->buffer = md_alloc(MD_RANDOM_CHUNK, sizeof(double), "random numbers");
     random->n_used = MD_RANDOM_CHUNK;
-#ifdef MDMINI_HAVE_CUDA
-    random->curand = md_curand_create(generator, random->seed, false);
-#endif
+    random->source = source;
+    if (source) random->state = source->create(generator, random->seed);
     return random;
 }
 
 void md_random_destroy(MdRandom *random) {
     if (!random) return;
-#ifdef MDMINI_HAVE_CUDA
-    md_curand_destroy(random->curand);
-#endif
+    if (random->source) random->source->destroy(random->state);
     md_free(random->buffer);
     md_free(random);
 }
@@ -77,11 +65,8 @@ static void random_draw(MdRandom *random, NumberKind kind, double *values, size_
     random->kind = kind;
     while (n > 0) {
         if (random->n_used == MD_RANDOM_CHUNK) {
-#ifdef MDMINI_HAVE_CUDA
-            md_curand_fill(random->curand, kind == KIND_NORMAL, random->buffer);
-#else
-            md_philox_fill(random->seed, random->next_chunk, kind == KIND_NORMAL, random->buffer);
-#endif
+            if (random->source) random->source->fill(random->state, kind == KIND_NORMAL, random->buffer);
+            else md_philox_fill(random->seed, random->next_chunk, kind == KIND_NORMAL, random->buffer);
             random->next_chunk++;
             random->n_used = 0;
         }

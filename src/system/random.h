@@ -1,7 +1,7 @@
 /* Random numbers: cuRAND's generators by name, seeded from the deck.
  *
- * With the CUDA toolkit the numbers come from cuRAND's host generators, which need no GPU and give the sequence of the
- * device generators. Without it a Philox4x32-10 of our own gives the numbers of cuRAND's PHILOX4_32_10 (Salmon et al.,
+ * In a program that is built with the CUDA toolkit the numbers come from cuRAND's host generators, which need no GPU and
+ * give the sequence of the device generators (src/cuda/device/random_curand.h). Without it a Philox4x32-10 of our own gives the numbers of cuRAND's PHILOX4_32_10 (Salmon et al.,
  * Parallel random numbers: as easy as 1, 2, 3, SC11); the other generators are refused. */
 #ifndef MD_SYSTEM_RANDOM_H
 #define MD_SYSTEM_RANDOM_H
@@ -16,14 +16,16 @@ extern "C" {
 #endif
 
 typedef struct MdRandom MdRandom;
+struct MdRandomSource; /* system/random_source.h */
 
-/* Whether this build has the generator; if not, the problem goes to errors. */
-MdStatus md_random_check(int generator, MdErrors *errors);
+/* Whether the source (NULL: the Philox of our own) has the generator; if not, the problem goes to errors. */
+MdStatus md_random_check(const struct MdRandomSource *source, int generator, MdErrors *errors);
 
 /* generator: MD_GENERATOR_PHILOX, ... ; each stream number is a sequence of its own of the same seed. NULL, with the
- * problem in errors, when this build has no such generator. One stream gives one kind of numbers, uniform or normal;
+ * problem in errors, when the source has no such generator. One stream gives one kind of numbers, uniform or normal;
  * they do not depend on how many are asked for at a time. */
-MdRandom *md_random_create(int generator, uint64_t seed, int stream, MdErrors *errors);
+MdRandom *md_random_create(const struct MdRandomSource *source, int generator, uint64_t seed, int stream,
+                           MdErrors *errors);
 void md_random_destroy(MdRandom *random);
 
 void md_random_uniform(MdRandom *random, double *values, size_t n); /* in (0, 1] */

@@ -91,9 +91,10 @@ static MdStatus fill_from_file(const MdCoordinates *coordinates, const MdSystemP
 }
 
 /* A generator for one purpose; NULL with the problem in errors. */
-static MdRandom *random_for(const MdProblems *problems, int stream) {
+static MdRandom *random_for(const MdProblems *problems, const MdSystemPlan *plan, int stream) {
     const MdConfig *config = md_deck_config(problems->deck);
-    return md_random_create(config->system_generator, (uint64_t)config->system_seed, stream, problems->errors);
+    return md_random_create(plan->random, config->system_generator, (uint64_t)config->system_seed, stream,
+                            problems->errors);
 }
 
 static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, const MdCoordinates *coordinates,
@@ -105,7 +106,7 @@ static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, 
     } else if (coordinates) {
         status = fill_from_file(coordinates, plan, config->system_file, system, problems->errors);
     } else {
-        MdRandom *random = random_for(problems, MD_STREAM_PLACEMENT);
+        MdRandom *random = random_for(problems, plan, MD_STREAM_PLACEMENT);
         status = random ? fill_random_places(problems, random, system) : MD_ERROR_INPUT;
         md_random_destroy(random);
     }
@@ -113,7 +114,7 @@ static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, 
 
     int n_types = layout->plan.potential.n_types;
     if (n_types > 1 && !(coordinates && coordinates->type)) {
-        MdRandom *random = random_for(problems, MD_STREAM_TYPE);
+        MdRandom *random = random_for(problems, plan, MD_STREAM_TYPE);
         if (!random) return MD_ERROR_INPUT;
         fill_types(layout->fraction, n_types, random, system);
         md_random_destroy(random);
@@ -121,7 +122,7 @@ static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, 
     if (layout->plan.file_velocities) {
         md_velocity_remove_momentum(system);
     } else {
-        MdRandom *random = random_for(problems, MD_STREAM_VELOCITY);
+        MdRandom *random = random_for(problems, plan, MD_STREAM_VELOCITY);
         if (!random) return MD_ERROR_INPUT;
         md_velocity_fill(system, md_is_auto(config->system_temperature) ? 1 : config->system_temperature, random);
         md_random_destroy(random);
@@ -133,7 +134,7 @@ MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdError
     const MdProblems problems = {deck, errors};
     MdLayout layout;
     MdCoordinates *coordinates;
-    if (md_layout_make(deck, &layout, &coordinates, errors)) return NULL;
+    if (md_layout_make(deck, plan->random, &layout, &coordinates, errors)) return NULL;
     MdSystem *system = md_system_allocate(&layout.plan, layout.mass);
     MdStatus status = system_fill(&problems, &layout, coordinates, plan, system);
     md_coordinates_destroy(coordinates);

@@ -42,17 +42,19 @@ typedef struct MdSystemPlan {
     MdBox box;
     MdPotential potential;
     char type_name[MD_MAX_TYPES][MD_TYPE_NAME_SIZE];
-    double density;       /* particles per (bounding) volume, for estimates */
-    double extent, spread; /* of the start: the largest coordinate or periodic edge; along an open axis, from atom to atom */
-    int alike[2];         /* two types that nothing tells apart; twice the same: there are none */
-    bool file_velocities; /* the coordinate file brings velocities, and system.temperature leaves them */
+    double density; /* particles per (bounding) volume, for estimates */
+    double extent,
+        spread;   /* of the start: the largest coordinate or periodic edge; along an open axis, from atom to atom */
+    int alike[2]; /* two types that nothing tells apart; twice the same: there are none */
+    const struct MdRandomSource *random; /* of places, types and velocities; NULL: the Philox of our own */
+    bool file_velocities;                /* the coordinate file brings velocities, and system.temperature leaves them */
     char *file_note; /* what of the coordinate file is used in a way of its own or not at all; from malloc, or NULL */
 } MdSystemPlan;
 
 /* Checks everything that the configuration says of the system, reading a coordinate file once if there is one, and
- * fills plan. Problems (contradictions, a box smaller than twice cutoff plus skin along a periodic axis, bad rows, two
+ * fills plan. random: where random numbers come from, see there. Problems (contradictions, a box smaller than twice cutoff plus skin along a periodic axis, bad rows, two
  * atoms at one point) go to errors, with the origin of the key from deck. */
-MdStatus md_system_plan(const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors);
+MdStatus md_system_plan(const MdDeck *deck, const struct MdRandomSource *random, MdSystemPlan *plan, MdErrors *errors);
 /* Frees what a plan holds. */
 void md_system_plan_free(MdSystemPlan *plan);
 

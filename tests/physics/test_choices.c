@@ -21,7 +21,7 @@ static MdConfig resolved(int x, int y, int z, const char *const *more) {
     for (int k = 0; more && more[k]; k++) words[2 + k] = more[k];
     MdDeck *deck = state_deck(words);
     MdConfig config = *md_deck_config(deck);
-    CHECK(md_system_plan(deck, &plan, errors) == MD_OK && ops->resolve(&config, &plan, NULL, errors) == MD_OK);
+    CHECK(md_system_plan(deck, NULL, &plan, errors) == MD_OK && ops->resolve(&config, &plan, NULL, errors) == MD_OK);
     md_errors_print(errors, stdout);
     md_errors_destroy(errors);
     md_deck_destroy(deck);
@@ -36,7 +36,8 @@ static void check_refused(const char *const *words, const char *why) {
     MdConfig config = *md_deck_config(deck);
     MdErrors *errors = md_errors_create();
     MdSystemPlan plan;
-    CHECK(md_system_plan(deck, &plan, errors) == MD_OK && ops->resolve(&config, &plan, NULL, errors) == MD_ERROR_INPUT);
+    CHECK(md_system_plan(deck, NULL, &plan, errors) == MD_OK &&
+          ops->resolve(&config, &plan, NULL, errors) == MD_ERROR_INPUT);
     CHECK(md_errors_count(errors) == 1 && strstr(md_errors_text(errors, 0), why));
     md_errors_destroy(errors);
     md_deck_destroy(deck);

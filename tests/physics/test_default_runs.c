@@ -65,7 +65,7 @@ static bool resolve(const Words *words, MdConfig *config, char *message, size_t 
     MdSystemPlan plan;
     *config = *md_deck_config(deck);
     name_check(words);
-    const bool is_system = md_system_plan(deck, &plan, errors) == MD_OK,
+    const bool is_system = md_system_plan(deck, NULL, &plan, errors) == MD_OK,
                is_accepted = !is_system || ops->resolve(config, &plan, NULL, errors) == MD_OK;
     snprintf(message, size, "%s", is_accepted ? "" : md_errors_text(errors, 0));
     if (is_system && is_accepted && config->force_kernel == MD_KERNEL_BRICK)

@@ -42,7 +42,7 @@ static double errors_off(MdRandom *random, int n, int every, double walk, double
 
 int main(void) {
     MdErrors *errors = md_errors_create();
-    MdRandom *random = md_random_create(MD_GENERATOR_PHILOX, 20240607, 0, errors);
+    MdRandom *random = md_random_create(NULL, MD_GENERATOR_PHILOX, 20240607, 0, errors);
     if (!CHECK(random != NULL)) return check_finish();
     check_context("walks");
     /* 19 increments less a slope know their variance to a sixth, which makes the mean square of Student's t 1.12 in place of

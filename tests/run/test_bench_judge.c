@@ -91,7 +91,7 @@ static Setup make_setup(void) {
     Setup s = {.deck = state_deck(words)};
     s.system = state_system(s.deck);
     s.record = (MdRecord){.deck = s.deck, .asked = md_deck_config(s.deck), .ops = good, .errors = md_errors_create()};
-    CHECK(md_system_plan(s.deck, &s.record.plan, s.record.errors) == MD_OK);
+    CHECK(md_system_plan(s.deck, NULL, &s.record.plan, s.record.errors) == MD_OK);
     s.config = *s.record.asked;
     CHECK(good->resolve(&s.config, &s.record.plan, NULL, s.record.errors) == MD_OK);
     return s;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backends/backends.h"
 #include "base/memory.h"
 
 static _Noreturn void stop(const char *what, const MdErrors *errors) {
@@ -40,7 +41,9 @@ MdDeck *state_deck(const char *const *words) {
 MdSystem *state_system(const MdDeck *deck) {
     MdErrors *errors = md_errors_create();
     MdSystemPlan plan;
-    MdSystem *system = md_system_plan(deck, &plan, errors) == MD_OK ? md_system_create(deck, &plan, errors) : NULL;
+    MdSystem *system = md_system_plan(deck, md_backend_random(), &plan, errors) == MD_OK
+                           ? md_system_create(deck, &plan, errors)
+                           : NULL;
     if (!system) stop("the system of a test cannot be made:", errors);
     md_system_plan_free(&plan);
     md_errors_destroy(errors);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/backends.h"
 #include "check.h"
 #include "state.h"
 
@@ -22,7 +23,7 @@ static inline void check_refused(const char *const *words, const char *const *fr
     MdErrors *errors = md_errors_create();
     MdSystemPlan plan;
     MdSystem *system = NULL;
-    if (md_system_plan(deck, &plan, errors) == MD_OK) {
+    if (md_system_plan(deck, md_backend_random(), &plan, errors) == MD_OK) {
         system = md_system_create(deck, &plan, errors);
         md_system_plan_free(&plan);
     }

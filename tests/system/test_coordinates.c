@@ -121,7 +121,7 @@ static void test_xyz(void) {
         MdDeck *deck = state_deck(file_words(gap, OPEN, NULL, NULL));
         MdErrors *errors = md_errors_create();
         MdSystemPlan plan;
-        if (CHECK(md_system_plan(deck, &plan, errors) == MD_OK)) {
+        if (CHECK(md_system_plan(deck, NULL, &plan, errors) == MD_OK)) {
             const bool told = plan.file_note && strstr(plan.file_note, "types count from 1: `");
             CHECK(told == (k < 2));
             CHECK(k != 0 || strstr(plan.file_note, "`1` is type 1, `3` is type 2"));

@@ -186,7 +186,7 @@ static void test_skin_to_come(void) {
     MdDeck *deck = state_deck(words);
     MdErrors *errors = md_errors_create();
     MdSystemPlan plan;
-    CHECK(md_system_plan(deck, &plan, errors) == MD_OK);
+    CHECK(md_system_plan(deck, NULL, &plan, errors) == MD_OK);
     CHECK(md_system_check_range(deck, &plan, 0.1, errors) == MD_OK && md_errors_count(errors) == 0);
     CHECK(md_system_check_range(deck, &plan, 0.11, errors) == MD_ERROR_INPUT);
     CHECK(refused_mentions(errors, "system.box: the box is 5.2 long along x") &&

@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/backends.h"
 #include "base/memory.h"
 #include "check.h"
 #include "deck/choices.h"
+#ifdef MDMINI_HAVE_CUDA
+#include "cuda/device/random_curand.h"
+#endif
 #include "system/random_source.h"
 
 enum { N = 3 * MD_RANDOM_CHUNK / 2 }; /* ends within the second chunk */
@@ -21,7 +25,7 @@ enum { N_GENERATORS = sizeof generators / sizeof *generators };
 
 static void draw(int generator, uint64_t seed, int stream, bool normal, size_t at_a_time, double *values) {
     MdErrors *errors = md_errors_create();
-    MdRandom *random = md_random_create(generator, seed, stream, errors);
+    MdRandom *random = md_random_create(md_backend_random(), generator, seed, stream, errors);
     CHECK(random != NULL);
     for (size_t n = 0; n < N; n += at_a_time) {
         size_t n_now = N - n < at_a_time ? N - n : at_a_time;
@@ -134,28 +138,25 @@ static void test_streams(int generator) {
     md_free(other);
 }
 
-#ifndef MDMINI_HAVE_CUDA
 static void test_missing_generators(void) {
     const int missing[] = {MD_GENERATOR_XORWOW, MD_GENERATOR_MRG32K3A, MD_GENERATOR_MT19937};
     for (int k = 0; k < 3; k++) {
         MdErrors *errors = md_errors_create();
         check_context("generator %d without a toolkit", missing[k]);
-        CHECK(md_random_create(missing[k], 1, 0, errors) == NULL);
+        CHECK(md_random_create(NULL, missing[k], 1, 0, errors) == NULL);
         CHECK(md_errors_count(errors) == 1 && strstr(md_errors_text(errors, 0), "philox"));
         CHECK(md_errors_status(errors) == MD_ERROR_INPUT);
         md_errors_destroy(errors);
     }
 }
-#endif
 
 int main(void) {
     test_known_answers();
 #ifdef MDMINI_HAVE_CUDA
     test_fallback(1);
     test_fallback(UINT64_MAX - 12345);
-#else
-    test_missing_generators();
 #endif
+    test_missing_generators();
     for (int k = 0; k < N_GENERATORS; k++) {
         test_any_count(generators[k]);
         test_streams(generators[k]);

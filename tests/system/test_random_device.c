@@ -6,9 +6,10 @@
 #include "base/memory.h"
 #include "check.h"
 #include "deck/choices.h"
-#include "system/random_source.h"
 
 #ifdef MDMINI_HAVE_CUDA
+#include "cuda/device/random_curand.h"
+
 static void test_generator(int generator, const char *word, bool normal) {
     double *host = md_alloc(MD_RANDOM_CHUNK, sizeof *host, "test"),
            *device = md_alloc(MD_RANDOM_CHUNK, sizeof *host, "test");

@@ -111,8 +111,8 @@ static void test_statistics(void) {
     MdErrors *errors = md_errors_create();
     for (uint64_t seed = 1; seed <= 20; seed++) {
         check_context("statistical tests, seed %d", (int)seed);
-        MdRandom *normal = md_random_create(MD_GENERATOR_PHILOX, seed, 0, errors);
-        MdRandom *uniform = md_random_create(MD_GENERATOR_PHILOX, seed, 1, errors);
+        MdRandom *normal = md_random_create(NULL, MD_GENERATOR_PHILOX, seed, 0, errors);
+        MdRandom *uniform = md_random_create(NULL, MD_GENERATOR_PHILOX, seed, 1, errors);
         md_random_normal(normal, sample, SAMPLE);
         CHECK_NEAR(kurtosis_statistic(sample, SAMPLE), 0, kurtosis_limit);
         CHECK_NEAR(ks_statistic(sample, SAMPLE), 0, ks_limit);

@@ -1,16 +1,16 @@
-/* cuRAND behind system/random_source.h: the only C file that sees curand.h.
+/* cuRAND as a source of system/random_source.h: the only C file that sees curand.h.
  *
  * The ordering is LEGACY for all generators: the one that NVIDIA keeps the same in all releases, and the one that host
  * and device generators share. Cost of the first numbers on one core, measured with CUDA 13: philox and xorwow
  * 10 ms, mrg32k3a 30 ms (its default ordering: 600 ms), mt19937 4 s (its 8192 states are set up one after another). */
+#include "cuda/device/random_curand.h"
+
 #include <curand.h>
 #include <stdio.h>
 
 #include "base/memory.h"
 #include "cuda/device/check.h"
-#include "cuda/device/device.h"
 #include "deck/choices.h"
-#include "system/random_source.h"
 
 struct MdCurand {
     curandGenerator_t generator;
@@ -83,3 +83,9 @@ bool md_curand_has_device(char *reason, size_t size) {
     snprintf(reason, size, "%s", error == cudaSuccess ? "no CUDA device" : cudaGetErrorString(error));
     return false;
 }
+
+static void *create(int generator, uint64_t seed) { return md_curand_create(generator, seed, false); }
+static void destroy(void *state) { md_curand_destroy(state); }
+static void fill(void *state, bool normal, double *values) { md_curand_fill(state, normal, values); }
+
+const MdRandomSource cuda_random_source = {create, destroy, fill};
