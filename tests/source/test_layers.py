@@ -20,7 +20,6 @@ GENERATED = {"mdmini_build.h"}
 KNOWN_CIRCLES = [
     {"cpu/context", "cpu/grid", "cpu/list", "cpu/output"},
     {f"cuda/microbench/{name}" for name in ("ceilings", "kernels", "latency", "random", "transfer", "unified")},
-    {f"deck/{name}" for name in ("check", "deck", "file", "reader")},
     {f"system/{name}" for name in ("coordinates", "coordinates_read.h", "coordinates_sort", "elements", "xyz", "xyz_columns",
                                    "xyz_comment", "xyz_read.h")},
 ]
