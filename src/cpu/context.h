@@ -247,21 +247,22 @@ static inline double md_cpu_state(const MdCpuContext *c, void *const array[3], i
     return c->state_double ? ((const double *)array[axis])[i] : (double)((const float *)array[axis])[i];
 }
 
-/* context.c: makes and frees all arrays. */
+/* context.c */
 void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_atoms, const MdBox *box,
                       const MdPotential *potential);
+/* Zeroed memory that is counted in host_bytes; release takes it off again and frees it, if there is any: NULL. */
+void *md_cpu_take(MdCpuContext *c, int64_t count, size_t size, const char *what);
+void *md_cpu_release(MdCpuContext *c, void *memory, int64_t count, size_t size);
+void md_cpu_allocate_around(MdCpuContext *c, int64_t room);
+
+/* arrays.c: makes and frees all arrays. */
 /* density: particles per volume, for the first room of rows. */
 void md_cpu_allocate(MdCpuContext *c, const MdConfig *config, double density);
-void md_cpu_allocate_around(MdCpuContext *c, int64_t room);
 void md_cpu_free(MdCpuContext *c);
 /* Arrays that live within a step; with memory.allocation = per-call they are made and freed in it. */
 void md_cpu_take_forces(MdCpuContext *c);
 void md_cpu_release_forces(MdCpuContext *c);
 void md_cpu_take_rebuild(MdCpuContext *c);
 void md_cpu_release_rebuild(MdCpuContext *c);
-
-/* Zeroed memory that is counted in host_bytes; release takes it off again and frees it, if there is any: NULL. */
-void *md_cpu_take(MdCpuContext *c, int64_t count, size_t size, const char *what);
-void *md_cpu_release(MdCpuContext *c, void *memory, int64_t count, size_t size);
 
 #endif
