@@ -129,10 +129,11 @@ def read_file(path):
         if match := re.match(r"#\s*include\s*([<\"])([^>\"]+)", line):
             (includes if match.group(1) == '"' else system).append(match.group(2))
         elif match := re.match(r"#\s*define\s+(\w+)(\([^)]*\))?\s*(.*)", line):
-            macros[match.group(1)] = list(tokens_of(match.group(3)))
+            body = list(tokens_of(match.group(3)))
+            macros[match.group(1)] = [word for before, word in zip(["", *body], body) if before != "."]
     defines, declares, uses, whole = read_body(rest)
-    in_macros = {word for body in macros.values() for before, word in zip(["", *body], body) if before != "."}
-    return File(includes, system, defines, declares, uses | in_macros, {*tokens_of(rest), *in_macros}, macros, whole)
+    words = {word for body in macros.values() for word in body}
+    return File(includes, system, defines, declares, uses, words | set(tokens_of(rest)), macros, whole)
 
 
 # --- the tree ---
@@ -186,13 +187,39 @@ def definitions(tree):
     return found
 
 
+def seen_by(path, tree):
+    """The file itself and all that it includes, by others too."""
+    seen, todo = set(), [path]
+    while todo:
+        other = todo.pop()
+        if other not in seen:
+            seen.add(other)
+            todo += includes_of(other, tree)
+    return seen
+
+
+def uses_of(path, tree):
+    """Words in the bodies of a file, and in those of the macros that it uses, wherever they are defined."""
+    bodies = {}
+    for other in seen_by(path, tree):
+        for name, body in tree[other].macros.items():
+            bodies.setdefault(name, set()).update(body)
+    found, todo = set(), list(tree[path].uses)
+    while todo:
+        word = todo.pop()
+        if word not in found:
+            found.add(word)
+            todo += bodies.get(word, ())
+    return found
+
+
 def needs(tree, by=lambda path: path):
     """{(A, B): why}, A and B what `by` makes of a path: by include, or by a name that B defines."""
     defined_by, found = definitions(tree), {}
-    for path, file in tree.items():
+    for path in tree:
         for other in includes_of(path, tree):
             found.setdefault((by(path), by(other)), f"{path} includes {other}")
-        for name in sorted(file.uses & defined_by.keys()):
+        for name in sorted(uses_of(path, tree) & defined_by.keys()):
             found.setdefault((by(path), by(defined_by[name])), f"{path} uses {name}")
     return {pair: why for pair, why in found.items() if pair[0] != pair[1]}
 
@@ -315,10 +342,11 @@ def test_reader(checks, folder):
             ("_Static_assert(sizeof(S) == 8, \"\");\n__attribute__((noinline)) int f(void) {}", {"f"}, set()),
             ("#define HIDDEN static inline\nHIDDEN int f(void) {}\nMAKE(static, a)\nMAKE(static, b)\nint g(void) {}", {"g"}, set()),
             ("#ifdef __cplusplus\nextern \"C\" {\n#endif\nint f(void) {}\n#ifdef __cplusplus\n}\n#endif", {"f"}, set()),
-            ("#define CALL(a) \\\n    (g(a) + (a).h)\nint f(void) {}", {"f"}, {"g"})):
+            ("#define CALL(a) \\\n    (g(a) + (a).h)\nint f(int a) { return CALL(a); }", {"f"}, {"g"}),
+            ("#define CALL(a) g(a)\nint f(void) { return 1; }", {"f"}, set())):
         tree = plant(folder, {"a.c": text})
         checks.that(not unread(tree) and definitions(tree).keys() == defines, f"{text}: defines {definitions(tree)}")
-        names = {word for word in tree["a.c"].uses if re.fullmatch("[a-z]", word)} - {"a", "s"}
+        names = {word for word in uses_of("a.c", tree) if re.fullmatch("[a-z]", word)} - {"a", "s"}
         checks.that(names == uses, f"{text}: uses {names}")
     for text, word in (("int f(void) {", "braces do not end"), ("#include \"none.h\"", "not there")):
         wrong = unread(plant(folder, {"a.c": text}))
@@ -340,6 +368,9 @@ def test_planted_circles(checks, folder):
             # a header that two files share is nobody's
             ({"r/a.c": "#include \"r/a.h\"\n" + uses_f, "r/a.h": "int f(void);\nint g(void);",
               "r/b.c": "#include \"r/a.h\"\nint f(void) { return 1; }"}, []),
+            # who uses a macro calls what it calls, not the header that has it
+            ({"r/a.c": "#include \"r/a.h\"\nint f(void) { return 1; }", "r/a.h": "int f(void);\nint g(void);\n#define ASK() f()",
+              "r/b.c": "#include \"r/a.h\"\nint g(void) { return ASK(); }"}, []),
             # what is compiled twice is two files' own
             ({"r/k.inc": "int NAME(void) { return f(); }", "r/a.c": "#define NAME a\n#include \"k.inc\"",
               "r/b.c": "#define NAME b\n#include \"k.inc\"", "r/c.c": "int f(void) { return b(); }"}, [{"r/b", "r/c", "r/k.inc"}]),
