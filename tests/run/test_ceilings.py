@@ -140,9 +140,9 @@ def test_broken(checks, folder):
     """A wrong kernel is FAILED and has no figure, in the table and in the JSON; one that does not compile ends it."""
     if BACKEND != "cuda":
         return
-    kernels = Path(folder) / "src" / "cuda" / "kernels" / "ceilings"
+    kernels = Path(folder) / "src" / "cuda" / "kernels" / "microbench"
     kernels.mkdir(parents=True)
-    source = SOURCE / "src" / "cuda" / "kernels" / "ceilings"
+    source = SOURCE / "src" / "cuda" / "kernels" / "microbench"
     for file, group, good, bad in [
             ("transpose.cu", "transpose", "SWIZZLED ? k ^ lane : k", "SWIZZLED ? lane : k"),
             ("reduction.cu", "reduction", "if (t < half) s[t] += s[t + half];\n    }\n    if (t == 0)",
