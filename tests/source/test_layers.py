@@ -18,7 +18,6 @@ GENERATED = {"mdmini_build.h"}
 
 # Circles of units that are still there. Whoever breaks one takes it out.
 KNOWN_CIRCLES = [
-    {f"cuda/microbench/{name}" for name in ("ceilings", "kernels", "latency", "random", "transfer", "unified")},
     {f"system/{name}" for name in ("coordinates", "coordinates_read.h", "coordinates_sort", "elements", "xyz", "xyz_columns",
                                    "xyz_comment", "xyz_read.h")},
 ]

@@ -1,6 +1,5 @@
-/* Elementary kernels of the GPU: mdmini --ceilings. ceilings.c has the machine and hands out the rows; what rows of kernels
- * do stands in microbench/kernels.c, the others in ceilings_transfer.c, ceilings_unified.c, microbench/latency.c and
- * ceilings_random.c. */
+/* Elementary kernels of the GPU: mdmini --ceilings. ceilings.c has the machine and hands out the rows; what all of them use
+ * stands in row.c, what rows of kernels do in kernels.c, the others in transfer.c, unified.c, latency.c and random.c. */
 #ifndef MD_CUDA_CEILINGS_H
 #define MD_CUDA_CEILINGS_H
 
@@ -62,6 +61,10 @@ struct CudaCeiling {
 
 /* Element i of source k: a small whole number, so that sums are exact. */
 static inline double cuda_ceiling_source(int k, int64_t i) { return (double)((i + 5 * k) * 7 % 61); }
+
+/* A call of the driver: a failure is an internal fault. */
+void cuda_ceiling_driver_check(const CudaCeilings *m, CUresult result, const char *what, const char *file, int line);
+#define CUDA_CEILING_CHECK(m, expression) cuda_ceiling_driver_check((m), (expression), #expression, __FILE__, __LINE__)
 
 /* Zeroed device memory that goes with the row; NULL, with the reason, where there is none. */
 void *cuda_ceiling_take(CudaCeiling *c, size_t bytes, char *reason);

@@ -1,0 +1,159 @@
+/* What rows of all groups share: compiling, launching, memory, checks. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cuda/device/compile.h"
+#include "cuda/device/toolkit.h"
+#include "cuda/microbench/ceilings.h"
+
+/* --- the driver's functions ---------------------------------------------------------------------------------------- */
+
+void cuda_ceiling_driver_check(const CudaCeilings *m, CUresult result, const char *what, const char *file, int line) {
+    if (result == CUDA_SUCCESS) return;
+    const char *text = NULL;
+    m->driver.error_text(result, &text);
+    md_panic_at(file, line, "%s failed on GPU %d: %s", what, m->device, text ? text : "unknown error");
+}
+
+/* --- kernels ------------------------------------------------------------------------------------------------------- */
+
+static const MdBox no_box = {.dimension = 3};
+static const MdPotential no_potential = {.n_types = 1};
+
+static MdStatus compile(const MdConfig *config, int compute_capability, const char *unit, const char *header,
+                        CudaImage *image, MdErrors *errors) {
+    const CudaTarget target = {.config = config,
+                               .box = &no_box,
+                               .potential = &no_potential,
+                               .compute_capability = compute_capability,
+                               .header = header};
+    char path[64];
+    snprintf(path, sizeof path, "microbench/%s", unit);
+    return cuda_compile(&target, path, 256, image, errors);
+}
+
+MdStatus cuda_ceilings_try(int compute_capability, MdErrors *errors) {
+    static const struct {
+        const char *unit, *header;
+    } units[] = {{"bandwidth", NULL},
+                 {"transpose", NULL},
+                 {"reduction", NULL},
+                 {"reduction_groups", CUDA_GROUPS_HEADER},
+                 {"branch", NULL},
+                 {"arithmetic", NULL},
+                 {"matrix", NULL},
+                 {"banks", NULL},
+                 {"atomics", NULL},
+                 {"paths", NULL},
+                 {"transfer", NULL},
+                 {"latency", NULL},
+                 {"latency_groups", CUDA_GROUPS_HEADER}};
+    const MdConfig config = {0};
+    MdStatus status = MD_OK;
+    for (size_t k = 0; k < sizeof units / sizeof units[0] && status == MD_OK; k++) {
+        CudaImage image;
+        status = compile(&config, compute_capability, units[k].unit, units[k].header, &image, errors);
+        if (status == MD_OK && image.messages)
+            status = md_fail(errors, MD_ERROR_INTERNAL, "messages from microbench/%s.cu:\n%s", units[k].unit,
+                             image.messages);
+        cuda_image_free(&image);
+    }
+    return status;
+}
+
+/* Each unit is compiled when a row wants it first. */
+static CUmodule find_module(CudaCeilings *m, const char *unit, const char *header) {
+    for (int k = 0; k < m->n_units; k++)
+        if (strcmp(m->units[k].name, unit) == 0) return m->units[k].module;
+    CudaImage image;
+    CUmodule module = NULL;
+    if (compile(&m->config, m->compute_capability, unit, header, &image, m->errors) == MD_OK)
+        CUDA_CEILING_CHECK(m, m->driver.module_load(&module, image.bytes));
+    cuda_image_free(&image);
+    md_require(m->n_units < CUDA_CEILING_UNITS);
+    m->units[m->n_units].name = unit;
+    m->units[m->n_units++].module = module;
+    return module;
+}
+
+bool cuda_ceiling_load(CudaCeiling *c, const char *unit, const char *header, const char *symbol, char *reason) {
+    char folder[CUDA_TOOLKIT_BYTES];
+    if (header && !cuda_toolkit_find(header, folder)) {
+        snprintf(reason, MD_CEILING_REASON, "%s of the CUDA toolkit is not found: name the toolkit by CUDA_HOME",
+                 header);
+        return false;
+    }
+    c->module = find_module(c->m, unit, header);
+    if (!c->module) snprintf(reason, MD_CEILING_REASON, "its kernels do not compile");
+    if (c->module) CUDA_CEILING_CHECK(c->m, c->m->driver.module_function(&c->function, c->module, symbol));
+    return c->module != NULL;
+}
+
+int64_t cuda_ceiling_resident(const CudaCeilings *m) { return (int64_t)m->n_sms * m->sm_threads; }
+
+void cuda_ceiling_shape(CudaCeiling *c, int64_t n_threads) {
+    c->block[0] = 256;
+    c->grid[0] = (unsigned)((n_threads + 255) / 256);
+    c->block[1] = c->grid[1] = 1;
+}
+
+void cuda_ceiling_launch(CudaCeiling *c, const CudaCeilingArguments *arguments, cudaStream_t stream) {
+    CudaCeilingArguments copy = *arguments;
+    void *parameters[] = {&copy};
+    CUDA_CEILING_CHECK(c->m, cuda_driver_launch(&c->m->driver, c->function, c->grid, c->block, c->shared, stream,
+                                                c->dependent, parameters));
+}
+
+double cuda_ceiling_run_kernel(CudaCeiling *c, int64_t n_calls) {
+    float milliseconds = 0;
+    CUDA_CHECK(cudaEventRecord(c->m->begun, c->m->stream));
+    for (int64_t k = 0; k < n_calls; k++) cuda_ceiling_launch(c, &c->arguments, c->m->stream);
+    CUDA_CHECK(cudaEventRecord(c->m->ended, c->m->stream));
+    CUDA_CHECK(cudaEventSynchronize(c->m->ended));
+    CUDA_CHECK(cudaEventElapsedTime(&milliseconds, c->m->begun, c->m->ended));
+    return 1e-3 * (double)milliseconds;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+void *cuda_ceiling_take(CudaCeiling *c, size_t bytes, char *reason) {
+    void *data = NULL;
+    md_require(c->n_owned < CUDA_CEILING_OWNED);
+    if (cudaMalloc(&data, bytes) != cudaSuccess) {
+        (void)cudaGetLastError();
+        snprintf(reason, MD_CEILING_REASON, "the GPU has not %.0f MiB free", (double)bytes / 1048576);
+        return NULL;
+    }
+    CUDA_CHECK(cudaMemset(data, 0, bytes));
+    return c->owned[c->n_owned++] = data;
+}
+
+/* --- checks -------------------------------------------------------------------------------------------------------- */
+
+bool cuda_ceiling_equal(const char *what, double is_value, double expected, char *reason) {
+    if (is_value == expected) return true;
+    snprintf(reason, MD_CEILING_REASON, "%s is %.17g and should be %.17g", what, is_value, expected);
+    return false;
+}
+
+bool cuda_ceiling_compare(CudaCeiling *c, const float *host, char *reason) {
+    int64_t first_bad = INT64_MAX;
+#pragma omp parallel for schedule(static) reduction(min : first_bad)
+    for (int64_t i = 0; i < c->n_out; i++)
+        if ((double)host[i] != c->expected(c, i) && i < first_bad) first_bad = i;
+    if (first_bad == INT64_MAX) return true;
+    snprintf(reason, MD_CEILING_REASON, "element %lld is %.9g and should be %.9g", (long long)first_bad,
+             (double)host[first_bad], c->expected(c, first_bad));
+    return false;
+}
+
+bool cuda_ceiling_check_elements(CudaCeiling *c, char *reason) {
+    const size_t bytes = (size_t)c->n_out * sizeof(float);
+    float *host = md_alloc(bytes, 1, "a check");
+    CUDA_CHECK(cudaMemcpy(host, c->arguments.b, bytes, cudaMemcpyDefault));
+    const bool right = cuda_ceiling_compare(c, host, reason);
+    md_free(host);
+    CUDA_CHECK(cudaMemset(c->arguments.b, 0xff, bytes));
+    return right;
+}
