@@ -25,33 +25,12 @@
 
 #include "base/status.h"
 #include "physics/box.h"
-#include "system/system.h"
-
-typedef struct MdCoordinates {
-    int64_t n_atoms;
-    double *position;                             /* [n_atoms][3]; as read, until md_coordinates_settle */
-    double *velocity, *momentum;                  /* [n_atoms][3], or NULL; see md_coordinates_use_masses */
-    int64_t *id;                                  /* [n_atoms], or NULL; ascending */
-    int32_t *type;                                /* [n_atoms], or NULL: a table */
-    int32_t *line;                                /* [n_atoms] of the file, for messages */
-    int n_types;                                  /* 0: a table */
-    char symbol[MD_MAX_TYPES][MD_TYPE_NAME_SIZE]; /* of each type */
-    double mass[MD_MAX_TYPES];                    /* of each type; 0: not in the file */
-    bool has_lattice, has_pbc;
-    double lattice[3]; /* edge lengths; 0: none along that axis */
-    double origin[3];  /* of the box in the file; positions are counted from it */
-    bool pbc[3];
-    char *note; /* what of the file is used in a way of its own, and what is not used: for the log; or NULL */
-} MdCoordinates;
+#include "system/coordinates_rows.h"
 
 /* Reads a file for a system of that dimension (2: two columns, or a third that is 0), or its text where that is in
  * memory (size bytes and a zero; else NULL). NULL, with each problem as `file:line: what was read` in errors (no more
  * than ten), when it cannot be used. */
 MdCoordinates *md_coordinates_read(const char *path, const char *text, size_t size, int dimension, MdErrors *errors);
-void md_coordinates_destroy(MdCoordinates *coordinates);
-
-/* Adds a part to the note, after a semicolon. */
-void md_coordinates_note(MdCoordinates *coordinates, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Least and largest coordinate along each axis. */
 void md_coordinates_extent(const MdCoordinates *coordinates, double low[3], double high[3]);

@@ -16,12 +16,6 @@ SOURCE = Path(os.environ["MDMINI_SOURCE"])
 CODE = (".c", ".cu", ".cuh", ".def", ".h", ".inc")
 GENERATED = {"mdmini_build.h"}
 
-# Circles of units that are still there. Whoever breaks one takes it out.
-KNOWN_CIRCLES = [
-    {f"system/{name}" for name in ("coordinates", "coordinates_read.h", "coordinates_sort", "elements", "xyz", "xyz_columns",
-                                   "xyz_comment", "xyz_read.h")},
-]
-
 # (what, where it may stand, an include of it, a word of it)
 ROOMS = [
     ("CUDA", r"cuda/", r"(cuda\w*|curand\w*|nvrtc|cub/.*|cooperative_groups.*)(\.h)?", r"(cu|cuda|curand|nvrtc)[A-Z]\w*"),
@@ -312,7 +306,7 @@ def unread(tree):
 def test_tree(checks, _):
     tree, page = read_tree(SOURCE / "src"), (SOURCE / "src/README.md").read_text(encoding="utf-8")
     checks.that(len(tree) >= 200 and len(definitions(tree)) >= 500, f"{len(tree)} files, {len(definitions(tree))} definitions")
-    for wrong in (unread(tree), table_problems(tree, table_rows(page)), circle_problems(needs(tree, units(tree).get), KNOWN_CIRCLES),
+    for wrong in (unread(tree), table_problems(tree, table_rows(page)), circle_problems(needs(tree, units(tree).get), []),
                   circle_problems(needs(tree, folder_of), known_circles(page)), room_problems(tree)):
         for line in wrong:
             checks.that(False, line)
