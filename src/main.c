@@ -12,6 +12,10 @@
 #include "bench/bench.h"
 #include "ceilings/ceilings.h"
 #include "ceilings/table.h"
+#include "cpu/microbench/backend.h"
+#ifdef MDMINI_HAVE_CUDA
+#include "cuda/microbench/backend.h"
+#endif
 #include "report/listing.h"
 #include "report/report.h"
 #include "simulation.h"
@@ -86,11 +90,17 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
 }
 
 /* mdmini --ceilings [GROUP...] [section.key=value...] */
+static const MdCeilingsBackend *const measured[] = {&md_ceilings_of_cpu,
+#ifdef MDMINI_HAVE_CUDA
+                                                    &md_ceilings_of_cuda,
+#endif
+                                                    NULL};
+
 static int measure_ceilings(int n_arguments, char *const *arguments, const char *command, bool quick) {
     md_stop_release();
     MdErrors *errors = md_errors_create();
     MdLog *log = md_log_create(stdout);
-    const MdStatus status = md_ceilings_run(n_arguments, arguments, quick, command, log, errors);
+    const MdStatus status = md_ceilings_run(measured, n_arguments, arguments, quick, command, log, errors);
     md_errors_print(errors, stderr);
     md_log_destroy(log);
     md_errors_destroy(errors);

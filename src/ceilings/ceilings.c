@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/version.h"
-#include "ceilings/measure.h"
 #include "ceilings/report.h"
 #include "output/files.h"
 #include "report/conditions.h"
@@ -24,6 +23,7 @@ static const int known_options[] = {MD_OPTION_run_backend,
 
 /* All of a run. */
 typedef struct Ceilings {
+    const MdCeilingsBackend *const *backends;
     const MdDeck *deck;
     const char *command;
     MdCeilingsChoice choice;
@@ -90,10 +90,8 @@ static void measure(Ceilings *c) {
     if (md_errors_status(c->errors) == MD_OK) {
         c->sensors = md_provenance_watch(&c->machine, md_deck_config(c->deck));
         md_sensors_begin(c->sensors);
-        if (has_cpu) measure_backend(c, &md_ceilings_of_cpu);
-#ifdef MDMINI_HAVE_CUDA
-        if (has_cuda) measure_backend(c, &md_ceilings_of_cuda);
-#endif
+        for (const MdCeilingsBackend *const *b = c->backends; *b; b++)
+            if (strcmp((*b)->name, "cuda") == 0 ? has_cuda : has_cpu) measure_backend(c, *b);
         md_sensors_end(c->sensors);
         md_sensors_finish(c->sensors);
         if (!has_cpu) leave_out(c, "cpu", "run.backend = cuda");
@@ -153,8 +151,8 @@ static void run(Ceilings *c) {
     if (n_failed > 0) md_fail(c->errors, MD_ERROR_PHYSICS, "%d of the results are wrong", n_failed);
 }
 
-MdStatus md_ceilings_run(int n_arguments, char *const *arguments, bool quick, const char *command, MdLog *log,
-                         MdErrors *errors) {
+MdStatus md_ceilings_run(const MdCeilingsBackend *const *backends, int n_arguments, char *const *arguments, bool quick,
+                         const char *command, MdLog *log, MdErrors *errors) {
     char **words = md_alloc((size_t)n_arguments + 1, sizeof *words, "arguments");
     const char **groups = md_alloc((size_t)n_arguments + 1, sizeof *groups, "arguments");
     int n_words = 0, n_groups = 0;
@@ -162,7 +160,8 @@ MdStatus md_ceilings_run(int n_arguments, char *const *arguments, bool quick, co
         if (strchr(arguments[k], '=')) words[n_words++] = arguments[k];
         else if (check_group(arguments[k], errors) == MD_OK) groups[n_groups++] = arguments[k];
     }
-    Ceilings c = {.command = command, .choice = {n_groups, groups, quick}, .log = log, .errors = errors};
+    Ceilings c = {
+        .backends = backends, .command = command, .choice = {n_groups, groups, quick}, .log = log, .errors = errors};
     MdDeck *deck = md_deck_read_overrides("ceilings", "--ceilings", known_options, n_words, words, errors);
     const MdFilesUse use = {.ceilings = true};
     c.deck = deck;

@@ -75,9 +75,4 @@ void md_ceilings_leave_out(const char *backend, const char *reason, const MdCeil
                            MdCeilingResults *results);
 void md_ceilings_free(MdCeilingResults *results);
 
-extern const MdCeilingsBackend md_ceilings_of_cpu;
-#ifdef MDMINI_HAVE_CUDA
-extern const MdCeilingsBackend md_ceilings_of_cuda;
-#endif
-
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cuda/microbench/backend.h"
 
 /* --- the machine --------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * Arrays are filled by the threads that will work on them, part by part, so that on a machine of several memories each
  * part lies near its thread. Numbers are small and whole: sums are exact in any order. */
 #define _POSIX_C_SOURCE 200809L
-#include "cpu/ceilings.h"
+#include "cpu/microbench/ceilings.h"
 
 #include <math.h>
 #include <omp.h>
@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "cpu/context.h"
+#include "cpu/microbench/backend.h"
 #include "cpu/threads.h"
 #include "sensors/host.h"
 
