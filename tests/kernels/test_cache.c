@@ -167,6 +167,19 @@ static void check_jobs(void) {
     CHECK(system(command) == 0);
 }
 
+static bool same(const char *a, const char *b) { return cuda_cache_hash_source(1, a) == cuda_cache_hash_source(1, b); }
+
+/* What a comment says is no reason to compile again; where it ends is. */
+static void check_hash(void) {
+    CHECK(same("int a; /* one */\n", "int a; /* another: \"*\" */\n") && same("a // b\nc", "a // d \" '\nc"));
+    CHECK(!same("/* a */ b", "/* a\n*/ b") && !same("/* a */ b", "/* a */ c") && !same("a /* b", "a /* b */ c"));
+    CHECK(!same("f(\"/* a */\")", "f(\"/* b */\")") && !same("f(\"\\\"//a\")", "f(\"\\\"//b\")"));
+    CHECK(!same("'\"' /* a */ + b", "'\"' /* a */ + c") && same("'\"' /* a */", "'\"' /* b */"));
+    CHECK(!same("a/b", "a/c") && !same("a/", "a") && !same("int/**/a", "inta") &&
+          cuda_cache_hash(1, "ab") != cuda_cache_hash(1, "ac"));
+    CHECK(cuda_cache_hash(cuda_cache_hash(1, "ab"), "c") != cuda_cache_hash(cuda_cache_hash(1, "a"), "bc"));
+}
+
 static void mark(void *user, int k) { ((int *)user)[k]++; }
 
 static void check_tasks(void) {
@@ -185,6 +198,7 @@ int main(void) {
     check_size();
     check_jobs();
     check_tasks();
+    check_hash();
     snprintf(command, sizeof command, "rm -rf %s", home);
     CHECK(system(command) == 0);
     return check_finish();

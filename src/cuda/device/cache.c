@@ -155,6 +155,39 @@ void cuda_cache_trim(long long most_bytes) {
     free(files);
 }
 
+static uint64_t hash_byte(uint64_t hash, char byte) { return (hash ^ (unsigned char)byte) * UINT64_C(0x100000001b3); }
+
+static uint64_t hash_end(uint64_t hash) { return hash_byte(hash, (char)0xff); } /* so that texts cannot run together */
+
+uint64_t cuda_cache_hash(uint64_t hash, const char *text) {
+    for (; *text; text++) hash = hash_byte(hash, *text);
+    return hash_end(hash);
+}
+
+/* Where a comment that begins at text ends. */
+static const char *comment_end(const char *text) {
+    if (text[1] == '/') return text + strcspn(text, "\n");
+    const char *end = strstr(text + 2, "*/");
+    return end ? end + 2 : text + strlen(text);
+}
+
+uint64_t cuda_cache_hash_source(uint64_t hash, const char *source) {
+    char quote = '\0'; /* that ends the string or character in which it is */
+    while (*source) {
+        if (!quote && source[0] == '/' && (source[1] == '/' || source[1] == '*')) {
+            const char *end = comment_end(source);
+            for (hash = hash_byte(hash, ' '); source < end; source++)
+                if (*source == '\n') hash = hash_byte(hash, '\n');
+            continue;
+        }
+        if (quote && source[0] == '\\' && source[1]) hash = hash_byte(hash, *source++);
+        else if (source[0] == quote) quote = '\0';
+        else if (!quote && (source[0] == '"' || source[0] == '\'')) quote = source[0];
+        hash = hash_byte(hash, *source++);
+    }
+    return hash_end(hash);
+}
+
 void cuda_image_free(CudaImage *image) {
     md_free(image->bytes);
     md_free(image->messages);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A compiled file of kernels. */
 typedef struct CudaImage {
@@ -18,6 +19,11 @@ typedef struct CudaImage {
     bool is_kept;   /* it was in the cache */
 } CudaImage;
 void cuda_image_free(CudaImage *image);
+
+/* A hash (FNV-1a) with that of a text in it. Of source text comments do not count, but the lines that they take do, since compiled
+ * code names lines. */
+uint64_t cuda_cache_hash(uint64_t hash, const char *text);
+uint64_t cuda_cache_hash_source(uint64_t hash, const char *source);
 
 typedef struct CudaCache {
     char folder[3072]; /* "": nothing is kept */

@@ -229,21 +229,15 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
 
 /* --- compiling ----------------------------------------------------------------------------------------------------- */
 
-/* FNV-1a, 64 bits. */
-static uint64_t hash_text(uint64_t hash, const char *text) {
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return (hash ^ 0xff) * UINT64_C(0x100000001b3); /* and the end, so that texts cannot run together */
-}
-
 /* A name for the image of a unit that tells all that went into it. */
 static void name_image(const Sources *sources, const char *unit, const Options *options, char *name, size_t size) {
     int major = 0, minor = 0;
     nvrtcVersion(&major, &minor);
     uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
     for (int h = 0; h < 2; h++) {
-        hash[h] = hash_text(hash[h], MDMINI_KERNEL_COMPILER);
-        for (int k = 0; k < sources->n; k++) hash[h] = hash_text(hash[h], sources->texts[k]);
-        for (int k = 0; k < options->n; k++) hash[h] = hash_text(hash[h], options->text[k]);
+        hash[h] = cuda_cache_hash(hash[h], MDMINI_KERNEL_COMPILER);
+        for (int k = 0; k < sources->n; k++) hash[h] = cuda_cache_hash_source(hash[h], sources->texts[k]);
+        for (int k = 0; k < options->n; k++) hash[h] = cuda_cache_hash(hash[h], options->text[k]);
     }
     const char *slash = strrchr(unit, '/');
     snprintf(name, size, "%s-%d.%d-%016llx%016llx.image", slash ? slash + 1 : unit, major, minor,
