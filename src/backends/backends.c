@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cpu/backend.h"
 #include "cuda/device/random_curand.h"
 #include "cuda/plan/variants.h"
 

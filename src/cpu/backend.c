@@ -4,11 +4,12 @@
  * kernels.inc holds and context.h describes; variants.c says what there is to choose from. By default the list is full:
  * both atoms of a pair compute it, and each thread writes to its own rows only. That is twice the arithmetic, but in
  * full registers, without lock, private copies or scattered additions, and no result depends on the number of threads. */
+#include "cpu/backend.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/backends.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cpu/context.h"

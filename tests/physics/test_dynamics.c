@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/backends.h"
+#include "cpu/backend.h"
 #include "check.h"
 #include "judge.h"
 #include "state.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "backends/backends.h"
+#include "cpu/backend.h"
 #include "bench/judge.h"
 #include "bench/measure.h"
 #include "bench/table.h"
