@@ -217,22 +217,24 @@ def needs(tree, by=lambda path: path):
     return {pair: why for pair, why in found.items() if pair[0] != pair[1]}
 
 
+def reach(after):
+    """{node: those that it comes to, by one arrow or several}, of {node: those that it has an arrow to}."""
+    found = {}
+    for start in after:
+        found[start], todo = set(), [start]
+        while todo:
+            new = set(after.get(todo.pop(), ())) - found[start]
+            found[start] |= new
+            todo += new
+    return found
+
+
 def circles(arrows):
     """Sets of more than one node that all reach each other."""
     after = {}
     for a, b in arrows:
         after.setdefault(a, set()).add(b)
-
-    def reach(start):
-        seen, todo = set(), [start]
-        while todo:
-            for node in after.get(todo.pop(), ()):
-                if node not in seen:
-                    seen.add(node)
-                    todo.append(node)
-        return seen
-
-    reached = {node: reach(node) for node in after}
+    reached = reach(after)
     return sorted({tuple(sorted(b for b in reached[a] if a in reached.get(b, ()))) for a in after if a in reached[a]})
 
 
@@ -282,6 +284,13 @@ def table_problems(tree, table):
     return wrong
 
 
+def call_problems(tree, table, known):
+    """Calls of a folder that a folder does not come to by the arrows of the table, unless they are of a known circle."""
+    reached = reach(table)
+    return [f"{why}, to which the table has no way from {a}" for (a, b), why in needs(tree, folder_of).items()
+            if b not in reached.get(a, ()) and not any({a, b} <= circle for circle in known)]
+
+
 def room_problems(tree):
     """CUDA, HDF5 and MPI outside the files that may see them."""
     wrong = []
@@ -306,8 +315,9 @@ def unread(tree):
 def test_tree(checks, _):
     tree, page = read_tree(SOURCE / "src"), (SOURCE / "src/README.md").read_text(encoding="utf-8")
     checks.that(len(tree) >= 200 and len(definitions(tree)) >= 500, f"{len(tree)} files, {len(definitions(tree))} definitions")
-    for wrong in (unread(tree), table_problems(tree, table_rows(page)), circle_problems(needs(tree, units(tree).get), []),
-                  circle_problems(needs(tree, folder_of), known_circles(page)), room_problems(tree)):
+    table, known = table_rows(page), known_circles(page)
+    for wrong in (unread(tree), table_problems(tree, table), call_problems(tree, table, known), circle_problems(needs(tree, units(tree).get), []),
+                  circle_problems(needs(tree, folder_of), known), room_problems(tree)):
         for line in wrong:
             checks.that(False, line)
 
@@ -417,6 +427,13 @@ def test_planted_arrows(checks, folder):
     tree = plant(folder, {**right, "r/b.c": "int f(void) { return 1; }", "r/s/c.c": "int g(void) { return f(); }"})
     wrong = circle_problems(needs(tree, folder_of), [])
     checks.that(len(wrong) == 1 and "r, r/s" in wrong[0] and "r/s/c.c uses f" in wrong[0], f"folders in a circle by call: {wrong}")
+
+    table["t"] = {"r"}
+    for files, word in (({"r/b.c": "int f(void) { return 1; }", "r/s/c.c": "int g(void) { return f(); }"}, "r/s/c.c uses f"),
+                        ({"r/s/c.c": "int f(void) { return 1; }", "t/d.c": "int g(void) { return f(); }"}, None)):
+        wrong = call_problems(plant(folder, files), table, [])
+        checks.that(len(wrong) == (1 if word else 0) and all(word in line for line in wrong), f"{files}: {wrong}")
+        checks.that(not call_problems(plant(folder, files), table, [{"r", "r/s"}]), f"{files}, a known circle")
 
     for path, text, n in (("base/a.c", "#include <cuda_runtime_api.h>", 1), ("base/a.c", "#include <cuda.h>", 1),
                           ("base/a.c", "void f(void) { cudaFree(0); }", 1), ("base/a.c", "#define FREE(p) cuMemFree(p)", 1),
