@@ -288,7 +288,7 @@ def call_problems(tree, table, known):
     """Calls of a folder that a folder does not come to by the arrows of the table, unless they are of a known circle."""
     reached = reach(table)
     return [f"{why}, to which the table has no way from {a}" for (a, b), why in needs(tree, folder_of).items()
-            if b not in reached.get(a, ()) and not any({a, b} <= circle for circle in known)]
+            if " uses " in why and b not in reached.get(a, ()) and not any({a, b} <= circle for circle in known)]
 
 
 def room_problems(tree):
