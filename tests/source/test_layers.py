@@ -1,5 +1,5 @@
-"""Who needs whom in src/: folders include each other as the table of src/README.md says, neither files nor folders need each
-other in a circle, and CUDA, HDF5 and MPI stay in their rooms.
+"""Who needs whom in src/: folders include each other as the table of src/README.md says and call only whom they come to by
+it, neither files nor folders need each other in a circle, and CUDA, HDF5 and MPI stay in their rooms.
 
 A unit is a .c with the header of its name, or a .cu with its .cuh. A header of types and declarations is a unit of its own
 where other files define some of what it declares, or no .c has its name; so is a text that others compile (.inc, .def).
