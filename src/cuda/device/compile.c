@@ -19,7 +19,6 @@
 #include "base/stream.h"
 #include "cuda/device/cache.h"
 #include "cuda/device/nvrtc.h"
-#include "cuda/context/shared.h"
 #include "cuda/device/sources.h"
 #include "cuda/device/toolkit.h"
 
