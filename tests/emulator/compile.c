@@ -316,6 +316,9 @@ static bool preprocess(const char *folder, const Options *asked) {
     return ok;
 }
 
+/* The other options are for the preprocessor alone. */
+static bool is_for_build(const char *option) { return after(option, "-std=") || after(option, "-ffp-contract"); }
+
 static bool build(const char *folder, const Options *asked) {
     /* Arrays of known size are checked. Signed overflow and foreign types of memory are no faults for a GPU. */
     static const char *const fixed[] = {EMULATOR_CXX,
@@ -351,7 +354,7 @@ static bool build(const char *folder, const Options *asked) {
 #endif
     bool standard = false;
     for (int k = 0; k < asked->n; k++)
-        if (after(asked->values[k], "-std=") || after(asked->values[k], "-ffp-contract")) {
+        if (is_for_build(asked->values[k])) {
             standard = standard || after(asked->values[k], "-std=");
             add_option(&options, asked->values[k], "");
         }
@@ -359,30 +362,6 @@ static bool build(const char *folder, const Options *asked) {
     add_options(&options, files);
     bool ok = run_compiler(folder, &options);
     free_options(&options);
-    return ok;
-}
-
-static bool compile_in(const char *folder, nvrtcProgram program, const Options *asked) {
-    for (int k = 0; k < program->n_headers; k++) write_file(folder, program->header_names[k], program->headers[k]);
-    size_t room = strlen(program->source) + strlen(program->name) + 64;
-    char *source = check(malloc(room));
-    snprintf(source, room, "#line 1 \"%s\"\n%s", program->name, program->source);
-    write_file(folder, "program.cu", source);
-    free(source);
-    for (int k = 0; k < N_DEVICE_HEADERS; k++) write_file(folder, device_headers[k].name, device_headers[k].text);
-    bool ok = preprocess(folder, asked);
-    if (ok) {
-        char *text = read_file(folder, "program.ii", NULL), *rewritten = emulator_rewrite(text);
-        write_file(folder, "emulated.ii", rewritten);
-        free(text);
-        free(rewritten);
-        ok = build(folder, asked);
-    }
-    char *log = read_file(folder, "log", NULL);
-    if (log) add_log(program, log);
-    if (!ok && log && strstr(log, "No such file") && (strstr(log, "cub/") || strstr(log, "cooperative_groups/")))
-        add_log(program, "emulator: these headers of the toolkit are not emulated\n");
-    free(log);
     return ok;
 }
 
@@ -449,6 +428,50 @@ static void to_cache(uint64_t key, nvrtcProgram program) {
     if (!ok || rename(path, final) != 0) remove(path);
 }
 
+/* Of what the compiler gets: options and headers that do not reach the text do not count. */
+static uint64_t key_of_text(const char *text, const Options *asked) {
+    uint64_t key = emulator_abi();
+    key = emulator_hash(key, EMULATOR_CXX __VERSION__, strlen(EMULATOR_CXX __VERSION__));
+    key = emulator_hash(key, text, strlen(text) + 1);
+    for (int k = 0; k < asked->n; k++)
+        if (is_for_build(asked->values[k])) key = emulator_hash(key, asked->values[k], strlen(asked->values[k]) + 1);
+    return key;
+}
+
+static bool build_text(const char *folder, nvrtcProgram program, const Options *asked) {
+    char *text = read_file(folder, "program.ii", NULL), *rewritten = emulator_rewrite(text);
+    const uint64_t key = key_of_text(rewritten, asked);
+    bool ok = from_cache(key, program);
+    if (!ok) {
+        write_file(folder, "emulated.ii", rewritten);
+        ok = build(folder, asked);
+        if (ok) {
+            make_image(folder, program);
+            to_cache(key, program);
+        }
+    }
+    free(text);
+    free(rewritten);
+    return ok;
+}
+
+static bool compile_in(const char *folder, nvrtcProgram program, const Options *asked) {
+    for (int k = 0; k < program->n_headers; k++) write_file(folder, program->header_names[k], program->headers[k]);
+    size_t room = strlen(program->source) + strlen(program->name) + 64;
+    char *source = check(malloc(room));
+    snprintf(source, room, "#line 1 \"%s\"\n%s", program->name, program->source);
+    write_file(folder, "program.cu", source);
+    free(source);
+    for (int k = 0; k < N_DEVICE_HEADERS; k++) write_file(folder, device_headers[k].name, device_headers[k].text);
+    bool ok = preprocess(folder, asked) && build_text(folder, program, asked);
+    char *log = read_file(folder, "log", NULL);
+    if (log) add_log(program, log);
+    if (!ok && log && strstr(log, "No such file") && (strstr(log, "cub/") || strstr(log, "cooperative_groups/")))
+        add_log(program, "emulator: these headers of the toolkit are not emulated\n");
+    free(log);
+    return ok;
+}
+
 /* In memory, where the system has such a folder: a compilation writes thirty files. */
 static const char *temporary_folder(void) {
     const char *asked = getenv("TMPDIR");
@@ -472,10 +495,7 @@ EMULATOR_API nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n_options
         snprintf(folder, sizeof folder, "%s/mdmini-kernels-XXXXXX", temporary_folder());
         if (!mkdtemp(folder)) emulator_fail("cannot make a folder %s: %s", folder, strerror(errno));
         ok = compile_in(folder, program, &asked);
-        if (ok) {
-            make_image(folder, program);
-            to_cache(key, program);
-        }
+        if (ok) to_cache(key, program);
         if (!getenv("MDMINI_EMULATOR_KEEP")) nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     }
     emulator_leave();
