@@ -25,13 +25,8 @@ if "$top/build/mdmini" --version | grep -q ', cuda ('; then
     # One set of instructions is enough here, and one shard of those that walk all switches.
     build "$top/build-emulated" -DMDMINI_CUDA=EMULATED -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON -DMDMINI_HAVE_CPU_LEVELS=OFF \
         -DMDMINI_TEST_SHARDS=144
-    sample() {
-        (cd "$top/build-emulated" && MDMINI_TEST_BACKENDS=cuda ctest --output-on-failure --timeout 600 -j 2 -R "$1")
-    }
-    sample '^(emulator|mutation|pipeline)/|/test_(backends|memory|rows|state)-0$|/test_(boundary|cache|choices|cuda|kernel_cache|no_gpu|targets)$'
-    # Of these some systems: with all of them they would take a quarter of the time of all tests.
-    systems="2 x 3 x 4 bricks|5 x 4 x 6 bricks, 2 types|checked: 5 x 2 x 1 bricks|unforeseen|collision|checked collision|leapers|trust"
-    MDMINI_TEST_SYSTEM=$systems sample '/test_(ahead|queue|trust)$'
+    (cd "$top/build-emulated" && MDMINI_TEST_BACKENDS=cuda ctest --output-on-failure --timeout 600 -j 2 -R \
+        '^(emulator|mutation)/|/test_overlap-random$|/test_(backends|memory|rows|state)-0$|/test_(boundary|cache|choices|cuda|kernel_cache|no_gpu|targets)$')
 fi
 "$top/build/mdmini" --check "$top/inputs/melt.txt" run.backend=cuda 2>/dev/null | grep -q "can run here" ||
     echo "No GPU can be used here: run/gpu-check.sh tests the cuda backend on a machine that has one."

@@ -1,6 +1,7 @@
 /* Output beside the steps: whatever the switches of output and however steps are issued, rows, frames and the end of the
  * motion are the same bits as written in line; a slow writer holds the steps up and loses nothing; a writer that fails ends
- * the run; what comes after a fault of the motion is not written. */
+ * the run; what comes after a fault of the motion is not written. MDMINI_TEST_SYSTEM as in walk.h: the names of modes, or
+ * finish. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>
@@ -386,12 +387,6 @@ static void test_fault(const MdBackendOps *ops, const MdConfig *base, const Mode
     spy.is_ahead = false;
 }
 
-/* MDMINI_TEST_MODE: the name of the only mode; for tests/gpu/mutants.py. */
-static bool is_wanted(const Mode *mode) {
-    const char *only = getenv("MDMINI_TEST_MODE");
-    return !only || (mode && strcmp(only, mode->name) == 0);
-}
-
 static void test_one(const MdBackendOps *ops, const MdConfig *base, const Mode *mode, const MdSystem *system,
                      const char *path) {
     test_mode(ops, base, mode, system, path);
@@ -430,9 +425,9 @@ int main(void) {
         const bool has_device = strcmp(ops->name, "cuda") == 0;
         for (int k = 0; k < N_MODES; k++) {
             const bool for_all = modes[k].graph == MD_GRAPH_OFF && modes[k].persistent == MD_PERSISTENT_OFF;
-            if ((has_device || for_all) && is_wanted(&modes[k])) test_one(ops, &base, &modes[k], system, path);
+            if ((has_device || for_all) && walk_wants(modes[k].name)) test_one(ops, &base, &modes[k], system, path);
         }
-        if (has_device && is_wanted(NULL)) test_finish(ops, &base, system, path);
+        if (has_device && walk_wants("finish")) test_finish(ops, &base, system, path);
     }
     remove(path);
     rmdir(folder);

@@ -78,7 +78,7 @@ def bits(switches=""):
 
 
 def overlap(mode):
-    return Killer(f"test_overlap ({mode})", "test_overlap", (("MDMINI_TEST_MODE", mode),))
+    return Killer(f"test_overlap ({mode})", "test_overlap", (("MDMINI_TEST_SYSTEM", mode),))
 
 
 def queue(*cases, seeds=(11, 12, 13)):
