@@ -27,7 +27,7 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
     context->potential = *potential;
     context->range = cuda_list_range(config, potential);
     context->fault = (MdFault){-1, -1, NAN};
-    a->n_atoms = context->n_atoms;
+    a->n_own = a->n_stored = a->stride = context->n_atoms;
     for (int axis = 0; axis < 3; axis++) {
         a->length[axis] = box->length[axis];
         a->inverse[axis] = md_box_inverse(box, axis);

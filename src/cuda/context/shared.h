@@ -208,7 +208,9 @@ enum { CUDA_RAW_POSITION, CUDA_RAW_VELOCITY, CUDA_RAW_FORCE, CUDA_RAW_REFERENCE 
 enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS };
 
 typedef struct CudaArguments {
-    int32_t n_atoms;
+    /* Atoms that this GPU moves; those and what others move that their forces come of, behind them; and how far the second copy of
+     * an array that has two (launch.fuse = step, memory.sort) is behind the first. One GPU has all atoms, and they are the same. */
+    int32_t n_own, n_stored, stride;
     CudaParticles now, spare; /* spare: where a reordering writes to, but positions; only where memory.sort reorders */
     CudaVectors reference;    /* Pair: the places that the last build was of, see physics/predict.h */
     double length[3], inverse[3];               /* box; inverse 0: open axis (physics/box.h) */

@@ -223,7 +223,7 @@ __device__ inline Vec3<State> join(const Vec3<Pair> &seen, unsigned word) {
                        (State)join((float)seen.z, low_of_word(word, 2))};
 }
 
-/* launch.fuse = step and memory.sort have positions twice, the second n_atoms behind the first: `from` and `to` are how far
+/* launch.fuse = step and memory.sort have positions twice, the second a.stride behind the first: `from` and `to` are how far
  * into them. */
 
 /* The type of a particle, from whatever holds it. */

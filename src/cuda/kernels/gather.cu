@@ -22,7 +22,7 @@
 /* Everything that is not a place or a velocity; called first, since the others keep what it writes. a.in: types. */
 MD_KERNEL k_gather_import_types(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
+    if (i >= a.n_own) return;
     const int type = ((const int32_t *)a.in)[i];
     const Pair inverse_mass = (Pair)a.inverse_mass_of[type];
     store_position(a.now, i, Vec3<State>{0, 0, 0}, type);
@@ -49,19 +49,19 @@ __device__ inline void import_velocity(const CudaArguments &a, int i) {
 
 MD_KERNEL k_gather_import_positions(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
+    if (i >= a.n_own) return;
     store<Pair>(a.reference, i, import_position(a, i), Pair(0));
 }
 
 MD_KERNEL k_gather_import_velocities(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
+    if (i >= a.n_own) return;
     import_velocity(a, i);
 }
 
 MD_KERNEL k_gather_import_images(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
+    if (i >= a.n_own) return;
     const int32_t *image = (const int32_t *)a.in + 3 * (int64_t)i;
     a.now.tag[i] = CudaTag{image[0], image[1], image[2], a.now.tag[i].id};
 }
@@ -74,7 +74,7 @@ constexpr int tile_edge = MD_BLOCK + (MD_SW_output_pack == MD_PACK_PADDED ? CUDA
 /* Where each particle is, for the kernels that begin with the row. */
 MD_KERNEL k_gather_places(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i < a.n_atoms) a.place_of_id[a.now.tag[i].id] = i;
+    if (i < a.n_own) a.place_of_id[a.now.tag[i].id] = i;
 }
 
 /* All of a kernel that gathers: row id of `out` gets the numbers of its particle; numbers(i) gives those of particle i in memory.
@@ -84,7 +84,7 @@ __device__ inline void gather_rows(const CudaArguments &a, Out *out, const Numbe
     if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     if constexpr (is_naive) {
         const int i = thread_index();
-        if (i >= a.n_atoms) return;
+        if (i >= a.n_own) return;
         const Vec3<Out> x = numbers(i);
         Out *row = out + 3 * (int64_t)a.now.tag[i].id;
         row[0] = x.x;
@@ -93,14 +93,14 @@ __device__ inline void gather_rows(const CudaArguments &a, Out *out, const Numbe
     } else {
         __shared__ Out s_tile[3 * tile_edge];
         const int first = (int)blockIdx.x * MD_BLOCK, id = thread_index(), t = (int)threadIdx.x;
-        if (id < a.n_atoms) {
+        if (id < a.n_own) {
             const Vec3<Out> x = numbers(a.place_of_id[id]);
             s_tile[t] = x.x;
             s_tile[tile_edge + t] = x.y;
             s_tile[2 * tile_edge + t] = x.z;
         }
         __syncthreads(); /* the tile is complete before threads write what others put there */
-        const int n_rows = a.n_atoms - first < MD_BLOCK ? a.n_atoms - first : MD_BLOCK;
+        const int n_rows = a.n_own - first < MD_BLOCK ? a.n_own - first : MD_BLOCK;
         for (int k = t; k < 3 * n_rows; k += MD_BLOCK) out[3 * (int64_t)first + k] = s_tile[k % 3 * tile_edge + k / 3];
     }
 }
@@ -158,7 +158,7 @@ template <class T> __device__ inline void export_raw(const CudaArguments &a, con
 
 MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
+    if (i >= a.n_own) return;
     if (a.first == CUDA_RAW_POSITION) export_raw(a, load_position(a.now, i), i);
     else if (a.first == CUDA_RAW_VELOCITY) export_raw(a, load<Pair>(a.now.velocity, i), i);
     else if (a.first == CUDA_RAW_FORCE) export_raw(a, load<Pair>(a.now.force, i), i);
@@ -168,7 +168,7 @@ MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
 /* Types, masses and tags are there. Numbers of the same precision come back as they were. */
 MD_KERNEL k_gather_import_raw(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
+    if (i >= a.n_own) return;
     if (a.first == CUDA_RAW_POSITION) import_position(a, i);
     else if (a.first == CUDA_RAW_VELOCITY) import_velocity(a, i);
     else store<Pair>(a.first == CUDA_RAW_FORCE ? a.now.force : a.reference, i, import_vector<Pair>(a, i), Pair(0));

@@ -32,7 +32,7 @@ __device__ inline int cell_along(double x, double origin, double inverse_edge, i
 /* Where positions are on their way through the sort: k_sort_rank and k_sort_rank_few bring them back to where
  * everybody looks for them. */
 constexpr bool reorders = MD_SW_memory_sort != MD_SORT_NONE;
-__device__ inline int64_t on_the_way(const CudaArguments &a) { return reorders ? a.n_atoms : 0; }
+__device__ inline int64_t on_the_way(const CudaArguments &a) { return reorders ? a.stride : 0; }
 
 /* Of this warp the lanes of the first n threads, of which this is one. */
 __device__ inline unsigned lanes_below(int n) {
@@ -112,7 +112,7 @@ __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<P
     const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
     const int place = cell_place(a, c);
     a.place[i] = place;
-    const int arrival = count_particle(&a.cell_count[place], place, a.n_atoms);
+    const int arrival = count_particle(&a.cell_count[place], place, a.n_stored);
     if (a.first == 0) a.arrival[i] = arrival;
     else if (arrival < a.first) keys_of_few(a, place)[arrival] = key_at(x, id);
 }
@@ -149,7 +149,7 @@ __device__ inline State wrap_ahead(State x, Pair way, double length, double inve
  * since the last build: the image counters take what the wrap takes off. */
 MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int i = thread_index();
-    const bool is_there = i < a.n_atoms;
+    const bool is_there = i < a.n_stored;
     if (i == 0) {
         a.watch->halted = 0;                /* nobody needs the old list any more */
         a.watch->measures = CudaMeasures{}; /* of this build: its search is the first that adds to them */
@@ -182,7 +182,7 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
 /* Of particles that were sorted before, by the places that these were sorted by: those of a restart are ahead by nothing. */
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
+    if (i >= a.n_stored) return;
     const Vec3<Pair> way = predicts ? way_ahead(a, load<Pair>(a.now.velocity, i)) : Vec3<Pair>{0, 0, 0};
     count_in_cell(a, i, place_ahead(load<Pair>(a.now.position, i), way), a.now.tag[i].id);
     if (reorders) copy_seen(a.now.position, i + on_the_way(a), a.now.position, i);
@@ -320,7 +320,7 @@ __device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
 
 MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
+    if (i >= a.n_stored) return;
     ((SlotKey *)a.slot_key)[a.cell_start[a.place[i]] + a.arrival[i]] = slot_key(a, i);
 }
 
@@ -398,7 +398,7 @@ __device__ inline int count_smaller(const SlotKey *keys, int n, SlotKey key) {
  * the search for neighbours, 27 times over. */
 MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_atoms) return;
+    if (i >= a.n_stored) return;
     const int place = a.place[i], begin = a.cell_start[place], end = a.cell_start[place + 1];
     const int slot = begin + count_smaller((const SlotKey *)a.slot_key + begin, end - begin, slot_key(a, i));
     put_into_slot(a, i, place, slot, take_sorted(a, i));
@@ -408,7 +408,7 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
  * this does not happen often. */
 __device__ inline int count_smaller_of_all(const CudaArguments &a, int place, SlotKey key) {
     int smaller = 0;
-    for (int i = 0; i < a.n_atoms; i++) smaller += a.place[i] == place && slot_key(a, i) < key;
+    for (int i = 0; i < a.n_stored; i++) smaller += a.place[i] == place && slot_key(a, i) < key;
     return smaller;
 }
 
@@ -417,7 +417,7 @@ __device__ inline int count_smaller_of_all(const CudaArguments &a, int place, Sl
 MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     __shared__ int s_start[CUDA_FEW_CELLS];
     const int i = thread_index();
-    const bool is_there = i < a.n_atoms;
+    const bool is_there = i < a.n_stored;
     int place = 0;
     SlotKey key = 0;
     Sorted sorted = {};

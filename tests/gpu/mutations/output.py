@@ -44,7 +44,7 @@ for finish, old, new in (("atomic", "atomicAdd(&a.totals[FIRST + q], sum);", "a.
 mutant("number of pairs in single", BLOCK + " void add_to_totals(", "(double)sums[CUDA_PAIRS - FIRST];", "0;",
        tests("reduce.accumulate=single run.precision=single"))
 REDUCE = "cuda/kernels/reduce.cu"
-mutant("reduce sums: the last atom is left out", REDUCE + " k_reduce_sums(", "i < a.n_atoms;", "i < a.n_atoms - 1;", tests())
+mutant("reduce sums: the last atom is left out", REDUCE + " k_reduce_sums(", "i < a.n_own;", "i < a.n_own - 1;", tests())
 mutant("reduce sums: kinetic energy without mass", REDUCE + " k_reduce_sums(", "0.5 * mass * (vx", "0.5 * (vx", tests())
 mutant("reduce sums: no half", REDUCE + " k_reduce_sums(", "0.5 * mass", "mass", tests())
 mutant("reduce sums: momentum of another axis", REDUCE + " k_reduce_sums(", "add(sums[3], mass * vz", "add(sums[3], mass * vy", tests())
@@ -61,7 +61,7 @@ mutant("reduce finish: into the next total", REDUCE + " k_reduce_finish(", "a.fi
 
 GATHER = "cuda/kernels/gather.cu"
 for kernel in ("types", "positions", "velocities", "images"):
-    mutant(f"import {kernel}: the last atom is left out", GATHER + f" k_gather_import_{kernel}(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests())
+    mutant(f"import {kernel}: the last atom is left out", GATHER + f" k_gather_import_{kernel}(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests())
 mutant("import types: mass of type 0", GATHER + " k_gather_import_types(", "a.inverse_mass_of[type]", "a.inverse_mass_of[0]", tests())
 mutant("import types: all of type 0", GATHER + " k_gather_import_types(", "((const int32_t *)a.in)[i];", "0;", tests())
 mutant("import types: ids from one", GATHER + " k_gather_import_types(", "CudaTag{0, 0, 0, i}", "CudaTag{0, 0, 0, i > 0 ? i - 1 : 0}", tests())
@@ -75,14 +75,14 @@ mutant("gather vectors: z negated", GATHER + " void gather_vectors(", "(Out)v.z"
 NAIVE, SHARED, PADDED = ("output.pack=" + pack for pack in ("naive", "shared", "padded"))
 mutant("gather naive: in memory's order", GATHER + " void gather_rows(", "(int64_t)a.now.tag[i].id", "(int64_t)i", tests(NAIVE + " memory.sort=cell"))
 mutant("gather naive: y for z", GATHER + " void gather_rows(", "row[2] = x.z;", "row[2] = x.y;", tests(NAIVE))
-mutant("gather naive: the last atom is left out", GATHER + " void gather_rows(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(NAIVE))
+mutant("gather naive: the last atom is left out", GATHER + " void gather_rows(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(NAIVE))
 mutant("gather places: in memory's order", GATHER + " k_gather_places(", "a.place_of_id[a.now.tag[i].id] = i;", "a.place_of_id[i] = i;", tests("memory.sort=cell"))
-mutant("gather places: the last atom is left out", GATHER + " k_gather_places(", "i < a.n_atoms)", "i < a.n_atoms - 1)", tests(), rows())
+mutant("gather places: the last atom is left out", GATHER + " k_gather_places(", "i < a.n_own)", "i < a.n_own - 1)", tests(), rows())
 for pack in (SHARED, PADDED):
     mutant(f"gather {pack}: y for z", GATHER + " void gather_rows(", "+ t] = x.z;", "+ t] = x.y;", tests(pack))
-    mutant(f"gather {pack}: no barrier", GATHER + " void gather_rows(", ("if (id < a.n_atoms) {", "__syncthreads();"), (LATE + " if (id < a.n_atoms) {", ";"), barrier(pack + " launch.block_size=128"))
+    mutant(f"gather {pack}: no barrier", GATHER + " void gather_rows(", ("if (id < a.n_own) {", "__syncthreads();"), (LATE + " if (id < a.n_own) {", ";"), barrier(pack + " launch.block_size=128"))
     mutant(f"gather {pack}: the last number is left out", GATHER + " void gather_rows(", "k < 3 * n_rows;", "k < 3 * n_rows - 1;", tests(pack))
-    mutant(f"gather {pack}: rows beyond the last", GATHER + " void gather_rows(", "a.n_atoms - first < MD_BLOCK ? a.n_atoms - first : MD_BLOCK;", "MD_BLOCK;",
+    mutant(f"gather {pack}: rows beyond the last", GATHER + " void gather_rows(", "a.n_own - first < MD_BLOCK ? a.n_own - first : MD_BLOCK;", "MD_BLOCK;",
            tests(pack), overlap(STEPWISE))
 mutant("gather padded: read without the pad", GATHER + " void gather_rows(", "k % 3 * tile_edge", "k % 3 * MD_BLOCK", tests(PADDED))
 for what in ("positions", "velocities", "forces"):

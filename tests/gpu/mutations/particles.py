@@ -85,7 +85,7 @@ mutant("sort wrap: lateness of the first thread", SORT + " k_sort_wrap(", "__syn
 mutant("sort wrap: lateness of the wrong moment", SORT + " bool was_too_far(", "x.y - time * v.y", "x.y + 9 * time * v.y", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: each atom is a late build", SORT + " void book_lateness(", "if (atomicMax(&a.watch->late_build, build) < build) ", "", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: measures of the builds before", SORT + " k_sort_wrap(", "a.watch->measures = CudaMeasures{};", "", CROWDS)
-mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "is_there = i < a.n_atoms;", "is_there = i < a.n_atoms - 1;",
+mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "is_there = i < a.n_stored;", "is_there = i < a.n_stored - 1;",
        held(CELLS + " memory.sort=none"))
 mutant("cell_along: next cell", SORT + " int cell_along(", "floor((x - origin) * inverse_edge)", "floor((x - origin) * inverse_edge + 0.5)",
        tests(CELLS), rows(CELLS))
@@ -102,7 +102,7 @@ mutant("sort bin: arrival from one", BY_WARP, "__popc(same));", "__popc(same)) +
 mutant("sort bin: a warp is one atom", BY_WARP, "atomicAdd(count, __popc(same))", "atomicAdd(count, 1)", tests(CELLS))
 mutant("sort bin: a warp is in one place", BY_WARP, "+ __popc(same & ((1u << lane) - 1))", "+ 0", tests(CELLS))
 mutant("sort bin: a warp is of one cell", BY_WARP, "__match_any_sync(lanes_below(n), place)", "__match_any_sync(lanes_below(n), 0)", tests(CELLS))
-mutant("sort bin: the last atom is left out", SORT + " k_sort_wrap(", "if (a.n > 0) count", "if (a.n > 0 && i + 1 < a.n_atoms) count", tests(CELLS))
+mutant("sort bin: the last atom is left out", SORT + " k_sort_wrap(", "if (a.n > 0) count", "if (a.n > 0 && i + 1 < a.n_stored) count", tests(CELLS))
 mutant("sort bin: makes the same cells again otherwise", SORT + " k_sort_bin(", "load<Pair>(a.now.position, i)", "load<Pair>(a.now.position, 0)", AGAIN)
 SCAN = CELLS + " launch.block_size=32"
 FEW = CELLS + " launch.block_size=64"  # for one block, in several rounds
@@ -127,7 +127,7 @@ FEW_RANKS = SORT + " k_sort_rank_few("
 mutant("rank few: counts stay", FEW_RANKS, "((int *)a.out)[k] = 0;", "", rows(FEW, IN_MOTION))
 mutant("rank few: nobody else knows the starts", FEW_RANKS, "a.cell_start[k] = s_start[k];", ";", tests(CELLS))
 mutant("rank few: the first starts alone", FEW_RANKS, "k < a.n; k += grid_size()", "k < min(a.n, 8); k += grid_size()", tests(CELLS))
-mutant("rank few: the last atom is left out", FEW_RANKS, "is_there = i < a.n_atoms;", "is_there = i < a.n_atoms - 1;", tests(CELLS))
+mutant("rank few: the last atom is left out", FEW_RANKS, "is_there = i < a.n_stored;", "is_there = i < a.n_stored - 1;", tests(CELLS))
 mutant("rank few: from the first slot on", FEW_RANKS, "begin + smaller,", "smaller,", tests(CELLS))
 mutant("rank few: a crowd is cut off", FEW_RANKS, "fits = n <= a.first;", "fits = true;", MANY_KEYS)
 mutant("rank few: a crowd is not told of", FEW_RANKS, "a.signals->crowded = n;", "a.signals->crowded;", FEW_CELLS)
@@ -159,7 +159,7 @@ mutant("carry: tags stay", CARRY, "to.tag[i] = carried.tag;", "", tests(SORTED))
 mutant("carry: types stay", CARRY, "to.type[i] = carried.type;", "", tests(SORTED + " memory.layout=soa"))
 mutant("carry: last bits stay", CARRY, "if (is_mixed) to.low[i] = carried.low;", "", tests(SORTED + " memory.layout=soa run.precision=mixed"))
 mutant("carry: masses stay", CARRY, "((Pair *)to.inverse_mass)[i] = carried.v.w;", "", tests(SORTED + " memory.layout=aos"))
-mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(SCAN, MANY))
+mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_stored) return;", "if (i >= a.n_stored - 1) return;", tests(SCAN, MANY))
 
 for curve, old, new in (
         ("morton", "return md_curve_morton((uint32_t)x, (uint32_t)y, (uint32_t)z);", "return 0;"),

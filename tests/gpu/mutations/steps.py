@@ -30,19 +30,19 @@ mutant("integrate_atom: kicked once too often", MOVE + " void move(", "if (kick_
 mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<Pair>(to.velocity, i, moving.v.v, moving.v.w);", "", tests(FUSED))
 mutant("integrate_atom: drift by the old velocity", MOVE + " void move(", "drift(a, i, moving->v.v,", "drift(a, i, load_velocity(a.now, i).v,", tests(FUSED))
 STEP = "cuda/kernels/integrate.cu"
-mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_atoms)", "if (i < a.n_atoms - 1)", tests(FUSED))
+mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_own)", "if (i < a.n_own - 1)", tests(FUSED))
 mutant("kick_drift: the displacement of the last block", STEP + " k_integrate_kick_drift(", "if (threadIdx.x == 0)", "if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)",
        rows("neighbor.rebuild=host-check " + FUSED, IN_MOTION))
 mutant("kick_drift: moves on while halted", STEP + " k_integrate_kick_drift(", "if (a.watch->halted) return;", "", rows(DEVICE + " " + FUSED, IN_MOTION))
-mutant("kick: the last atom is left out", STEP + " k_integrate_kick(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(APART), tests(FUSED))
-mutant("drift kernel: the last atom is left out", STEP + " k_integrate_drift(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests(APART))
+mutant("kick: the last atom is left out", STEP + " k_integrate_kick(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(APART), tests(FUSED))
+mutant("drift kernel: the last atom is left out", STEP + " k_integrate_drift(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(APART))
 mutant("drift kernel: does not say so", STEP + " k_integrate_drift(", "a.watch->drifted = 1;", ";", rows(DEVICE + " " + APART, IN_MOTION))
-mutant("check: the last block is left out", STEP + " k_integrate_check(", "if (i < a.n_atoms)", "if (i < a.n_atoms && blockIdx.x + 1 < gridDim.x)",
+mutant("check: the last block is left out", STEP + " k_integrate_check(", "if (i < a.n_own)", "if (i < a.n_own && blockIdx.x + 1 < gridDim.x)",
        rows("neighbor.rebuild=host-check launch.block_size=128 " + APART, IN_MOTION))
 mutant("check: a plain maximum", STEP + " k_integrate_check(", "atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));",
        "a.watch->measures.moved_sq = __float_as_uint(moved_sq[0]);", rows("neighbor.rebuild=host-check launch.block_size=32 " + APART, IN_MOTION))
 mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (Pair)((double)v.v.z * a.factor + a.shift[2]);", "", tests())
-mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= a.n_atoms) return;", "if (i >= a.n_atoms - 1) return;", tests())
+mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests())
 
 # --- steps in one launch ---------------------------------------------------------------------------------------------------
 
@@ -69,9 +69,9 @@ mutant("grid barrier: one thread sees the flag", BARRIER + " bool grid_barrier("
 mutant("grid barrier: arrivals of the launch before last", BARRIER + " GridBarrier begin_barrier(", "if (thread_index() == 0)", "if (false)",
        tests(PERSISTENT + "every"), tests(PERSISTENT + "every", seed=11), tests(PERSISTENT + "every", seed=12), UNFORESEEN)
 ONE_PASS, PASSES = "launch.persistent=on launch.fuse=step neighbor.rebuild=every", RESIDENT + " void make_fused_steps("
-mutant("one pass: reads what it writes", PASSES, "{from, a.n_atoms - from, now", "{from, from, now", tests(ONE_PASS), tests(ONE_PASS, seed=11),
+mutant("one pass: reads what it writes", PASSES, "{from, a.stride - from, now", "{from, from, now", tests(ONE_PASS), tests(ONE_PASS, seed=11),
        tests(ONE_PASS, seed=12), UNFORESEEN)
-mutant("one pass: the other copy is not read", PASSES, "        from = a.n_atoms - from;", "", tests(ONE_PASS), UNFORESEEN)
+mutant("one pass: the other copy is not read", PASSES, "        from = a.stride - from;", "", tests(ONE_PASS), UNFORESEEN)
 mutant("one pass: begins in the wrong copy", PASSES, "% 2 == 0", "% 2 != 0", tests(ONE_PASS), UNFORESEEN)
 mutant("one pass: a drift at the end in the wrong copy", PASSES, "(a.n + a.drifts)", "a.n", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: no drift at the end", PASSES, "is_last && !a.drifts", "is_last", tests(ONE_PASS), bits(ONE_PASS))
@@ -179,10 +179,10 @@ mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, move
 mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", emulated(UNFORESEEN))
 mutant("passes: positions stay where they are", PASS, "bring_back(a, from);", "", UNFORESEEN)
 mutant("passes: the displacement of the step before", PASS, "if (force_begin(a, moved_sq_of(a, a.first)))", "if (force_begin(a, moved_sq_of(a, a.first + 1)))", UNFORESEEN)
-mutant("passes: reads what it writes", PASS, "{from, a.n_atoms - from, 0", "{from, from, 0", tests(BY_KERNELS), UNFORESEEN)
+mutant("passes: reads what it writes", PASS, "{from, a.stride - from, 0", "{from, from, 0", tests(BY_KERNELS), UNFORESEEN)
 mutant("passes: a fault of the step before", RESIDENT + " struct IntegratePass ", "[a.first]) + 1;", "[a.first]);", COLLISION)
 mutant("passes: displacements are not told", PASS, "end_pass(a, pass.integrate.moved_sq, a.first + 1);", "end_pass(a, 0, a.first + 1);", UNFORESEEN)
-mutant("passes: begin in the first copy", RESIDENT + " k_step_drift(", "a.first * (int64_t)a.n_atoms, 0,", "0, 0,", tests(BY_KERNELS), UNFORESEEN)
+mutant("passes: begin in the first copy", RESIDENT + " k_step_drift(", "a.first * (int64_t)a.stride, 0,", "0, 0,", tests(BY_KERNELS), UNFORESEEN)
 mutant("passes: the first displacements are those of everybody", RESIDENT + " k_step_drift(", "end_pass(a, moved_sq, a.first);", "end_pass(a, moved_sq, 0);", UNFORESEEN)
 mutant("resident: forces are added to the last ones", RESIDENT + " void integrate_share(", "if constexpr (forces_add)", "if constexpr (false)",
        tests(PERSISTENT + "every " + SPLIT + "atomic"))
@@ -220,7 +220,7 @@ mutant("queue: ready for the next launch before all have left", LEAVE, "+ 1 < gr
 mutant("queue: steps are not told", LEAVE, "a.watch->step = halts ? end : end - 1;", "", queue("collision"))
 mutant("queue: one copy alone", QUEUED, "(a.first + item->pass) % 2", "a.first", queue())
 mutant("queue: begins in the other copy", QUEUED, "(a.first + item->pass) % 2", "item->pass % 2", queue())
-mutant("queue: reads what it writes", QUEUED, "{from, a.n_atoms - from, item", "{from, from, item", queue())
+mutant("queue: reads what it writes", QUEUED, "{from, a.stride - from, item", "{from, from, item", queue())
 mutant("queue: as of the step before", QUEUED, "item->step + 1", "item->step", queue("collision"))
 mutant("queue: a device that was halted goes on", QUEUED, "if (*(volatile unsigned *)&a.watch->halted) return;", "", FULL)
 
@@ -266,10 +266,10 @@ mutant("queue, checked: the drift is to be booked again", LEAVE, "a.watch->drift
 mutant("queue, checked: nothing is brought back", LEAVE, "1 + (unsigned)(a.first + n_passes) % 2;", "1;", CHECKED)
 mutant("queue, checked: brought back from the other copy", LEAVE, "(unsigned)(a.first + n_passes) % 2;", "(unsigned)(a.first + n_passes + 1) % 2;", CHECKED)
 mutant("queue, checked: bricks stay beyond the step that counts", BACK, "a.queue.done[place] = (unsigned)a.watch->step;", ";", CHECKED)
-mutant("queue, checked: positions are not brought back", BACK, "copy_seen(a.now.position, i, a.now.position, i + (int64_t)a.n_atoms);", "", CHECKED)
+mutant("queue, checked: positions are not brought back", BACK, "copy_seen(a.now.position, i, a.now.position, i + (int64_t)a.stride);", "", CHECKED)
 mutant("queue, checked: velocities are not brought back", BACK, "store<Pair>(a.now.velocity, i, v.v, v.w);", "", CHECKED)
 mutant("queue, checked: last bits are not brought back", BACK, "if (is_mixed && !is_vec4)", "if (false)", CHECKED)
-mutant("queue, checked: the last atom is not brought back", BACK, "i >= a.n_atoms", "i >= a.n_atoms - 1", CHECKED)
+mutant("queue, checked: the last atom is not brought back", BACK, "i >= a.n_own", "i >= a.n_own - 1", CHECKED)
 mutant("queue, checked: one copy of the velocities", COPY, "copy.velocity = a.spare.velocity;", "", CHECKED)
 mutant("queue, checked: one copy of the last bits", COPY, "copy.low = a.spare.low;", "", CHECKED)
 mutant("queue, checked: reads the copy that it writes", MOVE + " float integrate_by(", "&from = MotionCopy::at(a, motion.from)", "&from = MotionCopy::at(a, motion.to)", CHECKED)

@@ -46,7 +46,7 @@ __device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int 
 /* Where the positions of a device that halts are, brought back to where everybody looks for them. */
 __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
     if (from == 0) return;
-    for (int i = thread_index(); i < a.n_atoms; i += grid_size())
+    for (int i = thread_index(); i < a.n_own; i += grid_size())
         copy_seen(a.now.position, i, a.now.position, i + from);
 }
 
@@ -123,7 +123,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     /* after a build the sort has told it: the book may be that of the last step before all blocks have begun */
     const unsigned long long first =
         a.begins ? a.watch->pass_step[0] : *(volatile unsigned long long *)&a.watch->step + 1;
-    const int64_t begin = (a.n + a.drifts) % 2 == 0 ? a.n_atoms : 0;
+    const int64_t begin = (a.n + a.drifts) % 2 == 0 ? a.stride : 0;
     int64_t from = begin;
     float moved_sq = 0;
     HeldBrick held;
@@ -132,9 +132,9 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     int apart = passes_apart(a, meet), step = 0;
     bool again = false;
     if (!a.begins)
-        for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
+        for (int i = thread_index(); i < a.n_own; i += grid_size()) {
             moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first, false}));
-            if (marks) unmark(a, i + a.n_atoms - from);
+            if (marks) unmark(a, i + a.stride - from);
         }
     for (; step < a.n; step++) {
         const bool waits = step > 0 ? (may_go_back ? step >= apart : meet)
@@ -166,12 +166,12 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
         const bool finds_marks = step > 0 && (may_go_back ? step < apart : !meet),
                    leaves_marks = may_go_back ? step + 1 < apart : !meet && !is_last;
         const unsigned wanted = finds_marks ? mark_of(now) : no_mark, left = leaves_marks ? mark_of(now + 1) : no_mark;
-        EndRow end = {{a, {from, a.n_atoms - from, now + 1, may_come_again}, may_come_again ? moved_sq : 0},
+        EndRow end = {{a, {from, a.stride - from, now + 1, may_come_again}, may_come_again ? moved_sq : 0},
                       is_last && !a.drifts,
                       left};
         make_pass(a, pairs, from, wanted, &held, end);
         moved_sq = end.integrate.moved_sq;
-        from = a.n_atoms - from;
+        from = a.stride - from;
     }
     if (has_bricks) put_back(a, held);
     if (a.drifts) end_pass(a, moved_sq, 0);
@@ -180,7 +180,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
 /* Integration of the particles of this block's share; their largest displacement goes to the measures. */
 __device__ inline void integrate_share(const CudaArguments &a) {
     float moved_sq[1] = {0};
-    for (int i = thread_index(); i < a.n_atoms; i += grid_size()) {
+    for (int i = thread_index(); i < a.n_own; i += grid_size()) {
         const float one = integrate_atom(a, i, true, has_check);
         moved_sq[0] = fmaxf(moved_sq[0], one);
         if constexpr (forces_add) store<Pair>(a.now.force, i, Vec3<Pair>{0, 0, 0}, Pair(0));
@@ -216,8 +216,8 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
     if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     const int i = thread_index();
     float moved_sq = 0;
-    if (i < a.n_atoms)
-        moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.first * (int64_t)a.n_atoms, 0, false});
+    if (i < a.n_own)
+        moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.first * (int64_t)a.stride, 0, false});
     if (i == 0) a.watch->pass_step[a.first] = a.watch->step + 1;
     end_pass(a, moved_sq, a.first);
 }
@@ -231,8 +231,8 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     const bool is_old = is_too_old(a, moved_sq_of(a, a.first)); /* for every block, before any pass */
     while (!is_old && begin_item(a)) {
         const QueueItem *item = item_place();
-        const int64_t from = (a.first + item->pass) % 2 * (int64_t)a.n_atoms;
-        IntegrateAtom integrate = {a, {from, a.n_atoms - from, item->step + 1, is_checked_queue}, 0};
+        const int64_t from = (a.first + item->pass) % 2 * (int64_t)a.stride;
+        IntegrateAtom integrate = {a, {from, a.stride - from, item->step + 1, is_checked_queue}, 0};
         force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, integrate);
         end_item(a, integrate.moved_sq);
     }
@@ -249,12 +249,12 @@ MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
     if (stopped_in == 0) return;
     for (int64_t place = i; place < a.n_force_items; place += grid_size())
         a.queue.done[place] = (unsigned)a.watch->step;
-    if (stopped_in == 1 || i >= a.n_atoms) return;
-    const CudaParticles &second = MotionCopy::at(a, a.n_atoms);
+    if (stopped_in == 1 || i >= a.n_own) return;
+    const CudaParticles &second = MotionCopy::at(a, a.stride);
     const Full<Pair> v = load_velocity(second, i);
     store<Pair>(a.now.velocity, i, v.v, v.w);
     if (is_mixed && !is_vec4) a.now.low[i] = second.low[i];
-    copy_seen(a.now.position, i, a.now.position, i + (int64_t)a.n_atoms);
+    copy_seen(a.now.position, i, a.now.position, i + (int64_t)a.stride);
 }
 #endif
 #else
@@ -271,14 +271,14 @@ struct IntegratePass {
 
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
     if (was_halted(a, moved_sq_of(a, a.first))) return;
-    const int64_t from = a.first * (int64_t)a.n_atoms;
+    const int64_t from = a.first * (int64_t)a.stride;
     if (force_begin(a, moved_sq_of(a, a.first))) { /* the whole grid: what it reads was written by earlier kernels */
         bring_back(a, from);
         return;
     }
     Sum unused[CUDA_PAIR_TOTALS];
     if (thread_index() == 0) a.watch->pass_step[1 - a.first] = a.watch->pass_step[a.first] + 1;
-    IntegratePass pass = {{a, {from, a.n_atoms - from, 0, false}, 0}};
+    IntegratePass pass = {{a, {from, a.stride - from, 0, false}, 0}};
     force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, pass);
     end_pass(a, pass.integrate.moved_sq, a.first + 1);
 }
