@@ -69,7 +69,7 @@ int md_option_find(const char *section, const char *key) {
 static const MdFormerKey former_keys[] = {
     {"launch", "dependent", "off",
      "programmatic dependent launch gained less than 2 %, and lost as much at other sizes"},
-    {"memory", "carry", "swap", "by copy a reordering took a second pass, to save 32 bytes an atom of some 370"},
+    {"memory", "carry", "swap", "by copy a reordering took a second pass, to save 32 bytes an atom"},
     {"neighbor", "index", "32",
      "by 16 the rows of force.kernel = list and list-split had half the bytes; no size was seen to gain by it"},
 };

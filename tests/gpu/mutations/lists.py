@@ -85,4 +85,3 @@ mutant("sorted rows: no barrier", NEIGHBOR + " void sort_by_warp(", "__syncwarp(
 mutant("sorted rows: the last entry is lost", NEIGHBOR + " k_neighbor_sort_rows(", "k < n; k += 32) row.set", "k < n - 1; k += 32) row.set", rows(ASCENDING, seed=0),
        tests(SORTED_ROWS))
 mutant("sorted rows: the last row is left out", NEIGHBOR + " k_neighbor_sort_rows(", "i >= a.n_own ||", "i >= a.n_own - 1 ||", rows(ASCENDING))
-
