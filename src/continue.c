@@ -64,6 +64,33 @@ static MdStatus check_report(const MdRecord *r) {
         r->files.json, r->resume.from);
 }
 
+MdTrajectorySpec md_trajectory_of_run(const MdRecord *r, const MdSystem *system) {
+    const MdConfig *c = r->config;
+    MdTrajectorySpec spec = {.h5_path = r->files.h5,
+                             .xyz_path = r->files.xyz,
+                             .xyz_velocities = c->output_xyz_velocities == MD_ON,
+                             .h5md = {.n_atoms = r->plan.n_atoms,
+                                      .box = r->plan.box,
+                                      .n_types = r->plan.potential.n_types,
+                                      .precision = c->output_precision,
+                                      .compression = c->output_compression,
+                                      .unwrapped = c->output_unwrapped == MD_ON,
+                                      .every = {c->output_frames_every, c->output_velocities_every,
+                                                c->output_forces_every, c->output_images_every},
+                                      .last_step = c->run_steps,
+                                      .commit_frames = c->output_commit_frames,
+                                      .commit_seconds = c->output_commit_seconds,
+                                      .run_id = r->resume.run_id,
+                                      .deck = r->effective_deck,
+                                      .provenance = r->provenance}};
+    for (int t = 0; t < spec.h5md.n_types; t++) spec.h5md.type_name[t] = r->plan.type_name[t];
+    if (system) {
+        spec.h5md.type = system->type;
+        spec.h5md.mass = system->mass;
+    }
+    return spec;
+}
+
 MdStatus md_continue_check(const MdRecord *r) {
     const MdStatus report = check_report(r);
     if (report != MD_OK) return report;

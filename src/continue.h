@@ -1,8 +1,11 @@
-/* How a run that is resumed goes on with its trajectory files. */
+/* The trajectory files of a run, and how one that is resumed goes on with them. */
 #ifndef MD_CONTINUE_H
 #define MD_CONTINUE_H
 
 #include "report/record.h"
+
+/* The files of frames as planned; types and masses are there once the system is (NULL before). */
+MdTrajectorySpec md_trajectory_of_run(const MdRecord *record, const MdSystem *system);
 
 /* Whether the files that have frames of the run are there (MD_ERROR_INPUT). */
 MdStatus md_continue_check(const MdRecord *record);

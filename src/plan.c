@@ -107,7 +107,7 @@ static MdMemory estimate_memory(const MdSimulation *s) {
      * restart file, where rows, tags, ids and types of all particles stand side by side (src/cuda/stages/state.c). */
     const uint64_t verify = s->record.config->report_verify == MD_ON ? md_verify_bytes(n) : 0;
     const uint64_t state = s->record.machine.device_total_bytes ? 56 * n : 0;
-    const MdTrajectorySpec trajectory = md_simulation_trajectory(s);
+    const MdTrajectorySpec trajectory = md_trajectory_of_run(&s->record, s->system);
     const uint64_t packing = md_h5md_packing_bytes(&trajectory.h5md);
     uint64_t largest = verify > state ? verify : state;
     if (packing > largest) largest = packing;
@@ -145,7 +145,7 @@ static uint64_t plan_frames(MdSimulation *s, uint64_t *copied) {
     MdRecord *r = &s->record;
     *copied = 0;
     if (!r->files.h5) return 0;
-    const MdTrajectorySpec spec = md_simulation_trajectory(s);
+    const MdTrajectorySpec spec = md_trajectory_of_run(&s->record, s->system);
     const int64_t from = s->resumed ? r->step + 1 : 0;
     r->n_frames = md_schedule_count(r->config->output_frames_every, from, r->config->run_steps);
     r->trajectory_bytes = md_h5md_bytes(&spec.h5md, from);
@@ -215,7 +215,7 @@ static MdStatus check_motion(const MdSimulation *s) {
 
 MdStatus md_simulation_check_files(MdSimulation *s) {
     if (!s->resumed) return MD_OK;
-    MdTrajectorySpec spec = md_simulation_trajectory(s);
+    MdTrajectorySpec spec = md_trajectory_of_run(&s->record, s->system);
     md_continue_plan(&s->record, &spec);
     return md_trajectory_check(&spec, &s->record.resume.continued, s->record.errors);
 }

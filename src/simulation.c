@@ -36,33 +36,6 @@ void md_simulation_destroy(MdSimulation *s) {
     md_free(s);
 }
 
-MdTrajectorySpec md_simulation_trajectory(const MdSimulation *s) {
-    const MdConfig *c = s->record.config;
-    MdTrajectorySpec spec = {.h5_path = s->record.files.h5,
-                             .xyz_path = s->record.files.xyz,
-                             .xyz_velocities = c->output_xyz_velocities == MD_ON,
-                             .h5md = {.n_atoms = s->record.plan.n_atoms,
-                                      .box = s->record.plan.box,
-                                      .n_types = s->record.plan.potential.n_types,
-                                      .precision = c->output_precision,
-                                      .compression = c->output_compression,
-                                      .unwrapped = c->output_unwrapped == MD_ON,
-                                      .every = {c->output_frames_every, c->output_velocities_every,
-                                                c->output_forces_every, c->output_images_every},
-                                      .last_step = c->run_steps,
-                                      .commit_frames = c->output_commit_frames,
-                                      .commit_seconds = c->output_commit_seconds,
-                                      .run_id = s->record.resume.run_id,
-                                      .deck = s->record.effective_deck,
-                                      .provenance = s->record.provenance}};
-    for (int t = 0; t < spec.h5md.n_types; t++) spec.h5md.type_name[t] = s->record.plan.type_name[t];
-    if (s->system) {
-        spec.h5md.type = s->system->type;
-        spec.h5md.mass = s->system->mass;
-    }
-    return spec;
-}
-
 /* A thermo row from the writer of the pipeline. */
 static void take_row(void *user, const MdThermo *row) {
     MdSimulation *s = user;
@@ -106,7 +79,7 @@ static MdStatus verify(MdSimulation *s, int64_t step) {
 }
 
 static MdStatus create_pipeline(MdSimulation *s) {
-    MdTrajectorySpec trajectory = md_simulation_trajectory(s);
+    MdTrajectorySpec trajectory = md_trajectory_of_run(&s->record, s->system);
     if (s->resumed) md_continue_plan(&s->record, &trajectory);
     const MdPipelineSpec spec = {.ops = s->record.ops,
                                  .context = s->context,

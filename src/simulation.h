@@ -34,9 +34,6 @@ typedef enum MdPurpose { MD_TO_RUN, MD_TO_BENCH, MD_TO_CHECK } MdPurpose;
 MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckpoint *resumed, const char *command,
                                  MdLog *log, MdErrors *errors);
 
-/* The files of frames as planned; types and masses are there once the system is. */
-MdTrajectorySpec md_simulation_trajectory(const MdSimulation *simulation);
-
 /* plan.c: for a run that is only checked, what the run would find against the files that it goes on with
  * (MD_ERROR_INPUT, in the record's errors), and what would become of them. Touches nothing. */
 MdStatus md_simulation_check_files(MdSimulation *simulation);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cpu/backend.h"
+#include "cuda/backend.h"
 #include "cuda/device/random_curand.h"
 #include "cuda/plan/variants.h"
 

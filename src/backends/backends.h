@@ -18,10 +18,6 @@ const char *md_backend_table(int k, MdVariantTable *table);
 /* The library of random numbers that is built in; NULL: none, but for the Philox of src/system. */
 const struct MdRandomSource *md_backend_random(void);
 
-#ifdef MDMINI_HAVE_CUDA
-extern const MdBackendOps md_backend_cuda;
-#endif
-
 #ifdef __cplusplus
 }
 #endif

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "backends/backends.h"
 #include "base/memory.h"
+#include "cuda/backend.h"
 #include "cuda/batches/batch.h"
 #include "cuda/batches/steps.h"
 #include "cuda/plan/resolve.h"

@@ -14,6 +14,7 @@
 #include "state.h"
 
 #ifdef MDMINI_HAVE_CUDA
+#include "cuda/backend.h"
 #include "cuda/microbench/ceilings.h"
 #include "cuda/stages/stages.h"
 
