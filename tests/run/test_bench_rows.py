@@ -192,7 +192,7 @@ def test_figures(checks):
                            ("device_bytes_per_atom", 300)):
         checks.near(f[name], expected, 1e-9 * expected, name)
     checks.that(f["verdict"] == "PASSED" and f["reached"] and f["memory_reached"] and not row.has_failed(), f"{f}")
-    f = invented(["PASSED"], [1e9], device_bytes=351).figures()
+    f = invented(["PASSED"], [1e9], device_bytes=401).figures()
     checks.that(f["reached"] is False and f["memory_reached"] is False, f"missed: {f}")
     f = invented(["PASSED"], [2.000376e9], unit="steps/s", target="2000").figures()
     checks.that(f["peer"] is None and f["reached"], f"in steps/s: {f}")
