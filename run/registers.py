@@ -21,7 +21,7 @@ from bench_rows import DECKS
 from runs import NotRun, Run
 from scripts import TOP, Budget, Parser, check_paths
 
-UNITS = ("force", "step", "neighbor")  # whose kernels a step spends its time in
+UNITS = ("force", "step", "neighbor", "list")  # files (neighbor of bricks: list) whose kernels a step spends its time in
 COLUMNS = ("regs", "spilled", "local", "instr", "shared")
 REGISTERS, FRAME = 0x2f, 0x11  # attributes of .nv.info: EIATTR_REGCOUNT, EIATTR_FRAME_SIZE
 LOCAL = (0x983, 0x387)  # LDL and STL, from compute capability 7.0 on, where an instruction has 16 bytes

@@ -20,22 +20,24 @@
  *                lane, so that a branch round it would not save the warp anything.
  *   row          rows are contiguous: the threads of a warp, each in its own row, touch 32 lines at each entry.
  *   column       entry k of all rows is contiguous: one line or two for a warp. The force kernel reads it many times.
- *   sorted       rows in ascending order after the search: atomics then leave no trace in the results.
+ *   sorted       rows in ascending order after the search: atomics then leave no trace in the results (neighbor_sorted.cuh).
+ *   cluster      (force.kernel) a warp tests clusters of 8 atoms against clusters of 8: an entry stands for 64 pairs (cluster.cuh).
+ *   brick        (force.kernel) a block loads a tile of cells with its halo into shared memory, and finds the rows of the tile
+ *                there, 16 bits an entry: a read of global memory serves all rows that are near (bricks/search.cuh).
+ *   matrix       (neighbor.distances, brick) a warp has tensor cores compute the distances of 8 or 16 rows to 8 atoms at a time:
+ *                the fastest (bricks/search_matrix.cuh).
  *
  * A thread that is past the capacity keeps counting but writes nothing; the host reads the largest count, grows the
  * list and repeats the search. */
-#include "cuda/kernels/bricks/search.cuh"
 #include "cuda/kernels/cluster.cuh"
 #include "cuda/kernels/count.cuh"
 #include "cuda/kernels/list.cuh"
-#if MD_SW_neighbor_distances == 1 /* matrix: not for older GPUs */
-#include "cuda/kernels/bricks/search_matrix.cuh"
-#endif
+#include "cuda/kernels/neighbor_sorted.cuh"
 
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;
 constexpr bool is_half = MD_SW_neighbor_list == MD_LIST_HALF;
 
-/* Half lists: the pair stands in row i. Exactly one of (i, j) and (j, i) is true; each row owns every other particle. */
+/* neighbor.list = half: the pair stands in row i. Exactly one of (i, j) and (j, i) is true; each row owns every other particle. */
 __device__ inline bool owns(int i, int j) { return (((i + j) & 1) != 0) == (i < j); }
 
 /* The pair with j is one for the thread of row i. */
@@ -63,10 +65,24 @@ __device__ inline void end_row(const CudaArguments &a, const Row &row) {
     if (!is_atomic) a.list.counts[row.i] = row.count;
 }
 
+/* write = atomic: the place of an entry is what its row has counted by then. */
 __device__ inline void append(const CudaArguments &a, int i, int entry) {
     const int k = atomicAdd(&a.list.counts[i], 1);
     if (k < a.list.capacity) row_entries(a, i)[k * a.list.entry_stride] = entry;
     MD_COUNT_ADD(CUDA_COUNT_ATOMICS, 1);
+}
+
+/* write = nonatomic: the entry goes behind those that the thread has counted, into its own row. */
+__device__ inline void append_to_own(const CudaArguments &a, Row *row, int j) {
+    if (row->count < a.list.capacity) *row->next = j;
+    row->next += a.list.entry_stride;
+    row->count++;
+}
+
+/* write = atomic: the pair goes into both rows, of half lists into one. */
+__device__ inline void append_to_both(const CudaArguments &a, int i, int j) {
+    if (!is_half || owns(i, j)) append(a, i, j);
+    if (!is_half || owns(j, i)) append(a, j, i);
 }
 
 /* A pair at distance d, into the list if it is this thread's and in range. The distance is there first: a branch round it
@@ -76,14 +92,8 @@ __device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const V
     MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
     if (!(is_tested & is_inside)) return;
     MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
-    if constexpr (is_atomic) {
-        if (!is_half || owns(row->i, j)) append(a, row->i, j);
-        if (!is_half || owns(j, row->i)) append(a, j, row->i);
-    } else {
-        if (row->count < a.list.capacity) *row->next = j;
-        row->next += a.list.entry_stride;
-        row->count++;
-    }
+    if constexpr (is_atomic) append_to_both(a, row->i, j);
+    else append_to_own(a, row, j);
 }
 
 #if MD_SW_neighbor_search == 0 /* brute */
@@ -91,8 +101,7 @@ MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_own) return;
     Row row = begin_row(a, i);
-    for (int j = first_partner(i); j < a.n_stored; j++)
-        try_pair(a, &row, j, separation(a, row.x, list_place(a, j)));
+    for (int j = first_partner(i); j < a.n_stored; j++) try_pair(a, &row, j, separation(a, row.x, list_place(a, j)));
     end_row(a, row);
 }
 #endif
@@ -125,7 +134,7 @@ MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
 }
 #endif
 
-#if MD_SW_neighbor_search == 2 && MD_SW_force_kernel < 5 /* cell; clusters and bricks have searches of their own */
+#if MD_SW_neighbor_search == 2 && MD_SW_force_kernel < 5 /* cell; clusters have a search of their own */
 constexpr bool is_by_warps = MD_SW_neighbor_threads_per_atom == MD_ROW_THREADS_32;
 
 /* Lines of cells that are one run of slots. */
@@ -227,77 +236,12 @@ MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
 #endif
 
 #if MD_SW_force_kernel == 5 /* cluster */
-MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) {
-    search_clusters(a);
-}
+MD_KERNEL k_neighbor_cluster(MD_ARGUMENTS) { search_clusters(a); }
 #endif
 
-#if MD_SW_force_kernel == 6       /* brick */
-#if MD_SW_neighbor_distances == 1 /* matrix */
-typedef RowsByWarps BrickRows;
-#else
-typedef RowsByThreads BrickRows;
-#endif
-#if MD_SW_neighbor_distances == 1 && MD_SW_memory_brick_grid > 0 /* device, device-2 */
-#define MD_BRICK_THREADS MD_SHARED_THREADS(MD_SW_memory_brick_grid)
-#elif MD_SW_neighbor_distances == 1
-#define MD_BRICK_THREADS 1024 /* products take 64 registers */
-#elif MD_SW_run_precision != 0
-#define MD_BRICK_THREADS 1152 /* four blocks of 288 threads on a multiprocessor, as its shared memory allows */
-#else
-#define MD_BRICK_THREADS MD_BOUND_THREADS
-#endif
-MD_KERNEL_OF(MD_BRICK_THREADS) k_neighbor_brick(MD_ARGUMENTS) {
-    search_brick<BrickRows>(a, (int)blockIdx.x);
-}
-#endif
-
-#if MD_SW_force_kernel != 6 /* brick: counts as it searches */
-MD_KERNEL k_neighbor_count(MD_ARGUMENTS) {
-    count_entries(a, thread_index(), a.list.n_rows, grid_size());
-}
-#endif
-
-/* --- neighbor.sorted ----------------------------------------------------------------------------------------------- */
+MD_KERNEL k_neighbor_count(MD_ARGUMENTS) { count_entries(a, thread_index(), a.list.n_rows, grid_size()); }
 
 #if MD_SW_neighbor_sorted == 1 /* on */
-/* A row that is sorted where it is, and one in shared memory. */
-struct RowInPlace {
-    int32_t *entries;
-    int64_t stride;
-    __device__ int32_t get(int k) const { return entries[k * stride]; }
-    __device__ void set(int k, int32_t key) const { entries[k * stride] = key; }
-};
-struct RowInShared {
-    int32_t *keys;
-    __device__ int32_t get(int k) const { return keys[k]; }
-    __device__ void set(int k, int32_t key) const { keys[k] = key; }
-};
-
-/* Bitonic merge sort by the 32 lanes of a warp. All comparators put the smaller key first, so that keys that are not
- * there, behind the n that are, would be the largest and never move: n may be any number. */
-template <class Keys> __device__ inline void sort_by_warp(const Keys &keys, int n, int lane) {
-    for (int half = 1; half < n; half *= 2) {
-        /* runs of `half` are in order: the first step of a merge compares them from opposite ends */
-        for (int distance = half; distance > 0; distance /= 2) {
-            const bool opposite = distance == half;
-            __syncwarp(); /* the step before is complete */
-            for (int t = lane;; t += 32) {
-                const int within = t & (distance - 1), low = 2 * t - within;
-                if (low >= n) break;
-                const int high = opposite ? low + 2 * (distance - within) - 1 : low + distance;
-                if (high >= n) continue;
-                const int32_t first = keys.get(low), second = keys.get(high);
-                if (second < first) {
-                    keys.set(low, second);
-                    keys.set(high, first);
-                }
-            }
-        }
-    }
-    __syncwarp(); /* the last step is complete */
-}
-
 /* A warp a row, in shared memory; rows that are too long for that are sorted in place. */
 MD_KERNEL k_neighbor_sort_rows(MD_ARGUMENTS) {
     constexpr int n_warps = MD_BLOCK / 32, most = 32768 / (n_warps * (int)sizeof(int32_t)),

@@ -18,8 +18,11 @@
 const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort",   "neighbor", "force", "integrate",
                                                      "reduce", "gather",   "step"};
 /* Below kernels/, without .cu. */
-static const char *const unit_files[CUDA_N_UNITS] = {"sort",   "neighbor", "force",       "integrate",
-                                                     "reduce", "gather",   "batches/step"};
+static const char *unit_file(const MdConfig *config, int unit) {
+    static const char *const files[CUDA_N_UNITS] = {"sort",   "neighbor", "force",       "integrate",
+                                                    "reduce", "gather",   "batches/step"};
+    return unit == CUDA_NEIGHBOR && config->force_kernel == MD_KERNEL_BRICK ? "bricks/list" : files[unit];
+}
 
 static const struct {
     const char *unit, *name, *symbol, *condition;
@@ -176,7 +179,7 @@ static int block_within(const MdConfig *config, int most) {
 static MdStatus compile(const CudaTarget *target, int unit, int block, CudaImage *image, MdErrors *errors) {
     CudaTarget complete = *target;
     complete.held_sources = cuda_brick_held_sources(target, block);
-    return cuda_compile(&complete, unit_files[unit], block, image, errors);
+    return cuda_compile(&complete, unit_file(target->config, unit), block, image, errors);
 }
 
 static MdStatus load_module(CudaContext *context, int unit, int block, bool counting) {

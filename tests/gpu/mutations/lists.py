@@ -14,6 +14,7 @@ mutant("stencil: an open axis begins late", GRID + " void stencil(", "c > 0 ? -1
 mutant("wrapped_cell: not round the upper end", GRID + " int wrapped_cell(", "c >= n ? c - n : c", "c >= n ? n - 1 : c", tests(CELLS, "3-D"))
 
 NEIGHBOR = "cuda/kernels/neighbor.cu"
+SORTED = "cuda/kernels/neighbor_sorted.cuh"
 BRUTE, TILES = "neighbor.search=brute force.kernel=list", "neighbor.search=brute-tiled force.kernel=list"
 ATOMIC, HALVES, NARROW = " neighbor.write=atomic", " neighbor.list=half", "smallest box 3-D|smallest box 2-D"
 mutant("brute: the last atom is left out", NEIGHBOR + " k_neighbor_brute(", "j < a.n_stored;", "j < a.n_stored - 1;", tests(BRUTE))
@@ -44,16 +45,16 @@ mutant("search by warps: past the capacity", BY_WARP, "if (k < a.list.capacity) 
 mutant("search by warps: half a warp", BY_WARP, "found >> lane & 1", "found >> lane & (lane < 16)", tests(WARPS))
 mutant("cell search: the last row is left out", NEIGHBOR + " k_neighbor_cell(", "if (slot >= a.n_own) return;", "if (slot >= a.n_own - 1) return;", tests(CELLS))
 mutant("search: range without skin", NEIGHBOR + " void try_pair(", "(Pair)a.range_sq", "(Pair)(a.range_sq * 0.85)", rows(CELLS), tests(CELLS))
-mutant("search nonatomic: past the capacity", NEIGHBOR + " void try_pair(", "if (row->count < a.list.capacity) *", "*", held(CELLS + " neighbor.order=row"))
-mutant("search nonatomic: counts stop at the capacity", NEIGHBOR + " void try_pair(", "row->count++;", "if (row->count < a.list.capacity) row->count++;",
+mutant("search nonatomic: past the capacity", NEIGHBOR + " void append_to_own(", "if (row->count < a.list.capacity) *", "*", held(CELLS + " neighbor.order=row"))
+mutant("search nonatomic: counts stop at the capacity", NEIGHBOR + " void append_to_own(", "row->count++;", "if (row->count < a.list.capacity) row->count++;",
        held(CELLS))
 mutant("search atomic: past the capacity", NEIGHBOR + " void append(", "if (k < a.list.capacity) ", "", held(CELLS + ATOMIC))
 mutant("search atomic: a plain addition", NEIGHBOR + " void append(", "atomicAdd(", PLAIN, on_gpu(rows(CELLS + ATOMIC, BOTH)))
-mutant("search atomic: the other row gets nothing", NEIGHBOR + " void try_pair(", "append(a, j, row->i);", ";", tests(CELLS + ATOMIC))
+mutant("search atomic: the other row gets nothing", NEIGHBOR + " void append_to_both(", "append(a, j, i);", ";", tests(CELLS + ATOMIC))
 mutant("search atomic: each pair twice", NEIGHBOR + " bool tests(", "return i < j;", "return i != j;", tests(CELLS + ATOMIC))
 mutant("search: itself", NEIGHBOR + " bool tests(", "else return i != j;", "else return true;", rows(CELLS))
 mutant("half: a pair in both rows", NEIGHBOR + " bool tests(", "return i != j && owns(i, j);", "return i != j;", rows(CELLS + HALVES), tests(CELLS + HALVES))
-mutant("half atomic: a pair in both rows", NEIGHBOR + " void try_pair(", "if (!is_half || owns(j, row->i))", "if (true)", rows(CELLS + HALVES + ATOMIC))
+mutant("half atomic: a pair in both rows", NEIGHBOR + " void append_to_both(", "if (!is_half || owns(j, i))", "if (true)", rows(CELLS + HALVES + ATOMIC))
 mutant("half: pairs of equal parity are lost", NEIGHBOR + " bool owns(", "(((i + j) & 1) != 0) == (i < j)", "(((i + j) & 1) != 0) && (i < j)", rows(CELLS + HALVES))
 mutant("row ends without a count", NEIGHBOR + " void end_row(", "a.list.counts[row.i] = row.count;", "a.list.counts[row.i] = row.count - 1;", tests(CELLS))
 for order in ("row", "column"):
@@ -78,10 +79,10 @@ mutant("wrap: a halted device stays so", SORT + " k_sort_wrap(", "a.watch->halte
 mutant("count: plain addition", BOOK, "atomicAdd(&a.watch->measures.entries, entries);", "a.watch->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
 SORTED_ROWS = CELLS + " neighbor.sorted=on"
 ASCENDING = SORTED_ROWS + " memory.sort=none"
-mutant("sorted rows: the last merge is left out", NEIGHBOR + " void sort_by_warp(", "half < n;", "2 * half < n;", rows(ASCENDING))
-mutant("sorted rows: the other way", NEIGHBOR + " void sort_by_warp(", "if (second < first)", "if (first < second)", rows(ASCENDING))
-mutant("sorted rows: no step from opposite ends", NEIGHBOR + " void sort_by_warp(", "opposite = distance == half;", "opposite = false;", rows(ASCENDING))
-mutant("sorted rows: no barrier", NEIGHBOR + " void sort_by_warp(", "__syncwarp(); /* the step", "/* the step", rows(ASCENDING), rows(ASCENDING, seed=11), race(SORTED_ROWS))
+mutant("sorted rows: the last merge is left out", SORTED + " void sort_by_warp(", "half < n;", "2 * half < n;", rows(ASCENDING))
+mutant("sorted rows: the other way", SORTED + " void sort_by_warp(", "if (second < first)", "if (first < second)", rows(ASCENDING))
+mutant("sorted rows: no step from opposite ends", SORTED + " void sort_by_warp(", "opposite = distance == half;", "opposite = false;", rows(ASCENDING))
+mutant("sorted rows: no barrier", SORTED + " void sort_by_warp(", "__syncwarp(); /* the step", "/* the step", rows(ASCENDING), rows(ASCENDING, seed=11), race(SORTED_ROWS))
 mutant("sorted rows: the last entry is lost", NEIGHBOR + " k_neighbor_sort_rows(", "k < n; k += 32) row.set", "k < n - 1; k += 32) row.set", rows(ASCENDING, seed=0),
        tests(SORTED_ROWS))
 mutant("sorted rows: the last row is left out", NEIGHBOR + " k_neighbor_sort_rows(", "i >= a.n_own ||", "i >= a.n_own - 1 ||", rows(ASCENDING))
