@@ -14,7 +14,7 @@ void md_rows_free(MdRows *rows) {
 }
 
 void md_stage_extend(MdStageTime *stage) {
-    const int64_t rest = stage->calls + stage->in_vain - stage->alone;
+    const int64_t rest = stage->calls + stage->replayed - stage->alone;
     const double mean_s = stage->timed > 0   ? stage->timed_s / (double)stage->timed
                           : stage->alone > 0 ? stage->alone_s / (double)stage->alone /* nothing better is known */
                                              : (double)NAN;
@@ -27,10 +27,10 @@ void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
     after->n_overflows -= before->n_overflows;
     after->overflow_seconds -= before->overflow_seconds;
     after->n_met -= before->n_met;
-    after->n_again -= before->n_again;
+    after->n_rolled_back -= before->n_rolled_back;
     for (int k = 0; k < after->n_stages; k++) {
         after->stages[k].calls -= before->stages[k].calls;
-        after->stages[k].in_vain -= before->stages[k].in_vain;
+        after->stages[k].replayed -= before->stages[k].replayed;
         after->stages[k].timed -= before->stages[k].timed;
         after->stages[k].alone -= before->stages[k].alone;
         after->stages[k].alone_s -= before->stages[k].alone_s;

@@ -90,12 +90,12 @@ typedef struct MdOutput {
 } MdOutput;
 
 typedef struct MdStageTime {
-    char stage[16];  /* sort, neighbor, force, integrate, reduce, gather */
-    char asked[256]; /* the switches of the stage as configured, `kernel=auto unroll=4` */
-    char ran[256];   /* and as they ran: without `auto` */
-    int64_t calls;   /* to effect */
-    int64_t in_vain; /* and besides: they found a device that stood still, and were issued again */
-    int64_t timed;   /* of both, */
+    char stage[16];   /* sort, neighbor, force, integrate, reduce, gather */
+    char asked[256];  /* the switches of the stage as configured, `kernel=auto unroll=4` */
+    char ran[256];    /* and as they ran: without `auto` */
+    int64_t calls;    /* to effect */
+    int64_t replayed; /* and besides: they found the device halted, and were issued again */
+    int64_t timed;    /* of both, */
     double timed_s;
     int64_t alone; /* of both, besides: timed, and like no others: a GPU's first, and those that made graphs */
     double alone_s;
@@ -141,13 +141,13 @@ typedef struct MdCounters {
 } MdCounters;
 
 typedef struct MdStatistics {
-    int64_t n_rebuilds;      /* after the first build */
-    int64_t n_late_rebuilds; /* found a displacement above half the skin: pairs may have been missed before */
-    int64_t n_overflows;     /* times that the list had to grow */
-    double overflow_seconds; /* of this process, host clock: to make room, as far as no stage has it */
-    int64_t n_met;           /* batches of which all blocks met against launch.barrier = local */
-    int64_t n_again;  /* batches whose first passes were made again: the list lasted shorter than it was trusted */
-    int64_t capacity; /* entries a row has room for; 0: there is no list */
+    int64_t n_rebuilds;        /* after the first build */
+    int64_t n_late_rebuilds;   /* found a displacement above half the skin: pairs may have been missed before */
+    int64_t n_overflows;       /* times that the list had to grow */
+    double overflow_seconds;   /* of this process, host clock: to make room, as far as no stage has it */
+    int64_t n_met;             /* batches of which all blocks met against launch.barrier = local */
+    int64_t n_rolled_back;     /* batches that rolled back: the list was too old earlier than speculated */
+    int64_t capacity;          /* entries a row has room for; 0: there is no list */
     double neighbors_per_atom; /* mean row length at the last build, each pair counted in both rows; NaN: no list */
     int64_t n_entries;         /* of the list at the last build, as stored */
     int n_stages;

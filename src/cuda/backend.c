@@ -236,7 +236,7 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     statistics->overflow_seconds = context->overflow_s;
     cuda_neighbor_statistics(context, statistics);
     statistics->n_met = context->h_watch->n_met;
-    statistics->n_again = context->h_watch->n_again;
+    statistics->n_rolled_back = context->h_watch->n_rolled_back;
     const MdMemory held = cuda_memory_held(context);
     statistics->host_bytes = held.host_bytes + cuda_slots_host_bytes(context);
     statistics->device_bytes = held.device_bytes;

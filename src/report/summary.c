@@ -36,7 +36,7 @@ static void write_stages(MdJson *json, const MdRecord *r) {
         md_json_text(json, "asked", stage->asked);
         md_json_text(json, "ran", stage->ran);
         md_json_int(json, "calls", stage->calls);
-        md_json_int(json, "calls_in_vain", stage->in_vain);
+        md_json_int(json, "calls_replayed", stage->replayed);
         md_json_int(json, "calls_alone", stage->alone); /* of both: on a GPU the first, and those that made a graph */
         md_json_real(json, "seconds_alone", stage->alone_s);
         md_json_real(json, "seconds", stage->seconds);
@@ -250,7 +250,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_json_int(json, "n_overflows", r->resume.before.n_overflows + r->statistics.n_overflows);
     md_json_real(json, "overflow_seconds", r->statistics.overflow_seconds);
     md_json_int(json, "n_batches_met", r->statistics.n_met);
-    md_json_int(json, "n_batches_again", r->statistics.n_again);
+    md_json_int(json, "n_batches_again", r->statistics.n_rolled_back);
     md_json_int(json, "neighbor_capacity", r->statistics.capacity);
     md_json_real(json, "neighbors_per_atom", r->statistics.neighbors_per_atom);
     md_json_int(json, "memory_announced_host_bytes", (int64_t)r->memory.host_bytes);

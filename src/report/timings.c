@@ -27,21 +27,21 @@ static void log_stage(MdRecord *r, const MdStageTime *stage) {
 }
 
 /* Calls that are not among those of the table, but whose time is: so that the table adds up to the loop. */
-static void log_in_vain(MdRecord *r) {
+static void log_replayed(MdRecord *r) {
     char text[256] = "";
     for (int k = 0; k < r->statistics.n_stages; k++) {
         const MdStageTime *stage = &r->statistics.stages[k];
         const size_t n = strlen(text);
-        if (stage->in_vain > 0)
+        if (stage->replayed > 0)
             snprintf(text + n, sizeof text - n, "%s%s %lld", n > 0 ? ", " : "", stage->stage,
-                     (long long)stage->in_vain);
+                     (long long)stage->replayed);
     }
     if (!text[0]) return;
     char *line =
         md_format("%s: calls that found the device halted and were issued again, beside those above; the seconds "
                   "have them too",
                   text);
-    md_log_wrapped(r->log, "in vain      ", line);
+    md_log_wrapped(r->log, "replayed     ", line);
     free(line);
 }
 
@@ -52,7 +52,7 @@ static void log_stages(MdRecord *r) {
            "GFLOP/s");
     for (int k = 0; k < r->statistics.n_stages; k++) {
         const MdStageTime *stage = &r->statistics.stages[k];
-        if (stage->calls + stage->in_vain == 0) continue;
+        if (stage->calls + stage->replayed == 0) continue;
         log_stage(r, stage);
         if (isfinite(stage->seconds)) attributed += stage->seconds;
         else snprintf(untimed + strlen(untimed), sizeof untimed - strlen(untimed), ", %s", stage->stage);
@@ -66,7 +66,7 @@ static void log_stages(MdRecord *r) {
            100 * (loop - attributed) / loop, untimed);
     md_log(r->log, "%-12s %9lld %10.4f           host clock, all of it\n", "loop",
            (long long)(r->step - r->resume.from_step), loop);
-    log_in_vain(r);
+    log_replayed(r);
     md_log(
         r->log,
         "GB/s and GFLOP/s: bytes and operations are a model (mdmini --list-variants=markdown), the time is measured\n");
@@ -208,12 +208,12 @@ static void log_meetings(MdRecord *r) {
                "barrier   launch.barrier = local: in %lld batches of steps all blocks met: a cell was void, or a brick "
                "too large for a block to hold or without a block of its own\n",
                (long long)r->statistics.n_met);
-    if (r->statistics.n_again > 0)
+    if (r->statistics.n_rolled_back > 0)
         md_log(
             r->log,
             "barrier   launch.barrier = local: in %lld batches of steps the list lasted shorter than any of late, and "
             "the first steps were made again\n",
-            (long long)r->statistics.n_again);
+            (long long)r->statistics.n_rolled_back);
 }
 
 void md_timings_log(MdRecord *r) {

@@ -119,7 +119,7 @@ static const MeetingRule meeting_rules[] = {{MD_REBUILD_EVERY, MD_PREDICT_OFF},
 enum { N_MEETING_RULES = sizeof meeting_rules / sizeof meeting_rules[0] };
 
 typedef struct {
-    int64_t n_met, n_again, n_rebuilds; /* as in MdStatistics */
+    int64_t n_met, n_rolled_back, n_rebuilds; /* as in MdStatistics */
     double potential;
 } Met;
 
@@ -163,7 +163,7 @@ static Met meetings(const MdBackendOps *ops, const MdSystem *system, MeetingRule
     ops->statistics(run.context, &statistics);
     CHECK(ops->fault(run.context).step < 0);
     walk_destroy(&run);
-    return (Met){statistics.n_met, statistics.n_again, statistics.n_rebuilds, sums.potential};
+    return (Met){statistics.n_met, statistics.n_rolled_back, statistics.n_rebuilds, sums.potential};
 }
 
 typedef enum { NEVER, ALWAYS, BY_GPU } Meets;
@@ -178,7 +178,7 @@ static void compare_meetings(const MdBackendOps *ops, const MdSystem *system, Bl
                   local = meetings(ops, system, meeting_rules[k], MD_BARRIER_LOCAL, blocks, others);
         const bool trusts = meeting_rules[k].rebuild == MD_REBUILD_DEVICE_CHECK && local.n_met == 0;
         CHECK(grid.n_met == 0 && local.n_met >= 0 && (meets == BY_GPU || (local.n_met > 0) == (meets == ALWAYS)));
-        CHECK(grid.n_again == 0 && (local.n_again > 0) == (trusts && local.n_rebuilds > 0));
+        CHECK(grid.n_rolled_back == 0 && (local.n_rolled_back > 0) == (trusts && local.n_rebuilds > 0));
         CHECK(grid.n_rebuilds == local.n_rebuilds && grid.potential == local.potential);
         CHECK(memcmp(places, others, n_places * sizeof *places) == 0);
     }

@@ -135,8 +135,8 @@ static void test_extended(void) {
         MdStageTime stage;
         double seconds;
     } cases[] = {{{.calls = 0}, 0},
-                 {{.calls = 30, .in_vain = 10, .timed = 20, .timed_s = 2}, 4},
-                 {{.calls = 30, .in_vain = 10, .timed = 20, .timed_s = 2, .alone = 8, .alone_s = 5}, 5 + 3.2},
+                 {{.calls = 30, .replayed = 10, .timed = 20, .timed_s = 2}, 4},
+                 {{.calls = 30, .replayed = 10, .timed = 20, .timed_s = 2, .alone = 8, .alone_s = 5}, 5 + 3.2},
                  {{.calls = 28, .timed = 20, .timed_s = 2, .alone = 8, .alone_s = 5}, 5 + 2},
                  {{.calls = 40, .alone = 8, .alone_s = 5}, 25},
                  {{.calls = 8, .alone = 8, .alone_s = 5}, 5}};
@@ -152,12 +152,12 @@ static void test_extended(void) {
     static MdStatistics before, after;
     before.n_stages = after.n_stages = 1;
     before.stages[0] = cases[1].stage;
-    after.stages[0] = (MdStageTime){.calls = 62, .in_vain = 18, .timed = 30, .timed_s = 4, .alone = 10, .alone_s = 7};
+    after.stages[0] = (MdStageTime){.calls = 62, .replayed = 18, .timed = 30, .timed_s = 4, .alone = 10, .alone_s = 7};
     md_statistics_subtract(&after, &before);
     CHECK(after.stages[0].timed == 10 && after.stages[0].alone == 10);
     check_seconds(&after.stages[0], 7 + 0.2 * 30);
     before.stages[0] = cases[2].stage;
-    after.stages[0] = (MdStageTime){.calls = 62, .in_vain = 18, .timed = 30, .timed_s = 4, .alone = 10, .alone_s = 7};
+    after.stages[0] = (MdStageTime){.calls = 62, .replayed = 18, .timed = 30, .timed_s = 4, .alone = 10, .alone_s = 7};
     md_statistics_subtract(&after, &before);
     CHECK(after.stages[0].timed == 10 && after.stages[0].alone == 2);
     check_seconds(&after.stages[0], 2 + 0.2 * 38);
@@ -203,7 +203,7 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     }
     ops->statistics(run.context, &statistics);
     const MdStageTime step = stage_of(&statistics, "step");
-    CHECK(step.calls == 8 + 8 + 5 + 8 + 5 + 11 + 5 * N_LATER && step.in_vain == 0);
+    CHECK(step.calls == 8 + 8 + 5 + 8 + 5 + 11 + 5 * N_LATER && step.replayed == 0);
     /* the first batch stands for itself, with graphs or without; the one it makes serves the second and fourth */
     CHECK(step.alone == (graph == MD_GRAPH_ON ? 8 + 5 + 11 : 8));
     CHECK(step.alone + step.timed == n_timed);
@@ -213,7 +213,7 @@ static void test_times(const MdBackendOps *ops, const MdSystem *system, int grap
     for (int k = 0; k < statistics.n_stages; k++) {
         const MdStageTime *stage = &statistics.stages[k];
         const double mean_s = stage->timed > 0 ? stage->timed_s / (double)stage->timed : 0;
-        const int64_t rest = stage->calls + stage->in_vain - stage->alone;
+        const int64_t rest = stage->calls + stage->replayed - stage->alone;
         if (strcmp(stage->stage, "step") != 0) CHECK(stage->alone == (stage->calls > 0));
         CHECK((stage->alone_s > 0) == (stage->alone > 0));
         if (stage->timed > 0) check_seconds(stage, stage->alone_s + mean_s * (double)rest);

@@ -169,8 +169,8 @@ static void test_steady(const MdBackendOps *ops) {
             CHECK(walk_ok(&run, ops->scale_velocities(run.context, phases[k].factor, walk_no_shift)) &&
                   walk_quiet_steps(&run, step, phases[k].n_steps) && walk_ok(&run, ops->finish(run.context)));
             ops->statistics(run.context, &statistics);
-            if (!CHECK(statistics.n_again == (k > 0)))
-                printf("trust: phase %zu, %lld again\n", k, (long long)statistics.n_again);
+            if (!CHECK(statistics.n_rolled_back == (k > 0)))
+                printf("trust: phase %zu, %lld again\n", k, (long long)statistics.n_rolled_back);
         }
         printf("trust: %lld lists\n", (long long)statistics.n_rebuilds);
         CHECK(statistics.n_rebuilds >= 14 && statistics.n_met == 0 && ops->fault(run.context).step < 0);
@@ -187,13 +187,13 @@ typedef struct Turn {
     double factor, delay;
     double runner_gap, runner_speed;
     double first_nearer; /* than the others, the atoms of the first pair to where they meet */
-    int n_slow, n_fast, n_again, n_rebuilds;
+    int n_slow, n_fast, n_rolled_back, n_rebuilds;
     int fault; /* the fast step in which the first pair does; 0: none */
 } Turn;
 
 typedef struct {
     MdFault fault;
-    int64_t n_rebuilds, n_again;
+    int64_t n_rebuilds, n_rolled_back;
 } TurnEnd;
 
 /* piece: steps before somebody looks; places: in the end. */
@@ -206,7 +206,7 @@ static TurnEnd end_of_turn(const MdBackendOps *ops, const MdSystem *system, cons
     if (!create_run_of_pairs(ops, system, precision, turn->timestep, barrier, &run)) return end;
     CHECK(walk_quiet_steps(&run, 1, turn->n_slow) && walk_ok(&run, ops->finish(run.context)));
     ops->statistics(run.context, &slow);
-    CHECK(slow.n_rebuilds == 1 && slow.n_again == 0);
+    CHECK(slow.n_rebuilds == 1 && slow.n_rolled_back == 0);
     CHECK(walk_ok(&run, ops->scale_velocities(run.context, turn->factor, walk_no_shift)));
     for (int step = 1; step <= turn->n_fast; step += piece)
         CHECK(walk_quiet_steps(&run, turn->n_slow + step, piece) && walk_ok(&run, ops->gather(run.context, &frame)));
@@ -215,7 +215,7 @@ static TurnEnd end_of_turn(const MdBackendOps *ops, const MdSystem *system, cons
     ops->statistics(run.context, &fast);
     CHECK(fast.n_met == 0);
     end.n_rebuilds = fast.n_rebuilds - slow.n_rebuilds;
-    end.n_again = fast.n_again;
+    end.n_rolled_back = fast.n_rolled_back;
     walk_destroy(&run);
     return end;
 }
@@ -247,8 +247,8 @@ static void compare_turn(const MdBackendOps *ops, const Turn *turn, int precisio
                   local = end_of_turn(ops, system, turn, precision, piece, MD_BARRIER_LOCAL, others);
     CHECK(grid.fault.step == (turn->fault > 0 ? turn->n_slow + turn->fault : -1));
     CHECK(turn->fault == 0 || grid.fault.id == N_IN_ROWS + 2); /* of two without delay */
-    CHECK(grid.n_rebuilds == turn->n_rebuilds && grid.n_again == 0);
-    CHECK(local.n_rebuilds == grid.n_rebuilds && (piece < turn->n_fast || local.n_again == turn->n_again));
+    CHECK(grid.n_rebuilds == turn->n_rebuilds && grid.n_rolled_back == 0);
+    CHECK(local.n_rebuilds == grid.n_rebuilds && (piece < turn->n_fast || local.n_rolled_back == turn->n_rolled_back));
     CHECK(local.fault.step == grid.fault.step && local.fault.id == grid.fault.id);
     CHECK(memcmp(&local.fault.displacement, &grid.fault.displacement, sizeof grid.fault.displacement) == 0);
     CHECK(memcmp(places, others, n * sizeof *places) == 0);
@@ -277,7 +277,7 @@ static void test_trust(const MdBackendOps *ops) {
                                   .delay = 0.15,
                                   .n_slow = 58,
                                   .n_fast = 24,
-                                  .n_again = 1,
+                                  .n_rolled_back = 1,
                                   .n_rebuilds = 1,
                                   .fault = 12},
                                  {.timestep = 0.005,
@@ -286,7 +286,7 @@ static void test_trust(const MdBackendOps *ops) {
                                   .factor = -2,
                                   .n_slow = 44,
                                   .n_fast = 48,
-                                  .n_again = 1,
+                                  .n_rolled_back = 1,
                                   .n_rebuilds = 1},
                                  {.timestep = 0.005,
                                   .gap = 5.0525,
@@ -296,7 +296,7 @@ static void test_trust(const MdBackendOps *ops) {
                                   .runner_speed = 0.34,
                                   .n_slow = 27,
                                   .n_fast = 24,
-                                  .n_again = 2,
+                                  .n_rolled_back = 2,
                                   .n_rebuilds = 3,
                                   .fault = 15},
                                  {.timestep = 0.005,
@@ -308,7 +308,7 @@ static void test_trust(const MdBackendOps *ops) {
                                   .first_nearer = 2,
                                   .n_slow = 27,
                                   .n_fast = 24,
-                                  .n_again = 2,
+                                  .n_rolled_back = 2,
                                   .n_rebuilds = 5}};
     for (size_t k = 0; k < sizeof turns / sizeof turns[0]; k++) {
         compare_turn(ops, &turns[k], MD_PRECISION_MIXED, turns[k].n_fast);

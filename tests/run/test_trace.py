@@ -126,8 +126,8 @@ def check_cuda(checks, trace, report):
         n_stages += 1
         inside = [span for span in spans if begin <= span[0] < end]
         issued = sum(span[5] for span in inside)
-        checks.that(issued == stage["calls"] + stage["calls_in_vain"],
-                    f"{stage['stage']}: {issued} calls on the stream, {stage['calls']} and {stage['calls_in_vain']} in vain reported")
+        checks.that(issued == stage["calls"] + stage["calls_replayed"],
+                    f"{stage['stage']}: {issued} calls on the stream, {stage['calls']} and {stage['calls_replayed']} replayed reported")
         seconds = sum(span[1] - span[0] for span in inside) * 1e-6
         bound = seconds * (1e-4 + 4e-6 * trace.other["device_error_us"] / report["loop_seconds"]) + len(inside) * 1e-6 * DEVICE_US
         checks.near(seconds, stage["seconds"], bound, f"seconds of {stage['stage']}")
@@ -165,14 +165,14 @@ def check_unwatched(checks, trace, report):
     checks.that(report["n_rebuilds"] == 12 and len(waits) <= 1, f"{len(waits)} waits, {report['n_rebuilds']} rebuilds")
 
 
-def check_in_vain(checks, report, log):
-    """Each step once among the calls, whatever was issued in vain; and the log tells how much was."""
+def check_replayed(checks, report, log):
+    """Each step once among the calls, whatever was issued replayed; and the log tells how much was."""
     stages = {stage["stage"]: stage for stage in report["stages"]}
-    calls, in_vain = ({name: stages[name][key] for name in ("force", "step")} for key in ("calls", "calls_in_vain"))
+    calls, replayed = ({name: stages[name][key] for name in ("force", "step")} for key in ("calls", "calls_replayed"))
     checks.that(sum(calls.values()) == report["n_steps"], f"{calls} of {report['n_steps']} steps")
-    checks.that(in_vain["step"] > 10, f"hardly anything was in vain: {in_vain}")
-    checks.that(any(line.startswith("in vain ") and f"step {in_vain['step']}" in line for line in log.splitlines()),
-                f"the log does not tell what was in vain: {in_vain}")
+    checks.that(replayed["step"] > 10, f"hardly anything was replayed: {replayed}")
+    checks.that(any(line.startswith("replayed ") and f"step {replayed['step']}" in line for line in log.splitlines()),
+                f"the log does not tell what was replayed: {replayed}")
 
 
 def check_same_bits(checks, folder, deck, words, traced):
@@ -213,7 +213,7 @@ def test_runs(checks, folder):
             if extra is UNWATCHED:
                 check_unwatched(checks, trace, report)
             if extra[:len(SHORT_LIVED)] == SHORT_LIVED:
-                check_in_vain(checks, report, done.path("log").read_text())
+                check_replayed(checks, report, done.path("log").read_text())
             with done.h5() as file:
                 traced = {name: file[f"particles/all/{name}/value"][:] for name in ("position", "velocity")}
             check_same_bits(checks, folder, deck, words, {"report": report, **traced})

@@ -44,7 +44,7 @@ int64_t cuda_ahead_batch_steps(const CudaContext *context, int64_t first) {
     return smaller(safe > 0 ? safe : doubtful, most_batch_steps(context));
 }
 
-int cuda_ahead_trusted_steps(const CudaContext *context, int64_t first) {
+int cuda_ahead_speculative_steps(const CudaContext *context, int64_t first) {
     /* Up to the last step before the one at which the shortest list that is remembered had to go. Each step more spares a
      * barrier, as long as there is no list that lasts shorter still, which costs some dozen steps made again. */
     const int64_t n = smaller(context->n_intervals, CUDA_INTERVALS);

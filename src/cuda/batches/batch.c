@@ -107,7 +107,7 @@ static void issue_resident(CudaContext *context, const CudaBatch *batch) {
     a->n = batch->n_steps;
     a->begins = (batch->kind & CUDA_BEGINS_FORCED) != 0;
     a->drifts = (batch->kind & CUDA_ENDS_DRIFTED) != 0;
-    a->trusted = cuda_ahead_trusted_steps(context, batch->first);
+    a->speculative = cuda_ahead_speculative_steps(context, batch->first);
     a->first = (int32_t)(context->kernels[CUDA_K_step_resident].launches % 2);
     cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context, CUDA_K_step_resident));
 }

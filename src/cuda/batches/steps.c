@@ -7,13 +7,13 @@
  * largest displacement; the force kernel after it reads that, and when it is more than half the skin computes nothing and
  * raises `halted` (in device memory, for the kernels behind it, which then do nothing either, and in mapped memory, for
  * the host). So the device halts at the moment before the forces that the list would have got wrong. The host, which is some
- * steps ahead (ahead.c), sees the flag in passing or at the next wait. It goes back to that step, builds the list, and issues
+ * steps ahead (ahead.c), sees the flag in passing or at the next wait. It rolls back to that step, builds the list, and issues
  * the rest once more. The journal keeps what it needs of the steps that may be issued again: which wanted energies, and what
  * output was asked for at their ends.
  *
  * A build that does not fit. The host does not wait to learn that either: it issues sort and search and goes on. Where the
  * list has no room for what was found the device halts in the same way, behind the sort; the host makes room, repeats the
- * search, and goes back to that step. The sort would not bear to be repeated: so the host looks whether a build has had room
+ * search, and rolls back to that step. The sort would not bear to be repeated: so the host looks whether a build has had room
  * before it issues the next one, by when that is long past. */
 #include "cuda/batches/ahead.h"
 #include "cuda/batches/batch.h"
@@ -65,9 +65,9 @@ static void note_step(CudaContext *context, int64_t step, int n_before) {
     now->calls[CUDA_STEP] += n_before;
 }
 
-/* Goes back to the step at whose forces the device has halted, and makes the list that they lack. What was issued from there on
+/* Rolls back to the step at whose forces the device has halted, and makes the list that they lack. What was issued from there on
  * had no effect. */
-static MdStatus go_back(CudaContext *context) {
+static MdStatus roll_back(CudaContext *context) {
     const uint64_t halted = context->h_signals->halted;
     const bool is_old = CUDA_HALT_WHY(halted) == CUDA_HALTED_OLD;
     const int64_t step = is_old ? (int64_t)CUDA_HALT_STEP(halted) : context->built_step;
@@ -184,7 +184,7 @@ static bool is_behind_goal(const CudaContext *context) { return context->is_drif
 /* A part of what was asked for and has had no effect yet; false: there is none. */
 static bool go_on(CudaContext *context, MdStatus *status) {
     if (context->h_signals->fault || *status != MD_OK) return false;
-    if (needs_list(context)) *status = go_back(context);
+    if (needs_list(context)) *status = roll_back(context);
     else if (is_behind_goal(context)) *status = issue_next(context);
     else return false;
     return true;

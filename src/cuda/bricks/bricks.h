@@ -41,7 +41,7 @@ bool cuda_brick_fits(const MdConfig *config, const MdSystemPlan *plan);
 bool cuda_brick_is_enough(const MdConfig *config, const MdSystemPlan *plan);
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 /* Whether launch.barrier = local gains with the check of displacements, too, for blocks that hold their bricks. */
-bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan);
+bool cuda_brick_suits_speculation(const MdConfig *config, const MdSystemPlan *plan);
 /* memory.staging, once launch.passes is known. */
 void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);

@@ -236,7 +236,7 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
  * 87,808 (736) 59.5 and 60.4, 97,556 (800) 53.2 and 53.4. What lies between 608 and 672 was not measured. */
 static const double most_trusting_threads = CUDA_BRICK_THREADS, most_trusting_rows = 640;
 
-bool cuda_brick_suits_trust(const MdConfig *config, const MdSystemPlan *plan) {
+bool cuda_brick_suits_speculation(const MdConfig *config, const MdSystemPlan *plan) {
     const CudaDivision division =
         cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
     const int row_threads = cuda_facts(config).row_threads;

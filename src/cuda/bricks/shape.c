@@ -97,7 +97,7 @@ size_t cuda_brick_held_bytes(const MdConfig *config, int block) {
     if (config->force_kernel != MD_KERNEL_BRICK || config->launch_fuse != MD_FUSE_STEP) return 0;
     const size_t state = cuda_facts(config).state_size, pair = cuda_facts(config).pair_size,
                  moving = 3 * state + 4 * pair;
-    const size_t bytes = (cuda_facts(config).may_go_back ? 3 * state : 0) + moving + 3 * pair;
+    const size_t bytes = (cuda_facts(config).may_roll_back ? 3 * state : 0) + moving + 3 * pair;
     return (size_t)(block / cuda_facts(config).row_threads) * ((bytes + state - 1) / state * state);
 }
 

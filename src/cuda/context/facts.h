@@ -36,7 +36,7 @@ typedef struct CudaFacts {
     bool
         stops_itself; /* the kernel of a batch stops in its midst, so that some steps more in it cost hardly anything */
     /* Blocks of the resident kernel may have to make steps again: launch.barrier = local with device-check. */
-    bool may_go_back;
+    bool may_roll_back;
 } CudaFacts;
 
 /* config: resolved; before that, what is asked for so far. */

@@ -117,10 +117,10 @@ typedef struct CudaMeasures {
     unsigned long long sources; /* and of all blocks together, */
     unsigned long long slices;  /* and slices of all their rows */
     /* launch.barrier = local: rows of the largest brick, and whether any brick has one beside it of which it stages no atom */
-    int32_t rows, strangers;
+    int32_t rows, sides_without_halo;
 } CudaMeasures;
 
-/* Why the device stands still: with device-check the list is too old for the forces of this step; what the last search
+/* Why the device has halted: with device-check the list is too old for the forces of this step; what the last search
  * found has no room. */
 enum { CUDA_HALTED_OLD = 1, CUDA_HALTED_FULL = 2 };
 /* Both, why and at which step (that of CudaWatch), in a word. */
@@ -136,13 +136,13 @@ typedef struct CudaWatch {
     unsigned long long step;         /* the last one whose forces were begun, or would have been: see batches/steps.c */
     unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
     unsigned long long late_build;   /* the last build that came late, as 1 + its step; */
-    long long built_step; /* neighbor.predict: of the last build; of what a restart has made again, negative */
-    double ahead;         /* and the time that its places are ahead of the atoms */
-    unsigned n_late;      /* how many did */
-    unsigned n_met;       /* batches of the resident kernel whose blocks all met, against launch.barrier = local */
-    unsigned n_again;     /* the same that went back: a list lasted shorter than it was trusted */
-    unsigned drifted;     /* the drift of step + 1 is done */
-    unsigned halted;      /* CUDA_HALTED_...: everything waits for the host */
+    long long built_step;   /* neighbor.predict: of the last build; of what a restart has made again, negative */
+    double ahead;           /* and the time that its places are ahead of the atoms */
+    unsigned n_late;        /* how many did */
+    unsigned n_met;         /* batches of the resident kernel whose blocks all met, against launch.barrier = local */
+    unsigned n_rolled_back; /* the same that rolled back: a list was too old earlier than speculated */
+    unsigned drifted;       /* the drift of step + 1 is done */
+    unsigned halted;        /* CUDA_HALTED_...: everything waits for the host */
 } CudaWatch;
 
 /* What the host can look at without asking: in mapped host memory. */
@@ -251,12 +251,12 @@ typedef struct CudaArguments {
     int32_t n; /* how many: cells of a scan, partial sums */
     /* total that sums go to; CUDA_RAW_...; copy of the positions; word of the barrier; keys of each of few cells */
     int32_t first;
-    int32_t kick_first; /* integrate: the second half kick of the step before comes first */
-    int32_t begins;     /* step_resident, by launch.fuse = step: with forces, the drift of the first step is done */
-    int32_t drifts;     /* the same: ends with the drift of the step after the last one */
-    int32_t trusted;    /* the same: passes before blocks have to look for displacements; launch.barrier = local */
-    double shift[3];    /* of velocities, after the factor */
-    double factor;      /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
+    int32_t kick_first;  /* integrate: the second half kick of the step before comes first */
+    int32_t begins;      /* step_resident, by launch.fuse = step: with forces, the drift of the first step is done */
+    int32_t drifts;      /* the same: ends with the drift of the step after the last one */
+    int32_t speculative; /* the same: steps before blocks have to look for displacements; launch.barrier = local */
+    double shift[3];     /* of velocities, after the factor */
+    double factor;       /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
     const void *in;
     void *out; /* sort_rank_few: counts of the next sort */
     CudaRowHead *row;

@@ -268,7 +268,7 @@ __device__ inline float displacement_sq(const Vec3<Pair> &x, const Vec3<Pair> &x
     return (float)(dx * dx + dy * dy + dz * dz);
 }
 
-/* The device stands still from here on: what was issued has no effect until the host has seen to it. The host is told all that it
+/* The device is halted from here on: what was issued has no effect until the host has seen to it. The host is told all that it
  * needs to know of a list that is too old, so that it need not ask. */
 __device__ inline void halt(const CudaArguments &a, unsigned why) {
     if (*(volatile unsigned *)&a.watch->halted) return; /* the host may have seen to it (cuda_sort_prepare) */

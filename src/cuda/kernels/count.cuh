@@ -1,5 +1,5 @@
 /* What a search has found, for the host: the largest row and the number of entries. Where the list has no room for that, the
- * device stands still until the host has made room.
+ * device is halted until the host has made room.
  *
  * A kernel of its own counts, once all rows are there (k_neighbor_count), or each block its own rows as it finds them, which
  * saves that launch (bricks/search.cuh). */

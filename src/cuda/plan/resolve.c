@@ -113,8 +113,8 @@ static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoice
     config->launch_barrier = MD_BARRIER_LOCAL;
     const bool possible = is_resident && is_possible(config, plan, reason, sizeof reason),
                is_held = possible && cuda_brick_is_held(&target),
-               gains =
-                   is_held && (config->neighbor_rebuild == MD_REBUILD_EVERY || cuda_brick_suits_trust(config, plan));
+               gains = is_held &&
+                       (config->neighbor_rebuild == MD_REBUILD_EVERY || cuda_brick_suits_speculation(config, plan));
     if (!gains) config->launch_barrier = MD_BARRIER_GRID;
     if (!is_resident) return; /* no barrier at all */
     const char *why =

@@ -216,7 +216,7 @@ static bool is_checked(const CudaContext *context) {
 
 /* Whether passes may turn out not to count, so that faults in them wait until that is known. The resident kernel holds what it
  * goes back to. */
-static bool defers_faults(const CudaContext *context) { return is_checked(context) || context->facts.may_go_back; }
+static bool defers_faults(const CudaContext *context) { return is_checked(context) || context->facts.may_roll_back; }
 
 static void add_queue_check(CudaContext *context, Arrays *arrays) {
     CudaQueue *queue = &context->arguments.queue;

@@ -211,7 +211,7 @@ void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time
     cuda_timing_book(context);
     const CudaTimer *timer = &context->timers[stage];
     time->calls = timer->calls - timer->undone;
-    time->in_vain = timer->undone;
+    time->replayed = timer->undone;
     time->timed = timer->timed;
     time->timed_s = timer->timed_s;
     time->alone = timer->alone;

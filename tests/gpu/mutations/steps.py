@@ -76,7 +76,7 @@ mutant("one pass: begins in the wrong copy", PASSES, "% 2 == 0", "% 2 != 0", tes
 mutant("one pass: a drift at the end in the wrong copy", PASSES, "(a.n + a.drifts)", "a.n", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: no drift at the end", PASSES, "is_last && !a.drifts", "is_last", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: integrates what is integrated", PASSES, "if (!a.begins)", "", tests(ONE_PASS), bits(ONE_PASS))
-mutant("one pass: waits for nobody after the first forces", PASSES, "(may_go_back ? step >= apart : meet)", "(may_go_back && step >= apart)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
+mutant("one pass: waits for nobody after the first forces", PASSES, "(may_roll_back ? step >= apart : meet)", "(may_roll_back && step >= apart)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
 mutant("one pass: a step that has halted is booked again", PASSES, "a.begins ? a.watch->pass_step[0] : ", "", UNFORESEEN)
 mutant("pass: as of the step before", RESIDENT + " k_step_pass(", "[a.first] + 1;", "[a.first];", COLLISION)
@@ -156,9 +156,9 @@ mutant("local: places are marked where all meet", PASSES, ": !meet && !is_last;"
 mutant("local: meetings are not told", MEETS, "a.watch->n_met++;", ";", MEETING)
 BACK_AGAIN, APART, LOWER = HELD + " void go_back(", RESIDENT + " int passes_apart(", BARRIER + " void lower_flags("
 mutant("local, checked: blocks meet from the begin", APART, "return apart > 1 ? apart : 0;", "return 0;", TRUST, MEETING)
-mutant("local, checked: trusted to the end", APART, "min(a.trusted, a.n - 1)", "a.n", TRUST, MEETING)
+mutant("local, checked: trusted to the end", APART, "min(a.speculative, a.n - 1)", "a.n", TRUST, MEETING)
 mutant("local, checked: nobody goes back", PASSES, "            if (__any_sync(whole_warp, halts)) {", "            if (false) {", TRUST, MEETING)
-mutant("local, checked: going back is not told", PASSES, "a.watch->n_again++;", ";", TRUST, MEETING)
+mutant("local, checked: going back is not told", PASSES, "a.watch->n_rolled_back++;", ";", TRUST, MEETING)
 mutant("local, checked: from the copy that was read last", PASSES, "                from = begin;", "", TRUST, MEETING)
 mutant("local, checked: the distance of the last pass alone", PASSES, "may_come_again ? moved_sq : 0", "0", TRUST)
 mutant("local, checked: a fault is told before it counts", PASSES, "now + 1, may_come_again}", "now + 1, false}", TRUST)
@@ -191,7 +191,7 @@ mutant("resident: forces are added to the last ones", RESIDENT + " void integrat
 
 LINE = "cuda/kernels/batches/step_queue.cuh"
 TAKE, AROUND, LEAVE, QUEUED = LINE + " void take_item(", LINE + " int brick_around(", LINE + " void leave_queue(", RESIDENT + " k_step_queue("
-mutant("queue: nobody waits", TAKE, "while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !in_vain) in_vain = is_in_vain(a, pass);", "", queue())
+mutant("queue: nobody waits", TAKE, "while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !replayed) replayed = is_replayed(a, pass);", "", queue())
 mutant("queue: waits for the pass before last", TAKE, "least = (unsigned)step;", "least = (unsigned)step - 1;", queue())
 mutant("queue: waits for its own brick", TAKE, "brick_around(a.grid, place, lane)", "place", queue())
 mutant("queue: waits for 26 of 27, but for the last", TAKE, "lane < 27", "lane < 26", queue())
@@ -229,7 +229,7 @@ mutant("queue: a device that was halted goes on", QUEUED, "if (*(volatile unsign
 CHECKED = queue("lone", "checked: 5 x 2 x 1 bricks") + queue("unforeseen", "checked: 5 x 4 x 6 bricks, 2 types")[:1]
 # What shows in few orders only: in one of the first six that were tried. So there are many.
 RARE = queue("lone", seeds=range(14, 26))
-VAIN, NOTE, FINISH, ITEM_END = LINE + " bool is_in_vain(", LINE + " void note_distance(", LINE + " int end_check(", LINE + " void end_item("
+VAIN, NOTE, FINISH, ITEM_END = LINE + " bool is_replayed(", LINE + " void note_distance(", LINE + " int end_check(", LINE + " void end_item("
 COPY, BACK = MOVE + " struct CopyOf<true>", RESIDENT + " k_step_bring_back("
 mutant("queue, checked: nobody stops", VAIN, "return is_checked_queue &&", "return false &&", CHECKED)
 mutant("queue, checked: stops a pass early", VAIN, "<= pass;", "<= pass + 1;", CHECKED)
@@ -238,10 +238,10 @@ mutant("queue, checked: does not wait for the pass before the last", TAKE, "lane
 mutant("queue, checked: waits for the pass before that one", TAKE, "made[pass - 2]", "made[pass > 2 ? pass - 3 : 0]", CHECKED)
 mutant("queue, checked: the third pass does not wait", TAKE, "pass > 1 &&", "pass > 2 &&", RARE)
 mutant("queue, checked: waits for all but one brick", TAKE, "least = n_bricks;", "least = n_bricks - 1;", CHECKED)
-mutant("queue, checked: looks before it waits", TAKE, ("    while (word", "in_vain = __any_sync(whole_warp, in_vain || is_in_vain(a, pass));"),
-       ("    const bool before = is_in_vain(a, pass);\n    while (word", "in_vain = __any_sync(whole_warp, in_vain || before);"), CHECKED)
-mutant("queue, checked: who waits is not let go", TAKE, "&& !in_vain) in_vain = is_in_vain(a, pass);", ") {}", CHECKED)
-mutant("queue, checked: a lane stops by itself", TAKE, "__any_sync(whole_warp, in_vain || is_in_vain(a, pass))", "in_vain", CHECKED)
+mutant("queue, checked: looks before it waits", TAKE, ("    while (word", "replayed = __any_sync(whole_warp, replayed || is_replayed(a, pass));"),
+       ("    const bool before = is_replayed(a, pass);\n    while (word", "replayed = __any_sync(whole_warp, replayed || before);"), CHECKED)
+mutant("queue, checked: who waits is not let go", TAKE, "&& !replayed) replayed = is_replayed(a, pass);", ") {}", CHECKED)
+mutant("queue, checked: a lane stops by itself", TAKE, "__any_sync(whole_warp, replayed || is_replayed(a, pass))", "replayed", CHECKED)
 mutant("queue, checked: told before it is known", ITEM_END, ("    if (is_checked_queue) note_distance(a, moved_sq);\n", "made[pass], 1u);"),
        ("", "made[pass], 1u);\n    if (is_checked_queue && moved_sq > a.halt_sq) { atomicMin(&a.queue.check->stop, (unsigned)pass + 1); "
         "if (pass == a.n - 1) atomicMax(&a.queue.check->far, __float_as_uint(moved_sq)); }"), CHECKED)

@@ -46,8 +46,7 @@ __device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int 
 /* Where the positions of a device that halts are, brought back to where everybody looks for them. */
 __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
     if (from == 0) return;
-    for (int i = thread_index(); i < a.n_own; i += grid_size())
-        copy_seen(a.now.position, i, a.now.position, i + from);
+    for (int i = thread_index(); i < a.n_own; i += grid_size()) copy_seen(a.now.position, i, a.now.position, i + from);
 }
 
 /* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, if that integrates nothing. */
@@ -96,22 +95,22 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
 __device__ inline bool must_meet(const CudaArguments &a) {
     const CudaMeasures &found = a.watch->measures;
     const bool meet = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / row_threads ||
-                      found.staged > held_sources * MD_BLOCK || found.strangers > 0;
+                      found.staged > held_sources * MD_BLOCK || found.sides_without_halo > 0;
     if (meet && thread_index() == 0) a.watch->n_met++;
     return meet;
 }
 
-/* launch.barrier = local with device-check (may_go_back): how many passes at the begin of the launch there are between which no
+/* launch.barrier = local with device-check (may_roll_back): how many passes at the begin of the launch there are between which no
  * blocks meet. Otherwise 0, and all passes are as must_meet says.
  *
  * Who waits for the blocks around it alone cannot ask all of them whether the list still serves. But a list lasts about as long
- * as those before it, so that for most of its steps that is known. Until the host doubts it (a.trusted), blocks only note how far
+ * as those before it, so that for most of its steps that is known. Until the host doubts it (a.speculative), blocks only note how far
  * their atoms have come; then they meet, at each step from there on. If by then an atom was too far, it may have been so for
  * passes: all go back to where the launch began, and meet at every step. It comes to the same, and these passes are made twice. A
  * fault among them is told when it is known that they count. */
 __device__ inline int passes_apart(const CudaArguments &a, bool meet) {
-    if (meet || !may_go_back) return 0;
-    const int apart = min(a.trusted, a.n - 1); /* before the last forces all meet */
+    if (meet || !may_roll_back) return 0;
+    const int apart = min(a.speculative, a.n - 1); /* before the last forces all meet */
     return apart > 1 ? apart : 0;
 }
 
@@ -128,7 +127,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     float moved_sq = 0;
     HeldBrick held;
     const bool marks = is_local && (a.drifts || has_check), meet = !marks || must_meet(a);
-    /* apart: asked with may_go_back only. Elsewhere, too, in place of `meet`, it made 4,000 atoms 3 % slower (run/results/h200). */
+    /* apart: asked with may_roll_back only. Elsewhere, too, in place of `meet`, it made 4,000 atoms 3 % slower (run/results/h200). */
     int apart = passes_apart(a, meet), step = 0;
     bool again = false;
     if (!a.begins)
@@ -137,14 +136,14 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
             if (marks) unmark(a, i + a.stride - from);
         }
     for (; step < a.n; step++) {
-        const bool waits = step > 0 ? (may_go_back ? step >= apart : meet)
+        const bool waits = step > 0 ? (may_roll_back ? step >= apart : meet)
                                     : !a.begins && !again; /* for more than what earlier kernels wrote */
         const bool halts = waits && grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
-        if (may_go_back && apart > 0 && step == apart) {
+        if (may_roll_back && apart > 0 && step == apart) {
             if (thread_index() == 0) tell_fault(a, halts ? first : now);
             if (__any_sync(whole_warp, halts)) {
-                if (thread_index() == 0) a.watch->n_again++;
+                if (thread_index() == 0) a.watch->n_rolled_back++;
                 go_back(a, begin, &held);
                 lower_flags(barrier);
                 again = true;
@@ -162,9 +161,9 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
             bring_back(a, from);
             return;
         }
-        const bool may_come_again = may_go_back && step < apart;
-        const bool finds_marks = step > 0 && (may_go_back ? step < apart : !meet),
-                   leaves_marks = may_go_back ? step + 1 < apart : !meet && !is_last;
+        const bool may_come_again = may_roll_back && step < apart;
+        const bool finds_marks = step > 0 && (may_roll_back ? step < apart : !meet),
+                   leaves_marks = may_roll_back ? step + 1 < apart : !meet && !is_last;
         const unsigned wanted = finds_marks ? mark_of(now) : no_mark, left = leaves_marks ? mark_of(now + 1) : no_mark;
         EndRow end = {{a, {from, a.stride - from, now + 1, may_come_again}, may_come_again ? moved_sq : 0},
                       is_last && !a.drifts,
@@ -216,8 +215,7 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
     if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     const int i = thread_index();
     float moved_sq = 0;
-    if (i < a.n_own)
-        moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.first * (int64_t)a.stride, 0, false});
+    if (i < a.n_own) moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.first * (int64_t)a.stride, 0, false});
     if (i == 0) a.watch->pass_step[a.first] = a.watch->step + 1;
     end_pass(a, moved_sq, a.first);
 }

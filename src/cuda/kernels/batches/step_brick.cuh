@@ -30,7 +30,7 @@ struct HeldBrick {
 };
 
 /* launch.barrier = local with device-check: the first passes may be made again (step.cu). */
-constexpr bool may_go_back = is_local && MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
+constexpr bool may_roll_back = is_local && MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 
 /* Where an atom was when it was held. */
 template <bool IS_KEPT> struct HeldBegin {
@@ -44,7 +44,7 @@ template <> struct HeldBegin<false> {
 };
 
 /* In shared memory, behind the atoms that are staged. */
-struct HeldAtom : HeldBegin<may_go_back> {
+struct HeldAtom : HeldBegin<may_roll_back> {
     Moving moving;
     Vec3<Pair> reference;
 };

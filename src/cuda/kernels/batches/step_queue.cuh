@@ -78,7 +78,7 @@ __device__ inline int brick_around(const CudaGrid &grid, int place, int k) {
 __device__ inline unsigned long long first_step(const CudaArguments &a) { return a.watch->pass_step[a.first]; }
 
 /* Whether it is known that the list is too old for the forces of a pass, or of one before. */
-__device__ inline bool is_in_vain(const CudaArguments &a, unsigned pass) {
+__device__ inline bool is_replayed(const CudaArguments &a, unsigned pass) {
     return is_checked_queue && *(const volatile unsigned *)&a.queue.check->stop <= pass;
 }
 
@@ -97,16 +97,16 @@ __device__ inline void take_item(const CudaArguments &a, int lane) {
     const int brick = a.queue.brick[place]; /* on its way while others are looked at */
     const unsigned *word = nullptr;
     unsigned least = (unsigned)step;
-    bool in_vain = false;
+    bool replayed = false;
     if (pass > 0 && pass < (unsigned)a.n && lane < 27) word = &a.queue.done[brick_around(a.grid, place, lane)];
     if (is_checked_queue && pass > 1 && pass < (unsigned)a.n && lane == 27) {
         word = &a.queue.check->made[pass - 2];
         least = n_bricks;
     }
-    while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !in_vain) in_vain = is_in_vain(a, pass);
+    while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !replayed) replayed = is_replayed(a, pass);
     /* behind what was waited for, so that it tells of all of the pass before the last */
-    if (is_checked_queue) in_vain = __any_sync(whole_warp, in_vain || is_in_vain(a, pass));
-    if (lane == 0) *item_place() = QueueItem{in_vain ? a.n : (int)pass, place, brick, step};
+    if (is_checked_queue) replayed = __any_sync(whole_warp, replayed || is_replayed(a, pass));
+    if (lane == 0) *item_place() = QueueItem{replayed ? a.n : (int)pass, place, brick, step};
 }
 
 /* By all threads: begins with the next item; false when there is none. The last warp takes it, so that thread 0 may still be

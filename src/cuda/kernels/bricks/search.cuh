@@ -274,7 +274,7 @@ __device__ inline unsigned all_sides(const Region &region) {
 __device__ inline void note_meeting(const CudaArguments &a, const CudaBrick &brick, const Region &region,
                                     unsigned sides) {
     CudaMeasures *measures = &a.watch->measures;
-    if (sides != all_sides(region)) atomicMax(&measures->strangers, 1);
+    if (sides != all_sides(region)) atomicMax(&measures->sides_without_halo, 1);
     atomicMax(&measures->rows, brick.end - brick.begin);
 }
 
@@ -292,21 +292,22 @@ template <class Search> __device__ inline void search_brick(const CudaArguments 
     const Region region = region_of(a.grid, brick_by_size(a.grid, b));
     const int n_cells = region.size[0] * region.size[1] * region.size[2];
     const Cells s_cells = room_of_cells(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE, n_cells);
-    const int clerk = (int)threadIdx.x - (MD_BLOCK - 32); /* from 0 on in the warp that has least to do with cells */
-    const bool is_clerk = clerk == 0;
-    if (clerk >= 0) {
-        if (is_clerk) {
+    const int bookkeeper =
+        (int)threadIdx.x - (MD_BLOCK - 32); /* from 0 on in the warp that has least to do with cells */
+    const bool is_bookkeeper = bookkeeper == 0;
+    if (bookkeeper >= 0) {
+        if (is_bookkeeper) {
             s_bounds = search_bounds(a, region);
             s_sides = 0;
             s_tally = Tally{};
         }
         __syncwarp(); /* the bounds are there */
-        list_shifts(a, s_bounds, b, clerk, &s_shifts);
+        list_shifts(a, s_bounds, b, bookkeeper, &s_shifts);
     }
     const bool has_images = list_cells(a, region, n_cells, s_cells); /* bounds and shifts are there for all, too */
     Visited visited;
     const int n_staged = choose_candidates(a, s_bounds, s_shifts, s_cells, n_cells, &s_candidates, &s_sides, &visited);
-    if (is_clerk) {
+    if (is_bookkeeper) {
         s_brick = begin_brick(a, region, s_cells, s_bounds, n_staged, has_images);
         if (s_brick.n_staged > a.bricks.capacity || s_brick.source + s_brick.n_staged > a.bricks.source_capacity ||
             s_brick.slice + (s_brick.end - s_brick.begin + 31) / 32 > a.bricks.slice_capacity)
