@@ -3,13 +3,19 @@ import contextlib
 import io
 import json
 import os
+import py_compile
 import subprocess
 import sys
+import tempfile
+import traceback
 from pathlib import Path
 
+import interpreter
 import study
+import studies.results  # noqa: F401  (study.py imports it when it has runs)
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
+STUDY_PY = SOURCE / "tools/study.py" if SOURCE else None
 STUDY = """[study]
 name    = abc
 decks   = deck.txt
@@ -32,15 +38,17 @@ class Bench:
     def __init__(self, folder, text=STUDY):
         self.folder = Path(folder)
         self.mdmini = self.folder / "mdmini"
-        fake = (SOURCE / "tests/support/fake_mdmini.py").read_text()
-        self.mdmini.write_text(f"#!{sys.executable} -BSE\n{fake}")
+        place = self.folder / "fake/fake_mdmini.pyc"  # it is started some hundred times: what it is made of is compiled once
+        py_compile.compile(str(SOURCE / "tests/support/fake_mdmini.py"), str(place), doraise=True)
+        self.mdmini.write_text(f"#!{sys.executable} -SE\nimport sys\nsys.path[:0] = [{str(place.parent)!r}]\n"
+                               "import fake_mdmini\nfake_mdmini.main('mdmini fake (0)')\n")
         self.mdmini.chmod(0o755)
         (self.folder / "deck.txt").write_text("[system]\n")
         self.study = self.folder / "abc.ini"
         self.study.write_text(text)
 
     def command(self, output, *words, given=None):
-        return [sys.executable, "-B", SOURCE / "tools/study.py", *(words if "--report" in words or "--merge" in words else
+        return [sys.executable, "-B", STUDY_PY, *(words if "--report" in words or "--merge" in words else
                                                                   [*(given or [self.study]), *words]),
                 *(["--program", self.mdmini] if "--report" not in words and "--merge" not in words else []),
                 *(["--output", self.folder / output] if "--report" not in words else []), "--no-report"]
@@ -53,9 +61,37 @@ class Bench:
                 **{f"FAKE_{key}": str(value) for key, value in fake.items()}}
 
     def run(self, output, *words, shard=(1, 1), given=None, **fake):
+        """What came of the command, in a process of its own that need not import everything again."""
         words = [*words, "--shard", "{}/{}".format(*shard)] if shard[1] > 1 else words
-        return subprocess.run(self.command(output, *words, given=given), capture_output=True, text=True, cwd=self.folder,
-                              env=self.environment(output, shard, **fake))
+        command = [str(word) for word in self.command(output, *words, given=given)]
+        with open(self.folder / "said", "w+b") as said, open(self.folder / "complained", "w+b") as complained:
+            sys.stdout.flush()
+            child = os.fork()
+            if not child:
+                self.become(command, self.environment(output, shard, **fake), said, complained)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            said.seek(0)
+            complained.seek(0)
+            return subprocess.CompletedProcess(command, code, said.read().decode(), complained.read().decode())
+
+    def become(self, command, environment, said, complained):
+        """What the interpreter does of this command, here; it does not come back."""
+        code = 1
+        try:
+            os.dup2(said.fileno(), 1)
+            os.dup2(complained.fileno(), 2)
+            os.chdir(self.folder)
+            os.environ.clear()
+            os.environ.update(environment)
+            tempfile.tempdir = None  # of the environment that was
+            words = command[command.index(str(STUDY_PY)) + 1:]
+            code = interpreter.run(lambda: study.main(words))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code or 0)
 
     def judge(self, *words):
         """(exit code, what it says) of bad input, which is soon told."""

@@ -7,9 +7,7 @@ $FAKE_UNUSED: a switch that serves nothing in these runs.
 $FAKE_KILL_AT: when so many runs are kept (-1: while still being tried) it kills its parent, once; with $FAKE_ENDS it ends itself
 instead, by that signal; with $FAKE_LINGERS it goes on for so many seconds without it.
 """
-import json
 import os
-import signal
 import sys
 import time
 import zlib
@@ -21,6 +19,17 @@ DEFAULTS = {"system.cells": "10", "system.start": "fcc", "run.steps": "1000", "r
             "a.x": "fast", "a.y": "2", "a.z": "on", "a.w": "on", "b.k": "auto", "neighbor.rebuild": "every", "output.thermo_every": "100",
             "output.name": "fake", "output.progress": "auto", "report.verify": "on", "restart.every": "auto"}
 FACTORS = {"a.x=slow": 2.0, "a.y=1": 1.3, "a.y=3": 1.0, "a.z=off": 1.1, "a.w=off": 0.9}
+
+
+def to_json(value):
+    """As module json: that one, and signal below, take longer to import than all else that is done here, some thousand times."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f'"{key}": {to_json(item)}' for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(to_json, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def option(key):
@@ -79,14 +88,15 @@ def n_kept(own):
     """(runs that are kept, those of the same point)."""
     path = os.environ.get("FAKE_RUNS", "")
     raw = open(path, "rb").read() if path and os.path.exists(path) else b""
-    lines = [json.loads(line) for line in raw[:raw.rfind(b"\n") + 1].splitlines()]
-    return len(lines), sum(bool(line["report"]) and line["report"]["own"] == own for line in lines)
+    lines = raw[:raw.rfind(b"\n") + 1].splitlines()
+    return len(lines), sum(f'"own": "{own}"'.encode() in line for line in lines)
 
 
 def kill_parent(n):
     at, marker = os.environ.get("FAKE_KILL_AT"), os.environ.get("FAKE_KILL_MARKER", "")
     tried = not os.path.exists(os.path.join(os.path.dirname(os.environ.get("FAKE_RUNS", "")), "plan.json"))
     if at is not None and not os.path.exists(marker) and (tried if int(at) < 0 else int(at) == n and not tried):
+        import signal
         with open(marker, "w", encoding="utf-8") as stream:
             stream.write(str(os.getpid()))
         if "FAKE_ENDS" in os.environ:
@@ -102,6 +112,7 @@ def run(settings):
     kill_parent(n_all)
     n_round = int(os.environ.get("FAKE_K", 0)) + int(os.environ.get("FAKE_N", 1)) * n_own
     if os.environ.get("FAKE_DIES") and os.environ["FAKE_DIES"] in own:
+        import signal
         os.kill(os.getpid(), signal.SIGSEGV)
     slowness = 1.0
     for word in own.split():
@@ -128,23 +139,19 @@ def run(settings):
                          for stage, words in rows.items()],
               "provenance": {"version": "fake", "commit": "0", "machine": "fake", "host": os.environ.get("FAKE_HOST")}}
     with open(settings["output.name"] + ".json", "w", encoding="utf-8") as stream:
-        json.dump(report, stream)
+        stream.write(to_json(report))
     sys.exit(3 if failed else 0)
 
 
-def main():
+def main(version):
     words = sys.argv[1:]
     if words == ["--version"]:
-        print("mdmini fake (0)\nbackends:  cpu")
+        print(f"{version}\nbackends:  cpu")
     elif words == ["--list-options=json"]:
-        print(json.dumps([option(key) for key in DEFAULTS]))
+        print(to_json([option(key) for key in DEFAULTS]))
     elif words == ["--list-variants=json"]:
-        print(json.dumps(variants()))
+        print(to_json(variants()))
     elif words[:1] == ["--check"]:
         check(read(words[1:]))
     else:
         run(read(words))
-
-
-if __name__ == "__main__":
-    main()
