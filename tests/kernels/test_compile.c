@@ -1,9 +1,10 @@
 /* Every kernel compiles without a message, for every value of every switch, on machines without a GPU: NVRTC needs none.
  *
- * MDMINI_TEST_COMPILE: "sample" (or not set): each value beside the defaults for compute capability 9.0, and each SAMPLEth of all
- * else; "singles": each value beside the defaults and beside naive values, and for 8.0, as run/gpu-check.sh has it; "pairs": in
- * place of single values every pair of them, which takes minutes. */
+ * MDMINI_TEST_COMPILE: "sample" (or not set): each OF_BASEth value beside the defaults for compute capability 9.0, and each
+ * OF_OTHERSth of all else, which have kernels of every stage; "singles": each value beside the defaults and beside naive values,
+ * and for 8.0, as run/gpu-check.sh has it; "pairs": in place of single values every pair of them, which takes minutes. */
 #define _XOPEN_SOURCE 700
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     return md_variants_check(md_backend_cuda.variants(), "cuda", config, errors);
 }
 
-enum { SAMPLE = 8 };
+enum { OF_BASE = 3, OF_OTHERS = 16 };
 
 static bool ends_with(const char *text, const char *end) {
     return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
@@ -91,6 +92,18 @@ static void compile_design(const MdBackendOps *ops, const char *const *words, De
     md_deck_destroy(deck);
 }
 
+/* Images are kept under the name of their stage. */
+static void check_stages(const char *folder) {
+    for (int stage = 0; stage < CUDA_N_STAGES; stage++) {
+        char pattern[64];
+        glob_t found;
+        check_context("stage %s", cuda_stage_names[stage]);
+        snprintf(pattern, sizeof pattern, "%s/%s-*", folder, cuda_stage_names[stage]);
+        CHECK(glob(pattern, 0, NULL, &found) == 0);
+        globfree(&found);
+    }
+}
+
 static void compile_ceilings(int compute_capability) {
     MdErrors *errors = md_errors_create();
     check_context("sm_%d ceilings", compute_capability);
@@ -120,12 +133,13 @@ int main(void) {
     if (!sampled && !in_pairs && strcmp(set, "singles") != 0)
         md_panic("MDMINI_TEST_COMPILE=%s: sample, singles or pairs is needed", set);
     const bool is_one = design_is_narrowed(); /* of the switches: kernels of ceilings have none */
-    const Share all = {1, 1}, of_90 = {1, SAMPLE}, of_80 = {sampled ? SAMPLE : 1, 0};
+    const Share all = {1, 1}, of_90 = {OF_BASE, OF_OTHERS}, of_80 = {sampled ? OF_OTHERS : 1, 0};
     /* The headers of cooperative groups and CUB take longer to compile than all kernels: each alone, not in pairs. */
     compile_design(&ops, melt, in_pairs ? DESIGN_PAIRS : DESIGN_SINGLES, "reduce.method",
                    sampled && !is_one ? of_90 : all, 90, false);
     /* Products of matrices in double are of 9.0. What stands beside naive values was compiled above. */
     compile_design(&ops, mixture, DESIGN_SINGLES, "neighbor.distances", is_one ? all : of_80, 80, true);
+    if (!is_one) check_stages(folder);
     for (int capability = sampled ? 90 : 80; capability <= 90 && !is_one; capability += 10)
         compile_ceilings(capability);
     snprintf(command, sizeof command, "rm -rf %s", folder);
