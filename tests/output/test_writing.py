@@ -243,14 +243,14 @@ def wait_for(condition, what):
     return checks.that(False, what)
 
 
-def interfere(folder, harm, *arguments, **output):
-    """A long run, harmed once its file is there; result and seconds from the harm to the end."""
+def interfere(folder, harm, *arguments, begun="w.h5", after=1, **output):
+    """A long run, harmed some time after the file begun is there; result and seconds from the harm to the end."""
     times = {}
-    path = os.path.join(folder, "w.h5")
+    path, first = os.path.join(folder, "w.h5"), os.path.join(folder, begun)
 
     def act():
-        if wait_for(lambda: os.path.exists(path) and os.path.getsize(path) > 0, "the file appears"):
-            time.sleep(1)
+        if wait_for(lambda: os.path.exists(first) and os.path.getsize(first) > 0, "the file appears"):
+            time.sleep(after)
             harm(path)
             times["harm"] = time.monotonic()
 
@@ -293,7 +293,7 @@ def test_lost(folder):
     for number, (word, harm) in enumerate(harms):
         inner = os.path.join(folder, f"lost{number}")
         os.mkdir(inner)
-        result, seconds = interfere(inner, harm, "restart.every=1000", frames_every=1000, thermo_every=1000)
+        result, seconds = interfere(inner, harm, "restart.every=1000", begun="w.restart", after=0.1, frames_every=1000, thermo_every=1000)
         checks.that(result.code == 4 and word in result.stderr, f"{word}: code {result.code}\n{result.last_lines()}")
         checks.that(seconds < 20, f"{word}: noticed after {seconds:.1f} s")
         named = re.findall(r"mdmini --restart (\S+)", result.stdout)
