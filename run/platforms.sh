@@ -2,7 +2,7 @@
 # Builds what other machines have, with warnings as errors, and tries it. A table at the end says what each part gave
 # and took; a part whose packages cannot be installed here is "not run". What was tried elsewhere: run/PLATFORMS.md.
 #
-#   run/platforms.sh [PART...]     # nocuda, clang, o1, parallel, aarch64, archive; without a word all of them
+#   run/platforms.sh [PART...]     # nocuda, gpus, clang, o1, parallel, aarch64, archive; without a word all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 folder=$top/build-platforms
@@ -14,6 +14,14 @@ part_nocuda() {
     configure
     compile
     tests '^(deck|sensors|system)/|^output/test_(files|h5md|json|recover)$|^run/test_(commit|no_gpu|refusals)$'
+}
+
+say_gpus="other GPUs, emulated: melts, complete lists, what auto takes; a sample of the mutants of the kernels"
+part_gpus() {
+    command -v nvcc /usr/local/cuda/bin/nvcc >/dev/null || exit "$not_run"
+    configure -DMDMINI_CUDA=EMULATED -DMDMINI_HAVE_CPU_LEVELS=OFF -DMDMINI_TEST_SHARDS=144
+    compile
+    MDMINI_TEST_BACKENDS=cuda tests '^emulator/(melt|complete|default_runs|crowds)|^mutation/'
 }
 
 say_clang="clang, with the cuda backend where a toolkit is: all tests built, melts"
@@ -134,7 +142,7 @@ fill_root() {
 # --- all of them -----------------------------------------------------------------------------------------------------
 
 table=() n_failed=0 n_skipped=0
-all="nocuda clang o1 parallel aarch64 archive"
+all="nocuda gpus clang o1 parallel aarch64 archive"
 for part in ${*:-$all}; do
     declare -F "part_$part" >/dev/null || { echo "$0: read '$part'; allowed: $all" >&2; exit 2; }
     what=say_$part began=$SECONDS code=0

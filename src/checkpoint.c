@@ -81,12 +81,21 @@ static const char *find_key(const char *text, const char *line) {
     return *text ? text : NULL;
 }
 
+/* Whether the line is of a key that is no more, with the value that everything has now. */
+static bool is_former(const char *line) {
+    char section[32], key[32], value[32];
+    if (sscanf(line, "%31[^.=:\n].%31[^=:\n]=%31[^\n]", section, key, value) != 3) return false;
+    const MdFormerKey *former = md_former_key(section, key);
+    return former && strcmp(former->value, value) == 0;
+}
+
 /* The lines in which the texts differ, in words; NULL when they are the same. From malloc. */
 static char *find_difference(const char *before, const char *now) {
     MdText text = {0};
     for (const char *was = before; *was; was = next_line(was)) {
         const char *is = find_key(now, was), *joint = text.length ? "; " : "";
         const int n = (int)strcspn(was, "\n"), m = is ? (int)strcspn(is, "\n") : 0;
+        if (!is && is_former(was)) continue;
         if (!is) md_text_add(&text, "%sit was %.*s, which has no part in it now", joint, n, was);
         else if (n != m || strncmp(was, is, (size_t)n) != 0)
             md_text_add(&text, "%sit was %.*s and is %.*s", joint, n, was, m, is);

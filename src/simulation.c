@@ -148,9 +148,21 @@ static int64_t next_stop(const MdSimulation *s) {
     return due < look ? due : look;
 }
 
-static void adapt_call(MdSimulation *s, int64_t n_steps, double seconds) {
-    if (n_steps == s->steps_a_call && seconds < 0.05) s->steps_a_call *= 4;
-    else if (seconds > 0.2 && s->steps_a_call > 1) s->steps_a_call /= 4;
+/* Calls grow until it is known how long a step takes: the device is waited for until then, and no longer. */
+static MdStatus adapt_call(MdSimulation *s, int64_t n_steps, double begin_s) {
+    if (s->knows_call || n_steps < s->steps_a_call) return MD_OK;
+    const double walltime = s->record.config->run_walltime, wanted = walltime > 0 ? fmin(0.15, walltime / 40) : 0.15;
+    const MdStatus status = s->record.ops->finish(s->context);
+    const double seconds = md_clock_s() - begin_s;
+    s->knows_call = seconds > wanted / 16;
+    if (s->knows_call) s->steps_a_call = (int64_t)fmax(1, (double)n_steps * wanted / seconds);
+    else s->steps_a_call *= 8;
+    return status;
+}
+
+static bool has_fault(MdSimulation *s) {
+    s->record.verification.fault = s->record.ops->fault(s->context);
+    return s->record.verification.fault.step >= 0;
 }
 
 /* Some steps, and what is due after the last of them. */
@@ -159,11 +171,11 @@ static MdStatus advance(MdSimulation *s) {
     const bool with_energy = md_schedule_mask(s->record.config, step) != 0;
     const double start_s = md_clock_s();
     MdStatus status = s->record.ops->advance(s->context, first, step - first + 1, with_energy);
-    adapt_call(s, step - first + 1, md_clock_s() - start_s);
+    if (status == MD_OK) status = adapt_call(s, step - first + 1, start_s);
+    if (status == MD_OK && has_fault(s)) status = MD_ERROR_PHYSICS;
     if (status == MD_OK) status = md_thermostat_apply(&s->thermostat, s->record.ops, s->context, step);
     if (status != MD_OK) return status;
-    s->record.verification.fault = s->record.ops->fault(s->context);
-    if (s->record.verification.fault.step >= 0) return MD_ERROR_PHYSICS;
+    if (has_fault(s)) return MD_ERROR_PHYSICS; /* the thermostat may have waited for it */
     s->record.step = step;
     return put_output(s, step);
 }
@@ -244,6 +256,7 @@ static MdStatus run_loop(MdSimulation *s) {
     md_sensors_begin(s->record.sensors);
     double start = md_clock_s();
     s->steps_a_call = 1;
+    s->knows_call = false;
     while (status == MD_OK && s->record.step < config->run_steps && !md_stop_requested()) {
         status = advance(s);
         s->record.loop_seconds = md_clock_s() - start;

@@ -17,7 +17,8 @@ typedef struct MdSimulation {
     MdTrace *trace;       /* NULL when not asked for */
     MdProgress *progress; /* the writer of the pipeline takes its bar away for a line */
     MdThermostat thermostat;
-    int64_t steps_a_call;  /* that the backend is asked for at most: some tenth of a second */
+    int64_t steps_a_call;  /* that the backend is asked for at most: some tenth of a second, */
+    bool knows_call;       /* once it is known how many these are */
     int64_t late_at_end;   /* late rebuilds by the end of the loop, with those before it */
     MdCheckpoint *resumed; /* NULL: the run begins */
     double start_s;        /* of the program, by md_clock_s */

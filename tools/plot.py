@@ -3,7 +3,8 @@
 
   PREFIX-thermo.png     temperature, energies and pressure against time; from NAME.json where it stands beside NAME.h5,
                         else from the observables stored with the frames
-  PREFIX-snapshots.png  the xy plane, first and last frame, coloured by local order or by speed
+  PREFIX-snapshots.png  the xy plane, first and last frame, coloured by local order or by speed; by order, where that changes,
+                        the frame between them in which it is half way, too
   PREFIX-gr.png         radial distribution function: of the first frame, of the last one, and the mean over frames
   PREFIX-gr.csv         its numbers: r, g (mean over frames), r_outer and neighbors (how many there are up to r_outer: the
                         coordination number where g has its first minimum), g_first, g_last
@@ -153,9 +154,32 @@ def choose_slab(frame):
     return chosen[np.argsort(frame.position[chosen, 2], kind="stable")]  # the upper ones in front
 
 
+def local_order(frame, part):
+    """Of these particles: |psi6| in two dimensions, q6 in three."""
+    return (hexatic_order if frame.dimension == 2 else steinhardt_order)(frame, part)
+
+
+def choose_frames(file, n_frames, color):
+    """The first and the last one, and where local order changes between them by more than a tenth, the one in which it is half way:
+    that in which a crystal melts. Found by bisection."""
+    ends = [Frame(file, k) for k in sorted({0, n_frames - 1})]
+    if n_frames < 3 or color != "order":
+        return ends
+    order = [local_order(frame, choose_slab(frame)).mean() for frame in ends]
+    if abs(order[1] - order[0]) <= 0.1:
+        return ends
+    low, high = 0, n_frames - 1
+    while high - low > 1:
+        k = (low + high) // 2
+        middle = Frame(file, k)
+        share = (local_order(middle, choose_slab(middle)).mean() - order[0]) / (order[1] - order[0])
+        low, high = (k, high) if share < 0.5 else (low, k)
+    return [ends[0], Frame(file, min(high, n_frames - 2)), ends[1]]
+
+
 def plot_snapshots(frames, color):
     shape = max((frame.high[1] - frame.low[1]) / max(frame.high[0] - frame.low[0], 1e-9) for frame in frames)
-    width = (PAGE - 0.8) / 2 if len(frames) == 2 else PAGE - 2.8  # of a panel
+    width = (PAGE - 0.8) / len(frames) if len(frames) > 1 else PAGE - 2.8  # of a panel
     figure, axes = plt.subplots(1, len(frames), constrained_layout=True, squeeze=False,
                                 figsize=(len(frames) * width + 0.8, np.clip(width * shape, 1.5, 9) + 0.6))
     chosen = [choose_slab(frame) for frame in frames]
@@ -163,13 +187,14 @@ def plot_snapshots(frames, color):
         values = [frame.speed[part] for frame, part in zip(frames, chosen)]
         label, low, high = r"speed  $v\tau/\sigma$", 0, max(np.percentile(v, 99.5) for v in values)
     elif frames[0].dimension == 2:
-        values = [hexatic_order(frame, part) for frame, part in zip(frames, chosen)]
+        values = [local_order(frame, part) for frame, part in zip(frames, chosen)]
         label, low, high = r"local hexatic order  $|\psi_6|$", 0, 1
     else:
-        values = [steinhardt_order(frame, part) for frame, part in zip(frames, chosen)]
+        values = [local_order(frame, part) for frame, part in zip(frames, chosen)]
         label, low, high = r"local order  $q_6$", 0.2, 0.6  # liquid 0.3 to 0.45, fcc 0.575
     for axis, frame, value in zip(axes[0], frames, values):
-        axis.set_title(rf"step {frame.step:,}   $t = {frame.time:g}\,\tau$   mean {value.mean():.3f}")
+        axis.set_title(f"step {frame.step:,}" + ("\n" if len(frames) > 2 else "   ") +
+                       rf"$t = {frame.time:g}\,\tau$   mean {value.mean():.3f}")
         axis.set_xlabel(r"$x/\sigma$")
     axes[0, 0].set_ylabel(r"$y/\sigma$")
     bar = figure.colorbar(matplotlib.cm.ScalarMappable(matplotlib.colors.Normalize(low, high), "viridis"), ax=axes,
@@ -256,17 +281,18 @@ def draw_all(arguments):
         n_frames = len(file["particles/all/position/step"])
         if n_frames == 0:
             raise ValueError(f"{arguments.trajectory} holds no frame")
-        frames = [Frame(file, k) for k in sorted({0, n_frames - 1})]
+        frames = choose_frames(file, n_frames, arguments.color)
+        ends = [frames[0], frames[-1]] if len(frames) > 1 else frames
         thermo = load_thermo(arguments.trajectory, file)
-        mean, label = average_distribution(file, frames, arguments.first_step)
+        mean, label = average_distribution(file, ends, arguments.first_step)
     if arguments.color == "speed" and frames[0].speed is None:
         raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities_every)")
     if arguments.neighbors and frames[0].dimension != 2:
         raise ValueError("--neighbors draws two-dimensional systems only")
     yield "thermo", plot_thermo(thermo, frames[0].dimension), None
     yield "snapshots", plot_snapshots(frames, arguments.color), None
-    ends = [RadialDistribution(longest_distance(frames)).add(frame) for frame in frames]
-    yield "gr", plot_distribution(frames, ends, mean, label), distribution_table(mean, ends)
+    radial = [RadialDistribution(longest_distance(ends)).add(frame) for frame in ends]
+    yield "gr", plot_distribution(ends, radial, mean, label), distribution_table(mean, radial)
     if arguments.neighbors:
         yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position))), None
 

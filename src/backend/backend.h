@@ -67,7 +67,8 @@ enum { MD_FRAME_POSITION = 1, MD_FRAME_VELOCITY = 2, MD_FRAME_FORCE = 4, MD_FRAM
 
 /* The slots through which output leaves the backend while the steps go on: a row slot takes the sums of a step, a frame
  * slot its particles by id. They are numbered from 0. Whoever asks for output (output/pipeline.c) says which slots it goes
- * to, and owns a slot from output_begin until it has no more use for what output_wait gave. */
+ * to. The backend owns a slot from output_begin until output_wait returns; then it is the caller's until the next
+ * output_begin with it. */
 typedef struct MdSlotSpec {
     int n_rows, n_frames;
     unsigned quantities; /* that a frame can have */
@@ -185,7 +186,8 @@ typedef struct MdBackendOps {
 
     /* Makes n_steps steps of velocity Verlet from first_step on, each: v += f/m dt/2; x += v dt; update_neighbors;
      * compute_forces; v += f/m dt/2. with_energy: energy and virial too, in the last of them. Remembers the first particle that
-     * moves further than md_fault_distance or not to a finite place; steps after that are not made, or mean nothing. */
+     * moves further than md_fault_distance or not to a finite place; steps after that are not made, or mean nothing. On a GPU the
+     * steps are issued on return, and not all done: whatever asks for sums or particles waits for them (finish). */
     MdStatus (*advance)(void *context, int64_t first_step, int64_t n_steps, bool with_energy);
     /* Builds the list if there is none, or if the rule of neighbor.rebuild says so at this step. Wraps positions at a
      * build and counts images. */

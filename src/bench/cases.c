@@ -116,7 +116,7 @@ MdBenchCases md_bench_cases(const MdRecord *r, const MdBenchStage *stage) {
     MdBenchCases cases = {1, md_alloc((size_t)table.n_rows + 1, sizeof *cases.rows, "cases of the benchmark")};
     MdBenchCase *base = &cases.rows[0];
     *base = (MdBenchCase){.variant = "base", .asked = *r->asked};
-    if (!stage->whole_steps) { /* a part is issued by itself, not held back for the rest of its step */
+    if (!stage->whole_steps) { /* a part is issued by itself */
         base->asked.launch_graph = MD_GRAPH_OFF;
         base->asked.launch_persistent = MD_PERSISTENT_OFF;
     }

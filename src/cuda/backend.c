@@ -1,5 +1,5 @@
-/* The cuda backend: the operations of backend.h on a context of this folder. What the stages do stands in the file of
- * each. */
+/* The cuda backend: the operations of backend.h on its context (context/context.h). What the stages do
+ * stands in the file of each. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>

@@ -28,12 +28,10 @@ typedef struct Need {
 #define SPLIT      (BIT(MD_KERNEL_LIST_SPLIT) | BIT(MD_KERNEL_AUTO))
 #define SHARED     (SPLIT | BIT(MD_KERNEL_BRICK)) /* rows that several threads may share */
 #define SEARCH     (ROWS | BIT(MD_KERNEL_CLUSTER) | BIT(MD_KERNEL_BRICK))
-#define REORDERS                                                                                                       \
-    (BIT(MD_SORT_CELL) | BIT(MD_SORT_MORTON) | BIT(MD_SORT_HILBERT) | BIT(MD_SORT_BRICK) | BIT(MD_SORT_AUTO))
 /* Reductions that add by strides over memory; in registers there is nothing to address. */
-#define TREES  (BIT(MD_METHOD_GLOBAL) | BIT(MD_METHOD_SHARED) | BIT(MD_METHOD_SHARED_DYNAMIC) | BIT(MD_METHOD_SYNCWARP))
+#define TREES      (BIT(MD_METHOD_GLOBAL) | BIT(MD_METHOD_SHARED) | BIT(MD_METHOD_SHARED_DYNAMIC) | BIT(MD_METHOD_SYNCWARP))
 /* Frames that are copied to the host; into mapped memory the kernels write. */
-#define COPIED (BIT(MD_HOST_MEMORY_PAGEABLE) | BIT(MD_HOST_MEMORY_PINNED) | BIT(MD_HOST_MEMORY_WRITE_COMBINED))
+#define COPIED     (BIT(MD_HOST_MEMORY_PAGEABLE) | BIT(MD_HOST_MEMORY_PINNED) | BIT(MD_HOST_MEMORY_WRITE_COMBINED))
 
 static const Need needs[] = {
     NEED(system_file, system_start, BIT(MD_START_FILE)),

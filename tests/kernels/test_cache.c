@@ -175,6 +175,7 @@ static void check_hash(void) {
     CHECK(!same("/* a */ b", "/* a\n*/ b") && !same("/* a */ b", "/* a */ c") && !same("a /* b", "a /* b */ c"));
     CHECK(!same("f(\"/* a */\")", "f(\"/* b */\")") && !same("f(\"\\\"//a\")", "f(\"\\\"//b\")"));
     CHECK(!same("'\"' /* a */ + b", "'\"' /* a */ + c") && same("'\"' /* a */", "'\"' /* b */"));
+    CHECK(same("#error don't\n/* a */ b", "#error don't\n/* c */ b") && !same("1'000\n\"//a\"", "1'000\n\"//b\""));
     CHECK(!same("a/b", "a/c") && !same("a/", "a") && !same("int/**/a", "inta") &&
           cuda_cache_hash(1, "ab") != cuda_cache_hash(1, "ac"));
     CHECK(cuda_cache_hash(cuda_cache_hash(1, "ab"), "c") != cuda_cache_hash(cuda_cache_hash(1, "a"), "bc"));

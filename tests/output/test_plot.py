@@ -277,8 +277,28 @@ def test_errors(folder):
     assert plot.read_neighbors(path, 4).T.tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
 
 
+def test_frames():
+    """Of a crystal that melts at frame 3 of 9 the pictures show the first frame, the one half way, and the last; of one that does not,
+    and coloured by speed, the ends."""
+    random = np.random.default_rng(7)
+    crystal = hexagonal(10)
+
+    def shaken(amplitude):
+        return make_frame(crystal.position + random.normal(0, amplitude, crystal.position.shape), crystal.length, crystal.periodic)
+
+    for amplitudes, color, expected in (([0, 0.02, 0.05, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5], "order", [0, 3, 8]),
+                                        ([0] + 8 * [0.5], "order", [0, 1, 8]), (8 * [0] + [0.5], "order", [0, 7, 8]),
+                                        (9 * [0.01], "order", [0, 8]), ([0, 0.2, 0.5], "speed", [0, 2]), ([0, 0.5], "order", [0, 1]),
+                                        ([0], "order", [0])):
+        frames = [shaken(amplitude) for amplitude in amplitudes]
+        with unittest.mock.patch.object(plot, "Frame", lambda file, k: file[k]):
+            chosen = plot.choose_frames(frames, len(frames), color)
+        assert [frames.index(frame) for frame in chosen] == expected, (amplitudes, color, [frames.index(frame) for frame in chosen])
+
+
 test_pairs()
 test_portions()
+test_frames()
 test_distribution()
 test_average()
 test_order()

@@ -508,7 +508,50 @@ static void test_filling(const MdBackendOps *ops, int kernel, int rebuild, Way w
     md_deck_destroy(deck);
 }
 
+/* A list is built at step 400 with energies and output, and nobody looks at the 300 steps behind it: what was asked for comes even
+ * if that list found no room. Returns whether it did not; row: the output. */
+static bool look_back(const MdBackendOps *ops, const MdConfig *config, const MdSystem *system, MdOutput *row) {
+    enum { BUILD = 400, BEHIND = 300 };
+    const MdSlotSpec slots = {.n_rows = 1, .precision = MD_FILE_PRECISION_DOUBLE};
+    const MdOutputRequest request = {.step = BUILD, .row = 0, .frame = -1};
+    MdStatistics before = {0}, after = {0};
+    WalkRun run;
+    if (!walk_create(&run, ops, config, system)) return false;
+    CHECK(walk_ok(&run, ops->slots_create(run.context, &slots)) && walk_prepare(&run));
+    ops->statistics(run.context, &before);
+    CHECK(walk_steps(&run, 1, BUILD) && walk_ok(&run, ops->output_begin(run.context, &request)));
+    CHECK(walk_quiet_steps(&run, BUILD + 1, BEHIND) && walk_ok(&run, ops->output_settle(run.context)));
+    CHECK(walk_ok(&run, ops->output_wait(run.context, &request, row)) && row->filled && row->fault.step < 0);
+    ops->statistics(run.context, &after);
+    walk_destroy(&run);
+    return after.n_overflows > before.n_overflows;
+}
+
+static void test_far_behind(const MdBackendOps *ops, Way way) {
+    const char *words[] = {"system.density=0.25", "system.start=sc", "system.cells=6", "system.temperature=0.1", NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    MdConfig config = state_config();
+    MdOutput rows[2] = {{0}, {0}};
+    for (size_t k = 0; k < 3 * (size_t)system->n_atoms; k++)
+        system->velocity[k] -= 0.15 * (system->position[k] - 0.5 * system->box.length[k % 3]);
+    config.neighbor_skin = 0.5;
+    config.neighbor_rebuild = MD_REBUILD_EVERY;
+    config.neighbor_every = 400;
+    config.force_kernel = MD_KERNEL_LIST;
+    way_take(&config, way);
+    check_context("output of a build far behind: %s", way_text(way));
+    config.neighbor_capacity = (int)system->n_atoms;
+    CHECK(!look_back(ops, &config, system, &rows[0]));
+    config.neighbor_capacity = 4;
+    CHECK(look_back(ops, &config, system, &rows[1]));
+    CHECK(memcmp(&rows[0].sums, &rows[1].sums, sizeof rows[0].sums) == 0);
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
 static void test_full(const MdBackendOps *ops) {
+    for (int k = 0; k < N_WAYS_AHEAD; k++) test_far_behind(ops, ways_ahead[k]);
     static const int rules[] = {MD_REBUILD_EVERY, MD_REBUILD_DEVICE_CHECK};
     for (int k = -1; k < N_WAYS_AHEAD; k++)
         for (size_t r = 0; r < 2; r++)

@@ -50,20 +50,20 @@ static void issue_steps(CudaContext *context, int n_steps) {
 static void issue_fused(CudaContext *context, int n) {
     if (context->facts.queues) {
         context->arguments.n = n;
-        context->arguments.first = n % 2;
+        context->arguments.buffer = n % 2;
         if (n > 0) cuda_launch_filling(context, CUDA_K_step_queue, n * cuda_force_items(context));
         if (n > 0 && context->facts.checks_on_device) cuda_launch(context, CUDA_K_step_bring_back, context->n_atoms);
         return;
     }
     for (int left = n; left > 0; left--) {
-        context->arguments.first = left % 2;
+        context->arguments.buffer = left % 2;
         cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
     }
 }
 
 /* A drift, and n of these. */
 static void issue_moves(CudaContext *context, int n) {
-    context->arguments.first = n % 2;
+    context->arguments.buffer = n % 2;
     cuda_launch(context, CUDA_K_step_drift, context->n_atoms);
     issue_fused(context, n);
 }
@@ -108,7 +108,7 @@ static void issue_resident(CudaContext *context, const CudaBatch *batch) {
     a->begins = (batch->kind & CUDA_BEGINS_FORCED) != 0;
     a->drifts = (batch->kind & CUDA_ENDS_DRIFTED) != 0;
     a->speculative = cuda_ahead_speculative_steps(context, batch->first);
-    a->first = (int32_t)(context->kernels[CUDA_K_step_resident].launches % 2);
+    a->barrier_word = (int32_t)(context->kernels[CUDA_K_step_resident].launches % 2);
     cuda_launch_resident(context, CUDA_K_step_resident, cuda_force_blocks(context, CUDA_K_step_resident));
 }
 

@@ -15,6 +15,7 @@
  * list has no room for what was found the device halts in the same way, behind the sort; the host makes room, repeats the
  * search, and rolls back to that step. The sort would not bear to be repeated: so the host looks whether a build has had room
  * before it issues the next one, by when that is long past. */
+#include "base/memory.h"
 #include "cuda/batches/ahead.h"
 #include "cuda/batches/batch.h"
 #include "cuda/batches/steps.h"
@@ -35,10 +36,6 @@ static bool wants_energy(const CudaContext *context, int64_t step) {
            context->config.force_energy == MD_ENERGY_EVERY_STEP;
 }
 
-static bool has_output(const CudaContext *context, int64_t step) {
-    return is_known(context, step) && context->journal[step % CUDA_JOURNAL_STEPS].has_output;
-}
-
 /* Whether the host has to do something about the list between drift and forces of a step. */
 static bool acts_on_list(const CudaContext *context, int64_t step) {
     return !context->facts.checks_on_device && cuda_neighbor_acts(context, step + context->step_offset);
@@ -46,7 +43,7 @@ static bool acts_on_list(const CudaContext *context, int64_t step) {
 
 /* Whether a step can be issued in one batch with the one before it. */
 static bool may_follow(const CudaContext *context, int64_t step) {
-    return !wants_energy(context, step) && !acts_on_list(context, step) && !has_output(context, step - 1);
+    return !wants_energy(context, step) && !acts_on_list(context, step);
 }
 
 /* --- the device has halted ------------------------------------------------------------------------------------------ */
@@ -71,6 +68,7 @@ static MdStatus roll_back(CudaContext *context) {
     const uint64_t halted = context->h_signals->halted;
     const bool is_old = CUDA_HALT_WHY(halted) == CUDA_HALTED_OLD;
     const int64_t step = is_old ? (int64_t)CUDA_HALT_STEP(halted) : context->built_step;
+    md_require(is_known(context, step));
     cuda_timing_drop(context);
     cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
     for (int stage = 0; stage < CUDA_N_STAGES; stage++)
@@ -129,7 +127,7 @@ static void issue_batch(CudaContext *context, const CudaBatch *batch) {
     context->step += context->is_drifted;
 }
 
-/* The list of a step whose drift is done; false: the device has halted before. */
+/* The list of a step whose drift is done; false: the device has halted before, or that failed. */
 static bool take_list(CudaContext *context, MdStatus *status) {
     const int64_t step = context->step;
     if (context->facts.checks_on_device) {
@@ -137,10 +135,8 @@ static bool take_list(CudaContext *context, MdStatus *status) {
         return !needs_list(context);
     }
     const bool acts = acts_on_list(context, step) && context->built_step != step;
-    if (acts || (context->unconfirmed && step - context->built_step >= CUDA_JOURNAL_STEPS / 2)) {
-        wait_to_know(context);
-        if (needs_list(context)) return false;
-    }
+    if (acts) wait_to_know(context);
+    if (needs_list(context)) return false;
     if (acts) *status = cuda_neighbor_update(context, step + context->step_offset);
     if (acts && context->unconfirmed) cuda_ahead_note_build(context, step);
     return *status == MD_OK;
@@ -161,6 +157,9 @@ static void end_step(CudaContext *context) {
 /* The next batch or step, as far as it goes before it is known that the device has halted. */
 static MdStatus issue_next(CudaContext *context) {
     MdStatus status = MD_OK;
+    /* A rollback to the last build must find its step in the journal. */
+    if (context->unconfirmed && context->step - context->built_step >= CUDA_JOURNAL_STEPS / 2) wait_to_know(context);
+    if (needs_list(context)) return MD_OK;
     if (!context->is_drifted) {
         const CudaBatch batch = find_batch(context);
         if (batch.n_steps > 0 && context->facts.checks_on_device)
@@ -212,7 +211,7 @@ MdStatus cuda_steps_advance(CudaContext *context, int64_t first_step, int64_t n_
 }
 
 MdStatus cuda_steps_update_neighbors(CudaContext *context, int64_t step) {
-    MdStatus status = settle(context);
+    MdStatus status = cuda_steps_finish(context); /* a kick that is due needs its forces */
     if (status != MD_OK || (context->built && context->facts.checks_on_device)) return status;
     return !context->built || cuda_neighbor_acts(context, step) ? cuda_neighbor_update(context, step) : MD_OK;
 }
@@ -227,8 +226,9 @@ MdStatus cuda_steps_rebuild(CudaContext *context) {
 void cuda_steps_compute_forces(CudaContext *context, bool with_energy) {
     CudaJournalStep *now = entry(context, context->step);
     note_step(context, context->step, 0);
-    now->wants_energy = with_energy || context->config.force_energy == MD_ENERGY_EVERY_STEP;
-    cuda_force_compute(context, now->wants_energy);
+    with_energy = with_energy || context->config.force_energy == MD_ENERGY_EVERY_STEP;
+    now->wants_energy = now->wants_energy || with_energy; /* should the step be issued again */
+    cuda_force_compute(context, with_energy);
 }
 
 void cuda_steps_integrate(CudaContext *context) {
@@ -253,6 +253,7 @@ MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request)
     /* The journal has room for one request a step: of another before it nothing may be left to do. */
     MdStatus status = now->has_output ? settle(context) : MD_OK;
     if (status != MD_OK) return status;
+    md_require(now->wants_energy); /* so that the step is in no batch */
     now->has_output = true;
     now->output = *request;
     close_kick(context);

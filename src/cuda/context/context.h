@@ -1,5 +1,5 @@
-/* The cuda backend from inside: its context, and what all of it rests on; stages.h has the stages. Only files of this folder see it,
- * and tests.
+/* The cuda backend from inside: its context, and what all of it rests on; stages.h has the stages. Only files of src/cuda and
+ * tests see it.
  *
  * Host code is C11; the kernels stand in kernels/ and are compiled when the program starts, for exactly the switches of
  * the run (kernels.c). One host thread uses a context; all kernels go to its one stream, so that stages follow each other

@@ -77,13 +77,13 @@ typedef struct CudaBricks {
 
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
 
-/* What the blocks of a queue, or those of the resident kernel that do not meet (launch.barrier = local; a fault only), find out
- * before all of them know it, with device-check. Zero, or all bits set, but in a launch and after a fault. */
+/* With device-check: what blocks of a queue, or of the resident kernel with launch.barrier = local (a fault only), share before a
+ * grid-wide synchronisation. Zero, or all bits set, between launches, but for what a fault leaves. */
 typedef struct CudaQueueCheck {
     unsigned stop; /* the first pass of which the list is too old for the forces; all bits set: none */
     unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
     unsigned made[CUDA_GRAPH_STEPS]; /* [pass] bricks that are through */
-    unsigned long long fault_step;   /* that of CudaWatch, if it is not of a pass in vain */
+    unsigned long long fault_step;   /* that of CudaWatch, if it is not of a step that is replayed */
 } CudaQueueCheck;
 
 /* launch.passes = queue: kernels/batches/step_queue.cuh */
@@ -208,8 +208,8 @@ enum { CUDA_RAW_POSITION, CUDA_RAW_VELOCITY, CUDA_RAW_FORCE, CUDA_RAW_REFERENCE 
 enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS };
 
 typedef struct CudaArguments {
-    /* Atoms that this GPU moves; those and what others move that their forces come of, behind them; and how far the second copy of
-     * an array that has two (launch.fuse = step, memory.sort) is behind the first. One GPU has all atoms, and they are the same. */
+    /* n_own: own atoms, which this GPU moves. n_stored: own atoms and the halo (ghost) atoms behind them. stride: from an array to its
+     * second copy (launch.fuse = step, memory.sort). On one GPU all three are the number of atoms. */
     int32_t n_own, n_stored, stride;
     CudaParticles now, spare; /* spare: where a reordering writes to, but positions; only where memory.sort reorders */
     CudaVectors reference;    /* Pair: the places that the last build was of, see physics/predict.h */
@@ -248,15 +248,18 @@ typedef struct CudaArguments {
     int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
 
     /* of one call; n is the first of these (stages/graph.c) */
-    int32_t n; /* how many: cells of a scan, partial sums */
-    /* total that sums go to; CUDA_RAW_...; copy of the positions; word of the barrier; keys of each of few cells */
-    int32_t first;
-    int32_t kick_first;  /* integrate: the second half kick of the step before comes first */
-    int32_t begins;      /* step_resident, by launch.fuse = step: with forces, the drift of the first step is done */
-    int32_t drifts;      /* the same: ends with the drift of the step after the last one */
-    int32_t speculative; /* the same: steps before blocks have to look for displacements; launch.barrier = local */
-    double shift[3];     /* of velocities, after the factor */
-    double factor;       /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
+    int32_t n;             /* how many: cells of a scan, partial sums */
+    int32_t first_total;   /* that sums go to */
+    int32_t raw_quantity;  /* CUDA_RAW_... */
+    int32_t buffer;        /* of the two copies of the positions, the one to begin with */
+    int32_t barrier_word;  /* of the two of the grid's barrier */
+    int32_t keys_per_cell; /* room for so many in a sort of few cells; 0: it is one of many */
+    int32_t kick_first;    /* integrate: the second half kick of the step before comes first */
+    int32_t begins;        /* step_resident, by launch.fuse = step: with forces, the drift of the first step is done */
+    int32_t drifts;        /* the same: ends with the drift of the step after the last one */
+    int32_t speculative;   /* the same: steps before blocks have to look for displacements; launch.barrier = local */
+    double shift[3];       /* of velocities, after the factor */
+    double factor;         /* of velocities; sort_wrap: time since the list was used last, negative: nobody asks */
     const void *in;
     void *out; /* sort_rank_few: counts of the next sort */
     CudaRowHead *row;

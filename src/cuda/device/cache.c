@@ -181,7 +181,7 @@ uint64_t cuda_cache_hash_source(uint64_t hash, const char *source) {
             continue;
         }
         if (quote && source[0] == '\\' && source[1]) hash = hash_byte(hash, *source++);
-        else if (source[0] == quote) quote = '\0';
+        else if (source[0] == quote || source[0] == '\n') quote = '\0'; /* a lone apostrophe ends with its line */
         else if (!quote && (source[0] == '"' || source[0] == '\'')) quote = source[0];
         hash = hash_byte(hash, *source++);
     }

@@ -39,6 +39,17 @@
 #define MD_KERNEL                 MD_KERNEL_OF(MD_BOUND_THREADS)
 #define MD_ARGUMENTS              const __grid_constant__ CudaArguments a
 
+/* Lines with #if compare switches with numbers, since the preprocessor knows no enumerators: with these. */
+static_assert(MD_KERNEL_CLUSTER == 5 && MD_KERNEL_BRICK == 6 && MD_KERNEL_AUTO == 7, "force.kernel");
+static_assert(MD_SEARCH_BRUTE == 0 && MD_SEARCH_BRUTE_TILED == 1 && MD_SEARCH_CELL == 2, "neighbor.search");
+static_assert(MD_METHOD_COOPERATIVE == 5 && MD_METHOD_CUB == 6 && MD_FINISH_TWO_PASS == 2,
+              "reduce.method, reduce.finish");
+static_assert(MD_FUSE_STEP == 2 && MD_PERSISTENT_ON == 1 && MD_PASSES_QUEUE == 1, "launch.fuse, persistent, passes");
+static_assert(MD_REBUILD_DEVICE_CHECK == 2 && MD_DISTANCES_MATRIX == 1 && MD_ON == 1,
+              "neighbor.rebuild, distances, sorted");
+static_assert(MD_PARAMETERS_GLOBAL == 0 && MD_PARAMETERS_ARGUMENT == 1 && MD_SORT_NONE == 0, "memory.parameters, sort");
+static_assert(MD_BRICK_GRID_CELLS == 0 && MD_ROWS_PER_WARP_8 == 1 && MD_PRECISION_DOUBLE == 0, "bricks, run.precision");
+
 constexpr unsigned whole_warp = 0xffffffffu;
 
 template <bool CONDITION, class A, class B> struct Select { typedef A type; };

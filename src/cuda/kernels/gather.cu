@@ -147,7 +147,7 @@ MD_KERNEL k_gather_velocities_double(MD_ARGUMENTS) { gather_vectors<double>(a, a
 MD_KERNEL k_gather_forces_single(MD_ARGUMENTS) { gather_vectors<float>(a, a.now.force); }
 MD_KERNEL k_gather_forces_double(MD_ARGUMENTS) { gather_vectors<double>(a, a.now.force); }
 
-/* For restart files: numbers as they are, in the order of memory, as double (exact for both precisions). a.first: which,
+/* For restart files: numbers as they are, in the order of memory, as double (exact for both precisions). a.raw_quantity: which,
  * CUDA_RAW_... */
 template <class T> __device__ inline void export_raw(const CudaArguments &a, const Vec3<T> &v, int i) {
     double *out = (double *)a.out + 3 * (int64_t)i;
@@ -159,9 +159,9 @@ template <class T> __device__ inline void export_raw(const CudaArguments &a, con
 MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_own) return;
-    if (a.first == CUDA_RAW_POSITION) export_raw(a, load_position(a.now, i), i);
-    else if (a.first == CUDA_RAW_VELOCITY) export_raw(a, load<Pair>(a.now.velocity, i), i);
-    else if (a.first == CUDA_RAW_FORCE) export_raw(a, load<Pair>(a.now.force, i), i);
+    if (a.raw_quantity == CUDA_RAW_POSITION) export_raw(a, load_position(a.now, i), i);
+    else if (a.raw_quantity == CUDA_RAW_VELOCITY) export_raw(a, load<Pair>(a.now.velocity, i), i);
+    else if (a.raw_quantity == CUDA_RAW_FORCE) export_raw(a, load<Pair>(a.now.force, i), i);
     else export_raw(a, load<Pair>(a.reference, i), i);
 }
 
@@ -169,7 +169,9 @@ MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
 MD_KERNEL k_gather_import_raw(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= a.n_own) return;
-    if (a.first == CUDA_RAW_POSITION) import_position(a, i);
-    else if (a.first == CUDA_RAW_VELOCITY) import_velocity(a, i);
-    else store<Pair>(a.first == CUDA_RAW_FORCE ? a.now.force : a.reference, i, import_vector<Pair>(a, i), Pair(0));
+    if (a.raw_quantity == CUDA_RAW_POSITION) import_position(a, i);
+    else if (a.raw_quantity == CUDA_RAW_VELOCITY) import_velocity(a, i);
+    else
+        store<Pair>(a.raw_quantity == CUDA_RAW_FORCE ? a.now.force : a.reference, i, import_vector<Pair>(a, i),
+                    Pair(0));
 }

@@ -26,9 +26,9 @@ typedef CopyOf<is_checked_queue> MotionCopy;
 
 /* The fault of the earliest step wins, and among those of the same step that of the smallest id, so that every run says the
  * same. Blocks may be at different steps, so that the earliest fault need not be found first: each step has a key of its own.
- * Nobody has left anything there for another step: those of a launch differ by less than there are keys, but for the first
- * drift of the resident kernel, behind which is a barrier of the grid; and a fault of a later step than one that is known does
- * not count. A pass itself may turn out not to count: who knows that it does, tells (tell_fault).
+ * Two steps of a launch never share a key, because a launch has fewer steps than there are keys; behind the first drift of the
+ * resident kernel there is a barrier of the grid. A fault of a later step than one that is known does not count. A step may have to
+ * be replayed: its fault is told when it is known that it need not (tell_fault).
  * step: that of the drift, or 0: the one after that of the watch. */
 __device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step,
                                    bool counts) {

@@ -37,7 +37,7 @@
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;
 constexpr bool is_half = MD_SW_neighbor_list == MD_LIST_HALF;
 
-/* neighbor.list = half: the pair stands in row i. Exactly one of (i, j) and (j, i) is true; each row owns every other particle. */
+/* neighbor.list = half: the pair stands in row i (no matter who writes that). Exactly one of (i, j) and (j, i) is true; each row owns every other particle. */
 __device__ inline bool owns(int i, int j) { return (((i + j) & 1) != 0) == (i < j); }
 
 /* The pair with j is one for the thread of row i. */
@@ -85,8 +85,8 @@ __device__ inline void append_to_both(const CudaArguments &a, int i, int j) {
     if (!is_half || owns(j, i)) append(a, j, i);
 }
 
-/* A pair at distance d, into the list if it is this thread's and in range. The distance is there first: a branch round it
- * would cost more than it saves where it is in vain for i itself alone (full lists) or for every other lane (half lists). */
+/* A pair at distance d, into the list if it is this thread's and in range. The distance is computed before that is asked, because a
+ * divergent branch round it saves a warp no time: it is wasted for i itself (full lists) or for every other lane (half lists). */
 __device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const Vec3<Pair> &d) {
     const bool is_tested = tests(row->i, j), is_inside = squared(d) < (Pair)a.range_sq;
     MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
@@ -227,8 +227,10 @@ template <bool NARROW> __device__ inline void search_cells(const CudaArguments &
 MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
     /* By block: a thread's own number passes 2^31 at 2^26 atoms. */
     const int slot = is_by_warps ? (int)blockIdx.x * (MD_BLOCK / 32) + (int)threadIdx.x / 32 : thread_index();
-    if (slot >= a.n_own) return; /* the whole warp, where it has one row */
-    Row row = begin_row(a, slot_particle(a, slot));
+    if (slot >= a.n_stored) return; /* the whole warp, where it has one row */
+    const int i = slot_particle(a, slot);
+    if (i >= a.n_own) return;
+    Row row = begin_row(a, i);
     if (is_narrow(a.grid)) search_cells<true>(a, &row, a.slot_cell[slot]);
     else search_cells<false>(a, &row, a.slot_cell[slot]);
     if (!is_by_warps || threadIdx.x % 32 == 0) end_row(a, row);

@@ -33,13 +33,13 @@ MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
 }
 
 #if MD_SW_reduce_finish == 2 /* two-pass */
-/* Block q adds up the a.n partial sums of quantity q, into total a.first + q. */
+/* Block q adds up the a.n partial sums of quantity q, into total a.first_total + q. */
 MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
     double sum[1] = {};
     const double *mine = a.partials + (int64_t)blockIdx.x * a.n;
     for (int k = (int)threadIdx.x; k < a.n; k += MD_BLOCK) sum[0] += mine[k];
     block_sum<1>(a, sum);
-    if (threadIdx.x == 0) a.totals[a.first + blockIdx.x] = sum[0];
+    if (threadIdx.x == 0) a.totals[a.first_total + blockIdx.x] = sum[0];
 }
 #endif
 

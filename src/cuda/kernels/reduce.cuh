@@ -6,8 +6,8 @@
  *   shared          the same tree in static shared memory: tens of cycles a level in place of hundreds
  *   shared-dynamic  the size comes with the launch: one kernel for every block size, at the price of an argument
  *   syncwarp        levels that stay within a warp wait for that warp only; five of the barriers go
- *   shuffle         a warp adds in registers; shared memory holds one value a warp, and one barrier is left for all
- *                   values of a call together
+ *   shuffle         a warp adds in registers; shared memory holds one value a warp, and one barrier is left for the
+ *                   values of a call together (sums in another precision are another call)
  *   cooperative     the same by cooperative groups: tiles and cg::reduce of the toolkit
  *   cub             cub::BlockReduce of the toolkit
  *
@@ -21,11 +21,11 @@
  *
  * What a sum is held in (reduce.accumulate):
  *   single          float: each addition rounds at 2^-24 of what is there already
- *   compensated     two floats: what an addition loses is kept aside (Knuth's two-sum), about 2^-48; six additions for one
+ *   compensated     two floats: what an addition loses is kept aside (Knuth's two-sum), about 2^-48; seven additions for one
  *   double          one addition, at half rate or a sixty-fourth, as the GPU has it
  * That is in registers and in the block. The sums of blocks, a thousandth of the numbers, are finished in double. */
-#ifndef MD_CUDA_BLOCK_CUH
-#define MD_CUDA_BLOCK_CUH
+#ifndef MD_CUDA_REDUCE_CUH
+#define MD_CUDA_REDUCE_CUH
 
 #if MD_SW_reduce_method == 5 /* cooperative */
 #include <cooperative_groups.h>

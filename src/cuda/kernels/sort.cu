@@ -97,12 +97,12 @@ __device__ inline SlotKey key_at(const Vec3<Pair> &x, int id) {
     else return id;
 }
 
-/* Room for the keys of a.first particles of the cell at `place`, of few cells. */
+/* Room for the keys of a.keys_per_cell particles of the cell at `place`, of few cells. */
 __device__ inline SlotKey *keys_of_few(const CudaArguments &a, int place) {
-    return (SlotKey *)a.list.entries + (int64_t)place * a.first;
+    return (SlotKey *)a.list.entries + (int64_t)place * a.keys_per_cell;
 }
 
-/* By the places that the list is made of, as pairs see them: they are kept, so that a restart finds the same cells. With a.first,
+/* By the places that the list is made of, as pairs see them: they are kept, so that a restart finds the same cells. With a.keys_per_cell,
  * keys of few cells are there at once, as far as there is room. */
 __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<Pair> &x, int id) {
     const CudaGrid &grid = a.grid;
@@ -113,8 +113,8 @@ __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<P
     const int place = cell_place(a, c);
     a.place[i] = place;
     const int arrival = count_particle(&a.cell_count[place], place, a.n_stored);
-    if (a.first == 0) a.arrival[i] = arrival;
-    else if (arrival < a.first) keys_of_few(a, place)[arrival] = key_at(x, id);
+    if (a.keys_per_cell == 0) a.arrival[i] = arrival;
+    else if (arrival < a.keys_per_cell) keys_of_few(a, place)[arrival] = key_at(x, id);
 }
 
 /* Whether particle i, which is at x, had gone further than the list allows when that was used last: a drift ago, so that
@@ -295,9 +295,7 @@ __device__ inline void scan_by_block(const int *counts, int *starts, int n) {
     }
 }
 
-MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) {
-    scan_by_block(a.scan_sums, a.scan_sums, a.n);
-}
+MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) { scan_by_block(a.scan_sums, a.scan_sums, a.n); }
 
 MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
     const int k = thread_index();
@@ -433,7 +431,7 @@ MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     }
     if (!is_there) return;
     const int begin = s_start[place], n = s_start[place + 1] - begin;
-    const bool fits = n <= a.first;
+    const bool fits = n <= a.keys_per_cell;
     const int smaller = fits ? count_smaller(keys_of_few(a, place), n, key) : count_smaller_of_all(a, place, key);
     if (!fits) *(volatile int *)&a.signals->crowded = n; /* host memory: whichever comes last */
     put_into_slot(a, i, place, begin + smaller, sorted);

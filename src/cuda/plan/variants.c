@@ -135,7 +135,7 @@ static const MdVariant rows[] = {
     {"reduce", "reduce.method=shared", "", "", 0, 0, 0, 0, "log2(block) barriers for each sum"},
     {"reduce", "reduce.method=shared-dynamic", "", "", 0, 0, 0, 0, "as shared; the size comes with the launch"},
     {"reduce", "reduce.method=syncwarp", "", "", 0, 0, 0, 0, "five levels of each tree wait for their warp only"},
-    {"reduce", "reduce.method=shuffle", "", "", 0, 0, 0, 0, "five shuffles twice, two barriers for all sums together"},
+    {"reduce", "reduce.method=shuffle", "", "", 0, 0, 0, 0, "five shuffles twice, a barrier for all sums of a call together"},
     {"reduce", "reduce.method=cooperative", "", "", 0, 0, 0, 0,
      "as shuffle, by cooperative groups; needs the headers of the toolkit where it runs"},
     {"reduce", "reduce.method=cub", "", "", 0, 0, 0, 0,
@@ -185,7 +185,7 @@ static const MdVariant rows[] = {
     {"step", "launch.graph=off", "", "", 0, 0, 0, 0, "each kernel is launched by the host"},
     {"step", "launch.graph=on",
      "neighbor.rebuild=every|device-check force.energy=on-output memory.allocation=once check.kernels=launch|off", "",
-     0, 0, 0, 0, "one launch for up to 16 steps, or for all between two rebuilds by count; a graph is made anew when arrays move"},
+     0, 0, 0, 0, "one launch for up to 64 steps between two rebuilds by count, else for up to 16; a graph is made anew when arrays move"},
     {"step", "launch.persistent=off", "", "", 0, 0, 0, 0, "kernels of one step each"},
     {"step", "launch.persistent=on",
      "neighbor.rebuild=every|device-check force.energy=on-output memory.allocation=once memory.load=global "

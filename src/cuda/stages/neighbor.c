@@ -218,7 +218,7 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
     const bool waits = !context->is_drifted; /* not one of the steps */
     if (!context->built) return cuda_neighbor_build(context, waits);
     if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) {
-        /* kick_drift has measured and sent the displacement of this step; the one wait of the step. The build comes
+        /* cuda_integrate_drift has measured and sent the displacement of this step; the one wait of the step. The build comes
          * before the forces that would have missed a pair, so that none of these rebuilds is late. */
         cuda_wait_event(context, context->watched, "wait: displacement");
         return moved_too_far(context) ? cuda_neighbor_build(context, waits) : MD_OK;

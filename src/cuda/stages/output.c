@@ -22,8 +22,8 @@
  *
  * A device that halts itself (neighbor.rebuild=device-check, see batches/steps.c) lets everything behind it pass without
  * effect; then the head of the row slot keeps -1 in place of the step, the thread that waits for it goes on waiting, and
- * batches/steps.c issues the request again in its place. Which issue an event belongs to is told by n_begun and n_issued, under the mutex:
- * `copied` may be waited for only while both agree, and what was read counts only if no new issue has begun meanwhile. */
+ * batches/steps.c issues the request again, into the same slot. n_begun and n_issued count the issues, under the mutex: `copied`
+ * may be waited for only while both agree, and the reader accepts a result only if no later issue has begun meanwhile. */
 #include <math.h>
 
 #include "base/memory.h"

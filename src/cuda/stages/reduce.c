@@ -40,7 +40,7 @@ void cuda_reduce_finish(CudaContext *context, int first, int n_sums, int64_t n_b
         break;
     }
     case MD_FINISH_TWO_PASS:
-        context->arguments.first = first;
+        context->arguments.first_total = first;
         context->arguments.n = (int32_t)n_blocks;
         cuda_launch_blocks(context, CUDA_K_reduce_finish, n_sums);
         break;

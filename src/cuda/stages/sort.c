@@ -27,8 +27,8 @@ static void place_cells(CudaContext *context, int n_cells) {
  * drops have that condense from a gas, says so, and the sorts after that make sure that there is room for as many.
  *
  * What it gains (H200, run/results/h200/LOG.md): by two kernels in place of three a list takes 2.3 us less at 4,000 atoms, which
- * are 4.0 % faster by lists every 20 steps and 2.2 by safe ones, and 2.1 us less at 32,000, 1.7 and 1.2 %. Beside the six kernels
- * of many cells, four more, it was never timed. */
+ * are 4.0 % faster by lists every 20 steps and 2.2 by safe ones, and 2.1 us less at 32,000, 1.7 and 1.2 %. Without it (H100,
+ * run/results/h100/README.md) whole loops are 7.5 % slower at 4,000 atoms, 4.4 % there with safe lists, 3 % at 32,000. */
 enum { FEW_TILES = 32, MOST_KEYS = 1 << 12 };
 
 /* Particles that hardly a cell exceeds where they are spread by chance: six standard deviations, and for small averages, whose
@@ -87,9 +87,9 @@ static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     CudaArguments *a = &context->arguments;
     const int n = context->n_atoms;
     a->n = n_cells;
-    a->first = context->few_keys;
+    a->keys_per_cell = context->few_keys;
     cuda_launch(context, bin, n);
-    if (a->first > 0) {
+    if (a->keys_per_cell > 0) {
         a->n = n_cells + 1;
         a->out = few_counts(context, 1 - context->few_turn);
         cuda_launch(context, CUDA_K_sort_rank_few, n);

@@ -50,7 +50,7 @@ static MdStatus save_tags(CudaContext *context, MdState *state) {
 }
 
 static MdStatus save_raw(CudaContext *context, MdState *state, int which, double *rows) {
-    context->arguments.first = which;
+    context->arguments.raw_quantity = which;
     context->arguments.out = context->staging;
     cuda_launch(context, CUDA_K_gather_export_raw, context->n_atoms);
     cuda_memory_download(context, rows, context->staging, raw_bytes(context));
@@ -123,7 +123,7 @@ static MdStatus load_tags(CudaContext *context, MdState *state, int32_t **ids) {
 static MdStatus load_raw(CudaContext *context, MdState *state, int which, double *rows) {
     MdStatus status = md_state_rows(state, raw_names[which], rows, context->n_atoms, raw_size(context, which));
     if (status != MD_OK) return status;
-    context->arguments.first = which;
+    context->arguments.raw_quantity = which;
     import(context, CUDA_K_gather_import_raw, rows, raw_bytes(context));
     context->has_forces = which == CUDA_RAW_FORCE;
     return MD_OK;
@@ -155,7 +155,7 @@ static MdStatus load_list(CudaContext *context, MdState *state, const int32_t *i
     MdStatus status = md_state_array(state, "cuda list", &list, sizeof list);
     if (status == MD_OK) status = load_raw(context, state, CUDA_RAW_REFERENCE, rows);
     if (status != MD_OK) return status;
-    context->arguments.first = CUDA_RAW_POSITION; /* and there the particles are while the list is made */
+    context->arguments.raw_quantity = CUDA_RAW_POSITION; /* and there the particles are while the list is made */
     import(context, CUDA_K_gather_import_raw, rows, raw_bytes(context));
     CudaGrid grid;
     for (int a = 0; a < 3; a++) {

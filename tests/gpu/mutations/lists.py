@@ -43,7 +43,7 @@ mutant("search by warps: entries on top of each other", BY_WARP, "__popc(found &
 mutant("search by warps: one place for all that were found", BY_WARP, "row->count += __popc(found);", "row->count += found != 0;", tests(WARPS))
 mutant("search by warps: past the capacity", BY_WARP, "if (k < a.list.capacity) ", "", held(WARPS))
 mutant("search by warps: half a warp", BY_WARP, "found >> lane & 1", "found >> lane & (lane < 16)", tests(WARPS))
-mutant("cell search: the last row is left out", NEIGHBOR + " k_neighbor_cell(", "if (slot >= a.n_own) return;", "if (slot >= a.n_own - 1) return;", tests(CELLS))
+mutant("cell search: the last row is left out", NEIGHBOR + " k_neighbor_cell(", "if (slot >= a.n_stored) return;", "if (slot >= a.n_stored - 1) return;", tests(CELLS))
 mutant("search: range without skin", NEIGHBOR + " void try_pair(", "(Pair)a.range_sq", "(Pair)(a.range_sq * 0.85)", rows(CELLS), tests(CELLS))
 mutant("search nonatomic: past the capacity", NEIGHBOR + " void append_to_own(", "if (row->count < a.list.capacity) *", "*", held(CELLS + " neighbor.order=row"))
 mutant("search nonatomic: counts stop at the capacity", NEIGHBOR + " void append_to_own(", "row->count++;", "if (row->count < a.list.capacity) row->count++;",

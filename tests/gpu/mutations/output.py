@@ -56,7 +56,7 @@ for kind in ("one", "grid-stride"):
 TWO = "reduce.finish=two-pass launch.block_size=32"
 mutant("reduce finish: the last partial sum is left out", REDUCE + " k_reduce_finish(", "k < a.n;", "k < a.n - 1;", tests(TWO))
 mutant("reduce finish: one round only", REDUCE + " k_reduce_finish(", "k += MD_BLOCK", "k += a.n", tests(TWO))
-mutant("reduce finish: into the next total", REDUCE + " k_reduce_finish(", "a.first + blockIdx.x", "a.first", tests(TWO))
+mutant("reduce finish: into the next total", REDUCE + " k_reduce_finish(", "a.first_total + blockIdx.x", "a.first_total", tests(TWO))
 # --- gather ------------------------------------------------------------------------------------------------------------
 
 GATHER = "cuda/kernels/gather.cu"

@@ -8,7 +8,7 @@
  * Beside the arrivals the word has a flag that any thread may raise: all see at the end of the barrier whether any did. There
  * are two such flags in turn, since blocks that are through may come to the next barrier before the last ones have looked.
  *
- * A launch counts in one word and leaves the other one zero for the next (arguments.first says which is which). */
+ * A launch counts in one word and leaves the other one zero for the next (arguments.barrier_word says which is which). */
 #ifndef MD_CUDA_BARRIER_CUH
 #define MD_CUDA_BARRIER_CUH
 
@@ -44,8 +44,8 @@ struct GridBarrier {
 
 /* At the begin of the kernel, by all threads. */
 __device__ inline GridBarrier begin_barrier(const CudaArguments &a) {
-    if (thread_index() == 0) a.barrier[(1 - a.first) * CUDA_BARRIER_STRIDE] = 0;
-    return GridBarrier{a.barrier + a.first * CUDA_BARRIER_STRIDE, 0, 1u << 31};
+    if (thread_index() == 0) a.barrier[(1 - a.barrier_word) * CUDA_BARRIER_STRIDE] = 0;
+    return GridBarrier{a.barrier + a.barrier_word * CUDA_BARRIER_STRIDE, 0, 1u << 31};
 }
 
 /* Returns when all blocks have come; what any thread wrote before is seen by every thread after. With FLAGS: whether any

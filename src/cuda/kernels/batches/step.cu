@@ -103,11 +103,10 @@ __device__ inline bool must_meet(const CudaArguments &a) {
 /* launch.barrier = local with device-check (may_roll_back): how many passes at the begin of the launch there are between which no
  * blocks meet. Otherwise 0, and all passes are as must_meet says.
  *
- * Who waits for the blocks around it alone cannot ask all of them whether the list still serves. But a list lasts about as long
- * as those before it, so that for most of its steps that is known. Until the host doubts it (a.speculative), blocks only note how far
- * their atoms have come; then they meet, at each step from there on. If by then an atom was too far, it may have been so for
- * passes: all go back to where the launch began, and meet at every step. It comes to the same, and these passes are made twice. A
- * fault among them is told when it is known that they count. */
+ * Without a barrier of the grid a block cannot know whether the list is stale. A list lasts about as long as those before it: so
+ * blocks speculate that it does (a.speculative steps), and only note how far their atoms have come. From there on they synchronise
+ * at each step. If by then an atom was too far, all blocks roll back to where the launch began, and synchronise at every step. The
+ * result is the same, and these steps are made twice. A fault among them is told when it is known that they count. */
 __device__ inline int passes_apart(const CudaArguments &a, bool meet) {
     if (meet || !may_roll_back) return 0;
     const int apart = min(a.speculative, a.n - 1); /* before the last forces all meet */
@@ -206,30 +205,31 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
 #endif
 
 #if MD_SW_launch_fuse == 2 && MD_SW_launch_persistent != 1 /* step, a kernel a pass */
-/* The passes of n steps as a kernel each: a.first says which copy of the positions, of the displacements, and of the number of
+/* The passes of n steps as a kernel each: a.buffer says which copy of the positions, of the displacements, and of the number of
  * the step, is read; the last kernel, which computes forces and no more, is that of everybody and reads the first copy of the
  * first two. The first kernel is left out where forces come first, after a build. */
 
-/* The first one: integrates by the forces that are there, into copy a.first. */
+/* The first one: integrates by the forces that are there, into copy a.buffer. */
 MD_KERNEL k_step_drift(MD_ARGUMENTS) {
     if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
     const int i = thread_index();
     float moved_sq = 0;
-    if (i < a.n_own) moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.first * (int64_t)a.stride, 0, false});
-    if (i == 0) a.watch->pass_step[a.first] = a.watch->step + 1;
-    end_pass(a, moved_sq, a.first);
+    if (i < a.n_own)
+        moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.buffer * (int64_t)a.stride, 0, false});
+    if (i == 0) a.watch->pass_step[a.buffer] = a.watch->step + 1;
+    end_pass(a, moved_sq, a.buffer);
 }
 
 #if MD_SW_launch_passes == 1 /* queue */
-/* All a.n passes that k_step_pass would make, the first of which reads copy a.first. */
+/* All a.n passes that k_step_pass would make, the first of which reads copy a.buffer. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     static_assert(has_bricks && has_check == is_checked_queue, "no host looks in the midst of it");
     if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier kernel: every block sees it */
     Sum unused[CUDA_PAIR_TOTALS];
-    const bool is_old = is_too_old(a, moved_sq_of(a, a.first)); /* for every block, before any pass */
+    const bool is_old = is_too_old(a, moved_sq_of(a, a.buffer)); /* for every block, before any pass */
     while (!is_old && begin_item(a)) {
         const QueueItem *item = item_place();
-        const int64_t from = (a.first + item->pass) % 2 * (int64_t)a.stride;
+        const int64_t from = (a.buffer + item->pass) % 2 * (int64_t)a.stride;
         IntegrateAtom integrate = {a, {from, a.stride - from, item->step + 1, is_checked_queue}, 0};
         force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, integrate);
         end_item(a, integrate.moved_sq);
@@ -262,23 +262,23 @@ struct IntegratePass {
     __device__ void prepare(int i) const { integrate.prepare(i); }
     __device__ void operator()(int i, const Vec3<Pair> &force) {
         const CudaArguments &a = integrate.a;
-        integrate.motion.step = *opaque(&a.watch->pass_step[a.first]) + 1;
+        integrate.motion.step = *opaque(&a.watch->pass_step[a.buffer]) + 1;
         integrate(i, force);
     }
 };
 
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
-    if (was_halted(a, moved_sq_of(a, a.first))) return;
-    const int64_t from = a.first * (int64_t)a.stride;
-    if (force_begin(a, moved_sq_of(a, a.first))) { /* the whole grid: what it reads was written by earlier kernels */
+    if (was_halted(a, moved_sq_of(a, a.buffer))) return;
+    const int64_t from = a.buffer * (int64_t)a.stride;
+    if (force_begin(a, moved_sq_of(a, a.buffer))) { /* the whole grid: what it reads was written by earlier kernels */
         bring_back(a, from);
         return;
     }
     Sum unused[CUDA_PAIR_TOTALS];
-    if (thread_index() == 0) a.watch->pass_step[1 - a.first] = a.watch->pass_step[a.first] + 1;
+    if (thread_index() == 0) a.watch->pass_step[1 - a.buffer] = a.watch->pass_step[a.buffer] + 1;
     IntegratePass pass = {{a, {from, a.stride - from, 0, false}, 0}};
     force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, pass);
-    end_pass(a, pass.integrate.moved_sq, a.first + 1);
+    end_pass(a, pass.integrate.moved_sq, a.buffer + 1);
 }
 #endif
 #endif

@@ -1,12 +1,12 @@
 /* launch.barrier = local: passes of the resident kernel without a barrier of the grid between them. A place goes to the other
  * blocks along with the step that it is of, in one store of 16 bytes, and who needs it loads until it is of the step that is
  * wanted: one trip to the L2 and one back, where the barrier takes two more and waits for the slowest block of all. Accesses of
- * 16 bytes that are whole are new in compute capability 7.0 and CUDA 12.3 (force.c asks for these).
+ * 16 bytes that are whole are new in compute capability 7.0 and CUDA 12.3 (plan/resolve_force.c asks for these).
  *
- * Two copies of the places in turn are enough: who writes the one of the step after next has seen places of the next step from
- * all blocks around it, which write them when they have read those before. Nothing else has to be seen in order, so that relaxed
- * accesses do: a block stores when it has passed the barrier behind which what it loaded is in its shared memory, each load by
- * then has its value, and no load may be moved behind that barrier.
+ * Two buffers suffice: a block overwrites the places of step t only after all blocks around it have published those of t + 1,
+ * hence have read those of t. Nothing else has to be seen in order, so that relaxed accesses do: a block stores when it has passed
+ * the barrier behind which what it loaded is in its shared memory, each load by then has its value, and no load may be moved behind
+ * that barrier.
  *
  * The fourth number of a place is its word (common.cuh), of which the uppermost bits tell the step, in place of the last bits of
  * the position. Those and all else that nobody but the owner of the atom needs are held on chip: so each block must hold all its

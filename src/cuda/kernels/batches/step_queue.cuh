@@ -75,7 +75,7 @@ __device__ inline int brick_around(const CudaGrid &grid, int place, int k) {
 }
 
 /* That of the forces of the first pass; until the last block leaves. */
-__device__ inline unsigned long long first_step(const CudaArguments &a) { return a.watch->pass_step[a.first]; }
+__device__ inline unsigned long long first_step(const CudaArguments &a) { return a.watch->pass_step[a.buffer]; }
 
 /* Whether it is known that the list is too old for the forces of a pass, or of one before. */
 __device__ inline bool is_replayed(const CudaArguments &a, unsigned pass) {
@@ -145,7 +145,7 @@ __device__ inline void end_item(const CudaArguments &a, float moved_sq) {
 __device__ inline int end_check(const CudaArguments &a, unsigned long long first) {
     CudaQueueCheck *check = a.queue.check;
     const unsigned n = (unsigned)a.n,
-                   stop = is_too_old(a, moved_sq_of(a, a.first)) ? 0 : *(volatile unsigned *)&check->stop;
+                   stop = is_too_old(a, moved_sq_of(a, a.buffer)) ? 0 : *(volatile unsigned *)&check->stop;
     const int n_passes = (int)(stop < n ? stop : n);
     if (stop == n) a.watch->measures.moved_sq = *(volatile unsigned *)&check->far;
     tell_fault(a, first + (unsigned long long)n_passes);
@@ -166,12 +166,12 @@ __device__ inline void leave_queue(const CudaArguments &a) {
     const int n_passes = is_checked_queue ? end_check(a, first) : a.n;
     const bool halts = n_passes < a.n;
     const unsigned long long end = first + (unsigned long long)n_passes; /* its drift is done */
-    if (!halts) a.watch->pass_step[(a.first + a.n) % 2] = end;
+    if (!halts) a.watch->pass_step[(a.buffer + a.n) % 2] = end;
     a.watch->step = halts ? end : end - 1;
     a.watch->drifted = !halts;
     *(volatile unsigned long long *)&a.signals->step = a.watch->step;
     if (!halts) return;
-    a.watch->measures.stopped_in = 1 + (unsigned)(a.first + n_passes) % 2;
+    a.watch->measures.stopped_in = 1 + (unsigned)(a.buffer + n_passes) % 2;
     halt(a, CUDA_HALTED_OLD);
 }
 
