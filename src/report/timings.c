@@ -38,7 +38,7 @@ static void log_replayed(MdRecord *r) {
     }
     if (!text[0]) return;
     char *line =
-        md_format("%s: calls that found the device halted and were issued again, beside those above; the seconds "
+        md_format("%s: calls that the device skipped and that were issued again, beside those above; the seconds "
                   "have them too",
                   text);
     md_log_wrapped(r->log, "replayed     ", line);
@@ -205,15 +205,16 @@ static void log_rebuilds(MdRecord *r) {
 static void log_meetings(MdRecord *r) {
     if (r->statistics.n_met > 0)
         md_log(r->log,
-               "barrier   launch.barrier = local: in %lld batches of steps all blocks met: a cell was void, or a brick "
+               "barrier   launch.barrier = local: %lld batches of steps used the barrier of the grid: a cell was "
+               "empty, or a brick "
                "too large for a block to hold or without a block of its own\n",
                (long long)r->statistics.n_met);
     if (r->statistics.n_rolled_back > 0)
-        md_log(
-            r->log,
-            "barrier   launch.barrier = local: in %lld batches of steps the list lasted shorter than any of late, and "
-            "the first steps were made again\n",
-            (long long)r->statistics.n_rolled_back);
+        md_log(r->log,
+               "barrier   launch.barrier = local: %lld batches of steps were rolled back: the list was stale earlier "
+               "than the last "
+               "ones\n",
+               (long long)r->statistics.n_rolled_back);
 }
 
 void md_timings_log(MdRecord *r) {

@@ -1,4 +1,4 @@
-/* What `auto` becomes of bricks, and what is refused (memory.sort = brick, force.kernel = brick): see brick.c. */
+/* What `auto` becomes of bricks, and what is refused (memory.sort = brick, force.kernel = brick): see shape.c. */
 #include <math.h>
 #include <stdio.h>
 

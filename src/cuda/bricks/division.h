@@ -1,4 +1,4 @@
-/* How a box is divided into bricks of cells: what brick.c makes room for, and what choices.c chooses among. */
+/* How a box is divided into bricks of cells: what shape.c makes room for, and what choices.c chooses among. */
 #ifndef MD_CUDA_BRICK_DIVISION_H
 #define MD_CUDA_BRICK_DIVISION_H
 

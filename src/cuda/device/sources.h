@@ -1,4 +1,4 @@
-/* The text of the kernels and of the headers that they include, as the build found it (cmake/embed.cmake). */
+/* The text of the kernels and of the headers that they include, as the build found it (embed.cmake). */
 #ifndef MD_CUDA_SOURCES_H
 #define MD_CUDA_SOURCES_H
 
