@@ -172,10 +172,13 @@ static void test_energy(void) {
 
 /* A second that a loop lasts is what a reading of the power is a mean of: only long loops have a figure. */
 static void test_power(void) {
+    const MdConditions c = watch("nvmlDeviceGetTotalEnergyConsumption=!3;nvmlDeviceGetPowerUsage=300000", 8.1, 0.5);
+    CHECK(!c.energy.joules.missing && near_watts(&c, 300) && strstr(c.energy.method, "power"));
+}
+
+static void test_no_power(void) {
     MdConditions c = watch("nvmlDeviceGetTotalEnergyConsumption=!3;nvmlDeviceGetPowerUsage=300000", 1, 0.2);
     CHECK(unknown(c.energy.joules, "too short") && strstr(c.energy.method, "power"));
-    c = watch("nvmlDeviceGetTotalEnergyConsumption=!3;nvmlDeviceGetPowerUsage=300000", 8.1, 0.5);
-    CHECK(!c.energy.joules.missing && near_watts(&c, 300) && strstr(c.energy.method, "power"));
     c = watch("nvmlDeviceGetTotalEnergyConsumption=!3;nvmlDeviceGetPowerUsage=!4", 1, 0.2);
     CHECK(unknown(c.energy.joules, "not supported"));
 }
@@ -237,19 +240,29 @@ static void answer_too_late(void) {
     sleep_s(1);
 }
 
-/* Each in a process of its own: a library that hangs is not unloaded, and remembers what it was asked. */
-static void test_hang(void) {
-    void (*const cases[])(void) = {hang_in_open,    hang_before_loop, hang_in_second_sample,
-                                   hang_after_loop, hang_in_close,    answer_too_late};
-    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        int status = -1;
+/* What sleeps for seconds, each in a process of its own, all at once. A library that hangs needs one: it is not unloaded, and
+ * remembers what it was asked. */
+static void (*const sleepers[])(void) = {test_power,      test_no_power,    test_energy,
+                                         hang_in_open,    hang_before_loop, hang_in_second_sample,
+                                         hang_after_loop, hang_in_close,    answer_too_late};
+enum { N_SLEEPERS = sizeof sleepers / sizeof sleepers[0] };
+
+static void start_sleepers(pid_t *children) {
+    for (int k = 0; k < N_SLEEPERS; k++) {
         fflush(stdout);
-        const pid_t child = fork();
-        if (child == 0) {
-            cases[k]();
+        children[k] = fork();
+        if (children[k] == 0) {
+            sleepers[k]();
             exit(check_finish());
         }
-        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    }
+}
+
+static void wait_for_sleepers(const pid_t *children) {
+    for (int k = 0; k < N_SLEEPERS; k++) {
+        int status = -1;
+        check_context("number %d of those that sleep", k);
+        CHECK(children[k] > 0 && waitpid(children[k], &status, 0) == children[k] && status == 0);
     }
 }
 
@@ -379,17 +392,17 @@ int main(int argc, char **argv) {
     else if (argc > 1 && strcmp(argv[1], "none") == 0) test_none();
     else {
         if (!CHECK(mkdtemp(folder) != NULL)) return check_finish();
+        pid_t children[N_SLEEPERS];
+        start_sleepers(children);
         test_facts();
         test_refused();
         test_device();
         test_samples();
         test_many_samples();
         test_no_samples();
-        test_energy();
-        test_power();
-        test_hang();
         test_powercap();
         test_processors();
+        wait_for_sleepers(children);
         char *command = md_format("rm -r %s", folder);
         CHECK(system(command) == 0);
         free(command);
