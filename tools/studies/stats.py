@@ -104,9 +104,10 @@ def t_two_sided(t, freedom):
 
 @lru_cache(maxsize=1000)
 def t_quantile(freedom, level):
-    """The t that |T| reaches with probability level, by Newton's method: as the density falls, each step ends below it."""
+    """The t that |T| reaches with probability level, by Newton's method from that of a normal distribution, which is smaller: as
+    the density falls, each step ends below it."""
     density = 2 * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi * freedom)  # of |T| at 0
-    t, step = 0.0, 1.0
+    t, step = NormalDist().inv_cdf(1 - level / 2), 1.0
     while step > 1e-12 * t:
         step = (float(t_two_sided(t, freedom)) - level) / (density * (1 + t * t / freedom) ** (-(freedom + 1) / 2))
         t += step
