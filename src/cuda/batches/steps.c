@@ -78,6 +78,7 @@ static MdStatus roll_back(CudaContext *context) {
     context->kick_open = false;
     MdStatus status = is_old ? cuda_neighbor_build(context, false) : cuda_neighbor_fit(context);
     if (status == MD_OK && is_old) cuda_ahead_note_build(context, step);
+    note_step(context, step, 0); /* the device may halt again before they are issued */
     return status;
 }
 
@@ -253,7 +254,8 @@ MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request)
     /* The journal has room for one request a step: of another before it nothing may be left to do. */
     MdStatus status = now->has_output ? settle(context) : MD_OK;
     if (status != MD_OK) return status;
-    md_require(now->wants_energy); /* so that the step is in no batch */
+    /* So the step is in no batch. After a fault it was not made. */
+    md_require(now->wants_energy || context->h_signals->fault);
     now->has_output = true;
     now->output = *request;
     close_kick(context);

@@ -44,12 +44,13 @@ typedef enum CudaStage {
     X(sort, scatter, "")                                                                                               \
     X(sort, rank, "")                                                                                                  \
     X(sort, rank_few, "force.kernel=list|list-split|cluster|brick")                                                    \
-    X(neighbor, brute, "neighbor.search=brute")                                                                        \
-    X(neighbor, brute_tiled, "neighbor.search=brute-tiled")                                                            \
+    X(neighbor, brute, "neighbor.search=brute force.kernel=pairs|pairs-tiled|list|list-split|cell|cluster")            \
+    X(neighbor, brute_tiled,                                                                                           \
+      "neighbor.search=brute-tiled force.kernel=pairs|pairs-tiled|list|list-split|cell|cluster")                       \
     X(neighbor, cell, "neighbor.search=cell force.kernel=pairs|pairs-tiled|list|list-split|cell")                      \
     X(neighbor, cluster, "force.kernel=cluster")                                                                       \
     X(neighbor, brick, "force.kernel=brick")                                                                           \
-    X(neighbor, sort_rows, "neighbor.sorted=on")                                                                       \
+    X(neighbor, sort_rows, "neighbor.sorted=on force.kernel=pairs|pairs-tiled|list|list-split|cell|cluster")           \
     X(neighbor, count, "force.kernel=list|list-split|cluster")                                                         \
     X(force, plain, "")                                                                                                \
     X(force, energy, "")                                                                                               \
