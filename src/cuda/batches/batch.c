@@ -87,8 +87,8 @@ static const CudaGraphWork batch_work[CUDA_N_BATCHES] = {[0] = issue_whole_steps
                                                          [CUDA_ENDS_DRIFTED] = issue_moves,
                                                          [CUDA_BEGINS_FORCED | CUDA_ENDS_DRIFTED] = issue_fused};
 
-/* A batch between two builds by count is one graph, since it comes again. Other batches are of any length: graphs of powers
- * of two, the largest first, of which few serve for all; but a queue is to go on over all of them. The grid, which every build of
+/* A batch between two builds by count is one graph, since it comes again. Other batches are of any length: they are cut into
+ * graphs of powers of two, the largest first, so that a few graphs serve for all; but a queue is not cut. The grid, which every build of
  * a system with an open axis measures anew, is read by one of the force kernels and by the queue only. */
 static void issue_graphs(CudaContext *context, const CudaBatch *batch) {
     const bool queues = context->facts.queues, in_parts = context->facts.checks_on_device && !queues;

@@ -173,7 +173,7 @@ static void add_options_by_version(Options *options) {
 /* Threads that launch bounds make room for on a multiprocessor: half of the most, 64 registers each. */
 enum { BOUND_THREADS = 1024 };
 
-/* Whether a pass may be made in vain: see kernels/batches/step_queue.cuh. */
+/* Whether a step may have to be replayed: see kernels/batches/step_queue.cuh. */
 static bool is_checked_queue(const MdConfig *config) {
     return config->launch_passes == MD_PASSES_QUEUE && config->launch_fuse == MD_FUSE_STEP &&
            config->launch_persistent != MD_PERSISTENT_ON && config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;

@@ -209,7 +209,7 @@ static void add_queue(CudaContext *context, Arrays *arrays) {
     add(arrays, CUDA_KEPT, &queue->brick, n, sizeof *queue->brick, "queue of bricks");
 }
 
-/* Passes of which one may be made in vain read one copy of all that moves, and write the other, which is that of a reordering. */
+/* A queue that may have to replay a step reads one copy of all that moves, and writes the other, which is that of a reordering. */
 static bool is_checked(const CudaContext *context) {
     return has_queue(context) && context->config.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 }
