@@ -2,6 +2,13 @@
 
 say() { printf '\n== %s\n' "$*"; }
 
+# help_if_asked WORD...: where a word is --help or -h, prints the comment at the head of the script and ends it.
+help_if_asked() {
+    [[ " $* " == *" --help "* || " $* " == *" -h "* ]] || return 0
+    sed -n '2,${/^#/!q; s/^# \{0,1\}//p}' "$0"
+    exit 0
+}
+
 # install_missing PACKAGE...: installs the Debian packages that are not there, and says which. Without apt, or without
 # the right to install, it names them and goes on: the build then says what it lacks.
 install_missing() {

@@ -5,6 +5,7 @@
 #   run/demo.sh [section.key=value...]
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
+help_if_asked "$@"
 
 say "packages"
 install_missing $(build_packages) python3-numpy python3-h5py python3-matplotlib

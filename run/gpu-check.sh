@@ -18,6 +18,7 @@
 # the other stages do without.
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
+help_if_asked "$@"
 all_stages=tests,sanitize,mutants,ceilings,bench
 stages=${MDMINI_STAGES:-$all_stages}
 has() { case ",$2," in *",$1,"*) return 0 ;; *) return 1 ;; esac; } # has STAGE LIST

@@ -5,6 +5,7 @@
 #   run/platforms.sh [PART...]     # nocuda, gpus, clang, o1, parallel, aarch64, archive; without a word all of them
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
+help_if_asked "$@"
 folder=$top/build-platforms
 
 # --- the parts: each runs in a shell of its own that ends at the first failure ---------------------------------------
@@ -16,12 +17,12 @@ part_nocuda() {
     tests '^(deck|sensors|system)/|^output/test_(files|h5md|json|recover)$|^run/test_(commit|no_gpu|refusals)$'
 }
 
-say_gpus="other GPUs, emulated: melts, complete lists, what auto takes; a sample of the mutants of the kernels"
+say_gpus="other GPUs, emulated: melts, complete lists, what auto takes; batches of steps; a sample of the mutants of the kernels"
 part_gpus() {
     command -v nvcc /usr/local/cuda/bin/nvcc >/dev/null || exit "$not_run"
     configure -DMDMINI_CUDA=EMULATED -DMDMINI_HAVE_CPU_LEVELS=OFF -DMDMINI_TEST_SHARDS=144
     compile
-    MDMINI_TEST_BACKENDS=cuda tests '^emulator/(melt|complete|default_runs|crowds)|^mutation/'
+    MDMINI_TEST_BACKENDS=cuda tests '^emulator/(melt|complete|default_runs|crowds|part_of_(queue-2|trust))|^mutation/'
 }
 
 say_clang="clang, with the cuda backend where a toolkit is: all tests built, melts"

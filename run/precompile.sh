@@ -11,6 +11,7 @@
 # reduce.method = cooperative and cub where the toolkit's headers are in another folder.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
+help_if_asked "$@"
 folder=$top/build-idle
 build "$folder" -DMDMINI_CUDA=IDLE -DMDMINI_TESTS=ON -DMDMINI_HAVE_CPU_LEVELS=OFF -DMDMINI_TEST_SHARDS=8
 export MDMINI_TEST_BACKENDS=cuda MDMINI_EMULATOR_LEAKS=0 MDMINI_KERNEL_CACHE=$folder/tests/kernels

@@ -5,6 +5,7 @@
 #   run/test.sh [ctest option...]
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
+help_if_asked "$@"
 
 say "packages"
 install_missing $(build_packages) hdf5-tools lammps openmpi-bin python3-numpy python3-h5py python3-matplotlib \
@@ -26,7 +27,7 @@ if "$top/build/mdmini" --version | grep -q ', cuda ('; then
     build "$top/build-emulated" -DMDMINI_CUDA=EMULATED -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON -DMDMINI_HAVE_CPU_LEVELS=OFF \
         -DMDMINI_TEST_SHARDS=144
     (cd "$top/build-emulated" && MDMINI_TEST_BACKENDS=cuda ctest --output-on-failure --timeout 600 -j 3 -R \
-        '^emulator/(part_of|selftest|walk)|/test_overlap-random$|/test_(backends|memory|rows|state)-0$|/test_(boundary|cache|choices|cuda|kernel_cache|no_gpu|targets)$')
+        '^emulator/(part_of_(overlap|ahead|queue-1)|selftest|walk)|/test_overlap-random$|/test_(backends|memory|rows|state)-0$|/test_(boundary|cache|choices|cuda|kernel_cache|no_gpu|targets)$')
 fi
 "$top/build/mdmini" --check "$top/inputs/melt.txt" run.backend=cuda 2>/dev/null | grep -q "can run here" ||
     echo "No GPU can be used here: run/gpu-check.sh tests the cuda backend on a machine that has one."

@@ -131,10 +131,11 @@ def figure_lines(row):
 def energy_text(energies):
     if energies["same"]:
         return "final energies: the same to the bit"
-    text = f"final energies: differ, relatively at most by {energies['largest']:.2g}: " \
-           f"{energies['of'].replace('_', ' ')} {' and '.join(map(repr, energies['values']))}"
-    return text + (", though program, machine and switches are the same: only switches that are not deterministic may do that "
-                   "(mdmini --list-variants)" if energies["expected"] else "")
+    text = f"final energies: differ, most of all the {energies['of'].replace('_', ' ')}: {' and '.join(map(repr, energies['values']))}, " \
+           f"relatively {energies['largest']:.2g}; "
+    return text + ("program, machine and switches are the same: only switches that are not deterministic may do that "
+                   "(mdmini --list-variants)" if energies["expected"] else
+                   "where sums are in another order, rounding leads the particles apart: the verdicts say whether both runs are right")
 
 
 def detail_lines(found):

@@ -19,10 +19,11 @@ KINDS = {  # kind: (what it is, what reads it)
     "definition": ("the definition of a study (study.json)", "tools/study.py --report FOLDER takes the folder that it is in"),
     "restart": ("a restart file", "mdmini --restart FILE goes on with it"),
     "log": ("the log of a run", "no tool takes it"),
+    "thermo": ("the thermo table of a run (NAME.csv)", "for spreadsheets; tools/plot.py draws the same numbers from NAME.json, beside NAME.h5"),
     "peers": ("speeds of other programs (CSV, such as run/results/peers.csv)", "tools/study.py --peers FILE takes them"),
     "folder": ("a folder", "what is needed is a file"),
 }
-BEGINNINGS = {b"\x89HDF\r\n\x1a\n": "trajectory", b"mdmini restart\0": "restart", b"mdmini ": "log"}
+BEGINNINGS = {b"\x89HDF\r\n\x1a\n": "trajectory", b"mdmini restart\0": "restart", b"mdmini ": "log", b"step,time (tau),": "thermo"}
 KEYS = {  # that only this kind has
     "record": ("rows", "gpu_states"), "report": ("atom_steps_per_second", "options"), "trace": ("traceEvents",), "ceilings": ("ceilings",),
     "stages": ("bench", "cases"), "definition": ("definition", "order"), "study": ("definition", "points", "effects")}

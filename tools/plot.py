@@ -205,15 +205,18 @@ def plot_snapshots(frames, color):
     return figure
 
 
-def average_distribution(file, ends, first_step):
-    """(g(r) summed over frames from a step on, its label): at most MAX_FRAMES of them, spread evenly. ends: the first and the last
-    frame of the file."""
-    steps = file["particles/all/position/step"][:]
+def frames_of_mean(steps, first_step):
+    """Indices of frames from a step on, at most MAX_FRAMES of them, spread evenly. steps: of all frames."""
     chosen = np.flatnonzero(steps >= first_step)
     if len(chosen) == 0:
         raise ValueError(f"--from {first_step:g}: the last frame is of step {steps[-1]}")
     if len(chosen) > MAX_FRAMES:
         chosen = chosen[np.linspace(0, len(chosen) - 1, MAX_FRAMES).round().astype(int)]
+    return chosen
+
+
+def average_distribution(file, ends, steps, chosen):
+    """(g(r) summed over the chosen frames, its label). ends: the first and the last frame of the file; steps: of all frames."""
     mean = RadialDistribution(longest_distance(ends))
     for k in chosen:
         mean.add(Frame(file, k), max(MAX_PAIRS // 10, 4 * MAX_PAIRS // len(chosen)))
@@ -278,23 +281,24 @@ def plot_neighbors(frame, pairs):
 def draw_all(arguments):
     """Yields the kind of each picture that was asked for, its figure, and the columns of numbers that are kept beside it, or None."""
     with open_trajectory(arguments.trajectory) as file:
-        n_frames = len(file["particles/all/position/step"])
-        if n_frames == 0:
+        steps = file["particles/all/position/step"][:]
+        if len(steps) == 0:
             raise ValueError(f"{arguments.trajectory} holds no frame")
-        frames = choose_frames(file, n_frames, arguments.color)
+        chosen = frames_of_mean(steps, arguments.first_step)
+        frames = choose_frames(file, len(steps), arguments.color)
+        if arguments.color == "speed" and frames[0].speed is None:
+            raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities_every)")
+        if arguments.neighbors and frames[0].dimension != 2:
+            raise ValueError("--neighbors draws two-dimensional systems only")
+        yield "thermo", plot_thermo(load_thermo(arguments.trajectory, file), frames[0].dimension), None
+        yield "snapshots", plot_snapshots(frames, arguments.color), None
+        if arguments.neighbors:
+            yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position))), None
+        # Last, since it takes longest.
         ends = [frames[0], frames[-1]] if len(frames) > 1 else frames
-        thermo = load_thermo(arguments.trajectory, file)
-        mean, label = average_distribution(file, ends, arguments.first_step)
-    if arguments.color == "speed" and frames[0].speed is None:
-        raise ValueError(f"{arguments.trajectory} holds no velocities (output.velocities_every)")
-    if arguments.neighbors and frames[0].dimension != 2:
-        raise ValueError("--neighbors draws two-dimensional systems only")
-    yield "thermo", plot_thermo(thermo, frames[0].dimension), None
-    yield "snapshots", plot_snapshots(frames, arguments.color), None
-    radial = [RadialDistribution(longest_distance(ends)).add(frame) for frame in ends]
-    yield "gr", plot_distribution(ends, radial, mean, label), distribution_table(mean, radial)
-    if arguments.neighbors:
-        yield "neighbors", plot_neighbors(frames[0], read_neighbors(arguments.neighbors, len(frames[0].position))), None
+        radial = [RadialDistribution(longest_distance(ends)).add(frame) for frame in ends]
+        mean, label = average_distribution(file, ends, steps, chosen)
+        yield "gr", plot_distribution(ends, radial, mean, label), distribution_table(mean, radial)
 
 
 def save_table(path, columns):

@@ -1,23 +1,25 @@
 """Neighbours, local order and g(r) of a frame: position [n, dimension] within low and high, length and periodic [dimension]."""
 import numpy as np
 
-MAX_PAIRS = 4_000_000  # that are held in memory at once
+MAX_PAIRS = 2_000_000  # that g(r) of a frame rests on
+PORTION = 30_000  # pairs that are held at once: they stay in the caches of a processor
+REACH = 2  # cells on each side of a particle's own in which its neighbours are
 
 
 def find_pairs(frame, cutoff, origins):
     """Yields (k, j, vector) in portions: particle j is within cutoff of particle origins[k], and vector leads there.
 
-    A grid of cells no smaller than the cutoff. cutoff is at most half of each periodic edge."""
+    A grid of cells no smaller than cutoff / REACH. cutoff is at most half of each periodic edge."""
     extent = np.maximum(frame.high - frame.low, 1e-9)
     # As many cells as particles are enough: a thin gas would ask for more memory than the pairs themselves.
     most = max(1, int(len(frame.position) ** (1 / frame.dimension)) + 1)
-    shape = np.clip((extent / cutoff).astype(np.int64), 1, most)
+    shape = np.clip((REACH * extent / cutoff).astype(np.int64), 1, most)
     cell = np.minimum(((frame.position - frame.low) / extent * shape).astype(np.int64), shape - 1)
     flat = np.ravel_multi_index(cell.T, shape)
     order = np.argsort(flat, kind="stable")
     start = np.searchsorted(flat[order], np.arange(np.prod(shape) + 1))
-    # An axis of one or two cells must not meet the same cell twice.
-    steps = [[0] if n == 1 else [0, 1] if n == 2 and p else [-1, 0, 1] for n, p in zip(shape, frame.periodic)]
+    # Around a periodic axis of few cells no cell may be met twice.
+    steps = [range(n) if p and n < 2 * REACH + 1 else range(-REACH, REACH + 1) for n, p in zip(shape, frame.periodic)]
     for offset in np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, frame.dimension):
         other = cell[origins] + offset
         inside = (((other >= 0) & (other < shape)) | frame.periodic).all(axis=1)
@@ -28,7 +30,7 @@ def find_pairs(frame, cutoff, origins):
         first = 0
         while first < len(c):
             done = end[first - 1] if first else 0
-            last = max(first + 1, int(np.searchsorted(end, done + MAX_PAIRS, side="right")))
+            last = max(first + 1, int(np.searchsorted(end, done + PORTION, side="right")))
             n = count[first:last]
             within = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
             k = np.repeat(k_inside[first:last], n)
@@ -97,6 +99,7 @@ class RadialDistribution:
         self.edges = np.linspace(0, self.n_bins * width, self.n_bins + 1)
         self.counts, self.expected = np.zeros(self.n_bins), np.zeros(self.n_bins)
         self.n_origins, self.n_frames = 0, 0
+        self.random = np.random.default_rng(1)  # other origins in each frame
 
     def add(self, frame, most_pairs=None):
         """Of a large system a random part of the origins serves: as many as find so many pairs (MAX_PAIRS)."""
@@ -108,7 +111,7 @@ class RadialDistribution:
         shells = (np.pi if power == 2 else 4 / 3 * np.pi) * np.diff(self.edges ** power)
         most_origins = int((most_pairs or MAX_PAIRS) / max(1, density * shells.sum())) + 1
         if len(origins) > most_origins:
-            origins = np.random.default_rng(1).choice(origins, most_origins, replace=False)
+            origins = self.random.choice(origins, most_origins, replace=False)
         for _, _, vector in find_pairs(frame, self.edges[-1], origins):
             self.counts += np.histogram(np.sqrt(np.einsum("ij,ij->i", vector, vector)), self.edges)[0]
         self.expected += len(origins) * density * shells

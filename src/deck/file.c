@@ -72,15 +72,30 @@ static size_t find_binary(const char *text, size_t n) {
     return n;
 }
 
+/* What a file of a known kind is, and what to do with it; NULL: of none. */
+static const char *known_kind(const char *text, size_t n) {
+    static const struct {
+        const char *begin, *is;
+    } kinds[] = {{"\x1f\x8b", "compressed by gzip; unpack it: mdmini <(zcat FILE)"},
+                 {"mdmini restart", "a restart file; mdmini --restart FILE continues its run"},
+                 {"\x89HDF", "an HDF5 file; mdmini writes trajectories and reads none"}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const size_t length = strlen(kinds[k].begin);
+        if (n >= length && memcmp(text, kinds[k].begin, length) == 0) return kinds[k].is;
+    }
+    return NULL;
+}
+
 /* Whether the n bytes are text; else one message, not a thousand. */
 static bool require_text(MdLayer *layer, const char *text, size_t n) {
-    size_t at = find_binary(text, n);
+    const char *const kind = known_kind(text, n);
+    size_t at = kind ? 0 : find_binary(text, n);
     if (at == n) return true;
     layer->line = 1;
     for (size_t k = 0; k < at; k++) layer->line += text[k] == '\n';
-    const bool gzip = n > 1 && memcmp(text, "\x1f\x8b", 2) == 0;
-    md_layer_problem(layer, "byte 0x%02x: this is not a text file; expected: a deck, a table of coordinates, or XYZ%s",
-                     (unsigned char)text[at], gzip ? "; unpack it: mdmini <(zcat FILE)" : "");
+    char *what = kind ? md_copy_text(kind) : md_format("byte 0x%02x: this is not a text file", (unsigned char)text[at]);
+    md_layer_problem(layer, "%s; expected: a deck, a table of coordinates, or XYZ", what);
+    free(what);
     return false;
 }
 
@@ -180,17 +195,10 @@ bool md_deck_read_text(MdDeck *deck, const char *path, const char *folder, const
 
 /* --- files --- */
 
-/* Whether the word is the name of an option, `run.steps`. */
-static bool names_option(const char *word) {
-    for (int option = 0; option < MD_N_OPTIONS; option++)
-        if (strcmp(word, md_option_name(option)) == 0) return true;
-    return false;
-}
-
 static void report_unreadable(const char *path, const char *shown, int reason, MdErrors *errors) {
-    char *help = reason != ENOENT     ? md_copy_text("")
-                 : names_option(path) ? md_format("; an override is written %s=VALUE", path)
-                                      : md_nearest_file(path);
+    char *help = reason != ENOENT             ? md_copy_text("")
+                 : md_deck_names_option(path) ? md_format("; an override is written %s=VALUE", path)
+                                              : md_nearest_file(path);
     md_fail(errors, MD_ERROR_INPUT, "%s: cannot be read: %s%s", shown, strerror(reason), help);
     free(help);
 }

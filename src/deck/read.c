@@ -26,6 +26,16 @@ static void check_coordinates(const MdDeck *deck, const char *path, int layer, M
     free(value);
 }
 
+/* `run.steps = 5`: an override with blanks reaches the program as several words. Refused by one message; how many words it is. */
+static int refuse_blanks(int n_words, char *const *words, MdErrors *errors) {
+    if (n_words < 2 || !md_deck_names_option(words[0]) || words[1][0] != '=') return 0;
+    const bool is_split = words[1][1] == '\0' && n_words > 2; /* the value is a third word */
+    const char *value = is_split ? words[2] : words[1] + 1;
+    md_fail(errors, MD_ERROR_INPUT, "command line: %s: an override has no blanks around its =: %s=%s", words[0],
+            words[0], value);
+    return is_split ? 3 : 2;
+}
+
 void md_deck_read_layers(MdDeck *deck, int n_arguments, char *const *arguments, MdErrors *errors) {
     bool in_overrides = false;
     const char *coordinates = NULL;
@@ -33,6 +43,11 @@ void md_deck_read_layers(MdDeck *deck, int n_arguments, char *const *arguments, 
     deck->files = calloc((size_t)n_arguments + 1, sizeof *deck->files);
     if (!deck->files) md_panic("out of memory");
     for (int k = 0; k < n_arguments; k++) {
+        const int n_refused = refuse_blanks(n_arguments - k, arguments + k, errors);
+        if (n_refused) {
+            k += n_refused - 1;
+            continue;
+        }
         bool override = md_deck_is_override(arguments[k]);
         /* Overrides that stand together are one layer. */
         if (override && !in_overrides) deck->n_layers++;
@@ -54,7 +69,8 @@ MdDeck *md_deck_read(int n_arguments, char *const *arguments, MdErrors *errors) 
     md_deck_read_layers(deck, n_arguments, arguments, errors);
     if (!deck->name)
         md_fail(errors, MD_ERROR_INPUT,
-                "no input file: call it as mdmini FILE... [section.key=value...], for example mdmini inputs/xy.txt");
+                "no input file: call it as mdmini FILE... [section.key=value...], for example mdmini inputs/xy.txt; "
+                "mdmini --help lists the other commands");
     md_deck_check(deck, errors);
     if (md_errors_count(errors) == n_before) {
         md_deck_keep_stream(deck);

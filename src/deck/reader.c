@@ -103,8 +103,8 @@ static void refuse_key(MdLayer *layer, int section, const char *key) {
     const MdFormerKey *former = md_former_key(md_option_row(section)->section, key);
     if (!former) report_unknown_key(layer, section, key);
     else if (!layer->deck->is_saved)
-        md_layer_problem(layer, "%s.%s: no longer a key: %s; leave it out, the program runs as with %s",
-                         former->section, former->key, former->reason, former->value);
+        md_layer_problem(layer, "%s.%s: no longer a key; leave it out, the program runs as with %s (%s)",
+                         former->section, former->key, former->value, former->reason);
 }
 
 /* --- assignments --- */
@@ -242,6 +242,12 @@ void md_layer_read_deck(MdLayer *layer, const char *text, size_t n) {
 bool md_deck_is_override(const char *argument) {
     const char *equal = strchr(argument, '='), *slash = strchr(argument, '/');
     return equal && !(slash && slash < equal);
+}
+
+bool md_deck_names_option(const char *word) {
+    for (int option = 0; option < MD_N_OPTIONS; option++)
+        if (strcmp(word, md_option_name(option)) == 0) return true;
+    return false;
 }
 
 /* `key` without its section: which sections have it. */

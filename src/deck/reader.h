@@ -49,6 +49,9 @@ void md_deck_keep_stream(MdDeck *deck);
 /* Whether an argument is an override and not a file: it has a `=`, and no `/` before it. */
 bool md_deck_is_override(const char *argument);
 
+/* Whether a word is the name of an option, `run.steps`. */
+bool md_deck_names_option(const char *word);
+
 /* Applies one `section.key=value`. */
 void md_deck_read_override(MdDeck *deck, const char *argument, MdErrors *errors);
 

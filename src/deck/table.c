@@ -69,9 +69,8 @@ int md_option_find(const char *section, const char *key) {
 static const MdFormerKey former_keys[] = {
     {"launch", "dependent", "off",
      "programmatic dependent launch gained less than 2 %, and lost as much at other sizes"},
-    {"memory", "carry", "swap", "by copy a reordering took a second pass, to save 32 bytes an atom"},
-    {"neighbor", "index", "32",
-     "by 16 the rows of force.kernel = list and list-split had half the bytes; no size was seen to gain by it"},
+    {"memory", "carry", "swap", "with copy a reordering took a second pass, to save 32 bytes an atom"},
+    {"neighbor", "index", "32", "16 halved the bytes of the list of force.kernel = list, and no run was faster by it"},
 };
 
 const MdFormerKey *md_former_key(const char *section, const char *key) {

@@ -81,9 +81,9 @@ def test_portions():
     frame = hexagonal(20)
     origins = np.arange(len(frame.position))
     whole = sorted((k, j) for a, b, _ in structure.find_pairs(frame, 2.5, origins) for k, j in zip(a, b))
-    keep, structure.MAX_PAIRS = structure.MAX_PAIRS, 50
+    keep, structure.PORTION = structure.PORTION, 50
     parts = sorted((k, j) for a, b, _ in structure.find_pairs(frame, 2.5, origins) for k, j in zip(a, b))
-    structure.MAX_PAIRS = keep
+    structure.PORTION = keep
     assert whole == parts and len(whole) == 18 * len(origins)
 
 
@@ -221,7 +221,7 @@ def test_pictures(folder):
         stream.write("# i count j\n0 2 1 2\n1 1 0\n2 1 0\n")
     run = run_tool(base + ".h5", "-o", base + "-pic", "--neighbors", base + ".list")
     assert run.returncode == 0, run.stderr
-    expected = [f"{base}-pic-{kind}" for kind in ("thermo.png", "snapshots.png", "gr.png", "gr.csv", "neighbors.png")]
+    expected = [f"{base}-pic-{kind}" for kind in ("thermo.png", "snapshots.png", "neighbors.png", "gr.png", "gr.csv")]
     assert run.stdout.split() == expected, run.stdout
     for path in expected:
         check_table(path) if path.endswith("csv") else check_picture(path)

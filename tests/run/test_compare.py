@@ -129,7 +129,7 @@ def check_conditions(checks, folder, first, other):
     text = check_code(checks, 0, "busy1.json", "busy2.json", folder=folder, says=("load of the machine before the runs (1 min)  0.5  3.5",))
     key = max(comparison.ENERGIES, key=lambda key: abs(first[key] - other[key]) / max(abs(first[key]), abs(other[key]), 1e-300))
     apart = abs(first[key] - other[key]) / max(abs(first[key]), abs(other[key]))
-    checks.that(f"differ, relatively at most by {apart:.2g}: {key.replace('_', ' ')} {first[key]!r} and {other[key]!r}" in text,
+    checks.that(f"differ, most of all the {key.replace('_', ' ')}: {first[key]!r} and {other[key]!r}, relatively {apart:.2g}; " in text,
                 f"energies: {text}")
 
 

@@ -89,6 +89,12 @@ def test_words(checks, folder):
         check(checks, *run(TOOLS / tool, *words, folder=folder), [expected], f"{tool} {words}")
     for script in ("bench.py", "ncu.py"):
         check(checks, *run(SOURCE / "run" / script, "x", "--backend", "cud", folder=folder), ['did you mean "cuda"?'], script)
+    for script in ("demo", "gpu-check", "platforms", "precompile", "test"):  # asked for help, it does nothing else
+        done = subprocess.run(["bash", SOURCE / f"run/{script}.sh", "--help"], cwd=folder, capture_output=True, text=True)
+        text = (SOURCE / f"run/{script}.sh").read_text().split("\n\n")[0]
+        head = "\n".join(line.lstrip("#").strip() for line in text.splitlines()[1:] if line.startswith("#"))
+        said = "\n".join(line.strip() for line in done.stdout.splitlines())
+        checks.that(done.returncode == 0 and len(head) > 100 and said == head, f"{script}.sh --help: {done.returncode}, {done.stdout}{done.stderr}")
     for script in ("bench.py", "bench_cpu.py", "ncu.py", "pipeline.py"):
         check(checks, *run(SOURCE / "run" / script, "nix", folder=folder), ["nix: no such program"], script)
 
