@@ -1,4 +1,5 @@
 """Kept results: no more than a reader opens, and whatever names a file of theirs names one that is there."""
+import csv
 import os
 import re
 import subprocess
@@ -88,6 +89,25 @@ def planted_are_found(checks, folder):
     checks.that(found == [f"{RESULTS}/README.md: #no-page", f"{RESULTS}/README.md: gpu/b.txt", f"x.c: {RESULTS}/gpu/c.txt"], f"found: {found}")
 
 
+def speeds_are_those_of_the_record(checks, folder):
+    """The table of README.md beside other programs, and the ratios that run/results/README.md gives."""
+    lines = [line for line in (SOURCE / RESULTS / "h100/peers.csv").read_text().splitlines() if not line.startswith("#")]
+    rows = list(csv.DictReader(lines))
+    settings = (("mdmini", "mixed", "every 20 steps"), ("mdmini", "mixed", "safe"), ("LAMMPS KOKKOS", "mixed", "every 20 steps"),
+                ("OpenMM", "mixed", "its own"), ("MD-Bench", "single", "every 20 steps"), ("GPUMD", "mixed", "checked each step"))
+    speeds = {(int(row["atoms"]), row["program"], row["precision"], row["rule"]): int(row["value"]) for row in rows}
+    sizes = sorted({atoms for atoms, *_ in speeds})
+    page = (SOURCE / "README.md").read_text()
+    for atoms in sizes:
+        line = "| " + " | ".join(f"{value:,}" for value in (atoms, *(speeds[(atoms, *setting)] for setting in settings))) + " |"
+        checks.that(line in page, f"README.md has no line {line}")
+    times = [max(value for key, value in speeds.items() if key[:2] == (atoms, "mdmini")) /
+             max(value for key, value in speeds.items() if key[0] == atoms and key[1] != "mdmini") for atoms in sizes]
+    text = " ".join((SOURCE / RESULTS / "README.md").read_text().split())
+    sentence = "{:.0f} times the speed of the best other program at 4,000 atoms, {:.0f} at 32,000, {:.0f} at 256,000 and {:.0f} at a million"
+    checks.that(sentence.format(*times) in text, f"{RESULTS}/README.md does not say {sentence.format(*times)}")
+
+
 checks = Checks()
-checks.run(is_small, names_what_is_there, planted_are_found)
+checks.run(speeds_are_those_of_the_record, is_small, names_what_is_there, planted_are_found)
 checks.finish()

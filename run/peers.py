@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""The picture of speeds beside other programs: run/peers.py [PEERS.csv [PICTURE]], by default that of README.md.
+
+For each size the fastest setting of each program that does not use double precision, in steps/s; above the bar of mdmini, how many
+times the speed of the best of the others it is. The file has the columns atoms, program, precision, rule, value (steps/s).
+
+Needs matplotlib (Debian: python3-matplotlib)."""
+import csv
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP / "tools"))
+from interpreter import need
+
+need(__name__, ("matplotlib",))
+from drawing import PAGE, SERIES, label_ticks, plt, save, use_style
+
+RECORD = TOP / "run/results/h100/peers.csv"
+
+
+def read_speeds(path):
+    """{program: {atoms: steps/s}}, the fastest of each."""
+    speeds = {}
+    with open(path, encoding="utf-8") as stream:
+        for row in csv.DictReader(line for line in stream if not line.startswith("#")):
+            if row["precision"] != "double":
+                mine = speeds.setdefault(row["program"], {})
+                mine[int(row["atoms"])] = max(mine.get(int(row["atoms"]), 0), float(row["value"]))
+    return speeds
+
+
+def over_the_best(speeds, atoms):
+    """How many times the speed of the best other program mdmini has."""
+    return speeds["mdmini"][atoms] / max(mine[atoms] for program, mine in speeds.items() if program != "mdmini" and atoms in mine)
+
+
+def draw(speeds):
+    sizes = sorted(speeds["mdmini"])
+    width = 0.84 / len(speeds)
+    figure, axis = plt.subplots(figsize=(PAGE, 2.5), constrained_layout=True)
+    for k, (program, mine) in enumerate(speeds.items()):
+        color, hatch = SERIES[k][:2]
+        places = [(place + (k + 0.5) * width - 0.42, mine[atoms]) for place, atoms in enumerate(sizes) if atoms in mine]
+        axis.bar(*zip(*places), width, color=color, hatch=hatch, edgecolor="white", linewidth=0.3, label=program)
+    for place, atoms in enumerate(sizes):
+        axis.annotate(f"{over_the_best(speeds, atoms):.0f} times the next", (place - 0.42, speeds["mdmini"][atoms]), (0, 2),
+                      textcoords="offset points", ha="left", va="bottom", fontsize=7)
+    axis.set_yscale("log")
+    axis.set_ylim(50, 2 * max(speeds["mdmini"].values()))
+    axis.set_ylabel("steps a second")
+    axis.set_xlabel("atoms")
+    label_ticks(axis.xaxis, range(len(sizes)), [f"{atoms:,}" for atoms in sizes])
+    axis.legend(ncol=len(speeds), loc="lower center", bbox_to_anchor=(0.5, 1))
+    return figure
+
+
+def main(path=RECORD, picture=None):
+    use_style()
+    print(*save(draw(read_speeds(path)), str(picture or Path(path).with_suffix("")).removesuffix(".png")))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])
