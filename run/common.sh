@@ -48,6 +48,13 @@ build() {
     cmake --build "$folder" --parallel "$(nproc)"
 }
 
+# build_emulated: in build-emulated, the cuda backend on an emulated GPU. One set of instructions of the processor is enough there,
+# and one shard of the tests that walk all switches.
+build_emulated() {
+    build "$top/build-emulated" -DMDMINI_CUDA=EMULATED -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON -DMDMINI_HAVE_CPU_LEVELS=OFF \
+        -DMDMINI_TEST_SHARDS=144
+}
+
 # The first python3 that can import the modules named: the one on PATH may not see the distribution's.
 find_python() {
     local candidate modules=$1

@@ -20,8 +20,8 @@ part_nocuda() {
 say_gpus="other GPUs, emulated: melts, complete lists, what auto takes; batches of steps; a sample of the mutants of the kernels"
 part_gpus() {
     command -v nvcc /usr/local/cuda/bin/nvcc >/dev/null || exit "$not_run"
-    configure -DMDMINI_CUDA=EMULATED -DMDMINI_HAVE_CPU_LEVELS=OFF -DMDMINI_TEST_SHARDS=144
-    compile
+    build_emulated >build.log 2>&1 || { tail -30 build.log; return 1; } # that of run/test.sh, if it is there
+    cd "$top/build-emulated"
     MDMINI_TEST_BACKENDS=cuda tests '^emulator/(melt|complete|default_runs|crowds|part_of_(queue-2|trust))|^mutation/'
 }
 

@@ -23,9 +23,7 @@ say "tests" # three at a time on two cores: some of them wait most of the time
 (cd "$top/build" && ctest --output-on-failure --timeout 900 -j 3 "$@")
 if "$top/build/mdmini" --version | grep -q ', cuda ('; then
     say "the cuda backend on an emulated GPU: a sample of its tests"
-    # One set of instructions is enough here, and one shard of those that walk all switches.
-    build "$top/build-emulated" -DMDMINI_CUDA=EMULATED -DMDMINI_TESTS=ON -DMDMINI_WERROR=ON -DMDMINI_HAVE_CPU_LEVELS=OFF \
-        -DMDMINI_TEST_SHARDS=144
+    build_emulated
     (cd "$top/build-emulated" && MDMINI_TEST_BACKENDS=cuda ctest --output-on-failure --timeout 600 -j 3 -R \
         '^emulator/(part_of_(overlap|ahead|queue-1)|selftest|walk)|/test_overlap-random$|/test_(backends|memory|rows|state)-0$|/test_(boundary|cache|choices|cuda|kernel_cache|no_gpu|targets)$')
 fi
