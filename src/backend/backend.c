@@ -26,7 +26,7 @@ void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
     after->n_late_rebuilds -= before->n_late_rebuilds;
     after->n_overflows -= before->n_overflows;
     after->overflow_seconds -= before->overflow_seconds;
-    after->n_met -= before->n_met;
+    after->n_grid_barriers -= before->n_grid_barriers;
     after->n_rolled_back -= before->n_rolled_back;
     for (int k = 0; k < after->n_stages; k++) {
         after->stages[k].calls -= before->stages[k].calls;

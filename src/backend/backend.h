@@ -146,7 +146,7 @@ typedef struct MdStatistics {
     int64_t n_late_rebuilds;   /* found a displacement above half the skin: pairs may have been missed before */
     int64_t n_overflows;       /* times that the list had to grow */
     double overflow_seconds;   /* of this process, host clock: to make room, as far as no stage has it */
-    int64_t n_met;             /* batches that used the barrier of the grid in place of launch.barrier = local */
+    int64_t n_grid_barriers;   /* batches that used the barrier of the grid in place of launch.barrier = local */
     int64_t n_rolled_back;     /* batches that rolled back: the list was too old earlier than speculated */
     int64_t capacity;          /* entries a row has room for; 0: there is no list */
     double neighbors_per_atom; /* mean row length at the last build, each pair counted in both rows; NaN: no list */

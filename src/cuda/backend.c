@@ -43,7 +43,7 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
     a->half_step_f = (float)a->half_step;
     a->whole_step_f = (float)a->whole_step;
     a->fault_sq_f = (float)a->fault_sq;
-    a->halt_sq = (float)(0.25 * config->neighbor_skin * config->neighbor_skin);
+    a->stale_sq = (float)(0.25 * config->neighbor_skin * config->neighbor_skin);
     cuda_brick_plan(context); /* kernels are told of the room */
 }
 
@@ -82,7 +82,7 @@ static void destroy(void *opaque) {
     cuda_slots_destroy(context);
     cuda_memory_free(context);
     cuda_kernels_destroy(context);
-    if (context->watched) CUDA_CHECK(cudaEventDestroy(context->watched));
+    if (context->status_copied) CUDA_CHECK(cudaEventDestroy(context->status_copied));
     if (context->searched) CUDA_CHECK(cudaEventDestroy(context->searched));
     for (int k = 0; k < 2; k++)
         if (context->chunk_copied[k]) CUDA_CHECK(cudaEventDestroy(context->chunk_copied[k]));
@@ -96,7 +96,7 @@ static MdStatus set_up(CudaContext *context) {
     if (status != MD_OK) return status;
     CUDA_CHECK(cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
     cuda_trace_name_stream(context->stream, "compute stream");
-    CUDA_CHECK(cudaEventCreateWithFlags(&context->watched, cudaEventDisableTiming));
+    CUDA_CHECK(cudaEventCreateWithFlags(&context->status_copied, cudaEventDisableTiming));
     CUDA_CHECK(cudaEventCreateWithFlags(&context->searched, cudaEventDisableTiming));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaEventCreateWithFlags(&context->chunk_copied[k], cudaEventDisableTiming));
     cuda_timing_create(context);
@@ -191,7 +191,7 @@ static MdStatus output_settle(void *opaque) {
     CudaContext *context = opaque;
     MdStatus status = cuda_steps_settle(context);
     cuda_wait_stream(context, "wait: steps");
-    if (status != MD_OK || context->h_signals->halted) cuda_output_abandon(context);
+    if (status != MD_OK || context->h_host_status->halted) cuda_output_abandon(context);
     return status;
 }
 
@@ -235,8 +235,8 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     statistics->n_overflows = context->n_overflows;
     statistics->overflow_seconds = context->overflow_s;
     cuda_neighbor_statistics(context, statistics);
-    statistics->n_met = context->h_watch->n_met;
-    statistics->n_rolled_back = context->h_watch->n_rolled_back;
+    statistics->n_grid_barriers = context->h_status->n_grid_barriers;
+    statistics->n_rolled_back = context->h_status->n_rolled_back;
     const MdMemory held = cuda_memory_held(context);
     statistics->host_bytes = held.host_bytes + cuda_slots_host_bytes(context);
     statistics->device_bytes = held.device_bytes;

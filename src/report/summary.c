@@ -249,8 +249,8 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_json_int(json, "n_late_rebuilds", r->resume.before.n_late_rebuilds + r->statistics.n_late_rebuilds);
     md_json_int(json, "n_overflows", r->resume.before.n_overflows + r->statistics.n_overflows);
     md_json_real(json, "overflow_seconds", r->statistics.overflow_seconds);
-    md_json_int(json, "n_batches_met", r->statistics.n_met);
-    md_json_int(json, "n_batches_again", r->statistics.n_rolled_back);
+    md_json_int(json, "n_batches_with_grid_barrier", r->statistics.n_grid_barriers);
+    md_json_int(json, "n_batches_rolled_back", r->statistics.n_rolled_back);
     md_json_int(json, "neighbor_capacity", r->statistics.capacity);
     md_json_real(json, "neighbors_per_atom", r->statistics.neighbors_per_atom);
     md_json_int(json, "memory_announced_host_bytes", (int64_t)r->memory.host_bytes);

@@ -201,19 +201,18 @@ static void log_rebuilds(MdRecord *r) {
     free(when);
 }
 
-/* Where launch.barrier = local took the barrier of the grid, and where it had gone too far without. */
-static void log_meetings(MdRecord *r) {
-    if (r->statistics.n_met > 0)
-        md_log(r->log,
-               "barrier   launch.barrier = local: %lld batches of steps used the barrier of the grid: a cell was "
-               "empty, or a brick "
-               "too large for a block to hold or without a block of its own\n",
-               (long long)r->statistics.n_met);
+/* Where launch.barrier = local used the barrier of the grid, and where it rolled back. */
+static void log_barriers(MdRecord *r) {
+    if (r->statistics.n_grid_barriers > 0)
+        md_log(
+            r->log,
+            "barrier   launch.barrier = local: %lld batches of steps used the barrier of the grid: a cell was empty, "
+            "or a brick too large for a block to hold or without a block of its own\n",
+            (long long)r->statistics.n_grid_barriers);
     if (r->statistics.n_rolled_back > 0)
         md_log(r->log,
                "barrier   launch.barrier = local: %lld batches of steps were rolled back: the list was stale earlier "
-               "than the last "
-               "ones\n",
+               "than the last ones\n",
                (long long)r->statistics.n_rolled_back);
 }
 
@@ -221,7 +220,7 @@ void md_timings_log(MdRecord *r) {
     log_stages(r);
     md_overlap_log(r);
     log_ran(r);
-    log_meetings(r);
+    log_barriers(r);
     log_kernels(r);
     log_counters(r);
     log_rebuilds(r);

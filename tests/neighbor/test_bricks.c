@@ -338,7 +338,7 @@ static void test_drop(const MdBackendOps *ops) {
             const bool is_crowded = context->few_keys > 0 && most_in_corner(context, system) > context->few_keys;
             n_after += n_crowded > 0;
             n_crowded += is_crowded;
-            if (is_crowded) CHECK(context->h_signals->crowded > context->few_keys);
+            if (is_crowded) CHECK(context->h_host_status->largest_cell > context->few_keys);
             bricks_check_rows(&run, system);
         }
         CHECK(n_crowded == 1 && n_after > 0 && context->few_keys == 0);

@@ -206,13 +206,13 @@ static void check_capacity_of_bricks(const WalkRun *run) {
     CudaContext *context = run->context;
     CudaList *list = &context->arguments.list;
     const int64_t n_bricks = cuda_brick_count(&context->arguments.grid);
-    const int64_t n_slices = (int64_t)context->h_watch->measures.slices;
+    const int64_t n_slices = (int64_t)context->h_status->measures.slices;
     const size_t n_quads = (size_t)context->arguments.bricks.slice_capacity * 32 * (size_t)list->capacity / CUDA_QUAD;
     int32_t *needed = download(context, list->counts, (size_t)context->n_atoms, sizeof *needed);
     list->capacity = CUDA_QUAD;
     fill(context, list->counts, 0, (size_t)context->n_atoms * sizeof *needed);
     fill(context, list->entries, 0xff, n_quads * sizeof(uint64_t));
-    fill(context, &context->arguments.watch->measures, 0, sizeof(CudaMeasures)); /* where sources are booked */
+    fill(context, &context->arguments.status->measures, 0, sizeof(CudaMeasures)); /* where sources are booked */
     search(context);
     int32_t *counts = download(context, list->counts, (size_t)context->n_atoms, sizeof *counts);
     uint64_t *quads = download(context, list->entries, n_quads, sizeof *quads);

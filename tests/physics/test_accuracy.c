@@ -83,7 +83,7 @@ static void check_launches(const WalkRun *run, Way way, bool meets) {
     run->ops->statistics(run->context, &statistics);
     CHECK((walk_launches(&statistics, "k_step_queue") > 0) == (way.passes == MD_PASSES_QUEUE));
     CHECK((walk_launches(&statistics, "k_step_resident") > 0) == (way.persistent == MD_PERSISTENT_ON));
-    CHECK(meets || statistics.n_met == 0);
+    CHECK(meets || statistics.n_grid_barriers == 0);
 }
 
 /* first: NULL, or what all ways come to. */

@@ -113,20 +113,20 @@ typedef struct {
 /* When lists are built: by count, or by displacements from where atoms were to be. */
 typedef struct {
     int rebuild, predict;
-} MeetingRule;
-static const MeetingRule meeting_rules[] = {{MD_REBUILD_EVERY, MD_PREDICT_OFF},
+} BarrierRule;
+static const BarrierRule barrier_rules[] = {{MD_REBUILD_EVERY, MD_PREDICT_OFF},
                                             {MD_REBUILD_DEVICE_CHECK, MD_PREDICT_VELOCITY}};
-enum { N_MEETING_RULES = sizeof meeting_rules / sizeof meeting_rules[0] };
+enum { N_BARRIER_RULES = sizeof barrier_rules / sizeof barrier_rules[0] };
 
 typedef struct {
-    int64_t n_met, n_rolled_back, n_rebuilds; /* as in MdStatistics */
+    int64_t n_grid_barriers, n_rolled_back, n_rebuilds; /* as in MdStatistics */
     double potential;
 } Met;
 
 /* 32 steps and 28 more, three with energies, and of atoms that are four times as fast 20 and two with energies; by count a list
  * every ten steps, so that the batch before the first look begins with forces and ends with them. That before energies ends
  * with a drift. places: of the atoms at the three looks. */
-static Met meetings(const MdBackendOps *ops, const MdSystem *system, MeetingRule rule, int barrier, Blocks blocks,
+static Met meetings(const MdBackendOps *ops, const MdSystem *system, BarrierRule rule, int barrier, Blocks blocks,
                     double *places) {
     MdConfig config = state_config();
     MdStatistics statistics = {0};
@@ -163,21 +163,22 @@ static Met meetings(const MdBackendOps *ops, const MdSystem *system, MeetingRule
     ops->statistics(run.context, &statistics);
     CHECK(ops->fault(run.context).step < 0);
     walk_destroy(&run);
-    return (Met){statistics.n_met, statistics.n_rolled_back, statistics.n_rebuilds, sums.potential};
+    return (Met){statistics.n_grid_barriers, statistics.n_rolled_back, statistics.n_rebuilds, sums.potential};
 }
 
 typedef enum { NEVER, ALWAYS, BY_GPU } Meets;
 
 /* The same bits whether or not blocks meet, and the same lists. With a check, the first one of the fast atoms lasts shorter than it
  * is trusted. */
-static void compare_meetings(const MdBackendOps *ops, const MdSystem *system, Blocks blocks, Meets meets) {
+static void compare_barriers(const MdBackendOps *ops, const MdSystem *system, Blocks blocks, Meets meets) {
     const size_t n_places = 9 * (size_t)system->n_atoms;
     double *places = md_alloc(2 * n_places, sizeof *places, "positions"), *others = places + n_places;
-    for (int k = 0; k < N_MEETING_RULES; k++) {
-        const Met grid = meetings(ops, system, meeting_rules[k], MD_BARRIER_GRID, blocks, places),
-                  local = meetings(ops, system, meeting_rules[k], MD_BARRIER_LOCAL, blocks, others);
-        const bool trusts = meeting_rules[k].rebuild == MD_REBUILD_DEVICE_CHECK && local.n_met == 0;
-        CHECK(grid.n_met == 0 && local.n_met >= 0 && (meets == BY_GPU || (local.n_met > 0) == (meets == ALWAYS)));
+    for (int k = 0; k < N_BARRIER_RULES; k++) {
+        const Met grid = meetings(ops, system, barrier_rules[k], MD_BARRIER_GRID, blocks, places),
+                  local = meetings(ops, system, barrier_rules[k], MD_BARRIER_LOCAL, blocks, others);
+        const bool trusts = barrier_rules[k].rebuild == MD_REBUILD_DEVICE_CHECK && local.n_grid_barriers == 0;
+        CHECK(grid.n_grid_barriers == 0 && local.n_grid_barriers >= 0 &&
+              (meets == BY_GPU || (local.n_grid_barriers > 0) == (meets == ALWAYS)));
         CHECK(grid.n_rolled_back == 0 && (local.n_rolled_back > 0) == (trusts && local.n_rebuilds > 0));
         CHECK(grid.n_rebuilds == local.n_rebuilds && grid.potential == local.potential);
         CHECK(memcmp(places, others, n_places * sizeof *places) == 0);
@@ -208,7 +209,7 @@ static void test_false_marks(const MdBackendOps *ops) {
             system->velocity[3 * i + k] = k == 0 ? 0.5 : 0;
         }
     }
-    compare_meetings(ops, system, (Blocks){MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2, 2}, NEVER);
+    compare_barriers(ops, system, (Blocks){MD_BRICK_CELLS_2, MD_BLOCK_SIZE_1024, MD_THREADS_2, 2}, NEVER);
     md_system_destroy(system);
     md_deck_destroy(deck);
 }
@@ -228,7 +229,7 @@ static void test_strangers(const MdBackendOps *ops) {
             system->position[3 * i + k] = ((i >> k & 1) + 0.25) * apart;
             system->velocity[3 * i + k] = 0;
         }
-    compare_meetings(ops, system, (Blocks){MD_BRICK_CELLS_1, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0}, ALWAYS);
+    compare_barriers(ops, system, (Blocks){MD_BRICK_CELLS_1, MD_BLOCK_SIZE_1024, MD_THREADS_2, 0}, ALWAYS);
     md_system_destroy(system);
     md_deck_destroy(deck);
 }
@@ -284,7 +285,7 @@ static void test_barrier(const MdBackendOps *ops) {
         MdDeck *deck = state_deck(words);
         MdSystem *system = state_system(deck);
         if (cases[k].is_open) system->box.periodic[0] = system->box.periodic[2] = false;
-        compare_meetings(ops, system, cases[k].blocks, cases[k].meets);
+        compare_barriers(ops, system, cases[k].blocks, cases[k].meets);
         md_system_destroy(system);
         md_deck_destroy(deck);
     }

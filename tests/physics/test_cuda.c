@@ -348,8 +348,8 @@ static void check_interrupted(const WalkRun *run) {
     cuda_timing_book(context);
     open_window(context);
     const int64_t n_timed = context->timers[CUDA_SORT].timed;
-    context->h_signals->halted = CUDA_HALT_WORD(CUDA_HALTED_FULL, context->step);
-    CHECK(walk_ok(run, cuda_steps_settle(context)) && !context->open_span && context->h_signals->halted == 0);
+    context->h_host_status->halted = CUDA_HALT_WORD(CUDA_HALTED_FULL, context->step);
+    CHECK(walk_ok(run, cuda_steps_settle(context)) && !context->open_span && context->h_host_status->halted == 0);
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     cuda_timing_book(context);
     CHECK(context->timers[CUDA_SORT].timed == n_timed);

@@ -82,7 +82,7 @@ static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system,
     CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, n_steps + 8) && walk_ok(&run, ops->finish(run.context)));
     const MdFault fault = ops->fault(run.context);
     ops->statistics(run.context, &statistics);
-    CHECK(statistics.n_met == 0);
+    CHECK(statistics.n_grid_barriers == 0);
     CHECK((walk_launches(&statistics, "k_step_queue") > 0) == (by->way.passes == MD_PASSES_QUEUE));
     CHECK((walk_launches(&statistics, "k_step_resident") > 0) == (by->way.persistent == MD_PERSISTENT_ON));
     walk_destroy(&run);
@@ -173,7 +173,7 @@ static void test_steady(const MdBackendOps *ops) {
                 printf("trust: phase %zu, %lld again\n", k, (long long)statistics.n_rolled_back);
         }
         printf("trust: %lld lists\n", (long long)statistics.n_rebuilds);
-        CHECK(statistics.n_rebuilds >= 14 && statistics.n_met == 0 && ops->fault(run.context).step < 0);
+        CHECK(statistics.n_rebuilds >= 14 && statistics.n_grid_barriers == 0 && ops->fault(run.context).step < 0);
         walk_destroy(&run);
     }
     md_system_destroy(system);
@@ -213,7 +213,7 @@ static TurnEnd end_of_turn(const MdBackendOps *ops, const MdSystem *system, cons
     CHECK(walk_ok(&run, ops->finish(run.context)));
     end.fault = ops->fault(run.context);
     ops->statistics(run.context, &fast);
-    CHECK(fast.n_met == 0);
+    CHECK(fast.n_grid_barriers == 0);
     end.n_rebuilds = fast.n_rebuilds - slow.n_rebuilds;
     end.n_rolled_back = fast.n_rolled_back;
     walk_destroy(&run);

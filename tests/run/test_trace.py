@@ -114,7 +114,7 @@ def check_cpu(checks, trace, report):
 
 def check_cuda(checks, trace, report):
     """The report's seconds are recomputed from the spans. They differ by the rate of the clock, which is known to the
-    error of two meetings over the run (trace.c) and must be within a ten thousandth, and by the last bit of each reading.
+    error of two events that the host timed (trace.c) and must be within a ten thousandth, and by the last bit of each reading.
     Returns how many calls beside the first of each stage stand for themselves: those that have made graphs."""
     begin, end = trace.phase("loop")
     begin -= trace.other["device_error_us"]  # nothing was under way when the loop began

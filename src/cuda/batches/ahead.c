@@ -62,12 +62,12 @@ void cuda_ahead_note_build(CudaContext *context, int64_t step) {
  * expected to serve for both. A kernel that stops itself tells at its end how far it came. */
 static int64_t run_ahead(const CudaContext *context, int64_t step) {
     if (!context->facts.batches) return RUN_AHEAD_STEPS;
-    const int64_t safe = safe_steps(context, (int64_t)context->h_signals->step), most = most_batch_steps(context);
+    const int64_t safe = safe_steps(context, (int64_t)context->h_host_status->step), most = most_batch_steps(context);
     return smaller(larger(safe, context->facts.stops_itself ? most : slack(context, step)), 2 * most);
 }
 
 static bool is_behind(const CudaContext *context, int64_t step) {
-    return step - (int64_t)context->h_signals->step > run_ahead(context, step) && !context->h_signals->halted;
+    return step - (int64_t)context->h_host_status->step > run_ahead(context, step) && !context->h_host_status->halted;
 }
 
 void cuda_ahead_wait(CudaContext *context, int64_t step) {

@@ -49,7 +49,9 @@ static bool may_follow(const CudaContext *context, int64_t step) {
 /* --- the device has halted ------------------------------------------------------------------------------------------ */
 
 /* After a fault the motion is over, and it stays as it is: a fault is told before the halt behind it. */
-static bool needs_list(const CudaContext *context) { return context->h_signals->halted && !context->h_signals->fault; }
+static bool needs_list(const CudaContext *context) {
+    return context->h_host_status->halted && !context->h_host_status->fault;
+}
 
 /* The forces of a step come next, the first of n_before steps of a batch before it. */
 static void note_step(CudaContext *context, int64_t step, int n_before) {
@@ -65,7 +67,7 @@ static void note_step(CudaContext *context, int64_t step, int n_before) {
 /* Rolls back to the step at whose forces the device has halted, and makes the list that they lack. What was issued from there on
  * had no effect. */
 static MdStatus roll_back(CudaContext *context) {
-    const uint64_t halted = context->h_signals->halted;
+    const uint64_t halted = context->h_host_status->halted;
     const bool is_old = CUDA_HALT_WHY(halted) == CUDA_HALTED_OLD;
     const int64_t step = is_old ? (int64_t)CUDA_HALT_STEP(halted) : context->built_step;
     md_require(is_known(context, step));
@@ -183,7 +185,7 @@ static bool is_behind_goal(const CudaContext *context) { return context->is_drif
 
 /* A part of what was asked for and has had no effect yet; false: there is none. */
 static bool go_on(CudaContext *context, MdStatus *status) {
-    if (context->h_signals->fault || *status != MD_OK) return false;
+    if (context->h_host_status->fault || *status != MD_OK) return false;
     if (needs_list(context)) *status = roll_back(context);
     else if (is_behind_goal(context)) *status = issue_next(context);
     else return false;
@@ -255,7 +257,7 @@ MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request)
     MdStatus status = now->has_output ? settle(context) : MD_OK;
     if (status != MD_OK) return status;
     /* So the step is in no batch. After a fault it was not made. */
-    md_require(now->wants_energy || context->h_signals->fault);
+    md_require(now->wants_energy || context->h_host_status->fault);
     now->has_output = true;
     now->output = *request;
     close_kick(context);

@@ -215,7 +215,7 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
     if (config->force_kernel != MD_KERNEL_BRICK || config->force_threads_per_atom != MD_THREADS_AUTO) return;
     const CudaDivision division =
         cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
-    const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), 2);
+    const double rows = cuda_brick_likely_rows(cuda_division_largest(&division, plan->n_atoms), 2);
     const double on_each = ceil(cuda_division_bricks(&division) / cuda_device_multiprocessors());
     int log2_threads = 0;
     while (log2_threads < 3 &&
@@ -240,7 +240,7 @@ bool cuda_brick_suits_speculation(const MdConfig *config, const MdSystemPlan *pl
     const CudaDivision division =
         cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
     const int row_threads = cuda_facts(config).row_threads;
-    const double rows = cuda_brick_crowded(cuda_division_largest(&division, plan->n_atoms), row_threads);
+    const double rows = cuda_brick_likely_rows(cuda_division_largest(&division, plan->n_atoms), row_threads);
     return cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * row_threads <= most_trusting_threads &&
            (row_threads > 1 || rows <= most_trusting_rows) && shares_multiprocessor(config, plan, &division, rows, 1);
 }
@@ -251,10 +251,10 @@ static bool has_fast_matrices(int capability) { return capability == 90 || capab
 
 /* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of
  * 0.52 without and 0.93 with that order by threads, and forces 0.104 in place of 0.146 (run/results/h200). In two
- * dimensions, where few candidates are in vain, both lost. */
+ * dimensions, where most candidates are in range, both lost. */
 static const char *why_no_matrices(const MdConfig *config, const MdSystemPlan *plan) {
     const int capability = cuda_device_compute_capability();
-    return plan->box.dimension == 2                           ? "few candidates are in vain in two dimensions"
+    return plan->box.dimension == 2                           ? "most candidates are in range in two dimensions"
            : capability < CUDA_MATRIX_CAPABILITY              ? "matrices take compute capability 9.0"
            : !has_fast_matrices(capability)                   ? "matrices are of doubles, which are slow on this GPU"
            : config->neighbor_bank_order == MD_BANK_ORDER_OFF ? "matrices come with neighbor.bank_order = on"

@@ -15,7 +15,7 @@
  * it takes several on a multiprocessor. `whole`: as many as rows. Several: all rows at once, as far as a block has room for
  * them. */
 static int threads_of_block(const MdConfig *config, double rows, int row_threads, bool whole) {
-    const double wanted = cuda_brick_crowded(rows, row_threads) * row_threads;
+    const double wanted = cuda_brick_likely_rows(rows, row_threads) * row_threads;
     const double rounds = row_threads == 1 && !whole ? 2 : ceil(wanted / CUDA_MAX_BLOCK);
     const int warps = (int)fmin(fmax(ceil(wanted / rounds / 32), 2), CUDA_MAX_BLOCK / 32);
     if (config->reduce_method >= MD_METHOD_SHUFFLE) return 32 * warps;

@@ -266,10 +266,10 @@ typedef struct CudaContext {
     CudaGraphs sort_graphs, search_graphs, list_graphs;            /* the last: both in one */
 
     /* measures, sums, particles on their way out */
-    CudaWatch *h_watch;
-    volatile CudaSignals *h_signals; /* mapped, so that the host can look without waiting */
+    CudaDeviceStatus *h_status;
+    volatile CudaHostStatus *h_host_status; /* mapped, so that the host can look without waiting */
     MdFault fault;
-    cudaEvent_t watched;
+    cudaEvent_t status_copied;
     CudaRow sums; /* for who waits for them */
     CudaPartials pair_partials, atom_partials;
     bool places_stale; /* arguments.place_of_id is of an earlier order of the particles */

@@ -83,7 +83,7 @@ typedef struct CudaQueueCheck {
     unsigned stop; /* the first pass of which the list is too old for the forces; all bits set: none */
     unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
     unsigned made[CUDA_GRAPH_STEPS]; /* [pass] bricks that are through */
-    unsigned long long fault_step;   /* that of CudaWatch, if it is not of a step that is replayed */
+    unsigned long long fault_step;   /* that of CudaDeviceStatus, if it is not of a step that is replayed */
 } CudaQueueCheck;
 
 /* launch.passes = queue: kernels/batches/step_queue.cuh */
@@ -123,12 +123,13 @@ typedef struct CudaMeasures {
 /* Why the device has halted: with device-check the list is too old for the forces of this step; what the last search
  * found has no room. */
 enum { CUDA_HALTED_OLD = 1, CUDA_HALTED_FULL = 2 };
-/* Both, why and at which step (that of CudaWatch), in a word. */
+/* Both, why and at which step (that of CudaDeviceStatus), in a word. */
 #define CUDA_HALT_WORD(why, step) (4ull * (step) + (why))
 #define CUDA_HALT_WHY(word)       ((word) % 4)
 #define CUDA_HALT_STEP(word)      ((word) / 4)
 
-typedef struct CudaWatch {
+/* The device status: what kernels have done and found, in device memory. */
+typedef struct CudaDeviceStatus {
     CudaMeasures measures;
     unsigned long long fault_step; /* of the earliest fault; all bits set, as in what follows: none */
     /* [step % CUDA_GRAPH_STEPS] id, then the displacement as float bits */
@@ -136,22 +137,22 @@ typedef struct CudaWatch {
     unsigned long long step;         /* the last one whose forces were begun, or would have been: see batches/steps.c */
     unsigned long long pass_step[2]; /* launch.fuse = step: that of the forces that come of [a copy of the positions] */
     unsigned long long late_build;   /* the last build that came late, as 1 + its step; */
-    long long built_step;   /* neighbor.predict: of the last build; of what a restart has made again, negative */
-    double ahead;           /* and the time that its places are ahead of the atoms */
-    unsigned n_late;        /* how many did */
-    unsigned n_met;         /* batches of the resident kernel whose blocks all met, against launch.barrier = local */
-    unsigned n_rolled_back; /* the same that rolled back: a list was too old earlier than speculated */
-    unsigned drifted;       /* the drift of step + 1 is done */
-    unsigned halted;        /* CUDA_HALTED_...: everything waits for the host */
-} CudaWatch;
+    long long built_step;     /* neighbor.predict: of the last build; of what a restart has made again, negative */
+    double ahead;             /* and the time that its places are ahead of the atoms */
+    unsigned n_late;          /* how many did */
+    unsigned n_grid_barriers; /* batches that used the barrier of the grid in place of launch.barrier = local */
+    unsigned n_rolled_back;   /* the same that rolled back: a list was too old earlier than speculated */
+    unsigned drifted;         /* the drift of step + 1 is done */
+    unsigned halted;          /* the stop flag, CUDA_HALTED_...: kernels return at once until the host clears it */
+} CudaDeviceStatus;
 
-/* What the host can look at without asking: in mapped host memory. */
-typedef struct CudaSignals {
+/* The host-visible status: in mapped host memory, so that the host reads it without a copy. */
+typedef struct CudaHostStatus {
     int fault;
     unsigned long long halted; /* CUDA_HALT_WORD; 0: it goes on */
     unsigned long long step;   /* the last one whose forces were begun */
-    int crowded; /* particles of a cell that was one of few, for whose keys there was no room; 0: there always was */
-} CudaSignals;
+    int largest_cell; /* the sort of few cells: particles of a cell for whose keys there was no room; 0: there was for all */
+} CudaHostStatus;
 
 /* Sums over particles, in the order of the totals. */
 enum {
@@ -170,7 +171,7 @@ enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
  * pairs and atoms follow it. */
 typedef struct CudaRowHead {
     double totals[CUDA_N_TOTALS];
-    unsigned long long fault_step, fault_key; /* as in CudaWatch, the key of that step */
+    unsigned long long fault_step, fault_key; /* as in CudaDeviceStatus, the key of that step */
     long long step;                           /* -1 until all of it is there: a device that is halted leaves it so */
 } CudaRowHead;
 
@@ -217,7 +218,7 @@ typedef struct CudaArguments {
     float length_f[3], rest_f[3], inverse_f[3]; /* length is length_f + rest_f, to 48 bits */
     double half_step, whole_step, fault_sq, range_sq;
     float half_step_f, whole_step_f, fault_sq_f;
-    float halt_sq;             /* largest squared displacement that is allowed: half the skin */
+    float stale_sq;            /* largest squared displacement that is allowed: half the skin */
     double inverse_mass_of[8]; /* type */
     const void *pairs;         /* MdPair of the precision of pairs, [n_types * n_types] */
 
@@ -237,8 +238,8 @@ typedef struct CudaArguments {
     CudaBricks bricks;
     CudaQueue queue;
 
-    CudaWatch *watch;
-    CudaSignals *signals;
+    CudaDeviceStatus *status;
+    CudaHostStatus *host_status;
     double *partials;             /* sums of blocks, [quantity][n_partials] */
     double *tree;                 /* reduce.method = global: room for one value a thread */
     double *totals;               /* [CUDA_N_TOTALS] */

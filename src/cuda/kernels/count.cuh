@@ -10,8 +10,8 @@
 
 /* What the rows of a block, or of several, come to; is_full: the list has no room whatever they are. By one thread. */
 __device__ inline void book_entries(const CudaArguments &a, int largest, unsigned long long entries, bool is_full) {
-    atomicMax(&a.watch->measures.largest_count, largest);
-    atomicAdd(&a.watch->measures.entries, entries);
+    atomicMax(&a.status->measures.largest_count, largest);
+    atomicAdd(&a.status->measures.entries, entries);
     if (is_full || largest > a.list.capacity) halt(a, CUDA_HALTED_FULL);
 }
 

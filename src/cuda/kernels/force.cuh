@@ -22,18 +22,18 @@ constexpr bool forces_add = is_half || is_summed_in_memory;
 
 __device__ inline bool is_too_old(const CudaArguments &a, const unsigned *moved_sq) {
     return MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK &&
-           __uint_as_float(*(const volatile unsigned *)moved_sq) > a.halt_sq;
+           __uint_as_float(*(const volatile unsigned *)moved_sq) > a.stale_sq;
 }
 
 /* launch.fuse = step: where the displacements of every other step are. */
 __device__ inline unsigned *moved_sq_of(const CudaArguments &a, int step) {
-    return step % 2 == 0 ? &a.watch->measures.moved_sq : &a.watch->measures.moved_sq_odd;
+    return step % 2 == 0 ? &a.status->measures.moved_sq : &a.status->measures.moved_sq_odd;
 }
 
 /* Whether an earlier kernel has halted the device, after a search or in a pass of launch.fuse = step. This one may halt it
  * itself before its last blocks begin; then what they read says so, too. */
 __device__ inline bool was_halted(const CudaArguments &a, const unsigned *moved_sq) {
-    return *(volatile unsigned *)&a.watch->halted && !is_too_old(a, moved_sq);
+    return *(volatile unsigned *)&a.status->halted && !is_too_old(a, moved_sq);
 }
 
 /* At the begin of every force kernel: books the step, and, with device-check, tells that the list is too old. True: the
@@ -42,10 +42,10 @@ __device__ inline bool was_halted(const CudaArguments &a, const unsigned *moved_
 __device__ inline bool force_begin(const CudaArguments &a, const unsigned *moved_sq) {
     const bool halts = is_too_old(a, moved_sq);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        if (*(volatile unsigned *)&a.watch->drifted) {
-            a.watch->drifted = 0;
-            a.watch->step += 1;
-            *(volatile unsigned long long *)&a.signals->step = a.watch->step;
+        if (*(volatile unsigned *)&a.status->drifted) {
+            a.status->drifted = 0;
+            a.status->step += 1;
+            *(volatile unsigned long long *)&a.host_status->step = a.status->step;
         }
         if (halts) halt(a, CUDA_HALTED_OLD);
     }
@@ -67,7 +67,7 @@ __device__ inline void force_block_rows(const CudaArguments &a, const PairParame
 }
 
 /* What block number `block` of the grid does; every thread of the block must come here. May be called several times in
- * one launch. sums grow by those pairs that this thread met, each of which another may meet too (meets_twice). */
+ * one launch. sums grow by the pairs of this thread, each of which another may have, too (has_both_directions). */
 template <bool ENERGY>
 __device__ inline void force_block(const CudaArguments &a, const PairParameters *pairs, int block,
                                    Sum (&sums)[CUDA_PAIR_TOTALS]) {

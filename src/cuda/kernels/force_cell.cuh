@@ -2,7 +2,7 @@
  *
  * cell: a warp a cell, a lane an atom. The atoms of the cells around come through shared memory, 32 at a time, one a
  * lane: each is read once a cell, not once an atom. About one distance in nine is inside the cutoff, against three in
- * four of a list, and lanes beyond the crowd of a cell idle; but a rebuild costs a sort and nothing more. Cells are those
+ * four of a list, and lanes beyond the population of a cell idle; but a rebuild costs a sort and nothing more. Cells are those
  * of the last rebuild, whose edges leave room for the skin. Particles must be in the order of cells. */
 #ifndef MD_CUDA_FORCE_CELL_CUH
 #define MD_CUDA_FORCE_CELL_CUH

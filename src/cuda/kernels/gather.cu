@@ -81,7 +81,7 @@ MD_KERNEL k_gather_places(MD_ARGUMENTS) {
  * On a device that has halted they may never have been written. */
 template <class Out, class Numbers>
 __device__ inline void gather_rows(const CudaArguments &a, Out *out, const Numbers &numbers) {
-    if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
+    if (a.status->halted) return; /* the whole grid: written by an earlier kernel */
     if constexpr (is_naive) {
         const int i = thread_index();
         if (i >= a.n_own) return;

@@ -1,4 +1,4 @@
-/* Stage integrate: velocity Verlet, and the watch over the motion.
+/* Stage integrate: velocity Verlet, and the tests of displacements and faults.
  *
  * Ladder (launch.fuse):
  *   off   half kick, drift, largest displacement and the other half kick are kernels of their own: each reads its
@@ -13,19 +13,19 @@ constexpr bool has_check = MD_SW_neighbor_rebuild != MD_REBUILD_EVERY;
 
 /* Half kick, or after the forces of another step the half kick that is still due before it; drift; displacement. */
 MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
-    if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
+    if (a.status->halted) return; /* the whole grid: written by an earlier kernel */
     float moved_sq[1] = {0};
     const int i = thread_index();
     if (i < a.n_own) moved_sq[0] = integrate_atom(a, i, a.kick_first, has_check);
-    if (i == 0) a.watch->drifted = 1;
+    if (i == 0) a.status->drifted = 1;
     if (has_check) {
         block_max<1>(a, moved_sq); /* the whole block, as the reduction needs */
-        if (threadIdx.x == 0) atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));
+        if (threadIdx.x == 0) atomicMax(&a.status->measures.moved_sq, __float_as_uint(moved_sq[0]));
     }
 }
 
 MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
-    if (a.watch->halted) return;
+    if (a.status->halted) return;
     const int i = thread_index();
     if (i >= a.n_own) return;
     Full<Pair> v = load_velocity(a.now, i);
@@ -34,9 +34,9 @@ MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
 }
 
 MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
-    if (a.watch->halted) return;
+    if (a.status->halted) return;
     const int i = thread_index();
-    if (i == 0) a.watch->drifted = 1;
+    if (i == 0) a.status->drifted = 1;
     if (i >= a.n_own) return;
     const Vec3<Pair> v = load<Pair>(a.now.velocity, i);
     Vec3<State> x = load_position(a.now, i);
@@ -45,12 +45,12 @@ MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
 }
 
 MD_KERNEL k_integrate_check(MD_ARGUMENTS) {
-    if (a.watch->halted) return;
+    if (a.status->halted) return;
     const int i = thread_index();
     float moved_sq[1] = {0};
     if (i < a.n_own) moved_sq[0] = displacement_sq(load<Pair>(a.now.position, i), load<Pair>(a.reference, i));
     block_max<1>(a, moved_sq);
-    if (threadIdx.x == 0) atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));
+    if (threadIdx.x == 0) atomicMax(&a.status->measures.moved_sq, __float_as_uint(moved_sq[0]));
 }
 
 MD_KERNEL k_integrate_scale(MD_ARGUMENTS) {

@@ -4,7 +4,7 @@
 
 #include "cuda/kernels/reduce.cuh"
 
-/* Passes by a queue, of which one may be made in vain: see step_queue.cuh. Such have velocities and last bits twice as well as
+/* Passes by a queue, of which one may be discarded: see step_queue.cuh. Such have velocities and last bits twice as well as
  * positions, the second in memory that only a rebuild needs. */
 constexpr bool is_checked_queue = MD_CHECKED_QUEUE;
 
@@ -29,17 +29,17 @@ typedef CopyOf<is_checked_queue> MotionCopy;
  * Two steps of a launch never share a key, because a launch has fewer steps than there are keys; behind the first drift of the
  * resident kernel there is a barrier of the grid. A fault of a later step than one that is known does not count. A step may have to
  * be replayed: its fault is told when it is known that it need not (tell_fault).
- * step: that of the drift, or 0: the one after that of the watch. */
+ * step: that of the drift, or 0: the one after that of the status. */
 __device__ inline void raise_fault(const CudaArguments &a, int id, float displacement, unsigned long long step,
                                    bool counts) {
-    if (step == 0) step = a.watch->step + 1;
-    if (!counts && a.watch->fault_step < step) return; /* nobody writes it while passes are made that may not count */
-    if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;
-    atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],
+    if (step == 0) step = a.status->step + 1;
+    if (!counts && a.status->fault_step < step) return; /* nobody writes it while passes are made that may not count */
+    if (atomicMin(counts ? &a.status->fault_step : &a.queue.check->fault_step, step) < step) return;
+    atomicMin(&a.status->fault_key[step % CUDA_GRAPH_STEPS],
               (unsigned long long)id << 32 | __float_as_uint(displacement));
     if (!counts) return;
-    *(volatile int *)&a.signals->fault = 1; /* host memory: every fault writes the same */
-    __threadfence_system();                 /* who sees that the device halts sees the fault */
+    *(volatile int *)&a.host_status->fault = 1; /* host memory: every fault writes the same */
+    __threadfence_system();                     /* who sees that the device halts sees the fault */
 }
 
 /* The first fault of passes of which it is known now that they count up to the drift to step `last`: those behind come again. By
@@ -47,12 +47,12 @@ __device__ inline void raise_fault(const CudaArguments &a, int id, float displac
 __device__ inline void tell_fault(const CudaArguments &a, unsigned long long last) {
     const unsigned long long step = *(volatile unsigned long long *)&a.queue.check->fault_step;
     if (step <= last) {
-        atomicMin(&a.watch->fault_step, step);
-        *(volatile int *)&a.signals->fault = 1;
+        atomicMin(&a.status->fault_step, step);
+        *(volatile int *)&a.host_status->fault = 1;
         __threadfence_system(); /* who sees that the device halts sees the fault */
     } else if (step != ~0ull) {
         a.queue.check->fault_step = ~0ull;
-        for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.watch->fault_key[k] = ~0ull;
+        for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.status->fault_key[k] = ~0ull;
     }
 }
 
@@ -77,7 +77,7 @@ __device__ inline void drift(const CudaArguments &a, int i, const Vec3<Pair> &v,
     }
 }
 
-/* Where positions come from and go to, the step of the drift (0: ask the watch), and whether it may turn out not to count. */
+/* Where positions come from and go to, the step of the drift (0: ask the status), and whether it may turn out not to count. */
 struct Motion {
     int64_t from, to;
     unsigned long long step;

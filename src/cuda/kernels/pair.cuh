@@ -35,8 +35,8 @@ constexpr int unroll = 1 << MD_SW_force_unroll; /* pairs in flight */
 constexpr bool has_rows = MD_SW_force_kernel == MD_KERNEL_LIST || MD_SW_force_kernel == MD_KERNEL_LIST_SPLIT;
 constexpr bool is_half = has_rows && MD_SW_neighbor_list == MD_LIST_HALF;
 
-/* Otherwise each pair is met from both sides: sums over pairs are halved, in one place (k_force_energy). */
-constexpr bool meets_twice = !is_half;
+/* Otherwise each pair is computed from both sides: sums over pairs are halved, in one place (k_force_energy). */
+constexpr bool has_both_directions = !is_half;
 
 /* With one type all pairs have a factor in common, which waits until they are added up (whole_force). A shift of the force
  * has none, and half lists hand each pair on at once. */

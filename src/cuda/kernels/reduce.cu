@@ -15,7 +15,7 @@
 
 /* Kinetic energy, momentum and the sum of F^2/m. */
 MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
-    if (a.watch->halted) return; /* forces may not be there */
+    if (a.status->halted) return; /* forces may not be there */
     Sum sums[CUDA_ATOM_TOTALS] = {};
     for (int64_t i = thread_index(); i < a.n_own; i += grid_size()) { /* 64 bits: a last stride may pass 2^31 */
         const Full<Pair> v = load_velocity(a.now, i);
@@ -48,10 +48,10 @@ MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     const int t = (int)threadIdx.x;
     if (t < CUDA_N_TOTALS) a.row->totals[t] = a.totals[t];
     if (t > 0) return;
-    a.row->fault_step = a.watch->fault_step;
-    a.row->fault_key = a.watch->fault_key[a.watch->fault_step % CUDA_GRAPH_STEPS];
+    a.row->fault_step = a.status->fault_step;
+    a.row->fault_key = a.status->fault_key[a.status->fault_step % CUDA_GRAPH_STEPS];
     /* Halted: sums and particles are those of another step, and this comes again. */
-    a.row->step = a.watch->halted ? -1 : a.row_step;
+    a.row->step = a.status->halted ? -1 : a.row_step;
 }
 
 /* The bounding box. */
@@ -69,7 +69,7 @@ MD_KERNEL k_reduce_measure(MD_ARGUMENTS) {
     block_max<6>(a, extreme);
     if (threadIdx.x == 0)
         for (int k = 0; k < 3; k++) {
-            atomicMax(&a.watch->measures.high[k], float_key(extreme[k]));
-            atomicMax(&a.watch->measures.low[k], float_key(extreme[3 + k]));
+            atomicMax(&a.status->measures.high[k], float_key(extreme[k]));
+            atomicMax(&a.status->measures.low[k], float_key(extreme[3 + k]));
         }
 }

@@ -63,7 +63,7 @@ __device__ inline void add(Compensated &sum, double value) {
     sum.low = __fadd_rn(sum.low, lost);
 }
 
-/* Where each pair was met twice. Exact. */
+/* Where each pair was counted twice. Exact. */
 __device__ inline void halve(double &sum) { sum *= 0.5; }
 __device__ inline void halve(float &sum) { sum *= 0.5f; }
 __device__ inline void halve(Compensated &sum) { sum = Compensated{0.5f * sum.high, 0.5f * sum.low}; }
@@ -183,7 +183,7 @@ template <int N> __device__ inline void block_max(const CudaArguments &a, float 
 
 /* Sums N values over the block and hands the sums on to totals FIRST, FIRST + 1, ..., in the way of reduce.finish: added
  * to the totals, which the host has set to zero, or as partial sums of gridDim.x blocks. Every thread must call it.
- * The number of pairs stays exact: what one thread has met fits a float, what a block and what the system has need not. */
+ * The number of pairs stays exact: what one thread has counted fits a float, what a block or the system has need not. */
 template <int FIRST, int N> __device__ inline void add_to_totals(const CudaArguments &a, Sum (&sums)[N]) {
     constexpr bool counts = FIRST <= CUDA_PAIRS && CUDA_PAIRS < FIRST + N && !is_double_sum;
     double pairs[1];

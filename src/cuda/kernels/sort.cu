@@ -65,11 +65,11 @@ __device__ inline double plain_product(double x, double y) { return __dmul_rn(x,
 
 __device__ inline Vec3<Pair> way_ahead(const CudaArguments &a, const Vec3<Pair> &v) {
     if constexpr (!predicts) return Vec3<Pair>{0, 0, 0};
-    const Pair time = (Pair)a.watch->ahead;
+    const Pair time = (Pair)a.status->ahead;
     const Vec3<Pair> way = {plain_product(time, v.x), plain_product(time, v.y), plain_product(time, v.z)};
     const Pair way_sq =
         plain_sum(plain_sum(plain_product(way.x, way.x), plain_product(way.y, way.y)), plain_product(way.z, way.z));
-    const Pair scale = md_predict_scale(way_sq, (Pair)a.halt_sq);
+    const Pair scale = md_predict_scale(way_sq, (Pair)a.stale_sq);
     if (scale == 0) return Vec3<Pair>{0, 0, 0};
     return Vec3<Pair>{plain_product(scale, way.x), plain_product(scale, way.y), plain_product(scale, way.z)};
 }
@@ -83,9 +83,9 @@ __device__ inline Vec3<Pair> place_ahead(const Vec3<Pair> &seen, const Vec3<Pair
  * graph serves for any interval. Of a first list there is none to go by, and no step before it. */
 MD_KERNEL k_sort_look_ahead(MD_ARGUMENTS) {
     if (thread_index() > 0) return;
-    const long long step = (long long)a.watch->step + a.watch->drifted;
-    a.watch->ahead = md_predict_time((double)(step - a.watch->built_step), a.whole_step);
-    a.watch->built_step = step;
+    const long long step = (long long)a.status->step + a.status->drifted;
+    a.status->ahead = md_predict_time((double)(step - a.status->built_step), a.whole_step);
+    a.status->built_step = step;
 }
 
 /* What particles of a cell are sorted by: the id; in bricks by x first, so that a line of cells along x is sorted by x as a
@@ -123,15 +123,15 @@ __device__ inline bool was_too_far(const CudaArguments &a, int i, const Vec3<Sta
     const Vec3<Pair> v = load<Pair>(a.now.velocity, i);
     const State time = (State)a.factor;
     return displacement_sq(Vec3<Pair>{(Pair)(x.x - time * v.x), (Pair)(x.y - time * v.y), (Pair)(x.z - time * v.z)},
-                           load<Pair>(a.reference, i)) > a.halt_sq;
+                           load<Pair>(a.reference, i)) > a.stale_sq;
 }
 
 /* Counts this build as late, whoever comes first. By one thread of a block: where each warp has an atom that is too far, all would
  * ask for this one word (sort of 4 million atoms on an H200: 430 us by warps, 372 by blocks). */
 __device__ inline void book_lateness(const CudaArguments &a) {
-    const unsigned long long build = a.watch->step + a.watch->drifted + 1;
-    if (*(volatile unsigned long long *)&a.watch->late_build == build) return;
-    if (atomicMax(&a.watch->late_build, build) < build) atomicAdd(&a.watch->n_late, 1u);
+    const unsigned long long build = a.status->step + a.status->drifted + 1;
+    if (*(volatile unsigned long long *)&a.status->late_build == build) return;
+    if (atomicMax(&a.status->late_build, build) < build) atomicAdd(&a.status->n_late, 1u);
 }
 
 /* x moved by the boxes that bring the place `way` ahead of it into the box; *image gains their number. The particle itself may
@@ -151,9 +151,9 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int i = thread_index();
     const bool is_there = i < a.n_stored;
     if (i == 0) {
-        a.watch->halted = 0;                /* nobody needs the old list any more */
-        a.watch->measures = CudaMeasures{}; /* of this build: its search is the first that adds to them */
-        a.watch->pass_step[0] = a.watch->step + a.watch->drifted;
+        a.status->halted = 0;                /* nobody needs the old list any more */
+        a.status->measures = CudaMeasures{}; /* of this build: its search is the first that adds to them */
+        a.status->pass_step[0] = a.status->step + a.status->drifted;
     }
     Vec3<State> x = {};
     CudaTag tag = {};
@@ -392,7 +392,7 @@ __device__ inline int count_smaller(const SlotKey *keys, int n, SlotKey key) {
     return smaller;
 }
 
-/* The place of a particle in its cell is the number of smaller keys there. Quadratic in the crowd of a cell, but so is
+/* The place of a particle in its cell is the number of smaller keys there. Quadratic in the population of a cell, but so is
  * the search for neighbours, 27 times over. */
 MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
@@ -433,6 +433,6 @@ MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     const int begin = s_start[place], n = s_start[place + 1] - begin;
     const bool fits = n <= a.keys_per_cell;
     const int smaller = fits ? count_smaller(keys_of_few(a, place), n, key) : count_smaller_of_all(a, place, key);
-    if (!fits) *(volatile int *)&a.signals->crowded = n; /* host memory: whichever comes last */
+    if (!fits) *(volatile int *)&a.host_status->largest_cell = n; /* host memory: whichever comes last */
     put_into_slot(a, i, place, begin + smaller, sorted);
 }

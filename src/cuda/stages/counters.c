@@ -37,7 +37,7 @@ static MdStatus count_search(CudaContext *context, MdCounters *counters) {
     counters->search_pairs_tested = (int64_t)counts[CUDA_COUNT_TESTED];
     counters->search_pairs_inside = (int64_t)counts[CUDA_COUNT_INSIDE];
     counters->search_atomics = (int64_t)counts[CUDA_COUNT_ATOMICS];
-    counters->list_entries = (int64_t)context->h_watch->measures.entries;
+    counters->list_entries = (int64_t)context->h_status->measures.entries;
     counters->list_bytes = counters->list_entries * (int64_t)sizeof(int32_t);
     return MD_OK;
 }

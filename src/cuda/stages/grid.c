@@ -73,7 +73,7 @@ void cuda_grid_plan(CudaContext *context) {
         if (a >= context->box.dimension) {
             extent[a] = 0;
         } else if (!grid->wraps[a]) {
-            const CudaMeasures *measures = &context->h_watch->measures;
+            const CudaMeasures *measures = &context->h_status->measures;
             grid->origin[a] = -(double)key_value(measures->low[a]);
             extent[a] = (double)key_value(measures->high[a]) - grid->origin[a];
         }

@@ -24,7 +24,7 @@ void cuda_integrate_drift(CudaContext *context, bool kick_first) {
     cuda_reduce_end_extremes(context);
     cuda_memory_end(context, CUDA_FORCES);
     cuda_timing_end(context);
-    if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) cuda_watch_read(context, false);
+    if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) cuda_status_read(context, false);
 }
 
 void cuda_integrate_kick(CudaContext *context) {
@@ -53,10 +53,10 @@ MdFault cuda_integrate_read_fault(unsigned long long step, unsigned long long ke
 /* The flag costs a look at host memory; what it is about is fetched once, when the run is over anyway, and behind all that is
  * issued: that of an earlier step may be found after the flag was raised, but by the same kernel. */
 MdFault cuda_integrate_fault(CudaContext *context) {
-    if (context->fault.step >= 0 || !context->h_signals->fault) return context->fault;
-    cuda_watch_read(context, true);
-    const CudaWatch *watch = context->h_watch;
+    if (context->fault.step >= 0 || !context->h_host_status->fault) return context->fault;
+    cuda_status_read(context, true);
+    const CudaDeviceStatus *status = context->h_status;
     context->fault = cuda_integrate_read_fault(
-        watch->fault_step, watch->fault_key[watch->fault_step % CUDA_GRAPH_STEPS], context->step_offset);
+        status->fault_step, status->fault_key[status->fault_step % CUDA_GRAPH_STEPS], context->step_offset);
     return context->fault;
 }

@@ -285,7 +285,7 @@ static void list_arrays(CudaContext *context, Arrays *arrays) {
         add(arrays, CUDA_KEPT, &a->place_of_id, n, sizeof(int32_t), "places by id");
     add(arrays, CUDA_KEPT, &a->counters, CUDA_N_COUNTS, sizeof(unsigned long long), "counters");
     add(arrays, CUDA_KEPT, &a->barrier, 2 * CUDA_BARRIER_STRIDE, sizeof *a->barrier, "barrier");
-    add(arrays, CUDA_KEPT, &a->watch, 1, sizeof(CudaWatch), "measures");
+    add(arrays, CUDA_KEPT, &a->status, 1, sizeof(CudaDeviceStatus), "measures");
     add(arrays, CUDA_STAGING, &context->staging, 3 * n, sizeof(double), "staging");
     if (!context->facts.has_list) return;
     add(arrays, CUDA_KEPT, &a->list.counts, n, sizeof(int32_t), "row lengths");
@@ -305,8 +305,8 @@ static void plan(CudaContext *context) {
 }
 
 static uint64_t host_bytes(const CudaContext *context) {
-    return cuda_reduce_row_bytes(context) + 2 * (uint64_t)CUDA_CHUNK_BYTES + sizeof(CudaContext) + sizeof(CudaWatch) +
-           sizeof(CudaSignals);
+    return cuda_reduce_row_bytes(context) + 2 * (uint64_t)CUDA_CHUNK_BYTES + sizeof(CudaContext) +
+           sizeof(CudaDeviceStatus) + sizeof(CudaHostStatus);
 }
 
 static MdMemory memory_of(const CudaContext *context, uint64_t array_bytes) {
@@ -383,19 +383,19 @@ MdStatus cuda_memory_allocate(CudaContext *context) {
     }
     if (cells_are_staged(context)) stage_cells(context);
     if (forces_are_second(context)) place_forces(context);
-    CUDA_CHECK(cudaMallocHost((void **)&context->h_watch, sizeof(CudaWatch)));
+    CUDA_CHECK(cudaMallocHost((void **)&context->h_status, sizeof(CudaDeviceStatus)));
     CUDA_CHECK(cudaMallocHost((void **)&context->sums.h_head, cuda_reduce_row_bytes(context)));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaMallocHost((void **)&context->h_staging[k], CUDA_CHUNK_BYTES));
-    CudaSignals *signals = NULL;
-    CUDA_CHECK(cudaHostAlloc((void **)&signals, sizeof *signals, cudaHostAllocMapped));
-    CUDA_CHECK(cudaHostGetDevicePointer((void **)&context->arguments.signals, signals, 0));
-    memset(signals, 0, sizeof *signals);
-    context->h_signals = signals;
+    CudaHostStatus *host_status = NULL;
+    CUDA_CHECK(cudaHostAlloc((void **)&host_status, sizeof *host_status, cudaHostAllocMapped));
+    CUDA_CHECK(cudaHostGetDevicePointer((void **)&context->arguments.host_status, host_status, 0));
+    memset(host_status, 0, sizeof *host_status);
+    context->h_host_status = host_status;
 
     const CudaArguments *a = &context->arguments;
-    CUDA_CHECK(cudaMemsetAsync(a->watch, 0, sizeof(CudaWatch), context->stream));
-    CUDA_CHECK(cudaMemsetAsync(&a->watch->fault_step, 0xff, sizeof a->watch->fault_step, context->stream));
-    CUDA_CHECK(cudaMemsetAsync(&a->watch->fault_key, 0xff, sizeof a->watch->fault_key, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(a->status, 0, sizeof(CudaDeviceStatus), context->stream));
+    CUDA_CHECK(cudaMemsetAsync(&a->status->fault_step, 0xff, sizeof a->status->fault_step, context->stream));
+    CUDA_CHECK(cudaMemsetAsync(&a->status->fault_key, 0xff, sizeof a->status->fault_key, context->stream));
     CUDA_CHECK(cudaMemsetAsync(a->barrier, 0, 2 * CUDA_BARRIER_STRIDE * sizeof *a->barrier, context->stream));
     CUDA_CHECK(cudaMemsetAsync(a->totals, 0, CUDA_N_TOTALS * sizeof(double), context->stream));
     if (context->cell_counts)
@@ -416,8 +416,8 @@ void cuda_memory_free(CudaContext *context) {
     for (int k = 0; k < CUDA_MAX_BLOCKS; k++) cuda_release(context, context->blocks[k].data);
     if (context->stream && context->config.memory_allocation == MD_ALLOCATION_POOL) cuda_pool_trim(context);
     /* any of these may be missing after a failure at start */
-    void *pinned[] = {context->h_watch, context->sums.h_head, context->h_staging[0], context->h_staging[1],
-                      (void *)(uintptr_t)context->h_signals};
+    void *pinned[] = {context->h_status, context->sums.h_head, context->h_staging[0], context->h_staging[1],
+                      (void *)(uintptr_t)context->h_host_status};
     for (size_t k = 0; k < sizeof pinned / sizeof pinned[0]; k++)
         if (pinned[k]) CUDA_CHECK(cudaFreeHost(pinned[k]));
 }
@@ -492,16 +492,16 @@ void cuda_memory_download(CudaContext *context, void *host, const void *device, 
     }
 }
 
-void cuda_watch_read(CudaContext *context, bool wait) {
-    CUDA_CHECK(cudaMemcpyAsync(context->h_watch, context->arguments.watch, sizeof(CudaWatch), cudaMemcpyDefault,
-                               context->stream));
-    CUDA_CHECK(cudaEventRecord(context->watched, context->stream));
-    if (wait) cuda_wait_event(context, context->watched, "wait: device");
+void cuda_status_read(CudaContext *context, bool wait) {
+    CUDA_CHECK(cudaMemcpyAsync(context->h_status, context->arguments.status, sizeof(CudaDeviceStatus),
+                               cudaMemcpyDefault, context->stream));
+    CUDA_CHECK(cudaEventRecord(context->status_copied, context->stream));
+    if (wait) cuda_wait_event(context, context->status_copied, "wait: device");
 }
 
-void cuda_watch_release(CudaContext *context) {
-    context->h_signals->halted = 0;
-    CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->halted, 0, sizeof(unsigned), context->stream));
+void cuda_status_release(CudaContext *context) {
+    context->h_host_status->halted = 0;
+    CUDA_CHECK(cudaMemsetAsync(&context->arguments.status->halted, 0, sizeof(unsigned), context->stream));
 }
 
 void cuda_force_zero(CudaContext *context) {

@@ -39,7 +39,7 @@ static void sort_rows(CudaContext *context) {
 
 /* Before a search that no k_sort_wrap has come before: that zeroes them otherwise. */
 static void zero_measures(CudaContext *context) {
-    CUDA_CHECK(cudaMemsetAsync(&context->arguments.watch->measures, 0, sizeof(CudaMeasures), context->stream));
+    CUDA_CHECK(cudaMemsetAsync(&context->arguments.status->measures, 0, sizeof(CudaMeasures), context->stream));
 }
 
 static void issue_kernels(CudaContext *context, int n) {
@@ -61,9 +61,9 @@ static MdStatus issue_search(CudaContext *context, bool by_graph) {
     return MD_OK;
 }
 
-/* By what the watch on the host says of a search: whether all has its place. If not, it has one in the next. */
+/* By what h_status says of a search: whether all has its place. If not, it has one in the next. */
 static MdStatus make_room(CudaContext *context, bool *fits) {
-    const int32_t largest = context->h_watch->measures.largest_count;
+    const int32_t largest = context->h_status->measures.largest_count;
     *fits = true;
     if (context->facts.has_bricks) {
         MdStatus status = cuda_brick_make_room(context, fits);
@@ -79,8 +79,8 @@ static MdStatus make_room(CudaContext *context, bool *fits) {
 MdStatus cuda_neighbor_fit(CudaContext *context) {
     for (;;) {
         bool fits = false;
-        cuda_watch_read(context, true);
-        if (context->h_watch->halted || context->h_signals->halted) cuda_watch_release(context);
+        cuda_status_read(context, true);
+        if (context->h_status->halted || context->h_host_status->halted) cuda_status_release(context);
         const double start = md_clock_s(); /* the device has nothing to do */
         MdStatus status = make_room(context, &fits);
         if (status != MD_OK || fits) return status;
@@ -91,11 +91,11 @@ MdStatus cuda_neighbor_fit(CudaContext *context) {
     }
 }
 
-/* Largest displacement from the places of the build as the watch on the host has it; true: more than half the skin. */
+/* Largest displacement from the places of the build as h_status has it; true: more than half the skin. */
 static bool moved_too_far(const CudaContext *context) {
     float moved_sq;
-    memcpy(&moved_sq, &context->h_watch->measures.moved_sq, sizeof moved_sq);
-    return moved_sq > context->arguments.halt_sq;
+    memcpy(&moved_sq, &context->h_status->measures.moved_sq, sizeof moved_sq);
+    return moved_sq > context->arguments.stale_sq;
 }
 
 static bool needs_bounds(const CudaContext *context) {
@@ -184,10 +184,10 @@ MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
     waits = waits || must_wait(context);
     if (needs_bounds(context)) {
         cuda_reduce_measure(context);
-        cuda_watch_read(context, true);
+        cuda_status_read(context, true);
     }
     /* After a fault the motion is over: the old list is still safe to use, a new one could be of any size. */
-    if (context->h_signals->fault) return MD_OK;
+    if (context->h_host_status->fault) return MD_OK;
     cuda_memory_begin(context, CUDA_REBUILD);
     md_nvtx_begin("rebuild", context->n_builds);
     context->arguments.factor = time_since_use(context);
@@ -220,7 +220,7 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
     if (context->config.neighbor_rebuild == MD_REBUILD_HOST_CHECK) {
         /* cuda_integrate_drift has measured and sent the displacement of this step; the one wait of the step. The build comes
          * before the forces that would have missed a pair, so that none of these rebuilds is late. */
-        cuda_wait_event(context, context->watched, "wait: displacement");
+        cuda_wait_event(context, context->status_copied, "wait: displacement");
         return moved_too_far(context) ? cuda_neighbor_build(context, waits) : MD_OK;
     }
     return step % context->config.neighbor_every == 0 ? cuda_neighbor_build(context, waits) : MD_OK;
@@ -229,12 +229,12 @@ MdStatus cuda_neighbor_update(CudaContext *context, int64_t step) {
 void cuda_neighbor_statistics(CudaContext *context, MdStatistics *statistics) {
     const bool has_list = context->facts.has_list, has_rows = has_list && !context->facts.has_clusters;
     const double rows_of_pair = context->facts.halves ? 2 : 1; /* where it is not stored */
-    cuda_watch_read(context, true);
-    const double n_entries = (double)context->h_watch->measures.entries;
+    cuda_status_read(context, true);
+    const double n_entries = (double)context->h_status->measures.entries;
     statistics->capacity = has_list ? context->arguments.list.capacity : 0;
-    statistics->n_entries = has_list ? (int64_t)context->h_watch->measures.entries : 0;
+    statistics->n_entries = has_list ? (int64_t)context->h_status->measures.entries : 0;
     statistics->neighbors_per_atom = has_rows ? rows_of_pair * n_entries / context->n_atoms : (double)NAN;
-    statistics->n_late_rebuilds = context->h_watch->n_late;
+    statistics->n_late_rebuilds = context->h_status->n_late;
 }
 
 static void *download(CudaContext *context, const void *device, size_t count, size_t size) {
@@ -261,9 +261,9 @@ static void download_list(CudaContext *context, HostList *host) {
     host->tags = download(context, a->now.tag, n, sizeof *host->tags);
     host->counts = download(context, a->list.counts, n, sizeof *host->counts);
     if (context->facts.has_bricks) {
-        const CudaMeasures *found = &context->h_watch->measures;
+        const CudaMeasures *found = &context->h_status->measures;
         const size_t n_bricks = (size_t)cuda_brick_count(&a->grid);
-        cuda_watch_read(context, true);
+        cuda_status_read(context, true);
         host->bricks = download(context, a->bricks.table, n_bricks, sizeof *host->bricks);
         host->source = download(context, a->bricks.source, (size_t)found->sources, sizeof *host->source);
         host->entries =

@@ -119,7 +119,7 @@ void cuda_reduce_sums(CudaContext *context, MdSums *sums) {
 }
 
 void cuda_reduce_measure(CudaContext *context) {
-    CudaMeasures *measures = &context->arguments.watch->measures;
+    CudaMeasures *measures = &context->arguments.status->measures;
     CUDA_CHECK(cudaMemsetAsync(&measures->high, 0, sizeof measures->high, context->stream));
     CUDA_CHECK(cudaMemsetAsync(&measures->low, 0, sizeof measures->low, context->stream));
     cuda_reduce_begin_extremes(context);

@@ -55,7 +55,7 @@ static MdStatus divide_further(CudaContext *context, int32_t staged) {
 }
 
 MdStatus cuda_brick_make_room(CudaContext *context, bool *fits) {
-    const CudaMeasures *found = &context->h_watch->measures;
+    const CudaMeasures *found = &context->h_status->measures;
     CudaBricks *bricks = &context->arguments.bricks;
     const int64_t n_sources = (int64_t)found->sources, n_slices = (int64_t)found->slices;
     *fits =

@@ -33,7 +33,7 @@ enum { FEW_TILES = 32, MOST_KEYS = 1 << 12 };
 
 /* Particles that hardly a cell exceeds where they are spread by chance: six standard deviations, and for small averages, whose
  * tail is longer, four more. */
-static double likely_crowd(double average) { return average + 6 * sqrt(average) + 4; }
+static double likely_largest_cell(double average) { return average + 6 * sqrt(average) + 4; }
 
 static int64_t scan_tiles(const CudaContext *context, int n_cells) {
     return cuda_blocks(n_cells + 1, context->kernels[CUDA_K_sort_scan_tiles].block_size);
@@ -44,7 +44,8 @@ static int find_few_keys(const CudaContext *context, int n_cells) {
     if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !context->facts.has_list) return 0;
     const size_t key = context->facts.sorts_bricks ? sizeof(uint64_t) : sizeof(int32_t);
     const double room = fmin((double)(cuda_memory_list_bytes(context) / key) / n_cells, MOST_KEYS);
-    const double wanted = fmax(likely_crowd((double)context->n_atoms / n_cells), context->h_signals->crowded);
+    const double wanted =
+        fmax(likely_largest_cell((double)context->n_atoms / n_cells), context->h_host_status->largest_cell);
     return room < wanted ? 0 : (int)room;
 }
 
@@ -124,7 +125,7 @@ void cuda_sort_take(CudaContext *context) {
 int cuda_sort_prepare(CudaContext *context) {
     /* k_sort_wrap lets the device go on. Nothing that was issued before sets it again: a device that is halted does not
      * halt, and every search before is known to be over. */
-    context->h_signals->halted = 0;
+    context->h_host_status->halted = 0;
     if (!context->facts.needs_cells) return 0;
     cuda_grid_plan(context);
     const int n_cells = cuda_sort_count_cells(&context->arguments.grid);

@@ -90,10 +90,10 @@ size_t cuda_memory_list_bytes(const CudaContext *context); /* of the entries, as
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
 /* Device to host through the pinned chunks, after all work issued so far; waits. */
 void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes);
-/* Copies the watch to the host; with wait, h_watch is valid on return, otherwise after `watched`. */
-void cuda_watch_read(CudaContext *context, bool wait);
+/* Copies the status of the device to the host; with wait, h_status is valid on return, otherwise after status_copied. */
+void cuda_status_read(CudaContext *context, bool wait);
 /* Lets a device that is halted go on, where no sort does. */
-void cuda_watch_release(CudaContext *context);
+void cuda_status_release(CudaContext *context);
 
 /* --- timing.c --- */
 void cuda_timing_create(CudaContext *context);
@@ -228,7 +228,7 @@ void cuda_reduce_sums(CudaContext *context, MdSums *sums); /* waits */
 void cuda_reduce_row(CudaContext *context, CudaRow *row, int64_t step);
 void cuda_reduce_copy_row(const CudaRow *row, cudaStream_t stream);
 void cuda_reduce_read_row(const CudaRow *row, MdSums *sums);
-/* The bounding box of the particles, into the watch. */
+/* The bounding box of the particles, into the measures of the status. */
 void cuda_reduce_measure(CudaContext *context);
 
 /* --- gather.c --- */

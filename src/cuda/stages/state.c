@@ -70,8 +70,8 @@ static MdStatus save_list(CudaContext *context, MdState *state) {
     }
     list.brick_cells = context->brick_cells;
     list.brick_grid = context->brick_grid;
-    cuda_watch_read(context, true);
-    list.age = (int64_t)context->h_watch->step + context->h_watch->drifted - context->h_watch->built_step;
+    cuda_status_read(context, true);
+    list.age = (int64_t)context->h_status->step + context->h_status->drifted - context->h_status->built_step;
     return md_state_array(state, "cuda list", &list, sizeof list);
 }
 
@@ -145,8 +145,8 @@ static MdStatus check_order(CudaContext *context, const int32_t *ids) {
 static void set_age(CudaContext *context, int64_t age) {
     const long long built_step = -age;
     context->built_step = -age;
-    CUDA_CHECK(cudaMemcpyAsync(&context->arguments.watch->built_step, &built_step, sizeof built_step, cudaMemcpyDefault,
-                               context->stream));
+    CUDA_CHECK(cudaMemcpyAsync(&context->arguments.status->built_step, &built_step, sizeof built_step,
+                               cudaMemcpyDefault, context->stream));
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
 }
 

@@ -21,16 +21,16 @@ void cuda_trace_name_stream(cudaStream_t stream, const char *name) {
 #endif
 }
 
-/* A moment on both clocks. */
-typedef struct Meeting {
+/* The time of one event by the clock of the host. */
+typedef struct HostTime {
     double host_s, error_s; /* lies within host_s plus and minus error_s */
-} Meeting;
+} HostTime;
 
 /* Records an event while the device is idle: it is over between two looks at the host's clock. Of some tries the one with
  * the least time between them counts, and its event is left in *event; *spare is another to try with. */
-static Meeting meet(CudaContext *context, cudaEvent_t *event, cudaEvent_t *spare) {
+static HostTime time_event(CudaContext *context, cudaEvent_t *event, cudaEvent_t *spare) {
     const double good_s = 15e-6; /* twice of what it takes when nothing comes between */
-    Meeting best = {.error_s = INFINITY};
+    HostTime best = {.error_s = INFINITY};
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     for (int k = 0; k < 20 && best.error_s > good_s; k++) {
         const double before_s = md_clock_s();
@@ -38,7 +38,7 @@ static Meeting meet(CudaContext *context, cudaEvent_t *event, cudaEvent_t *spare
         CUDA_CHECK(cudaEventSynchronize(*spare));
         const double after_s = md_clock_s(), error_s = 0.5 * (after_s - before_s);
         if (error_s >= best.error_s) continue;
-        best = (Meeting){.host_s = 0.5 * (before_s + after_s), .error_s = error_s};
+        best = (HostTime){.host_s = 0.5 * (before_s + after_s), .error_s = error_s};
         const cudaEvent_t worse = *event;
         *event = *spare;
         *spare = worse;
@@ -60,7 +60,7 @@ void cuda_trace_begin(CudaContext *context, MdTrace *trace) {
     t->copy = md_trace_track(trace, MD_TRACE_DEVICE, "copy stream");
     CUDA_CHECK(cudaEventCreate(&t->base));
     CUDA_CHECK(cudaEventCreate(&t->spare));
-    const Meeting first = meet(context, &t->base, &t->spare);
+    const HostTime first = time_event(context, &t->base, &t->spare);
     t->origin_s = t->base_s = first.host_s;
     t->error_s = first.error_s;
 }
@@ -70,7 +70,7 @@ void cuda_trace_end(CudaContext *context) {
     cudaEvent_t event;
     if (!t->trace) return;
     CUDA_CHECK(cudaEventCreate(&event));
-    const Meeting last = meet(context, &event, &t->spare);
+    const HostTime last = time_event(context, &event, &t->spare);
     const double device_s = t->base_s + distance_s(t->base, event) - t->origin_s;
     const double factor = device_s > 0 ? (last.host_s - t->origin_s) / device_s : 1;
     md_trace_stretch(t->compute, t->origin_s, factor);

@@ -218,9 +218,9 @@ mutant("begin brick: its last cell is that of the region", BEGUN, "first[k] + re
 mutant("begin brick: images go unseen", BEGUN, "brick.has_images = has_images;", "brick.has_images = false;", BRICKS)
 mutant("begin brick: slices overlap", BEGUN, "(brick.end - brick.begin + 31ull) / 32", "(brick.end - brick.begin + 0ull) / 32", BRICKS)
 mutant("begin brick: sources overlap", BEGUN, "(unsigned long long)n_sources)", "(unsigned long long)n_sources / 2)", BRICKS)
-mutant("begin brick: the fullest one goes unseen", BEGUN, "atomicMax(&a.watch->measures.staged, brick.n_staged);", "", CROWDS)
-mutant("begin brick: slices by plain addition", BEGUN, "(int64_t)atomicAdd(&a.watch->measures.slices, ", f"(int64_t){PLAIN}&a.watch->measures.slices, ", on_gpu(tests(BRICK)))
-mutant("begin brick: sources by plain addition", BEGUN, "(int64_t)atomicAdd(&a.watch->measures.sources, ", f"(int64_t){PLAIN}&a.watch->measures.sources, ", on_gpu(tests(BRICK)))
+mutant("begin brick: the fullest one goes unseen", BEGUN, "atomicMax(&a.status->measures.staged, brick.n_staged);", "", CROWDS)
+mutant("begin brick: slices by plain addition", BEGUN, "(int64_t)atomicAdd(&a.status->measures.slices, ", f"(int64_t){PLAIN}&a.status->measures.slices, ", on_gpu(tests(BRICK)))
+mutant("begin brick: sources by plain addition", BEGUN, "(int64_t)atomicAdd(&a.status->measures.sources, ", f"(int64_t){PLAIN}&a.status->measures.sources, ", on_gpu(tests(BRICK)))
 SEARCH_BRICK = BRICK_BUILD + " void search_brick("
 ALL_ROWS = BRICK_BUILD + " RowsByThreads {"
 mutant("search brick: beyond its room", SEARCH_BRICK, "s_brick.n_staged > a.bricks.capacity ||", "", CROWDS)

@@ -114,7 +114,7 @@ mutant("clusters: the last row is left out", ROWS_OF_CLUSTERS + " void search_cl
 
 FORCE = "cuda/kernels/force.cu"
 mutant("force energy: pairs counted twice", FORCE + " k_force_energy(", "halve(sums[q]);", "(void)0;", tests(LIST))
-mutant("force energy: half lists halved", FORCE + " k_force_energy(", "if constexpr (meets_twice)", "if constexpr (true)", tests(HALF))
+mutant("force energy: half lists halved", FORCE + " k_force_energy(", "if constexpr (has_both_directions)", "if constexpr (true)", tests(HALF))
 mutant("force energy: forces are not stored", FORCE + " k_force_energy(", "force_block<true>(a, MD_PAIR_TABLE, block, sums);",
        "if (blockIdx.x + 1 < gridDim.x) force_block<true>(a, MD_PAIR_TABLE, block, sums);", tests(LIST))
 mutant("force energy: a brick a block", FORCE + " k_force_energy(", "block < n_blocks;", "block < min(n_blocks, (int)gridDim.x);", tests(BRICK + " memory.brick_cells=1", MANY))
@@ -122,8 +122,8 @@ mutant("force plain: the last block is left out", FORCE + " k_force_plain(", "fo
        "if (blockIdx.x + 1 < gridDim.x) force_block<false>",
        tests(LIST + " launch.persistent=off launch.graph=off"))
 BEGIN = "cuda/kernels/force.cuh bool force_begin("
-mutant("force_begin: never halts", "cuda/kernels/force.cuh bool is_too_old(", "> a.halt_sq", "> 4 * a.halt_sq", rows(DEVICE, IN_MOTION))
-mutant("force: a full list is walked", "cuda/kernels/force.cu k_force_plain(", "if (was_halted(a, &a.watch->measures.moved_sq)) return;", "", emulated(FULL))
+mutant("force_begin: never halts", "cuda/kernels/force.cuh bool is_too_old(", "> a.stale_sq", "> 4 * a.stale_sq", rows(DEVICE, IN_MOTION))
+mutant("force: a full list is walked", "cuda/kernels/force.cu k_force_plain(", "if (was_halted(a, &a.status->measures.moved_sq)) return;", "", emulated(FULL))
 mutant("force_begin: the device goes on", BEGIN, "if (halts) halt(a, CUDA_HALTED_OLD);", "", rows(DEVICE, IN_MOTION))
-mutant("force_begin: steps are not counted", BEGIN, "a.watch->step += 1;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))
-mutant("force_begin: a step is counted again", BEGIN, "a.watch->drifted = 0;", "", UNFORESEEN)
+mutant("force_begin: steps are not counted", BEGIN, "a.status->step += 1;", "", rows(DEVICE, IN_MOTION), tests(DEVICE))
+mutant("force_begin: a step is counted again", BEGIN, "a.status->drifted = 0;", "", UNFORESEEN)

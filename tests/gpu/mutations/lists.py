@@ -72,11 +72,11 @@ mutant("count: one step too few", COUNT, "distance > 0;", "distance > 1;", rows(
 BOOK = "cuda/kernels/count.cuh void book_entries("
 mutant("count: a full list goes unseen", BOOK, "largest > a.list.capacity", "false", FULL)
 mutant("count: a full list goes on", BOOK, "halt(a, CUDA_HALTED_FULL);", "{}", FULL)
-mutant("halt: the kernels behind it go on", COMMON + " void halt(", "a.watch->halted = why;", "", FULL)
-mutant("halt: does not tell the host", COMMON + " void halt(", "*(volatile unsigned long long *)&a.signals->halted = CUDA_HALT_WORD(why, a.watch->step);", "", FULL)
-mutant("halt: at no step", COMMON + " void halt(", "CUDA_HALT_WORD(why, a.watch->step);", "why;", rows(DEVICE, IN_MOTION))
-mutant("wrap: a halted device stays so", SORT + " k_sort_wrap(", "a.watch->halted = 0;", ";", rows(DEVICE, IN_MOTION))
-mutant("count: plain addition", BOOK, "atomicAdd(&a.watch->measures.entries, entries);", "a.watch->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
+mutant("halt: the kernels behind it go on", COMMON + " void halt(", "a.status->halted = why;", "", FULL)
+mutant("halt: does not tell the host", COMMON + " void halt(", "*(volatile unsigned long long *)&a.host_status->halted = CUDA_HALT_WORD(why, a.status->step);", "", FULL)
+mutant("halt: at no step", COMMON + " void halt(", "CUDA_HALT_WORD(why, a.status->step);", "why;", rows(DEVICE, IN_MOTION))
+mutant("wrap: a halted device stays so", SORT + " k_sort_wrap(", "a.status->halted = 0;", ";", rows(DEVICE, IN_MOTION))
+mutant("count: plain addition", BOOK, "atomicAdd(&a.status->measures.entries, entries);", "a.status->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
 SORTED_ROWS = CELLS + " neighbor.sorted=on"
 ASCENDING = SORTED_ROWS + " memory.sort=none"
 mutant("sorted rows: the last merge is left out", SORTED + " void sort_by_warp(", "half < n;", "2 * half < n;", rows(ASCENDING))

@@ -30,10 +30,10 @@ mutant("predict: a limit along x and y", WAY, "plain_product(way.z, way.z)", "Pa
 mutant("predict: behind", SORT + " place_ahead(", "plain_sum(seen.x, way.x)", "plain_sum(seen.x, -way.x)", PLACES)
 
 AGE = SORT + " k_sort_look_ahead("
-mutant("predict: age since the start", AGE, "a.watch->built_step = step;", "", PLACES)
-mutant("predict: age without the last step", AGE, "+ a.watch->drifted", "", ahead("fast, bricks"))
+mutant("predict: age since the start", AGE, "a.status->built_step = step;", "", PLACES)
+mutant("predict: age without the last step", AGE, "+ a.status->drifted", "", ahead("fast, bricks"))
 mutant("predict: every thread looks", AGE, "if (thread_index() > 0) return;", "", emulated(PLACES))
-mutant("predict: a restart forgets the age", AGE, "(step - a.watch->built_step)", "(step - (a.watch->built_step < 0 ? 0 : a.watch->built_step))", RESUMED)
+mutant("predict: a restart forgets the age", AGE, "(step - a.status->built_step)", "(step - (a.status->built_step < 0 ? 0 : a.status->built_step))", RESUMED)
 
 IMAGE = SORT + " wrap_ahead("
 mutant("predict: atoms do not go with their places", IMAGE, "return round((double)x - boxes * length);", "return x;", ahead("fast, rows"), PLACES)

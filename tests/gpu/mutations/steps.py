@@ -12,13 +12,13 @@ mutant("half_kick: z is lost", MOVE + " void half_kick(", "v->v.z += c * f.z;", 
 mutant("drift: z is lost", MOVE + " void drift(", "x->z + (State)d.z", "x->z", tests(FUSED))
 mutant("drift: half a step", MOVE + " void drift(", "whole_step(a)", "half_step(a)", tests(FUSED))
 mutant("drift: faults pass", MOVE + " void drift(", "distance_sq <= fault_sq(a)", "true", FAULTS)
-mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.watch->step + 1;", "a.watch->step;", FAULTS)
+mutant("raise_fault: step before", MOVE + " void raise_fault(", "a.status->step + 1;", "a.status->step;", FAULTS)
 RAISE = MOVE + " void raise_fault("
-mutant("raise_fault: later steps replace it", RAISE, "if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;", "a.watch->fault_step = step;", FAULTS)
-mutant("raise_fault: what was found first", RAISE, "if (atomicMin(counts ? &a.watch->fault_step : &a.queue.check->fault_step, step) < step) return;",
-       "const unsigned long long seen = atomicCAS(&a.watch->fault_step, ~0ull, step);\n    if (seen != ~0ull && seen != step) return;", LEAPERS)
+mutant("raise_fault: later steps replace it", RAISE, "if (atomicMin(counts ? &a.status->fault_step : &a.queue.check->fault_step, step) < step) return;", "a.status->fault_step = step;", FAULTS)
+mutant("raise_fault: what was found first", RAISE, "if (atomicMin(counts ? &a.status->fault_step : &a.queue.check->fault_step, step) < step) return;",
+       "const unsigned long long seen = atomicCAS(&a.status->fault_step, ~0ull, step);\n    if (seen != ~0ull && seen != step) return;", LEAPERS)
 mutant("raise_fault: later steps are noted as well", RAISE, ", step) < step) return;", ", step) == 0) return;", LEAPERS)
-mutant("raise_fault: the last one to tell", RAISE, "atomicMin(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],", "atomicExch(&a.watch->fault_key[step % CUDA_GRAPH_STEPS],", LEAPERS, FAULTS)
+mutant("raise_fault: the last one to tell", RAISE, "atomicMin(&a.status->fault_key[step % CUDA_GRAPH_STEPS],", "atomicExch(&a.status->fault_key[step % CUDA_GRAPH_STEPS],", LEAPERS, FAULTS)
 mutant("raise_fault: another id", RAISE, "(unsigned long long)id << 32", "(unsigned long long)(id + 1) << 32", FAULTS)
 mutant("displacement: z does not count", COMMON + " float displacement_sq(", " + dz * dz", "", rows("neighbor.rebuild=host-check " + APART, IN_MOTION),
        rows(DEVICE, IN_MOTION))
@@ -33,14 +33,14 @@ STEP = "cuda/kernels/integrate.cu"
 mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_own)", "if (i < a.n_own - 1)", tests(FUSED))
 mutant("kick_drift: the displacement of the last block", STEP + " k_integrate_kick_drift(", "if (threadIdx.x == 0)", "if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)",
        rows("neighbor.rebuild=host-check " + FUSED, IN_MOTION))
-mutant("kick_drift: moves on while halted", STEP + " k_integrate_kick_drift(", "if (a.watch->halted) return;", "", rows(DEVICE + " " + FUSED, IN_MOTION))
+mutant("kick_drift: moves on while halted", STEP + " k_integrate_kick_drift(", "if (a.status->halted) return;", "", rows(DEVICE + " " + FUSED, IN_MOTION))
 mutant("kick: the last atom is left out", STEP + " k_integrate_kick(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(APART), tests(FUSED))
 mutant("drift kernel: the last atom is left out", STEP + " k_integrate_drift(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(APART))
-mutant("drift kernel: does not say so", STEP + " k_integrate_drift(", "a.watch->drifted = 1;", ";", rows(DEVICE + " " + APART, IN_MOTION))
+mutant("drift kernel: does not say so", STEP + " k_integrate_drift(", "a.status->drifted = 1;", ";", rows(DEVICE + " " + APART, IN_MOTION))
 mutant("check: the last block is left out", STEP + " k_integrate_check(", "if (i < a.n_own)", "if (i < a.n_own && blockIdx.x + 1 < gridDim.x)",
        rows("neighbor.rebuild=host-check launch.block_size=128 " + APART, IN_MOTION))
-mutant("check: a plain maximum", STEP + " k_integrate_check(", "atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));",
-       "a.watch->measures.moved_sq = __float_as_uint(moved_sq[0]);", rows("neighbor.rebuild=host-check launch.block_size=32 " + APART, IN_MOTION))
+mutant("check: a plain maximum", STEP + " k_integrate_check(", "atomicMax(&a.status->measures.moved_sq, __float_as_uint(moved_sq[0]));",
+       "a.status->measures.moved_sq = __float_as_uint(moved_sq[0]);", rows("neighbor.rebuild=host-check launch.block_size=32 " + APART, IN_MOTION))
 mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (Pair)((double)v.v.z * a.factor + a.shift[2]);", "", tests())
 mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests())
 
@@ -56,8 +56,8 @@ mutant("resident: no barrier after the forces", RESIDENT + " void make_steps(", 
 mutant("resident: the last block is left out", RESIDENT + " void make_steps(", "block < n_blocks;", "block < n_blocks - 1;",
        tests(PERSISTENT + "every run.precision=double"))  # where forces that are a step old are far off
 mutant("resident: one step too few", RESIDENT + " void make_steps(", "step < a.n;", "step < a.n - 1;", tests(PERSISTENT + "every"))
-mutant("resident: goes on while halted", RESIDENT + " void make_steps(", "if (force_begin(a, &a.watch->measures.moved_sq)) return;", "force_begin(a, &a.watch->measures.moved_sq);", UNFORESEEN)
-mutant("resident: the drift is not told", RESIDENT + " void make_steps(", "*(volatile unsigned *)&a.watch->drifted = 1;", ";", tests(PERSISTENT + "device-check"),
+mutant("resident: goes on while halted", RESIDENT + " void make_steps(", "if (force_begin(a, &a.status->measures.moved_sq)) return;", "force_begin(a, &a.status->measures.moved_sq);", UNFORESEEN)
+mutant("resident: the drift is not told", RESIDENT + " void make_steps(", "*(volatile unsigned *)&a.status->drifted = 1;", ";", tests(PERSISTENT + "device-check"),
        rows(PERSISTENT + "device-check", IN_MOTION))
 BARRIER = "cuda/kernels/batches/barrier.cuh"
 mutant("grid barrier: does not wait", BARRIER + " bool grid_barrier(", "< barrier->target) {", "< 0u) {",
@@ -76,15 +76,15 @@ mutant("one pass: begins in the wrong copy", PASSES, "% 2 == 0", "% 2 != 0", tes
 mutant("one pass: a drift at the end in the wrong copy", PASSES, "(a.n + a.drifts)", "a.n", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: no drift at the end", PASSES, "is_last && !a.drifts", "is_last", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: integrates what is integrated", PASSES, "if (!a.begins)", "", tests(ONE_PASS), bits(ONE_PASS))
-mutant("one pass: waits for nobody after the first forces", PASSES, "(may_roll_back ? step >= apart : meet)", "(may_roll_back && step >= apart)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
+mutant("one pass: waits for nobody after the first forces", PASSES, "(may_roll_back ? step >= apart : grid_wide)", "(may_roll_back && step >= apart)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
-mutant("one pass: a step that has halted is booked again", PASSES, "a.begins ? a.watch->pass_step[0] : ", "", UNFORESEEN)
+mutant("one pass: a step that has halted is booked again", PASSES, "a.begins ? a.status->pass_step[0] : ", "", UNFORESEEN)
 mutant("pass: as of the step before", RESIDENT + " k_step_pass(", "[a.buffer] + 1;", "[a.buffer];", COLLISION)
 mutant("pass: the next one is not told the step", RESIDENT + " k_step_pass(", "if (thread_index() == 0) a", "if (false) a", COLLISION)
 mutant("drift of passes: does not tell the step", RESIDENT + " k_step_drift(", "if (i == 0) a", "if (false) a", COLLISION)
-mutant("sort: does not tell the step", SORT + " k_sort_wrap(", "a.watch->pass_step[0] = a.watch->step + a.watch->drifted;", "", COLLISION)
+mutant("sort: does not tell the step", SORT + " k_sort_wrap(", "a.status->pass_step[0] = a.status->step + a.status->drifted;", "", COLLISION)
 mutant("one pass: a drift at the end is not told", PASSES, "if (a.drifts) end_pass(a, moved_sq, 0);", "", UNFORESEEN)
-mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.halt_sq)", "(moved_sq > a.halt_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
+mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.stale_sq)", "(moved_sq > a.stale_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
 mutant("one pass: the last block is left out", RESIDENT + " void make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(LIST + " " + ONE_PASS + " run.precision=double"))
 mutant("one pass: goes on while halted", PASSES, "if (has_check && __any_sync(whole_warp, halts)) {", "if (false) {", UNFORESEEN)
@@ -92,7 +92,7 @@ mutant("one pass: positions stay where they are", RESIDENT + " void bring_back("
 mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate.moved_sq;", "", UNFORESEEN)
 mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
 mutant("one pass: a halt is not told", RESIDENT + " void book_steps(", "if (halts) halt(a, CUDA_HALTED_OLD);", "", UNFORESEEN)
-mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.watch->step = step;", "a.watch->step = step - 1;", UNFORESEEN)
+mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.status->step = step;", "a.status->step = step - 1;", UNFORESEEN)
 mutant("one pass: the last step is integrated", PASSES, "                      is_last && !a.drifts,", "                      false,", tests(ONE_PASS), UNFORESEEN)
 HELD, ON_CHIP = "cuda/kernels/batches/step_brick.cuh", BRICK + " " + ONE_PASS
 mutant("held brick: sources of the first one", HELD + " void hold_sources(", "a.bricks.source[brick.source + s]", "a.bricks.source[s]", tests(ON_CHIP))
@@ -121,19 +121,19 @@ mutant("held brick: other bricks are left out", RESIDENT + " void make_pass(", "
        tests(ON_CHIP + " memory.brick_cells=1 launch.block_size=1024"))
 mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow {", "finish_force(integrate.a, held->i, force);", ";", tests(ON_CHIP))
 LOCAL, LOCAL_BARRIER = "cuda/kernels/batches/step_local.cuh", ON_CHIP + " launch.barrier=local launch.block_size=1024 force.threads_per_atom=2"
-mutant("local: y is lost", LOCAL + " void store_marked(", "(float)place.seen.y", "(float)place.seen.x", MEETING)
-mutant("local: z is lost", LOCAL + " void store_marked(", "(float)place.seen.z", "(float)place.seen.x", MEETING)
-mutant("local: all are of the first type", LOCAL + " void store_marked(", "place.word & ~mark_bits", "place.word & 0xffffffu", MEETING)
-mutant("local: low bits are lost", LOCAL + " void store_marked(", "place.word & ~mark_bits", "place.word & 0xf000000u", ACCURACY)
-mutant("local: of the step before last", HELD + " void stage_marked(", "marked[k].mark() != mark", "marked[k].mark() != mark && (marked[k].mark() ^ 2u << 28) != mark", MEETING)
-mutant("local: of any step", HELD + " void stage_marked(", "marked[k].mark() != mark", "marked[k].mark() == (no_mark & mark_bits)", MEETING)
-mutant("local: sources of the first round", HELD + " void stage_marked(", "while (marked[k].mark() != mark) marked[k]", "while (marked[k].mark() != mark && k < 1) marked[k]", MEETING)
-mutant("local: images are ignored", HELD + " void stage_marked(", "staged_image(shift, place)", "staged_place(corner_of(*brick_place()), place)", MEETING)
+mutant("local: y is lost", LOCAL + " void store_tagged(", "(float)place.seen.y", "(float)place.seen.x", MEETING)
+mutant("local: z is lost", LOCAL + " void store_tagged(", "(float)place.seen.z", "(float)place.seen.x", MEETING)
+mutant("local: all are of the first type", LOCAL + " void store_tagged(", "place.word & ~tag_bits", "place.word & 0xffffffu", MEETING)
+mutant("local: low bits are lost", LOCAL + " void store_tagged(", "place.word & ~tag_bits", "place.word & 0xf000000u", ACCURACY)
+mutant("local: of the step before last", HELD + " void stage_tagged(", "tagged[k].tag() != tag", "tagged[k].tag() != tag && (tagged[k].tag() ^ 2u << 28) != tag", MEETING)
+mutant("local: of any step", HELD + " void stage_tagged(", "tagged[k].tag() != tag", "tagged[k].tag() == (no_tag & tag_bits)", MEETING)
+mutant("local: sources of the first round", HELD + " void stage_tagged(", "while (tagged[k].tag() != tag) tagged[k]", "while (tagged[k].tag() != tag && k < 1) tagged[k]", MEETING)
+mutant("local: images are ignored", HELD + " void stage_tagged(", "staged_image(shift, place)", "staged_place(corner_of(*brick_place()), place)", MEETING)
 mutant("held brick: shifts along the first axes alone", HELD + " void hold_brick(", "threadIdx.x < CUDA_SHIFTS", "threadIdx.x < CUDA_SHIFTS / 2", tests(ON_CHIP + " memory.brick_grid=device", "3-D"))
 mutant("local: overwrites what is read", HELD + " void pass_held(", "        __syncthreads(); /* all have", "        /* all have", race(LOCAL_BARRIER, cells=8))
-mutant("local: marks that a place may have", LOCAL + " unsigned mark_of(", "0x80000000u | ", "", *LATECOMERS)
+mutant("local: tags that a place may have", LOCAL + " unsigned tag_of(", "0x80000000u | ", "", *LATECOMERS)
 mutant("local: unmarks what others have left after a build", PASSES, ("if (!a.begins)\n        for", "moved_sq = fmaxf("), ("for", "if (!a.begins) moved_sq = fmaxf("), *LATECOMERS)
-NOTED, SIDES = "cuda/kernels/bricks/search.cuh void note_meeting(", "cuda/kernels/bricks/search.cuh unsigned all_sides("
+NOTED, SIDES = "cuda/kernels/bricks/search.cuh void note_grid_barrier(", "cuda/kernels/bricks/search.cuh unsigned all_sides("
 CHOSEN = "cuda/kernels/bricks/load_tile.cuh int choose_candidates("
 mutant("local: sides without an atom are not seen", NOTED, "if (sides != all_sides(region)) atomicMax", "if (false) atomicMax", MEETING)
 mutant("local: one side with atoms is enough", NOTED, "sides != all_sides(region)", "(sides & ~(1u << in_brick)) == 0", MEETING)
@@ -145,29 +145,29 @@ mutant("local: the same layer for all", "cuda/kernels/bricks/load_tile.cuh int s
 mutant("local: sides that an open axis has not", SIDES, "region.size[axis] > before + region.own_size[axis] ? 4u : 0u", "true ? 4u : 0u", MEETING)
 mutant("local: sides before an open axis", SIDES, "before > 0 ? 1u : 0u", "true ? 1u : 0u", MEETING)
 mutant("local: edges are no sides", SIDES, "along[0] << (9 * z + 3 * y)", "(y == 1 || z == 1 ? along[0] : 2u) << (9 * z + 3 * y)", MEETING)
-MEETS = RESIDENT + " bool must_meet("
+MEETS = RESIDENT + " bool needs_grid_barrier("
 mutant("local: bricks without a block are not seen", MEETS, "force_blocks(a) > (int)gridDim.x ||", "", emulated(MEETING))
 mutant("local: too many rows are not seen", MEETS, "found.rows > MD_BLOCK / row_threads ||", "", MEETING)
 mutant("local: too many sources are not seen", MEETS, "found.staged > held_sources * MD_BLOCK ||", "", MEETING)
-mutant("local: rows are not told", "cuda/kernels/bricks/search.cuh void note_meeting(", "atomicMax(&measures->rows, brick.end - brick.begin);", ";", MEETING)
-mutant("local: blocks meet as well", MEETS, "const bool meet = ", "const bool meet = true || ", MEETING)
-mutant("local: places of the last pass are marked", PASSES, ": !meet && !is_last;", ": !meet;", MEETING)
-mutant("local: places are marked where all meet", PASSES, ": !meet && !is_last;", ": !is_last;", MEETING)
-mutant("local: meetings are not told", MEETS, "a.watch->n_met++;", ";", MEETING)
+mutant("local: rows are not told", "cuda/kernels/bricks/search.cuh void note_grid_barrier(", "atomicMax(&measures->rows, brick.end - brick.begin);", ";", MEETING)
+mutant("local: blocks meet as well", MEETS, "const bool needed = ", "const bool needed = true || ", MEETING)
+mutant("local: places of the last pass are tagged", PASSES, ": !grid_wide && !is_last;", ": !grid_wide;", MEETING)
+mutant("local: places are tagged where all meet", PASSES, ": !grid_wide && !is_last;", ": !is_last;", MEETING)
+mutant("local: meetings are not told", MEETS, "a.status->n_grid_barriers++;", ";", MEETING)
 BACK_AGAIN, APART, LOWER = HELD + " void go_back(", RESIDENT + " int passes_apart(", BARRIER + " void lower_flags("
 mutant("local, checked: blocks meet from the begin", APART, "return apart > 1 ? apart : 0;", "return 0;", TRUST, MEETING)
 mutant("local, checked: trusted to the end", APART, "min(a.speculative, a.n - 1)", "a.n", TRUST, MEETING)
 mutant("local, checked: nobody goes back", PASSES, "            if (__any_sync(whole_warp, halts)) {", "            if (false) {", TRUST, MEETING)
-mutant("local, checked: going back is not told", PASSES, "a.watch->n_rolled_back++;", ";", TRUST, MEETING)
+mutant("local, checked: going back is not told", PASSES, "a.status->n_rolled_back++;", ";", TRUST, MEETING)
 mutant("local, checked: from the copy that was read last", PASSES, "                from = begin;", "", TRUST, MEETING)
 mutant("local, checked: the distance of the last pass alone", PASSES, "may_come_again ? moved_sq : 0", "0", TRUST)
 mutant("local, checked: a fault is told before it counts", PASSES, "now + 1, may_come_again}", "now + 1, false}", TRUST)
 mutant("local, checked: a fault of passes that come again is told", PASSES, "tell_fault(a, halts ? first : now);", "tell_fault(a, now);", TRUST)
 mutant("local, checked: faults are not told", PASSES, "tell_fault(a, halts ? first : now);", ";", TRUST)
 TOLD = MOVE + " void tell_fault("
-mutant("local, checked: ids of faults in vain stay", TOLD, "for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.watch->fault_key[k] = ~0ull;", "", TRUST)
+mutant("local, checked: ids of faults in vain stay", TOLD, "for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.status->fault_key[k] = ~0ull;", "", TRUST)
 mutant("local, checked: steps of faults in vain stay", TOLD, "a.queue.check->fault_step = ~0ull;", "", TRUST)
-mutant("local, checked: places are marked where all meet", PASSES, "step + 1 < apart :", "step < apart :", TRUST, MEETING)
+mutant("local, checked: places are tagged where all meet", PASSES, "step + 1 < apart :", "step < apart :", TRUST, MEETING)
 mutant("local, checked: flags stay up", LOWER, "if (thread_index() == 0) atomicAnd(barrier->word, ~barrier_flags);", "", TRUST, MEETING)
 mutant("local, checked: where an atom began is not kept", HELD + " void hold_brick(", "atom->keep(atom->moving.x);", "", TRUST, MEETING)
 mutant("local, checked: atoms stay where they came to", BACK_AGAIN, "atom->moving = Moving{load_velocity(a.now, held->i), begin};", "", TRUST, MEETING)
@@ -217,12 +217,12 @@ mutant("queue: told of the brick in the table", LINE + " void end_item(", "item_
 mutant("queue: the next launch finds it empty", LEAVE, "a.queue.counts[0] = a.queue.counts[1] = 0;", "a.queue.counts[1] = 0;", queue())
 mutant("queue: nobody is the last of the next launch", LEAVE, "a.queue.counts[0] = a.queue.counts[1] = 0;", "a.queue.counts[0] = 0;", queue())
 mutant("queue: ready for the next launch before all have left", LEAVE, "+ 1 < gridDim.x", "> 0", queue())
-mutant("queue: steps are not told", LEAVE, "a.watch->step = halts ? end : end - 1;", "", queue("collision"))
+mutant("queue: steps are not told", LEAVE, "a.status->step = halts ? end : end - 1;", "", queue("collision"))
 mutant("queue: one copy alone", QUEUED, "(a.buffer + item->pass) % 2", "a.buffer", queue())
 mutant("queue: begins in the other copy", QUEUED, "(a.buffer + item->pass) % 2", "item->pass % 2", queue())
 mutant("queue: reads what it writes", QUEUED, "{from, a.stride - from, item", "{from, from, item", queue())
 mutant("queue: as of the step before", QUEUED, "item->step + 1", "item->step", queue("collision"))
-mutant("queue: a device that was halted goes on", QUEUED, "if (*(volatile unsigned *)&a.watch->halted) return;", "", FULL)
+mutant("queue: a device that was halted goes on", QUEUED, "if (*(volatile unsigned *)&a.status->halted) return;", "", FULL)
 
 # --- with a check of displacements -----------------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ mutant("queue, checked: looks before it waits", TAKE, ("    while (word", "repla
 mutant("queue, checked: who waits is not let go", TAKE, "&& !replayed) replayed = is_replayed(a, pass);", ") {}", CHECKED)
 mutant("queue, checked: a lane stops by itself", TAKE, "__any_sync(whole_warp, replayed || is_replayed(a, pass))", "replayed", CHECKED)
 mutant("queue, checked: told before it is known", ITEM_END, ("    if (is_checked_queue) note_distance(a, moved_sq);\n", "made[pass], 1u);"),
-       ("", "made[pass], 1u);\n    if (is_checked_queue && moved_sq > a.halt_sq) { atomicMin(&a.queue.check->stop, (unsigned)pass + 1); "
+       ("", "made[pass], 1u);\n    if (is_checked_queue && moved_sq > a.stale_sq) { atomicMin(&a.queue.check->stop, (unsigned)pass + 1); "
         "if (pass == a.n - 1) atomicMax(&a.queue.check->far, __float_as_uint(moved_sq)); }"), CHECKED)
 mutant("queue, checked: bricks are counted before they are stored", ITEM_END, ("is_checked_queue && threadIdx.x == counting_thread", "    __syncthreads();"),
        ("false", "    if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);\n    __syncthreads();"), CHECKED)
@@ -252,7 +252,7 @@ mutant("queue, checked: displacements are not told", NOTE, "atomicMin(&check->st
 mutant("queue, checked: the pass itself is in vain", NOTE, "(unsigned)pass + 1", "(unsigned)pass", CHECKED)
 mutant("queue, checked: the last to tell is right", NOTE, "atomicMin(&check->stop, (unsigned)pass + 1);", "*(volatile unsigned *)&check->stop = (unsigned)pass + 1;", RARE)
 mutant("queue, checked: what the last pass moves is not told", NOTE, "atomicMax(&check->far, __float_as_uint(moved_sq));", ";", CHECKED)
-mutant("queue, checked: nor to the next kernel", FINISH, "if (stop == n) a.watch", "if (false) a.watch", CHECKED)
+mutant("queue, checked: nor to the next kernel", FINISH, "if (stop == n) a.status", "if (false) a.status", CHECKED)
 mutant("queue, checked: the first list is not looked at", QUEUED, "= is_too_old(a, moved_sq_of(a, a.buffer));", "= false;", CHECKED)
 mutant("queue, checked: the first list is not told of", FINISH, "is_too_old(a, moved_sq_of(a, a.buffer)) ? 0 :", "", CHECKED)
 mutant("queue, checked: the other displacements of the first list", QUEUED, "moved_sq_of(a, a.buffer)", "moved_sq_of(a, a.buffer + 1)", CHECKED)
@@ -261,11 +261,11 @@ mutant("queue, checked: all passes count", FINISH, "(int)(stop < n ? stop : n)",
 mutant("queue, checked: counts stay", FINISH, "check->made[pass] = 0;", ";", CHECKED)
 mutant("queue, checked: stops for ever", FINISH, "check->stop = ~0u;", "", CHECKED)
 mutant("queue, checked: does not halt", LEAVE, "halt(a, CUDA_HALTED_OLD);", "", CHECKED)
-mutant("queue, checked: halts a step early", LEAVE, "a.watch->step = halts ? end : end - 1;", "a.watch->step = end - 1;", CHECKED)
-mutant("queue, checked: the drift is to be booked again", LEAVE, "a.watch->drifted = !halts;", "a.watch->drifted = 1;", CHECKED)
+mutant("queue, checked: halts a step early", LEAVE, "a.status->step = halts ? end : end - 1;", "a.status->step = end - 1;", CHECKED)
+mutant("queue, checked: the drift is to be booked again", LEAVE, "a.status->drifted = !halts;", "a.status->drifted = 1;", CHECKED)
 mutant("queue, checked: nothing is brought back", LEAVE, "1 + (unsigned)(a.buffer + n_passes) % 2;", "1;", CHECKED)
 mutant("queue, checked: brought back from the other copy", LEAVE, "(unsigned)(a.buffer + n_passes) % 2;", "(unsigned)(a.buffer + n_passes + 1) % 2;", CHECKED)
-mutant("queue, checked: bricks stay beyond the step that counts", BACK, "a.queue.done[place] = (unsigned)a.watch->step;", ";", CHECKED)
+mutant("queue, checked: bricks stay beyond the step that counts", BACK, "a.queue.done[place] = (unsigned)a.status->step;", ";", CHECKED)
 mutant("queue, checked: positions are not brought back", BACK, "copy_seen(a.now.position, i, a.now.position, i + (int64_t)a.stride);", "", CHECKED)
 mutant("queue, checked: velocities are not brought back", BACK, "store<Pair>(a.now.velocity, i, v.v, v.w);", "", CHECKED)
 mutant("queue, checked: last bits are not brought back", BACK, "if (is_mixed && !is_vec4)", "if (false)", CHECKED)

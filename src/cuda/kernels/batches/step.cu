@@ -40,7 +40,7 @@ __device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int 
         block_max<1>(a, moved_sq);
         if (threadIdx.x == 0) atomicMax(moved_sq_of(a, step), __float_as_uint(moved_sq[0]));
     }
-    if (thread_index() == 0) *(volatile unsigned *)&a.watch->drifted = 1;
+    if (thread_index() == 0) *(volatile unsigned *)&a.status->drifted = 1;
 }
 
 /* Where the positions of a device that halts are, brought back to where everybody looks for them. */
@@ -53,7 +53,7 @@ __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
 struct EndRow {
     IntegrateAtom integrate;
     bool keeps;
-    unsigned mark; /* of the places that it leaves; no_mark: as everybody reads them */
+    unsigned tag; /* of the places that it leaves; no_tag: as everybody reads them */
     __device__ void prepare(int i) const {
         if (!keeps) integrate.prepare(i);
     }
@@ -64,19 +64,19 @@ struct EndRow {
     __device__ void own(const Vec3<Pair> &force, HeldBrick *held) {
         if (!keeps)
             integrate.moved_sq =
-                fmaxf(integrate.moved_sq, integrate_held<has_check>(integrate.a, force, integrate.motion, mark, held));
+                fmaxf(integrate.moved_sq, integrate_held<has_check>(integrate.a, force, integrate.motion, tag, held));
         else if (held->i >= 0 && threadIdx.x % row_threads == 0) finish_force(integrate.a, held->i, force);
     }
 };
 
 /* Each block goes through its share of the rows. */
-__device__ inline void make_pass(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
+__device__ inline void make_pass(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned tag,
                                  HeldBrick *held, EndRow &end) {
     const int n_blocks = force_blocks(a);
     int block = (int)blockIdx.x;
     Sum unused[CUDA_PAIR_TOTALS];
     if constexpr (has_bricks) {
-        pass_held(a, pairs, from, mark, held, end);
+        pass_held(a, pairs, from, tag, held, end);
         block += (int)gridDim.x;
     }
     for (; block < n_blocks; block += (int)gridDim.x) force_block_rows<false>(a, pairs, block, unused, from, end);
@@ -85,31 +85,31 @@ __device__ inline void make_pass(const CudaArguments &a, const PairParameters *p
 /* Where the launch has come to: the forces of `step` are begun, or would have been. By all threads. */
 __device__ inline void book_steps(const CudaArguments &a, unsigned long long step, bool halts) {
     if (thread_index() != 0) return;
-    a.watch->step = step;
-    *(volatile unsigned *)&a.watch->drifted = 0;
-    *(volatile unsigned long long *)&a.signals->step = step;
+    a.status->step = step;
+    *(volatile unsigned *)&a.status->drifted = 0;
+    *(volatile unsigned long long *)&a.host_status->step = step;
     if (halts) halt(a, CUDA_HALTED_OLD);
 }
 
-/* Whether all blocks meet between passes, since one of them could not do without: see step_local.cuh. */
-__device__ inline bool must_meet(const CudaArguments &a) {
-    const CudaMeasures &found = a.watch->measures;
-    const bool meet = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / row_threads ||
-                      found.staged > held_sources * MD_BLOCK || found.sides_without_halo > 0;
-    if (meet && thread_index() == 0) a.watch->n_met++;
-    return meet;
+/* Whether passes need the barrier of the grid, since a block could not do without: see step_local.cuh. */
+__device__ inline bool needs_grid_barrier(const CudaArguments &a) {
+    const CudaMeasures &found = a.status->measures;
+    const bool needed = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / row_threads ||
+                        found.staged > held_sources * MD_BLOCK || found.sides_without_halo > 0;
+    if (needed && thread_index() == 0) a.status->n_grid_barriers++;
+    return needed;
 }
 
-/* launch.barrier = local with device-check (may_roll_back): how many passes at the begin of the launch there are between which no
- * blocks meet. Otherwise 0, and all passes are as must_meet says.
+/* launch.barrier = local with device-check (may_roll_back): how many passes at the begin of the launch have no barrier of
+ * the grid between them. Otherwise 0: all passes are as needs_grid_barrier says.
  *
  * Without a barrier of the grid a block cannot know whether the list is stale. A list lasts about as long as those before it: so
  * blocks speculate that it does (a.speculative steps), and only note how far their atoms have come. From there on they synchronise
  * at each step. If by then an atom was too far, all blocks roll back to where the launch began, and synchronise at every step. The
  * result is the same, and these steps are made twice. A fault among them is told when it is known that they count. */
-__device__ inline int passes_apart(const CudaArguments &a, bool meet) {
-    if (meet || !may_roll_back) return 0;
-    const int apart = min(a.speculative, a.n - 1); /* before the last forces all meet */
+__device__ inline int passes_apart(const CudaArguments &a, bool grid_wide) {
+    if (grid_wide || !may_roll_back) return 0;
+    const int apart = min(a.speculative, a.n - 1); /* before the last forces all wait for all */
     return apart > 1 ? apart : 0;
 }
 
@@ -118,31 +118,32 @@ __device__ inline int passes_apart(const CudaArguments &a, bool meet) {
  * the other, so that one barrier is between passes, which also tells whether any atom has gone too far for the list. In the
  * end the positions are where everybody else looks for them. */
 __device__ inline void make_fused_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
-    /* after a build the sort has told it: the book may be that of the last step before all blocks have begun */
+    /* after a build the sort has stored it: status->step may change before all blocks have begun */
     const unsigned long long first =
-        a.begins ? a.watch->pass_step[0] : *(volatile unsigned long long *)&a.watch->step + 1;
+        a.begins ? a.status->pass_step[0] : *(volatile unsigned long long *)&a.status->step + 1;
     const int64_t begin = (a.n + a.drifts) % 2 == 0 ? a.stride : 0;
     int64_t from = begin;
     float moved_sq = 0;
     HeldBrick held;
-    const bool marks = is_local && (a.drifts || has_check), meet = !marks || must_meet(a);
-    /* apart: asked with may_roll_back only. Elsewhere, too, in place of `meet`, it made 4,000 atoms 3 % slower (run/results/h200). */
-    int apart = passes_apart(a, meet), step = 0;
+    const bool tags = is_local && (a.drifts || has_check), grid_wide = !tags || needs_grid_barrier(a);
+    /* apart: asked with may_roll_back only. Used in all cases, in place of grid_wide, it made 4,000 atoms 3 % slower
+     * (run/results/h200). */
+    int apart = passes_apart(a, grid_wide), step = 0;
     bool again = false;
     if (!a.begins)
         for (int i = thread_index(); i < a.n_own; i += grid_size()) {
             moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first, false}));
-            if (marks) unmark(a, i + a.stride - from);
+            if (tags) untag(a, i + a.stride - from);
         }
     for (; step < a.n; step++) {
-        const bool waits = step > 0 ? (may_roll_back ? step >= apart : meet)
+        const bool waits = step > 0 ? (may_roll_back ? step >= apart : grid_wide)
                                     : !a.begins && !again; /* for more than what earlier kernels wrote */
-        const bool halts = waits && grid_barrier<has_check>(barrier, moved_sq > a.halt_sq), is_last = step == a.n - 1;
+        const bool halts = waits && grid_barrier<has_check>(barrier, moved_sq > a.stale_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
         if (may_roll_back && apart > 0 && step == apart) {
             if (thread_index() == 0) tell_fault(a, halts ? first : now);
             if (__any_sync(whole_warp, halts)) {
-                if (thread_index() == 0) a.watch->n_rolled_back++;
+                if (thread_index() == 0) a.status->n_rolled_back++;
                 go_back(a, begin, &held);
                 lower_flags(barrier);
                 again = true;
@@ -161,9 +162,9 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
             return;
         }
         const bool may_come_again = may_roll_back && step < apart;
-        const bool finds_marks = step > 0 && (may_roll_back ? step < apart : !meet),
-                   leaves_marks = may_roll_back ? step + 1 < apart : !meet && !is_last;
-        const unsigned wanted = finds_marks ? mark_of(now) : no_mark, left = leaves_marks ? mark_of(now + 1) : no_mark;
+        const bool finds_tags = step > 0 && (may_roll_back ? step < apart : !grid_wide),
+                   leaves_tags = may_roll_back ? step + 1 < apart : !grid_wide && !is_last;
+        const unsigned wanted = finds_tags ? tag_of(now) : no_tag, left = leaves_tags ? tag_of(now + 1) : no_tag;
         EndRow end = {{a, {from, a.stride - from, now + 1, may_come_again}, may_come_again ? moved_sq : 0},
                       is_last && !a.drifts,
                       left};
@@ -185,7 +186,7 @@ __device__ inline void integrate_share(const CudaArguments &a) {
     }
     if (!has_check) return;
     block_max<1>(a, moved_sq);
-    if (threadIdx.x == 0) atomicMax(&a.watch->measures.moved_sq, __float_as_uint(moved_sq[0]));
+    if (threadIdx.x == 0) atomicMax(&a.status->measures.moved_sq, __float_as_uint(moved_sq[0]));
 }
 
 __device__ inline void make_steps(const CudaArguments &a, const PairParameters *pairs, GridBarrier *barrier) {
@@ -193,10 +194,10 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
     Sum unused[CUDA_PAIR_TOTALS];
     for (int step = 0; step < a.n; step++) {
         integrate_share(a);
-        if (thread_index() == 0) *(volatile unsigned *)&a.watch->drifted = 1;
+        if (thread_index() == 0) *(volatile unsigned *)&a.status->drifted = 1;
         grid_barrier<false>(barrier, false);
         /* the whole grid: nothing writes the displacements now */
-        if (force_begin(a, &a.watch->measures.moved_sq)) return;
+        if (force_begin(a, &a.status->measures.moved_sq)) return;
         for (int block = (int)blockIdx.x; block < n_blocks; block += (int)gridDim.x)
             force_block<false>(a, pairs, block, unused);
         grid_barrier<false>(barrier, false);
@@ -211,12 +212,12 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
 
 /* The first one: integrates by the forces that are there, into copy a.buffer. */
 MD_KERNEL k_step_drift(MD_ARGUMENTS) {
-    if (a.watch->halted) return; /* the whole grid: written by an earlier kernel */
+    if (a.status->halted) return; /* the whole grid: written by an earlier kernel */
     const int i = thread_index();
     float moved_sq = 0;
     if (i < a.n_own)
         moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.buffer * (int64_t)a.stride, 0, false});
-    if (i == 0) a.watch->pass_step[a.buffer] = a.watch->step + 1;
+    if (i == 0) a.status->pass_step[a.buffer] = a.status->step + 1;
     end_pass(a, moved_sq, a.buffer);
 }
 
@@ -224,7 +225,7 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
 /* All a.n passes that k_step_pass would make, the first of which reads copy a.buffer. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     static_assert(has_bricks && has_check == is_checked_queue, "no host looks in the midst of it");
-    if (*(volatile unsigned *)&a.watch->halted) return; /* by an earlier kernel: every block sees it */
+    if (*(volatile unsigned *)&a.status->halted) return; /* by an earlier kernel: every block sees it */
     Sum unused[CUDA_PAIR_TOTALS];
     const bool is_old = is_too_old(a, moved_sq_of(a, a.buffer)); /* for every block, before any pass */
     while (!is_old && begin_item(a)) {
@@ -243,10 +244,10 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
  * anything to bring. */
 MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
     const int i = thread_index();
-    const unsigned stopped_in = a.watch->measures.stopped_in;
+    const unsigned stopped_in = a.status->measures.stopped_in;
     if (stopped_in == 0) return;
     for (int64_t place = i; place < a.n_force_items; place += grid_size())
-        a.queue.done[place] = (unsigned)a.watch->step;
+        a.queue.done[place] = (unsigned)a.status->step;
     if (stopped_in == 1 || i >= a.n_own) return;
     const CudaParticles &second = MotionCopy::at(a, a.stride);
     const Full<Pair> v = load_velocity(second, i);
@@ -262,7 +263,7 @@ struct IntegratePass {
     __device__ void prepare(int i) const { integrate.prepare(i); }
     __device__ void operator()(int i, const Vec3<Pair> &force) {
         const CudaArguments &a = integrate.a;
-        integrate.motion.step = *opaque(&a.watch->pass_step[a.buffer]) + 1;
+        integrate.motion.step = *opaque(&a.status->pass_step[a.buffer]) + 1;
         integrate(i, force);
     }
 };
@@ -275,7 +276,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
         return;
     }
     Sum unused[CUDA_PAIR_TOTALS];
-    if (thread_index() == 0) a.watch->pass_step[1 - a.buffer] = a.watch->pass_step[a.buffer] + 1;
+    if (thread_index() == 0) a.status->pass_step[1 - a.buffer] = a.status->pass_step[a.buffer] + 1;
     IntegratePass pass = {{a, {from, a.stride - from, 0, false}, 0}};
     force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, pass);
     end_pass(a, pass.integrate.moved_sq, a.buffer + 1);
@@ -292,7 +293,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
 #endif
 MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
     GridBarrier barrier = begin_barrier(a);
-    if (*(volatile unsigned *)&a.watch->halted) return;         /* by an earlier launch: every block sees it */
+    if (*(volatile unsigned *)&a.status->halted) return;        /* by an earlier launch: every block sees it */
 #if MD_SW_memory_parameters == 0 && MD_N_TYPES == 1             /* global */
     const PairParameters only = *MD_PAIR_TABLE, *pairs = &only; /* in registers: a barrier drops what L1 holds */
 #else

@@ -132,7 +132,7 @@ __device__ inline void go_back(const CudaArguments &a, int64_t from, HeldBrick *
  * threads. */
 template <bool HAS_CHECK>
 __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> &force, const Motion &motion,
-                                       unsigned mark, HeldBrick *held) {
+                                       unsigned tag, HeldBrick *held) {
     HeldAtom *atom = atom_place(a);
     Moving moving = atom->moving;
     if (row_threads > 1) __syncwarp(); /* all threads of the row have read it */
@@ -141,7 +141,7 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
     const Place place = place_of(moving.x, held->own.type);
     const float moved_sq = HAS_CHECK ? displacement_sq(place.seen, atom->reference) : 0;
     if (threadIdx.x % row_threads == 0) {
-        if (is_local && mark != no_mark) store_marked(a, held->i + (int)motion.to, place, mark);
+        if (is_local && tag != no_tag) store_tagged(a, held->i + (int)motion.to, place, tag);
         else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
         atom->moving = moving;
     }
@@ -170,34 +170,34 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
 }
 
 /* The same of places that are on their way. */
-__device__ inline void stage_marked(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned mark,
+__device__ inline void stage_tagged(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned tag,
                                     Atom *atoms) {
-    MarkedPlace marked[held_sources];
+    TaggedPlace tagged[held_sources];
 #pragma unroll
     for (int k = 0; k < held_sources; k++)
-        if (held.source[k] >= 0) marked[k] = load_marked(a, held.source[k] + (int)from);
+        if (held.source[k] >= 0) tagged[k] = load_tagged(a, held.source[k] + (int)from);
 #pragma unroll
     for (int k = 0; k < held_sources; k++) {
         if (held.source[k] < 0) continue;
         const ImageShift shift = held_shift(held, k); /* before it waits */
-        while (marked[k].mark() != mark) marked[k] = load_marked(a, held.source[k] + (int)from);
-        const Place place = marked[k].place();
+        while (tagged[k].tag() != tag) tagged[k] = load_tagged(a, held.source[k] + (int)from);
+        const Place place = tagged[k].place();
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = staged_atom(staged_image(shift, place), place);
     }
 }
 
 /* A pass over the brick that is held: finish.own(force, held) is called by all threads of the rows that are held, and whole
  * warps of them, finish(i, force) for others. Unless places are on their way, a barrier of the grid lies between two of these,
- * and so nobody reads what was staged before. mark: of the places that are wanted; no_mark: as everybody reads them. */
+ * and so nobody reads what was staged before. tag: of the places that are wanted; no_tag: as everybody reads them. */
 template <class Finish>
-__device__ inline void pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned mark,
+__device__ inline void pass_held(const CudaArguments &a, const PairParameters *pairs, int64_t from, unsigned tag,
                                  HeldBrick *held, Finish &finish) {
     MD_DYNAMIC_SHARED(Atom, s_atoms);
     Sum unused[CUDA_PAIR_TOTALS];
     if (!holds_quads && held->i >= 0) held->first = quads_of_round(held->row, 0);
-    if (is_local && mark != no_mark) {
+    if (is_local && tag != no_tag) {
         __syncthreads(); /* all have read what was staged before */
-        stage_marked(a, *held, from, mark, s_atoms);
+        stage_tagged(a, *held, from, tag, s_atoms);
     } else {
         stage_held(a, *held, from, s_atoms);
     }

@@ -9,11 +9,13 @@
  * that barrier.
  *
  * The fourth number of a place is its word (common.cuh), of which the uppermost bits tell the step, in place of the last bits of
- * the position. Those and all else that nobody but the owner of the atom needs are held on chip: so each block must hold all its
- * rows and all its sources. And it must wait for each block that it gives places to. That is so where each stages atoms of all bricks beside its own, as in a liquid. The search knows both
- * (note_meeting in bricks/search.cuh).
+ * the position. Those bits, and all else that only the owner of the atom needs, are held on chip: so each block must hold all its
+ * rows and all its sources. A block must also wait for each block that reads its places. It does if each block stages atoms of
+ * all bricks beside its own, as in a liquid. The search finds out whether both hold (note_grid_barrier in bricks/search.cuh);
+ * if not, passes use the barrier of the grid.
  *
- * With device-check blocks meet from the step on for which the list may be too old: see passes_apart in step.cu. */
+ * With device-check passes use the barrier of the grid from the step on for which the list may be stale: see passes_apart in
+ * step.cu. */
 #ifndef MD_CUDA_STEP_LOCAL_CUH
 #define MD_CUDA_STEP_LOCAL_CUH
 
@@ -35,15 +37,15 @@ __device__ inline void ptx_ld_relaxed_gpu_b128(const void *place, unsigned long 
 #endif
 
 /* In the uppermost four bits of a word: that this place is of a step that is given away, and of which. A block reads the places of
- * a step before those of the step after next can be written in their stead, so that two bits of the number are enough. no_mark:
+ * a step before those of the step after next can be written in their stead, so that two bits of the number are enough. no_tag:
  * of no such step. The uppermost bit of any other word is 0. */
-constexpr unsigned mark_bits = 0xf0000000u, no_mark = 0xffffffffu;
-__device__ inline unsigned mark_of(unsigned long long step) { return 0x80000000u | ((unsigned)step & 3u) << 28; }
+constexpr unsigned tag_bits = 0xf0000000u, no_tag = 0xffffffffu;
+__device__ inline unsigned tag_of(unsigned long long step) { return 0x80000000u | ((unsigned)step & 3u) << 28; }
 
-struct MarkedPlace {
+struct TaggedPlace {
     unsigned long long low, high;
     __device__ unsigned word(void) const { return (unsigned)(high >> 32); }
-    __device__ unsigned mark(void) const { return word() & mark_bits; }
+    __device__ unsigned tag(void) const { return word() & tag_bits; }
     __device__ Place place(void) const {
         return Place{Vec3<Pair>{(Pair)__uint_as_float((unsigned)low), (Pair)__uint_as_float((unsigned)(low >> 32)),
                                 (Pair)__uint_as_float((unsigned)high)},
@@ -51,22 +53,22 @@ struct MarkedPlace {
     }
 };
 
-/* Places are numbered through both copies: in 32 bits, as marks are only where each block has all rows of its brick at once
- * (must_meet), and an address takes one instruction in place of four. */
-__device__ inline MarkedPlace load_marked(const CudaArguments &a, int i) {
-    MarkedPlace place;
+/* Places are numbered through both copies: in 32 bits, as tags are only where each block has all rows of its brick at once
+ * (needs_grid_barrier), and an address takes one instruction in place of four. */
+__device__ inline TaggedPlace load_tagged(const CudaArguments &a, int i) {
+    TaggedPlace place;
     ptx_ld_relaxed_gpu_b128((const float4 *)a.now.position.part[0] + i, &place.low, &place.high);
     return place;
 }
 
-__device__ inline void store_marked(const CudaArguments &a, int i, const Place &place, unsigned mark) {
-    const unsigned long long y = __float_as_uint((float)place.seen.y), w = mark | (place.word & ~mark_bits);
+__device__ inline void store_tagged(const CudaArguments &a, int i, const Place &place, unsigned tag) {
+    const unsigned long long y = __float_as_uint((float)place.seen.y), w = tag | (place.word & ~tag_bits);
     ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, y << 32 | __float_as_uint((float)place.seen.x),
                             w << 32 | __float_as_uint((float)place.seen.z));
 }
 
 /* Before a barrier of the grid: what is at place i is of no step, though a batch before this may have left it so. After a build
  * it is: a sort has written both copies. */
-__device__ inline void unmark(const CudaArguments &a, int64_t i) { ((uint4 *)a.now.position.part[0])[i].w = no_mark; }
+__device__ inline void untag(const CudaArguments &a, int64_t i) { ((uint4 *)a.now.position.part[0])[i].w = no_tag; }
 
 #endif

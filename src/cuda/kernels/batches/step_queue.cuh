@@ -1,29 +1,28 @@
-/* launch.passes = queue: all passes of a batch in one launch. Where each pass is a kernel, multiprocessors run dry at its end,
- * until the last of its blocks is through; here whoever is done with a brick takes the next one, be it of the same pass or
- * of the one after.
+/* launch.passes = queue: all passes of a batch in one launch, by a dynamic work queue of persistent blocks. Where each pass is a
+ * kernel of its own, multiprocessors idle at its end until the last block has finished; here a block that has finished a brick
+ * takes the next one, of the same pass or of the one after.
  *
- * The bricks of all passes stand in a queue, pass after pass, and a block takes them from a counter, as many blocks as the GPU
- * holds. The brick of a pass is begun when the bricks around it, 27 with itself, are through with the pass before: then what
- * it reads is there, and nobody reads any longer what it overwrites, since a pass reads one copy of the positions and writes
- * the other. It waits for what was taken before it, by a block that has begun; so nobody waits for ever, however few blocks
- * there are, and in whatever order they come.
+ * An item of the queue is a brick of a pass. Items are queued pass after pass, and the blocks, as many as the GPU holds, take
+ * them from a counter. A block begins its item when the bricks around it, 27 with itself, have finished the pass before: then
+ * the positions that it reads are there, and nobody still reads those that it overwrites, since a pass reads one copy of the
+ * positions and writes the other. An item depends only on items before it in the queue, and their blocks have begun: there is
+ * no deadlock, however few blocks there are, and in whatever order they run.
  *
- * Bricks stand in the order of their places, and each pass begins a layer of them further on than the pass before. Otherwise
+ * Bricks are queued in the order of their places, and each pass begins a layer of them further on than the pass before. Otherwise
  * the first layer would wait for the last one of the pass before, around the periodic edge, and with it the whole GPU; so
  * between a brick and what it waits for there are nearly a pass less two layers.
  *
  * What a block has written is published by a release of its first thread behind a barrier, and taken over by an acquire in
  * front of one, as in barrier.cuh: the acquire also drops what L1 holds of the positions. Plain loads only: see step.cu.
  *
- * neighbor.rebuild = device-check. When pass p moves an atom too far for the list, no pass after it counts, and the last block
- * to leave halts the device at the forces of pass p + 1. By then other bricks may have made that one, in vain. It destroys
- * nothing: velocities, too, are read from one copy and written to the other, so that what pass p has left is where pass p + 1
- * reads. Pass p + 2 would overwrite it: so a brick of a pass begins when all are through with the pass before the last, and
- * with that it is known whether one of these has moved an atom too far; by the order of the queue they nearly always are
- * through. From then on blocks leave, and who waits for bricks that nobody makes any more leaves, too. Faults of atoms are
- * told in the end, since those of a pass in vain do not count. What is in the second copies is brought back by a kernel behind
- * the queue, which also takes bricks back to the step that counts: else who makes it again would not wait for them. So it
- * comes to the same whatever the order of the blocks. */
+ * neighbor.rebuild = device-check. If pass p moves an atom too far for the list, no later pass counts, and the last block to leave
+ * halts the device at the forces of pass p + 1. By then other bricks may have made that pass: speculatively. It destroys nothing:
+ * velocities, too, are read from one copy and written to the other, so that the result of pass p stays where pass p + 1 has read
+ * it. Pass p + 2 would overwrite it: so a brick begins a pass only when all bricks have finished the pass before the last, and
+ * then it is known whether one of these has moved an atom too far. By the order of the queue they nearly always have. From then
+ * on blocks leave, also those that wait for bricks that nobody makes any more. Faults of atoms are reported in the end, since
+ * those of a discarded pass do not count. A kernel behind the queue copies back what is in the second copies, and resets bricks
+ * to the step that counts, or the replay would not wait for them. So the result does not depend on the order of the blocks. */
 #ifndef MD_CUDA_STEP_QUEUE_CUH
 #define MD_CUDA_STEP_QUEUE_CUH
 
@@ -75,15 +74,15 @@ __device__ inline int brick_around(const CudaGrid &grid, int place, int k) {
 }
 
 /* That of the forces of the first pass; until the last block leaves. */
-__device__ inline unsigned long long first_step(const CudaArguments &a) { return a.watch->pass_step[a.buffer]; }
+__device__ inline unsigned long long first_step(const CudaArguments &a) { return a.status->pass_step[a.buffer]; }
 
 /* Whether it is known that the list is too old for the forces of a pass, or of one before. */
 __device__ inline bool is_replayed(const CudaArguments &a, unsigned pass) {
     return is_checked_queue && *(const volatile unsigned *)&a.queue.check->stop <= pass;
 }
 
-/* By a warp: takes an item, and returns when the block may begin with it; in vain, it is one behind the last. A brick that is
- * through with the pass of step s has s + 1; what stands there before is of former steps. Items fit 32 bits: cuda_brick_check
+/* By a warp: takes an item, and returns when the block may begin it; one behind the last: none is left. A brick that has
+ * finished the pass of step s has s + 1; what stands there before is of former steps. Items fit 32 bits: cuda_brick_check
  * sees to it. */
 __device__ inline void take_item(const CudaArguments &a, int lane) {
     const unsigned n_bricks = (unsigned)a.n_force_items;
@@ -122,7 +121,7 @@ __device__ inline bool begin_item(const CudaArguments &a) {
 __device__ inline void note_distance(const CudaArguments &a, float moved_sq) {
     CudaQueueCheck *check = a.queue.check;
     const int pass = item_place()->pass;
-    if (!(moved_sq > a.halt_sq)) return;
+    if (!(moved_sq > a.stale_sq)) return;
     atomicMin(&check->stop, (unsigned)pass + 1);
     if (pass == a.n - 1) atomicMax(&check->far, __float_as_uint(moved_sq));
 }
@@ -140,14 +139,14 @@ __device__ inline void end_item(const CudaArguments &a, float moved_sq) {
     if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);
 }
 
-/* Of the passes, how many count: those before the first one in vain. By the last block to leave. What the last pass has moved
+/* How many of the passes count: those before the first discarded one. By the last block to leave. What the last pass has moved
  * too far is for the next kernel to see, and not before: blocks that come late look at the same place. */
 __device__ inline int end_check(const CudaArguments &a, unsigned long long first) {
     CudaQueueCheck *check = a.queue.check;
     const unsigned n = (unsigned)a.n,
                    stop = is_too_old(a, moved_sq_of(a, a.buffer)) ? 0 : *(volatile unsigned *)&check->stop;
     const int n_passes = (int)(stop < n ? stop : n);
-    if (stop == n) a.watch->measures.moved_sq = *(volatile unsigned *)&check->far;
+    if (stop == n) a.status->measures.moved_sq = *(volatile unsigned *)&check->far;
     tell_fault(a, first + (unsigned long long)n_passes);
     for (int pass = 0; pass < a.n; pass++) check->made[pass] = 0;
     check->stop = ~0u;
@@ -166,12 +165,12 @@ __device__ inline void leave_queue(const CudaArguments &a) {
     const int n_passes = is_checked_queue ? end_check(a, first) : a.n;
     const bool halts = n_passes < a.n;
     const unsigned long long end = first + (unsigned long long)n_passes; /* its drift is done */
-    if (!halts) a.watch->pass_step[(a.buffer + a.n) % 2] = end;
-    a.watch->step = halts ? end : end - 1;
-    a.watch->drifted = !halts;
-    *(volatile unsigned long long *)&a.signals->step = a.watch->step;
+    if (!halts) a.status->pass_step[(a.buffer + a.n) % 2] = end;
+    a.status->step = halts ? end : end - 1;
+    a.status->drifted = !halts;
+    *(volatile unsigned long long *)&a.host_status->step = a.status->step;
     if (!halts) return;
-    a.watch->measures.stopped_in = 1 + (unsigned)(a.buffer + n_passes) % 2;
+    a.status->measures.stopped_in = 1 + (unsigned)(a.buffer + n_passes) % 2;
     halt(a, CUDA_HALTED_OLD);
 }
 

@@ -222,9 +222,9 @@ __device__ inline CudaBrick begin_brick(const CudaArguments &a, const Region &re
     brick.has_images = has_images;
     brick.n_staged = brick.end > brick.begin ? n_staged : 0;                      /* a void needs nothing */
     const int n_sources = brick.n_staged <= CUDA_MAX_STAGED ? brick.n_staged : 0; /* more are never staged */
-    atomicMax(&a.watch->measures.staged, brick.n_staged);
-    brick.slice = (int64_t)atomicAdd(&a.watch->measures.slices, (brick.end - brick.begin + 31ull) / 32);
-    brick.source = (int64_t)atomicAdd(&a.watch->measures.sources, (unsigned long long)n_sources);
+    atomicMax(&a.status->measures.staged, brick.n_staged);
+    brick.slice = (int64_t)atomicAdd(&a.status->measures.slices, (brick.end - brick.begin + 31ull) / 32);
+    brick.source = (int64_t)atomicAdd(&a.status->measures.sources, (unsigned long long)n_sources);
     return brick;
 }
 
@@ -270,10 +270,10 @@ __device__ inline unsigned all_sides(const Region &region) {
     return all;
 }
 
-/* launch.barrier = local: what decides whether all blocks have to meet between passes. By one thread. */
-__device__ inline void note_meeting(const CudaArguments &a, const CudaBrick &brick, const Region &region,
-                                    unsigned sides) {
-    CudaMeasures *measures = &a.watch->measures;
+/* launch.barrier = local: what needs_grid_barrier goes by. By one thread. */
+__device__ inline void note_grid_barrier(const CudaArguments &a, const CudaBrick &brick, const Region &region,
+                                         unsigned sides) {
+    CudaMeasures *measures = &a.status->measures;
     if (sides != all_sides(region)) atomicMax(&measures->sides_without_halo, 1);
     atomicMax(&measures->rows, brick.end - brick.begin);
 }
@@ -314,7 +314,7 @@ template <class Search> __device__ inline void search_brick(const CudaArguments 
             s_brick.n_staged = -1;
         a.bricks.table[b] = s_brick;
         enter_brick(a, b);
-        if (is_local) note_meeting(a, s_brick, region, s_sides);
+        if (is_local) note_grid_barrier(a, s_brick, region, s_sides);
     }
     if (n_staged <= a.bricks.capacity) {
         count_staged(s_candidates, n_cells, s_cells);
