@@ -32,7 +32,6 @@
 #define MD_CHOICES_PARAMETERS(X) X(GLOBAL, "global") X(ARGUMENT, "argument") X(CONSTANT, "constant")
 #define MD_CHOICES_SEARCH(X) X(BRUTE, "brute") X(BRUTE_TILED, "brute-tiled") X(CELL, "cell")
 #define MD_CHOICES_ROW_THREADS(X) X(1, "1") X(32, "32") X(AUTO, "auto")
-#define MD_CHOICES_BANK_ORDER(X) X(OFF, "off") X(ON, "on") X(AUTO, "auto")
 #define MD_CHOICES_DISTANCES(X) X(THREAD, "thread") X(MATRIX, "matrix") X(AUTO, "auto")
 #define MD_CHOICES_LIST_WRITE(X) X(ATOMIC, "atomic") X(NONATOMIC, "nonatomic")
 #define MD_CHOICES_LIST(X) X(HALF, "half") X(FULL, "full")
@@ -120,8 +119,6 @@ enum { MD_CHOICES_PARAMETERS(MD_ENUM_PARAMETERS) };
 enum { MD_CHOICES_SEARCH(MD_ENUM_SEARCH) };
 #define MD_ENUM_ROW_THREADS(name, word) MD_ROW_THREADS_##name,
 enum { MD_CHOICES_ROW_THREADS(MD_ENUM_ROW_THREADS) };
-#define MD_ENUM_BANK_ORDER(name, word) MD_BANK_ORDER_##name,
-enum { MD_CHOICES_BANK_ORDER(MD_ENUM_BANK_ORDER) };
 #define MD_ENUM_DISTANCES(name, word) MD_DISTANCES_##name,
 enum { MD_CHOICES_DISTANCES(MD_ENUM_DISTANCES) };
 #define MD_ENUM_LIST_WRITE(name, word) MD_LIST_WRITE_##name,

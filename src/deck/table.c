@@ -70,6 +70,8 @@ static const MdFormerKey former_keys[] = {
     {"launch", "dependent", "off",
      "programmatic dependent launch gained less than 2 %, and lost as much at other sizes"},
     {"memory", "carry", "swap", "with copy a reordering took a second pass, to save 32 bytes an atom"},
+    {"neighbor", "bank_order", "auto",
+     "matrices make rows in that order by themselves, and by threads it cost a rebuild what forces gained"},
     {"neighbor", "index", "32", "16 halved the bytes of the list of force.kernel = list, and no run was faster by it"},
 };
 

@@ -85,7 +85,6 @@ static void test_grounds(void) {
                  {MD_OPTION_report_neighbors, MD_OPTION_force_kernel, "list list-split brick auto"},
                  {MD_OPTION_memory_brick_grid, MD_OPTION_memory_sort, "brick"},
                  {MD_OPTION_memory_brick_cells, MD_OPTION_memory_sort, "brick"},
-                 {MD_OPTION_neighbor_bank_order, MD_OPTION_force_kernel, "brick"},
                  {MD_OPTION_neighbor_distances, MD_OPTION_force_kernel, "brick"},
                  {MD_OPTION_neighbor_rows_per_warp, MD_OPTION_force_kernel, "brick"},
                  {MD_OPTION_neighbor_every, MD_OPTION_neighbor_rebuild, "every"},

@@ -28,7 +28,6 @@ static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     if (config->force_kernel == MD_KERNEL_AUTO) config->force_kernel = MD_KERNEL_LIST;
     if (config->force_threads_per_atom == MD_THREADS_AUTO) config->force_threads_per_atom = MD_THREADS_8;
     if (config->neighbor_threads_per_atom == MD_ROW_THREADS_AUTO) config->neighbor_threads_per_atom = MD_ROW_THREADS_1;
-    if (config->neighbor_bank_order == MD_BANK_ORDER_AUTO) config->neighbor_bank_order = MD_BANK_ORDER_OFF;
     if (config->neighbor_distances == MD_DISTANCES_AUTO) config->neighbor_distances = MD_DISTANCES_THREAD;
     if (config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_AUTO)
         config->neighbor_rows_per_warp =

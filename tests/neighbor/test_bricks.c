@@ -126,11 +126,10 @@ static void test_far(const MdBackendOps *ops, int axis, int length) {
 }
 
 /* Rows of so many that a thread puts down what it has found before it has found all. */
-static void test_long_rows(const MdBackendOps *ops, int bank_order) {
-    check_context("long rows, neighbor.bank_order=%d, neighbor.distances=%d", bank_order, distances);
+static void test_long_rows(const MdBackendOps *ops) {
+    check_context("long rows, neighbor.distances=%d", distances);
     WalkRun run;
-    MdConfig config = brick_config(MD_BRICK_CELLS_3);
-    config.neighbor_bank_order = bank_order;
+    const MdConfig config = brick_config(MD_BRICK_CELLS_3);
     MdSystem *system = bricks_crowd(12, 0.5, 40);
     if (walk_create(&run, ops, &config, system)) {
         const CudaContext *context = run.context;
@@ -391,7 +390,7 @@ static void test_crowds(const MdBackendOps *ops) {
     test_room(ops);
     test_division(ops, MD_BRICK_CELLS_AUTO);
     test_division(ops, MD_BRICK_CELLS_3);
-    test_long_rows(ops, MD_BANK_ORDER_ON);
+    test_long_rows(ops);
     if (distances == MD_DISTANCES_THREAD) test_crowd(ops);
 }
 
@@ -419,7 +418,6 @@ int main(void) {
     if (has_matrices && walk_wants("crowds")) test_crowds(ops);
     if (has_matrices && walk_wants("condensing")) test_condensing(ops);
     distances = MD_DISTANCES_THREAD;
-    if (walk_wants("crowds")) test_long_rows(ops, MD_BANK_ORDER_OFF);
     if (walk_wants("few cells")) test_passing(ops);
     return check_finish();
 }

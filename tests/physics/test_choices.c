@@ -91,25 +91,21 @@ static int compute_capability(void) {
     return machine.compute_capability;
 }
 
-/* The search of bricks: by matrices, with the order that comes out of them, in three dimensions and unless one of them was
- * asked not to be. */
+/* The search of bricks: by matrices in three dimensions, unless something else was asked for. */
 static void test_distances(void) {
     const MdConfig melt = RESOLVED(60, 60, 60, "force.kernel=brick"),
                    thread = RESOLVED(60, 60, 60, "force.kernel=brick", "neighbor.distances=thread"),
-                   off = RESOLVED(60, 60, 60, "force.kernel=brick", "neighbor.bank_order=off"),
-                   turns = RESOLVED(60, 60, 60, "force.kernel=brick", "neighbor.distances=thread",
-                                    "neighbor.bank_order=on"),
+                   by_32 = RESOLVED(60, 60, 60, "force.kernel=brick", "neighbor.rows_per_warp=32"),
                    flat = RESOLVED(200, 100, 0, "system.dimension=2", "system.start=square", "force.kernel=brick"),
                    list = RESOLVED(60, 60, 60, "force.kernel=list");
     check_context("neighbor.distances");
     if (compute_capability() == 90 || compute_capability() == 100) /* of doubles, which are as fast as floats there */
-        CHECK(melt.neighbor_distances == MD_DISTANCES_MATRIX && melt.neighbor_bank_order == MD_BANK_ORDER_ON);
-    else CHECK(melt.neighbor_distances == MD_DISTANCES_THREAD && melt.neighbor_bank_order == MD_BANK_ORDER_OFF);
-    CHECK(thread.neighbor_distances == MD_DISTANCES_THREAD && thread.neighbor_bank_order == MD_BANK_ORDER_OFF);
-    CHECK(off.neighbor_distances == MD_DISTANCES_THREAD && off.neighbor_bank_order == MD_BANK_ORDER_OFF);
-    CHECK(turns.neighbor_distances == MD_DISTANCES_THREAD && turns.neighbor_bank_order == MD_BANK_ORDER_ON);
-    CHECK(flat.neighbor_distances == MD_DISTANCES_THREAD && flat.neighbor_bank_order == MD_BANK_ORDER_OFF);
-    CHECK(list.neighbor_distances == MD_DISTANCES_THREAD && list.neighbor_bank_order == MD_BANK_ORDER_OFF);
+        CHECK(melt.neighbor_distances == MD_DISTANCES_MATRIX);
+    else CHECK(melt.neighbor_distances == MD_DISTANCES_THREAD);
+    CHECK(thread.neighbor_distances == MD_DISTANCES_THREAD);
+    CHECK(by_32.neighbor_distances == MD_DISTANCES_THREAD);
+    CHECK(flat.neighbor_distances == MD_DISTANCES_THREAD);
+    CHECK(list.neighbor_distances == MD_DISTANCES_THREAD);
 }
 
 /* A brick for each multiprocessor between two sizes, of enough atoms for that and of no more than were tried, of more cells at

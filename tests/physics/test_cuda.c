@@ -87,7 +87,6 @@ static int64_t test_counted_bricks(const MdBackendOps *ops, const MdSystem *syst
     config.memory_brick_cells = cells;
     config.force_threads_per_atom = threads;
     config.neighbor_distances = distances;
-    config.neighbor_bank_order = distances == MD_DISTANCES_MATRIX ? MD_BANK_ORDER_ON : MD_BANK_ORDER_OFF;
     check_context("bricks, distances %s, cells %s, threads per atom %s",
                   md_switch_words(MD_OPTION_neighbor_distances)[distances],
                   md_switch_words(MD_OPTION_memory_brick_cells)[cells],

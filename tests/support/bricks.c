@@ -25,7 +25,6 @@ MdSystem *bricks_crowd(int edge, double spacing, double box) {
 MdConfig bricks_config(int cells, int distances, int rows_per_warp) {
     MdConfig config = state_config();
     config.neighbor_distances = distances;
-    config.neighbor_bank_order = distances == MD_DISTANCES_MATRIX ? MD_BANK_ORDER_ON : MD_BANK_ORDER_OFF;
     config.neighbor_rows_per_warp = distances == MD_DISTANCES_MATRIX ? rows_per_warp : MD_ROWS_PER_WARP_32;
     config.force_kernel = MD_KERNEL_BRICK;
     config.memory_sort = MD_SORT_BRICK;

@@ -249,36 +249,26 @@ bool cuda_brick_suits_speculation(const MdConfig *config, const MdSystemPlan *pl
  * B200) multiplies and adds as many as of floats, one of 10.3 and 12.0 (B300, RTX 50) a sixty-fourth of that. */
 static bool has_fast_matrices(int capability) { return capability == 90 || capability == 100; }
 
-/* Products of matrices and the order by banks that comes out of them: a search of a million atoms takes 0.46 ms in place of
- * 0.52 without and 0.93 with that order by threads, and forces 0.104 in place of 0.146 (run/results/h200). In two
- * dimensions, where most candidates are in range, both lost. */
+/* Products of matrices, and rows ordered by groups of banks: a search of a million atoms takes 0.46 ms in place of 0.52 by
+ * threads, and forces 0.104 in place of 0.146. Threads took 0.93 for rows in such an order, which cost a rebuild what forces
+ * gained (run/results/h200). In two dimensions, where most candidates are in range, both lost. */
 static const char *why_no_matrices(const MdConfig *config, const MdSystemPlan *plan) {
     const int capability = cuda_device_compute_capability();
-    return plan->box.dimension == 2                           ? "most candidates are in range in two dimensions"
-           : capability < CUDA_MATRIX_CAPABILITY              ? "matrices take compute capability 9.0"
-           : !has_fast_matrices(capability)                   ? "matrices are of doubles, which are slow on this GPU"
-           : config->neighbor_bank_order == MD_BANK_ORDER_OFF ? "matrices come with neighbor.bank_order = on"
+    return plan->box.dimension == 2              ? "most candidates are in range in two dimensions"
+           : capability < CUDA_MATRIX_CAPABILITY ? "matrices take compute capability 9.0"
+           : !has_fast_matrices(capability)      ? "matrices are of doubles, which are slow on this GPU"
            : config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_32 ? "neighbor.rows_per_warp = 32 was given"
                                                                    : NULL;
 }
 
 static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+    if (config->neighbor_distances != MD_DISTANCES_AUTO) return;
     const bool has_effect = config->force_kernel == MD_KERNEL_BRICK;
     const char *why_not = has_effect ? why_no_matrices(config, plan) : NULL;
-    if (config->neighbor_distances == MD_DISTANCES_AUTO) {
-        config->neighbor_distances = has_effect && !why_not ? MD_DISTANCES_MATRIX : MD_DISTANCES_THREAD;
-        if (has_effect)
-            md_choices_add(choices, "neighbor.distances", why_not ? "thread" : "matrix", "%s",
-                           why_not ? why_not : "the fastest search of bricks in three dimensions");
-    }
-    if (config->neighbor_bank_order == MD_BANK_ORDER_AUTO) {
-        const bool by_matrix = config->neighbor_distances == MD_DISTANCES_MATRIX;
-        config->neighbor_bank_order = by_matrix ? MD_BANK_ORDER_ON : MD_BANK_ORDER_OFF;
-        if (has_effect)
-            md_choices_add(choices, "neighbor.bank_order", by_matrix ? "on" : "off",
-                           by_matrix ? "neighbor.distances = matrix makes rows so"
-                                     : "by threads it costs a rebuild what forces gain by it");
-    }
+    config->neighbor_distances = has_effect && !why_not ? MD_DISTANCES_MATRIX : MD_DISTANCES_THREAD;
+    if (has_effect)
+        md_choices_add(choices, "neighbor.distances", why_not ? "thread" : "matrix", "%s",
+                       why_not ? why_not : "the fastest search of bricks in three dimensions");
 }
 
 /* Eight rows where a multiprocessor has one or two bricks: melts on an H200, search in us by eight and by sixteen:

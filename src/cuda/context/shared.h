@@ -191,9 +191,8 @@ enum { CUDA_CLUSTER = 8 }; /* atoms of a cluster: force.kernel = cluster */
  * once. */
 enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_CANDIDATES = 8192, CUDA_MAX_STAGED = (1 << 12) - 1, CUDA_QUAD = 4 };
 /* The four entries of a quad are read in turns, beginning with this one by thread `part` of the `threads` that share a row. With
- * neighbor.bank_order = on entry k of row r is in group k ^ (r mod 8) of the eight groups of banks (by matrices; k + r by
- * threads); so by these turns the eight threads whose reads are served at once, of one row or of some side by side, always read
- * from eight groups. */
+ * neighbor.distances = matrix entry k of row r is in group k ^ (r mod 8) of the eight groups of banks; so by these turns the
+ * eight threads whose reads are served at once, of one row or of some side by side, always read from eight groups. */
 #define CUDA_FIRST_OF_QUAD(part, threads) ((part) % 8 / 2 * (8 / ((threads) < 8 ? (threads) : 8)) % 4)
 /* Threads of the resident kernel on a multiprocessor that its registers are to leave room for. */
 enum { CUDA_BRICK_THREADS = 832 };

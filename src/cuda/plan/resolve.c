@@ -244,13 +244,12 @@ static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoice
 
 /* Switches whose `auto` may have room where bricks as they were asked for have none; the last ones have no effect without those
  * behind them. */
-static const int ways_out[] = {MD_OPTION_memory_brick_cells,  MD_OPTION_memory_brick_grid,
-                               MD_OPTION_neighbor_distances,  MD_OPTION_launch_block_size,
-                               MD_OPTION_launch_barrier,      MD_OPTION_launch_persistent,
-                               MD_OPTION_launch_fuse,         MD_OPTION_memory_sort,
-                               MD_OPTION_memory_staging,      MD_OPTION_neighbor_rows_per_warp,
-                               MD_OPTION_neighbor_bank_order, MD_OPTION_launch_passes,
-                               MD_OPTION_force_kernel};
+static const int ways_out[] = {MD_OPTION_memory_brick_cells, MD_OPTION_memory_brick_grid,
+                               MD_OPTION_neighbor_distances, MD_OPTION_launch_block_size,
+                               MD_OPTION_launch_barrier,     MD_OPTION_launch_persistent,
+                               MD_OPTION_launch_fuse,        MD_OPTION_memory_sort,
+                               MD_OPTION_memory_staging,     MD_OPTION_neighbor_rows_per_warp,
+                               MD_OPTION_launch_passes,      MD_OPTION_force_kernel};
 enum { N_WAYS_OUT = sizeof ways_out / sizeof ways_out[0] };
 
 static int auto_value(int option) {

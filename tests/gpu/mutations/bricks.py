@@ -154,22 +154,15 @@ mutant("append: counts stop at the capacity", BRICK_BUILD + " void append_staged
 ROW_END = BRICK_BUILD + " void end_row("
 mutant("brick row: its rest is lost", ROW_END, "store_quad(row);", "", BRICKS)
 mutant("brick row: its rest stands too high", ROW_END, "row->last >>= 16 * (CUDA_QUAD - n);", "", BRICKS)
-BANKS = OF_BRICK + " neighbor.distances=thread neighbor.bank_order=on"
-mutant("bank order: turns of all lanes alike", BRICK_BUILD + " unsigned bits_of_turn(", "+ (unsigned)turn - ", "- ", tests(BANKS))
-mutant("bank order: groups of another number", BRICK_BUILD + " unsigned bits_of_turn(", "n_bank_groups == 8 ?", "n_bank_groups == 4 ?", tests(BANKS), tests(BANKS + " run.precision=double"))
 FOUND = BRICK_BUILD + " int take_next("
 mutant("take next: the last one again", FOUND, "*left &= *left - 1;", "if (*left & (*left - 1)) *left &= *left - 1;", BRICKS)
 mutant("take next: a word later", FOUND, "*first + __ffs", "*first + 1 + __ffs", BRICKS)
-IN_ORDER = BRICK_BUILD + " void append_in_order("
-mutant("append in order: quads begin where they like", IN_ORDER, "n > 0 && row->count % CUDA_QUAD != 0; n--", "false; n--", CROWDS)
-mutant("append in order: the rest is lost", IN_ORDER, "    for (; n > 0; n--)", "    for (; n > 1; n--)", BRICKS)
-mutant("append in order: whole quads are not stored", IN_ORDER, "        store_quad(row);", "        ;", BRICKS)
-mutant("append in order: whole quads of one entry", IN_ORDER, "<< (16 * k)", "<< 16", BRICKS)
-TURNS = BRICK_BUILD + " void append_by_turns("
-mutant("bank order: the last turn is left out", TURNS, "turn++) {\n            while", "turn++) {\n            if (turn == n_bank_groups - 1) continue;\n            while", tests(BANKS))
-mutant("bank order: one round", TURNS, "any = true;\n        }", "any = false;\n        }", tests(BANKS))
-mutant("bank order: of the word after", TURNS, "found.first[next[turn] - 1]", "found.first[next[turn]]", tests(BANKS))
-mutant("append found: again", BRICK_BUILD + " void append_found(", "found->n = found->n_atoms = 0;", "", CROWDS)
+APPENDED = BRICK_BUILD + " void append_found("
+mutant("append found: quads begin where they like", APPENDED, "n > 0 && row->count % CUDA_QUAD != 0; n--", "false; n--", CROWDS)
+mutant("append found: the rest is lost", APPENDED, "    for (; n > 0; n--)", "    for (; n > 1; n--)", BRICKS)
+mutant("append found: whole quads are not stored", APPENDED, "        store_quad(row);", "        ;", BRICKS)
+mutant("append found: whole quads of one entry", APPENDED, "<< (16 * k)", "<< 16", BRICKS)
+mutant("append found: again", APPENDED, "found->n = found->n_atoms = 0;", "", CROWDS)
 NEAR = BRICK_BUILD + " unsigned near_mask("
 mutant("near: z does not count", NEAR, "place.z - other.z : Pair(0)", "Pair(0) : Pair(0)", rows(BRICK))
 mutant("near: everything", NEAR, "squared(d) < (Pair)a.range_sq", "true", rows(BRICK))
@@ -240,7 +233,7 @@ mutant("search brick: no barrier after staging", SEARCH_BRICK, "__syncthreads();
 mutant("search brick: goes on though there is no room", SEARCH_BRICK, "s_tally.entries, s_brick.n_staged < 0);", "s_tally.entries, false);", FULL, CROWDS)
 
 BY_MATRIX = "cuda/kernels/bricks/search_matrix.cuh"
-MATRIX = OF_BRICK + " neighbor.bank_order=on neighbor.distances=matrix"
+MATRIX = OF_BRICK + " neighbor.distances=matrix"
 MATRICES = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), rows(MATRIX))
 SIXTEENS = (tests(MATRIX), tests(MATRIX + " memory.brick_cells=2"), tests(MATRIX + " launch.block_size=32"), CROWDS)
 mutant("points: no square of z", BY_MATRIX + " void set_staged(", "x * x + y * y + z * z", "x * x + y * y", MATRICES)

@@ -115,7 +115,7 @@ mutant("held brick: displacements are not told", HELD + " float integrate_held("
 mutant("held brick: four rounds of staging", HELD + " void stage_held(", "stage_brick(a, brick, *shifts_place(), held_sources * MD_BLOCK, from, atoms);", "", tests(ON_CHIP + " launch.block_size=32"))
 mutant("held brick: no barrier after staging", HELD + " void pass_held(", "__syncthreads(); /* all atoms", "/* all atoms", barrier(ON_CHIP))
 mutant("held brick: parts are not added up", HELD + " void pass_held(", "add_up_row(&force);", "", tests(ON_CHIP))
-mutant("held brick: quads are turned into others", "cuda/kernels/bricks/force.cuh uint64_t quad_in_turn(", "__byte_perm(high, low, turn)", "__byte_perm(high, high, turn)", tests(OF_BRICK + " " + ONE_PASS + " neighbor.distances=matrix neighbor.bank_order=on force.threads_per_atom=8"))
+mutant("held brick: quads are turned into others", "cuda/kernels/bricks/force.cuh uint64_t quad_in_turn(", "__byte_perm(high, low, turn)", "__byte_perm(high, high, turn)", tests(OF_BRICK + " " + ONE_PASS + " neighbor.distances=matrix force.threads_per_atom=8"))
 mutant("held brick: one round of rows", HELD + " void pass_held(", "later_rows<false>(", "if (false) later_rows<false>(", tests(ON_CHIP + " launch.block_size=32"))
 mutant("held brick: other bricks are left out", RESIDENT + " void make_pass(", "block += (int)gridDim.x;\n    }", "block = n_blocks;\n    }",
        tests(ON_CHIP + " memory.brick_cells=1 launch.block_size=1024"))

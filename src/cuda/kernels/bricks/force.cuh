@@ -129,7 +129,7 @@ __device__ inline uint64_t load_quad(const uint64_t *quad) {
 }
 
 /* Whether threads that share a row are to read the entries of their quads in turns: see CUDA_FIRST_OF_QUAD. */
-constexpr bool takes_turns = row_threads > 2 && MD_SW_neighbor_bank_order == MD_BANK_ORDER_ON;
+constexpr bool takes_turns = row_threads > 2 && MD_SW_neighbor_distances == MD_DISTANCES_MATRIX;
 __device__ inline int first_of_quad(void) {
     return takes_turns ? CUDA_FIRST_OF_QUAD((int)threadIdx.x % row_threads, row_threads) : 0;
 }

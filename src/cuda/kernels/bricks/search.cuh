@@ -48,11 +48,6 @@ struct Found {
     int n, n_atoms;
 };
 
-/* Atoms in shared memory that are a multiple of this apart share their banks: eight accesses of 16 bytes fill all 32 of
- * them, and the hardware serves a quarter of a warp at a time. */
-constexpr int n_bank_groups = 128 / (int)sizeof(Atom);
-
-/* neighbor.bank_order = off: as they were found. */
 __device__ inline int take_next(const Found &found, int *next, unsigned *left, int *first) {
     if (*left == 0) {
         *left = found.mask[*next];
@@ -64,56 +59,20 @@ __device__ inline int take_next(const Found &found, int *next, unsigned *left, i
     return staged;
 }
 
-__device__ inline void append_in_order(const Found &found, BrickRow *row) {
-    int next = 0, first = 0, n = found.n_atoms;
+/* As they were found. */
+__device__ inline void append_found(Found *found, BrickRow *row) {
+    int next = 0, first = 0, n = found->n_atoms;
     unsigned left = 0;
-    for (; n > 0 && row->count % CUDA_QUAD != 0; n--) append_staged(row, take_next(found, &next, &left, &first));
+    for (; n > 0 && row->count % CUDA_QUAD != 0; n--) append_staged(row, take_next(*found, &next, &left, &first));
     for (; n >= CUDA_QUAD; n -= CUDA_QUAD) { /* whole quads, without a look at each entry */
         row->last = 0;
 #pragma unroll
         for (int k = 0; k < CUDA_QUAD; k++)
-            row->last |= staged_entry(take_next(found, &next, &left, &first)) << (16 * k);
+            row->last |= staged_entry(take_next(*found, &next, &left, &first)) << (16 * k);
         row->count += CUDA_QUAD;
         store_quad(row);
     }
-    for (; n > 0; n--) append_staged(row, take_next(found, &next, &left, &first));
-}
-
-/* neighbor.bank_order = on: entry k of the row of lane l is an atom of bank group l + k while there are any, so that lanes
- * side by side read different banks. Each group has a cursor of its own through the words, and they take turns; which group
- * a cursor is for depends on the lane, so that turns are the same for all. */
-__device__ inline unsigned bits_of_turn(int turn, int first) {
-    const unsigned group = (threadIdx.x + (unsigned)turn - (unsigned)first) % n_bank_groups; /* as seen from `first` */
-    return (n_bank_groups == 8 ? 0x01010101u : 0x11111111u) << group;
-}
-
-__device__ inline void append_by_turns(const Found &found, BrickRow *row) {
-    unsigned left[n_bank_groups];
-    int next[n_bank_groups];
-#pragma unroll
-    for (int turn = 0; turn < n_bank_groups; turn++) {
-        left[turn] = 0;
-        next[turn] = 0;
-    }
-    for (bool any = true; any;) {
-        any = false;
-#pragma unroll
-        for (int turn = 0; turn < n_bank_groups; turn++) {
-            while (left[turn] == 0 && next[turn] < found.n) {
-                const int k = next[turn]++;
-                left[turn] = found.mask[k] & bits_of_turn(turn, found.first[k]);
-            }
-            if (left[turn] == 0) continue;
-            append_staged(row, found.first[next[turn] - 1] + __ffs((int)left[turn]) - 1);
-            left[turn] &= left[turn] - 1;
-            any = true;
-        }
-    }
-}
-
-__device__ inline void append_found(Found *found, BrickRow *row) {
-    if constexpr (MD_SW_neighbor_bank_order) append_by_turns(*found, row);
-    else append_in_order(*found, row);
+    for (; n > 0; n--) append_staged(row, take_next(*found, &next, &left, &first));
     found->n = found->n_atoms = 0;
 }
 
