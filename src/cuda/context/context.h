@@ -204,11 +204,11 @@ typedef struct CudaSlots {
 } CudaSlots;
 
 /* How an extent was last divided into cells and bricks. */
-typedef struct CudaFilled {
+typedef struct CudaKeptGrid {
     double extent[3];
     int32_t n[3], n_bricks[3];
     int brick_grid, brick_cells;
-} CudaFilled;
+} CudaKeptGrid;
 
 typedef struct CudaContext {
     MdErrors *errors;
@@ -242,7 +242,7 @@ typedef struct CudaContext {
     int few_counted, few_turn; /* cells of the last sort of few, and which of the two have its counts */
     int few_keys;              /* of each cell, in the sort that was prepared last; 0: it goes as that of many cells */
     CudaGrid placed;           /* the grid that cell_place was made for */
-    CudaFilled filled;
+    CudaKeptGrid kept_grid;
     int brick_grid, brick_cells; /* as the switches say; cells, and fewer, where bricks would hold too much */
     int64_t max_bricks;          /* that there is room for */
 

@@ -7,10 +7,10 @@
 
 /* Finding bricks for multiprocessors takes longer than a list of few atoms may: what was found is kept for the next one, which
  * along periodic axes is the same. */
-static bool is_filled(const CudaContext *context, const double extent[3]) {
-    const CudaFilled *filled = &context->filled;
-    return filled->n[0] > 0 && filled->brick_cells == context->brick_cells &&
-           filled->brick_grid == context->brick_grid && memcmp(filled->extent, extent, sizeof filled->extent) == 0;
+static bool is_kept(const CudaContext *context, const double extent[3]) {
+    const CudaKeptGrid *kept = &context->kept_grid;
+    return kept->n[0] > 0 && kept->brick_cells == context->brick_cells && kept->brick_grid == context->brick_grid &&
+           memcmp(kept->extent, extent, sizeof kept->extent) == 0;
 }
 
 void cuda_grid_set_edges(CudaGrid *grid) {
@@ -33,23 +33,23 @@ static void divide_into_bricks(const CudaContext *context, const double extent[3
 }
 
 void cuda_grid_fill(CudaContext *context, const double extent[3], CudaGrid *grid) {
-    CudaFilled *filled = &context->filled;
-    if (!is_filled(context, extent)) {
+    CudaKeptGrid *kept = &context->kept_grid;
+    if (!is_kept(context, extent)) {
         for (int a = 0; a < 3; a++) grid->n[a] = (int)cuda_cells_along(extent[a], context->range);
         while ((double)grid->n[0] * grid->n[1] * grid->n[2] > context->max_cells) {
             int longest = grid->n[0] >= grid->n[1] && grid->n[0] >= grid->n[2] ? 0 : grid->n[1] >= grid->n[2] ? 1 : 2;
             grid->n[longest] -= (grid->n[longest] + 7) / 8;
         }
         if (context->facts.sorts_bricks) divide_into_bricks(context, extent, grid);
-        filled->brick_cells = context->brick_cells;
-        filled->brick_grid = context->brick_grid;
-        memcpy(filled->extent, extent, sizeof filled->extent);
-        memcpy(filled->n, grid->n, sizeof filled->n);
-        memcpy(filled->n_bricks, grid->n_bricks, sizeof filled->n_bricks);
+        kept->brick_cells = context->brick_cells;
+        kept->brick_grid = context->brick_grid;
+        memcpy(kept->extent, extent, sizeof kept->extent);
+        memcpy(kept->n, grid->n, sizeof kept->n);
+        memcpy(kept->n_bricks, grid->n_bricks, sizeof kept->n_bricks);
     }
     for (int a = 0; a < 3; a++) {
-        grid->n[a] = filled->n[a];
-        grid->n_bricks[a] = filled->n_bricks[a];
+        grid->n[a] = kept->n[a];
+        grid->n_bricks[a] = kept->n_bricks[a];
         grid->inverse_edge[a] = extent[a] > 0 ? grid->n[a] / extent[a] : 0;
     }
     cuda_grid_set_edges(grid);
