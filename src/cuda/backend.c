@@ -183,18 +183,6 @@ static MdStatus count(void *context, MdCounters *counters) {
     return status == MD_OK ? cuda_counters_take(context, counters) : status;
 }
 
-static MdStatus output_begin(void *context, const MdOutputRequest *request) {
-    return cuda_steps_output(context, request);
-}
-
-static MdStatus output_settle(void *opaque) {
-    CudaContext *context = opaque;
-    MdStatus status = cuda_steps_settle(context);
-    cuda_wait_stream(context, "wait: steps");
-    if (status != MD_OK || context->h_host_status->halted) cuda_output_abandon(context);
-    return status;
-}
-
 static MdStatus save(void *context, MdState *state) {
     MdStatus status = cuda_steps_finish(context);
     return status == MD_OK ? cuda_state_save(context, state) : status;
@@ -271,9 +259,9 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .gather = gather,
                                       .slots_estimate = slots_estimate,
                                       .slots_create = cuda_slots_create,
-                                      .output_begin = output_begin,
+                                      .output_begin = cuda_steps_output_begin,
                                       .output_wait = cuda_output_wait,
-                                      .output_settle = output_settle,
+                                      .output_settle = cuda_steps_output_settle,
                                       .save = save,
                                       .load = load,
                                       .export_rows = export_rows,

@@ -251,7 +251,16 @@ MdStatus cuda_steps_finish(CudaContext *context) {
     return status;
 }
 
-MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request) {
+MdStatus cuda_steps_output_settle(void *opaque) {
+    CudaContext *context = opaque;
+    const MdStatus status = cuda_steps_settle(context);
+    cuda_wait_stream(context, "wait: steps");
+    if (status != MD_OK || context->h_host_status->halted) cuda_output_abandon(context);
+    return status;
+}
+
+MdStatus cuda_steps_output_begin(void *opaque, const MdOutputRequest *request) {
+    CudaContext *context = opaque;
     CudaJournalStep *now = entry(context, context->step);
     /* The journal has room for one request a step: of another before it nothing may be left to do. */
     MdStatus status = now->has_output ? settle(context) : MD_OK;

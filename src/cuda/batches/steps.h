@@ -11,9 +11,10 @@ void cuda_steps_compute_forces(CudaContext *context, bool with_energy);
 void cuda_steps_integrate(CudaContext *context);
 /* Everything that was asked for is done (device-check) or issued, to effect: for those who look at particles or sums. */
 MdStatus cuda_steps_finish(CudaContext *context);
-/* Output at the end of the step, and again if the device has halted before it. */
-MdStatus cuda_steps_output(CudaContext *context, const MdOutputRequest *request);
 /* As finish, but for the second half kick of the last step. A fault ends the motion, and then nothing more is done. */
 MdStatus cuda_steps_settle(CudaContext *context);
+/* Output at the end of the step, and again if the device has halted before it. */
+MdStatus cuda_steps_output_begin(void *context, const MdOutputRequest *request);
+MdStatus cuda_steps_output_settle(void *context);
 
 #endif
