@@ -130,7 +130,7 @@ static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *as
         destroy(context);
         return status;
     }
-    cuda_gather_import(context, system);
+    cuda_state_import(context, system);
     *opaque = context;
     return MD_OK;
 }
@@ -169,7 +169,7 @@ static MdStatus scale_velocities(void *context, double factor, const double shif
 
 static MdStatus gather(void *context, MdFrame *frame) {
     MdStatus status = cuda_steps_finish(context);
-    if (status == MD_OK) cuda_gather_frame(context, frame);
+    if (status == MD_OK) cuda_output_gather(context, frame);
     return status;
 }
 

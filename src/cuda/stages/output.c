@@ -172,6 +172,43 @@ void cuda_slots_destroy(CudaContext *context) {
     pthread_mutex_destroy(&slots->mutex);
 }
 
+/* --- packing --------------------------------------------------------------------------------------------------------- */
+
+/* The kernel of a quantity, by its bit, in single and double precision. */
+static const CudaKernelId gather_kernels[4][2] = {
+    {CUDA_K_gather_positions_single, CUDA_K_gather_positions_double},
+    {CUDA_K_gather_velocities_single, CUDA_K_gather_velocities_double},
+    {CUDA_K_gather_forces_single, CUDA_K_gather_forces_double},
+    {CUDA_K_gather_images_single, CUDA_K_gather_images_double},
+};
+
+static void gather_quantity(CudaContext *context, unsigned quantity, int precision, void *out) {
+    int k = 0;
+    while (1u << k != quantity) k++;
+    if (quantity == MD_FRAME_FORCE) cuda_memory_need_forces(context);
+    if (context->places_stale && context->config.output_pack != MD_PACK_NAIVE)
+        cuda_launch(context, CUDA_K_gather_places, context->n_atoms);
+    context->places_stale = false;
+    context->arguments.out = out;
+    cuda_launch(context, gather_kernels[k][precision == MD_FILE_PRECISION_DOUBLE], context->n_atoms);
+}
+
+/* At once, into memory of the caller. */
+void cuda_output_gather(CudaContext *context, MdFrame *frame) {
+    void *const arrays[4] = {frame->position, frame->velocity, frame->force, frame->image};
+    cuda_timing_begin(context, CUDA_GATHER);
+    cuda_memory_begin(context, CUDA_STAGING);
+    for (int k = 0; k < 4; k++) {
+        if (!arrays[k]) continue;
+        gather_quantity(context, 1u << k, frame->precision, context->staging);
+        cuda_memory_download(context, arrays[k], context->staging,
+                             (size_t)md_frame_bytes(context->n_atoms, 1u << k, frame->precision));
+    }
+    cuda_memory_end(context, CUDA_STAGING);
+    cuda_timing_end(context);
+    cuda_wait_stream(context, "wait: frame"); /* also when nothing was asked for */
+}
+
 /* --- the thread of the steps ----------------------------------------------------------------------------------------- */
 
 static void gather_quantities(CudaContext *context, const MdOutputRequest *request) {
@@ -180,8 +217,7 @@ static void gather_quantities(CudaContext *context, const MdOutputRequest *reque
     cuda_timing_begin(context, CUDA_GATHER);
     for (unsigned bit = 1; bit <= MD_FRAME_IMAGE; bit <<= 1)
         if (request->quantities & bit)
-            cuda_gather_quantity(context, bit, slots->spec.precision,
-                                 slot + quantity_offset(context, &slots->spec, bit));
+            gather_quantity(context, bit, slots->spec.precision, slot + quantity_offset(context, &slots->spec, bit));
     cuda_timing_end(context);
 }
 

@@ -231,16 +231,8 @@ void cuda_reduce_read_row(const CudaRow *row, MdSums *sums);
 /* The bounding box of the particles, into the measures of the status. */
 void cuda_reduce_measure(CudaContext *context);
 
-/* --- gather.c --- */
-void cuda_gather_import(CudaContext *context, const MdSystem *system);
-/* Host array to staging, and the kernel that reads it there. The next upload waits for that on the stream; who changes the
- * array has to wait for it. */
-void cuda_gather_upload(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes);
-void cuda_gather_frame(CudaContext *context, MdFrame *frame);
-/* One quantity (MD_FRAME_...) by id into out, on the device; precision of the frame. */
-void cuda_gather_quantity(CudaContext *context, unsigned quantity, int precision, void *out);
-
 /* --- output.c --- */
+void cuda_output_gather(CudaContext *context, MdFrame *frame); /* waits */
 MdMemory cuda_slots_estimate(CudaContext *context, const MdSlotSpec *spec);
 MdStatus cuda_slots_create(void *context, const MdSlotSpec *spec);
 void cuda_slots_destroy(CudaContext *context);
@@ -251,7 +243,9 @@ uint64_t cuda_slots_host_bytes(const CudaContext *context); /* that are taken */
 /* Queues all that fills the slots of a request. */
 void cuda_output_issue(CudaContext *context, const MdOutputRequest *request);
 
-/* --- state.c: restart files; all steps are done --- */
+/* --- state.c --- */
+void cuda_state_import(CudaContext *context, const MdSystem *system);
+/* For restart files; all steps are done. */
 MdStatus cuda_state_save(CudaContext *context, MdState *state);
 MdStatus cuda_state_load(CudaContext *context, MdState *state);
 

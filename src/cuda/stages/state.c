@@ -1,4 +1,4 @@
-/* The whole state of the cuda backend, into a restart file and out of it.
+/* Particles into the cuda backend; its whole state, into a restart file and out of it. The kernels stand in kernels/gather.cu.
  *
  * The list is not kept, but what it was made from: the places at the last build in the order of memory, and the grid. From
  * these the same kernels make the same rows with their entries in the same order. */
@@ -90,8 +90,43 @@ MdStatus cuda_state_save(CudaContext *context, MdState *state) {
 
 /* --- in ------------------------------------------------------------------------------------------------------------- */
 
+/* To staging, and the kernel that reads it there. The next upload waits for that on the stream; who changes the host array has to
+ * wait for it. */
+static void upload(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes) {
+    CUDA_CHECK(cudaMemcpyAsync(context->staging, host, bytes, cudaMemcpyDefault, context->stream));
+    context->arguments.in = context->staging;
+    cuda_launch(context, kernel, context->n_atoms);
+}
+
+static void import_parameters(CudaContext *context) {
+    int n_pairs = context->potential.n_types * context->potential.n_types;
+    size_t size = context->facts.pair_size == sizeof(float) ? sizeof(MdPair_f) : sizeof(MdPair_d);
+    for (int k = 0; k < n_pairs; k++) {
+        MdPair_f single = md_pair_to_single(context->potential.pair[k]);
+        const void *pair = size == sizeof single ? (const void *)&single : (const void *)&context->potential.pair[k];
+        memcpy(context->pair_table + (size_t)k * size, pair, size);
+    }
+    CUDA_CHECK(cudaMemcpyAsync((void *)(uintptr_t)context->arguments.pairs, context->pair_table, (size_t)n_pairs * size,
+                               cudaMemcpyDefault, context->stream));
+    cuda_kernels_set_parameters(context);
+}
+
+void cuda_state_import(CudaContext *context, const MdSystem *system) {
+    size_t n = (size_t)context->n_atoms, vectors = 3 * n * sizeof(double);
+    for (int t = 0; t < system->potential.n_types; t++) context->arguments.inverse_mass_of[t] = 1 / system->mass[t];
+    cuda_memory_begin(context, CUDA_STAGING);
+    upload(context, CUDA_K_gather_import_types, system->type, n * sizeof(int32_t));
+    upload(context, CUDA_K_gather_import_positions, system->position, vectors);
+    upload(context, CUDA_K_gather_import_velocities, system->velocity, vectors);
+    upload(context, CUDA_K_gather_import_images, system->image, 3 * n * sizeof(int32_t));
+    import_parameters(context);
+    context->places_stale = true;
+    cuda_memory_end(context, CUDA_STAGING);
+    CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* host arrays may go now */
+}
+
 static void import(CudaContext *context, CudaKernelId kernel, const void *host, size_t bytes) {
-    cuda_gather_upload(context, kernel, host, bytes);
+    upload(context, kernel, host, bytes);
     CUDA_CHECK(cudaStreamSynchronize(context->stream)); /* host and staging are used again */
 }
 
