@@ -96,12 +96,12 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     const uint64_t compiler = UINT64_C(64) << 20; /* and NVRTC 13, where the kernels are not kept */
     uint64_t n = (uint64_t)s->record.plan.n_atoms;
     MdMemory memory = s->record.ops->estimate(s->record.config, &s->record.plan);
-    const MdSlotSpec slot_spec = md_pipeline_slots(s->record.config);
-    const MdMemory slots = s->record.ops->slots_estimate(s->record.config, &s->record.plan, &slot_spec);
+    const MdRingSpec ring = md_pipeline_ring(s->record.config);
+    const MdMemory output = s->record.ops->output_estimate(s->record.config, &s->record.plan, &ring);
     memory.host_bytes += program + md_system_bytes(&s->record.plan);
     if (s->record.machine.device_total_bytes) memory.host_bytes += driver + compiler;
-    memory.host_bytes += slots.host_bytes;
-    memory.device_bytes += slots.device_bytes;
+    memory.host_bytes += output.host_bytes;
+    memory.device_bytes += output.device_bytes;
     if (s->record.files.trace) memory.host_bytes += md_trace_bytes(MD_TRACE_EVENTS);
     /* One after the other: the verification, the compression of a frame, and a device's state on its way to or from a
      * restart file, where rows, tags, ids and types of all particles stand side by side (src/cuda/stages/state.c). */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend/ring.h"
 #include "backend/state.h"
 #include "backend/variants.h"
 #include "base/status.h"
@@ -65,28 +66,12 @@ typedef struct MdFault {
 /* Quantities of a frame, as bits. */
 enum { MD_FRAME_POSITION = 1, MD_FRAME_VELOCITY = 2, MD_FRAME_FORCE = 4, MD_FRAME_IMAGE = 8 };
 
-/* The slots through which output leaves the backend while the steps go on: a row slot takes the sums of a step, a frame
- * slot its particles by id. They are numbered from 0. Whoever asks for output (output/pipeline.c) says which slots it goes
- * to. The backend owns a slot from output_begin until output_wait returns; then it is the caller's until the next
- * output_begin with it. */
-typedef struct MdSlotSpec {
-    int n_rows, n_frames;
-    unsigned quantities; /* that a frame can have */
-    int precision;       /* of its numbers: MD_FILE_PRECISION_SINGLE, _DOUBLE */
-} MdSlotSpec;
-
-typedef struct MdOutputRequest {
-    int64_t step;        /* the last one that was made */
-    int row;             /* slot of the sums */
-    int frame;           /* slot of the frame; -1: only sums are wanted */
-    unsigned quantities; /* of the frame, of those of the spec */
-} MdOutputRequest;
-
+/* What a request has brought to its slot of the ring (ring.h). */
 typedef struct MdOutput {
-    bool filled;   /* false: a fault came before, and the slots will never be filled */
+    bool arrived;  /* false: a fault came before, and nothing ever will */
     MdSums sums;   /* as sum gives them */
     MdFault fault; /* found up to this step: sums and frame are not to be used */
-    MdFrame frame; /* its arrays lie in the slot, NULL for quantities that were not asked for; time is not set */
+    MdFrame frame; /* its arrays are the frame buffer, NULL for quantities that were not asked for; time is not set */
     double copy_s; /* that the way to the host took; 0 where there is none, NaN where it was not measured */
 } MdOutput;
 
@@ -205,19 +190,19 @@ typedef struct MdBackendOps {
     MdStatus (*scale_velocities)(void *context, double factor, const double shift[3]);
     /* Particles by id, into host memory. Waits for the device. */
     MdStatus (*gather)(void *context, MdFrame *frame);
-    /* Bytes that slots_create will take, beyond those of create. */
-    MdMemory (*slots_estimate)(const MdConfig *config, const MdSystemPlan *plan, const MdSlotSpec *spec);
-    /* Makes the slots, once; destroy frees them. What does not fit is an input error. */
-    MdStatus (*slots_create)(void *context, const MdSlotSpec *spec);
-    /* Asks for sums and frame of the particles as they are now, at the end of a step with energy. Does not wait for the
-     * device, unless the memory of the slot forces it to (output.host_memory = pageable). */
+    /* Bytes that output_create will take, beyond those of create. */
+    MdMemory (*output_estimate)(const MdConfig *config, const MdSystemPlan *plan, const MdRingSpec *spec);
+    /* Makes what the slots of the ring and its frame buffers are here, once; destroy frees it. What does not fit is an input
+     * error. ring: the caller's; must live as long as there are steps. */
+    MdStatus (*output_create)(void *context, MdRing *ring);
+    /* The producer: issues what fills the slot of a request by the particles as they are now, at the end of a step with energy.
+     * Does not wait for the device, unless the memory of the slot forces it to (output.host_memory = pageable). */
     MdStatus (*output_begin)(void *context, const MdOutputRequest *request);
-    /* Waits until the slots of a request are filled, and says what is in them. Requests are waited for in the order of
-     * output_begin, each once, by one thread, which may be another than that of the steps; this is the one operation
-     * that another thread may call while the steps go on. */
+    /* The consumer, in the order of output_begin, each once: waits until the slot is its own (WRITING), and says what is in it.
+     * This is the one operation that another thread may call while the steps go on. */
     MdStatus (*output_wait)(void *context, const MdOutputRequest *request, MdOutput *output);
-    /* On return output_wait gives everything that was asked for without further help of the caller, who may so wait for
-     * the thread that calls it. Waits for the device. */
+    /* The producer: on return output_wait gives everything that was asked for without its further help; it may so wait for the
+     * consumer. Waits for the device. */
     MdStatus (*output_settle)(void *context);
     /* The whole state after a step, for a restart file (state.h). Waits for the device; the steps that follow are the same
      * bits as without. */

@@ -97,7 +97,7 @@ void md_cpu_allocate(MdCpuContext *c, const MdConfig *config, double density) {
 }
 
 void md_cpu_free(MdCpuContext *c) {
-    md_cpu_slots_free(c);
+    md_cpu_output_free(c);
     md_cpu_release_forces(c);
     md_cpu_release_rebuild(c);
     for (int a = 0; a < 3; a++) {

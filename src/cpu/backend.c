@@ -301,13 +301,17 @@ static MdStatus gather(void *context, MdFrame *frame) {
 
 static MdStatus output_begin(void *context, const MdOutputRequest *request) {
     MdCpuContext *c = context;
-    md_require(request->row >= 0 && request->row < c->slots.spec.n_rows);
-    MdCpuRow *row = &c->slots.rows[request->row];
-    MdStatus status = sum(context, &row->sums);
-    row->fault = c->fault;
-    if (status != MD_OK || request->frame < 0) return status;
-    MdFrame frame = md_cpu_slots_frame(c, request);
-    return gather(context, &frame);
+    MdCpuSlot *slot = &c->output.slots[request->slot];
+    md_ring_begin(c->output.ring, request);
+    MdStatus status = sum(context, &slot->sums);
+    slot->step = request->step;
+    slot->fault = c->fault;
+    if (status == MD_OK && request->frame >= 0) {
+        MdFrame frame = md_cpu_output_frame(c, request);
+        status = gather(context, &frame);
+    }
+    md_ring_end(c->output.ring, request);
+    return status;
 }
 
 static MdStatus count(void *context, MdCounters *counters) {
@@ -368,8 +372,8 @@ const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .sum = sum,
                                      .scale_velocities = scale_velocities,
                                      .gather = gather,
-                                     .slots_estimate = md_cpu_slots_estimate,
-                                     .slots_create = md_cpu_slots_create,
+                                     .output_estimate = md_cpu_output_estimate,
+                                     .output_create = md_cpu_output_create,
                                      .output_begin = output_begin,
                                      .output_wait = md_cpu_output_wait,
                                      .output_settle = md_cpu_output_settle,

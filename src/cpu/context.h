@@ -61,16 +61,18 @@ enum { MD_CPU_SORT, MD_CPU_NEIGHBOR, MD_CPU_FORCE, MD_CPU_INTEGRATE, MD_CPU_REDU
 
 struct MdCpuKernels;
 
-typedef struct MdCpuRow { /* of output, as of the end of a step */
+typedef struct MdCpuSlot { /* what a slot of the ring is here; as of the end of a step */
+    long long step;
     MdSums sums;
     MdFault fault;
-} MdCpuRow;
+} MdCpuSlot;
 
-typedef struct MdCpuSlots {
-    MdSlotSpec spec;
-    MdCpuRow *rows;  /* [spec.n_rows] */
-    MdFrame *frames; /* [spec.n_frames], with arrays of their own */
-} MdCpuSlots;
+typedef struct MdCpuOutput {
+    MdRing *ring; /* the caller's; may be gone when the context goes */
+    MdRingSpec spec;
+    MdCpuSlot *slots; /* [spec.n_slots] */
+    MdFrame *frames;  /* [spec.n_frames]: the frame buffers */
+} MdCpuOutput;
 
 typedef struct MdCpuContext {
     const struct MdCpuKernels *kernels;
@@ -129,7 +131,7 @@ typedef struct MdCpuContext {
     int64_t n_blocks;
     MdSums pair_sums; /* those of the last forces with energy */
     MdFault fault;
-    MdCpuSlots slots;
+    MdCpuOutput output;
     int64_t step; /* the last one that was begun */
     int64_t last_build_step;
     MdTraceTrack *track; /* NULL: no trace */
@@ -227,12 +229,12 @@ double md_cpu_density(const MdSystem *system);
 void md_cpu_copy_particles(MdCpuContext *c, const MdSystem *system);
 void md_cpu_gather(const MdCpuContext *c, const MdFrame *frame);
 
-/* output.c: the slots */
-MdMemory md_cpu_slots_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdSlotSpec *spec);
-MdStatus md_cpu_slots_create(void *context, const MdSlotSpec *spec);
-void md_cpu_slots_free(MdCpuContext *c);
+/* output.c */
+MdMemory md_cpu_output_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdRingSpec *spec);
+MdStatus md_cpu_output_create(void *context, MdRing *ring);
+void md_cpu_output_free(MdCpuContext *c);
 /* Where a request wants its particles. */
-MdFrame md_cpu_slots_frame(const MdCpuContext *c, const MdOutputRequest *request);
+MdFrame md_cpu_output_frame(const MdCpuContext *c, const MdOutputRequest *request);
 MdStatus md_cpu_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
 MdStatus md_cpu_output_settle(void *context);
 /* state.c: the whole state, into a restart file and out of it. Half kicks are done, arrays for forces are there. */

@@ -66,10 +66,10 @@ static double rounding(const MdConfig *config, const MdBox *box, double extent, 
     return unit * (extent / 256 + of_brick);
 }
 
-static MdMemory slots_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdSlotSpec *spec) {
+static MdMemory output_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdRingSpec *spec) {
     CudaContext context = {0};
     configure(&context, config, plan->n_atoms < max_atoms ? plan->n_atoms : max_atoms, &plan->box, &plan->potential);
-    return cuda_slots_estimate(&context, spec);
+    return cuda_output_estimate(&context, spec);
 }
 
 static void destroy(void *opaque) {
@@ -79,7 +79,7 @@ static void destroy(void *opaque) {
     cuda_batch_destroy(context);
     cuda_timing_destroy(context);
     cuda_textures_destroy(context);
-    cuda_slots_destroy(context);
+    cuda_output_destroy(context);
     cuda_memory_free(context);
     cuda_kernels_destroy(context);
     if (context->status_copied) CUDA_CHECK(cudaEventDestroy(context->status_copied));
@@ -226,7 +226,7 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     statistics->n_grid_barriers = context->h_status->n_grid_barriers;
     statistics->n_rolled_back = context->h_status->n_rolled_back;
     const MdMemory held = cuda_memory_held(context);
-    statistics->host_bytes = held.host_bytes + cuda_slots_host_bytes(context);
+    statistics->host_bytes = held.host_bytes + cuda_output_host_bytes(context);
     statistics->device_bytes = held.device_bytes;
     statistics->n_stages = CUDA_N_STAGES;
     for (int stage = 0; stage < CUDA_N_STAGES; stage++) {
@@ -257,8 +257,8 @@ const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .sum = sum,
                                       .scale_velocities = scale_velocities,
                                       .gather = gather,
-                                      .slots_estimate = slots_estimate,
-                                      .slots_create = cuda_slots_create,
+                                      .output_estimate = output_estimate,
+                                      .output_create = cuda_output_create,
                                       .output_begin = cuda_steps_output_begin,
                                       .output_wait = cuda_output_wait,
                                       .output_settle = cuda_steps_output_settle,

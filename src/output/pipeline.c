@@ -12,10 +12,10 @@
 #include "output/schedule.h"
 
 /* Requests on their way at once: enough for a row of every step while a frame is written that takes longer than these.
- * A slot of sums is small. */
-enum { N_ROWS = 32 };
+ * The sums of a slot are small. */
+enum { N_SLOTS = 32 };
 
-typedef struct Item {
+typedef struct Item { /* what is in a slot: of its owner */
     MdOutputRequest request;
     unsigned due;
     double heat;
@@ -23,17 +23,14 @@ typedef struct Item {
 
 struct MdPipeline {
     MdPipelineSpec spec;
-    MdSlotSpec slots;
+    MdRing *ring;
+    Item items[N_SLOTS];
     MdTrajectory *files;
     bool threaded; /* output.pipeline = on */
     pthread_t writer;
     MdTraceTrack *steps_track, *writer_track; /* in line one and the same */
 
-    pthread_mutex_t mutex;     /* of what follows, up to the errors */
-    pthread_cond_t work, done; /* something for the writer; something for who waits for it */
-    Item ring[N_ROWS];
-    int64_t n_put, n_done;               /* requests, ever */
-    int64_t n_frames_put, n_frames_done; /* of these with a frame */
+    /* With the mutex of the ring, whose `changed` tells of them, up to the errors. */
     bool commit_due, closing;
     MdStatus status; /* of the writer; the first error stays */
     bool told;       /* its messages have been handed on */
@@ -42,12 +39,17 @@ struct MdPipeline {
     MdPipelineStatistics statistics; /* written and copied: the writer's; the others: the caller's */
 };
 
+static void lock(MdPipeline *p) { pthread_mutex_lock(&p->ring->mutex); }
+static void unlock(MdPipeline *p) { pthread_mutex_unlock(&p->ring->mutex); }
+static void wait_for_change(MdPipeline *p) { pthread_cond_wait(&p->ring->changed, &p->ring->mutex); }
+static void tell_change(MdPipeline *p) { pthread_cond_broadcast(&p->ring->changed); }
+
 /* --- what a run needs ---------------------------------------------------------------------------------------------- */
 
-MdSlotSpec md_pipeline_slots(const MdConfig *config) {
+MdRingSpec md_pipeline_ring(const MdConfig *config) {
     const unsigned quantities = md_schedule_all_quantities(config);
     const bool on = config->output_pipeline == MD_ON;
-    return (MdSlotSpec){.n_rows = on ? N_ROWS : 1,
+    return (MdRingSpec){.n_slots = on ? N_SLOTS : 1,
                         .n_frames = !quantities ? 0
                                     : on        ? (int)config->output_slots
                                                 : 1,
@@ -58,10 +60,10 @@ MdSlotSpec md_pipeline_slots(const MdConfig *config) {
 bool md_pipeline_uses(const MdConfig *config, int option) {
     const bool of_frames =
         option == MD_OPTION_output_streams || option == MD_OPTION_output_host_memory || option == MD_OPTION_output_pack;
-    return !of_frames || md_pipeline_slots(config).n_frames > 0;
+    return !of_frames || md_pipeline_ring(config).n_frames > 0;
 }
 
-/* --- the writer ---------------------------------------------------------------------------------------------------- */
+/* --- the consumer ---------------------------------------------------------------------------------------------------- */
 
 static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *output, const MdThermo *thermo) {
     MdFrame frame = output->frame;
@@ -77,7 +79,7 @@ static MdStatus write_frame(MdPipeline *p, const Item *item, const MdOutput *out
     if (status != MD_OK) return status;
     p->statistics.n_frames++;
     p->statistics.file_bytes = md_trajectory_file_bytes(p->files);
-    p->statistics.frame_bytes += md_frame_bytes(p->spec.n_atoms, item->request.quantities, p->slots.precision);
+    p->statistics.frame_bytes += md_frame_bytes(p->spec.n_atoms, item->request.quantities, p->ring->spec.precision);
     return MD_OK;
 }
 
@@ -88,7 +90,7 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
     const double ready_s = md_clock_s();
     md_trace_span(p->writer_track, MD_TRACE_WAIT, "wait: device", start_s, ready_s, item->request.step);
     if (status != MD_OK) return md_fail(p->errors, status, "output of step %lld", (long long)item->request.step);
-    if (!output.filled || output.fault.step >= 0) return MD_ERROR_PHYSICS;
+    if (!output.arrived || output.fault.step >= 0) return MD_ERROR_PHYSICS;
     MdThermo thermo = md_thermo_from_sums(&output.sums, p->spec.box, p->spec.n_atoms, item->request.step,
                                           p->spec.config->run_timestep, item->heat);
     if (item->due & MD_DUE_THERMO) {
@@ -99,41 +101,31 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
     return item->request.frame >= 0 ? write_frame(p, item, &output, &thermo) : MD_OK;
 }
 
-/* Called with the mutex. */
-static void trace_slots(const MdPipeline *p, MdTraceTrack *track) {
-    md_trace_value(track, "slots in use", md_clock_s(), (double)(p->n_frames_put - p->n_frames_done));
-}
-
-/* After an error requests are passed over: nobody waits in vain for their slots. Called with the mutex, which is free
- * while something is written. */
+/* The first slot of the ring that is taken; after an error it is dropped. Called with the mutex, which is free while something is
+ * written. */
 static void write_next(MdPipeline *p) {
-    const Item item = p->ring[p->n_done % N_ROWS];
+    const Item *item = &p->items[md_ring_first(p->ring)];
     if (p->status == MD_OK) {
-        pthread_mutex_unlock(&p->mutex);
-        MdStatus status = write_item(p, &item);
-        pthread_mutex_lock(&p->mutex);
+        unlock(p);
+        MdStatus status = write_item(p, item);
+        lock(p);
         p->status = status;
     }
-    p->n_done++;
-    if (item.request.frame >= 0) {
-        p->n_frames_done++;
-        trace_slots(p, p->writer_track);
-    }
-    pthread_cond_broadcast(&p->done);
+    md_ring_give_back(p->ring, p->status == MD_OK);
 }
 
 static void commit_file(MdPipeline *p, bool sync) {
     MdStatus status = p->status;
-    pthread_mutex_unlock(&p->mutex);
+    unlock(p);
     const double start_s = md_clock_s();
     md_nvtx_begin("commit", -1);
     if (status == MD_OK && p->files) status = md_trajectory_commit(p->files, sync, p->errors);
     md_nvtx_end();
     md_trace_span(p->writer_track, MD_TRACE_WRITE, "commit", start_s, md_clock_s(), -1);
-    pthread_mutex_lock(&p->mutex);
+    lock(p);
     p->status = status;
     p->commit_due = false;
-    pthread_cond_broadcast(&p->done);
+    tell_change(p);
 }
 
 /* Until there is something to do, which may be a commit of what has waited for one long enough. */
@@ -144,23 +136,23 @@ static void wait_for_work(MdPipeline *p) {
         commit_file(p, false);
     } else if (due_s < 1e12) {
         const struct timespec until = {.tv_sec = (time_t)due_s, .tv_nsec = (long)(1e9 * (due_s - floor(due_s)))};
-        pthread_cond_timedwait(&p->work, &p->mutex, &until);
+        pthread_cond_timedwait(&p->ring->changed, &p->ring->mutex, &until);
     } else {
-        pthread_cond_wait(&p->work, &p->mutex);
+        wait_for_change(p);
     }
 }
 
 static void *write_all(void *opaque) {
     MdPipeline *p = opaque;
     md_nvtx_name_thread("writer");
-    pthread_mutex_lock(&p->mutex);
+    lock(p);
     for (;;) {
-        if (p->n_done < p->n_put) write_next(p);
+        if (md_ring_first(p->ring) >= 0) write_next(p);
         else if (p->commit_due) commit_file(p, true);
         else if (p->closing) break;
         else wait_for_work(p);
     }
-    pthread_mutex_unlock(&p->mutex);
+    unlock(p);
     return NULL;
 }
 
@@ -178,33 +170,25 @@ static MdStatus start_writer(MdPipeline *p, MdErrors *errors) {
     return MD_OK;
 }
 
-/* --- the thread of the steps --------------------------------------------------------------------------------------- */
+/* --- the producer ---------------------------------------------------------------------------------------------------- */
 
 static void destroy(MdPipeline *p) {
-    pthread_cond_destroy(&p->done);
-    pthread_cond_destroy(&p->work);
-    pthread_mutex_destroy(&p->mutex);
+    md_ring_destroy(p->ring);
     md_errors_destroy(p->errors);
     md_free(p);
 }
 
 MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
     MdPipeline *p = md_alloc(1, sizeof *p, "output pipeline");
+    const MdRingSpec ring = md_pipeline_ring(spec->config);
+    const bool on = spec->config->output_pipeline == MD_ON;
     p->spec = *spec;
     p->spec.trajectory = NULL;
-    p->slots = md_pipeline_slots(spec->config);
+    p->ring = md_ring_create(&ring);
     p->errors = md_errors_create();
-    p->steps_track = md_trace_track(spec->trace, MD_TRACE_HOST, "steps");
-    p->writer_track =
-        md_trace_track(spec->trace, MD_TRACE_HOST, spec->config->output_pipeline == MD_ON ? "writer" : "steps");
-    pthread_mutex_init(&p->mutex, NULL);
-    pthread_condattr_t clock; /* that of md_clock_s */
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->work, &clock);
-    pthread_condattr_destroy(&clock);
-    pthread_cond_init(&p->done, NULL);
-    MdStatus status = spec->ops->slots_create(spec->context, &p->slots);
+    p->ring->producer_track = p->steps_track = md_trace_track(spec->trace, MD_TRACE_HOST, "steps");
+    p->ring->consumer_track = p->writer_track = md_trace_track(spec->trace, MD_TRACE_HOST, on ? "writer" : "steps");
+    MdStatus status = spec->ops->output_create(spec->context, p->ring);
     if (status == MD_OK && spec->trajectory) {
         p->files = md_trajectory_create(spec->trajectory, errors);
         if (!p->files) status = MD_ERROR_OUTPUT;
@@ -212,7 +196,7 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
             p->statistics.file_bytes =
                 md_trajectory_file_bytes(p->files); /* what an XYZ file that goes on has already */
     }
-    if (status == MD_OK && spec->config->output_pipeline == MD_ON) status = start_writer(p, errors);
+    if (status == MD_OK && on) status = start_writer(p, errors);
     if (status == MD_OK) return p;
     md_trajectory_close(p->files, errors);
     destroy(p);
@@ -227,10 +211,6 @@ static MdStatus tell(MdPipeline *p, MdErrors *errors) {
     return p->status;
 }
 
-static bool has_room(const MdPipeline *p, bool frame) {
-    return p->n_put - p->n_done < p->slots.n_rows && (!frame || p->n_frames_put - p->n_frames_done < p->slots.n_frames);
-}
-
 /* Waits for the device. That is no cost of output: it computes the steps that it was given. */
 static MdStatus settle(MdPipeline *p) {
     const double start_s = md_clock_s();
@@ -239,19 +219,19 @@ static MdStatus settle(MdPipeline *p) {
     return status;
 }
 
-/* Back-pressure. The writer may wait for a slot that the device will fill only with the help of this thread. */
+/* Back-pressure. The writer may wait for a slot that is SKIPPED, for which it needs the help of this thread. */
 static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
-    pthread_mutex_lock(&p->mutex);
-    bool has = has_room(p, frame);
+    lock(p);
+    bool has = md_ring_has_room(p->ring, frame);
     MdStatus status = tell(p, errors);
-    pthread_mutex_unlock(&p->mutex);
+    unlock(p);
     if (has || status != MD_OK) return status;
     status = settle(p);
     const double settled_s = md_clock_s();
-    pthread_mutex_lock(&p->mutex);
-    while (!has_room(p, frame) && p->status == MD_OK) pthread_cond_wait(&p->done, &p->mutex);
+    lock(p);
+    while (!md_ring_has_room(p->ring, frame) && p->status == MD_OK) wait_for_change(p);
     MdStatus told = tell(p, errors);
-    pthread_mutex_unlock(&p->mutex);
+    unlock(p);
     const double end_s = md_clock_s();
     md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: slot", settled_s, end_s, -1);
     p->statistics.n_full++;
@@ -259,38 +239,30 @@ static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
     return status == MD_OK ? told : status;
 }
 
-static MdStatus put(MdPipeline *p, const Item *item, MdErrors *errors) {
-    MdStatus status = p->spec.ops->output_begin(p->spec.context, &item->request);
-    if (status == MD_OK && !p->threaded) status = settle(p);
+/* In line the request is written at once; nothing comes of it where the device cannot make its steps. */
+static MdStatus issue(MdPipeline *p, const MdOutputRequest *request, MdErrors *errors) {
+    MdStatus status = p->spec.ops->output_begin(p->spec.context, request);
     if (status != MD_OK) return status;
-    pthread_mutex_lock(&p->mutex);
-    p->ring[p->n_put++ % N_ROWS] = *item;
-    if (item->request.frame >= 0) {
-        p->n_frames_put++;
-        trace_slots(p, p->steps_track);
-    }
-    if (p->threaded) pthread_cond_signal(&p->work);
-    else write_next(p);
+    if (!p->threaded) status = settle(p);
+    lock(p);
+    if (status != MD_OK) p->status = status;
+    if (!p->threaded) write_next(p);
     status = tell(p, errors);
-    pthread_mutex_unlock(&p->mutex);
+    unlock(p);
     return status;
 }
 
 MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat, MdErrors *errors) {
     const double start_s = md_clock_s(), device_s = p->statistics.device_s;
     const unsigned quantities = md_schedule_quantities(p->spec.config, due);
-    const bool frame = quantities != 0;
-    md_require(!frame || p->files);
+    md_require(!quantities || p->files);
     md_nvtx_begin("put", step);
-    MdStatus status = wait_for_room(p, frame, errors);
-    /* n_put and n_frames_put are this thread's to change: it may read them as they are. */
-    const Item item = {.request = {.step = step,
-                                   .row = (int)(p->n_put % p->slots.n_rows),
-                                   .frame = frame ? (int)(p->n_frames_put % p->slots.n_frames) : -1,
-                                   .quantities = quantities},
-                       .due = due,
-                       .heat = heat};
-    if (status == MD_OK) status = put(p, &item, errors);
+    MdStatus status = wait_for_room(p, quantities != 0, errors);
+    if (status == MD_OK) {
+        const MdOutputRequest request = md_ring_next(p->ring, step, quantities);
+        p->items[request.slot] = (Item){.request = request, .due = due, .heat = heat};
+        status = issue(p, &request, errors);
+    }
     md_nvtx_end();
     p->statistics.put_s += md_clock_s() - start_s - (p->statistics.device_s - device_s);
     return status;
@@ -299,14 +271,14 @@ MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat,
 static MdStatus wait_until_done(MdPipeline *p, bool commit, MdErrors *errors) {
     MdStatus status = settle(p);
     const double settled_s = md_clock_s();
-    pthread_mutex_lock(&p->mutex);
-    while (p->threaded && p->commit_due) pthread_cond_wait(&p->done, &p->mutex); /* one that nobody asked for */
+    lock(p);
+    while (p->threaded && p->commit_due) wait_for_change(p); /* one that nobody asked for */
     p->commit_due = commit;
-    if (p->threaded) pthread_cond_signal(&p->work);
+    if (p->threaded) tell_change(p);
     else if (commit) commit_file(p, true);
-    while (p->n_done < p->n_put || p->commit_due) pthread_cond_wait(&p->done, &p->mutex);
+    while (md_ring_first(p->ring) >= 0 || p->commit_due) wait_for_change(p);
     MdStatus told = tell(p, errors);
-    pthread_mutex_unlock(&p->mutex);
+    unlock(p);
     const double end_s = md_clock_s();
     if (p->threaded) md_trace_span(p->steps_track, MD_TRACE_WAIT, "wait: writer", settled_s, end_s, -1);
     if (!commit) p->statistics.drain_s += end_s - settled_s; /* commits are part of restart files, and told with them */
@@ -319,10 +291,10 @@ MdStatus md_pipeline_commit(MdPipeline *p, MdErrors *errors) { return wait_until
 
 void md_pipeline_frames(MdPipeline *p, int64_t *n_h5, int64_t *n_xyz) {
     *n_h5 = *n_xyz = 0;
-    pthread_mutex_lock(&p->mutex);
-    while (p->commit_due) pthread_cond_wait(&p->done, &p->mutex); /* one that nobody asked for */
+    lock(p);
+    while (p->commit_due) wait_for_change(p); /* one that nobody asked for */
     if (p->files) md_trajectory_frames(p->files, n_h5, n_xyz);
-    pthread_mutex_unlock(&p->mutex);
+    unlock(p);
 }
 
 MdTrajectoryContinued md_pipeline_continued(const MdPipeline *p) {
@@ -338,10 +310,10 @@ MdStatus md_pipeline_close(MdPipeline *p, MdErrors *errors) {
     if (!p) return MD_OK;
     MdStatus status = md_pipeline_drain(p, errors);
     if (p->threaded) {
-        pthread_mutex_lock(&p->mutex);
+        lock(p);
         p->closing = true;
-        pthread_cond_signal(&p->work);
-        pthread_mutex_unlock(&p->mutex);
+        tell_change(p);
+        unlock(p);
         pthread_join(p->writer, NULL);
     }
     MdTraceTrack *track = p->files ? p->steps_track : NULL;

@@ -1,15 +1,10 @@
 /* The way of thermo rows and frames from the backend to the log and into the trajectory files.
  *
- * The thread of the steps puts a request and goes on; the backend fills slots in the order of the device's work; one
- * thread of the pipeline, the writer, waits for each slot in turn, makes the thermo row of its sums, hands it on and
+ * The producer, the thread of the steps, puts a request into the ring and goes on; the backend fills the slot in the order of the
+ * device's work; the consumer, the writer thread, waits for each slot in turn, makes the thermo row of its sums, hands it on and
  * appends the frame to the file. So the steps wait for neither device, bus nor disk, unless all slots are taken: then they
  * wait for the writer (back-pressure), and that is counted. With output.pipeline = off the same is done in line, by the
- * thread of the steps, one request at a time.
- *
- *   a slot belongs to        from                          to
- *   nobody                   the writer is done with it    md_pipeline_put
- *   the backend              md_pipeline_put               output_wait returns
- *   the writer               output_wait returns           it is written
+ * thread of the steps, one request at a time. Who owns a slot when: backend/ring.h.
  *
  * Between create and close the writer alone calls HDF5. The first error wins: nothing is written after it, and put returns
  * it, so that the run ends; messages travel with the call that returns the status. Rows and frames of a motion that has
@@ -46,7 +41,7 @@ typedef struct MdPipelineStatistics {
     double copy_s, write_s; /* device to host (NaN: not measured), and in the file */
 } MdPipelineStatistics;
 
-/* Creates slots, file and writer. NULL, with the problem in errors. */
+/* Creates ring, files and writer. NULL, with the problem in errors. */
 MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors);
 
 /* Asks for what is due (output/schedule.h) of the particles as they are, after `step`, which computed energies. heat: what
@@ -77,8 +72,8 @@ void md_pipeline_statistics(const MdPipeline *pipeline, MdPipelineStatistics *st
 /* What happened between two readings: after less before. */
 void md_pipeline_statistics_subtract(MdPipelineStatistics *after, const MdPipelineStatistics *before);
 
-/* The slots of a run with these switches. */
-MdSlotSpec md_pipeline_slots(const MdConfig *config);
+/* The ring of a run with these switches. */
+MdRingSpec md_pipeline_ring(const MdConfig *config);
 /* Whether a switch does anything in such a loop. What packs frames, holds them and copies them does nothing without frames:
  * the sums of rows always arrive in pinned memory, and travel in the stream of the kernels then. */
 bool md_pipeline_uses(const MdConfig *config, int option);

@@ -13,15 +13,15 @@ typedef struct Overlap {
     double frame_bytes_per_s, file_bytes_per_s; /* of numbers, and of what they are in the files; NaN: no frames */
     bool at_file_speed;                         /* the files are the slowest part of the run */
     uint64_t slots_bytes;                       /* of the host, at most in use for frames on their way */
-    MdSlotSpec slots;
+    MdRingSpec ring;
 } Overlap;
 
 static Overlap find_overlap(const MdRecord *r) {
     const MdPipelineStatistics *w = &r->written;
     const bool aside = r->config->output_pipeline == MD_ON;
-    const MdSlotSpec slots = md_pipeline_slots(r->config);
+    const MdRingSpec ring = md_pipeline_ring(r->config);
     const double copy_s = isfinite(w->copy_s) ? w->copy_s : 0;
-    Overlap o = {.lost_s = w->put_s + w->drain_s, .work_s = copy_s + w->write_s, .slots = slots};
+    Overlap o = {.lost_s = w->put_s + w->drain_s, .work_s = copy_s + w->write_s, .ring = ring};
     /* In line all of it is waited for; copies to pageable memory are, wherever they are made. */
     o.waited_s = !aside ? o.work_s : w->full_s + w->drain_s;
     if (aside && r->config->output_host_memory == MD_HOST_MEMORY_PAGEABLE) o.waited_s += copy_s;
@@ -29,7 +29,7 @@ static Overlap find_overlap(const MdRecord *r) {
     o.frame_bytes_per_s = w->n_frames > 0 ? (double)w->frame_bytes / w->write_s : NAN;
     o.file_bytes_per_s = w->n_frames > 0 ? (double)w->file_bytes / w->write_s : NAN;
     o.at_file_speed = (w->n_full > 0 || !aside) && w->write_s > busy_share * r->loop_seconds;
-    o.slots_bytes = (uint64_t)slots.n_frames * md_frame_bytes(r->plan.n_atoms, slots.quantities, slots.precision);
+    o.slots_bytes = (uint64_t)ring.n_frames * md_frame_bytes(r->plan.n_atoms, ring.quantities, ring.precision);
     return o;
 }
 
@@ -46,7 +46,7 @@ static void log_frames(MdRecord *r, const Overlap *o) {
     md_log(r->log, "\n          %.1f%% of copying and writing hidden behind the steps; %lld waits for a slot, %.3f s\n",
            100 * o->hidden, (long long)w->n_full, w->full_s);
     md_log(r->log, "          slots: %d of %.4g MiB each, so at most %.4g MiB of the host for frames on their way\n",
-           o->slots.n_frames, mebibytes(o->slots_bytes) / o->slots.n_frames, mebibytes(o->slots_bytes));
+           o->ring.n_frames, mebibytes(o->slots_bytes) / o->ring.n_frames, mebibytes(o->slots_bytes));
     if (o->at_file_speed)
         md_log(r->log, "          the run goes at the speed of its files: they were written for %.0f%% of the loop\n",
                100 * w->write_s / r->loop_seconds);
@@ -78,7 +78,7 @@ void md_overlap_write(MdJson *json, const MdRecord *r) {
     md_json_real(json, "file_bytes_per_second", o.file_bytes_per_s);
     md_json_real(json, "hidden_share", o.hidden);
     md_json_bool(json, "at_file_speed", o.at_file_speed);
-    md_json_int(json, "slots", o.slots.n_frames);
+    md_json_int(json, "slots", o.ring.n_frames);
     md_json_int(json, "slots_host_bytes", (int64_t)o.slots_bytes);
     md_json_end_object(json);
 }

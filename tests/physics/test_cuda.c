@@ -511,18 +511,20 @@ static void test_filling(const MdBackendOps *ops, int kernel, int rebuild, Way w
  * if that list found no room. Returns whether it did not; row: the output. */
 static bool look_back(const MdBackendOps *ops, const MdConfig *config, const MdSystem *system, MdOutput *row) {
     enum { BUILD = 400, BEHIND = 300 };
-    const MdSlotSpec slots = {.n_rows = 1, .precision = MD_FILE_PRECISION_DOUBLE};
-    const MdOutputRequest request = {.step = BUILD, .row = 0, .frame = -1};
+    const MdRingSpec one = {.n_slots = 1, .precision = MD_FILE_PRECISION_DOUBLE};
+    const MdOutputRequest request = {.step = BUILD, .slot = 0, .frame = -1};
     MdStatistics before = {0}, after = {0};
     WalkRun run;
     if (!walk_create(&run, ops, config, system)) return false;
-    CHECK(walk_ok(&run, ops->slots_create(run.context, &slots)) && walk_prepare(&run));
+    MdRing *ring = md_ring_create(&one);
+    CHECK(walk_ok(&run, ops->output_create(run.context, ring)) && walk_prepare(&run));
     ops->statistics(run.context, &before);
     CHECK(walk_steps(&run, 1, BUILD) && walk_ok(&run, ops->output_begin(run.context, &request)));
     CHECK(walk_quiet_steps(&run, BUILD + 1, BEHIND) && walk_ok(&run, ops->output_settle(run.context)));
-    CHECK(walk_ok(&run, ops->output_wait(run.context, &request, row)) && row->filled && row->fault.step < 0);
+    CHECK(walk_ok(&run, ops->output_wait(run.context, &request, row)) && row->arrived && row->fault.step < 0);
     ops->statistics(run.context, &after);
     walk_destroy(&run);
+    md_ring_destroy(ring);
     return after.n_overflows > before.n_overflows;
 }
 

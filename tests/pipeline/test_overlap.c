@@ -98,7 +98,7 @@ static void see_frame(Seen *seen, const MdFrame *frame, unsigned quantities, int
 static MdStatus spy_wait(void *context, const MdOutputRequest *request, MdOutput *output) {
     if (spy.n_waits++ == spy.fail_at) return MD_ERROR_OUTPUT;
     MdStatus status = spy.real->output_wait(context, request, output);
-    if (status != MD_OK || !output->filled || output->fault.step >= 0) return status;
+    if (status != MD_OK || !output->arrived || output->fault.step >= 0) return status;
     spy.seen.hash = mix(spy.seen.hash, &output->sums, sizeof output->sums);
     if (request->frame < 0) return status;
     CHECK(output->frame.step == request->step);

@@ -255,7 +255,7 @@ MdStatus cuda_steps_output_settle(void *opaque) {
     CudaContext *context = opaque;
     const MdStatus status = cuda_steps_settle(context);
     cuda_wait_stream(context, "wait: steps");
-    if (status != MD_OK || context->h_host_status->halted) cuda_output_abandon(context);
+    if (status != MD_OK || context->h_host_status->halted) md_ring_abandon(context->output.ring);
     return status;
 }
 

@@ -3,14 +3,13 @@
  *
  * Host code is C11; the kernels stand in kernels/ and are compiled when the program starts, for exactly the switches of
  * the run (kernels.c). One host thread uses a context; all kernels go to its one stream, so that stages follow each other
- * without a word. Beside it there are a stream that copies, and a thread that waits for what it brings (output.c). The
+ * without a word. Beside it there are the copy stream, and the writer thread, which waits for what it brings (output.c). The
  * host waits in few places: with host-check once a step, for a decision at some rebuilds (neighbor.c), and where sums or
  * particles are asked for at once. */
 #ifndef MD_CUDA_CONTEXT_H
 #define MD_CUDA_CONTEXT_H
 
 #include <cuda_runtime_api.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -183,25 +182,22 @@ typedef struct CudaRow {
 
 /* --- output.c --- */
 
-typedef struct CudaSlot { /* of one request: a row, and what tells that it is there */
+/* What a slot of the ring (backend/ring.h) is here: a device and a pinned buffer of sums, and events. */
+typedef struct CudaSlot {
     CudaRow row;
-    cudaEvent_t filled, copy_begun, copied;
-    int64_t n_begun, n_issued; /* issues ever; of the mutex */
-    int64_t n_seen;            /* of these waited for */
-    int64_t step_offset;       /* see CudaContext */
+    cudaEvent_t packed, copy_begun, copied;
+    int64_t step_offset; /* see CudaContext */
 } CudaSlot;
 
-typedef struct CudaSlots {
-    MdSlotSpec spec;
-    CudaSlot *slots; /* [spec.n_rows]; NULL: there are none */
+typedef struct CudaOutput {
+    MdRing *ring; /* the caller's; may be gone when the context goes */
+    MdRingSpec spec;
+    CudaSlot *slots; /* [spec.n_slots]; NULL: there are none */
     char *d_rows, *h_rows;
-    char *d_frames, *h_frames; /* [spec.n_frames][frame_bytes] */
+    char *d_frames, *h_frames; /* frame buffers: [spec.n_frames][frame_bytes] */
     size_t frame_bytes;
     cudaStream_t copy_stream; /* that of the context, or its own */
-    pthread_mutex_t mutex;    /* of the counts of issues, and of */
-    pthread_cond_t issued;
-    bool abandoned; /* what is not issued by now never will be */
-} CudaSlots;
+} CudaOutput;
 
 /* How an extent was last divided into cells and bricks. */
 typedef struct CudaKeptGrid {
@@ -279,7 +275,7 @@ typedef struct CudaContext {
     char *h_staging[2];   /* CUDA_CHUNK_BYTES each */
     cudaEvent_t chunk_copied[2];
 
-    CudaSlots slots;
+    CudaOutput output;
 
     /* books */
     struct {

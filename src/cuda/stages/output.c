@@ -1,10 +1,10 @@
-/* The slots of the cuda backend: how sums and frames reach the host while the steps go on.
+/* The output of the cuda backend: how sums and frames reach the host while the steps go on.
  *
- * A request (cuda_output_issue) queues on the compute stream, behind the step: the sums, into the row slot; the frame by
- * id in the layout of the file (kernels/gather.cu), into the frame slot on the device; an event, `filled`. The copy stream
- * waits for it and brings both to the host, at the end another event, `copied`, for which the thread of output_wait waits.
- * So the next step runs while a copy engine reads what the last one left, and the thread of the steps issues some ten
- * calls and waits for nothing.
+ * The producer (cuda_output_issue) queues on the compute stream, behind the step: the sums, into the device buffer of the slot; the frame
+ * by id in the layout of the file (kernels/gather.cu), into a device buffer; an event, `packed`. The copy stream waits for it and brings
+ * both to pinned buffers of the host; at its end another event, `copied`, for which the consumer (cuda_output_wait) waits. So the next
+ * step runs while a copy engine reads what the last one left, and the thread of the steps issues some ten calls and waits for nothing.
+ * Who owns a slot when: backend/ring.h.
  *
  * Ladder
  *   output.pipeline=off               one slot, in the compute stream; the caller waits at once
@@ -16,14 +16,12 @@
  *   output.host_memory=pinned         pages that stay where they are: the copy engine writes to them by itself
  *   output.host_memory=write-combined the same without snooping the caches of the processor, which gains a little on the
  *                                     bus; reads by the host go past the caches too, so that the writer crawls
- *   output.host_memory=mapped         no copy, no slot on the device: the gather kernels write across the bus, and occupy
+ *   output.host_memory=mapped         no copy, no buffer on the device: the gather kernels write across the bus, and occupy
  *                                     the device for as long as that takes
  * Sums are small and always pinned.
  *
- * A device that halts itself (neighbor.rebuild=device-check, see batches/steps.c) lets everything behind it pass without
- * effect; then the head of the row slot keeps -1 in place of the step, the thread that waits for it goes on waiting, and
- * batches/steps.c issues the request again, into the same slot. n_begun and n_issued count the issues, under the mutex: `copied`
- * may be waited for only while both agree, and the reader accepts a result only if no later issue has begun meanwhile. */
+ * A device that halts itself (batches/steps.c) lets everything behind it pass without effect; the sums then arrive with -1 in place of
+ * the step, and the slot is SKIPPED. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -31,53 +29,65 @@
 
 enum { LINE_BYTES = 256 }; /* quantities begin on lines of their own */
 
-static bool is_on(int value) { return value == MD_ON; }
 static bool is_mapped(const CudaContext *context) {
     return context->config.output_host_memory == MD_HOST_MEMORY_MAPPED;
 }
 
 static bool copies_aside(const CudaContext *context) {
-    return is_on(context->config.output_pipeline) && context->config.output_streams == MD_STREAMS_2 &&
+    return context->config.output_pipeline == MD_ON && context->config.output_streams == MD_STREAMS_2 &&
            !is_mapped(context);
 }
 
 /* --- sizes ---------------------------------------------------------------------------------------------------------- */
 
-static size_t quantity_bytes(const CudaContext *context, const MdSlotSpec *spec, unsigned quantity) {
+static size_t quantity_bytes(const CudaContext *context, unsigned quantity) {
+    const MdRingSpec *spec = &context->output.spec;
     return (size_t)md_frame_bytes(context->n_atoms, spec->quantities & quantity, spec->precision);
 }
 
 static size_t whole_lines(size_t bytes) { return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES; }
 
-/* Where the quantity is in a frame slot; behind the last one its size. */
-static size_t quantity_offset(const CudaContext *context, const MdSlotSpec *spec, unsigned quantity) {
+/* Where the quantity is in a frame buffer; behind the last one its size. */
+static size_t quantity_offset(const CudaContext *context, unsigned quantity) {
     size_t offset = 0;
-    for (unsigned bit = 1; bit < quantity; bit <<= 1) offset += whole_lines(quantity_bytes(context, spec, bit));
+    for (unsigned bit = 1; bit < quantity; bit <<= 1) offset += whole_lines(quantity_bytes(context, bit));
     return offset;
 }
 
-static size_t frame_bytes(const CudaContext *context, const MdSlotSpec *spec) {
-    return quantity_offset(context, spec, MD_FRAME_IMAGE << 1);
+static size_t frame_bytes(const CudaContext *context) { return quantity_offset(context, MD_FRAME_IMAGE << 1); }
+
+uint64_t cuda_output_host_bytes(const CudaContext *context) {
+    const MdRingSpec *spec = &context->output.spec;
+    return (uint64_t)spec->n_slots * (cuda_reduce_row_bytes(context) + sizeof(CudaSlot)) +
+           (uint64_t)spec->n_frames * frame_bytes(context);
 }
 
-MdMemory cuda_slots_estimate(CudaContext *context, const MdSlotSpec *spec) {
-    const uint64_t frames = (uint64_t)spec->n_frames * frame_bytes(context, spec);
-    const uint64_t rows = (uint64_t)spec->n_rows * cuda_reduce_row_bytes(context);
-    const uint64_t device = rows + (is_mapped(context) ? 0 : frames);
+MdMemory cuda_output_estimate(CudaContext *context, const MdRingSpec *spec) {
+    context->output.spec = *spec;
+    const uint64_t rows = (uint64_t)spec->n_slots * cuda_reduce_row_bytes(context);
+    const uint64_t device = rows + (is_mapped(context) ? 0 : (uint64_t)spec->n_frames * frame_bytes(context));
     const bool on_host = context->config.memory_space == MD_SPACE_MAPPED;
-    return (MdMemory){.host_bytes = rows + frames + (uint64_t)spec->n_rows * sizeof(CudaSlot) + (on_host ? device : 0),
+    return (MdMemory){.host_bytes = cuda_output_host_bytes(context) + (on_host ? device : 0),
                       .device_bytes = on_host ? 0 : device};
-}
-
-uint64_t cuda_slots_host_bytes(const CudaContext *context) {
-    const CudaSlots *slots = &context->slots;
-    return (uint64_t)slots->spec.n_rows * (cuda_reduce_row_bytes(context) + sizeof(CudaSlot)) +
-           (uint64_t)slots->spec.n_frames * slots->frame_bytes;
 }
 
 /* --- making ---------------------------------------------------------------------------------------------------------- */
 
-static MdStatus refuse(CudaContext *context, size_t bytes) {
+static MdStatus allocate_host_frames(CudaContext *context, size_t bytes) {
+    char **frames = &context->output.h_frames;
+    const int memory = context->config.output_host_memory;
+    if (memory == MD_HOST_MEMORY_PAGEABLE) {
+        *frames = md_alloc(bytes, 1, "frame buffers");
+        return MD_OK;
+    }
+    const unsigned flags = memory == MD_HOST_MEMORY_WRITE_COMBINED ? cudaHostAllocWriteCombined
+                           : is_mapped(context)                    ? cudaHostAllocMapped
+                                                                   : cudaHostAllocDefault;
+    const cudaError_t error = cudaHostAlloc((void **)frames, bytes, flags);
+    if (error != cudaErrorMemoryAllocation) {
+        CUDA_CHECK(error);
+        return MD_OK;
+    }
     (void)cudaGetLastError(); /* reported here; the next launch must not find it */
     return md_fail(context->errors, MD_ERROR_INPUT,
                    "output.slots: the system has no %.1f MiB of pinned memory for frames: take fewer slots, "
@@ -85,91 +95,72 @@ static MdStatus refuse(CudaContext *context, size_t bytes) {
                    (double)bytes / 1048576);
 }
 
-static MdStatus allocate_host_frames(CudaContext *context, size_t bytes) {
-    CudaSlots *slots = &context->slots;
-    cudaError_t error;
-    switch (context->config.output_host_memory) {
-    case MD_HOST_MEMORY_PAGEABLE: slots->h_frames = md_alloc(bytes, 1, "slots of frames"); return MD_OK;
-    case MD_HOST_MEMORY_WRITE_COMBINED:
-        error = cudaHostAlloc((void **)&slots->h_frames, bytes, cudaHostAllocWriteCombined);
-        break;
-    case MD_HOST_MEMORY_MAPPED: error = cudaHostAlloc((void **)&slots->h_frames, bytes, cudaHostAllocMapped); break;
-    default: error = cudaHostAlloc((void **)&slots->h_frames, bytes, cudaHostAllocDefault);
-    }
-    if (error == cudaErrorMemoryAllocation) return refuse(context, bytes);
-    CUDA_CHECK(error);
-    return MD_OK;
-}
-
 static MdStatus allocate_frames(CudaContext *context) {
-    CudaSlots *slots = &context->slots;
-    const size_t bytes = (size_t)slots->spec.n_frames * slots->frame_bytes;
+    CudaOutput *output = &context->output;
+    const size_t bytes = (size_t)output->spec.n_frames * output->frame_bytes;
     MdStatus status = allocate_host_frames(context, bytes);
     if (status != MD_OK) return status;
     if (is_mapped(context)) {
-        CUDA_CHECK(cudaHostGetDevicePointer((void **)&slots->d_frames, slots->h_frames, 0));
+        CUDA_CHECK(cudaHostGetDevicePointer((void **)&output->d_frames, output->h_frames, 0));
         return MD_OK;
     }
-    status = cuda_allocate(context, (void **)&slots->d_frames, bytes, false, "slots of frames", MD_ERROR_INPUT);
-    /* what a halted device did not gather is copied all the same, and thrown away */
-    if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(slots->d_frames, 0, bytes, context->stream));
+    status = cuda_allocate(context, (void **)&output->d_frames, bytes, false, "frame buffers", MD_ERROR_INPUT);
+    /* what a halted device did not pack is copied all the same, and thrown away */
+    if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(output->d_frames, 0, bytes, context->stream));
     return status;
 }
 
 static MdStatus allocate_rows(CudaContext *context) {
-    CudaSlots *slots = &context->slots;
-    const size_t row_bytes = cuda_reduce_row_bytes(context), bytes = (size_t)slots->spec.n_rows * row_bytes;
-    slots->slots = md_alloc((size_t)slots->spec.n_rows, sizeof *slots->slots, "slots of sums");
-    MdStatus status = cuda_allocate(context, (void **)&slots->d_rows, bytes, false, "slots of sums", MD_ERROR_INPUT);
+    CudaOutput *output = &context->output;
+    const size_t row_bytes = cuda_reduce_row_bytes(context), bytes = (size_t)output->spec.n_slots * row_bytes;
+    output->slots = md_alloc((size_t)output->spec.n_slots, sizeof *output->slots, "ring slots");
+    MdStatus status = cuda_allocate(context, (void **)&output->d_rows, bytes, false, "sums of slots", MD_ERROR_INPUT);
     if (status != MD_OK) return status;
-    CUDA_CHECK(cudaMallocHost((void **)&slots->h_rows, bytes));
-    for (int k = 0; k < slots->spec.n_rows; k++) {
-        CudaSlot *slot = &slots->slots[k];
-        slot->row.d_head = (CudaRowHead *)(slots->d_rows + (size_t)k * row_bytes);
-        slot->row.h_head = (CudaRowHead *)(slots->h_rows + (size_t)k * row_bytes);
-        CUDA_CHECK(cudaEventCreateWithFlags(&slot->filled, cudaEventDisableTiming));
+    CUDA_CHECK(cudaMallocHost((void **)&output->h_rows, bytes));
+    for (int k = 0; k < output->spec.n_slots; k++) {
+        CudaSlot *slot = &output->slots[k];
+        slot->row.d_head = (CudaRowHead *)(output->d_rows + (size_t)k * row_bytes);
+        slot->row.h_head = (CudaRowHead *)(output->h_rows + (size_t)k * row_bytes);
+        CUDA_CHECK(cudaEventCreateWithFlags(&slot->packed, cudaEventDisableTiming));
         CUDA_CHECK(cudaEventCreate(&slot->copy_begun));
         CUDA_CHECK(cudaEventCreate(&slot->copied));
     }
     return MD_OK;
 }
 
-MdStatus cuda_slots_create(void *opaque, const MdSlotSpec *spec) {
+MdStatus cuda_output_create(void *opaque, MdRing *ring) {
     CudaContext *context = opaque;
-    CudaSlots *slots = &context->slots;
-    md_require(!slots->slots);
-    slots->spec = *spec;
-    slots->frame_bytes = frame_bytes(context, spec);
-    pthread_mutex_init(&slots->mutex, NULL);
-    pthread_cond_init(&slots->issued, NULL);
-    slots->copy_stream = context->stream;
+    CudaOutput *output = &context->output;
+    md_require(!output->slots);
+    output->ring = ring;
+    output->spec = ring->spec;
+    output->frame_bytes = frame_bytes(context);
+    output->copy_stream = context->stream;
     MdStatus status = allocate_rows(context);
-    if (status != MD_OK || spec->n_frames == 0) return status;
+    if (status != MD_OK || output->spec.n_frames == 0) return status;
     if (copies_aside(context)) {
-        CUDA_CHECK(cudaStreamCreateWithFlags(&slots->copy_stream, cudaStreamNonBlocking));
-        cuda_trace_name_stream(slots->copy_stream, "copy stream");
+        CUDA_CHECK(cudaStreamCreateWithFlags(&output->copy_stream, cudaStreamNonBlocking));
+        cuda_trace_name_stream(output->copy_stream, "copy stream");
     }
     return allocate_frames(context);
 }
 
 /* Arrays of the device go with all others (cuda_memory_free). */
-void cuda_slots_destroy(CudaContext *context) {
-    CudaSlots *slots = &context->slots;
-    if (!slots->slots) return;
-    CUDA_CHECK(cudaStreamSynchronize(slots->copy_stream));
-    if (slots->copy_stream != context->stream) CUDA_CHECK(cudaStreamDestroy(slots->copy_stream));
-    for (int k = 0; k < slots->spec.n_rows; k++) {
-        const CudaSlot *slot = &slots->slots[k];
-        const cudaEvent_t events[] = {slot->filled, slot->copy_begun, slot->copied};
+void cuda_output_destroy(CudaContext *context) {
+    CudaOutput *output = &context->output;
+    if (!output->slots) return;
+    CUDA_CHECK(cudaStreamSynchronize(output->copy_stream));
+    if (output->copy_stream != context->stream) CUDA_CHECK(cudaStreamDestroy(output->copy_stream));
+    for (int k = 0; k < output->spec.n_slots; k++) {
+        const CudaSlot *slot = &output->slots[k];
+        const cudaEvent_t events[] = {slot->packed, slot->copy_begun, slot->copied};
         for (size_t e = 0; e < sizeof events / sizeof events[0]; e++)
             if (events[e]) CUDA_CHECK(cudaEventDestroy(events[e]));
     }
-    if (context->config.output_host_memory == MD_HOST_MEMORY_PAGEABLE) md_free(slots->h_frames);
-    else if (slots->h_frames) CUDA_CHECK(cudaFreeHost(slots->h_frames));
-    if (slots->h_rows) CUDA_CHECK(cudaFreeHost(slots->h_rows));
-    md_free(slots->slots);
-    pthread_cond_destroy(&slots->issued);
-    pthread_mutex_destroy(&slots->mutex);
+    if (context->config.output_host_memory == MD_HOST_MEMORY_PAGEABLE) md_free(output->h_frames);
+    else if (output->h_frames) CUDA_CHECK(cudaFreeHost(output->h_frames));
+    if (output->h_rows) CUDA_CHECK(cudaFreeHost(output->h_rows));
+    md_free(output->slots);
 }
 
 /* --- packing --------------------------------------------------------------------------------------------------------- */
@@ -209,99 +200,65 @@ void cuda_output_gather(CudaContext *context, MdFrame *frame) {
     cuda_wait_stream(context, "wait: frame"); /* also when nothing was asked for */
 }
 
-/* --- the thread of the steps ----------------------------------------------------------------------------------------- */
+/* --- the producer ---------------------------------------------------------------------------------------------------- */
 
-static void gather_quantities(CudaContext *context, const MdOutputRequest *request) {
-    const CudaSlots *slots = &context->slots;
-    char *slot = slots->d_frames + (size_t)request->frame * slots->frame_bytes;
+static size_t offset_in_frames(const CudaContext *context, const MdOutputRequest *request, unsigned quantity) {
+    return (size_t)request->frame * context->output.frame_bytes + quantity_offset(context, quantity);
+}
+
+static void pack_frame(CudaContext *context, const MdOutputRequest *request) {
+    const CudaOutput *output = &context->output;
     cuda_timing_begin(context, CUDA_GATHER);
     for (unsigned bit = 1; bit <= MD_FRAME_IMAGE; bit <<= 1)
         if (request->quantities & bit)
-            gather_quantity(context, bit, slots->spec.precision, slot + quantity_offset(context, &slots->spec, bit));
+            gather_quantity(context, bit, output->spec.precision,
+                            output->d_frames + offset_in_frames(context, request, bit));
     cuda_timing_end(context);
 }
 
-/* The quantities of a request, each on its own and to its last byte: nobody has written what lies between them. */
-static void copy_quantities(const CudaContext *context, const MdOutputRequest *request, cudaStream_t stream) {
-    const CudaSlots *slots = &context->slots;
-    const size_t slot = (size_t)request->frame * slots->frame_bytes;
+/* Each quantity on its own and to its last byte: nobody has written what lies between them. */
+static void copy_frame(const CudaContext *context, const MdOutputRequest *request) {
+    const CudaOutput *output = &context->output;
     for (unsigned bit = 1; bit <= MD_FRAME_IMAGE; bit <<= 1) {
         if (!(request->quantities & bit)) continue;
-        const size_t offset = slot + quantity_offset(context, &slots->spec, bit);
-        CUDA_CHECK(cudaMemcpyAsync(slots->h_frames + offset, slots->d_frames + offset,
-                                   quantity_bytes(context, &slots->spec, bit), cudaMemcpyDefault, stream));
+        const size_t offset = offset_in_frames(context, request, bit);
+        CUDA_CHECK(cudaMemcpyAsync(output->h_frames + offset, output->d_frames + offset, quantity_bytes(context, bit),
+                                   cudaMemcpyDefault, output->copy_stream));
     }
-}
-
-static void count_up(CudaSlots *slots, int64_t *count) {
-    pthread_mutex_lock(&slots->mutex);
-    *count += 1;
-    pthread_cond_broadcast(&slots->issued);
-    pthread_mutex_unlock(&slots->mutex);
 }
 
 void cuda_output_issue(CudaContext *context, const MdOutputRequest *request) {
-    CudaSlots *slots = &context->slots;
-    CudaSlot *slot = &slots->slots[request->row];
-    const bool copies = request->frame >= 0 && !is_mapped(context);
-    count_up(slots, &slot->n_begun);
+    CudaOutput *output = &context->output;
+    CudaSlot *slot = &output->slots[request->slot];
+    md_ring_begin(output->ring, request);
     slot->step_offset = context->step_offset;
-    /* A copy of an issue that had no effect may still read what is filled now. */
+    /* The copy of an issue that was skipped may still read what is packed now. */
     CUDA_CHECK(cudaStreamWaitEvent(context->stream, slot->copied, 0));
     cuda_reduce_row(context, &slot->row, request->step);
-    if (request->frame >= 0) gather_quantities(context, request);
-    if (slots->copy_stream != context->stream) {
-        CUDA_CHECK(cudaEventRecord(slot->filled, context->stream));
-        CUDA_CHECK(cudaStreamWaitEvent(slots->copy_stream, slot->filled, 0));
+    if (request->frame >= 0) pack_frame(context, request);
+    if (output->copy_stream != context->stream) {
+        CUDA_CHECK(cudaEventRecord(slot->packed, context->stream));
+        CUDA_CHECK(cudaStreamWaitEvent(output->copy_stream, slot->packed, 0));
     }
-    cuda_reduce_copy_row(&slot->row, slots->copy_stream);
-    if (copies) {
-        CudaSpan *span = cuda_timing_begin_copy(context, slots->copy_stream, "copy: frame");
-        CUDA_CHECK(cudaEventRecord(slot->copy_begun, slots->copy_stream));
-        copy_quantities(context, request, slots->copy_stream);
-        cuda_timing_end_copy(span, slots->copy_stream);
+    cuda_reduce_copy_row(&slot->row, output->copy_stream);
+    if (request->frame >= 0 && !is_mapped(context)) {
+        CudaSpan *span = cuda_timing_begin_copy(context, output->copy_stream, "copy: frame");
+        CUDA_CHECK(cudaEventRecord(slot->copy_begun, output->copy_stream));
+        copy_frame(context, request);
+        cuda_timing_end_copy(span, output->copy_stream);
     }
-    CUDA_CHECK(cudaEventRecord(slot->copied, slots->copy_stream));
-    count_up(slots, &slot->n_issued);
+    CUDA_CHECK(cudaEventRecord(slot->copied, output->copy_stream));
+    md_ring_end(output->ring, request);
 }
 
-void cuda_output_abandon(CudaContext *context) {
-    CudaSlots *slots = &context->slots;
-    pthread_mutex_lock(&slots->mutex);
-    slots->abandoned = true;
-    pthread_cond_broadcast(&slots->issued);
-    pthread_mutex_unlock(&slots->mutex);
-}
-
-/* --- the thread that waits ------------------------------------------------------------------------------------------- */
-
-/* Waits for one issue of the slot, the next after `last`; 0: there will be none. */
-static int64_t wait_for_issue(CudaSlots *slots, CudaSlot *slot, int64_t last) {
-    pthread_mutex_lock(&slots->mutex);
-    while ((slot->n_issued == last || slot->n_issued != slot->n_begun) && !slots->abandoned)
-        pthread_cond_wait(&slots->issued, &slots->mutex);
-    const int64_t issue = slot->n_issued != last ? slot->n_issued : 0;
-    pthread_mutex_unlock(&slots->mutex);
-    if (issue) CUDA_CHECK(cudaEventSynchronize(slot->copied));
-    return issue;
-}
-
-/* Whether the issue had effect. When a later one has begun, the slot is being written again. */
-static bool is_filled(CudaSlots *slots, const CudaSlot *slot, int64_t issue, int64_t step) {
-    pthread_mutex_lock(&slots->mutex);
-    const bool filled = slot->n_begun == issue && slot->row.h_head->step == step;
-    pthread_mutex_unlock(&slots->mutex);
-    return filled;
-}
+/* --- the consumer ---------------------------------------------------------------------------------------------------- */
 
 static MdFrame frame_of(const CudaContext *context, const MdOutputRequest *request) {
-    const CudaSlots *slots = &context->slots;
-    MdFrame frame = {.step = request->step, .precision = slots->spec.precision};
+    MdFrame frame = {.step = request->step, .precision = context->output.spec.precision};
     void *arrays[4] = {NULL};
     for (int k = 0; k < 4; k++)
         if (request->quantities >> k & 1)
-            arrays[k] = slots->h_frames + (size_t)request->frame * slots->frame_bytes +
-                        quantity_offset(context, &slots->spec, 1u << k);
+            arrays[k] = context->output.h_frames + offset_in_frames(context, request, 1u << k);
     frame.position = arrays[0];
     frame.velocity = arrays[1];
     frame.force = arrays[2];
@@ -317,21 +274,20 @@ static double copy_seconds(const CudaSlot *slot) {
 
 MdStatus cuda_output_wait(void *opaque, const MdOutputRequest *request, MdOutput *output) {
     CudaContext *context = opaque;
-    CudaSlots *slots = &context->slots;
-    CudaSlot *slot = &slots->slots[request->row];
+    CudaSlot *slot = &context->output.slots[request->slot];
+    const CudaRowHead *head = slot->row.h_head;
+    int64_t issue;
     CUDA_CHECK(cudaSetDevice(context->device)); /* of this thread */
-    *output = (MdOutput){.filled = false, .fault = {-1, -1, NAN}};
-    int64_t issue = slot->n_seen;
+    *output = (MdOutput){.arrived = false, .fault = {-1, -1, NAN}};
     do {
-        issue = wait_for_issue(slots, slot, issue);
+        issue = md_ring_wait(context->output.ring, request->slot);
         if (!issue) return MD_OK;
-    } while (!is_filled(slots, slot, issue, request->step));
-    slot->n_seen = issue;
-    output->filled = true;
+        CUDA_CHECK(cudaEventSynchronize(slot->copied));
+    } while (!md_ring_arrive(context->output.ring, request, issue, &head->step));
+    output->arrived = true;
     cuda_reduce_read_row(&slot->row, &output->sums);
-    if (slot->row.h_head->fault_step != ~0ull)
-        output->fault =
-            cuda_integrate_read_fault(slot->row.h_head->fault_step, slot->row.h_head->fault_key, slot->step_offset);
+    if (head->fault_step != ~0ull)
+        output->fault = cuda_integrate_read_fault(head->fault_step, head->fault_key, slot->step_offset);
     if (request->frame < 0) return MD_OK;
     output->frame = frame_of(context, request);
     if (!is_mapped(context)) output->copy_s = copy_seconds(slot);

@@ -233,14 +233,12 @@ void cuda_reduce_measure(CudaContext *context);
 
 /* --- output.c --- */
 void cuda_output_gather(CudaContext *context, MdFrame *frame); /* waits */
-MdMemory cuda_slots_estimate(CudaContext *context, const MdSlotSpec *spec);
-MdStatus cuda_slots_create(void *context, const MdSlotSpec *spec);
-void cuda_slots_destroy(CudaContext *context);
+MdMemory cuda_output_estimate(CudaContext *context, const MdRingSpec *spec);
+MdStatus cuda_output_create(void *context, MdRing *ring);
+void cuda_output_destroy(CudaContext *context);
 MdStatus cuda_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
-/* What is not issued by now never will be: the device has stopped for good. */
-void cuda_output_abandon(CudaContext *context);
-uint64_t cuda_slots_host_bytes(const CudaContext *context); /* that are taken */
-/* Queues all that fills the slots of a request. */
+uint64_t cuda_output_host_bytes(const CudaContext *context); /* that are taken */
+/* Queues all that fills the slot of a request, for the first time or again. */
 void cuda_output_issue(CudaContext *context, const MdOutputRequest *request);
 
 /* --- state.c --- */
