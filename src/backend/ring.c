@@ -124,7 +124,9 @@ bool md_ring_arrive(MdRing *ring, const MdOutputRequest *request, int64_t issue,
 }
 
 void md_ring_give_back(MdRing *ring, bool written) {
-    MdRingSlot *slot = &ring->slots[md_ring_first(ring)];
+    const int first = md_ring_first(ring);
+    md_require(first >= 0);
+    MdRingSlot *slot = &ring->slots[first];
     move(slot, written ? MD_SLOT_FREE : MD_SLOT_DROPPED);
     ring->n_given_back++;
     if (slot->has_frame) {
