@@ -1,4 +1,4 @@
-/* What only the cuda backend promises: the work that its searches are counted with, how little is issued in vain while the
+/* What only the cuda backend promises: the work that its searches are counted with, how little is issued and skipped while the
  * device decides when the list is built, that it stands still where the list is full, and which calls stand for themselves in
  * the times of stages. What it makes while nobody looks: test_ahead. MDMINI_TEST_SYSTEM as in walk.h: full, or melt. */
 #include <math.h>
@@ -423,7 +423,7 @@ static void test_windows(const MdBackendOps *ops, const MdSystem *system) {
 }
 #endif
 
-/* --- steps issued in vain ------------------------------------------------------------------------------------------ */
+/* --- steps issued and skipped ------------------------------------------------------------------------------------------ */
 
 /* The list lasts some eight steps. Nobody looks at 400 of them, so that the host could run far ahead. */
 static void test_waste(const MdBackendOps *ops, const MdSystem *system, Way way) {
@@ -473,7 +473,7 @@ static int64_t overflows_on_the_way(const MdBackendOps *ops, const MdConfig *con
     CHECK(after.n_rebuilds > 3 && after.capacity > 0 && after.n_entries > before.n_entries);
     if (config->neighbor_rebuild == MD_REBUILD_EVERY)
         CHECK(after.n_rebuilds == CROWDING_STEPS / config->neighbor_every);
-    CHECK(calls_of(&after, "step") + calls_of(&after, "force") == CROWDING_STEPS + 1); /* what was in vain is no call */
+    CHECK(calls_of(&after, "step") + calls_of(&after, "force") == CROWDING_STEPS + 1); /* what was skipped is no call */
     walk_destroy(&run);
     return after.n_overflows - before.n_overflows;
 }

@@ -1,7 +1,7 @@
 /* launch.passes = queue: the same bits as of a kernel a pass, whatever the number of bricks along each axis, their order in the
  * table, and the length of the batches; also where an atom becomes too fast in the midst of one, and where the list becomes
- * too old, whatever was made in vain by then. MDMINI_TEST_SYSTEM as in walk.h: the name of a case, behind "checked: " that with
- * device-check; unforeseen, lone, collision, checked collision, or fault in vain. */
+ * too old, whatever was made beyond that by then. MDMINI_TEST_SYSTEM as in walk.h: the name of a case, behind "checked: " that with
+ * device-check; unforeseen, lone, collision, checked collision, or discarded fault. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -262,7 +262,7 @@ static void test_unforeseen(const MdBackendOps *ops) {
 }
 
 /* One fast atom in a cold crystal of many bricks in a row: where it comes too far, the others need not know for long. It does
- * so in the first drift of a batch, or one of the first passes. Another one may follow a pass later, which may be in vain. */
+ * so in the first drift of a batch, or one of the first passes. Another one may follow a pass later, which may be discarded. */
 static void test_lone(const MdBackendOps *ops) {
     enum { N_PASSES = 5, N_TRIES = 2, N_HOT = 8 };
     static const int layouts[] = {MD_LAYOUT_VEC4, MD_LAYOUT_SOA, MD_LAYOUT_AOS};
@@ -380,7 +380,7 @@ static void aim(MdSystem *system, int64_t atom, double speed) {
 /* In a cold crystal two atoms run into each other and fault. Far away another one comes too far for the list: by the first
  * drifts, in the pass before the fault, along with it, behind it, or never. In the third case the fault is in a pass that is in
  * vain, and may be made all the same: it is told when the pass has been made again, and not before a list is built. */
-static void test_fault_in_vain(const MdBackendOps *ops) {
+static void test_discarded_fault(const MdBackendOps *ops) {
     static const struct {
         double distance; /* a step */
         int n_rebuilds;  /* until the fault; after it there are none */
@@ -421,6 +421,6 @@ int main(void) {
     if (walk_wants("lone")) test_lone(ops);
     if (walk_wants("collision")) test_collision(ops, false);
     if (walk_wants("checked collision")) test_collision(ops, true);
-    if (walk_wants("fault in vain")) test_fault_in_vain(ops);
+    if (walk_wants("discarded fault")) test_discarded_fault(ops);
     return check_finish();
 }

@@ -35,7 +35,7 @@
 #include "cuda/kernels/neighbor_sorted.cuh"
 
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;
-constexpr bool is_half = MD_SW_neighbor_list == MD_LIST_HALF;
+constexpr bool stores_once = MD_SW_neighbor_list == MD_LIST_HALF;
 
 /* neighbor.list = half: the pair stands in row i (no matter who writes that). Exactly one of (i, j) and (j, i) is true; each row owns every other particle. */
 __device__ inline bool owns(int i, int j) { return (((i + j) & 1) != 0) == (i < j); }
@@ -43,7 +43,7 @@ __device__ inline bool owns(int i, int j) { return (((i + j) & 1) != 0) == (i < 
 /* The pair with j is one for the thread of row i. */
 __device__ inline bool tests(int i, int j) {
     if constexpr (is_atomic) return i < j;
-    else if constexpr (is_half) return i != j && owns(i, j);
+    else if constexpr (stores_once) return i != j && owns(i, j);
     else return i != j;
 }
 
@@ -81,8 +81,8 @@ __device__ inline void append_to_own(const CudaArguments &a, Row *row, int j) {
 
 /* write = atomic: the pair goes into both rows, of half lists into one. */
 __device__ inline void append_to_both(const CudaArguments &a, int i, int j) {
-    if (!is_half || owns(i, j)) append(a, i, j);
-    if (!is_half || owns(j, i)) append(a, j, i);
+    if (!stores_once || owns(i, j)) append(a, i, j);
+    if (!stores_once || owns(j, i)) append(a, j, i);
 }
 
 /* A pair at distance d, into the list if it is this thread's and in range. The distance is computed before that is asked, because a

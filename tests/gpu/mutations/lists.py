@@ -54,7 +54,7 @@ mutant("search atomic: the other row gets nothing", NEIGHBOR + " void append_to_
 mutant("search atomic: each pair twice", NEIGHBOR + " bool tests(", "return i < j;", "return i != j;", tests(CELLS + ATOMIC))
 mutant("search: itself", NEIGHBOR + " bool tests(", "else return i != j;", "else return true;", rows(CELLS))
 mutant("half: a pair in both rows", NEIGHBOR + " bool tests(", "return i != j && owns(i, j);", "return i != j;", rows(CELLS + HALVES), tests(CELLS + HALVES))
-mutant("half atomic: a pair in both rows", NEIGHBOR + " void append_to_both(", "if (!is_half || owns(j, i))", "if (true)", rows(CELLS + HALVES + ATOMIC))
+mutant("half atomic: a pair in both rows", NEIGHBOR + " void append_to_both(", "if (!stores_once || owns(j, i))", "if (true)", rows(CELLS + HALVES + ATOMIC))
 mutant("half: pairs of equal parity are lost", NEIGHBOR + " bool owns(", "(((i + j) & 1) != 0) == (i < j)", "(((i + j) & 1) != 0) && (i < j)", rows(CELLS + HALVES))
 mutant("row ends without a count", NEIGHBOR + " void end_row(", "a.list.counts[row.i] = row.count;", "a.list.counts[row.i] = row.count - 1;", tests(CELLS))
 for order in ("row", "column"):
