@@ -189,6 +189,41 @@ bool bricks_check_rows(const WalkRun *run, const MdSystem *system) {
     return true;
 }
 
+/* Entry k of a row, as kernels/bricks/tile.cuh arranges them. */
+static int staged_of(const uint64_t *quads, int64_t capacity, int64_t slice, int lane, int k) {
+    const uint64_t quad = quads[(slice * (capacity / CUDA_QUAD) + k / CUDA_QUAD) * 32 + lane];
+    return (int)(quad >> (16 * (k % CUDA_QUAD)) & 0xffff) / 16;
+}
+
+double bricks_read_turns(CudaContext *context) {
+    enum { GROUPS = 8, SERVED = 8 };
+    const CudaArguments *a = &context->arguments;
+    const int64_t n_bricks = cuda_brick_count(&a->grid), capacity = a->list.capacity;
+    cuda_status_read(context, true);
+    const size_t n_entries = (size_t)context->h_status->measures.slices * 32 * (size_t)capacity;
+    CudaBrick *bricks = downloaded(context, a->bricks.table, (size_t)n_bricks * sizeof *bricks);
+    int32_t *counts = downloaded(context, a->list.counts, (size_t)context->n_atoms * sizeof *counts);
+    uint64_t *quads = downloaded(context, a->list.entries, n_entries * sizeof(uint16_t));
+    int64_t n_reads = 0, n_turns = 0;
+    for (int64_t b = 0; b < n_bricks; b++)
+        for (int first = 0; first + SERVED <= bricks[b].end - bricks[b].begin; first += SERVED) {
+            int least = INT32_MAX;
+            for (int r = first; r < first + SERVED; r++)
+                if (counts[bricks[b].begin + r] < least) least = counts[bricks[b].begin + r];
+            for (int k = 0; k < least; k++) {
+                int count[GROUPS] = {0}, most = 0;
+                for (int r = first; r < first + SERVED; r++) {
+                    const int group = staged_of(quads, capacity, bricks[b].slice + r / 32, r % 32, k) % GROUPS;
+                    if (++count[group] > most) most = count[group];
+                }
+                n_turns += most;
+                n_reads++;
+            }
+        }
+    md_free(bricks), md_free(counts), md_free(quads);
+    return (double)n_turns / (double)n_reads;
+}
+
 double bricks_move_to_places(CudaContext *context, MdSystem *system) {
     const size_t n = (size_t)system->n_atoms;
     float(*place)[4] = md_alloc(n, sizeof *place, "places of the list");

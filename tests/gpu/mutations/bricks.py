@@ -273,6 +273,7 @@ mutant("entries: of the other group", BY_MATRIX + " unsigned entry_of(", "+ grou
 BY_GROUPS = BY_MATRIX + " void store_by_groups("
 mutant("store by groups: lanes on top of each other", BY_GROUPS, "int k = row.before;", "int k = 0;", SIXTEENS)
 DEALT = BY_MATRIX + " Deal deal_row("
+mutant("deal: all rows begin with the same group of banks", DEALT, "group) ^ rotation;", "group);", IN_RANGE)
 mutant("deal: shares rounded down", DEALT, "(row.n + in_eight - 1 - deal.first[group]) / in_eight", "row.n / in_eight", MATRICES)
 mutant("deal: gaps of all lanes alike", DEALT, "deal.gap = (both - here) & 0xffff;", "deal.gap = 0;", MATRICES)
 mutant("deal: spares of all lanes in one place", DEALT, "deal.spares_before = (both - here) >> 16;", "deal.spares_before = 0;", MATRICES)
