@@ -189,13 +189,17 @@ typedef struct CudaSlot {
     int64_t step_offset; /* see CudaContext */
 } CudaSlot;
 
+enum { CUDA_N_QUANTITIES = 4 }; /* of a frame: bits of MD_FRAME_... */
+
 typedef struct CudaOutput {
     MdRing *ring; /* the caller's; may be gone when the context goes */
     MdRingSpec spec;
     CudaSlot *slots; /* [spec.n_slots]; NULL: there are none */
     char *d_rows, *h_rows;
-    char *d_frames, *h_frames; /* frame buffers: [spec.n_frames][frame_bytes] */
+    char *d_frames, *h_frames;                                  /* frame buffers: [spec.n_frames][frame_bytes] */
+    size_t offset[CUDA_N_QUANTITIES], bytes[CUDA_N_QUANTITIES]; /* of a quantity in a frame buffer */
     size_t frame_bytes;
+    bool copies_frames;       /* output.host_memory is not mapped */
     cudaStream_t copy_stream; /* that of the context, or its own */
 } CudaOutput;
 

@@ -232,14 +232,16 @@ void cuda_reduce_read_row(const CudaRow *row, MdSums *sums);
 void cuda_reduce_measure(CudaContext *context);
 
 /* --- output.c --- */
+/* Queues all that fills the slot of a request, for the first time or again. */
+void cuda_output_issue(CudaContext *context, const MdOutputRequest *request);
+MdStatus cuda_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
 void cuda_output_gather(CudaContext *context, MdFrame *frame); /* waits */
+
+/* --- output_buffers.c --- */
 MdMemory cuda_output_estimate(CudaContext *context, const MdRingSpec *spec);
 MdStatus cuda_output_create(void *context, MdRing *ring);
 void cuda_output_destroy(CudaContext *context);
-MdStatus cuda_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
 uint64_t cuda_output_host_bytes(const CudaContext *context); /* that are taken */
-/* Queues all that fills the slot of a request, for the first time or again. */
-void cuda_output_issue(CudaContext *context, const MdOutputRequest *request);
 
 /* --- state.c --- */
 void cuda_state_import(CudaContext *context, const MdSystem *system);
