@@ -93,8 +93,8 @@ void md_ring_abandon(MdRing *ring);
 int md_ring_first(const MdRing *ring); /* the slot that was taken first; -1: none is. With the mutex */
 /* Waits until the slot is ISSUED, and returns the number of the issue; 0: it was abandoned. */
 int64_t md_ring_wait(MdRing *ring, int slot);
-/* When that issue is over: whether it has brought the step of the request, which then stands in `arrived`, and the slot is WRITING. Else
- * there is to be another issue, or there is one already. */
+/* After that issue. True, and the slot is WRITING: `arrived`, the step that came with the sums, is that of the request. False: nothing came
+ * (SKIPPED), or the slot was issued again meanwhile; wait once more. */
 bool md_ring_arrive(MdRing *ring, const MdOutputRequest *request, int64_t issue, const long long *arrived);
 void md_ring_give_back(MdRing *ring, bool written); /* the first slot; not written: dropped. With the mutex */
 
