@@ -251,7 +251,8 @@ static void compare_turn(const MdBackendOps *ops, const Turn *turn, int precisio
     CHECK(local.n_rebuilds == grid.n_rebuilds && (piece < turn->n_fast || local.n_rolled_back == turn->n_rolled_back));
     CHECK(local.fault.step == grid.fault.step && local.fault.id == grid.fault.id);
     CHECK(memcmp(&local.fault.displacement, &grid.fault.displacement, sizeof grid.fault.displacement) == 0);
-    CHECK(memcmp(places, others, n * sizeof *places) == 0);
+    /* In pieces the host may see the fault before it issues the next step, which is then not made. */
+    if (turn->fault == 0 || piece == turn->n_fast) CHECK(memcmp(places, others, n * sizeof *places) == 0);
     md_free(places);
     md_system_destroy(system);
 }

@@ -159,10 +159,11 @@ def check_cuda(checks, trace, report):
 
 
 def check_unwatched(checks, trace, report):
-    """Rebuilds by count need no word with the host: it waits for the device at the end of the loop alone."""
+    """Rebuilds by count need no word with the host: it waits for the device at the end of the loop, and twice at its begin, where
+    calls grow until it is known how long a step takes (simulation.c)."""
     begin, end = trace.phase("loop")
     waits = [span for span in trace.named("steps", "wait: device") if begin <= span[0] < end]
-    checks.that(report["n_rebuilds"] == 12 and len(waits) <= 1, f"{len(waits)} waits, {report['n_rebuilds']} rebuilds")
+    checks.that(report["n_rebuilds"] == 12 and len(waits) <= 3, f"{len(waits)} waits, {report['n_rebuilds']} rebuilds")
 
 
 def check_replayed(checks, report, log):
