@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""The picture of speeds beside other programs: run/peers.py [PEERS.csv [PICTURE]], by default that of README.md.
+"""The picture of speeds beside other programs, by default that of README.md. It draws a record; it measures nothing.
 
 For each size the fastest setting of each program that does not use double precision, in steps/s; above the bar of mdmini, how many
 times the speed of the best of the others it is. The file has the columns atoms, program, precision, rule, value (steps/s).
 
 Needs matplotlib (Debian: python3-matplotlib)."""
+import argparse
 import csv
+import os
 import sys
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "tools"))
-from interpreter import need
+from interpreter import need, run
 
 need(__name__, ("matplotlib",))
 from drawing import PAGE, SERIES, label_ticks, plt, save, use_style
+from scripts import Parser
 
 RECORD = TOP / "run/results/h100/peers.csv"
 
@@ -55,10 +58,20 @@ def draw(speeds):
     return figure
 
 
-def main(path=RECORD, picture=None):
+def main():
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("record", nargs="?", metavar="PEERS.csv", default=str(RECORD), help="the speeds")
+    parser.add_argument("-o", metavar="PREFIX", dest="prefix", help="of the picture; default: PEERS")
+    arguments = parser.parse_args()
     use_style()
-    print(*save(draw(read_speeds(path)), str(picture or Path(path).with_suffix("")).removesuffix(".png")))
+    try:
+        speeds = read_speeds(arguments.record)
+    except (OSError, KeyError, ValueError) as error:
+        print(f"peers.py: error: {arguments.record}: no record of speeds: {error}", file=sys.stderr)
+        return 2
+    print(*save(draw(speeds), arguments.prefix or os.path.splitext(arguments.record)[0]))
+    return 0
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    sys.exit(run(main))

@@ -22,7 +22,7 @@ part_gpus() {
     command -v nvcc /usr/local/cuda/bin/nvcc >/dev/null || exit "$not_run"
     build_emulated >build.log 2>&1 || { tail -30 build.log; return 1; } # that of run/test.sh, if it is there
     cd "$top/build-emulated"
-    MDMINI_TEST_BACKENDS=cuda tests '^emulator/(melt|complete|default_runs|crowds|part_of_(queue-2|trust))|^mutation/'
+    MDMINI_TEST_BACKENDS=cuda tests '^emulator/(melt|complete|default_runs|crowds|part_of_(queue-2|speculation))|^mutation/'
 }
 
 say_clang="clang, with the cuda backend where a toolkit is: all tests built, melts"

@@ -96,7 +96,7 @@ def compile_row(fields, a, kernels):
         found = {}
         for path in sorted(Path(folder).glob("*.image")):
             if a.all or path.name.split("-")[0] in UNITS:
-                # A file that is compiled for several block sizes has each kernel several times: the largest counts, whatever the order.
+                # A file compiled for several block sizes has each kernel several times: the largest counts, in any order.
                 for name, numbers in read_image(path.read_bytes()).items():
                     found[name] = max(numbers, found.get(name, numbers), key=lambda one: sorted(one.items()))
     return found

@@ -196,7 +196,8 @@ typedef struct MdBackendOps {
      * error. ring: the caller's; must live as long as there are steps. */
     MdStatus (*output_create)(void *context, MdRing *ring);
     /* The producer: issues what fills the slot of a request by the particles as they are now, at the end of a step with energy.
-     * Does not wait for the device, unless the memory of the slot forces it to (output.host_memory = pageable). */
+     * Does not wait for the device, unless the memory of the slot forces it to (output.host_memory = pageable). Calls md_ring_begin
+     * before and md_ring_end behind that (ring.h); where it fails it has called neither. */
     MdStatus (*output_begin)(void *context, const MdOutputRequest *request);
     /* The consumer, in the order of output_begin, each once: waits until the slot is its own (WRITING), and says what is in it.
      * This is the one operation that another thread may call while the steps go on. */

@@ -45,7 +45,8 @@ static void move(MdRingSlot *slot, MdSlotState to) {
 }
 
 static void trace_frames(const MdRing *ring, MdTraceTrack *track) {
-    md_trace_value(track, "slots in use", md_clock_s(), (double)(ring->n_frames_taken - ring->n_frames_given_back));
+    md_trace_value(track, "frame buffers in use", md_clock_s(),
+                   (double)(ring->n_frames_taken - ring->n_frames_given_back));
 }
 
 /* --- the producer's ------------------------------------------------------------------------------------------------- */

@@ -1,11 +1,12 @@
 /* The ring of the output: who owns a slot, and when.
  *
  * A ring slot takes one request for output from the particles to the files. It has room for the sums of a step, of which a thermo
- * row is made; a request with a frame has a frame buffer besides, of which there are output.slots, and its owner is that of
- * the slot. On a GPU both are there twice: a device buffer that kernels write, and a pinned buffer of the host.
+ * row is made. A request with a frame has a frame buffer besides (there are output.slots of them; one with output.pipeline = off),
+ * and its owner is that of the slot. On a GPU both are there twice, unless output.host_memory says otherwise
+ * (cuda/stages/output_buffers.c): a device buffer that kernels write, and a pinned buffer of the host.
  *
- * The producer is the thread of the steps, the consumer the writer thread (output/pipeline.c); with output.pipeline = off one thread
- * is both. Slots and frame buffers are taken in turn, and given back in that order.
+ * The producer is the thread of the steps, the consumer the writer thread (output/pipeline.c); with output.pipeline = off one
+ * thread is both. Slots and frame buffers are taken in turn, and given back in that order.
  *
  *               begin              end             arrive               give_back
  *     FREE ---------------> ISSUING ----> ISSUED ------------> WRITING -----------> FREE
@@ -20,7 +21,7 @@
  *     SKIPPED  nobody's. The device had halted before this step and packed nothing; the producer rolls back and issues the request
  *              again (cuda/batches/steps.c). If it does so before the consumer has looked, the slot is not SKIPPED in between.
  *     WRITING  the consumer's: `copied` is over, and it writes row and frame from the pinned buffers.
- *     DROPPED  nobody's for good, from any state: there was an error, and nobody reads what the device may still copy. */
+ *     DROPPED  nobody's for good, from any state but FREE: there was an error, and nobody reads what the device may still copy. */
 #ifndef MD_BACKEND_RING_H
 #define MD_BACKEND_RING_H
 
@@ -93,8 +94,8 @@ void md_ring_abandon(MdRing *ring);
 int md_ring_first(const MdRing *ring); /* the slot that was taken first; -1: none is. With the mutex */
 /* Waits until the slot is ISSUED, and returns the number of the issue; 0: it was abandoned. */
 int64_t md_ring_wait(MdRing *ring, int slot);
-/* After that issue. True, and the slot is WRITING: `arrived`, the step that came with the sums, is that of the request. False: nothing came
- * (SKIPPED), or the slot was issued again meanwhile; wait once more. */
+/* After that issue. True, and the slot is WRITING: `arrived`, the step that came with the sums, is that of the request. False:
+ * nothing came (SKIPPED), or the slot was issued again meanwhile; wait once more. */
 bool md_ring_arrive(MdRing *ring, const MdOutputRequest *request, int64_t issue, const long long *arrived);
 void md_ring_give_back(MdRing *ring, bool written); /* the first slot; not written: dropped. With the mutex */
 

@@ -1,5 +1,5 @@
-/* Output of the cpu backend: the compute threads fill the slot while the producer waits, so that what is ISSUED has arrived. The mutex of
- * the ring (backend/ring.h) orders what is written here before what the consumer reads. */
+/* Output of the cpu backend: the compute threads fill the slot while the producer waits, so that what is ISSUED has arrived. The
+ * mutex of the ring (backend/ring.h) orders what is written here before what the consumer reads. */
 #include "base/memory.h"
 #include "cpu/context.h"
 

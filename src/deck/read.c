@@ -31,8 +31,10 @@ static int refuse_blanks(int n_words, char *const *words, MdErrors *errors) {
     if (n_words < 2 || !md_deck_names_option(words[0]) || words[1][0] != '=') return 0;
     const bool is_split = words[1][1] == '\0' && n_words > 2; /* the value is a third word */
     const char *value = is_split ? words[2] : words[1] + 1;
+    char *shown = md_show_text(value, strlen(value), MD_SHOW_VALUE);
     md_fail(errors, MD_ERROR_INPUT, "command line: %s: an override has no blanks around its =: %s=%s", words[0],
-            words[0], value);
+            words[0], shown);
+    free(shown);
     return is_split ? 3 : 2;
 }
 

@@ -11,8 +11,7 @@
 #include "base/nvtx.h"
 #include "output/schedule.h"
 
-/* Requests on their way at once: enough for a row of every step while a frame is written that takes longer than these.
- * The sums of a slot are small. */
+/* Requests on their way at once. Their sums are small, so there are many: rows of every step find room while a frame is written. */
 enum { N_SLOTS = 32 };
 
 typedef struct Item { /* what is in a slot: of its owner */

@@ -2,7 +2,7 @@
  *
  * The producer, the thread of the steps, puts a request into the ring and goes on; the backend fills the slot in the order of the
  * device's work; the consumer, the writer thread, waits for each slot in turn, makes the thermo row of its sums, hands it on and
- * appends the frame to the file. So the steps wait for neither device, bus nor disk, unless all slots are taken: then they
+ * appends the frame to the file. So the steps wait for neither device, bus nor disk, unless all slots or frame buffers are taken: then they
  * wait for the writer (back-pressure), and that is counted. With output.pipeline = off the same is done in line, by the
  * thread of the steps, one request at a time. Who owns a slot when: backend/ring.h.
  *

@@ -45,7 +45,8 @@ static void log_frames(MdRecord *r, const Overlap *o) {
     if (w->copy_s > 0) md_log(r->log, ", copied to the host in %.3f s", w->copy_s);
     md_log(r->log, "\n          %.1f%% of copying and writing hidden behind the steps; %lld waits for a slot, %.3f s\n",
            100 * o->hidden, (long long)w->n_full, w->full_s);
-    md_log(r->log, "          slots: %d of %.4g MiB each, so at most %.4g MiB of the host for frames on their way\n",
+    md_log(r->log,
+           "          frame buffers: %d of %.4g MiB each, so at most %.4g MiB of the host for frames on their way\n",
            o->ring.n_frames, mebibytes(o->slots_bytes) / o->ring.n_frames, mebibytes(o->slots_bytes));
     if (o->at_file_speed)
         md_log(r->log, "          the run goes at the speed of its files: they were written for %.0f%% of the loop\n",

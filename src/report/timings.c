@@ -204,11 +204,10 @@ static void log_rebuilds(MdRecord *r) {
 /* Where launch.barrier = local used the barrier of the grid, and where it rolled back. */
 static void log_barriers(MdRecord *r) {
     if (r->statistics.n_grid_barriers > 0)
-        md_log(
-            r->log,
-            "barrier   launch.barrier = local: %lld batches of steps used the barrier of the grid: a cell was empty, "
-            "or a brick too large for a block to hold or without a block of its own\n",
-            (long long)r->statistics.n_grid_barriers);
+        md_log(r->log,
+               "barrier   launch.barrier = local: %lld batches of steps used the barrier of the grid: a brick had no "
+               "atom in the halo of one beside it, was too large for a block to hold, or had no block of its own\n",
+               (long long)r->statistics.n_grid_barriers);
     if (r->statistics.n_rolled_back > 0)
         md_log(r->log,
                "barrier   launch.barrier = local: %lld batches of steps were rolled back: the list was stale earlier "

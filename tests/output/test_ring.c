@@ -1,5 +1,5 @@
-/* The ring of the output: every operation in every state of a slot does what the diagram in backend/ring.h says, or stops the program;
- * slots and frame buffers come in turn; who waits is woken. */
+/* The ring of the output: every operation in every state of a slot does what the diagram in backend/ring.h says, or stops the
+ * program; slots and frame buffers come in turn; a consumer that waits and a producer without room are woken. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>
@@ -155,6 +155,28 @@ static int64_t wait_for(MdRing *ring, void *(*other)(void *)) {
     return issue;
 }
 
+static void *give_back_in_a_while(void *opaque) {
+    MdRing *ring = opaque;
+    wait_a_while();
+    pthread_mutex_lock(&ring->mutex);
+    md_ring_give_back(ring, true);
+    pthread_mutex_unlock(&ring->mutex);
+    return NULL;
+}
+
+/* A producer waits for room as the pipeline does. */
+static void test_room(void) {
+    MdRing *ring = ring_in(MD_SLOT_WRITING);
+    pthread_t thread;
+    if (!CHECK(pthread_create(&thread, NULL, give_back_in_a_while, ring) == 0)) return;
+    pthread_mutex_lock(&ring->mutex);
+    while (!md_ring_has_room(ring, true)) pthread_cond_wait(&ring->changed, &ring->mutex);
+    pthread_mutex_unlock(&ring->mutex);
+    pthread_join(thread, NULL);
+    CHECK(md_ring_first(ring) == -1);
+    md_ring_destroy(ring);
+}
+
 static void test_waits(void) {
     check_context("waits");
     CHECK(wait_for(ring_in(MD_SLOT_ISSUING), end_in_a_while) == 1);
@@ -163,6 +185,7 @@ static void test_waits(void) {
     md_ring_abandon(ring);
     CHECK(md_ring_wait(ring, 0) == 1);
     md_ring_destroy(ring);
+    test_room();
 }
 
 int main(void) {

@@ -78,17 +78,17 @@ static double error_of_forces(const MdSystem *system, const Gathered *gathered) 
     return sqrt(error / square);
 }
 
-static void check_launches(const WalkRun *run, Way way, bool meets) {
+static void check_launches(const WalkRun *run, Way way, bool uses_grid_barrier) {
     MdStatistics statistics = {0};
     run->ops->statistics(run->context, &statistics);
     CHECK((walk_launches(&statistics, "k_step_queue") > 0) == (way.passes == MD_PASSES_QUEUE));
     CHECK((walk_launches(&statistics, "k_step_resident") > 0) == (way.persistent == MD_PERSISTENT_ON));
-    CHECK(meets || statistics.n_grid_barriers == 0);
+    CHECK(uses_grid_barrier || statistics.n_grid_barriers == 0);
 }
 
 /* first: NULL, or what all ways come to. */
 static void check_way(const MdBackendOps *ops, const MdSystem *system, const MdConfig *config, Way way,
-                      const char *name, bool meets, Gathered *first) {
+                      const char *name, bool uses_grid_barrier, Gathered *first) {
     const size_t bytes = 3 * sizeof(double) * (size_t)system->n_atoms;
     Gathered gathered = {0};
     WalkRun run;
@@ -100,7 +100,7 @@ static void check_way(const MdBackendOps *ops, const MdSystem *system, const MdC
         const double error = error_of_forces(system, &gathered);
         printf("%s: error of forces %.1e of the rms force\n", name, error);
         CHECK(error < most_error);
-        check_launches(&run, way, meets);
+        check_launches(&run, way, uses_grid_barrier);
     }
     if (ok && first->position) {
         CHECK(memcmp(first->position, gathered.position, bytes) == 0);
@@ -111,7 +111,7 @@ static void check_way(const MdBackendOps *ops, const MdSystem *system, const MdC
     walk_destroy(&run);
 }
 
-/* The resident kernel brings in places in two ways, as its blocks meet between steps or do not; atoms are copied or not. */
+/* The resident kernel brings in places in two ways, with the barrier of the grid between steps or without; atoms are copied or not. */
 static void check_place(const MdBackendOps *ops, const Place *place) {
     MdSystem *system = make_system(place);
     Gathered first = {0};

@@ -1,6 +1,6 @@
-/* What a cuda backend makes while nobody looks: it stands still in the middle of a batch where the list fails; it tells where an
- * atom became too fast; and blocks of the resident kernel need not meet for it. How long these trust a list, and what faults they
- * tell: test_trust. MDMINI_TEST_SYSTEM as in walk.h: unforeseen ahead, collision, or barrier. */
+/* What a cuda backend makes while the host does not look: it halts in the middle of a batch where the list is stale; it tells where an
+ * atom became too fast; and blocks of the resident kernel need no barrier of the grid for it. For how many steps these speculate that
+ * a list lasts, and what faults they tell: test_speculation. MDMINI_TEST_SYSTEM as in walk.h: unforeseen ahead, collision, or barrier. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static void test_collision(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
-/* --- blocks that do not meet ---------------------------------------------------------------------------------------- */
+/* --- passes without a barrier -------------------------------------------------------------------------------------- */
 
 /* What bricks are like, and the blocks that hold them. */
 typedef struct {
@@ -121,13 +121,13 @@ enum { N_BARRIER_RULES = sizeof barrier_rules / sizeof barrier_rules[0] };
 typedef struct {
     int64_t n_grid_barriers, n_rolled_back, n_rebuilds; /* as in MdStatistics */
     double potential;
-} Met;
+} BarrierRun;
 
 /* 32 steps and 28 more, three with energies, and of atoms that are four times as fast 20 and two with energies; by count a list
  * every ten steps, so that the batch before the first look begins with forces and ends with them. That before energies ends
  * with a drift. places: of the atoms at the three looks. */
-static Met meetings(const MdBackendOps *ops, const MdSystem *system, BarrierRule rule, int barrier, Blocks blocks,
-                    double *places) {
+static BarrierRun run_with_barrier(const MdBackendOps *ops, const MdSystem *system, BarrierRule rule, int barrier,
+                                   Blocks blocks, double *places) {
     MdConfig config = state_config();
     MdStatistics statistics = {0};
     MdSums sums = {0};
@@ -151,7 +151,7 @@ static Met meetings(const MdBackendOps *ops, const MdSystem *system, BarrierRule
                   md_switch_words(MD_OPTION_memory_brick_cells)[blocks.brick_cells],
                   md_switch_words(MD_OPTION_launch_block_size)[blocks.block_size],
                   md_switch_words(MD_OPTION_force_threads_per_atom)[blocks.threads_per_atom]);
-    if (!walk_create(&run, ops, &config, system)) return (Met){-1, -1, -1, 0};
+    if (!walk_create(&run, ops, &config, system)) return (BarrierRun){-1, -1, -1, 0};
     MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = places};
     CHECK(walk_prepare(&run) && walk_quiet_steps(&run, 1, 32) && walk_ok(&run, ops->gather(run.context, &frame)));
     frame.position += 3 * system->n_atoms;
@@ -163,23 +163,23 @@ static Met meetings(const MdBackendOps *ops, const MdSystem *system, BarrierRule
     ops->statistics(run.context, &statistics);
     CHECK(ops->fault(run.context).step < 0);
     walk_destroy(&run);
-    return (Met){statistics.n_grid_barriers, statistics.n_rolled_back, statistics.n_rebuilds, sums.potential};
+    return (BarrierRun){statistics.n_grid_barriers, statistics.n_rolled_back, statistics.n_rebuilds, sums.potential};
 }
 
-typedef enum { NEVER, ALWAYS, BY_GPU } Meets;
+typedef enum { NEVER, ALWAYS, BY_GPU } BarrierUse;
 
-/* The same bits whether or not blocks meet, and the same lists. With a check, the first one of the fast atoms lasts shorter than it
- * is trusted. */
-static void compare_barriers(const MdBackendOps *ops, const MdSystem *system, Blocks blocks, Meets meets) {
+/* The same bits with the barrier of the grid and without, and the same lists. With a check, the first one of the fast atoms lasts
+ * shorter than speculated. */
+static void compare_barriers(const MdBackendOps *ops, const MdSystem *system, Blocks blocks, BarrierUse use) {
     const size_t n_places = 9 * (size_t)system->n_atoms;
     double *places = md_alloc(2 * n_places, sizeof *places, "positions"), *others = places + n_places;
     for (int k = 0; k < N_BARRIER_RULES; k++) {
-        const Met grid = meetings(ops, system, barrier_rules[k], MD_BARRIER_GRID, blocks, places),
-                  local = meetings(ops, system, barrier_rules[k], MD_BARRIER_LOCAL, blocks, others);
-        const bool trusts = barrier_rules[k].rebuild == MD_REBUILD_DEVICE_CHECK && local.n_grid_barriers == 0;
+        const BarrierRun grid = run_with_barrier(ops, system, barrier_rules[k], MD_BARRIER_GRID, blocks, places),
+                         local = run_with_barrier(ops, system, barrier_rules[k], MD_BARRIER_LOCAL, blocks, others);
+        const bool speculates = barrier_rules[k].rebuild == MD_REBUILD_DEVICE_CHECK && local.n_grid_barriers == 0;
         CHECK(grid.n_grid_barriers == 0 && local.n_grid_barriers >= 0 &&
-              (meets == BY_GPU || (local.n_grid_barriers > 0) == (meets == ALWAYS)));
-        CHECK(grid.n_rolled_back == 0 && (local.n_rolled_back > 0) == (trusts && local.n_rebuilds > 0));
+              (use == BY_GPU || (local.n_grid_barriers > 0) == (use == ALWAYS)));
+        CHECK(grid.n_rolled_back == 0 && (local.n_rolled_back > 0) == (speculates && local.n_rebuilds > 0));
         CHECK(grid.n_rebuilds == local.n_rebuilds && grid.potential == local.potential);
         CHECK(memcmp(places, others, n_places * sizeof *places) == 0);
     }
@@ -234,14 +234,14 @@ static void test_strangers(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
-/* They meet, and it is told, where a block has no room for all of its rows, where it has none for all that it stages, where
+/* The barrier of the grid is used, and counted, where a block has no room for all of its rows, where it has none for all that it stages, where
  * cells are void, and where a GPU has no room for a block for each brick. Not since an axis is open: beyond that there is nobody
  * to wait for; nor since bricks are far from each other. */
 static void test_barrier(const MdBackendOps *ops) {
     static const struct {
         const char *density, *cells;
         Blocks blocks;
-        Meets meets;
+        BarrierUse use;
         bool is_open;
     } cases[] = {{"system.density=0.8442",
                   "system.cells=6",
@@ -285,7 +285,7 @@ static void test_barrier(const MdBackendOps *ops) {
         MdDeck *deck = state_deck(words);
         MdSystem *system = state_system(deck);
         if (cases[k].is_open) system->box.periodic[0] = system->box.periodic[2] = false;
-        compare_barriers(ops, system, cases[k].blocks, cases[k].meets);
+        compare_barriers(ops, system, cases[k].blocks, cases[k].use);
         md_system_destroy(system);
         md_deck_destroy(deck);
     }

@@ -1,6 +1,6 @@
 /* What only the cuda backend promises: the work that its searches are counted with, how little is issued and skipped while the
- * device decides when the list is built, that it stands still where the list is full, and which calls stand for themselves in
- * the times of stages. What it makes while nobody looks: test_ahead. MDMINI_TEST_SYSTEM as in walk.h: full, or melt. */
+ * device decides when the list is built, that it halts where the list is full, and which calls stand for themselves in
+ * the times of stages. What it makes while the host does not look: test_ahead. MDMINI_TEST_SYSTEM as in walk.h: full, or melt. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -286,7 +286,7 @@ static double gained(const CudaContext *context, const CudaTimer *before, int k)
 }
 
 /* Two lists and twelve steps share the time between their events as they did before; with steps of which nothing is known, and where
- * the device has stood still, nobody gets any. */
+ * the device has halted, none gets any. */
 static void check_shares(CudaContext *context) {
     enum { LISTS = 2, STEPS = 12 };
     static const int n_calls[OF_WINDOW] = {LISTS, LISTS, STEPS};
@@ -333,7 +333,7 @@ static void check_shares(CudaContext *context) {
     CHECK(context->timers[CUDA_SORT].timed == before[CUDA_SORT].timed && context->timers[CUDA_STEP].timed == 0);
 }
 
-/* A trace, of which each call is one. And a device that stands still, here at the list that was just built: what was open then is
+/* A trace, of which each call is one. And a device that halts, here at the list that was just built: what was open then is
  * not timed. */
 static void check_interrupted(const WalkRun *run) {
     CudaContext *context = run->context;
@@ -528,6 +528,30 @@ static bool look_back(const MdBackendOps *ops, const MdConfig *config, const MdS
     return after.n_overflows > before.n_overflows;
 }
 
+/* After a fault nothing is issued again. An output that the device has skipped by then is given up, and who waits for it is told. */
+static void test_skipped_before_fault(const MdBackendOps *ops, const MdSystem *system) {
+    const MdRingSpec one = {.n_slots = 1, .precision = MD_FILE_PRECISION_DOUBLE};
+    const MdOutputRequest request = {.step = 1, .slot = 0, .frame = -1};
+    const unsigned halted = CUDA_HALTED_OLD;
+    const MdConfig config = state_config();
+    MdOutput row = {0};
+    WalkRun run;
+    check_context("output that was skipped before a fault");
+    if (!walk_create(&run, ops, &config, system)) return;
+    CudaContext *context = run.context;
+    MdRing *ring = md_ring_create(&one);
+    CHECK(walk_ok(&run, ops->output_create(context, ring)) && walk_prepare(&run) && walk_steps(&run, 1, 1));
+    CHECK(cudaMemcpyAsync(&context->arguments.status->halted, &halted, sizeof halted, cudaMemcpyDefault,
+                          context->stream) == cudaSuccess);
+    CHECK(walk_ok(&run, ops->output_begin(context, &request)));
+    cuda_wait_stream(context, "wait: test");
+    context->h_host_status->fault = 1;
+    CHECK(walk_ok(&run, ops->output_settle(context)));
+    if (CHECK(ring->abandoned)) CHECK(walk_ok(&run, ops->output_wait(context, &request, &row)) && !row.arrived);
+    walk_destroy(&run);
+    md_ring_destroy(ring);
+}
+
 static void test_far_behind(const MdBackendOps *ops, Way way) {
     const char *words[] = {"system.density=0.25", "system.start=sc", "system.cells=6", "system.temperature=0.1", NULL};
     MdDeck *deck = state_deck(words);
@@ -668,6 +692,7 @@ static void test_melt(const MdBackendOps *ops) {
     test_waste(ops, system, ways_ahead[0]);
     test_waste(ops, system, ways_ahead[1]);
     test_waste(ops, system, way_call_by_call);
+    test_skipped_before_fault(ops, system);
     md_system_destroy(system);
     md_deck_destroy(deck);
 }

@@ -378,8 +378,8 @@ static void aim(MdSystem *system, int64_t atom, double speed) {
 }
 
 /* In a cold crystal two atoms run into each other and fault. Far away another one comes too far for the list: by the first
- * drifts, in the pass before the fault, along with it, behind it, or never. In the third case the fault is in a pass that is in
- * vain, and may be made all the same: it is told when the pass has been made again, and not before a list is built. */
+ * drifts, in the pass before the fault, along with it, behind it, or never. In the third case the fault is in a pass that is
+ * discarded, and may be made all the same: it is told when the pass has been made again, and not before a list is built. */
 static void test_discarded_fault(const MdBackendOps *ops) {
     static const struct {
         double distance; /* a step */

@@ -84,7 +84,8 @@ def test_words(checks, folder):
              ("h5check.py", ["x.h5", "--jsn"], 'did you mean "--json"?')]
     if has_matplotlib():
         cases += [("plot.py", ["x.h5", "--color", "sped"], 'did you mean "speed"?'), ("plot.py", ["x.h5", "--format", "pmg"], 'did you mean "png"?'),
-                  ("timeline.py", ["x.json", "-o", "x.png", "--form", "1"], 'did you mean "--from"?')]
+                  ("timeline.py", ["x.json", "-o", "x.png", "--form", "1"], 'did you mean "--from"?'),
+                  ("../run/peers.py", ["x.csv"], "x.csv: no record of speeds")]
     for tool, words, expected in cases:
         check(checks, *run(TOOLS / tool, *words, folder=folder), [expected], f"{tool} {words}")
     for script in ("bench.py", "ncu.py"):

@@ -90,8 +90,8 @@ def check_structure(checks, trace, wall_s, what):
         overlaps = [(a, b) for a, b in zip(spans, spans[1:]) if b[0] < a[1] - slack]
         checks.that(not overlaps, f"{what}, {name}: {len(overlaps)} overlaps, the first {overlaps[:1]}")
     slots = [event["args"]["value"] for event in sorted(trace.events, key=lambda event: event.get("ts", 0))
-             if event["ph"] == "C" and event["name"] == "slots in use"]
-    checks.that(slots and set(slots) <= {0, 1, 2, 3} and max(slots) > 0 and slots[-1] == 0, f"{what}: slots in use {slots}")
+             if event["ph"] == "C" and event["name"] == "frame buffers in use"]
+    checks.that(slots and set(slots) <= {0, 1, 2, 3} and max(slots) > 0 and slots[-1] == 0, f"{what}: frame buffers in use {slots}")
     phases = [span[2] for span in trace.tracks["phases"]]
     checks.that(phases == ["set-up", "loop", "close", "check"], f"{what}: phases {phases}")
 

@@ -1,5 +1,5 @@
-"""The paths of reading in src/README.md: their files exist, their counts of lines are about right, and they are no longer than they may
-be: 3,000 lines from the deck to the files, 900 in 5 files of the output."""
+"""The paths of reading in src/README.md: their files exist, their counts of lines are about right, and they are no longer than they
+may be: 3,000 lines from the deck to the files, 900 in 5 files of the output."""
 import os
 import re
 from pathlib import Path

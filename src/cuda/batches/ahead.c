@@ -9,7 +9,6 @@
 #include "cuda/batches/ahead.h"
 
 enum {
-    BATCH_STEPS = 16, /* launches of a graph of 16 steps cost the host as much as one step issued by itself */
     /* of a kernel that stops itself, and where it is known how long the list will serve */
     LONG_BATCH_STEPS = CUDA_GRAPH_STEPS,
     RUN_AHEAD_STEPS = 4, /* in steps issued one by one */
@@ -20,7 +19,7 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static int64_t most_batch_steps(const CudaContext *context) {
-    return context->facts.stops_itself || !context->facts.checks_on_device ? LONG_BATCH_STEPS : BATCH_STEPS;
+    return context->facts.stops_itself || !context->facts.checks_on_device ? LONG_BATCH_STEPS : CUDA_BATCH_STEPS;
 }
 
 /* Steps that the last list was good for; of the first one nobody knows. */

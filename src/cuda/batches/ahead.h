@@ -4,6 +4,9 @@
 
 #include "cuda/stages/stages.h"
 
+/* The most of a batch that is cut into graphs: launches of a graph of 16 steps cost the host as much as one step issued by itself. */
+enum { CUDA_BATCH_STEPS = 16 };
+
 /* A list was built at this step. */
 void cuda_ahead_note_build(CudaContext *context, int64_t step);
 /* Steps that a batch that begins with step `first` may have. */

@@ -93,7 +93,7 @@ static const CudaGraphWork batch_work[CUDA_N_BATCHES] = {[0] = issue_whole_steps
 static void issue_graphs(CudaContext *context, const CudaBatch *batch) {
     const bool queues = context->facts.queues, in_parts = context->facts.checks_on_device && !queues;
     const bool reads_grid = context->config.force_kernel == MD_KERNEL_CELL || queues;
-    int n = in_parts ? 16 : batch->n_steps; /* a part; no batch of parts has more than 16 steps */
+    int n = in_parts ? CUDA_BATCH_STEPS : batch->n_steps; /* a part */
     for (int left = batch->n_steps; left > 0; left -= n) {
         while (n > left) n /= 2;
         const int begins = batch->kind & CUDA_BEGINS_FORCED;

@@ -74,7 +74,7 @@ static MdStatus roll_back(CudaContext *context) {
     cuda_timing_drop(context);
     cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
     for (int stage = 0; stage < CUDA_N_STAGES; stage++)
-        context->timers[stage].undone += context->timers[stage].calls - entry(context, step)->calls[stage];
+        context->timers[stage].replayed += context->timers[stage].calls - entry(context, step)->calls[stage];
     context->step = step;
     context->is_drifted = true;
     context->kick_open = false;
@@ -255,7 +255,9 @@ MdStatus cuda_steps_output_settle(void *opaque) {
     CudaContext *context = opaque;
     const MdStatus status = cuda_steps_settle(context);
     cuda_wait_stream(context, "wait: steps");
-    if (status != MD_OK || context->h_host_status->halted) md_ring_abandon(context->output.ring);
+    /* After an error or a fault nothing is issued again (go_on): what is SKIPPED stays so. */
+    if (status != MD_OK || context->h_host_status->halted || context->h_host_status->fault)
+        md_ring_abandon(context->output.ring);
     return status;
 }
 

@@ -13,8 +13,8 @@
 /* Threads of a block, row_threads of which share a row: with one for each atom of a brick, or for two. range: of the list. */
 int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads);
 /* Rounds in which a block of so many threads stages its brick, as the resident kernel holds them: in a uniform system with some
- * room, and no more than there are bytes for their images. Where a block
- * stages more, passes use the barrier of the grid. 1 for other kernels, which hold none. */
+ * room, and no more than there are bytes for their images. Where a block stages more, passes use the barrier of the grid. 1 for
+ * other kernels, which hold none. */
 enum { CUDA_MOST_HELD_SOURCES = 4 };
 int cuda_brick_held_sources(const CudaTarget *target, int block);
 /* Whether a block of the resident kernel holds a brick of a uniform system, with a thread or several for each row, and what it stages:

@@ -228,21 +228,22 @@ static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdCh
         on_each, rows);
 }
 
-/* With the check of displacements what is kept to go back to takes registers and shared memory. Melts, by local and by grid, in
+/* With the check of displacements what is kept for a rollback takes registers and shared memory. Melts, by local and by grid, in
  * thousands of steps a second, on an H100 (run/results/h100), of one brick a multiprocessor: 4,000 atoms 287 and 243, 6,912 233 and
  * 200, 10,976 191 and 168, 16,384 150 and 136, 23,328 152 and 137, 32,000 127 and 111 (blocks of 576 threads); 55,296, whose blocks
  * are larger, 73.8 and 76.8; one thread a row: 70,304 (608) 76.0 and 75.1. Of two: 108,000 46.5 and 49.7. On an H200
  * (run/results/h200/LOG.md), one thread a row, each of which spills 80 bytes or more: 78,732 (672) 66.8 and 68.2,
  * 87,808 (736) 59.5 and 60.4, 97,556 (800) 53.2 and 53.4. What lies between 608 and 672 was not measured. */
-static const double most_trusting_threads = CUDA_BRICK_THREADS, most_trusting_rows = 640;
+static const double most_speculative_threads = CUDA_BRICK_THREADS, most_speculative_rows = 640;
 
 bool cuda_brick_suits_speculation(const MdConfig *config, const MdSystemPlan *plan) {
     const CudaDivision division =
         cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
     const int row_threads = cuda_facts(config).row_threads;
     const double rows = cuda_brick_likely_rows(cuda_division_largest(&division, plan->n_atoms), row_threads);
-    return cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * row_threads <= most_trusting_threads &&
-           (row_threads > 1 || rows <= most_trusting_rows) && shares_multiprocessor(config, plan, &division, rows, 1);
+    return cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * row_threads <= most_speculative_threads &&
+           (row_threads > 1 || rows <= most_speculative_rows) &&
+           shares_multiprocessor(config, plan, &division, rows, 1);
 }
 
 /* Matrices are of doubles, whatever run.precision is: of these a multiprocessor of compute capability 9.0 and 10.0 (H100, H200,

@@ -111,10 +111,10 @@ CudaDivision cuda_divide(const MdConfig *config, const MdBox *box, double range,
     return cuda_divide_by_cells(box->length, box->dimension, range, cells);
 }
 
-/* Atoms for which a brick of so many is to have threads. The number fluctuates, in a liquid by a third of its root, and
- * one atom more than threads would cost another round, and the barrier of the grid. Melts on an
- * H200 with some once, 1.4 times, and twice the root more: 4,000 atoms 299,800, 299,900 and 294,600 steps/s, 32,000 142,600,
- * 148,200 and 148,100 (run/results/h200/LOG.md). */
+/* Atoms for which a brick of so many is to have threads. The number fluctuates, in a liquid by a third of its root, and one atom
+ * more than threads would cost another round, and the barrier of the grid. Melts on an H200 with some once, 1.4 times, and twice
+ * the root more: 4,000 atoms 299,800, 299,900 and 294,600 steps/s, 32,000 142,600, 148,200 and 148,100
+ * (run/results/h200/LOG.md). */
 double cuda_brick_likely_rows(double rows, int row_threads) {
     return row_threads == 1 ? 1.03 * rows : rows + 1.4 * sqrt(rows);
 }

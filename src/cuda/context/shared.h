@@ -167,7 +167,7 @@ enum {
 };
 enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
 
-/* What a step leaves for the host, as of its end: the head of a row slot. With reduce.finish = host the partial sums of
+/* What a step leaves for the host, as of its end: the head of the sums of a ring slot. With reduce.finish = host the partial sums of
  * pairs and atoms follow it. */
 typedef struct CudaRowHead {
     double totals[CUDA_N_TOTALS];

@@ -1,17 +1,19 @@
-/* The output of the cuda backend: how sums and frames reach the host while the steps go on. Who owns a slot when: backend/ring.h.
+/* The output of the cuda backend: how sums and frames reach the host while the steps go on. Who owns a slot when:
+ * backend/ring.h.
  *
- * The producer (cuda_output_issue) queues on the compute stream, behind the step: the sums, into the device buffer of the slot; the frame
- * by id in the layout of the file (kernels/gather.cu), into a device buffer; an event, `packed`. The copy stream waits for it and brings
- * both to the host (output_buffers.c); at its end another event, `copied`, for which the consumer (cuda_output_wait) waits. So the next
- * step runs while a copy engine reads what the last one left, and the thread of the steps issues some ten calls and waits for nothing.
+ * The producer (cuda_output_issue) queues on the compute stream, behind the step: the sums, into the device buffer of the slot;
+ * the frame by id in the layout of the file (kernels/gather.cu), into a device buffer; an event, `packed`. The copy stream waits
+ * for it and brings both to the host (output_buffers.c); at its end another event, `copied`, for which the consumer
+ * (cuda_output_wait) waits. So the next step runs while a copy engine reads what the last one left, and the thread of the steps
+ * issues some ten calls and waits for nothing.
  *
  * Ladder
  *   output.pipeline=off    one slot, in the compute stream; the caller waits at once
  *   output.streams=1       the copy stands in the way of the next step
  *   output.streams=2       it does not: a stream of its own
  *
- * A device that halts itself (batches/steps.c) lets everything behind it pass without effect; the sums then arrive with -1 in place of
- * the step, and the slot is SKIPPED. */
+ * A device that halts itself (batches/steps.c) lets everything behind it pass without effect; the sums then arrive with -1 in
+ * place of the step, and the slot is SKIPPED. */
 #include <math.h>
 
 #include "cuda/stages/stages.h"

@@ -1,5 +1,5 @@
-/* The buffers of the output (output.c): sums for each slot of the ring, and output.slots frame buffers; each on the device, and on the
- * host where it arrives.
+/* The buffers of the output (output.c): sums for each slot of the ring, and output.slots frame buffers; each on the device, and
+ * on the host where it arrives.
  *
  * Ladder
  *   output.host_memory=pageable       the driver has no address that the copy engine could use: it copies in pieces to a

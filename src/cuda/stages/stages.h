@@ -106,9 +106,9 @@ void cuda_timing_end_batch(CudaContext *context, int n_calls);
 bool cuda_timing_knows_shares(const CudaContext *context);
 void cuda_timing_begin_list(CudaContext *context);
 void cuda_timing_end_list(CudaContext *context);
-/* Before the device may have nothing to do: what comes behind is not timed with what came before. Where it has stood still
- * already that is not timed at all. */
+/* Before the device may have nothing to do: what is issued from now on is not timed with what came before. */
 void cuda_timing_break(CudaContext *context);
+/* Where it has already had nothing to do: the open times are dropped. */
 void cuda_timing_drop(CudaContext *context);
 void cuda_timing_book(CudaContext *context); /* all calls that have completed */
 void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time);

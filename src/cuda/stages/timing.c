@@ -210,8 +210,8 @@ void cuda_timing_book(CudaContext *context) {
 void cuda_timing_report(CudaContext *context, CudaStage stage, MdStageTime *time) {
     cuda_timing_book(context);
     const CudaTimer *timer = &context->timers[stage];
-    time->calls = timer->calls - timer->undone;
-    time->replayed = timer->undone;
+    time->calls = timer->calls - timer->replayed;
+    time->replayed = timer->replayed;
     time->timed = timer->timed;
     time->timed_s = timer->timed_s;
     time->alone = timer->alone;

@@ -19,8 +19,8 @@ FULL           a list that fills up while the host goes on
 AGAIN          a list that a restart makes again; AGAIN_TYPES: of two types
 COLLISION      an atom that becomes too fast in the middle of a batch of steps
 LEAPERS        atoms that fail in several steps, while blocks overtake each other
-MEETING        blocks of the resident kernel that wait for those around them only
-TRUST          a list that lasts shorter than it is trusted, or does not, and a fault before it is looked at
+BARRIER_USE    blocks of the resident kernel that wait for those around them only
+SPECULATION    a list that lasts shorter than speculated, or does not, and a fault before that is known
 queue(...)     tests/physics/test_queue: the same bits by a queue of bricks, in these cases
 UNFORESEEN     a list that fails in the middle of a batch of steps
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
@@ -116,10 +116,10 @@ AGAIN_TYPES = Killer("test_state (2 types)", "test_state",
                       ("MDMINI_TEST_SYSTEM", "3-D mixed boundary, 2 types")))
 AGAIN = Killer("test_state", "test_state", (("MDMINI_TEST_ONLY", "neighbor.search=cell force.kernel=list"),))
 COLLISION = Killer("test_ahead (collision)", "test_ahead", (("MDMINI_TEST_SYSTEM", "collision"),))
-LEAPERS = Killer("test_trust (leapers)", "test_trust", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
-MEETING = Killer("test_ahead (barrier)", "test_ahead", (("MDMINI_TEST_SYSTEM", "barrier"),))
+LEAPERS = Killer("test_speculation (leapers)", "test_speculation", (("MDMINI_TEST_SYSTEM", "leapers"),), only="emulated")
+BARRIER_USE = Killer("test_ahead (barrier)", "test_ahead", (("MDMINI_TEST_SYSTEM", "barrier"),))
 ACCURACY = Killer("test_accuracy", "test_accuracy")
-TRUST = Killer("test_trust (trust)", "test_trust", (("MDMINI_TEST_SYSTEM", "trust"),))
+SPECULATION = Killer("test_speculation (speculation)", "test_speculation", (("MDMINI_TEST_SYSTEM", "speculation"),))
 # Blocks that begin late, which a GPU has no reason to let happen.
 LATECOMERS = tuple(Killer(f"test_ahead (barrier), seed {seed}", "test_ahead",
                           (("MDMINI_TEST_SYSTEM", "barrier"), ("MDMINI_EMULATOR_SEED", str(seed))), only="emulated") for seed in (11, 12, 13))

@@ -144,7 +144,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
             if (thread_index() == 0) tell_fault(a, halts ? first : now);
             if (__any_sync(whole_warp, halts)) {
                 if (thread_index() == 0) a.status->n_rolled_back++;
-                go_back(a, begin, &held);
+                roll_back(a, begin, &held);
                 lower_flags(barrier);
                 again = true;
                 from = begin;

@@ -117,7 +117,7 @@ __device__ inline void put_back(const CudaArguments &a, const HeldBrick &held) {
 }
 
 /* Atoms as hold_brick found them, their positions `from` there in memory, too. Velocities in memory are still those of then. */
-__device__ inline void go_back(const CudaArguments &a, int64_t from, HeldBrick *held) {
+__device__ inline void roll_back(const CudaArguments &a, int64_t from, HeldBrick *held) {
     if (held->i < 0) return;
     HeldAtom *atom = atom_place(a);
     const Vec3<State> begin = atom->kept();

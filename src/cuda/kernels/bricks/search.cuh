@@ -4,7 +4,7 @@
  *
  * Cells are staged line by line along x, so that the candidates of a row are up to nine runs, each sorted by x (sort.cu):
  * of some 580 atoms of a liquid 250 are left to be tested. Lanes side by side own atoms side by side, and so test atoms side
- * by side: without conflicts of banks. */
+ * by side: without bank conflicts. */
 #ifndef MD_CUDA_BRICK_CUH
 #define MD_CUDA_BRICK_CUH
 

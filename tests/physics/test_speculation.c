@@ -1,5 +1,5 @@
-/* Atoms of a cuda backend that become too fast while its blocks are at different steps: told is the first one, also where passes come
- * again since the list had been trusted for too long. MDMINI_TEST_SYSTEM as in walk.h: leapers, or trust. */
+/* Atoms of a cuda backend that become too fast while its blocks are at different steps: the first one is reported, also where passes
+ * are replayed since the list lasted shorter than speculated. MDMINI_TEST_SYSTEM as in walk.h: leapers, or speculation. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static MdSystem *system_of_rows(int more) {
     return system;
 }
 
-/* Of such rows: from each brick atoms of all around it are in range, so that blocks need not meet. */
+/* Of such rows: from each brick atoms of all around it are in range, so that no barrier of the grid is needed. */
 static MdConfig config_of_rows(Way way, int barrier) {
     MdConfig config = state_config();
     config.run_precision = MD_PRECISION_MIXED;
@@ -70,8 +70,8 @@ typedef struct LeapWay {
     int barrier;
 } LeapWay;
 
-/* Nobody looks before the end, when all have failed. The first batch ends with a drift, before a build: in others blocks meet, also
- * with launch.barrier = local. */
+/* Nobody looks before the end, when all have failed. The first batch ends with a drift, before a build; others use the barrier of the
+ * grid, also with launch.barrier = local. */
 static MdFault fault_of_leapers(const MdBackendOps *ops, const MdSystem *system, const LeapWay *by, int n_steps) {
     MdConfig config = config_of_rows(by->way, by->barrier);
     MdStatistics statistics = {0};
@@ -122,7 +122,7 @@ static void test_leapers(const MdBackendOps *ops) {
     }
 }
 
-/* --- how long a list is trusted --------------------------------------------------------------------------------------- */
+/* --- how long a list is to last -------------------------------------------------------------------------------------- */
 
 /* Atoms at rest, and some pairs, each between four rows of them, by which it is hardly felt: towards each other, or apart, so far a
  * step. Of pairs that are given a delay the atoms begin as much further from each other. */
@@ -151,8 +151,8 @@ static bool create_run_of_pairs(const MdBackendOps *ops, const MdSystem *system,
     return walk_create(run, ops, &config, system) && CHECK(walk_prepare(run));
 }
 
-/* Lists of twelve steps, of six, again of twelve and again of six: the first one of six lasts shorter than it is trusted, and none
- * after it. */
+/* Lists of twelve steps, of six, again of twelve and again of six: the first one of six lasts shorter than speculated, and none after
+ * it. */
 static void test_steady(const MdBackendOps *ops) {
     static const struct {
         int n_steps;
@@ -163,23 +163,23 @@ static void test_steady(const MdBackendOps *ops) {
     MdStatistics statistics = {0};
     WalkRun run;
     int step = 1;
-    check_context("trust: steady");
+    check_context("speculation: steady");
     if (create_run_of_pairs(ops, system, MD_PRECISION_MIXED, timestep, MD_BARRIER_LOCAL, &run)) {
         for (size_t k = 0; k < sizeof phases / sizeof phases[0]; step += phases[k++].n_steps) {
             CHECK(walk_ok(&run, ops->scale_velocities(run.context, phases[k].factor, walk_no_shift)) &&
                   walk_quiet_steps(&run, step, phases[k].n_steps) && walk_ok(&run, ops->finish(run.context)));
             ops->statistics(run.context, &statistics);
             if (!CHECK(statistics.n_rolled_back == (k > 0)))
-                printf("trust: phase %zu, %lld again\n", k, (long long)statistics.n_rolled_back);
+                printf("speculation: phase %zu, %lld again\n", k, (long long)statistics.n_rolled_back);
         }
-        printf("trust: %lld lists\n", (long long)statistics.n_rebuilds);
+        printf("speculation: %lld lists\n", (long long)statistics.n_rebuilds);
         CHECK(statistics.n_rebuilds >= 14 && statistics.n_grid_barriers == 0 && ops->fault(run.context).step < 0);
         walk_destroy(&run);
     }
     md_system_destroy(system);
 }
 
-/* Slow, until a list has had to go, so that the next one is trusted as long; then the same atoms so many times as fast, the other
+/* Slow, until a list has had to go, so that the next one is to last as long; then the same atoms so many times as fast, the other
  * way round if that is negative. In the end atoms of a pair come towards each other, and one more along x, if it has a speed,
  * to where those of the first pair will meet. */
 typedef struct Turn {
@@ -241,7 +241,7 @@ static void compare_turn(const MdBackendOps *ops, const Turn *turn, int precisio
     MdSystem *system = system_of_turn(turn);
     const size_t n = 3 * (size_t)system->n_atoms;
     double *places = md_alloc(2 * n, sizeof *places, "positions"), *others = places + n;
-    check_context("trust: gap %g, factor %g, precision %s, pieces of %d", turn->gap, turn->factor,
+    check_context("speculation: gap %g, factor %g, precision %s, pieces of %d", turn->gap, turn->factor,
                   md_switch_words(MD_OPTION_run_precision)[precision], piece);
     const TurnEnd grid = end_of_turn(ops, system, turn, precision, piece, MD_BARRIER_GRID, places),
                   local = end_of_turn(ops, system, turn, precision, piece, MD_BARRIER_LOCAL, others);
@@ -257,12 +257,12 @@ static void compare_turn(const MdBackendOps *ops, const Turn *turn, int precisio
     md_system_destroy(system);
 }
 
-/* The list lasts as long as it is trusted, or not, and pairs fault before blocks meet: that counts, or is of steps that are made
- * again, and told when it comes again. Those of the third turn are too far for the list for a while, and back again when blocks
- * meet. In the fourth all pairs fault in the same step, but the first one only as long as nobody sees who comes between its atoms,
+/* The list lasts as long as speculated, or not, and pairs fault before all blocks wait for all: that counts, or is of steps that are made
+ * again, and told when it comes again. Those of the third turn are too far for the list for a while, and back again when
+ * blocks wait. In the fourth all pairs fault in the same step, but the first one only as long as nobody sees who comes between its atoms,
  * of whom the old list does not know: that is not told, though its ids are the smallest; nor in the last turn, where no other pair
  * faults, when later passes are known to count. */
-static void test_trust(const MdBackendOps *ops) {
+static void test_turns(const MdBackendOps *ops) {
     static const Turn turns[] = {{.timestep = 0.0005,
                                   .gap = 3.675,
                                   .speed = 0.15,
@@ -324,6 +324,6 @@ int main(void) {
     const MdBackendOps *ops = walk_cuda(&base);
     if (!ops) return walk_no_cuda();
     if (walk_wants("leapers")) test_leapers(ops);
-    if (walk_wants("trust")) test_trust(ops);
+    if (walk_wants("speculation")) test_turns(ops);
     return check_finish();
 }
