@@ -32,8 +32,7 @@ static int refuse_blanks(int n_words, char *const *words, MdErrors *errors) {
     const bool is_split = words[1][1] == '\0' && n_words > 2; /* the value is a third word */
     const char *value = is_split ? words[2] : words[1] + 1;
     char *shown = md_show_text(value, strlen(value), MD_SHOW_VALUE);
-    md_fail(errors, MD_ERROR_INPUT, "command line: %s: an override has no blanks around its =: %s=%s", words[0],
-            words[0], shown);
+    md_fail(errors, MD_ERROR_INPUT, "command line: %s: an override is one word: %s=%s", words[0], words[0], shown);
     free(shown);
     return is_split ? 3 : 2;
 }
