@@ -528,30 +528,6 @@ static bool look_back(const MdBackendOps *ops, const MdConfig *config, const MdS
     return after.n_overflows > before.n_overflows;
 }
 
-/* After a fault nothing is issued again. An output that the device has skipped by then is given up, and who waits for it is told. */
-static void test_skipped_before_fault(const MdBackendOps *ops, const MdSystem *system) {
-    const MdRingSpec one = {.n_slots = 1, .precision = MD_FILE_PRECISION_DOUBLE};
-    const MdOutputRequest request = {.step = 1, .slot = 0, .frame = -1};
-    const unsigned halted = CUDA_HALTED_OLD;
-    const MdConfig config = state_config();
-    MdOutput row = {0};
-    WalkRun run;
-    check_context("output that was skipped before a fault");
-    if (!walk_create(&run, ops, &config, system)) return;
-    CudaContext *context = run.context;
-    MdRing *ring = md_ring_create(&one);
-    CHECK(walk_ok(&run, ops->output_create(context, ring)) && walk_prepare(&run) && walk_steps(&run, 1, 1));
-    CHECK(cudaMemcpyAsync(&context->arguments.status->halted, &halted, sizeof halted, cudaMemcpyDefault,
-                          context->stream) == cudaSuccess);
-    CHECK(walk_ok(&run, ops->output_begin(context, &request)));
-    cuda_wait_stream(context, "wait: test");
-    context->h_host_status->fault = 1;
-    CHECK(walk_ok(&run, ops->output_settle(context)));
-    if (CHECK(ring->abandoned)) CHECK(walk_ok(&run, ops->output_wait(context, &request, &row)) && !row.arrived);
-    walk_destroy(&run);
-    md_ring_destroy(ring);
-}
-
 static void test_far_behind(const MdBackendOps *ops, Way way) {
     const char *words[] = {"system.density=0.25", "system.start=sc", "system.cells=6", "system.temperature=0.1", NULL};
     MdDeck *deck = state_deck(words);
@@ -660,8 +636,37 @@ static void test_growing_on(const MdBackendOps *ops) {
     md_system_destroy(system);
     md_deck_destroy(deck);
 }
+
+/* After a fault nothing is issued again. An output that the device has skipped by then is given up, and who waits for it is told. */
+static void test_skipped_before_fault(const MdBackendOps *ops, const MdSystem *system) {
+    const MdRingSpec one = {.n_slots = 1, .precision = MD_FILE_PRECISION_DOUBLE};
+    const MdOutputRequest request = {.step = 1, .slot = 0, .frame = -1};
+    const unsigned halted = CUDA_HALTED_OLD;
+    const MdConfig config = state_config();
+    MdOutput row = {0};
+    WalkRun run;
+    check_context("output that was skipped before a fault");
+    if (!walk_create(&run, ops, &config, system)) return;
+    CudaContext *context = run.context;
+    MdRing *ring = md_ring_create(&one);
+    CHECK(walk_ok(&run, ops->output_create(context, ring)) && walk_prepare(&run) && walk_steps(&run, 1, 1));
+    CHECK(cudaMemcpyAsync(&context->arguments.status->halted, &halted, sizeof halted, cudaMemcpyDefault,
+                          context->stream) == cudaSuccess);
+    CHECK(walk_ok(&run, ops->output_begin(context, &request)));
+    cuda_wait_stream(context, "wait: test");
+    context->h_host_status->fault = 1;
+    CHECK(walk_ok(&run, ops->output_settle(context)));
+    if (CHECK(ring->abandoned)) CHECK(walk_ok(&run, ops->output_wait(context, &request, &row)) && !row.arrived);
+    walk_destroy(&run);
+    md_ring_destroy(ring);
+}
 #else
 static void test_growing_on(const MdBackendOps *ops) { (void)ops; }
+
+static void test_skipped_before_fault(const MdBackendOps *ops, const MdSystem *system) {
+    (void)ops;
+    (void)system;
+}
 #endif
 
 static void test_melt(const MdBackendOps *ops) {
