@@ -1,8 +1,8 @@
 /* The ring of the output: who owns a slot, and when.
  *
- * A ring slot takes one request for output from the particles to the files. It has room for the sums of a step, of which a thermo
- * row is made. A request with a frame has a frame buffer besides (there are output.slots of them; one with output.pipeline = off),
- * and its owner is that of the slot. On a GPU both are there twice, unless output.host_memory says otherwise
+ * A ring slot takes one request for output from the particles to the files. It has room for the sums of a step, which become a
+ * thermo row. A request with a frame also has a frame buffer (there are output.slots of them; one with output.pipeline = off). The
+ * slot and its frame buffer have the same owner. On a GPU both are there twice, unless output.host_memory says otherwise
  * (cuda/stages/output_buffers.c): a device buffer that kernels write, and a pinned buffer of the host.
  *
  * The producer is the thread of the steps, the consumer the writer thread (output/pipeline.c); with output.pipeline = off one

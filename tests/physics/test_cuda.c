@@ -333,7 +333,7 @@ static void check_shares(CudaContext *context) {
     CHECK(context->timers[CUDA_SORT].timed == before[CUDA_SORT].timed && context->timers[CUDA_STEP].timed == 0);
 }
 
-/* A trace, of which each call is one. And a device that halts, here at the list that was just built: what was open then is
+/* With a trace each call has a span of its own. And a device that halts, here at the list that was just built: what was open is
  * not timed. */
 static void check_interrupted(const WalkRun *run) {
     CudaContext *context = run->context;
@@ -637,7 +637,8 @@ static void test_growing_on(const MdBackendOps *ops) {
     md_deck_destroy(deck);
 }
 
-/* After a fault nothing is issued again. An output that the device has skipped by then is given up, and who waits for it is told. */
+/* After a fault nothing is issued again. An output that the device has skipped by then is given up, and a
+ * consumer that waits for it is told. */
 static void test_skipped_before_fault(const MdBackendOps *ops, const MdSystem *system) {
     const MdRingSpec one = {.n_slots = 1, .precision = MD_FILE_PRECISION_DOUBLE};
     const MdOutputRequest request = {.step = 1, .slot = 0, .frame = -1};

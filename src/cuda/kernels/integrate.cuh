@@ -4,7 +4,7 @@
 
 #include "cuda/kernels/reduce.cuh"
 
-/* Passes by a queue, of which one may be discarded: see step_queue.cuh. Such have velocities and last bits twice as well as
+/* Passes by a queue. One of them may be discarded: see step_queue.cuh. So they have velocities and last bits twice as well as
  * positions, the second in memory that only a rebuild needs. */
 constexpr bool is_checked_queue = MD_CHECKED_QUEUE;
 

@@ -37,7 +37,8 @@
 constexpr bool is_atomic = MD_SW_neighbor_write == MD_LIST_WRITE_ATOMIC;
 constexpr bool stores_once = MD_SW_neighbor_list == MD_LIST_HALF;
 
-/* neighbor.list = half: the pair stands in row i (no matter who writes that). Exactly one of (i, j) and (j, i) is true; each row owns every other particle. */
+/* neighbor.list = half: the pair is stored in row i, whichever thread stores it. Exactly one of (i, j) and (j, i) is true; each row
+ * owns every other particle. */
 __device__ inline bool owns(int i, int j) { return (((i + j) & 1) != 0) == (i < j); }
 
 /* The pair with j is one for the thread of row i. */
