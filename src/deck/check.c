@@ -56,7 +56,6 @@ static const Need needs[] = {
     NEED(neighbor_list, force_kernel, ROWS),
     NEED(neighbor_order, force_kernel, ROWS),
     NEED(neighbor_sorted, force_kernel, ROWS),
-    NEED(neighbor_rows_per_warp, force_kernel, BIT(MD_KERNEL_BRICK)),
     NEED(neighbor_distances, force_kernel, BIT(MD_KERNEL_BRICK)),
     NEED(neighbor_capacity, force_kernel, SEARCH),
     NEED(neighbor_every, neighbor_rebuild, BIT(MD_REBUILD_EVERY)),

@@ -86,7 +86,6 @@ static void test_grounds(void) {
                  {MD_OPTION_memory_brick_grid, MD_OPTION_memory_sort, "brick"},
                  {MD_OPTION_memory_brick_cells, MD_OPTION_memory_sort, "brick"},
                  {MD_OPTION_neighbor_distances, MD_OPTION_force_kernel, "brick"},
-                 {MD_OPTION_neighbor_rows_per_warp, MD_OPTION_force_kernel, "brick"},
                  {MD_OPTION_neighbor_every, MD_OPTION_neighbor_rebuild, "every"},
                  {MD_OPTION_force_threads_per_atom, MD_OPTION_force_kernel, shared},
                  {MD_OPTION_force_partial_sums, MD_OPTION_force_kernel, split},

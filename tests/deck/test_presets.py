@@ -16,9 +16,7 @@ NAIVE_EXCEPTIONS = {"reduce.accumulate": "double"}  # in double precision nothin
 # A rung changes one switch, or one idea: these keys together.
 IDEAS = {"list": {"force.kernel", "neighbor.search", "neighbor.threads_per_atom", "neighbor.write", "neighbor.list", "neighbor.order",
                   "neighbor.sorted"},
-         "brick": {"force.kernel", "memory.sort", "memory.brick_grid", "memory.brick_cells", "memory.staging", "neighbor.rows_per_warp",
-                   "neighbor.distances"},
-         "matrix": {"neighbor.distances", "neighbor.rows_per_warp"},
+         "brick": {"force.kernel", "memory.sort", "memory.brick_grid", "memory.brick_cells", "memory.staging", "neighbor.distances"},
          "brick-cells": {"memory.brick_grid", "memory.brick_cells"},
          "kernel": {"force.kernel", "memory.sort", "neighbor.threads_per_atom", "launch.fuse"},
          "persistent": {"launch.graph", "launch.persistent"},

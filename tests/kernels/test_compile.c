@@ -29,9 +29,6 @@ static MdStatus resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
     if (config->force_threads_per_atom == MD_THREADS_AUTO) config->force_threads_per_atom = MD_THREADS_8;
     if (config->neighbor_threads_per_atom == MD_ROW_THREADS_AUTO) config->neighbor_threads_per_atom = MD_ROW_THREADS_1;
     if (config->neighbor_distances == MD_DISTANCES_AUTO) config->neighbor_distances = MD_DISTANCES_THREAD;
-    if (config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_AUTO)
-        config->neighbor_rows_per_warp =
-            config->neighbor_distances == MD_DISTANCES_MATRIX ? MD_ROWS_PER_WARP_16 : MD_ROWS_PER_WARP_32;
     if (config->memory_staging == MD_STAGING_AUTO) config->memory_staging = MD_STAGING_REGISTERS;
     md_resolve_arithmetic(config, NULL);
     if (config->launch_graph == MD_GRAPH_AUTO) config->launch_graph = MD_GRAPH_OFF;

@@ -18,9 +18,9 @@
 #ifdef MDMINI_HAVE_CUDA
 #include "cuda/stages/stages.h"
 
-static int distances, rows_per_warp; /* by which search */
+static int distances; /* by which search */
 
-static MdConfig brick_config(int cells) { return bricks_config(cells, distances, rows_per_warp); }
+static MdConfig brick_config(int cells) { return bricks_config(cells, distances); }
 
 /* More atoms in a block than there was room for: it gets more. */
 static void test_room(const MdBackendOps *ops) {
@@ -402,7 +402,6 @@ int main(void) {
     const MdBackendOps *ops = walk_cuda(&config);
     if (!ops) return walk_no_cuda();
     const bool has_matrices = walk_gpu_has(ops, 90, "neighbor.distances=matrix");
-    rows_per_warp = MD_ROWS_PER_WARP_16;
     for (distances = MD_DISTANCES_THREAD; distances <= (has_matrices ? MD_DISTANCES_MATRIX : MD_DISTANCES_THREAD);
          distances++) {
         if (walk_wants("uniform")) test_uniform(ops);
@@ -417,9 +416,6 @@ int main(void) {
         if (walk_wants("gathering")) test_gathering(ops);
         if (walk_wants("condensing")) test_condensing(ops);
     }
-    distances = MD_DISTANCES_MATRIX, rows_per_warp = MD_ROWS_PER_WARP_8;
-    if (has_matrices && walk_wants("crowds")) test_crowds(ops);
-    if (has_matrices && walk_wants("condensing")) test_condensing(ops);
     distances = MD_DISTANCES_THREAD;
     if (walk_wants("few cells")) test_passing(ops);
     return check_finish();

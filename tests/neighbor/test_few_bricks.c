@@ -15,7 +15,7 @@
 #ifdef MDMINI_HAVE_CUDA
 #include "cuda/stages/stages.h"
 
-static int distances, rows_per_warp; /* by which search */
+static int distances; /* by which search */
 
 static const struct {
     int brick_grid, on_each; /* bricks for each multiprocessor */
@@ -24,7 +24,7 @@ static const struct {
 enum { N_DEVICE_GRIDS = sizeof device_grids / sizeof device_grids[0] };
 
 static MdConfig device_config(int cells, int grid) {
-    MdConfig config = bricks_config(cells, distances, rows_per_warp);
+    MdConfig config = bricks_config(cells, distances);
     config.memory_brick_grid = device_grids[grid].brick_grid;
     return config;
 }
@@ -163,19 +163,14 @@ static void test_device(const MdBackendOps *ops) {
 }
 
 int main(void) {
-    static const struct {
-        int distances, rows_per_warp;
-    } searches[] = {{MD_DISTANCES_THREAD, MD_ROWS_PER_WARP_32},
-                    {MD_DISTANCES_MATRIX, MD_ROWS_PER_WARP_16},
-                    {MD_DISTANCES_MATRIX, MD_ROWS_PER_WARP_8}};
     MdConfig config = state_config();
     const MdBackendOps *ops = walk_cuda(&config);
     if (!ops) return walk_no_cuda();
     const bool has_matrices = walk_gpu_has(ops, 90, "neighbor.distances=matrix");
-    for (size_t k = 0; k < (has_matrices ? sizeof searches / sizeof searches[0] : 1); k++) {
-        distances = searches[k].distances, rows_per_warp = searches[k].rows_per_warp;
+    for (distances = MD_DISTANCES_THREAD; distances <= (has_matrices ? MD_DISTANCES_MATRIX : MD_DISTANCES_THREAD);
+         distances++) {
         if (walk_wants("device")) test_device(ops);
-        for (int grid = 0; grid < N_DEVICE_GRIDS && k < 2; grid++)
+        for (int grid = 0; grid < N_DEVICE_GRIDS; grid++)
             if (walk_wants("device condensing")) test_device_condensing(ops, grid);
     }
     return check_finish();

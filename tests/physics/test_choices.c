@@ -95,7 +95,6 @@ static int compute_capability(void) {
 static void test_distances(void) {
     const MdConfig melt = RESOLVED(60, 60, 60, "force.kernel=brick"),
                    thread = RESOLVED(60, 60, 60, "force.kernel=brick", "neighbor.distances=thread"),
-                   by_32 = RESOLVED(60, 60, 60, "force.kernel=brick", "neighbor.rows_per_warp=32"),
                    flat = RESOLVED(200, 100, 0, "system.dimension=2", "system.start=square", "force.kernel=brick"),
                    list = RESOLVED(60, 60, 60, "force.kernel=list");
     check_context("neighbor.distances");
@@ -103,7 +102,6 @@ static void test_distances(void) {
         CHECK(melt.neighbor_distances == MD_DISTANCES_MATRIX);
     else CHECK(melt.neighbor_distances == MD_DISTANCES_THREAD);
     CHECK(thread.neighbor_distances == MD_DISTANCES_THREAD);
-    CHECK(by_32.neighbor_distances == MD_DISTANCES_THREAD);
     CHECK(flat.neighbor_distances == MD_DISTANCES_THREAD);
     CHECK(list.neighbor_distances == MD_DISTANCES_THREAD);
 }
@@ -163,8 +161,7 @@ static void test_brick_grid(void) {
                    plane = RESOLVED(40, 40, 0, "system.dimension=2", "system.start=square", "force.kernel=brick",
                                     "memory.sort=brick", "memory.brick_grid=device");
     CHECK(named.memory_brick_grid == MD_BRICK_GRID_DEVICE && named.memory_brick_cells == MD_BRICK_CELLS_2);
-    CHECK(two.memory_brick_grid == MD_BRICK_GRID_DEVICE_2 && two.launch_persistent == MD_PERSISTENT_ON &&
-          two.neighbor_rows_per_warp != MD_ROWS_PER_WARP_16);
+    CHECK(two.memory_brick_grid == MD_BRICK_GRID_DEVICE_2 && two.launch_persistent == MD_PERSISTENT_ON);
     CHECK(large.memory_brick_grid == MD_BRICK_GRID_DEVICE && large.launch_persistent == MD_PERSISTENT_OFF);
     CHECK(list.memory_brick_grid == MD_BRICK_GRID_CELLS && flat.memory_brick_grid == MD_BRICK_GRID_CELLS);
     CHECK(plane.memory_brick_grid == MD_BRICK_GRID_DEVICE);
@@ -222,23 +219,19 @@ static void test_fuse(void) {
     CHECK(off.launch_persistent == MD_PERSISTENT_OFF && off.launch_fuse == MD_FUSE_OFF);
 }
 
-/* Copies where there are many bricks, and lists are rebuilt by count or passes come from a queue, and nothing forbids them. */
+/* Copies where passes come from a queue, and nothing forbids them. */
 static void test_staging(void) {
     if (!walk_gpu_has(ops, 80, "memory.staging=async")) return;
-    const MdConfig many = RESOLVED(60, 60, 60, "neighbor.rebuild=every"),
-                   checked =
+    const MdConfig queued = RESOLVED(60, 60, 60, "launch.passes=queue", "force.kernel=brick"),
+                   kernels =
                        RESOLVED(60, 60, 60, "launch.persistent=off", "launch.passes=kernels", "force.kernel=brick"),
-                   queued = RESOLVED(60, 60, 60, "launch.passes=queue", "force.kernel=brick"),
-                   few = RESOLVED(6, 6, 6, "neighbor.rebuild=every", "force.kernel=brick"),
-                   soa = RESOLVED(60, 60, 60, "neighbor.rebuild=every", "memory.layout=soa"),
-                   ldg = RESOLVED(60, 60, 60, "neighbor.rebuild=every", "memory.load=ldg"),
+                   soa = RESOLVED(60, 60, 60, "launch.passes=queue", "force.kernel=brick", "memory.layout=soa"),
+                   ldg = RESOLVED(60, 60, 60, "force.kernel=brick", "memory.load=ldg"),
                    named = RESOLVED(6, 6, 6, "force.kernel=brick", "memory.staging=async");
     check_context("memory.staging");
-    CHECK(many.memory_staging == MD_STAGING_ASYNC && checked.memory_staging == MD_STAGING_REGISTERS);
-    CHECK(queued.memory_staging == MD_STAGING_ASYNC && queued.neighbor_rebuild == MD_REBUILD_DEVICE_CHECK);
-    CHECK(few.memory_staging == MD_STAGING_REGISTERS && named.memory_staging == MD_STAGING_ASYNC);
-    CHECK(soa.force_kernel == MD_KERNEL_BRICK && soa.memory_staging == MD_STAGING_REGISTERS);
-    CHECK(ldg.force_kernel == MD_KERNEL_BRICK && ldg.memory_staging == MD_STAGING_REGISTERS);
+    CHECK(queued.memory_staging == MD_STAGING_ASYNC && kernels.memory_staging == MD_STAGING_REGISTERS);
+    CHECK(soa.launch_passes == MD_PASSES_QUEUE && soa.memory_staging == MD_STAGING_REGISTERS);
+    CHECK(ldg.memory_staging == MD_STAGING_REGISTERS && named.memory_staging == MD_STAGING_ASYNC);
 }
 
 /* The queue between two sizes, of which the GPU has more bricks than a few and less than very many; where the device checks

@@ -22,10 +22,9 @@ MdSystem *bricks_crowd(int edge, double spacing, double box) {
     return system;
 }
 
-MdConfig bricks_config(int cells, int distances, int rows_per_warp) {
+MdConfig bricks_config(int cells, int distances) {
     MdConfig config = state_config();
     config.neighbor_distances = distances;
-    config.neighbor_rows_per_warp = distances == MD_DISTANCES_MATRIX ? rows_per_warp : MD_ROWS_PER_WARP_32;
     config.force_kernel = MD_KERNEL_BRICK;
     config.memory_sort = MD_SORT_BRICK;
     config.memory_brick_grid = MD_BRICK_GRID_CELLS;

@@ -8,8 +8,8 @@
 
 /* A cube of edge^3 atoms at this spacing, somewhat shaken, in the corner of a periodic box. */
 MdSystem *bricks_crowd(int edge, double spacing, double box);
-/* memory.brick_grid = cells; rows_per_warp is for neighbor.distances = matrix. */
-MdConfig bricks_config(int cells, int distances, int rows_per_warp);
+/* memory.brick_grid = cells. */
+MdConfig bricks_config(int cells, int distances);
 /* Rows against all pairs, at the places of the list; false: there are no rows. */
 bool bricks_check_list(const WalkRun *run, const MdSystem *system);
 /* The same, and what bricks stage against what is in range of them, and the numbers by which they stage images. */

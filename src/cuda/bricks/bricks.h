@@ -44,7 +44,7 @@ void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
 /* Whether launch.barrier = local gains with the check of displacements, too, for blocks that hold their bricks. */
 bool cuda_brick_suits_speculation(const MdConfig *config, const MdSystemPlan *plan);
 /* memory.staging, once launch.passes is known. */
-void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices);
+void cuda_brick_resolve_staging(MdConfig *config, MdChoices *choices);
 MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdErrors *errors);
 /* Whether blocks of these bricks would need more room than there is; and what, in words. */
 bool cuda_brick_lacks_room(const MdConfig *config, const MdSystemPlan *plan, char *what, size_t size);

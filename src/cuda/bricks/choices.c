@@ -22,8 +22,7 @@ int64_t cuda_most_resident(int brick_grid, const MdConfig *config) {
     return (config->neighbor_rebuild == MD_REBUILD_EVERY ? 1 : 2) * most / 3;
 }
 
-static const char *why_no_matrices(const MdConfig *config, const MdSystemPlan *plan);
-static int choose_rows_per_warp(const MdConfig *config, const MdSystemPlan *plan);
+static const char *why_no_matrices(const MdSystemPlan *plan);
 
 /* A division of the box, and the configuration with all that the shared memory of its blocks hangs on. */
 typedef struct Trial {
@@ -39,8 +38,7 @@ static Trial try_cells(const MdConfig *config, const MdSystemPlan *plan, int bri
     c->memory_brick_grid = brick_grid;
     c->memory_brick_cells = brick_cells;
     if (c->neighbor_distances == MD_DISTANCES_AUTO)
-        c->neighbor_distances = why_no_matrices(c, plan) ? MD_DISTANCES_THREAD : MD_DISTANCES_MATRIX;
-    if (c->neighbor_rows_per_warp == MD_ROWS_PER_WARP_AUTO) c->neighbor_rows_per_warp = choose_rows_per_warp(c, plan);
+        c->neighbor_distances = why_no_matrices(plan) ? MD_DISTANCES_THREAD : MD_DISTANCES_MATRIX;
     trial.division =
         cuda_divide(c, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
     return trial;
@@ -132,9 +130,9 @@ static bool shares_multiprocessor(const MdConfig *config, const MdSystemPlan *pl
 /* Whether one or two bricks a multiprocessor suit the system: in three dimensions, by the resident kernel, and with no more atoms in
  * each than were tried. Melts on an H200, every 20 steps, in G atom-steps/s (run/results/h200), by device and by cells at
  * 7bf672a: 6,912 atoms 1.65 and 1.33, 16,384 2.89 and 2.32, 32,000 4.24 and 3.45, 55,296 4.75 and 3.14, 70,304 5.72 and 4.31, 87,808
- * 5.53 and 4.32; by device-2 and by cells at 8072e0c: 108,000 5.50 and 5.22, 131,072 5.56 and 5.03, though of its blocks only
- * one at a time fits a multiprocessor. Where device suits, device-2 was mostly slower: 32,000 4.55 and 4.77, 87,808 5.30 and
- * 5.78; by three and four a multiprocessor all were. */
+ * 5.53 and 4.32; on an H100, by device-2 and by cells (run/results/h100): 108,000 6.77 and 5.45, 131,072 6.08 and 5.31, and with safe
+ * lists 5.43 and 3.92, 4.97 and 4.11, though of its blocks only one at a time fits a multiprocessor. Where device suits, device-2 was
+ * mostly slower (H200): 32,000 4.55 and 4.77, 87,808 5.30 and 5.78; by three and four a multiprocessor all were. */
 static const double most_device_rows = 900, most_device_2_rows = 530;
 
 typedef enum Suits { SUITS, HAS_TOO_FEW, HAS_TOO_MANY } Suits;
@@ -253,76 +251,45 @@ static bool has_fast_matrices(int capability) { return capability == 90 || capab
 /* Products of matrices, and rows ordered by groups of banks: a search of a million atoms takes 0.46 ms in place of 0.52 by
  * threads, and forces 0.104 in place of 0.146. Threads took 0.93 for rows in such an order, which cost a rebuild what forces
  * gained (run/results/h200). In two dimensions, where most candidates are in range, both lost. */
-static const char *why_no_matrices(const MdConfig *config, const MdSystemPlan *plan) {
+static const char *why_no_matrices(const MdSystemPlan *plan) {
     const int capability = cuda_device_compute_capability();
     return plan->box.dimension == 2              ? "most candidates are in range in two dimensions"
            : capability < CUDA_MATRIX_CAPABILITY ? "matrices take compute capability 9.0"
            : !has_fast_matrices(capability)      ? "matrices are of doubles, which are slow on this GPU"
-           : config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_32 ? "neighbor.rows_per_warp = 32 was given"
-                                                                   : NULL;
+                                                 : NULL;
 }
 
 static void resolve_distances(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->neighbor_distances != MD_DISTANCES_AUTO) return;
     const bool has_effect = config->force_kernel == MD_KERNEL_BRICK;
-    const char *why_not = has_effect ? why_no_matrices(config, plan) : NULL;
+    const char *why_not = has_effect ? why_no_matrices(plan) : NULL;
     config->neighbor_distances = has_effect && !why_not ? MD_DISTANCES_MATRIX : MD_DISTANCES_THREAD;
     if (has_effect)
         md_choices_add(choices, "neighbor.distances", why_not ? "thread" : "matrix", "%s",
                        why_not ? why_not : "the fastest search of bricks in three dimensions");
 }
 
-/* Eight rows where a multiprocessor has one or two bricks: melts on an H200, search in us by eight and by sixteen:
- * 4,000 atoms 17.6 and 19.9, 32,000 37.4 and 40.7, 70,304 52.1 and 55.2 (run/results/h200, commit 7bf672a). */
-static int choose_rows_per_warp(const MdConfig *config, const MdSystemPlan *plan) {
-    if (!cuda_facts(config).has_matrices) return MD_ROWS_PER_WARP_32;
-    const int n_sms = cuda_device_multiprocessors(), on_each = cuda_bricks_on_each(config->memory_brick_grid);
-    const CudaDivision division = cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), n_sms);
-    return on_each > 0 || cuda_division_bricks(&division) <= n_sms ? MD_ROWS_PER_WARP_8 : MD_ROWS_PER_WARP_16;
-}
-
-static void resolve_rows_per_warp(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
-    if (config->neighbor_rows_per_warp != MD_ROWS_PER_WARP_AUTO) return;
-    config->neighbor_rows_per_warp = MD_ROWS_PER_WARP_32;
-    if (config->force_kernel != MD_KERNEL_BRICK || !cuda_facts(config).has_matrices) return;
-    config->neighbor_rows_per_warp = choose_rows_per_warp(config, plan);
-    const int on_each = cuda_bricks_on_each(config->memory_brick_grid);
-    const bool are_few = config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_8;
-    md_choices_add(choices, "neighbor.rows_per_warp", are_few ? "8" : "16", "%s",
-                   are_few ? on_each > 1 ? "few bricks share the warps of a multiprocessor"
-                                         : "a brick has all warps of a multiprocessor"
-                           : "a load serves more rows");
-}
-
-/* Melts on an H200, every 20 steps: copies gain 1 to 2 % of a loop by kernels and 3 to 4 by a queue from a million atoms
- * on, 5 % in double precision, and nothing at 256,000. With the longer lists of a rebuild when needed they gain 1 % by a
- * queue and lose 1 to 2 by kernels, and where all bricks are on the GPU at once up to 10 (run/results/h200). */
-static const double least_copied_bricks = 3;
-
-void cuda_brick_resolve_staging(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+/* In a queue a multiprocessor has many bricks, one after the other. Melts on an H100, by copies and through registers, in steps a
+ * second: a million atoms 8,083 and 7,970, safe 6,342 and 6,304, in double precision 3,789 and 3,696; 4 million 2,073 and 2,044,
+ * safe 1,609 and 1,579 (run/results/h100). Kernels lost 1 to 2 % by copies with the lists of a rebuild when needed, and up to 10
+ * where all bricks are on the GPU at once (run/results/h200). */
+void cuda_brick_resolve_staging(MdConfig *config, MdChoices *choices) {
     if (config->memory_staging != MD_STAGING_AUTO) return;
     config->memory_staging = MD_STAGING_REGISTERS;
     if (config->force_kernel != MD_KERNEL_BRICK) return;
-    const CudaDivision division =
-        cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
-    const char *why_not = config->memory_layout != MD_LAYOUT_VEC4 ? "copies take positions of memory.layout = vec4"
-                          : config->memory_load != MD_LOAD_GLOBAL ? "copies take memory.load = global"
+    const char *why_not = config->launch_passes != MD_PASSES_QUEUE  ? "copies gain where passes come from a queue"
+                          : config->memory_layout != MD_LAYOUT_VEC4 ? "copies take positions of memory.layout = vec4"
                           : cuda_device_compute_capability() < CUDA_COPY_CAPABILITY
                               ? "asynchronous copies take compute capability 8.0"
-                          : config->neighbor_rebuild != MD_REBUILD_EVERY && config->launch_passes != MD_PASSES_QUEUE
-                              ? "with the lists of a rebuild when needed copies were slower, but in a queue"
-                          : cuda_division_bricks(&division) < least_copied_bricks * cuda_device_multiprocessors()
-                              ? "few bricks for each multiprocessor"
                               : NULL;
     if (!why_not) config->memory_staging = MD_STAGING_ASYNC;
     md_choices_add(choices, "memory.staging", why_not ? "registers" : "async", "%s",
-                   why_not ? why_not : "a multiprocessor has many bricks, one after the other");
+                   why_not ? why_not : "in a queue a multiprocessor has many bricks, one after the other");
 }
 
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     resolve_cells(config, plan, choices);
     resolve_distances(config, plan, choices);
-    resolve_rows_per_warp(config, plan, choices);
     resolve_row_threads(config, plan, choices);
 }
 

@@ -34,7 +34,7 @@ CudaFacts cuda_facts(const MdConfig *config) {
         .state_size = config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double),
         .halves = md_option_has_effect(config, MD_OPTION_neighbor_list) && config->neighbor_list == MD_LIST_HALF,
         .has_matrices = config->neighbor_distances == MD_DISTANCES_MATRIX,
-        .rows_per_warp = config->neighbor_rows_per_warp == MD_ROWS_PER_WARP_8 ? 8 : 16,
+        .rows_per_warp = config->memory_brick_grid == MD_BRICK_GRID_CELLS ? 16 : 8,
         .checks_on_device = config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK,
         .is_resident = config->launch_persistent == MD_PERSISTENT_ON,
         .fuses_steps = config->launch_fuse == MD_FUSE_STEP,

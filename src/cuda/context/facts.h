@@ -19,7 +19,7 @@ typedef struct CudaFacts {
     /* the list */
     bool halves;       /* neighbor.list = half */
     bool has_matrices; /* neighbor.distances = matrix */
-    int rows_per_warp; /* for which a warp searches at a time by matrices */
+    int rows_per_warp; /* for which a warp searches at a time by matrices: fewer where a multiprocessor has one brick or two */
 
     /* the order of the atoms */
     bool needs_cells;  /* atoms are sorted into cells */

@@ -48,7 +48,7 @@ static_assert(MD_FUSE_STEP == 2 && MD_PERSISTENT_ON == 1 && MD_PASSES_QUEUE == 1
 static_assert(MD_REBUILD_DEVICE_CHECK == 2 && MD_DISTANCES_MATRIX == 1 && MD_ON == 1,
               "neighbor.rebuild, distances, sorted");
 static_assert(MD_PARAMETERS_GLOBAL == 0 && MD_PARAMETERS_ARGUMENT == 1 && MD_SORT_NONE == 0, "memory.parameters, sort");
-static_assert(MD_BRICK_GRID_CELLS == 0 && MD_ROWS_PER_WARP_8 == 1 && MD_PRECISION_DOUBLE == 0, "bricks, run.precision");
+static_assert(MD_BRICK_GRID_CELLS == 0 && MD_PRECISION_DOUBLE == 0, "bricks, run.precision");
 
 constexpr unsigned whole_warp = 0xffffffffu;
 

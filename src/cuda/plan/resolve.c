@@ -234,7 +234,7 @@ static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoice
     resolve_fuse(config, plan, choices);
     resolve_barrier(config, plan, choices);
     resolve_passes(config, plan, choices);
-    cuda_brick_resolve_staging(config, plan, choices);
+    cuda_brick_resolve_staging(config, choices);
     MdStatus status = md_variants_check(md_cuda_variants(), "cuda", config, errors);
     if (status == MD_OK) status = cuda_memory_check(config, errors);
     if (status == MD_OK) status = cuda_toolkit_resolve(config, errors);
@@ -244,11 +244,9 @@ static MdStatus resolve_all(MdConfig *config, const MdSystemPlan *plan, MdChoice
 
 /* Switches whose `auto` may have room where bricks as they were asked for have none; the last ones have no effect without those
  * behind them. */
-static const int ways_out[] = {MD_OPTION_memory_brick_cells, MD_OPTION_memory_brick_grid,
-                               MD_OPTION_neighbor_distances, MD_OPTION_launch_block_size,
-                               MD_OPTION_launch_barrier,     MD_OPTION_launch_persistent,
-                               MD_OPTION_launch_fuse,        MD_OPTION_memory_sort,
-                               MD_OPTION_memory_staging,     MD_OPTION_neighbor_rows_per_warp,
+static const int ways_out[] = {MD_OPTION_memory_brick_cells, MD_OPTION_memory_brick_grid, MD_OPTION_neighbor_distances,
+                               MD_OPTION_launch_block_size,  MD_OPTION_launch_barrier,    MD_OPTION_launch_persistent,
+                               MD_OPTION_launch_fuse,        MD_OPTION_memory_sort,       MD_OPTION_memory_staging,
                                MD_OPTION_launch_passes,      MD_OPTION_force_kernel};
 enum { N_WAYS_OUT = sizeof ways_out / sizeof ways_out[0] };
 

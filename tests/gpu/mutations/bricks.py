@@ -258,7 +258,7 @@ mutant("eights: those of two lines twice", EIGHTS, "begin < end ? max(begin / in
 mutant("eights: the last of a line is left out", EIGHTS, "(end + in_eight - 1) / in_eight", "end / in_eight", SIXTEENS)
 mutant("eights: rows meet themselves", EIGHTS, "*place = of_own + own / in_eight;", "*place = -1;", MATRICES)
 TESTED = BY_MATRIX + " void test_eights("
-BY_EIGHT = tests(MATRIX + " neighbor.rows_per_warp=8")
+BY_EIGHT = tests(MATRIX + " memory.brick_grid=device")
 mutant("test eights: the second four are the first", TESTED, "next + eights_at_once, others", "next, others", BY_EIGHT)
 mutant("test eights: the third four are the second", TESTED, "next + 2 * eights_at_once, columns", "next + eights_at_once, columns", BY_EIGHT)
 mutant("test eights: always the first eight", TESTED, "left -= 2 * eights_at_once, next += 2 * eights_at_once", "left -= 2 * eights_at_once", BY_EIGHT)
@@ -299,8 +299,8 @@ MATRIX_ROWS = BY_MATRIX + " RowsByWarps {"
 mutant("matrix rows: one round", MATRIX_ROWS, "first < n_rows; first", "first < min(n_rows, rows_of_round); first", SIXTEENS)
 mutant("matrix rows: cells of the round before", MATRIX_ROWS, "cell = next_cell;", "", SIXTEENS)
 mutant("matrix rows: cells of the first row", MATRIX_ROWS, "slot_of_lane(brick, first)]", "brick.begin]", SIXTEENS)
-mutant("matrix rows: eights begin where sixteens do", MATRIX_ROWS, "first = rows_at_once * warp", "first = 16 * warp", tests(MATRIX + " neighbor.rows_per_warp=8"))
-mutant("matrix rows: sixteens begin where eights do", MATRIX_ROWS, "MD_BLOCK / 32 * rows_at_once", "MD_BLOCK / 32 * 16", tests(MATRIX + " neighbor.rows_per_warp=8 launch.block_size=32"))
+mutant("matrix rows: eights begin where sixteens do", MATRIX_ROWS, "first = rows_at_once * warp", "first = 16 * warp", tests(MATRIX + " memory.brick_grid=device"))
+mutant("matrix rows: sixteens begin where eights do", MATRIX_ROWS, "MD_BLOCK / 32 * rows_at_once", "MD_BLOCK / 32 * 16", tests(MATRIX + " memory.brick_grid=device launch.block_size=32"))
 mutant("matrix rows: one table for all warps", MATRIX_ROWS, "warp * a.bricks.warp_bytes", "0", SIXTEENS)
 mutant("matrix rows: though there is no room", MATRIX_ROWS, "if (brick.n_staged < 0) {", "if (false) {", CROWDS)
 

@@ -1,6 +1,6 @@
 /* neighbor.distances = matrix: rows of a brick, sixteen at a time by a warp, whose tensor cores find their distances; or eight
- * (neighbor.rows_per_warp), where that gives work to warps that would have none: each load of a column then serves half as many
- * rows.
+ * with memory.brick_grid = device and device-2, where sixteen would leave warps without work: each load of a column then serves
+ * half as many rows.
  *
  * |a - b|^2 - range^2 is a product of matrices: of (-2x, -2y, -2z, 1) and (x, y, z, |b|^2), and |a|^2 - range^2 is added.
  * One instruction does that for 16 or 8 rows and 8 staged atoms in double, so that nothing is lost: places are floats (in double
@@ -39,14 +39,14 @@ constexpr int bytes_of_unit = sizeof(Point) / 16;
 
 /* What a lane knows of its rows: `upper` stands for row g, `lower` for row g + 8, if a warp has so many; each has two groups of
  * banks. */
-constexpr int n_sides = MD_SW_neighbor_rows_per_warp == MD_ROWS_PER_WARP_8 ? 1 : 2, n_groups = 2;
+constexpr int n_sides = MD_SW_memory_brick_grid == MD_BRICK_GRID_CELLS ? 2 : 1, n_groups = 2;
 constexpr int rows_at_once = 8 * n_sides;
 
 /* product = a b + add by a warp, rows_at_once x 4 times 4 x 8. Lane 4 g + t: `upper` and `lower` are a[g][t] and a[g + 8][t], b is
  * b[t][g], the product is that of rows g, g, g + 8, g + 8 and columns 2 t, 2 t + 1, 2 t, 2 t + 1. (PTX ISA: mma.m16n8k4; of
  * eight rows mma.m8n8k4) */
 #ifndef MD_MULTIPLY_MATRICES
-#if MD_SW_neighbor_rows_per_warp == 1 /* 8 */
+#if MD_SW_memory_brick_grid > 0 /* device, device-2 */
 #define MD_MULTIPLY_MATRICES(product, upper, lower, b, add)                                                            \
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %5};"                     \
                  : "=d"(product[0]), "=d"(product[1])                                                                  \
