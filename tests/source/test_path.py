@@ -1,5 +1,6 @@
 """The paths of reading in src/README.md: their files exist, their counts of lines are about right, and they are no longer than they
-may be: 3,000 lines from the deck to the files, 900 in 5 files of the output."""
+may be: 3,000 lines from the deck to the files, 900 in 5 files of the output. The source as a whole has a limit as well: who needs
+more lines takes others out, or raises it with a reason."""
 import os
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
 PATHS = {"A path of reading": (10, 30, 3000), "The path of the output": (4, 5, 900)}  # least and most files, most lines
+KINDS, MOST_LINES = {".c", ".h", ".cu", ".cuh", ".def"}, 39_500  # of src/
 
 
 def rows(page, title):
@@ -40,6 +42,20 @@ def test_path(checks, _):
         checks.that(not found, f"src/README.md: {title}: {found}")
 
 
+def count_lines(folder):
+    return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in folder.rglob("*") if file.suffix in KINDS)
+
+
+def test_all(checks, folder):
+    lines = count_lines(SOURCE / "src")
+    checks.that(20_000 < lines <= MOST_LINES, f"src/ has {lines} lines, and {MOST_LINES} are allowed")
+    (Path(folder) / "kernels").mkdir()
+    (Path(folder) / "kernels/a.cu").write_text("\n" * 7)
+    (Path(folder) / "b.h").write_text("\n" * 4)
+    (Path(folder) / "README.md").write_text("\n" * 100)
+    checks.that(count_lines(Path(folder)) == 11, "lines of all kinds of source in all folders, and of nothing else")
+
+
 def test_planted(checks, folder):
     """What is wrong is found."""
     folder = Path(folder)
@@ -52,7 +68,7 @@ def test_planted(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_path, test_planted)
+    checks.run(test_path, test_all, test_planted)
     checks.finish()
 
 
