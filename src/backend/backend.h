@@ -80,7 +80,7 @@ typedef struct MdStageTime {
     char asked[256];  /* the switches of the stage as configured, `kernel=auto unroll=4` */
     char ran[256];    /* and as they ran: without `auto` */
     int64_t calls;    /* to effect */
-    int64_t replayed; /* and besides: they found the device halted, and were issued again */
+    int64_t replayed; /* and besides: they found the device stopped, and were issued again */
     int64_t timed;    /* of both, */
     double timed_s;
     int64_t alone; /* of both, besides: timed, and like no others: a GPU's first, and those that made graphs */

@@ -11,14 +11,14 @@
  *               begin              end             arrive               give_back
  *     FREE ---------------> ISSUING ----> ISSUED ------------> WRITING -----------> FREE
  *                             ^ ^           | |
- *                             | +-- begin --+ | arrive, but the device had halted
+ *                             | +-- begin --+ | arrive, but the device had stopped
  *                             +---- begin --- SKIPPED
  *
  *     FREE     nobody's.
  *     ISSUING  the producer's, who queues the work on the streams (cuda/stages/output.c) or does it (cpu/output.c).
  *     ISSUED   the device's. The compute stream waits for the last copy out of the slot, packs sums and frame into the device
  *              buffers and records `packed`; the copy stream waits for that, copies to the pinned buffers and records `copied`.
- *     SKIPPED  nobody's. The device had halted before this step and packed nothing; the producer rolls back and issues the request
+ *     SKIPPED  nobody's. The device had stopped before this step and packed nothing; the producer rolls back and issues the request
  *              again (cuda/batches/steps.c). If it does so before the consumer has looked, the slot is not SKIPPED in between.
  *     WRITING  the consumer's: `copied` is over, and it writes row and frame from the pinned buffers.
  *     DROPPED  nobody's for good, from any state but FREE: there was an error, and nobody reads what the device may still copy. */

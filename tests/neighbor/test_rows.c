@@ -357,7 +357,7 @@ static MdSystem *one_moves(int halves, int axis, double speed) {
 }
 
 /* One atom alone is fast, last, in the middle or first in memory, along one axis: it alone tells that the list is too old.
- * Issued without a look in between, so that a device that halts has steps behind it to hold back. */
+ * Issued without a look in between, so that a device that stops has steps behind it to hold back. */
 static void test_one_moves(const MdBackendOps *ops, int axis) {
     enum { N_STEPS = 40 };
     const double speed = 5, dt = 0.004;

@@ -19,7 +19,8 @@ static const MdOutputRequest request = {.step = STEP, .slot = 0, .frame = 0, .qu
 
 typedef enum Operation { BEGIN, END, ARRIVE, ARRIVE_EMPTY, GIVE_BACK, DROP, N_OPERATIONS } Operation;
 
-static const char *const operation_names[] = {"begin", "end", "arrive", "arrive of a halted step", "give back", "drop"};
+static const char *const operation_names[] = {"begin",     "end", "arrive", "arrive of a stopped step",
+                                              "give back", "drop"};
 static const char *const state_names[] = {"FREE", "ISSUING", "ISSUED", "SKIPPED", "WRITING", "DROPPED"};
 
 /* With the number of the slot's last issue. */

@@ -1,4 +1,4 @@
-/* What a cuda backend makes while the host does not look: it halts in the middle of a batch where the list is stale; it tells where an
+/* What a cuda backend makes while the host does not look: it stops in the middle of a batch where the list is stale; it tells where an
  * atom became too fast; and blocks of the resident kernel need no barrier of the grid for it. For how many steps these speculate that
  * a list lasts, and what faults they tell: test_speculation. MDMINI_TEST_SYSTEM as in walk.h: unforeseen ahead, collision, or barrier. */
 #include <math.h>

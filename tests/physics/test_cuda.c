@@ -1,5 +1,5 @@
 /* What only the cuda backend promises: the work that its searches are counted with, how little is issued and skipped while the
- * device decides when the list is built, that it halts where the list is full, and which calls stand for themselves in
+ * device decides when the list is built, that it stops where the list is full, and which calls stand for themselves in
  * the times of stages. What it makes while the host does not look: test_ahead. MDMINI_TEST_SYSTEM as in walk.h: full, or melt. */
 #include <math.h>
 #include <stdio.h>
@@ -286,7 +286,7 @@ static double gained(const CudaContext *context, const CudaTimer *before, int k)
 }
 
 /* Two lists and twelve steps share the time between their events as they did before; with steps of which nothing is known, and where
- * the device has halted, none gets any. */
+ * the device has stopped, none gets any. */
 static void check_shares(CudaContext *context) {
     enum { LISTS = 2, STEPS = 12 };
     static const int n_calls[OF_WINDOW] = {LISTS, LISTS, STEPS};
@@ -333,7 +333,7 @@ static void check_shares(CudaContext *context) {
     CHECK(context->timers[CUDA_SORT].timed == before[CUDA_SORT].timed && context->timers[CUDA_STEP].timed == 0);
 }
 
-/* With a trace each call has a span of its own. And a device that halts, here at the list that was just built: what was open is
+/* With a trace each call has a span of its own. And a device that stops, here at the list that was just built: what was open is
  * not timed. */
 static void check_interrupted(const WalkRun *run) {
     CudaContext *context = run->context;
@@ -347,8 +347,8 @@ static void check_interrupted(const WalkRun *run) {
     cuda_timing_book(context);
     open_window(context);
     const int64_t n_timed = context->timers[CUDA_SORT].timed;
-    context->h_host_status->halted = CUDA_HALT_WORD(CUDA_HALTED_FULL, context->step);
-    CHECK(walk_ok(run, cuda_steps_settle(context)) && !context->open_span && context->h_host_status->halted == 0);
+    context->h_host_status->stopped = CUDA_STOP_WORD(CUDA_STOPPED_FULL, context->step);
+    CHECK(walk_ok(run, cuda_steps_settle(context)) && !context->open_span && context->h_host_status->stopped == 0);
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     cuda_timing_book(context);
     CHECK(context->timers[CUDA_SORT].timed == n_timed);
@@ -445,7 +445,7 @@ static void test_waste(const MdBackendOps *ops, const MdSystem *system, Way way)
                (long long)walk_launches(&statistics, "k_step_resident"),
                (long long)(calls_of(&statistics, "step") + calls_of(&statistics, "force")));
         CHECK(builds > N_STEPS / 20 && builds < N_STEPS / 4);
-        /* Two steps beyond the halt, those that it came early, and its own. */
+        /* Two steps beyond the stop, those that it came early, and its own. */
         if (way.persistent == MD_PERSISTENT_OFF && way.graph == MD_GRAPH_ON) CHECK(forces <= N_STEPS + 4 * builds);
         if (way.persistent == MD_PERSISTENT_ON) CHECK(walk_launches(&statistics, "k_step_resident") <= 3 * builds);
     }
@@ -642,7 +642,7 @@ static void test_growing_on(const MdBackendOps *ops) {
 static void test_skipped_before_fault(const MdBackendOps *ops, const MdSystem *system) {
     const MdRingSpec one = {.n_slots = 1, .precision = MD_FILE_PRECISION_DOUBLE};
     const MdOutputRequest request = {.step = 1, .slot = 0, .frame = -1};
-    const unsigned halted = CUDA_HALTED_OLD;
+    const unsigned stopped = CUDA_STOPPED_STALE;
     const MdConfig config = state_config();
     MdOutput row = {0};
     WalkRun run;
@@ -651,7 +651,7 @@ static void test_skipped_before_fault(const MdBackendOps *ops, const MdSystem *s
     CudaContext *context = run.context;
     MdRing *ring = md_ring_create(&one);
     CHECK(walk_ok(&run, ops->output_create(context, ring)) && walk_prepare(&run) && walk_steps(&run, 1, 1));
-    CHECK(cudaMemcpyAsync(&context->arguments.status->halted, &halted, sizeof halted, cudaMemcpyDefault,
+    CHECK(cudaMemcpyAsync(&context->arguments.status->stopped, &stopped, sizeof stopped, cudaMemcpyDefault,
                           context->stream) == cudaSuccess);
     CHECK(walk_ok(&run, ops->output_begin(context, &request)));
     cuda_wait_stream(context, "wait: test");

@@ -292,7 +292,7 @@ static int64_t forced_steps(const WalkRun *run) {
 }
 
 /* Thirty steps, with rebuilds; is_watched: with energies and sums on the way, in the midst of what else is a batch of steps.
- * Work that a device has issued again since it had halted counts once. */
+ * Work that a device has issued again since it had stopped counts once. */
 enum { N_BITS_STEPS = 30, N_SEEN_STEPS = 7 };
 static bool run_bits(Walk *walk, const MdConfig *base, const MdSystem *system, bool is_watched, Bits *bits,
                      bool *promised) {

@@ -66,7 +66,7 @@ static int64_t run_ahead(const CudaContext *context, int64_t step) {
 }
 
 static bool is_behind(const CudaContext *context, int64_t step) {
-    return step - (int64_t)context->h_host_status->step > run_ahead(context, step) && !context->h_host_status->halted;
+    return step - (int64_t)context->h_host_status->step > run_ahead(context, step) && !context->h_host_status->stopped;
 }
 
 void cuda_ahead_wait(CudaContext *context, int64_t step) {

@@ -14,7 +14,7 @@ int64_t cuda_ahead_batch_steps(const CudaContext *context, int64_t first);
 /* launch.barrier = local: steps of a batch that begins with the forces of step `first` before its blocks have to look for
  * displacements. */
 int cuda_ahead_speculative_steps(const CudaContext *context, int64_t first);
-/* Waits while the device is too far behind `step`, unless it has halted. */
+/* Waits while the device is too far behind `step`, unless it has stopped. */
 void cuda_ahead_wait(CudaContext *context, int64_t step);
 
 #endif

@@ -1,18 +1,18 @@
-/* How steps are issued to the device, and again after the device has halted itself.
+/* How steps are issued to the device, and again after the device has stopped itself.
  *
  * A step that somebody looks at, and one with a build, is issued by itself: drift, list, forces. Those between go in batches
  * (batch.c). The second half kick of a step waits for the first one of the next, unless somebody looks at the step.
  *
  * neighbor.rebuild=device-check. The host does not wait to learn whether the list still holds. The integration finds the
  * largest displacement; the force kernel after it reads that, and when it is more than half the skin computes nothing and
- * raises `halted` (in device memory, for the kernels behind it, which then do nothing either, and in mapped memory, for
- * the host). So the device halts at the moment before the forces that the list would have got wrong. The host, which is some
+ * raises `stopped` (in device memory, for the kernels behind it, which then do nothing either, and in mapped memory, for
+ * the host). So the device stops at the moment before the forces that the list would have got wrong. The host, which is some
  * steps ahead (ahead.c), sees the flag in passing or at the next wait. It rolls back to that step, builds the list, and issues
  * the rest once more. The journal keeps what it needs of the steps that may be issued again: which wanted energies, and what
  * output was asked for at their ends.
  *
  * A build that does not fit. The host does not wait to learn that either: it issues sort and search and goes on. Where the
- * list has no room for what was found the device halts in the same way, behind the sort; the host makes room, repeats the
+ * list has no room for what was found the device stops in the same way, behind the sort; the host makes room, repeats the
  * search, and rolls back to that step. The sort would not bear to be repeated: so the host looks whether a build has had room
  * before it issues the next one, by when that is long past. */
 #include "base/memory.h"
@@ -46,11 +46,11 @@ static bool may_follow(const CudaContext *context, int64_t step) {
     return !wants_energy(context, step) && !acts_on_list(context, step);
 }
 
-/* --- the device has halted ------------------------------------------------------------------------------------------ */
+/* --- the device has stopped ------------------------------------------------------------------------------------------ */
 
-/* After a fault the motion is over, and it stays as it is: a fault is told before the halt behind it. */
+/* After a fault the motion is over, and it stays as it is: a fault is told before the stop behind it. */
 static bool needs_list(const CudaContext *context) {
-    return context->h_host_status->halted && !context->h_host_status->fault;
+    return context->h_host_status->stopped && !context->h_host_status->fault;
 }
 
 /* The forces of a step come next, the first of n_before steps of a batch before it. */
@@ -64,12 +64,12 @@ static void note_step(CudaContext *context, int64_t step, int n_before) {
     now->calls[CUDA_STEP] += n_before;
 }
 
-/* Rolls back to the step at whose forces the device has halted, and makes the list that they lack. What was issued from there on
+/* Rolls back to the step at whose forces the device has stopped, and makes the list that they lack. What was issued from there on
  * had no effect. */
 static MdStatus roll_back(CudaContext *context) {
-    const uint64_t halted = context->h_host_status->halted;
-    const bool is_old = CUDA_HALT_WHY(halted) == CUDA_HALTED_OLD;
-    const int64_t step = is_old ? (int64_t)CUDA_HALT_STEP(halted) : context->built_step;
+    const uint64_t stopped = context->h_host_status->stopped;
+    const bool is_old = CUDA_STOP_WHY(stopped) == CUDA_STOPPED_STALE;
+    const int64_t step = is_old ? (int64_t)CUDA_STOP_STEP(stopped) : context->built_step;
     md_require(is_known(context, step));
     cuda_timing_drop(context);
     cuda_memory_end(context, CUDA_FORCES); /* nobody has written those that a later step asked for */
@@ -80,11 +80,11 @@ static MdStatus roll_back(CudaContext *context) {
     context->kick_open = false;
     MdStatus status = is_old ? cuda_neighbor_build(context, false) : cuda_neighbor_fit(context);
     if (status == MD_OK && is_old) cuda_ahead_note_build(context, step);
-    note_step(context, step, 0); /* the device may halt again before they are issued */
+    note_step(context, step, 0); /* the device may stop again before they are issued */
     return status;
 }
 
-/* Waits until it is known whether the device has halted: with device-check that may be as late as in the last step; else
+/* Waits until it is known whether the device has stopped: with device-check that may be as late as in the last step; else
  * at the last build, which in the course of the steps is over by then. */
 static void wait_to_know(CudaContext *context) {
     if (context->facts.checks_on_device) cuda_wait_stream(context, "wait: steps");
@@ -130,7 +130,7 @@ static void issue_batch(CudaContext *context, const CudaBatch *batch) {
     context->step += context->is_drifted;
 }
 
-/* The list of a step whose drift is done; false: the device has halted before, or that failed. */
+/* The list of a step whose drift is done; false: the device has stopped before, or that failed. */
 static bool take_list(CudaContext *context, MdStatus *status) {
     const int64_t step = context->step;
     if (context->facts.checks_on_device) {
@@ -157,7 +157,7 @@ static void end_step(CudaContext *context) {
     cuda_output_issue(context, &now->output);
 }
 
-/* The next batch or step, as far as it goes before it is known that the device has halted. */
+/* The next batch or step, as far as it goes before it is known that the device has stopped. */
 static MdStatus issue_next(CudaContext *context) {
     MdStatus status = MD_OK;
     /* A rollback to the last build must find its step in the journal. */
@@ -256,7 +256,7 @@ MdStatus cuda_steps_output_settle(void *opaque) {
     const MdStatus status = cuda_steps_settle(context);
     cuda_wait_stream(context, "wait: steps");
     /* After an error or a fault nothing is issued again (go_on): what is SKIPPED stays so. */
-    if (status != MD_OK || context->h_host_status->halted || context->h_host_status->fault)
+    if (status != MD_OK || context->h_host_status->stopped || context->h_host_status->fault)
         md_ring_abandon(context->output.ring);
     return status;
 }

@@ -13,7 +13,7 @@ void cuda_steps_integrate(CudaContext *context);
 MdStatus cuda_steps_finish(CudaContext *context);
 /* As finish, but for the second half kick of the last step. A fault ends the motion, and then nothing more is done. */
 MdStatus cuda_steps_settle(CudaContext *context);
-/* Output at the end of the step, and again if the device has halted before it. */
+/* Output at the end of the step, and again if the device has stopped before it. */
 MdStatus cuda_steps_output_begin(void *context, const MdOutputRequest *request);
 MdStatus cuda_steps_output_settle(void *context);
 

@@ -117,7 +117,7 @@ typedef struct CudaSpan { /* one timed call of a stage, or a copy */
 
 typedef struct CudaTimer {   /* of one stage */
     int64_t calls;           /* issued */
-    int64_t replayed, timed; /* of these: found the device halted and were issued again; were timed */
+    int64_t replayed, timed; /* of these: found the device stopped and were issued again; were timed */
     double timed_s;
     int64_t alone; /* timed as well, and like no others */
     double alone_s;

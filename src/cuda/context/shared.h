@@ -110,7 +110,7 @@ typedef struct CudaMeasures {
     unsigned moved_sq;          /* float bits: largest squared displacement from the places of the build */
     unsigned
         moved_sq_odd; /* launch.fuse = step: the same at every other step, which is measured while the other is read */
-    unsigned stopped_in; /* launch.passes = queue: 1 + the copy with what a device that halts has made; 0: it goes on */
+    unsigned stopped_in; /* launch.passes = queue: 1 + the copy with what a device that stops has made; 0: it goes on */
     int32_t largest_count;      /* of a row */
     unsigned high[3], low[3];   /* float keys (common.cuh) of the largest x, and of the largest -x */
     int32_t staged;             /* force.kernel = brick: atoms of the fullest block, */
@@ -120,13 +120,13 @@ typedef struct CudaMeasures {
     int32_t rows, sides_without_halo;
 } CudaMeasures;
 
-/* Why the device has halted: with device-check the list is too old for the forces of this step; what the last search
+/* Why the device has stopped: with device-check the list is too old for the forces of this step; what the last search
  * found has no room. */
-enum { CUDA_HALTED_OLD = 1, CUDA_HALTED_FULL = 2 };
+enum { CUDA_STOPPED_STALE = 1, CUDA_STOPPED_FULL = 2 };
 /* Both, why and at which step (that of CudaDeviceStatus), in a word. */
-#define CUDA_HALT_WORD(why, step) (4ull * (step) + (why))
-#define CUDA_HALT_WHY(word)       ((word) % 4)
-#define CUDA_HALT_STEP(word)      ((word) / 4)
+#define CUDA_STOP_WORD(why, step) (4ull * (step) + (why))
+#define CUDA_STOP_WHY(word)       ((word) % 4)
+#define CUDA_STOP_STEP(word)      ((word) / 4)
 
 /* The device status: what kernels have done and found, in device memory. */
 typedef struct CudaDeviceStatus {
@@ -143,14 +143,14 @@ typedef struct CudaDeviceStatus {
     unsigned n_grid_barriers; /* batches that used the barrier of the grid in place of launch.barrier = local */
     unsigned n_rolled_back;   /* the same that rolled back: a list was too old earlier than speculated */
     unsigned drifted;         /* the drift of step + 1 is done */
-    unsigned halted;          /* the stop flag, CUDA_HALTED_...: kernels return at once until the host clears it */
+    unsigned stopped;         /* the stop flag, CUDA_STOPPED_...: kernels return at once until the host clears it */
 } CudaDeviceStatus;
 
 /* The host-visible status: in mapped host memory, so that the host reads it without a copy. */
 typedef struct CudaHostStatus {
     int fault;
-    unsigned long long halted; /* CUDA_HALT_WORD; 0: it goes on */
-    unsigned long long step;   /* the last one whose forces were begun */
+    unsigned long long stopped; /* CUDA_STOP_WORD; 0: it goes on */
+    unsigned long long step;    /* the last one whose forces were begun */
     int largest_cell; /* the sort of few cells: particles of a cell for whose keys there was no room; 0: there was for all */
 } CudaHostStatus;
 
@@ -172,7 +172,7 @@ enum { CUDA_PAIR_TOTALS = 4, CUDA_ATOM_TOTALS = 5, CUDA_MAX_SUM_BLOCKS = 1024 };
 typedef struct CudaRowHead {
     double totals[CUDA_N_TOTALS];
     unsigned long long fault_step, fault_key; /* as in CudaDeviceStatus, the key of that step */
-    long long step;                           /* -1 until all of it is there: a device that is halted leaves it so */
+    long long step;                           /* -1 until all of it is there: a device that is stopped leaves it so */
 } CudaRowHead;
 
 /* output.pack = padded: numbers that part the components of a tile, see kernels/gather.cu. */

@@ -279,12 +279,12 @@ __device__ inline float displacement_sq(const Vec3<Pair> &x, const Vec3<Pair> &x
     return (float)(dx * dx + dy * dy + dz * dz);
 }
 
-/* The device is halted from here on: what was issued has no effect until the host has seen to it. The host is told all that it
+/* The device is stopped from here on: what was issued has no effect until the host has seen to it. The host is told all that it
  * needs to know of a list that is too old, so that it need not ask. */
-__device__ inline void halt(const CudaArguments &a, unsigned why) {
-    if (*(volatile unsigned *)&a.status->halted) return; /* the host may have seen to it (cuda_sort_prepare) */
-    a.status->halted = why;
-    *(volatile unsigned long long *)&a.host_status->halted = CUDA_HALT_WORD(why, a.status->step); /* host memory */
+__device__ inline void set_stop_flag(const CudaArguments &a, unsigned why) {
+    if (*(volatile unsigned *)&a.status->stopped) return; /* the host may have seen to it (cuda_sort_prepare) */
+    a.status->stopped = why;
+    *(volatile unsigned long long *)&a.host_status->stopped = CUDA_STOP_WORD(why, a.status->step); /* host memory */
 }
 
 /* The box edge and its inverse, and what a step takes, in the precision of pairs, already rounded by the host: a conversion from

@@ -1,5 +1,5 @@
 /* What a search has found, for the host: the largest row and the number of entries. Where the list has no room for that, the
- * device is halted until the host has made room.
+ * device is stopped until the host has made room.
  *
  * A kernel of its own counts, once all rows are there (k_neighbor_count), or each block its own rows as it finds them, which
  * saves that launch (bricks/search.cuh). */
@@ -12,7 +12,7 @@
 __device__ inline void book_entries(const CudaArguments &a, int largest, unsigned long long entries, bool is_full) {
     atomicMax(&a.status->measures.largest_count, largest);
     atomicAdd(&a.status->measures.entries, entries);
-    if (is_full || largest > a.list.capacity) halt(a, CUDA_HALTED_FULL);
+    if (is_full || largest > a.list.capacity) set_stop_flag(a, CUDA_STOPPED_FULL);
 }
 
 /* Counts rows `first`, first + step, ... to before `end` of this thread, by all threads of a block. A warp adds up in

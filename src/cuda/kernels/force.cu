@@ -23,14 +23,14 @@
 #include "cuda/kernels/force.cuh"
 
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_force_plain(MD_FORCE_ARGUMENTS) {
-    if (was_halted(a, &a.status->measures.moved_sq)) return;
+    if (was_stopped(a, &a.status->measures.moved_sq)) return;
     if (force_begin(a, &a.status->measures.moved_sq)) return;
     Sum unused[CUDA_PAIR_TOTALS];
     force_block<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused);
 }
 
 MD_KERNEL k_force_energy(MD_FORCE_ARGUMENTS) {
-    if (was_halted(a, &a.status->measures.moved_sq)) return;
+    if (was_stopped(a, &a.status->measures.moved_sq)) return;
     if (force_begin(a, &a.status->measures.moved_sq)) return;
     Sum sums[CUDA_PAIR_TOTALS] = {};
     const int n_blocks = force_blocks(a); /* as many are launched, but of bricks */

@@ -30,26 +30,26 @@ __device__ inline unsigned *moved_sq_of(const CudaArguments &a, int step) {
     return step % 2 == 0 ? &a.status->measures.moved_sq : &a.status->measures.moved_sq_odd;
 }
 
-/* Whether an earlier kernel has halted the device, after a search or in a pass of launch.fuse = step. This one may halt it
+/* Whether an earlier kernel has stopped the device, after a search or in a pass of launch.fuse = step. This one may stop it
  * itself before its last blocks begin; then what they read says so, too. */
-__device__ inline bool was_halted(const CudaArguments &a, const unsigned *moved_sq) {
-    return *(volatile unsigned *)&a.status->halted && !is_too_old(a, moved_sq);
+__device__ inline bool was_stopped(const CudaArguments &a, const unsigned *moved_sq) {
+    return *(volatile unsigned *)&a.status->stopped && !is_too_old(a, moved_sq);
 }
 
 /* At the begin of every force kernel: books the step, and, with device-check, tells that the list is too old. True: the
  * device waits for the host, nothing may be computed. Every thread of the grid gets the same answer, since what it
  * depends on was written by earlier kernels, or before a barrier of the grid. moved_sq: the largest squared displacement. */
 __device__ inline bool force_begin(const CudaArguments &a, const unsigned *moved_sq) {
-    const bool halts = is_too_old(a, moved_sq);
+    const bool stops = is_too_old(a, moved_sq);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (*(volatile unsigned *)&a.status->drifted) {
             a.status->drifted = 0;
             a.status->step += 1;
             *(volatile unsigned long long *)&a.host_status->step = a.status->step;
         }
-        if (halts) halt(a, CUDA_HALTED_OLD);
+        if (stops) set_stop_flag(a, CUDA_STOPPED_STALE);
     }
-    return halts;
+    return stops;
 }
 
 /* Blocks of this unit that all rows take. */

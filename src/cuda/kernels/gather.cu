@@ -78,10 +78,10 @@ MD_KERNEL k_gather_places(MD_ARGUMENTS) {
 }
 
 /* All of a kernel that gathers: row id of `out` gets the numbers of its particle; numbers(i) gives those of particle i in memory.
- * On a device that has halted they may never have been written. */
+ * On a device that has stopped they may never have been written. */
 template <class Out, class Numbers>
 __device__ inline void gather_rows(const CudaArguments &a, Out *out, const Numbers &numbers) {
-    if (a.status->halted) return; /* the whole grid: written by an earlier kernel */
+    if (a.status->stopped) return; /* the whole grid: written by an earlier kernel */
     if constexpr (is_naive) {
         const int i = thread_index();
         if (i >= a.n_own) return;

@@ -13,7 +13,7 @@ constexpr bool has_check = MD_SW_neighbor_rebuild != MD_REBUILD_EVERY;
 
 /* Half kick, or after the forces of another step the half kick that is still due before it; drift; displacement. */
 MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
-    if (a.status->halted) return; /* the whole grid: written by an earlier kernel */
+    if (a.status->stopped) return; /* the whole grid: written by an earlier kernel */
     float moved_sq[1] = {0};
     const int i = thread_index();
     if (i < a.n_own) moved_sq[0] = integrate_atom(a, i, a.kick_first, has_check);
@@ -25,7 +25,7 @@ MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
 }
 
 MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
-    if (a.status->halted) return;
+    if (a.status->stopped) return;
     const int i = thread_index();
     if (i >= a.n_own) return;
     Full<Pair> v = load_velocity(a.now, i);
@@ -34,7 +34,7 @@ MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
 }
 
 MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
-    if (a.status->halted) return;
+    if (a.status->stopped) return;
     const int i = thread_index();
     if (i == 0) a.status->drifted = 1;
     if (i >= a.n_own) return;
@@ -45,7 +45,7 @@ MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
 }
 
 MD_KERNEL k_integrate_check(MD_ARGUMENTS) {
-    if (a.status->halted) return;
+    if (a.status->stopped) return;
     const int i = thread_index();
     float moved_sq[1] = {0};
     if (i < a.n_own) moved_sq[0] = displacement_sq(load<Pair>(a.now.position, i), load<Pair>(a.reference, i));

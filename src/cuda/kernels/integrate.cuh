@@ -39,7 +39,7 @@ __device__ inline void raise_fault(const CudaArguments &a, int id, float displac
               (unsigned long long)id << 32 | __float_as_uint(displacement));
     if (!counts) return;
     *(volatile int *)&a.host_status->fault = 1; /* host memory: every fault writes the same */
-    __threadfence_system();                     /* who sees that the device halts sees the fault */
+    __threadfence_system();                     /* who sees that the device stops sees the fault */
 }
 
 /* The first fault of passes of which it is known now that they count up to the drift to step `last`: those behind come again. By
@@ -49,7 +49,7 @@ __device__ inline void tell_fault(const CudaArguments &a, unsigned long long las
     if (step <= last) {
         atomicMin(&a.status->fault_step, step);
         *(volatile int *)&a.host_status->fault = 1;
-        __threadfence_system(); /* who sees that the device halts sees the fault */
+        __threadfence_system(); /* who sees that the device stops sees the fault */
     } else if (step != ~0ull) {
         a.queue.check->fault_step = ~0ull;
         for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.status->fault_key[k] = ~0ull;

@@ -252,7 +252,7 @@ MD_KERNEL k_neighbor_sort_rows(MD_ARGUMENTS) {
     __shared__ int32_t s_keys[n_warps][room];
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int i = (int)blockIdx.x * n_warps + warp;
-    if (i >= a.n_own || a.status->halted) return; /* the whole warp */
+    if (i >= a.n_own || a.status->stopped) return; /* the whole warp */
     const RowInPlace row = {row_entries(a, i), a.list.entry_stride};
     const RowInShared shared = {s_keys[warp]};
     const int n = a.list.counts[i];

@@ -15,7 +15,7 @@
 
 /* Kinetic energy, momentum and the sum of F^2/m. */
 MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
-    if (a.status->halted) return; /* forces may not be there */
+    if (a.status->stopped) return; /* forces may not be there */
     Sum sums[CUDA_ATOM_TOTALS] = {};
     for (int64_t i = thread_index(); i < a.n_own; i += grid_size()) { /* 64 bits: a last stride may pass 2^31 */
         const Full<Pair> v = load_velocity(a.now, i);
@@ -50,8 +50,8 @@ MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     if (t > 0) return;
     a.row->fault_step = a.status->fault_step;
     a.row->fault_key = a.status->fault_key[a.status->fault_step % CUDA_GRAPH_STEPS];
-    /* Halted: sums and particles are those of another step, and this comes again. */
-    a.row->step = a.status->halted ? -1 : a.row_step;
+    /* Stopped: sums and particles are those of another step, and this comes again. */
+    a.row->step = a.status->stopped ? -1 : a.row_step;
 }
 
 /* The bounding box. */

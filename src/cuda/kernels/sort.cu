@@ -79,7 +79,7 @@ __device__ inline Vec3<Pair> place_ahead(const Vec3<Pair> &seen, const Vec3<Pair
     return Vec3<Pair>{plain_sum(seen.x, way.x), plain_sum(seen.y, way.y), plain_sum(seen.z, way.z)};
 }
 
-/* By one thread, before the others ask. The device counts the steps itself: when the host learns of a halt changes nothing, and a
+/* By one thread, before the others ask. The device counts the steps itself: when the host learns of a stop changes nothing, and a
  * graph serves for any interval. Of a first list there is none to go by, and no step before it. */
 MD_KERNEL k_sort_look_ahead(MD_ARGUMENTS) {
     if (thread_index() > 0) return;
@@ -151,7 +151,7 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int i = thread_index();
     const bool is_there = i < a.n_stored;
     if (i == 0) {
-        a.status->halted = 0;                /* nobody needs the old list any more */
+        a.status->stopped = 0;               /* nobody needs the old list any more */
         a.status->measures = CudaMeasures{}; /* of this build: its search is the first that adds to them */
         a.status->pass_step[0] = a.status->step + a.status->drifted;
     }

@@ -500,8 +500,8 @@ void cuda_status_read(CudaContext *context, bool wait) {
 }
 
 void cuda_status_release(CudaContext *context) {
-    context->h_host_status->halted = 0;
-    CUDA_CHECK(cudaMemsetAsync(&context->arguments.status->halted, 0, sizeof(unsigned), context->stream));
+    context->h_host_status->stopped = 0;
+    CUDA_CHECK(cudaMemsetAsync(&context->arguments.status->stopped, 0, sizeof(unsigned), context->stream));
 }
 
 void cuda_force_zero(CudaContext *context) {

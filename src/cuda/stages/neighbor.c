@@ -1,7 +1,7 @@
 /* Stage neighbor, host side: the rule when the list is built anew, growth after an overflow, and the way out of the list
  * by id. The kernels and their ladder stand in kernels/neighbor.cu.
  *
- * A thread that is past the capacity keeps counting but writes nothing. Who counts entries halts the device where anything
+ * A thread that is past the capacity keeps counting but writes nothing. Who counts entries stops the device where anything
  * has no room; the host, which has gone on meanwhile, grows the list and repeats the search (batches/steps.c). */
 #include <math.h>
 #include <string.h>
@@ -80,7 +80,7 @@ MdStatus cuda_neighbor_fit(CudaContext *context) {
     for (;;) {
         bool fits = false;
         cuda_status_read(context, true);
-        if (context->h_status->halted || context->h_host_status->halted) cuda_status_release(context);
+        if (context->h_status->stopped || context->h_host_status->stopped) cuda_status_release(context);
         const double start = md_clock_s(); /* the device has nothing to do */
         MdStatus status = make_room(context, &fits);
         if (status != MD_OK || fits) return status;

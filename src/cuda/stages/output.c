@@ -12,7 +12,7 @@
  *   output.streams=1       the copy stands in the way of the next step
  *   output.streams=2       it does not: a stream of its own
  *
- * A device that halts itself (batches/steps.c) lets everything behind it pass without effect; the sums then arrive with -1 in
+ * A device that stops itself (batches/steps.c) lets everything behind it pass without effect; the sums then arrive with -1 in
  * place of the step, and the slot is SKIPPED. */
 #include <math.h>
 

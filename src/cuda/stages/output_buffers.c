@@ -86,7 +86,7 @@ static MdStatus allocate_frames(CudaContext *context) {
         return MD_OK;
     }
     status = cuda_allocate(context, (void **)&output->d_frames, bytes, false, "frame buffers", MD_ERROR_INPUT);
-    /* what a halted device did not pack is copied all the same, and thrown away */
+    /* what a stopped device did not pack is copied all the same, and thrown away */
     if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(output->d_frames, 0, bytes, context->stream));
     return status;
 }

@@ -16,7 +16,7 @@ void cuda_reduce_end_extremes(CudaContext *context) {
 void cuda_reduce_begin(CudaContext *context, int first, int n_sums, int64_t n_blocks) {
     const size_t count = (size_t)n_sums * (size_t)n_blocks;
     cuda_memory_begin(context, CUDA_SCRATCH);
-    /* A kernel that finds the device halted writes nothing, and what comes after it reads all the same. */
+    /* A kernel that finds the device stopped writes nothing, and what comes after it reads all the same. */
     if (context->config.reduce_scratch == MD_SCRATCH_PER_CALL && context->arguments.partials)
         CUDA_CHECK(cudaMemsetAsync(context->arguments.partials, 0, count * sizeof(double), context->stream));
     if (context->config.reduce_finish == MD_FINISH_ATOMIC)

@@ -92,7 +92,7 @@ MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_
 void cuda_memory_download(CudaContext *context, void *host, const void *device, size_t bytes);
 /* Copies the status of the device to the host; with wait, h_status is valid on return, otherwise after status_copied. */
 void cuda_status_read(CudaContext *context, bool wait);
-/* Lets a device that is halted go on, where no sort does. */
+/* Lets a device that is stopped go on, where no sort does. */
 void cuda_status_release(CudaContext *context);
 
 /* --- timing.c --- */
@@ -187,7 +187,7 @@ void cuda_sort_take(CudaContext *context);
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
 
 /* --- neighbor.c --- */
-/* Wraps, sorts and builds the list anew. What has no room halts the device. With waits, or where the host must decide on the
+/* Wraps, sorts and builds the list anew. What has no room stops the device. With waits, or where the host must decide on the
  * way, all is well on return; otherwise `unconfirmed` says that cuda_neighbor_fit may be needed. */
 MdStatus cuda_neighbor_build(CudaContext *context, bool waits);
 /* After the last search: makes room for all that it found, and repeats it until it fits. */

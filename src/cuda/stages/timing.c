@@ -7,7 +7,7 @@
  * Recording costs about a microsecond of the host each. So of the stages that run in every step, and of rebuilds, the first
  * call and the next CUDA_SAMPLE are timed and then one of CUDA_SAMPLE, and the time of all calls is the mean of those times the number of
  * calls. (A loop by batches has a handful of calls of forces by themselves: with energies at its ends they take twice as
- * long as without, and one of them does not stand for the others.) What was issued behind a halt of the device
+ * long as without, and one of them does not stand for the others.) What was issued behind a stop of the device
  * (batches/steps.c) is among both: it takes little time, but a batch is timed as a whole. The first call of a stage, which may
  * load the kernels, and one that makes a graph, which takes the host longer than the device needs for a small system, stand
  * for themselves. With a trace every call is timed, and the host waits where it is too far ahead for that.

@@ -71,11 +71,11 @@ mutant("count: the last warp is left out", COUNT, "warp < n_warps;", "warp < n_w
 mutant("count: one step too few", COUNT, "distance > 0;", "distance > 1;", rows(CELLS, BOTH))
 BOOK = "cuda/kernels/count.cuh void book_entries("
 mutant("count: a full list goes unseen", BOOK, "largest > a.list.capacity", "false", FULL)
-mutant("count: a full list goes on", BOOK, "halt(a, CUDA_HALTED_FULL);", "{}", FULL)
-mutant("halt: the kernels behind it go on", COMMON + " void halt(", "a.status->halted = why;", "", FULL)
-mutant("halt: does not tell the host", COMMON + " void halt(", "*(volatile unsigned long long *)&a.host_status->halted = CUDA_HALT_WORD(why, a.status->step);", "", FULL)
-mutant("halt: at no step", COMMON + " void halt(", "CUDA_HALT_WORD(why, a.status->step);", "why;", rows(DEVICE, IN_MOTION))
-mutant("wrap: a halted device stays so", SORT + " k_sort_wrap(", "a.status->halted = 0;", ";", rows(DEVICE, IN_MOTION))
+mutant("count: a full list goes on", BOOK, "set_stop_flag(a, CUDA_STOPPED_FULL);", "{}", FULL)
+mutant("stop flag: the kernels behind it go on", COMMON + " void set_stop_flag(", "a.status->stopped = why;", "", FULL)
+mutant("stop flag: does not tell the host", COMMON + " void set_stop_flag(", "*(volatile unsigned long long *)&a.host_status->stopped = CUDA_STOP_WORD(why, a.status->step);", "", FULL)
+mutant("stop flag: at no step", COMMON + " void set_stop_flag(", "CUDA_STOP_WORD(why, a.status->step);", "why;", rows(DEVICE, IN_MOTION))
+mutant("wrap: a stopped device stays so", SORT + " k_sort_wrap(", "a.status->stopped = 0;", ";", rows(DEVICE, IN_MOTION))
 mutant("count: plain addition", BOOK, "atomicAdd(&a.status->measures.entries, entries);", "a.status->measures.entries += entries;", on_gpu(rows(CELLS, BOTH)))
 SORTED_ROWS = CELLS + " neighbor.sorted=on"
 ASCENDING = SORTED_ROWS + " memory.sort=none"

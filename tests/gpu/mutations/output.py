@@ -87,6 +87,6 @@ for pack in (SHARED, PADDED):
 mutant("gather padded: read without the pad", GATHER + " void gather_rows(", "k % 3 * tile_edge", "k % 3 * MD_BLOCK", tests(PADDED))
 for what in ("positions", "velocities", "forces"):
     mutant(f"gather {what} single: nothing", GATHER + f" k_gather_{what}_single(", "{ gather_", "{ if (blockIdx.x > 0) gather_", tests())
-mutant("seal: output of a halted step counts", REDUCE + " k_reduce_seal(", "a.status->halted ? -1 : a.row_step", "a.row_step", overlap(STEPWISE), overlap(BY_GRAPH))
+mutant("seal: output of a stopped step counts", REDUCE + " k_reduce_seal(", "a.status->stopped ? -1 : a.row_step", "a.row_step", overlap(STEPWISE), overlap(BY_GRAPH))
 mutant("seal: another total", REDUCE + " k_reduce_seal(", "a.totals[t]", "a.totals[0]", tests())
-mutant("seal: no fault", REDUCE + " k_reduce_seal(", "fault_step = a.status->fault_step;", "fault_step = ~0ull;", overlap("every, step by step"))  # a halt would hide it
+mutant("seal: no fault", REDUCE + " k_reduce_seal(", "fault_step = a.status->fault_step;", "fault_step = ~0ull;", overlap("every, step by step"))  # a stop would hide it

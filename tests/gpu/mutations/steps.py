@@ -33,7 +33,7 @@ STEP = "cuda/kernels/integrate.cu"
 mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_own)", "if (i < a.n_own - 1)", tests(FUSED))
 mutant("kick_drift: the displacement of the last block", STEP + " k_integrate_kick_drift(", "if (threadIdx.x == 0)", "if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)",
        rows("neighbor.rebuild=host-check " + FUSED, IN_MOTION))
-mutant("kick_drift: moves on while halted", STEP + " k_integrate_kick_drift(", "if (a.status->halted) return;", "", rows(DEVICE + " " + FUSED, IN_MOTION))
+mutant("kick_drift: moves on while stopped", STEP + " k_integrate_kick_drift(", "if (a.status->stopped) return;", "", rows(DEVICE + " " + FUSED, IN_MOTION))
 mutant("kick: the last atom is left out", STEP + " k_integrate_kick(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(APART), tests(FUSED))
 mutant("drift kernel: the last atom is left out", STEP + " k_integrate_drift(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(APART))
 mutant("drift kernel: does not say so", STEP + " k_integrate_drift(", "a.status->drifted = 1;", ";", rows(DEVICE + " " + APART, IN_MOTION))
@@ -56,7 +56,7 @@ mutant("resident: no barrier after the forces", RESIDENT + " void make_steps(", 
 mutant("resident: the last block is left out", RESIDENT + " void make_steps(", "block < n_blocks;", "block < n_blocks - 1;",
        tests(PERSISTENT + "every run.precision=double"))  # where forces that are a step old are far off
 mutant("resident: one step too few", RESIDENT + " void make_steps(", "step < a.n;", "step < a.n - 1;", tests(PERSISTENT + "every"))
-mutant("resident: goes on while halted", RESIDENT + " void make_steps(", "if (force_begin(a, &a.status->measures.moved_sq)) return;", "force_begin(a, &a.status->measures.moved_sq);", UNFORESEEN)
+mutant("resident: goes on while stopped", RESIDENT + " void make_steps(", "if (force_begin(a, &a.status->measures.moved_sq)) return;", "force_begin(a, &a.status->measures.moved_sq);", UNFORESEEN)
 mutant("resident: the drift is not told", RESIDENT + " void make_steps(", "*(volatile unsigned *)&a.status->drifted = 1;", ";", tests(PERSISTENT + "device-check"),
        rows(PERSISTENT + "device-check", IN_MOTION))
 BARRIER = "cuda/kernels/batches/barrier.cuh"
@@ -78,7 +78,7 @@ mutant("one pass: no drift at the end", PASSES, "is_last && !a.drifts", "is_last
 mutant("one pass: integrates what is integrated", PASSES, "if (!a.begins)", "", tests(ONE_PASS), bits(ONE_PASS))
 mutant("one pass: waits for nobody after the first forces", PASSES, "(may_roll_back ? step >= apart : grid_wide)", "(may_roll_back && step >= apart)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
-mutant("one pass: a step that has halted is booked again", PASSES, "a.begins ? a.status->pass_step[0] : ", "", UNFORESEEN)
+mutant("one pass: a step that has stopped is booked again", PASSES, "a.begins ? a.status->pass_step[0] : ", "", UNFORESEEN)
 mutant("pass: as of the step before", RESIDENT + " k_step_pass(", "[a.buffer] + 1;", "[a.buffer];", COLLISION)
 mutant("pass: the next one is not told the step", RESIDENT + " k_step_pass(", "if (thread_index() == 0) a", "if (false) a", COLLISION)
 mutant("drift of passes: does not tell the step", RESIDENT + " k_step_drift(", "if (i == 0) a", "if (false) a", COLLISION)
@@ -87,11 +87,11 @@ mutant("one pass: a drift at the end is not told", PASSES, "if (a.drifts) end_pa
 mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.stale_sq)", "(moved_sq > a.stale_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
 mutant("one pass: the last block is left out", RESIDENT + " void make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(LIST + " " + ONE_PASS + " run.precision=double"))
-mutant("one pass: goes on while halted", PASSES, "if (has_check && __any_sync(whole_warp, halts)) {", "if (false) {", UNFORESEEN)
+mutant("one pass: goes on while stopped", PASSES, "if (has_check && __any_sync(whole_warp, stops)) {", "if (false) {", UNFORESEEN)
 mutant("one pass: positions stay where they are", RESIDENT + " void bring_back(", "if (from == 0) return;", "return;", UNFORESEEN)
 mutant("one pass: displacements are not told", PASSES, "moved_sq = end.integrate.moved_sq;", "", UNFORESEEN)
 mutant("one pass: the step before", PASSES, "first + (unsigned long long)step;", "first + (unsigned long long)step - 1;", UNFORESEEN)
-mutant("one pass: a halt is not told", RESIDENT + " void book_steps(", "if (halts) halt(a, CUDA_HALTED_OLD);", "", UNFORESEEN)
+mutant("one pass: a stop is not told", RESIDENT + " void book_steps(", "if (stops) set_stop_flag(a, CUDA_STOPPED_STALE);", "", UNFORESEEN)
 mutant("one pass: steps are not told", RESIDENT + " void book_steps(", "a.status->step = step;", "a.status->step = step - 1;", UNFORESEEN)
 mutant("one pass: the last step is integrated", PASSES, "                      is_last && !a.drifts,", "                      false,", tests(ONE_PASS), UNFORESEEN)
 HELD, ON_CHIP = "cuda/kernels/batches/step_brick.cuh", BRICK + " " + ONE_PASS
@@ -105,7 +105,7 @@ mutant("held brick: copies that are measured from elsewhere", HELD + " void hold
 mutant("held brick: the last row is left out", HELD + " void hold_brick(", "r < brick.end - brick.begin", "r < brick.end - brick.begin - 1", tests(ON_CHIP))
 mutant("held brick: no barrier", HELD + " void hold_brick(", "__syncthreads();", "", barrier(ON_CHIP))
 mutant("held brick: velocities are lost", HELD + " void put_back(", "store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);", "", tests(ON_CHIP), UNFORESEEN)
-mutant("held brick: not put back at a halt", PASSES, "            if (has_bricks) put_back(a, held);", "", UNFORESEEN)
+mutant("held brick: not put back at a stop", PASSES, "            if (has_bricks) put_back(a, held);", "", UNFORESEEN)
 mutant("held brick: not put back at the end", PASSES, "    if (has_bricks) put_back(a, held);\n    if", "    if", tests(ON_CHIP))
 mutant("held brick: atoms do not keep what they gain", HELD + " float integrate_held(", "atom->moving = moving;", "", tests(ON_CHIP))
 mutant("held brick: its atoms stay where they were", HELD + " float integrate_held(", "held->own.v = staged_place", "Vec3<Pair> unused_place = staged_place", tests(ON_CHIP))
@@ -157,13 +157,13 @@ mutant("local: barriers of the grid are not counted", NEEDS_BARRIER, "a.status->
 BACK_AGAIN, APART, LOWER = HELD + " void roll_back(", RESIDENT + " int passes_apart(", BARRIER + " void lower_flags("
 mutant("local, checked: the barrier of the grid from the begin", APART, "return apart > 1 ? apart : 0;", "return 0;", SPECULATION, BARRIER_USE)
 mutant("local, checked: speculates to the end", APART, "min(a.speculative, a.n - 1)", "a.n", SPECULATION, BARRIER_USE)
-mutant("local, checked: no rollback", PASSES, "            if (__any_sync(whole_warp, halts)) {", "            if (false) {", SPECULATION, BARRIER_USE)
+mutant("local, checked: no rollback", PASSES, "            if (__any_sync(whole_warp, stops)) {", "            if (false) {", SPECULATION, BARRIER_USE)
 mutant("local, checked: a rollback is not counted", PASSES, "a.status->n_rolled_back++;", ";", SPECULATION, BARRIER_USE)
 mutant("local, checked: from the copy that was read last", PASSES, "                from = begin;", "", SPECULATION, BARRIER_USE)
 mutant("local, checked: the distance of the last pass alone", PASSES, "may_come_again ? moved_sq : 0", "0", SPECULATION)
 mutant("local, checked: a fault is told before it counts", PASSES, "now + 1, may_come_again}", "now + 1, false}", SPECULATION)
-mutant("local, checked: a fault of passes that come again is told", PASSES, "tell_fault(a, halts ? first : now);", "tell_fault(a, now);", SPECULATION)
-mutant("local, checked: faults are not told", PASSES, "tell_fault(a, halts ? first : now);", ";", SPECULATION)
+mutant("local, checked: a fault of passes that come again is told", PASSES, "tell_fault(a, stops ? first : now);", "tell_fault(a, now);", SPECULATION)
+mutant("local, checked: faults are not told", PASSES, "tell_fault(a, stops ? first : now);", ";", SPECULATION)
 TOLD = MOVE + " void tell_fault("
 mutant("local, checked: ids of discarded faults stay", TOLD, "for (int k = 0; k < CUDA_GRAPH_STEPS; k++) a.status->fault_key[k] = ~0ull;", "", SPECULATION)
 mutant("local, checked: steps of discarded faults stay", TOLD, "a.queue.check->fault_step = ~0ull;", "", SPECULATION)
@@ -175,8 +175,8 @@ mutant("local, checked: atoms stay as fast as they became", BACK_AGAIN, "load_ve
 mutant("local, checked: others see where atoms came to", BACK_AGAIN, "store_position(a.now, held->i, begin, held->own.type, from);", ";", SPECULATION, BARRIER_USE)
 mutant("local, checked: the own place stays", BACK_AGAIN, "held->own.v = staged_place", "Vec3<Pair> unused_place = staged_place", SPECULATION, BARRIER_USE)
 BY_KERNELS, PASS = "neighbor.rebuild=every launch.fuse=step launch.persistent=off launch.graph=on launch.passes=kernels", RESIDENT + " k_step_pass("
-mutant("passes: a device that was halted goes on", PASS, "if (was_halted(a, moved_sq_of(a, a.buffer))) return;", "", UNFORESEEN)
-mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_halted(", " && !is_too_old(a, moved_sq)", "", emulated(UNFORESEEN))
+mutant("passes: a device that was stopped goes on", PASS, "if (was_stopped(a, moved_sq_of(a, a.buffer))) return;", "", UNFORESEEN)
+mutant("passes: blocks that come late are let go", "cuda/kernels/force.cuh bool was_stopped(", " && !is_too_old(a, moved_sq)", "", emulated(UNFORESEEN))
 mutant("passes: positions stay where they are", PASS, "bring_back(a, from);", "", UNFORESEEN)
 mutant("passes: the displacement of the step before", PASS, "if (force_begin(a, moved_sq_of(a, a.buffer)))", "if (force_begin(a, moved_sq_of(a, a.buffer + 1)))", UNFORESEEN)
 mutant("passes: reads what it writes", PASS, "{from, a.stride - from, 0", "{from, from, 0", tests(BY_KERNELS), UNFORESEEN)
@@ -217,12 +217,12 @@ mutant("queue: told of the brick in the table", LINE + " void end_item(", "item_
 mutant("queue: the next launch finds it empty", LEAVE, "a.queue.counts[0] = a.queue.counts[1] = 0;", "a.queue.counts[1] = 0;", queue())
 mutant("queue: nobody is the last of the next launch", LEAVE, "a.queue.counts[0] = a.queue.counts[1] = 0;", "a.queue.counts[0] = 0;", queue())
 mutant("queue: ready for the next launch before all have left", LEAVE, "+ 1 < gridDim.x", "> 0", queue())
-mutant("queue: steps are not told", LEAVE, "a.status->step = halts ? end : end - 1;", "", queue("collision"))
+mutant("queue: steps are not told", LEAVE, "a.status->step = stops ? end : end - 1;", "", queue("collision"))
 mutant("queue: one copy alone", QUEUED, "(a.buffer + item->pass) % 2", "a.buffer", queue())
 mutant("queue: begins in the other copy", QUEUED, "(a.buffer + item->pass) % 2", "item->pass % 2", queue())
 mutant("queue: reads what it writes", QUEUED, "{from, a.stride - from, item", "{from, from, item", queue())
 mutant("queue: as of the step before", QUEUED, "item->step + 1", "item->step", queue("collision"))
-mutant("queue: a device that was halted goes on", QUEUED, "if (*(volatile unsigned *)&a.status->halted) return;", "", FULL)
+mutant("queue: a device that was stopped goes on", QUEUED, "if (*(volatile unsigned *)&a.status->stopped) return;", "", FULL)
 
 # --- with a check of displacements -----------------------------------------------------------------------------------------
 
@@ -260,9 +260,9 @@ mutant("queue, checked: a discarded pass counts", FINISH, "(int)(stop < n ? stop
 mutant("queue, checked: all passes count", FINISH, "(int)(stop < n ? stop : n)", "(int)n", CHECKED)
 mutant("queue, checked: counts stay", FINISH, "check->made[pass] = 0;", ";", CHECKED)
 mutant("queue, checked: stops for ever", FINISH, "check->stop = ~0u;", "", CHECKED)
-mutant("queue, checked: does not halt", LEAVE, "halt(a, CUDA_HALTED_OLD);", "", CHECKED)
-mutant("queue, checked: halts a step early", LEAVE, "a.status->step = halts ? end : end - 1;", "a.status->step = end - 1;", CHECKED)
-mutant("queue, checked: the drift is to be booked again", LEAVE, "a.status->drifted = !halts;", "a.status->drifted = 1;", CHECKED)
+mutant("queue, checked: does not stop", LEAVE, "set_stop_flag(a, CUDA_STOPPED_STALE);", "", CHECKED)
+mutant("queue, checked: stops a step early", LEAVE, "a.status->step = stops ? end : end - 1;", "a.status->step = end - 1;", CHECKED)
+mutant("queue, checked: the drift is to be booked again", LEAVE, "a.status->drifted = !stops;", "a.status->drifted = 1;", CHECKED)
 mutant("queue, checked: nothing is brought back", LEAVE, "1 + (unsigned)(a.buffer + n_passes) % 2;", "1;", CHECKED)
 mutant("queue, checked: brought back from the other copy", LEAVE, "(unsigned)(a.buffer + n_passes) % 2;", "(unsigned)(a.buffer + n_passes + 1) % 2;", CHECKED)
 mutant("queue, checked: bricks stay beyond the step that counts", BACK, "a.queue.done[place] = (unsigned)a.status->step;", ";", CHECKED)

@@ -43,7 +43,7 @@ __device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int 
     if (thread_index() == 0) *(volatile unsigned *)&a.status->drifted = 1;
 }
 
-/* Where the positions of a device that halts are, brought back to where everybody looks for them. */
+/* Where the positions of a device that stops are, brought back to where everybody looks for them. */
 __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
     if (from == 0) return;
     for (int i = thread_index(); i < a.n_own; i += grid_size()) copy_seen(a.now.position, i, a.now.position, i + from);
@@ -83,12 +83,12 @@ __device__ inline void make_pass(const CudaArguments &a, const PairParameters *p
 }
 
 /* Where the launch has come to: the forces of `step` are begun, or would have been. By all threads. */
-__device__ inline void book_steps(const CudaArguments &a, unsigned long long step, bool halts) {
+__device__ inline void book_steps(const CudaArguments &a, unsigned long long step, bool stops) {
     if (thread_index() != 0) return;
     a.status->step = step;
     *(volatile unsigned *)&a.status->drifted = 0;
     *(volatile unsigned long long *)&a.host_status->step = step;
-    if (halts) halt(a, CUDA_HALTED_OLD);
+    if (stops) set_stop_flag(a, CUDA_STOPPED_STALE);
 }
 
 /* Whether passes need the barrier of the grid, since a block could not do without: see step_local.cuh. */
@@ -138,11 +138,11 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     for (; step < a.n; step++) {
         const bool waits = step > 0 ? (may_roll_back ? step >= apart : grid_wide)
                                     : !a.begins && !again; /* for more than what earlier kernels wrote */
-        const bool halts = waits && grid_barrier<has_check>(barrier, moved_sq > a.stale_sq), is_last = step == a.n - 1;
+        const bool stops = waits && grid_barrier<has_check>(barrier, moved_sq > a.stale_sq), is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
         if (may_roll_back && apart > 0 && step == apart) {
-            if (thread_index() == 0) tell_fault(a, halts ? first : now);
-            if (__any_sync(whole_warp, halts)) {
+            if (thread_index() == 0) tell_fault(a, stops ? first : now);
+            if (__any_sync(whole_warp, stops)) {
                 if (thread_index() == 0) a.status->n_rolled_back++;
                 roll_back(a, begin, &held);
                 lower_flags(barrier);
@@ -154,9 +154,9 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
             }
         }
         if (has_bricks && step == 0 && !again) hold_brick<has_check>(a, from, &held);
-        if (halts || is_last) book_steps(a, now, halts);
+        if (stops || is_last) book_steps(a, now, stops);
         /* the whole grid; asked by warps, so that a compiler sees that all lanes go the same way */
-        if (has_check && __any_sync(whole_warp, halts)) {
+        if (has_check && __any_sync(whole_warp, stops)) {
             if (has_bricks) put_back(a, held);
             bring_back(a, from);
             return;
@@ -212,7 +212,7 @@ __device__ inline void make_steps(const CudaArguments &a, const PairParameters *
 
 /* The first one: integrates by the forces that are there, into copy a.buffer. */
 MD_KERNEL k_step_drift(MD_ARGUMENTS) {
-    if (a.status->halted) return; /* the whole grid: written by an earlier kernel */
+    if (a.status->stopped) return; /* the whole grid: written by an earlier kernel */
     const int i = thread_index();
     float moved_sq = 0;
     if (i < a.n_own)
@@ -225,7 +225,7 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
 /* All a.n passes that k_step_pass would make, the first of which reads copy a.buffer. */
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     static_assert(has_bricks && has_check == is_checked_queue, "no host looks in the midst of it");
-    if (*(volatile unsigned *)&a.status->halted) return; /* by an earlier kernel: every block sees it */
+    if (*(volatile unsigned *)&a.status->stopped) return; /* by an earlier kernel: every block sees it */
     Sum unused[CUDA_PAIR_TOTALS];
     const bool is_old = is_too_old(a, moved_sq_of(a, a.buffer)); /* for every block, before any pass */
     while (!is_old && begin_item(a)) {
@@ -239,7 +239,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
 }
 
 #if MD_SW_neighbor_rebuild == 2 /* device-check */
-/* What a queue that has halted the device leaves in the second copies, to where everybody looks for it, and bricks to the drift
+/* What a queue that has stopped the device leaves in the second copies, to where everybody looks for it, and bricks to the drift
  * that counts. It may come again: the second copies stay what they are until the build, which also takes back that there is
  * anything to bring. */
 MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
@@ -269,7 +269,7 @@ struct IntegratePass {
 };
 
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
-    if (was_halted(a, moved_sq_of(a, a.buffer))) return;
+    if (was_stopped(a, moved_sq_of(a, a.buffer))) return;
     const int64_t from = a.buffer * (int64_t)a.stride;
     if (force_begin(a, moved_sq_of(a, a.buffer))) { /* the whole grid: what it reads was written by earlier kernels */
         bring_back(a, from);
@@ -293,7 +293,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
 #endif
 MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
     GridBarrier barrier = begin_barrier(a);
-    if (*(volatile unsigned *)&a.status->halted) return;        /* by an earlier launch: every block sees it */
+    if (*(volatile unsigned *)&a.status->stopped) return;       /* by an earlier launch: every block sees it */
 #if MD_SW_memory_parameters == 0 && MD_N_TYPES == 1             /* global */
     const PairParameters only = *MD_PAIR_TABLE, *pairs = &only; /* in registers: a barrier drops what L1 holds */
 #else

@@ -16,7 +16,7 @@
  * front of one, as in barrier.cuh: the acquire also drops what L1 holds of the positions. Plain loads only: see step.cu.
  *
  * neighbor.rebuild = device-check. If pass p moves an atom too far for the list, no later pass counts, and the last block to leave
- * halts the device at the forces of pass p + 1. By then other bricks may have made that pass: speculatively. It destroys nothing:
+ * stops the device at the forces of pass p + 1. By then other bricks may have made that pass: speculatively. It destroys nothing:
  * velocities, too, are read from one copy and written to the other, so that the result of pass p stays where pass p + 1 has read
  * it. Pass p + 2 would overwrite it: so a brick begins a pass only when all bricks have finished the pass before the last, and
  * then it is known whether one of these has moved an atom too far. By the order of the queue they nearly always have. From then
@@ -163,15 +163,15 @@ __device__ inline void leave_queue(const CudaArguments &a) {
     if (is_checked_queue) __threadfence();
     a.queue.counts[0] = a.queue.counts[1] = 0;
     const int n_passes = is_checked_queue ? end_check(a, first) : a.n;
-    const bool halts = n_passes < a.n;
+    const bool stops = n_passes < a.n;
     const unsigned long long end = first + (unsigned long long)n_passes; /* its drift is done */
-    if (!halts) a.status->pass_step[(a.buffer + a.n) % 2] = end;
-    a.status->step = halts ? end : end - 1;
-    a.status->drifted = !halts;
+    if (!stops) a.status->pass_step[(a.buffer + a.n) % 2] = end;
+    a.status->step = stops ? end : end - 1;
+    a.status->drifted = !stops;
     *(volatile unsigned long long *)&a.host_status->step = a.status->step;
-    if (!halts) return;
+    if (!stops) return;
     a.status->measures.stopped_in = 1 + (unsigned)(a.buffer + n_passes) % 2;
-    halt(a, CUDA_HALTED_OLD);
+    set_stop_flag(a, CUDA_STOPPED_STALE);
 }
 
 #endif

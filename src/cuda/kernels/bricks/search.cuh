@@ -238,7 +238,7 @@ __device__ inline void note_grid_barrier(const CudaArguments &a, const CudaBrick
 }
 
 /* Brick b in the order of sizes, which is that of the table. One for which there is no room here or in the list of sources is
- * left without atoms, its rows without entries, and halts the device: the host sees what is needed, makes room, and starts
+ * left without atoms, its rows without entries, and stops the device: the host sees what is needed, makes room, and starts
  * again. What all blocks together lack, one of them lacks. */
 template <class Search> __device__ inline void search_brick(const CudaArguments &a, int b) {
     __shared__ CudaBrick s_brick;
