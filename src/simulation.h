@@ -1,4 +1,5 @@
-/* The root: what a run is made of, in which order it is set up, and the step loop. The only place that knows a step. */
+/* The root: what a run is made of, in which order it is set up, and the step loop: which steps are asked for, and what is due
+ * after them. */
 #ifndef MD_SIMULATION_H
 #define MD_SIMULATION_H
 

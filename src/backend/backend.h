@@ -80,7 +80,7 @@ typedef struct MdStageTime {
     char asked[256];  /* the switches of the stage as configured, `kernel=auto unroll=4` */
     char ran[256];    /* and as they ran: without `auto` */
     int64_t calls;    /* to effect */
-    int64_t replayed; /* and besides: they found the device stopped, and were issued again */
+    int64_t replayed; /* and besides: they found the stop flag set, and were issued again (cuda/batches/steps.c) */
     int64_t timed;    /* of both, */
     double timed_s;
     int64_t alone; /* of both, besides: timed, and like no others: a GPU's first, and those that made graphs */
@@ -132,7 +132,7 @@ typedef struct MdStatistics {
     int64_t n_overflows;       /* times that the list had to grow */
     double overflow_seconds;   /* of this process, host clock: to make room, as far as no stage has it */
     int64_t n_grid_barriers;   /* batches that used the barrier of the grid in place of launch.barrier = local */
-    int64_t n_rolled_back;     /* batches that rolled back: the list was too old earlier than speculated */
+    int64_t n_rolled_back;     /* batches that rolled back: the list was too old earlier than speculated (step.cu) */
     int64_t capacity;          /* entries a row has room for; 0: there is no list */
     double neighbors_per_atom; /* mean row length at the last build, each pair counted in both rows; NaN: no list */
     int64_t n_entries;         /* of the list at the last build, as stored */

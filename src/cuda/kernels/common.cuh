@@ -292,9 +292,9 @@ __device__ inline void set_stop_flag(const CudaArguments &a, unsigned why) {
 __device__ inline Pair box_length(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? a.length[axis] : (double)a.length_f[axis]);
 }
-/* What that lacks of the edge itself. A force for which an edge is added takes this as well, where the sum is small: otherwise
- * particles that are brought back into the box, by the edge itself, would each jump by it as others see them, some time after
- * they have crossed, when these slow them down, and energy would drift. Bricks have both in their shifts (shift_along in
+/* The box edge less its float value. A minimum image subtracts both, the larger part first: atoms are wrapped by the edge itself, so
+ * with the float alone an atom that has crossed would jump by the rest as its neighbours see it, and the energy would drift. Bricks
+ * have both in their shifts (shift_along in
  * load_tile.cuh). */
 __device__ inline Pair box_rest(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? 0.0 : (double)a.rest_f[axis]);

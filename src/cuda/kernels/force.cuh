@@ -1,4 +1,4 @@
-/* The force kernels as functions of a block: for k_force, for the resident kernel, and for the counters. */
+/* The force kernels as functions of a block: for the kernels of force.cu, for the resident kernel, and for the counters. */
 #ifndef MD_CUDA_FORCE_CUH
 #define MD_CUDA_FORCE_CUH
 
@@ -30,8 +30,8 @@ __device__ inline unsigned *moved_sq_of(const CudaArguments &a, int step) {
     return step % 2 == 0 ? &a.status->measures.moved_sq : &a.status->measures.moved_sq_odd;
 }
 
-/* Whether an earlier kernel has stopped the device, after a search or in a pass of launch.fuse = step. This one may stop it
- * itself before its last blocks begin; then what they read says so, too. */
+/* Whether an earlier kernel has set the stop flag: a search, or a fused step of launch.fuse = step. This kernel may set it as well
+ * while blocks of it are still to begin: they find the flag set and the list too old, and return in force_begin with the others. */
 __device__ inline bool was_stopped(const CudaArguments &a, const unsigned *moved_sq) {
     return *(volatile unsigned *)&a.status->stopped && !is_too_old(a, moved_sq);
 }

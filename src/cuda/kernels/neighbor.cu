@@ -8,11 +8,12 @@
  *   cell         only the 27 (2-D: 9) adjacent cells: O(N). Threads of a warp own neighbouring slots, mostly of the same
  *                cell, so they read the same particles as well. What holds for a whole cell (which image of it is near)
  *                is worked out once for it, not for each pair.
- *   32 threads   (neighbor.threads_per_atom, cell) a warp finds a row: its lanes test 32 candidates at once, and a vote says
+ *   32 threads   (neighbor.threads_per_atom; cell and nonatomic) a warp finds a row: its lanes test 32 candidates at once, and a vote says
  *                where each entry goes. The same rows, entry for entry; where there are fewer atoms than threads, the
  *                search takes a fraction of the time.
  *   atomic       the distance of each pair is computed once, by the particle with the smaller number, which appends it to
- *                its rows by atomicAdd: appends go to foreign rows, and rows come out in a different order in every run.
+ *                its rows by atomicAdd: appends go to foreign rows, and rows come out in a different order in every run. The host sets the counts to 0 before
+ *                (stages/neighbor.c).
  *   nonatomic    a thread owns its row and counts in a register: no atomics, same bits in every run. Distances are
  *                computed from both sides.
  *   half         each pair stands in one row, chosen so that rows are of equal length (owns). With nonatomic the thread
@@ -160,8 +161,8 @@ template <bool NARROW>
 __device__ inline Vec3<Pair> run_separation(const CudaArguments &a, const Row &row, const Run &run, int j) {
     const Vec3<Pair> x = list_place(a, j);
     if constexpr (NARROW) return separation(a, row.x, x);
-    /* The same number from either side. Without what a float lacks of the edge (box_rest): the skin covers that, and with a skin of 0 a
-     * pair so near to the cutoff counts either way. */
+    /* i - j and j - i give the same distance. What the float edge lacks of the edge (box_rest) is left out: the skin is far larger,
+     * and with a skin of 0 only pairs at the cutoff itself are affected. */
     Vec3<Pair> d = {row.x.x - x.x, row.x.y - x.y, MD_DIMENSION == 3 ? row.x.z - x.z : Pair(0)};
     if (MD_PERIODIC_X) d.x -= run.shift.x;
     if (MD_PERIODIC_Y) d.y -= run.shift.y;

@@ -43,14 +43,15 @@ MD_KERNEL k_reduce_finish(MD_ARGUMENTS) {
 }
 #endif
 
-/* What the host will see of this step. One block. */
+/* The last kernel of a step with output: the sums and the fault go to the slot of the ring, and at last the number of the step, by
+ * which the host knows that all is there. One block. */
 MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
     const int t = (int)threadIdx.x;
     if (t < CUDA_N_TOTALS) a.row->totals[t] = a.totals[t];
     if (t > 0) return;
     a.row->fault_step = a.status->fault_step;
     a.row->fault_key = a.status->fault_key[a.status->fault_step % CUDA_GRAPH_STEPS];
-    /* Stopped: sums and particles are those of another step, and this comes again. */
+    /* With the stop flag set, sums and particles are those of another step, and this step comes again. */
     a.row->step = a.status->stopped ? -1 : a.row_step;
 }
 

@@ -118,11 +118,11 @@ template <class Combine, class T> __device__ inline T tree_reduce(const CudaArgu
 
 /* --- warps ------------------------------------------------------------------------------------------------------------- */
 
-template <class T> __device__ inline T from_lane_below(T value, int distance) {
+template <class T> __device__ inline T shuffle_down(T value, int distance) {
     return __shfl_down_sync(whole_warp, value, (unsigned)distance);
 }
-__device__ inline Compensated from_lane_below(Compensated value, int distance) {
-    return Compensated{from_lane_below(value.high, distance), from_lane_below(value.low, distance)};
+__device__ inline Compensated shuffle_down(Compensated value, int distance) {
+    return Compensated{shuffle_down(value.high, distance), shuffle_down(value.low, distance)};
 }
 
 /* Over the first WIDTH lanes; the result is that of lane 0. All lanes of the warp must call it. */
@@ -131,8 +131,7 @@ template <int WIDTH, class Combine, class T> __device__ inline T warp_reduce(T v
     namespace cg = cooperative_groups;
     return cg::reduce(cg::tiled_partition<WIDTH>(cg::this_thread_block()), value, Combine());
 #else
-    for (int distance = WIDTH / 2; distance > 0; distance /= 2)
-        value = Combine()(value, from_lane_below(value, distance));
+    for (int distance = WIDTH / 2; distance > 0; distance /= 2) value = Combine()(value, shuffle_down(value, distance));
     return value;
 #endif
 }

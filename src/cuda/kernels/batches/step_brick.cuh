@@ -61,7 +61,7 @@ __device__ inline Shifts *shifts_place(void) {
     return &s_shifts;
 }
 
-/* Of the atom of this thread's row; by its first thread. The size of all is in force.c. */
+/* Of the atom of this thread's row; by its first thread. The size of all: cuda_brick_held_bytes. */
 __device__ inline HeldAtom *atom_place(const CudaArguments &a) {
     MD_DYNAMIC_SHARED(Atom,
                       s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], then HeldAtom [MD_BLOCK / row_threads] */

@@ -118,8 +118,8 @@ __device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &bric
     else stage_atoms<false>(a, brick, shifts, begin, from, atoms);
 }
 
-/* Where a thread has a row of its own, its loads keep their order (so do those of atoms that are asked for ahead). Left to itself a compiler that is short of registers moves
- * that of a later quad down to where the quad is needed, and every turn of the loop waits for memory (k_step_pass of a
+/* Where a thread has a row of its own, its loads keep their order (so do those of atoms that are asked for ahead). Left to itself
+ * a compiler that is short of registers moves that of a later quad down to where the quad is needed, and every turn of the loop waits for memory (k_step_pass of a
  * million atoms: 7 of 14 cycles an instruction). */
 constexpr bool loads_in_order = !is_double && row_threads == 1;
 

@@ -8,8 +8,9 @@
  * range: four of them a lane, each shifted into a word with one instruction. 128 pairs take eight instructions of a warp,
  * where a thread that finds them by itself (bricks/search.cuh) takes ten for one of its own.
  *
- * Lane 4 g + t has the pairs of rows g and g + 8 with atoms 2 t and 2 t + 1 of each eight. As eights are aligned, those are
- * all atoms that have two of the eight groups of banks: the words are sorted by groups of banks as they come. Row r
+ * An eight is a tile of 8 staged atoms, the columns of one product. Lane 4 g + t has the results of rows g and g + 8 with atoms 2 t
+ * and 2 t + 1 of each eight. Eights are aligned, so these two atoms are always in the same two of the eight groups of banks, and
+ * the words of a lane are sorted by groups of banks as they come. Row r
  * takes its entries k, k + 8, ... from the group k ^ (r mod 8), so that the eight threads of the force kernel whose
  * reads are served at once read from different groups. Where a group has fewer atoms than its share of the row, those of
  * others that have more fill in.
