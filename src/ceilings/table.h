@@ -19,7 +19,6 @@ typedef enum MdSheet {
     MD_SHEET_SHARED,
     MD_SHEET_SINGLE,
     MD_SHEET_DOUBLE,
-    MD_N_SHEETS
 } MdSheet;
 
 /* The figures that a roofline needs. Of several rows that measure one, the largest counts. */

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "deck/reader.h"
 
-/* An option that has an effect only while another has one of some values. To give it in vain is an error, as nothing is
- * ignored; but a layer on top may take the ground from under it. */
+/* An option that has an effect only while another has one of some values. To give it without effect is an error, as nothing
+ * is ignored; but a layer on top may take the ground from under it. */
 typedef struct Need {
     int option, other;
     unsigned values; /* bit v: choice v of the other serves; of a number, bit 1: any above 0 */

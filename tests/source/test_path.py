@@ -9,7 +9,7 @@ from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
 PATHS = {"A path of reading": (10, 30, 3000), "The path of the output": (4, 5, 900)}  # least and most files, most lines
-KINDS, MOST_LINES = {".c", ".h", ".cu", ".cuh", ".def"}, 39_500  # of src/
+KINDS, MOST_LINES = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}, 41_000  # of src/
 
 
 def rows(page, title):

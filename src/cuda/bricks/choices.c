@@ -119,7 +119,7 @@ static const double most_beside = 1024 + 256;
 static bool shares_multiprocessor(const MdConfig *config, const MdSystemPlan *plan, const CudaDivision *division,
                                   double rows, int on_each) {
     const double held = (double)cuda_brick_held_bytes(config, CUDA_MAX_BLOCK) / CUDA_MAX_BLOCK *
-                        cuda_facts(config).row_threads * rows,
+                        cuda_facts(config).threads_per_atom * rows,
                  staged = 1.25 *
                           cuda_division_room(division, plan->n_atoms, cuda_list_range(config, &plan->potential)) * 4 *
                           (double)cuda_facts(config).pair_size,
@@ -209,7 +209,7 @@ static double most_threads_of_bricks(const MdConfig *config, double on_each, int
                                                             : CUDA_BRICK_THREADS;
 }
 
-static void resolve_row_threads(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
+static void resolve_threads_per_atom(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->force_kernel != MD_KERNEL_BRICK || config->force_threads_per_atom != MD_THREADS_AUTO) return;
     const CudaDivision division =
         cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
@@ -237,10 +237,10 @@ static const double most_speculative_threads = CUDA_BRICK_THREADS, most_speculat
 bool cuda_brick_suits_speculation(const MdConfig *config, const MdSystemPlan *plan) {
     const CudaDivision division =
         cuda_divide(config, &plan->box, cuda_list_range(config, &plan->potential), cuda_device_multiprocessors());
-    const int row_threads = cuda_facts(config).row_threads;
-    const double rows = cuda_brick_likely_rows(cuda_division_largest(&division, plan->n_atoms), row_threads);
-    return cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * row_threads <= most_speculative_threads &&
-           (row_threads > 1 || rows <= most_speculative_rows) &&
+    const int threads_per_atom = cuda_facts(config).threads_per_atom;
+    const double rows = cuda_brick_likely_rows(cuda_division_largest(&division, plan->n_atoms), threads_per_atom);
+    return cuda_bricks_on_each(config->memory_brick_grid) == 1 && rows * threads_per_atom <= most_speculative_threads &&
+           (threads_per_atom > 1 || rows <= most_speculative_rows) &&
            shares_multiprocessor(config, plan, &division, rows, 1);
 }
 
@@ -290,7 +290,7 @@ void cuda_brick_resolve_staging(MdConfig *config, MdChoices *choices) {
 void cuda_brick_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     resolve_cells(config, plan, choices);
     resolve_distances(config, plan, choices);
-    resolve_row_threads(config, plan, choices);
+    resolve_threads_per_atom(config, plan, choices);
 }
 
 /* The queue counts the bricks of all passes of a batch, and blocks that find none, in 32 bits. */

@@ -115,8 +115,8 @@ CudaDivision cuda_divide(const MdConfig *config, const MdBox *box, double range,
  * more than threads would cost another round, and the barrier of the grid. Melts on an H200 with some once, 1.4 times, and twice
  * the root more: 4,000 atoms 299,800, 299,900 and 294,600 steps/s, 32,000 142,600, 148,200 and 148,100
  * (run/results/h200/LOG.md). */
-double cuda_brick_likely_rows(double rows, int row_threads) {
-    return row_threads == 1 ? 1.03 * rows : rows + 1.4 * sqrt(rows);
+double cuda_brick_likely_rows(double rows, int threads_per_atom) {
+    return threads_per_atom == 1 ? 1.03 * rows : rows + 1.4 * sqrt(rows);
 }
 
 /* Room for so many and some more, and no more than most. */

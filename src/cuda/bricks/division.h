@@ -39,7 +39,7 @@ CudaDivision cuda_divide_by_device(const double length[3], int dimension, double
 CudaDivision cuda_divide(const MdConfig *config, const MdBox *box, double range, int n_sms);
 
 /* Atoms for which a brick of so many is to have threads. */
-double cuda_brick_likely_rows(double rows, int row_threads);
+double cuda_brick_likely_rows(double rows, int threads_per_atom);
 /* Room for so many staged atoms and some more, and no more than most. */
 int32_t cuda_brick_room_for(double staged, int32_t most);
 /* Room for what a block stages, until it is known how much that is. */

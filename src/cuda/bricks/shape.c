@@ -14,9 +14,9 @@
 /* One thread a row: half as many threads, since blocks stage and compute in turns, and so that they do at different times
  * it takes several on a multiprocessor. `whole`: as many as rows. Several: all rows at once, as far as a block has room for
  * them. */
-static int threads_of_block(const MdConfig *config, double rows, int row_threads, bool whole) {
-    const double wanted = cuda_brick_likely_rows(rows, row_threads) * row_threads;
-    const double rounds = row_threads == 1 && !whole ? 2 : ceil(wanted / CUDA_MAX_BLOCK);
+static int threads_of_block(const MdConfig *config, double rows, int threads_per_atom, bool whole) {
+    const double wanted = cuda_brick_likely_rows(rows, threads_per_atom) * threads_per_atom;
+    const double rounds = threads_per_atom == 1 && !whole ? 2 : ceil(wanted / CUDA_MAX_BLOCK);
     const int warps = (int)fmin(fmax(ceil(wanted / rounds / 32), 2), CUDA_MAX_BLOCK / 32);
     if (config->reduce_method >= MD_METHOD_SHUFFLE) return 32 * warps;
     int power = 2; /* trees need one */
@@ -24,8 +24,9 @@ static int threads_of_block(const MdConfig *config, double rows, int row_threads
     return 32 * power;
 }
 
-/* By matrices a warp takes 16 rows at a time; as many warps as two blocks of a multiprocessor have registers for, or one, of 8
- * rows, which those of a multiprocessor share out. Where few rows have it for themselves, more warps stage what is around them. */
+/* By matrices a warp searches 16 rows at a time; a block has as many warps as leave registers for a second block on the
+ * multiprocessor. With one brick or two a multiprocessor a warp searches 8, and the blocks share 32 warps. Where a brick has few rows,
+ * more warps load the tile. */
 int cuda_brick_search_block_size(const CudaTarget *target, double range) {
     const MdConfig *config = target->config;
     const CudaDivision division = cuda_divide(config, target->box, range, target->n_sms);
@@ -35,7 +36,7 @@ int cuda_brick_search_block_size(const CudaTarget *target, double range) {
     const int of_warp = cuda_facts(config).rows_per_warp;
     const int on_each = cuda_bricks_on_each(config->memory_brick_grid);
     const double least_warps = cuda_division_bricks(&division) <= target->n_sms ? 8 : 2,
-                 most_warps = of_warp == 8 ? 32.0 / fmax(on_each, 1) : 16;
+                 most_warps = on_each > 0 ? 32.0 / on_each : 16;
     const double warps = fmax(ceil(rows / of_warp), least_warps);
     return 32 * (int)ceil(warps / ceil(warps / most_warps));
 }
@@ -46,13 +47,13 @@ static const double least_whole_bricks = 3, most_whole_bricks = 5;
 
 /* As many threads as rows where blocks are few: in double precision two are all that shared memory holds, and in a queue no
  * more can begin at a time than stand between a brick and what it waits for. */
-int cuda_brick_block_size(const CudaTarget *target, double range, int row_threads) {
+int cuda_brick_block_size(const CudaTarget *target, double range, int threads_per_atom) {
     const MdConfig *config = target->config;
     const CudaDivision division = cuda_divide(config, target->box, range, target->n_sms);
     const double n_bricks = cuda_division_bricks(&division);
     const bool are_few = config->launch_passes == MD_PASSES_QUEUE && n_bricks > least_whole_bricks * target->n_sms &&
                          n_bricks < most_whole_bricks * target->n_sms;
-    return threads_of_block(config, cuda_division_largest(&division, target->n_atoms), row_threads,
+    return threads_of_block(config, cuda_division_largest(&division, target->n_atoms), threads_per_atom,
                             are_few || config->memory_brick_grid != MD_BRICK_GRID_CELLS ||
                                 config->run_precision == MD_PRECISION_DOUBLE);
 }
@@ -62,7 +63,7 @@ static int block_threads(const CudaTarget *target, bool searches) {
     const double range = cuda_list_range(target->config, target->potential);
     if (target->config->launch_block_size != MD_BLOCK_SIZE_AUTO) return 32 << target->config->launch_block_size;
     return searches ? cuda_brick_search_block_size(target, range)
-                    : cuda_brick_block_size(target, range, cuda_facts(target->config).row_threads);
+                    : cuda_brick_block_size(target, range, cuda_facts(target->config).threads_per_atom);
 }
 
 /* --- room ---------------------------------------------------------------------------------------------------------- */
@@ -98,7 +99,7 @@ size_t cuda_brick_held_bytes(const MdConfig *config, int block) {
     const size_t state = cuda_facts(config).state_size, pair = cuda_facts(config).pair_size,
                  moving = 3 * state + 4 * pair;
     const size_t bytes = (cuda_facts(config).may_roll_back ? 3 * state : 0) + moving + 3 * pair;
-    return (size_t)(block / cuda_facts(config).row_threads) * ((bytes + state - 1) / state * state);
+    return (size_t)(block / cuda_facts(config).threads_per_atom) * ((bytes + state - 1) / state * state);
 }
 
 /* No kernel of bricks declares more, of up to 1024 threads (the search 2.4 KiB, sums by warps 1.2); and what trees of sums have for
@@ -143,6 +144,6 @@ bool cuda_brick_is_held(const CudaTarget *target) {
     const double range = cuda_list_range(target->config, target->potential);
     const CudaDivision division = cuda_divide(target->config, target->box, range, target->n_sms);
     const int block = block_threads(target, false);
-    return cuda_division_largest(&division, target->n_atoms) * cuda_facts(target->config).row_threads <= block &&
+    return cuda_division_largest(&division, target->n_atoms) * cuda_facts(target->config).threads_per_atom <= block &&
            cuda_division_staged(&division, target->n_atoms, range) <= CUDA_MOST_HELD_SOURCES * block;
 }

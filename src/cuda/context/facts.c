@@ -1,6 +1,7 @@
 #include "cuda/context/facts.h"
 
 #include "backend/variants.h"
+#include "cuda/context/shared.h"
 
 static bool has_rows(const MdConfig *config) {
     return config->force_kernel == MD_KERNEL_LIST || config->force_kernel == MD_KERNEL_LIST_SPLIT;
@@ -28,13 +29,13 @@ CudaFacts cuda_facts(const MdConfig *config) {
         .has_clusters = config->force_kernel == MD_KERNEL_CLUSTER,
         .has_bricks = config->force_kernel == MD_KERNEL_BRICK,
         .adds_forces = adds_forces(config),
-        .row_threads =
+        .threads_per_atom =
             md_option_has_effect(config, MD_OPTION_force_threads_per_atom) ? 1 << config->force_threads_per_atom : 1,
         .pair_size = config->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float),
         .state_size = config->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double),
         .halves = md_option_has_effect(config, MD_OPTION_neighbor_list) && config->neighbor_list == MD_LIST_HALF,
         .has_matrices = config->neighbor_distances == MD_DISTANCES_MATRIX,
-        .rows_per_warp = config->memory_brick_grid == MD_BRICK_GRID_CELLS ? 16 : 8,
+        .rows_per_warp = CUDA_ROWS_PER_WARP(config->memory_brick_grid),
         .checks_on_device = config->neighbor_rebuild == MD_REBUILD_DEVICE_CHECK,
         .is_resident = config->launch_persistent == MD_PERSISTENT_ON,
         .fuses_steps = config->launch_fuse == MD_FUSE_STEP,

@@ -8,13 +8,13 @@
 
 typedef struct CudaFacts {
     /* force.kernel */
-    bool has_list;     /* a Verlet list: rows of atoms, of clusters or of bricks */
-    bool has_clusters; /* its rows are those of clusters */
-    bool has_bricks;   /* they stand in slices of bricks */
-    bool adds_forces;  /* kernels add forces in memory, by atomics */
-    int row_threads;   /* that share a row */
-    size_t pair_size;  /* bytes of a number that is stored */
-    size_t state_size; /* and of a coordinate while an atom moves */
+    bool has_list;        /* a Verlet list: rows of atoms, of clusters or of bricks */
+    bool has_clusters;    /* its rows are those of clusters */
+    bool has_bricks;      /* they stand in slices of bricks */
+    bool adds_forces;     /* kernels add forces in memory, by atomics */
+    int threads_per_atom; /* that share a row */
+    size_t pair_size;     /* bytes of a number that is stored */
+    size_t state_size;    /* and of a coordinate while an atom moves */
 
     /* the list */
     bool halves;       /* neighbor.list = half */

@@ -198,6 +198,9 @@ enum { CUDA_BRICK_STENCIL = 1024, CUDA_MAX_CANDIDATES = 8192, CUDA_MAX_STAGED = 
 enum { CUDA_BRICK_THREADS = 832 };
 /* Room for atoms beside those that are staged: that one, and seven that the search may read behind the last. */
 enum { CUDA_STAGED_BESIDE = 8 };
+/* neighbor.distances = matrix: rows that a warp searches at a time. With memory.brick_grid = device and device-2 16 would leave warps
+ * without work. */
+#define CUDA_ROWS_PER_WARP(brick_grid) ((brick_grid) == MD_BRICK_GRID_CELLS ? 16 : 8)
 /* neighbor.distances = matrix: entries of each row of a warp that it has room for until they find a place. */
 enum { CUDA_MOST_SPARES = 16 };
 

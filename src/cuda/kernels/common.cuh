@@ -204,7 +204,7 @@ __device__ inline Pair split(State x, unsigned *low) {
 
 /* A position as memory has it: as pairs see it, and its word. */
 struct Place {
-    Vec3<Pair> seen;
+    Vec3<Pair> rounded;
     unsigned word;
 };
 
@@ -224,14 +224,14 @@ __device__ inline Place place_of(const Vec3<State> &x, int type) {
     return place;
 }
 
-__device__ inline double join(float seen, unsigned low) {
-    return __longlong_as_double(__double_as_longlong((double)seen) + ((long long)low << dropped_bits) - low_half);
+__device__ inline double join(float rounded, unsigned low) {
+    return __longlong_as_double(__double_as_longlong((double)rounded) + ((long long)low << dropped_bits) - low_half);
 }
 
-__device__ inline Vec3<State> join(const Vec3<Pair> &seen, unsigned word) {
-    return Vec3<State>{(State)join((float)seen.x, low_of_word(word, 0)),
-                       (State)join((float)seen.y, low_of_word(word, 1)),
-                       (State)join((float)seen.z, low_of_word(word, 2))};
+__device__ inline Vec3<State> join(const Vec3<Pair> &rounded, unsigned word) {
+    return Vec3<State>{(State)join((float)rounded.x, low_of_word(word, 0)),
+                       (State)join((float)rounded.y, low_of_word(word, 1)),
+                       (State)join((float)rounded.z, low_of_word(word, 2))};
 }
 
 /* launch.fuse = step and memory.sort have positions twice, the second a.stride behind the first: `from` and `to` are how far
@@ -249,28 +249,28 @@ __device__ inline Vec3<Pair> store_position(const CudaParticles &p, int64_t i, c
                                             int64_t to = 0) {
     const Place place = place_of(x, type);
     if constexpr (is_mixed && !is_vec4) p.low[i] = place.word;
-    store<Pair>(p.position, i + to, place.seen, word_bits(place.word));
-    return place.seen;
+    store<Pair>(p.position, i + to, place.rounded, word_bits(place.word));
+    return place.rounded;
 }
 
 __device__ inline Vec3<State> load_position(const CudaParticles &p, int64_t i, int64_t from = 0) {
     if constexpr (!is_mixed) {
         return load<State>(p.position, i + from);
     } else if constexpr (is_vec4) {
-        const Full<Pair> seen = load_full<Pair>(p.position, nullptr, i + from);
-        return join(seen.v, word_of(seen.w));
+        const Full<Pair> rounded = load_full<Pair>(p.position, nullptr, i + from);
+        return join(rounded.v, word_of(rounded.w));
     } else {
         return join(load<Pair>(p.position, i + from), p.low[i]);
     }
 }
 
 /* What `position` holds at place j, to place i of another. Returns it as pairs see it. */
-__device__ inline Vec3<Pair> copy_seen(const CudaVectors &to, int64_t i, const CudaVectors &position, int64_t j) {
+__device__ inline Vec3<Pair> copy_rounded(const CudaVectors &to, int64_t i, const CudaVectors &position, int64_t j) {
     Pair word = 0;
     if constexpr (is_vec4) word = ((const Vec4<Pair> *)position.part[0])[j].w;
-    const Vec3<Pair> seen = load<Pair>(position, j);
-    store<Pair>(to, i, seen, word);
-    return seen;
+    const Vec3<Pair> rounded = load<Pair>(position, j);
+    store<Pair>(to, i, rounded, word);
+    return rounded;
 }
 
 /* Squared displacement from x0, its place of the last build: where it was then, or was to go (neighbor.predict). */
@@ -279,7 +279,7 @@ __device__ inline float displacement_sq(const Vec3<Pair> &x, const Vec3<Pair> &x
     return (float)(dx * dx + dy * dy + dz * dz);
 }
 
-/* The device is stopped from here on: what was issued has no effect until the host has seen to it. The host is told all that it
+/* Sets the stop flag: what was issued behind has no effect until the host has seen to it. The host is told all that it
  * needs to know of a list that is too old, so that it need not ask. */
 __device__ inline void set_stop_flag(const CudaArguments &a, unsigned why) {
     if (*(volatile unsigned *)&a.status->stopped) return; /* the host may have seen to it (cuda_sort_prepare) */
@@ -292,10 +292,9 @@ __device__ inline void set_stop_flag(const CudaArguments &a, unsigned why) {
 __device__ inline Pair box_length(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? a.length[axis] : (double)a.length_f[axis]);
 }
-/* The box edge less its float value. A minimum image subtracts both, the larger part first: atoms are wrapped by the edge itself, so
- * with the float alone an atom that has crossed would jump by the rest as its neighbours see it, and the energy would drift. Bricks
- * have both in their shifts (shift_along in
- * load_tile.cuh). */
+/* The box edge less its float value. A minimum image subtracts both, the larger part first: atoms are wrapped by the edge itself,
+ * so with the float alone an atom that has crossed would jump by the rest as its neighbours see it, and the energy would drift. Bricks
+ * have both in their shifts (shift_along in load_tile.cuh). */
 __device__ inline Pair box_rest(const CudaArguments &a, int axis) {
     return (Pair)(is_double ? 0.0 : (double)a.rest_f[axis]);
 }

@@ -107,8 +107,8 @@ __device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<P
     Moving moving = {load_velocity(from, i), load_position(from, i, motion.from)};
     move(a, i, f, kick_first, motion, &moving);
     store<Pair>(to.velocity, i, moving.v.v, moving.v.w);
-    const Vec3<Pair> seen = store_position(to, i, moving.x, load_type(a.now, i, motion.from), motion.to);
-    return has_check ? displacement_sq(seen, load<Pair>(a.reference, i)) : 0;
+    const Vec3<Pair> rounded = store_position(to, i, moving.x, load_type(a.now, i, motion.from), motion.to);
+    return has_check ? displacement_sq(rounded, load<Pair>(a.reference, i)) : 0;
 }
 
 __device__ inline float integrate_atom(const CudaArguments &a, int i, bool kick_first, bool has_check,

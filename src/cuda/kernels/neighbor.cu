@@ -8,11 +8,12 @@
  *   cell         only the 27 (2-D: 9) adjacent cells: O(N). Threads of a warp own neighbouring slots, mostly of the same
  *                cell, so they read the same particles as well. What holds for a whole cell (which image of it is near)
  *                is worked out once for it, not for each pair.
- *   32 threads   (neighbor.threads_per_atom; cell and nonatomic) a warp finds a row: its lanes test 32 candidates at once, and a vote says
- *                where each entry goes. The same rows, entry for entry; where there are fewer atoms than threads, the
+ *   32 threads   (neighbor.threads_per_atom; cell and nonatomic) a warp finds a row: its lanes test 32 candidates at once, and a
+ *                vote says where each entry goes. The same rows, entry for entry; where there are fewer atoms than threads, the
  *                search takes a fraction of the time.
  *   atomic       the distance of each pair is computed once, by the particle with the smaller number, which appends it to
- *                its rows by atomicAdd: appends go to foreign rows, and rows come out in a different order in every run. The host sets the counts to 0 before
+ *                its rows by atomicAdd: appends go to foreign rows, and rows come out in a different order in every run. The host
+ *                sets the counts to 0 before
  *                (stages/neighbor.c).
  *   nonatomic    a thread owns its row and counts in a register: no atomics, same bits in every run. Distances are
  *                computed from both sides.

@@ -125,12 +125,13 @@ __device__ inline void finish_force(const CudaArguments &a, int64_t i, const Vec
 
 /* Threads that share a row. */
 constexpr bool is_split = MD_SW_force_kernel == MD_KERNEL_LIST_SPLIT;
-constexpr int row_threads = is_split || MD_SW_force_kernel == MD_KERNEL_BRICK ? 1 << MD_SW_force_threads_per_atom : 1;
+constexpr int threads_per_atom =
+    is_split || MD_SW_force_kernel == MD_KERNEL_BRICK ? 1 << MD_SW_force_threads_per_atom : 1;
 
 /* Adds up the parts of a row's threads, which are neighbours in a warp: all of them have the sum. Every thread of the warp
  * comes here. */
 __device__ inline void add_up_row(Vec3<Pair> *force) {
-    for (int distance = row_threads / 2; distance > 0; distance /= 2) {
+    for (int distance = threads_per_atom / 2; distance > 0; distance /= 2) {
         force->x += __shfl_xor_sync(whole_warp, force->x, distance);
         force->y += __shfl_xor_sync(whole_warp, force->y, distance);
         if (MD_DIMENSION == 3) force->z += __shfl_xor_sync(whole_warp, force->z, distance);

@@ -58,7 +58,7 @@ __device__ inline Vec4<Pair> fetch_vec4(const CudaParticles &p, int64_t i) {
 
 /* Without the low bits. Of one type the word is not looked at. */
 __device__ inline Atom atom_at(const Place &place) {
-    return Atom{place.seen, MD_SEVERAL_TYPES ? type_of(place.word) : 0};
+    return Atom{place.rounded, MD_SEVERAL_TYPES ? type_of(place.word) : 0};
 }
 
 __device__ inline Place fetch_place(const CudaParticles &p, int64_t i, int64_t from = 0) {

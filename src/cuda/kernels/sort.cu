@@ -74,9 +74,9 @@ __device__ inline Vec3<Pair> way_ahead(const CudaArguments &a, const Vec3<Pair> 
     return Vec3<Pair>{plain_product(scale, way.x), plain_product(scale, way.y), plain_product(scale, way.z)};
 }
 
-__device__ inline Vec3<Pair> place_ahead(const Vec3<Pair> &seen, const Vec3<Pair> &way) {
-    if constexpr (!predicts) return seen;
-    return Vec3<Pair>{plain_sum(seen.x, way.x), plain_sum(seen.y, way.y), plain_sum(seen.z, way.z)};
+__device__ inline Vec3<Pair> place_ahead(const Vec3<Pair> &rounded, const Vec3<Pair> &way) {
+    if constexpr (!predicts) return rounded;
+    return Vec3<Pair>{plain_sum(rounded.x, way.x), plain_sum(rounded.y, way.y), plain_sum(rounded.z, way.z)};
 }
 
 /* By one thread, before the others ask. The device counts the steps itself: when the host learns of a stop changes nothing, and a
@@ -172,8 +172,8 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     x.y = wrap_ahead(x.y, way.y, a.length[1], a.inverse[1], &tag.iy, round);
     x.z = wrap_ahead(x.z, way.z, a.length[2], a.inverse[2], &tag.iz, round);
     if (tag.ix != before.ix || tag.iy != before.iy || tag.iz != before.iz) a.now.tag[i] = tag; /* few leave the box */
-    const Vec3<Pair> seen = store_position(a.now, i, x, load_type(a.now, i), on_the_way(a));
-    const Vec3<Pair> place = place_ahead(seen, way);
+    const Vec3<Pair> rounded = store_position(a.now, i, x, load_type(a.now, i), on_the_way(a));
+    const Vec3<Pair> place = place_ahead(rounded, way);
     if constexpr (!reorders) /* otherwise put_into_slot does */
         store<Pair>(a.reference, i, place, Pair(0));
     if (a.n > 0) count_in_cell(a, i, place, tag.id);
@@ -185,7 +185,7 @@ MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     if (i >= a.n_stored) return;
     const Vec3<Pair> way = predicts ? way_ahead(a, load<Pair>(a.now.velocity, i)) : Vec3<Pair>{0, 0, 0};
     count_in_cell(a, i, place_ahead(load<Pair>(a.now.position, i), way), a.now.tag[i].id);
-    if (reorders) copy_seen(a.now.position, i + on_the_way(a), a.now.position, i);
+    if (reorders) copy_rounded(a.now.position, i + on_the_way(a), a.now.position, i);
 }
 
 /* Key of the octant at (x, y, z), in units of octants of 2^level cells: the order in which the curve enters them. */
@@ -308,9 +308,9 @@ MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
 __device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
     const int id = a.now.tag[i].id;
     if constexpr (in_bricks) {
-        const Vec3<Pair> seen = load<Pair>(a.now.position, i + on_the_way(a));
+        const Vec3<Pair> rounded = load<Pair>(a.now.position, i + on_the_way(a));
         const Vec3<Pair> way = predicts ? way_ahead(a, load<Pair>(a.now.velocity, i)) : Vec3<Pair>{0, 0, 0};
-        return key_at(place_ahead(seen, way), id);
+        return key_at(place_ahead(rounded, way), id);
     } else {
         return id;
     }
@@ -351,7 +351,7 @@ __device__ inline void put_down(const CudaParticles &to, int i, const Carried &c
 
 /* A particle on its way into its slot, in memory that keeps the order of the slots. */
 struct Sorted {
-    Full<Pair> seen; /* position, with its word */
+    Full<Pair> rounded; /* position, with its word */
     Carried carried;
 };
 
@@ -359,8 +359,8 @@ __device__ inline Sorted take_sorted(const CudaArguments &a, int i) {
     Sorted sorted = {};
     if constexpr (reorders) {
         const int64_t at = i + on_the_way(a);
-        if constexpr (is_vec4) sorted.seen = load_full<Pair>(a.now.position, nullptr, at);
-        else sorted.seen.v = load<Pair>(a.now.position, at);
+        if constexpr (is_vec4) sorted.rounded = load_full<Pair>(a.now.position, nullptr, at);
+        else sorted.rounded.v = load<Pair>(a.now.position, at);
         sorted.carried = pick_up(a.now, i);
     }
     return sorted;
@@ -370,9 +370,9 @@ __device__ inline Sorted take_sorted(const CudaArguments &a, int i) {
 __device__ inline void put_into_slot(const CudaArguments &a, int i, int place, int slot, const Sorted &sorted) {
     a.slot_cell[slot] = is_placed ? a.place_cell[place] : place;
     if constexpr (reorders) {
-        store<Pair>(a.now.position, slot, sorted.seen.v, sorted.seen.w);
+        store<Pair>(a.now.position, slot, sorted.rounded.v, sorted.rounded.w);
         put_down(a.spare, slot, sorted.carried);
-        store<Pair>(a.reference, slot, place_ahead(sorted.seen.v, way_ahead(a, sorted.carried.v.v)), Pair(0));
+        store<Pair>(a.reference, slot, place_ahead(sorted.rounded.v, way_ahead(a, sorted.carried.v.v)), Pair(0));
     } else {
         a.slot_atom[slot] = i;
     }

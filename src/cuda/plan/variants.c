@@ -74,7 +74,7 @@ static const MdVariant rows[] = {
     {"neighbor", "neighbor.distances=thread", "", "", 0, 0, 0, 0,
      "a thread a row; ten instructions for a distance, and what follows from it differs from lane to lane; entries as they are found: by bank conflicts a read of eight threads takes 2.6 turns"},
     {"neighbor", "neighbor.distances=matrix", "", "", 0, 0, 0, 0,
-     "16 rows a warp, 8 with memory.brick_grid = device; 128 distances for eight instructions, in double; twice the shared memory; rows ordered by groups of banks: a read of eight threads takes 1.3 turns"},
+     "16 rows a warp, 8 with memory.brick_grid = device or device-2; 128 distances for eight instructions, in double; twice the shared memory; rows ordered by groups of banks: a read of eight threads takes 1.3 turns"},
     {"force", "force.kernel=pairs", "", "", 32, MD_NO_MODEL, 0, 0, "N^2 distances; each warp reads all positions"},
     {"force", "force.kernel=pairs-tiled", "", "", 32, MD_NO_MODEL, 0, 0,
      "N^2 distances; each block reads all positions, and waits twice a tile"},

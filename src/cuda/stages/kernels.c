@@ -53,8 +53,8 @@ static bool is_of_bricks(const MdConfig *config, int unit) {
 }
 
 /* The search has one a row. */
-static int brick_row_threads(const MdConfig *config, int unit) {
-    return unit == CUDA_NEIGHBOR ? 1 : cuda_facts(config).row_threads;
+static int brick_threads_per_atom(const MdConfig *config, int unit) {
+    return unit == CUDA_NEIGHBOR ? 1 : cuda_facts(config).threads_per_atom;
 }
 
 /* Rows differ in length: a smaller block is replaced sooner when its slowest warp is done. Kernels that stream through
@@ -66,7 +66,7 @@ int cuda_kernels_block_size(const CudaTarget *target, int unit) {
     if (is_of_bricks(config, unit)) {
         const double range = cuda_list_range(config, target->potential);
         return unit == CUDA_NEIGHBOR ? cuda_brick_search_block_size(target, range)
-                                     : cuda_brick_block_size(target, range, cuda_facts(config).row_threads);
+                                     : cuda_brick_block_size(target, range, cuda_facts(config).threads_per_atom);
     }
     return unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP ? 128 : 256;
 }
@@ -430,7 +430,8 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
         snprintf(value, sizeof value, "%d", block);
         if (is_of_bricks(&context->config, unit)) {
             const bool by_matrix = unit == CUDA_NEIGHBOR && context->config.neighbor_distances == MD_DISTANCES_MATRIX;
-            const int threads = by_matrix ? context->facts.rows_per_warp : brick_row_threads(&context->config, unit);
+            const int threads =
+                by_matrix ? context->facts.rows_per_warp : brick_threads_per_atom(&context->config, unit);
             md_choices_add(choices, "launch.block_size", value,
                            block < first ? "stage %s: as many as there are registers for"
                            : by_matrix   ? "stage %s: a warp for %d atoms of a brick at a time, and enough to stage it"

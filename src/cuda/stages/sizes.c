@@ -17,7 +17,7 @@ int64_t cuda_force_items(const CudaContext *context) {
     case MD_KERNEL_CELL: return 32 * (int64_t)cuda_sort_count_cells(&context->arguments.grid); /* a warp each */
     case MD_KERNEL_CLUSTER: return 32 * cuda_blocks(context->n_atoms, CUDA_CLUSTER);
     case MD_KERNEL_BRICK: return cuda_brick_count(&context->arguments.grid);
-    default: return (int64_t)context->n_atoms * context->facts.row_threads;
+    default: return (int64_t)context->n_atoms * context->facts.threads_per_atom;
     }
 }
 
@@ -79,7 +79,7 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
     if (config->force_kernel == MD_KERNEL_PAIRS_TILED || config->force_kernel == MD_KERNEL_CELL)
         return threads * 4 * context->facts.pair_size; /* an atom each */
     if (config->force_kernel == MD_KERNEL_BRICK) return cuda_brick_force_bytes(&context->arguments.bricks, config);
-    if (cuda_facts(config).row_threads > 1 && config->force_partial_sums == MD_PARTIAL_SUMS_SHARED)
+    if (cuda_facts(config).threads_per_atom > 1 && config->force_partial_sums == MD_PARTIAL_SUMS_SHARED)
         return threads * 3 * context->facts.pair_size;
     return 0;
 }

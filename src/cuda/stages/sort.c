@@ -123,8 +123,8 @@ void cuda_sort_take(CudaContext *context) {
 }
 
 int cuda_sort_prepare(CudaContext *context) {
-    /* k_sort_wrap lets the device go on. Nothing that was issued before sets it again: a device that is stopped does not
-     * stop, and every search before is known to be over. */
+    /* k_sort_wrap clears the stop flag on the device. Nothing that was issued before sets it again: with the flag set kernels return
+     * at once, and every search before is known to be over. */
     context->h_host_status->stopped = 0;
     if (!context->facts.needs_cells) return 0;
     cuda_grid_plan(context);

@@ -71,14 +71,14 @@ mutant("force list: the row of another type", ROWS + " void force_block_list(", 
 mutant("force list: the last row is not stored", ROWS + " void force_block_list(", "|| i >= a.n_own) return;", "|| i >= a.n_own - 1) return;", tests(LIST))
 for sums in ("atomic", "shared", "shuffle"):
     split = SPLIT + sums
-    mutant(f"force list-split {sums}: each thread skips its last", ROWS + " void force_block_list(", "k < count;", "k < count - row_threads;", tests(split))
-    mutant(f"force list-split {sums}: threads walk the same", ROWS + " void force_block_list(", "k = (int)threadIdx.x % row_threads;", "k = 0;", tests(split))
-    mutant(f"force list-split {sums}: rows of the next block", ROWS + " void force_block_list(", "block * (MD_BLOCK / row_threads)", "block * MD_BLOCK", tests(split))
-mutant("sum_row shared: one part too few", ROWS + " bool sum_row(", "k < row_threads;", "k < row_threads - 1;", tests(SPLIT + "shared"))
+    mutant(f"force list-split {sums}: each thread skips its last", ROWS + " void force_block_list(", "k < count;", "k < count - threads_per_atom;", tests(split))
+    mutant(f"force list-split {sums}: threads walk the same", ROWS + " void force_block_list(", "k = (int)threadIdx.x % threads_per_atom;", "k = 0;", tests(split))
+    mutant(f"force list-split {sums}: rows of the next block", ROWS + " void force_block_list(", "block * (MD_BLOCK / threads_per_atom)", "block * MD_BLOCK", tests(split))
+mutant("sum_row shared: one part too few", ROWS + " bool sum_row(", "k < threads_per_atom;", "k < threads_per_atom - 1;", tests(SPLIT + "shared"))
 mutant("sum_row shared: z is lost", ROWS + " bool sum_row(", "force->z += s_part[t + k].z;", "", tests(SPLIT + "shared"))
 mutant("sum_row shared: no barrier", ROWS + " bool sum_row(", "__syncthreads(); /* all parts", "/* all parts", barrier(SPLIT + "shared launch.block_size=256"))
 for kernel, switches in (("list-split", SPLIT + "shuffle"), ("brick", SHARED_ROWS)):
-    mutant(f"add up row, {kernel}: one step too few", ADD_UP, "distance = row_threads / 2;", "distance = row_threads / 4;", tests(switches))
+    mutant(f"add up row, {kernel}: one step too few", ADD_UP, "distance = threads_per_atom / 2;", "distance = threads_per_atom / 4;", tests(switches))
     mutant(f"add up row, {kernel}: z is lost", ADD_UP, "if (MD_DIMENSION == 3) force->z", "if (false) force->z", tests(switches))
 mutant("sum_row atomic: stored, not added", ROWS + " void force_block_list(", "if constexpr (is_summed_in_memory) add_force(a, i, force);",
        "if constexpr (is_summed_in_memory) store<Pair>(a.now.force, i, force, Pair(0));", tests(SPLIT + "atomic"))

@@ -15,7 +15,7 @@ mutant("load_full: the fourth of another", COMMON + " Full<T> load_full(", "x.z}
 mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(word_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w));",
        "return 0;", tests("memory.layout=vec4"))
 MIXED = "run.precision=mixed "
-mutant("store_position: nothing is written", COMMON + " Vec3<Pair> store_position(", "store<Pair>(p.position, i + to, place.seen, word_bits(place.word));", "", tests(MIXED))
+mutant("store_position: nothing is written", COMMON + " Vec3<Pair> store_position(", "store<Pair>(p.position, i + to, place.rounded, word_bits(place.word));", "", tests(MIXED))
 mutant("place_of: low bits of another axis", COMMON + " Place place_of(", "low_in_word(low[2], 2)", "low_in_word(low[1], 2)", held(MIXED))
 mutant("store_position: no low bits but with vec4", COMMON + " Vec3<Pair> store_position(", "p.low[i] = place.word;", "", held(MIXED + "memory.layout=soa"))
 mutant("place_of: the type below the low bits", COMMON, "(unsigned)type << type_shift", "(unsigned)type", held(MIXED), tests(MIXED))
@@ -28,8 +28,8 @@ mutant("join: from the float on", COMMON + " double join(", " - low_half", "", h
 mutant("join: low bits of x for y", COMMON + " Vec3<State> join(", "low_of_word(word, 1)", "low_of_word(word, 0)", held(MIXED), tests(MIXED))
 mutant("word: without the last bits", COMMON + " unsigned low_in_word(", " | (low & 1u) << (last_bits_shift + axis)", "", held(MIXED))
 mutant("word: the last bit of x for all", COMMON + " unsigned low_of_word(", "(last_bits_shift + axis)", "last_bits_shift", held(MIXED))
-mutant("copy_seen: the word stays behind", COMMON + " Vec3<Pair> copy_seen(", "position.part[0])[j].w", "position.part[0])[i].w", AGAIN_TYPES, UNFORESEEN)
-mutant("reorder: the word stays behind", "cuda/kernels/sort.cu void put_into_slot(", "sorted.seen.v, sorted.seen.w", "sorted.seen.v, Pair(0)", held(MIXED), tests(MIXED))
+mutant("copy_rounded: the word stays behind", COMMON + " Vec3<Pair> copy_rounded(", "position.part[0])[j].w", "position.part[0])[i].w", AGAIN_TYPES, UNFORESEEN)
+mutant("reorder: the word stays behind", "cuda/kernels/sort.cu void put_into_slot(", "sorted.rounded.v, sorted.rounded.w", "sorted.rounded.v, Pair(0)", held(MIXED), tests(MIXED))
 mutant("reorder: low bits of another", "cuda/kernels/sort.cu Carried pick_up(", "from.low[i]", "from.low[0]", held(MIXED + "memory.layout=aos memory.sort=cell"))
 for axis, letter in enumerate("xyz"):
     mutant(f"separation: no image along {letter}", SEPARATION + " Vec3<Pair> separation(",
@@ -151,7 +151,7 @@ mutant("reorder: types of another", SORT + " Carried pick_up(", "from.type[i]", 
 mutant("reorder: masses stay behind", SORT + " void put_down(", "[i] = carried.v.w;", "[i] = ((Pair *)to.inverse_mass)[0];",
        tests(SORTED + " memory.layout=soa"))
 mutant("reorder: velocities of another", SORT + " Carried pick_up(", "load_velocity(from, i)", "load_velocity(from, 0)", tests(SORTED))
-mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(sorted.seen.v, way_ahead(a, sorted.carried.v.v)), Pair(0));", ";",
+mutant("reorder: no reference positions", SORT + " put_into_slot(", "store<Pair>(a.reference, slot, place_ahead(sorted.rounded.v, way_ahead(a, sorted.carried.v.v)), Pair(0));", ";",
        tests(SORTED + " neighbor.rebuild=host-check"), rows(SORTED + " neighbor.rebuild=host-check"))
 CARRY = SORT + " void put_down("
 mutant("carry: velocities stay", CARRY, "store<Pair>(to.velocity, i, carried.v.v, carried.v.w);", "", tests(SORTED))

@@ -46,7 +46,8 @@ __device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int 
 /* Where the positions of a device that stops are, brought back to where everybody looks for them. */
 __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
     if (from == 0) return;
-    for (int i = thread_index(); i < a.n_own; i += grid_size()) copy_seen(a.now.position, i, a.now.position, i + from);
+    for (int i = thread_index(); i < a.n_own; i += grid_size())
+        copy_rounded(a.now.position, i, a.now.position, i + from);
 }
 
 /* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, if that integrates nothing. */
@@ -65,7 +66,7 @@ struct EndRow {
         if (!keeps)
             integrate.moved_sq =
                 fmaxf(integrate.moved_sq, integrate_held<has_check>(integrate.a, force, integrate.motion, tag, held));
-        else if (held->i >= 0 && threadIdx.x % row_threads == 0) finish_force(integrate.a, held->i, force);
+        else if (held->i >= 0 && threadIdx.x % threads_per_atom == 0) finish_force(integrate.a, held->i, force);
     }
 };
 
@@ -94,7 +95,7 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
 /* Whether passes need the barrier of the grid, since a block could not do without: see step_local.cuh. */
 __device__ inline bool needs_grid_barrier(const CudaArguments &a) {
     const CudaMeasures &found = a.status->measures;
-    const bool needed = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / row_threads ||
+    const bool needed = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / threads_per_atom ||
                         found.staged > held_sources * MD_BLOCK || found.sides_without_halo > 0;
     if (needed && thread_index() == 0) a.status->n_grid_barriers++;
     return needed;
@@ -253,7 +254,7 @@ MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
     const Full<Pair> v = load_velocity(second, i);
     store<Pair>(a.now.velocity, i, v.v, v.w);
     if (is_mixed && !is_vec4) a.now.low[i] = second.low[i];
-    copy_seen(a.now.position, i, a.now.position, i + (int64_t)a.stride);
+    copy_rounded(a.now.position, i, a.now.position, i + (int64_t)a.stride);
 }
 #endif
 #else

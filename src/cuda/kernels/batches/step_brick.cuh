@@ -18,7 +18,7 @@ static_assert(held_sources >= 1 && held_sources <= (int)sizeof(unsigned), "image
 
 /* Whether the first quads are about all that a thread has of a row: else they are not worth their registers, and are read
  * again while the atoms are staged. */
-constexpr bool holds_quads = quads_ahead * row_threads * CUDA_QUAD >= 64;
+constexpr bool holds_quads = quads_ahead * threads_per_atom * CUDA_QUAD >= 64;
 
 struct HeldBrick {
     int source[held_sources]; /* -1: none */
@@ -63,9 +63,9 @@ __device__ inline Shifts *shifts_place(void) {
 
 /* Of the atom of this thread's row; by its first thread. The size of all: cuda_brick_held_bytes. */
 __device__ inline HeldAtom *atom_place(const CudaArguments &a) {
-    MD_DYNAMIC_SHARED(Atom,
-                      s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], then HeldAtom [MD_BLOCK / row_threads] */
-    return (HeldAtom *)(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE) + threadIdx.x / row_threads;
+    MD_DYNAMIC_SHARED(
+        Atom, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], then HeldAtom [MD_BLOCK / threads_per_atom] */
+    return (HeldAtom *)(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE) + threadIdx.x / threads_per_atom;
 }
 
 __device__ inline void hold_sources(const CudaArguments &a, const CudaBrick &brick, HeldBrick *held) {
@@ -89,7 +89,7 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
         ((Pair *)shifts_place())[threadIdx.x] =
             is_as_copied(brick) ? Pair(0) : ((const Pair *)shifts_of_brick(a, (int)blockIdx.x))[threadIdx.x];
     hold_sources(a, brick, held);
-    const int r = (int)threadIdx.x / row_threads;
+    const int r = (int)threadIdx.x / threads_per_atom;
     held->i = r < brick.end - brick.begin ? brick.begin + r : -1;
     held->row =
         RowPart{}; /* of a thread without a row: one without entries, which its warp goes through all the same */
@@ -100,7 +100,7 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
         if (holds_quads) held->first = quads_of_round(held->row, 0);
         held->own = staged_particle(a, corner_of(brick), held->i, from);
         HeldAtom *atom = atom_place(a);
-        if (threadIdx.x % row_threads == 0) {
+        if (threadIdx.x % threads_per_atom == 0) {
             atom->moving = Moving{load_velocity(a.now, held->i), load_position(a.now, held->i, from)};
             atom->keep(atom->moving.x);
             if (HAS_CHECK) atom->reference = load<Pair>(a.reference, held->i);
@@ -111,7 +111,7 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
 
 /* Velocities to memory, where they have not been since hold_brick. */
 __device__ inline void put_back(const CudaArguments &a, const HeldBrick &held) {
-    if (held.i < 0 || threadIdx.x % row_threads != 0) return;
+    if (held.i < 0 || threadIdx.x % threads_per_atom != 0) return;
     const Moving &moving = atom_place(a)->moving;
     store<Pair>(a.now.velocity, held.i, moving.v.v, moving.v.w);
 }
@@ -121,7 +121,7 @@ __device__ inline void roll_back(const CudaArguments &a, int64_t from, HeldBrick
     if (held->i < 0) return;
     HeldAtom *atom = atom_place(a);
     const Vec3<State> begin = atom->kept();
-    if (threadIdx.x % row_threads == 0) {
+    if (threadIdx.x % threads_per_atom == 0) {
         atom->moving = Moving{load_velocity(a.now, held->i), begin};
         store_position(a.now, held->i, begin, held->own.type, from);
     }
@@ -135,12 +135,12 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
                                        unsigned tag, HeldBrick *held) {
     HeldAtom *atom = atom_place(a);
     Moving moving = atom->moving;
-    if (row_threads > 1) __syncwarp(); /* all threads of the row have read it */
+    if (threads_per_atom > 1) __syncwarp(); /* all threads of the row have read it */
     if (held->i < 0) return 0;
     move(a, held->i, force, true, motion, &moving);
     const Place place = place_of(moving.x, held->own.type);
-    const float moved_sq = HAS_CHECK ? displacement_sq(place.seen, atom->reference) : 0;
-    if (threadIdx.x % row_threads == 0) {
+    const float moved_sq = HAS_CHECK ? displacement_sq(place.rounded, atom->reference) : 0;
+    if (threadIdx.x % threads_per_atom == 0) {
         if (is_local && tag != no_tag) store_tagged(a, held->i + (int)motion.to, place, tag);
         else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
         atom->moving = moving;

@@ -62,9 +62,9 @@ __device__ inline TaggedPlace load_tagged(const CudaArguments &a, int i) {
 }
 
 __device__ inline void store_tagged(const CudaArguments &a, int i, const Place &place, unsigned tag) {
-    const unsigned long long y = __float_as_uint((float)place.seen.y), w = tag | (place.word & ~tag_bits);
-    ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, y << 32 | __float_as_uint((float)place.seen.x),
-                            w << 32 | __float_as_uint((float)place.seen.z));
+    const unsigned long long y = __float_as_uint((float)place.rounded.y), w = tag | (place.word & ~tag_bits);
+    ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, y << 32 | __float_as_uint((float)place.rounded.x),
+                            w << 32 | __float_as_uint((float)place.rounded.z));
 }
 
 /* Before a barrier of the grid: what is at place i is of no step, though a batch before this may have left it so. After a build

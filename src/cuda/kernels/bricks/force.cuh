@@ -15,7 +15,7 @@
  * more than those of force.unroll where a thread has a row of its own, which is long (some twenty quads in a liquid) and
  * leaves registers for them; one more of a part of a row, which is over after a few, and of doubles, which take those
  * registers. */
-constexpr int more_quads = !is_double && row_threads == 1 ? 2 : 1;
+constexpr int more_quads = !is_double && threads_per_atom == 1 ? 2 : 1;
 constexpr int quads_ahead = unroll >= CUDA_QUAD ? unroll / CUDA_QUAD + more_quads : 1;
 /* A quad is the most that is worked on at a time: force.unroll = 8 is that of 4 with one more quad ahead. */
 constexpr int pairs_in_flight = unroll > CUDA_QUAD ? CUDA_QUAD : unroll;
@@ -121,7 +121,7 @@ __device__ inline void stage_brick(const CudaArguments &a, const CudaBrick &bric
 /* Where a thread has a row of its own, its loads keep their order (so do those of atoms that are asked for ahead). Left to itself
  * a compiler that is short of registers moves that of a later quad down to where the quad is needed, and every turn of the loop waits for memory (k_step_pass of a
  * million atoms: 7 of 14 cycles an instruction). */
-constexpr bool loads_in_order = !is_double && row_threads == 1;
+constexpr bool loads_in_order = !is_double && threads_per_atom == 1;
 
 __device__ inline uint64_t load_quad(const uint64_t *quad) {
     if constexpr (loads_in_order) return *(const volatile uint64_t *)quad;
@@ -129,9 +129,9 @@ __device__ inline uint64_t load_quad(const uint64_t *quad) {
 }
 
 /* Whether threads that share a row are to read the entries of their quads in turns: see CUDA_FIRST_OF_QUAD. */
-constexpr bool takes_turns = row_threads > 2 && MD_SW_neighbor_distances == MD_DISTANCES_MATRIX;
+constexpr bool takes_turns = threads_per_atom > 2 && MD_SW_neighbor_distances == MD_DISTANCES_MATRIX;
 __device__ inline int first_of_quad(void) {
-    return takes_turns ? CUDA_FIRST_OF_QUAD((int)threadIdx.x % row_threads, row_threads) : 0;
+    return takes_turns ? CUDA_FIRST_OF_QUAD((int)threadIdx.x % threads_per_atom, threads_per_atom) : 0;
 }
 
 /* A quad of this thread's part of a row, the entry that it begins with first. */
@@ -154,7 +154,7 @@ __device__ inline uint64_t quad_in_turn(const uint64_t *quad) {
 /* Where more than two threads share a row, an atom is asked for two pairs before it is looked at: 4,000 atoms by eight threads a row
  * made 319,500 steps/s without that, and make 326,200. By two threads a row, which have few registers left, 32,000 atoms lost half a
  * per cent, and by one nothing was gained (H200, run/results/h200/LOG.md); doubles were not tried. */
-constexpr int atoms_ahead = !is_double && row_threads > 2 && unroll >= CUDA_QUAD ? 2 : 0;
+constexpr int atoms_ahead = !is_double && threads_per_atom > 2 && unroll >= CUDA_QUAD ? 2 : 0;
 constexpr int places_ahead = atoms_ahead > 0 ? atoms_ahead : 1; /* no array is empty */
 
 __device__ inline Atom load_staged(const Atom *staged) {
@@ -215,9 +215,9 @@ __device__ inline void add_quad(const CudaArguments &a, const PairParameters *pa
     }
 }
 
-/* What a thread has of a row: every row_threads-th of its quads. */
+/* What a thread has of a row: every threads_per_atom-th of its quads. */
 struct RowPart {
-    const uint64_t *quads; /* row_threads * 32 apart */
+    const uint64_t *quads; /* threads_per_atom * 32 apart */
     int count;             /* entries of the row from the first of them on */
 };
 
@@ -226,10 +226,10 @@ struct QuadsAhead {
     uint64_t next[quads_ahead];
 };
 
-constexpr int quad_step = row_threads * CUDA_QUAD; /* entries from one quad of a part to the next */
+constexpr int quad_step = threads_per_atom * CUDA_QUAD; /* entries from one quad of a part to the next */
 
 __device__ inline RowPart part_of_row(const CudaArguments &a, const CudaBrick &brick, int r) {
-    const int part = (int)threadIdx.x % row_threads;
+    const int part = (int)threadIdx.x % threads_per_atom;
     return RowPart{brick_quads(a, brick, r) + part * 32, a.list.counts[brick.begin + r] - part * CUDA_QUAD};
 }
 
@@ -239,7 +239,7 @@ __device__ inline QuadsAhead quads_of_round(const RowPart &row, int round) {
 #pragma unroll
     for (int k = 0; k < quads_ahead; k++) {
         const int quad = round * quads_ahead + k;
-        ahead.next[k] = row.count > quad * quad_step ? quad_in_turn(&row.quads[quad * row_threads * 32]) : no_quad;
+        ahead.next[k] = row.count > quad * quad_step ? quad_in_turn(&row.quads[quad * threads_per_atom * 32]) : no_quad;
     }
     return ahead;
 }
@@ -288,7 +288,7 @@ __device__ inline Vec3<Pair> part_of_force(const CudaArguments &a, const PairPar
         if (most <= of_round) break;
         ahead = quads_of_round(rest, 2);
         add_round<ENERGY>(a, pairs, atoms, own, next, rest.count - of_round, most - of_round, &force, sums);
-        rest.quads += 2 * quads_ahead * row_threads * 32;
+        rest.quads += 2 * quads_ahead * threads_per_atom * 32;
         rest.count -= 2 * of_round;
     }
     return whole_force(pairs, force);
@@ -303,7 +303,7 @@ struct RowBegin {
 
 /* Of the row that this thread has of those from `first` on; behind the last one, a row without entries. */
 __device__ inline RowBegin begin_row(const CudaArguments &a, const CudaBrick &brick, int first, int64_t from) {
-    const int r = first + (int)threadIdx.x / row_threads;
+    const int r = first + (int)threadIdx.x / threads_per_atom;
     RowBegin begin = {};
     if (r < brick.end - brick.begin) {
         begin.row = part_of_row(a, brick, r);
@@ -319,8 +319,8 @@ template <bool ENERGY, class Finish>
 __device__ inline void round_of_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick &brick,
                                      int first, const RowBegin &begin, const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS],
                                      Finish &finish) {
-    const int r = first + (int)threadIdx.x / row_threads;
-    const bool ends = threadIdx.x % row_threads == 0 && r < brick.end - brick.begin;
+    const int r = first + (int)threadIdx.x / threads_per_atom;
+    const bool ends = threadIdx.x % threads_per_atom == 0 && r < brick.end - brick.begin;
     if (ends) finish.prepare(brick.begin + r);
     Vec3<Pair> force = part_of_force<ENERGY>(a, pairs, atoms, begin.row, begin.first, begin.own, sums);
     add_up_row(&force);
@@ -333,7 +333,7 @@ __device__ inline void round_of_rows(const CudaArguments &a, const PairParameter
 template <bool ENERGY, class Finish>
 __device__ inline void later_rows(const CudaArguments &a, const PairParameters *pairs, const CudaBrick *place,
                                   const Atom *atoms, Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
-    constexpr int rows_of_round = MD_BLOCK / row_threads;
+    constexpr int rows_of_round = MD_BLOCK / threads_per_atom;
     const CudaBrick &brick = *opaque(place);
     /* the same rounds for all: they add up */
     for (int first = rows_of_round; first < brick.end - brick.begin; first += rows_of_round)

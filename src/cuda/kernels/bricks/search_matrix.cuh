@@ -40,8 +40,8 @@ constexpr int bytes_of_unit = sizeof(Point) / 16;
 
 /* What a lane knows of its rows: `upper` stands for row g, `lower` for row g + 8, if a warp has so many; each has two groups of
  * banks. */
-constexpr int n_sides = MD_SW_memory_brick_grid == MD_BRICK_GRID_CELLS ? 2 : 1, n_groups = 2;
-constexpr int rows_at_once = 8 * n_sides;
+constexpr int rows_at_once = CUDA_ROWS_PER_WARP(MD_SW_memory_brick_grid);
+constexpr int n_sides = rows_at_once / 8, n_groups = 2;
 
 /* product = a b + add by a warp, rows_at_once x 4 times 4 x 8. Lane 4 g + t: `upper` and `lower` are a[g][t] and a[g + 8][t], b is
  * b[t][g], the product is that of rows g, g, g + 8, g + 8 and columns 2 t, 2 t + 1, 2 t, 2 t + 1. (PTX ISA: mma.m16n8k4; of

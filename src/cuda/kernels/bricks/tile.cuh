@@ -57,26 +57,26 @@ __device__ inline Shifts *shifts_of_brick(const CudaArguments &a, int b) { retur
 /* Whether low bits are staged. */
 constexpr bool stages_low_bits = is_mixed && is_vec4;
 
-/* A component that is staged, with its low bits; seen: the float that lacks them. size: the power of two below that float, with its
+/* A component that is staged, with its low bits; rounded: the float that lacks them. size: the power of two below that float, with its
  * sign; its last bit is 2^-23 of that. The byte is put where 1 is 2^-15 of size. It stands for 1/256 of a last bit, which is 2^-16
  * of that, and for zero when it is 128, which is 2^-8 of size. */
-__device__ inline Pair with_low_bits(Pair staged, Pair seen, unsigned word, int axis) {
+__device__ inline Pair with_low_bits(Pair staged, Pair rounded, unsigned word, int axis) {
     if constexpr (!stages_low_bits) return staged;
-    const unsigned size = __float_as_uint((float)seen) & 0xff800000u;
+    const unsigned size = __float_as_uint((float)rounded) & 0xff800000u;
     const float held = __uint_as_float(__byte_perm(size, word, 0x3200u | (4u + (unsigned)axis) << 4));
     const float low = held - __uint_as_float(size) * (1 + 0x1p-8f);
     return (Pair)((float)staged + low * 0x1p-16f);
 }
 
 __device__ inline Vec3<Pair> with_low_bits(const Vec3<Pair> &staged, const Place &place) {
-    return Vec3<Pair>{with_low_bits(staged.x, place.seen.x, place.word, 0),
-                      with_low_bits(staged.y, place.seen.y, place.word, 1),
-                      MD_DIMENSION == 3 ? with_low_bits(staged.z, place.seen.z, place.word, 2) : staged.z};
+    return Vec3<Pair>{with_low_bits(staged.x, place.rounded.x, place.word, 0),
+                      with_low_bits(staged.y, place.rounded.y, place.word, 1),
+                      MD_DIMENSION == 3 ? with_low_bits(staged.z, place.rounded.z, place.word, 2) : staged.z};
 }
 
 /* A place as it is staged. */
 __device__ inline Vec3<Pair> staged_place(const Vec3<Pair> &origin, const Place &place) {
-    const Vec3<Pair> &v = place.seen;
+    const Vec3<Pair> &v = place.rounded;
     return with_low_bits(Vec3<Pair>{v.x - origin.x, v.y - origin.y, MD_DIMENSION == 3 ? v.z - origin.z : v.z}, place);
 }
 
@@ -95,7 +95,7 @@ __device__ inline Vec3<Pair> staged_image(const ImageShift &shift, const Vec3<Pa
 
 /* The same with the low bits. */
 __device__ inline Vec3<Pair> staged_image(const ImageShift &shift, const Place &place) {
-    return with_low_bits(staged_image(shift, place.seen), place);
+    return with_low_bits(staged_image(shift, place.rounded), place);
 }
 
 /* A particle before it is staged: where there are low bits to stage, as memory has it, else with the type alone. */
