@@ -79,7 +79,7 @@ static const char *known_kind(const char *text, size_t n) {
     } kinds[] = {{"\x1f\x8b", "compressed by gzip; unpack it: mdmini <(zcat FILE)"},
                  {"mdmini restart", "a restart file; mdmini --restart FILE continues its run"},
                  {"\x89HDF", "an HDF5 file; mdmini writes trajectories and reads none"},
-                 {"{", "a JSON file, as the report of a run is; the deck of that run is its `effective_deck`"}};
+                 {"{", "a JSON file; in the report of a run the deck is `effective_deck`"}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const size_t length = strlen(kinds[k].begin);
         if (n >= length && memcmp(text, kinds[k].begin, length) == 0) return kinds[k].is;

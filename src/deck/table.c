@@ -73,7 +73,7 @@ static const MdFormerKey former_keys[] = {
     {"neighbor", "bank_order", "auto",
      "matrices make rows in that order by themselves, and by threads it cost a rebuild what forces gained"},
     {"neighbor", "index", "32", "16 halved the bytes of the list of force.kernel = list, and no run was faster by it"},
-    {"neighbor", "rows_per_warp", "auto", "memory.brick_grid says how many, and the other choice was up to 3 % slower"},
+    {"neighbor", "rows_per_warp", "auto", "16 rows, or 8 with memory.brick_grid = device and device-2; the other choice was up to 3 % slower"},
 };
 
 const MdFormerKey *md_former_key(const char *section, const char *key) {
