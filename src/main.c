@@ -188,15 +188,9 @@ static void refuse_argument(const char *argument, const char *next) {
     fprintf(stderr, "; see mdmini --help\n");
 }
 
-int main(int argc, char **argv) {
-    md_memory_start();
-    md_stop_hold(); /* a signal that comes before the run, or while the program starts itself again, waits */
-    calm_openmp(argv);
-    /* A file-size limit, or a reader that went away, is then a failed write, with a message, not a death. */
-    signal(SIGXFSZ, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
+/* What the arguments ask for. Returns the exit code. */
+static int obey(int argc, char **argv, const char *command) {
     Request request = {.melt_steps = MD_AUTO_INT};
-    char *command = join_arguments(argc - 1, argv + 1);
     int n = 0;
     for (int k = 1; k < argc; k++) {
         const char *next = argv[k + 1]; /* NULL after the last */
@@ -237,8 +231,18 @@ int main(int argc, char **argv) {
                                  : "quick belongs to --ceilings");
         return MD_ERROR_INPUT;
     }
-    const int code =
-        request.ceilings ? measure_ceilings(n, argv, command, request.quick) : run(n, argv, command, &request);
+    return request.ceilings ? measure_ceilings(n, argv, command, request.quick) : run(n, argv, command, &request);
+}
+
+int main(int argc, char **argv) {
+    md_memory_start();
+    md_stop_hold(); /* a signal that comes before the run, or while the program starts itself again, waits */
+    calm_openmp(argv);
+    /* A file-size limit, or a reader that went away, is then a failed write, with a message, not a death. */
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    char *command = join_arguments(argc - 1, argv + 1);
+    const int code = obey(argc, argv, command);
     free(command);
     return code;
 }
