@@ -189,7 +189,7 @@ static void refuse_argument(const char *argument, const char *next) {
 }
 
 /* What the arguments ask for. Returns the exit code. */
-static int obey(int argc, char **argv, const char *command) {
+static int dispatch(int argc, char **argv, const char *command) {
     Request request = {.melt_steps = MD_AUTO_INT};
     int n = 0;
     for (int k = 1; k < argc; k++) {
@@ -242,7 +242,7 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     char *command = join_arguments(argc - 1, argv + 1);
-    const int code = obey(argc, argv, command);
+    const int code = dispatch(argc, argv, command);
     free(command);
     return code;
 }

@@ -10,7 +10,7 @@
 #include "cuda/device/compile.h"
 
 /* --- shape.c --- */
-/* Threads of a block, threads_per_atom of which share a row: with one for each atom of a brick, or for two. range: of the list. */
+/* Threads of a block: threads_per_atom for each row, and a row for each atom of a brick, or for two. range: of the list. */
 int cuda_brick_block_size(const CudaTarget *target, double range, int threads_per_atom);
 /* Rounds in which a block of so many threads stages its brick, as the resident kernel holds them: in a uniform system with some
  * room, and no more than there are bytes for their images. Where a block stages more, passes use the barrier of the grid. 1 for
