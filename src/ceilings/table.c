@@ -10,13 +10,13 @@ static const struct {
     {"bandwidth", "main memory, and what each pattern of access leaves of it"},
     {"transpose", "a matrix transposed: one side of the copy goes against memory's order"},
     {"reduction", "the sum of an array: the ladder from one number for all to registers"},
+    {"banks", "shared memory: conflicts of banks by stride"},
+    {"atomics", "atomic additions, from one address for all to one each"},
+    {"paths", "ways to read a small table: constant, read-only and texture path, by the index"},
     {"branch", "what a branch costs: by warp and by lane on a GPU, predicted or not on a CPU"},
     {"occupancy", "how many threads it takes to hide the wait for memory"},
     {"arithmetic", "operations per second, with and without fused multiply-add, by independent chains"},
     {"matrix", "the product of two matrices: the same arithmetic, with more and more use of each number loaded"},
-    {"banks", "shared memory: conflicts of banks by stride"},
-    {"atomics", "atomic additions, from one address for all to one each"},
-    {"paths", "ways to read a small table: constant, read-only and texture path, by the index"},
     {"transfer", "copies between host and device: kinds of host memory, directions, overlap with kernels"},
     {"unified", "unified memory: page faults, prefetch, advice, more than fits"},
     {"latency", "what a launch, a barrier, a copy or a wait takes by itself"},
@@ -32,7 +32,8 @@ const char *md_ceiling_group(const char *name) {
 }
 
 const MdCeiling *md_ceiling_row(int k) {
-    const MdCeiling *const tables[] = {md_ceilings_cpu, md_ceilings_cuda};
+    const MdCeiling *const tables[] = {md_ceilings_cpu, md_ceilings_cuda_memory, md_ceilings_cuda_compute,
+                                       md_ceilings_cuda_host};
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
         for (const MdCeiling *row = tables[t]; row->variant; row++)
             if (k-- == 0) return row;

@@ -72,7 +72,8 @@ double md_ceiling_figure(const MdCeiling *row, double n_elements, double seconds
 /* --list-ceilings. */
 void md_ceilings_print(FILE *stream, MdListFormat format);
 
-/* Inside: the rows of a backend, ended by one without a name. */
-extern const MdCeiling md_ceilings_cpu[], md_ceilings_cuda[];
+/* Inside: rows of a backend, ended by one without a name. */
+extern const MdCeiling md_ceilings_cpu[], md_ceilings_cuda_memory[], md_ceilings_cuda_compute[],
+    md_ceilings_cuda_host[];
 
 #endif

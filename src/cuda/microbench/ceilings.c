@@ -31,8 +31,10 @@ static void close_machine(void *machine) {
 /* The most elements that a row reads side by side. */
 static int64_t longest_array(const CudaCeilings *m) {
     int64_t most = 1 << 25;
-    for (const MdCeiling *row = md_ceilings_cuda; row->variant; row++) {
-        const int64_t n = row->outgrows ? md_ceiling_outgrown(row, sizeof(float), m->l2_bytes) : 0;
+    const MdCeiling *row;
+    for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++) {
+        const bool grows = strcmp(row->backend, "cuda") == 0 && row->outgrows;
+        const int64_t n = grows ? md_ceiling_outgrown(row, sizeof(float), m->l2_bytes) : 0;
         if (n > most) most = n;
     }
     return most;

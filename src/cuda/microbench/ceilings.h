@@ -1,5 +1,6 @@
 /* Elementary kernels of the GPU: mdmini --ceilings. ceilings.c has the machine and hands out the rows; what all of them use
- * stands in row.c, what rows of kernels do in kernels.c, the others in transfer.c, unified.c, latency.c and random.c. */
+ * stands in row.c, rows that are a kernel in kernels.c, what must come of them in results.c, the others in transfer.c,
+ * unified.c, latency.c and random.c. */
 #ifndef MD_CUDA_CEILINGS_H
 #define MD_CUDA_CEILINGS_H
 

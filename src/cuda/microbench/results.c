@@ -1,0 +1,128 @@
+#include "cuda/microbench/results.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* --- what elements must be ----------------------------------------------------------------------------------------- */
+
+double cuda_ceiling_is_copy(const CudaCeiling *c, int64_t i) { return (void)c, cuda_ceiling_source(0, i); }
+double cuda_ceiling_is_three(const CudaCeiling *c, int64_t i) { return (void)c, (void)i, 3; }
+double cuda_ceiling_is_triad(const CudaCeiling *c, int64_t i) {
+    return (void)c, cuda_ceiling_source(0, i) + 3 * cuda_ceiling_source(1, i);
+}
+double cuda_ceiling_is_offset(const CudaCeiling *c, int64_t i) {
+    return cuda_ceiling_source(0, i + c->of.row->parameter);
+}
+double cuda_ceiling_is_strided(const CudaCeiling *c, int64_t i) {
+    return cuda_ceiling_source(0, i * c->of.row->parameter);
+}
+double cuda_ceiling_is_gathered(const CudaCeiling *c, int64_t i) { return cuda_ceiling_source(0, c->index[i]); }
+double cuda_ceiling_is_transpose(const CudaCeiling *c, int64_t i) {
+    return cuda_ceiling_source(0, i % c->of.size * c->of.size + i / c->of.size);
+}
+double cuda_ceiling_is_path(const CudaCeiling *c, int64_t i) {
+    const int64_t path = (i >> c->arguments.shift) % c->of.row->parameter;
+    return cuda_ceiling_source(0, i) + 64.0 * (double)(path + 1);
+}
+double cuda_ceiling_is_steps(const CudaCeiling *c, int64_t i) { return (void)i, (double)c->n; }
+
+/* The reads of a pass, side by side, by the place of the thread in its block. */
+double cuda_ceiling_is_bank_sum(const CudaCeiling *c, int64_t i) {
+    double sum = 0;
+    const int64_t base = i % 256 * c->of.row->parameter & 2047;
+    for (int64_t k = 0; k < 32; k++) sum += (double)((base + k) % 7);
+    return sum * (double)(c->n / 32);
+}
+
+double cuda_ceiling_is_table_sum(const CudaCeiling *c, int64_t i) {
+    double sum = 0;
+    const int64_t base = c->of.row->parameter ? i % CUDA_CEILING_TABLE * 67 : 0;
+    const int64_t whole = c->n / CUDA_CEILING_TABLE, rest = c->n % CUDA_CEILING_TABLE;
+    for (int64_t k = 0; k < (whole ? CUDA_CEILING_TABLE : rest); k++)
+        sum += cuda_ceiling_source(0, (base + k) % CUDA_CEILING_TABLE) * (double)(whole + (k < rest));
+    return sum;
+}
+
+/* --- checks -------------------------------------------------------------------------------------------------------- */
+
+/* The sums of all threads, together the sum of the array, or of the part that was read again and again. */
+bool cuda_ceiling_check_thread_sums(CudaCeiling *c, char *reason) {
+    float *host = md_alloc((size_t)c->n_out, sizeof *host, "a check");
+    const size_t bytes = (size_t)c->n_out * sizeof *host;
+    CUDA_CHECK(cudaMemcpy(host, c->arguments.b, bytes, cudaMemcpyDefault));
+    double sum = 0, expected = 0;
+    for (int64_t i = 0; i < c->n_out; i++) sum += (double)host[i];
+    const int64_t period = c->of.row->parameter > 0 ? c->of.row->parameter : c->n;
+#pragma omp parallel for schedule(static) reduction(+ : expected)
+    for (int64_t i = 0; i < c->n; i++) expected += cuda_ceiling_source(0, i % period);
+    md_free(host);
+    CUDA_CHECK(cudaMemset(c->arguments.b, 0xff, bytes));
+    return cuda_ceiling_equal("the sum", sum, expected, reason);
+}
+
+bool cuda_ceiling_check_sum(CudaCeiling *c, char *reason) {
+    double sum = 0, expected = 0;
+    CUDA_CHECK(cudaMemcpy(&sum, c->arguments.sum, sizeof sum, cudaMemcpyDefault));
+    CUDA_CHECK(cudaMemset(c->arguments.sum, 0, sizeof sum));
+#pragma omp parallel for schedule(static) reduction(+ : expected)
+    for (int64_t i = 0; i < c->n; i++) expected += cuda_ceiling_source(0, i);
+    return cuda_ceiling_equal("the sum", sum, expected * (double)c->n_calls, reason);
+}
+
+static int64_t place_of(const CudaCeiling *c, int64_t i) {
+    const bool shared = strncmp(c->of.row->variant, "shared", 6) == 0;
+    const int64_t thread = shared ? i / c->of.row->parameter % 256 : i;
+    return (thread >> c->arguments.shift) & c->arguments.mask;
+}
+
+/* What each place must count, modulo 2^32. */
+bool cuda_ceiling_check_counts(CudaCeiling *c, char *reason) {
+    const size_t bytes = (size_t)c->n_out * sizeof(unsigned);
+    unsigned *counts = md_alloc(bytes, 1, "a check"), *expected = md_alloc(bytes, 1, "a check");
+    CUDA_CHECK(cudaMemcpy(counts, c->arguments.counts, bytes, cudaMemcpyDefault));
+    CUDA_CHECK(cudaMemset(c->arguments.counts, 0, bytes));
+    for (int64_t i = 0; i < c->n; i++) expected[place_of(c, i)] += (1 + (unsigned)(i & 3)) * (unsigned)c->n_calls;
+    bool right = true;
+    for (int64_t i = 0; i < c->n_out && right; i++)
+        right = cuda_ceiling_equal("a count", counts[i], expected[i], reason);
+    md_free(counts);
+    md_free(expected);
+    return right;
+}
+
+/* A wrong product has B x = A (C x) by chance only (Freivalds 1977); all numbers are whole, so that both sides are exact. */
+bool cuda_ceiling_check_product(CudaCeiling *c, char *reason) {
+    const int64_t n = c->of.size;
+    const size_t bytes = (size_t)(n * n) * sizeof(float);
+    float *product = md_alloc(bytes, 1, "a check");
+    double *y = md_alloc((size_t)n, sizeof *y, "a check");
+    CUDA_CHECK(cudaMemcpy(product, c->arguments.b, bytes, cudaMemcpyDefault));
+    CUDA_CHECK(cudaMemset(c->arguments.b, 0xff, bytes));
+    bool right = true;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < n; k++) y[i] += cuda_ceiling_source(1, i * n + k) * (double)(k * 37 % 1021);
+    for (int64_t i = 0; i < n && right; i++) {
+        double left = 0, expected = 0;
+        for (int64_t k = 0; k < n; k++) {
+            left += (double)product[i * n + k] * (double)(k * 37 % 1021);
+            expected += cuda_ceiling_source(0, i * n + k) * y[k];
+        }
+        right = cuda_ceiling_equal("an element of the product times x", left, expected, reason);
+    }
+    md_free(product);
+    md_free(y);
+    return right;
+}
+
+bool cuda_ceiling_check_zero(CudaCeiling *c, char *reason) {
+    float *host = md_alloc((size_t)c->n, sizeof *host, "a check");
+    const size_t bytes = (size_t)c->n * sizeof *host;
+    bool right = true;
+    CUDA_CHECK(cudaMemcpy(host, c->arguments.b, bytes, cudaMemcpyDefault));
+    for (int64_t i = 0; i < c->n && right; i++) right = cuda_ceiling_equal("an element", (double)host[i], 0, reason);
+    md_free(host);
+    CUDA_CHECK(cudaMemset(c->arguments.b, 0xff, bytes));
+    return right;
+}
