@@ -28,6 +28,9 @@ static const char introduction[] =
     "What the data sheet says is computed from what the device tells of itself (memory clock and width of the bus;\n"
     "multiprocessors, clock, and lanes of the compute capability); where it tells nothing stands `unknown`.\n"
     "\n"
+    "Sums in single precision also show what rounding leaves of them: of 100,000,000 numbers 1.23, whose sum is\n"
+    "123,000,000, behind the verdict and as `sum` in the JSON.\n"
+    "\n"
     "`ceilings.json` holds the rows (`results`), what was left out and why, the provenance, and in `ceilings` what\n"
     "a roofline needs: `memory_bandwidth`, `l2_bandwidth`, `shared_bandwidth` in GB/s, `peak_single`, `peak_double`\n"
     "in GFLOP/s, each by backend, null where it was not measured: `ceilings[\"memory_bandwidth\"][\"cuda\"]`.\n";

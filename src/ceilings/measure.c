@@ -108,6 +108,7 @@ static double measure_case(const MdCeilingsBackend *backend, void *machine, bool
         time_rounds(backend, prepared, quick, result);
         seconds += md_clock_s() - start_s;
         right = backend->check(prepared, result->reason);
+        if (right && result->of.row->sums) backend->sum(prepared, &result->sum);
     }
     backend->release(prepared);
     result->state = right ? MD_CEILING_PASSED : MD_CEILING_FAILED;

@@ -14,6 +14,14 @@ typedef struct MdCeilingCase {
     double n_elements; /* of a call, of all threads */
 } MdCeilingCase;
 
+/* What rounding leaves of a sum of equal numbers in single precision: 1e8 times 1.23, as in a course. */
+#define MD_CEILING_NUMBER 1.23f
+enum { MD_CEILING_NUMBERS = 100000000 };
+typedef struct MdCeilingSum {
+    int64_t n; /* 0: not for this row */
+    double value, result;
+} MdCeilingSum;
+
 /* What a backend does for a row. */
 typedef struct MdCeilingsBackend {
     const char *name;
@@ -34,6 +42,8 @@ typedef struct MdCeilingsBackend {
     /* Whether the result is right, after any number of calls, of which the last has not yet been checked; if not, what was
      * found. Spoils it, so that the next check sees what later calls do. */
     bool (*check)(void *prepared, char reason[MD_CEILING_REASON]);
+    /* Of rows that say so. */
+    void (*sum)(void *prepared, MdCeilingSum *sum);
     void (*release)(void *prepared);
 } MdCeilingsBackend;
 
@@ -48,6 +58,7 @@ typedef struct MdCeilingResult {
     double seconds;                         /* median of a call */
     double figure, figure_low, figure_high; /* in the row's unit; NaN where there is none */
     double confidence;                      /* that the interval has */
+    MdCeilingSum sum;
     double sheet; /* of the data sheet, in the same unit; NaN: unknown, or nothing to compare */
 } MdCeilingResult;
 

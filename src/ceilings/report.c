@@ -22,6 +22,8 @@ static char *name_of(const MdCeilingResult *r) {
     return md_format("%s, %d thread%s", r->of.row->variant, r->of.n_threads, r->of.n_threads == 1 ? "" : "s");
 }
 
+static double relative_error(const MdCeilingSum *sum) { return fabs(sum->result / (sum->value * (double)sum->n) - 1); }
+
 static void log_row(MdLog *log, const MdCeilingResult *r) {
     const MdCeiling *row = r->of.row;
     char figure[MD_FIGURE_BYTES] = "-", spread[16] = "-", fraction[32] = "-", size[32];
@@ -36,8 +38,12 @@ static void log_row(MdLog *log, const MdCeilingResult *r) {
         if (isfinite(r->sheet)) snprintf(fraction, sizeof fraction, "%.1f%%", 100 * r->figure / r->sheet);
         else if (row->sheet != MD_SHEET_NONE) snprintf(fraction, sizeof fraction, "unknown");
     }
-    md_log(log, "  %-30s %12s %11s %-8s %7s %11s  %s%s%s\n", name, size, figure, md_ceiling_unit(row->unit), spread,
-           fraction, r->state == MD_CEILING_PASSED ? "passed" : "FAILED", r->reason[0] ? ": " : "", r->reason);
+    char *sum = r->sum.n > 0 ? md_format("; %lld x %.4g = %.9g, off by %.1e", (long long)r->sum.n, r->sum.value,
+                                         r->sum.result, relative_error(&r->sum))
+                             : md_copy_text("");
+    md_log(log, "  %-30s %12s %11s %-8s %7s %11s  %s%s%s%s\n", name, size, figure, md_ceiling_unit(row->unit), spread,
+           fraction, r->state == MD_CEILING_PASSED ? "passed" : "FAILED", sum, r->reason[0] ? ": " : "", r->reason);
+    free(sum);
     free(name);
 }
 
@@ -129,6 +135,14 @@ static void write_result(MdJson *json, const MdCeilingResult *r) {
     md_json_real(json, "confidence", r->confidence);
     md_json_real(json, "data_sheet", r->state == MD_CEILING_PASSED ? r->sheet : NAN);
     md_json_real(json, "fraction", r->figure / r->sheet);
+    if (r->sum.n > 0) {
+        md_json_begin_object(json, "sum"); /* of equal numbers in single precision */
+        md_json_int(json, "numbers", r->sum.n);
+        md_json_real(json, "number", r->sum.value);
+        md_json_real(json, "result", r->sum.result);
+        md_json_real(json, "relative_error", relative_error(&r->sum));
+        md_json_end_object(json);
+    } else md_json_text(json, "sum", NULL);
     md_json_real(json, "seconds_per_call", r->seconds);
     md_json_int(json, "calls_per_batch", r->n_calls);
     md_json_int(json, "rounds", r->n_rounds);

@@ -15,6 +15,7 @@
 #define SWEEP    .threads = MD_THREADS_SWEEP
 #define EACH     .each = true
 #define OUTGROWS .outgrows = true
+#define SUMS     .sums = true
 
 /* CHAINS: whole registers and chains of every instruction set. */
 enum { MILLION = 1 << 20, ARRAY = 16 * MILLION, CACHED = 16384, CHAINS = 192 };
@@ -70,6 +71,12 @@ const MdCeiling md_ceilings_cpu[] = {
         .shows = "eight vector registers: loads are the limit", .check = "the sum, exactly"),
     ROW("reduction", "threads", MD_GB_PER_S, 8, 1, ARRAY, 1003, 1, 0, ALL,
         .shows = "each thread its own part, joined at the end: memory is the limit", .check = "the sum, exactly"),
+    ROW("reduction", "single precision", MD_GB_PER_S, 4, 1, ARRAY, 1003, 1, 0, SUMS,
+        .shows = "one sum in single precision: what is added is lost once the sum is 2^24 times as large",
+        .check = "the sum, exactly"),
+    ROW("reduction", "single precision, compensated", MD_GB_PER_S, 4, 1, ARRAY, 1003, 1, 0, SUMS,
+        .shows = "what each addition loses is kept and added to the next number (Kahan 1965)",
+        .check = "the sum, exactly"),
 
     ROW("branch", "always", MD_G_PER_S, 4, 1, 4 * MILLION, 1003, 1, 0, .shows = "a branch that always goes one way",
         .check = "sum and count of what passed"),

@@ -9,7 +9,7 @@ static const struct {
 } groups[] = {
     {"bandwidth", "main memory, and what each pattern of access leaves of it"},
     {"transpose", "a matrix transposed: one side of the copy goes against memory's order"},
-    {"reduction", "the sum of an array: the ladder from one number for all to registers"},
+    {"reduction", "the sum of an array in one number: the ladder from atomics for all to registers"},
     {"banks", "shared memory: conflicts of banks by stride"},
     {"atomics", "atomic additions, from one address for all to one each"},
     {"paths", "ways to read a small table: constant, read-only and texture path, by the index"},

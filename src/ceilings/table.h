@@ -45,6 +45,7 @@ typedef struct MdCeiling {
     MdCeilingThreads threads;  /* cpu: one, all, or 1, 2, 4 and so on up to all */
     MdSheet sheet;             /* what the figure is compared with */
     MdRoof roof;               /* what it is measured for */
+    bool sums;                 /* adds up in single precision: its rounding is told as well */
     bool outgrows;             /* the size is that of arrays, and grows until each is four times all last caches */
     int parameter;             /* of the kernel: a stride, a number of chains, ... */
     const char *shows, *check; /* a line each: what is to be seen; what the result must be */

@@ -16,7 +16,7 @@ ROOFS = ["memory_bandwidth", "l2_bandwidth", "shared_bandwidth", "peak_single", 
 UNITS = ["GB/s", "GFLOP/s", "G/s", "us"]
 # What may be left out with --quick: what a driver, a machine without a GPU, or a small size does not allow.
 OPTIONAL = {"cpu": [], "cuda": [("unified", ""), ("random", "device"), ("reduction", "cooperative groups"),
-                                ("latency", "barrier of the grid")]}
+                                ("reduction", "several, CUB"), ("latency", "barrier of the grid")]}
 
 
 def table(folder, backend=BACKEND):
@@ -32,6 +32,15 @@ def listing(folder):
     return sorted(path.name for path in Path(folder).iterdir())
 
 
+def check_sum(checks, what, told):
+    """Of n positive numbers in single precision: off by n - 1 roundings at most (Higham 2002, section 4.2), in any order."""
+    exact = told["numbers"] * told["number"]
+    error = abs(told["result"] / exact - 1)
+    checks.near(told["number"], 1.23, 1e-7, f"{what}: number")
+    checks.that(error <= (told["numbers"] - 1) * 2**-24 < 1e-2, f"{what}: {told}")
+    checks.near(told["relative_error"], error, 1e-12, f"{what}: error")
+
+
 def check_measured(checks, row, result):
     what = f"{row['group']}, {row['variant']}"
     if result["check"] == "left out":
@@ -45,6 +54,10 @@ def check_measured(checks, row, result):
     checks.that(result["unit"] == row["unit"] and result["size"] == row["quick_size"], f"{what}: unit or size: {result}")
     checks.that(result["rounds"] == 3 and result["seconds_per_call"] > 0, f"{what}: rounds: {result}")
     checks.near(result["confidence"], 0.75, 0, f"{what}: that the median lies between the extremes of three")
+    if row["group"] == "reduction" and (BACKEND == "cuda" or row["variant"].startswith("single")):
+        check_sum(checks, what, result["sum"])
+    else:
+        checks.that(result["sum"] is None, f"{what}: {result['sum']}")
     work = {"GB/s": result["bytes_per_call"], "GFLOP/s": result["operations_per_call"]}.get(row["unit"])
     if work is not None:  # the figure is the work over the time, both as told
         checks.near(result["median"] * result["seconds_per_call"] * 1e9, work, 1e-9 * work, f"{what}: figure")
@@ -145,8 +158,14 @@ def test_broken(checks, folder):
     source = SOURCE / "src" / "cuda" / "kernels" / "microbench"
     for file, group, good, bad in [
             ("transpose.cu", "transpose", "SWIZZLED ? k ^ lane : k", "SWIZZLED ? lane : k"),
-            ("reduction.cu", "reduction", "if (t < half) s[t] += s[t + half];\n    }\n    if (t == 0)",
-             "if (t < half - 1) s[t] += s[t + half];\n    }\n    if (t == 0)"),
+            ("reduction.cu", "reduction", "if (t < half) s[t] += s[t + half];\n    }\n}",
+             "if (t < half - 1) s[t] += s[t + half];\n    }\n}"),
+            ("reduction.cu", "reduction", "i += grid_size()) x += a.a[i];", "i += 2 * grid_size()) x += a.a[i];"),
+            ("reduction.cu", "reduction", "warp_sum(t < n_warps ? s[t]", "warp_sum(t < n_warps - 1 ? s[t]"),
+            ("reduction.cu", "reduction", "i < (int)gridDim.x; i += block", "i < (int)gridDim.x - 1; i += block"),
+            ("reduction.cu", "reduction", "if (thread_index() < a.n) atomicAdd(a.sum", "if (thread_index() % 32) atomicAdd(a.sum"),
+            ("reduction_groups.cu", "reduction", "t < block / 32 ? s[t]", "t < block / 32 - 1 ? s[t]"),
+            ("reduction_cub.cu", "reduction", "Reduction(s).Sum(x)", "x"),
             ("arithmetic.cu", "arithmetic", "run_chains<double, 8, true>", "run_chains<float, 7, true>"),
             ("atomics.cu", "atomics", "if (i < a.n) atomicAdd(s", "if (i + 1 < a.n) atomicAdd(s"),
             ("latency.cu", "latency", "if (thread_index() == 0)", "if (thread_index() < 2)"),

@@ -1,6 +1,7 @@
 """The paths of reading in src/README.md: their files exist, their counts of lines are about right, and they are no longer than they
-may be: 3,000 lines from the deck to the files, 900 in 5 files of the output. The source as a whole has a limit as well: who needs
-more lines takes others out, or raises it with a reason."""
+may be: 3,000 lines from the deck to the files, 900 in 5 files of the output. The source has a limit as well: who needs more lines
+takes others out, or raises it with a reason. What --ceilings measures is counted by itself: each technique of a course is a short
+kernel there, and nothing else depends on it."""
 import os
 import re
 from pathlib import Path
@@ -9,7 +10,9 @@ from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
 PATHS = {"A path of reading": (10, 30, 3000), "The path of the output": (4, 5, 900)}  # least and most files, most lines
-KINDS, MOST_LINES = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}, 41_000  # of src/
+KINDS = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}
+ELEMENTARY = {"ceilings", "microbench"}  # folders
+MOST_LINES, MOST_ELEMENTARY = 38_500, 5_500  # of src/ without them, and of them
 
 
 def rows(page, title):
@@ -43,17 +46,27 @@ def test_path(checks, _):
 
 
 def count_lines(folder):
-    return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in folder.rglob("*") if file.suffix in KINDS)
+    """(lines without the elementary kernels, theirs)."""
+    lines = [0, 0]
+    for file in folder.rglob("*"):
+        if file.suffix in KINDS:
+            is_elementary = bool(ELEMENTARY & set(file.relative_to(folder).parts))
+            lines[is_elementary] += len(file.read_text(encoding="utf-8").splitlines())
+    return tuple(lines)
 
 
 def test_all(checks, folder):
-    lines = count_lines(SOURCE / "src")
+    lines, elementary = count_lines(SOURCE / "src")
     checks.that(20_000 < lines <= MOST_LINES, f"src/ has {lines} lines, and {MOST_LINES} are allowed")
+    checks.that(2_000 < elementary <= MOST_ELEMENTARY,
+                f"the elementary kernels have {elementary} lines, and {MOST_ELEMENTARY} are allowed")
     (Path(folder) / "kernels").mkdir()
     (Path(folder) / "kernels/a.cu").write_text("\n" * 7)
     (Path(folder) / "b.h").write_text("\n" * 4)
     (Path(folder) / "README.md").write_text("\n" * 100)
-    checks.that(count_lines(Path(folder)) == 11, "lines of all kinds of source in all folders, and of nothing else")
+    (Path(folder) / "kernels/microbench").mkdir()
+    (Path(folder) / "kernels/microbench/c.cu").write_text("\n" * 5)
+    checks.that(count_lines(Path(folder)) == (11, 5), "lines of all kinds of source in all folders, and of nothing else")
 
 
 def test_planted(checks, folder):

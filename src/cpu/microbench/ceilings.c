@@ -84,6 +84,9 @@ static int64_t source_length(const MdCpuCeiling *c) {
 
 static double source_value(int64_t i) { return (double)(i * 7 % 61); }
 
+/* Zeros and ones, of which single precision holds the sum exactly. */
+static float small_number(int64_t i) { return i * 7 % 61 < 15 ? 1 : 0; }
+
 static void fill_sources(MdCpuCeiling *c) {
     const int64_t n = source_length(c);
 #pragma omp parallel for num_threads(c->of.n_threads) schedule(static)
@@ -187,6 +190,9 @@ static void fill(MdCpuCeiling *c) {
     } else if (c->n_places > 0) {
         c->chain = take((size_t)c->n_places * MD_CPU_LINE * sizeof *c->chain);
         fill_chain(c);
+    } else if (c->of.row->sums) {
+        c->f = take(n * sizeof *c->f);
+        for (int64_t i = 0; i < c->n; i++) c->f[i] = small_number(i);
     } else if (is_of(c, "bandwidth") || is_of(c, "transpose") || is_of(c, "reduction")) {
         const size_t bytes = (size_t)source_length(c) * sizeof *c->a;
         c->a = take(bytes);
@@ -264,6 +270,14 @@ static bool check_sum(MdCpuCeiling *c, char *reason) {
         c->results[t * MD_CPU_LINE] = NAN;
     }
     return true;
+}
+
+static bool check_single(MdCpuCeiling *c, char *reason) {
+    double expected = 0;
+    for (int64_t i = 0; i < c->n; i++) expected += (double)small_number(i);
+    const bool right = equal("the sum", c->results[0], expected, reason);
+    c->results[0] = NAN;
+    return right;
 }
 
 static double array_value(const MdCpuCeiling *c, int64_t i) {
@@ -360,9 +374,25 @@ static bool check(void *prepared, char reason[MD_CEILING_REASON]) {
     else if (is_of(c, "matrix")) right = check_matrix(c, reason);
     else if (is_of(c, "atomics") || (is_of(c, "latency") && !c->chain)) right = check_counts(c, reason);
     else if (is_of(c, "latency")) right = check_chain(c, reason);
+    else if (c->of.row->sums) right = check_single(c, reason);
     else right = c->b ? check_array(c, reason) : check_sum(c, reason);
     c->n_calls = 0;
     return right;
+}
+
+/* What single precision makes of numbers 1.23. */
+static void sum(void *prepared, MdCeilingSum *sum) {
+    Prepared *p = prepared;
+    const MdCpuCeiling kept = p->c;
+    const int64_t n = kept.n == kept.of.row->quick_size ? kept.n : MD_CEILING_NUMBERS;
+    if (3 * (uint64_t)n * sizeof(float) > md_host_memory_available_bytes()) return;
+    p->c.n = n;
+    p->c.f = take((size_t)n * sizeof(float));
+    for (int64_t i = 0; i < n; i++) p->c.f[i] = MD_CEILING_NUMBER;
+    p->run(&p->c);
+    *sum = (MdCeilingSum){.n = n, .value = (double)MD_CEILING_NUMBER, .result = kept.results[0]};
+    free(p->c.f);
+    p->c = kept;
 }
 
 const MdCeilingsBackend md_ceilings_of_cpu = {.name = "cpu",
@@ -376,4 +406,5 @@ const MdCeilingsBackend md_ceilings_of_cpu = {.name = "cpu",
                                               .prepare = prepare,
                                               .run = run,
                                               .check = check,
+                                              .sum = sum,
                                               .release = release};

@@ -8,7 +8,7 @@
 
 const char *cuda_toolkit_header(const MdConfig *config) {
     if (config->reduce_method == MD_METHOD_COOPERATIVE) return CUDA_GROUPS_HEADER;
-    if (config->reduce_method == MD_METHOD_CUB) return "cub/block/block_reduce.cuh";
+    if (config->reduce_method == MD_METHOD_CUB) return CUDA_CUB_HEADER;
     return NULL;
 }
 
@@ -47,15 +47,12 @@ bool cuda_toolkit_find(const char *header, char folder[CUDA_TOOLKIT_BYTES]) {
     return false;
 }
 
-/* Before 12.6 the headers of CUB include what NVRTC does not have. */
-enum { CUB_VERSION = 12060 };
-
 MdStatus cuda_toolkit_resolve(const MdConfig *config, MdErrors *errors) {
     const char *header = cuda_toolkit_header(config);
     char folder[CUDA_TOOLKIT_BYTES];
     const int version = cuda_nvrtc_version();
     if (!header) return MD_OK;
-    if (config->reduce_method == MD_METHOD_CUB && version < CUB_VERSION)
+    if (config->reduce_method == MD_METHOD_CUB && version < CUDA_CUB_VERSION)
         return md_fail(
             errors, MD_ERROR_INPUT,
             "reduce.method=cub: needs NVRTC 12.6, and this program has %d.%d: take reduce.method=global, shared, "

@@ -6,8 +6,12 @@
 
 /* Cooperative groups and their reduce. */
 #define CUDA_GROUPS_HEADER "cooperative_groups/reduce.h"
+#define CUDA_CUB_HEADER    "cub/block/block_reduce.cuh"
 
-enum { CUDA_TOOLKIT_BYTES = 224 }; /* of a path */
+enum {
+    CUDA_TOOLKIT_BYTES = 224, /* of a path */
+    CUDA_CUB_VERSION = 12060  /* of NVRTC: before, the headers of CUB include what it does not have */
+};
 
 /* What kernels include of the toolkit for this configuration; NULL: nothing. */
 const char *cuda_toolkit_header(const MdConfig *config);

@@ -22,6 +22,8 @@ static void close_machine(void *machine) {
     for (int k = 0; k < m->n_units; k++)
         if (m->units[k].module) CUDA_CEILING_CHECK(m, m->driver.module_unload(m->units[k].module));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaFree(m->d_source[k]));
+    CUDA_CHECK(cudaFree(m->d_numbers));
+    CUDA_CHECK(cudaFree(m->d_text));
     CUDA_CHECK(cudaEventDestroy(m->begun));
     CUDA_CHECK(cudaEventDestroy(m->ended));
     CUDA_CHECK(cudaStreamDestroy(m->stream));
@@ -42,8 +44,8 @@ static int64_t longest_array(const CudaCeilings *m) {
 
 /* On the device what cuda_ceiling_source says; the first of the two at least as long as the longest stride takes, and what
  * lies behind an offset. */
-static MdStatus make_sources(CudaCeilings *m, bool quick) {
-    const int64_t n_second = quick ? 1 << 20 : longest_array(m), n_strided = quick ? 1 << 20 : 1 << 27;
+static MdStatus make_sources(CudaCeilings *m) {
+    const int64_t n_second = m->quick ? 1 << 20 : longest_array(m), n_strided = m->quick ? 1 << 20 : 1 << 27;
     const int64_t n_first = (n_second > n_strided ? n_second : n_strided) + 64;
     float *host = md_alloc((size_t)n_first, sizeof *host, "ceilings");
     cudaError_t error = cudaSuccess;
@@ -70,6 +72,7 @@ static MdStatus open_machine(void **machine, const MdConfig *config, bool quick,
     CudaCeilings *m = md_alloc(1, sizeof *m, "ceilings");
     m->config = *config;
     m->errors = errors;
+    m->quick = quick;
     m->device = device;
     m->compute_capability = cuda_device_compute_capability();
     m->n_sms = cuda_device_multiprocessors();
@@ -83,7 +86,7 @@ static MdStatus open_machine(void **machine, const MdConfig *config, bool quick,
     CUDA_CHECK(cudaEventCreate(&m->ended));
     *machine = m;
     status = cuda_driver_find(&m->driver, errors);
-    if (status == MD_OK) status = make_sources(m, quick);
+    if (status == MD_OK) status = make_sources(m);
     if (status != MD_OK) close_machine(m);
     return status;
 }
@@ -132,7 +135,8 @@ static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEIL
     static const struct {
         const char *group;
         bool (*prepare)(CudaCeiling *c, char *reason);
-    } others[] = {{"transfer", cuda_ceiling_prepare_transfer},
+    } others[] = {{"reduction", cuda_ceiling_prepare_reduction},
+                  {"transfer", cuda_ceiling_prepare_transfer},
                   {"unified", cuda_ceiling_prepare_unified},
                   {"latency", cuda_ceiling_prepare_latency},
                   {"random", cuda_ceiling_prepare_random}};
@@ -164,6 +168,8 @@ static bool check(void *prepared, char reason[MD_CEILING_REASON]) {
     return right;
 }
 
+static void sum(void *prepared, MdCeilingSum *sum) { cuda_ceiling_sum_numbers(prepared, sum); }
+
 const MdCeilingsBackend md_ceilings_of_cuda = {.name = "cuda",
                                                .budget_s = 60,
                                                .open = open_machine,
@@ -175,4 +181,5 @@ const MdCeilingsBackend md_ceilings_of_cuda = {.name = "cuda",
                                                .prepare = prepare,
                                                .run = run,
                                                .check = check,
+                                               .sum = sum,
                                                .release = release};

@@ -1,6 +1,6 @@
 /* Elementary kernels of the GPU: mdmini --ceilings. ceilings.c has the machine and hands out the rows; what all of them use
- * stands in row.c, rows that are a kernel in kernels.c, what must come of them in results.c, the others in transfer.c,
- * unified.c, latency.c and random.c. */
+ * stands in row.c, rows that are a kernel in kernels.c, what must come of them in results.c, the others in
+ * reduction.c, transfer.c, unified.c, latency.c and random.c. */
 #ifndef MD_CUDA_CEILINGS_H
 #define MD_CUDA_CEILINGS_H
 
@@ -24,7 +24,10 @@ typedef struct CudaCeilings {
     int l2_bytes;
     cudaStream_t stream;
     cudaEvent_t begun, ended;
-    float *d_source[2]; /* of cuda_ceiling_source: read by many rows */
+    bool quick;
+    float *d_source[2];        /* of cuda_ceiling_source: read by many rows */
+    float *d_numbers, *d_text; /* what sums are made of; NULL before the first */
+    int64_t n_text;
     int n_units;
     struct {
         const char *name;
@@ -86,10 +89,14 @@ bool cuda_ceiling_equal(const char *what, double is_value, double expected, char
 
 /* Each prepares a row of its groups; false, with the reason, where it cannot run. */
 bool cuda_ceiling_prepare_kernel(CudaCeiling *c, char *reason);
+bool cuda_ceiling_prepare_reduction(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_transfer(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_unified(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_random(CudaCeiling *c, char *reason);
+
+/* What single precision makes of many numbers 1.23. */
+void cuda_ceiling_sum_numbers(CudaCeiling *c, MdCeilingSum *sum);
 
 /* Compiles all kernels for a compute capability and throws the code away: for tests without a GPU. */
 MdStatus cuda_ceilings_try(int compute_capability, MdErrors *errors);

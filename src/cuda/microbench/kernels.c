@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "cuda/microbench/results.h"
-#include "cuda/device/toolkit.h"
 
 /* How threads are laid out: one an element (or for `per` of them); as many as the GPU holds; blocks of tiles. */
 typedef enum Shape { ELEMENTS, RESIDENT, TILES } Shape;
@@ -42,15 +41,6 @@ static const Kernel kernels[] = {
     {"transpose", "shared", "transpose", "k_transpose_shared", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
     {"transpose", "padded", "transpose", "k_transpose_padded", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
     {"transpose", "swizzled", "transpose", "k_transpose_swizzled", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
-    {"reduction", "global", "reduction", "k_reduction_global", ELEMENTS, 256, 1, 1, NULL},
-    {"reduction", "interleaved", "reduction", "k_reduction_interleaved", ELEMENTS, 256, 1, 1, NULL},
-    {"reduction", "strided", "reduction", "k_reduction_strided", ELEMENTS, 256, 1, 1, NULL},
-    {"reduction", "sequential", "reduction", "k_reduction_sequential", ELEMENTS, 256, 1, 1, NULL},
-    {"reduction", "last warp", "reduction", "k_reduction_warp", ELEMENTS, 256, 1, 1, NULL},
-    {"reduction", "shuffle", "reduction", "k_reduction_shuffle", ELEMENTS, 256, 1, 1, NULL},
-    {"reduction", "cooperative", "reduction_groups", "k_reduction_groups", RESIDENT, 256, 1, 1, NULL},
-    {"reduction", "several", "reduction", "k_reduction_several", RESIDENT, 256, 1, 1, NULL},
-    {"reduction", "float4", "reduction", "k_reduction_vector", RESIDENT, 256, 1, 1, NULL},
     {"branch", "", "branch", "k_branch", ELEMENTS, 256, 1, 1, cuda_ceiling_is_path},
     {"occupancy", "", "bandwidth", "k_bandwidth_copy", ELEMENTS, 128, 1, 1, cuda_ceiling_is_copy},
     {"arithmetic", "single, not", "arithmetic", "k_arithmetic_single_apart", RESIDENT, 256, 1, 1,
@@ -186,9 +176,7 @@ static bool set_result(CudaCeiling *c, const Kernel *kernel, char *reason) {
     if (is_of(c, "matrix")) c->check = cuda_ceiling_check_product;
     else if (is_of(c, "bandwidth") && is(c, "set")) c->check = cuda_ceiling_check_zero, c->n_out = c->n;
     else if (is_of(c, "bandwidth") && !kernel->expected) c->check = cuda_ceiling_check_thread_sums;
-    else if (is_of(c, "reduction")) c->check = cuda_ceiling_check_sum;
     else if (is_of(c, "atomics")) c->check = cuda_ceiling_check_counts, set_places(c);
-    if (is_of(c, "reduction")) return (a->sum = cuda_ceiling_take(c, sizeof *a->sum, reason)) != NULL;
     if (is_of(c, "atomics"))
         return (a->counts = cuda_ceiling_take(c, (size_t)c->n_out * sizeof *a->counts, reason)) != NULL;
     return (a->b = cuda_ceiling_take(c, (size_t)c->n_out * sizeof *a->b, reason)) != NULL;
@@ -196,14 +184,13 @@ static bool set_result(CudaCeiling *c, const Kernel *kernel, char *reason) {
 
 bool cuda_ceiling_prepare_kernel(CudaCeiling *c, char *reason) {
     const Kernel *kernel = kernel_of(c->of.row);
-    const char *header = strcmp(kernel->unit, "reduction_groups") == 0 ? CUDA_GROUPS_HEADER : NULL;
     c->arguments.a = c->m->d_source[0];
     c->arguments.c = c->m->d_source[1];
     c->arguments.n = c->n;
     c->arguments.width = c->of.size;
     c->arguments.parameter = c->of.row->parameter;
     c->run = strstr(c->of.row->variant, "by the runtime") ? run_by_runtime : cuda_ceiling_run_kernel;
-    if (!cuda_ceiling_load(c, kernel->unit, header, kernel->symbol, reason)) return false;
+    if (!cuda_ceiling_load(c, kernel->unit, NULL, kernel->symbol, reason)) return false;
     shape(c, kernel);
     if (is_of(c, "branch") && is(c, "by warp")) c->arguments.shift = 5;
     if (is_of(c, "occupancy")) limit_blocks(c);

@@ -62,15 +62,6 @@ bool cuda_ceiling_check_thread_sums(CudaCeiling *c, char *reason) {
     return cuda_ceiling_equal("the sum", sum, expected, reason);
 }
 
-bool cuda_ceiling_check_sum(CudaCeiling *c, char *reason) {
-    double sum = 0, expected = 0;
-    CUDA_CHECK(cudaMemcpy(&sum, c->arguments.sum, sizeof sum, cudaMemcpyDefault));
-    CUDA_CHECK(cudaMemset(c->arguments.sum, 0, sizeof sum));
-#pragma omp parallel for schedule(static) reduction(+ : expected)
-    for (int64_t i = 0; i < c->n; i++) expected += cuda_ceiling_source(0, i);
-    return cuda_ceiling_equal("the sum", sum, expected * (double)c->n_calls, reason);
-}
-
 static int64_t place_of(const CudaCeiling *c, int64_t i) {
     const bool shared = strncmp(c->of.row->variant, "shared", 6) == 0;
     const int64_t thread = shared ? i / c->of.row->parameter % 256 : i;

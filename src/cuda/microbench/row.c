@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "cuda/device/compile.h"
+#include "cuda/device/nvrtc.h"
 #include "cuda/device/toolkit.h"
 #include "cuda/microbench/ceilings.h"
 
@@ -40,6 +41,7 @@ MdStatus cuda_ceilings_try(int compute_capability, MdErrors *errors) {
                  {"transpose", NULL},
                  {"reduction", NULL},
                  {"reduction_groups", CUDA_GROUPS_HEADER},
+                 {"reduction_cub", CUDA_CUB_HEADER},
                  {"branch", NULL},
                  {"arithmetic", NULL},
                  {"matrix", NULL},
@@ -53,6 +55,8 @@ MdStatus cuda_ceilings_try(int compute_capability, MdErrors *errors) {
     MdStatus status = MD_OK;
     for (size_t k = 0; k < sizeof units / sizeof units[0] && status == MD_OK; k++) {
         CudaImage image;
+        if (units[k].header && strcmp(units[k].header, CUDA_CUB_HEADER) == 0 && cuda_nvrtc_version() < CUDA_CUB_VERSION)
+            continue;
         status = compile(&config, compute_capability, units[k].unit, units[k].header, &image, errors);
         if (status == MD_OK && image.messages)
             status = md_fail(errors, MD_ERROR_INTERNAL, "messages from microbench/%s.cu:\n%s", units[k].unit,
@@ -82,6 +86,10 @@ bool cuda_ceiling_load(CudaCeiling *c, const char *unit, const char *header, con
     if (header && !cuda_toolkit_find(header, folder)) {
         snprintf(reason, MD_CEILING_REASON, "%s of the CUDA toolkit is not found: name the toolkit by CUDA_HOME",
                  header);
+        return false;
+    }
+    if (header && strcmp(header, CUDA_CUB_HEADER) == 0 && cuda_nvrtc_version() < CUDA_CUB_VERSION) {
+        snprintf(reason, MD_CEILING_REASON, "CUB needs NVRTC 12.6");
         return false;
     }
     c->module = find_module(c->m, unit, header);

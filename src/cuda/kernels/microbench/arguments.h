@@ -2,18 +2,21 @@
 #ifndef MD_CUDA_CEILING_ARGUMENTS_H
 #define MD_CUDA_CEILING_ARGUMENTS_H
 
-enum { CUDA_CEILING_TABLE = 1024 }; /* floats of the small table that the paths read */
+enum {
+    CUDA_CEILING_TABLE = 1024,      /* floats of the small table that the paths read */
+    CUDA_CEILING_MOST_BLOCKS = 8192 /* sums of blocks that have a place in a static array */
+};
 
 typedef struct CudaCeilingArguments {
-    float *a, *c;               /* read */
+    float *a, *c;               /* read; c is also where a sum has its tree in global memory */
     float *b;                   /* written */
     int *index;                 /* read */
-    double *sum;                /* added to */
+    float *sum;                 /* written, or added to */
     unsigned *counts;           /* added to */
     unsigned long long texture; /* over a */
     long long n, width;         /* elements of the call or of a thread; of a row of a matrix */
     int parameter, mask, shift; /* of the row; of an index */
-    float one;                  /* 1, which the compiler does not know */
+    float one;                  /* 1, which the compiler does not know; of equal numbers, the number */
 } CudaCeilingArguments;
 
 #endif

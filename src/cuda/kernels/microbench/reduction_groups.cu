@@ -8,17 +8,16 @@
 namespace cg = cooperative_groups;
 constexpr int block = 256;
 
-RESIDENT_CEILING(reduction_groups) {
+CEILING(reduction_groups) {
     __shared__ float s[block / 32];
     const cg::thread_block all = cg::this_thread_block();
     const auto warp = cg::tiled_partition<32>(all);
     const int t = (int)threadIdx.x;
-    float x = 0;
-    for (long long i = thread_index(); i < a.n; i += grid_size()) x += a.a[i];
+    float x = thread_index() < a.n ? a.a[thread_index()] : 0;
     x = cg::reduce(warp, x, cg::plus<float>());
     if (warp.thread_rank() == 0) s[t / 32] = x;
     all.sync(); /* the sums of all warps are there */
     if (t >= 32) return;
     x = cg::reduce(warp, t < block / 32 ? s[t] : 0.0f, cg::plus<float>());
-    if (t == 0) atomicAdd(a.sum, (double)x);
+    if (t == 0) a.b[blockIdx.x] = x;
 }
