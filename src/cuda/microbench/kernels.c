@@ -34,7 +34,22 @@ static const Kernel kernels[] = {
     {"bandwidth", "triad", "bandwidth", "k_bandwidth_triad", ELEMENTS, 256, 1, 1, cuda_ceiling_is_triad},
     {"bandwidth", "offset", "bandwidth", "k_bandwidth_offset", ELEMENTS, 256, 1, 1, cuda_ceiling_is_offset},
     {"bandwidth", "stride", "bandwidth", "k_bandwidth_stride", ELEMENTS, 256, 1, 1, cuda_ceiling_is_strided},
+    {"bandwidth", "permuted", "bandwidth", "k_bandwidth_permuted", ELEMENTS, 256, 1, 1, cuda_ceiling_is_copy},
+    {"bandwidth", "broadcast", "bandwidth", "k_bandwidth_broadcast", ELEMENTS, 256, 1, 1, cuda_ceiling_is_broadcast},
+    {"bandwidth", "reversed, static", "bandwidth", "k_bandwidth_reverse_static", ELEMENTS, CUDA_CEILING_REVERSED, 1, 1,
+     cuda_ceiling_is_reversed_by_block},
+    {"bandwidth", "reversed, dynamic", "bandwidth", "k_bandwidth_reverse_dynamic", ELEMENTS, CUDA_CEILING_REVERSED, 1,
+     1, cuda_ceiling_is_reversed_by_block},
+    {"bandwidth", "reversed", "bandwidth", "k_bandwidth_reversed", ELEMENTS, 256, 1, 1, cuda_ceiling_is_reversed},
     {"bandwidth", "gather", "bandwidth", "k_bandwidth_gather", ELEMENTS, 256, 1, 1, cuda_ceiling_is_gathered},
+    {"transpose", "copy, double", "transpose", "k_transpose_copy_double", TILES, 32, 8, 32, cuda_ceiling_is_copy},
+    {"transpose", "writes strided, double", "transpose", "k_transpose_writes_strided_double", TILES, 32, 8, 32,
+     cuda_ceiling_is_transpose_of_doubles},
+    {"transpose", "shared, double", "transpose", "k_transpose_shared_double", TILES, 32, 8, 32,
+     cuda_ceiling_is_transpose_of_doubles},
+    {"transpose", "padded, double", "transpose", "k_transpose_padded_double", TILES, 32, 8, 32,
+     cuda_ceiling_is_transpose_of_doubles},
+    {"transpose", "copy through", "transpose", "k_transpose_copy_shared", TILES, 32, 8, 32, cuda_ceiling_is_copy},
     {"transpose", "copy", "transpose", "k_transpose_copy", TILES, 32, 8, 32, cuda_ceiling_is_copy},
     {"transpose", "writes", "transpose", "k_transpose_writes_strided", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
     {"transpose", "reads", "transpose", "k_transpose_reads_strided", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
@@ -60,6 +75,7 @@ static const Kernel kernels[] = {
     {"matrix", "tiled, 16", "matrix", "k_matrix_tiled_16", TILES, 16, 16, 16, NULL},
     {"matrix", "tiled, 32", "matrix", "k_matrix_tiled_32", TILES, 32, 32, 32, NULL},
     {"matrix", "registers", "matrix", "k_matrix_registers", TILES, 16, 16, 64, NULL},
+    {"banks", "8 bytes", "banks", "k_banks_wide", RESIDENT, 256, 1, 1, cuda_ceiling_is_bank_sum},
     {"banks", "float4", "banks", "k_banks_vector", RESIDENT, 256, 1, 1, cuda_ceiling_is_bank_sum},
     {"banks", "", "banks", "k_banks_word", RESIDENT, 256, 1, 1, cuda_ceiling_is_bank_sum},
     {"atomics", "global, warp sums", "atomics", "k_atomics_warp", ELEMENTS, 256, 1, 1, NULL},
@@ -173,6 +189,7 @@ static bool set_result(CudaCeiling *c, const Kernel *kernel, char *reason) {
     c->check = cuda_ceiling_check_elements;
     c->n_out = c->of.row->each || !kernel->expected ? cuda_ceiling_resident(c->m) : c->n;
     if (is_of(c, "transpose") || is_of(c, "matrix")) c->n_out = c->of.size * c->of.size;
+    if (is_of(c, "transpose") && strstr(c->of.row->variant, "double")) c->n_out *= 2;
     if (is_of(c, "matrix")) c->check = cuda_ceiling_check_product;
     else if (is_of(c, "bandwidth") && is(c, "set")) c->check = cuda_ceiling_check_zero, c->n_out = c->n;
     else if (is_of(c, "bandwidth") && !kernel->expected) c->check = cuda_ceiling_check_thread_sums;
@@ -194,6 +211,8 @@ bool cuda_ceiling_prepare_kernel(CudaCeiling *c, char *reason) {
     shape(c, kernel);
     if (is_of(c, "branch") && is(c, "by warp")) c->arguments.shift = 5;
     if (is_of(c, "occupancy")) limit_blocks(c);
+    if (is_of(c, "bandwidth") && is(c, "reversed, dynamic")) c->shared = CUDA_CEILING_REVERSED * sizeof(float);
+    if (is_of(c, "banks") && is(c, "permuted")) c->arguments.shift = 21;
     if (is_of(c, "paths") && is(c, "texture")) make_texture(c);
     if (is_of(c, "paths") && is(c, "constant")) fill_constant(c);
     if (is_of(c, "bandwidth") && is(c, "gather") && !make_index(c, reason)) return false;

@@ -19,8 +19,18 @@ double cuda_ceiling_is_strided(const CudaCeiling *c, int64_t i) {
     return cuda_ceiling_source(0, i * c->of.row->parameter);
 }
 double cuda_ceiling_is_gathered(const CudaCeiling *c, int64_t i) { return cuda_ceiling_source(0, c->index[i]); }
-double cuda_ceiling_is_transpose(const CudaCeiling *c, int64_t i) {
-    return cuda_ceiling_source(0, i % c->of.size * c->of.size + i / c->of.size);
+double cuda_ceiling_is_broadcast(const CudaCeiling *c, int64_t i) { return (void)c, cuda_ceiling_source(0, i & ~31); }
+double cuda_ceiling_is_reversed(const CudaCeiling *c, int64_t i) { return cuda_ceiling_source(0, c->n - 1 - i); }
+double cuda_ceiling_is_reversed_by_block(const CudaCeiling *c, int64_t i) {
+    const int64_t first = i - i % CUDA_CEILING_REVERSED, last = first + CUDA_CEILING_REVERSED - 1;
+    return cuda_ceiling_source(0, first + (last < c->n ? last : c->n - 1) - i);
+}
+
+static int64_t transposed(const CudaCeiling *c, int64_t i) { return i % c->of.size * c->of.size + i / c->of.size; }
+double cuda_ceiling_is_transpose(const CudaCeiling *c, int64_t i) { return cuda_ceiling_source(0, transposed(c, i)); }
+/* A double is moved and not computed with: two elements of the source are its halves. */
+double cuda_ceiling_is_transpose_of_doubles(const CudaCeiling *c, int64_t i) {
+    return cuda_ceiling_source(0, 2 * transposed(c, i / 2) + i % 2);
 }
 double cuda_ceiling_is_path(const CudaCeiling *c, int64_t i) {
     const int64_t path = (i >> c->arguments.shift) % c->of.row->parameter;
@@ -31,7 +41,7 @@ double cuda_ceiling_is_steps(const CudaCeiling *c, int64_t i) { return (void)i, 
 /* The reads of a pass, side by side, by the place of the thread in its block. */
 double cuda_ceiling_is_bank_sum(const CudaCeiling *c, int64_t i) {
     double sum = 0;
-    const int64_t base = i % 256 * c->of.row->parameter & 2047;
+    const int64_t base = (i % 256 * c->of.row->parameter & 2047) ^ c->arguments.shift;
     for (int64_t k = 0; k < 32; k++) sum += (double)((base + k) % 7);
     return sum * (double)(c->n / 32);
 }

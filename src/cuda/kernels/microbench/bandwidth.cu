@@ -6,7 +6,11 @@
  *   stride s           lanes s elements apart: 1/s of each sector is used, down to an eighth
  *   gather, sorted     random places in ascending order: lanes meet in the same lines
  *   offset k           lanes side by side, but the warp begins in the middle of a sector: one sector more per warp
+ *   broadcast          all lanes of a warp read one element: one sector, delivered to all, of which an eighth is used
  *   copy               lanes side by side from the start of a line: whole lines (coalesced)
+ *   permuted           the same lines, lanes in another order: coalesced all the same
+ *   reversed           the same lines, lanes and warps from the end to the start; through shared memory, with an array of
+ *                      fixed size (static) or of a size that the launch tells (dynamic), no side is backwards
  *   float2, float4     8 or 16 bytes a lane: fewer instructions for the same bytes
  *   grid stride        as many threads as the GPU holds, each with many elements: no blocks to replace */
 #include "cuda/kernels/microbench/ceiling.cuh"
@@ -53,6 +57,38 @@ CEILING(bandwidth_stride) {
 CEILING(bandwidth_gather) {
     const long long i = thread_index();
     if (i < a.n) a.b[i] = a.a[a.index[i]];
+}
+
+CEILING(bandwidth_permuted) {
+    const long long lane = threadIdx.x * 5 % 32, i = (thread_index() & ~31LL) + lane;
+    if (i < a.n) a.b[i] = a.a[i];
+}
+
+CEILING(bandwidth_broadcast) {
+    const long long i = thread_index();
+    if (i < a.n) a.b[i] = a.a[i & ~31LL];
+}
+
+CEILING(bandwidth_reversed) {
+    const long long i = thread_index();
+    if (i < a.n) a.b[i] = a.a[a.n - 1 - i];
+}
+
+/* The elements of this block in reverse order, through s. */
+__device__ inline void reverse_block(const CudaCeilingArguments &a, float *s) {
+    const long long i = thread_index(), left = a.n - (long long)blockIdx.x * blockDim.x;
+    const int last = (int)(left < blockDim.x ? left : blockDim.x) - 1;
+    if (i < a.n) s[threadIdx.x] = a.a[i];
+    __syncthreads(); /* all is there */
+    if (i < a.n) a.b[i] = s[last - (int)threadIdx.x];
+}
+CEILING(bandwidth_reverse_static) {
+    __shared__ float s[CUDA_CEILING_REVERSED];
+    reverse_block(a, s);
+}
+CEILING(bandwidth_reverse_dynamic) {
+    extern __shared__ float s_dynamic[];
+    reverse_block(a, s_dynamic);
 }
 
 /* Each thread sums a grid stride of vectors and writes one number. */

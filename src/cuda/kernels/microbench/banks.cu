@@ -6,26 +6,32 @@
  *   stride 16, 8 ...   as many lanes meet as the stride has factors of two
  *   stride 33          odd strides meet nowhere: padding by one word
  *   stride 1           neighbours, each in a bank of its own
- *   one word           all lanes read the same: one word is delivered to all
+ *   permuted           lanes in another order, each in a bank of its own all the same
+ *   one word           all lanes read the same: one word is delivered to all (broadcast)
+ *   8 bytes            a word of two banks (double): two passes, of half a warp each; conflicts are those within a half
  *   float4             16 bytes a lane: fewer instructions, the same banks */
 #include "cuda/kernels/microbench/ceiling.cuh"
 
-constexpr int places = 2048, reads = 32; /* the reads of a pass lie side by side */
+constexpr int reads = 32; /* the reads of a pass lie side by side */
 
-/* a.parameter: the stride; a.mask is zero, which keeps the compiler from reading once for all passes. */
-RESIDENT_CEILING(banks_word) {
-    __shared__ float s[places + reads];
-    for (int j = (int)threadIdx.x; j < places + reads; j += (int)blockDim.x) s[j] = (float)(j % 7);
+/* a.parameter: the stride; a.shift is turned into the place by an exclusive or: another order of the lanes. a.mask is zero,
+ * which keeps the compiler from reading once for all passes. */
+template <class Word, int PLACES> __device__ inline void read_words(const CudaCeilingArguments &a) {
+    __shared__ Word s[PLACES + reads];
+    for (int j = (int)threadIdx.x; j < PLACES + reads; j += (int)blockDim.x) s[j] = (Word)(j % 7);
     __syncthreads(); /* all is there */
-    const int base = (int)threadIdx.x * a.parameter & (places - 1);
-    float sum = 0;
+    const int base = ((int)threadIdx.x * a.parameter & (PLACES - 1)) ^ a.shift;
+    Word sum = 0;
     for (int pass = 0; pass < (int)a.n / reads; pass++) {
-        const float *p = s + (base ^ (pass & a.mask));
+        const Word *p = s + (base ^ (pass & a.mask));
 #pragma unroll
         for (int k = 0; k < reads; k++) sum += p[k];
     }
-    a.b[thread_index()] = sum;
+    a.b[thread_index()] = (float)sum;
 }
+RESIDENT_CEILING(banks_word) { read_words<float, 2048>(a); }
+/* Whole numbers, as some GPUs add few doubles a clock. */
+RESIDENT_CEILING(banks_wide) { read_words<long long, 512>(a); }
 
 RESIDENT_CEILING(banks_vector) {
     __shared__ float4 s[256 + reads / 4];
