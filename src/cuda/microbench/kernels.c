@@ -79,6 +79,14 @@ static const Kernel kernels[] = {
     {"banks", "float4", "banks", "k_banks_vector", RESIDENT, 256, 1, 1, cuda_ceiling_is_bank_sum},
     {"banks", "", "banks", "k_banks_word", RESIDENT, 256, 1, 1, cuda_ceiling_is_bank_sum},
     {"atomics", "global, warp sums", "atomics", "k_atomics_warp", ELEMENTS, 256, 1, 1, NULL},
+    {"atomics", "float", "atomics", "k_atomics_float", ELEMENTS, 256, 1, 1, NULL},
+    {"atomics", "double by CAS", "atomics", "k_atomics_cas", ELEMENTS, 256, 1, 1, NULL},
+    {"atomics", "double", "atomics", "k_atomics_double", ELEMENTS, 256, 1, 1, NULL},
+    {"atomics", "64 bits", "atomics", "k_atomics_wide", ELEMENTS, 256, 1, 1, NULL},
+    {"atomics", "max", "atomics", "k_atomics_max", ELEMENTS, 256, 1, 1, NULL},
+    {"atomics", "block scope", "atomics", "k_atomics_block", ELEMENTS, 256, 1, 1, NULL},
+    {"atomics", "device scope", "atomics", "k_atomics_global", ELEMENTS, 256, 1, 1, NULL},
+    {"atomics", "system scope", "atomics", "k_atomics_system", ELEMENTS, 256, 1, 1, NULL},
     {"atomics", "global", "atomics", "k_atomics_global", ELEMENTS, 256, 1, 1, NULL},
     {"atomics", "shared", "atomics", "k_atomics_shared", ELEMENTS, 256, 1, 64, NULL},
     {"paths", "constant", "paths", "k_paths_constant", RESIDENT, 256, 1, 1, cuda_ceiling_is_table_sum},
@@ -86,6 +94,8 @@ static const Kernel kernels[] = {
     {"paths", "global", "paths", "k_paths_global", RESIDENT, 256, 1, 1, cuda_ceiling_is_table_sum},
     {"paths", "read-only", "paths", "k_paths_ldg", RESIDENT, 256, 1, 1, cuda_ceiling_is_table_sum},
     {"paths", "shared", "paths", "k_paths_shared", RESIDENT, 256, 1, 1, cuda_ceiling_is_table_sum},
+    {"paths", "local", "paths", "k_paths_local", RESIDENT, 256, 1, 1, cuda_ceiling_is_own_sum},
+    {"paths", "registers", "paths", "k_paths_registers", RESIDENT, 256, 1, 1, cuda_ceiling_is_own_sum},
 };
 
 static const Kernel *kernel_of(const MdCeiling *row) {
@@ -175,11 +185,23 @@ static void shape(CudaCeiling *c, const Kernel *kernel) {
 
 /* Which places atomics meet in. */
 static void set_places(CudaCeiling *c) {
+    const char *variant = c->of.row->variant;
     const int spread = is(c, "shared") ? 255 : (1 << 20) - 1;
-    const bool one_address = strstr(c->of.row->variant, "one address") || strstr(c->of.row->variant, "warp sums");
-    c->arguments.shift = strstr(c->of.row->variant, "one a warp") ? 5 : 0;
+    const bool one_address = strstr(variant, "one address") || strstr(variant, "warp sums");
+    c->arguments.shift = strstr(variant, "one a warp") ? 5 : strstr(variant, "one a block") ? 8 : 0;
     c->arguments.mask = one_address ? 0 : spread;
     c->n_out = is(c, "shared") ? 256 : 1 << 20;
+}
+
+/* Whole numbers end at 2^24 in a float, which one call reaches at one address: it begins at zero. */
+static double run_from_zero(CudaCeiling *c, int64_t n_calls) {
+    double seconds = 0;
+    for (int64_t k = 0; k < n_calls; k++) {
+        CUDA_CHECK(cudaMemsetAsync(c->arguments.counts, 0, sizeof(float), c->m->stream));
+        seconds += cuda_ceiling_run_kernel(c, 1);
+    }
+    c->n_calls = 1;
+    return seconds;
 }
 
 /* What kind of result it has, and room for it. */
@@ -195,7 +217,7 @@ static bool set_result(CudaCeiling *c, const Kernel *kernel, char *reason) {
     else if (is_of(c, "bandwidth") && !kernel->expected) c->check = cuda_ceiling_check_thread_sums;
     else if (is_of(c, "atomics")) c->check = cuda_ceiling_check_counts, set_places(c);
     if (is_of(c, "atomics"))
-        return (a->counts = cuda_ceiling_take(c, (size_t)c->n_out * sizeof *a->counts, reason)) != NULL;
+        return (a->counts = cuda_ceiling_take(c, (size_t)c->n_out * cuda_ceiling_count_bytes(c), reason)) != NULL;
     return (a->b = cuda_ceiling_take(c, (size_t)c->n_out * sizeof *a->b, reason)) != NULL;
 }
 
@@ -213,6 +235,7 @@ bool cuda_ceiling_prepare_kernel(CudaCeiling *c, char *reason) {
     if (is_of(c, "occupancy")) limit_blocks(c);
     if (is_of(c, "bandwidth") && is(c, "reversed, dynamic")) c->shared = CUDA_CEILING_REVERSED * sizeof(float);
     if (is_of(c, "banks") && is(c, "permuted")) c->arguments.shift = 21;
+    if (is_of(c, "atomics") && is(c, "float, one address")) c->run = run_from_zero;
     if (is_of(c, "paths") && is(c, "texture")) make_texture(c);
     if (is_of(c, "paths") && is(c, "constant")) fill_constant(c);
     if (is_of(c, "bandwidth") && is(c, "gather") && !make_index(c, reason)) return false;

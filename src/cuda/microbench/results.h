@@ -21,10 +21,12 @@ double cuda_ceiling_is_path(const CudaCeiling *c, int64_t i);
 double cuda_ceiling_is_steps(const CudaCeiling *c, int64_t i);
 double cuda_ceiling_is_bank_sum(const CudaCeiling *c, int64_t i);
 double cuda_ceiling_is_table_sum(const CudaCeiling *c, int64_t i);
+double cuda_ceiling_is_own_sum(const CudaCeiling *c, int64_t i);
 
 /* The sums of all threads, together the sum of the array; counts by place; a product of matrices; zeros. */
 bool cuda_ceiling_check_thread_sums(CudaCeiling *c, char *reason);
 bool cuda_ceiling_check_counts(CudaCeiling *c, char *reason);
+size_t cuda_ceiling_count_bytes(const CudaCeiling *c); /* of a count, by the type that the row is about */
 bool cuda_ceiling_check_product(CudaCeiling *c, char *reason);
 bool cuda_ceiling_check_zero(CudaCeiling *c, char *reason);
 

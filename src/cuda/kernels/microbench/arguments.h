@@ -4,7 +4,7 @@
 
 enum {
     CUDA_CEILING_TABLE = 1024,      /* floats of the small table that the paths read */
-    CUDA_CEILING_LOCAL = 8,         /* of the array of a thread: more than compilers keep in registers by comparisons */
+    CUDA_CEILING_LOCAL = 16,        /* of the array of a thread: more than compilers keep in registers by comparisons */
     CUDA_CEILING_REVERSED = 64,     /* of a block that is reversed */
     CUDA_CEILING_MOST_BLOCKS = 8192 /* sums of blocks that have a place in a static array */
 };
