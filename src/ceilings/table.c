@@ -19,7 +19,7 @@ static const struct {
     {"matrix", "the product of two matrices: the same arithmetic, with more and more use of each number loaded"},
     {"transfer", "copies between host and device: kinds of host memory, directions, overlap with kernels"},
     {"unified", "unified memory: page faults, prefetch, advice, more than fits"},
-    {"latency", "what a launch, a barrier, a copy or a wait takes by itself"},
+    {"latency", "what a launch, a barrier, a copy, a wait or a load takes by itself"},
     {"random", "random numbers by cuRAND, on the host and on the device"},
 };
 

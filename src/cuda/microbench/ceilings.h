@@ -1,6 +1,6 @@
 /* Elementary kernels of the GPU: mdmini --ceilings. ceilings.c has the machine and hands out the rows; what all of them use
  * stands in row.c, rows that are a kernel in kernels.c, what must come of them in results.c, the others in
- * reduction.c, transfer.c, unified.c, latency.c and random.c. */
+ * reduction.c, transfer.c, unified.c, latency.c, chase.c and random.c. */
 #ifndef MD_CUDA_CEILINGS_H
 #define MD_CUDA_CEILINGS_H
 
@@ -12,7 +12,7 @@
 #include "cuda/device/driver.h"
 #include "cuda/kernels/microbench/arguments.h"
 
-enum { CUDA_CEILING_UNITS = 16, CUDA_CEILING_OWNED = 8, CUDA_CEILING_STREAMS = 8 };
+enum { CUDA_CEILING_UNITS = 24, CUDA_CEILING_OWNED = 8, CUDA_CEILING_STREAMS = 8 };
 
 /* The GPU. */
 typedef struct CudaCeilings {
@@ -93,6 +93,7 @@ bool cuda_ceiling_prepare_reduction(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_transfer(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_unified(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason);
+bool cuda_ceiling_prepare_chase(CudaCeiling *c, char *reason); /* of the group latency */
 bool cuda_ceiling_prepare_random(CudaCeiling *c, char *reason);
 
 /* What single precision makes of many numbers 1.23. */

@@ -199,8 +199,11 @@ bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason) {
                 {"allocate from pool", run_pool, check_memory},
                 {"barrier of a block", cuda_ceiling_run_kernel, check_counts},
                 {"barrier of the grid", run_cooperative, check_counts}};
+    const char *variant = c->of.row->variant;
+    if (strncmp(variant, "load, ", 6) == 0 || strncmp(variant, "multiply-add", 12) == 0)
+        return cuda_ceiling_prepare_chase(c, reason);
     size_t row = 0;
-    while (strcmp(rows[row].variant, c->of.row->variant) != 0) row++;
+    while (strcmp(rows[row].variant, variant) != 0) row++;
     c->run = rows[row].run;
     c->check = rows[row].check;
     c->release = release;

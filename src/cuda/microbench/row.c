@@ -50,6 +50,7 @@ MdStatus cuda_ceilings_try(int compute_capability, MdErrors *errors) {
                  {"paths", NULL},
                  {"transfer", NULL},
                  {"latency", NULL},
+                 {"chase", NULL},
                  {"latency_groups", CUDA_GROUPS_HEADER}};
     const MdConfig config = {0};
     MdStatus status = MD_OK;
