@@ -194,6 +194,66 @@ def test_broken(checks, folder):
     del os.environ["MDMINI_KERNELS"]
 
 
+# Faults of kernels, several of a file at once, each with the rows that must notice it (by the start of their names).
+FAULTS = [
+    ("bandwidth.cu", "bandwidth", [
+        ("threadIdx.x * 5 % 32", "threadIdx.x * 4 % 32", ["permuted"]),
+        ("a.a[i & ~31LL]", "a.a[i & ~15LL]", ["broadcast"]),
+        ("a.a[a.n - 1 - i]", "a.a[a.n - i]", ["reversed"]),
+        ("s[last - (int)threadIdx.x]", "s[threadIdx.x]", ["reversed, static", "reversed, dynamic"])]),
+    ("banks.cu", "banks", [
+        (" ^ a.shift;", ";", ["permuted"]),
+        ("<long long, 512>", "<long long, 128>", ["8 bytes, stride 1", "8 bytes, stride 2"])]),
+    ("transpose.cu", "transpose", [
+        ("= s_tile[k * tile + lane]", "= s_tile[lane * tile + k]", ["copy through"]),
+        ("copy_tile<double>", "copy_tile<float>", ["copy, double"]),
+        ("write_strided<double>", "write_strided<float>", ["writes strided, double"]),
+        ("<double, tile, false>", "<float, tile, false>", ["shared, double"]),
+        ("<double, tile + 1, false>", "<float, tile + 1, false>", ["padded, double"])]),
+    ("atomics.cu", "atomics", [
+        ("atomicAdd(place, (float)x)", "atomicAdd(place, 1.0f)", ["float, one address", "float, spread"]),
+        ("atomicAdd(place, (double)x)", "atomicAdd(place, 1.0)", ["double, one address", "double, spread"]),
+        ("atomicAdd(place, (Wide)x)", "atomicAdd((unsigned *)place + 1, x)", ["64 bits, one address", "64 bits, spread"]),
+        ("atomicMax(place, x)", "atomicMin(place, x)", ["max"]),
+        ("atomicAdd_block(place, x)", "atomicAdd_block(place, 1u)", ["block scope"]),
+        ("atomicAdd_system(place, x)", "atomicAdd_system(place + 1, x)", ["system scope"]),
+        ("while (seen != expected)", "while (false)", ["double by CAS, one address"])]),
+    ("paths.cu", "paths", [
+        ("j += 1 + a.mask", "j += 2 + a.mask", ["local"]),
+        ("sum += own[j];", "sum += own[0];", ["registers"])]),
+    ("chase.cu", "latency", [
+        ("__ldg(place)", "__ldg((const Place *)__ldg(place))", ["load, first cache", "load, memory"]),
+        ("__ldcg(place)", "__ldcg((const Place *)__ldcg(place))", ["load, L2"]),
+        ("at = *(const int *)", "at += *(const int *)", ["load, shared"]),
+        ("fmaf(x, a.one, a.one)", "fmaf(x, a.one, 2 * a.one)", ["multiply-add"])]),
+    ("transfer.cu", "transfer", [("a.a[i] + a.c[i]", "a.a[i] - a.c[i]", ["add with"])]),
+    ("transfer.cu", "streams", [("a.b[i] = 3 *", "a.b[i] = 2 *", ["in, kernel, out", "kernels, ", "host after", "host beside"])])]
+
+
+def test_faults(checks, folder):
+    """Each fault is seen by the rows of that kernel, and by no other."""
+    if BACKEND != "cuda":
+        return
+    kernels = Path(folder) / "src" / "cuda" / "kernels" / "microbench"
+    kernels.mkdir(parents=True)
+    os.environ["MDMINI_KERNELS"] = str(Path(folder) / "src")
+    os.environ["MDMINI_EMULATOR_PREEMPT"] = "2"  # an exchange that comes too late is seen where others come between
+    for file, group, faults in FAULTS:
+        text = (SOURCE / "src" / "cuda" / "kernels" / "microbench" / file).read_text()
+        for good, bad, _ in faults:
+            checks.that(text.count(good) == 1, f"{file}: {good!r} stands there {text.count(good)} times")
+            text = text.replace(good, bad)
+        (kernels / file).write_text(text)
+        done = program.run("--ceilings", group, "--quick", "run.backend=cuda", "output.existing=overwrite", folder=folder)
+        (kernels / file).unlink()
+        results = json.loads((Path(folder) / "ceilings.json").read_text())["results"]
+        failed = {result["variant"] for result in results if result["check"] == "FAILED"}
+        wanted = {result["variant"] for result in results for fault in faults for start in fault[2]
+                  if result["backend"] == "cuda" and result["variant"].startswith(start)}
+        checks.that(done.code == 3 and failed == wanted, f"{file}, faults: {failed ^ wanted} of {wanted}")
+    del os.environ["MDMINI_KERNELS"], os.environ["MDMINI_EMULATOR_PREEMPT"]
+
+
 def test_refusals(checks, folder):
     for words, says in [(["--ceilings", "nothing"], "no such group"), (["--ceilings", "bandwith"], 'did you mean "bandwidth"?'), (["--ceilings", "system.cells=4"], "no use for it"),
                         (["--ceilings", "run.threads=0"], "run.threads"), (["--quick", "x.txt"], "--ceilings"),
@@ -209,7 +269,7 @@ def test_refusals(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_all, test_page, test_choice, test_threads, test_caches, test_broken, test_refusals)
+    checks.run(test_all, test_page, test_choice, test_threads, test_caches, test_broken, test_faults, test_refusals)
     checks.finish()
 
 

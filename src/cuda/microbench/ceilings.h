@@ -1,6 +1,6 @@
 /* Elementary kernels of the GPU: mdmini --ceilings. ceilings.c has the machine and hands out the rows; what all of them use
  * stands in row.c, rows that are a kernel in kernels.c, what must come of them in results.c, the others in
- * reduction.c, transfer.c, unified.c, latency.c, chase.c and random.c. */
+ * reduction.c, transfer.c, streams.c, unified.c, latency.c, chase.c and random.c. */
 #ifndef MD_CUDA_CEILINGS_H
 #define MD_CUDA_CEILINGS_H
 
@@ -12,7 +12,7 @@
 #include "cuda/device/driver.h"
 #include "cuda/kernels/microbench/arguments.h"
 
-enum { CUDA_CEILING_UNITS = 24, CUDA_CEILING_OWNED = 8, CUDA_CEILING_STREAMS = 8 };
+enum { CUDA_CEILING_UNITS = 24, CUDA_CEILING_OWNED = 8, CUDA_CEILING_STREAMS = 64 };
 
 /* The GPU. */
 typedef struct CudaCeilings {
@@ -82,6 +82,10 @@ void cuda_ceiling_launch(CudaCeiling *c, const CudaCeilingArguments *arguments, 
 /* Launches n_calls times, timed by events: a run. */
 double cuda_ceiling_run_kernel(CudaCeiling *c, int64_t n_calls);
 
+/* Streams of the row, which do not wait for the default stream. */
+void cuda_ceiling_make_streams(CudaCeiling *c, int n_streams);
+void cuda_ceiling_release_streams(CudaCeiling *c);
+
 /* Checks: n_out floats in arguments.b against expected, then spoiled. */
 bool cuda_ceiling_check_elements(CudaCeiling *c, char *reason);
 bool cuda_ceiling_compare(CudaCeiling *c, const float *host, char *reason);
@@ -91,6 +95,7 @@ bool cuda_ceiling_equal(const char *what, double is_value, double expected, char
 bool cuda_ceiling_prepare_kernel(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_reduction(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_transfer(CudaCeiling *c, char *reason);
+bool cuda_ceiling_prepare_streams(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_unified(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_chase(CudaCeiling *c, char *reason); /* of the group latency */

@@ -124,6 +124,16 @@ double cuda_ceiling_run_kernel(CudaCeiling *c, int64_t n_calls) {
     return 1e-3 * (double)milliseconds;
 }
 
+void cuda_ceiling_make_streams(CudaCeiling *c, int n_streams) {
+    md_require(n_streams <= CUDA_CEILING_STREAMS);
+    for (int k = 0; k < n_streams; k++) CUDA_CHECK(cudaStreamCreateWithFlags(&c->streams[k], cudaStreamNonBlocking));
+}
+
+void cuda_ceiling_release_streams(CudaCeiling *c) {
+    for (int k = 0; k < CUDA_CEILING_STREAMS; k++)
+        if (c->streams[k]) CUDA_CHECK(cudaStreamDestroy(c->streams[k]));
+}
+
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 void *cuda_ceiling_take(CudaCeiling *c, size_t bytes, char *reason) {

@@ -8,10 +8,13 @@
 #include "base/memory.h"
 #include "cuda/microbench/ceilings.h"
 
+enum { CHUNKS = 32, LANES = 16 }; /* numbers that the CPU adds up side by side */
+
 static bool has(const CudaCeiling *c, const char *word) { return strstr(c->of.row->variant, word) != NULL; }
 static size_t bytes_of(const CudaCeiling *c) { return (size_t)c->n * sizeof(float); }
 
 static double is_copied(const CudaCeiling *c, int64_t i) { return (void)c, cuda_ceiling_source(0, i); }
+static double is_doubled(const CudaCeiling *c, int64_t i) { return (void)c, 2 * cuda_ceiling_source(0, i); }
 static double is_tripled(const CudaCeiling *c, int64_t i) { return (void)c, 3 * cuda_ceiling_source(0, i); }
 
 static double wait_for_all(CudaCeiling *c, double start_s) {
@@ -50,9 +53,8 @@ static double run_mapped(CudaCeiling *c, int64_t n_calls) {
     return wait_for_all(c, start_s);
 }
 
-/* Eight chunks, one after the other in the stream of their turn: in, kernel, out. */
+/* As many chunks as the most streams, one after the other in the stream of their turn: in, kernel, out. */
 static double run_chunks(CudaCeiling *c, int64_t n_calls) {
-    enum { CHUNKS = 8 };
     const double start_s = md_clock_s();
     for (int64_t call = 0; call < n_calls; call++)
         for (int chunk = 0; chunk < CHUNKS; chunk++) {
@@ -70,12 +72,30 @@ static double run_chunks(CudaCeiling *c, int64_t n_calls) {
     return wait_for_all(c, start_s);
 }
 
-/* The CPU reads what lies in host[0]. */
+/* Two arrays in, their sum out. */
+static double run_add(CudaCeiling *c, int64_t n_calls) {
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls; k++) {
+        CUDA_CHECK(cudaMemcpyAsync(c->arguments.a, c->host[0], bytes_of(c), cudaMemcpyHostToDevice, c->m->stream));
+        CUDA_CHECK(cudaMemcpyAsync(c->arguments.c, c->host[0], bytes_of(c), cudaMemcpyHostToDevice, c->m->stream));
+        cuda_ceiling_launch(c, &c->arguments, c->m->stream);
+        CUDA_CHECK(cudaMemcpyAsync(c->host[1], c->arguments.b, bytes_of(c), cudaMemcpyDeviceToHost, c->m->stream));
+    }
+    return wait_for_all(c, start_s);
+}
+
+/* The CPU reads what lies in host[0]. Independent sums, as one alone would wait for each addition and not for memory. */
 static double run_host_read(CudaCeiling *c, int64_t n_calls) {
     const double start_s = md_clock_s();
     for (int64_t call = 0; call < n_calls; call++) {
+        const float *data = c->host[0];
+        int sums[LANES] = {0};
         double sum = 0;
-        for (int64_t i = 0; i < c->n; i++) sum += (double)c->host[0][i];
+        for (int64_t i = 0; i < c->n / LANES * LANES; i += LANES)
+#pragma omp simd
+            for (int k = 0; k < LANES; k++) sums[k] += (int)data[i + k];
+        for (int64_t i = c->n / LANES * LANES; i < c->n; i++) sum += (double)data[i];
+        for (int k = 0; k < LANES; k++) sum += sums[k];
         c->result = sum;
         __asm__ volatile("" ::: "memory"); /* every pass is made */
     }
@@ -110,8 +130,7 @@ static void release(CudaCeiling *c) {
         if (c->host[k] && c->host_pinned) CUDA_CHECK(cudaFreeHost(c->host[k]));
         else free(c->host[k]);
     }
-    for (int k = 0; k < CUDA_CEILING_STREAMS; k++)
-        if (c->streams[k]) CUDA_CHECK(cudaStreamDestroy(c->streams[k]));
+    cuda_ceiling_release_streams(c);
 }
 
 static bool take_host(CudaCeiling *c, int which, char *reason) {
@@ -145,8 +164,18 @@ static bool prepare_mapped(CudaCeiling *c, char *reason) {
     return cuda_ceiling_load(c, "transfer", NULL, "k_transfer_scale", reason);
 }
 
+static bool prepare_add(CudaCeiling *c, char *reason) {
+    c->run = run_add;
+    c->check = check_host;
+    c->expected = is_doubled;
+    c->arguments.a = cuda_ceiling_take(c, bytes_of(c), reason);
+    c->arguments.c = cuda_ceiling_take(c, bytes_of(c), reason);
+    cuda_ceiling_shape(c, c->n);
+    return c->arguments.a && c->arguments.c && cuda_ceiling_load(c, "transfer", NULL, "k_transfer_add", reason);
+}
+
 bool cuda_ceiling_prepare_transfer(CudaCeiling *c, char *reason) {
-    const bool chunks = has(c, "stream"), both = has(c, "both ways");
+    const bool chunks = has(c, "in, kernel, out"), both = has(c, "both ways");
     c->release = release;
     c->host_pinned = !has(c, "pageable");
     c->n_out = c->n;
@@ -156,8 +185,8 @@ bool cuda_ceiling_prepare_transfer(CudaCeiling *c, char *reason) {
     if (!take_host(c, 0, reason) || !take_host(c, 1, reason)) return false;
     c->arguments.b = cuda_ceiling_take(c, bytes_of(c), reason);
     if (!c->arguments.b) return false;
-    for (int k = 0; k < (chunks ? c->of.row->parameter : both ? 2 : 0); k++)
-        CUDA_CHECK(cudaStreamCreateWithFlags(&c->streams[k], cudaStreamNonBlocking));
+    cuda_ceiling_make_streams(c, chunks ? c->of.row->parameter : both ? 2 : 0);
+    if (has(c, "add")) return prepare_add(c, reason);
     if (has(c, "by kernel")) return prepare_mapped(c, reason);
     c->run = has(c, "read by CPU") ? run_host_read : both ? run_both_ways : chunks ? run_chunks : run_copy;
     c->check = has(c, "read by CPU") ? check_read
@@ -166,6 +195,6 @@ bool cuda_ceiling_prepare_transfer(CudaCeiling *c, char *reason) {
                                      : check_host;
     if (!chunks) return true;
     c->expected = is_tripled;
-    cuda_ceiling_shape(c, c->n / 8 + 1);
+    cuda_ceiling_shape(c, c->n / CHUNKS + 1);
     return cuda_ceiling_load(c, "transfer", NULL, "k_transfer_scale", reason);
 }

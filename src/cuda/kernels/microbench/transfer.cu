@@ -10,6 +10,11 @@ CEILING(transfer_scale) {
     a.b[i] = 3 * a.one * x;
 }
 
+CEILING(transfer_add) {
+    const long long i = thread_index();
+    if (i < a.n) a.b[i] = a.a[i] + a.c[i];
+}
+
 /* Adds 1 to every element, in as few threads as the GPU holds. */
 RESIDENT_CEILING(transfer_increment) {
     for (long long i = thread_index(); i < a.n; i += grid_size()) a.b[i] += a.one;
