@@ -75,6 +75,8 @@ const MdCeiling md_ceilings_cuda_host[] = {
         "every element"),
     ROW("unified", "more than fits", MD_GB_PER_S, 8, 0, 8 * TRANSFER, 4099, 1, 6, "512 MiB in passes over 256 MiB that are left free for it, the rest of the device is held: pages are evicted as others come",
         "every element"),
+    ROW("unified", "not touched", MD_MICROSECONDS, 0, 0, 10, 3, 1, 7, "cudaMallocManaged and cudaFree of twice as much as the GPU has: addresses alone, pages come when somebody touches them",
+        "the last number, written by the host and by a kernel"),
 
     ROW("latency", "launch", MD_MICROSECONDS, 0, 0, 2000, 20, 1, 0, "empty kernels issued one after the other: what the host pays for each",
         "the kernels that ran, counted"),

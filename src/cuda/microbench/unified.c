@@ -7,7 +7,16 @@
 #include "cuda/microbench/ceilings.h"
 
 /* The rows by their parameter. */
-enum { KIND_RESIDENT, KIND_FAULTS, KIND_PREFETCHED, KIND_READ_MOSTLY, KIND_ON_HOST, KIND_BACK, KIND_TOO_LARGE };
+enum {
+    KIND_RESIDENT,
+    KIND_FAULTS,
+    KIND_PREFETCHED,
+    KIND_READ_MOSTLY,
+    KIND_ON_HOST,
+    KIND_BACK,
+    KIND_TOO_LARGE,
+    KIND_UNTOUCHED
+};
 
 /* Over-subscription is bounded: so much of the device is left free, whatever its size, and what does not fit into it is
  * twice as large. */
@@ -121,6 +130,50 @@ static bool is_possible(const CudaCeiling *c, char *reason) {
     return lack == NULL;
 }
 
+/* c->n_out floats, twice what the device has. */
+static float *allocate_untouched(const CudaCeiling *c) {
+    void *data = NULL;
+    if (cudaMallocManaged(&data, (size_t)c->n_out * sizeof(float), cudaMemAttachGlobal) == cudaSuccess) return data;
+    (void)cudaGetLastError();
+    return NULL;
+}
+
+static double run_untouched(CudaCeiling *c, int64_t n_calls) {
+    const double start_s = md_clock_s();
+    for (int64_t k = 0; k < n_calls * c->n; k++) {
+        float *data = allocate_untouched(c);
+        md_require(data != NULL);
+        CUDA_CHECK(cudaFree(data));
+    }
+    return md_clock_s() - start_s;
+}
+
+/* The host writes the last number, a kernel adds 1 to it. */
+static bool check_untouched(CudaCeiling *c, char *reason) {
+    float *data = allocate_untouched(c);
+    md_require(data != NULL);
+    data[c->n_out - 1] = 7;
+    c->arguments.b = data + c->n_out - 1;
+    launch_and_wait(c);
+    const double last = (double)data[c->n_out - 1];
+    CUDA_CHECK(cudaFree(data));
+    return cuda_ceiling_equal("the last number", last, 8, reason);
+}
+
+static bool prepare_untouched(CudaCeiling *c, char *reason) {
+    size_t free_bytes = 0, total_bytes = 0;
+    CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    c->n_out = 2 * (int64_t)(total_bytes / sizeof(float));
+    c->run = run_untouched;
+    c->check = check_untouched;
+    c->arguments.n = 1;
+    cuda_ceiling_shape(c, 1);
+    float *data = allocate_untouched(c);
+    if (data) CUDA_CHECK(cudaFree(data));
+    else snprintf(reason, MD_CEILING_REASON, "there is no managed memory of twice what the device has");
+    return data != NULL;
+}
+
 static void advise(const CudaCeiling *c) {
     const int kind = c->of.row->parameter;
     if (kind == KIND_READ_MOSTLY) place(c, true, cudaMemAdviseSetReadMostly, false);
@@ -136,6 +189,7 @@ bool cuda_ceiling_prepare_unified(CudaCeiling *c, char *reason) {
     if (!is_possible(c, reason)) return false;
     if (!cuda_ceiling_load(c, "transfer", NULL, reads ? "k_transfer_scale" : "k_transfer_increment", reason))
         return false;
+    if (c->of.row->parameter == KIND_UNTOUCHED) return prepare_untouched(c, reason);
     if (c->of.row->parameter == KIND_TOO_LARGE && !hold_device(c, reason)) return false;
     void *data = NULL;
     if (cudaMallocManaged(&data, bytes_of(c), cudaMemAttachGlobal) != cudaSuccess) {
