@@ -1,6 +1,18 @@
 /* Rows of a GPU: arithmetic, and what keeps a multiprocessor busy. */
 #include "ceilings/rows_cuda.h"
 
+/* variant, size, quick size, multiply-adds an element, shows */
+#define INTENSITY(variant_, size_, quick_, steps_, shows_)                                                             \
+    ROW("intensity", variant_, MD_GFLOP_PER_S, 8, 2.0 * (steps_), size_, quick_, 1, steps_, shows_,                    \
+        "every element, exactly", .sheet = MD_SHEET_SINGLE)
+
+/* variant, unit, operations of a step, steps of a thread, parameter, shows, check */
+#define OPERATION(variant_, unit_, operations_, size_, parameter_, shows_, check_)                                     \
+    ROW("operations", variant_, unit_, 0, operations_, size_, 64, 1, parameter_, shows_, check_,                       \
+        .threads = MD_THREADS_ALL, .each = true)
+#define EXACT  "every chain, exactly"
+#define WITHIN "every chain, within the errors that the CUDA C++ Programming Guide tells"
+
 /* clang-format off */
 const MdCeiling md_ceilings_cuda_compute[] = {
     ROW("branch", "one way", MD_G_PER_S, 8, 128, ARRAY / 2, 1027, 1, 1, "64 multiply-adds a thread, nobody branches",
@@ -16,6 +28,14 @@ const MdCeiling md_ceilings_cuda_compute[] = {
     ROW("branch", "by lane, 16 ways", MD_G_PER_S, 8, 128, ARRAY / 2, 1027, 1, 16, "lanes of each warp go sixteen ways, one after the other",
         "every element"),
     ROW("branch", "by lane, 32 ways", MD_G_PER_S, 8, 128, ARRAY / 2, 1027, 1, 32, "lanes of each warp go all their own ways, one after the other",
+        "every element"),
+    ROW("branch", "by lane, short body", MD_G_PER_S, 8, 128, ARRAY / 2, 1027, 1, 1, "predication: 64 two-way branches whose bodies are one instruction; lanes differ, and nothing diverges",
+        "every element"),
+    ROW("branch", "by warp, short body", MD_G_PER_S, 8, 128, ARRAY / 2, 1027, 1, 1, "the same where all lanes of a warp agree: not faster, as both bodies are issued in either case",
+        "every element"),
+    ROW("branch", "half a warp idle", MD_G_PER_S, 8, 128, ARRAY / 2, 1027, 1, 1, "one way, in blocks of 40 x 2: threads are flattened into warps, x first, and the third warp is half empty: 80 lanes of 96",
+        "every element"),
+    ROW("branch", "half a warp idle, by row", MD_G_PER_S, 8, 128, ARRAY / 2, 1027, 1, 2, "the rows of such blocks go two ways: branch divergence in the second warp, which has the end of one row and the beginning of the other",
         "every element"),
 
     ROW("occupancy", "block 32", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 32, "copy in blocks of so many threads: too few warps an SM, as blocks are limited, too",
@@ -40,6 +60,36 @@ const MdCeiling md_ceilings_cuda_compute[] = {
         "every element", .sheet = MD_SHEET_MEMORY),
     ROW("occupancy", "16 blocks an SM", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 16, "blocks of 128 that ask for so much shared memory that 16 fit",
         "every element", .sheet = MD_SHEET_MEMORY),
+    ROW("occupancy", "up to 64 registers", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 0, "copy by threads that hold 48 more numbers: two blocks of 512 share the registers of an SM",
+        "every element", .sheet = MD_SHEET_MEMORY),
+    ROW("occupancy", "more than 64 registers", MD_GB_PER_S, 8, 0, ARRAY, 4099, 1, 0, "they hold 64: one block an SM, half the occupancy",
+        "every element", .sheet = MD_SHEET_MEMORY),
+    ROW("occupancy", "picture, 16 x 16 blocks", MD_G_PER_S, 8, 128, PICTURE * 4000, PICTURE * 2, 1, 64, "64 multiply-adds a pixel of pictures of 76 x 62: 20 blocks, 5,120 threads for 4,712 pixels, and idle lanes at the right edge",
+        "every element"),
+    ROW("occupancy", "picture, 76 x 8 blocks", MD_G_PER_S, 8, 128, PICTURE * 4000, PICTURE * 2, 1, 64, "blocks as wide as the picture, of 19 whole warps: 4,864 threads",
+        "every element"),
+    ROW("occupancy", "one wave", MD_MICROSECONDS, 0, 2 * 40000, 1, 1, 1, 1, "a block of equal work for each multiprocessor, which holds one at a time: the time of a block",
+        "every element is the number of steps"),
+    ROW("occupancy", "one wave and a block", MD_MICROSECONDS, 0, 2 * 40000, 1, 1, 1, 1, "tail effect: the block that is left over takes a second wave by itself, twice the time",
+        "every element is the number of steps"),
+
+    INTENSITY("1 multiply-add", ARRAY / 2, 1027, 1, "arithmetic intensity of 0.25 operations a byte: memory bound, as fast as a copy"),
+    INTENSITY("2 multiply-adds", ARRAY / 2, 1027, 2, "arithmetic intensity of 0.5 operations a byte"),
+    INTENSITY("5 multiply-adds", ARRAY / 2, 1027, 5, "arithmetic intensity of 1.25 operations a byte"),
+    INTENSITY("10 multiply-adds", ARRAY / 2, 1027, 10, "arithmetic intensity of 2.5 operations a byte"),
+    INTENSITY("20 multiply-adds", ARRAY / 2, 1027, 20, "arithmetic intensity of 5 operations a byte"),
+    INTENSITY("50 multiply-adds", ARRAY / 2, 1027, 50, "arithmetic intensity of 12.5 operations a byte"),
+    INTENSITY("100 multiply-adds", ARRAY / 2, 1027, 100, "arithmetic intensity of 25 operations a byte"),
+    INTENSITY("200 multiply-adds", ARRAY / 2, 1027, 200, "arithmetic intensity of 50 operations a byte"),
+    INTENSITY("500 multiply-adds", ARRAY / 2, 1027, 500, "arithmetic intensity of 125 operations a byte"),
+    INTENSITY("1000 multiply-adds", ARRAY / 2, 1027, 1000, "arithmetic intensity of 250 operations a byte"),
+    INTENSITY("2000 multiply-adds", ARRAY / 2, 1027, 2000, "arithmetic intensity of 500 operations a byte"),
+    INTENSITY("5000 multiply-adds", ARRAY / 2, 1027, 5000, "arithmetic intensity of 1,250 operations a byte"),
+    INTENSITY("10000 multiply-adds", ARRAY / 2, 1027, 10000, "arithmetic intensity of 2,500 operations a byte: compute bound, the peak"),
+    INTENSITY("1000 threads", 1000, 1000, 1000, "1,000 multiply-adds a thread, in so few threads that most multiprocessors have nothing to do"),
+    INTENSITY("10000 threads", 10000, 1027, 1000, "fewer threads than the GPU has lanes"),
+    INTENSITY("100000 threads", 100000, 2053, 1000, "fewer threads than the GPU holds at once"),
+    INTENSITY("1000000 threads", 1000000, 4099, 1000, "several waves of blocks: a problem that is large enough"),
 
     ROW("arithmetic", "single, not fused", MD_GFLOP_PER_S, 0, 2, 1 << 15, 256, 1, 0, "eight chains of a product and a sum, each rounded: half the peak",
         "every element is the number of steps", .threads = MD_THREADS_ALL, .each = true, .sheet = MD_SHEET_SINGLE),
@@ -62,15 +112,40 @@ const MdCeiling md_ceilings_cuda_compute[] = {
     ROW("arithmetic", "double, eight chains", MD_GFLOP_PER_S, 0, 2, 1 << 15, 256, 1, 8, "fused multiply-adds, independent",
         "every element is the number of steps", .threads = MD_THREADS_ALL, .each = true, .sheet = MD_SHEET_DOUBLE, .roof = MD_ROOF_DOUBLE),
 
+    OPERATION("divide", MD_G_PER_S, 1, 1 << 14, 0, "rounded as IEEE 754 has it: some ten instructions and a branch", EXACT),
+    OPERATION("divide, fast", MD_G_PER_S, 1, 1 << 14, 0, "__fdividef: a reciprocal of the special function units and a product", WITHIN),
+    OPERATION("square root", MD_G_PER_S, 1, 1 << 14, 0, "rounded as IEEE 754 has it", EXACT),
+    OPERATION("square root, by rsqrtf", MD_G_PER_S, 1, 1 << 14, 0, "the reciprocal of rsqrtf: two special functions, and what keeps small numbers right", WITHIN),
+    OPERATION("rsqrtf", MD_G_PER_S, 1, 1 << 14, 0, "one special function", WITHIN),
+    OPERATION("sine, fast", MD_G_PER_S, 1, 1 << 14, 0, "__sinf: a product and one special function", WITHIN),
+    OPERATION("sine", MD_G_PER_S, 1, 1 << 14, 0, "sinf of small arguments: reduced by multiply-adds, then a polynomial", WITHIN),
+    OPERATION("sine, slow path", MD_G_PER_S, 1, 1 << 11, 0, "sinf of arguments above 105615: reduced by integers of many words, in local memory", WITHIN),
+    OPERATION("float to int and back", MD_G_PER_S, 1, 1 << 14, 0, "a step is two type conversions", EXACT),
+    OPERATION("constant in double", MD_G_PER_S, 1, 1 << 14, 0, "x * 1.0001 of a float x: converted to double, multiplied there, converted back", EXACT),
+    OPERATION("constant in float", MD_G_PER_S, 1, 1 << 14, 0, "x * 1.0001f: one instruction", EXACT),
+    OPERATION("integer multiply-add", MD_G_PER_S, 1, 1 << 14, 1664525, "one instruction", EXACT),
+    OPERATION("integer divide", MD_G_PER_S, 1, 1 << 14, 1000000, "tens of instructions", EXACT),
+    OPERATION("integer modulo", MD_G_PER_S, 1, 1 << 14, 1024, "(x + 700) % m, with an m that the compiler does not know: tens of instructions", EXACT),
+    OPERATION("integer modulo, 1024", MD_G_PER_S, 1, 1 << 14, 1024, "the same with a power of two that it knows: an addition and a bitwise and", EXACT),
+    OPERATION("popcount", MD_G_PER_S, 1, 1 << 14, 0, "x + __popc(x)", EXACT),
+    OPERATION("shuffle", MD_G_PER_S, 1, 1 << 14, 0, "__shfl_sync: a number of the next lane", EXACT),
+    OPERATION("ballot and popcount", MD_G_PER_S, 1, 1 << 14, 0, "the lanes of a warp with an odd number, counted", EXACT),
+    OPERATION("half2 multiply-add", MD_G_PER_S, 4, 7680, 0, "half precision, two numbers in an instruction: a step is four operations", EXACT),
+    OPERATION("tensor cores", MD_GFLOP_PER_S, 128, 1 << 11, 0, "mma.sync m16n8k16, products of halves added in single precision: a step is a lane's share of 4,096 operations", EXACT),
+
     ROW("matrix", "plain, by rows", MD_GFLOP_PER_S, 0, 2, 2048, 83, 3, 0, "neighbouring threads down a column: a warp reads 32 rows",
         "C x = A (B x), exactly", .sheet = MD_SHEET_SINGLE),
     ROW("matrix", "plain", MD_GFLOP_PER_S, 0, 2, 2048, 83, 3, 0, "neighbouring threads along a row: coalesced, but each number is read as often as the matrix is wide",
         "C x = A (B x), exactly", .sheet = MD_SHEET_SINGLE),
     ROW("matrix", "tiled, 16", MD_GFLOP_PER_S, 0, 2, 2048, 83, 3, 0, "tiles in shared memory: a 16th of the reads",
         "C x = A (B x), exactly", .sheet = MD_SHEET_SINGLE),
+    ROW("matrix", "tiled, 16, not unrolled", MD_GFLOP_PER_S, 0, 2, 2048, 83, 3, 0, "the same as a loop: a comparison, an addition and a branch for each multiply-add",
+        "C x = A (B x), exactly", .sheet = MD_SHEET_SINGLE),
     ROW("matrix", "tiled, 32", MD_GFLOP_PER_S, 0, 2, 2048, 83, 3, 0, "a 32nd",
         "C x = A (B x), exactly", .sheet = MD_SHEET_SINGLE),
     ROW("matrix", "registers", MD_GFLOP_PER_S, 0, 2, 2048, 83, 3, 0, "4 x 4 elements a thread: two multiply-adds for a read of shared memory",
+        "C x = A (B x), exactly", .sheet = MD_SHEET_SINGLE),
+    ROW("matrix", "cuBLAS", MD_GFLOP_PER_S, 0, 2, 2048, 83, 3, 0, "cublasSgemm, in single precision throughout: what a library makes of it",
         "C x = A (B x), exactly", .sheet = MD_SHEET_SINGLE),
     {0}};
 /* clang-format on */

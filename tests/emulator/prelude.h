@@ -247,6 +247,35 @@ static inline void emulator_multiply(const char *where, double (&product)[N], do
 }
 #define MD_MULTIPLY_MATRICES(product, upper, lower, b, add)                                                            \
     emulator_multiply(EMULATOR_WHERE, product, upper, lower, b, add)
+/* A half as a double and back, rounded to even; of normal numbers and zero, which is what kernels have. */
+static inline double emulator_of_half(unsigned bits) {
+    const unsigned exponent = bits >> 10 & 31;
+    const double size = exponent ? __builtin_ldexp((double)((bits & 0x3ff) + 0x400), (int)exponent - 25) : 0;
+    return bits & 0x8000 ? -size : size;
+}
+static inline unsigned emulator_to_half(double x) {
+    int exponent = 0;
+    const unsigned sign = x < 0 ? 0x8000 : 0;
+    if (x == 0) return 0;
+    __builtin_frexp(x, &exponent);
+    const double steps = __builtin_rint(__builtin_ldexp(__builtin_fabs(x), 11 - exponent)); /* 1024 to 2048 */
+    const int bits = ((exponent + 13) << 10) + (int)steps;
+    if (bits < 0x400 || bits >= 0x7c00) emulator_services->fail("not a normal half", EMULATOR_WHERE);
+    return sign | (unsigned)bits;
+}
+/* A product of halves is four of every fourth of its columns and rows: those of register k / 2, half k % 2, of each lane. */
+static inline void emulator_multiply_halves(const char *where, float (&sum)[4], const unsigned (&a)[4],
+                                            const unsigned (&b)[2]) {
+    double total[4] = {sum[0], sum[1], sum[2], sum[3]};
+    for (int k = 0; k < 4; k++) {
+        const int high = k % 2 * 16, from = k / 2;
+        emulator_multiply(where, total, emulator_of_half(a[2 * from] >> high & 0xffff),
+                          emulator_of_half(a[2 * from + 1] >> high & 0xffff),
+                          emulator_of_half(b[from] >> high & 0xffff), total);
+    }
+    for (int e = 0; e < 4; e++) sum[e] = (float)total[e];
+}
+#define ptx_mma_m16n8k16_f16(sum, a, b) emulator_multiply_halves(EMULATOR_WHERE, sum, a, b)
 static inline unsigned emulator_ballot(const char *where, unsigned mask, int predicate) {
     return (unsigned)emulator_services->warp(EMULATOR_WARP_BALLOT, mask, predicate != 0, 0, where);
 }
@@ -326,6 +355,14 @@ static inline void ptx_griddepcontrol_launch_dependents(void) {}
 static inline float ptx_cvt_rn_f32_f64(double x) { return (float)x; }
 template <class T> static inline T opaque(T x) { return x; }
 static inline void ptx_griddepcontrol_wait(void) { emulator_self->has_waited = 1; }
+static inline unsigned ptx_fma_rn_f16x2(unsigned x, unsigned y, unsigned z) {
+    unsigned result = 0;
+    for (int high = 0; high < 32; high += 16)
+        result |= emulator_to_half(emulator_of_half(x >> high & 0xffff) * emulator_of_half(y >> high & 0xffff) +
+                                   emulator_of_half(z >> high & 0xffff))
+                  << high;
+    return result;
+}
 static inline void ptx_red_release_gpu_add(unsigned *place, unsigned value) { atomicAdd(place, value); }
 static inline void ptx_prefetch_l2(const void *place) { (void)place; }
 static inline void ptx_st_release_gpu(unsigned *place, unsigned value) { *(volatile unsigned *)place = value; }
@@ -445,6 +482,7 @@ static inline void sincosf(float x, float *s, float *c) { *s = __builtin_sinf(x)
 static inline void sincos(double x, double *s, double *c) { *s = __builtin_sin(x), *c = __builtin_cos(x); }
 static inline float __saturatef(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
 static inline float __fdividef(float x, float y) { return x / y; }
+static inline float __sinf(float x) { return __builtin_sinf(x); }
 static inline float __expf(float x) { return __builtin_expf(x); }
 static inline float __logf(float x) { return __builtin_logf(x); }
 static inline float __frsqrt_rn(float x) { return 1 / __builtin_sqrtf(x); }

@@ -16,7 +16,7 @@ ROOFS = ["memory_bandwidth", "l2_bandwidth", "shared_bandwidth", "peak_single", 
 UNITS = ["GB/s", "GFLOP/s", "G/s", "us"]
 # What may be left out with --quick: what a driver, a machine without a GPU, or a small size does not allow.
 OPTIONAL = {"cpu": [], "cuda": [("unified", ""), ("random", "device"), ("reduction", "cooperative groups"),
-                                ("reduction", "several, CUB"), ("latency", "barrier of the grid")]}
+                                ("reduction", "several, CUB"), ("latency", "barrier of the grid"), ("matrix", "cuBLAS")]}
 
 
 def table(folder, backend=BACKEND):
@@ -167,6 +167,11 @@ def test_broken(checks, folder):
             ("reduction_groups.cu", "reduction", "t < block / 32 ? s[t]", "t < block / 32 - 1 ? s[t]"),
             ("reduction_cub.cu", "reduction", "Reduction(s).Sum(x)", "x"),
             ("arithmetic.cu", "arithmetic", "run_chains<double, 8, true>", "run_chains<float, 7, true>"),
+            ("branch.cu", "branch", "(int)threadIdx.y & (a.parameter - 1)", "0"),
+            ("grids.cu", "occupancy", "y >= CUDA_CEILING_PICTURE_Y", "y >= CUDA_CEILING_PICTURE_Y - 1"),
+            ("intensity.cu", "intensity", "a.parameter)", "a.parameter - (i == 7))"),
+            ("operations.cu", "operations", "x * 1.0001f", "x * 1.0002f"),
+            ("matrix.cu", "matrix", "k < TILE; k++", "k < TILE - 1; k++"),
             ("atomics.cu", "atomics", "if (i < a.n) atomicAdd(s", "if (i + 1 < a.n) atomicAdd(s"),
             ("latency.cu", "latency", "if (thread_index() == 0)", "if (thread_index() < 2)"),
             ("transfer.cu", "transfer", "if (i >= a.n) return;", "if (i + 1 >= a.n) return;")]:

@@ -135,9 +135,10 @@ static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEIL
     static const struct {
         const char *group;
         bool (*prepare)(CudaCeiling *c, char *reason);
-    } others[] = {{"reduction", cuda_ceiling_prepare_reduction}, {"transfer", cuda_ceiling_prepare_transfer},
-                  {"streams", cuda_ceiling_prepare_streams},     {"unified", cuda_ceiling_prepare_unified},
-                  {"latency", cuda_ceiling_prepare_latency},     {"random", cuda_ceiling_prepare_random}};
+    } others[] = {{"operations", cuda_ceiling_prepare_operations}, {"reduction", cuda_ceiling_prepare_reduction},
+                  {"transfer", cuda_ceiling_prepare_transfer},     {"streams", cuda_ceiling_prepare_streams},
+                  {"unified", cuda_ceiling_prepare_unified},       {"latency", cuda_ceiling_prepare_latency},
+                  {"random", cuda_ceiling_prepare_random}};
     CudaCeiling *c = md_alloc(1, sizeof *c, "ceilings");
     *c = (CudaCeiling){.m = machine, .of = *of, .n = of->size, .arguments.one = 1};
     bool (*make)(CudaCeiling *, char *) = cuda_ceiling_prepare_kernel;

@@ -1,6 +1,6 @@
 /* Elementary kernels of the GPU: mdmini --ceilings. ceilings.c has the machine and hands out the rows; what all of them use
- * stands in row.c, rows that are a kernel in kernels.c, what must come of them in results.c, the others in
- * reduction.c, transfer.c, streams.c, unified.c, latency.c, chase.c and random.c. */
+ * stands in row.c, rows that are a kernel in kernels.c, what must come of them in results.c, the others in operations.c,
+ * reduction.c, transfer.c, streams.c, unified.c, latency.c, chase.c and random.c; blas.c has cuBLAS. */
 #ifndef MD_CUDA_CEILINGS_H
 #define MD_CUDA_CEILINGS_H
 
@@ -85,6 +85,9 @@ double cuda_ceiling_run_kernel(CudaCeiling *c, int64_t n_calls);
 /* Streams of the row, which do not wait for the default stream. */
 void cuda_ceiling_make_streams(CudaCeiling *c, int n_streams);
 void cuda_ceiling_release_streams(CudaCeiling *c);
+/* A product of matrices by cuBLAS, begun with the first and ended with the row; false, with the reason, where it is not here. */
+bool cuda_ceiling_open_blas(CudaCeiling *c, char *reason);
+double cuda_ceiling_run_blas(CudaCeiling *c, int64_t n_calls);
 
 /* Checks: n_out floats in arguments.b against expected, then spoiled. */
 bool cuda_ceiling_check_elements(CudaCeiling *c, char *reason);
@@ -94,6 +97,7 @@ bool cuda_ceiling_equal(const char *what, double is_value, double expected, char
 /* Each prepares a row of its groups; false, with the reason, where it cannot run. */
 bool cuda_ceiling_prepare_kernel(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_reduction(CudaCeiling *c, char *reason);
+bool cuda_ceiling_prepare_operations(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_transfer(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_streams(CudaCeiling *c, char *reason);
 bool cuda_ceiling_prepare_unified(CudaCeiling *c, char *reason);

@@ -5,8 +5,9 @@
 #include "base/memory.h"
 #include "cuda/microbench/results.h"
 
-/* How threads are laid out: one an element (or for `per` of them); as many as the GPU holds; blocks of tiles. */
-typedef enum Shape { ELEMENTS, RESIDENT, TILES } Shape;
+/* How threads are laid out: one an element (or for `per` of them); as many as the GPU holds; blocks of tiles, or over pictures; a
+ * block for each multiprocessor. */
+typedef enum Shape { ELEMENTS, RESIDENT, TILES, PICTURES, WAVE } Shape;
 
 typedef struct Kernel {
     const char *group, *variant; /* the first whose name that of the row begins with */
@@ -56,8 +57,17 @@ static const Kernel kernels[] = {
     {"transpose", "shared", "transpose", "k_transpose_shared", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
     {"transpose", "padded", "transpose", "k_transpose_padded", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
     {"transpose", "swizzled", "transpose", "k_transpose_swizzled", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
+    {"branch", "by lane, short", "branch", "k_branch_short", ELEMENTS, 256, 1, 1, cuda_ceiling_is_counted},
+    {"branch", "by warp, short", "branch", "k_branch_short", ELEMENTS, 256, 1, 1, cuda_ceiling_is_counted},
+    {"branch", "half a warp idle", "branch", "k_branch_block", ELEMENTS, 40, 2, 1, cuda_ceiling_is_path},
     {"branch", "", "branch", "k_branch", ELEMENTS, 256, 1, 1, cuda_ceiling_is_path},
+    {"occupancy", "picture, 16", "grids", "k_grids_picture", PICTURES, 16, 16, 1, cuda_ceiling_is_raised},
+    {"occupancy", "picture, 76", "grids", "k_grids_picture", PICTURES, 76, 8, 1, cuda_ceiling_is_raised},
+    {"occupancy", "up to 64", "grids", "k_grids_few_registers", RESIDENT, 512, 1, 1, cuda_ceiling_is_copy},
+    {"occupancy", "more than 64", "grids", "k_grids_many_registers", RESIDENT, 512, 1, 1, cuda_ceiling_is_copy},
+    {"occupancy", "one wave", "grids", "k_grids_wave", WAVE, 256, 1, 1, cuda_ceiling_is_wave},
     {"occupancy", "", "bandwidth", "k_bandwidth_copy", ELEMENTS, 128, 1, 1, cuda_ceiling_is_copy},
+    {"intensity", "", "intensity", "k_intensity", ELEMENTS, 256, 1, 1, cuda_ceiling_is_raised},
     {"arithmetic", "single, not", "arithmetic", "k_arithmetic_single_apart", RESIDENT, 256, 1, 1,
      cuda_ceiling_is_steps},
     {"arithmetic", "single, one", "arithmetic", "k_arithmetic_single_1", RESIDENT, 256, 1, 1, cuda_ceiling_is_steps},
@@ -72,8 +82,10 @@ static const Kernel kernels[] = {
     {"arithmetic", "double, eight", "arithmetic", "k_arithmetic_double_8", RESIDENT, 256, 1, 1, cuda_ceiling_is_steps},
     {"matrix", "plain, by rows", "matrix", "k_matrix_plain_rows", TILES, 16, 16, 16, NULL},
     {"matrix", "plain", "matrix", "k_matrix_plain", TILES, 16, 16, 16, NULL},
+    {"matrix", "tiled, 16, not", "matrix", "k_matrix_tiled_16_loop", TILES, 16, 16, 16, NULL},
     {"matrix", "tiled, 16", "matrix", "k_matrix_tiled_16", TILES, 16, 16, 16, NULL},
     {"matrix", "tiled, 32", "matrix", "k_matrix_tiled_32", TILES, 32, 32, 32, NULL},
+    {"matrix", "cuBLAS", "matrix", "k_matrix_plain", TILES, 16, 16, 16, NULL}, /* which is not run */
     {"matrix", "registers", "matrix", "k_matrix_registers", TILES, 16, 16, 64, NULL},
     {"banks", "8 bytes", "banks", "k_banks_wide", RESIDENT, 256, 1, 1, cuda_ceiling_is_bank_sum},
     {"banks", "float4", "banks", "k_banks_vector", RESIDENT, 256, 1, 1, cuda_ceiling_is_bank_sum},
@@ -179,8 +191,14 @@ static void shape(CudaCeiling *c, const Kernel *kernel) {
     const unsigned tiles = (unsigned)((c->of.size + kernel->per - 1) / kernel->per);
     c->block[0] = (unsigned)kernel->x;
     c->block[1] = (unsigned)kernel->y;
-    c->grid[0] = kernel->shape == TILES ? tiles : (unsigned)((n_threads + kernel->x - 1) / kernel->x);
+    const int of_block = kernel->x * kernel->y;
+    c->grid[0] = kernel->shape == TILES ? tiles : (unsigned)((n_threads + of_block - 1) / of_block);
     c->grid[1] = kernel->shape == TILES ? tiles : 1;
+    if (kernel->shape == WAVE) c->grid[0] = (unsigned)(c->m->n_sms + (is(c, "one wave and a block") ? 1 : 0));
+    if (kernel->shape != PICTURES) return;
+    c->arguments.shift = (CUDA_CEILING_PICTURE_Y + kernel->y - 1) / kernel->y;
+    c->grid[0] = (unsigned)((CUDA_CEILING_PICTURE_X + kernel->x - 1) / kernel->x);
+    c->grid[1] = (unsigned)(c->n / (CUDA_CEILING_PICTURE_X * CUDA_CEILING_PICTURE_Y) * c->arguments.shift);
 }
 
 /* Which places atomics meet in. */
@@ -212,6 +230,7 @@ static bool set_result(CudaCeiling *c, const Kernel *kernel, char *reason) {
     c->n_out = c->of.row->each || !kernel->expected ? cuda_ceiling_resident(c->m) : c->n;
     if (is_of(c, "transpose") || is_of(c, "matrix")) c->n_out = c->of.size * c->of.size;
     if (is_of(c, "transpose") && strstr(c->of.row->variant, "double")) c->n_out *= 2;
+    if (kernel->shape == WAVE) c->n_out = (int64_t)c->grid[0] * c->block[0];
     if (is_of(c, "matrix")) c->check = cuda_ceiling_check_product;
     else if (is_of(c, "bandwidth") && is(c, "set")) c->check = cuda_ceiling_check_zero, c->n_out = c->n;
     else if (is_of(c, "bandwidth") && !kernel->expected) c->check = cuda_ceiling_check_thread_sums;
@@ -232,10 +251,14 @@ bool cuda_ceiling_prepare_kernel(CudaCeiling *c, char *reason) {
     if (!cuda_ceiling_load(c, kernel->unit, NULL, kernel->symbol, reason)) return false;
     shape(c, kernel);
     if (is_of(c, "branch") && is(c, "by warp")) c->arguments.shift = 5;
-    if (is_of(c, "occupancy")) limit_blocks(c);
+    if (is_of(c, "occupancy") && kernel->shape != PICTURES && c->of.row->parameter > 0) limit_blocks(c);
     if (is_of(c, "bandwidth") && is(c, "reversed, dynamic")) c->shared = CUDA_CEILING_REVERSED * sizeof(float);
     if (is_of(c, "banks") && is(c, "permuted")) c->arguments.shift = 21;
     if (is_of(c, "atomics") && is(c, "float, one address")) c->run = run_from_zero;
+    if (is_of(c, "matrix") && is(c, "cuBLAS")) {
+        if (!cuda_ceiling_open_blas(c, reason)) return false;
+        c->run = cuda_ceiling_run_blas;
+    }
     if (is_of(c, "paths") && is(c, "texture")) make_texture(c);
     if (is_of(c, "paths") && is(c, "constant")) fill_constant(c);
     if (is_of(c, "bandwidth") && is(c, "gather") && !make_index(c, reason)) return false;

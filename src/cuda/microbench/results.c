@@ -1,5 +1,6 @@
 #include "cuda/microbench/results.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,9 +34,18 @@ double cuda_ceiling_is_transpose_of_doubles(const CudaCeiling *c, int64_t i) {
     return cuda_ceiling_source(0, 2 * transposed(c, i / 2) + i % 2);
 }
 double cuda_ceiling_is_path(const CudaCeiling *c, int64_t i) {
-    const int64_t path = (i >> c->arguments.shift) % c->of.row->parameter;
+    const int64_t of_path = c->block[1] > 1 ? i / c->block[0] : i >> c->arguments.shift;
+    const int64_t path = of_path % c->of.row->parameter;
     return cuda_ceiling_source(0, i) + 64.0 * (double)(path + 1);
 }
+/* Sixty-four steps of seven, modulo 61, which is the period of the source, too. */
+double cuda_ceiling_is_counted(const CudaCeiling *c, int64_t i) {
+    return fmod(cuda_ceiling_source(0, i >> c->arguments.shift) + 64 * 7, 61);
+}
+double cuda_ceiling_is_raised(const CudaCeiling *c, int64_t i) {
+    return cuda_ceiling_source(0, i) + (double)c->of.row->parameter;
+}
+double cuda_ceiling_is_wave(const CudaCeiling *c, int64_t i) { return (void)c, (void)i, CUDA_CEILING_WAVE_STEPS; }
 double cuda_ceiling_is_steps(const CudaCeiling *c, int64_t i) { return (void)i, (double)c->n; }
 
 /* The reads of a pass, side by side, by the place of the thread in its block. */

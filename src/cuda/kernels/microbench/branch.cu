@@ -4,7 +4,9 @@
  * Ladder, bad to good:
  *   by lane, w ways    lanes of every warp go w ways: w times the time
  *   by warp, w ways    as many paths, but all lanes of a warp take the same one: no time is lost
- *   one way            nobody branches */
+ *   one way            nobody branches
+ *
+ * Beside it: a branch whose body is an instruction, which is predicated, and blocks of two and a half warps. */
 #include "cuda/kernels/microbench/ceiling.cuh"
 
 /* Number and comment are others in each path, so that the compiler does not make one loop of them all. */
@@ -35,4 +37,24 @@ __device__ inline float take_path(const CudaCeilingArguments &a, float x, int pa
 CEILING(branch) {
     const long long i = thread_index();
     if (i < a.n) a.b[i] = take_path(a, a.a[i], (int)(i >> a.shift) & (a.parameter - 1));
+}
+
+/* a.shift: 0 each lane by its own number, 5 each warp by one. Both bodies are one instruction: the compiler makes predicated
+ * instructions or a selection of them, which all lanes pass together. The numbers count in sevens, modulo 61. */
+CEILING(branch_short) {
+    const long long i = thread_index();
+    if (i >= a.n) return;
+    float x = a.a[i >> a.shift];
+#pragma unroll 4
+    for (int step = 0; step < 64; step++) {
+        if (x < 54) x = x * a.one + 7;
+        else x = x - 54;
+    }
+    a.b[i] = x;
+}
+
+/* Warps are cut from the threads of a block in the order of this index, x first. a.parameter: ways, by threadIdx.y. */
+CEILING(branch_block) {
+    const long long i = (long long)blockIdx.x * blockDim.x * blockDim.y + threadIdx.y * blockDim.x + threadIdx.x;
+    if (i < a.n) a.b[i] = take_path(a, a.a[i], (int)threadIdx.y & (a.parameter - 1));
 }

@@ -21,4 +21,20 @@
 __device__ inline long long thread_index() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline long long grid_size() { return (long long)gridDim.x * blockDim.x; }
 
+/* x + k by k multiply-adds, each of which waits for the one before; `one` is 1, which the compiler does not know. */
+template <int TIMES> __device__ inline float raise_by(float x, float one) {
+#pragma unroll
+    for (int step = 0; step < TIMES; step++) x = fma(x, one, one);
+    return x;
+}
+__device__ inline float raise(float x, float one, int k) {
+#pragma unroll 1
+    for (; k >= 100; k -= 100) x = raise_by<100>(x, one);
+#pragma unroll 1
+    for (; k >= 10; k -= 10) x = raise_by<10>(x, one);
+#pragma unroll 1
+    for (; k > 0; k--) x = raise_by<1>(x, one);
+    return x;
+}
+
 #endif

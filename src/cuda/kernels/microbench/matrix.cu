@@ -6,6 +6,7 @@
  *                    read width times
  *   tiled 16, 32     tiles of a and c in shared memory: each number is read 16 or 32 times less from main memory; but each
  *                    multiply-add still takes two reads of shared memory
+ *   not unrolled     the same, with a loop whose end is tested for each of them
  *   registers        each thread has 4 x 4 elements of b: eight reads of shared memory for sixteen multiply-adds */
 #include "cuda/kernels/microbench/ceiling.cuh"
 
@@ -27,7 +28,7 @@ CEILING(matrix_plain) {
     multiply_plain(a, (long long)blockIdx.y * 16 + threadIdx.y, (long long)blockIdx.x * 16 + threadIdx.x);
 }
 
-template <int TILE> __device__ inline void multiply_tiled(const CudaCeilingArguments &a) {
+template <int TILE, int UNROLLED> __device__ inline void multiply_tiled(const CudaCeilingArguments &a) {
     __shared__ float s_a[TILE][TILE], s_c[TILE][TILE];
     const int x = (int)threadIdx.x, y = (int)threadIdx.y;
     const long long row = (long long)blockIdx.y * TILE + y, column = (long long)blockIdx.x * TILE + x;
@@ -36,14 +37,15 @@ template <int TILE> __device__ inline void multiply_tiled(const CudaCeilingArgum
         s_a[y][x] = at(a.a, row, k0 + x, a.width);
         s_c[y][x] = at(a.c, k0 + y, column, a.width);
         __syncthreads(); /* both tiles are whole */
-#pragma unroll
+#pragma unroll UNROLLED
         for (int k = 0; k < TILE; k++) sum += s_a[y][k] * s_c[k][x];
         __syncthreads(); /* nobody reads them any more */
     }
     if (row < a.width && column < a.width) a.b[row * a.width + column] = sum;
 }
-CEILING(matrix_tiled_16) { multiply_tiled<16>(a); }
-CEILING(matrix_tiled_32) { multiply_tiled<32>(a); }
+CEILING(matrix_tiled_16) { multiply_tiled<16, 16>(a); }
+CEILING(matrix_tiled_16_loop) { multiply_tiled<16, 1>(a); }
+CEILING(matrix_tiled_32) { multiply_tiled<32, 32>(a); }
 
 /* 16 x 16 threads, a tile of 64 x 64 of b, 16 deep. The elements of a thread are 16 apart, so that lanes read neighbours. */
 CEILING(matrix_registers) {
