@@ -22,7 +22,7 @@
 #include "cuda/device/sources.h"
 #include "cuda/device/toolkit.h"
 
-enum { MAX_SOURCES = 64, MAX_OPTIONS = 96, OPTION_BYTES = 256 };
+enum { MAX_SOURCES = 96, MAX_OPTIONS = 96, OPTION_BYTES = 256 };
 
 /* --- the text of a unit -------------------------------------------------------------------------------------------- */
 

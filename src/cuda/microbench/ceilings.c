@@ -170,7 +170,7 @@ static bool check(void *prepared, char reason[MD_CEILING_REASON]) {
 static void sum(void *prepared, MdCeilingSum *sum) { cuda_ceiling_sum_numbers(prepared, sum); }
 
 const MdCeilingsBackend md_ceilings_of_cuda = {.name = "cuda",
-                                               .budget_s = 60,
+                                               .budget_s = 120,
                                                .open = open_machine,
                                                .close = close_machine,
                                                .element_bytes = sizeof(float),
