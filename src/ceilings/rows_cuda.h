@@ -16,6 +16,6 @@
         .parameter = parameter_, .shows = shows_, .check = __VA_ARGS__                                                 \
     }
 
-enum { ARRAY = 1 << 25, L2_ARRAY = 1 << 20, TRANSFER = 1 << 24, PICTURE = 76 * 62 };
+enum { ARRAY = 1 << 25, L2_ARRAY = 1 << 20, TRANSFER = 1 << 24, PICTURE = 76 * 62 }; /* a picture: of pixels */
 
 #endif

@@ -68,9 +68,9 @@ const MdCeiling md_ceilings_cuda_compute[] = {
         "every element"),
     ROW("occupancy", "picture, 76 x 8 blocks", MD_G_PER_S, 8, 128, PICTURE * 4000, PICTURE * 2, 1, 64, "blocks as wide as the picture, of 19 whole warps: 4,864 threads",
         "every element"),
-    ROW("occupancy", "one wave", MD_MICROSECONDS, 0, 2 * 40000, 1, 1, 1, 1, "a block of equal work for each multiprocessor, which holds one at a time: the time of a block",
+    ROW("occupancy", "one wave", MD_MICROSECONDS, 0, 0, 1, 1, 1, 1, "a block of equal work for each multiprocessor, which holds one at a time: the time of a block",
         "every element is the number of steps"),
-    ROW("occupancy", "one wave and a block", MD_MICROSECONDS, 0, 2 * 40000, 1, 1, 1, 1, "tail effect: the block that is left over takes a second wave by itself, twice the time",
+    ROW("occupancy", "one wave and a block", MD_MICROSECONDS, 0, 0, 1, 1, 1, 1, "tail effect: the block that is left over takes a second wave by itself, twice the time",
         "every element is the number of steps"),
 
     INTENSITY("1 multiply-add", ARRAY / 2, 1027, 1, "arithmetic intensity of 0.25 operations a byte: memory bound, as fast as a copy"),

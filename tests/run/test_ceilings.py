@@ -167,11 +167,6 @@ def test_broken(checks, folder):
             ("reduction_groups.cu", "reduction", "t < block / 32 ? s[t]", "t < block / 32 - 1 ? s[t]"),
             ("reduction_cub.cu", "reduction", "Reduction(s).Sum(x)", "x"),
             ("arithmetic.cu", "arithmetic", "run_chains<double, 8, true>", "run_chains<float, 7, true>"),
-            ("branch.cu", "branch", "(int)threadIdx.y & (a.parameter - 1)", "0"),
-            ("grids.cu", "occupancy", "y >= CUDA_CEILING_PICTURE_Y", "y >= CUDA_CEILING_PICTURE_Y - 1"),
-            ("intensity.cu", "intensity", "a.parameter)", "a.parameter - (i == 7))"),
-            ("operations.cu", "operations", "x * 1.0001f", "x * 1.0002f"),
-            ("matrix.cu", "matrix", "k < TILE; k++", "k < TILE - 1; k++"),
             ("atomics.cu", "atomics", "if (i < a.n) atomicAdd(s", "if (i + 1 < a.n) atomicAdd(s"),
             ("latency.cu", "latency", "if (thread_index() == 0)", "if (thread_index() < 2)"),
             ("transfer.cu", "transfer", "if (i >= a.n) return;", "if (i + 1 >= a.n) return;")]:
@@ -232,7 +227,36 @@ FAULTS = [
         ("(const char *)s + at", "(const char *)s + (at & ~4)", ["load, shared"]),
         ("fmaf(x, a.one, a.one)", "fmaf(x, a.one, 2 * a.one)", ["multiply-add"])]),
     ("transfer.cu", "transfer", [("a.a[i] + a.c[i]", "a.a[i] - a.c[i]", ["add with"])]),
-    ("transfer.cu", "streams", [("a.b[i] = 3 *", "a.b[i] = 2 *", ["in, kernel, out", "kernels, ", "host after", "host beside"])])]
+    ("transfer.cu", "streams", [("a.b[i] = 3 *", "a.b[i] = 2 *", ["in, kernel, out", "kernels, ", "host after", "host beside"])]),
+    ("branch.cu", "branch", [
+        ("x < 54", "x < 53", ["by lane, short", "by warp, short"]),
+        ("(int)threadIdx.y & (a.parameter - 1)", "1 - (int)threadIdx.y", ["half a warp idle"])]),
+    ("grids.cu", "occupancy", [
+        ("x >= CUDA_CEILING_PICTURE_X", "x + 1 >= CUDA_CEILING_PICTURE_X", ["picture"]),
+        ("a.one, CUDA_CEILING_WAVE_STEPS", "a.one, CUDA_CEILING_WAVE_STEPS - 1", ["one wave"]),
+        ("i < a.n; i +=", "i < a.n - 1; i +=", ["up to 64", "more than 64"])]),
+    ("ceiling.cuh", "intensity", [("k >= 10; k -= 10", "k >= 20; k -= 20", ["20 ", "50 "])]),
+    ("matrix.cu", "matrix", [("multiply_tiled<16, 1>(a)", "multiply_plain(a, threadIdx.x, threadIdx.y)", ["tiled, 16, not"])]),
+    ("operations.cu", "operations", [
+        ("REAL(divide, 3 * a.one / x)", "REAL(divide, (3 * a.one + 1e-6f) / x)", ["divide"]),
+        ("__fdividef(3 * a.one, x)", "__fdividef(3 * a.one, x) * 1.000002f", ["divide, fast"]),
+        ("REAL(sqrt, sqrtf(x))", "REAL(sqrt, sqrtf(x + 5e-7f))", ["square root"]),
+        ("__fdividef(1, rsqrtf(x))", "__fdividef(1, rsqrtf(x)) * 1.000002f", ["square root, by"]),
+        ("REAL(rsqrt, rsqrtf(x))", "REAL(rsqrt, rsqrtf(x) * 1.000002f)", ["rsqrtf"]),
+        ("__sinf(x)", "__sinf(x) * 1.000002f", ["sine, fast"]),
+        ("sinf(opaque(c.x))", "sinf(opaque(c.x)) * 1.000002f", ["sine"]),
+        ("sinf(opaque(c.at))", "sinf(opaque(c.at)) * 1.000002f", ["sine, slow"]),
+        ("(float)((int)x + 1)", "x + 1", ["float to int"]),
+        ("x * 1.0001)", "x * 1.0001f)", ["constant in double"]),
+        ("12345 + x", "12344 + x", ["integer multiply"]),
+        ("(unsigned)a.parameter / x", "(unsigned)a.parameter / x + (x == 7)", ["integer divide"]),
+        ("(x + 700) % (", "(x + 701) % (", ["integer modulo"]),
+        ("(x + 700) % 1024", "(x + 700) % 1023", ["integer modulo, 1024"]),
+        ("__popc(x))", "__popc(x >> 1))", ["popcount"]),
+        ("(int)threadIdx.x + 1", "(int)threadIdx.x + 2", ["shuffle"]),
+        ("(int)(x & 1)", "(int)(x & 2)", ["ballot"]),
+        ("c.bits, 0x3c003c00u, 0x3c003c00u", "c.bits, 0x3c003c00u, 0x3c004000u", ["half2"]),
+        ("1 + (sum + 1) % 3)", "1 + sum % 3)", ["tensor"])])]
 
 
 def test_faults(checks, folder):

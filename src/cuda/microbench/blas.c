@@ -70,8 +70,11 @@ bool cuda_ceiling_open_blas(CudaCeiling *c, char *reason) {
         return false;
     }
     const int status = blas->create(&blas->handle);
-    if (status == 0) return blas->set_stream(blas->handle, c->m->stream) == 0;
-    blas->handle = NULL;
-    snprintf(reason, MD_CEILING_REASON, "cuBLAS does not begin here (status %d)", status);
-    return false;
+    if (status != 0) {
+        blas->handle = NULL;
+        snprintf(reason, MD_CEILING_REASON, "cuBLAS does not begin here (status %d)", status);
+        return false;
+    }
+    md_require(blas->set_stream(blas->handle, c->m->stream) == 0);
+    return true;
 }
