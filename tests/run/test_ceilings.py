@@ -230,7 +230,7 @@ FAULTS = [
     ("transfer.cu", "streams", [("a.b[i] = 3 *", "a.b[i] = 2 *", ["in, kernel, out", "kernels, ", "host after", "host beside"])]),
     ("branch.cu", "branch", [
         ("x < 54", "x < 53", ["by lane, short", "by warp, short"]),
-        ("(int)threadIdx.y & (a.parameter - 1)", "1 - (int)threadIdx.y", ["half a warp idle"])]),
+        ("(int)threadIdx.y & (a.parameter - 1)", "1 - (int)threadIdx.y", ["no lane idle", "half a warp idle"])]),
     ("grids.cu", "occupancy", [
         ("x >= CUDA_CEILING_PICTURE_X", "x + 1 >= CUDA_CEILING_PICTURE_X", ["picture"]),
         ("a.one, CUDA_CEILING_WAVE_STEPS", "a.one, CUDA_CEILING_WAVE_STEPS - 1", ["one wave"]),

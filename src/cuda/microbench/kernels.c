@@ -59,6 +59,7 @@ static const Kernel kernels[] = {
     {"transpose", "swizzled", "transpose", "k_transpose_swizzled", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
     {"branch", "by lane, short", "branch", "k_branch_short", ELEMENTS, 256, 1, 1, cuda_ceiling_is_counted},
     {"branch", "by warp, short", "branch", "k_branch_short", ELEMENTS, 256, 1, 1, cuda_ceiling_is_counted},
+    {"branch", "no lane idle", "branch", "k_branch_block", ELEMENTS, 48, 2, 1, cuda_ceiling_is_path},
     {"branch", "half a warp idle", "branch", "k_branch_block", ELEMENTS, 40, 2, 1, cuda_ceiling_is_path},
     {"branch", "", "branch", "k_branch", ELEMENTS, 256, 1, 1, cuda_ceiling_is_path},
     {"occupancy", "picture, 16", "grids", "k_grids_picture", PICTURES, 16, 16, 1, cuda_ceiling_is_raised},

@@ -32,13 +32,13 @@ static const double unit = 0x1p-23;
 
 static double start_of(int64_t chain) { return cuda_ceiling_source(0, chain % CUDA_CEILING_STARTS); }
 
-/* A value whose error before was so many times as large a part of it, to which units of the last place are added. */
-static void set(Value *v, double x, double part_before, double units) {
-    v->error = fabs(x) * (part_before + (units + 0.5) * unit);
+/* The logarithm of the factor by which a GPU may be off: that of a product or quotient is the sum of those of its parts. */
+static double factor(const Value *v) { return log1p(v->error / fabs(v->x)); }
+/* A value by its factor before, to which units of the last place are added. */
+static void set(Value *v, double x, double before, double units) {
+    v->error = fabs(x) * expm1(before - log1p(-(units + 0.5) * unit));
     v->x = x;
 }
-/* The part of itself that the error of x may be. */
-static double part(const Value *v) { return v->error / (fabs(v->x) - v->error); }
 
 static void step_divide(Value *v, const CudaCeiling *c) { (void)c, v->x = (double)(3 / (float)v->x); }
 static void step_sqrt(Value *v, const CudaCeiling *c) { (void)c, v->x = (double)sqrtf((float)v->x); }
@@ -46,9 +46,9 @@ static void step_convert(Value *v, const CudaCeiling *c) { (void)c, v->x = floor
 static void step_double(Value *v, const CudaCeiling *c) { (void)c, v->x = (double)(float)(v->x * 1.0001); }
 static void step_float(Value *v, const CudaCeiling *c) { (void)c, v->x = (double)((float)v->x * 1.0001F); }
 /* Two units each. */
-static void step_divide_fast(Value *v, const CudaCeiling *c) { (void)c, set(v, 3 / v->x, part(v), 2); }
-static void step_rsqrt(Value *v, const CudaCeiling *c) { (void)c, set(v, 1 / sqrt(v->x), part(v) / 2, 2); }
-static void step_sqrt_rsqrt(Value *v, const CudaCeiling *c) { (void)c, set(v, sqrt(v->x), part(v) / 2, 5); }
+static void step_divide_fast(Value *v, const CudaCeiling *c) { (void)c, set(v, 3 / v->x, factor(v), 2); }
+static void step_rsqrt(Value *v, const CudaCeiling *c) { (void)c, set(v, 1 / sqrt(v->x), factor(v) / 2, 2); }
+static void step_sqrt_rsqrt(Value *v, const CudaCeiling *c) { (void)c, set(v, sqrt(v->x), factor(v) / 2, 5); }
 /* No sine changes faster than its argument. */
 static void step_sin(Value *v, const CudaCeiling *c) {
     (void)c;
