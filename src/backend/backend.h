@@ -94,6 +94,7 @@ typedef struct MdKernelUse {
     int block_size, registers, blocks_per_sm; /* threads; per thread; resident at once, by the occupancy API */
     int64_t shared_bytes, local_bytes;        /* per block, static and dynamic; per thread: spills and stack */
     double occupancy;                         /* theoretical: resident warps over the most that an SM holds */
+    char limited_by[48]; /* what keeps more blocks away: `registers, shared`; `full`: the occupancy is 1 */
     int64_t launches;
 } MdKernelUse;
 

@@ -64,6 +64,7 @@ static void write_kernels(MdJson *json, const MdStatistics *statistics) {
         md_json_int(json, "local_bytes", kernel->local_bytes);
         md_json_int(json, "blocks_per_sm", kernel->blocks_per_sm);
         md_json_real(json, "occupancy", kernel->occupancy);
+        md_json_text(json, "limited_by", kernel->limited_by);
         md_json_int(json, "launches", kernel->launches);
         md_json_end_object(json);
     }

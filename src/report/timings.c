@@ -127,16 +127,18 @@ static void log_kernels(MdRecord *r) {
         const MdKernelUse *kernel = &r->statistics.kernels[k];
         if (kernel->launches <= 0) continue;
         if (!any)
-            md_log(r->log, "\n%-34s %5s %9s %8s %8s %9s %9s\n", "kernel", "block", "registers", "shared", "spilled",
-                   "occupancy", "launches");
+            md_log(r->log, "\n%-34s %5s %9s %8s %8s %9s %9s  %s\n", "kernel", "block", "registers", "shared", "spilled",
+                   "occupancy", "launches", "limited by");
         any = true;
-        md_log(r->log, "%-34s %5d %9d %8lld %8lld %8.0f%% %9lld\n", kernel->name, kernel->block_size, kernel->registers,
-               (long long)kernel->shared_bytes, (long long)kernel->local_bytes, 100 * kernel->occupancy,
-               (long long)kernel->launches);
+        md_log(r->log, "%-34s %5d %9d %8lld %8lld %8.0f%% %9lld  %s\n", kernel->name, kernel->block_size,
+               kernel->registers, (long long)kernel->shared_bytes, (long long)kernel->local_bytes,
+               100 * kernel->occupancy, (long long)kernel->launches, kernel->limited_by);
     }
     if (any)
         md_log(r->log, "shared: bytes of a block; spilled: bytes of local memory of a thread, stack included; "
-                       "occupancy: theoretical\n");
+                       "occupancy: theoretical;\n"
+                       "limited by: of what a multiprocessor has no more for another block; full: all its threads are "
+                       "taken\n");
 }
 
 /* --- work that was counted ------------------------------------------------------------------------------------------ */

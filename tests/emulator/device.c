@@ -56,7 +56,8 @@ int emulator_occupancy(unsigned threads, size_t shared_bytes) {
     const EmulatorGpu *g = emulator_gpu();
     unsigned rounded = (threads + EMULATOR_WARP - 1) / EMULATOR_WARP * EMULATOR_WARP;
     if (rounded == 0 || rounded > EMULATOR_MAX_THREADS || shared_bytes > g->shared_opt_in) return 0;
-    const size_t shared = shared_bytes + g->shared_reserved;
+    const size_t unit = g->compute_capability < 80 ? 256 : 128;
+    const size_t shared = (shared_bytes + g->shared_reserved + unit - 1) / unit * unit;
     unsigned blocks = g->sm_blocks, by_threads = g->sm_threads / rounded;
     unsigned by_registers = EMULATOR_SM_REGISTERS / (EMULATOR_REGISTERS * rounded);
     unsigned by_shared = shared > 0 ? (unsigned)(g->sm_shared / shared) : blocks;

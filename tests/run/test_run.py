@@ -555,6 +555,9 @@ def test_kernel_report(checks, folder):
     for kernel in report["kernels"]:
         checks.that(kernel["launches"] > 0 and kernel["registers"] > 0 and 0 < kernel["occupancy"] <= 1,
                     f"kernel {kernel}")
+        limits = set(kernel["limited_by"].split(", "))
+        checks.that(limits == {"full"} if kernel["occupancy"] == 1 else limits and limits <= {"blocks", "threads", "registers", "shared"},
+                    f"occupancy {kernel['occupancy']} limited by {limits}")
         checks.that(f"\n{kernel['name']} " in done.stdout, f"the log does not show the kernel {kernel['name']}")
     checks.that(bool(report["kernels"]) == (BACKEND == "cuda"), f"{len(report['kernels'])} kernels on {BACKEND}")
     counters = report["counters"]

@@ -13,6 +13,7 @@
 #include "base/threads.h"
 #include "cuda/device/cache.h"
 #include "cuda/device/compile.h"
+#include "cuda/device/occupancy.h"
 #include "cuda/stages/stages.h"
 
 const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort",   "neighbor", "force", "integrate",
@@ -449,9 +450,8 @@ static void report_choices(const CudaContext *context, int threads_per_sm, MdCho
 }
 
 void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
-    int threads_per_sm = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, context->device));
-    report_choices(context, threads_per_sm, &statistics->choices);
+    const CudaMultiprocessor sm = cuda_multiprocessor(context->device);
+    report_choices(context, sm.threads, &statistics->choices);
     CudaCache cache;
     cuda_cache_open(&cache);
     statistics->compilation = (MdCompilation){.n_compiled = atomic_load(&context->n_compiled),
@@ -472,7 +472,10 @@ void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
         use->blocks_per_sm = kernel->blocks_per_sm;
         use->shared_bytes = (int64_t)(kernel->static_shared + kernel->dynamic_shared);
         use->local_bytes = (int64_t)kernel->local_bytes;
-        use->occupancy = (double)kernel->blocks_per_sm * kernel->block_size / threads_per_sm;
+        use->occupancy = (double)kernel->blocks_per_sm * kernel->block_size / sm.threads;
         use->launches = kernel->launches;
+        const CudaOccupancy occupancy =
+            cuda_occupancy(&sm, kernel->block_size, kernel->registers, kernel->static_shared + kernel->dynamic_shared);
+        cuda_occupancy_limits(&sm, &occupancy, kernel->block_size, use->limited_by);
     }
 }
