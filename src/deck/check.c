@@ -62,6 +62,8 @@ static const Need needs[] = {
     NEED(force_threads_per_atom, force_kernel, SHARED),
     NEED(force_partial_sums, force_kernel, SPLIT),
     NEED(reduce_addressing, reduce_method, TREES),
+    NEED(launch_registers, launch_bounds, BIT(MD_OFF)), /* bounds of a kernel go before a cap of all */
+    NEED(launch_registers, run_backend, BIT(MD_BACKEND_CUDA) | BIT(MD_BACKEND_AUTO)),
     NEED(launch_graph, launch_persistent, BIT(MD_PERSISTENT_OFF) | BIT(MD_PERSISTENT_AUTO)),
     NEED(launch_barrier, launch_persistent, BIT(MD_PERSISTENT_ON) | BIT(MD_PERSISTENT_AUTO)),
     NEED(launch_passes, launch_persistent, BIT(MD_PERSISTENT_OFF) | BIT(MD_PERSISTENT_AUTO)),
@@ -159,9 +161,23 @@ static void check_images(const MdDeck *deck, MdErrors *errors) {
                 md_deck_origin(deck, MD_OPTION_output_unwrapped), md_deck_origin(deck, MD_OPTION_output_images_every));
 }
 
+/* The compiler raises a smaller cap to this, with a warning that nobody would see. */
+enum { LEAST_REGISTERS = 24 };
+
+static void check_registers(const MdDeck *deck, MdErrors *errors) {
+    const int64_t most = deck->config.launch_registers;
+    if (most == 0 || most >= LEAST_REGISTERS || deck->doubtful[MD_OPTION_launch_registers]) return;
+    md_fail(
+        errors, MD_ERROR_INPUT,
+        "%s: launch.registers: read %lld; the compiler gives a thread %d registers at least, so allowed: 0 (no cap), "
+        "and %d to 255",
+        md_deck_origin(deck, MD_OPTION_launch_registers), (long long)most, LEAST_REGISTERS, LEAST_REGISTERS);
+}
+
 void md_deck_check(MdDeck *deck, MdErrors *errors) {
     for (int k = 0; k < N_NEEDS; k++) check_need(deck, &needs[k], errors);
     check_images(deck, errors);
+    check_registers(deck, errors);
     int n_targets = deck->config.ensemble_target.n;
     if (n_targets > 2)
         md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",

@@ -90,6 +90,7 @@ static void test_grounds(void) {
                  {MD_OPTION_force_threads_per_atom, MD_OPTION_force_kernel, shared},
                  {MD_OPTION_force_partial_sums, MD_OPTION_force_kernel, split},
                  {MD_OPTION_reduce_addressing, MD_OPTION_reduce_method, trees},
+                 {MD_OPTION_launch_registers, MD_OPTION_launch_bounds, "off"},
                  {MD_OPTION_launch_graph, MD_OPTION_launch_persistent, "off auto"},
                  {MD_OPTION_launch_barrier, MD_OPTION_launch_persistent, "on auto"},
                  {MD_OPTION_launch_passes, MD_OPTION_launch_persistent, "off auto"},

@@ -4,6 +4,7 @@
  * OF_OTHERSth of all else, which have kernels of every stage; "singles": each value beside the defaults and beside naive values,
  * and for 8.0, as run/gpu-check.sh has it; "pairs": in place of single values every pair of them, which takes minutes. */
 #define _XOPEN_SOURCE 700
+#include <elf.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,63 @@ static void compile_ceilings(int compute_capability) {
     md_errors_destroy(errors);
 }
 
+/* --- launch.registers -------------------------------------------------------------------------------------------------- */
+
+/* The most registers that a thread of any kernel takes, from the attributes in a CUBIN (section .nv.info); 0 where the image is
+ * none, as that of the emulated GPU. */
+static unsigned most_registers(const CudaImage *image) {
+    enum { SIZED = 4, REGISTERS = 0x2f };
+    const char *bytes = image->bytes;
+    if (memcmp(bytes, ELFMAG, SELFMAG) != 0) return 0;
+    const Elf64_Ehdr *head = (const void *)bytes;
+    const Elf64_Shdr *sections = (const void *)(bytes + head->e_shoff);
+    const char *names = bytes + sections[head->e_shstrndx].sh_offset;
+    unsigned most = 0;
+    for (int k = 0; k < head->e_shnum; k++) {
+        if (strcmp(names + sections[k].sh_name, ".nv.info") != 0) continue;
+        const unsigned char *at = (const unsigned char *)bytes + sections[k].sh_offset, *end = at + sections[k].sh_size;
+        while (at + 12 <= end) {
+            unsigned of_kernel; /* behind the number of its symbol */
+            memcpy(&of_kernel, at + 8, sizeof of_kernel);
+            if (at[0] == SIZED && at[1] == REGISTERS && of_kernel > most) most = of_kernel;
+            at += 4 + (at[0] == SIZED ? at[2] | at[3] << 8 : 0);
+        }
+    }
+    return most;
+}
+
+/* A cap holds for every kernel of the force stage, which takes more without. */
+static void test_registers(const char *const *words) {
+    static const int64_t caps[] = {0, 32};
+    MdDeck *deck = state_deck(words);
+    MdSystem *system = state_system(deck);
+    const MdSystemPlan plan = state_plan(system);
+    MdErrors *errors = md_errors_create();
+    for (int k = 0; k < 2; k++) {
+        MdConfig config = *md_deck_config(deck);
+        config.run_precision = MD_PRECISION_DOUBLE;
+        config.launch_bounds = MD_OFF;
+        config.launch_registers = caps[k];
+        check_context("launch.registers = %d", (int)caps[k]);
+        if (!CHECK(resolve(&config, &plan, NULL, errors) == MD_OK)) break;
+        const CudaTarget target = {.config = &config,
+                                   .box = &plan.box,
+                                   .potential = &plan.potential,
+                                   .n_atoms = plan.n_atoms,
+                                   .compute_capability = 90};
+        CudaImage image;
+        if (!CHECK(cuda_compile(&target, "force", 128, &image, errors) == MD_OK)) break;
+        const unsigned most = most_registers(&image);
+        cuda_image_free(&image);
+        if (most == 0) break;
+        CHECK(caps[k] > 0 ? most <= caps[k] : most > caps[1]);
+    }
+    md_errors_print(errors, stdout);
+    md_errors_destroy(errors);
+    md_system_destroy(system);
+    md_deck_destroy(deck);
+}
+
 int main(void) {
     /* Units that a switch does not concern are compiled once. */
     char folder[] = "/tmp/mdmini-kernels-XXXXXX", command[64];
@@ -136,6 +194,7 @@ int main(void) {
     /* Products of matrices in double are of 9.0. What stands beside naive values was compiled above. */
     compile_design(&ops, mixture, DESIGN_SINGLES, "neighbor.distances", is_one ? all : of_80, 80, true);
     if (!is_one) check_stages(folder);
+    if (!is_one) test_registers(melt);
     for (int capability = sampled ? 90 : 80; capability <= 90 && !is_one; capability += 10)
         compile_ceilings(capability);
     snprintf(command, sizeof command, "rm -rf %s", folder);

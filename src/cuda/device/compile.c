@@ -184,6 +184,8 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
     add_option(options, "--gpu-architecture=%s_%d", architecture.is_ptx ? "compute" : "sm", architecture.number);
     add_option(options, "--std=c++17");
     add_options_by_version(options);
+    if (target->config->launch_registers > 0)
+        add_option(options, "--maxrregcount=%d", (int)target->config->launch_registers);
     for (int option = 0; option < MD_N_OPTIONS; option++) {
         if (!md_option_is_switch(option)) continue;
         char macro[64];

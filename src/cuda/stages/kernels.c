@@ -129,8 +129,8 @@ static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule modu
     if (most < block)
         return md_fail(context->errors, MD_ERROR_INPUT,
                        "launch.block_size=%d: kernel %s takes %d registers a thread, which allows %d threads a block "
-                       "here: take a smaller block, auto, or launch.bounds=on",
-                       block, kernel_table[id].symbol, kernel->registers, most);
+                       "here: take a smaller block, auto, launch.bounds=on, or launch.registers=%d",
+                       block, kernel_table[id].symbol, kernel->registers, most, block <= 512 ? 128 : 64);
     return fit_shared(context, id);
 }
 
