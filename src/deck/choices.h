@@ -27,6 +27,7 @@
 #define MD_CHOICES_BRICK_GRID(X) X(CELLS, "cells") X(DEVICE, "device") X(DEVICE_2, "device-2") X(AUTO, "auto")
 #define MD_CHOICES_BRICK_CELLS(X) X(1, "1") X(2, "2") X(3, "3") X(4, "4") X(6, "6") X(8, "8") X(AUTO, "auto")
 #define MD_CHOICES_STAGING(X) X(REGISTERS, "registers") X(ASYNC, "async") X(AUTO, "auto")
+#define MD_CHOICES_CARVEOUT(X) X(DRIVER, "driver") X(L1, "l1") X(SHARED, "shared")
 #define MD_CHOICES_LOAD(X) X(GLOBAL, "global") X(LDG, "ldg") X(TEXTURE, "texture")
 #define MD_CHOICES_PARAMETERS(X) X(GLOBAL, "global") X(ARGUMENT, "argument") X(CONSTANT, "constant")
 #define MD_CHOICES_SEARCH(X) X(BRUTE, "brute") X(BRUTE_TILED, "brute-tiled") X(CELL, "cell")
@@ -108,6 +109,8 @@ enum { MD_CHOICES_BRICK_GRID(MD_ENUM_BRICK_GRID) };
 enum { MD_CHOICES_BRICK_CELLS(MD_ENUM_BRICK_CELLS) };
 #define MD_ENUM_STAGING(name, word) MD_STAGING_##name,
 enum { MD_CHOICES_STAGING(MD_ENUM_STAGING) };
+#define MD_ENUM_CARVEOUT(name, word) MD_CARVEOUT_##name,
+enum { MD_CHOICES_CARVEOUT(MD_ENUM_CARVEOUT) };
 #define MD_ENUM_LOAD(name, word) MD_LOAD_##name,
 enum { MD_CHOICES_LOAD(MD_ENUM_LOAD) };
 #define MD_ENUM_PARAMETERS(name, word) MD_PARAMETERS_##name,

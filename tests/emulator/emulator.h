@@ -167,6 +167,7 @@ struct EmulatorFunction {
     const EmulatorKernel *kernel;
     size_t static_shared;        /* bytes */
     unsigned max_dynamic_shared; /* bytes */
+    int carveout;                /* that was asked for, in per cent; -1: none */
 };
 /* The static shared memory of a module; it is where the thread-local variables of this thread of the host are. */
 void *emulator_module_shared(const EmulatorModule *module);

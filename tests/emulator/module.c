@@ -108,8 +108,8 @@ EMULATOR_API CUresult cuModuleLoadData(CUmodule *handle, const void *data) {
     m->functions = calloc(m->n_functions + 1, sizeof *m->functions);
     if (!m->functions) emulator_fail("no memory");
     for (unsigned k = 0; k < m->n_functions; k++)
-        m->functions[k] =
-            (EmulatorFunction){m, &program->kernels[k], static_shared(image, &program->kernels[k]), EMULATOR_SHARED};
+        m->functions[k] = (EmulatorFunction){m, &program->kernels[k], static_shared(image, &program->kernels[k]),
+                                             EMULATOR_SHARED, CU_SHAREDMEM_CARVEOUT_DEFAULT};
     m->next = modules;
     modules = m;
     *handle = (CUmodule)m;
@@ -221,6 +221,7 @@ EMULATOR_API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attrib
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = emulator_gpu()->compute_capability; break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = (int)function->max_dynamic_shared; break;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = function->carveout; break;
     default: result = CUDA_ERROR_INVALID_VALUE; break;
     }
     emulator_leave();
@@ -235,7 +236,10 @@ EMULATOR_API CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute
         if (value < 0 || (size_t)value + function->static_shared > emulator_gpu()->shared_opt_in)
             result = CUDA_ERROR_INVALID_VALUE;
         else function->max_dynamic_shared = (unsigned)value;
-    } else if (attribute != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
+    } else if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
+        if (value < -1 || value > 100) result = CUDA_ERROR_INVALID_VALUE;
+        else function->carveout = value;
+    } else {
         result = CUDA_ERROR_INVALID_VALUE;
     }
     emulator_leave();

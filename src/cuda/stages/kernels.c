@@ -116,11 +116,22 @@ MdStatus cuda_kernels_fit_shared(CudaContext *context) {
     return status;
 }
 
+/* Before the occupancy is asked for, which follows it. */
+static void prefer_carveout(const CudaContext *context, CUfunction function) {
+    const int carveout = context->config.memory_carveout;
+    if (carveout == MD_CARVEOUT_DRIVER) return;
+    DRIVER_CHECK(context,
+                 context->driver.set_function_attribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                                        carveout == MD_CARVEOUT_L1 ? CU_SHAREDMEM_CARVEOUT_MAX_L1
+                                                                                   : CU_SHAREDMEM_CARVEOUT_MAX_SHARED));
+}
+
 static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule module, int block) {
     CudaKernel *kernel = &context->kernels[id];
     CUfunction function;
     DRIVER_CHECK(context, context->driver.module_function(&function, module, kernel_table[id].symbol));
     kernel->function = function;
+    prefer_carveout(context, function);
     kernel->block_size = block;
     kernel->registers = attribute(context, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
     kernel->static_shared = (size_t)attribute(context, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
@@ -474,8 +485,11 @@ void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
         use->local_bytes = (int64_t)kernel->local_bytes;
         use->occupancy = (double)kernel->blocks_per_sm * kernel->block_size / sm.threads;
         use->launches = kernel->launches;
-        const CudaOccupancy occupancy =
+        CudaOccupancy occupancy =
             cuda_occupancy(&sm, kernel->block_size, kernel->registers, kernel->static_shared + kernel->dynamic_shared);
+        if (context->config.memory_carveout == MD_CARVEOUT_L1 &&
+            kernel->blocks_per_sm < cuda_occupancy_blocks(&occupancy))
+            occupancy.by_shared = kernel->blocks_per_sm; /* of what L1 leaves */
         cuda_occupancy_limits(&sm, &occupancy, kernel->block_size, use->limited_by);
     }
 }
