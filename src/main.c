@@ -16,6 +16,7 @@
 #ifdef MDMINI_HAVE_CUDA
 #include "cuda/microbench/backend.h"
 #endif
+#include "report/devices.h"
 #include "report/listing.h"
 #include "report/report.h"
 #include "simulation.h"
@@ -138,15 +139,18 @@ static bool print_information(const char *argument) {
     else if (md_parse_listing(argument, "--list-options", &format)) md_options_print(stdout, format);
     else if (md_parse_listing(argument, "--list-variants", &format)) md_print_variants(stdout, format);
     else if (md_parse_listing(argument, "--list-ceilings", &format)) md_ceilings_print(stdout, format);
+    else if (md_parse_listing(argument, "--device", &format) && format != MD_LIST_MARKDOWN)
+        md_devices_print(stdout, format);
     else return false;
     return true;
 }
 
 /* Whether argument k is a listing with other words beside it, which would change nothing: refused. */
 static bool is_crowded_listing(int argc, char *const *argv, int k) {
-    if (argc == 2 || strncmp(argv[k], "--list-", strlen("--list-")) != 0) return false;
-    fprintf(stderr, "mdmini: error: %s stands alone, without %s (formats: =json, =markdown); see mdmini --help\n",
-            argv[k], argv[k > 1 ? 1 : 2]);
+    const bool is_list = strncmp(argv[k], "--list-", strlen("--list-")) == 0;
+    if (argc == 2 || (!is_list && strncmp(argv[k], "--device", strlen("--device")) != 0)) return false;
+    fprintf(stderr, "mdmini: error: %s stands alone, without %s (formats: =json%s); see mdmini --help\n", argv[k],
+            argv[k > 1 ? 1 : 2], is_list ? ", =markdown" : "");
     return true;
 }
 
@@ -159,9 +163,9 @@ static int64_t read_steps(const char *text) {
 }
 
 static char *nearest_argument(const char *argument) {
-    static const char *const arguments[] = {"--bench",         "--ceilings",     "--check",         "--help",
-                                            "--list-ceilings", "--list-options", "--list-variants", "--melt",
-                                            "--quick",         "--recover",      "--restart",       "--version"};
+    static const char *const arguments[] = {
+        "--bench",         "--ceilings", "--check", "--device",  "--help",    "--list-ceilings", "--list-options",
+        "--list-variants", "--melt",     "--quick", "--recover", "--restart", "--version"};
     MdNearest nearest = md_nearest_begin(argument);
     for (size_t k = 0; k < sizeof arguments / sizeof *arguments; k++) md_nearest_offer(&nearest, arguments[k]);
     return md_nearest_question(md_nearest_name(&nearest));

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend/description.h"
 #include "backend/ring.h"
 #include "backend/state.h"
 #include "backend/variants.h"
@@ -151,6 +152,10 @@ typedef struct MdBackendOps {
 
     /* Whether there is a machine for it here; describes it. A problem goes to errors. */
     MdStatus (*probe)(const MdConfig *config, MdMachine *machine, MdErrors *errors);
+
+    /* Describes its device of that number, from 0; description is empty before. False: it has no such. Why it has none at all goes
+     * to errors. */
+    bool (*describe)(const MdConfig *config, int number, MdDescription *description, MdErrors *errors);
 
     /* Turns every `auto` of a switch into what will run, in config, and says why in choices (added to what is there; may
      * be NULL). Then checks all switches (md_variants_check, and what the machine itself forbids) for this system.

@@ -359,6 +359,7 @@ static const char *libraries(char *buffer, size_t size) {
 
 const MdBackendOps md_backend_cpu = {.name = "cpu",
                                      .probe = md_cpu_probe,
+                                     .describe = md_cpu_describe,
                                      .resolve = md_cpu_resolve,
                                      .estimate = md_cpu_estimate,
                                      .rounding = md_cpu_rounding,

@@ -219,6 +219,7 @@ MdVariantTable md_cpu_variants(void);
 
 /* plan.c */
 MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors);
+bool md_cpu_describe(const MdConfig *config, int number, MdDescription *description, MdErrors *errors);
 MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan);
 double md_cpu_rounding(const MdConfig *config, const MdBox *box, double extent, double spread);

@@ -27,6 +27,28 @@ MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *erro
     return MD_OK;
 }
 
+static void describe_bytes(MdDescription *d, const char *key, const char *what, const MdReading *bytes) {
+    if (bytes->missing) md_describe_text(d, key, what, "not known");
+    else md_describe_number(d, key, what, (int64_t)bytes->value, "bytes");
+}
+
+bool md_cpu_describe(const MdConfig *config, int number, MdDescription *description, MdErrors *errors) {
+    (void)config;
+    MdCpuInstructions set;
+    if (number > 0 || md_cpu_find_instructions(&set, errors) != MD_OK) return false;
+    const MdHostFacts host = md_host_facts();
+    const MdHostCaches caches = md_host_caches();
+    snprintf(description->name, sizeof description->name, "%s",
+             host.model.missing ? "processor of unknown name" : host.model.text);
+    md_describe_number(description, "logical_processors", "logical processors", md_host_cpus(), "");
+    md_describe_number(description, "threads", "of these, granted to this program", md_host_cpus_allowed(), "");
+    md_describe_text(description, "instruction_set", "instruction set of the kernels", md_cpu_instructions_name(set));
+    describe_bytes(description, "cache_bytes", "cache of the last level", &caches.last_bytes);
+    describe_bytes(description, "all_caches_bytes", "all caches of the last level", &caches.all_bytes);
+    describe_bytes(description, "memory_bytes", "main memory", &host.memory_bytes);
+    return true;
+}
+
 /* Positions are floats or doubles. Unless all is double, what the pairs see are whole numbers (context.h), 2^32 to a periodic
  * edge; along an open axis they are as good as a float of the distance. */
 double md_cpu_rounding(const MdConfig *config, const MdBox *box, double extent, double spread) {

@@ -244,6 +244,7 @@ static void trace(void *context, MdTrace *trace) { cuda_timing_trace(context, tr
 
 const MdBackendOps md_backend_cuda = {.name = "cuda",
                                       .probe = cuda_device_probe,
+                                      .describe = cuda_device_describe,
                                       .resolve = cuda_resolve,
                                       .estimate = estimate,
                                       .rounding = rounding,

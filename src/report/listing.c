@@ -40,6 +40,7 @@ void md_print_help(FILE *stream) {
         "  --list-options[=text|json|markdown]    every option: type, default, range, meaning\n"
         "  --list-variants[=text|json|markdown]   every implementation of every stage, for each backend\n"
         "  --list-ceilings[=text|json|markdown]   every elementary kernel of --ceilings, by group\n"
+        "  --device[=text|json]                   the processor and the GPUs that are here, and what they allow\n"
         "  --version           version, commit, compilers, libraries, backends\n"
         "  --help              this text\n"
         "\n"

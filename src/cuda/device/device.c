@@ -7,8 +7,8 @@
 #include "cuda/device/device.h"
 #include "parallel/rank.h"
 
-static void version_text(int version, char text[16]) {
-    snprintf(text, 16, "%d.%d", version / 1000 % 1000, version % 1000 / 10);
+void cuda_device_version_text(int version, char text[CUDA_VERSION_BYTES]) {
+    snprintf(text, CUDA_VERSION_BYTES, "%d.%d", version / 1000 % 1000, version % 1000 / 10);
 }
 
 MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors) {
@@ -19,8 +19,8 @@ MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *error
         (void)cudaGetLastError();
         CUDA_CHECK(cudaDriverGetVersion(&driver));
         CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
-        version_text(driver, has);
-        version_text(runtime, needs);
+        cuda_device_version_text(driver, has);
+        cuda_device_version_text(runtime, needs);
         if (driver == 0)
             return md_fail(errors, MD_ERROR_INPUT,
                            "run.backend=cuda: no NVIDIA driver is loaded here; start on a node with a GPU, or take "
@@ -120,8 +120,8 @@ MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors 
     CUDA_CHECK(cudaDriverGetVersion(&driver));
     CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
     char driver_text[16], runtime_text[16];
-    version_text(driver, driver_text);
-    version_text(runtime, runtime_text);
+    cuda_device_version_text(driver, driver_text);
+    cuda_device_version_text(runtime, runtime_text);
     snprintf(machine->name, sizeof machine->name, "%.*s", (int)sizeof machine->name - 1, properties.name);
     snprintf(machine->details, sizeof machine->details,
              "GPU %d, compute capability %d.%d, %d SMs at up to %.0f MHz, %.0f GiB at %.0f MHz, driver for CUDA %s, "
