@@ -1,6 +1,7 @@
 #include "backends/backends.h"
 #include "ceilings/ceilings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,15 @@ typedef struct Ceilings {
 } Ceilings;
 
 static MdStatus check_group(const char *name, MdErrors *errors) {
-    if (md_ceiling_group(name)) return MD_OK;
+    const MdCeiling *row;
+    for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++)
+        if (md_ceiling_is_named(row, name)) return MD_OK;
+    const int n_group = (int)strcspn(name, ":");
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", n_group, name);
+    if (name[n_group] == ':' && md_ceiling_group(word))
+        return md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such row of this group; see mdmini --list-ceilings",
+                       name);
     char *known = md_copy_text("");
     const char *group;
     MdNearest nearest = md_nearest_begin(name);

@@ -14,6 +14,7 @@ static const char introduction[] =
     "\n"
     "    mdmini --ceilings                       # all that this machine has; about a minute; writes ceilings.json\n"
     "    mdmini --ceilings bandwidth arithmetic  # these groups alone\n"
+    "    mdmini --ceilings 'bandwidth:stride 32' # one row of a group\n"
     "    mdmini --ceilings --quick               # tiny sizes: are all results right? its figures mean nothing\n"
     "    mdmini --ceilings run.backend=cpu run.threads=4 output.directory=results output.name=laptop\n"
     "\n"

@@ -52,7 +52,7 @@ static MdCeilingCase case_of(const MdCeiling *row, int n_threads, bool quick, co
 
 static bool is_chosen(const MdCeiling *row, const char *backend, const MdCeilingsChoice *choice) {
     bool chosen = choice->n_groups == 0;
-    for (int k = 0; k < choice->n_groups; k++) chosen = chosen || strcmp(choice->groups[k], row->group) == 0;
+    for (int k = 0; k < choice->n_groups; k++) chosen = chosen || md_ceiling_is_named(row, choice->groups[k]);
     return chosen && strcmp(row->backend, backend) == 0;
 }
 

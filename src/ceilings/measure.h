@@ -67,7 +67,7 @@ typedef struct MdCeilingResults {
     MdCeilingResult *rows;
 } MdCeilingResults;
 
-/* Whether a row is asked for: no groups are all of them. */
+/* Whether a row is asked for: by names of groups, or of rows (md_ceiling_is_named); no names are all of them. */
 typedef struct MdCeilingsChoice {
     int n_groups;
     const char *const *groups;

@@ -36,6 +36,12 @@ const char *md_ceiling_group(const char *name) {
     return NULL;
 }
 
+bool md_ceiling_is_named(const MdCeiling *row, const char *name) {
+    const size_t n = strlen(row->group);
+    if (strncmp(row->group, name, n) != 0) return false;
+    return name[n] == '\0' || (name[n] == ':' && strcmp(name + n + 1, row->variant) == 0);
+}
+
 const MdCeiling *md_ceiling_row(int k) {
     const MdCeiling *const tables[] = {md_ceilings_cpu, md_ceilings_cuda_memory, md_ceilings_cuda_compute,
                                        md_ceilings_cuda_host};

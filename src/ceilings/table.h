@@ -54,6 +54,9 @@ typedef struct MdCeiling {
 /* A row by number, backend by backend and group by group; NULL after the last. */
 const MdCeiling *md_ceiling_row(int k);
 
+/* Whether the row is meant by a name: of its group, or `GROUP:VARIANT`, its own. */
+bool md_ceiling_is_named(const MdCeiling *row, const char *name);
+
 /* What a group is about, in a line; NULL: there is no such group. */
 const char *md_ceiling_group(const char *name);
 /* Their names, in order; NULL after the last. */

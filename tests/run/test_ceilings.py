@@ -110,6 +110,11 @@ def test_choice(checks, folder):
                        folder=folder)
     report = json.loads((Path(folder) / "mine.json").read_text())
     groups = {result["group"] for result in report["results"]}
+    row = table(folder, BACKEND)[0]
+    program.run("--ceilings", f"{row['group']}:{row['variant']}", "--quick", f"run.backend={BACKEND}", "output.name=one", folder=folder)
+    one = [(result["group"], result["variant"]) for result in json.loads((Path(folder) / "one.json").read_text())["results"]
+           if result["backend"] == BACKEND]
+    checks.that(set(one) == {(row["group"], row["variant"])}, f"one row was asked for: {one}")
     checks.that(done.code == 0 and groups == {"reduction", "transpose"}, f"groups {groups}")
     refused = program.run("--ceilings", "reduction", "--quick", f"run.backend={BACKEND}", "output.name=mine",
                           "output.existing=refuse", folder=folder)
@@ -284,7 +289,8 @@ def test_faults(checks, folder):
 
 
 def test_refusals(checks, folder):
-    for words, says in [(["--ceilings", "nothing"], "no such group"), (["--ceilings", "bandwith"], 'did you mean "bandwidth"?'), (["--ceilings", "system.cells=4"], "no use for it"),
+    for words, says in [(["--ceilings", "nothing"], "no such group"), (["--ceilings", "bandwith"], 'did you mean "bandwidth"?'),
+                        (["--ceilings", "bandwidth:stride"], "no such row of this group"), (["--ceilings", "system.cells=4"], "no use for it"),
                         (["--ceilings", "run.threads=0"], "run.threads"), (["--quick", "x.txt"], "--ceilings"),
                         (["--ceilings", "occupancy", "--quick", "run.backend=cpu"], "nothing of this can be measured"),
                         (["--ceilings", "--check"], "alone"), (["--ceilings", "--bench", "force"], "alone"),

@@ -39,14 +39,17 @@ sys.exit(code)
 '''
 
 
-def run(folder, *words, **environment):
+ROW = ["--table", "rows.csv", "--rows", "a", "--melt", "40"]
+
+
+def run(folder, *words, what=tuple(ROW), **environment):
     (Path(folder) / "rows.csv").write_text(ROWS)
     stand_in = Path(folder) / "ncu"
     stand_in.write_text(STAND_IN)
     stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
     (Path(folder) / "ncu.json").unlink(missing_ok=True)
-    done = subprocess.run([SOURCE / "run/ncu.sh", program.program(), "--backend", "auto", "--table", "rows.csv", "--rows", "a",
-                           "--melt", "40", "--ncu", str(stand_in), *words], cwd=folder, capture_output=True, text=True,
+    done = subprocess.run([SOURCE / "run/ncu.sh", program.program(), "--backend", "auto", *what, "--ncu", str(stand_in),
+                           *words], cwd=folder, capture_output=True, text=True,
                           env={**os.environ, **environment})
     output = Path(folder) / "ncu.json"
     return done, json.loads(output.read_text()) if output.exists() else None
@@ -69,6 +72,8 @@ def test_whole(checks, folder):
     checks.near(shown["instr/e"], shown["instr/a"] / row["neighbors_per_atom"], 1e-12, "instructions an entry")
     checks.near(shown["wave/LDS"], known["shared_wavefronts"] / known["shared_loads"], 1e-12, "wavefronts a load")
     checks.near(shown["DRAM/a"], known["dram_bytes"] / 500, 1e-12, "bytes an atom")
+    checks.that(shown["branch"] == known["uniform_branches"] and shown["sect/LD"] == known["sectors_per_load"],
+                f"branches and sectors {shown}")
     checks.that(row["figures"]["k_sort_wrap"]["instr/e"] is None, "entries of a kernel that goes through none")
     last = ncu.REASONS[-3:]
     checks.that([text.split()[0] for text in shown["waits"].split(", ")] == list(last[::-1]), f"waits {shown['waits']}")
@@ -88,6 +93,46 @@ def test_resident(checks, folder):
     checks.near(shown["DRAM/a"], 400 / 10 / 10, 1e-12, "bytes an atom and step")
 
 
+def test_deck(checks, folder):
+    """Any deck, with words of its own, which go before those of the script."""
+    program.write_deck(folder, "own", system={"cells": 4, "density": 0.8442}, potential={"cutoff": 2.2}, run={"timestep": 0.004})
+    done, record = run(folder, what=("--deck", "own.txt neighbor.skin=0.25 run.steps=7"))
+    if not checks.that(done.returncode == 0 and record, f"exit code {done.returncode}: {done.stdout}{done.stderr}"):
+        return
+    row = record["rows"][0]
+    checks.that(row["row"] == "own.txt neighbor.skin=0.25 run.steps=7" and row["n_atoms"] == 256,
+                f"the row {row['row']}, {row['n_atoms']} atoms")
+    command = record["provenance"]["command"]
+    checks.that(all(word in command for word in ("own.txt", "run.steps=7", "report.verify=off", "launch.graph=off")) and
+                "run.steps=22" not in command, f"the run: {command}")
+    dram_bytes = 3000 * (list(ncu.METRICS).index("dram_bytes") + 1)
+    checks.near(row["figures"]["k_force_plain"]["DRAM/a"], dram_bytes / 256, 1e-9, "bytes an atom")
+    resident = run(folder, what=("--deck", "own.txt launch.persistent=auto"))[1]
+    checks.that("launch.graph" not in resident["provenance"]["command"], f"with a resident kernel: {resident['provenance']['command']}")
+
+
+def test_ceilings(checks, folder):
+    """Each row of a group in a run of its own, figures of an element."""
+    listed = json.loads(subprocess.run([program.program(), "--list-ceilings=json"], check=True, stdout=subprocess.PIPE).stdout)
+    group = "transpose"
+    expected = list(dict.fromkeys(f"{row['group']}:{row['variant']}" for row in listed if row["group"] == group))
+    done, record = run(folder, "--words", "--quick run.backend=cpu", what=("--ceilings", group))
+    if not checks.that(done.returncode in (0, 1) and record, f"exit code {done.returncode}: {done.stdout}{done.stderr}"):
+        return
+    of_cpu = {f"{row['group']}:{row['variant']}": row for row in listed if row["group"] == group and row["backend"] == "cpu"}
+    ran = [row["row"] for row in record["rows"]]
+    checks.that(ran == [name for name in expected if name in of_cpu] and len(ran) > 1, f"rows {ran} of {expected}")
+    bytes_index = list(ncu.METRICS).index("dram_bytes")
+    for row in record["rows"]:
+        n = of_cpu[row["row"]]["quick_size"] ** 2
+        checks.that(row["n_atoms"] == n and f"{row['row']}: {n} elements" in done.stdout, f"elements of {row['row']}: {row['n_atoms']}, {n}")
+        checks.near(row["figures"]["k_force_plain"]["DRAM/a"], 3000 * (bytes_index + 1) / n, 1e-9, "bytes an element")
+    one = run(folder, "--words", "--quick run.backend=cpu", what=("--ceilings", ran[1]))[1]
+    checks.that([row["row"] for row in one["rows"]] == [ran[1]], f"one row: {one['rows']}")
+    none = run(folder, "--words", "--quick run.backend=cpu", what=("--ceilings", ran[1]), STAND_IN_KERNELS="none")[0]
+    checks.that(none.returncode == 0 and f"{ran[1]}: no kernel" in none.stdout, f"copies have no kernel: {none.stdout}")
+
+
 def test_failures(checks, folder):
     done, record = run(folder, STAND_IN_KERNELS="none")
     checks.that(done.returncode == 1 and record is None and "told nothing" in done.stdout, f"no kernels: {done.stdout}")
@@ -95,10 +140,17 @@ def test_failures(checks, folder):
     checks.that(done.returncode == 1 and record is None and "refused" in done.stdout, f"refused: {done.stdout}")
     done, record = run(folder, "--ncu", "/nonexistent/ncu")
     checks.that(done.returncode == 2 and "Nsight Compute" in done.stderr, f"no ncu: {done.stderr}")
+    for words, said in ((("--deck", "x.txt"), "exclude each other"), (("--ceilings", "nothing"), "exclude each other")):
+        done, record = run(folder, *words)
+        checks.that(done.returncode == 2 and said in done.stderr, f"{words} beside --rows: {done.stderr}")
+    done, record = run(folder, what=("--ceilings", "bandwidth:nothing"))
+    checks.that(done.returncode == 2 and "no such group" in done.stderr, f"no such row of a group: {done.stderr}")
+    done, record = run(folder, what=("--deck", "nowhere.txt"))
+    checks.that(done.returncode == 1 and record is None and "refused" in done.stdout, f"no such deck: {done.stdout}{done.stderr}")
     done, record = run(folder, "--rows", "zzz")
     checks.that(done.returncode == 2 and "zzz" in done.stderr, f"no such row: {done.stderr}")
 
 
 checks = Checks()
-checks.run(test_whole, test_resident, test_failures)
+checks.run(test_whole, test_resident, test_deck, test_ceilings, test_failures)
 checks.finish()
