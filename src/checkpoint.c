@@ -39,11 +39,12 @@ struct MdCheckpoint {
 
 /* --- what the bits hang on ------------------------------------------------------------------------------------------ */
 
-/* Switches that cannot change a bit: where it runs, how closely it is watched, and how output gets into its files. */
+/* What cannot change a bit: where it runs, how closely it is watched, how output gets into its files, and where the random
+ * numbers of the start were made. */
 static bool shapes_bits(int option) {
     return md_option_kind(option) == MD_KIND_PERFORMANCE && strncmp(md_option_name(option), "output.", 7) != 0 &&
            option != MD_OPTION_run_backend && option != MD_OPTION_run_threads && option != MD_OPTION_run_device &&
-           option != MD_OPTION_check_kernels;
+           option != MD_OPTION_check_kernels && option != MD_OPTION_system_random;
 }
 
 /* `key=value` a line: the backend, and the switches as they run. */

@@ -1,5 +1,6 @@
 /* Planning: the deck, checked against this machine. Nothing large is allocated, no file is touched. */
 #define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -86,6 +87,31 @@ static MdStatus resolve(MdSimulation *s, bool planned) {
     if (status == MD_OK) status = md_variants_check_grounds(table, r->deck, r->config, r->errors);
     if (status == MD_OK) status = md_system_check_range(r->deck, &r->plan, r->config->neighbor_skin, r->errors);
     return status == MD_OK ? given : status;
+}
+
+/* Where the random numbers of the start are made. A run that goes on makes none. */
+static MdStatus choose_random(MdSimulation *s) {
+    MdRecord *r = &s->record;
+    const int asked = r->config->system_random;
+    if (s->resumed || r->no_gpu || asked == MD_RANDOM_PLACE_HOST) return MD_OK;
+    char reason[128];
+    const bool on_cpu = r->ops == md_backend_find("cpu");
+    const struct MdRandomSource *device = NULL;
+    if (on_cpu)
+        snprintf(reason, sizeof reason, "%s",
+                 r->backend_reason ? "run.backend = auto took the cpu backend here" : "the cpu backend uses no GPU");
+    else device = md_backend_random_on_device(reason, sizeof reason);
+    if (!device && asked == MD_RANDOM_PLACE_DEVICE)
+        return md_fail(r->errors, MD_ERROR_INPUT,
+                       "%s: system.random: device, but %s: take system.random = host or auto%s",
+                       md_deck_origin(r->deck, MD_OPTION_system_random), reason,
+                       on_cpu ? ", or run.backend = cuda where there is a GPU" : "");
+    if (device) r->plan.random = device;
+    s->resolved.system_random = device ? MD_RANDOM_PLACE_DEVICE : MD_RANDOM_PLACE_HOST;
+    if (asked == MD_RANDOM_PLACE_AUTO)
+        md_choices_add(&r->choices, "system.random", device ? "device" : "host", "%s",
+                       device ? "the GPU of the run makes the same numbers" : reason);
+    return MD_OK;
 }
 
 /* What the program takes at its peak: program and libraries, the particles on the host, the backend, the frame slots
@@ -242,6 +268,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
     MdStatus chosen = choose_backend(s, purpose == MD_TO_CHECK);
     MdStatus filed = md_files_plan(deck, &use, &s->record.files, errors);
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
+    if (chosen == MD_OK && choose_random(s) != MD_OK) resolved = MD_ERROR_INPUT;
     if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
         s->record.resume.reported = resumed && recalled == MD_OK && md_continue_is_reported(&s->record);

@@ -339,6 +339,7 @@ static MdStatus run_phases(MdSimulation *s) {
     s->system = s->resumed ? md_checkpoint_system(s->resumed, &s->record.plan, s->record.errors)
                            : md_system_create(s->record.deck, &s->record.plan, s->record.errors);
     if (!s->system) return md_errors_status(s->record.errors);
+    s->record.random = s->system->random;
     MdStatus status = set_up(s);
     s->record.setup_seconds = md_clock_s() - start - s->record.verify_seconds;
     trace_phase(s, "set-up", start);

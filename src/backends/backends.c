@@ -1,5 +1,6 @@
 #include "backends/backends.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cpu/backend.h"
@@ -31,8 +32,17 @@ const char *md_backend_table(int k, MdVariantTable *table) {
 
 const MdRandomSource *md_backend_random(void) {
 #ifdef MDMINI_HAVE_CUDA
-    return &cuda_random_source;
+    return &cuda_random_on_host;
 #else
+    return NULL;
+#endif
+}
+
+const MdRandomSource *md_backend_random_on_device(char *reason, size_t size) {
+#ifdef MDMINI_HAVE_CUDA
+    return cuda_random_has_device(reason, size) ? &cuda_random_on_device : NULL;
+#else
+    snprintf(reason, size, "this program was built without the cuda backend");
     return NULL;
 #endif
 }

@@ -17,6 +17,9 @@ const char *md_backend_table(int k, MdVariantTable *table);
 
 /* The library of random numbers that is built in; NULL: none, but for the Philox of src/system. */
 const struct MdRandomSource *md_backend_random(void);
+/* The same numbers from the GPU that was probed last; NULL where it makes none, and why in reason (room for size
+ * characters). */
+const struct MdRandomSource *md_backend_random_on_device(char *reason, size_t size);
 
 #ifdef __cplusplus
 }

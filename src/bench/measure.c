@@ -197,5 +197,5 @@ void md_bench_measure(const MdRecord *record, const MdBenchStage *stage, const M
         if (group[0]->state != MD_BENCH_TIMED) break;
     }
     if (cases->rows[0].state == MD_BENCH_PASSED) cases->rows[0].state = MD_BENCH_TIMED;
-    md_random_destroy(random);
+    md_random_destroy(random, NULL);
 }

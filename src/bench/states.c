@@ -71,6 +71,6 @@ MdSystem *md_bench_shuffle(const MdRecord *r, const MdSystem *system) {
         shuffled->type[i] = shuffled->type[j];
         shuffled->type[j] = type;
     }
-    md_random_destroy(random);
+    md_random_destroy(random, NULL);
     return shuffled;
 }

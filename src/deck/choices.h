@@ -11,6 +11,7 @@
 #define MD_CHOICES_BOUNDARY(X) X(PERIODIC, "periodic") X(OPEN, "open")
 #define MD_CHOICES_GENERATOR(X)                                                                                        \
     X(PHILOX, "philox") X(XORWOW, "xorwow") X(MRG32K3A, "mrg32k3a") X(MT19937, "mt19937")
+#define MD_CHOICES_RANDOM_PLACE(X) X(HOST, "host") X(DEVICE, "device") X(AUTO, "auto")
 #define MD_CHOICES_POTENTIAL(X) X(LJ, "lj") X(WCA, "wca")
 #define MD_CHOICES_MIXING(X) X(LORENTZ_BERTHELOT, "lorentz-berthelot") X(GEOMETRIC, "geometric")
 #define MD_CHOICES_SHIFT(X) X(NONE, "none") X(ENERGY, "energy") X(FORCE, "force")
@@ -83,6 +84,8 @@ enum { MD_CHOICES_START(MD_ENUM_START) };
 enum { MD_CHOICES_BOUNDARY(MD_ENUM_BOUNDARY) };
 #define MD_ENUM_GENERATOR(name, word) MD_GENERATOR_##name,
 enum { MD_CHOICES_GENERATOR(MD_ENUM_GENERATOR) };
+#define MD_ENUM_RANDOM_PLACE(name, word) MD_RANDOM_PLACE_##name,
+enum { MD_CHOICES_RANDOM_PLACE(MD_ENUM_RANDOM_PLACE) };
 #define MD_ENUM_POTENTIAL(name, word) MD_POTENTIAL_##name,
 enum { MD_CHOICES_POTENTIAL(MD_ENUM_POTENTIAL) };
 #define MD_ENUM_MIXING(name, word) MD_MIXING_##name,

@@ -118,7 +118,8 @@ const char *md_option_name(int option); /* `section.key` */
 MdOptionKind md_option_kind(int option);
 int md_option_by_name(const char *name); /* -1: there is none */
 
-/* A switch: an option of kind performance that is one of some words. */
+/* A switch: an option of kind performance that is one of some words, of the run itself: system.random is none, which is
+ * over before a stage of a backend begins. */
 bool md_option_is_switch(int option);
 /* Its words, ended by NULL; and which one config has. */
 const char *const *md_switch_words(int option);

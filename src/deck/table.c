@@ -42,7 +42,7 @@ int md_option_by_name(const char *name) {
 
 bool md_option_is_switch(int option) {
     const MdOptionRow *row = md_option_row(option);
-    return row->type == MD_TYPE_CHOICE && row->kind == MD_KIND_PERFORMANCE;
+    return row->type == MD_TYPE_CHOICE && row->kind == MD_KIND_PERFORMANCE && option != MD_OPTION_system_random;
 }
 
 const char *const *md_switch_words(int option) {

@@ -78,6 +78,7 @@ typedef struct MdRecord {
     int64_t step;     /* the last one completed */
     bool files_ready; /* what was in the way is moved, the log is open: the report may write */
     double setup_seconds, loop_seconds, verify_seconds;
+    MdRandomCost random;          /* of the start, within the set-up */
     MdPipelineStatistics written; /* rows and frames of the loop alone */
     MdStatistics statistics;      /* of the loop alone */
     MdCounters counters;          /* of the last configuration, where they were asked for */

@@ -224,6 +224,14 @@ static void write_compilation(MdJson *json, const MdCompilation *c) {
     md_json_end_object(json);
 }
 
+static void write_random(MdJson *json, const MdRecord *r) {
+    char *place = md_config_value_text(r->config, MD_OPTION_system_random);
+    md_json_int(json, "random_numbers", r->random.n_numbers);
+    md_json_text(json, "random_made_on", r->random.n_numbers > 0 ? place : NULL);
+    md_json_real(json, "random_seconds", r->random.seconds);
+    free(place);
+}
+
 static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     MdJson *json = md_json_create();
     const int64_t n_steps = r->step - r->resume.from_step; /* of this process, as all times are */
@@ -245,6 +253,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_json_real(json, "atom_steps_per_second", speed * (double)r->plan.n_atoms);
     md_json_real(json, "setup_seconds", r->setup_seconds);
     md_json_real(json, "verify_seconds", r->verify_seconds);
+    write_random(json, r);
     md_overlap_write(json, r);
     md_json_int(json, "n_rebuilds", r->resume.before.n_rebuilds + r->statistics.n_rebuilds);
     md_json_int(json, "n_late_rebuilds", r->resume.before.n_late_rebuilds + r->statistics.n_late_rebuilds);

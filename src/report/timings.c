@@ -72,6 +72,11 @@ static void log_stages(MdRecord *r) {
         "GB/s and GFLOP/s: bytes and operations are a model (mdmini --list-variants=markdown), the time is measured\n");
     md_log(r->log, "set-up %.3f s, verification %.3f s (outside the loop)", r->setup_seconds, r->verify_seconds);
     md_log(r->log, "\n");
+    if (r->random.n_numbers == 0) return;
+    char *place = md_config_value_text(r->config, MD_OPTION_system_random);
+    md_log(r->log, "random numbers of the start: %lld, made on the %s in %.3f s of the set-up\n",
+           (long long)r->random.n_numbers, place, r->random.seconds);
+    free(place);
 }
 
 /* --- what ran ------------------------------------------------------------------------------------------------------ */

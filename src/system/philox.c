@@ -1,4 +1,4 @@
-/* Philox4x32-10 of our own, number for number what cuRAND's PHILOX4_32_10 gives.
+/* Philox4x32-10 of our own, bit for bit the uniform numbers of cuRAND's PHILOX4_32_10.
  *
  * The generator is a keyed mixing of a counter of four 32-bit words (Salmon et al., Parallel random numbers: as easy as
  * 1, 2, 3, SC11); the key is the 64-bit seed, low word first. Ordering and conversions below were found by comparison
@@ -7,17 +7,11 @@
  *
  *   - 65536 sequences; sequence s, block b is the counter (b, 0, s, 0);
  *   - doubles come in rounds: in round r each sequence in turn gives four, two of block 2 r and two of block 2 r + 1;
- *   - a uniform double takes two words, first the low one: (w0 ^ w1 << 21) 2^-53 + 2^-54, which lies in (0, 1];
- *   - normal doubles come in pairs by Box and Muller from the two uniform numbers u, v of a block:
- *     sqrt(-2 ln u) sin(2 pi v), then the same with cos. */
-#include <math.h>
-
+ *   - a uniform double takes two words, first the low one: (w0 ^ w1 << 21) 2^-53 + 2^-54, which lies in (0, 1]. */
 #include "system/random_source.h"
 
 enum { N_SEQUENCES = 65536, DOUBLES_PER_TURN = 4 };
 _Static_assert(MD_RANDOM_CHUNK == N_SEQUENCES * DOUBLES_PER_TURN, "a chunk is one round");
-
-static const double two_pi = 6.283185307179586476925286766559;
 
 static void philox_block(uint32_t counter[4], uint64_t seed) {
     uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
@@ -37,20 +31,14 @@ static double uniform_from_words(uint32_t low, uint32_t high) {
     return (double)bits * 0x1p-53 + 0x1p-54;
 }
 
-void md_philox_fill(uint64_t seed, uint64_t chunk, bool normal, double *values) {
+void md_philox_fill(uint64_t seed, uint64_t chunk, double *values) {
     for (uint32_t sequence = 0; sequence < N_SEQUENCES; sequence++) {
         for (uint32_t half = 0; half < 2; half++) {
             uint64_t block = 2 * chunk + half;
             uint32_t words[4] = {(uint32_t)block, (uint32_t)(block >> 32), sequence, 0};
             philox_block(words, seed);
-            double u = uniform_from_words(words[0], words[1]), v = uniform_from_words(words[2], words[3]);
-            if (normal) {
-                double radius = sqrt(-2 * log(u)), angle = two_pi * v;
-                u = radius * sin(angle);
-                v = radius * cos(angle);
-            }
-            *values++ = u;
-            *values++ = v;
+            *values++ = uniform_from_words(words[0], words[1]);
+            *values++ = uniform_from_words(words[2], words[3]);
         }
     }
 }

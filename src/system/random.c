@@ -1,7 +1,9 @@
 #include "system/random.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "deck/choices.h"
 #include "system/random_source.h"
@@ -15,7 +17,10 @@ struct MdRandom {
     double *buffer;
     const MdRandomSource *source; /* NULL: the Philox of our own */
     void *state;                  /* of the source */
+    MdRandomCost cost;
 };
+
+static const double two_pi = 6.283185307179586476925286766559;
 
 uint64_t md_random_stream_seed(uint64_t seed, int stream) {
     if (stream == 0) return seed;
@@ -43,33 +48,56 @@ MdStatus md_random_check(const MdRandomSource *source, int generator, MdErrors *
 
 MdRandom *md_random_create(const MdRandomSource *source, int generator, uint64_t seed, int stream, MdErrors *errors) {
     if (md_random_check(source, generator, errors)) return NULL;
+    const double start_s = md_clock_s();
     MdRandom *random = md_alloc(1, sizeof *random, "a random generator");
     random->seed = md_random_stream_seed(seed, stream);
     random->buffer = md_alloc(MD_RANDOM_CHUNK, sizeof(double), "random numbers");
     random->n_used = MD_RANDOM_CHUNK;
     random->source = source;
     if (source) random->state = source->create(generator, random->seed);
+    random->cost.seconds = md_clock_s() - start_s;
     return random;
 }
 
-void md_random_destroy(MdRandom *random) {
+void md_random_destroy(MdRandom *random, MdRandomCost *cost) {
     if (!random) return;
+    const double start_s = md_clock_s();
     if (random->source) random->source->destroy(random->state);
+    if (cost) {
+        cost->n_numbers += random->cost.n_numbers;
+        cost->seconds += random->cost.seconds + md_clock_s() - start_s;
+    }
     md_free(random->buffer);
     md_free(random);
+}
+
+/* Pairs of normal numbers from pairs of uniform ones (Box and Muller, Ann. Math. Stat. 29, 610 (1958)), with Philox those of
+ * cuRAND. On the host wherever the uniform numbers come from, since the last bits of logarithm and sine are others on a GPU. */
+static void make_normal(double *values) {
+    for (int k = 0; k < MD_RANDOM_CHUNK; k += 2) {
+        const double radius = sqrt(-2 * log(values[k])), angle = two_pi * values[k + 1];
+        values[k] = radius * sin(angle);
+        values[k + 1] = radius * cos(angle);
+    }
+}
+
+static void next_chunk(MdRandom *random) {
+    const double start_s = md_clock_s();
+    if (random->source) random->source->fill(random->state, random->buffer);
+    else md_philox_fill(random->seed, random->next_chunk, random->buffer);
+    if (random->kind == KIND_NORMAL) make_normal(random->buffer);
+    random->next_chunk++;
+    random->n_used = 0;
+    random->cost.seconds += md_clock_s() - start_s;
 }
 
 static void random_draw(MdRandom *random, NumberKind kind, double *values, size_t n) {
     /* A change of kind would drop the rest of a chunk, and the numbers would depend on the order of the calls. */
     if (random->kind != KIND_UNDECIDED && random->kind != kind) md_panic("a random stream gives one kind of numbers");
     random->kind = kind;
+    random->cost.n_numbers += (int64_t)n;
     while (n > 0) {
-        if (random->n_used == MD_RANDOM_CHUNK) {
-            if (random->source) random->source->fill(random->state, kind == KIND_NORMAL, random->buffer);
-            else md_philox_fill(random->seed, random->next_chunk, kind == KIND_NORMAL, random->buffer);
-            random->next_chunk++;
-            random->n_used = 0;
-        }
+        if (random->n_used == MD_RANDOM_CHUNK) next_chunk(random);
         size_t n_now = MD_RANDOM_CHUNK - random->n_used;
         if (n_now > n) n_now = n;
         memcpy(values, random->buffer + random->n_used, n_now * sizeof *values);

@@ -1,8 +1,9 @@
 /* Random numbers: cuRAND's generators by name, seeded from the deck.
  *
- * In a program that is built with the CUDA toolkit the numbers come from cuRAND's host generators, which need no GPU and
- * give the sequence of the device generators (src/cuda/device/random_curand.h). Without it a Philox4x32-10 of our own gives the numbers of cuRAND's PHILOX4_32_10 (Salmon et al.,
- * Parallel random numbers: as easy as 1, 2, 3, SC11); the other generators are refused. */
+ * In a program that is built with the CUDA toolkit uniform numbers come from cuRAND's generators, on the host, which needs
+ * no GPU, or on the device (src/cuda/device/random_curand.h): the same bits from all four. Without it a Philox4x32-10 of our
+ * own gives those of cuRAND's PHILOX4_32_10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC11); the other
+ * generators are refused. Normal numbers are made of them here, so that they are the same bits as well. */
 #ifndef MD_SYSTEM_RANDOM_H
 #define MD_SYSTEM_RANDOM_H
 
@@ -16,6 +17,11 @@ extern "C" {
 #endif
 
 typedef struct MdRandom MdRandom;
+/* What random numbers took: those handed out; generators, copies and what is made of the numbers included. */
+typedef struct MdRandomCost {
+    int64_t n_numbers;
+    double seconds;
+} MdRandomCost;
 struct MdRandomSource; /* system/random_source.h */
 
 /* Whether the source (NULL: the Philox of our own) has the generator; if not, the problem goes to errors. */
@@ -26,7 +32,8 @@ MdStatus md_random_check(const struct MdRandomSource *source, int generator, MdE
  * they do not depend on how many are asked for at a time. */
 MdRandom *md_random_create(const struct MdRandomSource *source, int generator, uint64_t seed, int stream,
                            MdErrors *errors);
-void md_random_destroy(MdRandom *random);
+/* What it took is added to cost (NULL: not asked for). */
+void md_random_destroy(MdRandom *random, MdRandomCost *cost);
 
 void md_random_uniform(MdRandom *random, double *values, size_t n); /* in (0, 1] */
 void md_random_normal(MdRandom *random, double *values, size_t n);  /* mean 0, deviation 1; any n */

@@ -108,7 +108,7 @@ static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, 
     } else {
         MdRandom *random = random_for(problems, plan, MD_STREAM_PLACEMENT);
         status = random ? fill_random_places(problems, random, system) : MD_ERROR_INPUT;
-        md_random_destroy(random);
+        md_random_destroy(random, &system->random);
     }
     if (status) return status;
 
@@ -117,7 +117,7 @@ static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, 
         MdRandom *random = random_for(problems, plan, MD_STREAM_TYPE);
         if (!random) return MD_ERROR_INPUT;
         fill_types(layout->fraction, n_types, random, system);
-        md_random_destroy(random);
+        md_random_destroy(random, &system->random);
     }
     if (layout->plan.file_velocities) {
         md_velocity_remove_momentum(system);
@@ -125,7 +125,7 @@ static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, 
         MdRandom *random = random_for(problems, plan, MD_STREAM_VELOCITY);
         if (!random) return MD_ERROR_INPUT;
         md_velocity_fill(system, md_is_auto(config->system_temperature) ? 1 : config->system_temperature, random);
-        md_random_destroy(random);
+        md_random_destroy(random, &system->random);
     }
     return MD_OK;
 }

@@ -9,6 +9,7 @@
 #include "deck/deck.h"
 #include "physics/box.h"
 #include "physics/pair.h"
+#include "system/random.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +32,7 @@ typedef struct MdSystem {
     double *velocity;          /* [n_atoms][3], sigma/tau */
     int32_t *image;            /* [n_atoms][3]: unwrapped position = position + image * length */
     int32_t *type;             /* [n_atoms], 0 .. n_types - 1 */
+    MdRandomCost random;       /* of md_system_create */
 } MdSystem;
 
 /* Names of types: the symbols of an XYZ file, Ar, Kr, ... otherwise. */

@@ -57,7 +57,7 @@ def check_row(cells, option, rows):
         check(("auto" in words) == ("auto" in option["type"]), f"{key}: auto on the page and type {option['type']}")
         return
     check(words == option["choices"], f"{key}: the page has {words}, the table {option['choices']}")
-    if key.startswith("run."):
+    if key.startswith(("run.", "system.")):
         return  # no stage of a backend: there are no variants of it
     has = {name: [row["value"] for row in variants if row["switch"] == key] for name, variants in rows.items()}
     concrete = [word for word in words if word != "auto"]

@@ -1,6 +1,6 @@
 /* An emulator of the CUDA runtime, of the driver API and of NVRTC, as far as the cuda backend calls them: all kernels and
  * all host code of that backend run on a machine without a GPU, and faults that a GPU passes over in silence stop the
- * program. It is linked in place of those libraries with -DMDMINI_CUDA=EMULATED; cuRAND stays the real one.
+ * program. It is linked in place of those libraries with -DMDMINI_CUDA=EMULATED; of cuRAND only what needs a GPU is.
  *
  * How it works
  *   compile.c, rewrite.c   NVRTC: the source goes through the C++ compiler of this machine, with prelude.h for the device
@@ -14,6 +14,7 @@
  *                          addresses are never used twice.
  *   runtime.c, device.c    the rest of the runtime API: an imaginary GPU with 1 GiB, by default of compute capability 9.0
  *                          and with 4 multiprocessors.
+ *   random.c               cuRAND's generators of the device: those of the host in their place, which give the same numbers
  *   idle.c                 MDMINI_CUDA=IDLE: in place of compile.c and module.c, one that runs nothing
  *
  * What stops the program (exit code 99, with kernel, block and thread): a barrier that not all live threads of the block

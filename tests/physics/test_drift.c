@@ -61,7 +61,7 @@ int main(void) {
     check_context("few rows");
     CHECK(isfinite(md_history_drift(&few)) && isnan(md_history_drift_error(&few)));
     CHECK(isnan(md_history_drift(&one)));
-    md_random_destroy(random);
+    md_random_destroy(random, NULL);
     md_errors_destroy(errors);
     md_history_free(&line);
     md_history_free(&few);

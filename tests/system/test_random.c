@@ -9,9 +9,6 @@
 #include "base/memory.h"
 #include "check.h"
 #include "deck/choices.h"
-#ifdef MDMINI_HAVE_CUDA
-#include "cuda/device/random_curand.h"
-#endif
 #include "system/random_source.h"
 
 enum { N = 3 * MD_RANDOM_CHUNK / 2 }; /* ends within the second chunk */
@@ -23,17 +20,24 @@ static const int generators[] = {MD_GENERATOR_PHILOX,
 };
 enum { N_GENERATORS = sizeof generators / sizeof *generators };
 
-static void draw(int generator, uint64_t seed, int stream, bool normal, size_t at_a_time, double *values) {
+static void draw_from(const MdRandomSource *source, int generator, uint64_t seed, int stream, bool normal, size_t n_all,
+                      size_t at_a_time, double *values) {
     MdErrors *errors = md_errors_create();
-    MdRandom *random = md_random_create(md_backend_random(), generator, seed, stream, errors);
+    MdRandom *random = md_random_create(source, generator, seed, stream, errors);
+    MdRandomCost cost = {0};
     CHECK(random != NULL);
-    for (size_t n = 0; n < N; n += at_a_time) {
-        size_t n_now = N - n < at_a_time ? N - n : at_a_time;
+    for (size_t n = 0; n < n_all; n += at_a_time) {
+        size_t n_now = n_all - n < at_a_time ? n_all - n : at_a_time;
         if (normal) md_random_normal(random, values + n, n_now);
         else md_random_uniform(random, values + n, n_now);
     }
-    md_random_destroy(random);
+    md_random_destroy(random, &cost);
+    CHECK(cost.n_numbers == (int64_t)n_all && cost.seconds > 0);
     md_errors_destroy(errors);
+}
+
+static void draw(int generator, uint64_t seed, int stream, bool normal, size_t at_a_time, double *values) {
+    draw_from(md_backend_random(), generator, seed, stream, normal, N, at_a_time, values);
 }
 
 /* What curandGenerateUniformDouble and curandGenerateNormalDouble of cuRAND 10.4 put first for this seed, and from
@@ -47,43 +51,36 @@ static void test_known_answers(void) {
     const double uniform_later[] = {0.50874024593331413, 0.10375814360951946, 0.49900136969861647, 0.99248542992362143};
     const double normal_later[] = {0.70537532085901933, 0.92416507549603644, -0.055651359999261824, 1.1777927673512814};
     const double relative = 1e-15; /* the last bit of logarithm and sine may differ between mathematics libraries */
-    double *values = md_alloc(MD_RANDOM_CHUNK, sizeof *values, "test");
-    check_context("known answers of cuRAND");
-    md_philox_fill(seed, 0, false, values);
-    for (int k = 0; k < 8; k++) CHECK(values[k] == uniform[k]);
-    md_philox_fill(seed, 1, false, values);
-    for (int k = 0; k < 4; k++) CHECK(values[k] == uniform_later[k]);
-    md_philox_fill(seed, 0, true, values);
-    for (int k = 0; k < 8; k++) CHECK_NEAR(values[k], normal[k], relative * fabs(normal[k]));
-    md_philox_fill(seed, 1, true, values);
-    for (int k = 0; k < 4; k++) CHECK_NEAR(values[k], normal_later[k], relative * fabs(normal_later[k]));
+    const MdRandomSource *const sources[] = {NULL, md_backend_random()};
+    const size_t n = 2 * (size_t)MD_RANDOM_CHUNK;
+    double *values = md_alloc(n, sizeof *values, "test");
+    for (int s = 0; s < 2; s++) {
+        check_context("known answers of cuRAND, %s", sources[s] ? "its own" : "the fallback");
+        draw_from(sources[s], MD_GENERATOR_PHILOX, seed, 0, false, n, n, values);
+        for (int k = 0; k < 8; k++) CHECK(values[k] == uniform[k]);
+        for (int k = 0; k < 4; k++) CHECK(values[MD_RANDOM_CHUNK + k] == uniform_later[k]);
+        draw_from(sources[s], MD_GENERATOR_PHILOX, seed, 0, true, n, n, values);
+        for (int k = 0; k < 8; k++) CHECK_NEAR(values[k], normal[k], relative * fabs(normal[k]));
+        for (int k = 0; k < 4; k++)
+            CHECK_NEAR(values[MD_RANDOM_CHUNK + k], normal_later[k], relative * fabs(normal_later[k]));
+    }
     md_free(values);
 }
 
-#ifdef MDMINI_HAVE_CUDA
-/* Number for number over several chunks: raw equality for uniform numbers, a few units in the last place for normal
- * ones, whose logarithm and sine are those of the mathematics library. */
+/* The Philox of our own against the one that is built in, over several chunks: the same bits. */
 static void test_fallback(uint64_t seed) {
-    double *own = md_alloc(MD_RANDOM_CHUNK, sizeof *own, "test"),
-           *theirs = md_alloc(MD_RANDOM_CHUNK, sizeof *own, "test");
+    enum { N_CHUNKS = 4 };
+    const size_t n = (size_t)N_CHUNKS * MD_RANDOM_CHUNK;
+    double *own = md_alloc(n, sizeof *own, "test"), *theirs = md_alloc(n, sizeof *own, "test");
     for (int normal = 0; normal < 2; normal++) {
-        MdCurand *curand = md_curand_create(MD_GENERATOR_PHILOX, seed, false);
-        for (uint64_t chunk = 0; chunk < 4; chunk++) {
-            check_context("fallback, seed %llu, chunk %d, %s", (unsigned long long)seed, (int)chunk,
-                          normal ? "normal" : "uniform");
-            md_curand_fill(curand, normal, theirs);
-            md_philox_fill(seed, chunk, normal, own);
-            double worst = 0; /* in units of the last place */
-            for (int k = 0; k < MD_RANDOM_CHUNK; k++)
-                worst = fmax(worst, fabs(own[k] - theirs[k]) / (fabs(theirs[k]) * 0x1p-52));
-            CHECK_NEAR(worst, 0, normal ? 4 : 0);
-        }
-        md_curand_destroy(curand);
+        check_context("fallback, seed %llu, %s", (unsigned long long)seed, normal ? "normal" : "uniform");
+        draw_from(NULL, MD_GENERATOR_PHILOX, seed, 0, normal, n, n, own);
+        draw_from(md_backend_random(), MD_GENERATOR_PHILOX, seed, 0, normal, n, n, theirs);
+        CHECK(memcmp(own, theirs, n * sizeof *own) == 0);
     }
     md_free(own);
     md_free(theirs);
 }
-#endif
 
 /* Setting up mt19937 takes cuRAND's host generator seconds, as its states are made one after another: three of one kind
  * are enough, two seeds and one of them again. Numbers of a stream come by the same lines of every generator. */
@@ -157,10 +154,10 @@ static void test_missing_generators(void) {
 
 int main(void) {
     test_known_answers();
-#ifdef MDMINI_HAVE_CUDA
-    test_fallback(1);
-    test_fallback(UINT64_MAX - 12345);
-#endif
+    if (md_backend_random()) {
+        test_fallback(1);
+        test_fallback(UINT64_MAX - 12345);
+    }
     test_missing_generators();
     for (int k = 0; k < N_GENERATORS; k++) test_generator(generators[k]);
     return check_finish();

@@ -1,60 +1,83 @@
-/* cuRAND's device generators give the numbers of its host generators, all four, over several chunks. */
-#include <math.h>
+/* Random numbers that a GPU makes are those that the host makes, bit for bit, with all four generators: over several chunks,
+ * and as places, types and velocities of whole systems. */
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/backends.h"
 #include "base/memory.h"
 #include "check.h"
 #include "deck/choices.h"
+#include "state.h"
+#include "system/random_source.h"
 
-#ifdef MDMINI_HAVE_CUDA
-#include "cuda/device/random_curand.h"
+static const MdRandomSource *device;
 
-static void test_generator(int generator, const char *word, bool normal) {
-    double *host = md_alloc(MD_RANDOM_CHUNK, sizeof *host, "test"),
-           *device = md_alloc(MD_RANDOM_CHUNK, sizeof *host, "test");
-    MdCurand *on_host = md_curand_create(generator, 12345, false),
-             *on_device = md_curand_create(generator, 12345, true);
+static void test_chunks(int generator, const char *word) {
+    const MdRandomSource *host = md_backend_random();
+    double *by_host = md_alloc(MD_RANDOM_CHUNK, sizeof *by_host, "test"),
+           *by_device = md_alloc(MD_RANDOM_CHUNK, sizeof *by_host, "test");
+    void *on_host = host->create(generator, 12345), *on_device = device->create(generator, 12345);
     for (int chunk = 0; chunk < 3; chunk++) {
-        check_context("%s, %s numbers, chunk %d", word, normal ? "normal" : "uniform", chunk);
-        md_curand_fill(on_host, normal, host);
-        md_curand_fill(on_device, normal, device);
-        int n_different = 0;
-        double worst = 0;
-        for (int k = 0; k < MD_RANDOM_CHUNK; k++) {
-            n_different += host[k] != device[k];
-            worst = fmax(worst, fabs(host[k] - device[k]));
-        }
-        printf("%s %s chunk %d: %d of %d differ, at most by %.3g\n", word, normal ? "normal" : "uniform", chunk,
-               n_different, MD_RANDOM_CHUNK, worst);
-        /* Uniform numbers are whole numbers times a power of two: no rounding. Normal numbers are r sin(2 pi u) and
-         * r cos(2 pi u) with r = sqrt(-2 log u'): u' has 53 bits, so r is at most 8.6; the product 2 pi u may round
-         * twice and the sine turns that into 4 pi 2^-53 r, wherever its value lies; sine, logarithm, root and product
-         * give 5 r 2^-53 more. */
-        CHECK_NEAR(worst, 0, normal ? 8.6 * (4 * 3.1415927 + 5) * 0x1p-53 : 0);
+        check_context("%s, chunk %d", word, chunk);
+        host->fill(on_host, by_host);
+        device->fill(on_device, by_device);
+        CHECK(by_host[0] != by_host[1]);
+        CHECK(memcmp(by_host, by_device, MD_RANDOM_CHUNK * sizeof *by_host) == 0);
     }
-    md_curand_destroy(on_host);
-    md_curand_destroy(on_device);
-    md_free(host);
-    md_free(device);
+    host->destroy(on_host);
+    device->destroy(on_device);
+    md_free(by_host);
+    md_free(by_device);
+}
+
+static MdSystem *make_system(const MdDeck *deck, const MdRandomSource *source) {
+    MdErrors *errors = md_errors_create();
+    MdSystemPlan plan;
+    MdSystem *system = NULL;
+    if (CHECK(md_system_plan(deck, source, &plan, errors) == MD_OK)) system = md_system_create(deck, &plan, errors);
+    md_require(system != NULL);
+    md_system_plan_free(&plan);
+    md_errors_destroy(errors);
+    return system;
+}
+
+/* 100,000 atoms take more than one chunk for their velocities. */
+static void test_system(const char *word) {
+    char generator[64];
+    snprintf(generator, sizeof generator, "system.generator=%s", word);
+    const char *const words[] = {"system.start=random",
+                                 "system.atoms=100000",
+                                 "system.density=0.5",
+                                 "system.types=2",
+                                 "system.seed=99",
+                                 generator,
+                                 NULL};
+    MdDeck *deck = state_deck(words);
+    MdSystem *by_host = make_system(deck, md_backend_random()), *by_device = make_system(deck, device);
+    const size_t n = (size_t)by_host->n_atoms, bytes = 3 * n * sizeof(double);
+    check_context("%s, a whole system", word);
+    CHECK(by_device->random.n_numbers == by_host->random.n_numbers);
+    CHECK(by_device->random.n_numbers > (int64_t)(7 * n - 1));
+    CHECK(memcmp(by_host->position, by_device->position, bytes) == 0);
+    CHECK(memcmp(by_host->velocity, by_device->velocity, bytes) == 0);
+    CHECK(memcmp(by_host->type, by_device->type, n * sizeof *by_host->type) == 0);
+    md_system_destroy(by_host);
+    md_system_destroy(by_device);
+    md_deck_destroy(deck);
 }
 
 int main(void) {
     char reason[256];
-    if (!md_curand_has_device(reason, sizeof reason)) {
+    device = md_backend_random_on_device(reason, sizeof reason);
+    if (!device) {
         printf("skipped: %s\n", reason);
         return CHECK_SKIPPED;
     }
-    for (int normal = 0; normal < 2; normal++) {
-#define TEST(name, word) test_generator(MD_GENERATOR_##name, word, normal);
-        MD_CHOICES_GENERATOR(TEST)
+#define TEST(name, word) test_chunks(MD_GENERATOR_##name, word);
+    MD_CHOICES_GENERATOR(TEST)
 #undef TEST
-    }
+    test_system("philox");
+    test_system("xorwow");
+    test_system("mrg32k3a");
     return check_finish();
 }
-#else
-int main(void) {
-    printf("skipped: built without the CUDA toolkit\n");
-    return CHECK_SKIPPED;
-}
-#endif

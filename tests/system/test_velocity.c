@@ -120,8 +120,8 @@ static void test_statistics(void) {
         for (int k = 0; k < SAMPLE; k++) sample[k] = sqrt(12) * (sample[k] - 0.5);
         CHECK(fabs(kurtosis_statistic(sample, SAMPLE)) > kurtosis_limit);
         CHECK(ks_statistic(sample, SAMPLE) > ks_limit);
-        md_random_destroy(normal);
-        md_random_destroy(uniform);
+        md_random_destroy(normal, NULL);
+        md_random_destroy(uniform, NULL);
     }
     md_errors_destroy(errors);
     md_free(sample);

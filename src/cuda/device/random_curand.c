@@ -1,4 +1,4 @@
-/* cuRAND as a source of system/random_source.h: the only C file that sees curand.h.
+/* cuRAND as a source of system/random_source.h: the only C file of a run that sees curand.h.
  *
  * The ordering is LEGACY for all generators: the one that NVIDIA keeps the same in all releases, and the one that host
  * and device generators share. Cost of the first numbers on one core, measured with CUDA 13: philox and xorwow
@@ -12,11 +12,11 @@
 #include "cuda/device/check.h"
 #include "deck/choices.h"
 
-struct MdCurand {
+typedef struct Curand {
     curandGenerator_t generator;
-    double *d_values;    /* NULL for a host generator */
+    double *d_values;    /* a chunk; NULL for a host generator */
     cudaStream_t stream; /* of the device generator */
-};
+} Curand;
 
 #define CURAND_CHECK(call)                                                                                             \
     do {                                                                                                               \
@@ -40,23 +40,30 @@ static uint64_t curand_seed(int generator, uint64_t seed) {
     return (uint32_t)(seed ^ md_random_stream_seed(seed >> 32, 1));
 }
 
-MdCurand *md_curand_create(int generator, uint64_t seed, bool on_device) {
-    MdCurand *curand = md_alloc(1, sizeof *curand, "a cuRAND generator");
-    if (on_device) {
-        CURAND_CHECK(curandCreateGenerator(&curand->generator, curand_type(generator)));
-        CUDA_CHECK(cudaStreamCreateWithFlags(&curand->stream, cudaStreamNonBlocking));
-        CURAND_CHECK(curandSetStream(curand->generator, curand->stream));
-        CUDA_CHECK(cudaMalloc((void **)&curand->d_values, MD_RANDOM_CHUNK * sizeof(double)));
-    } else {
-        CURAND_CHECK(curandCreateGeneratorHost(&curand->generator, curand_type(generator)));
-    }
+static void begin(Curand *curand, int generator, uint64_t seed) {
     CURAND_CHECK(curandSetGeneratorOrdering(curand->generator, CURAND_ORDERING_PSEUDO_LEGACY));
     CURAND_CHECK(curandSetPseudoRandomGeneratorSeed(curand->generator, curand_seed(generator, seed)));
+}
+
+static void *create_on_host(int generator, uint64_t seed) {
+    Curand *curand = md_alloc(1, sizeof *curand, "a cuRAND generator");
+    CURAND_CHECK(curandCreateGeneratorHost(&curand->generator, curand_type(generator)));
+    begin(curand, generator, seed);
     return curand;
 }
 
-void md_curand_destroy(MdCurand *curand) {
-    if (!curand) return;
+static void *create_on_device(int generator, uint64_t seed) {
+    Curand *curand = md_alloc(1, sizeof *curand, "a cuRAND generator");
+    CURAND_CHECK(curandCreateGenerator(&curand->generator, curand_type(generator)));
+    CUDA_CHECK(cudaStreamCreateWithFlags(&curand->stream, cudaStreamNonBlocking));
+    CURAND_CHECK(curandSetStream(curand->generator, curand->stream));
+    CUDA_CHECK(cudaMalloc((void **)&curand->d_values, MD_RANDOM_CHUNK * sizeof(double)));
+    begin(curand, generator, seed);
+    return curand;
+}
+
+static void destroy(void *state) {
+    Curand *curand = state;
     CURAND_CHECK(curandDestroyGenerator(curand->generator));
     if (curand->d_values) {
         CUDA_CHECK(cudaFree(curand->d_values));
@@ -65,27 +72,26 @@ void md_curand_destroy(MdCurand *curand) {
     md_free(curand);
 }
 
-void md_curand_fill(MdCurand *curand, bool normal, double *values) {
-    double *target = curand->d_values ? curand->d_values : values;
-    if (normal) CURAND_CHECK(curandGenerateNormalDouble(curand->generator, target, MD_RANDOM_CHUNK, 0, 1));
-    else CURAND_CHECK(curandGenerateUniformDouble(curand->generator, target, MD_RANDOM_CHUNK));
-    if (curand->d_values) {
-        CUDA_CHECK(
-            cudaMemcpyAsync(values, target, MD_RANDOM_CHUNK * sizeof(double), cudaMemcpyDeviceToHost, curand->stream));
-        CUDA_CHECK(cudaStreamSynchronize(curand->stream));
-    }
+static void fill_on_host(void *state, double *values) {
+    const Curand *curand = state;
+    CURAND_CHECK(curandGenerateUniformDouble(curand->generator, values, MD_RANDOM_CHUNK));
 }
 
-bool md_curand_has_device(char *reason, size_t size) {
-    int n_devices = 0;
-    cudaError_t error = cudaGetDeviceCount(&n_devices);
-    if (error == cudaSuccess && n_devices > 0) return true;
-    snprintf(reason, size, "%s", error == cudaSuccess ? "no CUDA device" : cudaGetErrorString(error));
-    return false;
+static void fill_on_device(void *state, double *values) {
+    const Curand *curand = state;
+    CURAND_CHECK(curandGenerateUniformDouble(curand->generator, curand->d_values, MD_RANDOM_CHUNK));
+    CUDA_CHECK(cudaMemcpyAsync(values, curand->d_values, MD_RANDOM_CHUNK * sizeof(double), cudaMemcpyDeviceToHost,
+                               curand->stream));
+    CUDA_CHECK(cudaStreamSynchronize(curand->stream));
 }
 
-static void *create(int generator, uint64_t seed) { return md_curand_create(generator, seed, false); }
-static void destroy(void *state) { md_curand_destroy(state); }
-static void fill(void *state, bool normal, double *values) { md_curand_fill(state, normal, values); }
+const MdRandomSource cuda_random_on_host = {create_on_host, destroy, fill_on_host};
+const MdRandomSource cuda_random_on_device = {create_on_device, destroy, fill_on_device};
 
-const MdRandomSource cuda_random_source = {create, destroy, fill};
+bool cuda_random_has_device(char *reason, size_t size) {
+    curandGenerator_t generator;
+    const curandStatus_t status = curandCreateGenerator(&generator, CURAND_RNG_PSEUDO_PHILOX4_32_10);
+    if (status == CURAND_STATUS_SUCCESS) CURAND_CHECK(curandDestroyGenerator(generator));
+    else snprintf(reason, size, "cuRAND makes no generator on a GPU here (status %d)", (int)status);
+    return status == CURAND_STATUS_SUCCESS;
+}

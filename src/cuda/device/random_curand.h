@@ -2,21 +2,15 @@
 #ifndef MD_CUDA_RANDOM_CURAND_H
 #define MD_CUDA_RANDOM_CURAND_H
 
+#include <stdbool.h>
+
 #include "system/random_source.h"
 
-/* Host generators, which need no GPU: all generators of the deck. */
-extern const MdRandomSource cuda_random_source;
+/* All generators of the deck. On the host they need no GPU; on the device the current GPU makes the same numbers, bit for
+ * bit, a chunk at a time, which is copied back; nothing stays on it. */
+extern const MdRandomSource cuda_random_on_host, cuda_random_on_device;
 
-typedef struct MdCurand MdCurand;
-
-/* generator: MD_GENERATOR_PHILOX, ...; on_device makes the numbers on the GPU (needs one) and copies them back. */
-MdCurand *md_curand_create(int generator, uint64_t seed, bool on_device);
-void md_curand_destroy(MdCurand *curand);
-
-/* The next chunk. */
-void md_curand_fill(MdCurand *curand, bool normal, double *values);
-
-/* Whether a device generator can be made here; why not goes to reason (room for size characters). */
-bool md_curand_has_device(char *reason, size_t size);
+/* Whether the current GPU makes numbers; why not goes to reason (room for size characters). */
+bool cuda_random_has_device(char *reason, size_t size);
 
 #endif
