@@ -2,7 +2,7 @@
 """compute-sanitizer over every variant: memcheck, racecheck, initcheck, synccheck.
 
 Walks the covering design of the tests (tests/support/walk_list: all pairs of switch values), each combination on one of
-the systems below in turn, and every system with the defaults. Each run is a child of its own; several run side by side.
+the systems below in turn, every system with the defaults, and the elementary kernels of --ceilings. Each run is a child of its own; several run side by side.
 Combinations that together have every value come first, for all tools; what the budget leaves out after them is said.
 Prints what failed and a count; exit code 1 when a tool found anything, did not sum up, or did not meet a value.
 
@@ -31,6 +31,7 @@ SYSTEMS = {
                                "potential.sigma=1 0.9", "potential.shift=force"],
     "thermostat": ["system.cells=5", "system.density=0.8442", "ensemble.thermostat=rescale", "ensemble.target=0.5 1.5"],
 }
+CEILINGS = "elementary kernels"
 LISTS = {"force.kernel=" + kernel for kernel in ("list", "list-split", "cluster", "brick", "auto")}
 NARROW = ["neighbor.capacity=20"]  # the list overflows and regrows
 FOUND, REFUSED = 99, 2             # exit codes: of the sanitizer, of mdmini
@@ -58,8 +59,9 @@ def run(mdmini, tool, system, words):
     narrow = NARROW if not words or LISTS & set(words) else []
     with tempfile.TemporaryDirectory() as folder:
         open(os.path.join(folder, "deck.txt"), "w").write("# sanitizer\n[run]\nbackend = cuda\n")
-        command = ["compute-sanitizer", f"--tool={tool}", f"--error-exitcode={FOUND}", mdmini, "deck.txt", *COMMON,
-                   *SYSTEMS[system], *narrow, *words]
+        arguments = ["--ceilings", "--quick", "run.backend=cuda"] if system == CEILINGS else [
+            "deck.txt", *COMMON, *SYSTEMS[system], *narrow, *words]
+        command = ["compute-sanitizer", f"--tool={tool}", f"--error-exitcode={FOUND}", mdmini, *arguments]
         code, text = process_group.run(command, LIMIT_S, cwd=folder)
         return (-1, f"no end after {LIMIT_S} s") if code is None else (code, text)
 
@@ -67,7 +69,7 @@ def run(mdmini, tool, system, words):
 def judge(mdmini, tool, system, words):
     """(system that ran, what is wrong or "", output). A system that cannot have the switches gives way to the melt."""
     code, text = run(mdmini, tool, system, words)
-    if code == REFUSED and system != "melt":
+    if code == REFUSED and system not in ("melt", CEILINGS):
         system = "melt"
         code, text = run(mdmini, tool, system, words)
     if code != 0:
@@ -90,7 +92,7 @@ def main():
     first, rest = combinations(a.walk_list or os.path.join(os.path.dirname(mdmini), "tests", "walk_list"))
     names = list(SYSTEMS)
     walked = [(names[k % len(names)], words) for k, words in enumerate(first + rest)]
-    must = [(name, []) for name in names] + walked[:len(first)]
+    must = [(name, []) for name in [CEILINGS, *names]] + walked[:len(first)]
     values = set().union(*map(set, first))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: process_group.stop())
