@@ -13,7 +13,7 @@ the groups in a run of its own. The table has the median over the launches of ea
     instr/a   instructions of warps times 32, an atom, or an element of a microbenchmark; instr/e: an entry of the atom's row,
               padding left out
     lanes     threads that take part in an instruction, of 32
-    branch    branches at which the threads of a warp do not part, in per cent (branch efficiency)
+    branch    branches at which the threads of a warp do not part, in per cent (branch efficiency); -: there is none
     sect/LD   sectors of 32 bytes that a load of global memory asks for, a warp: 4 for 4 bytes a lane side by side, 32 for scattered
     wave/LDS  passes of a load of shared memory: 4 for 16 bytes a lane, where no banks conflict
     DRAM/a    bytes an atom to and from device memory; L2/a: those that the L2 cache serves
@@ -108,7 +108,7 @@ def figures(name, of_kernel, report):
     return {"us": over(of_kernel["ns"], 1e3 * steps), "regs": of_kernel["registers"], "warps": of_kernel["warps_active"],
             "issue": of_kernel["issue_active"], "instr/a": instructions,
             "instr/e": over(instructions, entries) if has_entries else None, "lanes": of_kernel["lanes"],
-            "branch": of_kernel["uniform_branches"], "sect/LD": of_kernel["sectors_per_load"],
+            "branch": of_kernel["uniform_branches"] or None, "sect/LD": of_kernel["sectors_per_load"],
             "wave/LDS": over(of_kernel["shared_wavefronts"], of_kernel["shared_loads"]),
             "DRAM/a": over(of_kernel["dram_bytes"], n_atoms * steps), "L2/a": over(of_kernel["l2_bytes"], n_atoms * steps),
             "waits": ", ".join(f"{reason} {value:.2f}" for value, reason in waits if value > 0)}

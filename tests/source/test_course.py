@@ -13,7 +13,7 @@ import program
 from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
-INDEX = SOURCE / "inputs/COURSE-INDEX.md"
+INDEX, COURSE = SOURCE / "inputs/COURSE-INDEX.md", SOURCE / "inputs/COURSE.md"
 ITEMS = {"000": 24, "001": 24, "002": 52, "003": 44, "004": 116}
 STATUSES = ("covered", "partly", "no")
 FOLDERS = ("inputs", "run", "src", "tests", "tools")
@@ -212,10 +212,52 @@ def test_index(checks, folder):
 
 
 def test_course(checks, folder):
-    page = SOURCE / "inputs/COURSE.md"
-    if page.exists():
-        wrong = problems(page.read_text(encoding="utf-8"), Known(folder), is_strict=False)
-        checks.that(not wrong, f"inputs/COURSE.md: {'; '.join(wrong)}")
+    wrong = problems(COURSE.read_text(encoding="utf-8"), Known(folder), is_strict=False)
+    checks.that(not wrong, f"inputs/COURSE.md: {'; '.join(wrong)}")
+
+
+UNITS = {"GB/s": 1, "G/s": 1, "GFLOP/s": 1, "TFLOP/s": 1e-3, "us": 1, "ns": 1e3}
+
+
+def shown_figures(line):
+    """(numbers of the last cell of a table's line, by the unit that they or the next ones have)."""
+    cell = line.rstrip("| \n").rsplit(" | ", 1)[-1]
+    found = re.findall(r"(?:^|[ (])(\d[\d,]*(?:\.\d+)?)(?: (GB/s|G/s|GFLOP/s|TFLOP/s|us|ns)\b)?", cell)
+    figures, unit = [], None
+    for number, of_number in reversed(found):
+        unit = of_number or unit
+        if unit:
+            figures.append((float(number.replace(",", "")), unit))
+    return figures
+
+
+def wrong_figures(text, medians):
+    """Figures in the column H100 that none of the rows named in the same line has in the record."""
+    wrong, n_found = [], 0
+    for line in text.splitlines():
+        named = [name for name in re.findall(r"`([a-z]+: [^`]+)`", line) if name in medians]
+        if not line.startswith("|") or not named:
+            continue
+        group = named[0].split(":")[0]
+        near = [medians[name] for name in medians if name in named or " to `" in line and name.startswith(group + ":")]
+        for figure, unit in shown_figures(line):
+            n_found += 1
+            if not any(abs(median * UNITS[unit] / figure - 1) < 6e-3 for median in near):
+                wrong.append(f"{figure} {unit} is no figure of {named}")
+    return wrong, n_found
+
+
+def test_figures(checks, _):
+    """What COURSE.md says of an H100 stands in the record."""
+    record = json.loads((SOURCE / "run/results/h100/ceilings.json").read_text(encoding="utf-8"))
+    medians = {f"{r['group']}: {r['variant']}": r["median"] for r in record["results"] if r["backend"] == "cuda" and r["median"]}
+    text = COURSE.read_text(encoding="utf-8")
+    wrong, n_found = wrong_figures(text, medians)
+    checks.that(n_found > 100 and not wrong, f"{n_found} figures; {'; '.join(wrong)}")
+    line = "| a | `banks: stride 2` | b | 16,490 GB/s |"
+    checks.that(wrong_figures(line, {"banks: stride 2": 16490.0}) == ([], 1), "a figure that is right")
+    checks.that(len(wrong_figures(line, {"banks: stride 2": 16690.0})[0]) == 1, "a figure that is wrong is found")
+    checks.that(shown_figures("| x | 84.7 us, 1.2 ms, 13.2, 346 ns |")[:2] == [(346, "ns"), (13.2, "ns")], "figures of one unit")
 
 
 def test_planted_index(checks, folder):
@@ -274,7 +316,7 @@ def test_planted_course(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_index, test_course, test_planted_index, test_planted_course)
+    checks.run(test_index, test_course, test_figures, test_planted_index, test_planted_course)
     checks.finish()
 
 
