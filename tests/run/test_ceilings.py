@@ -227,7 +227,7 @@ FAULTS = [
         ("j += 1 + a.mask", "j += 2 + a.mask", ["local"]),
         ("sum += own[j];", "sum += own[0];", ["registers"])]),
     ("chase.cu", "latency", [
-        ("__ldg(place)", "__ldg((const Place *)__ldg(place))", ["load, first cache", "load, memory"]),
+        ("__ldg(place)", "__ldg((const Place *)__ldg(place))", ["load, L1", "load, memory"]),
         ("__ldcg(place)", "__ldcg((const Place *)__ldcg(place))", ["load, L2"]),
         ("(const char *)s + at", "(const char *)s + (at & ~4)", ["load, shared"]),
         ("fmaf(x, a.one, a.one)", "fmaf(x, a.one, 2 * a.one)", ["multiply-add"])]),
@@ -239,7 +239,10 @@ FAULTS = [
     ("grids.cu", "occupancy", [
         ("x >= CUDA_CEILING_PICTURE_X", "x + 1 >= CUDA_CEILING_PICTURE_X", ["picture"]),
         ("a.one, CUDA_CEILING_WAVE_STEPS", "a.one, CUDA_CEILING_WAVE_STEPS - 1", ["one wave"]),
-        ("i < a.n; i +=", "i < a.n - 1; i +=", ["up to 64", "more than 64"])]),
+        ("#pragma unroll 1\n    for (long long i = thread_index(); i < a.n;", "#pragma unroll 1\n    for (long long i = thread_index(); i < a.n - 1;",
+         ["up to 64", "more than 64"]),
+        ("CEILING(grids_copy) {\n    for (long long i = thread_index(); i < a.n;",
+         "CEILING(grids_copy) {\n    for (long long i = thread_index(); i < a.n - 1;", ["block ", "1 block", "2 blocks", "4 b", "8 b", "16 blocks an"])]),
     ("ceiling.cuh", "intensity", [("k >= 10; k -= 10", "k >= 20; k -= 20", ["20 ", "50 "])]),
     ("matrix.cu", "matrix", [("multiply_tiled<16, 1>(a)", "multiply_plain(a, threadIdx.x, threadIdx.y)", ["tiled, 16, not"])]),
     ("operations.cu", "operations", [
@@ -260,7 +263,7 @@ FAULTS = [
         ("__popc(x))", "__popc(x >> 1))", ["popcount"]),
         ("(int)threadIdx.x + 1", "(int)threadIdx.x + 2", ["shuffle"]),
         ("(int)(x & 1)", "(int)(x & 2)", ["ballot"]),
-        ("c.bits, 0x3c003c00u, 0x3c003c00u", "c.bits, 0x3c003c00u, 0x3c004000u", ["half2"]),
+        ("c.bits, ones, ones", "c.bits, 0x3c003c00u, 0x3c004000u", ["half2"]),
         ("1 + (sum + 1) % 3)", "1 + sum % 3)", ["tensor"])])]
 
 

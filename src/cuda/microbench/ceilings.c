@@ -77,6 +77,7 @@ static MdStatus open_machine(void **machine, const MdConfig *config, bool quick,
     m->compute_capability = cuda_device_compute_capability();
     m->n_sms = cuda_device_multiprocessors();
     m->sm_threads = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, device);
+    m->sm_blocks = attribute(cudaDevAttrMaxBlocksPerMultiprocessor, device);
     m->sm_shared = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
     m->block_shared = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     m->l2_bytes = attribute(cudaDevAttrL2CacheSize, device);

@@ -19,7 +19,7 @@ typedef struct CudaCeilings {
     MdConfig config;
     MdErrors *errors;
     CudaDriver driver;
-    int device, compute_capability, n_sms, sm_threads, sm_shared, block_shared,
+    int device, compute_capability, n_sms, sm_threads, sm_blocks, sm_shared, block_shared,
         reserved_shared; /* bytes of shared memory */
     int l2_bytes;
     cudaStream_t stream;

@@ -26,7 +26,7 @@ static bool is(const CudaCeiling *c, const char *variant) { return begins(c->of.
 static const Kernel kernels[] = {
     {"bandwidth", "read, L2", "bandwidth", "k_bandwidth_read_l2", RESIDENT, 256, 1, 1, NULL},
     {"bandwidth", "read", "bandwidth", "k_bandwidth_read", RESIDENT, 256, 1, 1, NULL},
-    {"bandwidth", "write", "bandwidth", "k_bandwidth_write", ELEMENTS, 256, 1, 1, cuda_ceiling_is_three},
+    {"bandwidth", "write", "bandwidth", "k_bandwidth_write", RESIDENT, 256, 1, 1, cuda_ceiling_is_three},
     {"bandwidth", "copy, float2", "bandwidth", "k_bandwidth_copy2", ELEMENTS, 256, 1, 2, cuda_ceiling_is_copy},
     {"bandwidth", "copy, float4", "bandwidth", "k_bandwidth_copy4", ELEMENTS, 256, 1, 4, cuda_ceiling_is_copy},
     {"bandwidth", "copy, grid", "bandwidth", "k_bandwidth_copy_loop", RESIDENT, 256, 1, 1, cuda_ceiling_is_copy},
@@ -67,7 +67,7 @@ static const Kernel kernels[] = {
     {"occupancy", "up to 64", "grids", "k_grids_few_registers", RESIDENT, 512, 1, 1, cuda_ceiling_is_copy},
     {"occupancy", "more than 64", "grids", "k_grids_many_registers", RESIDENT, 512, 1, 1, cuda_ceiling_is_copy},
     {"occupancy", "one wave", "grids", "k_grids_wave", WAVE, 256, 1, 1, cuda_ceiling_is_wave},
-    {"occupancy", "", "bandwidth", "k_bandwidth_copy", ELEMENTS, 128, 1, 1, cuda_ceiling_is_copy},
+    {"occupancy", "", "grids", "k_grids_copy", RESIDENT, 128, 1, 1, cuda_ceiling_is_copy},
     {"intensity", "", "intensity", "k_intensity", ELEMENTS, 256, 1, 1, cuda_ceiling_is_raised},
     {"arithmetic", "single, not", "arithmetic", "k_arithmetic_single_apart", RESIDENT, 256, 1, 1,
      cuda_ceiling_is_steps},
@@ -172,14 +172,17 @@ static void fill_constant(CudaCeiling *c) {
     CUDA_CHECK(cudaMemcpy((void *)(uintptr_t)place, c->arguments.a, size, cudaMemcpyDefault));
 }
 
-/* Blocks of so many threads; or so few on a multiprocessor, by the shared memory that each asks for. */
+/* As many blocks as the GPU holds at once: of so many threads; or so few on a multiprocessor, by the shared memory that each
+ * asks for, or by registers. */
 static void limit_blocks(CudaCeiling *c) {
-    const int k = c->of.row->parameter;
+    const int k = c->of.row->parameter, of_threads = c->m->sm_threads / k;
     if (is(c, "block")) {
         c->block[0] = (unsigned)k;
-        c->grid[0] = (unsigned)((c->n + k - 1) / k);
+        c->grid[0] = (unsigned)(c->m->n_sms * (of_threads < c->m->sm_blocks ? of_threads : c->m->sm_blocks));
         return;
     }
+    c->grid[0] = (unsigned)(c->m->n_sms * k);
+    if (strstr(c->of.row->variant, "registers")) return;
     const int share = c->m->sm_shared / k - c->m->reserved_shared;
     c->shared = (unsigned)((share < c->m->block_shared ? share : c->m->block_shared) / 128 * 128);
     md_require(c->m->driver.set_function_attribute(c->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

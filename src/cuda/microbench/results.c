@@ -36,11 +36,11 @@ double cuda_ceiling_is_transpose_of_doubles(const CudaCeiling *c, int64_t i) {
 double cuda_ceiling_is_path(const CudaCeiling *c, int64_t i) {
     const int64_t of_path = c->block[1] > 1 ? i / c->block[0] : i >> c->arguments.shift;
     const int64_t path = of_path % c->of.row->parameter;
-    return cuda_ceiling_source(0, i) + 64.0 * (double)(path + 1);
+    return cuda_ceiling_source(0, i) + CUDA_CEILING_PATH * (double)(path + 1);
 }
-/* Sixty-four steps of seven, modulo 61, which is the period of the source, too. */
+/* Steps of seven, modulo 61, which is the period of the source, too. */
 double cuda_ceiling_is_counted(const CudaCeiling *c, int64_t i) {
-    return fmod(cuda_ceiling_source(0, i >> c->arguments.shift) + 64 * 7, 61);
+    return fmod(cuda_ceiling_source(0, i >> c->arguments.shift) + CUDA_CEILING_PATH * 7, 61);
 }
 double cuda_ceiling_is_raised(const CudaCeiling *c, int64_t i) {
     return cuda_ceiling_source(0, i) + (double)c->of.row->parameter;

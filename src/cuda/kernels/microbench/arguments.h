@@ -3,9 +3,11 @@
 #define MD_CUDA_CEILING_ARGUMENTS_H
 
 enum {
-    CUDA_CEILING_TABLE = 1024,  /* floats of the small table that the paths read */
-    CUDA_CEILING_LOCAL = 16,    /* of the array of a thread: more than compilers keep in registers by comparisons */
-    CUDA_CEILING_REVERSED = 64, /* of a block that is reversed */
+    CUDA_CEILING_TABLE = 1024,   /* floats of the small table that the paths read */
+    CUDA_CEILING_LOCAL = 16,     /* of the array of a thread: more than compilers keep in registers by comparisons */
+    CUDA_CEILING_REVERSED = 256, /* of a block that is reversed */
+    CUDA_CEILING_PATH =
+        512, /* multiply-adds on a path of a branch: many, so that blocks do not begin and end too often */
     CUDA_CEILING_MOST_BLOCKS = 8192, /* sums of blocks that have a place in a static array */
     CUDA_CEILING_STARTS = 61,        /* numbers that chains of operations begin with */
     CUDA_CEILING_PICTURE_X = 76,

@@ -5,19 +5,19 @@
  *   gather, random     each lane a sector of its own: an eighth of what is moved is used, and neither lines nor pages help
  *   stride s           lanes s elements apart: 1/s of each sector is used, down to an eighth
  *   gather, sorted     random places in ascending order: lanes meet in the same lines
- *   offset k           lanes side by side, but the warp begins in the middle of a sector: one sector more per warp
+ *   offset k           lanes side by side, but the warp begins in the middle of a line: it touches one line more
  *   broadcast          all lanes of a warp read one element: one sector, delivered to all, of which an eighth is used
  *   copy               lanes side by side from the start of a line: whole lines (coalesced)
  *   permuted           the same lines, lanes in another order: coalesced all the same
  *   reversed           the same lines, lanes and warps from the end to the start; through shared memory, with an array of
  *                      fixed size (static) or of a size that the launch tells (dynamic), no side is backwards
- *   float2, float4     8 or 16 bytes a lane: fewer instructions for the same bytes
- *   grid stride        as many threads as the GPU holds, each with many elements: no blocks to replace */
+ *   grid stride        as many threads as the GPU holds, each with many elements: no blocks to replace; but a thread still has
+ *                      one load under way
+ *   float2, float4     8 or 16 bytes a lane: more bytes under way for each thread */
 #include "cuda/kernels/microbench/ceiling.cuh"
 
-CEILING(bandwidth_write) {
-    const long long i = thread_index();
-    if (i < a.n) a.b[i] = 3 * a.one;
+RESIDENT_CEILING(bandwidth_write) {
+    for (long long i = thread_index(); i < a.n; i += grid_size()) a.b[i] = 3 * a.one;
 }
 
 CEILING(bandwidth_copy) {
@@ -103,7 +103,7 @@ RESIDENT_CEILING(bandwidth_read) {
     a.b[thread_index()] = sum;
 }
 
-/* A small array again and again, past the first cache (__ldcg: cached in L2 alone). */
+/* A small array again and again, past L1 (__ldcg: cached in L2 alone). */
 RESIDENT_CEILING(bandwidth_read_l2) {
     const float4 *vectors = (const float4 *)a.a;
     float sum = 0;

@@ -1,5 +1,6 @@
 /* Divergence. The 32 lanes of a warp share one instruction: where they want different ones, the warp runs each path in turn
- * with the other lanes idle. Every path does the same work here: 64 multiply-adds.
+ * with the other lanes idle. Every path does the same work here:
+ * CUDA_CEILING_PATH multiply-adds.
  *
  * Ladder, bad to good:
  *   by lane, w ways    lanes of every warp go w ways: w times the time
@@ -12,7 +13,7 @@
 /* Number and comment are others in each path, so that the compiler does not make one loop of them all. */
 #define WORK(k)                                                                                                        \
     case k:                                                                                                            \
-        _Pragma("unroll 4") for (int step = 0; step < 64; step++) {                                                    \
+        _Pragma("unroll 4") for (int step = 0; step < CUDA_CEILING_PATH; step++) {                                     \
             x = x * a.one + (float)(k + 1);                                                                            \
             asm volatile("/* path " #k " */");                                                                         \
         }                                                                                                              \
@@ -46,7 +47,7 @@ CEILING(branch_short) {
     if (i >= a.n) return;
     float x = a.a[i >> a.shift];
 #pragma unroll 4
-    for (int step = 0; step < 64; step++) {
+    for (int step = 0; step < CUDA_CEILING_PATH; step++) {
         if (x < 54) x = x * a.one + 7;
         else x = x - 54;
     }

@@ -4,8 +4,8 @@
  * Ladder, near to far:
  *   multiply-add     registers
  *   shared memory
- *   first cache      on the multiprocessor as well, behind a look for the line
- *   L2               one for all multiprocessors, past the first cache (__ldcg: cached in L2 alone)
+ *   L1 cache         on the multiprocessor as well, behind a look for the line
+ *   L2 cache         one for all multiprocessors, past L1 (__ldcg: cached in L2 alone)
  *   memory           the same load, of more memory than L2 holds
  *
  * A chain is one cycle through all its places in random order: what comes next is known to no cache and to no prefetch before
@@ -21,8 +21,7 @@ template <class Load> __device__ inline void chase(const CudaCeilingArguments &a
     for (int k = 0; k < (int)a.n; k++) at = load((const Place *)at);
     *reached = at;
 }
-/* __ldg says that the address is one of global memory, which the compiler does not know of all of them: it takes a load that
- * looks where the address lies otherwise. */
+/* __ldg says that the address is one of global memory; otherwise the compiler would take a generic load. */
 CEILING(chase_load) {
     chase(a, [](const Place *place) { return __ldg(place); });
 }
@@ -47,7 +46,7 @@ CEILING(chase_shared) {
 CEILING(chase_multiply_add) {
     Place *reached = (Place *)a.counts;
     float x = (float)*reached;
-#pragma unroll 8
+#pragma unroll 128
     for (int k = 0; k < (int)a.n; k++) x = fmaf(x, a.one, a.one);
     *reached = (Place)x % (1 << 20);
 }

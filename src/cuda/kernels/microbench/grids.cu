@@ -11,6 +11,11 @@
  *   up to 64 registers       it holds two, which wait for memory at the same time */
 #include "cuda/kernels/microbench/ceiling.cuh"
 
+/* One load of a thread is under way at a time: what counts is how many threads there are. */
+CEILING(grids_copy) {
+    for (long long i = thread_index(); i < a.n; i += grid_size()) a.b[i] = a.a[i];
+}
+
 /* Pictures one below the other; a.shift blocks cover the height of one. */
 CEILING(grids_picture) {
     const int picture = (int)blockIdx.y / a.shift;
@@ -23,8 +28,8 @@ CEILING(grids_picture) {
 
 CEILING(grids_wave) { a.b[thread_index()] = raise(0, a.one, CUDA_CEILING_WAVE_STEPS); }
 
-/* A copy by threads that hold so many more numbers: the stores may be to where these came from, so that they cannot be read
- * later. None is negative. */
+/* A copy by threads that hold so many more numbers: a.b may be a.c, so that the compiler must load them before the loop. None is
+ * negative. */
 template <int HELD> __device__ inline void copy_holding(const CudaCeilingArguments &a) {
     float held[HELD], sum = 0;
 #pragma unroll

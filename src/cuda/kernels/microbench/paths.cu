@@ -4,11 +4,11 @@
  *   constant    a cache that serves one address at a time to all lanes: ideal where the index is uniform, one after the other
  *               where it is not
  *   texture     tex1Dfetch: the texture unit computes the address and checks the bounds; less throughput than a load
- *   global      plain loads through the first cache; the lines of a warp come one after the other
+ *   global      plain loads through the L1 cache; the lines of a warp come one after the other
  *   read-only   __ldg: the same cache today, and the promise that nobody writes
  *   shared      a copy in shared memory: as many words at once as lie in different banks
  *   local       an array of the thread whose index is not known when the kernel is compiled: registers have no index, so that
- *               it lies in local memory, which is memory of the device behind the first cache
+ *               it lies in local memory, which is memory of the device behind the L1 cache
  *   registers   the same array with constant indices, by an unrolled loop */
 #include "cuda/kernels/microbench/ceiling.cuh"
 
