@@ -37,31 +37,64 @@ typedef struct Ceilings {
     MdErrors *errors;
 } Ceilings;
 
-static MdStatus check_group(const char *name, MdErrors *errors) {
+/* What a name that is not known is answered with: those that there are, and the nearest. */
+typedef struct Offer {
+    const char *quote;
+    char *known;
+    MdNearest nearest;
+} Offer;
+
+static void offer(Offer *o, const char *name) {
+    md_nearest_offer(&o->nearest, name);
+    char *more = md_format("%s%s%s%s%s", o->known, *o->known ? ", " : "", o->quote, name, o->quote);
+    free(o->known);
+    o->known = more;
+}
+
+/* Rows of a group; those that both backends have, once. */
+static void offer_rows(Offer *o, const char *group) {
+    const MdCeiling *row, *other;
+    for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++) {
+        bool again = false;
+        for (int j = 0; j < k && (other = md_ceiling_row(j)) != NULL; j++)
+            again = again || (strcmp(other->group, row->group) == 0 && strcmp(other->variant, row->variant) == 0);
+        if (!again && strcmp(row->group, group) == 0) offer(o, row->variant);
+    }
+}
+
+static MdStatus check_name(const char *name, MdErrors *errors) {
     const MdCeiling *row;
     for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++)
         if (md_ceiling_is_named(row, name)) return MD_OK;
-    const int n_group = (int)strcspn(name, ":");
-    char word[64];
-    snprintf(word, sizeof word, "%.*s", n_group, name);
-    if (name[n_group] == ':' && md_ceiling_group(word))
-        return md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such row of this group; see mdmini --list-ceilings",
-                       name);
-    char *known = md_copy_text("");
-    const char *group;
-    MdNearest nearest = md_nearest_begin(name);
-    for (int k = 0; (group = md_ceiling_group_name(k)) != NULL; k++) {
-        md_nearest_offer(&nearest, group);
-        char *more = md_format("%s%s%s", known, k ? ", " : "", group);
-        free(known);
-        known = more;
-    }
-    char *question = md_nearest_question(md_nearest_name(&nearest));
-    MdStatus status =
-        md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such group; allowed: %s%s", name, known, question);
+    const char *colon = strchr(name, ':'), *group;
+    char *word = md_format("%.*s", colon ? (int)(colon - name) : 0, name);
+    const bool of_group = md_ceiling_group(word) != NULL;
+    Offer o = {of_group ? "\"" : "", md_copy_text(""),
+               md_nearest_begin(of_group ? colon + 1 + strspn(colon + 1, " ") : name)};
+    if (of_group) offer_rows(&o, word);
+    for (int k = 0; !of_group && (group = md_ceiling_group_name(k)) != NULL; k++) offer(&o, group);
+    char *question = md_nearest_question(md_nearest_name(&o.nearest));
+    MdStatus status = md_fail(errors, MD_ERROR_INPUT, "--ceilings %s: no such %s; allowed: %s%s", name,
+                              of_group ? "row of this group" : "group", o.known, question);
     free(question);
-    free(known);
+    free(o.known);
+    free(word);
     return status;
+}
+
+/* A name of which only the other backend has rows. */
+static void check_backend(const Ceilings *c, const char *name) {
+    const int backend = md_deck_config(c->deck)->run_backend;
+    const char *asked = backend == MD_BACKEND_CPU ? "cpu" : "cuda";
+    const MdCeiling *row, *other = NULL;
+    if (backend == MD_BACKEND_AUTO) return;
+    for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++) {
+        if (!md_ceiling_is_named(row, name)) continue;
+        if (strcmp(row->backend, asked) == 0) return;
+        other = row;
+    }
+    md_fail(c->errors, MD_ERROR_INPUT, "--ceilings %s: this is of the %s backend; run.backend is %s", name,
+            other->backend, asked);
 }
 
 /* Whether there is a machine for a backend; then its name is logged, and it is that of the provenance. */
@@ -163,18 +196,19 @@ static void run(Ceilings *c) {
 MdStatus md_ceilings_run(const MdCeilingsBackend *const *backends, int n_arguments, char *const *arguments, bool quick,
                          const char *command, MdLog *log, MdErrors *errors) {
     char **words = md_alloc((size_t)n_arguments + 1, sizeof *words, "arguments");
-    const char **groups = md_alloc((size_t)n_arguments + 1, sizeof *groups, "arguments");
-    int n_words = 0, n_groups = 0;
+    const char **names = md_alloc((size_t)n_arguments + 1, sizeof *names, "arguments");
+    int n_words = 0, n_names = 0;
     for (int k = 0; k < n_arguments; k++) {
         if (strchr(arguments[k], '=')) words[n_words++] = arguments[k];
-        else if (check_group(arguments[k], errors) == MD_OK) groups[n_groups++] = arguments[k];
+        else if (check_name(arguments[k], errors) == MD_OK) names[n_names++] = arguments[k];
     }
     Ceilings c = {
-        .backends = backends, .command = command, .choice = {n_groups, groups, quick}, .log = log, .errors = errors};
+        .backends = backends, .command = command, .choice = {n_names, names, quick}, .log = log, .errors = errors};
     MdDeck *deck = md_deck_read_overrides("ceilings", "--ceilings", known_options, n_words, words, errors);
     const MdFilesUse use = {.ceilings = true};
     c.deck = deck;
     if (deck) md_errors_finish(errors, md_deck_place, deck);
+    for (int k = 0; deck && k < n_names; k++) check_backend(&c, names[k]);
     if (deck && md_files_plan(deck, &use, &c.files, errors) == MD_OK && md_errors_status(errors) == MD_OK) run(&c);
     md_files_free(&c.files);
     md_ceilings_free(&c.results);
@@ -182,6 +216,6 @@ MdStatus md_ceilings_run(const MdCeilingsBackend *const *backends, int n_argumen
     md_errors_finish(errors, NULL, NULL); /* errors outlive the deck */
     md_deck_destroy(deck);
     md_free(words);
-    md_free(groups);
+    md_free(names);
     return md_errors_status(errors);
 }

@@ -10,8 +10,9 @@
 #include "ceilings/measure.h"
 #include "deck/deck.h"
 
-/* backends: those that are built in, ended by NULL. arguments: names of groups or rows, and `section.key=value` of the few options that it knows. Writes ceilings.json, or
- * NAME.json with output.name. The status is MD_ERROR_PHYSICS when a result was wrong. */
+/* backends: those that are built in, ended by NULL. arguments: names of groups or rows, and `section.key=value` of the few
+ * options that it knows. Writes ceilings.json, or NAME.json with output.name. The status is MD_ERROR_PHYSICS when a result was
+ * wrong. */
 MdStatus md_ceilings_run(const MdCeilingsBackend *const *backends, int n_arguments, char *const *arguments, bool quick,
                          const char *command, MdLog *log, MdErrors *errors);
 

@@ -51,8 +51,8 @@ static MdCeilingCase case_of(const MdCeiling *row, int n_threads, bool quick, co
 }
 
 static bool is_chosen(const MdCeiling *row, const char *backend, const MdCeilingsChoice *choice) {
-    bool chosen = choice->n_groups == 0;
-    for (int k = 0; k < choice->n_groups; k++) chosen = chosen || md_ceiling_is_named(row, choice->groups[k]);
+    bool chosen = choice->n_names == 0;
+    for (int k = 0; k < choice->n_names; k++) chosen = chosen || md_ceiling_is_named(row, choice->names[k]);
     return chosen && strcmp(row->backend, backend) == 0;
 }
 

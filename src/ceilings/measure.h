@@ -69,8 +69,8 @@ typedef struct MdCeilingResults {
 
 /* Whether a row is asked for: by names of groups, or of rows (md_ceiling_is_named); no names are all of them. */
 typedef struct MdCeilingsChoice {
-    int n_groups;
-    const char *const *groups;
+    int n_names;
+    const char *const *names;
     bool quick;
 } MdCeilingsChoice;
 

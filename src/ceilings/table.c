@@ -39,7 +39,9 @@ const char *md_ceiling_group(const char *name) {
 bool md_ceiling_is_named(const MdCeiling *row, const char *name) {
     const size_t n = strlen(row->group);
     if (strncmp(row->group, name, n) != 0) return false;
-    return name[n] == '\0' || (name[n] == ':' && strcmp(name + n + 1, row->variant) == 0);
+    if (name[n] != ':') return name[n] == '\0';
+    const char *variant = name + n + 1 + strspn(name + n + 1, " ");
+    return strcmp(variant, "*") == 0 || strcmp(variant, row->variant) == 0;
 }
 
 const MdCeiling *md_ceiling_row(int k) {

@@ -54,7 +54,7 @@ typedef struct MdCeiling {
 /* A row by number, backend by backend and group by group; NULL after the last. */
 const MdCeiling *md_ceiling_row(int k);
 
-/* Whether the row is meant by a name: of its group, or `GROUP:VARIANT`, its own. */
+/* Whether the row is meant by a name: of its group, also as `GROUP:*`, or `GROUP:VARIANT`, its own; blanks may follow the colon. */
 bool md_ceiling_is_named(const MdCeiling *row, const char *name);
 
 /* What a group is about, in a line; NULL: there is no such group. */

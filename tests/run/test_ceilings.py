@@ -110,11 +110,15 @@ def test_choice(checks, folder):
                        folder=folder)
     report = json.loads((Path(folder) / "mine.json").read_text())
     groups = {result["group"] for result in report["results"]}
-    row = table(folder, BACKEND)[0]
-    program.run("--ceilings", f"{row['group']}:{row['variant']}", "--quick", f"run.backend={BACKEND}", "output.name=one", folder=folder)
-    one = [(result["group"], result["variant"]) for result in json.loads((Path(folder) / "one.json").read_text())["results"]
-           if result["backend"] == BACKEND]
-    checks.that(set(one) == {(row["group"], row["variant"])}, f"one row was asked for: {one}")
+    rows = table(folder)
+    one, group = rows[0], [row for row in rows if row["group"] == "transpose"]
+    for name, wanted in [(f"{one['group']}:{one['variant']}", [one]), (f"{one['group']}:  {one['variant']}", [one]),
+                         ("transpose: *", group), ("transpose:*", group)]:
+        program.run("--ceilings", name, "--quick", f"run.backend={BACKEND}", "output.name=one", "output.existing=overwrite",
+                    folder=folder)
+        results = json.loads((Path(folder) / "one.json").read_text())["results"]
+        found = set(names([result for result in results if result["backend"] == BACKEND]))
+        checks.that(found == set(names(wanted)), f"{name}: {found}")
     checks.that(done.code == 0 and groups == {"reduction", "transpose"}, f"groups {groups}")
     refused = program.run("--ceilings", "reduction", "--quick", f"run.backend={BACKEND}", "output.name=mine",
                           "output.existing=refuse", folder=folder)
@@ -292,10 +296,17 @@ def test_faults(checks, folder):
 
 
 def test_refusals(checks, folder):
-    for words, says in [(["--ceilings", "nothing"], "no such group"), (["--ceilings", "bandwith"], 'did you mean "bandwidth"?'),
-                        (["--ceilings", "bandwidth:stride"], "no such row of this group"), (["--ceilings", "system.cells=4"], "no use for it"),
+    for words, says in [(["--ceilings", "nothing"], "no such group; allowed: bandwidth, transpose, reduction,"),
+                        (["--ceilings", "bandwith"], 'did you mean "bandwidth"?'),
+                        (["--ceilings", "bandwith:triad"], "no such group"),
+                        (["--ceilings", "transpose:nothing"], 'no such row of this group; allowed: "copy", '),
+                        (["--ceilings", "branch: one weg"], 'did you mean "one way"?'),
+                        (["--ceilings", "branch:"], "no such row of this group"),
+                        (["--ceilings", "system.cells=4"], "no use for it"),
                         (["--ceilings", "run.threads=0"], "run.threads"), (["--quick", "x.txt"], "--ceilings"),
-                        (["--ceilings", "occupancy", "--quick", "run.backend=cpu"], "nothing of this can be measured"),
+                        (["--ceilings", "occupancy", "--quick", "run.backend=cpu"], "occupancy: this is of the cuda backend"),
+                        (["--ceilings", "branch:one way", "run.backend=cpu"], "branch:one way: this is of the cuda backend"),
+                        (["--ceilings", "transpose", "branch: sorted", "run.backend=cuda"], "this is of the cpu backend"),
                         (["--ceilings", "--check"], "alone"), (["--ceilings", "--bench", "force"], "alone"),
                         (["--ceilings", "output.directory=nowhere"], "nowhere"),
                         (["--ceilings", "run.backend=cuda", "run.device=999"], "error: command line: run."),
@@ -303,6 +314,8 @@ def test_refusals(checks, folder):
         done = program.run(*words, folder=folder)
         checks.that(done.code == 2 and says in done.stderr, f"{words}: exit code {done.code}, {done.stderr!r}")
         checks.that(listing(folder) == [], f"{words} left {listing(folder)}")
+    both = program.run("--ceilings", "transpose:nothing", folder=folder).stderr  # rows of both backends stand there once
+    checks.that(both.count('"copy"') == 1 and both.count('"writes strided"') == 1, f"{both}")
 
 
 def main():
