@@ -124,7 +124,8 @@ def table(row_name, kernels, report):
     what = (f"{report['n_atoms']} atoms, {report['neighbors_per_atom'] or 0:.1f} entries a row" if report["stages"]
             else f"{report['n_atoms'] or 'no'} elements")
     lines = [f"{row_name}: {what}",
-             f"{'kernel':<24} {'runs':>4} " + " ".join(f"{key:>{int(form.split('.')[0])}}" for key, form in FORMS.items()) + "  waits"]
+             f"{'kernel':<24} {'runs':>4} " + " ".join(f"{key:>{int(form.split('.')[0])}}" for key, form in FORMS.items())
+             + "  waits"]
     for name in sorted(shown, key=lambda name: -(shown[name]["us"] or 0) * kernels[name]["launches"]):
         cells = [format(shown[name][key], form) if shown[name][key] is not None else f"{'-':>{int(form.split('.')[0])}}"
                  for key, form in FORMS.items()]
@@ -173,13 +174,19 @@ def profile_ceiling(name, a):
     return kernels, report
 
 
+def is_named(row, name):
+    """As mdmini --ceilings takes names: GROUP, GROUP:* or GROUP:ROW, also with blanks behind the colon."""
+    group, _, variant = (part.strip() for part in name.partition(":"))
+    return row["group"] == group and (":" not in name or variant in ("*", row["variant"]))
+
+
 def choose_ceilings(parser, a):
     """[GROUP:VARIANT] of what --ceilings names; a.ceiling_rows: all rows of the program."""
     a.ceiling_rows = json.loads(subprocess.run([a.mdmini, "--list-ceilings=json"], check=True, stdout=subprocess.PIPE).stdout)
     chosen = {}
     for name in a.ceilings:
         found = [f"{row['group']}:{row['variant']}" for row in a.ceiling_rows if a.backend in ("auto", row["backend"])
-                 and name in (row["group"], f"{row['group']}:{row['variant']}")]
+                 and is_named(row, name)]
         if not found:
             groups = sorted({row["group"] for row in a.ceiling_rows})
             parser.error(f"--ceilings: {name}: no such group or GROUP:ROW on this backend; groups: {', '.join(groups)}")
@@ -219,9 +226,9 @@ def read_arguments(words=None):
     parser.add_argument("--output", default="ncu.json", metavar="FILE.json", help="the record (ncu.json)")
     a = parser.parse_args(words)
     check_paths(parser, a)
+    choose_work(parser, a)  # before ncu is looked for: a name that is wrong is told where there is none
     if not shutil.which(a.ncu):
         parser.error(f"{a.ncu}: no such program: it comes with the CUDA toolkit, as Nsight Compute")
-    choose_work(parser, a)
     return a
 
 

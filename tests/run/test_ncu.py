@@ -127,7 +127,7 @@ def test_ceilings(checks, folder):
         n = of_cpu[row["row"]]["quick_size"] ** 2
         checks.that(row["n_atoms"] == n and f"{row['row']}: {n} elements" in done.stdout, f"elements of {row['row']}: {row['n_atoms']}, {n}")
         checks.near(row["figures"]["k_force_plain"]["DRAM/a"], 3000 * (bytes_index + 1) / n, 1e-9, "bytes an element")
-    one = run(folder, "--words", "--quick run.backend=cpu", what=("--ceilings", ran[1]))[1]
+    one = run(folder, "--words", "--quick run.backend=cpu", what=("--ceilings", ran[1].replace(":", ": ")))[1]
     checks.that([row["row"] for row in one["rows"]] == [ran[1]], f"one row: {one['rows']}")
     none = run(folder, "--words", "--quick run.backend=cpu", what=("--ceilings", ran[1]), STAND_IN_KERNELS="none")[0]
     checks.that(none.returncode == 0 and f"{ran[1]}: no kernel" in none.stdout, f"copies have no kernel: {none.stdout}")
@@ -143,8 +143,9 @@ def test_failures(checks, folder):
     for words, said in ((("--deck", "x.txt"), "exclude each other"), (("--ceilings", "nothing"), "exclude each other")):
         done, record = run(folder, *words)
         checks.that(done.returncode == 2 and said in done.stderr, f"{words} beside --rows: {done.stderr}")
-    done, record = run(folder, what=("--ceilings", "bandwidth:nothing"))
-    checks.that(done.returncode == 2 and "no such group" in done.stderr, f"no such row of a group: {done.stderr}")
+    for words in ((), ("--ncu", "/nonexistent/ncu")):
+        done, record = run(folder, *words, what=("--ceilings", "bandwidth:nothing"))
+        checks.that(done.returncode == 2 and "no such group" in done.stderr, f"no such row of a group: {done.stderr}")
     done, record = run(folder, what=("--deck", "nowhere.txt"))
     checks.that(done.returncode == 1 and record is None and "refused" in done.stdout, f"no such deck: {done.stdout}{done.stderr}")
     done, record = run(folder, "--rows", "zzz")
