@@ -136,11 +136,10 @@ static bool print_information(const char *argument) {
     MdListFormat format;
     if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) md_print_help(stdout);
     else if (strcmp(argument, "--version") == 0) md_print_version(stdout);
-    else if (md_parse_listing(argument, "--list-options", &format)) md_options_print(stdout, format);
-    else if (md_parse_listing(argument, "--list-variants", &format)) md_print_variants(stdout, format);
-    else if (md_parse_listing(argument, "--list-ceilings", &format)) md_ceilings_print(stdout, format);
-    else if (md_parse_listing(argument, "--device", &format) && format != MD_LIST_MARKDOWN)
-        md_devices_print(stdout, format);
+    else if (md_parse_listing(argument, "--list-options", true, &format)) md_options_print(stdout, format);
+    else if (md_parse_listing(argument, "--list-variants", true, &format)) md_print_variants(stdout, format);
+    else if (md_parse_listing(argument, "--list-ceilings", true, &format)) md_ceilings_print(stdout, format);
+    else if (md_parse_listing(argument, "--device", false, &format)) md_devices_print(stdout, format);
     else return false;
     return true;
 }

@@ -71,15 +71,15 @@ void md_print_version(FILE *stream) {
     fputc('\n', stream);
 }
 
-bool md_parse_listing(const char *argument, const char *name, MdListFormat *format) {
+bool md_parse_listing(const char *argument, const char *name, bool has_page, MdListFormat *format) {
     size_t length = strlen(name);
     if (strncmp(argument, name, length) != 0) return false;
     const char *rest = argument + length;
     if (*rest == '\0' || strcmp(rest, "=text") == 0) return *format = MD_LIST_TEXT, true;
     if (strcmp(rest, "=json") == 0) return *format = MD_LIST_JSON, true;
-    if (strcmp(rest, "=markdown") == 0) return *format = MD_LIST_MARKDOWN, true;
-    fprintf(stderr, "mdmini: error: %s: allowed are %s, %s=text, %s=json, %s=markdown\n", argument, name, name, name,
-            name);
+    if (has_page && strcmp(rest, "=markdown") == 0) return *format = MD_LIST_MARKDOWN, true;
+    fprintf(stderr, "mdmini: error: %s: allowed are %s, %s=text, %s=json%s%s%s\n", argument, name, name, name,
+            has_page ? ", " : "", has_page ? name : "", has_page ? "=markdown" : "");
     exit(MD_ERROR_INPUT);
 }
 
