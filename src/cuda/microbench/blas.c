@@ -39,20 +39,15 @@ static bool find(Blas *blas) {
 
 /* Matrices of cuBLAS lie column after column, so that ours are transposed ones to it: (a c)^T = c^T a^T. In single precision
  * throughout: tensor cores with shorter numbers are used where a program asks for them (cuBLAS, cublasSetMathMode). */
-double cuda_ceiling_run_blas(CudaCeiling *c, int64_t n_calls) {
+static void multiply(CudaCeiling *c) {
     const Blas *blas = c->extra;
     const CudaCeilingArguments *a = &c->arguments;
     const int n = (int)a->width;
     const float one = 1, zero = 0;
-    float milliseconds = 0;
-    CUDA_CHECK(cudaEventRecord(c->m->begun, c->m->stream));
-    for (int64_t k = 0; k < n_calls; k++)
-        md_require(blas->multiply(blas->handle, 0, 0, n, n, n, &one, a->c, n, a->a, n, &zero, a->b, n) == 0);
-    CUDA_CHECK(cudaEventRecord(c->m->ended, c->m->stream));
-    CUDA_CHECK(cudaEventSynchronize(c->m->ended));
-    CUDA_CHECK(cudaEventElapsedTime(&milliseconds, c->m->begun, c->m->ended));
-    return 1e-3 * (double)milliseconds;
+    md_require(blas->multiply(blas->handle, 0, 0, n, n, n, &one, a->c, n, a->a, n, &zero, a->b, n) == 0);
 }
+
+double cuda_ceiling_run_blas(CudaCeiling *c, int64_t n_calls) { return cuda_ceiling_time(c, n_calls, multiply); }
 
 static void release(CudaCeiling *c) {
     Blas *blas = c->extra;

@@ -79,7 +79,8 @@ void cuda_ceiling_shape(CudaCeiling *c, int64_t n_threads);
 int64_t cuda_ceiling_resident(const CudaCeilings *m);
 /* Into a stream of the row. */
 void cuda_ceiling_launch(CudaCeiling *c, const CudaCeilingArguments *arguments, cudaStream_t stream);
-/* Launches n_calls times, timed by events: a run. */
+/* Issues n_calls calls into the stream, timed by events; a run of the kernel alone. */
+double cuda_ceiling_time(CudaCeiling *c, int64_t n_calls, void (*issue)(CudaCeiling *c));
 double cuda_ceiling_run_kernel(CudaCeiling *c, int64_t n_calls);
 
 /* Streams of the row, which do not wait for the default stream. */

@@ -119,19 +119,17 @@ static const Kernel *kernel_of(const MdCeiling *row) {
 
 /* --- what is not plain --------------------------------------------------------------------------------------------- */
 
-/* Copies and fills by the runtime: no kernel of ours. */
-static double run_by_runtime(CudaCeiling *c, int64_t n_calls) {
+/* By the runtime: no kernel of ours. */
+static void copy(CudaCeiling *c) {
     const size_t bytes = (size_t)c->n * sizeof(float);
-    float milliseconds = 0;
-    CUDA_CHECK(cudaEventRecord(c->m->begun, c->m->stream));
-    for (int64_t k = 0; k < n_calls; k++)
-        if (is(c, "set")) CUDA_CHECK(cudaMemsetAsync(c->arguments.b, 0, bytes, c->m->stream));
-        else CUDA_CHECK(cudaMemcpyAsync(c->arguments.b, c->arguments.a, bytes, cudaMemcpyDeviceToDevice, c->m->stream));
-    CUDA_CHECK(cudaEventRecord(c->m->ended, c->m->stream));
-    CUDA_CHECK(cudaEventSynchronize(c->m->ended));
-    CUDA_CHECK(cudaEventElapsedTime(&milliseconds, c->m->begun, c->m->ended));
-    return 1e-3 * (double)milliseconds;
+    CUDA_CHECK(cudaMemcpyAsync(c->arguments.b, c->arguments.a, bytes, cudaMemcpyDeviceToDevice, c->m->stream));
 }
+static double run_copy(CudaCeiling *c, int64_t n_calls) { return cuda_ceiling_time(c, n_calls, copy); }
+
+static void set(CudaCeiling *c) {
+    CUDA_CHECK(cudaMemsetAsync(c->arguments.b, 0, (size_t)c->n * sizeof(float), c->m->stream));
+}
+static double run_set(CudaCeiling *c, int64_t n_calls) { return cuda_ceiling_time(c, n_calls, set); }
 
 /* Places to gather from, out of four times as many. */
 static bool make_index(CudaCeiling *c, char *reason) {
@@ -251,7 +249,8 @@ bool cuda_ceiling_prepare_kernel(CudaCeiling *c, char *reason) {
     c->arguments.n = c->n;
     c->arguments.width = c->of.size;
     c->arguments.parameter = c->of.row->parameter;
-    c->run = strstr(c->of.row->variant, "by the runtime") ? run_by_runtime : cuda_ceiling_run_kernel;
+    const bool by_runtime = strstr(c->of.row->variant, "by the runtime") != NULL;
+    c->run = !by_runtime ? cuda_ceiling_run_kernel : is(c, "set") ? run_set : run_copy;
     if (!cuda_ceiling_load(c, kernel->unit, NULL, kernel->symbol, reason)) return false;
     shape(c, kernel);
     if (is_of(c, "branch") && is(c, "by warp")) c->arguments.shift = 5;

@@ -78,15 +78,9 @@ static void issue(CudaCeiling *c, CudaCeilingArguments a) {
     if (finish == ALLOCATED) CUDA_CHECK(cudaFree(a.b));
 }
 
-static double run_sums(CudaCeiling *c, int64_t n_calls) {
-    float milliseconds = 0;
-    CUDA_CHECK(cudaEventRecord(c->m->begun, c->m->stream));
-    for (int64_t k = 0; k < n_calls; k++) issue(c, c->arguments);
-    CUDA_CHECK(cudaEventRecord(c->m->ended, c->m->stream));
-    CUDA_CHECK(cudaEventSynchronize(c->m->ended));
-    CUDA_CHECK(cudaEventElapsedTime(&milliseconds, c->m->begun, c->m->ended));
-    return 1e-3 * (double)milliseconds;
-}
+static void issue_sum(CudaCeiling *c) { issue(c, c->arguments); }
+
+static double run_sums(CudaCeiling *c, int64_t n_calls) { return cuda_ceiling_time(c, n_calls, issue_sum); }
 
 /* --- checks -------------------------------------------------------------------------------------------------------- */
 

@@ -117,15 +117,19 @@ void cuda_ceiling_launch(CudaCeiling *c, const CudaCeilingArguments *arguments, 
                                                 c->dependent, parameters));
 }
 
-double cuda_ceiling_run_kernel(CudaCeiling *c, int64_t n_calls) {
+double cuda_ceiling_time(CudaCeiling *c, int64_t n_calls, void (*issue)(CudaCeiling *c)) {
     float milliseconds = 0;
     CUDA_CHECK(cudaEventRecord(c->m->begun, c->m->stream));
-    for (int64_t k = 0; k < n_calls; k++) cuda_ceiling_launch(c, &c->arguments, c->m->stream);
+    for (int64_t k = 0; k < n_calls; k++) issue(c);
     CUDA_CHECK(cudaEventRecord(c->m->ended, c->m->stream));
     CUDA_CHECK(cudaEventSynchronize(c->m->ended));
     CUDA_CHECK(cudaEventElapsedTime(&milliseconds, c->m->begun, c->m->ended));
     return 1e-3 * (double)milliseconds;
 }
+
+static void issue_kernel(CudaCeiling *c) { cuda_ceiling_launch(c, &c->arguments, c->m->stream); }
+
+double cuda_ceiling_run_kernel(CudaCeiling *c, int64_t n_calls) { return cuda_ceiling_time(c, n_calls, issue_kernel); }
 
 void cuda_ceiling_make_streams(CudaCeiling *c, int n_streams) {
     md_require(n_streams <= CUDA_CEILING_STREAMS);
