@@ -93,7 +93,7 @@ def wrong_command(code, known):
             if is_mdmini and last not in known.switches:
                 found.append(f"mdmini has no {last}")
         elif last == "--ceilings" and "=" not in word:
-            found += [] if word in known.names else [f"nothing that --ceilings calls {word}"]
+            found += [] if word.replace(": ", ":") in known.names else [f"nothing that --ceilings calls {word}"]
         else:
             for piece in word.split():
                 if known.is_option(piece):
@@ -219,45 +219,78 @@ def test_course(checks, folder):
 UNITS = {"GB/s": 1, "G/s": 1, "GFLOP/s": 1, "TFLOP/s": 1e-3, "us": 1, "ns": 1e3}
 
 
-def shown_figures(line):
-    """(numbers of the last cell of a table's line, by the unit that they or the next ones have)."""
-    cell = line.rstrip("| \n").rsplit(" | ", 1)[-1]
+def shown_figures(cell):
+    """The numbers of a cell, each with the unit that stands behind it or behind a later one."""
     found = re.findall(r"(?:^|[ (])(\d[\d,]*(?:\.\d+)?)(?: (GB/s|G/s|GFLOP/s|TFLOP/s|us|ns)\b)?", cell)
     figures, unit = [], None
     for number, of_number in reversed(found):
         unit = of_number or unit
         if unit:
             figures.append((float(number.replace(",", "")), unit))
-    return figures
+    return figures[::-1]
 
 
-def wrong_figures(text, medians):
-    """Figures in the column H100 that none of the rows named in the same line has in the record."""
-    wrong, n_found = [], 0
+def is_near(shown, measured):
+    return measured is not None and abs(measured / shown - 1) < 6e-3
+
+
+def wrong_line(cells, column, heading, results):
+    """What is wrong in the column H100 of a line, and how many figures it has: each named row has its own, in the same order.
+    In the ladder it is microseconds and GB/s, and the sum behind them."""
+    names = list(dict.fromkeys(name for cell in cells[:column] for name in re.findall(r"`([a-z]+: [^`]+|cpu [a-z]+: [^`]+)`", cell)
+                               if name in results))
+    if heading == "H100: us, GB/s":
+        shown = [float(word.replace(",", "")) for word in re.findall(r"[\d.,]*\d", cells[column] + " " + cells[column + 1])]
+        row = results[names[0]]
+        measured = [1e6 * row["seconds_per_call"], row["median"], row["sum"]["result"]]
+        good = len(shown) == 3 and all(map(is_near, shown, measured)) and round(measured[2]) == shown[2]
+        return [] if good else [f"{names[0]}: {shown} for {measured}"], 3
+    figures = shown_figures(cells[column])
+    if figures and len(figures) != len(names):
+        return [f"{len(figures)} figures for {names}"], len(figures)
+    return [f"{name}: {figure} {unit} for {results[name]['median']}" for name, (figure, unit) in zip(names, figures)
+            if not is_near(figure, results[name]["median"] * UNITS[unit])], len(figures)
+
+
+def wrong_figures(text, results):
+    """(what is wrong in the columns H100 of all tables, number of figures)."""
+    wrong, n_found, columns = [], 0, {}
     for line in text.splitlines():
-        named = [name for name in re.findall(r"`([a-z]+: [^`]+)`", line) if name in medians]
-        if not line.startswith("|") or not named:
-            continue
-        group = named[0].split(":")[0]
-        near = [medians[name] for name in medians if name in named or " to `" in line and name.startswith(group + ":")]
-        for figure, unit in shown_figures(line):
-            n_found += 1
-            if not any(abs(median * UNITS[unit] / figure - 1) < 6e-3 for median in near):
-                wrong.append(f"{figure} {unit} is no figure of {named}")
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] if line.startswith("|") else []
+        if not cells:
+            columns = {}
+        elif any(cell.startswith("H100") for cell in cells):
+            columns = {k: cell for k, cell in enumerate(cells) if cell.startswith("H100")}
+        for column, heading in columns.items():
+            if cells[column] != heading and "---" not in cells[column] and any("`" in cell for cell in cells):
+                found, n = wrong_line(cells, column, heading, results)
+                wrong += found
+                n_found += n
     return wrong, n_found
+
+
+def measured_rows():
+    results = {}
+    for name in ("ceilings.json", "ceilings-cpu.json"):
+        for r in json.loads((SOURCE / "run/results/h100" / name).read_text(encoding="utf-8"))["results"]:
+            if r["check"] == "passed":
+                results[("cpu " if r["backend"] == "cpu" else "") + f"{r['group']}: {r['variant']}"] = r
+    return results
 
 
 def test_figures(checks, _):
     """What COURSE.md says of an H100 stands in the record."""
-    record = json.loads((SOURCE / "run/results/h100/ceilings.json").read_text(encoding="utf-8"))
-    medians = {f"{r['group']}: {r['variant']}": r["median"] for r in record["results"] if r["backend"] == "cuda" and r["median"]}
-    text = COURSE.read_text(encoding="utf-8")
-    wrong, n_found = wrong_figures(text, medians)
-    checks.that(n_found > 100 and not wrong, f"{n_found} figures; {'; '.join(wrong)}")
-    line = "| a | `banks: stride 2` | b | 16,490 GB/s |"
-    checks.that(wrong_figures(line, {"banks: stride 2": 16490.0}) == ([], 1), "a figure that is right")
-    checks.that(len(wrong_figures(line, {"banks: stride 2": 16690.0})[0]) == 1, "a figure that is wrong is found")
-    checks.that(shown_figures("| x | 84.7 us, 1.2 ms, 13.2, 346 ns |")[:2] == [(346, "ns"), (13.2, "ns")], "figures of one unit")
+    wrong, n_found = wrong_figures(COURSE.read_text(encoding="utf-8"), measured_rows())
+    checks.that(n_found > 150 and not wrong, f"{n_found} figures; {'; '.join(wrong)}")
+    row = {"seconds_per_call": 1e-4, "sum": {"result": 123000416.0}}
+    results = {f"banks: stride {k}": {**row, "median": 33000.0 / k} for k in (1, 2)}
+    head, rows = "| a | where | H100 |\n|---|---|---|\n", "| b | `banks: stride 1`, `banks: stride 2` | "
+    for cell, n in (("33,000, 16,500 GB/s", 0), ("16,500, 33,000 GB/s", 2), ("33,000 GB/s", 1), ("33.0, 16.4 TFLOP/s", 1), ("", 0)):
+        found, _ = wrong_figures(f"{head}{rows}{cell} |", results)
+        checks.that(len(found) == n, f"{cell}: {found}")
+    ladder = "| rung | H100: us, GB/s | sum |\n|---|---|---|\n| `banks: stride 1` | 100, 33,000 | 123,000,4"
+    checks.that(wrong_figures(ladder + "16 |", results) == ([], 3), "a line of the ladder that is right")
+    checks.that(len(wrong_figures(ladder + "17 |", results)[0]) == 1, "a sum that is wrong is found")
 
 
 def test_planted_index(checks, folder):
