@@ -5,12 +5,6 @@
 #include "cuda/device/check.h"
 #include "cuda/device/device.h"
 
-static int attribute(int device, enum cudaDeviceAttr which) {
-    int value = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&value, which, device));
-    return value;
-}
-
 static const char bytes[] = "bytes";
 
 static void describe_chip(MdDescription *d, int device, const struct cudaDeviceProp *properties) {
@@ -18,49 +12,56 @@ static void describe_chip(MdDescription *d, int device, const struct cudaDeviceP
     snprintf(text, sizeof text, "%d.%d", properties->major, properties->minor);
     md_describe_text(d, "compute_capability", "compute capability", text);
     md_describe_number(d, "multiprocessors", "multiprocessors (SMs)", properties->multiProcessorCount, "");
-    md_describe_number(d, "clock_mhz", "clock, at most", attribute(device, cudaDevAttrClockRate) / 1000, "MHz");
+    md_describe_number(d, "clock_mhz", "clock, at most", cuda_device_attribute(device, cudaDevAttrClockRate) / 1000,
+                       "MHz");
     md_describe_number(d, "memory_bytes", "global memory", (int64_t)properties->totalGlobalMem, bytes);
     md_describe_number(d, "memory_clock_mhz", "clock of the memory, at most",
-                       attribute(device, cudaDevAttrMemoryClockRate) / 1000, "MHz");
+                       cuda_device_attribute(device, cudaDevAttrMemoryClockRate) / 1000, "MHz");
     md_describe_number(d, "memory_bus_bits", "width of the memory bus",
-                       attribute(device, cudaDevAttrGlobalMemoryBusWidth), "bits");
-    md_describe_number(d, "l2_bytes", "L2 cache", attribute(device, cudaDevAttrL2CacheSize), bytes);
-    md_describe_number(d, "constant_bytes", "constant memory", attribute(device, cudaDevAttrTotalConstantMemory),
-                       bytes);
+                       cuda_device_attribute(device, cudaDevAttrGlobalMemoryBusWidth), "bits");
+    md_describe_number(d, "l2_bytes", "L2 cache", cuda_device_attribute(device, cudaDevAttrL2CacheSize), bytes);
+    md_describe_number(d, "constant_bytes", "constant memory",
+                       cuda_device_attribute(device, cudaDevAttrTotalConstantMemory), bytes);
 }
 
 static void describe_multiprocessor(MdDescription *d, int device) {
     md_describe_number(d, "shared_bytes_per_block", "shared memory of a block",
-                       attribute(device, cudaDevAttrMaxSharedMemoryPerBlock), bytes);
+                       cuda_device_attribute(device, cudaDevAttrMaxSharedMemoryPerBlock), bytes);
     md_describe_number(d, "shared_bytes_per_block_opt_in", "shared memory of a block that asks for more",
-                       attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin), bytes);
+                       cuda_device_attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin), bytes);
     md_describe_number(d, "shared_bytes_per_multiprocessor", "shared memory of an SM",
-                       attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor), bytes);
+                       cuda_device_attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor), bytes);
     md_describe_number(d, "registers_per_block", "registers of a block, of 32 bits",
-                       attribute(device, cudaDevAttrMaxRegistersPerBlock), "");
+                       cuda_device_attribute(device, cudaDevAttrMaxRegistersPerBlock), "");
     md_describe_number(d, "registers_per_multiprocessor", "registers of an SM",
-                       attribute(device, cudaDevAttrMaxRegistersPerMultiprocessor), "");
-    md_describe_number(d, "warp_size", "threads of a warp", attribute(device, cudaDevAttrWarpSize), "");
+                       cuda_device_attribute(device, cudaDevAttrMaxRegistersPerMultiprocessor), "");
+    md_describe_number(d, "warp_size", "threads of a warp", cuda_device_attribute(device, cudaDevAttrWarpSize), "");
     md_describe_number(d, "threads_per_block", "threads of a block, at most",
-                       attribute(device, cudaDevAttrMaxThreadsPerBlock), "");
+                       cuda_device_attribute(device, cudaDevAttrMaxThreadsPerBlock), "");
     md_describe_number(d, "threads_per_multiprocessor", "threads of an SM, at most",
-                       attribute(device, cudaDevAttrMaxThreadsPerMultiProcessor), "");
+                       cuda_device_attribute(device, cudaDevAttrMaxThreadsPerMultiProcessor), "");
     md_describe_number(d, "blocks_per_multiprocessor", "blocks of an SM, at most",
-                       attribute(device, cudaDevAttrMaxBlocksPerMultiprocessor), "");
-    const int64_t block[3] = {attribute(device, cudaDevAttrMaxBlockDimX), attribute(device, cudaDevAttrMaxBlockDimY),
-                              attribute(device, cudaDevAttrMaxBlockDimZ)};
-    const int64_t grid[3] = {attribute(device, cudaDevAttrMaxGridDimX), attribute(device, cudaDevAttrMaxGridDimY),
-                             attribute(device, cudaDevAttrMaxGridDimZ)};
+                       cuda_device_attribute(device, cudaDevAttrMaxBlocksPerMultiprocessor), "");
+    const int64_t block[3] = {cuda_device_attribute(device, cudaDevAttrMaxBlockDimX),
+                              cuda_device_attribute(device, cudaDevAttrMaxBlockDimY),
+                              cuda_device_attribute(device, cudaDevAttrMaxBlockDimZ)};
+    const int64_t grid[3] = {cuda_device_attribute(device, cudaDevAttrMaxGridDimX),
+                             cuda_device_attribute(device, cudaDevAttrMaxGridDimY),
+                             cuda_device_attribute(device, cudaDevAttrMaxGridDimZ)};
     md_describe_three(d, "block_limits", "threads of a block along x, y, z, at most", block);
     md_describe_three(d, "grid_limits", "blocks of a grid along x, y, z, at most", grid);
 }
 
 static void describe_abilities(MdDescription *d, int device) {
-    md_describe_number(d, "copy_engines", "copy engines", attribute(device, cudaDevAttrAsyncEngineCount), "");
-    md_describe_yes(d, "concurrent_kernels", "concurrent kernels", attribute(device, cudaDevAttrConcurrentKernels));
-    md_describe_yes(d, "unified_addressing", "unified addressing", attribute(device, cudaDevAttrUnifiedAddressing));
-    md_describe_yes(d, "managed_memory", "managed memory", attribute(device, cudaDevAttrManagedMemory));
-    md_describe_yes(d, "cooperative_launch", "cooperative launch", attribute(device, cudaDevAttrCooperativeLaunch));
+    md_describe_number(d, "copy_engines", "copy engines", cuda_device_attribute(device, cudaDevAttrAsyncEngineCount),
+                       "");
+    md_describe_yes(d, "concurrent_kernels", "concurrent kernels",
+                    cuda_device_attribute(device, cudaDevAttrConcurrentKernels));
+    md_describe_yes(d, "unified_addressing", "unified addressing",
+                    cuda_device_attribute(device, cudaDevAttrUnifiedAddressing));
+    md_describe_yes(d, "managed_memory", "managed memory", cuda_device_attribute(device, cudaDevAttrManagedMemory));
+    md_describe_yes(d, "cooperative_launch", "cooperative launch",
+                    cuda_device_attribute(device, cudaDevAttrCooperativeLaunch));
 }
 
 static void describe_place(MdDescription *d, int device) {

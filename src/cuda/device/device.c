@@ -52,34 +52,30 @@ MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *error
     return MD_OK;
 }
 
-int cuda_device_multiprocessors(void) {
-    int device = 0, n_sms = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device));
-    return n_sms;
+int cuda_device_attribute(int device, enum cudaDeviceAttr which) {
+    int value = 0;
+    CUDA_CHECK(cudaDeviceGetAttribute(&value, which, device));
+    return value;
 }
 
-int cuda_device_compute_capability(void) {
-    int device = 0, major = 0, minor = 0;
+/* Of the current GPU. */
+static int attribute(enum cudaDeviceAttr which) {
+    int device = 0;
     CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    return 10 * major + minor;
+    return cuda_device_attribute(device, which);
+}
+
+int cuda_device_multiprocessors(void) { return attribute(cudaDevAttrMultiProcessorCount); }
+
+int cuda_device_compute_capability(void) {
+    return 10 * attribute(cudaDevAttrComputeCapabilityMajor) + attribute(cudaDevAttrComputeCapabilityMinor);
 }
 
 int64_t cuda_device_resident_threads(void) {
-    int device = 0, threads_per_sm = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, device));
-    return (int64_t)cuda_device_multiprocessors() * threads_per_sm;
+    return (int64_t)cuda_device_multiprocessors() * attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
 }
 
-int cuda_device_shared_bytes(void) {
-    int device = 0, bytes = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    return bytes;
-}
+int cuda_device_shared_bytes(void) { return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
 
 /* The names by which others know the device. */
 static void identify(const struct cudaDeviceProp *properties, int device, MdMachine *machine) {
@@ -93,7 +89,7 @@ static void identify(const struct cudaDeviceProp *properties, int device, MdMach
 }
 
 MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors *errors) {
-    int device = 0, clock_khz = 0, memory_khz = 0, driver = 0, runtime = 0;
+    int device = 0, driver = 0, runtime = 0;
     MdStatus status = cuda_device_choose(config, &device, errors);
     if (status != MD_OK) return status;
     struct cudaDeviceProp properties;
@@ -115,8 +111,6 @@ MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors 
                        "run.backend=cpu",
                        device, properties.name, cudaGetErrorName(error), cudaGetErrorString(error));
     }
-    CUDA_CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, device));
     CUDA_CHECK(cudaDriverGetVersion(&driver));
     CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
     char driver_text[16], runtime_text[16];
@@ -126,8 +120,9 @@ MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors 
     snprintf(machine->details, sizeof machine->details,
              "GPU %d, compute capability %d.%d, %d SMs at up to %.0f MHz, %.0f GiB at %.0f MHz, driver for CUDA %s, "
              "runtime %s",
-             device, properties.major, properties.minor, properties.multiProcessorCount, clock_khz * 1e-3,
-             (double)properties.totalGlobalMem / 1073741824, memory_khz * 1e-3, driver_text, runtime_text);
+             device, properties.major, properties.minor, properties.multiProcessorCount,
+             cuda_device_attribute(device, cudaDevAttrClockRate) * 1e-3, (double)properties.totalGlobalMem / 1073741824,
+             cuda_device_attribute(device, cudaDevAttrMemoryClockRate) * 1e-3, driver_text, runtime_text);
     machine->n_threads = 0;
     identify(&properties, device, machine);
     machine->device_total_bytes = total_bytes;

@@ -2,9 +2,12 @@
 #ifndef MD_CUDA_DEVICE_H
 #define MD_CUDA_DEVICE_H
 
+#include <cuda_runtime_api.h>
+
 #include "backend/backend.h"
 
 MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *errors);
+int cuda_device_attribute(int device, enum cudaDeviceAttr which);
 int cuda_device_multiprocessors(void);      /* of the current GPU */
 int cuda_device_compute_capability(void);   /* of the current GPU, 90 for 9.0 */
 int64_t cuda_device_resident_threads(void); /* that the current GPU holds at once, at most */

@@ -4,26 +4,20 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "cuda/device/check.h"
+#include "cuda/device/device.h"
 
 enum { WARP = 32, PARTITIONS = 4, REGISTER_UNIT = 256 };
 
-static int attribute(int device, enum cudaDeviceAttr which) {
-    int value = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&value, which, device));
-    return value;
-}
-
 CudaMultiprocessor cuda_multiprocessor(int device) {
-    return (CudaMultiprocessor){.compute_capability = 10 * attribute(device, cudaDevAttrComputeCapabilityMajor) +
-                                                      attribute(device, cudaDevAttrComputeCapabilityMinor),
-                                .blocks = attribute(device, cudaDevAttrMaxBlocksPerMultiprocessor),
-                                .threads = attribute(device, cudaDevAttrMaxThreadsPerMultiProcessor),
-                                .registers = attribute(device, cudaDevAttrMaxRegistersPerMultiprocessor),
-                                .shared_bytes = (size_t)attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor),
-                                .reserved_bytes = (size_t)attribute(device, cudaDevAttrReservedSharedMemoryPerBlock)};
+    return (CudaMultiprocessor){
+        .compute_capability = 10 * cuda_device_attribute(device, cudaDevAttrComputeCapabilityMajor) +
+                              cuda_device_attribute(device, cudaDevAttrComputeCapabilityMinor),
+        .blocks = cuda_device_attribute(device, cudaDevAttrMaxBlocksPerMultiprocessor),
+        .threads = cuda_device_attribute(device, cudaDevAttrMaxThreadsPerMultiProcessor),
+        .registers = cuda_device_attribute(device, cudaDevAttrMaxRegistersPerMultiprocessor),
+        .shared_bytes = (size_t)cuda_device_attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor),
+        .reserved_bytes = (size_t)cuda_device_attribute(device, cudaDevAttrReservedSharedMemoryPerBlock)};
 }
 
 static size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
@@ -56,9 +50,12 @@ void cuda_occupancy_limits(const CudaMultiprocessor *sm, const CudaOccupancy *oc
                   {"registers", occupancy->by_registers},
                   {"shared", occupancy->by_shared}};
     size_t length = 0;
+    if (blocks * block_size == sm->threads) {
+        snprintf(text, CUDA_LIMITS_BYTES, "full");
+        return;
+    }
     text[0] = '\0';
-    if (blocks * block_size == sm->threads) length = (size_t)snprintf(text, CUDA_LIMITS_BYTES, "full");
-    for (size_t k = 0; k < sizeof limits / sizeof limits[0] && strcmp(text, "full") != 0; k++)
+    for (size_t k = 0; k < sizeof limits / sizeof limits[0]; k++)
         if (limits[k].blocks == blocks)
             length += (size_t)snprintf(text + length, CUDA_LIMITS_BYTES - length, "%s%s", length > 0 ? ", " : "",
                                        limits[k].name);

@@ -22,10 +22,8 @@ MdStatus cuda_memory_check(const MdConfig *config, MdErrors *errors) {
     MdStatus status = cuda_device_choose(config, &device, errors);
     if (status != MD_OK) return status;
     for (size_t k = 0; k < sizeof needs / sizeof needs[0]; k++) {
-        int has = 1;
         if (md_switch_value(config, needs[k].option) != needs[k].value) continue;
-        CUDA_CHECK(cudaDeviceGetAttribute(&has, needs[k].attribute, device));
-        if (!has)
+        if (!cuda_device_attribute(device, needs[k].attribute))
             status = md_fail(errors, MD_ERROR_INPUT, "%s=%s: GPU %d %s: take %s", md_option_name(needs[k].option),
                              md_switch_words(needs[k].option)[needs[k].value], device, needs[k].lack, needs[k].others);
     }

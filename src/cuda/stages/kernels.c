@@ -490,6 +490,7 @@ void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
         if (context->config.memory_carveout == MD_CARVEOUT_L1 &&
             kernel->blocks_per_sm < cuda_occupancy_blocks(&occupancy))
             occupancy.by_shared = kernel->blocks_per_sm; /* of what L1 leaves */
+        _Static_assert(sizeof use->limited_by == CUDA_LIMITS_BYTES, "room for what limits");
         cuda_occupancy_limits(&sm, &occupancy, kernel->block_size, use->limited_by);
     }
 }
