@@ -47,7 +47,7 @@ static MdCeilingCase case_of(const MdCeiling *row, int n_threads, bool quick, co
     const int64_t size = quick     ? row->quick_size
                          : machine ? md_ceiling_outgrown(row, backend->element_bytes, backend->cache_bytes(machine))
                                    : row->size;
-    return (MdCeilingCase){row, size, n_threads, md_ceiling_elements(row, size, n_threads)};
+    return (MdCeilingCase){row, size, n_threads, md_ceiling_elements(row, size, n_threads), quick};
 }
 
 static bool is_chosen(const MdCeiling *row, const char *backend, const MdCeilingsChoice *choice) {

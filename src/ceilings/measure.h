@@ -12,6 +12,7 @@ typedef struct MdCeilingCase {
     int64_t size;      /* elements, or those along an edge */
     int n_threads;     /* of the cpu; 1 on a GPU */
     double n_elements; /* of a call, of all threads */
+    bool quick;
 } MdCeilingCase;
 
 /* What rounding leaves of a sum of equal numbers in single precision: 1e8 times 1.23, as in a course. */

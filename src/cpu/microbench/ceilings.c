@@ -138,7 +138,7 @@ static void fill_index(MdCpuCeiling *c) {
 static int64_t count_places(const MdCpuCeiling *c) {
     const int64_t n = c->of.row->parameter / MD_CPU_LINE;
     const double last_bytes = md_host_caches().last_bytes.value, line_bytes = MD_CPU_LINE * sizeof(int64_t);
-    if (!is(c, "memory") || c->n == c->of.row->quick_size || isnan(last_bytes)) return n;
+    if (!is(c, "memory") || c->of.quick || isnan(last_bytes)) return n;
     return (int64_t)fmax((double)n, ceil(4 * last_bytes / line_bytes));
 }
 
@@ -384,7 +384,7 @@ static bool check(void *prepared, char reason[MD_CEILING_REASON]) {
 static void sum(void *prepared, MdCeilingSum *sum) {
     Prepared *p = prepared;
     const MdCpuCeiling kept = p->c;
-    const int64_t n = kept.n == kept.of.row->quick_size ? kept.n : MD_CEILING_NUMBERS;
+    const int64_t n = kept.of.quick ? kept.n : MD_CEILING_NUMBERS;
     if (3 * (uint64_t)n * sizeof(float) > md_host_memory_available_bytes()) return;
     p->c.n = n;
     p->c.f = take((size_t)n * sizeof(float));
