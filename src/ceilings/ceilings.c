@@ -62,10 +62,16 @@ static void offer_rows(Offer *o, const char *group) {
     }
 }
 
-static MdStatus check_name(const char *name, MdErrors *errors) {
+/* A row that is so named; of a backend, or, NULL, of any. */
+static const MdCeiling *find_row(const char *name, const char *backend) {
     const MdCeiling *row;
     for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++)
-        if (md_ceiling_is_named(row, name)) return MD_OK;
+        if (md_ceiling_is_named(row, name) && (!backend || strcmp(row->backend, backend) == 0)) break;
+    return row;
+}
+
+static MdStatus check_name(const char *name, MdErrors *errors) {
+    if (find_row(name, NULL)) return MD_OK;
     const char *colon = strchr(name, ':'), *group;
     char *word = md_format("%.*s", colon ? (int)(colon - name) : 0, name);
     const bool of_group = md_ceiling_group(word) != NULL;
@@ -86,15 +92,9 @@ static MdStatus check_name(const char *name, MdErrors *errors) {
 static void check_backend(const Ceilings *c, const char *name) {
     const int backend = md_deck_config(c->deck)->run_backend;
     const char *asked = backend == MD_BACKEND_CPU ? "cpu" : "cuda";
-    const MdCeiling *row, *other = NULL;
-    if (backend == MD_BACKEND_AUTO) return;
-    for (int k = 0; (row = md_ceiling_row(k)) != NULL; k++) {
-        if (!md_ceiling_is_named(row, name)) continue;
-        if (strcmp(row->backend, asked) == 0) return;
-        other = row;
-    }
+    if (backend == MD_BACKEND_AUTO || find_row(name, asked)) return;
     md_fail(c->errors, MD_ERROR_INPUT, "--ceilings %s: this is of the %s backend; run.backend is %s", name,
-            other->backend, asked);
+            find_row(name, NULL)->backend, asked);
 }
 
 /* Whether there is a machine for a backend; then its name is logged, and it is that of the provenance. */
