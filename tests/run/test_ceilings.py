@@ -247,6 +247,8 @@ FAULTS = [
          ["up to 64", "more than 64"]),
         ("CEILING(grids_copy) {\n    for (long long i = thread_index(); i < a.n;",
          "CEILING(grids_copy) {\n    for (long long i = thread_index(); i < a.n - 1;", ["block ", "1 block", "2 blocks", "4 b", "8 b", "16 blocks an"])]),
+    ("grids.cu", "occupancy", [  # the block that is left over
+        ("CEILING(grids_wave) { a.b", "CEILING(grids_wave) { if (blockIdx.x != N_SMS) a.b", ["one wave and"])]),
     ("ceiling.cuh", "intensity", [("k >= 10; k -= 10", "k >= 20; k -= 20", ["20 ", "50 "])]),
     ("matrix.cu", "matrix", [("multiply_tiled<16, 1>(a)", "multiply_plain(a, threadIdx.x, threadIdx.y)", ["tiled, 16, not"])]),
     ("operations.cu", "operations", [
@@ -278,12 +280,14 @@ def test_faults(checks, folder):
     kernels = Path(folder) / "src" / "cuda" / "kernels" / "microbench"
     kernels.mkdir(parents=True)
     os.environ["MDMINI_KERNELS"] = str(Path(folder) / "src")
+    told = json.loads(program.run("--device=json", folder=folder).stdout)["devices"]
+    n_sms = next(device["multiprocessors"] for device in told if device["backend"] == "cuda")
     os.environ["MDMINI_EMULATOR_PREEMPT"] = "2"  # an exchange that comes too late is seen where others come between
     for file, group, faults in FAULTS:
         text = (SOURCE / "src" / "cuda" / "kernels" / "microbench" / file).read_text()
         for good, bad, _ in faults:
             checks.that(text.count(good) == 1, f"{file}: {good!r} stands there {text.count(good)} times")
-            text = text.replace(good, bad)
+            text = text.replace(good, bad.replace("N_SMS", str(n_sms)))
         (kernels / file).write_text(text)
         done = program.run("--ceilings", group, "--quick", "run.backend=cuda", "output.existing=overwrite", folder=folder)
         (kernels / file).unlink()

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cuda/microbench/ceilings.h"
+#include "cuda/microbench/results.h"
 
 /* As cublas_api.h declares them: a status is 0 for success, an operation 0 for "not transposed". */
 typedef struct Blas {
@@ -47,7 +47,7 @@ static void multiply(CudaCeiling *c) {
     md_require(blas->multiply(blas->handle, 0, 0, n, n, n, &one, a->c, n, a->a, n, &zero, a->b, n) == 0);
 }
 
-double cuda_ceiling_run_blas(CudaCeiling *c, int64_t n_calls) { return cuda_ceiling_time(c, n_calls, multiply); }
+static double run_products(CudaCeiling *c, int64_t n_calls) { return cuda_ceiling_time(c, n_calls, multiply); }
 
 static void release(CudaCeiling *c) {
     Blas *blas = c->extra;
@@ -55,7 +55,7 @@ static void release(CudaCeiling *c) {
     md_free(blas);
 }
 
-bool cuda_ceiling_open_blas(CudaCeiling *c, char *reason) {
+static bool open_blas(CudaCeiling *c, char *reason) {
     Blas *blas = md_alloc(1, sizeof *blas, "cuBLAS");
     c->extra = blas;
     c->release = release;
@@ -72,4 +72,15 @@ bool cuda_ceiling_open_blas(CudaCeiling *c, char *reason) {
     }
     md_require(blas->set_stream(blas->handle, c->m->stream) == 0);
     return true;
+}
+
+bool cuda_ceiling_prepare_blas(CudaCeiling *c, char *reason) {
+    if (!open_blas(c, reason)) return false;
+    c->run = run_products;
+    c->check = cuda_ceiling_check_product;
+    c->arguments.a = c->m->d_source[0];
+    c->arguments.c = c->m->d_source[1];
+    c->arguments.width = c->of.size;
+    c->arguments.b = cuda_ceiling_take(c, (size_t)(c->of.size * c->of.size) * sizeof(float), reason);
+    return c->arguments.b != NULL;
 }

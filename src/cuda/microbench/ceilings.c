@@ -11,12 +11,6 @@
 
 /* --- the machine --------------------------------------------------------------------------------------------------- */
 
-static int attribute(enum cudaDeviceAttr which, int device) {
-    int value = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&value, which, device));
-    return value;
-}
-
 static void close_machine(void *machine) {
     CudaCeilings *m = machine;
     for (int k = 0; k < m->n_units; k++)
@@ -74,14 +68,10 @@ static MdStatus open_machine(void **machine, const MdConfig *config, bool quick,
     m->errors = errors;
     m->quick = quick;
     m->device = device;
-    m->compute_capability = cuda_device_compute_capability();
     m->n_sms = cuda_device_multiprocessors();
-    m->sm_threads = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, device);
-    m->sm_blocks = attribute(cudaDevAttrMaxBlocksPerMultiprocessor, device);
-    m->sm_shared = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
-    m->block_shared = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    m->l2_bytes = attribute(cudaDevAttrL2CacheSize, device);
-    m->reserved_shared = attribute(cudaDevAttrReservedSharedMemoryPerBlock, device);
+    m->sm = cuda_multiprocessor(device);
+    m->block_shared = cuda_device_shared_bytes();
+    m->l2_bytes = cuda_device_attribute(device, cudaDevAttrL2CacheSize);
     CUDA_CHECK(cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking));
     CUDA_CHECK(cudaEventCreate(&m->begun));
     CUDA_CHECK(cudaEventCreate(&m->ended));
@@ -110,14 +100,14 @@ static double lanes(int compute_capability, bool is_double) {
 
 static double sheet(const void *machine, MdSheet which) {
     const CudaCeilings *m = machine;
-    const double clock_ghz = 1e-6 * attribute(cudaDevAttrClockRate, m->device);
-    const double memory_ghz = 1e-6 * attribute(cudaDevAttrMemoryClockRate, m->device);
-    const double bus_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth, m->device) / 8.0;
+    const double clock_ghz = 1e-6 * cuda_device_attribute(m->device, cudaDevAttrClockRate);
+    const double memory_ghz = 1e-6 * cuda_device_attribute(m->device, cudaDevAttrMemoryClockRate);
+    const double bus_bytes = cuda_device_attribute(m->device, cudaDevAttrGlobalMemoryBusWidth) / 8.0;
     double figure = NAN;
     if (which == MD_SHEET_MEMORY) figure = 2 * memory_ghz * bus_bytes;    /* double data rate */
     if (which == MD_SHEET_SHARED) figure = clock_ghz * m->n_sms * 32 * 4; /* banks */
     if (which == MD_SHEET_SINGLE || which == MD_SHEET_DOUBLE)
-        figure = clock_ghz * m->n_sms * lanes(m->compute_capability, which == MD_SHEET_DOUBLE) * 2;
+        figure = clock_ghz * m->n_sms * lanes(m->sm.compute_capability, which == MD_SHEET_DOUBLE) * 2;
     return figure > 0 ? figure : NAN; /* some devices tell zero */
 }
 
@@ -134,17 +124,17 @@ static void release(void *prepared) {
 
 static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEILING_REASON]) {
     static const struct {
-        const char *group;
-        bool (*prepare)(CudaCeiling *c, char *reason);
+        const char *name; /* of the group, or of the row */
+        CudaCeilingStep *prepare;
     } others[] = {{"operations", cuda_ceiling_prepare_operations}, {"reduction", cuda_ceiling_prepare_reduction},
-                  {"transfer", cuda_ceiling_prepare_transfer},     {"streams", cuda_ceiling_prepare_streams},
-                  {"unified", cuda_ceiling_prepare_unified},       {"latency", cuda_ceiling_prepare_latency},
-                  {"random", cuda_ceiling_prepare_random}};
+                  {"matrix:cuBLAS", cuda_ceiling_prepare_blas},    {"transfer", cuda_ceiling_prepare_transfer},
+                  {"streams", cuda_ceiling_prepare_streams},       {"unified", cuda_ceiling_prepare_unified},
+                  {"latency", cuda_ceiling_prepare_latency},       {"random", cuda_ceiling_prepare_random}};
     CudaCeiling *c = md_alloc(1, sizeof *c, "ceilings");
     *c = (CudaCeiling){.m = machine, .of = *of, .n = of->size, .arguments.one = 1};
-    bool (*make)(CudaCeiling *, char *) = cuda_ceiling_prepare_kernel;
+    CudaCeilingStep *make = cuda_ceiling_prepare_kernel;
     for (size_t k = 0; k < sizeof others / sizeof others[0]; k++)
-        if (strcmp(others[k].group, of->row->group) == 0) make = others[k].prepare;
+        if (md_ceiling_is_named(of->row, others[k].name)) make = others[k].prepare;
     if (make(c, reason)) {
         CUDA_CHECK(cudaDeviceSynchronize()); /* memory has been set by the default stream */
         return c;

@@ -1,19 +1,16 @@
 /* Loads and multiply-adds that wait for each other: rows of the group latency that are a kernel of one thread. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "cuda/microbench/ceilings.h"
 
 enum { LINE = 128 / sizeof(uint64_t), MULTIPLY_ADDS = 1 << 20 };
 
-static bool is(const CudaCeiling *c, const char *variant) { return strcmp(c->of.row->variant, variant) == 0; }
-
 /* Places of the chain: those of the row; of memory so many that L2 holds but a quarter of their lines. */
 static int64_t count_places(const CudaCeiling *c) {
     const int64_t outgrown = 4 * (int64_t)c->m->l2_bytes / (LINE * (int64_t)sizeof(uint64_t));
-    const bool grows = is(c, "load, memory") && c->n != c->of.row->quick_size;
+    const bool grows = cuda_row_is(c, "load, memory") && !c->of.quick;
     return grows && outgrown > c->of.row->parameter ? outgrown : c->of.row->parameter;
 }
 
@@ -45,7 +42,7 @@ static bool make_lines(CudaCeiling *c, int64_t n_places, char *reason) {
     c->extra = d_lines;
     const uint64_t first = (uint64_t)(uintptr_t)d_lines;
     CUDA_CHECK(cudaMemcpy(c->arguments.counts, &first, sizeof first, cudaMemcpyDefault));
-    return !is(c, "load, memory") || cuda_ceiling_take(c, 2 * (size_t)c->m->l2_bytes, reason);
+    return !cuda_row_is(c, "load, memory") || cuda_ceiling_take(c, 2 * (size_t)c->m->l2_bytes, reason);
 }
 
 /* c->result is the place where the last check found the chain. */
@@ -68,7 +65,7 @@ static bool check_steps(CudaCeiling *c, char *reason) {
 }
 
 bool cuda_ceiling_prepare_chase(CudaCeiling *c, char *reason) {
-    const bool adds = is(c, "multiply-add, dependent"), shared = is(c, "load, shared memory");
+    const bool adds = cuda_row_is(c, "multiply-add, dependent"), shared = cuda_row_is(c, "load, shared memory");
     const int64_t n_places = count_places(c);
     c->run = cuda_ceiling_run_kernel;
     c->check = adds ? check_steps : check_chain;
@@ -84,10 +81,10 @@ bool cuda_ceiling_prepare_chase(CudaCeiling *c, char *reason) {
         if (!c->arguments.index) return false;
         CUDA_CHECK(cudaMemcpy(c->arguments.index, c->index, bytes, cudaMemcpyDefault));
     } else if (!adds && !make_lines(c, n_places, reason)) return false;
-    return cuda_ceiling_load(c, "chase", NULL,
-                             adds                ? "k_chase_multiply_add"
-                             : shared            ? "k_chase_shared"
-                             : is(c, "load, L2") ? "k_chase_load_l2"
-                                                 : "k_chase_load",
+    return cuda_ceiling_load(c, "chase",
+                             adds                         ? "k_chase_multiply_add"
+                             : shared                     ? "k_chase_shared"
+                             : cuda_row_is(c, "load, L2") ? "k_chase_load_l2"
+                                                          : "k_chase_load",
                              reason);
 }

@@ -5,117 +5,26 @@
 #include "base/memory.h"
 #include "cuda/microbench/results.h"
 
-/* How threads are laid out: one an element (or for `per` of them); as many as the GPU holds; blocks of tiles, or over pictures; a
- * block for each multiprocessor. */
+/* How threads are laid out: one an element (or for `per` of them); as many as the GPU holds; blocks of tiles, or over pictures; as
+ * many blocks as `prepare` says, an element a thread. */
 typedef enum Shape { ELEMENTS, RESIDENT, TILES, PICTURES, WAVE } Shape;
 
+/* What is left out is zero or NULL: then a block has 256 threads, a thread one element, and elements are compared. */
 typedef struct Kernel {
-    const char *group, *variant; /* the first whose name that of the row begins with */
-    const char *unit, *symbol;
+    const char *group, *variant; /* of the row; `*` at the end: of all rows that begin so */
+    const char *symbol;          /* NULL: a call of the runtime in its place */
     Shape shape;
     int x, y, per; /* threads of a block; elements of a thread, or of the edge of a tile */
-    double (*expected)(const CudaCeiling *c, int64_t i); /* NULL: the kernel adds up */
+    CudaCeilingElement *expected;
+    CudaCeilingStep *check;
+    CudaCeilingRun *run;
+    CudaCeilingStep *prepare; /* what else it needs, when it is loaded and shaped */
+    const char *unit;         /* where that is not called as the group */
+    CudaCount count;          /* of atomics: what is counted, in how many places */
+    int places, shift, mask;
+    unsigned shared;
+    bool doubles; /* elements are twice as long */
 } Kernel;
-
-static bool begins(const char *text, const char *word) { return strncmp(text, word, strlen(word)) == 0; }
-static bool is_of(const CudaCeiling *c, const char *group) { return strcmp(c->of.row->group, group) == 0; }
-static bool is(const CudaCeiling *c, const char *variant) { return begins(c->of.row->variant, variant); }
-
-/* --- the table ----------------------------------------------------------------------------------------------------- */
-
-static const Kernel kernels[] = {
-    {"bandwidth", "read, L2", "bandwidth", "k_bandwidth_read_l2", RESIDENT, 256, 1, 1, NULL},
-    {"bandwidth", "read", "bandwidth", "k_bandwidth_read", RESIDENT, 256, 1, 1, NULL},
-    {"bandwidth", "write", "bandwidth", "k_bandwidth_write", RESIDENT, 256, 1, 1, cuda_ceiling_is_three},
-    {"bandwidth", "copy, float2", "bandwidth", "k_bandwidth_copy2", ELEMENTS, 256, 1, 2, cuda_ceiling_is_copy},
-    {"bandwidth", "copy, float4", "bandwidth", "k_bandwidth_copy4", ELEMENTS, 256, 1, 4, cuda_ceiling_is_copy},
-    {"bandwidth", "copy, grid", "bandwidth", "k_bandwidth_copy_loop", RESIDENT, 256, 1, 1, cuda_ceiling_is_copy},
-    {"bandwidth", "copy", "bandwidth", "k_bandwidth_copy", ELEMENTS, 256, 1, 1, cuda_ceiling_is_copy},
-    {"bandwidth", "set", "bandwidth", "k_bandwidth_write", ELEMENTS, 256, 1, 1, NULL},
-    {"bandwidth", "triad", "bandwidth", "k_bandwidth_triad", ELEMENTS, 256, 1, 1, cuda_ceiling_is_triad},
-    {"bandwidth", "offset", "bandwidth", "k_bandwidth_offset", ELEMENTS, 256, 1, 1, cuda_ceiling_is_offset},
-    {"bandwidth", "stride", "bandwidth", "k_bandwidth_stride", ELEMENTS, 256, 1, 1, cuda_ceiling_is_strided},
-    {"bandwidth", "permuted", "bandwidth", "k_bandwidth_permuted", ELEMENTS, 256, 1, 1, cuda_ceiling_is_copy},
-    {"bandwidth", "broadcast", "bandwidth", "k_bandwidth_broadcast", ELEMENTS, 256, 1, 1, cuda_ceiling_is_broadcast},
-    {"bandwidth", "reversed, static", "bandwidth", "k_bandwidth_reverse_static", ELEMENTS, CUDA_CEILING_REVERSED, 1, 1,
-     cuda_ceiling_is_reversed_by_block},
-    {"bandwidth", "reversed, dynamic", "bandwidth", "k_bandwidth_reverse_dynamic", ELEMENTS, CUDA_CEILING_REVERSED, 1,
-     1, cuda_ceiling_is_reversed_by_block},
-    {"bandwidth", "reversed", "bandwidth", "k_bandwidth_reversed", ELEMENTS, 256, 1, 1, cuda_ceiling_is_reversed},
-    {"bandwidth", "gather", "bandwidth", "k_bandwidth_gather", ELEMENTS, 256, 1, 1, cuda_ceiling_is_gathered},
-    {"transpose", "copy, double", "transpose", "k_transpose_copy_double", TILES, 32, 8, 32, cuda_ceiling_is_copy},
-    {"transpose", "writes strided, double", "transpose", "k_transpose_writes_strided_double", TILES, 32, 8, 32,
-     cuda_ceiling_is_transpose_of_doubles},
-    {"transpose", "shared, double", "transpose", "k_transpose_shared_double", TILES, 32, 8, 32,
-     cuda_ceiling_is_transpose_of_doubles},
-    {"transpose", "padded, double", "transpose", "k_transpose_padded_double", TILES, 32, 8, 32,
-     cuda_ceiling_is_transpose_of_doubles},
-    {"transpose", "copy through", "transpose", "k_transpose_copy_shared", TILES, 32, 8, 32, cuda_ceiling_is_copy},
-    {"transpose", "copy", "transpose", "k_transpose_copy", TILES, 32, 8, 32, cuda_ceiling_is_copy},
-    {"transpose", "writes", "transpose", "k_transpose_writes_strided", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
-    {"transpose", "reads", "transpose", "k_transpose_reads_strided", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
-    {"transpose", "shared", "transpose", "k_transpose_shared", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
-    {"transpose", "padded", "transpose", "k_transpose_padded", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
-    {"transpose", "swizzled", "transpose", "k_transpose_swizzled", TILES, 32, 8, 32, cuda_ceiling_is_transpose},
-    {"branch", "by lane, short", "branch", "k_branch_short", ELEMENTS, 256, 1, 1, cuda_ceiling_is_counted},
-    {"branch", "by warp, short", "branch", "k_branch_short", ELEMENTS, 256, 1, 1, cuda_ceiling_is_counted},
-    {"branch", "no lane idle", "branch", "k_branch_block", ELEMENTS, 48, 2, 1, cuda_ceiling_is_path},
-    {"branch", "half a warp idle", "branch", "k_branch_block", ELEMENTS, 40, 2, 1, cuda_ceiling_is_path},
-    {"branch", "", "branch", "k_branch", ELEMENTS, 256, 1, 1, cuda_ceiling_is_path},
-    {"occupancy", "picture, 16", "grids", "k_grids_picture", PICTURES, 16, 16, 1, cuda_ceiling_is_raised},
-    {"occupancy", "picture, 76", "grids", "k_grids_picture", PICTURES, 76, 8, 1, cuda_ceiling_is_raised},
-    {"occupancy", "up to 64", "grids", "k_grids_few_registers", RESIDENT, 512, 1, 1, cuda_ceiling_is_copy},
-    {"occupancy", "more than 64", "grids", "k_grids_many_registers", RESIDENT, 512, 1, 1, cuda_ceiling_is_copy},
-    {"occupancy", "one wave", "grids", "k_grids_wave", WAVE, 256, 1, 1, cuda_ceiling_is_wave},
-    {"occupancy", "", "grids", "k_grids_copy", RESIDENT, 128, 1, 1, cuda_ceiling_is_copy},
-    {"intensity", "", "intensity", "k_intensity", ELEMENTS, 256, 1, 1, cuda_ceiling_is_raised},
-    {"arithmetic", "single, not", "arithmetic", "k_arithmetic_single_apart", RESIDENT, 256, 1, 1,
-     cuda_ceiling_is_steps},
-    {"arithmetic", "single, one", "arithmetic", "k_arithmetic_single_1", RESIDENT, 256, 1, 1, cuda_ceiling_is_steps},
-    {"arithmetic", "single, two", "arithmetic", "k_arithmetic_single_2", RESIDENT, 256, 1, 1, cuda_ceiling_is_steps},
-    {"arithmetic", "single, four", "arithmetic", "k_arithmetic_single_4", RESIDENT, 256, 1, 1, cuda_ceiling_is_steps},
-    {"arithmetic", "single, eight", "arithmetic", "k_arithmetic_single_8", RESIDENT, 256, 1, 1, cuda_ceiling_is_steps},
-    {"arithmetic", "double, not", "arithmetic", "k_arithmetic_double_apart", RESIDENT, 256, 1, 1,
-     cuda_ceiling_is_steps},
-    {"arithmetic", "double, one", "arithmetic", "k_arithmetic_double_1", RESIDENT, 256, 1, 1, cuda_ceiling_is_steps},
-    {"arithmetic", "double, two", "arithmetic", "k_arithmetic_double_2", RESIDENT, 256, 1, 1, cuda_ceiling_is_steps},
-    {"arithmetic", "double, four", "arithmetic", "k_arithmetic_double_4", RESIDENT, 256, 1, 1, cuda_ceiling_is_steps},
-    {"arithmetic", "double, eight", "arithmetic", "k_arithmetic_double_8", RESIDENT, 256, 1, 1, cuda_ceiling_is_steps},
-    {"matrix", "plain, by rows", "matrix", "k_matrix_plain_rows", TILES, 16, 16, 16, NULL},
-    {"matrix", "plain", "matrix", "k_matrix_plain", TILES, 16, 16, 16, NULL},
-    {"matrix", "tiled, 16, not", "matrix", "k_matrix_tiled_16_loop", TILES, 16, 16, 16, NULL},
-    {"matrix", "tiled, 16", "matrix", "k_matrix_tiled_16", TILES, 16, 16, 16, NULL},
-    {"matrix", "tiled, 32", "matrix", "k_matrix_tiled_32", TILES, 32, 32, 32, NULL},
-    {"matrix", "cuBLAS", "matrix", "k_matrix_plain", TILES, 16, 16, 16, NULL}, /* which is not run */
-    {"matrix", "registers", "matrix", "k_matrix_registers", TILES, 16, 16, 64, NULL},
-    {"banks", "8 bytes", "banks", "k_banks_wide", RESIDENT, 256, 1, 1, cuda_ceiling_is_bank_sum},
-    {"banks", "float4", "banks", "k_banks_vector", RESIDENT, 256, 1, 1, cuda_ceiling_is_bank_sum},
-    {"banks", "", "banks", "k_banks_word", RESIDENT, 256, 1, 1, cuda_ceiling_is_bank_sum},
-    {"atomics", "global, warp sums", "atomics", "k_atomics_warp", ELEMENTS, 256, 1, 1, NULL},
-    {"atomics", "float", "atomics", "k_atomics_float", ELEMENTS, 256, 1, 1, NULL},
-    {"atomics", "double by CAS", "atomics", "k_atomics_cas", ELEMENTS, 256, 1, 1, NULL},
-    {"atomics", "double", "atomics", "k_atomics_double", ELEMENTS, 256, 1, 1, NULL},
-    {"atomics", "64 bits", "atomics", "k_atomics_wide", ELEMENTS, 256, 1, 1, NULL},
-    {"atomics", "max", "atomics", "k_atomics_max", ELEMENTS, 256, 1, 1, NULL},
-    {"atomics", "block scope", "atomics", "k_atomics_block", ELEMENTS, 256, 1, 1, NULL},
-    {"atomics", "device scope", "atomics", "k_atomics_global", ELEMENTS, 256, 1, 1, NULL},
-    {"atomics", "system scope", "atomics", "k_atomics_system", ELEMENTS, 256, 1, 1, NULL},
-    {"atomics", "global", "atomics", "k_atomics_global", ELEMENTS, 256, 1, 1, NULL},
-    {"atomics", "shared", "atomics", "k_atomics_shared", ELEMENTS, 256, 1, 64, NULL},
-    {"paths", "constant", "paths", "k_paths_constant", RESIDENT, 256, 1, 1, cuda_ceiling_is_table_sum},
-    {"paths", "texture", "paths", "k_paths_texture", RESIDENT, 256, 1, 1, cuda_ceiling_is_table_sum},
-    {"paths", "global", "paths", "k_paths_global", RESIDENT, 256, 1, 1, cuda_ceiling_is_table_sum},
-    {"paths", "read-only", "paths", "k_paths_ldg", RESIDENT, 256, 1, 1, cuda_ceiling_is_table_sum},
-    {"paths", "shared", "paths", "k_paths_shared", RESIDENT, 256, 1, 1, cuda_ceiling_is_table_sum},
-    {"paths", "local", "paths", "k_paths_local", RESIDENT, 256, 1, 1, cuda_ceiling_is_own_sum},
-    {"paths", "registers", "paths", "k_paths_registers", RESIDENT, 256, 1, 1, cuda_ceiling_is_own_sum},
-};
-
-static const Kernel *kernel_of(const MdCeiling *row) {
-    for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++)
-        if (strcmp(kernels[k].group, row->group) == 0 && begins(row->variant, kernels[k].variant)) return &kernels[k];
-    md_panic("no kernel for %s: %s", row->group, row->variant);
-}
 
 /* --- what is not plain --------------------------------------------------------------------------------------------- */
 
@@ -151,7 +60,8 @@ static bool make_index(CudaCeiling *c, char *reason) {
 
 static void release_texture(CudaCeiling *c) { CUDA_CHECK(cudaDestroyTextureObject(c->arguments.texture)); }
 
-static void make_texture(CudaCeiling *c) {
+static bool make_texture(CudaCeiling *c, char *reason) {
+    (void)reason;
     struct cudaResourceDesc resource = {.resType = cudaResourceTypeLinear};
     resource.res.linear.devPtr = c->arguments.a;
     resource.res.linear.desc = (struct cudaChannelFormatDesc){.x = 32, .f = cudaChannelFormatKindFloat};
@@ -161,56 +71,49 @@ static void make_texture(CudaCeiling *c) {
     CUDA_CHECK(cudaCreateTextureObject(&texture, &resource, &how, NULL));
     c->arguments.texture = texture;
     c->release = release_texture;
+    return true;
 }
 
-static void fill_constant(CudaCeiling *c) {
+static bool fill_constant(CudaCeiling *c, char *reason) {
+    (void)reason;
     CUdeviceptr place;
     size_t size = 0;
     md_require(c->m->driver.module_global(&place, &size, c->module, "c_table") == CUDA_SUCCESS);
     CUDA_CHECK(cudaMemcpy((void *)(uintptr_t)place, c->arguments.a, size, cudaMemcpyDefault));
+    return true;
 }
 
-/* As many blocks as the GPU holds at once: of so many threads; or so few on a multiprocessor, by the shared memory that each
- * asks for, or by registers. */
-static void limit_blocks(CudaCeiling *c) {
-    const int k = c->of.row->parameter, of_threads = c->m->sm_threads / k;
-    if (is(c, "block")) {
-        c->block[0] = (unsigned)k;
-        c->grid[0] = (unsigned)(c->m->n_sms * (of_threads < c->m->sm_blocks ? of_threads : c->m->sm_blocks));
-        return;
-    }
+/* As many blocks as the GPU holds at once, of so many threads. */
+static bool fill_by_threads(CudaCeiling *c, char *reason) {
+    const int k = c->of.row->parameter, of_threads = c->m->sm.threads / k;
+    (void)reason;
+    c->block[0] = (unsigned)k;
+    c->grid[0] = (unsigned)(c->m->n_sms * (of_threads < c->m->sm.blocks ? of_threads : c->m->sm.blocks));
+    return true;
+}
+
+/* So few on a multiprocessor, by registers. */
+static bool fill_by_registers(CudaCeiling *c, char *reason) {
+    (void)reason;
+    c->grid[0] = (unsigned)(c->m->n_sms * c->of.row->parameter);
+    return true;
+}
+
+/* By the shared memory that each asks for. */
+static bool fill_by_shared(CudaCeiling *c, char *reason) {
+    const int k = c->of.row->parameter, share = (int)c->m->sm.shared_bytes / k - (int)c->m->sm.reserved_bytes;
+    (void)reason;
     c->grid[0] = (unsigned)(c->m->n_sms * k);
-    if (strstr(c->of.row->variant, "registers")) return;
-    const int share = c->m->sm_shared / k - c->m->reserved_shared;
     c->shared = (unsigned)((share < c->m->block_shared ? share : c->m->block_shared) / 128 * 128);
-    md_require(c->m->driver.set_function_attribute(c->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                   (int)c->shared) == CUDA_SUCCESS);
+    CUDA_CEILING_CHECK(c->m, c->m->driver.set_function_attribute(
+                                 c->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->shared));
+    return true;
 }
 
-static void shape(CudaCeiling *c, const Kernel *kernel) {
-    const int64_t n_threads =
-        kernel->shape == RESIDENT ? cuda_ceiling_resident(c->m) : (c->n + kernel->per - 1) / kernel->per;
-    const unsigned tiles = (unsigned)((c->of.size + kernel->per - 1) / kernel->per);
-    c->block[0] = (unsigned)kernel->x;
-    c->block[1] = (unsigned)kernel->y;
-    const int of_block = kernel->x * kernel->y;
-    c->grid[0] = kernel->shape == TILES ? tiles : (unsigned)((n_threads + of_block - 1) / of_block);
-    c->grid[1] = kernel->shape == TILES ? tiles : 1;
-    if (kernel->shape == WAVE) c->grid[0] = (unsigned)(c->m->n_sms + (is(c, "one wave and a block") ? 1 : 0));
-    if (kernel->shape != PICTURES) return;
-    c->arguments.shift = (CUDA_CEILING_PICTURE_Y + kernel->y - 1) / kernel->y;
-    c->grid[0] = (unsigned)((CUDA_CEILING_PICTURE_X + kernel->x - 1) / kernel->x);
-    c->grid[1] = (unsigned)(c->n / (CUDA_CEILING_PICTURE_X * CUDA_CEILING_PICTURE_Y) * c->arguments.shift);
-}
-
-/* Which places atomics meet in. */
-static void set_places(CudaCeiling *c) {
-    const char *variant = c->of.row->variant;
-    const int spread = is(c, "shared") ? 255 : (1 << 20) - 1;
-    const bool one_address = strstr(variant, "one address") || strstr(variant, "warp sums");
-    c->arguments.shift = strstr(variant, "one a warp") ? 5 : strstr(variant, "one a block") ? 8 : 0;
-    c->arguments.mask = one_address ? 0 : spread;
-    c->n_out = is(c, "shared") ? 256 : 1 << 20;
+static bool fill_and_one(CudaCeiling *c, char *reason) {
+    const bool filled = fill_by_shared(c, reason);
+    c->grid[0]++;
+    return filled;
 }
 
 /* Whole numbers end at 2^24 in a float, which one call reaches at one address: it begins at zero. */
@@ -220,50 +123,191 @@ static double run_from_zero(CudaCeiling *c, int64_t n_calls) {
         CUDA_CHECK(cudaMemsetAsync(c->arguments.counts, 0, sizeof(float), c->m->stream));
         seconds += cuda_ceiling_run_kernel(c, 1);
     }
-    c->n_calls = 1;
     return seconds;
 }
 
-/* What kind of result it has, and room for it. */
-static bool set_result(CudaCeiling *c, const Kernel *kernel, char *reason) {
-    CudaCeilingArguments *a = &c->arguments;
-    c->expected = kernel->expected;
-    c->check = cuda_ceiling_check_elements;
-    c->n_out = c->of.row->each || !kernel->expected ? cuda_ceiling_resident(c->m) : c->n;
-    if (is_of(c, "transpose") || is_of(c, "matrix")) c->n_out = c->of.size * c->of.size;
-    if (is_of(c, "transpose") && strstr(c->of.row->variant, "double")) c->n_out *= 2;
-    if (kernel->shape == WAVE) c->n_out = (int64_t)c->grid[0] * c->block[0];
-    if (is_of(c, "matrix")) c->check = cuda_ceiling_check_product;
-    else if (is_of(c, "bandwidth") && is(c, "set")) c->check = cuda_ceiling_check_zero, c->n_out = c->n;
-    else if (is_of(c, "bandwidth") && !kernel->expected) c->check = cuda_ceiling_check_thread_sums;
-    else if (is_of(c, "atomics")) c->check = cuda_ceiling_check_counts, set_places(c);
-    if (is_of(c, "atomics"))
-        return (a->counts = cuda_ceiling_take(c, (size_t)c->n_out * cuda_ceiling_count_bytes(c), reason)) != NULL;
-    return (a->b = cuda_ceiling_take(c, (size_t)c->n_out * sizeof *a->b, reason)) != NULL;
+/* --- the table ----------------------------------------------------------------------------------------------------- */
+
+enum { MANY = 1 << 20 }; /* places of atomics */
+
+/* clang-format off */
+#define TRANSPOSE(variant_, symbol_, expected_, doubles_) \
+    {"transpose", variant_, symbol_, TILES, 32, 8, 32, .expected = expected_, .doubles = doubles_}
+#define MATRIX(variant_, symbol_, x_, edge_) \
+    {"matrix", variant_, symbol_, TILES, x_, x_, edge_, .check = cuda_ceiling_check_product}
+#define OCCUPANCY(variant_, symbol_, shape_, x_, y_, expected_, prepare_) \
+    {"occupancy", variant_, symbol_, shape_, x_, y_, .expected = expected_, .prepare = prepare_, .unit = "grids"}
+#define ATOMICS(variant_, symbol_, per_, count_, shift_, places_, mask_) \
+    {"atomics", variant_, symbol_, ELEMENTS, 256, 1, per_, .check = cuda_ceiling_check_counts, .count = count_, \
+     .shift = shift_, .places = places_, .mask = mask_}
+
+static const Kernel kernels[] = {
+    {"bandwidth", "read", "k_bandwidth_read", RESIDENT, .check = cuda_ceiling_check_thread_sums},
+    {"bandwidth", "read, L2", "k_bandwidth_read_l2", RESIDENT, .check = cuda_ceiling_check_thread_sums},
+    {"bandwidth", "write", "k_bandwidth_write", RESIDENT, .expected = cuda_ceiling_is_three},
+    {"bandwidth", "copy", "k_bandwidth_copy", ELEMENTS, .expected = cuda_ceiling_is_copy},
+    {"bandwidth", "copy, float2", "k_bandwidth_copy2", ELEMENTS, 256, 1, 2, .expected = cuda_ceiling_is_copy},
+    {"bandwidth", "copy, float4", "k_bandwidth_copy4", ELEMENTS, 256, 1, 4, .expected = cuda_ceiling_is_copy},
+    {"bandwidth", "copy, grid stride", "k_bandwidth_copy_loop", RESIDENT, .expected = cuda_ceiling_is_copy},
+    {"bandwidth", "copy by the runtime", NULL, ELEMENTS, .expected = cuda_ceiling_is_copy, .run = run_copy},
+    {"bandwidth", "set by the runtime", NULL, ELEMENTS, .check = cuda_ceiling_check_zero, .run = run_set},
+    {"bandwidth", "triad", "k_bandwidth_triad", ELEMENTS, .expected = cuda_ceiling_is_triad},
+    {"bandwidth", "offset *", "k_bandwidth_offset", ELEMENTS, .expected = cuda_ceiling_is_offset},
+    {"bandwidth", "stride *", "k_bandwidth_stride", ELEMENTS, .expected = cuda_ceiling_is_strided},
+    {"bandwidth", "gather, *", "k_bandwidth_gather", ELEMENTS, .expected = cuda_ceiling_is_gathered, .prepare = make_index},
+    {"bandwidth", "permuted", "k_bandwidth_permuted", ELEMENTS, .expected = cuda_ceiling_is_copy},
+    {"bandwidth", "broadcast", "k_bandwidth_broadcast", ELEMENTS, .expected = cuda_ceiling_is_broadcast},
+    {"bandwidth", "reversed", "k_bandwidth_reversed", ELEMENTS, .expected = cuda_ceiling_is_reversed},
+    {"bandwidth", "reversed, static shared", "k_bandwidth_reverse_static", ELEMENTS, CUDA_CEILING_REVERSED,
+        .expected = cuda_ceiling_is_reversed_by_block},
+    {"bandwidth", "reversed, dynamic shared", "k_bandwidth_reverse_dynamic", ELEMENTS, CUDA_CEILING_REVERSED,
+        .expected = cuda_ceiling_is_reversed_by_block, .shared = CUDA_CEILING_REVERSED * sizeof(float)},
+    TRANSPOSE("copy", "k_transpose_copy", cuda_ceiling_is_copy, false),
+    TRANSPOSE("copy through shared memory", "k_transpose_copy_shared", cuda_ceiling_is_copy, false),
+    TRANSPOSE("writes strided", "k_transpose_writes_strided", cuda_ceiling_is_transpose, false),
+    TRANSPOSE("reads strided", "k_transpose_reads_strided", cuda_ceiling_is_transpose, false),
+    TRANSPOSE("shared", "k_transpose_shared", cuda_ceiling_is_transpose, false),
+    TRANSPOSE("padded", "k_transpose_padded", cuda_ceiling_is_transpose, false),
+    TRANSPOSE("swizzled", "k_transpose_swizzled", cuda_ceiling_is_transpose, false),
+    TRANSPOSE("copy, double", "k_transpose_copy_double", cuda_ceiling_is_copy, true),
+    TRANSPOSE("writes strided, double", "k_transpose_writes_strided_double", cuda_ceiling_is_transpose_of_doubles, true),
+    TRANSPOSE("shared, double", "k_transpose_shared_double", cuda_ceiling_is_transpose_of_doubles, true),
+    TRANSPOSE("padded, double", "k_transpose_padded_double", cuda_ceiling_is_transpose_of_doubles, true),
+    {"branch", "one way", "k_branch", ELEMENTS, .expected = cuda_ceiling_is_path},
+    {"branch", "by warp, 32 ways", "k_branch", ELEMENTS, .expected = cuda_ceiling_is_path, .shift = 5},
+    {"branch", "by lane, 2 ways", "k_branch", ELEMENTS, .expected = cuda_ceiling_is_path},
+    {"branch", "by lane, 4 ways", "k_branch", ELEMENTS, .expected = cuda_ceiling_is_path},
+    {"branch", "by lane, 8 ways", "k_branch", ELEMENTS, .expected = cuda_ceiling_is_path},
+    {"branch", "by lane, 16 ways", "k_branch", ELEMENTS, .expected = cuda_ceiling_is_path},
+    {"branch", "by lane, 32 ways", "k_branch", ELEMENTS, .expected = cuda_ceiling_is_path},
+    {"branch", "by lane, short body", "k_branch_short", ELEMENTS, .expected = cuda_ceiling_is_counted},
+    {"branch", "by warp, short body", "k_branch_short", ELEMENTS, .expected = cuda_ceiling_is_counted, .shift = 5},
+    {"branch", "no lane idle", "k_branch_block", ELEMENTS, 48, 2, .expected = cuda_ceiling_is_path},
+    {"branch", "half a warp idle", "k_branch_block", ELEMENTS, 40, 2, .expected = cuda_ceiling_is_path},
+    {"branch", "half a warp idle, by row", "k_branch_block", ELEMENTS, 40, 2, .expected = cuda_ceiling_is_path},
+    OCCUPANCY("block *", "k_grids_copy", RESIDENT, 256, 1, cuda_ceiling_is_copy, fill_by_threads),
+    OCCUPANCY("1 block an SM", "k_grids_copy", RESIDENT, 128, 1, cuda_ceiling_is_copy, fill_by_shared),
+    OCCUPANCY("2 blocks an SM", "k_grids_copy", RESIDENT, 128, 1, cuda_ceiling_is_copy, fill_by_shared),
+    OCCUPANCY("4 blocks an SM", "k_grids_copy", RESIDENT, 128, 1, cuda_ceiling_is_copy, fill_by_shared),
+    OCCUPANCY("8 blocks an SM", "k_grids_copy", RESIDENT, 128, 1, cuda_ceiling_is_copy, fill_by_shared),
+    OCCUPANCY("16 blocks an SM", "k_grids_copy", RESIDENT, 128, 1, cuda_ceiling_is_copy, fill_by_shared),
+    OCCUPANCY("up to 64 registers", "k_grids_few_registers", RESIDENT, 512, 1, cuda_ceiling_is_copy, fill_by_registers),
+    OCCUPANCY("more than 64 registers", "k_grids_many_registers", RESIDENT, 512, 1, cuda_ceiling_is_copy, fill_by_registers),
+    OCCUPANCY("picture, 16 x 16 blocks", "k_grids_picture", PICTURES, 16, 16, cuda_ceiling_is_raised, NULL),
+    OCCUPANCY("picture, 76 x 8 blocks", "k_grids_picture", PICTURES, 76, 8, cuda_ceiling_is_raised, NULL),
+    OCCUPANCY("one wave", "k_grids_wave", WAVE, 256, 1, cuda_ceiling_is_wave, fill_by_shared),
+    OCCUPANCY("one wave and a block", "k_grids_wave", WAVE, 256, 1, cuda_ceiling_is_wave, fill_and_one),
+    {"intensity", "*", "k_intensity", ELEMENTS, .expected = cuda_ceiling_is_raised},
+    {"arithmetic", "single, not fused", "k_arithmetic_single_apart", RESIDENT, .expected = cuda_ceiling_is_steps},
+    {"arithmetic", "single, one chain", "k_arithmetic_single_1", RESIDENT, .expected = cuda_ceiling_is_steps},
+    {"arithmetic", "single, two chains", "k_arithmetic_single_2", RESIDENT, .expected = cuda_ceiling_is_steps},
+    {"arithmetic", "single, four chains", "k_arithmetic_single_4", RESIDENT, .expected = cuda_ceiling_is_steps},
+    {"arithmetic", "single, eight chains", "k_arithmetic_single_8", RESIDENT, .expected = cuda_ceiling_is_steps},
+    {"arithmetic", "double, not fused", "k_arithmetic_double_apart", RESIDENT, .expected = cuda_ceiling_is_steps},
+    {"arithmetic", "double, one chain", "k_arithmetic_double_1", RESIDENT, .expected = cuda_ceiling_is_steps},
+    {"arithmetic", "double, two chains", "k_arithmetic_double_2", RESIDENT, .expected = cuda_ceiling_is_steps},
+    {"arithmetic", "double, four chains", "k_arithmetic_double_4", RESIDENT, .expected = cuda_ceiling_is_steps},
+    {"arithmetic", "double, eight chains", "k_arithmetic_double_8", RESIDENT, .expected = cuda_ceiling_is_steps},
+    MATRIX("plain, by rows", "k_matrix_plain_rows", 16, 16),
+    MATRIX("plain", "k_matrix_plain", 16, 16),
+    MATRIX("tiled, 16", "k_matrix_tiled_16", 16, 16),
+    MATRIX("tiled, 16, not unrolled", "k_matrix_tiled_16_loop", 16, 16),
+    MATRIX("tiled, 32", "k_matrix_tiled_32", 32, 32),
+    MATRIX("registers", "k_matrix_registers", 16, 64),
+    {"banks", "stride *", "k_banks_word", RESIDENT, .expected = cuda_ceiling_is_bank_sum},
+    {"banks", "permuted", "k_banks_word", RESIDENT, .expected = cuda_ceiling_is_bank_sum, .shift = 21},
+    {"banks", "one word", "k_banks_word", RESIDENT, .expected = cuda_ceiling_is_bank_sum},
+    {"banks", "8 bytes, stride *", "k_banks_wide", RESIDENT, .expected = cuda_ceiling_is_bank_sum},
+    {"banks", "float4", "k_banks_vector", RESIDENT, .expected = cuda_ceiling_is_bank_sum},
+    ATOMICS("global, one address", "k_atomics_global", 1, CUDA_COUNT_INT, 0, MANY, 0),
+    ATOMICS("global, warp sums", "k_atomics_warp", 1, CUDA_COUNT_INT, 0, MANY, 0),
+    ATOMICS("global, one a warp", "k_atomics_global", 1, CUDA_COUNT_INT, 5, MANY, MANY - 1),
+    ATOMICS("global, spread", "k_atomics_global", 1, CUDA_COUNT_INT, 0, MANY, MANY - 1),
+    ATOMICS("shared, one address", "k_atomics_shared", 64, CUDA_COUNT_INT, 0, 256, 0),
+    ATOMICS("shared, one a warp", "k_atomics_shared", 64, CUDA_COUNT_INT, 5, 256, 7),
+    ATOMICS("shared, spread", "k_atomics_shared", 64, CUDA_COUNT_INT, 0, 256, 255),
+    {"atomics", "float, one address", "k_atomics_float", ELEMENTS, .check = cuda_ceiling_check_last_counts,
+        .run = run_from_zero, .count = CUDA_COUNT_FLOAT, .places = MANY},
+    ATOMICS("float, spread", "k_atomics_float", 1, CUDA_COUNT_FLOAT, 0, MANY, MANY - 1),
+    ATOMICS("double, one address", "k_atomics_double", 1, CUDA_COUNT_DOUBLE, 0, MANY, 0),
+    ATOMICS("double, spread", "k_atomics_double", 1, CUDA_COUNT_DOUBLE, 0, MANY, MANY - 1),
+    ATOMICS("64 bits, one address", "k_atomics_wide", 1, CUDA_COUNT_64, 0, MANY, 0),
+    ATOMICS("64 bits, spread", "k_atomics_wide", 1, CUDA_COUNT_64, 0, MANY, MANY - 1),
+    ATOMICS("max, spread", "k_atomics_max", 1, CUDA_COUNT_MAX, 0, MANY, MANY - 1),
+    ATOMICS("double by CAS, one address", "k_atomics_cas", 1, CUDA_COUNT_DOUBLE, 0, MANY, 0),
+    ATOMICS("double by CAS, spread", "k_atomics_cas", 1, CUDA_COUNT_DOUBLE, 0, MANY, MANY - 1),
+    ATOMICS("block scope, one a block", "k_atomics_block", 1, CUDA_COUNT_INT, 8, MANY, MANY - 1),
+    ATOMICS("device scope, one a block", "k_atomics_global", 1, CUDA_COUNT_INT, 8, MANY, MANY - 1),
+    ATOMICS("system scope, one a block", "k_atomics_system", 1, CUDA_COUNT_INT, 8, MANY, MANY - 1),
+    {"paths", "constant, *", "k_paths_constant", RESIDENT, .expected = cuda_ceiling_is_table_sum, .prepare = fill_constant},
+    {"paths", "texture, *", "k_paths_texture", RESIDENT, .expected = cuda_ceiling_is_table_sum, .prepare = make_texture},
+    {"paths", "global, *", "k_paths_global", RESIDENT, .expected = cuda_ceiling_is_table_sum},
+    {"paths", "read-only, *", "k_paths_ldg", RESIDENT, .expected = cuda_ceiling_is_table_sum},
+    {"paths", "shared, *", "k_paths_shared", RESIDENT, .expected = cuda_ceiling_is_table_sum},
+    {"paths", "local, dynamic index", "k_paths_local", RESIDENT, .expected = cuda_ceiling_is_own_sum},
+    {"paths", "registers, unrolled", "k_paths_registers", RESIDENT, .expected = cuda_ceiling_is_own_sum},
+};
+/* clang-format on */
+
+static bool fits(const Kernel *kernel, const MdCeiling *row) {
+    const char *star = strchr(kernel->variant, '*');
+    return strcmp(kernel->group, row->group) == 0 &&
+           (star ? strncmp(kernel->variant, row->variant, (size_t)(star - kernel->variant)) == 0
+                 : strcmp(kernel->variant, row->variant) == 0);
+}
+
+static const Kernel *kernel_of(const MdCeiling *row) {
+    for (size_t k = 0; k < sizeof kernels / sizeof kernels[0]; k++)
+        if (fits(&kernels[k], row)) return &kernels[k];
+    md_panic("no kernel for %s: %s", row->group, row->variant);
+}
+
+/* --- preparing ----------------------------------------------------------------------------------------------------- */
+
+static void shape(CudaCeiling *c, const Kernel *kernel) {
+    const int x = kernel->x ? kernel->x : 256, y = kernel->y ? kernel->y : 1, per = kernel->per ? kernel->per : 1;
+    const int64_t n_threads = kernel->shape == RESIDENT ? cuda_ceiling_resident(c->m) : (c->n + per - 1) / per;
+    const unsigned tiles = (unsigned)((c->of.size + per - 1) / per);
+    c->per = per;
+    c->block[0] = (unsigned)x;
+    c->block[1] = (unsigned)y;
+    c->grid[0] = kernel->shape == TILES ? tiles : (unsigned)((n_threads + x * y - 1) / (x * y));
+    c->grid[1] = kernel->shape == TILES ? tiles : 1;
+    if (kernel->shape != PICTURES) return;
+    c->arguments.shift = (CUDA_CEILING_PICTURE_Y + y - 1) / y;
+    c->grid[0] = (unsigned)((CUDA_CEILING_PICTURE_X + x - 1) / x);
+    c->grid[1] = (unsigned)(c->n / (CUDA_CEILING_PICTURE_X * CUDA_CEILING_PICTURE_Y) * c->arguments.shift);
+}
+
+/* Floats that are written, or places that are added to. */
+static int64_t count_results(const CudaCeiling *c, const Kernel *kernel) {
+    const bool of_threads = c->of.row->each || kernel->shape == WAVE || kernel->check == cuda_ceiling_check_thread_sums;
+    if (kernel->places > 0) return kernel->places;
+    if (kernel->shape == TILES) return c->of.size * c->of.size * (kernel->doubles ? 2 : 1);
+    return of_threads ? (int64_t)c->grid[0] * c->block[0] : c->n;
 }
 
 bool cuda_ceiling_prepare_kernel(CudaCeiling *c, char *reason) {
     const Kernel *kernel = kernel_of(c->of.row);
-    c->arguments.a = c->m->d_source[0];
-    c->arguments.c = c->m->d_source[1];
-    c->arguments.n = c->n;
-    c->arguments.width = c->of.size;
-    c->arguments.parameter = c->of.row->parameter;
-    const bool by_runtime = strstr(c->of.row->variant, "by the runtime") != NULL;
-    c->run = !by_runtime ? cuda_ceiling_run_kernel : is(c, "set") ? run_set : run_copy;
-    if (!cuda_ceiling_load(c, kernel->unit, NULL, kernel->symbol, reason)) return false;
+    CudaCeilingArguments *a = &c->arguments;
+    a->a = c->m->d_source[0];
+    a->c = c->m->d_source[1];
+    a->n = c->n;
+    a->width = c->of.size;
+    a->parameter = c->of.row->parameter;
+    a->shift = kernel->shift;
+    a->mask = kernel->mask;
+    c->shared = kernel->shared;
+    c->count = kernel->count;
+    c->expected = kernel->expected;
+    c->check = kernel->check ? kernel->check : cuda_ceiling_check_elements;
+    c->run = kernel->run ? kernel->run : cuda_ceiling_run_kernel;
+    const char *unit = kernel->unit ? kernel->unit : kernel->group;
+    if (kernel->symbol && !cuda_ceiling_load(c, unit, kernel->symbol, reason)) return false;
     shape(c, kernel);
-    if (is_of(c, "branch") && is(c, "by warp")) c->arguments.shift = 5;
-    if (is_of(c, "occupancy") && kernel->shape != PICTURES && c->of.row->parameter > 0) limit_blocks(c);
-    if (is_of(c, "bandwidth") && is(c, "reversed, dynamic")) c->shared = CUDA_CEILING_REVERSED * sizeof(float);
-    if (is_of(c, "banks") && is(c, "permuted")) c->arguments.shift = 21;
-    if (is_of(c, "atomics") && is(c, "float, one address")) c->run = run_from_zero;
-    if (is_of(c, "matrix") && is(c, "cuBLAS")) {
-        if (!cuda_ceiling_open_blas(c, reason)) return false;
-        c->run = cuda_ceiling_run_blas;
-    }
-    if (is_of(c, "paths") && is(c, "texture")) make_texture(c);
-    if (is_of(c, "paths") && is(c, "constant")) fill_constant(c);
-    if (is_of(c, "bandwidth") && is(c, "gather") && !make_index(c, reason)) return false;
-    return set_result(c, kernel, reason);
+    if (kernel->prepare && !kernel->prepare(c, reason)) return false;
+    c->n_out = count_results(c, kernel);
+    if (kernel->places > 0)
+        return (a->counts = cuda_ceiling_take(c, (size_t)c->n_out * cuda_ceiling_count_bytes(c), reason)) != NULL;
+    return (a->b = cuda_ceiling_take(c, (size_t)c->n_out * sizeof *a->b, reason)) != NULL;
 }

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "cuda/microbench/ceilings.h"
-#include "cuda/device/toolkit.h"
 
 enum { GRAPH_KERNELS = 20, POOL_BYTES = 1 << 20, GRID_THREADS = 256, BLOCK_THREADS = 1024 };
 
@@ -163,19 +162,17 @@ static bool has_dependent_launch(void) {
 
 /* The kernel of a row; by default one that is empty, of one warp. */
 static bool load(CudaCeiling *c, char *reason) {
-    const char *variant = c->of.row->variant;
-    const bool of_grid = strcmp(variant, "barrier of the grid") == 0,
-               of_block = strcmp(variant, "barrier of a block") == 0;
+    const bool of_grid = cuda_row_is(c, "barrier of the grid"), of_block = cuda_row_is(c, "barrier of a block");
     c->block[0] = of_grid ? GRID_THREADS : of_block ? BLOCK_THREADS : 32;
     c->grid[0] = of_grid ? (unsigned)c->m->n_sms : 1;
     c->block[1] = c->grid[1] = 1;
-    if (of_grid) return cuda_ceiling_load(c, "latency_groups", CUDA_GROUPS_HEADER, "k_latency_grid", reason);
-    c->dependent = strcmp(variant, "graph, dependent") == 0;
+    if (of_grid) return cuda_ceiling_load(c, "latency_groups", "k_latency_grid", reason);
+    c->dependent = cuda_row_is(c, "graph, dependent");
     if (c->dependent && !has_dependent_launch()) {
         snprintf(reason, MD_CEILING_REASON, "needs compute capability 9.0 and a driver for CUDA 12.3");
         return false;
     }
-    return cuda_ceiling_load(c, "latency", NULL,
+    return cuda_ceiling_load(c, "latency",
                              of_block       ? "k_latency_block"
                              : c->dependent ? "k_latency_dependent"
                                             : "k_latency_empty",
@@ -185,8 +182,8 @@ static bool load(CudaCeiling *c, char *reason) {
 bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason) {
     static const struct {
         const char *variant;
-        double (*run)(CudaCeiling *c, int64_t n_calls);
-        bool (*check)(CudaCeiling *c, char *reason);
+        CudaCeilingRun *run;
+        CudaCeilingStep *check;
     } rows[] = {{"launch", run_launches, check_counts},
                 {"launch and wait", run_launch_and_wait, check_counts},
                 {"cooperative launch", run_cooperative, check_counts},
@@ -199,11 +196,10 @@ bool cuda_ceiling_prepare_latency(CudaCeiling *c, char *reason) {
                 {"allocate from pool", run_pool, check_memory},
                 {"barrier of a block", cuda_ceiling_run_kernel, check_counts},
                 {"barrier of the grid", run_cooperative, check_counts}};
-    const char *variant = c->of.row->variant;
-    if (strncmp(variant, "load, ", 6) == 0 || strncmp(variant, "multiply-add", 12) == 0)
+    if (cuda_row_has(c, "load, ") || cuda_row_is(c, "multiply-add, dependent"))
         return cuda_ceiling_prepare_chase(c, reason);
     size_t row = 0;
-    while (strcmp(rows[row].variant, variant) != 0) row++;
+    while (!cuda_row_is(c, rows[row].variant)) row++;
     c->run = rows[row].run;
     c->check = rows[row].check;
     c->release = release;

@@ -200,12 +200,12 @@ static bool check(CudaCeiling *c, char *reason) {
 
 bool cuda_ceiling_prepare_operations(CudaCeiling *c, char *reason) {
     const Operation *operation = operation_of(c->of.row);
-    if (c->m->compute_capability < operation->compute_capability) {
+    if (c->m->sm.compute_capability < operation->compute_capability) {
         snprintf(reason, MD_CEILING_REASON, "needs compute capability %d.%d", operation->compute_capability / 10,
                  operation->compute_capability % 10);
         return false;
     }
-    if (!cuda_ceiling_load(c, "operations", NULL, operation->symbol, reason)) return false;
+    if (!cuda_ceiling_load(c, "operations", operation->symbol, reason)) return false;
     cuda_ceiling_shape(c, cuda_ceiling_resident(c->m));
     c->run = cuda_ceiling_run_kernel;
     c->check = check;

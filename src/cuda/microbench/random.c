@@ -8,8 +8,6 @@
 #include "base/memory.h"
 #include "cuda/microbench/ceilings.h"
 
-static bool has(const CudaCeiling *c, const char *word) { return strstr(c->of.row->variant, word) != NULL; }
-
 static void random_check(curandStatus_t status, int line) {
     if (status != CURAND_STATUS_SUCCESS) md_panic_at(__FILE__, line, "cuRAND failed with status %d", (int)status);
 }
@@ -20,7 +18,7 @@ static double run_generator(CudaCeiling *c, int64_t n_calls) {
     float *to = c->arguments.b ? c->arguments.b : c->host[0];
     const double start_s = md_clock_s();
     for (int64_t k = 0; k < n_calls; k++)
-        if (has(c, "normal")) RANDOM_CHECK(curandGenerateNormal(generator, to, (size_t)c->n, 0, 1));
+        if (cuda_row_has(c, "normal")) RANDOM_CHECK(curandGenerateNormal(generator, to, (size_t)c->n, 0, 1));
         else RANDOM_CHECK(curandGenerateUniform(generator, to, (size_t)c->n));
     CUDA_CHECK(cudaStreamSynchronize(c->m->stream));
     return md_clock_s() - start_s;
@@ -28,7 +26,7 @@ static double run_generator(CudaCeiling *c, int64_t n_calls) {
 
 /* Mean and variance within six standard errors, of the uniform and of the normal distribution; uniform numbers in (0, 1]. */
 static bool check_numbers(CudaCeiling *c, char *reason) {
-    const bool normal = has(c, "normal");
+    const bool normal = cuda_row_has(c, "normal");
     const double n = (double)c->n, mean = normal ? 0 : 0.5, variance = normal ? 1 : 1.0 / 12;
     const double mean_error = sqrt(variance / n), variance_error = normal ? sqrt(2 / n) : sqrt(1.0 / 180 / n);
     if (c->arguments.b)
@@ -56,10 +54,10 @@ static void release(CudaCeiling *c) {
 }
 
 bool cuda_ceiling_prepare_random(CudaCeiling *c, char *reason) {
-    const curandRngType_t type = has(c, "philox")   ? CURAND_RNG_PSEUDO_PHILOX4_32_10
-                                 : has(c, "xorwow") ? CURAND_RNG_PSEUDO_XORWOW
-                                                    : CURAND_RNG_PSEUDO_MRG32K3A;
-    const bool device = has(c, "device");
+    const curandRngType_t type = cuda_row_has(c, "philox")   ? CURAND_RNG_PSEUDO_PHILOX4_32_10
+                                 : cuda_row_has(c, "xorwow") ? CURAND_RNG_PSEUDO_XORWOW
+                                                             : CURAND_RNG_PSEUDO_MRG32K3A;
+    const bool device = cuda_row_has(c, "device");
     curandGenerator_t generator = NULL;
     curandStatus_t status =
         device ? curandCreateGenerator(&generator, type) : curandCreateGeneratorHost(&generator, type);

@@ -4,10 +4,8 @@
  * Numbers are zeros and ones, of which single precision holds the sum exactly in any order. What single precision loses is
  * shown by a sum of numbers 1.23. */
 #include <math.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "cuda/device/toolkit.h"
 #include "cuda/microbench/ceilings.h"
 
 enum { BLOCK = 256, FINISH_BLOCK = 1024 };
@@ -20,33 +18,33 @@ typedef enum Finish {
 } Finish;
 
 typedef struct Rung {
-    const char *variant, *unit, *header, *symbol;
+    const char *variant, *unit, *symbol;
     bool resident; /* as many threads as the GPU holds, not one an element */
     Finish finish;
 } Rung;
 
 static const Rung rungs[] = {
-    {"global atomics", "reduction", NULL, "k_reduction_atomics", false, ATOMIC},
-    {"global memory", "reduction", NULL, "k_reduction_global", false, TWO_PASSES},
-    {"interleaved", "reduction", NULL, "k_reduction_interleaved", false, TWO_PASSES},
-    {"strided", "reduction", NULL, "k_reduction_strided", false, TWO_PASSES},
-    {"sequential", "reduction", NULL, "k_reduction_sequential", false, TWO_PASSES},
-    {"dynamic shared", "reduction", NULL, "k_reduction_dynamic", false, TWO_PASSES},
-    {"syncwarp", "reduction", NULL, "k_reduction_syncwarp", false, TWO_PASSES},
-    {"shuffle", "reduction", NULL, "k_reduction_shuffle", false, TWO_PASSES},
-    {"cooperative groups", "reduction_groups", CUDA_GROUPS_HEADER, "k_reduction_groups", false, TWO_PASSES},
-    {"shuffle, atomic finish", "reduction", NULL, "k_reduction_atomic_finish", false, ATOMIC},
-    {"several a thread", "reduction", NULL, "k_reduction_several", true, TWO_PASSES},
-    {"several, allocated each time", "reduction", NULL, "k_reduction_several", true, ALLOCATED},
-    {"several, static scratch", "reduction", NULL, "k_reduction_several", true, TWO_PASSES},
-    {"several, last block", "reduction", NULL, "k_reduction_last_block", true, ITSELF},
-    {"several, float4", "reduction", NULL, "k_reduction_vector", true, TWO_PASSES},
-    {"several, CUB", "reduction_cub", CUDA_CUB_HEADER, "k_reduction_cub", true, TWO_PASSES},
+    {"global atomics", "reduction", "k_reduction_atomics", false, ATOMIC},
+    {"global memory", "reduction", "k_reduction_global", false, TWO_PASSES},
+    {"interleaved", "reduction", "k_reduction_interleaved", false, TWO_PASSES},
+    {"strided", "reduction", "k_reduction_strided", false, TWO_PASSES},
+    {"sequential", "reduction", "k_reduction_sequential", false, TWO_PASSES},
+    {"dynamic shared", "reduction", "k_reduction_dynamic", false, TWO_PASSES},
+    {"syncwarp", "reduction", "k_reduction_syncwarp", false, TWO_PASSES},
+    {"shuffle", "reduction", "k_reduction_shuffle", false, TWO_PASSES},
+    {"cooperative groups", "reduction_groups", "k_reduction_groups", false, TWO_PASSES},
+    {"shuffle, atomic finish", "reduction", "k_reduction_atomic_finish", false, ATOMIC},
+    {"several a thread", "reduction", "k_reduction_several", true, TWO_PASSES},
+    {"several, allocated each time", "reduction", "k_reduction_several", true, ALLOCATED},
+    {"several, static scratch", "reduction", "k_reduction_several", true, TWO_PASSES},
+    {"several, last block", "reduction", "k_reduction_last_block", true, ITSELF},
+    {"several, float4", "reduction", "k_reduction_vector", true, TWO_PASSES},
+    {"several, CUB", "reduction_cub", "k_reduction_cub", true, TWO_PASSES},
 };
 
 static const Rung *rung_of(const CudaCeiling *c) {
     size_t k = 0;
-    while (strcmp(rungs[k].variant, c->of.row->variant) != 0) k++;
+    while (!cuda_row_is(c, rungs[k].variant)) k++;
     return &rungs[k];
 }
 
@@ -133,45 +131,45 @@ static bool make_numbers(CudaCeiling *c, char *reason) {
     for (int64_t i = 0; i < n; i++) host[i] = number(i);
     CUDA_CHECK(cudaMemcpy(m->d_numbers, host, (size_t)n * sizeof *host, cudaMemcpyDefault));
     md_free(host);
-    if (!cuda_ceiling_load(c, "reduction", NULL, "k_reduction_fill", reason)) return false;
+    if (!cuda_ceiling_load(c, "reduction", "k_reduction_fill", reason)) return false;
     const CudaCeilingArguments a = {.b = m->d_text, .n = m->n_text, .one = MD_CEILING_NUMBER};
     cuda_ceiling_shape(c, a.n);
     cuda_ceiling_launch(c, &a, m->stream);
     return true;
 }
 
-/* Room for the sums of blocks: memory of the row, or an array of the module. */
+/* Room for the sums of blocks, where the row has any: memory of its own, or an array of the module. */
 static bool make_room(CudaCeiling *c, char *reason) {
+    const Finish finish = rung_of(c)->finish;
     CudaCeilingArguments *a = &c->arguments;
     const int64_t n_most = c->n > c->m->n_text ? c->n : c->m->n_text, n_blocks = count_blocks(c, n_most);
-    if (strstr(c->of.row->variant, "static")) {
+    if (cuda_row_is(c, "several, static scratch")) {
         CUdeviceptr place;
         size_t bytes = 0;
         CUDA_CEILING_CHECK(c->m, c->m->driver.module_global(&place, &bytes, c->module, "static_sums"));
         md_require((size_t)n_blocks * sizeof *a->b <= bytes);
         a->b = (float *)(uintptr_t)place;
-    } else if (rung_of(c)->finish != ALLOCATED) {
+    } else if (finish == TWO_PASSES || finish == ITSELF) {
         a->b = cuda_ceiling_take(c, (size_t)n_blocks * sizeof *a->b, reason);
         if (!a->b) return false;
     }
-    if (strcmp(c->of.row->variant, "global memory") == 0) {
+    if (cuda_row_is(c, "global memory")) {
         a->c = cuda_ceiling_take(c, (size_t)n_blocks * BLOCK * sizeof *a->c, reason);
         if (!a->c) return false;
     }
     a->sum = cuda_ceiling_take(c, sizeof *a->sum, reason);
-    a->counts = cuda_ceiling_take(c, sizeof *a->counts, reason);
-    return a->sum && a->counts;
+    if (finish == ITSELF) a->counts = cuda_ceiling_take(c, sizeof *a->counts, reason);
+    return a->sum && (a->counts || finish != ITSELF);
 }
 
 bool cuda_ceiling_prepare_reduction(CudaCeiling *c, char *reason) {
     const Rung *rung = rung_of(c);
     c->run = run_sums;
     c->check = check_sum;
-    if (!make_numbers(c, reason) || !cuda_ceiling_load(c, "reduction", NULL, "k_reduction_finish", reason))
-        return false;
+    if (!make_numbers(c, reason) || !cuda_ceiling_load(c, "reduction", "k_reduction_finish", reason)) return false;
     c->extra = c->function;
-    if (!cuda_ceiling_load(c, rung->unit, rung->header, rung->symbol, reason) || !make_room(c, reason)) return false;
-    if (strcmp(c->of.row->variant, "dynamic shared") == 0) c->shared = BLOCK * sizeof(float);
+    if (!cuda_ceiling_load(c, rung->unit, rung->symbol, reason) || !make_room(c, reason)) return false;
+    if (cuda_row_is(c, "dynamic shared")) c->shared = BLOCK * sizeof(float);
     c->arguments.a = c->m->d_numbers;
     c->arguments.n = c->n;
     c->block[1] = c->grid[1] = 1;

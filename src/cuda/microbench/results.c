@@ -9,6 +9,7 @@
 /* --- what elements must be ----------------------------------------------------------------------------------------- */
 
 double cuda_ceiling_is_copy(const CudaCeiling *c, int64_t i) { return (void)c, cuda_ceiling_source(0, i); }
+double cuda_ceiling_is_tripled(const CudaCeiling *c, int64_t i) { return (void)c, 3 * cuda_ceiling_source(0, i); }
 double cuda_ceiling_is_three(const CudaCeiling *c, int64_t i) { return (void)c, (void)i, 3; }
 double cuda_ceiling_is_triad(const CudaCeiling *c, int64_t i) {
     return (void)c, cuda_ceiling_source(0, i) + 3 * cuda_ceiling_source(1, i);
@@ -88,46 +89,43 @@ bool cuda_ceiling_check_thread_sums(CudaCeiling *c, char *reason) {
     return cuda_ceiling_equal("the sum", sum, expected, reason);
 }
 
-static int64_t place_of(const CudaCeiling *c, int64_t i) {
-    const bool shared = strncmp(c->of.row->variant, "shared", 6) == 0;
-    const int64_t thread = shared ? i / c->of.row->parameter % 256 : i;
-    return (thread >> c->arguments.shift) & c->arguments.mask;
-}
+static bool is_of_64_bits(const CudaCeiling *c) { return c->count == CUDA_COUNT_DOUBLE || c->count == CUDA_COUNT_64; }
 
-static bool begins(const CudaCeiling *c, const char *word) {
-    return strncmp(c->of.row->variant, word, strlen(word)) == 0;
-}
-
-size_t cuda_ceiling_count_bytes(const CudaCeiling *c) { return begins(c, "double") || begins(c, "64 bits") ? 8 : 4; }
+size_t cuda_ceiling_count_bytes(const CudaCeiling *c) { return is_of_64_bits(c) ? 8 : 4; }
 
 static double count_of(const CudaCeiling *c, const void *counts, int64_t i) {
-    if (begins(c, "float")) return (double)((const float *)counts)[i];
-    if (begins(c, "double")) return ((const double *)counts)[i];
-    if (begins(c, "64 bits")) return (double)((const uint64_t *)counts)[i];
-    return ((const unsigned *)counts)[i];
+    switch (c->count) {
+    case CUDA_COUNT_FLOAT: return (double)((const float *)counts)[i];
+    case CUDA_COUNT_DOUBLE: return ((const double *)counts)[i];
+    case CUDA_COUNT_64: return (double)((const uint64_t *)counts)[i];
+    default: return ((const unsigned *)counts)[i];
+    }
 }
 
-/* What each place must count, those of 32 bits modulo 2^32. */
-bool cuda_ceiling_check_counts(CudaCeiling *c, char *reason) {
+/* What each place must count after so many calls, those of 32 bits modulo 2^32. */
+static bool check_counts_of(CudaCeiling *c, int64_t n_calls, char *reason) {
     const size_t bytes = (size_t)c->n_out * cuda_ceiling_count_bytes(c);
     void *counts = md_alloc(bytes, 1, "a check");
     uint64_t *expected = md_alloc((size_t)c->n_out, sizeof *expected, "a check");
     CUDA_CHECK(cudaMemcpy(counts, c->arguments.counts, bytes, cudaMemcpyDefault));
     CUDA_CHECK(cudaMemset(c->arguments.counts, 0, bytes));
     for (int64_t i = 0; i < c->n; i++) {
-        uint64_t *to = &expected[place_of(c, i)];
+        uint64_t *to = &expected[((i / c->per) >> c->arguments.shift) & c->arguments.mask];
         const uint64_t amount = 1 + (uint64_t)(i & 3);
-        if (!begins(c, "max")) *to += amount * (uint64_t)c->n_calls;
+        if (c->count != CUDA_COUNT_MAX) *to += amount * (uint64_t)n_calls;
         else if (amount > *to) *to = amount;
     }
-    const uint64_t mask = cuda_ceiling_count_bytes(c) == 8 ? UINT64_MAX : UINT32_MAX;
+    const uint64_t most = is_of_64_bits(c) ? UINT64_MAX : UINT32_MAX;
     bool right = true;
     for (int64_t i = 0; i < c->n_out && right; i++)
-        right = cuda_ceiling_equal("a count", count_of(c, counts, i), (double)(expected[i] & mask), reason);
+        right = cuda_ceiling_equal("a count", count_of(c, counts, i), (double)(expected[i] & most), reason);
     md_free(counts);
     md_free(expected);
     return right;
 }
+
+bool cuda_ceiling_check_counts(CudaCeiling *c, char *reason) { return check_counts_of(c, c->n_calls, reason); }
+bool cuda_ceiling_check_last_counts(CudaCeiling *c, char *reason) { return check_counts_of(c, 1, reason); }
 
 /* A wrong product has B x = A (C x) by chance only (Freivalds 1977); all numbers are whole, so that both sides are exact. */
 bool cuda_ceiling_check_product(CudaCeiling *c, char *reason) {

@@ -6,31 +6,17 @@
 #include "cuda/microbench/ceilings.h"
 
 /* Element i, by kind of row. */
-double cuda_ceiling_is_copy(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_three(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_triad(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_offset(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_strided(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_gathered(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_broadcast(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_reversed(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_reversed_by_block(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_transpose(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_transpose_of_doubles(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_path(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_counted(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_raised(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_wave(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_steps(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_bank_sum(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_table_sum(const CudaCeiling *c, int64_t i);
-double cuda_ceiling_is_own_sum(const CudaCeiling *c, int64_t i);
+CudaCeilingElement cuda_ceiling_is_copy, cuda_ceiling_is_tripled, cuda_ceiling_is_three, cuda_ceiling_is_triad,
+    cuda_ceiling_is_offset, cuda_ceiling_is_strided, cuda_ceiling_is_gathered, cuda_ceiling_is_broadcast,
+    cuda_ceiling_is_reversed, cuda_ceiling_is_reversed_by_block, cuda_ceiling_is_transpose,
+    cuda_ceiling_is_transpose_of_doubles, cuda_ceiling_is_path, cuda_ceiling_is_counted, cuda_ceiling_is_raised,
+    cuda_ceiling_is_wave, cuda_ceiling_is_steps, cuda_ceiling_is_bank_sum, cuda_ceiling_is_table_sum,
+    cuda_ceiling_is_own_sum;
 
-/* The sums of all threads, together the sum of the array; counts by place; a product of matrices; zeros. */
-bool cuda_ceiling_check_thread_sums(CudaCeiling *c, char *reason);
-bool cuda_ceiling_check_counts(CudaCeiling *c, char *reason);
+/* The sums of all threads, together the sum of the array; counts by place, of all calls, or of the last, where each begins at
+ * zero; a product of matrices; zeros. */
+CudaCeilingStep cuda_ceiling_check_thread_sums, cuda_ceiling_check_counts, cuda_ceiling_check_last_counts,
+    cuda_ceiling_check_product, cuda_ceiling_check_zero;
 size_t cuda_ceiling_count_bytes(const CudaCeiling *c); /* of a count, by the type that the row is about */
-bool cuda_ceiling_check_product(CudaCeiling *c, char *reason);
-bool cuda_ceiling_check_zero(CudaCeiling *c, char *reason);
 
 #endif

@@ -22,61 +22,54 @@ void cuda_ceiling_driver_check(const CudaCeilings *m, CUresult result, const cha
 static const MdBox no_box = {.dimension = 3};
 static const MdPotential no_potential = {.n_types = 1};
 
-static MdStatus compile(const MdConfig *config, int compute_capability, const char *unit, const char *header,
-                        CudaImage *image, MdErrors *errors) {
+/* The header of the toolkit that a unit includes. */
+static const char *header_of(const char *unit) {
+    const bool groups = strcmp(unit, "reduction_groups") == 0 || strcmp(unit, "latency_groups") == 0;
+    return groups ? CUDA_GROUPS_HEADER : strcmp(unit, "reduction_cub") == 0 ? CUDA_CUB_HEADER : NULL;
+}
+
+static bool is_too_old(const char *unit) {
+    return strcmp(unit, "reduction_cub") == 0 && cuda_nvrtc_version() < CUDA_CUB_VERSION;
+}
+
+static MdStatus compile(const MdConfig *config, int compute_capability, const char *unit, CudaImage *image,
+                        MdErrors *errors) {
     const CudaTarget target = {.config = config,
                                .box = &no_box,
                                .potential = &no_potential,
                                .compute_capability = compute_capability,
-                               .header = header};
+                               .header = header_of(unit)};
     char path[64];
     snprintf(path, sizeof path, "microbench/%s", unit);
     return cuda_compile(&target, path, 256, image, errors);
 }
 
 MdStatus cuda_ceilings_try(int compute_capability, MdErrors *errors) {
-    static const struct {
-        const char *unit, *header;
-    } units[] = {{"bandwidth", NULL},
-                 {"transpose", NULL},
-                 {"reduction", NULL},
-                 {"reduction_groups", CUDA_GROUPS_HEADER},
-                 {"reduction_cub", CUDA_CUB_HEADER},
-                 {"branch", NULL},
-                 {"arithmetic", NULL},
-                 {"matrix", NULL},
-                 {"intensity", NULL},
-                 {"operations", NULL},
-                 {"grids", NULL},
-                 {"banks", NULL},
-                 {"atomics", NULL},
-                 {"paths", NULL},
-                 {"transfer", NULL},
-                 {"latency", NULL},
-                 {"chase", NULL},
-                 {"latency_groups", CUDA_GROUPS_HEADER}};
+    static const char *const units[] = {
+        "bandwidth", "transpose",  "reduction", "reduction_groups", "reduction_cub", "branch",
+        "matrix",    "arithmetic", "intensity", "operations",       "grids",         "banks",
+        "atomics",   "paths",      "transfer",  "latency",          "chase",         "latency_groups"};
     const MdConfig config = {0};
     MdStatus status = MD_OK;
     for (size_t k = 0; k < sizeof units / sizeof units[0] && status == MD_OK; k++) {
         CudaImage image;
-        if (units[k].header && strcmp(units[k].header, CUDA_CUB_HEADER) == 0 && cuda_nvrtc_version() < CUDA_CUB_VERSION)
-            continue;
-        status = compile(&config, compute_capability, units[k].unit, units[k].header, &image, errors);
+        if (is_too_old(units[k])) continue;
+        status = compile(&config, compute_capability, units[k], &image, errors);
         if (status == MD_OK && image.messages)
-            status = md_fail(errors, MD_ERROR_INTERNAL, "messages from microbench/%s.cu:\n%s", units[k].unit,
-                             image.messages);
+            status =
+                md_fail(errors, MD_ERROR_INTERNAL, "messages from microbench/%s.cu:\n%s", units[k], image.messages);
         cuda_image_free(&image);
     }
     return status;
 }
 
 /* Each unit is compiled when a row wants it first. */
-static CUmodule find_module(CudaCeilings *m, const char *unit, const char *header) {
+static CUmodule find_module(CudaCeilings *m, const char *unit) {
     for (int k = 0; k < m->n_units; k++)
         if (strcmp(m->units[k].name, unit) == 0) return m->units[k].module;
     CudaImage image;
     CUmodule module = NULL;
-    if (compile(&m->config, m->compute_capability, unit, header, &image, m->errors) == MD_OK)
+    if (compile(&m->config, m->sm.compute_capability, unit, &image, m->errors) == MD_OK)
         CUDA_CEILING_CHECK(m, m->driver.module_load(&module, image.bytes));
     cuda_image_free(&image);
     md_require(m->n_units < CUDA_CEILING_UNITS);
@@ -85,24 +78,25 @@ static CUmodule find_module(CudaCeilings *m, const char *unit, const char *heade
     return module;
 }
 
-bool cuda_ceiling_load(CudaCeiling *c, const char *unit, const char *header, const char *symbol, char *reason) {
+bool cuda_ceiling_load(CudaCeiling *c, const char *unit, const char *symbol, char *reason) {
     char folder[CUDA_TOOLKIT_BYTES];
+    const char *header = header_of(unit);
     if (header && !cuda_toolkit_find(header, folder)) {
         snprintf(reason, MD_CEILING_REASON, "%s of the CUDA toolkit is not found: name the toolkit by CUDA_HOME",
                  header);
         return false;
     }
-    if (header && strcmp(header, CUDA_CUB_HEADER) == 0 && cuda_nvrtc_version() < CUDA_CUB_VERSION) {
+    if (is_too_old(unit)) {
         snprintf(reason, MD_CEILING_REASON, "CUB needs NVRTC 12.6");
         return false;
     }
-    c->module = find_module(c->m, unit, header);
+    c->module = find_module(c->m, unit);
     if (!c->module) snprintf(reason, MD_CEILING_REASON, "its kernels do not compile");
     if (c->module) CUDA_CEILING_CHECK(c->m, c->m->driver.module_function(&c->function, c->module, symbol));
     return c->module != NULL;
 }
 
-int64_t cuda_ceiling_resident(const CudaCeilings *m) { return (int64_t)m->n_sms * m->sm_threads; }
+int64_t cuda_ceiling_resident(const CudaCeilings *m) { return (int64_t)m->n_sms * m->sm.threads; }
 
 void cuda_ceiling_shape(CudaCeiling *c, int64_t n_threads) {
     c->block[0] = 256;

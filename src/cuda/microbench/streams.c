@@ -4,13 +4,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cuda/microbench/ceilings.h"
+#include "cuda/microbench/results.h"
 
 /* Multiply-adds of a kernel, one after the other: some hundred microseconds, a hundred times the launch. A step of the host, a
  * product and a sum, takes about as long. With --quick they are so few that an emulator is soon done. */
 enum { BLOCK = 256, STEPS = 1 << 17, QUICK_STEPS = 16 };
-
-static bool is_of_host(const CudaCeiling *c) { return strncmp(c->of.row->variant, "host", 4) == 0; }
 
 /* of.size kernels of one block, each on elements of its own, in the streams by turns. */
 static double run_kernels(CudaCeiling *c, int64_t n_calls) {
@@ -37,7 +35,7 @@ static double work_on_host(const CudaCeiling *c) {
 
 /* of.size times a kernel and the work of the host: when the kernel has ended, or while it runs. */
 static double run_host(CudaCeiling *c, int64_t n_calls) {
-    const bool beside = strcmp(c->of.row->variant, "host beside") == 0;
+    const bool beside = cuda_row_is(c, "host beside");
     const double start_s = md_clock_s();
     for (int64_t k = 0; k < n_calls * c->n; k++) {
         cuda_ceiling_launch(c, &c->arguments, c->streams[0]);
@@ -48,8 +46,6 @@ static double run_host(CudaCeiling *c, int64_t n_calls) {
     return md_clock_s() - start_s;
 }
 
-static double is_tripled(const CudaCeiling *c, int64_t i) { return (void)c, 3 * cuda_ceiling_source(0, i); }
-
 static bool check_host(CudaCeiling *c, char *reason) {
     const double steps = c->result;
     c->result = NAN;
@@ -58,19 +54,19 @@ static bool check_host(CudaCeiling *c, char *reason) {
 }
 
 bool cuda_ceiling_prepare_streams(CudaCeiling *c, char *reason) {
-    const bool host = is_of_host(c);
-    if (strncmp(c->of.row->variant, "in, kernel, out", 15) == 0) return cuda_ceiling_prepare_transfer(c, reason);
+    const bool host = cuda_row_has(c, "host ");
+    if (cuda_row_has(c, "in, kernel, out")) return cuda_ceiling_prepare_transfer(c, reason);
     c->run = host ? run_host : run_kernels;
     c->check = host ? check_host : cuda_ceiling_check_elements;
     c->release = cuda_ceiling_release_streams;
-    c->expected = is_tripled;
+    c->expected = cuda_ceiling_is_tripled;
     c->n_out = host ? BLOCK : c->n * BLOCK;
     c->arguments.a = c->m->d_source[0];
     c->arguments.n = BLOCK;
-    c->arguments.parameter = c->n == c->of.row->quick_size ? QUICK_STEPS : STEPS;
+    c->arguments.parameter = c->of.quick ? QUICK_STEPS : STEPS;
     c->arguments.b = cuda_ceiling_take(c, (size_t)c->n_out * sizeof *c->arguments.b, reason);
     if (!c->arguments.b) return false;
     cuda_ceiling_make_streams(c, c->of.row->parameter);
     cuda_ceiling_shape(c, BLOCK);
-    return cuda_ceiling_load(c, "transfer", NULL, "k_transfer_scale", reason);
+    return cuda_ceiling_load(c, "transfer", "k_transfer_scale", reason);
 }

@@ -6,16 +6,13 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cuda/microbench/ceilings.h"
+#include "cuda/microbench/results.h"
 
 enum { CHUNKS = 32, LANES = 16 }; /* numbers that the CPU adds up side by side */
 
-static bool has(const CudaCeiling *c, const char *word) { return strstr(c->of.row->variant, word) != NULL; }
 static size_t bytes_of(const CudaCeiling *c) { return (size_t)c->n * sizeof(float); }
 
-static double is_copied(const CudaCeiling *c, int64_t i) { return (void)c, cuda_ceiling_source(0, i); }
 static double is_doubled(const CudaCeiling *c, int64_t i) { return (void)c, 2 * cuda_ceiling_source(0, i); }
-static double is_tripled(const CudaCeiling *c, int64_t i) { return (void)c, 3 * cuda_ceiling_source(0, i); }
 
 static double wait_for_all(CudaCeiling *c, double start_s) {
     for (int k = 0; k < CUDA_CEILING_STREAMS; k++)
@@ -28,7 +25,7 @@ static double wait_for_all(CudaCeiling *c, double start_s) {
 
 /* host[0] to b, or a to host[1]. */
 static double run_copy(CudaCeiling *c, int64_t n_calls) {
-    const bool in = has(c, "to device");
+    const bool in = cuda_row_has(c, "to device");
     const double start_s = md_clock_s();
     for (int64_t k = 0; k < n_calls; k++)
         if (in)
@@ -135,9 +132,9 @@ static void release(CudaCeiling *c) {
 
 static bool take_host(CudaCeiling *c, int which, char *reason) {
     void *data = NULL;
-    const unsigned flags = has(c, "write-combined") ? cudaHostAllocWriteCombined
-                           : has(c, "mapped")       ? cudaHostAllocMapped
-                                                    : cudaHostAllocDefault;
+    const unsigned flags = cuda_row_has(c, "write-combined") ? cudaHostAllocWriteCombined
+                           : cuda_row_has(c, "mapped")       ? cudaHostAllocMapped
+                                                             : cudaHostAllocDefault;
     if (!c->host_pinned) {
         data = malloc(bytes_of(c));
     } else if (cudaHostAlloc(&data, bytes_of(c), flags) != cudaSuccess) {
@@ -153,15 +150,15 @@ static bool take_host(CudaCeiling *c, int which, char *reason) {
 
 static bool prepare_mapped(CudaCeiling *c, char *reason) {
     void *mapped = NULL;
-    const bool reads = has(c, "read by kernel");
+    const bool reads = cuda_row_has(c, "read by kernel");
     c->run = run_mapped;
-    c->expected = is_tripled;
+    c->expected = cuda_ceiling_is_tripled;
     CUDA_CHECK(cudaHostGetDevicePointer(&mapped, c->host[reads ? 0 : 1], 0));
     if (reads) c->arguments.a = mapped;
     else c->arguments.b = mapped;
     c->check = reads ? cuda_ceiling_check_elements : check_host;
     cuda_ceiling_shape(c, c->n);
-    return cuda_ceiling_load(c, "transfer", NULL, "k_transfer_scale", reason);
+    return cuda_ceiling_load(c, "transfer", "k_transfer_scale", reason);
 }
 
 static bool prepare_add(CudaCeiling *c, char *reason) {
@@ -171,30 +168,30 @@ static bool prepare_add(CudaCeiling *c, char *reason) {
     c->arguments.a = cuda_ceiling_take(c, bytes_of(c), reason);
     c->arguments.c = cuda_ceiling_take(c, bytes_of(c), reason);
     cuda_ceiling_shape(c, c->n);
-    return c->arguments.a && c->arguments.c && cuda_ceiling_load(c, "transfer", NULL, "k_transfer_add", reason);
+    return c->arguments.a && c->arguments.c && cuda_ceiling_load(c, "transfer", "k_transfer_add", reason);
 }
 
 bool cuda_ceiling_prepare_transfer(CudaCeiling *c, char *reason) {
-    const bool chunks = has(c, "in, kernel, out"), both = has(c, "both ways");
+    const bool chunks = cuda_row_has(c, "in, kernel, out"), both = cuda_row_has(c, "both ways");
     c->release = release;
-    c->host_pinned = !has(c, "pageable");
+    c->host_pinned = !cuda_row_has(c, "pageable");
     c->n_out = c->n;
     c->arguments.a = c->m->d_source[0];
     c->arguments.n = c->n;
-    c->expected = is_copied;
+    c->expected = cuda_ceiling_is_copy;
     if (!take_host(c, 0, reason) || !take_host(c, 1, reason)) return false;
     c->arguments.b = cuda_ceiling_take(c, bytes_of(c), reason);
     if (!c->arguments.b) return false;
     cuda_ceiling_make_streams(c, chunks ? c->of.row->parameter : both ? 2 : 0);
-    if (has(c, "add")) return prepare_add(c, reason);
-    if (has(c, "by kernel")) return prepare_mapped(c, reason);
-    c->run = has(c, "read by CPU") ? run_host_read : both ? run_both_ways : chunks ? run_chunks : run_copy;
-    c->check = has(c, "read by CPU") ? check_read
-               : both                ? check_both
-               : has(c, "to device") ? cuda_ceiling_check_elements
-                                     : check_host;
+    if (cuda_row_has(c, "add")) return prepare_add(c, reason);
+    if (cuda_row_has(c, "by kernel")) return prepare_mapped(c, reason);
+    c->run = cuda_row_has(c, "read by CPU") ? run_host_read : both ? run_both_ways : chunks ? run_chunks : run_copy;
+    c->check = cuda_row_has(c, "read by CPU") ? check_read
+               : both                         ? check_both
+               : cuda_row_has(c, "to device") ? cuda_ceiling_check_elements
+                                              : check_host;
     if (!chunks) return true;
-    c->expected = is_tripled;
+    c->expected = cuda_ceiling_is_tripled;
     cuda_ceiling_shape(c, c->n / CHUNKS + 1);
-    return cuda_ceiling_load(c, "transfer", NULL, "k_transfer_scale", reason);
+    return cuda_ceiling_load(c, "transfer", "k_transfer_scale", reason);
 }

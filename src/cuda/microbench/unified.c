@@ -1,10 +1,9 @@
 /* Unified memory. A call is what is timed, with what puts the pages where they have to be before it left out of the time. */
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "cuda/microbench/ceilings.h"
+#include "cuda/microbench/results.h"
 
 /* The rows by their parameter. */
 enum {
@@ -89,8 +88,6 @@ static bool check_managed(CudaCeiling *c, char *reason) {
     return right;
 }
 
-static double is_tripled(const CudaCeiling *c, int64_t i) { return (void)c, 3 * cuda_ceiling_source(0, i); }
-
 static void release(CudaCeiling *c) {
     if (c->host[0]) CUDA_CHECK(cudaFree(c->host[0]));
 }
@@ -116,12 +113,10 @@ static bool hold_device(CudaCeiling *c, char *reason) {
 
 static bool is_possible(const CudaCeiling *c, char *reason) {
     const int kind = c->of.row->parameter;
-    int managed = 0, concurrent = 0;
-    CUDA_CHECK(cudaDeviceGetAttribute(&managed, cudaDevAttrManagedMemory, c->m->device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, c->m->device));
     const char *lack = NULL;
-    if (!managed) lack = "this device has no managed memory";
-    else if (!concurrent) lack = "managed memory moves as a whole at a launch here (concurrentManagedAccess = 0)";
+    if (!cuda_device_attribute(c->m->device, cudaDevAttrManagedMemory)) lack = "this device has no managed memory";
+    else if (!cuda_device_attribute(c->m->device, cudaDevAttrConcurrentManagedAccess))
+        lack = "managed memory moves as a whole at a launch here (concurrentManagedAccess = 0)";
     else if (kind == KIND_TOO_LARGE && bytes_of(c) < left_free_bytes)
         lack = "with --quick nothing is larger than what is free";
     else if (kind == KIND_TOO_LARGE && md_host_memory_available_bytes() < 4 * bytes_of(c))
@@ -187,8 +182,7 @@ static void advise(const CudaCeiling *c) {
 bool cuda_ceiling_prepare_unified(CudaCeiling *c, char *reason) {
     const bool reads = c->of.row->parameter == KIND_READ_MOSTLY;
     if (!is_possible(c, reason)) return false;
-    if (!cuda_ceiling_load(c, "transfer", NULL, reads ? "k_transfer_scale" : "k_transfer_increment", reason))
-        return false;
+    if (!cuda_ceiling_load(c, "transfer", reads ? "k_transfer_scale" : "k_transfer_increment", reason)) return false;
     if (c->of.row->parameter == KIND_UNTOUCHED) return prepare_untouched(c, reason);
     if (c->of.row->parameter == KIND_TOO_LARGE && !hold_device(c, reason)) return false;
     void *data = NULL;
@@ -204,7 +198,7 @@ bool cuda_ceiling_prepare_unified(CudaCeiling *c, char *reason) {
     advise(c);
     c->run = run_calls;
     c->check = reads ? cuda_ceiling_check_elements : check_managed;
-    c->expected = is_tripled;
+    c->expected = cuda_ceiling_is_tripled;
     c->arguments.a = c->arguments.b = data;
     cuda_ceiling_shape(c, reads ? c->n : cuda_ceiling_resident(c->m));
     return !reads || (c->arguments.b = cuda_ceiling_take(c, bytes_of(c), reason)) != NULL;
