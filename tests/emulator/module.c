@@ -187,11 +187,12 @@ bool emulator_module_holds(const void *data, size_t bytes) {
 
 /* --- functions ------------------------------------------------------------------------------------------------------ */
 
-/* Of a thread: where no bound says otherwise, as many as the compiler is said to take, "160" or "32,k_force=64,k_step=168": of
- * kernels whose names begin so, the last that fits. */
+/* Of a thread: as many as the compiler is said to take, "160" or "32,k_force=64,k_step=168": of kernels whose names begin so, the
+ * last that fits; the first number of kernels without a bound. */
 static unsigned registers(const EmulatorFunction *function) {
-    if (function->kernel->max_threads > 0) return EMULATOR_REGISTERS;
-    unsigned found = (unsigned)emulator_setting("MDMINI_EMULATOR_REGISTERS", EMULATOR_REGISTERS);
+    const bool bounded = function->kernel->max_threads > 0;
+    unsigned found =
+        bounded ? EMULATOR_REGISTERS : (unsigned)emulator_setting("MDMINI_EMULATOR_REGISTERS", EMULATOR_REGISTERS);
     const char *text = getenv("MDMINI_EMULATOR_REGISTERS");
     for (const char *name = text ? strchr(text, ',') : NULL; name; name = strchr(name, ',')) {
         const size_t length = strcspn(++name, "=,");

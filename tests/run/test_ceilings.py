@@ -17,6 +17,8 @@ UNITS = ["GB/s", "GFLOP/s", "G/s", "us"]
 # What may be left out with --quick: what a driver, a machine without a GPU, or a small size does not allow.
 OPTIONAL = {"cpu": [], "cuda": [("unified", ""), ("random", "device"), ("reduction", "cooperative groups"),
                                 ("reduction", "several, CUB"), ("latency", "barrier of the grid"), ("matrix", "cuBLAS")]}
+IS_EMULATED = BACKEND == "cuda" and "emulated GPU" in program.run("--device", folder=".").stdout
+REGISTERS = os.environ["MDMINI_EMULATOR_REGISTERS"] = "32,k_grids_many=70"  # as nvcc has it, where no compiler counts them
 
 
 def table(folder, backend=BACKEND):
@@ -69,6 +71,21 @@ def check_roofs(checks, report, wanted):
         best = [r["median"] for r, row in wanted if row["roofline"] == roof and r["median"] is not None]
         checks.that(entry[BACKEND] == (max(best) if best else None), f"{roof}: {entry}, rows {best}")
         checks.that(entry["unit"] == ("GFLOP/s" if roof.startswith("peak") else "GB/s"), f"{roof}: {entry}")
+
+
+def test_registers(checks, folder):
+    """A row about registers is left out where the compiler gives its threads more or fewer."""
+    if not IS_EMULATED:
+        return
+    for few, many, left_out in ((54, 70, []), (64, 65, []), (65, 64, ["up to 64", "more than 64"]), (32, 32, ["more than 64"])):
+        os.environ["MDMINI_EMULATOR_REGISTERS"] = f"32,k_grids_few={few},k_grids_many={many}"
+        done = program.run("--ceilings", "occupancy", "--quick", "run.backend=cuda", "output.existing=overwrite", folder=folder)
+        results = json.loads((Path(folder) / "ceilings.json").read_text())["results"]
+        found = {result["variant"]: result["reason"] for result in results if result["check"] == "left out"}
+        expected = {f"{name} registers": f"the compiler gives its threads {many if name.startswith('more') else few} registers"
+                    for name in left_out}
+        checks.that(done.code == 0 and found == expected, f"{few} and {many} registers: {found}")
+    os.environ["MDMINI_EMULATOR_REGISTERS"] = REGISTERS
 
 
 def test_all(checks, folder):
@@ -324,7 +341,7 @@ def test_refusals(checks, folder):
 
 def main():
     checks = Checks()
-    checks.run(test_all, test_page, test_choice, test_threads, test_caches, test_broken, test_faults, test_refusals)
+    checks.run(test_registers, test_all, test_page, test_choice, test_threads, test_caches, test_broken, test_faults, test_refusals)
     checks.finish()
 
 

@@ -1,4 +1,5 @@
 /* Rows that are a kernel: what it is called with, and what must come of it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,11 +93,15 @@ static bool fill_by_threads(CudaCeiling *c, char *reason) {
     return true;
 }
 
-/* So few on a multiprocessor, by registers. */
+/* One or two on a multiprocessor, by registers: only if the compiler has given threads more than 64, or not. */
 static bool fill_by_registers(CudaCeiling *c, char *reason) {
-    (void)reason;
-    c->grid[0] = (unsigned)(c->m->n_sms * c->of.row->parameter);
-    return true;
+    const int k = c->of.row->parameter;
+    int registers = 0;
+    CUDA_CEILING_CHECK(c->m, c->m->driver.function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, c->function));
+    c->grid[0] = (unsigned)(c->m->n_sms * k);
+    const bool right = (registers > 64) == (k == 1);
+    if (!right) snprintf(reason, MD_CEILING_REASON, "the compiler gives its threads %d registers", registers);
+    return right;
 }
 
 /* By the shared memory that each asks for. */
