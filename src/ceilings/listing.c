@@ -12,7 +12,7 @@ static const char introduction[] =
     "FAILED, has no figure, and the exit code is 3. This page is printed by the program:\n"
     "`mdmini --list-ceilings=markdown > inputs/CEILINGS.md`.\n"
     "\n"
-    "    mdmini --ceilings                       # all that this machine has; about a minute; writes ceilings.json\n"
+    "    mdmini --ceilings                       # all that this machine has; about two minutes; writes ceilings.json\n"
     "    mdmini --ceilings bandwidth arithmetic  # these groups alone\n"
     "    mdmini --ceilings 'bandwidth:stride 32' # one row of a group\n"
     "    mdmini --ceilings --quick               # tiny sizes: are all results right? its figures mean nothing\n"
