@@ -2,8 +2,9 @@
 """compute-sanitizer over every variant: memcheck, racecheck, initcheck, synccheck.
 
 Walks the covering design of the tests (tests/support/walk_list: all pairs of switch values), each combination on one of
-the systems below in turn, every system with the defaults, and the elementary kernels of --ceilings. Each run is a child of its own; several run side by side.
-Combinations that together have every value come first, for all tools; what the budget leaves out after them is said.
+the systems below in turn, every system with the defaults, and the elementary kernels of --ceilings. Each run is a child of
+its own; several run side by side. Combinations that together have every value come first, for all tools; what the budget
+leaves out after them is said.
 Prints what failed and a count; exit code 1 when a tool found anything, did not sum up, or did not meet a value.
 
 usage: sanitize.py MDMINI [--walk-list PROGRAM] [--tools memcheck,racecheck,...] [--jobs N] [--budget SECONDS] [--log FILE]
