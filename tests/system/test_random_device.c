@@ -1,5 +1,6 @@
 /* Random numbers that a GPU makes are those that the host makes, bit for bit, with all four generators: over several chunks,
- * and as places, types and velocities of whole systems. */
+ * and as places, types and velocities of whole systems. On a GPU only can this fail: with the emulated one, generators of the host
+ * stand for those of the device. */
 #include <stdio.h>
 #include <string.h>
 
