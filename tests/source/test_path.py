@@ -12,7 +12,7 @@ SOURCE = Path(os.environ["MDMINI_SOURCE"])
 PATHS = {"A path of reading": (10, 30, 3000), "The path of the output": (4, 5, 900)}  # least and most files, most lines
 KINDS = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}
 ELEMENTARY = {"ceilings", "microbench"}  # folders
-MOST_LINES, MOST_ELEMENTARY = 38_500, 6_000  # of src/ without them, and of them
+MOST_LINES, MOST_ELEMENTARY = 38_500, 6_200  # of src/ without them, and of them
 
 
 def rows(page, title):
