@@ -120,7 +120,7 @@ has tests "$stages" && run_group run_tests
 stop_mps
 has sanitize "$stages" && run_group run_sanitizers
 has mutants "$stages" && run_group run_mutants
-# About a minute; the limit is for a machine on which something hangs.
+# About two minutes; the limit is for a machine on which something hangs.
 run_ceilings() {
     note ceilings timeout 300 "$build/mdmini" --ceilings output.directory="$folder" output.existing=overwrite
 }
