@@ -6,7 +6,7 @@
  *   global memory    a tree for each block in a.c: each level is a trip to the cache and back
  *   interleaved      the tree in static shared memory; but threads that add are the multiples of 2, 4, 8 ...: lanes of every
  *                    warp diverge down to the last level
- *   strided          the first threads add, at strides of 2, 4, 8 ...: warps are whole, but lanes meet in few banks
+ *   strided          the first threads add, at strides of 2, 4, 8 ...: warps are whole, but banks conflict
  *   sequential       the upper half is added to the lower: whole warps, no conflicts; but a barrier for each level
  *   dynamic shared   the same; the launch says how much shared memory there is
  *   syncwarp         below 32 threads a barrier of the warp is enough
@@ -113,7 +113,7 @@ __device__ inline float warp_sum(float x) {
     return x;
 }
 
-/* For thread 0. Sums of warps meet in shared memory; the first warp adds them. */
+/* For thread 0. Warps leave their sums in shared memory; the first warp adds them. */
 __device__ inline float block_sum(float x) {
     __shared__ float s[32];
     const int t = (int)threadIdx.x, n_warps = (int)blockDim.x / 32;
