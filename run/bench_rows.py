@@ -82,6 +82,7 @@ class Row:
         found = [peer for peer in peers if all(peer[key] == fields[key] for key in ("system", "atoms", "rule", "unit"))]
         self.peer = float(found[0]["value"]) if found else None
         self.runs, self.energy, self.not_run = [], None, None
+        self.launcher = fields.get("launcher", "").split()  # of several processes
         self.layers = [f"{layer}.txt" for layer in fields["rule"].split()]
         self.words = ["--restart", str(melt.restart), *(str(DECKS / layer) for layer in self.layers),
                       f"run.steps={melt.n_steps + self.n_steps}"]
@@ -91,7 +92,7 @@ class Row:
         system = self.fields["system"]
         cells = f"'system.cells={self.fields['cells']}'" if " " in self.fields["cells"] else self.melt.words[1]
         return [f"mdmini inputs/bench/{system}.txt {cells} {self.melt.words[2]}",
-                " ".join([f"mdmini --restart {system}.restart", *(f"inputs/bench/{layer}" for layer in self.layers), self.words[-1]])]
+                " ".join([*self.launcher, f"mdmini --restart {system}.restart", *(f"inputs/bench/{layer}" for layer in self.layers), self.words[-1]])]
 
     def time(self, a):
         """One more run: the first is verified, if the reference can do that in reasonable time."""
@@ -99,9 +100,10 @@ class Row:
         verified = small and not self.runs
         melted = self.melt.make(a)
         # A run that is resumed writes a restart file at its end: beside its other files, not in place of the melted system.
-        command = [a.mdmini, *self.words, f"report.verify={'on' if verified else 'off'}", "output.name=step",
+        command = [*self.launcher, a.mdmini, *self.words, f"report.verify={'on' if verified else 'off'}", "output.name=step",
                    "restart.file=step.restart", *a.words.split()]
-        report = Run(command, melted["n_steps"] + self.n_steps, a.limit + (600 if verified else 0)).report()
+        report = Run(command, melted["n_steps"] + self.n_steps, a.limit + (600 if verified else 0),
+                     is_launched=bool(self.launcher)).report()
         if report["n_atoms"] != self.n_atoms:
             raise NotRun("crashed", f"has {report['n_atoms']} atoms, not {self.n_atoms}")
         if report["resumed"]["step"] != self.melt.n_steps:

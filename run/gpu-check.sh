@@ -4,12 +4,18 @@
 # and leaves its records in a folder. run/bench.sh makes the benchmarks; tools/study.py run/studies/leave-one-out-32k.ini
 # measures what each switch is worth.
 #
+# Stage ranks has runs of several processes: their tests; and where two GPUs can access each other's memory, what passes
+# between them (mdmini --ceilings peers), memcheck of each of two ranks, and steps/s on two GPUs beside one
+# (run/bench_ranks.py). Where they cannot, the table says why.
+#
 #   run/gpu-check.sh [FOLDER]       FOLDER: where records go, by default run/results/<name of the GPU>
 #
-# MDMINI_STAGES=tests,sanitize,mutants,ceilings,bench chooses among the stages; the last line names those that were left out.
+# MDMINI_STAGES=tests,sanitize,ranks,mutants,ceilings,bench chooses among the stages; the last line names those that were
+# left out.
 # MDMINI_COMMIT names the commit where the source is no checkout.
 # MDMINI_CTEST="-R physics" are further arguments of ctest, MDMINI_SANITIZERS="--budget 100" of tests/gpu/sanitize.py,
-# MDMINI_MUTANTS="--shard 0/2" of tests/gpu/mutants.py, MDMINI_BENCH="--rows 1m" of run/bench.sh; the last line names them as well.
+# MDMINI_MUTANTS="--shard 0/2" of tests/gpu/mutants.py, MDMINI_BENCH="--rows 1m" of run/bench.sh, MDMINI_RANKS="--cells 32"
+# of run/bench_ranks.py; the last line names them as well.
 #
 # Most of the time of the tests is compiling kernels: run/precompile.sh does that beforehand on a machine without a GPU.
 #
@@ -19,7 +25,7 @@
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 help_if_asked "$@"
-all_stages=tests,sanitize,mutants,ceilings,bench
+all_stages=tests,sanitize,ranks,mutants,ceilings,bench
 stages=${MDMINI_STAGES:-$all_stages}
 has() { case ",$2," in *",$1,"*) return 0 ;; *) return 1 ;; esac; } # has STAGE LIST
 for stage in ${stages//,/ }; do
@@ -43,7 +49,7 @@ note() {
     local name=$1 start=$SECONDS verdict=passed
     shift
     "$@" >"$folder/$name.log" 2>&1 || verdict=FAILED
-    printf '%-12s %-8s %5d s%s\n' "$name" "$verdict" $((SECONDS - start)) "${remark:+ ($remark)}" | tee -a "$summary"
+    printf '%-14s %-8s %5d s%s\n' "$name" "$verdict" $((SECONDS - start)) "${remark:+ ($remark)}" | tee -a "$summary"
     [ $verdict = passed ] && return 0
     tail -n 40 "$folder/$name.log"
     return 1
@@ -94,7 +100,8 @@ trap 'exit 143' TERM HUP
 # Tests and sanitizers one after the other: what takes their time is compiling kernels, on all cores.
 # A service takes 48 clients or more, and some tests start a second program; without one, more jobs only wait longer.
 run_tests() {
-    local tests=(ctest --test-dir "$build" -L gpu --no-tests=error --output-on-failure --timeout 500 ${MDMINI_CTEST:-}) cores
+    local tests=(ctest --test-dir "$build" -L gpu -LE parallel --no-tests=error) cores
+    tests+=(--output-on-failure --timeout 500 ${MDMINI_CTEST:-})
     cores=$(nproc)
     export MDMINI_TEST_BACKENDS=cuda MDMINI_TEST_COMPILE=singles
     if [ -n "$mps" ]; then remark=MPS with_mps note tests "${tests[@]}" -j $((cores < 24 ? cores : 24))
@@ -103,6 +110,33 @@ run_tests() {
 run_sanitizers() {
     note sanitize "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --log "$folder/sanitize-findings.log" \
         ${MDMINI_SANITIZERS:-}
+}
+# Why two processes that store into the memory of each other's GPUs cannot run here; nothing where they can.
+why_not_two() {
+    local told
+    command -v mpirun >/dev/null || { echo "there is no mpirun"; return; }
+    told=$(mpirun -n 2 "$build/mdmini" --check "$top/inputs/melt.txt" run.backend=cuda parallel.transport=direct 2>&1)
+    grep -q "can run here" <<<"$told" && return
+    sed -n 's/^mdmini: error: //p; s/^# *(\(run.backend.*\))$/\1/p' <<<"$told" | grep -m 1 . ||
+        echo "mpirun cannot start two processes on GPUs"
+}
+# The tests run without the service, and those that need GPUs one after the other: kernels that wait for another GPU hold
+# their own.
+run_ranks() {
+    local all=0 why
+    rm -f "$folder"/ranks-*.log # of an earlier call
+    [ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # Open MPI asks for it
+    MDMINI_TEST_BACKENDS=cuda note ranks-tests ctest --test-dir "$build" -L parallel --output-on-failure --timeout 500 \
+        ${MDMINI_CTEST:-} -j 4 || all=1
+    why=$(why_not_two)
+    [ -z "$why" ] || { echo "two GPUs       left out: $why" | tee -a "$summary"; return $all; }
+    note ranks-peers timeout 300 mpirun -n 2 "$build/mdmini" --ceilings peers output.directory="$folder" \
+        output.name=ranks-peers output.existing=overwrite || all=1
+    note ranks-memcheck "$python" "$top/tests/gpu/sanitize.py" "$build/mdmini" --ranks \
+        --log "$folder/ranks-findings.log" || all=1
+    note ranks-bench "$python" -B "$top/run/bench_ranks.py" "$build/mdmini" --output "$folder/ranks-bench.json" \
+        ${MDMINI_RANKS:-} || all=1
+    return $all
 }
 run_mutants() {
     note mutants "$python" "$top/tests/gpu/mutants.py" "$build" --json "$folder/mutants.json" ${MDMINI_MUTANTS:-}
@@ -119,6 +153,7 @@ has tests "$stages" && start_mps
 has tests "$stages" && run_group run_tests
 stop_mps
 has sanitize "$stages" && run_group run_sanitizers
+has ranks "$stages" && run_group run_ranks
 has mutants "$stages" && run_group run_mutants
 # About two minutes; the limit is for a machine on which something hangs.
 run_ceilings() {
@@ -127,13 +162,21 @@ run_ceilings() {
 has ceilings "$stages" && { run_ceilings || failed=1; }
 run_bench() { note bench "$top/run/bench.sh" "$build/mdmini" --output "$folder/bench.json" ${MDMINI_BENCH:-}; }
 has bench "$stages" && { run_bench || failed=1; }
-has tests "$stages" &&
-    grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/tests.log" | tee -a "$summary"
+tell_tests() { grep -E 'Passed|tests passed|Not Run|Skipped|Failed|Timeout' "$folder/$1.log" | tee -a "$summary"; }
+# tell_end NAME PATTERN: of its log, where it is there, from such a line on
+tell_end() { [ ! -f "$folder/$1.log" ] || sed -n "/$2/,\$p" "$folder/$1.log" | tee -a "$summary"; }
+has tests "$stages" && tell_tests tests
 has sanitize "$stages" && tail -n 40 "$folder/sanitize.log" | tee -a "$summary"
+if has ranks "$stages"; then
+    tell_tests ranks-tests
+    tell_end ranks-peers '^cuda, peers'
+    tell_end ranks-memcheck '^memcheck'
+    tell_end ranks-bench '^ *atoms GPUs'
+fi
 has mutants "$stages" && tail -n 5 "$folder/mutants.log" | tee -a "$summary"
-has ceilings "$stages" && sed -n '/^roofline/,$p' "$folder/ceilings.log" | tee -a "$summary"
+has ceilings "$stages" && tell_end ceilings '^roofline'
 has bench "$stages" && tee -a "$summary" <"$folder/bench.log"
 verdict=passed
 [ $failed -eq 0 ] || verdict=FAILED
-echo "gpu-check: $verdict: $stages${MDMINI_CTEST:+; tests $MDMINI_CTEST}${MDMINI_SANITIZERS:+; sanitizers $MDMINI_SANITIZERS}${MDMINI_MUTANTS:+; mutants $MDMINI_MUTANTS}${MDMINI_BENCH:+; bench $MDMINI_BENCH}${left_out:+; left out:$left_out}" | tee -a "$summary"
+echo "gpu-check: $verdict: $stages${MDMINI_CTEST:+; tests $MDMINI_CTEST}${MDMINI_SANITIZERS:+; sanitizers $MDMINI_SANITIZERS}${MDMINI_MUTANTS:+; mutants $MDMINI_MUTANTS}${MDMINI_BENCH:+; bench $MDMINI_BENCH}${MDMINI_RANKS:+; ranks $MDMINI_RANKS}${left_out:+; left out:$left_out}" | tee -a "$summary"
 exit $failed

@@ -10,10 +10,17 @@ folder=$top/build-platforms
 
 # --- the parts: each runs in a shell of its own that ends at the first failure ---------------------------------------
 
-say_nocuda="without CUDA, -O1: all tests built, a share of them run"
+say_nocuda="without CUDA and MPI, -O1: all tests built, a share of them run; mpirun is refused"
 part_nocuda() {
-    configure -DCMAKE_C_FLAGS_RELEASE=-O1
+    want openmpi-bin
+    configure -DCMAKE_C_FLAGS_RELEASE=-O1 -DMDMINI_MPI=OFF
     compile
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    local code=0
+    mpirun --oversubscribe -n 2 ./mdmini "$top/inputs/melt.txt" run.backend=cpu >ranks.log 2>&1 || code=$?
+    [ $code -eq 2 ]
+    [ "$(grep -c 'mdmini: error: ' ranks.log)" -eq 1 ]
+    grep 'built without MPI' ranks.log
     tests '^(deck|sensors|system)/|^output/test_(files|h5md|json|recover)$|^run/test_(commit|no_gpu|refusals)$'
 }
 

@@ -19,12 +19,21 @@ class NotRun(Exception):
         self.kind = kind  # refused, too slow, crashed, time
 
 
+LAUNCHER_S = 8  # that a launcher may take to end its processes
 COARSE_S = 0.05  # a loop that looks shorter from outside may have been anything: lines arrive when the reader has its turn
 
 
 # Told to end: mdmini itself says 75, or 128 + N after a second signal, and dies of one that comes before it has begun to listen.
 # A batch system tells all processes of a job at once, so this may be seen before one's own signal.
 ENDED = {75, *(code for number in (signal.SIGTERM, signal.SIGINT) for code in (-number, 128 + number))}
+
+
+def messages(told):
+    """The errors among what the program wrote to stderr; where there are none all that stands there, as of a launcher that could not
+    start it."""
+    lines = [line for line in told.splitlines() if line.strip("- ")]
+    own = [line for line in lines if line.startswith("mdmini: error: ")] or lines
+    return [line.replace("mdmini: error: ", "").replace("command line: ", "") for line in own]
 
 
 def utc_now():
@@ -36,10 +45,11 @@ class Run:
     from outside when the loop began, when it ended, and what of the run was not the loop."""
     alive = set()
 
-    def __init__(self, command, n_steps, limit_s, holds=()):
-        """holds: descriptors, with their locks, that the program keeps open for as long as it runs."""
+    def __init__(self, command, n_steps, limit_s, holds=(), is_launched=False):
+        """holds: descriptors, with their locks, that the program keeps open for as long as it runs; is_launched: the command is a
+        launcher, which ends its processes where it is told to end, and may leave them where it is killed."""
         self.folder, self.errors = tempfile.TemporaryDirectory(prefix="mdmini-run-"), tempfile.TemporaryFile("w+")
-        self.n_steps, self.limit_s = n_steps, limit_s
+        self.n_steps, self.limit_s, self.is_launched = n_steps, limit_s, is_launched
         self.began, self.started = time.monotonic(), utc_now()
         self.loop_began = self.loop_ended = self.gone = None
         self.loop_is_over = threading.Event()  # or will never begin
@@ -70,7 +80,16 @@ class Run:
         if self.child.poll() is not None:
             return  # it has come to its own end
         self.why_killed = NotRun(kind, text)
-        self.child.kill()
+        self.end()
+
+    def end(self):
+        if self.is_launched:
+            self.child.terminate()
+            last = threading.Timer(LAUNCHER_S, self.child.kill)
+            last.daemon = True
+            last.start()
+        else:
+            self.child.kill()
 
     def loop_seconds(self):
         """After loop_is_over: as seen from outside, where that is good enough, or from the report, which is waited for. None:
@@ -88,7 +107,7 @@ class Run:
 
     def discard(self):
         """Ends it, and whatever it said does not count."""
-        self.child.kill()
+        self.end()
         self.why_killed = NotRun("time", "discarded")
         self.reader.join()
         self.close()
@@ -118,7 +137,7 @@ class Run:
         self.errors.seek(0)
         code, path = self.child.returncode, Path(self.folder.name) / "step.json"
         self.told = self.errors.read().strip()
-        message = (self.told.splitlines() or ["no message"])[0].replace("mdmini: error: ", "").replace("command line: ", "")
+        message = (messages(self.told) or ["no message"])[0]
         if code in ENDED:
             raise NotRun("time", "ended by a signal")
         if code == 2:

@@ -12,11 +12,10 @@
 
 static MdStatus check_there(const MdRecord *r, const char *path, int64_t n_frames, const char *option) {
     if (!path || n_frames == 0 || access(path, R_OK | W_OK) == 0) return MD_OK;
-    return md_fail(
-        r->errors, MD_ERROR_INPUT,
-        "%s: the trajectory of the run, of %lld frames, cannot be continued: %s; put it back, name its folder "
-        "with output.directory, or go on without one: %s=0",
-        path, (long long)n_frames, strerror(errno), option);
+    return md_fail(r->errors, MD_ERROR_INPUT,
+                   "%s: the trajectory of the run, of %lld frames, cannot be continued: %s; put it back, name its "
+                   "folder with output.directory, or go on without one: %s=0",
+                   path, (long long)n_frames, strerror(errno), option);
 }
 
 /* The text of the report that stands there, and in it what follows on the key of its run; NULL: there is none. From malloc. */
@@ -125,8 +124,7 @@ void md_continue_plan(const MdRecord *r, MdTrajectorySpec *spec) {
     for (int q = 0; q < MD_H5MD_N_QUANTITIES; q++)
         spec->h5_kept.last_step[q] = last_step(r, every_before[q], spec->h5md.every[q]);
     spec->h5_there = r->files.h5_there;
-    spec->h5_late =
-        !spec->h5_there && r->resume.n_missing == 0; /* the file of those that a full disk has lost is not */
+    spec->h5_late = !spec->h5_there && r->resume.n_missing == 0; /* of frames that a full disk has lost it is not */
     spec->h5_kept.n_frames = frames_left(r, r->resume.n_frames, spec->h5_kept.last_step[MD_H5MD_POSITION]);
     spec->xyz_last_step = last_step(r, before->output_xyz_every, now->output_xyz_every);
     spec->n_xyz_frames = frames_left(r, r->resume.n_xyz_frames, spec->xyz_last_step);

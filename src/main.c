@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/stop.h"
@@ -16,6 +17,9 @@
 #ifdef MDMINI_HAVE_CUDA
 #include "cuda/microbench/backend.h"
 #endif
+#include "parallel/comm.h"
+#include "parallel/comm_mpi.h"
+#include "parallel/launcher.h"
 #include "report/devices.h"
 #include "report/listing.h"
 #include "report/report.h"
@@ -44,6 +48,11 @@ static void calm_openmp(char **argv) {
     /* where that is not possible, the run goes on as it is */
 }
 
+/* What of this process a person sees: of rank 0 all, of the others nothing. */
+typedef struct Console {
+    FILE *out, *err;
+} Console;
+
 /* What the command line asks for besides layers. */
 typedef struct Request {
     bool check_only;
@@ -54,9 +63,10 @@ typedef struct Request {
 } Request;
 
 /* Plans and, unless only a check is wanted, runs. */
-static int run(int n_arguments, char *const *arguments, const char *command, const Request *request) {
+static int run(int n_arguments, char *const *arguments, const char *command, const Request *request, MdComm *comm,
+               const Console *console) {
     MdErrors *errors = md_errors_create();
-    MdLog *log = md_log_create(stdout);
+    MdLog *log = md_log_create(console->out);
     MdSimulation *simulation = NULL;
     MdDeck *deck = NULL;
     MdStatus status = MD_OK;
@@ -67,10 +77,15 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
     else if (!request->restart && (!request->bench || md_bench_find(request->bench, errors) == MD_OK))
         deck = md_deck_read(n_arguments, arguments, errors);
     if (deck) md_errors_finish(errors, md_deck_place, deck);
+    if (md_comm_agree(comm, deck ? MD_OK : md_errors_status(errors), errors) != MD_OK) {
+        md_deck_destroy(deck);
+        deck = NULL;
+    }
     const MdPurpose purpose = request->bench ? MD_TO_BENCH : request->check_only ? MD_TO_CHECK : MD_TO_RUN;
-    if (deck) simulation = md_simulation_plan(deck, purpose, resumed, command, log, errors);
+    if (deck) simulation = md_simulation_plan(deck, purpose, resumed, command, comm, log, errors);
     if (simulation && request->check_only) {
-        if (md_simulation_check_files(simulation) == MD_OK) md_report_plan(&simulation->record);
+        if (md_comm_is_root(comm) && md_simulation_check_files(simulation) == MD_OK)
+            md_report_plan(&simulation->record);
         /* What was asked for is that text alone. */
         const int fault = md_log_terminal_fault(log);
         if (fault) md_fail(errors, MD_ERROR_OUTPUT, "standard output: %s", strerror(fault));
@@ -78,17 +93,24 @@ static int run(int n_arguments, char *const *arguments, const char *command, con
         md_bench_run(&simulation->record, request->bench, request->melt_steps);
     } else if (simulation) {
         status = md_simulation_run(simulation);
-        md_report_run(&simulation->record, status);
+        if (md_comm_is_root(comm)) md_report_run(&simulation->record, status);
     }
-    md_errors_print(errors, stderr);
-    const int code = md_errors_count(errors) ? (int)md_errors_status(errors) : (int)status;
+    if (md_errors_count(errors)) status = md_errors_status(errors);
+    status = md_comm_agree(comm, status, errors);
+    md_errors_print(errors, console->err);
     md_simulation_destroy(simulation);
     md_deck_destroy(deck);
     md_checkpoint_close(resumed);
     md_log_destroy(log);
     md_errors_destroy(errors);
-    return code;
+    return (int)status;
 }
+
+#ifdef MDMINI_HAVE_MPI
+static const struct MdCommEngine *const engine = &md_comm_mpi;
+#else
+static const struct MdCommEngine *const engine = NULL;
+#endif
 
 /* mdmini --ceilings [GROUP...] [section.key=value...] */
 static const MdCeilingsBackend *const measured[] = {&md_ceilings_of_cpu,
@@ -97,12 +119,13 @@ static const MdCeilingsBackend *const measured[] = {&md_ceilings_of_cpu,
 #endif
                                                     NULL};
 
-static int measure_ceilings(int n_arguments, char *const *arguments, const char *command, bool quick) {
+static int measure_ceilings(int n_arguments, char *const *arguments, const char *command, bool quick, MdComm *comm,
+                            const Console *console) {
     md_stop_release();
     MdErrors *errors = md_errors_create();
-    MdLog *log = md_log_create(stdout);
-    const MdStatus status = md_ceilings_run(measured, n_arguments, arguments, quick, command, log, errors);
-    md_errors_print(errors, stderr);
+    MdLog *log = md_log_create(console->out);
+    const MdStatus status = md_ceilings_run(measured, n_arguments, arguments, quick, command, comm, log, errors);
+    md_errors_print(errors, console->err);
     md_log_destroy(log);
     md_errors_destroy(errors);
     return (int)status;
@@ -132,23 +155,23 @@ static int recover(const char *path) {
 }
 
 /* Prints what the program says of itself; whether argument asked for that. */
-static bool print_information(const char *argument) {
+static bool print_information(const char *argument, FILE *stream) {
     MdListFormat format;
-    if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) md_print_help(stdout);
-    else if (strcmp(argument, "--version") == 0) md_print_version(stdout);
-    else if (md_parse_listing(argument, "--list-options", true, &format)) md_options_print(stdout, format);
-    else if (md_parse_listing(argument, "--list-variants", true, &format)) md_print_variants(stdout, format);
-    else if (md_parse_listing(argument, "--list-ceilings", true, &format)) md_ceilings_print(stdout, format);
-    else if (md_parse_listing(argument, "--device", false, &format)) md_devices_print(stdout, format);
+    if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) md_print_help(stream);
+    else if (strcmp(argument, "--version") == 0) md_print_version(stream);
+    else if (md_parse_listing(argument, "--list-options", true, &format)) md_options_print(stream, format);
+    else if (md_parse_listing(argument, "--list-variants", true, &format)) md_print_variants(stream, format);
+    else if (md_parse_listing(argument, "--list-ceilings", true, &format)) md_ceilings_print(stream, format);
+    else if (md_parse_listing(argument, "--device", false, &format)) md_devices_print(stream, format);
     else return false;
     return true;
 }
 
 /* Whether argument k is a listing with other words beside it, which would change nothing: refused. */
-static bool is_crowded_listing(int argc, char *const *argv, int k) {
+static bool is_crowded_listing(int argc, char *const *argv, int k, FILE *stream) {
     const bool is_list = strncmp(argv[k], "--list-", strlen("--list-")) == 0;
     if (argc == 2 || (!is_list && strncmp(argv[k], "--device", strlen("--device")) != 0)) return false;
-    fprintf(stderr, "mdmini: error: %s stands alone, without %s (formats: =json%s); see mdmini --help\n", argv[k],
+    fprintf(stream, "mdmini: error: %s stands alone, without %s (formats: =json%s); see mdmini --help\n", argv[k],
             argv[k > 1 ? 1 : 2], is_list ? ", =markdown" : "");
     return true;
 }
@@ -171,35 +194,36 @@ static char *nearest_argument(const char *argument) {
 }
 
 /* Why main takes nothing of an argument that begins with `-`; next: the one after it, or NULL. */
-static void refuse_argument(const char *argument, const char *next) {
+static void refuse_argument(const char *argument, const char *next, FILE *stream) {
     static const char *const with_value[] = {"--bench", "--melt", "--restart", "--recover"};
     bool known = false;
     for (size_t k = 0; k < sizeof with_value / sizeof with_value[0]; k++)
         known = known || strcmp(argument, with_value[k]) == 0;
-    fprintf(stderr, "mdmini: error: ");
+    fprintf(stream, "mdmini: error: ");
     if (!known) {
         char *question = nearest_argument(argument);
-        fprintf(stderr, *question ? "unknown argument %s%s\n" : "unknown argument %s%s; see mdmini --help\n", argument,
+        fprintf(stream, *question ? "unknown argument %s%s\n" : "unknown argument %s%s; see mdmini --help\n", argument,
                 question);
         free(question);
         return;
     }
-    if (!next) fprintf(stderr, "%s: no value", argument);
+    if (!next) fprintf(stream, "%s: no value", argument);
     else if (strcmp(argument, "--melt") == 0)
-        fprintf(stderr, "--melt: read \"%s\"; allowed: a whole number from 0", next);
-    else fprintf(stderr, "%s FILE stands alone", argument);
-    fprintf(stderr, "; see mdmini --help\n");
+        fprintf(stream, "--melt: read \"%s\"; allowed: a whole number from 0", next);
+    else fprintf(stream, "%s FILE stands alone", argument);
+    fprintf(stream, "; see mdmini --help\n");
 }
 
-/* What the arguments ask for. Returns the exit code. */
-static int dispatch(int argc, char **argv, const char *command) {
+/* What the arguments ask for. Returns the exit code. What is no run, rank 0 does alone. */
+static int dispatch(int argc, char **argv, const char *command, MdComm *comm, const Console *console) {
+    const bool is_root = md_comm_is_root(comm);
     Request request = {.melt_steps = MD_AUTO_INT};
     int n = 0;
     for (int k = 1; k < argc; k++) {
         const char *next = argv[k + 1]; /* NULL after the last */
-        if (is_crowded_listing(argc, argv, k)) return MD_ERROR_INPUT;
-        if (print_information(argv[k])) return (int)end_information();
-        if (strcmp(argv[k], "--recover") == 0 && argc == 3 && next) return recover(next);
+        if (is_crowded_listing(argc, argv, k, console->err)) return MD_ERROR_INPUT;
+        if (print_information(argv[k], console->out)) return is_root ? (int)end_information() : MD_OK;
+        if (strcmp(argv[k], "--recover") == 0 && argc == 3 && next) return is_root ? recover(next) : MD_OK;
         if (strcmp(argv[k], "--check") == 0) {
             request.check_only = true;
         } else if (strcmp(argv[k], "--bench") == 0 && next) {
@@ -213,28 +237,50 @@ static int dispatch(int argc, char **argv, const char *command) {
         } else if (strcmp(argv[k], "--melt") == 0 && read_steps(next) >= 0) {
             request.melt_steps = read_steps(argv[++k]);
         } else if (argv[k][0] == '-' && argv[k][1] != '\0') {
-            refuse_argument(argv[k], next);
+            refuse_argument(argv[k], next, console->err);
             return MD_ERROR_INPUT;
         } else {
             argv[n++] = argv[k];
         }
     }
     if (request.bench ? request.check_only : request.melt_steps != MD_AUTO_INT) {
-        fprintf(stderr, "mdmini: error: --%s; see mdmini --help\n",
+        fprintf(console->err, "mdmini: error: --%s; see mdmini --help\n",
                 request.bench ? "check and --bench exclude each other" : "melt belongs to --bench");
         return MD_ERROR_INPUT;
     }
     if (request.bench && request.restart) {
-        fprintf(stderr, "mdmini: error: --restart and --bench exclude each other; see mdmini --help\n");
+        fprintf(console->err, "mdmini: error: --restart and --bench exclude each other; see mdmini --help\n");
         return MD_ERROR_INPUT;
     }
     if (request.ceilings ? request.check_only || request.bench || request.restart : request.quick) {
-        fprintf(stderr, "mdmini: error: --%s; see mdmini --help\n",
+        fprintf(console->err, "mdmini: error: --%s; see mdmini --help\n",
                 request.ceilings ? "ceilings stands alone, without --check, --bench or --restart"
                                  : "quick belongs to --ceilings");
         return MD_ERROR_INPUT;
     }
-    return request.ceilings ? measure_ceilings(n, argv, command, request.quick) : run(n, argv, command, &request);
+    if (md_comm_size(comm) > 1 && request.bench) {
+        fprintf(console->err, "mdmini: error: --bench measures one process, and %d were started\n", md_comm_size(comm));
+        return MD_ERROR_INPUT;
+    }
+    return request.ceilings ? measure_ceilings(n, argv, command, request.quick, comm, console)
+                            : run(n, argv, command, &request, comm, console);
+}
+
+/* Processes with other arguments are other runs, which a launcher has only started together. */
+static MdStatus check_same(MdComm *comm, const char *command, MdErrors *errors) {
+    const int n = md_comm_size(comm);
+    const uint64_t own = md_checksum(command, strlen(command));
+    uint64_t *all = md_alloc((size_t)n, sizeof *all, "checksums");
+    md_comm_gather(comm, &own, sizeof own, all);
+    bool same = true;
+    for (int rank = 1; rank < n; rank++) same = same && all[rank] == all[0];
+    md_free(all);
+    if (same) return MD_OK;
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "%d processes were started together, with different arguments: give all the same to join them to "
+                   "one run, or set "
+                   "MDMINI_ALONE=1 if each is a run of its own",
+                   n);
 }
 
 int main(int argc, char **argv) {
@@ -245,7 +291,18 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     char *command = join_arguments(argc - 1, argv + 1);
-    const int code = dispatch(argc, argv, command);
+    MdErrors *errors = md_errors_create();
+    MdComm *comm = md_comm_create(engine, errors);
+    MdStatus status = md_errors_status(errors);
+    const bool speaks = status == MD_OK ? md_comm_is_root(comm) : md_launcher_rank() == 0;
+    FILE *nowhere = speaks ? NULL : fopen("/dev/null", "w");
+    const Console console = {speaks ? stdout : nowhere, speaks ? stderr : nowhere};
+    if (status == MD_OK) status = check_same(comm, command, errors);
+    md_errors_print(errors, console.err);
+    const int code = status == MD_OK ? dispatch(argc, argv, command, comm, &console) : (int)status;
+    md_errors_destroy(errors);
+    md_comm_destroy(comm);
+    if (nowhere) fclose(nowhere);
     free(command);
     return code;
 }

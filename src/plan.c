@@ -1,5 +1,6 @@
 /* Planning: the deck, checked against this machine. Nothing large is allocated, no file is touched. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE 1 /* sched_getaffinity */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <sys/statvfs.h>
 
 #include "backends/backends.h"
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -16,6 +18,7 @@
 #include "deck/value.h"
 #include "output/path.h"
 #include "output/schedule.h"
+#include "parallel/comm.h"
 #include "report/places.h"
 #include "simulation.h"
 
@@ -89,6 +92,62 @@ static MdStatus resolve(MdSimulation *s, bool planned) {
     return status == MD_OK ? given : status;
 }
 
+/* --- several processes ---------------------------------------------------------------------------------------------- */
+
+/* Processors that this process may use, and whose they are. */
+typedef struct Processors {
+    uint64_t mark; /* of the host, and of the set on it */
+    int n;
+} Processors;
+
+static Processors own_processors(const MdComm *comm) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    const char *host = md_comm_host(comm, md_comm_rank(comm));
+    MdChecksum mark = md_checksum_begin();
+    md_checksum_add(&mark, &set, sizeof set);
+    md_checksum_add(&mark, host, strlen(host));
+    return (Processors){.mark = md_checksum_value(&mark), .n = CPU_COUNT(&set)};
+}
+
+/* run.threads = auto: processors that several processes may use are shared out among them. */
+static void share_processors(MdSimulation *s) {
+    MdRecord *r = &s->record;
+    if (!r->comm || r->config->run_threads != MD_AUTO_INT || getenv("OMP_NUM_THREADS")) return;
+    const int size = md_comm_size(r->comm);
+    const Processors own = own_processors(r->comm);
+    Processors *all = md_alloc((size_t)size, sizeof *all, "processors");
+    md_comm_gather(r->comm, &own, sizeof own, all);
+    int n_sharing = 0;
+    for (int rank = 0; rank < size; rank++) n_sharing += all[rank].mark == own.mark;
+    md_free(all);
+    s->resolved.run_threads = own.n > n_sharing ? own.n / n_sharing : 1;
+    char value[24];
+    snprintf(value, sizeof value, "%lld", (long long)s->resolved.run_threads);
+    if (n_sharing == 1)
+        md_choices_add(&r->choices, "run.threads", value, "this process alone may use its %d processor%s", own.n,
+                       own.n == 1 ? "" : "s");
+    else
+        md_choices_add(&r->choices, "run.threads", value, "%d processes share %d processor%s", n_sharing, own.n,
+                       own.n == 1 ? "" : "s");
+}
+
+/* What several processes cannot do together. */
+static MdStatus check_processes(MdSimulation *s) {
+    MdRecord *r = &s->record;
+    if (!r->comm) return MD_OK;
+    MdStatus status = MD_OK;
+    if (r->config->output_pipeline == MD_ON && !md_comm_serves_threads(r->comm))
+        status = md_fail(r->errors, MD_ERROR_INPUT,
+                         "output.pipeline: on needs an MPI with MPI_THREAD_MULTIPLE, which %s is not here: take off",
+                         md_comm_library(r->comm));
+    if (*r->config->report_neighbors)
+        status = md_fail(r->errors, MD_ERROR_INPUT, "%s: report.neighbors: of one process alone; %d were started",
+                         md_deck_origin(r->deck, MD_OPTION_report_neighbors), md_comm_size(r->comm));
+    return status;
+}
+
 /* Where the random numbers of the start are made. A run that goes on makes none. */
 static MdStatus choose_random(MdSimulation *s) {
     MdRecord *r = &s->record;
@@ -124,6 +183,7 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     MdMemory memory = s->record.ops->estimate(s->record.config, &s->record.plan);
     const MdRingSpec ring = md_pipeline_ring(s->record.config);
     const MdMemory output = s->record.ops->output_estimate(s->record.config, &s->record.plan, &ring);
+    const bool is_root = md_comm_is_root(s->record.comm);
     memory.host_bytes += program + md_system_bytes(&s->record.plan);
     if (s->record.machine.device_total_bytes) memory.host_bytes += driver + compiler;
     memory.host_bytes += output.host_bytes;
@@ -131,7 +191,7 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     if (s->record.files.trace) memory.host_bytes += md_trace_bytes(MD_TRACE_EVENTS);
     /* One after the other: the verification, the compression of a frame, and a device's state on its way to or from a
      * restart file, where rows, tags, ids and types of all particles stand side by side (src/cuda/stages/state.c). */
-    const uint64_t verify = s->record.config->report_verify == MD_ON ? md_verify_bytes(n) : 0;
+    const uint64_t verify = s->record.config->report_verify == MD_ON && is_root ? md_verify_bytes(n) : 0;
     const uint64_t state = s->record.machine.device_total_bytes ? 56 * n : 0;
     const MdTrajectorySpec trajectory = md_trajectory_of_run(&s->record, s->system);
     const uint64_t packing = md_h5md_packing_bytes(&trajectory.h5md);
@@ -141,16 +201,27 @@ static MdMemory estimate_memory(const MdSimulation *s) {
     return memory;
 }
 
+/* What all processes of this host take. */
+static uint64_t add_on_host(const MdRecord *r) {
+    const int size = md_comm_size(r->comm);
+    uint64_t *all = md_alloc((size_t)size, sizeof *all, "memory of processes"), sum = 0;
+    md_comm_gather(r->comm, &r->memory.host_bytes, sizeof *all, all);
+    for (int rank = 0; rank < size; rank++)
+        if (!r->comm || strcmp(md_comm_host(r->comm, rank), md_comm_host(r->comm, md_comm_rank(r->comm))) == 0)
+            sum += all[rank];
+    md_free(all);
+    return sum;
+}
+
 static MdStatus check_memory(MdSimulation *s) {
     if (s->record.no_gpu) return MD_OK; /* it is not known, nor is the machine that it will be taken of */
-    uint64_t available = md_host_memory_available_bytes();
+    const uint64_t available = md_host_memory_available_bytes(), needed = add_on_host(&s->record);
     MdStatus status = MD_OK;
-    if (s->record.memory.host_bytes > available)
+    if (needed > available)
         status = md_fail(s->record.errors, MD_ERROR_INPUT,
                          "%lld atoms need %s of main memory, but %s are available: fewer atoms, or a machine with more "
                          "memory",
-                         (long long)s->record.plan.n_atoms, md_bytes(s->record.memory.host_bytes).text,
-                         md_bytes(available).text);
+                         (long long)s->record.plan.n_atoms, md_bytes(needed).text, md_bytes(available).text);
     if (s->record.memory.device_bytes > s->record.machine.device_free_bytes && s->record.machine.device_total_bytes)
         status = md_fail(s->record.errors, MD_ERROR_INPUT,
                          "%lld atoms need %s on the GPU, but %s of %s are free: fewer atoms, a smaller neighbor.skin, "
@@ -247,7 +318,7 @@ MdStatus md_simulation_check_files(MdSimulation *s) {
 }
 
 MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckpoint *resumed, const char *command,
-                                 MdLog *log, MdErrors *errors) {
+                                 MdComm *comm, MdLog *log, MdErrors *errors) {
     const bool bench = purpose == MD_TO_BENCH;
     MdSimulation *s = md_alloc(1, sizeof *s, "simulation");
     s->record.deck = deck;
@@ -255,6 +326,7 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
     s->record.asked = md_deck_config(deck);
     s->resolved = *s->record.asked;
     s->record.config = &s->resolved;
+    s->record.comm = comm;
     s->record.log = log;
     s->record.errors = errors;
     s->record.verification.fault.step = -1;
@@ -265,22 +337,28 @@ MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckp
     /* All of these are tried, so that all problems are shown together. */
     MdStatus planned = resumed ? md_checkpoint_plan(resumed, deck, &s->record.plan, errors)
                                : md_system_plan(deck, md_backend_random(), &s->record.plan, errors);
+    s->record.plan.comm = comm;
+    share_processors(s);
     MdStatus chosen = choose_backend(s, purpose == MD_TO_CHECK);
-    MdStatus filed = md_files_plan(deck, &use, &s->record.files, errors);
+    const bool is_root = md_comm_is_root(comm); /* all files are its */
+    MdStatus filed = is_root ? md_files_plan(deck, &use, &s->record.files, errors) : MD_OK;
     MdStatus resolved = chosen == MD_OK ? resolve(s, planned == MD_OK) : MD_OK;
-    if (chosen == MD_OK && choose_random(s) != MD_OK) resolved = MD_ERROR_INPUT;
-    if (planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK) {
+    if (chosen == MD_OK && (choose_random(s) != MD_OK || check_processes(s) != MD_OK)) resolved = MD_ERROR_INPUT;
+    const bool good = planned == MD_OK && chosen == MD_OK && filed == MD_OK && resolved == MD_OK;
+    if (md_comm_agree(comm, good ? MD_OK : md_errors_status(errors), errors) == MD_OK) {
         MdStatus recalled = resumed ? md_checkpoint_recall(resumed, &s->record) : md_checkpoint_name(&s->record);
-        s->record.resume.reported = resumed && recalled == MD_OK && md_continue_is_reported(&s->record);
+        s->record.resume.reported = is_root && resumed && recalled == MD_OK && md_continue_is_reported(&s->record);
+        md_comm_broadcast(comm, &s->record.resume.reported, sizeof s->record.resume.reported);
         s->record.effective_deck = md_deck_effective_text(deck, s->record.lacking, s->record.ops->name);
         if (!s->record.no_gpu) s->record.memory = estimate_memory(s);
         s->thermostat = md_thermostat_make(s->record.config, &s->record.plan);
         if (resumed) s->thermostat.heat = md_checkpoint_heat(resumed);
-        MdStatus memory = check_memory(s), disk = check_disk(s), motion = check_motion(s),
-                 places = md_places_check(&s->record), there = resumed ? md_continue_check(&s->record) : MD_OK;
-        if (recalled == MD_OK && memory == MD_OK && disk == MD_OK && motion == MD_OK && places == MD_OK &&
-            there == MD_OK)
-            return s;
+        MdStatus memory = check_memory(s), disk = is_root ? check_disk(s) : MD_OK, motion = check_motion(s),
+                 places = md_places_check(&s->record),
+                 there = is_root && resumed ? md_continue_check(&s->record) : MD_OK;
+        const bool runs = recalled == MD_OK && memory == MD_OK && disk == MD_OK && motion == MD_OK && places == MD_OK &&
+                          there == MD_OK;
+        if (md_comm_agree(comm, runs ? MD_OK : md_errors_status(errors), errors) == MD_OK) return s;
     }
     md_simulation_destroy(s);
     return NULL;

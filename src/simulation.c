@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "backend/ranks.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/nvtx.h"
@@ -11,6 +12,7 @@
 #include "continue.h"
 #include "integrate/verlet.h"
 #include "output/schedule.h"
+#include "parallel/comm.h"
 #include "report/neighbors.h"
 #include "report/provenance.h"
 #include "report/report.h"
@@ -22,6 +24,7 @@ void md_simulation_destroy(MdSimulation *s) {
     if (s->record.ops && s->context) s->record.ops->destroy(s->context);
     md_trace_destroy(s->trace);
     md_system_destroy(s->system);
+    md_free(s->all_types);
     if (s->record.table) fclose(s->record.table);
     md_history_free(&s->record.history);
     md_system_plan_free(&s->record.plan);
@@ -35,6 +38,22 @@ void md_simulation_destroy(MdSimulation *s) {
     free(s->record.resume.difference);
     md_free(s);
 }
+
+/* --- several processes ---------------------------------------------------------------------------------------------- */
+
+/* All do the same from here on, or end. */
+static MdStatus agree(MdSimulation *s, MdStatus status) {
+    return md_comm_agree(s->record.comm, status, s->record.errors);
+}
+
+static bool is_root(const MdSimulation *s) { return md_comm_is_root(s->record.comm); }
+
+/* The same for what may end the run, and for the length of the calls. */
+static MdStatus agree_turn(MdSimulation *s, MdStatus status) {
+    return md_turn_agree(&s->turn, s->record.comm, status, s->record.errors);
+}
+
+/* --- set-up --------------------------------------------------------------------------------------------------------- */
 
 /* A thermo row from the writer of the pipeline. */
 static void take_row(void *user, const MdThermo *row) {
@@ -54,7 +73,7 @@ static void trace_phase(MdSimulation *s, const char *name, double begin_s) {
 
 /* The timeline of what was run, however it ended. */
 static MdStatus save_trace(MdSimulation *s) {
-    if (!s->trace || !s->context) return MD_OK;
+    if (!s->trace || !s->context || !is_root(s)) return MD_OK;
     s->record.ops->trace(s->context, NULL);
     if (!s->record.files_ready) return MD_OK;
     if (md_trace_dropped(s->trace) > 0)
@@ -75,24 +94,29 @@ static MdStatus verify(MdSimulation *s, int64_t step) {
     MdStatus status =
         md_verify_forces(&s->record.verification, s->record.ops, s->context, s->system, s->record.config, step);
     s->record.verify_seconds += md_clock_s() - start;
-    return status;
+    return agree(s, status);
 }
 
 static MdStatus create_pipeline(MdSimulation *s) {
     MdTrajectorySpec trajectory = md_trajectory_of_run(&s->record, s->system);
+    if (s->record.comm && md_schedule_all_quantities(s->record.config)) {
+        s->all_types = md_system_collect(s->system, s->system->type, sizeof *s->all_types);
+        trajectory.h5md.type = s->all_types;
+    }
     if (s->resumed) md_continue_plan(&s->record, &trajectory);
     const MdPipelineSpec spec = {.ops = s->record.ops,
                                  .context = s->context,
                                  .config = s->record.config,
                                  .box = &s->record.plan.box,
                                  .n_atoms = s->record.plan.n_atoms,
+                                 .comm = s->record.comm,
                                  .trajectory = trajectory.h5_path || trajectory.xyz_path ? &trajectory : NULL,
                                  .take_row = take_row,
                                  .user = s,
                                  .trace = s->trace};
     s->pipeline = md_pipeline_create(&spec, s->record.errors);
     if (s->pipeline) s->record.resume.continued = md_pipeline_continued(s->pipeline);
-    return s->pipeline ? MD_OK : md_errors_status(s->record.errors);
+    return agree(s, s->pipeline ? MD_OK : md_errors_status(s->record.errors));
 }
 
 /* List and forces: of the first configuration, or of that at which the run was stopped. */
@@ -105,34 +129,51 @@ static MdStatus start(MdSimulation *s) {
     return status;
 }
 
+/* What was in the way of the files is moved. */
+static MdStatus prepare_files(MdSimulation *s) {
+    MdRecord *r = &s->record;
+    return agree(s, is_root(s) ? md_files_prepare(r->deck, &r->files, r->log, r->errors) : MD_OK);
+}
+
+static MdStatus open_log(MdSimulation *s) {
+    MdRecord *r = &s->record;
+    return agree(s, is_root(s) ? md_log_open(r->log, r->files.log, s->resumed != NULL, r->errors) : MD_OK);
+}
+
+static MdStatus begin_report(MdSimulation *s) {
+    md_report_head(&s->record);
+    return md_table_open(&s->record);
+}
+
 /* The backend first: what it finds that it cannot run is known before any file is touched. */
 static MdStatus set_up(MdSimulation *s) {
     MdStatus status =
         s->record.ops->create(&s->context, s->record.config, s->record.asked, s->system, s->record.errors);
     if (status == MD_OK && md_stop_requested()) status = MD_STOPPED; /* nothing has been touched */
+    status = agree(s, status);
     if (status != MD_OK) return status;
     md_trace_name_process(s->trace, MD_TRACE_DEVICE, s->record.machine.name);
     if (s->trace) s->record.ops->trace(s->context, s->trace);
     /* What is resumed may still be refused, and then log and report of before stay as they are. */
-    if (s->resumed) status = md_checkpoint_load(s->resumed, &s->record, s->system, s->context);
+    if (s->resumed) status = agree(s, md_checkpoint_load(s->resumed, &s->record, s->system, s->context));
     md_thermostat_weigh(&s->thermostat, s->system);
     if (status == MD_OK)
         status = md_thermostat_check_motion(&s->thermostat, s->record.ops, s->context, s->record.step, s->record.deck,
                                             s->record.errors);
     if (status == MD_OK) md_provenance_compose(&s->record);
-    if (status == MD_OK) status = md_files_prepare(s->record.deck, &s->record.files, s->record.log, s->record.errors);
+    if (status == MD_OK) status = prepare_files(s);
     if (status == MD_OK && s->resumed) status = create_pipeline(s);
-    if (status == MD_OK) status = md_log_open(s->record.log, s->record.files.log, s->resumed != NULL, s->record.errors);
+    if (status == MD_OK) status = open_log(s);
     if (status != MD_OK) return status;
     s->record.files_ready = true;
     s->record.ops->statistics(s->context, &s->record.statistics);
-    md_report_head(&s->record);
-    status = md_table_open(&s->record);
+    status = agree(s, is_root(s) ? begin_report(s) : MD_OK);
     if (status == MD_OK && !s->resumed) status = create_pipeline(s);
     if (status == MD_OK) md_files_hold(&s->record.files);
     if (status == MD_OK) status = start(s);
     /* A run that was stopped before this is verified when it is resumed. */
-    if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !md_stop_requested()) {
+    status = agree_turn(s, status);
+    if (status == MD_OK && s->record.step == 0 && s->record.verification.n_checks == 0 && !s->turn.is_stopping) {
         status = verify(s, 0);
         if (status == MD_STOPPED) status = MD_OK; /* the loop makes no step then */
     }
@@ -144,19 +185,19 @@ static MdStatus set_up(MdSimulation *s) {
 static int64_t next_stop(const MdSimulation *s) {
     const int64_t output = md_schedule_next(s->record.config, s->record.step),
                   thermostat = md_thermostat_next(&s->thermostat, s->record.step),
-                  due = output < thermostat ? output : thermostat, look = s->record.step + s->steps_a_call;
+                  due = output < thermostat ? output : thermostat, look = s->record.step + s->turn.steps_a_call;
     return due < look ? due : look;
 }
 
 /* Calls grow until it is known how long a step takes: the device is waited for until then, and no longer. */
 static MdStatus adapt_call(MdSimulation *s, int64_t n_steps, double begin_s) {
-    if (s->knows_call || n_steps < s->steps_a_call) return MD_OK;
+    if (s->turn.knows_call || n_steps < s->turn.steps_a_call) return MD_OK;
     const double walltime = s->record.config->run_walltime, wanted = walltime > 0 ? fmin(0.15, walltime / 40) : 0.15;
     const MdStatus status = s->record.ops->finish(s->context);
     const double seconds = md_clock_s() - begin_s;
-    s->knows_call = seconds > wanted / 16;
-    if (s->knows_call) s->steps_a_call = (int64_t)fmax(1, (double)n_steps * wanted / seconds);
-    else s->steps_a_call *= 8;
+    s->turn.knows_call = seconds > wanted / 16;
+    if (s->turn.knows_call) s->turn.steps_a_call = (int64_t)fmax(1, (double)n_steps * wanted / seconds);
+    else s->turn.steps_a_call *= 8;
     return status;
 }
 
@@ -172,12 +213,13 @@ static MdStatus advance(MdSimulation *s) {
     const double start_s = md_clock_s();
     MdStatus status = s->record.ops->advance(s->context, first, step - first + 1, with_energy);
     if (status == MD_OK) status = adapt_call(s, step - first + 1, start_s);
+    status = agree_turn(s, status);
     if (status == MD_OK && has_fault(s)) status = MD_ERROR_PHYSICS;
     if (status == MD_OK) status = md_thermostat_apply(&s->thermostat, s->record.ops, s->context, step);
     if (status != MD_OK) return status;
     if (has_fault(s)) return MD_ERROR_PHYSICS; /* the thermostat may have waited for it */
     s->record.step = step;
-    return put_output(s, step);
+    return agree(s, put_output(s, step));
 }
 
 /* Of run.walltime: what a restart file takes is known when one was written, and a share is left for all else. */
@@ -205,7 +247,8 @@ static MdStatus write_restart(MdSimulation *s) {
     const double save_s = md_clock_s();
     md_nvtx_begin("restart file", s->record.step);
     bool stands;
-    status = md_checkpoint_save(&s->record, s->system, s->thermostat.heat, s->context, &stands);
+    status = agree(s, md_checkpoint_save(&s->record, s->system, s->thermostat.heat, s->context, &stands));
+    md_comm_broadcast(s->record.comm, &stands, sizeof stands);
     md_nvtx_end();
     MdTraceTrack *track = md_trace_track(s->trace, MD_TRACE_HOST, "restart files");
     md_trace_span(track, MD_TRACE_WRITE, "save", save_s, md_clock_s(), s->record.step);
@@ -221,7 +264,7 @@ static MdStatus write_restart(MdSimulation *s) {
 static MdStatus checkpoint(MdSimulation *s) {
     MdResume *resume = &s->record.resume;
     const double start_s = md_clock_s();
-    MdStatus status = md_pipeline_commit(s->pipeline, s->record.errors);
+    MdStatus status = agree(s, md_pipeline_commit(s->pipeline, s->record.errors));
     note_frames(s);
     if (status == MD_OK) status = write_restart(s);
     const double seconds = md_clock_s() - start_s;
@@ -233,12 +276,14 @@ static MdStatus checkpoint(MdSimulation *s) {
     return status;
 }
 
+static MdStatus drain(MdSimulation *s) { return agree(s, md_pipeline_drain(s->pipeline, s->record.errors)); }
+
 /* After frames could not be written: where there is nothing yet to resume from, the state is kept, if there is room, and
  * what is lost are the frames that did not get into the file. */
 static void rescue(MdSimulation *s) {
     if (s->record.resume.file_valid || s->resumed) return;
     /* Where the frames are well, it was a restart file that found no room. */
-    if (md_pipeline_drain(s->pipeline, s->record.errors) == MD_OK) return;
+    if (drain(s) == MD_OK) return;
     note_frames(s);
     if (write_restart(s) == MD_OK) s->record.resume.frames_lost = true;
 }
@@ -247,7 +292,7 @@ static void rescue(MdSimulation *s) {
 static MdStatus run_loop(MdSimulation *s) {
     const MdConfig *config = s->record.config;
     /* What was written when the run was stopped is there. */
-    MdStatus status = s->resumed ? MD_OK : put_output(s, 0), drained = md_pipeline_drain(s->pipeline, s->record.errors);
+    MdStatus status = s->resumed ? MD_OK : agree(s, put_output(s, 0)), drained = drain(s);
     if (status == MD_OK) status = drained;
     MdStatistics before;
     MdPipelineStatistics written_before;
@@ -255,16 +300,19 @@ static MdStatus run_loop(MdSimulation *s) {
     md_pipeline_statistics(s->pipeline, &written_before);
     md_sensors_begin(s->record.sensors);
     double start = md_clock_s();
-    s->steps_a_call = 1;
-    s->knows_call = false;
-    while (status == MD_OK && s->record.step < config->run_steps && !md_stop_requested()) {
+    s->turn.steps_a_call = 1;
+    s->turn.knows_call = false;
+    md_comm_set_patience(s->record.comm, config->parallel_timeout);
+    if (status == MD_OK) status = agree_turn(s, status);
+    while (status == MD_OK && s->record.step < config->run_steps && !s->turn.is_stopping) {
         status = advance(s);
         s->record.loop_seconds = md_clock_s() - start;
         if (status == MD_OK && md_schedule_restart(config, s->record.step)) status = checkpoint(s);
         md_progress_update(s->progress, s->record.step);
     }
+    md_comm_set_patience(s->record.comm, INFINITY);
     if (status == MD_OK) status = s->record.ops->finish(s->context);
-    drained = md_pipeline_drain(s->pipeline, s->record.errors);
+    drained = drain(s);
     if (status == MD_OK) status = drained;
     s->record.loop_seconds = md_clock_s() - start;
     trace_phase(s, "loop", start);
@@ -272,11 +320,12 @@ static MdStatus run_loop(MdSimulation *s) {
     s->record.verification.fault = s->record.ops->fault(s->context); /* exact now */
     if (s->record.verification.fault.step >= 0) s->record.step = s->record.verification.fault.step - 1;
     /* What is left to do: steps, or their verification. */
-    if (s->record.step < config->run_steps || config->report_verify == MD_ON)
+    if (s->turn.is_stopping && (s->record.step < config->run_steps || config->report_verify == MD_ON))
         s->record.resume.stopped = md_stop_reason();
     s->record.ops->statistics(s->context, &s->record.statistics);
     s->late_at_end = s->record.statistics.n_late_rebuilds;
     md_statistics_subtract(&s->record.statistics, &before);
+    md_balance_gather(s->record.comm, &s->record.statistics, &s->record.balance);
     md_pipeline_statistics(s->pipeline, &s->record.written);
     md_pipeline_statistics_subtract(&s->record.written, &written_before);
     md_progress_destroy(s->progress);
@@ -288,7 +337,9 @@ static MdStatus run_loop(MdSimulation *s) {
 static MdStatus count_work(MdSimulation *s) {
     if (s->record.config->report_counters != MD_ON) return MD_OK;
     s->record.counted = true;
-    return s->record.ops->count(s->context, &s->record.counters);
+    MdStatus status = s->record.ops->count(s->context, &s->record.counters);
+    md_ranks_add_counters(s->record.comm, &s->record.counters);
+    return agree(s, status);
 }
 
 /* The last step, judged with a list that is certainly fresh: at a multiple of its interval the rule of neighbor.rebuild
@@ -310,8 +361,10 @@ static MdStatus verify_end(MdSimulation *s) {
     if (status != MD_OK) return status;
     MdThermo end = md_thermo_from_sums(&sums, &s->record.plan.box, s->record.plan.n_atoms, s->record.step,
                                        s->record.config->run_timestep, s->thermostat.heat);
-    md_verify_conservation(&s->record.verification, &s->record.history, &end, s->system, s->record.config);
+    if (is_root(s)) /* who has the rows */
+        md_verify_conservation(&s->record.verification, &s->record.history, &end, s->system, s->record.config);
     s->record.verification.complete = true;
+    md_comm_broadcast(s->record.comm, &s->record.verification, sizeof s->record.verification);
     return MD_OK;
 }
 
@@ -327,7 +380,7 @@ static MdStatus leave_verification(MdSimulation *s) {
 
 /* What this process was, into its trajectory, if it came as far as its loop. */
 static void describe(MdSimulation *s) {
-    if (!md_sensors_conditions(s->record.sensors)->after.taken) return;
+    if (!is_root(s) || !md_sensors_conditions(s->record.sensors)->after.taken) return;
     char *text = md_provenance_describe(&s->record);
     md_pipeline_describe(s->pipeline, text);
     free(text);
@@ -338,14 +391,15 @@ static MdStatus run_phases(MdSimulation *s) {
     set_time_limit(s);
     s->system = s->resumed ? md_checkpoint_system(s->resumed, &s->record.plan, s->record.errors)
                            : md_system_create(s->record.deck, &s->record.plan, s->record.errors);
-    if (!s->system) return md_errors_status(s->record.errors);
+    const MdStatus made = agree(s, s->system ? MD_OK : md_errors_status(s->record.errors));
+    if (made != MD_OK) return made;
     s->record.random = s->system->random;
     MdStatus status = set_up(s);
     s->record.setup_seconds = md_clock_s() - start - s->record.verify_seconds;
     trace_phase(s, "set-up", start);
     if (status == MD_STOPPED) return status; /* before anything was touched */
     if (status == MD_OK) {
-        MdProgressSpec spec = {.mode = s->record.config->output_progress,
+        MdProgressSpec spec = {.mode = is_root(s) ? s->record.config->output_progress : MD_PROGRESS_OFF,
                                .n_steps = s->record.config->run_steps,
                                .stream = stderr,
                                .terminal = isatty(STDERR_FILENO) == 1,
@@ -368,7 +422,7 @@ static MdStatus run_phases(MdSimulation *s) {
     if (status == MD_OK) note_frames(s);
     describe(s);
     start = md_clock_s();
-    MdStatus closed = md_pipeline_close(s->pipeline, s->record.errors);
+    MdStatus closed = agree(s, md_pipeline_close(s->pipeline, s->record.errors));
     trace_phase(s, "close", start);
     start = md_clock_s();
     if (status == MD_OK && s->record.resume.stopped) return closed == MD_OK ? MD_STOPPED : closed;

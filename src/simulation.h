@@ -3,23 +3,25 @@
 #ifndef MD_SIMULATION_H
 #define MD_SIMULATION_H
 
-#include "checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "integrate/thermostat.h"
 #include "output/pipeline.h"
 #include "report/progress.h"
 #include "report/record.h"
+#include "turn.h"
 
 typedef struct MdSimulation {
     MdRecord record;
     MdConfig resolved; /* what record.config points to */
     MdSystem *system;
+    int32_t *
+        all_types; /* of all processes, on rank 0, for the files of frames; NULL: the system has them, or there are none */
     void *context; /* of the backend */
     MdPipeline *pipeline;
     MdTrace *trace;       /* NULL when not asked for */
     MdProgress *progress; /* the writer of the pipeline takes its bar away for a line */
     MdThermostat thermostat;
-    int64_t steps_a_call;  /* that the backend is asked for at most: some tenth of a second, */
-    bool knows_call;       /* once it is known how many these are */
+    MdTurn turn;
     int64_t late_at_end;   /* late rebuilds by the end of the loop, with those before it */
     MdCheckpoint *resumed; /* NULL: the run begins */
     double start_s;        /* of the program, by md_clock_s */
@@ -32,9 +34,10 @@ typedef enum MdPurpose { MD_TO_RUN, MD_TO_BENCH, MD_TO_CHECK } MdPurpose;
 /* plan.c: reads what the deck asks for and checks all of it against this machine: system, backend, memory, files.
  * Problems go to errors; nothing is touched. Without the GPU that the deck asks for a plan to check has what can be told
  * of it all the same, and record.no_gpu. resumed: what the run goes on from, which stays the caller's; NULL: from its
- * beginning. command: the command line, for the provenance; stays the caller's. NULL when there are problems. */
+ * beginning. command: the command line, for the provenance; stays the caller's, as comm does. Collective; NULL, on all ranks, when
+ * there are problems on any. */
 MdSimulation *md_simulation_plan(const MdDeck *deck, MdPurpose purpose, MdCheckpoint *resumed, const char *command,
-                                 MdLog *log, MdErrors *errors);
+                                 struct MdComm *comm, MdLog *log, MdErrors *errors);
 
 /* plan.c: for a run that is only checked, what the run would find against the files that it goes on with
  * (MD_ERROR_INPUT, in the record's errors), and what would become of them. Touches nothing. */

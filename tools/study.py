@@ -26,6 +26,10 @@ Factors of kind physics in mdmini --list-options (system.cells, ...) and decks (
 points are compared within a system only. Files are looked for beside the study file, in the working directory, and at
 the top of the source, the study file itself in these two. All keys are options here, too, and win over the file.
 
+parallel.ranks = 1, 2, 4 is the number of processes: a point of several is started by `launcher` (mpirun -n {{ranks}}). Keys with &
+between them vary together: parallel.ranks & system.cells = 1 & 20, 2 & 20 20 40. The table then has the efficiency of the processes,
+of one system, or across systems that grow with them.
+
 Designs:
 
 {designs}
@@ -77,6 +81,7 @@ KEYS = {"name": "of the study and its folder", "base": "files, layers of every p
         "words": "overrides of every run, over those of the file: 'section.key=value ...'", "design": ", ".join(DESIGNS),
         "repeats": "rounds (5)", "seconds": "that a timed loop should take (1)", "limit": "seconds that it may take at most (60)",
         "budget": "seconds after which no run begins", "seed": "of the order (1)", "confidence": "of intervals and verdicts (0.95)",
+        "launcher": "of points of several processes (mpirun -n {ranks})",
         "runs": "of a fractional design: a power of two (as few as resolution IV takes)"}
 
 
@@ -88,6 +93,15 @@ def find_program(given):
         if os.path.isfile(place) and os.access(place, os.X_OK):
             return Program(place)
     raise StudyError([f"{given}: no such program" if given else "no program, neither build-gpu/mdmini or build/mdmini beside these sources nor on the PATH: build it, or say --program MDMINI"])
+
+
+def launcher_of(study):
+    """What starts points of several processes; None where there are none."""
+    if not study.has_several_ranks():
+        return None
+    if not shutil.which(shlex.split(study.launcher)[0]):
+        raise StudyError([f"launcher: {study.launcher}: no such program on the PATH"])
+    return study.launcher
 
 
 def read_arguments(words=None):
@@ -148,8 +162,8 @@ def again(a):
 
 def record_of(a, program, study, systems):
     """study.json."""
-    factors = [{"key": key, "kind": "physics" if is_physics(program, key) else program.options[key]["kind"], "levels": levels,
-                "base": systems[0].points[0].settings.get(key, systems[0].settings.get(key))}
+    factors = [{"key": key, "kind": "physics" if is_physics(program, key) else program.options.get(key, {}).get("kind", "performance"),
+                "levels": levels, "base": systems[0].points[0].settings.get(key, systems[0].standing(key))}
                for key, levels in study.resolved()["factors"].items()]
     return {"format": FORMAT, "definition": study.resolved(), "program": program.identity(),
             "command": again(a), "factors": factors,
@@ -213,7 +227,7 @@ def exit_code(statuses, n_left, n_left_out, how, has_work=True):
 def run_study(a, budget):
     study, shard = defined(a), shard_of(a.shard)
     program = find_program(a.program)
-    program.may_lack_gpu = a.check
+    program.may_lack_gpu, program.launcher = a.check, launcher_of(study)
     systems = design(program, study)
     print(f"{program.version[0]}: {program.path}", flush=True)
     if a.check:

@@ -41,5 +41,18 @@ backend_of() {
 
 [ -f "$here/site.sh" ] || refuse "$here/site.sh is missing: copy it beside the script, or submit the script where it is"
 . "$here/site.sh"
-export OMP_NUM_THREADS=$SLURM_CPUS_ON_NODE # the cores that were granted; not every site confines a job to them
+# The cores that were granted, shared out to the tasks of a node; not every site confines a job to them.
+n_tasks=${SLURM_TASKS_PER_NODE%%[!0-9]*} # of `8(x2)`, as of `8,7`, 8
+export OMP_NUM_THREADS=$((SLURM_CPUS_ON_NODE / n_tasks))
 find_program
+
+# How the program is started. Several tasks are the ranks of one run: MPI joins them by what srun tells each of the others, each keeps
+# to its cores, and where one is lost the others end at once.
+step=(srun --cpus-per-task="$OMP_NUM_THREADS")
+if [ "${SLURM_NTASKS:-1}" -gt 1 ]; then
+    "$mdmini" --version | grep -q '^MPI: *none' && refuse "$mdmini was built without MPI, which joins the $SLURM_NTASKS tasks of" \
+        "this job to one run: build it where an MPI is found (cmake -DMDMINI_MPI=ON)"
+    step+=(--mpi="${MDMINI_SRUN_MPI:-pmix}" --cpu-bind=cores --kill-on-bad-exit=1)
+    # Each rank sees all GPUs of its node: multi-gpu.sbatch says why.
+    [ -z "${SLURM_GPUS_ON_NODE-}" ] || step+=(--gpu-bind=none)
+fi

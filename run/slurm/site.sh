@@ -9,5 +9,8 @@
 # The modules that the program was built with, and a Python with numpy, h5py and matplotlib for studies.
 # module load gcc hdf5 cuda python
 
+# How srun joins the tasks of a job to one run (multi-node.sbatch, multi-gpu.sbatch), if not by pmix: what `srun --mpi=list` has and the MPI knows.
+# export MDMINI_SRUN_MPI=pmi2
+
 # The program, if it is not the one that was built or installed with this folder.
 # export MDMINI=/path/to/mdmini

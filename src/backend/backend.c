@@ -38,6 +38,10 @@ void md_statistics_subtract(MdStatistics *after, const MdStatistics *before) {
         md_stage_extend(&after->stages[k]);
     }
     for (int k = 0; k < after->n_kernels; k++) after->kernels[k].launches -= before->kernels[k].launches;
+    after->rank.n_migrated -= before->rank.n_migrated;
+    after->rank.halo_bytes -= before->rank.halo_bytes;
+    after->rank.exchange_seconds -= before->rank.exchange_seconds;
+    after->rank.wait_seconds -= before->rank.wait_seconds;
 }
 
 uint64_t md_frame_bytes(int64_t n_atoms, unsigned quantities, int precision) {

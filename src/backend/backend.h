@@ -128,6 +128,15 @@ typedef struct MdCounters {
     int64_t list_entries, list_bytes; /* that the force kernel reads */
 } MdCounters;
 
+/* What one of several processes has of a run, and what it takes to work with the others. Zeros where there is one process. */
+typedef struct MdRankStatistics {
+    int64_t n_atoms, n_halo; /* own atoms, and copies of those of others: as of the last list */
+    int64_t n_migrated;      /* atoms that it has sent to another process since the start */
+    int64_t halo_bytes;      /* that it has sent for the copies that others have */
+    double exchange_seconds; /* in which atoms moved and halos were made or brought up to date */
+    double wait_seconds; /* in messages and agreements, those of the exchange among them: the way of the bytes, too */
+} MdRankStatistics;
+
 typedef struct MdStatistics {
     int64_t n_rebuilds;        /* after the first build */
     int64_t n_late_rebuilds;   /* found a displacement above half the skin: pairs may have been missed before */
@@ -145,10 +154,12 @@ typedef struct MdStatistics {
     MdCompilation compilation;
     MdChoices choices; /* those that were made after resolve: of sizes that the compiled kernels decide */
     uint64_t host_bytes, device_bytes; /* held by the context's own arrays */
+    MdRankStatistics rank;
 } MdStatistics;
 
 typedef struct MdBackendOps {
-    const char *name; /* as in run.backend */
+    const char *name;      /* as in run.backend */
+    bool bits_follow_grid; /* the same deck may give other bits on another parallel.grid */
 
     /* Whether there is a machine for it here; describes it. A problem goes to errors. */
     MdStatus (*probe)(const MdConfig *config, MdMachine *machine, MdErrors *errors);
@@ -228,6 +239,7 @@ typedef struct MdBackendOps {
     MdFault (*fault)(void *context);
     /* Waits for all that was issued: for the clock of the caller. */
     MdStatus (*finish)(void *context);
+    /* Of several processes: collective. */
     void (*statistics)(void *context, MdStatistics *statistics);
     /* From now on times every call of a stage and records it on tracks of trace, and where the host waits for the device.
      * With NULL that ends: waits for what is under way, so that the tracks are complete. */

@@ -72,6 +72,7 @@ typedef struct MdRing {
     bool abandoned;
     pthread_mutex_t mutex;                         /* of all this, and of what the pipeline has besides */
     pthread_cond_t changed;                        /* all that a thread may wait for; by the clock of md_clock_s */
+    struct MdComm *comm;                           /* of the consumers of all ranks; NULL: one process */
     MdTraceTrack *producer_track, *consumer_track; /* for the frame buffers in use; NULL: no trace */
 } MdRing;
 

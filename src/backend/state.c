@@ -4,8 +4,13 @@
 
 enum { BLOCK_ROWS = 4096 };
 
-MdStatus md_state_array(MdState *state, const char *name, void *data, uint64_t bytes) {
-    MdStatus status = state->begin(state, name, bytes);
+MdStatus md_state_array(MdState *state, const char *name, void *data, uint64_t row_bytes, int64_t n) {
+    MdStatus status = state->begin(state, name, row_bytes, n);
+    return status == MD_OK ? state->move(state, data, row_bytes * (uint64_t)n) : status;
+}
+
+MdStatus md_state_common(MdState *state, const char *name, void *data, uint64_t bytes) {
+    MdStatus status = state->begin(state, name, bytes, MD_STATE_COMMON);
     return status == MD_OK ? state->move(state, data, bytes) : status;
 }
 
@@ -23,7 +28,7 @@ static inline void copy_block(void *const columns[3], int64_t first, int64_t n, 
 
 MdStatus md_state_columns(MdState *state, const char *name, void *const columns[3], int64_t n, size_t size) {
     char block[BLOCK_ROWS * 3 * sizeof(double)];
-    MdStatus status = state->begin(state, name, (uint64_t)n * 3 * size);
+    MdStatus status = state->begin(state, name, 3 * size, n);
     for (int64_t first = 0; status == MD_OK && first < n; first += BLOCK_ROWS) {
         const int64_t rows = n - first < BLOCK_ROWS ? n - first : BLOCK_ROWS;
         for (int pass = 0; pass < 2 && status == MD_OK; pass++) { /* out: copy, move; in: move, copy */
@@ -36,9 +41,9 @@ MdStatus md_state_columns(MdState *state, const char *name, void *const columns[
 }
 
 MdStatus md_state_rows(MdState *state, const char *name, double *rows, int64_t n, size_t size) {
-    if (size == sizeof(double)) return md_state_array(state, name, rows, (uint64_t)n * 3 * size);
+    if (size == sizeof(double)) return md_state_array(state, name, rows, 3 * size, n);
     float block[BLOCK_ROWS * 3];
-    MdStatus status = state->begin(state, name, (uint64_t)n * 3 * size);
+    MdStatus status = state->begin(state, name, 3 * size, n);
     for (int64_t first = 0; status == MD_OK && first < 3 * n; first += 3 * BLOCK_ROWS) {
         const int64_t count = 3 * n - first < 3 * BLOCK_ROWS ? 3 * n - first : 3 * BLOCK_ROWS;
         for (int64_t k = 0; k < count && !state->loading; k++) block[k] = (float)rows[first + k];

@@ -8,7 +8,11 @@
  *   force     Pair  [n][3]
  *
  * State and Pair are float or double by run.precision. These every backend reads from any other. What else it keeps to
- * make its list again exactly as it is stands in sections of its own. */
+ * make its list again exactly as it is stands in sections of its own.
+ *
+ * Of several processes each has its rows, which stand in the file in the order of ranks; loading, each gets as many of them
+ * as any other, whoever had them before, and the first list sends the particles to where they belong. Saving and loading are
+ * then collective: all processes begin the same sections. */
 #ifndef MD_BACKEND_STATE_H
 #define MD_BACKEND_STATE_H
 
@@ -23,15 +27,19 @@ struct MdState {
     /* loading: the same backend with the same switches has saved this, so that its list can be made again as it was */
     bool same_list;
     int64_t step;        /* that the state belongs to */
-    const int32_t *type; /* loading: [n], by id */
-    /* Begins a section of so many bytes, or finds it: an error when it is not there or of another size. */
-    MdStatus (*begin)(MdState *state, const char *name, uint64_t bytes);
+    const int32_t *type; /* loading: [n], of the rows of this process */
+    /* Begins a section of so many rows of this process, or finds it: an error when it is not there or of another size. n_rows =
+     * MD_STATE_COMMON: one row, which is the same in all processes. */
+    MdStatus (*begin)(MdState *state, const char *name, uint64_t row_bytes, int64_t n_rows);
     /* The next bytes of it, from data or into data. */
     MdStatus (*move)(MdState *state, void *data, uint64_t bytes);
 };
 
-/* A section of one array. */
-MdStatus md_state_array(MdState *state, const char *name, void *data, uint64_t bytes);
+enum { MD_STATE_COMMON = -1 };
+
+/* A section of one array of rows, or of one row that is the same in all processes. */
+MdStatus md_state_array(MdState *state, const char *name, void *data, uint64_t row_bytes, int64_t n);
+MdStatus md_state_common(MdState *state, const char *name, void *data, uint64_t bytes);
 
 /* A section of n rows of three numbers of `size` bytes, which lie apart: columns[axis][i]. */
 MdStatus md_state_columns(MdState *state, const char *name, void *const columns[3], int64_t n, size_t size);

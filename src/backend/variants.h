@@ -23,7 +23,7 @@ extern "C" {
 #define MD_NO_MODEL NAN
 
 typedef struct MdVariant {
-    const char *stage;         /* memory, sort, neighbor, force, integrate, reduce, gather, output, step,
+    const char *stage;         /* memory, sort, neighbor, force, integrate, reduce, gather, halo, output, step,
                                 * launch */
     const char *value;         /* the switch and its value, `force.kernel=list`; "" for a stage without a switch */
     const char *needs;         /* the condition under which it can run; "" always */

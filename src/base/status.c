@@ -73,6 +73,10 @@ void md_errors_print(const MdErrors *errors, FILE *stream) {
     for (int k = 0; k < errors->n_messages; k++) fprintf(stream, "mdmini: error: %s\n", errors->messages[k]);
 }
 
+static void (*end_process)(int code) = exit;
+
+void md_panic_ends_by(void (*end)(int code)) { end_process = end ? end : exit; }
+
 void md_panic_at(const char *file, int line, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -80,5 +84,6 @@ void md_panic_at(const char *file, int line, const char *format, ...) {
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
-    exit(MD_ERROR_INTERNAL);
+    end_process(MD_ERROR_INTERNAL);
+    abort();
 }

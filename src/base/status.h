@@ -50,6 +50,10 @@ void md_errors_print(const MdErrors *errors, FILE *stream);
 /* An internal fault: prints file, line and text to stderr and ends the process with exit code 1. */
 MD_NORETURN void md_panic_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* From now on an internal fault ends the process by this function, which does not return, in place of exit: for a process
+ * that others wait for. NULL: by exit again. */
+void md_panic_ends_by(void (*end)(int code));
+
 #define md_panic(...) md_panic_at(__FILE__, __LINE__, __VA_ARGS__)
 #define md_require(condition)                                                                                          \
     do {                                                                                                               \

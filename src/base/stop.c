@@ -83,6 +83,13 @@ void md_stop_after(double seconds) {
 
 bool md_stop_requested(void) { return atomic_load_explicit(&requested, memory_order_relaxed) != 0; }
 
+int md_stop_signal(void) { return atomic_load(&requested); }
+
+void md_stop_request(int signal) {
+    int none = 0;
+    atomic_compare_exchange_strong(&requested, &none, signal);
+}
+
 bool md_stop_timed_out(void) { return atomic_load(&requested) == SIGALRM; }
 
 const char *md_stop_reason(void) {

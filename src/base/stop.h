@@ -18,6 +18,10 @@ void md_stop_release(void);
 void md_stop_after(double seconds);
 
 bool md_stop_requested(void);
+/* The number of the signal, or of that which the end of the time stands for; 0 while nobody wants to stop. */
+int md_stop_signal(void);
+/* As if that signal had come: another process of the run has got it. */
+void md_stop_request(int signal);
 /* Because the time was over. */
 bool md_stop_timed_out(void);
 /* "SIGTERM", "the walltime"; NULL while nobody wants to stop. */

@@ -11,6 +11,7 @@ typedef struct MdVersion {
     const char *c_flags;
     const char *cuda; /* toolkit that it was built with; empty without the cuda backend */
     const char *hdf5; /* version of the headers */
+    const char *mpi;  /* name and version; empty without it: several processes are refused */
 } MdVersion;
 
 const MdVersion *md_version(void);

@@ -14,13 +14,9 @@
 #include "report/conditions.h"
 #include "report/provenance.h"
 
-static const int known_options[] = {MD_OPTION_run_backend,
-                                    MD_OPTION_run_device,
-                                    MD_OPTION_run_threads,
-                                    MD_OPTION_output_directory,
-                                    MD_OPTION_output_name,
-                                    MD_OPTION_output_existing,
-                                    -1};
+static const int known_options[] = {
+    MD_OPTION_run_backend, MD_OPTION_run_device,      MD_OPTION_run_threads,      MD_OPTION_output_directory,
+    MD_OPTION_output_name, MD_OPTION_output_existing, MD_OPTION_parallel_timeout, -1};
 
 /* All of a run. */
 typedef struct Ceilings {
@@ -97,6 +93,19 @@ static void check_backend(const Ceilings *c, const char *name) {
             find_row(name, NULL)->backend, asked);
 }
 
+/* What one process cannot measure is a group of its own, and no other is measured by several. */
+static void check_processes(const Ceilings *c) {
+    const int n = md_comm_size(c->choice.comm);
+    bool all_are_peers = c->choice.n_names > 0;
+    for (int k = 0; k < c->choice.n_names; k++)
+        all_are_peers = all_are_peers && strcmp(find_row(c->choice.names[k], NULL)->group, "peers") == 0;
+    if (n > 1 && !all_are_peers && md_errors_status(c->errors) == MD_OK)
+        md_fail(c->errors, MD_ERROR_INPUT,
+                "--ceilings measures one process, and %d were started: start one, or name the group of what passes "
+                "between several, --ceilings peers",
+                n);
+}
+
 /* Whether there is a machine for a backend; then its name is logged, and it is that of the provenance. */
 static bool find_machine(Ceilings *c, const char *backend, const MdBackendOps *ops, MdErrors *errors) {
     MdMachine machine = {0};
@@ -112,7 +121,11 @@ static bool find_machine(Ceilings *c, const char *backend, const MdBackendOps *o
 static void measure_backend(Ceilings *c, const MdCeilingsBackend *backend) {
     void *machine = NULL;
     const int first = c->results.n;
-    if (backend->open(&machine, md_deck_config(c->deck), c->choice.quick, c->errors) != MD_OK) return;
+    const MdStatus own = backend->open(&machine, md_deck_config(c->deck), c->choice.quick, c->choice.comm, c->errors);
+    if (md_comm_agree(c->choice.comm, own, c->errors) != MD_OK) {
+        if (own == MD_OK) backend->close(machine);
+        return;
+    }
     md_ceilings_measure(backend, machine, &c->choice, &c->results);
     backend->close(machine);
     md_ceilings_log(c->log, &c->results, first);
@@ -127,9 +140,16 @@ static void leave_out(Ceilings *c, const char *backend, const char *reason) {
 static void measure(Ceilings *c) {
     const int backend = md_deck_config(c->deck)->run_backend;
     MdErrors *reasons = backend == MD_BACKEND_CUDA ? c->errors : md_errors_create();
+    MdComm *comm = c->choice.comm;
     const bool has_cpu = backend != MD_BACKEND_CUDA && find_machine(c, "cpu", md_backend_find("cpu"), c->errors);
-    const bool has_cuda = backend != MD_BACKEND_CPU && find_machine(c, "cuda", md_backend_find("cuda"), reasons);
-    if (md_errors_status(c->errors) == MD_OK) {
+    bool has_cuda = backend != MD_BACKEND_CPU && find_machine(c, "cuda", md_backend_find("cuda"), reasons);
+    if (md_comm_agree(comm, md_errors_status(c->errors), c->errors) == MD_OK) {
+        char reason[MD_CEILING_REASON] = "";
+        if (!has_cuda && backend != MD_BACKEND_CPU) snprintf(reason, sizeof reason, "%s", md_errors_text(reasons, 0));
+        const char *why = backend == MD_BACKEND_CPU ? "run.backend = cpu"
+                          : has_cuda                ? reason
+                                                    : md_errors_text(reasons, 0);
+        has_cuda = md_ceilings_agree(comm, has_cuda, reason);
         c->sensors = md_provenance_watch(&c->machine, md_deck_config(c->deck));
         md_sensors_begin(c->sensors);
         for (const MdCeilingsBackend *const *b = c->backends; *b; b++)
@@ -137,8 +157,7 @@ static void measure(Ceilings *c) {
         md_sensors_end(c->sensors);
         md_sensors_finish(c->sensors);
         if (!has_cpu) leave_out(c, "cpu", "run.backend = cuda");
-        if (!has_cuda)
-            leave_out(c, "cuda", backend == MD_BACKEND_CPU ? "run.backend = cpu" : md_errors_text(reasons, 0));
+        if (!has_cuda) leave_out(c, "cuda", why);
     }
     if (reasons != c->errors) md_errors_destroy(reasons);
 }
@@ -154,6 +173,7 @@ static void write_json(const Ceilings *c, bool passed) {
     md_json_begin_object(json, NULL);
     md_json_text(json, "format", "mdmini-ceilings 1");
     md_json_bool(json, "quick", c->choice.quick); /* then its figures mean nothing */
+    md_json_int(json, "ranks", md_comm_size(c->choice.comm));
     md_json_text(json, "verdict", passed ? "PASSED" : "FAILED");
     const MdOrigin origin = {.command = c->command, .ops = c->ops, .machine = &c->machine, .sensors = c->sensors};
     const MdReading n_atom_steps = md_no_reading("there are no atoms");
@@ -174,12 +194,17 @@ static void log_head(const Ceilings *c) {
         "          of what the device says of itself%s\n",
         MD_CEILING_FEWEST, MD_CEILING_ROUNDS,
         c->choice.quick ? "; --quick: tiny sizes, figures that mean nothing" : "");
+    if (md_comm_size(c->choice.comm) > 1)
+        md_log(c->log, "ranks     %d, joined by %s; times are those of the slowest\n", md_comm_size(c->choice.comm),
+               md_comm_library(c->choice.comm));
 }
 
 static void run(Ceilings *c) {
+    md_comm_set_patience(c->choice.comm, md_deck_config(c->deck)->parallel_timeout);
     log_head(c);
     measure(c);
     if (c->results.n == 0) return; /* the errors say why */
+    if (!md_comm_is_root(c->choice.comm)) return;
     const int n_failed = count(c, MD_CEILING_FAILED);
     const bool nothing = count(c, MD_CEILING_PASSED) + n_failed == 0;
     if (nothing && md_errors_status(c->errors) == MD_OK)
@@ -194,7 +219,7 @@ static void run(Ceilings *c) {
 }
 
 MdStatus md_ceilings_run(const MdCeilingsBackend *const *backends, int n_arguments, char *const *arguments, bool quick,
-                         const char *command, MdLog *log, MdErrors *errors) {
+                         const char *command, MdComm *comm, MdLog *log, MdErrors *errors) {
     char **words = md_alloc((size_t)n_arguments + 1, sizeof *words, "arguments");
     const char **names = md_alloc((size_t)n_arguments + 1, sizeof *names, "arguments");
     int n_words = 0, n_names = 0;
@@ -202,14 +227,19 @@ MdStatus md_ceilings_run(const MdCeilingsBackend *const *backends, int n_argumen
         if (strchr(arguments[k], '=')) words[n_words++] = arguments[k];
         else if (check_name(arguments[k], errors) == MD_OK) names[n_names++] = arguments[k];
     }
-    Ceilings c = {
-        .backends = backends, .command = command, .choice = {n_names, names, quick}, .log = log, .errors = errors};
+    Ceilings c = {.backends = backends,
+                  .command = command,
+                  .choice = {n_names, names, quick, comm},
+                  .log = log,
+                  .errors = errors};
     MdDeck *deck = md_deck_read_overrides("ceilings", "--ceilings", known_options, n_words, words, errors);
     const MdFilesUse use = {.ceilings = true};
     c.deck = deck;
     if (deck) md_errors_finish(errors, md_deck_place, deck);
     for (int k = 0; deck && k < n_names; k++) check_backend(&c, names[k]);
-    if (deck && md_files_plan(deck, &use, &c.files, errors) == MD_OK && md_errors_status(errors) == MD_OK) run(&c);
+    check_processes(&c);
+    if (deck && md_comm_is_root(comm)) md_files_plan(deck, &use, &c.files, errors);
+    if (md_comm_agree(comm, md_errors_status(errors), errors) == MD_OK) run(&c);
     md_files_free(&c.files);
     md_ceilings_free(&c.results);
     md_sensors_close(c.sensors);
@@ -217,5 +247,5 @@ MdStatus md_ceilings_run(const MdCeilingsBackend *const *backends, int n_argumen
     md_deck_destroy(deck);
     md_free(words);
     md_free(names);
-    return md_errors_status(errors);
+    return md_comm_agree(comm, md_errors_status(errors), errors);
 }

@@ -18,9 +18,16 @@ static const char introduction[] =
     "    mdmini --ceilings 'bandwidth:stride 32' # one row of a group\n"
     "    mdmini --ceilings --quick               # tiny sizes: are all results right? its figures mean nothing\n"
     "    mdmini --ceilings run.backend=cpu run.threads=4 output.directory=results output.name=laptop\n"
+    "    mpirun -n 2 mdmini --ceilings peers     # what passes between two processes, and between their GPUs\n"
     "\n"
     "Options that it takes: `run.backend` (auto: the CPU, and the GPU where there is one), `run.device`,\n"
-    "`run.threads`, `output.directory`, `output.name` (default `ceilings`), `output.existing`.\n"
+    "`run.threads`, `output.directory`, `output.name` (default `ceilings`), `output.existing`, `parallel.timeout`.\n"
+    "\n"
+    "The group `peers` is measured by several processes, and all others by one: elsewhere its rows are left out. "
+    "Ranks\n"
+    "0 and 1 exchange; more of them take part in the all-reduce and in the barrier. A time is that of the slowest\n"
+    "rank, and a result is right where it is on all. Rows of memory that another GPU stores in need ranks of one\n"
+    "node, each with a GPU of its own that the others can access, and CUDA IPC; what is missing, the table says.\n"
     "\n"
     "A figure is the median of six to nine rounds of a batch of calls of 5 ms or more, after a warm-up; the spread\n"
     "is that of an interval of the median of 95 % confidence or more (`confidence` in the JSON), in per cent of it.\n"
@@ -34,9 +41,10 @@ static const char introduction[] =
     "Sums in single precision also show what rounding leaves of them: of 100,000,000 numbers 1.23, whose sum is\n"
     "123,000,000, behind the verdict and as `sum` in the JSON.\n"
     "\n"
-    "`ceilings.json` holds the rows (`results`), what was left out and why, the provenance, and in `ceilings` what\n"
-    "a roofline needs: `memory_bandwidth`, `l2_bandwidth`, `shared_bandwidth` in GB/s, `peak_single`, `peak_double`\n"
-    "in GFLOP/s, each by backend, null where it was not measured: `ceilings[\"memory_bandwidth\"][\"cuda\"]`.\n";
+    "`ceilings.json` holds the rows (`results`), what was left out and why, the number of processes (`ranks`), the\n"
+    "provenance, and in `ceilings` what a roofline needs: `memory_bandwidth`, `l2_bandwidth`, `shared_bandwidth` in\n"
+    "GB/s, `peak_single`, `peak_double` in GFLOP/s, each by backend, null where it was not measured:\n"
+    "`ceilings[\"memory_bandwidth\"][\"cuda\"]`.\n";
 
 static bool begins(int k, bool of_group) {
     const MdCeiling *row = md_ceiling_row(k), *before = k > 0 ? md_ceiling_row(k - 1) : NULL;

@@ -61,11 +61,34 @@ static int compare_reals(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+bool md_ceilings_agree(const MdComm *comm, bool holds, char reason[MD_CEILING_REASON]) {
+    typedef struct Answer {
+        bool holds;
+        char reason[MD_CEILING_REASON - 24]; /* the number of the rank comes before it */
+    } Answer;
+    if (!comm) return holds;
+    Answer own = {.holds = holds}, *all = md_alloc((size_t)md_comm_size(comm), sizeof *all, "ceilings");
+    if (!holds) snprintf(own.reason, sizeof own.reason, "%.*s", (int)sizeof own.reason - 1, reason);
+    md_comm_gather(comm, &own, sizeof own, all);
+    int rank = 0;
+    while (rank < md_comm_size(comm) && all[rank].holds) rank++;
+    holds = rank == md_comm_size(comm);
+    if (!holds) snprintf(reason, MD_CEILING_REASON, "rank %d: %s", rank, all[rank].reason);
+    md_free(all);
+    return holds;
+}
+
+/* Seconds of the slowest rank: what is decided by a time is decided alike by all. */
+static double slowest(const MdComm *comm, double seconds) {
+    md_comm_largest(comm, &seconds, 1);
+    return seconds;
+}
+
 /* Calls of a batch that is long enough; two in a row must be, as one may have been held up. */
-static int64_t find_batch(const MdCeilingsBackend *backend, void *prepared) {
+static int64_t find_batch(const MdCeilingsBackend *backend, void *prepared, const MdComm *comm) {
     int64_t n_calls = 1;
     for (int n_long = 0;;) {
-        const double seconds = backend->run(prepared, n_calls);
+        const double seconds = slowest(comm, backend->run(prepared, n_calls));
         n_long = seconds < batch_s ? 0 : n_long + 1;
         if (n_long == 2 || seconds > row_limit_s || (n_long == 0 && n_calls == MOST_CALLS)) return n_calls;
         if (n_long == 1) continue;
@@ -75,14 +98,16 @@ static int64_t find_batch(const MdCeilingsBackend *backend, void *prepared) {
 }
 
 /* The rounds of a row; fewer where they are long. */
-static void time_rounds(const MdCeilingsBackend *backend, void *prepared, bool quick, MdCeilingResult *result) {
+static void time_rounds(const MdCeilingsBackend *backend, void *prepared, const MdCeilingsChoice *choice,
+                        MdCeilingResult *result) {
+    const bool quick = choice->quick;
     double samples[MD_CEILING_ROUNDS];
-    result->n_calls = quick ? 1 : find_batch(backend, prepared);
+    result->n_calls = quick ? 1 : find_batch(backend, prepared, choice->comm);
     const int most = quick ? QUICK_ROUNDS : MD_CEILING_ROUNDS, fewest = quick ? QUICK_ROUNDS : MD_CEILING_FEWEST;
     const double start_s = md_clock_s();
     int n = 0;
-    while (n < most && (n < fewest || md_clock_s() - start_s < row_limit_s))
-        samples[n++] = backend->run(prepared, result->n_calls) / (double)result->n_calls;
+    while (n < most && (n < fewest || slowest(choice->comm, md_clock_s() - start_s) < row_limit_s))
+        samples[n++] = slowest(choice->comm, backend->run(prepared, result->n_calls)) / (double)result->n_calls;
     qsort(samples, (size_t)n, sizeof samples[0], compare_reals);
     const int k = md_bench_interval(n, &result->confidence);
     const double n_elements = result->of.n_elements, least = 1e-12; /* a clock may show no time at all */
@@ -96,25 +121,27 @@ static void time_rounds(const MdCeilingsBackend *backend, void *prepared, bool q
 }
 
 /* Seconds of preparing and timing: checks are long on machines of many threads, and no reason to leave out rows. */
-static double measure_case(const MdCeilingsBackend *backend, void *machine, bool quick, MdCeilingResult *result) {
+static double measure_case(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,
+                           MdCeilingResult *result) {
+    const MdComm *comm = choice->comm;
     double start_s = md_clock_s();
     void *prepared = backend->prepare(machine, &result->of, result->reason);
-    if (!prepared) return md_clock_s() - start_s;
-    backend->run(prepared, 1);
+    if (!prepared) return slowest(comm, md_clock_s() - start_s);
+    (void)slowest(comm, backend->run(prepared, 1)); /* all have ended: what others write is there */
     double seconds = md_clock_s() - start_s;
-    bool right = backend->check(prepared, result->reason);
+    bool right = md_ceilings_agree(comm, backend->check(prepared, result->reason), result->reason);
     if (right) {
         start_s = md_clock_s();
-        time_rounds(backend, prepared, quick, result);
+        time_rounds(backend, prepared, choice, result);
         seconds += md_clock_s() - start_s;
-        right = backend->check(prepared, result->reason);
+        right = md_ceilings_agree(comm, backend->check(prepared, result->reason), result->reason);
         if (right && result->of.row->sums) backend->sum(prepared, &result->sum);
     }
     backend->release(prepared);
     result->state = right ? MD_CEILING_PASSED : MD_CEILING_FAILED;
     result->sheet = backend->sheet(machine, result->of.row->sheet);
     if (!right) result->figure = result->figure_low = result->figure_high = result->seconds = NAN;
-    return seconds;
+    return slowest(comm, seconds);
 }
 
 /* Lists the cases of the chosen rows, in the order of the table. */
@@ -146,8 +173,7 @@ void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const 
             const bool is_roof = result->of.row->roof != MD_ROOF_NONE;
             const bool is_between = result->of.n_threads > 1 && result->of.n_threads < most && !is_roof;
             if (is_between != (turn == 1)) continue;
-            if (spent_s < backend->budget_s || is_roof)
-                spent_s += measure_case(backend, machine, choice->quick, result);
+            if (spent_s < backend->budget_s || is_roof) spent_s += measure_case(backend, machine, choice, result);
             else
                 snprintf(result->reason, sizeof result->reason,
                          "the %.0f s for this part are spent: name its group to measure it", backend->budget_s);

@@ -1,8 +1,12 @@
-/* Measuring the rows of a backend: prepared, checked, warmed up, timed, checked again. */
+/* Measuring the rows of a backend: prepared, checked, warmed up, timed, checked again.
+ *
+ * Several processes measure the group peers together: all prepare, run and check the same rows, as often as each other.
+ * A time is that of the slowest rank, and a result is right where it is right on all. */
 #ifndef MD_CEILINGS_MEASURE_H
 #define MD_CEILINGS_MEASURE_H
 
 #include "ceilings/table.h"
+#include "parallel/comm.h"
 
 enum { MD_CEILING_ROUNDS = 9, MD_CEILING_FEWEST = 6, MD_CEILING_REASON = 256 };
 
@@ -28,15 +32,16 @@ typedef struct MdCeilingsBackend {
     const char *name;
     double budget_s;   /* of preparing and timing: after it no row begins but those of the roofs */
     int element_bytes; /* of the arrays of rows that outgrow the caches */
-    /* Makes the machine ready; what a user can mend goes to errors. */
-    MdStatus (*open)(void **machine, const MdConfig *config, bool quick, MdErrors *errors);
+    /* Makes the machine ready; what a user can mend goes to errors. comm: the processes, which outlive it. */
+    MdStatus (*open)(void **machine, const MdConfig *config, bool quick, MdComm *comm, MdErrors *errors);
     void (*close)(void *machine);
     int (*most_threads)(const void *machine);
     /* Of all caches of the last level together; NaN: unknown. */
     double (*cache_bytes)(const void *machine);
     /* What the device tells that it can do, in GB/s and GFLOP/s; NaN: it does not tell. */
     double (*sheet)(const void *machine, MdSheet sheet);
-    /* Memory and data for a row; NULL, with the reason, where it cannot run here. */
+    /* Memory and data for a row; NULL, with the reason, where it cannot run here. This and what follows is collective,
+     * and NULL comes to all ranks or to none. */
     void *(*prepare)(void *machine, const MdCeilingCase *c, char reason[MD_CEILING_REASON]);
     /* Seconds of n_calls calls. */
     double (*run)(void *prepared, int64_t n_calls);
@@ -73,11 +78,17 @@ typedef struct MdCeilingsChoice {
     int n_names;
     const char *const *names;
     bool quick;
+    MdComm *comm; /* who measures them together */
 } MdCeilingsChoice;
 
 /* So many elements has a row: of its table, or as many as it takes to outgrow caches of so many bytes (McCalpin, STREAM: each
  * array at least four times the caches). */
 int64_t md_ceiling_outgrown(const MdCeiling *row, int element_bytes, double cache_bytes);
+
+/* Collective. Whether it holds on all ranks; where not, all have the reason of the first on which it does not. */
+bool md_ceilings_agree(const MdComm *comm, bool holds, char reason[MD_CEILING_REASON]);
+/* Why rows of the group peers cannot run: there is one process alone. */
+#define MD_CEILINGS_ALONE "needs two processes: mpirun -n 2 mdmini --ceilings peers"
 
 /* Measures the rows of a backend and adds what came of them. What needs more time than the budget is left out. */
 void md_ceilings_measure(const MdCeilingsBackend *backend, void *machine, const MdCeilingsChoice *choice,

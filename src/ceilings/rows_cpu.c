@@ -18,6 +18,12 @@
 #define SUMS     .sums = true
 
 /* CHAINS: whole registers and chains of every instruction set. */
+/* An element is an exchange of so many doubles. */
+#define MESSAGE(variant, n_exchanges, n_doubles)                                                                       \
+    ROW("peers", variant, MD_MICROSECONDS, 8 * (n_doubles), 0, n_exchanges, 5, 1, n_doubles,                           \
+        .shows = "memory of ranks 0 and 1 exchanged by MPI, both ways at once: time of an exchange",                   \
+        .check = "every element")
+
 enum { MILLION = 1 << 20, ARRAY = 16 * MILLION, CACHED = 16384, CHAINS = 192 };
 
 const MdCeiling md_ceilings_cpu[] = {
@@ -134,4 +140,12 @@ const MdCeiling md_ceilings_cpu[] = {
         .check = "every thread was there each time"),
     ROW("latency", "parallel region", MD_MICROSECONDS, 0, 0, 1000, 13, 1, 1, ALL,
         .shows = "threads called, and waited for: fork and join", .check = "every thread was there each time"),
+
+    MESSAGE("MPI, 8 bytes", 1000, 1),
+    MESSAGE("MPI, 32 KB", 200, 4000),
+    MESSAGE("MPI, 256 KB", 50, 32000),
+    MESSAGE("MPI, 2 MB", 10, 250000),
+    ROW("peers", "all-reduce, 8 bytes", MD_MICROSECONDS, 8, 0, 1000, 5, 1, 0,
+        .shows = "all ranks learn the largest of their numbers, as a run agrees on when to build its lists",
+        .check = "the largest number"),
     {0}};

@@ -26,6 +26,7 @@ static const struct {
     {"unified", "unified memory: page faults, prefetch, advice, more than fits"},
     {"latency", "what a launch, a barrier, a copy, a wait or a load takes by itself"},
     {"random", "random numbers by cuRAND, on the host and on the device"},
+    {"peers", "what passes between two processes and their GPUs: mpirun -n 2 mdmini --ceilings peers"},
 };
 
 const char *md_ceiling_group_name(int k) { return k < (int)(sizeof groups / sizeof groups[0]) ? groups[k].name : NULL; }
@@ -46,7 +47,7 @@ bool md_ceiling_is_named(const MdCeiling *row, const char *name) {
 
 const MdCeiling *md_ceiling_row(int k) {
     const MdCeiling *const tables[] = {md_ceilings_cpu, md_ceilings_cuda_memory, md_ceilings_cuda_compute,
-                                       md_ceilings_cuda_host};
+                                       md_ceilings_cuda_host, md_ceilings_cuda_peers};
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
         for (const MdCeiling *row = tables[t]; row->variant; row++)
             if (k-- == 0) return row;

@@ -78,6 +78,6 @@ void md_ceilings_print(FILE *stream, MdListFormat format);
 
 /* Inside: rows of a backend, ended by one without a name. */
 extern const MdCeiling md_ceilings_cpu[], md_ceilings_cuda_memory[], md_ceilings_cuda_compute[],
-    md_ceilings_cuda_host[];
+    md_ceilings_cuda_host[], md_ceilings_cuda_peers[];
 
 #endif

@@ -1,5 +1,7 @@
 /* Arrays of the cpu backend: one function makes them all, and, with `counting` set, only adds up their sizes; so the
  * estimate cannot differ from what is taken. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "cpu/context.h"
 
@@ -25,70 +27,134 @@ static int64_t first_around(const MdCpuContext *c, double density) {
     return c->kernel == MD_KERNEL_CELL ? room_for(c, density * cells) : 0;
 }
 
-/* X(array, entries, bytes of one, name) */
+/* X(array, entries, bytes of one, name). Arrays of atoms have n_places entries, so that scratch can take the place of any. */
+#define PARTICLE_ARRAYS(X)                                                                                             \
+    X(position[0], c->n_places, state, "positions")                                                                    \
+    X(position[1], c->n_places, state, "positions")                                                                    \
+    X(position[2], c->n_places, state, "positions")                                                                    \
+    X(velocity[0], c->n_places, state, "velocities")                                                                   \
+    X(velocity[1], c->n_places, state, "velocities")                                                                   \
+    X(velocity[2], c->n_places, state, "velocities")                                                                   \
+    X(built_at[0], c->n_places, state, "places of the last build")                                                     \
+    X(built_at[1], c->n_places, state, "places of the last build")                                                     \
+    X(built_at[2], c->n_places, state, "places of the last build")                                                     \
+    X(image[0], c->n_places, word, "images")                                                                           \
+    X(image[1], c->n_places, word, "images")                                                                           \
+    X(image[2], c->n_places, word, "images")                                                                           \
+    X(type, c->n_places, word, "types")                                                                                \
+    X(id, c->n_places, word, "ids")                                                                                    \
+    X(place, c->n_places, place, "positions for the pair loops")                                                       \
+    X(atom_in, c->n_places, word, "atoms of slots")                                                                    \
+    X(count, c->kernel == MD_KERNEL_LIST ? c->atom_room : 0, word, "row lengths")                                      \
+    X(crosses, c->kernel == MD_KERNEL_LIST ? c->atom_room / MD_CPU_SLICE : 0, 1, "slice marks")                        \
+    X(block_order, c->atom_room / MD_CPU_BLOCK, word, "order of blocks")                                               \
+    X(partial, c->atom_room / MD_CPU_BLOCK, sizeof *c->partial, "sums of blocks")                                      \
+    X(cell_start, c->cell_room, word, "cells")
 #define FORCE_ARRAYS(X)                                                                                                \
-    X(force[0], c->n_padded, real, "forces")                                                                           \
-    X(force[1], c->n_padded, real, "forces")                                                                           \
-    X(force[2], c->n_padded, real, "forces")
+    X(force[0], c->n_places, pair, "forces")                                                                           \
+    X(force[1], c->n_places, pair, "forces")                                                                           \
+    X(force[2], c->n_places, pair, "forces")
 #define REBUILD_ARRAYS(X)                                                                                              \
-    X(candidate[0], n_slots, step, "positions by cell")                                                                \
-    X(candidate[1], n_slots, step, "positions by cell")                                                                \
-    X(candidate[2], n_slots, step, "positions by cell")                                                                \
+    X(candidate[0], c->kernel == MD_KERNEL_LIST ? c->n_places : 0, step, "positions by cell")                          \
+    X(candidate[1], c->kernel == MD_KERNEL_LIST ? c->n_places : 0, step, "positions by cell")                          \
+    X(candidate[2], c->kernel == MD_KERNEL_LIST ? c->n_places : 0, step, "positions by cell")                          \
     X(cell, c->n_places, word, "cells of atoms")                                                                       \
-    X(slot_of, c->n_padded, word, "slots of atoms")                                                                    \
+    X(slot_of, c->n_places, word, "slots of atoms")                                                                    \
     X(scratch_word, c->n_places, word, "scratch")                                                                      \
-    X(scratch_double, c->state_double ? c->n_padded : 0, sizeof(double), "scratch")                                    \
-    X(rank, n_ranked, word, "order of cells")                                                                          \
-    X(ranked, n_ranked, sizeof(MdCpuRanked), "order of cells")                                                         \
-    X(buffers, md_cpu_buffer_entries(c), word, "row buffers")
+    X(scratch_double, c->state_double ? c->n_places : 0, sizeof(double), "scratch")                                    \
+    X(rank, count_ranked(c), word, "order of cells")                                                                   \
+    X(ranked, count_ranked(c), sizeof(MdCpuRanked), "order of cells")
+#define ALL_ARRAYS(X)                                                                                                  \
+    PARTICLE_ARRAYS(X)                                                                                                 \
+    FORCE_ARRAYS(X)                                                                                                    \
+    REBUILD_ARRAYS(X)
+#define SIZES                                                                                                          \
+    const size_t state = c->state_double ? sizeof(double) : sizeof(float), word = sizeof(int32_t);                     \
+    const size_t pair = c->pair_double ? sizeof(double) : sizeof(float);                                               \
+    const size_t step = c->pair_double ? sizeof(double) : sizeof(int32_t);                                             \
+    const size_t place = (c->layout == MD_LAYOUT_AOS ? 3 : 4) * step;                                                  \
+    (void)state, (void)word, (void)pair, (void)step, (void)place;
 #define TAKE(array, count, size, what)    c->array = md_cpu_take(c, count, size, what);
 #define RELEASE(array, count, size, what) c->array = md_cpu_release(c, c->array, count, size);
 
+static int64_t count_ranked(const MdCpuContext *c) {
+    return c->sort == MD_SORT_MORTON || c->sort == MD_SORT_HILBERT ? c->cell_room : 0;
+}
+
 void md_cpu_take_forces(MdCpuContext *c) {
-    const size_t real = c->pair_double ? sizeof(double) : sizeof(float);
+    SIZES
     FORCE_ARRAYS(TAKE)
 }
 
 void md_cpu_release_forces(MdCpuContext *c) {
-    const size_t real = c->pair_double ? sizeof(double) : sizeof(float);
+    SIZES
     FORCE_ARRAYS(RELEASE)
 }
 
-static int64_t count_ranked(const MdCpuContext *c) {
-    return c->sort == MD_SORT_MORTON || c->sort == MD_SORT_HILBERT ? md_cpu_cells_limit(c->n_atoms) : 0;
+static void take_buffers(MdCpuContext *c) {
+    c->buffers = md_cpu_take(c, md_cpu_buffer_entries(c), sizeof(int32_t), "row buffers");
 }
 
 void md_cpu_take_rebuild(MdCpuContext *c) {
-    const size_t step = c->pair_double ? sizeof(double) : sizeof(int32_t), word = sizeof(int32_t);
-    const int64_t n_slots = c->kernel == MD_KERNEL_LIST ? c->n_places : 0, n_ranked = count_ranked(c);
+    SIZES
     REBUILD_ARRAYS(TAKE)
-    c->ranked_grid = (MdCpuGrid){.n = {0, 0, 0}};
+    take_buffers(c);
+    c->ranked_reach = -1;
 }
 
 void md_cpu_release_rebuild(MdCpuContext *c) {
-    const size_t step = c->pair_double ? sizeof(double) : sizeof(int32_t), word = sizeof(int32_t);
-    const int64_t n_slots = c->kernel == MD_KERNEL_LIST ? c->n_places : 0, n_ranked = count_ranked(c);
+    SIZES
     REBUILD_ARRAYS(RELEASE)
+    c->buffers = md_cpu_release(c, c->buffers, md_cpu_buffer_entries(c), sizeof(int32_t));
+}
+
+/* --- room that grows ------------------------------------------------------------------------------------------------ */
+
+/* An array that is there, with what it holds; the rest is zero. */
+static void *resize(MdCpuContext *c, void *array, int64_t before, int64_t now, size_t size, const char *what) {
+    if (!array || before == now) return array;
+    void *larger = md_cpu_take(c, now, size, what);
+    memcpy(larger, array, (size_t)(before < now ? before : now) * size);
+    md_cpu_release(c, array, before, size);
+    return larger;
+}
+
+/* A tenth more than is needed now, so that it does not grow again soon. */
+static int64_t room_beyond(int64_t n) { return n + n / 10; }
+
+static void grow(MdCpuContext *c, int64_t n_atoms, int64_t n_halo, int64_t n_cells) {
+    enum { MOST_ARRAYS = 64 };
+    int64_t before[MOST_ARRAYS];
+    SIZES
+    int k = 0;
+#define COUNT(array, count, size, what) before[k++] = (count);
+    ALL_ARRAYS(COUNT)
+#undef COUNT
+    const bool has_buffers = c->buffers != NULL;
+    const int64_t capacity = c->capacity;
+    md_cpu_release_list(c);
+    md_cpu_set_room(c, n_atoms, n_halo, n_cells);
+    k = 0;
+#define RESIZE(array, count, size, what) c->array = resize(c, c->array, before[k], (count), (size), (what)), k++;
+    ALL_ARRAYS(RESIZE)
+#undef RESIZE
+    /* The parts of memory.layout = soa lie elsewhere now. Atoms get their places anew; where there is none the type is 0. */
+    if (!c->counting) memset(c->place, 0, (size_t)c->n_places * place);
+    md_cpu_allocate_list(c, capacity);
+    if (has_buffers) take_buffers(c);
+    c->ranked_reach = -1;
+}
+
+void md_cpu_make_room(MdCpuContext *c, int64_t n_atoms, int64_t n_halo, int64_t n_cells) {
+    const bool atoms = n_atoms > c->atom_room, halo = n_halo > c->halo_room, cells = n_cells + 1 > c->cell_room;
+    if (atoms || halo || cells)
+        grow(c, atoms ? room_beyond(n_atoms) : c->atom_room, halo ? room_beyond(n_halo) : c->halo_room,
+             cells ? n_cells + n_cells / 10 : c->cell_room - 1);
 }
 
 void md_cpu_allocate(MdCpuContext *c, const MdConfig *config, double density) {
-    const size_t state = c->state_double ? sizeof(double) : sizeof(float);
-    const size_t step = c->pair_double ? sizeof(double) : sizeof(int32_t), word = sizeof(int32_t);
-    const int64_t n = c->n_padded, n_rows = c->kernel == MD_KERNEL_LIST ? n : 0;
-    for (int a = 0; a < 3; a++) {
-        c->position[a] = md_cpu_take(c, n, state, "positions");
-        c->velocity[a] = md_cpu_take(c, n, state, "velocities");
-        c->built_at[a] = md_cpu_take(c, n, state, "places of the last build");
-        c->image[a] = md_cpu_take(c, c->n_places, word, "images");
-    }
-    c->place = md_cpu_take(c, c->n_places, (c->layout == MD_LAYOUT_AOS ? 3 : 4) * step, "positions for the pair loops");
-    c->type = md_cpu_take(c, c->n_places, word, "types");
-    c->id = md_cpu_take(c, c->n_places, word, "ids");
-    c->cell_start = md_cpu_take(c, md_cpu_cells_limit(c->n_atoms) + 1, word, "cells");
-    c->atom_in = md_cpu_take(c, c->n_places, word, "atoms of slots");
-    c->count = md_cpu_take(c, n_rows, word, "row lengths");
-    c->crosses = md_cpu_take(c, n_rows / MD_CPU_SLICE, 1, "slice marks");
-    c->partial = md_cpu_take(c, c->n_blocks, sizeof *c->partial, "sums of blocks");
+    SIZES
+    PARTICLE_ARRAYS(TAKE)
     md_cpu_allocate_list(c, first_capacity(c, config, density));
     if (c->kernel == MD_KERNEL_CELL) md_cpu_allocate_around(c, first_around(c, density));
     if (c->per_call && !c->counting) return; /* the estimate is that of the moment when they are all there */
@@ -97,24 +163,11 @@ void md_cpu_allocate(MdCpuContext *c, const MdConfig *config, double density) {
 }
 
 void md_cpu_free(MdCpuContext *c) {
-    md_cpu_output_free(c);
-    md_cpu_release_forces(c);
+    SIZES
     md_cpu_release_rebuild(c);
-    for (int a = 0; a < 3; a++) {
-        md_free(c->position[a]);
-        md_free(c->velocity[a]);
-        md_free(c->built_at[a]);
-        md_free(c->image[a]);
-    }
-    md_free(c->place);
-    md_free(c->type);
-    md_free(c->id);
-    md_free(c->cell_start);
-    md_free(c->atom_in);
-    md_free(c->count);
-    md_free(c->crosses);
-    md_free(c->partial);
-    md_free(c->entries);
+    md_cpu_release_list(c);
+    FORCE_ARRAYS(RELEASE)
+    PARTICLE_ARRAYS(RELEASE)
     md_free(c->around);
     md_free(c->around_atoms);
     md_free(c);

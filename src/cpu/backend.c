@@ -15,11 +15,13 @@
 #include "cpu/context.h"
 #include "physics/predict.h"
 
-static const char *const stage_names[MD_CPU_N_STAGES] = {"sort", "neighbor", "force", "integrate", "reduce", "gather"};
+static const char *const stage_names[MD_CPU_N_STAGES] = {"sort",   "neighbor", "force", "integrate",
+                                                         "reduce", "gather",   "halo",  "migrate"};
 
 static const MdTraceKind stage_kinds[MD_CPU_N_STAGES] = {
     [MD_CPU_SORT] = MD_TRACE_LIST,       [MD_CPU_NEIGHBOR] = MD_TRACE_LIST, [MD_CPU_FORCE] = MD_TRACE_STEPS,
-    [MD_CPU_INTEGRATE] = MD_TRACE_STEPS, [MD_CPU_REDUCE] = MD_TRACE_GATHER, [MD_CPU_GATHER] = MD_TRACE_GATHER};
+    [MD_CPU_INTEGRATE] = MD_TRACE_STEPS, [MD_CPU_REDUCE] = MD_TRACE_GATHER, [MD_CPU_GATHER] = MD_TRACE_GATHER,
+    [MD_CPU_HALO] = MD_TRACE_STEPS,      [MD_CPU_MIGRATE] = MD_TRACE_LIST};
 
 /* Time of a stage beside its calls. */
 static void add_time(MdCpuContext *c, int stage, double start_s) {
@@ -37,8 +39,8 @@ static void end_stage(MdCpuContext *c, int stage, double start_s) {
 }
 
 static void name_stages(MdCpuContext *c, const MdConfig *config, const MdConfig *asked) {
-    c->statistics.n_stages = MD_CPU_N_STAGES;
-    for (int s = 0; s < MD_CPU_N_STAGES; s++) {
+    c->statistics.n_stages = md_cpu_has_ranks(c) ? MD_CPU_N_STAGES : MD_CPU_HALO;
+    for (int s = 0; s < c->statistics.n_stages; s++) {
         MdStageTime *stage = &c->statistics.stages[s];
         snprintf(stage->stage, sizeof stage->stage, "%s", stage_names[s]);
         md_variants_describe(md_cpu_variants(), stage->stage, asked, stage->asked, sizeof stage->asked);
@@ -53,7 +55,8 @@ static MdStatus create(void **context, const MdConfig *config, const MdConfig *a
     if (status != MD_OK) return status;
     MdCpuContext *c = md_alloc(1, sizeof *c, "cpu backend");
     c->errors = errors;
-    md_cpu_configure(c, config, system->n_atoms, &system->box, &system->potential);
+    c->comm = system->comm;
+    md_cpu_configure(c, config, system->n_atoms, system->n_own, &system->box, &system->potential);
     memcpy(c->mass, system->mass, sizeof c->mass);
     c->kernels = md_cpu_kernels(set, c->precision);
     md_cpu_allocate(c, config, md_cpu_density(system));
@@ -65,10 +68,13 @@ static MdStatus create(void **context, const MdConfig *config, const MdConfig *a
 }
 
 static void destroy(void *context) {
-    if (context) md_cpu_free(context);
+    if (!context) return;
+    md_cpu_output_free(context);
+    md_cpu_free_halo(context);
+    md_cpu_free(context);
 }
 
-/* Keeps the fault of the particle with the smallest id, so that the answer does not depend on threads. */
+/* Keeps the fault of the own particle with the smallest id, so that the answer does not depend on threads. */
 static void find_fault(MdCpuContext *c, int64_t step) {
     c->fault = (MdFault){.step = step, .id = INT32_MAX};
     for (int64_t i = 0; i < c->n_atoms; i++) {
@@ -115,6 +121,8 @@ static void kick_drift(MdCpuContext *c, int64_t step) {
     int64_t n_faults = 0;
     for (int64_t b = 0; b < c->n_blocks; b++) n_faults += c->partial[b].n_faults;
     if (n_faults > 0 && c->fault.step < 0) find_fault(c, step);
+    if (!md_cpu_has_ranks(c)) c->halted = c->fault.step >= 0;
+    c->halo.is_stale = true;
     if (c->rebuild == MD_REBUILD_DEVICE_CHECK && c->built) c->largest_sq = largest_displacement_sq(c);
     end_stage(c, MD_CPU_INTEGRATE, start_s);
 }
@@ -132,11 +140,23 @@ static void look_at_displacements(MdCpuContext *c) {
     add_time(c, MD_CPU_NEIGHBOR, start_s); /* a call of the stage is a search */
 }
 
+/* The largest displacement over all ranks, and whether any has a fault: a list is made by all, or by none. */
+static void agree(MdCpuContext *c) {
+    if (!md_cpu_has_ranks(c)) return;
+    const double start_s = md_clock_s();
+    double values[2] = {c->largest_sq, c->fault.step >= 0};
+    md_comm_largest(c->comm, values, 2);
+    c->largest_sq = values[0];
+    c->halted = values[1] > 0;
+    add_time(c, MD_CPU_HALO, start_s);
+}
+
 static bool rebuild_is_due(MdCpuContext *c, int64_t step) {
-    if (!c->built) return true;
-    if (c->rebuild == MD_REBUILD_EVERY && step % c->every == 0 && step != c->last_build_step) return true;
-    if (looks_at_displacements(c, step)) look_at_displacements(c);
-    return c->rebuild != MD_REBUILD_EVERY && 2 * sqrt(c->largest_sq) > c->skin;
+    const bool every = c->rebuild == MD_REBUILD_EVERY;
+    const bool due = !c->built || (every && step % c->every == 0 && step != c->last_build_step);
+    if (!due && looks_at_displacements(c, step)) look_at_displacements(c);
+    if (due || !every) agree(c);
+    return due || (!every && 2 * sqrt(c->largest_sq) > c->skin);
 }
 
 /* The places that cells and list are made of. */
@@ -155,17 +175,24 @@ static void build(MdCpuContext *c, int64_t age) {
     find_places(c, age);
     c->kernels->wrap(c);
     md_cpu_trade_places(c);
-    md_cpu_sort_atoms(c);
+    md_cpu_make_grid(c);
+    const double exchanged_s = c->statistics.rank.exchange_seconds;
+    md_cpu_arrange_atoms(c);
+    const double moved_s = c->statistics.rank.exchange_seconds - exchanged_s;
     c->kernels->place_atoms(c);
     c->built = true;
     c->largest_sq = c->used_sq = 0;
-    end_stage(c, MD_CPU_SORT, start_s);
+    end_stage(c, MD_CPU_SORT, start_s + moved_s); /* of several ranks that which is not the next stage's */
+    if (md_cpu_has_ranks(c)) end_stage(c, MD_CPU_MIGRATE, md_clock_s() - moved_s);
     start_s = md_clock_s();
     if (c->kernel == MD_KERNEL_LIST) md_cpu_build_list(c);
     if (c->kernel == MD_KERNEL_CELL) md_cpu_measure_cells(c);
     if (c->per_call) md_cpu_release_rebuild(c);
     md_cpu_trade_places(c);
-    if (c->predict == MD_PREDICT_VELOCITY) c->kernels->place_atoms(c);
+    if (c->predict == MD_PREDICT_VELOCITY) {
+        c->kernels->place_atoms(c);
+        c->halo.is_stale = true; /* the atoms are not where the list was made for */
+    }
     if (c->kernel != MD_KERNEL_PAIRS) end_stage(c, MD_CPU_NEIGHBOR, start_s);
 }
 
@@ -181,11 +208,13 @@ static MdStatus update_neighbors(void *context, int64_t step) {
     MdCpuContext *c = context;
     finish_kick(c);
     const bool due = rebuild_is_due(c, step);
-    if (due && c->built && c->step < step)
-        look_at_displacements(c); /* no drift since the last use, as at the end of a run */
+    if (due && c->built && c->step < step) { /* no drift since the last use, as at the end of a run */
+        look_at_displacements(c);
+        agree(c);
+    }
     if (!due || c->step < step) c->used_sq = c->largest_sq;
     /* After a fault the motion is over: the old list is still safe to use, a new one could be of any size. */
-    if (!due || (c->built && c->fault.step >= 0)) return MD_OK;
+    if (!due || (c->built && c->halted)) return MD_OK;
     if (c->built) {
         c->statistics.n_rebuilds++;
         /* Kernels that walk all pairs miss none. */
@@ -198,6 +227,7 @@ static MdStatus update_neighbors(void *context, int64_t step) {
 
 /* The blocks of one sum as a tree. */
 static MdCpuSum add_blocks(const MdCpuContext *c, int which, int64_t begin, int64_t end) {
+    if (end == begin) return (MdCpuSum){0}; /* a domain without atoms */
     if (end - begin == 1) return c->partial[begin].sum[which];
     const int64_t middle = begin + (end - begin) / 2;
     MdCpuSum sum = add_blocks(c, which, begin, middle), other = add_blocks(c, which, middle, end);
@@ -210,19 +240,33 @@ static double total(const MdCpuContext *c, int which) {
     return md_cpu_sum_value(&sum);
 }
 
-static void find_forces(MdCpuContext *c, bool with_energy) {
-    if (c->per_call) md_cpu_release_forces(c);
-    need_forces(c);
-    c->kernels->compute_forces(c, with_energy);
+/* Places of the halo as the atoms are now, and forces meanwhile where none of them is needed. Returns how many blocks are done. */
+static int64_t update_halo(MdCpuContext *c, bool with_energy) {
+    if (!md_cpu_has_ranks(c) || !c->halo.is_stale) return 0;
+    double start_s = md_clock_s();
+    md_cpu_begin_halo(c);
+    add_time(c, MD_CPU_HALO, start_s);
+    start_s = md_clock_s();
+    if (c->overlap) {
+        c->kernels->compute_forces(c, with_energy, 0, c->n_interior);
+        add_time(c, MD_CPU_FORCE, start_s); /* a call of the stage is all blocks */
+        start_s = md_clock_s();
+    }
+    md_cpu_end_halo(c);
+    end_stage(c, MD_CPU_HALO, start_s);
+    return c->overlap ? c->n_interior : 0;
 }
 
 static MdStatus compute_forces(void *context, bool with_energy) {
     MdCpuContext *c = context;
     if (!c->built) return md_fail(c->errors, MD_ERROR_INTERNAL, "forces were asked for before a neighbour list");
-    const double start_s = md_clock_s();
     finish_kick(c);
     const bool energy = with_energy || c->energy_always;
-    find_forces(c, energy);
+    if (c->per_call) md_cpu_release_forces(c);
+    need_forces(c);
+    const int64_t n_done = update_halo(c, energy);
+    const double start_s = md_clock_s();
+    c->kernels->compute_forces(c, energy, n_done, c->n_blocks);
     if (energy) {
         c->pair_sums = (MdSums){.potential = total(c, MD_CPU_POTENTIAL),
                                 .truncation = total(c, MD_CPU_TRUNCATION),
@@ -245,7 +289,7 @@ static void kick(MdCpuContext *c) {
 static MdStatus advance(void *context, int64_t first_step, int64_t n_steps, bool with_energy) {
     MdCpuContext *c = context;
     MdStatus status = MD_OK;
-    for (int64_t k = 0; k < n_steps && status == MD_OK && c->fault.step < 0; k++) {
+    for (int64_t k = 0; k < n_steps && status == MD_OK && !c->halted; k++) {
         kick_drift(c, first_step + k);
         status = update_neighbors(c, first_step + k);
         if (status == MD_OK) status = compute_forces(c, with_energy && k == n_steps - 1);
@@ -261,8 +305,8 @@ static MdStatus integrate(void *context) {
     return MD_OK;
 }
 
-static MdStatus sum(void *context, MdSums *sums) {
-    MdCpuContext *c = context;
+/* Of the own atoms. */
+static void sum_own(MdCpuContext *c, MdSums *sums) {
     finish_kick(c);
     need_forces(c);
     const double start_s = md_clock_s();
@@ -272,6 +316,12 @@ static MdStatus sum(void *context, MdSums *sums) {
     sums->force_sq_mass = total(c, MD_CPU_FORCE_SQ_MASS);
     for (int a = 0; a < 3; a++) sums->momentum[a] = total(c, MD_CPU_MOMENTUM + a);
     end_stage(c, MD_CPU_REDUCE, start_s);
+}
+
+static MdStatus sum(void *context, MdSums *sums) {
+    MdCpuContext *c = context;
+    sum_own(c, sums);
+    md_ranks_add_sums(c->comm, sums);
     return MD_OK;
 }
 
@@ -289,13 +339,26 @@ static MdStatus scale_velocities(void *context, double factor, const double shif
     return MD_OK;
 }
 
-static MdStatus gather(void *context, MdFrame *frame) {
-    MdCpuContext *c = context;
+/* By id; of several ranks in the order of memory, with the ids beside them. */
+static void gather_own(MdCpuContext *c, const MdFrame *frame, int32_t *ids) {
     finish_kick(c);
     need_forces(c);
     const double start_s = md_clock_s();
-    md_cpu_gather(c, frame);
+    md_cpu_gather(c, frame, ids);
     end_stage(c, MD_CPU_GATHER, start_s);
+}
+
+static MdStatus gather(void *context, MdFrame *frame) {
+    MdCpuContext *c = context;
+    if (!md_cpu_has_ranks(c)) {
+        gather_own(c, frame, NULL);
+        return MD_OK;
+    }
+    MdPart part = {0};
+    md_part_prepare(&part, md_frame_quantities(frame), frame->precision, c->n_atoms);
+    gather_own(c, &part.frame, part.ids);
+    md_ranks_collect(c->comm, &part, frame);
+    md_part_free(&part);
     return MD_OK;
 }
 
@@ -303,12 +366,12 @@ static MdStatus output_begin(void *context, const MdOutputRequest *request) {
     MdCpuContext *c = context;
     MdCpuSlot *slot = &c->output.slots[request->slot];
     md_ring_begin(c->output.ring, request);
-    md_require(sum(context, &slot->sums) == MD_OK); /* neither this nor gather fails */
+    sum_own(c, &slot->sums);
     slot->step = request->step;
     slot->fault = c->fault;
     if (request->frame >= 0) {
         MdFrame frame = md_cpu_output_frame(c, request);
-        md_require(gather(context, &frame) == MD_OK);
+        gather_own(c, &frame, md_cpu_output_ids(c, request));
     }
     md_ring_end(c->output.ring, request);
     return MD_OK;
@@ -334,7 +397,11 @@ static MdStatus load(void *context, MdState *state) {
 }
 
 static MdStatus export_rows(void *context, MdRows *rows) { return md_cpu_export_rows(context, rows); }
-static MdFault get_fault(void *context) { return ((MdCpuContext *)context)->fault; }
+
+static MdFault get_fault(void *context) {
+    const MdCpuContext *c = context;
+    return md_ranks_first_fault(c->comm, c->fault);
+}
 
 static MdStatus finish(void *context) {
     finish_kick(context); /* everything else has ended when it returned */
@@ -345,7 +412,13 @@ static void get_statistics(void *context, MdStatistics *statistics) {
     MdCpuContext *c = context;
     c->statistics.capacity = c->capacity;
     c->statistics.host_bytes = c->host_bytes;
+    if (md_cpu_has_ranks(c)) {
+        c->statistics.rank.n_atoms = c->n_atoms;
+        c->statistics.rank.n_halo = c->halo.n_atoms;
+        c->statistics.rank.wait_seconds = md_comm_waited(c->comm);
+    }
     *statistics = c->statistics;
+    md_ranks_agree_statistics(c->comm, c->n_atoms, statistics);
 }
 
 static void record(void *context, MdTrace *trace) {

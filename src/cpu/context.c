@@ -30,7 +30,46 @@ void md_cpu_allocate_around(MdCpuContext *c, int64_t room) {
  * whatever they do between two builds, and it is still resolved to 64 / 2^32 of the range. */
 static const double open_period_ranges = 64;
 
-void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_atoms, const MdBox *box,
+static int64_t whole_blocks(int64_t n) { return (n + MD_CPU_BLOCK - 1) / MD_CPU_BLOCK * MD_CPU_BLOCK; }
+
+void md_cpu_set_room(MdCpuContext *c, int64_t n_atoms, int64_t n_halo, int64_t n_cells) {
+    c->atom_room = whole_blocks(n_atoms);
+    c->halo_room = whole_blocks(n_halo);
+    c->cell_room = n_cells + 1;
+    c->n_places = c->atom_room + c->halo_room + MD_CPU_SPARE;
+}
+
+int64_t md_cpu_share(int64_t n_all, const MdComm *comm) {
+    const int size = md_comm_size(comm);
+    return (n_all + size - 1) / size;
+}
+
+void md_cpu_set_atoms(MdCpuContext *c, int64_t n_atoms) {
+    c->n_atoms = n_atoms;
+    c->n_blocks = (n_atoms + MD_CPU_BLOCK - 1) / MD_CPU_BLOCK;
+    c->n_padded = c->n_blocks * MD_CPU_BLOCK;
+}
+
+/* The domain of this rank; for an estimate, which knows of no others, that of the first. */
+static void place_domain(MdCpuContext *c, const MdConfig *config) {
+    int grid[3];
+    for (int a = 0; a < 3; a++) grid[a] = config->parallel_grid.n > a ? (int)config->parallel_grid.values[a] : 1;
+    md_domain_place(&c->domain, grid, md_comm_rank(c->comm), c->box.periodic);
+}
+
+/* Copies around a domain of n atoms. Filled evenly it is a box; what it is short of it grows by. */
+static int64_t first_halo(const MdCpuContext *c, int64_t n_atoms) {
+    const double range = c->cutoff + c->skin;
+    double own = 1, all = 1;
+    for (int a = 0; a < c->box.dimension; a++) {
+        const double length = c->box.length[a] / c->domain.grid[a];
+        own *= length;
+        all *= length + (md_domain_is_cut(&c->domain, a) ? 2 * range : 0);
+    }
+    return (int64_t)((double)n_atoms * (all / own - 1));
+}
+
+void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, int64_t n_atoms, const MdBox *box,
                       const MdPotential *potential) {
     c->n_threads = md_cpu_threads(config);
     c->precision = config->run_precision;
@@ -60,13 +99,15 @@ void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_atoms, 
     c->energy_always = config->force_energy == MD_ENERGY_EVERY_STEP;
     c->accumulate = config->reduce_accumulate;
     c->fuse = config->launch_fuse == MD_FUSE_ON;
+    c->overlap = config->parallel_overlap == MD_ON;
     c->every = config->neighbor_every;
-    c->n_atoms = n_atoms;
-    c->n_blocks = (n_atoms + MD_CPU_BLOCK - 1) / MD_CPU_BLOCK;
-    c->n_padded = c->n_blocks * MD_CPU_BLOCK;
-    c->n_places = c->n_padded + MD_CPU_SPARE;
+    c->n_all = n_all;
     c->box = *box;
     c->potential = *potential;
+    place_domain(c, config);
+    md_cpu_set_atoms(c, n_atoms);
+    const int64_t room = n_atoms == n_all ? n_atoms : n_atoms + n_atoms / 10;
+    md_cpu_set_room(c, room, first_halo(c, room), md_cpu_cells_limit(room));
     c->fault.step = -1;
     for (int a = 0; a < 3; a++)
         c->period[a] = box->periodic[a] ? box->length[a] : open_period_ranges * (c->cutoff + c->skin);

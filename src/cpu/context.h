@@ -10,6 +10,12 @@
  * is exact and wraps by itself, and is turned into a float after the subtraction: its rounding is relative to the
  * distance of the pair and not to the size of the box. Forces are floats, sums over particles are doubles.
  *
+ * Several ranks. The grid of cells is that of the whole box on every rank, and each has the atoms of its domain, a box of these
+ * cells (parallel/domain.h). Behind the room for its own atoms stand copies of those in the cells around it, the halo,
+ * in the same arrays: their places, types and ids, and their positions as of the last build. The order of candidates
+ * is the same for any number of ranks: cells row by row, and in a cell by id. So a row has the same atoms in the
+ * same order, and a force the same bits.
+ *
  * The list. Rows have room for `stride` entries: order = row puts row i at entries + i * stride; order = column keeps
  * slices of 16 rows, entry k of the rows of a slice side by side: entries + slice * 16 * stride + k * 16 + i % 16, so
  * that the lanes of a register are 16 atoms and no sum over lanes is needed. Entries past the end of a row are valid
@@ -18,7 +24,10 @@
 #define MD_CPU_CONTEXT_H
 
 #include "backend/backend.h"
+#include "backend/ranks.h"
 #include "cpu/sums.h"
+#include "parallel/comm.h"
+#include "parallel/domain.h"
 
 enum {
     MD_CPU_SLICE = 16,   /* rows of a slice: the lanes of the widest register in single precision */
@@ -57,7 +66,17 @@ typedef struct MdCpuRanked {
     int32_t cell;
 } MdCpuRanked;
 
-enum { MD_CPU_SORT, MD_CPU_NEIGHBOR, MD_CPU_FORCE, MD_CPU_INTEGRATE, MD_CPU_REDUCE, MD_CPU_GATHER, MD_CPU_N_STAGES };
+enum {
+    MD_CPU_SORT,
+    MD_CPU_NEIGHBOR,
+    MD_CPU_FORCE,
+    MD_CPU_INTEGRATE,
+    MD_CPU_REDUCE,
+    MD_CPU_GATHER,
+    MD_CPU_HALO, /* of several ranks: places of the halo, and atoms that go to another rank */
+    MD_CPU_MIGRATE,
+    MD_CPU_N_STAGES
+};
 
 struct MdCpuKernels;
 
@@ -67,11 +86,31 @@ typedef struct MdCpuSlot { /* what a slot of the ring is here; as of the end of 
     MdFault fault;
 } MdCpuSlot;
 
+/* Own atoms that the rank on a side has copies of, and where copies of its own stand: as of the last build. */
+typedef struct MdCpuSide {
+    int rank, side; /* side: of the 27 */
+    int64_t n_out, n_in;
+    int32_t *out;     /* [n_out] own atoms, by cell */
+    int64_t first_in; /* the first copy; an index as that of an atom */
+} MdCpuSide;
+
+typedef struct MdCpuHalo {
+    int n_sides;
+    MdCpuSide sides[MD_N_SIDES];
+    int64_t n_atoms, n_out; /* copies, and atoms that others have copies of, of all sides together */
+    int32_t *out;           /* [out_room] these */
+    int32_t *cell;          /* [cell_room] local cells of the copies */
+    char *sent, *received;  /* [out_room], [received_room] rows of places on their way */
+    int64_t out_room, cell_room, received_room;
+    bool is_stale; /* atoms have moved since places were exchanged */
+} MdCpuHalo;
+
 typedef struct MdCpuOutput {
     MdRing *ring; /* the caller's; may be gone when the context goes */
     MdRingSpec spec;
     MdCpuSlot *slots; /* [spec.n_slots] */
-    MdFrame *frames;  /* [spec.n_frames]: the frame buffers */
+    MdPart *parts;    /* [spec.n_frames]: the frame buffers; one rank has all particles, by id, and no ids beside */
+    MdFrame whole;    /* rank 0 of several: the frame that its consumer writes */
 } MdCpuOutput;
 
 typedef struct MdCpuContext {
@@ -83,12 +122,16 @@ typedef struct MdCpuContext {
     /* from the configuration */
     double timestep, cutoff, skin, fault_distance;
     int sort, search, write, order, list, rebuild, predict, layout, kernel, cutoff_test, arithmetic, unroll, accumulate;
-    bool sorted, fuse, per_call, energy_always;
+    bool sorted, fuse, per_call, energy_always, overlap;
     int64_t every;
 
     /* the system */
-    int64_t n_atoms, n_padded; /* padded to whole blocks */
-    int64_t n_places;          /* and by a register more */
+    MdComm *comm; /* the caller's */
+    MdDomain domain;
+    int64_t n_all;                /* atoms of all ranks */
+    int64_t n_atoms, n_padded;    /* own ones; padded to whole blocks */
+    int64_t atom_room, halo_room; /* of the arrays, in atoms; whole blocks. The halo begins at atom_room */
+    int64_t n_places;             /* both, and a register more */
     MdBox box;
     MdPotential potential;
     double mass[MD_MAX_TYPES];
@@ -99,23 +142,29 @@ typedef struct MdCpuContext {
     void *built_at[3]; /* the places that the last build was of, see physics/predict.h */
     void *place;
     int32_t *image[3], *type, *id;
-    void *scratch_double; /* one array each, for reordering */
+    void *scratch_double; /* one array each, for reordering; [n_places] as all of these */
     void *scratch_word;
-    bool kick_waits; /* the second half kick of the last step is left to the pass of the next one: launch.fuse */
+    bool moves_forces; /* while atoms are sorted: they are of use afterwards */
+    bool kick_waits;   /* the second half kick of the last step is left to the pass of the next one: launch.fuse */
 
     /* cells, and the particles in the order of cells: slots */
-    MdCpuGrid grid;
-    int32_t *cell_start;               /* [cells + 1] */
-    int32_t *cell, *slot_of, *atom_in; /* of an atom: its cell and slot; of a slot: its atom */
-    void *candidate[3];                /* places by slot */
-    int32_t *rank;                     /* of a cell: its place along the curve */
-    MdCpuRanked *ranked;               /* room to find it */
-    MdCpuGrid ranked_grid;             /* that rank was found for */
+    MdCpuGrid grid; /* of the whole box */
+    int32_t first_cell[3],
+        n_cells[3];      /* those that this rank sees, its halo with them: numbers in the grid, and how many */
+    int32_t *cell_start; /* [cells + 1] of these, as all that follows */
+    int64_t cell_room;
+    int32_t *cell, *slot_of, *atom_in;     /* of an atom: its cell and slot; of a slot: its atom */
+    void *candidate[3];                    /* places by slot */
+    int32_t *rank;                         /* of a cell: its place along the curve */
+    MdCpuRanked *ranked;                   /* room to find it */
+    int32_t ranked_cells[3], ranked_reach; /* that rank was found for */
 
     /* the list */
     int32_t *entries, *count;
-    int32_t *buffers;               /* [n_threads][MD_CPU_SLICE][room + MD_CPU_SPARE]: rows while they are found */
-    uint8_t *crosses;               /* by slice: some pair of it reaches across the boundary */
+    int32_t *block_order; /* [n_blocks] those that have no neighbour in the halo first; of one rank all, in order */
+    int64_t n_interior;   /* these */
+    int32_t *buffers;     /* [n_threads][MD_CPU_SLICE][room + MD_CPU_SPARE]: rows while they are found */
+    uint8_t *crosses;     /* by slice: some pair of it reaches across the boundary */
     int64_t capacity, stride, room; /* room: of a row while it is found; of a half list that of both halves */
     /* the atoms around a cell, by thread: force.kernel = cell */
     void *around; /* [n_threads][x, y, z, type][around_room] */
@@ -131,6 +180,8 @@ typedef struct MdCpuContext {
     int64_t n_blocks;
     MdSums pair_sums; /* those of the last forces with energy */
     MdFault fault;
+    bool halted; /* some rank has a fault: agreed, so that all end at the same step */
+    MdCpuHalo halo;
     MdCpuOutput output;
     int64_t step; /* the last one that was begun */
     int64_t last_build_step;
@@ -149,7 +200,8 @@ typedef struct MdCpuKernels {
     void (*look_ahead)(MdCpuContext *c, double time); /* built_at: where atoms will be by then; not wrapped */
     void (*wrap)(MdCpuContext *c); /* built_at into the box, and positions by as many boxes; images */
     void (*find_displacements)(MdCpuContext *c);
-    void (*compute_forces)(MdCpuContext *c, bool with_energy);
+    void (*compute_forces)(MdCpuContext *c, bool with_energy, int64_t begin,
+                           int64_t end); /* of blocks as block_order has them */
     void (*sum)(MdCpuContext *c);
     void (*fill_candidates)(MdCpuContext *c);
     int64_t (*build_rows)(MdCpuContext *c); /* returns the longest row, which may exceed the capacity */
@@ -168,15 +220,41 @@ MdStatus md_cpu_find_instructions(MdCpuInstructions *set, MdErrors *errors);
 const char *md_cpu_instructions_name(MdCpuInstructions set);
 const MdCpuKernels *md_cpu_kernels(MdCpuInstructions set, int precision);
 
+static inline bool md_cpu_has_ranks(const MdCpuContext *c) { return c->comm != NULL; }
+
 /* grid.c: the cells */
-void md_cpu_make_grid(MdCpuContext *c);
-int32_t md_cpu_cell_of(const MdCpuContext *c, int64_t i);
-int64_t md_cpu_count_cells(const MdCpuGrid *grid);
-int64_t md_cpu_cells_limit(int64_t n_atoms); /* most cells of a grid */
+/* Cells along each axis of a box, before any is made coarser, and how many of them the list reaches over. */
+void md_cpu_first_cells(const MdBox *box, double range, int32_t cells[3], int32_t reach[3]);
+void md_cpu_make_grid(MdCpuContext *c);   /* collective */
+void md_cpu_divide_grid(MdCpuContext *c); /* n_cells, first_cell and the domain, by the grid */
+void md_cpu_find_cell(const MdCpuContext *c, int64_t i, int32_t at[3]); /* of the atom, in the grid */
+int32_t md_cpu_cell_number(const MdCpuContext *c,
+                           const int32_t at[3]); /* among those of this rank; at: as of first_cell */
+int64_t md_cpu_count_cells(const MdCpuContext *c);
+/* Most cells of a grid. */
+static inline int64_t md_cpu_cells_limit(int64_t n_atoms) {
+    const int64_t limit = 2 * n_atoms + 1024;
+    return limit < INT32_MAX ? limit : INT32_MAX;
+}
 
 /* sort.c: the order of memory, by memory.sort, and the cells of the atoms, as far as somebody needs them. */
-void md_cpu_sort_atoms(MdCpuContext *c);
-void md_cpu_find_cells(MdCpuContext *c); /* the atoms of the cells of the grid; memory stays */
+void md_cpu_sort_atoms(MdCpuContext *c);   /* own atoms */
+void md_cpu_find_cells(MdCpuContext *c);   /* the atoms of the cells; memory stays */
+void md_cpu_number_slots(MdCpuContext *c); /* slots from cells */
+
+/* halo.c: copies of the atoms around a domain. Collective. */
+/* By the grid as it is: atoms to the ranks that own their places, in the order of memory, and anew the halo. Forces, where they
+ * are of use, go with the atoms. One rank has only the order to find. */
+void md_cpu_arrange_atoms(MdCpuContext *c);
+/* Places as they are now, from the ranks that own the atoms: between the two they are on their way. */
+void md_cpu_begin_halo(MdCpuContext *c);
+void md_cpu_end_halo(MdCpuContext *c);
+void md_cpu_free_halo(MdCpuContext *c);
+uint64_t md_cpu_halo_bytes(const MdCpuContext *c); /* for halo_room copies, and what they are made of at a list */
+
+/* migrate.c: each atom to the rank that owns its place; c->position are the places of the build. Collective. */
+void md_cpu_migrate(MdCpuContext *c);
+uint64_t md_cpu_migrate_bytes(MdCpuContext *c); /* for a moment at the first list, where nearly all atoms go somewhere */
 
 /* Positions become the places of the build, for those who make cells and list, and the other way round. */
 void md_cpu_trade_places(MdCpuContext *c);
@@ -207,6 +285,7 @@ void md_cpu_sort_row(int32_t *row, int64_t n);
 /* Takes atoms out of row that are near only because places along an open axis repeat; returns how many stay. */
 int64_t md_cpu_drop_far(const MdCpuContext *c, int64_t i, int32_t *row, int64_t n);
 void md_cpu_build_list(MdCpuContext *c);
+void md_cpu_release_list(MdCpuContext *c);
 void md_cpu_allocate_list(MdCpuContext *c, int64_t capacity); /* without the row buffers, which live within a build */
 int64_t md_cpu_buffer_entries(const MdCpuContext *c);
 /* The buffers of a thread, for the rows of a slice, and the entries from one to the next. */
@@ -228,14 +307,15 @@ double md_cpu_rounding(const MdConfig *config, const MdBox *box, double extent, 
 /* Particles per volume; along an open axis of the extent that they have, but no less than the cutoff. */
 double md_cpu_density(const MdSystem *system);
 void md_cpu_copy_particles(MdCpuContext *c, const MdSystem *system);
-void md_cpu_gather(const MdCpuContext *c, const MdFrame *frame);
+void md_cpu_gather(const MdCpuContext *c, const MdFrame *frame, int32_t *ids); /* rows as of ids; NULL: by id */
 
 /* output.c */
 MdMemory md_cpu_output_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdRingSpec *spec);
 MdStatus md_cpu_output_create(void *context, MdRing *ring);
 void md_cpu_output_free(MdCpuContext *c);
-/* Where a request wants its particles. */
-MdFrame md_cpu_output_frame(const MdCpuContext *c, const MdOutputRequest *request);
+/* Where a request wants its particles; ids: NULL for rows by id. */
+MdFrame md_cpu_output_frame(MdCpuContext *c, const MdOutputRequest *request);
+int32_t *md_cpu_output_ids(const MdCpuContext *c, const MdOutputRequest *request);
 MdStatus md_cpu_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
 MdStatus md_cpu_output_settle(void *context);
 /* state.c: the whole state, into a restart file and out of it. Half kicks are done, arrays for forces are there. */
@@ -251,8 +331,13 @@ static inline double md_cpu_state(const MdCpuContext *c, void *const array[3], i
 }
 
 /* context.c */
-void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_atoms, const MdBox *box,
+/* c->comm is set, or NULL. n_all: atoms of all ranks. n_atoms: of this one, to begin with. */
+void md_cpu_configure(MdCpuContext *c, const MdConfig *config, int64_t n_all, int64_t n_atoms, const MdBox *box,
                       const MdPotential *potential);
+int64_t md_cpu_share(int64_t n_all, const MdComm *comm); /* atoms of a rank, of so many shared out evenly */
+void md_cpu_set_atoms(MdCpuContext *c, int64_t n_atoms);
+/* Of the arrays, before they are made: own atoms and copies, filled up to whole blocks, and cells. */
+void md_cpu_set_room(MdCpuContext *c, int64_t n_atoms, int64_t n_halo, int64_t n_cells);
 /* Zeroed memory that is counted in host_bytes; release takes it off again and frees it, if there is any: NULL. */
 void *md_cpu_take(MdCpuContext *c, int64_t count, size_t size, const char *what);
 void *md_cpu_release(MdCpuContext *c, void *memory, int64_t count, size_t size);
@@ -261,6 +346,8 @@ void md_cpu_allocate_around(MdCpuContext *c, int64_t room);
 /* arrays.c: makes and frees all arrays. */
 /* density: particles per volume, for the first room of rows. */
 void md_cpu_allocate(MdCpuContext *c, const MdConfig *config, double density);
+/* So many own atoms, copies and cells find room afterwards. The atoms stay; list, places and cells do not. */
+void md_cpu_make_room(MdCpuContext *c, int64_t n_atoms, int64_t n_halo, int64_t n_cells);
 void md_cpu_free(MdCpuContext *c);
 /* Arrays that live within a step; with memory.allocation = per-call they are made and freed in it. */
 void md_cpu_take_forces(MdCpuContext *c);

@@ -7,7 +7,7 @@
 static int64_t count_force_tested(const MdCpuContext *c) {
     if (c->kernel == MD_KERNEL_LIST) return c->statistics.n_entries;
     if (c->kernel == MD_KERNEL_PAIRS) return c->n_atoms * (c->n_atoms - 1);
-    const int64_t n_cells = md_cpu_count_cells(&c->grid);
+    const int64_t n_cells = md_cpu_count_cells(c);
     int64_t n_tested = 0;
     for (int32_t cell = 0; cell < n_cells; cell++) {
         MdCpuRun runs[MD_CPU_MAX_RUNS];
@@ -55,7 +55,7 @@ void md_cpu_count(MdCpuContext *c, MdCounters *counters) {
     *counters = (MdCounters){-1, -1, -1, -1, -1, -1, -1, -1};
     counters->force_pairs_tested = count_force_tested(c);
     /* The kernel that computes energies counts the pairs inside; forces come out as they were. */
-    c->kernels->compute_forces(c, true);
+    c->kernels->compute_forces(c, true, 0, c->n_blocks);
     double pairs = 0;
     for (int64_t b = 0; b < c->n_blocks; b++) pairs += c->partial[b].pairs;
     counters->force_pairs_inside = llround(half ? pairs : 2 * pairs);
@@ -67,6 +67,7 @@ void md_cpu_count(MdCpuContext *c, MdCounters *counters) {
     if (c->per_call) md_cpu_take_rebuild(c);
     md_cpu_trade_places(c);
     md_cpu_make_grid(c);
+    md_cpu_divide_grid(c);
     md_cpu_find_cells(c);
     count_search(c, counters);
     md_cpu_trade_places(c);

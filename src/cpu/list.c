@@ -13,17 +13,17 @@
 /* Whole registers are loaded from a row, so the step from row to row is a multiple of the widest. */
 static int64_t stride_for(int64_t capacity) { return (capacity + MD_CPU_SLICE - 1) / MD_CPU_SLICE * MD_CPU_SLICE; }
 
-static void release_list(MdCpuContext *c) {
-    c->entries = md_cpu_release(c, c->entries, c->n_padded * c->stride + MD_CPU_SPARE, sizeof(int32_t));
+void md_cpu_release_list(MdCpuContext *c) {
+    c->entries = md_cpu_release(c, c->entries, c->atom_room * c->stride + MD_CPU_SPARE, sizeof(int32_t));
     c->buffers = md_cpu_release(c, c->buffers, md_cpu_buffer_entries(c), sizeof(int32_t));
 }
 
 void md_cpu_allocate_list(MdCpuContext *c, int64_t capacity) {
-    release_list(c); /* first: both at once would be the peak of the memory */
+    md_cpu_release_list(c); /* first: both at once would be the peak of the memory */
     c->capacity = capacity;
     c->stride = stride_for(capacity);
     c->room = c->list == MD_LIST_HALF ? 2 * c->stride : c->stride;
-    c->entries = md_cpu_take(c, c->n_padded * c->stride + MD_CPU_SPARE, sizeof(int32_t), "neighbour list");
+    c->entries = md_cpu_take(c, c->atom_room * c->stride + MD_CPU_SPARE, sizeof(int32_t), "neighbour list");
 }
 
 int64_t md_cpu_row_step(const MdCpuContext *c) { return c->room + MD_CPU_SPARE; }

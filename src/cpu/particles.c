@@ -1,5 +1,6 @@
 /* Particles on their way in and out of the backend, by id. */
 #include <math.h>
+#include <string.h>
 
 #include "cpu/context.h"
 
@@ -7,12 +8,14 @@
 double md_cpu_density(const MdSystem *system) {
     double volume = 1;
     for (int a = 0; a < system->box.dimension; a++) {
-        double low = INFINITY, high = -INFINITY;
-        for (int64_t i = 0; i < system->n_atoms; i++) {
-            low = fmin(low, system->position[3 * i + a]);
-            high = fmax(high, system->position[3 * i + a]);
+        double ends[2] = {-INFINITY, -INFINITY}; /* -least, most */
+        for (int64_t i = 0; i < system->n_own; i++) {
+            ends[0] = fmax(ends[0], -system->position[3 * i + a]);
+            ends[1] = fmax(ends[1], system->position[3 * i + a]);
         }
-        volume *= system->box.periodic[a] ? system->box.length[a] : fmax(high - low, system->potential.cutoff_max);
+        md_comm_largest(system->comm, ends, 2);
+        volume *=
+            system->box.periodic[a] ? system->box.length[a] : fmax(ends[0] + ends[1], system->potential.cutoff_max);
     }
     return (double)system->n_atoms / volume;
 }
@@ -31,7 +34,7 @@ void md_cpu_copy_particles(MdCpuContext *c, const MdSystem *system) {
             c->image[a][i] = system->image[3 * i + a];
         }
         c->type[i] = system->type[i];
-        c->id[i] = (int32_t)i;
+        c->id[i] = (int32_t)(system->first + i);
     }
 }
 
@@ -55,11 +58,12 @@ static double wrap_position(double x, double length, int precision, int32_t *ima
 }
 
 /* Each particle has rows of its own. */
-void md_cpu_gather(const MdCpuContext *c, const MdFrame *frame) {
+void md_cpu_gather(const MdCpuContext *c, const MdFrame *frame, int32_t *ids) {
+    if (ids) memcpy(ids, c->id, (size_t)c->n_atoms * sizeof *ids);
 #pragma omp parallel for num_threads(c->n_threads) schedule(static)
     for (int64_t i = 0; i < c->n_atoms; i++)
         for (int a = 0; a < 3; a++) {
-            const int64_t at = 3 * (int64_t)c->id[i] + a;
+            const int64_t at = 3 * (ids ? i : (int64_t)c->id[i]) + a;
             int32_t image = c->image[a][i];
             double x = md_cpu_state(c, c->position, a, i);
             if (c->box.periodic[a]) x = wrap_position(x, c->box.length[a], frame->precision, &image);

@@ -20,7 +20,7 @@ MdStatus md_cpu_probe(const MdConfig *config, MdMachine *machine, MdErrors *erro
     MdCpuContext c = {0};
     const MdBox box = {.dimension = 3};
     const MdPotential potential = {.n_types = 1};
-    md_cpu_configure(&c, config, 0, &box, &potential);
+    md_cpu_configure(&c, config, 0, 0, &box, &potential);
     snprintf(machine->details, sizeof machine->details, "%d thread%s, instruction set %s", c.n_threads,
              c.n_threads == 1 ? "" : "s", md_cpu_instructions_name(set));
     machine->n_threads = c.n_threads;
@@ -61,9 +61,10 @@ double md_cpu_rounding(const MdConfig *config, const MdBox *box, double extent, 
 }
 
 MdMemory md_cpu_estimate(const MdConfig *config, const MdSystemPlan *plan) {
-    MdCpuContext c = {.counting = true};
-    md_cpu_configure(&c, config, plan->n_atoms, &plan->box, &plan->potential);
+    MdCpuContext c = {.counting = true, .comm = plan->comm};
+    md_cpu_configure(&c, config, plan->n_atoms, md_cpu_share(plan->n_atoms, plan->comm), &plan->box, &plan->potential);
     md_cpu_allocate(&c, config, plan->density);
+    if (plan->comm) c.host_bytes += md_cpu_halo_bytes(&c) + md_cpu_migrate_bytes(&c);
     return (MdMemory){.host_bytes = c.host_bytes};
 }
 
@@ -87,6 +88,38 @@ static void resolve_fuse(MdConfig *config, MdChoices *choices) {
     md_choices_add(choices, "launch.fuse", "on", "one pass over main memory in place of several");
 }
 
+/* --- several ranks -------------------------------------------------------------------------------------------------- */
+
+/* Atoms of other ranks are copies here, whose rows are theirs: what writes to both rows of a pair, or meets all atoms, has no
+ * version for domains. */
+static MdStatus check_ranks(const MdConfig *config, MdErrors *errors) {
+    const struct {
+        int option, value, needed;
+    } rows[] = {{MD_OPTION_force_kernel, config->force_kernel, MD_KERNEL_LIST},
+                {MD_OPTION_neighbor_search, config->neighbor_search, MD_SEARCH_CELL},
+                {MD_OPTION_neighbor_list, config->neighbor_list, MD_LIST_FULL},
+                {MD_OPTION_neighbor_write, config->neighbor_write, MD_LIST_WRITE_NONATOMIC}};
+    MdStatus status = MD_OK;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (rows[k].value != rows[k].needed)
+            status = md_fail(errors, MD_ERROR_INPUT, "%s: %s does not run over several processes; take %s",
+                             md_option_name(rows[k].option), md_switch_words(rows[k].option)[rows[k].value],
+                             md_switch_words(rows[k].option)[rows[k].needed]);
+    if (config->memory_sort == MD_SORT_NONE)
+        status = md_fail(errors, MD_ERROR_INPUT,
+                         "memory.sort: none keeps the order in which atoms came, and over several processes they come "
+                         "and go; take cell");
+    return status;
+}
+
+static MdDomainShape shape_of(const MdConfig *config, const MdSystemPlan *plan) {
+    MdDomainShape shape = {.dimension = plan->box.dimension, .n_per_node = md_comm_node_size(plan->comm)};
+    memcpy(shape.length, plan->box.length, sizeof shape.length);
+    memcpy(shape.periodic, plan->box.periodic, sizeof shape.periodic);
+    md_cpu_first_cells(&plan->box, plan->potential.cutoff_max + config->neighbor_skin, shape.cells, shape.reach);
+    return shape;
+}
+
 MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
     resolve_arithmetic(config, choices);
     resolve_fuse(config, choices);
@@ -97,5 +130,9 @@ MdStatus md_cpu_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *c
         config->force_kernel = MD_KERNEL_LIST;
         md_choices_add(choices, "force.kernel", "list", "the fastest of this backend at every size");
     }
-    return md_variants_check(md_cpu_variants(), "cpu", config, errors);
+    const MdStatus checked = md_variants_check(md_cpu_variants(), "cpu", config, errors);
+    const MdStatus ranks = plan->comm ? check_ranks(config, errors) : MD_OK;
+    const MdDomainShape shape = shape_of(config, plan);
+    const MdStatus divided = md_ranks_resolve_grid(config, plan->comm, &shape, choices, errors);
+    return checked != MD_OK ? checked : ranks != MD_OK ? ranks : divided;
 }

@@ -2,7 +2,7 @@
  *
  * The list itself is not kept: it is several times the size of all else. What it was made from is, the places at the last
  * build in the order of memory and the grid, and from these the search makes the same rows with their entries in the
- * same order. */
+ * same order. Ranks take any rows of the file, and send the atoms to the domains that these places are in. */
 #include <string.h>
 
 #include "cpu/context.h"
@@ -20,9 +20,8 @@ _Static_assert(sizeof(MdCpuGrid) == 80, "the grid has three flags and five bytes
 static MdStatus move_particles(MdCpuContext *c, MdState *state) {
     const size_t real = c->state_double ? sizeof(double) : sizeof(float);
     const size_t pair = c->pair_double ? sizeof(double) : sizeof(float);
-    const uint64_t words = (uint64_t)c->n_atoms * sizeof(int32_t);
     void *const image[3] = {c->image[0], c->image[1], c->image[2]};
-    MdStatus status = md_state_array(state, "id", c->id, words);
+    MdStatus status = md_state_array(state, "id", c->id, sizeof *c->id, c->n_atoms);
     if (status == MD_OK) status = md_state_columns(state, "image", image, c->n_atoms, sizeof(int32_t));
     if (status == MD_OK) status = md_state_columns(state, "position", c->position, c->n_atoms, real);
     if (status == MD_OK) status = md_state_columns(state, "velocity", c->velocity, c->n_atoms, real);
@@ -32,9 +31,16 @@ static MdStatus move_particles(MdCpuContext *c, MdState *state) {
 
 static MdStatus move_list(MdCpuContext *c, MdState *state, ListState *list) {
     const size_t real = c->state_double ? sizeof(double) : sizeof(float);
-    MdStatus status = md_state_array(state, "cpu list", list, sizeof *list);
+    MdStatus status = md_state_common(state, "cpu list", list, sizeof *list);
     if (status == MD_OK) status = md_state_columns(state, "cpu built at", c->built_at, c->n_atoms, real);
     return status;
+}
+
+/* The same on all ranks, as the section is. */
+static double largest_capacity(const MdCpuContext *c) {
+    double capacity = (double)c->capacity;
+    md_comm_largest(c->comm, &capacity, 1);
+    return capacity;
 }
 
 MdStatus md_cpu_save(MdCpuContext *c, MdState *state) {
@@ -49,7 +55,7 @@ MdStatus md_cpu_save(MdCpuContext *c, MdState *state) {
     }
     list.far_apart = c->far_apart;
     list.last_build_step = c->last_build_step;
-    list.capacity = c->capacity;
+    list.capacity = (int64_t)largest_capacity(c);
     list.largest_sq = c->largest_sq;
     list.used_sq = c->used_sq;
     MdStatus status = move_particles(c, state);
@@ -66,7 +72,9 @@ static void restore_list(MdCpuContext *c, const ListState *list) {
         if (!c->per_call) c->buffers = md_cpu_take(c, md_cpu_buffer_entries(c), sizeof(int32_t), "row buffers");
     }
     if (c->per_call) md_cpu_take_rebuild(c);
-    md_cpu_find_cells(c);
+    c->moves_forces = true;
+    md_cpu_arrange_atoms(c);
+    c->moves_forces = false;
     c->kernels->place_atoms(c);
     if (c->kernel == MD_KERNEL_LIST) md_cpu_build_list(c);
     if (c->kernel == MD_KERNEL_CELL) md_cpu_measure_cells(c);
@@ -83,8 +91,9 @@ MdStatus md_cpu_load(MdCpuContext *c, MdState *state) {
     MdStatus status = move_particles(c, state);
     if (status == MD_OK && state->same_list) status = move_list(c, state, &list);
     if (status != MD_OK) return status;
-    for (int64_t i = 0; i < c->n_atoms; i++) c->type[i] = state->type[c->id[i]];
+    for (int64_t i = 0; i < c->n_atoms; i++) c->type[i] = state->type[i];
     if (state->same_list) restore_list(c, &list);
+    c->halo.is_stale = true;
     c->kernels->place_atoms(c);
     return MD_OK;
 }

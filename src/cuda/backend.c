@@ -17,17 +17,18 @@
  * CUDA_MAX_SUM_BLOCKS blocks, or by one that is resident; sums by larger grids count in 64 bits. */
 static const int64_t max_atoms = INT_MAX - 2 * (int64_t)CUDA_MAX_SUM_BLOCKS * 1024;
 
-static void configure(CudaContext *context, const MdConfig *config, int64_t n_atoms, const MdBox *box,
+static void configure(CudaContext *context, const MdConfig *config, int64_t n_atoms, MdComm *comm, const MdBox *box,
                       const MdPotential *potential) {
     CudaArguments *a = &context->arguments;
     context->config = *config;
     context->facts = cuda_facts(config);
-    context->n_atoms = (int)n_atoms;
+    context->n_all = n_atoms;
     context->box = *box;
     context->potential = *potential;
     context->range = cuda_list_range(config, potential);
     context->fault = (MdFault){-1, -1, NAN};
-    a->n_own = a->n_stored = a->stride = context->n_atoms;
+    cuda_domain_configure(context, comm);
+    a->n_own = a->n_stored = a->stride = context->room;
     for (int axis = 0; axis < 3; axis++) {
         a->length[axis] = box->length[axis];
         a->inverse[axis] = md_box_inverse(box, axis);
@@ -47,9 +48,15 @@ static void configure(CudaContext *context, const MdConfig *config, int64_t n_at
     cuda_brick_plan(context); /* kernels are told of the room */
 }
 
+/* Of the whole system, if this GPU can have its part. */
+static int64_t most_atoms(const MdSystemPlan *plan) {
+    const int64_t most = max_atoms * md_comm_size(plan->comm);
+    return plan->n_atoms < most ? plan->n_atoms : most;
+}
+
 static MdMemory estimate(const MdConfig *config, const MdSystemPlan *plan) {
     CudaContext context = {0};
-    configure(&context, config, plan->n_atoms < max_atoms ? plan->n_atoms : max_atoms, &plan->box, &plan->potential);
+    configure(&context, config, most_atoms(plan), plan->comm, &plan->box, &plan->potential);
     return cuda_memory_estimate(&context);
 }
 
@@ -68,7 +75,7 @@ static double rounding(const MdConfig *config, const MdBox *box, double extent, 
 
 static MdMemory output_estimate(const MdConfig *config, const MdSystemPlan *plan, const MdRingSpec *spec) {
     CudaContext context = {0};
-    configure(&context, config, plan->n_atoms < max_atoms ? plan->n_atoms : max_atoms, &plan->box, &plan->potential);
+    configure(&context, config, most_atoms(plan), plan->comm, &plan->box, &plan->potential);
     return cuda_output_estimate(&context, spec);
 }
 
@@ -80,6 +87,8 @@ static void destroy(void *opaque) {
     cuda_timing_destroy(context);
     cuda_textures_destroy(context);
     cuda_output_destroy(context);
+    cuda_nccl_destroy(context->halo.nccl); /* when no graph has messages any more */
+    cuda_peers_destroy(context);
     cuda_memory_free(context);
     cuda_kernels_destroy(context);
     if (context->status_copied) CUDA_CHECK(cudaEventDestroy(context->status_copied));
@@ -102,6 +111,10 @@ static MdStatus set_up(CudaContext *context) {
     cuda_timing_create(context);
     context->arguments.n_force_items = cuda_force_items(context);
     MdStatus allocated = cuda_memory_allocate(context);
+    if (allocated == MD_OK && context->config.parallel_transport == MD_TRANSPORT_DIRECT && context->comm)
+        allocated = cuda_peers_create(context);
+    if (allocated == MD_OK && context->config.parallel_transport == MD_TRANSPORT_NCCL && context->comm)
+        allocated = cuda_halo_join(context);
     if (allocated != MD_OK) return allocated;
     cuda_textures_create(context);
     cuda_graph_prepare(context);
@@ -114,7 +127,7 @@ static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *as
     int device = 0;
     MdStatus status = cuda_device_choose(config, &device, errors);
     if (status != MD_OK) return status;
-    if (system->n_atoms > max_atoms)
+    if (system->n_atoms / md_comm_size(system->comm) > max_atoms)
         return md_fail(errors, MD_ERROR_INPUT, "run.backend=cuda: %lld atoms, at most %lld are possible on one GPU",
                        (long long)system->n_atoms, (long long)max_atoms);
     CUDA_CHECK(cudaSetDevice(device));
@@ -124,12 +137,13 @@ static MdStatus create(void **opaque, const MdConfig *config, const MdConfig *as
     context->n_sms = cuda_device_multiprocessors();
     context->compute_capability = cuda_device_compute_capability();
     context->asked = *asked;
-    configure(context, config, system->n_atoms, &system->box, &system->potential);
+    configure(context, config, system->n_atoms, system->comm, &system->box, &system->potential);
     status = set_up(context);
     if (status != MD_OK) {
         destroy(context);
         return status;
     }
+    if (context->comm) cuda_domain_set_own(context, system->n_own);
     cuda_state_import(context, system);
     *opaque = context;
     return MD_OK;
@@ -158,6 +172,7 @@ static MdStatus integrate(void *context) {
 static MdStatus sum(void *context, MdSums *sums) {
     MdStatus status = cuda_steps_finish(context);
     if (status == MD_OK) cuda_reduce_sums(context, sums);
+    if (status == MD_OK) md_ranks_add_sums(((CudaContext *)context)->comm, sums);
     return status;
 }
 
@@ -169,7 +184,7 @@ static MdStatus scale_velocities(void *context, double factor, const double shif
 
 static MdStatus gather(void *context, MdFrame *frame) {
     MdStatus status = cuda_steps_finish(context);
-    if (status == MD_OK) cuda_output_gather(context, frame);
+    if (status == MD_OK) cuda_gather_frame(context, frame);
     return status;
 }
 
@@ -190,7 +205,10 @@ static MdStatus save(void *context, MdState *state) {
 
 static MdStatus load(void *context, MdState *state) { return cuda_state_load(context, state); }
 
-static MdFault fault(void *context) { return cuda_integrate_fault(context); }
+static MdFault fault(void *opaque) {
+    CudaContext *context = opaque;
+    return md_ranks_first_fault(context->comm, cuda_integrate_fault(context));
+}
 
 static MdStatus finish(void *opaque) {
     CudaContext *context = opaque;
@@ -215,6 +233,18 @@ static void describe_launch(const CudaContext *context, MdStageTime *time) {
     else snprintf(time->ran, sizeof time->ran, "%s", ran);
 }
 
+/* What the host has sent, and kernels, which the status tells. */
+static void describe_rank(const CudaContext *context, MdStatistics *statistics) {
+    const CudaDeviceStatus *status = context->h_status;
+    MdRankStatistics *rank = &statistics->rank;
+    *rank = context->rank;
+    rank->n_migrated += (int64_t)status->n_migrated;
+    rank->halo_bytes += (int64_t)(status->n_rows_sent * cuda_domain_row_bytes(context) +
+                                  status->n_places_sent * 4 * context->facts.pair_size);
+    rank->wait_seconds = md_comm_waited(context->comm);
+    md_ranks_agree_statistics(context->comm, context->n_own, statistics);
+}
+
 static void statistics(void *opaque, MdStatistics *statistics) {
     CudaContext *context = opaque;
     const MdVariantTable table = md_cuda_variants();
@@ -228,8 +258,8 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     const MdMemory held = cuda_memory_held(context);
     statistics->host_bytes = held.host_bytes + cuda_output_host_bytes(context);
     statistics->device_bytes = held.device_bytes;
-    statistics->n_stages = CUDA_N_STAGES;
-    for (int stage = 0; stage < CUDA_N_STAGES; stage++) {
+    statistics->n_stages = context->comm ? CUDA_N_STAGES : CUDA_HALO;
+    for (int stage = 0; stage < statistics->n_stages; stage++) {
         MdStageTime *time = &statistics->stages[stage];
         snprintf(time->stage, sizeof time->stage, "%s", cuda_stage_names[stage]);
         md_variants_describe(table, time->stage, &context->asked, time->asked, sizeof time->asked);
@@ -238,11 +268,13 @@ static void statistics(void *opaque, MdStatistics *statistics) {
     }
     describe_launch(context, &statistics->stages[statistics->n_stages++]);
     cuda_kernels_report(context, statistics);
+    if (context->comm) describe_rank(context, statistics);
 }
 
 static void trace(void *context, MdTrace *trace) { cuda_timing_trace(context, trace); }
 
 const MdBackendOps md_backend_cuda = {.name = "cuda",
+                                      .bits_follow_grid = true, /* bricks are those of a domain */
                                       .probe = cuda_device_probe,
                                       .describe = cuda_device_describe,
                                       .resolve = cuda_resolve,

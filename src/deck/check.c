@@ -167,17 +167,24 @@ enum { LEAST_REGISTERS = 24 };
 static void check_registers(const MdDeck *deck, MdErrors *errors) {
     const int64_t most = deck->config.launch_registers;
     if (most == 0 || most >= LEAST_REGISTERS || deck->doubtful[MD_OPTION_launch_registers]) return;
-    md_fail(
-        errors, MD_ERROR_INPUT,
-        "%s: launch.registers: read %lld; the compiler gives a thread %d registers at least, so allowed: 0 (no cap), "
-        "and %d to 255",
-        md_deck_origin(deck, MD_OPTION_launch_registers), (long long)most, LEAST_REGISTERS, LEAST_REGISTERS);
+    md_fail(errors, MD_ERROR_INPUT,
+            "%s: launch.registers: read %lld; the compiler gives a thread %d registers at least, so allowed: 0 (no "
+            "cap), and %d to 255",
+            md_deck_origin(deck, MD_OPTION_launch_registers), (long long)most, LEAST_REGISTERS, LEAST_REGISTERS);
+}
+
+static void check_grid(const MdDeck *deck, MdErrors *errors) {
+    const int n = deck->config.parallel_grid.n;
+    if (n == 0 || n == 3) return;
+    md_fail(errors, MD_ERROR_INPUT, "%s: parallel.grid: read %d number%s; allowed: three, or auto",
+            md_deck_origin(deck, MD_OPTION_parallel_grid), n, n == 1 ? "" : "s");
 }
 
 void md_deck_check(MdDeck *deck, MdErrors *errors) {
     for (int k = 0; k < N_NEEDS; k++) check_need(deck, &needs[k], errors);
     check_images(deck, errors);
     check_registers(deck, errors);
+    check_grid(deck, errors);
     int n_targets = deck->config.ensemble_target.n;
     if (n_targets > 2)
         md_fail(errors, MD_ERROR_INPUT, "%s: ensemble.target: read %d values; allowed: one, or two for a ramp",

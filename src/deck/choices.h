@@ -25,6 +25,8 @@
 #define MD_CHOICES_SORT(X)                                                                                             \
     X(NONE, "none") X(CELL, "cell") X(MORTON, "morton") X(HILBERT, "hilbert") X(BRICK, "brick")          \
     X(AUTO, "auto")
+#define MD_CHOICES_TRANSPORT(X)                                                                                        \
+    X(STAGED, "staged") X(CUDA_AWARE, "cuda-aware") X(NCCL, "nccl") X(DIRECT, "direct") X(AUTO, "auto")
 #define MD_CHOICES_BRICK_GRID(X) X(CELLS, "cells") X(DEVICE, "device") X(DEVICE_2, "device-2") X(AUTO, "auto")
 #define MD_CHOICES_BRICK_CELLS(X) X(1, "1") X(2, "2") X(3, "3") X(4, "4") X(6, "6") X(8, "8") X(AUTO, "auto")
 #define MD_CHOICES_STAGING(X) X(REGISTERS, "registers") X(ASYNC, "async") X(AUTO, "auto")
@@ -106,6 +108,8 @@ enum { MD_CHOICES_ALLOCATION(MD_ENUM_ALLOCATION) };
 enum { MD_CHOICES_LAYOUT(MD_ENUM_LAYOUT) };
 #define MD_ENUM_SORT(name, word) MD_SORT_##name,
 enum { MD_CHOICES_SORT(MD_ENUM_SORT) };
+#define MD_ENUM_TRANSPORT(name, word) MD_TRANSPORT_##name,
+enum { MD_CHOICES_TRANSPORT(MD_ENUM_TRANSPORT) };
 #define MD_ENUM_BRICK_GRID(name, word) MD_BRICK_GRID_##name,
 enum { MD_CHOICES_BRICK_GRID(MD_ENUM_BRICK_GRID) };
 #define MD_ENUM_BRICK_CELLS(name, word) MD_BRICK_CELLS_##name,

@@ -44,6 +44,13 @@ typedef struct MdConfig {
 #undef OPTION
 } MdConfig;
 
+/* Whether the domains of several processes share the system: parallel.grid, once it is resolved. */
+static inline bool md_config_has_domains(const MdConfig *config) {
+    for (int a = 0; a < config->parallel_grid.n; a++)
+        if (config->parallel_grid.values[a] > 1) return true;
+    return false;
+}
+
 /* The rows by number: MD_OPTION_system_dimension, ... */
 enum {
 #define OPTION(section, key, type, value, low, high, set, unit, kind, help) MD_OPTION_##section##_##key,
@@ -138,5 +145,7 @@ char *md_option_lack(const MdConfig *config, int option);
 
 /* The whole table, for --list-options. */
 void md_options_print(FILE *stream, MdListFormat format);
+/* A cell of a table of Markdown, in which a bar would end it, and what ends it. */
+void md_print_cell(FILE *stream, const char *text, const char *end);
 
 #endif

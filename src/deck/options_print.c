@@ -160,12 +160,12 @@ static const char introduction[] =
     "Units are reduced: lengths in sigma, energies in epsilon, masses in m, times in tau = sigma\n"
     "sqrt(m/epsilon); D is the dimension. A key of kind performance never changes the physics.\n";
 
-/* A cell of a table, in which a bar would end it. */
-static void print_cell(FILE *stream, const char *text) {
+void md_print_cell(FILE *stream, const char *text, const char *end) {
     for (; *text; text++) {
         if (*text == '|') fputc('\\', stream);
         fputc(*text, stream);
     }
+    fputs(end, stream);
 }
 
 static void print_markdown(FILE *stream) {
@@ -177,10 +177,9 @@ static void print_markdown(FILE *stream) {
                     "| key | default | allowed | unit | kind | meaning |\n|---|---|---|---|---|---|");
         char *allowed = md_option_allowed(row);
         fprintf(stream, "| `%s` | `%s` | ", row->key, shown_default(row));
-        print_cell(stream, allowed);
-        fprintf(stream, " | %s | %s | ", row->unit, md_kind_word(row->kind));
-        print_cell(stream, row->help);
-        fprintf(stream, " |\n");
+        md_print_cell(stream, allowed, " | ");
+        fprintf(stream, "%s | %s | ", row->unit, md_kind_word(row->kind));
+        md_print_cell(stream, row->help, " |\n");
         free(allowed);
     }
 }

@@ -2,6 +2,8 @@
 
 #include <float.h>
 
+#include "system/velocity.h"
+
 /* Roundings in the force on a particle, each of a part of it that the others cancel: 48 of a pair, and those of adding up a row
  * of some 80 pairs. */
 static const double roundings = 128;
@@ -21,8 +23,7 @@ MdThermostat md_thermostat_make(const MdConfig *config, const MdSystemPlan *plan
 }
 
 void md_thermostat_weigh(MdThermostat *thermostat, const MdSystem *system) {
-    thermostat->mass = 0;
-    for (int64_t i = 0; i < system->n_atoms; i++) thermostat->mass += system->mass[system->type[i]];
+    thermostat->mass = md_system_mass(system);
 }
 
 /* Target temperature at a step. */
@@ -55,11 +56,10 @@ MdStatus md_thermostat_check(const MdThermostat *thermostat, double kinetic, int
     if (!thermostat->active || first > last) return MD_OK;
     const double wanted = fmax(energy_at(thermostat, first), energy_at(thermostat, last));
     if (wanted == 0 || is_motion(thermostat, kinetic, wanted)) return MD_OK;
-    return md_fail(
-        errors, MD_ERROR_INPUT,
-        "%s: ensemble.thermostat: rescale scales the velocities, and there is nothing to scale: all atoms are "
-        "at rest at step %lld: start with a system.temperature above 0",
-        md_deck_origin(deck, MD_OPTION_ensemble_thermostat), (long long)step);
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "%s: ensemble.thermostat: rescale scales the velocities, and there is nothing to scale: all atoms "
+                   "are at rest at step %lld: start with a system.temperature above 0",
+                   md_deck_origin(deck, MD_OPTION_ensemble_thermostat), (long long)step);
 }
 
 MdStatus md_thermostat_check_motion(const MdThermostat *thermostat, const MdBackendOps *ops, void *context,

@@ -20,7 +20,7 @@ typedef struct MdThermostat {
 
 MdThermostat md_thermostat_make(const MdConfig *config, const MdSystemPlan *plan);
 
-/* Before it is applied: the masses of the particles. */
+/* Before it is applied: the masses of the particles, of all processes, each of which calls it. */
 void md_thermostat_weigh(MdThermostat *thermostat, const MdSystem *system);
 
 /* Whether the velocities can be scaled to what is wanted after step and up to last_step: not where there is no motion, or no

@@ -82,11 +82,10 @@ static Plan make_plan(MdH5Calls *calls, const MdH5md *old, const MdH5mdSpec *spe
 /* A file that has lost frames cannot be made whole. */
 static bool has_frames(const MdH5md *old, int64_t n, const MdH5mdKept *kept, MdErrors *errors) {
     if (n >= kept->n_frames) return true;
-    md_fail(
-        errors, MD_ERROR_INPUT,
-        "%s: has %lld frames up to step %lld, and had %lld when the restart file was written: not the same file, or "
-        "damaged",
-        old->path, (long long)n, (long long)kept->last_step[MD_H5MD_POSITION], (long long)kept->n_frames);
+    md_fail(errors, MD_ERROR_INPUT,
+            "%s: has %lld frames up to step %lld, and had %lld when the restart file was written: not the same file, "
+            "or damaged",
+            old->path, (long long)n, (long long)kept->last_step[MD_H5MD_POSITION], (long long)kept->n_frames);
     return false;
 }
 

@@ -164,13 +164,12 @@ static MdStatus check_lengths(const MdDeck *deck, const MdFilesUse *use, const O
         const int option = own_path    ? path_option[k == PREVIOUS ? RESTART : k]
                            : long_name ? MD_OPTION_output_name
                                        : MD_OPTION_output_directory;
-        return md_fail(
-            errors, MD_ERROR_INPUT,
-            "%s: %s: '%.40s...' is too long by %ld bytes: of all files that the run makes of it, the longest %s "
-            "may have %ld",
-            md_deck_origin(deck, option), md_option_name(option), long_name ? name : path,
-            long_name ? name_bytes - most_of_name : path_bytes - most_of_path, long_name ? "name" : "path",
-            long_name ? most_of_name : most_of_path);
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "%s: %s: '%.40s...' is too long by %ld bytes: of all files that the run makes of it, the "
+                       "longest %s may have %ld",
+                       md_deck_origin(deck, option), md_option_name(option), long_name ? name : path,
+                       long_name ? name_bytes - most_of_name : path_bytes - most_of_path, long_name ? "name" : "path",
+                       long_name ? most_of_name : most_of_path);
     }
     return MD_OK;
 }

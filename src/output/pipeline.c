@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/nvtx.h"
 #include "output/schedule.h"
+#include "parallel/comm.h"
 
 /* Requests on their way at once. Their sums are small, so there are many: rows of every step find room while a frame is written. */
 enum { N_SLOTS = 32 };
@@ -90,6 +91,7 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
     md_trace_span(p->writer_track, MD_TRACE_WAIT, "wait: device", start_s, ready_s, item->request.step);
     if (status != MD_OK) return md_fail(p->errors, status, "output of step %lld", (long long)item->request.step);
     if (!output.arrived || output.fault.step >= 0) return MD_ERROR_PHYSICS;
+    if (!md_comm_is_root(p->ring->comm)) return MD_OK;
     MdThermo thermo = md_thermo_from_sums(&output.sums, p->spec.box, p->spec.n_atoms, item->request.step,
                                           p->spec.config->run_timestep, item->heat);
     if (item->due & MD_DUE_THERMO) {
@@ -100,16 +102,16 @@ static MdStatus write_item(MdPipeline *p, const Item *item) {
     return item->request.frame >= 0 ? write_frame(p, item, &output, &thermo) : MD_OK;
 }
 
-/* The first slot of the ring that is taken; after an error it is dropped. Called with the mutex, which is free while something is
- * written. */
+/* The first slot of the ring that is taken; after an error of any rank it is dropped on all. Called with the mutex, which is free
+ * while something is written. */
 static void write_next(MdPipeline *p) {
     const Item *item = &p->items[md_ring_first(p->ring)];
-    if (p->status == MD_OK) {
-        unlock(p);
-        MdStatus status = write_item(p, item);
-        lock(p);
-        p->status = status;
-    }
+    MdStatus status = p->status;
+    unlock(p);
+    status = md_comm_agree(p->ring->comm, status, p->errors);
+    if (status == MD_OK) status = write_item(p, item);
+    lock(p);
+    p->status = status;
     md_ring_give_back(p->ring, p->status == MD_OK);
 }
 
@@ -172,6 +174,7 @@ static MdStatus start_writer(MdPipeline *p, MdErrors *errors) {
 /* --- the producer ---------------------------------------------------------------------------------------------------- */
 
 static void destroy(MdPipeline *p) {
+    md_comm_destroy(p->ring->comm);
     md_ring_destroy(p->ring);
     md_errors_destroy(p->errors);
     md_free(p);
@@ -184,6 +187,7 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
     p->spec = *spec;
     p->spec.trajectory = NULL;
     p->ring = md_ring_create(&ring);
+    p->ring->comm = md_comm_duplicate(spec->comm);
     p->errors = md_errors_create();
     p->ring->producer_track = p->steps_track = md_trace_track(spec->trace, MD_TRACE_HOST, "steps");
     p->ring->consumer_track = p->writer_track = md_trace_track(spec->trace, MD_TRACE_HOST, on ? "writer" : "steps");
@@ -191,9 +195,7 @@ MdPipeline *md_pipeline_create(const MdPipelineSpec *spec, MdErrors *errors) {
     if (status == MD_OK && spec->trajectory) {
         p->files = md_trajectory_create(spec->trajectory, errors);
         if (!p->files) status = MD_ERROR_OUTPUT;
-        else
-            p->statistics.file_bytes =
-                md_trajectory_file_bytes(p->files); /* what an XYZ file that goes on has already */
+        else p->statistics.file_bytes = md_trajectory_file_bytes(p->files); /* that an XYZ file that goes on has */
     }
     if (status == MD_OK && on) status = start_writer(p, errors);
     if (status == MD_OK) return p;
@@ -218,17 +220,21 @@ static MdStatus settle(MdPipeline *p) {
     return status;
 }
 
+/* Of several ranks all ask for the same, after an error of a writer too: the others may not know of it yet, and wait together for
+ * what they then drop. */
+static bool goes_on(const MdPipeline *p, MdStatus status) { return status == MD_OK || p->ring->comm; }
+
 /* Back-pressure. The writer may wait for a slot that is SKIPPED, for which it needs the help of this thread. */
 static MdStatus wait_for_room(MdPipeline *p, bool frame, MdErrors *errors) {
     lock(p);
     bool has = md_ring_has_room(p->ring, frame);
     MdStatus status = tell(p, errors);
     unlock(p);
-    if (has || status != MD_OK) return status;
+    if (has || !goes_on(p, status)) return status;
     status = settle(p);
     const double settled_s = md_clock_s();
     lock(p);
-    while (!md_ring_has_room(p->ring, frame) && p->status == MD_OK) wait_for_change(p);
+    while (!md_ring_has_room(p->ring, frame) && goes_on(p, p->status)) wait_for_change(p);
     MdStatus told = tell(p, errors);
     unlock(p);
     const double end_s = md_clock_s();
@@ -254,13 +260,14 @@ static MdStatus issue(MdPipeline *p, const MdOutputRequest *request, MdErrors *e
 MdStatus md_pipeline_put(MdPipeline *p, int64_t step, unsigned due, double heat, MdErrors *errors) {
     const double start_s = md_clock_s(), device_s = p->statistics.device_s;
     const unsigned quantities = md_schedule_quantities(p->spec.config, due);
-    md_require(!quantities || p->files);
+    md_require(!quantities || p->files || !md_comm_is_root(p->ring->comm));
     md_nvtx_begin("put", step);
     MdStatus status = wait_for_room(p, quantities != 0, errors);
-    if (status == MD_OK) {
+    if (goes_on(p, status)) {
         const MdOutputRequest request = md_ring_next(p->ring, step, quantities);
         p->items[request.slot] = (Item){.request = request, .due = due, .heat = heat};
-        status = issue(p, &request, errors);
+        const MdStatus issued = issue(p, &request, errors);
+        if (status == MD_OK) status = issued;
     }
     md_nvtx_end();
     p->statistics.put_s += md_clock_s() - start_s - (p->statistics.device_s - device_s);

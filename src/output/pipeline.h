@@ -22,6 +22,7 @@ typedef struct MdPipelineSpec {
     const MdConfig *config;
     const MdBox *box;
     int64_t n_atoms;
+    struct MdComm *comm; /* of all ranks, each of which has a pipeline: rank 0 writes. NULL: one process */
     const MdTrajectorySpec *trajectory; /* NULL: there are only rows */
     /* Gets each thermo row, in order, on the writer's thread. */
     void (*take_row)(void *user, const MdThermo *row);

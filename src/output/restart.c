@@ -192,11 +192,10 @@ static bool read_head(MdRestart *r) {
     if (head.byte_order != BYTE_ORDER_MARK || head.checksum != md_checksum(&head, offsetof(Head, checksum)))
         return refuse(r, "the restart file is damaged: its head"), false;
     if (head.version != MD_RESTART_VERSION) {
-        snprintf(
-            reason, sizeof reason,
-            "a restart file of version %u, and this program reads version %d: resume it with the program that wrote "
-            "it",
-            head.version, MD_RESTART_VERSION);
+        snprintf(reason, sizeof reason,
+                 "a restart file of version %u, and this program reads version %d: resume it with the program that "
+                 "wrote it",
+                 head.version, MD_RESTART_VERSION);
         return refuse(r, reason), false;
     }
     return true;
@@ -313,6 +312,13 @@ MdStatus md_restart_read(MdRestart *r, void *data, uint64_t n_bytes) {
     if (get(r, data, n_bytes)) return MD_OK;
     return md_fail(r->errors, MD_ERROR_INTERNAL, "%s: could not be read again: %s", r->path,
                    ferror(r->file) ? strerror(errno) : "it became shorter");
+}
+
+MdStatus md_restart_skip(MdRestart *r, uint64_t n_bytes) {
+    md_require(n_bytes <= r->n_left);
+    r->n_left -= n_bytes;
+    if (fseeko(r->file, (off_t)n_bytes, SEEK_CUR) == 0) return MD_OK;
+    return md_fail(r->errors, MD_ERROR_INTERNAL, "%s: %s", r->path, strerror(errno));
 }
 
 char *md_restart_text(MdRestart *r, const char *name) {

@@ -42,6 +42,8 @@ uint64_t md_restart_bytes(const MdRestart *restart, const char *name);
 /* Makes the section the one that is read, from its beginning. An error when it is not there, or not of n_bytes. */
 MdStatus md_restart_find(MdRestart *restart, const char *name, uint64_t n_bytes);
 MdStatus md_restart_read(MdRestart *restart, void *data, uint64_t n_bytes);
+/* Goes on by so many bytes of the section that is read. */
+MdStatus md_restart_skip(MdRestart *restart, uint64_t n_bytes);
 /* A section as text, from malloc; NULL when it is not there. */
 char *md_restart_text(MdRestart *restart, const char *name);
 void md_restart_close(MdRestart *restart); /* accepts NULL */

@@ -9,12 +9,11 @@
 
 /* Totals over all particles, in double precision whatever the precision of the run. */
 typedef struct MdSums {
-    double pairs;     /* number of pairs inside their cutoff: exact, so that one pair lost from a list shows */
-    double potential; /* energy of all pairs, as the deck's shift defines it */
-    double
-        truncation; /* sum over pairs of the energy step at the cutoff; potential - truncation is what is conserved */
-    double virial;  /* sum over pairs of r . F */
-    double kinetic; /* sum of m v^2 / 2 */
+    double pairs;         /* number of pairs inside their cutoff: exact, so that one pair lost from a list shows */
+    double potential;     /* energy of all pairs, as the deck's shift defines it */
+    double truncation;    /* sum over pairs of the energy step at the cutoff; potential - truncation is conserved */
+    double virial;        /* sum over pairs of r . F */
+    double kinetic;       /* sum of m v^2 / 2 */
     double momentum[3];   /* sum of m v */
     double force_sq_mass; /* sum of F^2 / m: scale of the time-step error of the energy */
 } MdSums;

@@ -27,16 +27,14 @@ static char *way_apart(const MdRecord *r) {
     if (r->config->system_start == MD_START_RANDOM && has_room)
         return md_copy_text("To start further apart take system.min_distance = 0.85");
     if (r->config->system_start == MD_START_RANDOM)
-        return md_format(
-            "To start further apart take system.min_distance = 0.85 and a system.density up to %g, or a lattice, "
-            "which melts: system.start = %s with system.cells in place of system.atoms and "
-            "system.min_distance",
-            most_random_density(r), r->plan.box.dimension == 3 ? "fcc" : "hexagonal");
+        return md_format("To start further apart take system.min_distance = 0.85 and a system.density up to %g, or a "
+                         "lattice, which melts: system.start = %s with system.cells in place of system.atoms and "
+                         "system.min_distance",
+                         most_random_density(r), r->plan.box.dimension == 3 ? "fcc" : "hexagonal");
     if (r->config->system_start == MD_START_FILE && has_room)
-        return md_format(
-            "%s. Where the places need not be those of the file let them be made further apart: system.start = "
-            "random, system.atoms = %lld and system.density = %.4g in place of the file",
-            units, (long long)r->plan.n_atoms, r->plan.density);
+        return md_format("%s. Where the places need not be those of the file let them be made further apart: "
+                         "system.start = random, system.atoms = %lld and system.density = %.4g in place of the file",
+                         units, (long long)r->plan.n_atoms, r->plan.density);
     if (r->config->system_start == MD_START_FILE) return md_copy_text(units);
     return md_copy_text("To start further apart take a lower system.density: a liquid has some 0.8 at a sigma of 1");
 }

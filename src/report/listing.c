@@ -14,6 +14,7 @@ void md_print_help(FILE *stream) {
         "mdmini: molecular dynamics of simple fluids, with every optimisation a switch of the input file\n"
         "\n"
         "usage: mdmini [--check | --bench STAGE] FILE... [section.key=value...]\n"
+        "       mpirun -n N mdmini [--check] FILE... [section.key=value...]\n"
         "       mdmini [--check] --restart NAME.restart [section.key=value...]\n"
         "       mdmini --ceilings [--quick] [GROUP...] [section.key=value...]\n"
         "       mdmini --recover NAME.h5\n"
@@ -45,12 +46,17 @@ void md_print_help(FILE *stream) {
         "  --version           version, commit, compilers, libraries, backends\n"
         "  --help              this text\n"
         "\n"
+        "By mpirun, or srun --mpi=pmix, N processes make one run, each with a part of the box (parallel.grid) and,\n"
+        "on the cuda backend, a GPU. MDMINI_ALONE=1 in the environment: each process is a run of its own.\n"
+        "\n"
         "A run NAME leaves NAME.log, NAME.json, NAME.csv, NAME.restart and, if frames are asked for, the trajectory\n"
         "NAME.h5 in the working directory (output.directory).\n"
         "Exit codes: 0 passed; 1 internal or hardware failure; 2 bad input; 3 verification failed;\n"
         "4 output could not be written; 75 stopped early by a signal or run.walltime, to be resumed with --restart.\n"
         "\n"
-        "example: mdmini inputs/melt.txt system.cells=63 run.backend=cuda\n",
+        "example: mdmini inputs/melt.txt system.cells=63 run.backend=cuda\n"
+        "         mpirun -n 4 mdmini inputs/melt.txt run.backend=cpu\n"
+        "         mpirun -n 2 mdmini inputs/melt.txt system.cells=63 run.backend=cuda\n",
         stream);
 }
 
@@ -62,6 +68,7 @@ void md_print_version(FILE *stream) {
     fprintf(stream, "C:         %s, %s\n", v->c_compiler, v->c_flags[0] ? v->c_flags : "no flags");
     if (v->cuda[0]) fprintf(stream, "CUDA:      toolkit %s; kernels are compiled when the program starts\n", v->cuda);
     fprintf(stream, "HDF5:      %s (built with %s)\n", md_h5md_library_version(hdf5), v->hdf5);
+    fprintf(stream, "MPI:       %s\n", v->mpi[0] ? v->mpi : "none, so that a run is one process");
     fprintf(stream, "backends: ");
     for (const MdBackendOps *const *ops = md_backends(); *ops; ops++) {
         char libraries[128];
@@ -161,15 +168,6 @@ static void print_backend_text(FILE *stream, const char *name, MdVariantTable ta
     fputs(separator[0] == ',' ? "\n" : "", stream);
 }
 
-/* A cell of a table, in which a bar would end it. */
-static void print_cell(FILE *stream, const char *text) {
-    for (; *text; text++) {
-        if (*text == '|') fputc('\\', stream);
-        fputc(*text, stream);
-    }
-    fputs(" | ", stream);
-}
-
 /* `32 N + 4 E`; a model without either is a dash. */
 static void print_model(FILE *stream, double per_atom, double per_entry) {
     if (isnan(per_atom + per_entry)) {
@@ -190,9 +188,9 @@ static void print_stage_markdown(FILE *stream, MdVariantTable table, const char 
         const MdVariant *row = &table.rows[k];
         if (strcmp(row->stage, stage) != 0) continue;
         fputs("| ", stream);
-        print_cell(stream, row->value[0] ? row->value : "(no switch)");
-        print_cell(stream, row->needs);
-        print_cell(stream, deterministic_word(row));
+        md_print_cell(stream, row->value[0] ? row->value : "(no switch)", " | ");
+        md_print_cell(stream, row->needs, " | ");
+        md_print_cell(stream, deterministic_word(row), " | ");
         print_model(stream, row->bytes_per_atom, row->bytes_per_entry);
         print_model(stream, row->flops_per_atom, row->flops_per_entry);
         fprintf(stream, "%s |\n", row->cost);

@@ -47,10 +47,9 @@ static char *find_ways(const MdRecord *r) {
 static char *describe(const MdRecord *r) {
     const double rounding = r->ops->rounding(r->config, &r->plan.box, r->plan.extent, r->plan.spread);
     char *precision = md_deck_value_text(r->deck, MD_OPTION_run_precision), *ways = find_ways(r);
-    char *text = md_format(
-        "run.precision = %s keeps positions only to within %.2g sigma here, as coordinates come to %.6g: the energy "
-        "of two atoms that touch is off by up to %.2g of its depth%s",
-        precision, rounding, r->plan.extent, 0.05 * coarseness_now(r), ways);
+    char *text = md_format("run.precision = %s keeps positions only to within %.2g sigma here, as coordinates come to "
+                           "%.6g: the energy of two atoms that touch is off by up to %.2g of its depth%s",
+                           precision, rounding, r->plan.extent, 0.05 * coarseness_now(r), ways);
     free(precision);
     free(ways);
     return text;

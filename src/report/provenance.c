@@ -32,7 +32,8 @@ MdSensors *md_provenance_watch(const MdMachine *machine, const MdConfig *config)
     return md_sensors_open(&spec);
 }
 
-static void write_build(MdJson *json) {
+static void write_build(MdFacts *facts) {
+    MdJson *json = facts->json;
     const MdVersion *v = md_version();
     char hdf5[32];
     md_json_text(json, "program", "mdmini");
@@ -44,6 +45,8 @@ static void write_build(MdJson *json) {
     md_json_text(json, "c_flags", v->c_flags);
     if (v->cuda[0]) md_json_text(json, "cuda", v->cuda);
     md_json_text(json, "hdf5", md_h5md_library_version(hdf5));
+    if (v->mpi[0]) md_json_text(json, "mpi", v->mpi);
+    else md_facts_lack(facts, "mpi", "the program was built without MPI");
 }
 
 static void write_job(MdFacts *facts) {
@@ -132,7 +135,7 @@ static void write_cpu(MdFacts *facts, const MdMachine *machine) {
 void md_provenance_write(MdJson *json, const char *key, const MdOrigin *from) {
     char buffer[192];
     MdFacts facts = md_facts_begin(json, key);
-    write_build(json);
+    write_build(&facts);
     md_json_text(json, "command", from->command);
     md_json_text(json, "backend", from->ops->name);
     md_json_text(json, "backend_libraries", from->ops->libraries(buffer, sizeof buffer));
@@ -164,9 +167,11 @@ void md_provenance_compose(MdRecord *r) {
     md_json_destroy(json);
 }
 
-/* Of this process, as all times are. */
+/* Of this process, as all times are; those to which the energy belongs. */
 static MdReading count_atom_steps(const MdRecord *r) {
     const double n_steps = (double)(r->step - r->resume.from_step);
+    if (md_balance_count_hosts(r->comm) > 1)
+        return md_no_reading("the steps ran on several hosts, and the energy is that of one");
     return n_steps > 0 ? md_reading(n_steps * (double)r->plan.n_atoms) : md_no_reading("the loop made no step");
 }
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "output/files.h"
 #include "output/pipeline.h"
+#include "report/balance.h"
 #include "report/history.h"
 #include "report/verify.h"
 #include "sensors/sensors.h"
@@ -50,6 +51,7 @@ typedef struct MdRecord {
     const MdConfig *config; /* as it runs: resolved, no `auto` in its switches */
     const MdConfig *asked;  /* as the deck says */
     MdChoices choices;
+    struct MdComm *comm; /* the caller's; NULL: one process */
     MdLog *log;
     MdErrors *errors;
 
@@ -80,7 +82,8 @@ typedef struct MdRecord {
     double setup_seconds, loop_seconds, verify_seconds;
     MdRandomCost random;          /* of the start, within the set-up */
     MdPipelineStatistics written; /* rows and frames of the loop alone */
-    MdStatistics statistics;      /* of the loop alone */
+    MdStatistics statistics;      /* of the loop alone, and of this process */
+    MdBalance balance;            /* of the loop alone, over several processes */
     MdCounters counters;          /* of the last configuration, where they were asked for */
     bool counted;
 } MdRecord;

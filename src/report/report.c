@@ -125,6 +125,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
     const char *kernels = md_kernels_folder(&r->machine);
     if (kernels) md_log(r->log, "%skernels   of %s (MDMINI_KERNELS): NOT those of this program\n", prefix, kernels);
     warn_of_threads(r, prefix);
+    md_balance_log_ranks(r->log, prefix, r->comm, r->config);
     if (r->backend_reason) md_log(r->log, "%s          (auto: %s)\n", prefix, r->backend_reason);
     log_unused(r, prefix);
     md_log(r->log, "%ssystem    %lld atoms in %d dimensions, box", prefix, (long long)r->plan.n_atoms, box->dimension);
@@ -142,7 +143,9 @@ static void log_setup(MdRecord *r, const char *prefix) {
         md_log(r->log, "%sstart     velocities are those of %s, less their mean\n", prefix, r->config->system_file);
     log_file_note(r, prefix);
     if (r->no_gpu) md_log(r->log, "%smemory    not known without the GPU", prefix);
-    else md_log(r->log, "%smemory    %s of main memory", prefix, md_bytes(r->memory.host_bytes).text);
+    else
+        md_log(r->log, "%smemory    %s of main memory%s", prefix, md_bytes(r->memory.host_bytes).text,
+               r->comm ? " for rank 0" : "");
     if (r->memory.device_bytes) md_log(r->log, ", %s on the GPU", md_bytes(r->memory.device_bytes).text);
     md_log(r->log, "\n");
     if (r->files.h5)
@@ -183,11 +186,10 @@ void md_report_plan(MdRecord *r) {
 }
 
 static void log_heading(MdRecord *r) {
-    md_log(
-        r->log,
-        "\nreduced units, energies per atom; conserved: total energy less the heat of the thermostat, with truncated "
-        "pairs made whole\n%12s %12s %12s %14s %14s %14s %14s\n",
-        "step", "time", "temperature", "potential", "total", "conserved", "pressure");
+    md_log(r->log,
+           "\nreduced units, energies per atom; conserved: total energy less the heat of the thermostat, with "
+           "truncated pairs made whole\n%12s %12s %12s %14s %14s %14s %14s\n",
+           "step", "time", "temperature", "potential", "total", "conserved", "pressure");
 }
 
 static void log_resumed(MdRecord *r) {

@@ -267,6 +267,7 @@ static MdJson *compose(const MdRecord *r, MdStatus status, MdVerdict verdict) {
     md_json_int(json, "memory_announced_device_bytes", (int64_t)r->memory.device_bytes);
     md_json_int(json, "memory_peak_host_bytes", (int64_t)md_host_memory_peak_bytes());
     md_json_int(json, "memory_device_bytes", (int64_t)r->statistics.device_bytes);
+    md_balance_write(json, r->comm, r->config, &r->balance);
     write_resume(json, r, status);
     write_checks(json, &r->verification);
     write_stages(json, r);

@@ -20,11 +20,10 @@ static void write_row(FILE *file, const MdThermo *t) {
 
 static void write_all(FILE *file, const void *data) {
     const MdRecord *r = data;
-    fprintf(
-        file,
-        "step,time (tau),temperature (epsilon/k),potential energy per atom (epsilon),total energy per atom (epsilon),"
-        "conserved energy per atom (epsilon),pressure (epsilon/sigma^%d)\n",
-        r->plan.box.dimension);
+    fprintf(file,
+            "step,time (tau),temperature (epsilon/k),potential energy per atom (epsilon),total energy per atom "
+            "(epsilon),conserved energy per atom (epsilon),pressure (epsilon/sigma^%d)\n",
+            r->plan.box.dimension);
     for (size_t k = 0; k < r->history.n; k++) write_row(file, &r->history.rows[k]);
 }
 

@@ -48,6 +48,9 @@ static void log_replayed(MdRecord *r) {
 static void log_stages(MdRecord *r) {
     double attributed = 0, loop = r->loop_seconds;
     char untimed[256] = "";
+    if (r->comm)
+        md_log(r->log, "\ncalls and seconds of rank 0; GB/s and GFLOP/s of all %d ranks in these seconds",
+               md_comm_size(r->comm));
     md_log(r->log, "\n%-12s %9s %10s %8s %12s %9s %9s\n", "stage", "calls", "seconds", "share", "us per call", "GB/s",
            "GFLOP/s");
     for (int k = 0; k < r->statistics.n_stages; k++) {
@@ -224,6 +227,7 @@ static void log_barriers(MdRecord *r) {
 
 void md_timings_log(MdRecord *r) {
     log_stages(r);
+    md_balance_log(r->log, r->comm, &r->balance);
     md_overlap_log(r);
     log_ran(r);
     log_barriers(r);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/stop.h"
 #include "cpu/reference.h"
+#include "parallel/comm.h"
 #include "report/tolerance.h"
 
 static void add_check(MdVerification *verification, const char *name, int64_t step, double value, double limit) {
@@ -101,40 +102,49 @@ uint64_t md_verify_bytes(uint64_t n_atoms) {
     return n_atoms * (17 * sizeof(double) + 7 * sizeof(int64_t) + 2 * sizeof(bool));
 }
 
-MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
-                          const MdConfig *config, int64_t step) {
-    size_t n = (size_t)system->n_atoms;
-    double *position = md_alloc(3 * n, sizeof(double), "verification"), *force[2], *expected, *bound;
-    force[0] = md_alloc(3 * n, sizeof(double), "verification");
-    force[1] = md_alloc(3 * n, sizeof(double), "verification");
-    expected = md_alloc(3 * n, sizeof(double), "verification");
-    bound = md_alloc(n, sizeof(double), "verification");
-    MdSums sums, reference, limits;
-    MdStatistics statistics;
-    double roundoff = 0, accumulate = 0;
-    MdReferenceScales scales;
-    Room room;
+/* What a check compares: places and forces of all atoms, and the totals, where they come together. */
+typedef struct Measured {
+    double *position, *force[2]; /* [n][3], by id; force[1] with energy */
+    MdSums sums;
+    double row; /* neighbours in a row of the list; NaN: no list */
+} Measured;
 
+static MdStatus measure(const MdBackendOps *ops, void *context, Measured *measured) {
     MdStatus status = MD_OK;
+    MdStatistics statistics;
     for (int with_energy = 0; with_energy < 2 && status == MD_OK; with_energy++) {
-        MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE, .position = position, .force = force[with_energy]};
+        MdFrame frame = {.precision = MD_FILE_PRECISION_DOUBLE,
+                         .position = measured->position,
+                         .force = measured->force[with_energy]};
         status = ops->compute_forces(context, with_energy == 1);
         if (status == MD_OK) status = ops->gather(context, &frame);
     }
-    if (status == MD_OK) status = ops->sum(context, &sums);
-    if (status == MD_OK) {
-        ops->statistics(context, &statistics);
-        md_reference_forces(system, position, expected, &reference);
-        /* A kernel without a list adds what is inside the cutoff only. */
-        double row =
-            isfinite(statistics.neighbors_per_atom) ? statistics.neighbors_per_atom : 2 * reference.pairs / (double)n;
-        roundoff = md_tolerance_roundoff(config, row);
-        accumulate = md_tolerance_accumulate(config, system->n_atoms);
-        double shake = md_tolerance_shake(config->run_precision);
-        room = measure_room(system, position, config);
-        md_reference_bounds(system, position, roundoff, accumulate, shake, room.wide, bound, &limits, &scales);
-        if (md_stop_requested()) status = MD_STOPPED; /* the reference has broken off */
-    }
+    if (status == MD_OK) status = ops->sum(context, &measured->sums);
+    if (status != MD_OK) return status;
+    ops->statistics(context, &statistics);
+    measured->row = statistics.neighbors_per_atom;
+    return MD_OK;
+}
+
+/* The checks of measured against the reference; system has all atoms. */
+static MdStatus compare(MdVerification *verification, const MdBackendOps *ops, const Measured *measured,
+                        const MdSystem *system, const MdConfig *config, int64_t step) {
+    const size_t n = (size_t)system->n_atoms;
+    const double *position = measured->position;
+    const MdSums *sums = &measured->sums;
+    double *expected = md_alloc(3 * n, sizeof(double), "verification"),
+           *bound = md_alloc(n, sizeof(double), "verification");
+    MdSums reference, limits;
+    MdReferenceScales scales;
+    md_reference_forces(system, position, expected, &reference);
+    /* A kernel without a list adds what is inside the cutoff only. */
+    const double row = isfinite(measured->row) ? measured->row : 2 * reference.pairs / (double)n;
+    const double roundoff = md_tolerance_roundoff(config, row),
+                 accumulate = md_tolerance_accumulate(config, system->n_atoms);
+    const double shake = md_tolerance_shake(config->run_precision);
+    const Room room = measure_room(system, position, config);
+    md_reference_bounds(system, position, roundoff, accumulate, shake, room.wide, bound, &limits, &scales);
+    const MdStatus status = md_stop_requested() ? MD_STOPPED : MD_OK; /* the reference has broken off */
     if (status == MD_OK) {
         /* The size of the potential energy is no more than its bound over what multiplies it there. */
         verification->accumulated =
@@ -148,23 +158,54 @@ MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops,
                   ops->rounding(config, &system->box, scales.extent, room.spread),
                   md_tolerance_rounding(&system->potential));
         /* Forces are compared in units of their bound, so the limit is 1. */
-        add_force_check(verification, "forces, force-only path (error / bound)", step, system, force[0], expected,
+        add_force_check(verification, "forces, force-only path (error / bound)", step, system, measured->force[0],
+                        expected, bound);
+        add_force_check(verification, "forces, energy path (error / bound)", step, system, measured->force[1], expected,
                         bound);
-        add_force_check(verification, "forces, energy path (error / bound)", step, system, force[1], expected, bound);
-        add_check(verification, "pairs inside the cutoff, too many or few", step, fabs(sums.pairs - reference.pairs),
+        add_check(verification, "pairs inside the cutoff, too many or few", step, fabs(sums->pairs - reference.pairs),
                   limits.pairs);
         add_check(verification, "potential energy per atom", step,
-                  fabs(sums.potential - reference.potential) / (double)n, limits.potential / (double)n);
-        add_check(verification, "truncation per atom", step, fabs(sums.truncation - reference.truncation) / (double)n,
+                  fabs(sums->potential - reference.potential) / (double)n, limits.potential / (double)n);
+        add_check(verification, "truncation per atom", step, fabs(sums->truncation - reference.truncation) / (double)n,
                   limits.truncation / (double)n);
-        add_check(verification, "virial per atom", step, fabs(sums.virial - reference.virial) / (double)n,
+        add_check(verification, "virial per atom", step, fabs(sums->virial - reference.virial) / (double)n,
                   limits.virial / (double)n);
     }
-    md_free(position);
-    md_free(force[0]);
-    md_free(force[1]);
     md_free(expected);
     md_free(bound);
+    return status;
+}
+
+/* The system with types and first places of all atoms, on rank 0; NULL elsewhere. */
+static MdSystem *bring_together(const MdSystem *system) {
+    double *position = md_system_collect(system, system->position, 3 * sizeof *position);
+    int32_t *type = md_system_collect(system, system->type, sizeof *type);
+    if (!position) return NULL;
+    MdSystem *whole = md_alloc(1, sizeof *whole, "verification");
+    *whole = *system;
+    whole->position = position;
+    whole->type = type;
+    whole->velocity = NULL;
+    whole->image = NULL;
+    return whole;
+}
+
+MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
+                          const MdConfig *config, int64_t step) {
+    const bool is_root = md_comm_is_root(system->comm);
+    const size_t n = is_root ? (size_t)system->n_atoms : 0;
+    Measured measured = {
+        .position = md_alloc(3 * n, sizeof(double), "verification"),
+        .force = {md_alloc(3 * n, sizeof(double), "verification"), md_alloc(3 * n, sizeof(double), "verification")}};
+    MdStatus status = measure(ops, context, &measured);
+    MdSystem *together = system->comm ? bring_together(system) : NULL;
+    if (status == MD_OK && is_root)
+        status = compare(verification, ops, &measured, together ? together : system, config, step);
+    md_comm_broadcast(system->comm, verification, sizeof *verification);
+    md_system_destroy(together);
+    md_free(measured.position);
+    md_free(measured.force[0]);
+    md_free(measured.force[1]);
     return status;
 }
 

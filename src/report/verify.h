@@ -29,7 +29,8 @@ typedef struct MdVerification {
 } MdVerification;
 
 /* Compares the backend with the reference at the places where it stands. Leaves forces and energies of these places.
- * MD_STOPPED, and no check made, when a stop was asked for meanwhile (base/stop.h). */
+ * MD_STOPPED, and no check made, when a stop was asked for meanwhile (base/stop.h). Collective: rank 0 judges, all get what it finds but
+ * for the status. */
 MdStatus md_verify_forces(MdVerification *verification, const MdBackendOps *ops, void *context, const MdSystem *system,
                           const MdConfig *config, int64_t step);
 

@@ -25,14 +25,15 @@ double md_lattice_constant(const MdLattice *lattice, double density) {
     return pow(lattice->n_basis / (density * unit_volume), 1.0 / lattice->dimension);
 }
 
-void md_lattice_fill(const MdLattice *lattice, const int64_t cells[3], double constant, double *position) {
-    int64_t n_layers = lattice->dimension == 3 ? cells[2] : 1;
-    for (int64_t z = 0; z < n_layers; z++)
-        for (int64_t y = 0; y < cells[1]; y++)
-            for (int64_t x = 0; x < cells[0]; x++)
-                for (int b = 0; b < lattice->n_basis; b++) {
-                    const double corner[3] = {(double)x, (double)y, (double)z};
-                    for (int a = 0; a < 3; a++)
-                        *position++ = (corner[a] + lattice->basis[b][a]) * lattice->edge[a] * constant;
-                }
+void md_lattice_fill(const MdLattice *lattice, const int64_t cells[3], double constant, int64_t first, int64_t n,
+                     double *position) {
+    const int64_t cell = first / lattice->n_basis;
+    int64_t at[3] = {cell % cells[0], cell / cells[0] % cells[1], cell / cells[0] / cells[1]};
+    int b = (int)(first % lattice->n_basis);
+    for (int64_t i = 0; i < n; i++) {
+        for (int a = 0; a < 3; a++) *position++ = ((double)at[a] + lattice->basis[b][a]) * lattice->edge[a] * constant;
+        if (++b < lattice->n_basis) continue;
+        b = 0;
+        for (int a = 0; a < 3 && ++at[a] == cells[a] && a < 2; a++) at[a] = 0;
+    }
 }

@@ -22,7 +22,8 @@ const MdLattice *md_lattice_find(int start);
 double md_lattice_constant(const MdLattice *lattice, double density);
 
 /* Atoms in ids order: cell by cell, x fastest, and within a cell in the order of the basis; the first atom of a cell is
- * at its corner. position [n_cells * n_basis][3]. */
-void md_lattice_fill(const MdLattice *lattice, const int64_t cells[3], double constant, double *position);
+ * at its corner. Fills position [n][3] with the atoms first .. first + n - 1. */
+void md_lattice_fill(const MdLattice *lattice, const int64_t cells[3], double constant, int64_t first, int64_t n,
+                     double *position);
 
 #endif

@@ -12,6 +12,7 @@ typedef enum NumberKind { KIND_UNDECIDED, KIND_UNIFORM, KIND_NORMAL } NumberKind
 
 struct MdRandom {
     uint64_t seed, next_chunk;
+    uint64_t n_skipped; /* numbers to go on by before the next is handed out: only then their kind is known */
     NumberKind kind;
     size_t n_used; /* of the buffer; all of it at the start */
     double *buffer;
@@ -91,11 +92,36 @@ static void next_chunk(MdRandom *random) {
     random->cost.seconds += md_clock_s() - start_s;
 }
 
+static void skip_chunks(MdRandom *random, uint64_t n) {
+    const double start_s = md_clock_s();
+    random->next_chunk += n;
+    if (random->source && n > 0 && !random->source->skip(random->state, n))
+        for (; n > 0; n--) random->source->fill(random->state, random->buffer);
+    random->cost.seconds += md_clock_s() - start_s;
+}
+
+/* What is left in the buffer, then whole chunks, then the beginning of one. */
+static void make_skip(MdRandom *random) {
+    const uint64_t left = MD_RANDOM_CHUNK - random->n_used;
+    if (random->n_skipped <= left) {
+        random->n_used += (size_t)random->n_skipped;
+    } else {
+        const uint64_t beyond = random->n_skipped - left;
+        skip_chunks(random, beyond / MD_RANDOM_CHUNK);
+        next_chunk(random);
+        random->n_used = (size_t)(beyond % MD_RANDOM_CHUNK);
+    }
+    random->n_skipped = 0;
+}
+
+void md_random_skip(MdRandom *random, uint64_t n) { random->n_skipped += n; }
+
 static void random_draw(MdRandom *random, NumberKind kind, double *values, size_t n) {
     /* A change of kind would drop the rest of a chunk, and the numbers would depend on the order of the calls. */
     if (random->kind != KIND_UNDECIDED && random->kind != kind) md_panic("a random stream gives one kind of numbers");
     random->kind = kind;
     random->cost.n_numbers += (int64_t)n;
+    if (random->n_skipped > 0) make_skip(random);
     while (n > 0) {
         if (random->n_used == MD_RANDOM_CHUNK) next_chunk(random);
         size_t n_now = MD_RANDOM_CHUNK - random->n_used;

@@ -38,6 +38,9 @@ void md_random_destroy(MdRandom *random, MdRandomCost *cost);
 void md_random_uniform(MdRandom *random, double *values, size_t n); /* in (0, 1] */
 void md_random_normal(MdRandom *random, double *values, size_t n);  /* mean 0, deviation 1; any n */
 
+/* Goes on by n numbers that nobody gets. */
+void md_random_skip(MdRandom *random, uint64_t n);
+
 /* The streams in use, so that no two purposes share numbers. */
 enum { MD_STREAM_VELOCITY = 0, MD_STREAM_PLACEMENT = 1, MD_STREAM_TYPE = 2, MD_STREAM_SHUFFLE = 3 };
 

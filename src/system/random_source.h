@@ -2,6 +2,7 @@
 #ifndef MD_SYSTEM_RANDOM_SOURCE_H
 #define MD_SYSTEM_RANDOM_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ typedef struct MdRandomSource {
     void *(*create)(int generator, uint64_t seed); /* MD_GENERATOR_PHILOX, ... */
     void (*destroy)(void *state);
     void (*fill)(void *state, double *values); /* the next chunk, in (0, 1] */
+    /* Goes on by so many chunks; false: the generator cannot, and they have to be filled. */
+    bool (*skip)(void *state, uint64_t n_chunks);
 } MdRandomSource;
 
 /* Seed of a stream: the seed itself for stream 0, else a mix of both (one step of splitmix64; Steele, Lea, Flood, Fast

@@ -11,8 +11,11 @@
 
 MdSystem *md_system_allocate(const MdSystemPlan *plan, const double mass[MD_MAX_TYPES]) {
     MdSystem *system = md_alloc(1, sizeof *system, "the system");
-    size_t n = (size_t)plan->n_atoms;
     system->n_atoms = plan->n_atoms;
+    system->comm = plan->comm;
+    system->first = md_comm_block_begin(plan->comm, plan->n_atoms);
+    system->n_own = md_comm_block_size(plan->comm, plan->n_atoms);
+    const size_t n = (size_t)system->n_own;
     system->box = plan->box;
     system->potential = plan->potential;
     memcpy(system->mass, mass, sizeof system->mass);
@@ -32,9 +35,37 @@ void md_system_destroy(MdSystem *system) {
     md_free(system);
 }
 
+/* One place hangs on all before it: every process makes all of them, and keeps its own. */
+void *md_system_collect(const MdSystem *system, const void *own, size_t row_bytes) {
+    const int size = md_comm_size(system->comm);
+    const int64_t own_bytes = system->n_own * (int64_t)row_bytes;
+    const bool is_root = md_comm_is_root(system->comm);
+    char *all = is_root ? md_alloc((size_t)system->n_atoms, row_bytes, "particles of all processes") : NULL;
+    MdMessage *messages = md_alloc((size_t)size, sizeof *messages, "messages");
+    int n = 0;
+    if (is_root) memcpy(all, own, (size_t)own_bytes);
+    else messages[n++] = (MdMessage){.rank = 0, .is_sent = true, .data = (void *)own, .bytes = own_bytes};
+    for (int rank = 1; is_root && rank < size; rank++) {
+        const int64_t begin = md_block_begin(system->n_atoms, rank, size),
+                      end = md_block_begin(system->n_atoms, rank + 1, size);
+        messages[n++] = (MdMessage){
+            .rank = rank, .data = all + begin * (int64_t)row_bytes, .bytes = (end - begin) * (int64_t)row_bytes};
+    }
+    md_comm_begin(system->comm, messages, n);
+    md_comm_end(system->comm);
+    md_free(messages);
+    return all;
+}
+
 static MdStatus fill_random_places(const MdProblems *problems, MdRandom *random, MdSystem *system) {
     double distance = md_deck_config(problems->deck)->system_min_distance;
-    int64_t n = md_placement_fill(&system->box, distance, system->n_atoms, random, system->position);
+    const bool has_all = system->n_own == system->n_atoms;
+    double *places = has_all ? system->position : md_alloc(3 * (size_t)system->n_atoms, sizeof *places, "all places");
+    int64_t n = md_placement_fill(&system->box, distance, system->n_atoms, random, places);
+    if (!has_all) {
+        memcpy(system->position, places + 3 * system->first, 3 * (size_t)system->n_own * sizeof *places);
+        md_free(places);
+    }
     if (n == system->n_atoms) return MD_OK;
     double volume = 1;
     for (int a = 0; a < system->box.dimension; a++) volume *= system->box.length[a];
@@ -46,14 +77,14 @@ static MdStatus fill_random_places(const MdProblems *problems, MdRandom *random,
         distance, n, system->n_atoms, (double)n / volume, (double)system->n_atoms / volume, MD_PLACEMENT_TRIES);
 }
 
-/* Exact counts by largest remainder, then a shuffle (Fisher and Yates). */
-static void fill_types(const double *fraction, int n_types, MdRandom *random, MdSystem *system) {
-    int64_t n = system->n_atoms, n_given = 0, count[MD_MAX_TYPES];
+/* Exact counts by largest remainder. */
+static void count_types(const double *fraction, int n_types, int64_t n, int64_t *count) {
+    int64_t n_given = 0;
     double rest[MD_MAX_TYPES];
     for (int t = 0; t < n_types; t++) {
-        double share = fraction[t] * (double)n;
-        count[t] = (int64_t)floor(share);
-        rest[t] = share - (double)count[t];
+        double part = fraction[t] * (double)n;
+        count[t] = (int64_t)floor(part);
+        rest[t] = part - (double)count[t];
         n_given += count[t];
     }
     for (; n_given < n; n_given++) {
@@ -63,17 +94,26 @@ static void fill_types(const double *fraction, int n_types, MdRandom *random, Md
         count[most]++;
         rest[most] -= 1;
     }
-    int64_t i = 0;
+}
+
+/* A shuffle (Fisher and Yates) of the types of all particles, in every process, for each swap hangs on those before it. */
+static void fill_types(const double *fraction, int n_types, MdRandom *random, MdSystem *system) {
+    const int64_t n = system->n_atoms;
+    int64_t count[MD_MAX_TYPES], i = 0;
+    unsigned char *type = md_alloc((size_t)n, sizeof *type, "types of all particles");
+    count_types(fraction, n_types, n, count);
     for (int t = 0; t < n_types; t++)
-        for (int64_t k = 0; k < count[t] && i < n; k++) system->type[i++] = t;
+        for (int64_t k = 0; k < count[t] && i < n; k++) type[i++] = (unsigned char)t;
     for (i = n - 1; i > 0; i--) {
         double u;
         md_random_uniform(random, &u, 1);
         int64_t other = (int64_t)((1 - u) * (double)(i + 1));
-        int32_t type = system->type[i];
-        system->type[i] = system->type[other];
-        system->type[other] = type;
+        unsigned char swapped = type[i];
+        type[i] = type[other];
+        type[other] = swapped;
     }
+    for (i = 0; i < system->n_own; i++) system->type[i] = type[system->first + i];
+    md_free(type);
 }
 
 static MdStatus fill_from_file(const MdCoordinates *coordinates, const MdSystemPlan *plan, const char *path,
@@ -82,11 +122,11 @@ static MdStatus fill_from_file(const MdCoordinates *coordinates, const MdSystemP
         return md_fail(errors, MD_ERROR_INPUT,
                        "%s: held %" PRId64 " atoms when it was checked and holds %" PRId64 " now", path, plan->n_atoms,
                        coordinates->n_atoms);
-    size_t n = (size_t)system->n_atoms;
-    memcpy(system->position, coordinates->position, 3 * n * sizeof(double));
+    const size_t first = (size_t)system->first, n = (size_t)system->n_own;
+    memcpy(system->position, coordinates->position + 3 * first, 3 * n * sizeof(double));
     if (plan->file_velocities && coordinates->velocity)
-        memcpy(system->velocity, coordinates->velocity, 3 * n * sizeof(double));
-    if (coordinates->type) memcpy(system->type, coordinates->type, n * sizeof(int32_t));
+        memcpy(system->velocity, coordinates->velocity + 3 * first, 3 * n * sizeof(double));
+    if (coordinates->type) memcpy(system->type, coordinates->type + first, n * sizeof(int32_t));
     return MD_OK;
 }
 
@@ -97,12 +137,14 @@ static MdRandom *random_for(const MdProblems *problems, const MdSystemPlan *plan
                             problems->errors);
 }
 
-static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, const MdCoordinates *coordinates,
+/* Places and types of the ids of this process. */
+static MdStatus fill_places(const MdProblems *problems, const MdLayout *layout, const MdCoordinates *coordinates,
                             const MdSystemPlan *plan, MdSystem *system) {
     const MdConfig *config = md_deck_config(problems->deck);
     MdStatus status = MD_OK;
     if (layout->lattice) {
-        md_lattice_fill(layout->lattice, layout->cells, layout->constant, system->position);
+        md_lattice_fill(layout->lattice, layout->cells, layout->constant, system->first, system->n_own,
+                        system->position);
     } else if (coordinates) {
         status = fill_from_file(coordinates, plan, config->system_file, system, problems->errors);
     } else {
@@ -119,25 +161,38 @@ static MdStatus system_fill(const MdProblems *problems, const MdLayout *layout, 
         fill_types(layout->fraction, n_types, random, system);
         md_random_destroy(random, &system->random);
     }
+    return MD_OK;
+}
+
+/* Of all processes together, after places and types. */
+static MdStatus fill_velocities(const MdProblems *problems, const MdLayout *layout, const MdSystemPlan *plan,
+                                MdSystem *system) {
+    const double temperature = md_deck_config(problems->deck)->system_temperature;
     if (layout->plan.file_velocities) {
         md_velocity_remove_momentum(system);
-    } else {
-        MdRandom *random = random_for(problems, plan, MD_STREAM_VELOCITY);
-        if (!random) return MD_ERROR_INPUT;
-        md_velocity_fill(system, md_is_auto(config->system_temperature) ? 1 : config->system_temperature, random);
-        md_random_destroy(random, &system->random);
+        return MD_OK;
     }
+    MdRandom *random = random_for(problems, plan, MD_STREAM_VELOCITY);
+    if (!random) return MD_ERROR_INPUT;
+    md_velocity_fill(system, md_is_auto(temperature) ? 1 : temperature, random);
+    md_random_destroy(random, &system->random);
     return MD_OK;
 }
 
 MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors) {
     const MdProblems problems = {deck, errors};
     MdLayout layout;
-    MdCoordinates *coordinates;
-    if (md_layout_make(deck, plan->random, &layout, &coordinates, errors)) return NULL;
-    MdSystem *system = md_system_allocate(&layout.plan, layout.mass);
-    MdStatus status = system_fill(&problems, &layout, coordinates, plan, system);
+    MdCoordinates *coordinates = NULL;
+    MdSystem *system = NULL;
+    MdStatus status = md_layout_make(deck, plan->random, &layout, &coordinates, errors);
+    if (status == MD_OK) {
+        layout.plan.comm = plan->comm;
+        system = md_system_allocate(&layout.plan, layout.mass);
+        status = fill_places(&problems, &layout, coordinates, plan, system);
+    }
     md_coordinates_destroy(coordinates);
+    status = md_comm_agree(plan->comm, status, errors); /* a file may be read by one process and not by another */
+    if (status == MD_OK) status = fill_velocities(&problems, &layout, plan, system);
     if (status == MD_OK) return system;
     md_system_destroy(system);
     return NULL;

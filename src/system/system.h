@@ -1,12 +1,17 @@
 /* The particles on the host, in the order of their ids, in double precision: what a run starts from, and what it is
- * judged by. During a run the particles live in the backend. */
+ * judged by. During a run the particles live in the backend.
+ *
+ * With several processes each makes a block of the ids, with the bits that one process makes for them. Functions that are marked
+ * collective all of them call. */
 #ifndef MD_SYSTEM_SYSTEM_H
 #define MD_SYSTEM_SYSTEM_H
 
 #include <stdint.h>
 
+#include "base/block.h"
 #include "base/status.h"
 #include "deck/deck.h"
+#include "parallel/comm.h"
 #include "physics/box.h"
 #include "physics/pair.h"
 #include "system/random.h"
@@ -24,14 +29,16 @@ typedef struct MdPotential {
 } MdPotential;
 
 typedef struct MdSystem {
-    int64_t n_atoms;
+    int64_t n_atoms;      /* of all processes */
+    int64_t first, n_own; /* ids of the rows of the arrays: first .. first + n_own - 1; one process: 0, n_atoms */
+    MdComm *comm;         /* of these processes; NULL: one */
     MdBox box;
     MdPotential potential;
     double mass[MD_MAX_TYPES]; /* of each type */
-    double *position;          /* [n_atoms][3], sigma; in [0, length) along periodic axes */
-    double *velocity;          /* [n_atoms][3], sigma/tau */
-    int32_t *image;            /* [n_atoms][3]: unwrapped position = position + image * length */
-    int32_t *type;             /* [n_atoms], 0 .. n_types - 1 */
+    double *position;          /* [n_own][3], sigma; in [0, length) along periodic axes */
+    double *velocity;          /* [n_own][3], sigma/tau */
+    int32_t *image;            /* [n_own][3]: unwrapped position = position + image * length */
+    int32_t *type;             /* [n_own], 0 .. n_types - 1 */
     MdRandomCost random;       /* of md_system_create */
 } MdSystem;
 
@@ -41,6 +48,7 @@ enum { MD_TYPE_NAME_SIZE = 32 };
 /* What a configuration asks for, known before anything large is allocated. */
 typedef struct MdSystemPlan {
     int64_t n_atoms;
+    MdComm *comm; /* of the processes that have parts of it; NULL: one has all. The caller sets it */
     MdBox box;
     MdPotential potential;
     char type_name[MD_MAX_TYPES][MD_TYPE_NAME_SIZE];
@@ -64,16 +72,21 @@ void md_system_plan_free(MdSystemPlan *plan);
  * (neighbor.skin = auto), of which md_system_plan knows nothing yet. */
 MdStatus md_system_check_range(const MdDeck *deck, const MdSystemPlan *plan, double skin, MdErrors *errors);
 
-/* Positions, types and velocities as planned. NULL, with the problem in errors, when random placement finds no room
- * or the file has changed. */
+/* Positions, types and velocities of the ids of this process, as planned. Collective. NULL, with the problem in errors, when random
+ * placement finds no room or the file has changed, in any process. */
 MdSystem *md_system_create(const MdDeck *deck, const MdSystemPlan *plan, MdErrors *errors);
 /* The planned particles without places, velocities and types, for who has them from elsewhere. */
 MdSystem *md_system_allocate(const MdSystemPlan *plan, const double mass[MD_MAX_TYPES]);
 void md_system_destroy(MdSystem *system);
 
-/* Bytes of host memory that the particles take. */
+/* What each process has of its particles, an array [n_own] of rows, as [n_atoms] on rank 0: from md_alloc; NULL elsewhere. Collective. */
+void *md_system_collect(const MdSystem *system, const void *own, size_t row_bytes);
+
+/* Bytes of host memory that the particles of this process take. While they are made, each process also holds for a moment, of
+ * all particles: the places of start = random (24 bytes, with several processes, and 16 to 20 of its search), the rows of
+ * start = file (28 and more), and one byte of each where types are shuffled. */
 static inline uint64_t md_system_bytes(const MdSystemPlan *plan) {
-    return (uint64_t)plan->n_atoms * (6 * sizeof(double) + 4 * sizeof(int32_t));
+    return (uint64_t)md_comm_block_size(plan->comm, plan->n_atoms) * (6 * sizeof(double) + 4 * sizeof(int32_t));
 }
 
 /* Parameters of all type pairs from the options of section potential, with the mixing rule, for so many types. */

@@ -1,9 +1,12 @@
-/* Initial velocities. Internal to src/system. */
+/* Masses and initial velocities, of the particles of all processes. The functions are collective. */
 #ifndef MD_SYSTEM_VELOCITY_H
 #define MD_SYSTEM_VELOCITY_H
 
 #include "system/random.h"
 #include "system/system.h"
+
+/* Mass of all particles, the same bits for every number of processes. */
+double md_system_mass(const MdSystem *system);
 
 /* Maxwell velocities: normal numbers times sqrt(T / m), the total momentum removed, then scaled so that the temperature
  * with dimension (n_atoms - 1) degrees of freedom is exact. Along z, 0 in two dimensions. */

@@ -54,7 +54,8 @@ def main():
     listed = subprocess.run([PROGRAM, "--list-options=json"], check=True, stdout=subprocess.PIPE).stdout
     options = {f"{row['section']}.{row['key']}": row for row in json.loads(listed)}
     switches = {key: row for key, row in options.items()
-                if row["kind"] == "performance" and "choices" in row and key not in ("run.backend", "system.random")}
+                if row["kind"] == "performance" and "choices" in row and key not in ("run.backend", "system.random")
+                and not key.startswith("parallel.")}  # presets are of one process
     inputs = Path(SOURCE) / "inputs"
     melt, presets = inputs / "melt.txt", inputs / "presets"
     naive, fast = presets / "naive.txt", presets / "fast.txt"

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 PROGRAM, SOURCE = os.environ.get("MDMINI", ""), os.environ.get("MDMINI_SOURCE", "")
 SECTIONS = ("Where it runs", "Data and memory", "Neighbour list", "Forces", "Reductions", "Launch")
@@ -54,7 +55,8 @@ def check_row(cells, option, rows):
     check(option["kind"] == "performance", f"{key}: is of kind {option['kind']}")
     check(default == option["default"], f"{key}: the page marks {default} as default, the table has {option['default']}")
     if "choices" not in option:
-        check(("auto" in words) == ("auto" in option["type"]), f"{key}: auto on the page and type {option['type']}")
+        takes_auto = "auto" in option["type"] or option["default"] == "auto"  # a list takes it if it is the default
+        check(("auto" in words) == takes_auto, f"{key}: auto on the page and type {option['type']}")
         return
     check(words == option["choices"], f"{key}: the page has {words}, the table {option['choices']}")
     if key.startswith(("run.", "system.")):
@@ -65,6 +67,9 @@ def check_row(cells, option, rows):
     expected = {"": [], "yes": concrete}.get(cpu, some and some[1].split(", "))
     check(expected is not None, f"{key}: cannot read the cpu column: {cpu}")
     check(sorted(has["cpu"]) == sorted(expected or []), f"{key}: on cpu the page has {expected}, the variants table {has['cpu']}")
+    if key == "parallel.overlap":
+        check(not has["cuda"], f"{key}: the page says that the cuda backend has no such stage, and its table has {has['cuda']}")
+        return
     check(sorted(has["cuda"]) == sorted(concrete), f"{key}: the page has {concrete}, the cuda variants table {has['cuda']}")
 
 
@@ -84,6 +89,29 @@ def check_effects(rows, options):
                       f"{key} with {other} = {word}: {'refused' if refused else 'accepted'}, unlike on the page")
 
 
+def check_needed(lines, options):
+    """The section "Several GPUs" against the table `needed` of the source, in its order."""
+    with open(os.path.join(SOURCE, "src/cuda/plan/resolve_ranks.c"), encoding="utf-8") as file:
+        needed = re.findall(r"^    \{MD_OPTION_(\w+), MD_(\w+),", file.read(), re.M)
+    keys = {f"{row['section']}_{row['key']}": key for key, row in options.items()}
+    expected = [(keys[key], value.rsplit("_", 1)[1].lower()) for key, value in needed]
+    check([tuple(cells[:2]) for cells in lines] == expected, f"several GPUs need {expected}, and the page has {lines}")
+
+
+def check_numbers(options):
+    """Kernels compare a switch by the number of its word where the preprocessor does, with the word behind it."""
+    keys, n = {f"{row['section']}_{row['key']}": row for row in options.values()}, 0
+    for path in sorted(Path(SOURCE, "src/cuda/kernels").rglob("*.cu*")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            found = re.search(r"MD_SW_(\w+) [=!]= (\d+) /\* ([\w-]+)", line)
+            if found and line.count("MD_SW_") == 1:
+                n += 1
+                key, number, word = found.groups()
+                of_number = keys[key]["choices"][int(number)]
+                check(of_number == word, f"{path.name}: number {number} of {key} is {of_number}, not {word}")
+    check(n > 15, f"{n} comparisons of switches in kernels")
+
+
 def main():
     if not PROGRAM or not SOURCE:
         print("skipped: MDMINI or MDMINI_SOURCE is not set")
@@ -94,7 +122,7 @@ def main():
         page = tables(file.read())
     on_page, later = set(), []
     for section, lines in page.items():
-        if section == "Without effect":
+        if section in ("Without effect", "Several GPUs"):
             continue
         built = section.startswith(SECTIONS)
         for cells in lines:
@@ -110,6 +138,8 @@ def main():
     missing = {key for key, row in options.items() if row["kind"] == "performance"} - on_page
     check(not missing, f"not on the page: {sorted(missing)}")
     check_effects(page["Without effect"], options)
+    check_needed(page["Several GPUs"], options)
+    check_numbers(options)
     print(f"{len(on_page)} switches; not in the option table yet: {', '.join(later)}")
 
     printed = subprocess.run([PROGRAM, "--list-variants=markdown"], check=True, stdout=subprocess.PIPE).stdout

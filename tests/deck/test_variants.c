@@ -201,7 +201,7 @@ static void test_grounds(void) {
 
 /* --- the tables of the backends ----------------------------------------------------------------------------------- */
 
-static const char stages[] = " memory sort neighbor force integrate reduce gather output launch step ";
+static const char stages[] = " memory sort neighbor force integrate reduce gather halo output launch step ";
 
 static void test_table(const char *backend, MdVariantTable own) {
     MdDeck *deck = read_deck("# defaults\n", NULL);

@@ -45,6 +45,8 @@ typedef struct EmulatorServices {
     /* source: the lane to read from, for the shuffle. Values are bit patterns. */
     unsigned long long (*warp)(int operation, unsigned mask, unsigned long long value, int source, const char *where);
     void (*yield)(void);
+    void (*yield_to_others)(void); /* the same for who waits for another process */
+    long long (*nanoseconds)(void);
     void (*at_atomic)(int is_news); /* is_news: an extreme, of which others may be waiting to hear */
     const void *(*texel)(unsigned long long texture, long long index, unsigned size, int kind, const char *where);
     void (*fail)(const char *message, const char *where);

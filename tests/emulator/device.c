@@ -194,6 +194,16 @@ EMULATOR_API cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int d) {
     return cudaSuccess;
 }
 
+EMULATOR_API cudaError_t cudaDeviceGetByPCIBusId(int *d, const char *text) {
+    if (sscanf(text, "0000:00:%x.0", (unsigned *)d) == 1 && *d < n_devices()) return cudaSuccess;
+    return emulator_error(cudaErrorInvalidDevice);
+}
+
+EMULATOR_API cudaError_t cudaDeviceCanAccessPeer(int *can, int one, int other) {
+    *can = one != other && emulator_setting("MDMINI_EMULATOR_REACH", 1);
+    return cudaSuccess;
+}
+
 EMULATOR_API cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
     *least = 0;
     *greatest = -5;

@@ -3,7 +3,8 @@
  * program. It is linked in place of those libraries with -DMDMINI_CUDA=EMULATED; of cuRAND only what needs a GPU is.
  *
  * How it works
- *   compile.c, rewrite.c   NVRTC: the source goes through the C++ compiler of this machine, with prelude.h for the device
+ *   nvrtc.c                NVRTC: programs and their options
+ *   compile.c, rewrite.c   the source goes through the C++ compiler of this machine, with prelude.h for the device
  *                          language. The "CUBIN" is a shared library.
  *   module.c               driver API: modules, functions, launches; what a launch may ask for is checked.
  *   shared.c               which kernel uses how much shared memory
@@ -15,7 +16,7 @@
  *   runtime.c, device.c    the rest of the runtime API: an imaginary GPU with 1 GiB, by default of compute capability 9.0
  *                          and with 4 multiprocessors.
  *   random.c               cuRAND's generators of the device: those of the host in their place, which give the same numbers
- *   idle.c                 MDMINI_CUDA=IDLE: in place of compile.c and module.c, one that runs nothing
+ *   idle.c                 MDMINI_CUDA=IDLE: in place of nvrtc.c, compile.c and module.c, one that runs nothing
  *
  * What stops the program (exit code 99, with kernel, block and thread): a barrier that not all live threads of the block
  * reach, or that they reach at different places; a collective of a warp that lanes of its mask do not reach, or reach with
@@ -30,10 +31,14 @@
  * Environment
  *   MDMINI_EMULATOR_SEED     order of blocks and threads (1)
  *   MDMINI_EMULATOR_PREEMPT  n: one atomic operation in n lets other threads go first (0: none)
- *   MDMINI_EMULATOR_STREAMS  late: work runs when it is waited for (default); early: when it is issued; random: between
+ *   MDMINI_EMULATOR_STREAMS  late: work runs when it is waited for (default); early: when it is issued, as in any case once memory
+ *                            of another process has been mapped; random: between
  *   MDMINI_EMULATOR_LEAKS    0: memory that is not freed at the end is no error
  *   MDMINI_EMULATOR_CACHE    folder that keeps compiled programs (one in the build; empty: none)
  *   MDMINI_EMULATOR_DEVICES  number of GPUs (1)
+ *   MDMINI_EMULATOR_REACH    0: none can access the memory of another
+ *   MDMINI_EMULATOR_IPC      0: memory cannot be given to other processes (CUDA IPC)
+ *   MDMINI_EMULATOR_LOSES    n: a copy of n bytes to memory of another process does not come there: a fault to be found
  *   MDMINI_EMULATOR_GPU      CAPABILITY,MULTIPROCESSORS[,KIB], as 12.0,48 for an RTX 5070: what GPU it is (9.0,4; with IDLE
  *                            9.0,132). Threads, blocks and shared memory follow from the compute capability by the table of
  *                            the CUDA programming guide; KIB: the most shared memory of a block, in place of that
@@ -190,6 +195,14 @@ size_t emulator_static_shared(const char *library, const char *kernel);
 
 /* --- memory.c --- */
 enum EmulatorSpace { EMULATOR_FOREIGN, EMULATOR_DEVICE, EMULATOR_PINNED, EMULATOR_MANAGED };
+typedef struct EmulatorHandle { /* of memory, for other processes */
+    int process, file;
+    size_t mapped, bytes, offset;
+} EmulatorHandle;
+void emulator_memory_export(void *data, EmulatorHandle *handle);
+void *emulator_memory_import(const EmulatorHandle *handle); /* freed as other memory */
+bool emulator_memory_is_shared(void);                       /* something has been mapped from another process */
+bool emulator_memory_is_lost(const void *to, size_t bytes); /* MDMINI_EMULATOR_LOSES */
 /* NULL when out of memory. */
 void *emulator_memory_allocate(enum EmulatorSpace space, size_t bytes, const char *call);
 /* Stops the program when data is not the beginning of an allocation of that space; managed memory counts as device. */
@@ -245,6 +258,7 @@ void **emulator_copy_arguments(const EmulatorKernel *kernel, void *const *argume
 /* Puts op into the queue of the stream, or into the graph that is captured from it. */
 cudaError_t emulator_issue(cudaStream_t stream, EmulatorOp *op);
 void emulator_drain_all(void);
+EMULATOR_API void emulator_run_early(void); /* for libraries whose work waits for that of other processes */
 /* Whether a capture goes on that forbids calls that wait or allocate; such a call spoils the capture. */
 bool emulator_capture_forbids(const char *call);
 cudaError_t emulator_error(cudaError_t error); /* remembers it for cudaGetLastError */
@@ -260,6 +274,7 @@ typedef struct EmulatorGraph {
 EmulatorGraph *emulator_graph_create(void);
 void emulator_graph_run(EmulatorGraph *graph);
 size_t emulator_report_graphs(void);
+EMULATOR_API size_t emulator_graphs_that_call(cudaHostFn_t function); /* calls of it in graphs that are there */
 
 /* --- texture.c --- */
 const void *emulator_texel(unsigned long long texture, long long index, unsigned size, int kind, const char *where);

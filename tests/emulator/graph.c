@@ -104,6 +104,16 @@ EMULATOR_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
     return cudaSuccess;
 }
 
+EMULATOR_API size_t emulator_graphs_that_call(cudaHostFn_t function) {
+    size_t n = 0;
+    emulator_enter();
+    for (const EmulatorGraph *g = graphs; g; g = g->next)
+        for (const EmulatorOp *op = g->ops.first; op; op = op->next)
+            n += op->kind == EMULATOR_OP_CALL && op->function == function;
+    emulator_leave();
+    return n;
+}
+
 size_t emulator_report_graphs(void) {
     size_t n = 0;
     for (EmulatorGraph *g = graphs; g; g = g->next) n++;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "emulator.h"
 
@@ -28,7 +29,8 @@ static size_t shared_bytes;
 static EmulatorBlock *owner; /* of the contents of shared */
 static char *dynamic_end;    /* of the dynamic shared memory of one block; a page without access follows */
 static long preempt = -1;
-static long spins; /* turns since a thread has ended or a barrier was complete */
+static long long n_looks, slept; /* for other processes, in this launch; when it has last slept */
+static long spins;               /* turns since a thread has ended or a barrier was complete */
 
 /* Of blocks that live at the same time, in turns. Half of them begin late. Three things happen in half of the launches each: a
  * quarter of the blocks now and then fall behind, so that others go through some of what these have not done yet (not as far
@@ -124,6 +126,20 @@ static int barrier(int operation, int predicate, const char *where) {
 
 static void yield(void) { emulator_lane_wait(emulator_running, EMULATOR_YIELDED); }
 
+/* They need processors that this one waits on: after some looks of all threads it sleeps. */
+static void yield_to_others(void) {
+    const long long look_ns = 50000, sleep_us = 200;
+    spins = 0; /* they may take their time */
+    if (n_looks++ == 0) slept = emulator_nanoseconds();
+    if (emulator_nanoseconds() - slept >= look_ns) {
+        usleep(sleep_us);
+        slept = emulator_nanoseconds();
+    }
+    yield();
+}
+
+static long long nanoseconds(void) { return emulator_nanoseconds(); }
+
 static void at_atomic(int is_news) {
     if (is_news && news_is_slow && emulator_random() % 4 != 0) {
         emulator_running->home->late = emulator_random() % MOST_BEHIND;
@@ -140,6 +156,8 @@ static void fail_at(const char *message, const char *where) { emulator_fail("%s:
 const EmulatorServices emulator_services = {.barrier = barrier,
                                             .warp = emulator_warp,
                                             .yield = yield,
+                                            .yield_to_others = yield_to_others,
+                                            .nanoseconds = nanoseconds,
                                             .at_atomic = at_atomic,
                                             .texel = emulator_texel,
                                             .fail = fail_at};
@@ -403,6 +421,7 @@ static void run_queue(unsigned long long n) {
 void emulator_grid_run(const EmulatorLaunch *what) {
     if (preempt < 0) preempt = emulator_setting("MDMINI_EMULATOR_PREEMPT", 0);
     launch = what;
+    n_looks = 0;
     make_dynamic_shared();
     shared = emulator_module_shared(what->function->module);
     shared_bytes = what->function->module->shared_bytes;

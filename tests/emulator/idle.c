@@ -1,4 +1,4 @@
-/* MDMINI_CUDA=IDLE: in place of compile.c and module.c, a GPU of the size of a real one that runs nothing. NVRTC is the real one, and
+/* MDMINI_CUDA=IDLE: in place of nvrtc.c, compile.c and module.c, a GPU of the size of a real one that runs nothing. NVRTC is the real one, and
  * what it compiles is kept (MDMINI_KERNEL_CACHE): run/precompile.sh makes the kernels that the tests of a GPU ask for, on a
  * machine without one. What a kernel takes of registers and static shared memory, on which the size of blocks depends, is read
  * from its CUBIN, an ELF file: sections .text.NAME, .nv.shared.NAME, and attributes in .nv.info and .nv.info.NAME. */

@@ -3,10 +3,12 @@
  * is freed. Addresses are given out once only, so that freed memory stays without access. Memory of the device has access
  * only while the emulator is at work: the host must not touch it. */
 #define _GNU_SOURCE 1
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "emulator.h"
 
@@ -23,7 +25,8 @@ typedef struct Allocation {
     size_t mapped, bytes;
     char *data;
     enum EmulatorSpace space;
-    bool freed;
+    bool freed, is_mapped; /* of another process */
+    int file;              /* -1: nobody else can map it */
     const char *call;
     size_t next; /* of those that are not freed; SIZE_MAX: none */
 } Allocation;
@@ -33,7 +36,8 @@ static size_t n_allocations, room;
 static size_t used; /* bytes of the device */
 static char *next_address = (char *)0x200000000000;
 static size_t first_live = SIZE_MAX;
-static bool is_open; /* whether memory of the device has access */
+static bool is_open;   /* whether memory of the device has access */
+static bool is_shared; /* memory of another process has been mapped */
 
 static void set_access(int access) {
     for (size_t k = first_live; k != SIZE_MAX; k = allocations[k].next)
@@ -71,16 +75,19 @@ static void fence(const Allocation *a, unsigned char value, bool check) {
     }
 }
 
+static void make_room(void) {
+    if (n_allocations < room) return;
+    room = room ? 2 * room : 256;
+    allocations = realloc(allocations, room * sizeof *allocations);
+    if (!allocations) emulator_fail("no memory");
+}
+
 void *emulator_memory_allocate(enum EmulatorSpace space, size_t bytes, const char *call) {
     if (space != EMULATOR_PINNED && bytes > EMULATOR_MEMORY - used) return NULL;
-    if (n_allocations == room) {
-        room = room ? 2 * room : 256;
-        allocations = realloc(allocations, room * sizeof *allocations);
-        if (!allocations) emulator_fail("no memory");
-    }
+    make_room();
     emulator_memory_open();
     size_t aligned = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    Allocation a = {.mapped = pages(aligned), .bytes = bytes, .space = space, .call = call};
+    Allocation a = {.mapped = pages(aligned), .bytes = bytes, .space = space, .file = -1, .call = call};
     char *map = mmap(next_address, a.mapped + 2 * PAGE, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (map != next_address) emulator_fail("%s: the system gave no memory for %zu bytes", call, bytes);
@@ -126,16 +133,71 @@ void emulator_memory_check_free(enum EmulatorSpace space, void *data, const char
 
 void emulator_memory_free(enum EmulatorSpace space, void *data, const char *call) {
     Allocation *a = find_for_free(space, data, call);
+    if (a->is_mapped != (strcmp(call, "cudaIpcCloseMemHandle") == 0))
+        emulator_fail("%s of memory of %s process", call, a->is_mapped ? "another" : "this");
     emulator_memory_open();
-    fence(a, FENCE, true);
+    if (!a->is_mapped) fence(a, FENCE, true);
+    if (a->file >= 0) close(a->file);
     a->freed = true;
     size_t *link = &first_live;
     while (&allocations[*link] != a) link = &allocations[*link].next;
     *link = a->next;
-    if (a->space != EMULATOR_PINNED) used -= a->bytes;
+    if (a->space != EMULATOR_PINNED && !a->is_mapped) used -= a->bytes;
     /* The addresses stay taken, the memory goes back. */
     if (mmap(a->base, a->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != a->base)
         emulator_fail("%s: mmap", call);
+}
+
+/* --- memory that other processes map --- */
+
+void emulator_memory_export(void *data, EmulatorHandle *handle) {
+    Allocation *a = find_for_free(EMULATOR_DEVICE, data, "cudaIpcGetMemHandle");
+    if (a->is_mapped) emulator_fail("cudaIpcGetMemHandle of memory of another process");
+    emulator_memory_open();
+    if (a->file < 0) {
+        a->file = memfd_create("emulator", 0);
+        if (a->file < 0 || ftruncate(a->file, (off_t)a->mapped) != 0 ||
+            pwrite(a->file, a->base, a->mapped, 0) != (ssize_t)a->mapped ||
+            mmap(a->base, a->mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, a->file, 0) != a->base)
+            emulator_fail("cudaIpcGetMemHandle: no shared memory of %zu bytes", a->mapped);
+    }
+    *handle = (EmulatorHandle){.process = getpid(),
+                               .file = a->file,
+                               .mapped = a->mapped,
+                               .bytes = a->bytes,
+                               .offset = (size_t)(a->data - a->base)};
+}
+
+void *emulator_memory_import(const EmulatorHandle *handle) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", handle->process, handle->file);
+    const int file = open(path, O_RDWR);
+    make_room();
+    emulator_memory_open();
+    Allocation a = {.mapped = handle->mapped,
+                    .bytes = handle->bytes,
+                    .space = EMULATOR_DEVICE,
+                    .is_mapped = true,
+                    .file = file,
+                    .call = "cudaIpcOpenMemHandle"};
+    a.base = next_address + PAGE;
+    next_address += a.mapped + 2 * PAGE;
+    if (handle->process == getpid() || file < 0 ||
+        mmap(a.base, a.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0) != a.base)
+        emulator_fail("cudaIpcOpenMemHandle: %s cannot be mapped", path);
+    a.data = a.base + handle->offset;
+    a.next = first_live;
+    first_live = n_allocations;
+    allocations[n_allocations++] = a;
+    is_shared = true;
+    return a.data;
+}
+
+bool emulator_memory_is_shared(void) { return is_shared; }
+
+bool emulator_memory_is_lost(const void *to, size_t bytes) {
+    const Allocation *a = find(to);
+    return a && a->is_mapped && emulator_setting("MDMINI_EMULATOR_LOSES", -1) == (long)bytes;
 }
 
 enum EmulatorSpace emulator_memory_space(const void *data, size_t bytes, const char *call) {

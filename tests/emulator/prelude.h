@@ -311,7 +311,15 @@ static inline unsigned emulator_reduce(int, int operation, const char *where, un
         return before;                                                                                                 \
     }                                                                                                                  \
     static inline T name##_block(T *place, T value) { return name(place, value); }                                     \
-    static inline T name##_system(T *place, T value) { return name(place, value); }
+    /* other processes may be at it */                                                                                 \
+    static inline T name##_system(T *place, T value) {                                                                 \
+        emulator_services->at_atomic(is_news);                                                                         \
+        T before, after;                                                                                               \
+        __atomic_load(place, &before, __ATOMIC_SEQ_CST);                                                               \
+        do after = (expression);                                                                                       \
+        while (!__atomic_compare_exchange(place, &before, &after, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));             \
+        return before;                                                                                                 \
+    }
 #define EMULATOR_ATOMIC(name, T, expression)  EMULATOR_ATOMIC_AS(0, name, T, expression)
 #define EMULATOR_EXTREME(name, T, expression) EMULATOR_ATOMIC_AS(1, name, T, expression)
 #define EMULATOR_ATOMICS(name, expression)                                                                             \
@@ -369,6 +377,41 @@ static inline void ptx_st_release_gpu(unsigned *place, unsigned value) { *(volat
 static inline unsigned ptx_ld_acquire_gpu(const unsigned *place) {
     emulator_services->yield();
     return *(const volatile unsigned *)place;
+}
+
+static inline long long ptx_globaltimer() { return emulator_services->nanoseconds(); }
+static inline void ptx_st_release_sys(unsigned long long *place, unsigned long long value) {
+    __atomic_store_n(place, value, __ATOMIC_RELEASE);
+}
+static inline void ptx_st_release_sys(unsigned *place, unsigned value) {
+    __atomic_store_n(place, value, __ATOMIC_RELEASE);
+}
+/* Who looks again and sees the same lets others go on. */
+#define EMULATOR_SYSTEM_LOAD(T)                                                                                        \
+    static inline T ptx_ld_acquire_sys(const T *place) {                                                               \
+        static const T *last_place;                                                                                    \
+        static T last;                                                                                                 \
+        if (place == last_place && __atomic_load_n(place, __ATOMIC_ACQUIRE) == last)                                   \
+            emulator_services->yield_to_others();                                                                      \
+        last_place = place;                                                                                            \
+        return last = __atomic_load_n(place, __ATOMIC_ACQUIRE);                                                        \
+    }
+EMULATOR_SYSTEM_LOAD(unsigned)
+EMULATOR_SYSTEM_LOAD(unsigned long long)
+/* Here a word is seen in the order of all others, and one of 16 bytes whole if its tag is in the upper half. */
+static inline void ptx_st_relaxed_sys(unsigned long long *place, unsigned long long value) {
+    ptx_st_release_sys(place, value);
+}
+static inline unsigned long long ptx_ld_relaxed_sys(const unsigned long long *place) {
+    return ptx_ld_acquire_sys(place);
+}
+static inline void ptx_st_relaxed_sys_b128(void *place, unsigned long long low, unsigned long long high) {
+    *(volatile unsigned long long *)place = low;
+    ptx_st_release_sys((unsigned long long *)place + 1, high);
+}
+static inline void ptx_ld_relaxed_sys_b128(const void *place, unsigned long long *low, unsigned long long *high) {
+    *high = ptx_ld_acquire_sys((const unsigned long long *)place + 1);
+    *low = *(const volatile unsigned long long *)place;
 }
 
 static inline void ptx_st_relaxed_gpu_b128(void *place, unsigned long long low, unsigned long long high) {

@@ -29,6 +29,29 @@ static cudaError_t release(enum EmulatorSpace space, void *data, const char *cal
 EMULATOR_API cudaError_t cudaMalloc(void **data, size_t bytes) {
     return allocate(EMULATOR_DEVICE, data, bytes, "cudaMalloc");
 }
+EMULATOR_API cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *data) {
+    _Static_assert(sizeof(EmulatorHandle) <= sizeof *handle, "room in a handle");
+    EmulatorHandle own;
+    if (emulator_setting("MDMINI_EMULATOR_IPC", 1) == 0) return emulator_error(cudaErrorNotSupported);
+    emulator_enter();
+    emulator_memory_export(data, &own);
+    emulator_leave();
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle, &own, sizeof own);
+    return cudaSuccess;
+}
+EMULATOR_API cudaError_t cudaIpcOpenMemHandle(void **data, cudaIpcMemHandle_t handle, unsigned flags) {
+    EmulatorHandle other;
+    (void)flags;
+    memcpy(&other, &handle, sizeof other);
+    emulator_enter();
+    *data = emulator_memory_import(&other);
+    emulator_leave();
+    return cudaSuccess;
+}
+EMULATOR_API cudaError_t cudaIpcCloseMemHandle(void *data) {
+    return release(EMULATOR_DEVICE, data, "cudaIpcCloseMemHandle");
+}
 EMULATOR_API cudaError_t cudaMallocHost(void **data, size_t bytes) {
     return allocate(EMULATOR_PINNED, data, bytes, "cudaMallocHost");
 }

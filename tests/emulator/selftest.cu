@@ -202,6 +202,16 @@ extern "C" __global__ void k_warp_foreign(int *out) { out[threadIdx.x] = __shfl_
 extern "C" __global__ void k_spin(int *out) {
     while (atomicAdd(out, 0) == 0) __nanosleep(100);
 }
+/* With another process: each tells the other how far it is. */
+extern "C" __global__ void k_talk(unsigned long long *words, unsigned *short_words, int own, int n) {
+    for (int k = 1; k <= n; k++) {
+        short_words[2 + own] = 10 * k + own;
+        ptx_st_release_sys(&words[own], (unsigned long long)k << 32);
+        while (ptx_ld_acquire_sys(&words[1 - own]) < (unsigned long long)k << 32) continue;
+        ptx_st_release_sys(&short_words[own], short_words[3 - own]);
+        while ((int)ptx_ld_acquire_sys(&short_words[1 - own]) < 10 * k + own) continue;
+    }
+}
 extern "C" __global__ void k_uninitialised(float *out) {
     __shared__ float s_value[32];
     if (!out) s_value[threadIdx.x] = 0;

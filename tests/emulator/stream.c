@@ -97,7 +97,7 @@ void emulator_op_run(EmulatorOp *op) {
     case EMULATOR_OP_COPY:
         emulator_memory_space(op->to, op->bytes, "copy, when it runs");
         if (!op->owns_from) emulator_memory_space(op->from, op->bytes, "copy, when it runs");
-        memmove(op->to, op->from, op->bytes);
+        if (!emulator_memory_is_lost(op->to, op->bytes)) memmove(op->to, op->from, op->bytes);
         break;
     case EMULATOR_OP_SET:
         emulator_memory_space(op->to, op->bytes, "memset, when it runs");
@@ -139,14 +139,18 @@ static void order_with_default(cudaStream_t stream) {
     if (stream != &default_stream) drain(&default_stream, INT64_MAX);
 }
 
-/* 0: late, 1: random, 2: early */
+static bool waits_for_others;
+EMULATOR_API void emulator_run_early(void) { waits_for_others = true; }
+
+/* 0: late, 1: random, 2: early. A kernel may wait for that of another process, whose host then must not keep it back. */
 static int eagerness(void) {
     static int value = -1;
-    if (value >= 0) return value;
-    const char *text = getenv("MDMINI_EMULATOR_STREAMS");
-    value = !text || strcmp(text, "late") == 0 ? 0 : strcmp(text, "random") == 0 ? 1 : 2;
-    if (value == 2 && strcmp(text, "early") != 0) emulator_fail("MDMINI_EMULATOR_STREAMS=%s", text);
-    return value;
+    if (value < 0) {
+        const char *text = getenv("MDMINI_EMULATOR_STREAMS");
+        value = !text || strcmp(text, "late") == 0 ? 0 : strcmp(text, "random") == 0 ? 1 : 2;
+        if (value == 2 && strcmp(text, "early") != 0) emulator_fail("MDMINI_EMULATOR_STREAMS=%s", text);
+    }
+    return waits_for_others || emulator_memory_is_shared() ? 2 : value;
 }
 
 static void run_ahead(cudaStream_t stream) {

@@ -36,6 +36,7 @@ import process_group
 from mutations import MUTANTS
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KERNELS = ("cuda/kernels", "cuda/context/shared.h", "deck/choices.h", "physics")  # as CMakeLists.txt embeds them
 LIMIT_S = 300  # without a mutant
 RECORD_S = 10  # from one record to the next
@@ -48,6 +49,7 @@ def limit(seconds):
 
 NO_COMPILE = "do not compile"
 LACKS = "needs compute capability"  # says a test that skips what the GPU lacks
+SKIPPED = 77  # of a test that cannot run here
 GREEN, RED, ABSENT, BROKEN = "green", "red", "absent", "broken"
 VERDICTS = ("killed", "SURVIVED", "ERROR", "NOT RUN", "left out")
 
@@ -106,6 +108,8 @@ class Bench:
             return not self.emulated and [
                 self.sanitizer or "compute-sanitizer", f"--tool={killer.program}", "--error-exitcode=99",
                 os.path.join(self.build, "mdmini"), "deck.txt", "run.backend=cuda", *killer.words]
+        if killer.program.endswith(".py"):
+            return [sys.executable, "-B", os.path.join(TESTS, killer.program)]
         return [os.path.join(self.build, "tests", killer.program)]
 
     def run(self, killer, folder, limit_s):
@@ -115,6 +119,9 @@ class Bench:
             return ABSENT, "", 0
         environment = dict(os.environ, MDMINI_TEST_BACKENDS="cuda", MDMINI_TEST_STOP="1", OMP_NUM_THREADS="1",
                            **dict(killer.environment))
+        if killer.program.endswith(".py"):
+            environment.update(MDMINI=os.path.join(self.build, "mdmini"), PYTHONPATH=os.pathsep.join(
+                os.path.join(TESTS, name) for name in ("support", "../tools")))
         if folder:
             environment["MDMINI_KERNELS"] = folder
         start = time.monotonic()
@@ -131,6 +138,8 @@ class Bench:
     def judge(killer, code, text):
         if NO_COMPILE in text:
             return BROKEN, text[text.index(NO_COMPILE):][:600]
+        if code == SKIPPED:
+            return ABSENT, ""
         if code == 0:
             return GREEN, LACKS if LACKS in text else ""
         if killer.words and code == 2:

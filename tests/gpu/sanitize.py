@@ -7,7 +7,11 @@ its own; several run side by side. Combinations that together have every value c
 leaves out after them is said.
 Prints what failed and a count; exit code 1 when a tool found anything, did not sum up, or did not meet a value.
 
+With --ranks it is memcheck of each of two processes instead, on a GPU each, that store into each other's memory: in each
+way to make many steps in one go.
+
 usage: sanitize.py MDMINI [--walk-list PROGRAM] [--tools memcheck,racecheck,...] [--jobs N] [--budget SECONDS] [--log FILE]
+       sanitize.py MDMINI --ranks [--log FILE]
 """
 import argparse
 import concurrent.futures
@@ -35,6 +39,15 @@ SYSTEMS = {
 CEILINGS = "elementary kernels"
 LISTS = {"force.kernel=" + kernel for kernel in ("list", "list-split", "cluster", "brick", "auto")}
 NARROW = ["neighbor.capacity=20"]  # the list overflows and regrows
+# Runs of two processes: bricks of one cell, 30 lists, of which the last ones are one graph each.
+RANKS = 2
+OVER_RANKS = ["system.cells=8", "system.density=0.8442", "system.temperature=1.44", "run.steps=90",
+              "parallel.transport=direct", "force.kernel=brick", "memory.sort=brick", "memory.brick_grid=cells",
+              "memory.brick_cells=1", "force.threads_per_atom=1", "launch.fuse=step", "neighbor.rebuild=every",
+              "neighbor.every=3", "output.thermo_every=30", "output.frames_every=30"]
+WAYS = {"kernels in graphs": ["launch.persistent=off", "launch.passes=kernels", "launch.graph=on"],
+        "queue": ["launch.persistent=off", "launch.passes=queue"],
+        "resident kernel": ["launch.persistent=on"]}
 FOUND, REFUSED = 99, 2             # exit codes: of the sanitizer, of mdmini
 LIMIT_S = 300                      # of a run
 
@@ -80,9 +93,30 @@ def judge(mdmini, tool, system, words):
     return system, "", text
 
 
+def check_ranks(mdmini, log):
+    """Prints what memcheck says of each way; whether it found nothing."""
+    n_failed = 0
+    for way, words in WAYS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            open(os.path.join(folder, "deck.txt"), "w").write("# sanitizer\n[run]\nbackend = cuda\n")
+            command = ["timeout", "--kill-after=10", str(LIMIT_S), "mpirun", "-n", str(RANKS),  # which ends its processes
+                       "compute-sanitizer", "--tool=memcheck", f"--error-exitcode={FOUND}", mdmini, "deck.txt", *OVER_RANKS,
+                       *words]
+            code, text = process_group.run(command, LIMIT_S + 20, cwd=folder)
+        n_clean = len(re.findall(r"SUMMARY: 0 errors", text))
+        wrong = code != 0 or n_clean != RANKS
+        found = f"exit code {code}, {n_clean} ranks without errors" if wrong else "no errors"
+        print(f"memcheck of {RANKS} ranks, {way}: {found}")
+        if wrong:
+            n_failed += 1
+            print(f"=== {way}: {' '.join(words)}\n{text}", file=log, flush=True)
+    return n_failed == 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("mdmini")
+    parser.add_argument("--ranks", action="store_true")
     parser.add_argument("--walk-list")
     parser.add_argument("--tools", default="memcheck,racecheck,initcheck,synccheck")
     parser.add_argument("--jobs", type=int, default=12)
@@ -90,13 +124,15 @@ def main():
     parser.add_argument("--log")
     a = parser.parse_args()
     mdmini, tools, log = os.path.abspath(a.mdmini), a.tools.split(","), open(a.log, "w") if a.log else sys.stdout
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: process_group.stop())
+    if a.ranks:
+        return 0 if check_ranks(mdmini, log) else 1
     first, rest = combinations(a.walk_list or os.path.join(os.path.dirname(mdmini), "tests", "walk_list"))
     names = list(SYSTEMS)
     walked = [(names[k % len(names)], words) for k, words in enumerate(first + rest)]
     must = [(name, []) for name in [CEILINGS, *names]] + walked[:len(first)]
     values = set().union(*map(set, first))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: process_group.stop())
     end, met = time.monotonic() + a.budget, {tool: set() for tool in tools}
     n_run, n_late, failed = dict.fromkeys(tools, 0), 0, []
 

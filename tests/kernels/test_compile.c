@@ -89,6 +89,55 @@ static void compile_design(const MdBackendOps *ops, const char *const *words, De
     md_deck_destroy(deck);
 }
 
+/* Kernels of several processes: what each transport can have. */
+static void compile_domains(void) {
+    static const char *const cases[][6] = {
+        {"staged", "launch.fuse=off", "neighbor.rebuild=host-check", "run.precision=double"},
+        {"staged", "launch.fuse=step", "neighbor.rebuild=every", "system.types=2"},
+        {"cuda-aware", "launch.fuse=on", "neighbor.rebuild=every", "run.precision=mixed"},
+        {"nccl", "launch.fuse=step", "neighbor.rebuild=device-check", "run.precision=double"},
+        {"direct", "launch.fuse=on", "neighbor.rebuild=device-check", "run.precision=single"},
+        {"direct", "launch.fuse=step", "neighbor.rebuild=every", "launch.passes=queue"},
+        {"staged", "launch.fuse=step", "neighbor.rebuild=device-check", "run.precision=mixed"},
+        {"direct", "launch.fuse=step", "neighbor.rebuild=every", "launch.persistent=on", "launch.barrier=local"},
+        {"direct", "launch.fuse=step", "neighbor.rebuild=device-check", "launch.persistent=on", "launch.barrier=local"},
+    };
+    for (int k = 0; k < (int)(sizeof cases / sizeof cases[0]); k++) {
+        char transport[64];
+        snprintf(transport, sizeof transport, "parallel.transport=%s", cases[k][0]);
+        const char *words[] = {"system.density=0.8442",
+                               "system.cells=8",
+                               "system.fractions=1",
+                               "force.kernel=brick",
+                               "memory.sort=brick",
+                               "memory.layout=vec4",
+                               "memory.load=global",
+                               "parallel.grid=2 1 1",
+                               transport,
+                               cases[k][1],
+                               cases[k][2],
+                               cases[k][3],
+                               cases[k][4],
+                               NULL};
+        MdDeck *deck = state_deck(words);
+        MdSystem *system = state_system(deck);
+        const MdSystemPlan plan = state_plan(system);
+        MdErrors *errors = md_errors_create();
+        MdConfig config = *md_deck_config(deck);
+        check_context("%s, %s, %s, %s", cases[k][0], cases[k][1], cases[k][2], cases[k][3]);
+        const CudaTarget target = {.config = &config,
+                                   .box = &plan.box,
+                                   .potential = &plan.potential,
+                                   .n_atoms = plan.n_atoms,
+                                   .compute_capability = k % 2 == 0 ? 80 : 90};
+        if (!CHECK(resolve(&config, &plan, NULL, errors) == MD_OK && cuda_kernels_try(&target, errors) == MD_OK))
+            md_errors_print(errors, stdout);
+        md_errors_destroy(errors);
+        md_system_destroy(system);
+        md_deck_destroy(deck);
+    }
+}
+
 /* Images are kept under the name of their stage. */
 static void check_stages(const char *folder) {
     for (int stage = 0; stage < CUDA_N_STAGES; stage++) {
@@ -193,6 +242,7 @@ int main(void) {
                    sampled && !is_one ? of_90 : all, 90, false);
     /* Products of matrices in double are of 9.0. What stands beside naive values was compiled above. */
     compile_design(&ops, mixture, DESIGN_SINGLES, "neighbor.distances", is_one ? all : of_80, 80, true);
+    if (!is_one) compile_domains();
     if (!is_one) check_stages(folder);
     if (!is_one) test_registers(melt);
     for (int capability = sampled ? 90 : 80; capability <= 90 && !is_one; capability += 10)

@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "judge.h"
+#include "rows.h"
 #include "state.h"
 
 enum { MAX_STEPS = 200 };
@@ -78,12 +79,6 @@ static int64_t count_missing(const Pairs *pairs, const MdRows *rows, bool half) 
 
 /* --- states and intervals ------------------------------------------------------------------------------------------ */
 
-/* How far places in single precision may be off in a distance: the `position` line of tolerance.h. */
-static double distance_error(const MdSystem *system, const double *position, int precision) {
-    double u = tolerance_roundoff(precision) + DBL_EPSILON / 2, extent = tolerance_extent(system, position);
-    return sqrt(system->box.dimension) * u * (4 * extent + system->potential.cutoff_max);
-}
-
 /* Exact, and what was issued is done. */
 static int64_t count_rebuilds(const WalkRun *run) {
     MdSums sums;
@@ -136,7 +131,7 @@ static void check_interval(const MdBackendOps *ops, const MdConfig *config, cons
     const bool watched = config->neighbor_rebuild != MD_REBUILD_EVERY;
     if (walk_prepare(&run) && walk_steps(&run, 1, end - 1) && CHECK(count_rebuilds(&run) == 0) &&
         judge_gather(&run, system, &gathered) && walk_ok(&run, ops->export_rows(run.context, &rows))) {
-        const double error = distance_error(system, gathered.position, run.config.run_precision);
+        const double error = rows_distance_error(system, gathered.position, run.config.run_precision);
         Pairs pairs = find_pairs(system, gathered.position, system->potential.cutoff_max - error);
         const int64_t n_missing = count_missing(&pairs, &rows, is_half(&run.config));
         CHECK(pairs.n > 5 * system->n_atoms);

@@ -35,7 +35,7 @@ static void fill(CudaContext *context, void *device, int byte, size_t bytes) {
 /* Not a number, everywhere. */
 static void spoil(CudaContext *context, const CudaVectors *vectors, size_t size) {
     for (size_t k = 0; k < n_parts(context); k++)
-        fill(context, vectors->part[k], 0xff, (size_t)context->n_atoms * width(context) * size);
+        fill(context, vectors->part[k], 0xff, (size_t)context->room * width(context) * size);
 }
 
 static void *download(CudaContext *context, const void *device, size_t count, size_t size) {
@@ -46,7 +46,7 @@ static void *download(CudaContext *context, const void *device, size_t count, si
 
 /* [n_atoms][3], of numbers of `size` bytes. */
 static double *vectors(CudaContext *context, const CudaVectors *from, size_t size) {
-    const size_t n = (size_t)context->n_atoms, wide = width(context), parts = n_parts(context);
+    const size_t n = (size_t)context->room, wide = width(context), parts = n_parts(context);
     double *xyz = md_alloc(3 * n, sizeof *xyz, "vectors of the device");
     for (size_t part = 0; part < parts; part++) {
         void *raw = download(context, from->part[part], n * wide, size);
@@ -67,7 +67,7 @@ static double *whole_places(CudaContext *context) {
     double *x = vectors(context, &now->position, context->facts.pair_size);
     if (context->config.run_precision != MD_PRECISION_MIXED) return x;
     const bool with_them = context->config.memory_layout == MD_LAYOUT_VEC4;
-    const size_t n = (size_t)context->n_atoms, words_each = with_them ? 4 : 1;
+    const size_t n = (size_t)context->room, words_each = with_them ? 4 : 1;
     uint32_t *words = download(context, with_them ? now->position.part[0] : now->low, words_each * n, sizeof *words);
     for (size_t k = 0; k < 3 * n; k++) {
         const uint32_t word = words[with_them ? 4 * (k / 3) + 3 : k / 3];
@@ -122,7 +122,7 @@ static uint64_t order_key(const CudaContext *context, const double x[3]) {
 /* Each particle once, by key; within a cell by id, in bricks by x first. */
 static int64_t count_out_of_order(const CudaContext *context, const double *x, const CudaTag *tag) {
     int64_t n_wrong = 0;
-    for (int i = 1; i < context->n_atoms; i++) {
+    for (int i = 1; i < context->room; i++) {
         const uint64_t before = order_key(context, x + 3 * (i - 1)), key = order_key(context, x + 3 * i);
         const float x_before = (float)x[3 * (i - 1)], x_now = (float)x[3 * i];
         const bool by_x = context->config.memory_sort == MD_SORT_BRICK && x_before != x_now;
@@ -140,7 +140,7 @@ static int64_t count_misplaced(CudaContext *context, const MdSystem *system, con
     double *seen = vectors(context, &a->now.position, context->facts.pair_size);
     double *reference = vectors(context, &a->reference, context->facts.pair_size);
     int64_t n_wrong = 0;
-    for (int64_t k = 0; k < 3 * (int64_t)context->n_atoms; k++) {
+    for (int64_t k = 0; k < 3 * (int64_t)context->room; k++) {
         const int64_t i = k / 3, axis = k % 3, there = 3 * (int64_t)tag[i].id + axis;
         const int32_t image = axis == 0 ? tag[i].ix : axis == 1 ? tag[i].iy : tag[i].iz;
         const double length = system->box.periodic[axis] ? system->box.length[axis] : 0;
@@ -163,8 +163,8 @@ static int64_t count_unsorted(const WalkRun *run, const CudaTag *tag) {
     const CudaContext *context = run->context;
     MdRows rows = {0};
     if (!walk_ok(run, run->ops->export_rows(run->context, &rows))) return -1;
-    int64_t n_wrong = 0, *place = md_alloc((size_t)context->n_atoms, sizeof *place, "places of ids");
-    for (int64_t i = 0; i < context->n_atoms; i++) place[tag[i].id] = i;
+    int64_t n_wrong = 0, *place = md_alloc((size_t)context->room, sizeof *place, "places of ids");
+    for (int64_t i = 0; i < context->room; i++) place[tag[i].id] = i;
     for (int64_t i = 0; i < rows.n_atoms; i++)
         for (int64_t k = rows.offsets[i] + 1; k < rows.offsets[i + 1]; k++)
             n_wrong += place[rows.ids[k - 1]] >= place[rows.ids[k]];
@@ -176,10 +176,10 @@ static int64_t count_unsorted(const WalkRun *run, const CudaTag *tag) {
 static bool check_memory(const WalkRun *run, const MdSystem *system) {
     CudaContext *context = run->context;
     const CudaArguments *a = &context->arguments;
-    CudaTag *tag = download(context, a->now.tag, (size_t)context->n_atoms, sizeof *tag);
+    CudaTag *tag = download(context, a->now.tag, (size_t)context->room, sizeof *tag);
     double *x = whole_places(context);
     bool ok = true;
-    for (int i = 0; ok && i < context->n_atoms; i++) ok = CHECK(tag[i].id >= 0 && tag[i].id < context->n_atoms);
+    for (int i = 0; ok && i < context->room; i++) ok = CHECK(tag[i].id >= 0 && tag[i].id < context->room);
     ok = ok && CHECK(count_out_of_order(context, x, tag) == 0) && CHECK(count_misplaced(context, system, x, tag) == 0);
     if (ok && run->config.neighbor_sorted == MD_ON && md_option_has_effect(&run->config, MD_OPTION_neighbor_sorted))
         ok = CHECK(count_unsorted(run, tag) == 0);
@@ -208,13 +208,13 @@ static void check_capacity_of_bricks(const WalkRun *run) {
     const int64_t n_bricks = cuda_brick_count(&context->arguments.grid);
     const int64_t n_slices = (int64_t)context->h_status->measures.slices;
     const size_t n_quads = (size_t)context->arguments.bricks.slice_capacity * 32 * (size_t)list->capacity / CUDA_QUAD;
-    int32_t *needed = download(context, list->counts, (size_t)context->n_atoms, sizeof *needed);
+    int32_t *needed = download(context, list->counts, (size_t)context->room, sizeof *needed);
     list->capacity = CUDA_QUAD;
-    fill(context, list->counts, 0, (size_t)context->n_atoms * sizeof *needed);
+    fill(context, list->counts, 0, (size_t)context->room * sizeof *needed);
     fill(context, list->entries, 0xff, n_quads * sizeof(uint64_t));
     fill(context, &context->arguments.status->measures, 0, sizeof(CudaMeasures)); /* where sources are booked */
     search(context);
-    int32_t *counts = download(context, list->counts, (size_t)context->n_atoms, sizeof *counts);
+    int32_t *counts = download(context, list->counts, (size_t)context->room, sizeof *counts);
     uint64_t *quads = download(context, list->entries, n_quads, sizeof *quads);
     CudaBrick *bricks = download(context, context->arguments.bricks.table, (size_t)n_bricks, sizeof *bricks);
     int64_t n_past = 0, n_lost = 0, n_miscounted = 0, n_over = 0;

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "judge.h"
 #include "path.h"
+#include "rows.h"
 
 /* Switches that no list depends on keep their defaults. */
 #define NOT_OF_LISTS NOT_OF_PAIRS " force.cutoff_test"
@@ -17,56 +18,6 @@
     "memory.parameters force.threads_per_atom force.partial_sums force.arithmetic force.unroll "                       \
     "force.energy reduce.method reduce.addressing reduce.per_thread reduce.finish reduce.scratch reduce.accumulate "   \
     "output.pack output.host_memory output.streams output.pipeline"
-
-static double distance(const MdSystem *system, const double *position, int64_t i, int64_t j) {
-    double d[3], wraps[3];
-    return sqrt(tolerance_separation(system, position, i, j, d, wraps));
-}
-
-static double cutoff_of(const MdSystem *system, int64_t i, int64_t j) {
-    return system->potential.pair[system->type[i] * system->potential.n_types + system->type[j]].cutoff;
-}
-
-/* How far the pair precision may be off in a distance: the `position` line of tolerance.h. */
-static double distance_error(const MdSystem *system, const double *position, int precision) {
-    double u = tolerance_roundoff(precision) + DBL_EPSILON / 2, extent = tolerance_extent(system, position);
-    return sqrt(system->box.dimension) * u * (4 * extent + system->potential.cutoff_max);
-}
-
-/* The list as a matrix: how often row i names j. False when rows are not a list at all. */
-static bool count_entries(const MdRows *rows, int64_t n, unsigned char *count) {
-    memset(count, 0, (size_t)(n * n));
-    if (!CHECK(rows->n_atoms == n) || !CHECK(rows->offsets[0] == 0)) return false;
-    for (int64_t i = 0; i < n; i++)
-        if (rows->offsets[i] > rows->offsets[i + 1]) return CHECK(false && "offsets in order");
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = rows->offsets[i]; k < rows->offsets[i + 1]; k++) {
-            if (rows->ids[k] < 0 || rows->ids[k] >= n) return CHECK(false && "ids of atoms");
-            if (count[i * n + rows->ids[k]] < 2) count[i * n + rows->ids[k]]++;
-        }
-    return true;
-}
-
-/* Number of pairs that are wrong: absent though nearer than their cutoff plus reach_in, present though further than the
- * largest cutoff plus reach_out, named twice, by themselves, in a full list by one row only, in a half list by both. */
-static int64_t count_wrong(const MdSystem *system, const double *position, const unsigned char *count, bool half,
-                           double reach_in, double reach_out, bool tell) {
-    int64_t n = system->n_atoms, n_wrong = 0;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++) {
-            int here = count[i * n + j], there = count[j * n + i];
-            double r = i == j ? 0 : distance(system, position, i, j);
-            bool absent = i != j && here + there == 0 && r < cutoff_of(system, i, j) + reach_in;
-            bool too_far = here + there > 0 && r > system->potential.cutoff_max + reach_out;
-            bool paired = half ? here + there < 2 : here == there && here < 2;
-            if (!absent && !too_far && paired && (i != j || here == 0)) continue;
-            if (tell && n_wrong == 0)
-                printf("pair %lld %lld at %.9g: %d in one row, %d in the other\n", (long long)i, (long long)j, r, here,
-                       there);
-            n_wrong++;
-        }
-    return n_wrong;
-}
 
 /* A row in the order of ids; memory is in that order when it is not sorted. */
 static bool ascending(const MdRows *rows) {
@@ -82,10 +33,10 @@ static bool check_built(const WalkRun *run, const MdSystem *system, const double
     const bool half = md_option_has_effect(config, MD_OPTION_neighbor_list) && config->neighbor_list == MD_LIST_HALF;
     if (!walk_ok(run, run->ops->export_rows(run->context, rows))) return false;
     unsigned char *count = md_alloc((size_t)(system->n_atoms * system->n_atoms), 1, "entries");
-    double error = distance_error(system, position, config->run_precision);
-    bool ok = count_entries(rows, system->n_atoms, count) &&
-              CHECK(count_wrong(system, position, count, half, config->neighbor_skin - error,
-                                config->neighbor_skin + error, true) == 0);
+    double error = rows_distance_error(system, position, config->run_precision);
+    bool ok = rows_count_entries(rows, system->n_atoms, count) &&
+              CHECK(rows_count_wrong(system, position, count, half, config->neighbor_skin - error,
+                                     config->neighbor_skin + error, true) == 0);
     if (ok && config->neighbor_sorted == MD_ON && config->memory_sort == MD_SORT_NONE) CHECK(ascending(rows));
     MdStatistics statistics;
     run->ops->statistics(run->context, &statistics);
@@ -234,19 +185,19 @@ static void check_motion(const WalkRun *run, const MdSystem *system) {
         MdRows rows = {0};
         Gathered gathered = {0};
         ok = walk_steps(run, step, 1) && judge_gather(run, system, &gathered) &&
-             walk_ok(run, run->ops->export_rows(run->context, &rows)) && count_entries(&rows, n, count);
+             walk_ok(run, run->ops->export_rows(run->context, &rows)) && rows_count_entries(&rows, n, count);
         bool fresh = ok && n_rebuilds(run) > before;
-        double error = ok ? distance_error(system, gathered.position, config->run_precision) : 0;
+        double error = ok ? rows_distance_error(system, gathered.position, config->run_precision) : 0;
         if (ok && fresh) {
             double *place = judge_places(system, config, &gathered, step - built);
             const double off = error + 1e-6 * config->neighbor_skin; /* velocities are rounded, too */
-            ok = CHECK(count_wrong(system, place, count, half, config->neighbor_skin - off, config->neighbor_skin + off,
-                                   true) == 0);
+            ok = CHECK(rows_count_wrong(system, place, count, half, config->neighbor_skin - off,
+                                        config->neighbor_skin + off, true) == 0);
             built = step;
             md_free(place);
         }
         if (ok && config->neighbor_rebuild != MD_REBUILD_EVERY)
-            ok = CHECK(count_wrong(system, gathered.position, count, half, -error, 1e300, true) == 0);
+            ok = CHECK(rows_count_wrong(system, gathered.position, count, half, -error, 1e300, true) == 0);
         if (ok && config->neighbor_rebuild == MD_REBUILD_EVERY) CHECK(fresh == (step % config->neighbor_every == 0));
         if (ok) before = n_rebuilds(run);
         judge_gathered_free(&gathered);
@@ -444,14 +395,14 @@ static void test_planted_faults(void) {
     unsigned char *count = md_alloc((size_t)(n * n), 1, "entries");
     double reach = system->potential.cutoff_max + config.neighbor_skin;
     for (int64_t k = 0; k < n * n; k++)
-        count[k] = k / n != k % n && distance(system, system->position, k / n, k % n) < reach;
+        count[k] = k / n != k % n && rows_distance(system, system->position, k / n, k % n) < reach;
     while (!count[near]) near++;
     int64_t far = 1;
     while (count[far]) far++;
 #define WRONG      WRONG_OF(false)
 #define WRONG_HALF WRONG_OF(true)
 #define WRONG_OF(half)                                                                                                 \
-    count_wrong(system, system->position, count, half, config.neighbor_skin, config.neighbor_skin, false)
+    rows_count_wrong(system, system->position, count, half, config.neighbor_skin, config.neighbor_skin, false)
     check_context("planted faults");
     CHECK(WRONG == 0);
     count[near] = 0;

@@ -222,7 +222,7 @@ static void test_strangers(const MdBackendOps *ops) {
     MdDeck *deck = state_deck(words);
     MdSystem *system = state_system(deck);
     const double apart = 1.3 * (system->potential.cutoff_max + 0.25);
-    system->n_atoms = N;
+    system->n_atoms = system->n_own = N;
     for (int k = 0; k < 3; k++) system->box.length[k] = 2 * apart;
     for (int i = 0; i < N; i++)
         for (int k = 0; k < 3; k++) {

@@ -157,7 +157,7 @@ static void test_two_atoms(void) {
         StateShape shape = shapes[0];
         shape.shift = shift;
         MdSystem *system = state_shaken(&shape);
-        system->n_atoms = 2;
+        system->n_atoms = system->n_own = 2;
         check_context("two atoms, shift %d", shift);
         const double places[] = {1.2, 2.499999, 2.500001}, length = system->box.length[0];
         for (int k = 0; k < 3; k++) {

@@ -22,7 +22,7 @@ static MdSystem *system_of_rows(int more) {
     MdSystem *system = state_system(deck);
     const double apart = system->potential.cutoff_max + 0.1;
     CHECK(system->n_atoms >= N_IN_ROWS + more);
-    system->n_atoms = N_IN_ROWS + more;
+    system->n_atoms = system->n_own = N_IN_ROWS + more;
     for (int k = 0; k < 3; k++) system->box.length[k] = (k == 2 ? LAYERS : ROW) * apart;
     for (int i = 0; i < system->n_atoms; i++) {
         const int at[3] = {i % ROW, i / ROW % ROW, i / ROW / ROW};

@@ -14,9 +14,10 @@ BACKEND = os.environ.get("MDMINI_TEST_BACKENDS", "cpu").split(",")[0]
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
 ROOFS = ["memory_bandwidth", "l2_bandwidth", "shared_bandwidth", "peak_single", "peak_double"]
 UNITS = ["GB/s", "GFLOP/s", "G/s", "us"]
-# What may be left out with --quick: what a driver, a machine without a GPU, or a small size does not allow.
-OPTIONAL = {"cpu": [], "cuda": [("unified", ""), ("random", "device"), ("reduction", "cooperative groups"),
-                                ("reduction", "several, CUB"), ("latency", "barrier of the grid"), ("matrix", "cuBLAS")]}
+# What may be left out with --quick: what a process alone, a driver, no GPU, or a small size does not allow.
+OPTIONAL = {"cpu": [("peers", "")],
+            "cuda": [("peers", ""), ("unified", ""), ("random", "device"), ("reduction", "cooperative groups"),
+                     ("reduction", "several, CUB"), ("latency", "barrier of the grid"), ("matrix", "cuBLAS")]}
 IS_EMULATED = BACKEND == "cuda" and "emulated GPU" in program.run("--device", folder=".").stdout
 REGISTERS = os.environ["MDMINI_EMULATOR_REGISTERS"] = "32,k_grids_many=70"  # as nvcc has it, where no compiler counts them
 

@@ -6,13 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import program
+import ranks
 from studies.definition import DESIGNS, StudyError, read_study
 from studies.designs import design
 from studies.listings import Program
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"]) if "MDMINI_SOURCE" in os.environ else None
 # Of a combination that the program refuses it says why; these are the reasons that there may be.
-REASONS = ("backend has no such stage", "backend does not have", "has no effect: it needs ", " needs ", "fewer atoms")
+REASONS = ("backend has no such stage", "backend does not have", "has no effect: it needs ", " needs ", "fewer atoms",
+           *(f"parallel.transport={word}: " for word in ("cuda-aware", "nccl", "direct")))
 
 
 def main():
@@ -21,6 +23,10 @@ def main():
         return sys.exit(program.SKIPPED)
     checks = program.Checks()
     known, designs, n_points, refused = Program(program.program()), set(), 0, []
+    os.environ.update(ranks.ENVIRONMENT)
+    no_mpirun = ranks.why_not()
+    if no_mpirun:
+        print(f"studies of several processes: skipped: {no_mpirun}")
     files = sorted((SOURCE / "run/studies").glob("*.ini"))
     for file in files:
         study = read_study(file)
@@ -29,6 +35,9 @@ def main():
                     f"{file.name}: no comment that says what it is to show, and how to run it")
         checks.that(study.repeats >= 3, f"{file.name}: {study.repeats} rounds say nothing")
         designs.add(study.design)
+        known.launcher = study.launcher
+        if no_mpirun and study.has_several_ranks():
+            continue
         try:
             points = [point for system in design(known, study) for point in system.points]
         except StudyError as error:  # of a base that is about a GPU, where there is none

@@ -96,7 +96,7 @@ def test_words(checks, folder):
         head = "\n".join(line.lstrip("#").strip() for line in text.splitlines()[1:] if line.startswith("#"))
         said = "\n".join(line.strip() for line in done.stdout.splitlines())
         checks.that(done.returncode == 0 and len(head) > 100 and said == head, f"{script}.sh --help: {done.returncode}, {done.stdout}{done.stderr}")
-    for script in ("bench.py", "bench_cpu.py", "ncu.py", "pipeline.py"):
+    for script in ("bench.py", "bench_cpu.py", "bench_ranks.py", "ncu.py", "pipeline.py"):
         check(checks, *run(SOURCE / "run" / script, "nix", folder=folder), ["nix: no such program"], script)
 
 

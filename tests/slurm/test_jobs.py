@@ -7,6 +7,9 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+
+import h5py
 
 import cluster as slurm
 import program
@@ -254,6 +257,119 @@ def test_stopped(checks, folder, cluster):
         checks.that(log.count(f"; {asked[1]} threads, ") == 2, f"{script}: its log does not tell twice of {asked[1]} threads: {log}")
 
 
+def test_ranks(checks, folder, cluster):
+    """multi-node.sbatch, on one node: its tasks are the ranks of one run. Warned, they leave one restart file, and by the line that
+    the job prints a chain goes on with as many. Without what joins them there is no run."""
+    said = subprocess.run([program.program(), "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    if "MPI:       none" in said:
+        print("test_ranks: left out, as the program was built without MPI")
+        return
+    words = (deck(folder, "small", system={"cells": 8}, run={"steps": 400, "threads": None}, output=OUTPUT), "run.backend=cpu")
+    options = ("--nodes=1", "--ntasks-per-node=2", "--cpus-per-task=1", "--mem=3G")
+    job = cluster.submit(*options, SCRIPTS / "multi-node.sbatch", *words, folder=folder)
+    code, said = ended(folder, cluster, job)
+    if not checks.that(code == "0:0" and said.count("verdict: PASSED") == 1, f"two ranks: {code}\n{said}"):
+        return
+    report = json.loads((folder / f"mdmini-{job}/small.json").read_text())
+    checks.that(report["ranks"] and report["ranks"]["n"] == 2 and report["ranks"]["hosts"] == 1, f"two ranks: {report['ranks']}")
+    checks.that(report["provenance"]["cpu"]["threads"] == 4, f"half of the node for each: {report['provenance']['cpu']}")
+    plain = program.run(*words, "output.name=plain", folder=folder, name="plain")
+    checks.that(plain.code == 0, f"the plain run: {plain.last_lines()}")
+    with h5py.File(folder / f"mdmini-{job}/small.h5") as ours, h5py.File(folder / "plain.h5") as theirs:
+        for what in ("all/position", "all_velocity/velocity"):
+            one, two = (h5[f"particles/{what}/value"][...] for h5 in (ours, theirs))
+            checks.that(len(one) > 0 and one.tobytes() == two.tobytes(), f"two ranks: {what} is not that of one process")
+
+    scripts = script_folder(folder, "other", "export MDMINI_SRUN_MPI=none")
+    code, said = ended(folder, cluster, cluster.submit(*options, scripts / "multi-node.sbatch", *words, folder=folder))
+    checks.that(code != "0:0" and "verdict" not in said, f"tasks that nothing joins: {code}\n{said}")
+    without = folder / "without-mpi"
+    without.write_text("#!/bin/sh\necho 'mdmini 0.1.0'; echo 'MPI:       none, so that'; echo 'backends:  cpu (OpenMP)'\n")
+    without.chmod(0o755)
+    scripts = script_folder(folder, "without", f"export MDMINI={without}")
+    code, said = ended(folder, cluster, cluster.submit(*options, scripts / "multi-node.sbatch", *words, folder=folder))
+    checks.that(code == "2:0" and "built without MPI" in said, f"a program without MPI: {code}\n{said}")
+
+    scripts = script_folder(folder, "chain", "")
+    chain, folder = scripts / "chain.sbatch", folder / "chain"  # where the line looks for it
+    chain.write_text(chain.read_text().replace("restart_every=100000", "restart_every=1000"))
+    words = (deck(folder, "long", system={"cells": 8}, run={"steps": 1000000, "threads": None}, output=OUTPUT), "run.backend=cpu",
+             "restart.every=auto")
+    job = cluster.submit(*options, scripts / "multi-node.sbatch", *words, folder=folder)
+    line, restart = stop(checks, folder, cluster, job, f"mdmini-{job}"), folder / f"mdmini-{job}/long.restart"
+    if not checks.that(restart.exists(), f"two ranks that were warned: {line}"):
+        return
+    stopped_at = restart.stat().st_mtime_ns
+    other = cluster.submit(*line, folder=folder)
+    cluster.wait(lambda: restart.stat().st_mtime_ns > stopped_at, 30, f"no restart file on the way of {' '.join(line)}")
+    cluster.command("scancel", other)
+    cluster.wait(lambda: not cluster.command("squeue", "-h"), 30, f"{other} does not end")
+    log = (folder / f"mdmini-{job}/long.log").read_text()
+    checks.that(log.count("ranks     2 processes on 1 host") == 2, f"a chain of two ranks: {log}")
+
+
+def can_run_cuda(folder):
+    """Whether the program has that backend, and a GPU or an emulated one."""
+    done = program.run("--check", deck(folder, "probe", run={"steps": 1, "backend": "cuda", "threads": None}), folder=folder,
+                       name="probe")
+    return done.code == 0 and "can run here" in done.stdout
+
+
+def test_gpus(checks, folder, cluster):
+    """multi-gpu.sbatch: the words by which ranks are started, so that each sees the GPUs of the node; two ranks of one run; the line
+    that a stopped one prints, by which a chain has its GPUs."""
+    if "MPI:       none" in subprocess.run([program.program(), "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout:
+        print("test_gpus: left out, as the program was built without MPI")
+        return
+    on_cuda = can_run_cuda(folder)
+    if not on_cuda:
+        print("test_gpus: on the processor, as the cuda backend cannot run here")
+    tasks = ("--ntasks-per-node=2", "--cpus-per-task=1", "--mem=3G")
+    options = (*tasks, "--gpus-per-node=1")
+    with_cuda = folder / "with-cuda"
+    with_cuda.write_text("#!/bin/sh\necho 'mdmini 0.1.0'; echo 'MPI:       some'; echo 'backends:  cpu (OpenMP), cuda'\n")
+    with_cuda.chmod(0o755)
+    told = script_folder(folder, "told", f'srun() {{ echo "srun $*"; }}; export MDMINI={with_cuda}')
+    binding = "--mpi=pmix --cpu-bind=cores --kill-on-bad-exit=1"
+    for script, more, words, expected in (
+            ("multi-gpu", options, (), f"{binding} --gpu-bind=none {with_cuda} deck.txt run.backend=cuda "),
+            ("multi-gpu", options, ("run.backend=cpu",), f"{binding} --gpu-bind=none {with_cuda} deck.txt run.backend=cpu "),
+            ("multi-node", ("--nodes=1", *options), ("run.backend=cuda",),
+             f"{binding} --gpu-bind=none {with_cuda} deck.txt run.backend=cuda "),
+            ("multi-node", ("--nodes=1", *tasks), (),
+             f"{binding} --gpu-bind=none {with_cuda} deck.txt run.backend=cpu "),  # exclusive: of all GPUs
+            ("chain", ("--gres=gpu:1", "--ntasks=2", *tasks), (), f"{binding} --gpu-bind=none {with_cuda} restart.every="),
+            ("chain", ("--gres=none", "--ntasks=2", *tasks), (), f"{binding} {with_cuda} restart.every="),
+            ("gpu", ("--mem=3G",), (), f"--cpus-per-task=2 {with_cuda} deck.txt run.backend=cuda ")):
+        job = cluster.submit(*more, told / f"{script}.sbatch", "deck.txt", *words, folder=folder)
+        code, said = ended(folder, cluster, job, f"mdmini-chain-{job}" if script == "chain" else None)
+        checks.that(code == "0:0" and f" {expected}" in said, f"{script} {more} {words}: {code}, not {expected}:\n{said}")
+
+    words = (deck(folder, "small", system={"cells": 8}, run={"steps": 200, "threads": None}, output=OUTPUT),
+             *(() if on_cuda else ("run.backend=cpu",)))
+    job = cluster.submit(*options, SCRIPTS / "multi-gpu.sbatch", *words, folder=folder)
+    code, said = ended(folder, cluster, job)
+    if not checks.that(code == "0:0" and said.count("verdict: PASSED") == 1, f"two ranks: {code}\n{said}"):
+        return
+    report = json.loads((folder / f"mdmini-{job}/small.json").read_text())
+    checks.that(report["ranks"]["n"] == 2 and report["backend"] == ("cuda" if on_cuda else "cpu"),
+                f"two ranks: {report['ranks']}, {report['backend']}")
+
+    chain = script_folder(folder, "chain", "") / "chain.sbatch"
+    chain.write_text(chain.read_text().replace("restart_every=100000", "restart_every=1000"))
+    words = (deck(folder / "chain", "long", system={"cells": 8}, run={"steps": 1000000, "threads": None}, output=OUTPUT),
+             "run.backend=cpu", "restart.every=auto")
+    job = cluster.submit(*options, SCRIPTS / "multi-gpu.sbatch", *words, folder=folder / "chain")
+    line = stop(checks, folder / "chain", cluster, job, f"mdmini-{job}")
+    other = cluster.submit(*line, folder=folder / "chain")
+    cluster.wait_state(other, "RUNNING")
+    goes_on = cluster.job(other)
+    asked = goes_on.get("TresPerNode"), goes_on["NumTasks"], goes_on["NumCPUs"], goes_on["MinMemoryNode"]
+    checks.that(asked == ("gres:gpu:1", "2", "2", "3G"), f"a chain of two ranks with a GPU asks for {asked}")
+    cluster.command("scancel", other)
+    cluster.wait(lambda: not cluster.command("squeue", "-h"), 30, f"{other} does not end")
+
+
 def test_time_limit(checks, folder, cluster):
     """The warning of a real time limit: a minute, of which the last forty seconds are for the end."""
     if not os.environ.get("MDMINI_TEST_TIME_LIMITS"):
@@ -272,4 +388,4 @@ def test_time_limit(checks, folder, cluster):
     checks.that(len(report["sessions"]) == int(end["Restarts"]) + 1, f"sessions: {report['sessions']}")
 
 
-slurm.run_tests(test_one_run, test_program_checked, test_array, test_chain, test_cancelled, test_stopped, test_time_limit)
+slurm.run_tests(test_one_run, test_program_checked, test_array, test_chain, test_cancelled, test_stopped, test_ranks, test_gpus, test_time_limit)

@@ -20,7 +20,7 @@ GENERATED = {"mdmini_build.h"}
 ROOMS = [
     ("CUDA", r"cuda/", r"(cuda\w*|curand\w*|nvrtc|cub/.*|cooperative_groups.*)(\.h)?", r"(cu|cuda|curand|nvrtc)[A-Z]\w*"),
     ("HDF5", r"output/h5\w+\.[ch]", r"hdf5\w*\.h|H5\w+\.h", r"H5[A-Z]*[a-z_]\w*"),
-    ("MPI", r"(?!)", r"mpi\.h", r"MPI_[A-Z]\w*"),
+    ("MPI", r"parallel/comm_mpi\.c", r"mpi\.h", r"MPI_[A-Z]\w*"),
 ]
 
 # defines: {name: words of the declaration}; macros: {name: words of the body}

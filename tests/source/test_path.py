@@ -9,10 +9,12 @@ from pathlib import Path
 from program import Checks
 
 SOURCE = Path(os.environ["MDMINI_SOURCE"])
-PATHS = {"A path of reading": (10, 30, 3000), "The path of the output": (4, 5, 900)}  # least and most files, most lines
+PATHS = {"A path of reading": (10, 30, 3050), "The path of the output": (4, 5, 900)}  # least and most files, most lines
 KINDS = {".c", ".h", ".cu", ".cuh", ".inc", ".def"}
 ELEMENTARY = {"ceilings", "microbench"}  # folders
-MOST_LINES, MOST_ELEMENTARY = 38_500, 6_200  # of src/ without them, and of them
+# Of src/ without them, and of them. 2,900 of the lines are the cuda backend over several processes: domains, migration, halo exchange
+# through the host, by NCCL and by stores to other GPUs. Of the elementary kernels 550 lines are what passes between processes.
+MOST_LINES, MOST_ELEMENTARY = 43_400, 6_560
 
 
 def rows(page, title):

@@ -201,7 +201,7 @@ double bricks_read_turns(CudaContext *context) {
     cuda_status_read(context, true);
     const size_t n_entries = (size_t)context->h_status->measures.slices * 32 * (size_t)capacity;
     CudaBrick *bricks = downloaded(context, a->bricks.table, (size_t)n_bricks * sizeof *bricks);
-    int32_t *counts = downloaded(context, a->list.counts, (size_t)context->n_atoms * sizeof *counts);
+    int32_t *counts = downloaded(context, a->list.counts, (size_t)context->room * sizeof *counts);
     uint64_t *quads = downloaded(context, a->list.entries, n_entries * sizeof(uint16_t));
     int64_t n_reads = 0, n_turns = 0;
     for (int64_t b = 0; b < n_bricks; b++)

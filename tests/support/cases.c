@@ -70,7 +70,7 @@ MdSystem *cases_make(const Case *c, MdConfig *config) {
     MdSystem *system = state_shaken(&c->shape);
     if (c->first_atoms) {
         CHECK(system->n_atoms >= c->first_atoms);
-        system->n_atoms = c->first_atoms;
+        system->n_atoms = system->n_own = c->first_atoms;
     }
     int n_faces = put_on_faces(system);
     if (!c->first_atoms) CHECK(n_faces > 0);

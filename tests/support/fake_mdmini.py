@@ -3,7 +3,8 @@ compared exactly. What it makes of a run follows from its settings, and from its
 that stand in $FAKE_RUNS (times $FAKE_N plus $FAKE_K, for shards).
 
 $FAKE_AUTO (key=value): there b.k, which is auto, becomes list, else brick. $FAKE_LACKS: a switch that the backend has not.
-$FAKE_UNUSED: a switch that serves nothing in these runs.
+$FAKE_RANKS: the processes that a launcher has made of it, for which it is faster; of three it refuses to run. $FAKE_LONELY: of these
+none knows of the others. $FAKE_UNUSED: a switch that serves nothing in these runs.
 $FAKE_KILL_AT: when so many runs are kept (-1: while still being tried) it kills its parent, once; with $FAKE_ENDS it ends itself
 instead, by that signal; with $FAKE_LINGERS it goes on for so many seconds without it.
 """
@@ -18,6 +19,7 @@ CHOICES = {"a.x": ["slow", "fast"], "a.y": ["1", "2", "3"], "a.z": ["off", "on"]
 DEFAULTS = {"system.cells": "10", "system.start": "fcc", "run.steps": "1000", "run.precision": "mixed", "neighbor.every": "20",
             "a.x": "fast", "a.y": "2", "a.z": "on", "a.w": "on", "b.k": "auto", "neighbor.rebuild": "every", "output.thermo_every": "100",
             "output.name": "fake", "output.progress": "auto", "report.verify": "on", "restart.every": "auto"}
+EFFICIENCY = {1: 1.0, 2: 0.9, 4: 0.75, 8: 0.5}  # of so many processes
 FACTORS = {"a.x=slow": 2.0, "a.y=1": 1.3, "a.y=3": 1.0, "a.z=off": 1.1, "a.w=off": 0.9}
 
 
@@ -53,6 +55,10 @@ def fail(message):
     sys.exit(2)
 
 
+def n_ranks():
+    return int(os.environ.get("FAKE_RANKS", 1))
+
+
 def read(words):
     settings = dict(DEFAULTS)
     for word in words:
@@ -68,6 +74,8 @@ def read(words):
         settings[key] = value
     if settings["a.z"] == "off" and settings["a.y"] == "3":
         fail("a.z: has no effect with a.y = 3")
+    if n_ranks() == 3:
+        fail("parallel.grid: no grid of 3")
     if int(settings["system.cells"]) > 50:
         fail("the fake has room for fewer atoms")
     return settings
@@ -107,14 +115,14 @@ def kill_parent(n):
 
 
 def run(settings):
-    own = " ".join(f"{key}={settings[key]}" for key in [*CHOICES, "system.cells"])
+    own = " ".join([f"{key}={settings[key]}" for key in [*CHOICES, "system.cells"]] + [f"ranks={n_ranks()}"] * (n_ranks() > 1))
     n_all, n_own = n_kept(own)
     kill_parent(n_all)
     n_round = int(os.environ.get("FAKE_K", 0)) + int(os.environ.get("FAKE_N", 1)) * n_own
     if os.environ.get("FAKE_DIES") and os.environ["FAKE_DIES"] in own:
         import signal
         os.kill(os.getpid(), signal.SIGSEGV)
-    slowness = 1.0
+    slowness = 1 / (n_ranks() * EFFICIENCY[n_ranks()])
     for word in own.split():
         slowness *= FACTORS.get(word, 1)
     noise = 1 + 0.01 * (zlib.crc32(f"{own} {n_round}".encode()) / 2 ** 32 - 0.5)
@@ -133,6 +141,8 @@ def run(settings):
               "n_steps": n_steps, "backend": "cpu", "precision": settings["run.precision"], "loop_seconds": loop,
               "atom_steps_per_second": n_atoms * n_steps / loop, "n_late_rebuilds": 0, "unused_switches": [os.environ.get("FAKE_UNUSED")], "energy_drift_per_atom_step": 1e-9,
               "potential_energy_per_atom": -6.0 - (n_own if wobbles else 0) - n_steps * 1e-9, "kinetic_energy_per_atom": 1.0,
+              "ranks": {"n": n_ranks(), "hosts": 1, "grid": [1, 1, n_ranks()], "halo_atoms": {"min": 1, "mean": 2, "max": 3}}
+              if n_ranks() > 1 and "FAKE_LONELY" not in os.environ else None,
               "checks": [{"name": "forces", "value": 0.25, "limit": 1.0, "passed": not failed}],
               "stages": [{"stage": stage, "ran": " ".join(words), "calls": n_steps, "seconds": loop / 2, "share": 0.5,
                           "model_bytes": 1.0, "model_flops": 1.0, "gb_per_s": 1.0, "gflop_per_s": 1.0}

@@ -43,7 +43,8 @@ class Result:
         return h5py.File(self.path("h5"), "r")
 
     def last_lines(self):
-        return (self.stdout[-600:] + "\n" + self.stderr[-600:]).strip()
+        errors = [line for line in self.stderr.splitlines() if line.startswith("mdmini: error")]  # a launcher adds many lines
+        return "\n".join([*errors[:3], self.stdout[-600:], self.stderr[-600:]]).strip()
 
 
 def run(*arguments, folder, name=None, timeout=600, file_size_limit=None, compiles=False):
@@ -110,7 +111,9 @@ class Checks:
         self.n_checks += 1
         if not holds:
             self.n_failed += 1
-            print(f"FAILED: {what}")
+            print(f"FAILED: {what}", flush=True)
+            if os.environ.get("MDMINI_TEST_STOP"):
+                sys.exit(1)
         return bool(holds)
 
     def near(self, value, expected, tolerance, what):

@@ -159,7 +159,7 @@ MdSystem *state_shaken(const StateShape *shape) {
     system->velocity = md_alloc(3 * n_sites, sizeof(double), "velocities");
     system->image = md_alloc(3 * n_sites, sizeof(int32_t), "images");
     system->type = md_alloc(n_sites, sizeof(int32_t), "types");
-    system->n_atoms = place_atoms(shape, cells, system);
+    system->n_atoms = system->n_own = place_atoms(shape, cells, system);
     if (system->n_atoms < shape->n_atoms) stop("a state with too few atoms", NULL);
     stop_drift(system);
     return system;

@@ -7,8 +7,13 @@
 #include "base/memory.h"
 #include "check.h"
 
-static MdStatus save_begin(MdState *state, const char *name, uint64_t n_bytes) {
+static uint64_t section_bytes(uint64_t row_bytes, int64_t n_rows) {
+    return row_bytes * (n_rows == MD_STATE_COMMON ? 1 : (uint64_t)n_rows);
+}
+
+static MdStatus save_begin(MdState *state, const char *name, uint64_t row_bytes, int64_t n_rows) {
     Store *store = (Store *)state;
+    const uint64_t n_bytes = section_bytes(row_bytes, n_rows);
     Section *section = &store->sections[store->n_sections++];
     snprintf(section->name, sizeof section->name, "%s", name);
     section->begin = store->n;
@@ -28,8 +33,9 @@ static MdStatus save_move(MdState *state, void *data, uint64_t n_bytes) {
     return MD_OK;
 }
 
-static MdStatus load_begin(MdState *state, const char *name, uint64_t n_bytes) {
+static MdStatus load_begin(MdState *state, const char *name, uint64_t row_bytes, int64_t n_rows) {
     Store *store = (Store *)state;
+    const uint64_t n_bytes = section_bytes(row_bytes, n_rows);
     for (int k = 0; k < store->n_sections; k++) {
         if (strcmp(store->sections[k].name, name) != 0) continue;
         store->at = store->sections[k].begin;
@@ -54,11 +60,19 @@ bool store_save(Store *store, const WalkRun *run, int64_t step) {
 }
 
 bool store_load(Store *store, const WalkRun *run, const MdSystem *system) {
+    const size_t n = (size_t)system->n_atoms;
+    int32_t *ids = md_alloc(n, sizeof *ids, "ids"), *type = md_alloc(n, sizeof *type, "types of rows");
+    bool ok = load_begin(&store->state, "id", sizeof *ids, system->n_atoms) == MD_OK &&
+              load_move(&store->state, ids, n * sizeof *ids) == MD_OK;
+    for (size_t i = 0; ok && i < n; i++) type[i] = system->type[ids[i]];
     store->state.loading = store->state.same_list = true;
-    store->state.type = system->type;
+    store->state.type = type;
     store->state.begin = load_begin;
     store->state.move = load_move;
-    return walk_ok(run, run->ops->load(run->context, &store->state));
+    ok = ok && walk_ok(run, run->ops->load(run->context, &store->state));
+    md_free(ids);
+    md_free(type);
+    return ok;
 }
 
 void store_check_same(const Store *a, const Store *b) {

@@ -1,4 +1,4 @@
-/* Random numbers: known answers of cuRAND, the fallback against cuRAND bit by bit, streams, any count at a time. */
+/* Random numbers: known answers of cuRAND, the fallback against cuRAND bit by bit, streams, any count at a time, skipping. */
 #include "system/random.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "deck/choices.h"
 #include "system/random_source.h"
 
-enum { N = 3 * MD_RANDOM_CHUNK / 2 }; /* ends within the second chunk */
+enum { N = 7 * MD_RANDOM_CHUNK / 2 }; /* ends within the fourth chunk */
 
 static const int generators[] = {MD_GENERATOR_PHILOX,
 #ifdef MDMINI_HAVE_CUDA
@@ -107,6 +107,35 @@ static void test_any_count(int generator, bool normal, const double *all) {
     md_free(parts);
 }
 
+/* Numbers at these places, in ascending order, and none between; two skips in a row make each way. */
+static void check_places(int generator, bool normal, const double *all, const size_t *places, int n_places) {
+    enum { AT_A_PLACE = 3 };
+    MdErrors *errors = md_errors_create();
+    MdRandom *random = md_random_create(md_backend_random(), generator, 7, 0, errors);
+    size_t at = 0;
+    for (int k = 0; k < n_places; k++) {
+        double values[AT_A_PLACE];
+        md_random_skip(random, (places[k] - at) / 3);
+        md_random_skip(random, places[k] - at - (places[k] - at) / 3);
+        (normal ? md_random_normal : md_random_uniform)(random, values, AT_A_PLACE);
+        check_context("number %d after a skip, generator %d, %s", (int)places[k], generator,
+                      normal ? "normal" : "uniform");
+        CHECK(memcmp(values, all + places[k], sizeof values) == 0);
+        at = places[k] + AT_A_PLACE;
+    }
+    md_random_destroy(random, NULL);
+    md_errors_destroy(errors);
+}
+
+/* Within a chunk, to its end and over it, over whole chunks; and before any number was drawn. */
+static void test_skip(int generator, bool normal, const double *all) {
+    enum { CHUNK = MD_RANDOM_CHUNK };
+    check_places(generator, normal, all, (const size_t[]){1, 4, 1001, CHUNK - 3, CHUNK, 3 * CHUNK - 1, N - 3}, 7);
+    if (slow(generator)) return;
+    check_places(generator, normal, all, (const size_t[]){3 * CHUNK, 3 * CHUNK + 7}, 2);
+    check_places(generator, normal, all, (const size_t[]){2 * CHUNK + 12345, 3 * CHUNK + 12345}, 2);
+}
+
 /* Correlation of two sequences that should have none; 5 standard deviations. */
 static void check_unrelated(const double *a, const double *b, bool normal) {
     double product = 0, mean = normal ? 0 : 0.5, variance = normal ? 1 : 1.0 / 12;
@@ -135,6 +164,7 @@ static void test_generator(int generator) {
     for (int normal = slow(generator); normal < 2; normal++) {
         draw(generator, 7, 0, normal, N, one);
         test_any_count(generator, normal, one);
+        test_skip(generator, normal, one);
         if (slow(generator) || !normal) test_streams(generator, normal, one);
     }
     md_free(one);

@@ -18,8 +18,14 @@ static void test_chunks(int generator, const char *word) {
     double *by_host = md_alloc(MD_RANDOM_CHUNK, sizeof *by_host, "test"),
            *by_device = md_alloc(MD_RANDOM_CHUNK, sizeof *by_host, "test");
     void *on_host = host->create(generator, 12345), *on_device = device->create(generator, 12345);
-    for (int chunk = 0; chunk < 3; chunk++) {
+    for (int chunk = 0; chunk < 6; chunk++) {
         check_context("%s, chunk %d", word, chunk);
+        if (chunk == 3) { /* two that the device jumps over, if it can, and the host makes */
+            host->fill(on_host, by_host);
+            host->fill(on_host, by_host);
+            CHECK(device->skip(on_device, 2) == (generator != MD_GENERATOR_MT19937));
+            for (int k = 0; k < 2 && generator == MD_GENERATOR_MT19937; k++) device->fill(on_device, by_device);
+        }
         host->fill(on_host, by_host);
         device->fill(on_device, by_device);
         CHECK(by_host[0] != by_host[1]);

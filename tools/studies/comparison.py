@@ -185,7 +185,7 @@ def read_study(path, data):
         settings[f"{system['id']}: base"] = system["base"]
         if definition.get("design") != "ladder":  # whose rungs have a number each
             settings[f"{system['id']}: steps of the base"] = base_steps(data, system)
-    for key in ("base", "design", "repeats", "seconds", "limit"):
+    for key in ("base", "design", "repeats", "seconds", "limit", "launcher"):
         settings[f"study {key}"] = definition.get(key)
     settings.update({f"{key} (changed within the study)": values for key, values in data["provenance_differs"].items()})
     points = [read_study_point(record, systems[record["system"]]) for record in data["points"]]

@@ -4,6 +4,7 @@ import configparser
 import hashlib
 import math
 import os
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,8 @@ DESIGNS = {
     "fractional": "a fraction of the combinations of two levels each, with main effects and pairwise interactions",
 }
 OWN_POINTS = ("leave-one-out", "ladder")  # what their points set follows from the presets
+RANKS = "parallel.ranks"  # no key of the program: how many processes the launcher starts
+JOINT = " & "  # between keys that vary together, and between their values
 RESERVED = ("output.name", "output.directory", "output.progress", "report.verify", "restart.every")  # the study itself sets them
 
 
@@ -29,6 +32,19 @@ class StudyError(Exception):
     def __init__(self, messages):
         super().__init__("\n".join(messages))
         self.messages = messages
+
+
+def parts(settings):
+    """{key: value} with the keys that vary together told apart."""
+    found = {}
+    for key, value in settings.items():
+        found.update(zip(key.split(JOINT), value.split(JOINT)) if JOINT in key else [(key, value)])
+    return found
+
+
+def n_ranks(settings):
+    """The number of processes that these settings ask for."""
+    return int(parts(settings).get(RANKS, 1))
 
 
 @dataclass
@@ -46,11 +62,14 @@ class Study:
     seed: int = 1            # of the order of the runs
     confidence: float = 0.95
     runs: int = 0            # of a fractional design; 0: as few as resolution IV takes
+    launcher: str = "mpirun -n {ranks}"  # of points of several processes
     factors: dict = field(default_factory=dict)
 
     def resolved(self):
         """As it stands in study.json: files by their names from the top of the source, with the hash of what is in them."""
         record = {key: value for key, value in vars(self).items() if key != "budget"}  # that is of one session, not of the study
+        launcher = " ".join(shown(word) if os.path.isabs(word) else word for word in record.pop("launcher").split())
+        record.update({"launcher": launcher} if self.has_several_ranks() else {})
         record["decks"], record["base"] = [list(map(shown, files)) for files in (self.decks, self.base)]
         levels = {key: [shown(level) for level in levels] if key == "deck" else levels for key, levels in self.factors.items()}
         return {**record, "factors": levels, "files": self.hashes()}
@@ -64,6 +83,14 @@ class Study:
                 name += "'"
             found[name] = text
         return found
+
+    def asked_ranks(self):
+        """The texts that say how many processes points have."""
+        settings = [self.words, *({key: level} for key, levels in self.factors.items() for level in levels)]
+        return [parts(one)[RANKS] for one in settings if RANKS in parts(one)]
+
+    def has_several_ranks(self):
+        return any(int(text) > 1 for text in self.asked_ranks())
 
     def files(self):
         presets = sorted((TOP / "inputs/presets").glob("ladder-*.txt")) if self.design == "ladder" else []
@@ -121,9 +148,12 @@ class Reader:
         return found
 
     def levels(self, key, text):
-        levels = [level.strip() for level in text.split(",")]
-        if not all(levels):
-            self.errors.append(f"{key}: read {text!r}; allowed: level, level, ...")
+        n_keys = len(key.split(JOINT))
+        each = [[part.strip() for part in level.split("&")] if n_keys > 1 else [level.strip()] for level in text.split(",")]
+        levels = [JOINT.join(level) for level in each]
+        if not all(all(level) and len(level) == n_keys for level in each):
+            level = JOINT.join(["value"] * n_keys) if n_keys > 1 else "level"
+            self.errors.append(f"{key}: read {text!r}; allowed: {level}, {level}, ...")
         if len(set(levels)) < len(levels):
             self.errors.append(f"{key}: a level stands there twice: {text}")
         return [self.file(level, key) for level in levels if level] if key == "deck" else levels
@@ -178,12 +208,13 @@ class Reader:
         for key, text in {**texts, **given}.items():
             setattr(study, key, self.field(key, text))
         study.words = {**study.words, **words}
+        factors = {joint(key): text for key, text in factors.items()}
         for text in vary:
             key, is_pair, levels = text.partition("=")
             if not is_pair:
                 self.errors.append(f"--vary: read {text!r}; allowed: section.key=level,level,...")
                 continue
-            factors[key.strip()] = levels
+            factors[joint(key)] = levels
         study.factors = {key: self.levels(key, text) for key, text in factors.items()}
         self.judge(study)
         if self.errors:
@@ -205,12 +236,35 @@ class Reader:
             study.base = [str(TOP / "inputs/presets/fast.txt")]
         if study.runs and study.design != "fractional":
             wrong(f"runs: only a fractional design has a number of runs; this one is {study.design}")
-        for key in study.factors:
+        varied = [one for key in study.factors for one in key.split(JOINT)]
+        for key in dict.fromkeys(varied):
             if key in study.words:
                 wrong(f"{key}: stands in [factors] and in words; --vary {key}=VALUE,... takes the place of a factor of the file")
-        for key in [*study.factors, *study.words]:
+            if varied.count(key) > 1:
+                wrong(f"{key}: varies twice")
+            if key == "deck" and key not in study.factors:
+                wrong("deck: decks vary alone, not together with a key")
+        for key in [*varied, *study.words]:
             if key in RESERVED:
                 wrong(f"{key}: the study sets it for every run")
+        self.judge_ranks(study)
+
+    def judge_ranks(self, study):
+        n_wrong = len(self.errors)
+        numbers = [self.number(text, RANKS, int, 1) for text in study.asked_ranks()]
+        if len(self.errors) == n_wrong and max(numbers, default=1) > 1:
+            try:
+                words = shlex.split(study.launcher)
+            except ValueError:  # a quote without an end
+                words = []
+            if not any("{ranks}" in word for word in words[1:]):
+                self.errors.append(f"launcher: read {study.launcher!r}; allowed: a program and its words, {{ranks}} among them, as in "
+                                   f"{Study.launcher}")
+
+
+def joint(text):
+    """The key of a factor: one, or several that vary together."""
+    return JOINT.join(key.strip() for key in text.split("&"))
 
 
 def read_study(study_file=None, given=None, vary=(), folder=""):

@@ -2,7 +2,7 @@
 from dataclasses import dataclass, field
 from itertools import product, zip_longest
 
-from .definition import OWN_POINTS, StudyError, shown
+from .definition import JOINT, OWN_POINTS, RANKS, StudyError, n_ranks, parts, shown
 from .fractions import fraction
 from .rungs import ladder_points, no_stage, without_points
 
@@ -28,6 +28,11 @@ class System:
         """Steps that runs are a multiple of: whole intervals of a rebuild rule that counts."""
         every = int(self.settings.get("neighbor.every", 20))
         return every if every <= 100 else 20
+
+    def standing(self, key):
+        """What the base has of the key of a factor; None where nothing stands there."""
+        values = [self.settings.get(one) for one in key.split(JOINT)]
+        return None if None in values else JOINT.join(values)
 
     def record(self, base):
         return {"id": self.id, "label": self.label, "deck": " ".join(map(shown, self.decks)), "words": self.words,
@@ -55,10 +60,16 @@ class Point:
         """What it sets otherwise than the base."""
         return [key for key, value in self.settings.items() if self.base_settings.get(key) != value]
 
+    def words(self):
+        """Its overrides."""
+        return {**self.system.words, **({} if self.layers else parts(self.settings))}
+
+    def n_ranks(self):
+        return n_ranks(self.words())
+
     def command(self, extra=None):
-        """Files and overrides of a run, without the program. extra: {key: value} that come last."""
-        own = {} if self.layers else self.settings
-        words = {**self.system.words, **own, **(extra or {})}
+        """Files and overrides of a run, for Program.command. extra: {key: value} that come last."""
+        words = {**self.words(), **(extra or {})}
         return [*map(str, [*self.system.decks, *self.system.base, *self.layers]),
                 *(f"{key}={value}" for key, value in words.items())]
 
@@ -69,7 +80,7 @@ class Point:
 
 
 def is_physics(program, key):
-    return key == "deck" or program.options.get(key, {}).get("kind") == "physics"
+    return key == "deck" or any(program.options.get(one, {}).get("kind") == "physics" for one in key.split(JOINT))
 
 
 def point_factors(program, study):
@@ -83,7 +94,7 @@ def make_systems(program, study):
     systems, errors = [], {}
     for k, levels in enumerate(product(*factors.values())):
         varied = dict(zip(factors, levels))
-        own = {key: value for key, value in varied.items() if key != "deck"}
+        own = parts({key: value for key, value in varied.items() if key != "deck"})
         decks = [*study.decks, *([varied["deck"]] if "deck" in varied else [])]
         system = System(f"s{k}", decks, study.base, {**study.words, **own}, varied)
         checked = program.check(Point(system, "base", {}).command())
@@ -98,6 +109,7 @@ def make_systems(program, study):
         system.varied = {key: shown(value) if key == "deck" else value for key, value in system.varied.items()}
         if system.refusal:
             system.backend, system.dimension, system.settings = good.backend, good.dimension, good.settings
+        system.settings = {**system.settings, RANKS: str(n_ranks(system.words))}
         twins = [other for other in systems if other.n_atoms == system.n_atoms]
         own = [f"{key}={value}" for key, value in system.varied.items()] if len(twins) > 1 or system.refusal else []
         system.label = ", ".join([*([] if system.refusal else [f"{system.n_atoms:,} atoms"]), *own])
@@ -121,19 +133,19 @@ def check_factors(program, study):
     decks = [*study.decks, *study.factors.get("deck", [])[:1], *study.base]
     words = [f"{key}={value}" for key, value in study.words.items()]
     for levels in zip_longest(*varied.values()):
-        own = [f"{key}={level}" for key, level in zip(varied, levels) if level is not None]
+        own = parts({key: level for key, level in zip(varied, levels) if level is not None})
+        own = [f"{key}={level}" for key, level in own.items()]
         errors += [text for text in program.check([*map(str, decks), *words, *own]).errors
                    if 'read "' in text or "no such key" in text or "no such section" in text]
-    errors += [f"{key}: no such key (mdmini --list-options shows them)" for key in varied
-               if key not in program.options and not any(key in text for text in errors)]
+    errors += [f"{key}: no such key (mdmini --list-options shows them)" for key in parts(dict.fromkeys(varied, ""))
+               if key not in program.options and key != RANKS and not any(key in text for text in errors)]
     if errors:
         raise StudyError(list(dict.fromkeys(errors)))
 
 
 def base_levels(system, factors):
     """What the base has of each factor: the deck's value where it is one of the levels, else the first level."""
-    return {key: system.settings.get(key) if system.settings.get(key) in levels else levels[0]
-            for key, levels in factors.items()}
+    return {key: system.standing(key) if system.standing(key) in levels else levels[0] for key, levels in factors.items()}
 
 
 def words_of(settings):
@@ -154,14 +166,14 @@ def add_points(program, study, system):
     """The points of a system, the base first."""
     factors = point_factors(program, study)
     # A point that sets such a factor runs as one that does not, and would be measured in vain.
-    lacking = [] if "run.backend" in factors else [key for key in factors if key in program.lacks[system.backend]]
+    lacking = [] if "run.backend" in parts(dict.fromkeys(factors, "")) else [key for key in factors if key in program.lacks[system.backend]]
     if study.design in OWN_POINTS:
         make = ladder_points if study.design == "ladder" else without_points
         system.points = [Point(system, **made) for made in make(program, system)]
         return
     if study.design == "one-at-a-time":
         base = {}
-        combinations = [{key: level} for key, levels in factors.items() for level in levels if system.settings.get(key) != level]
+        combinations = [{key: level} for key, levels in factors.items() for level in levels if system.standing(key) != level]
     else:
         base = base_levels(system, factors)
         if study.design == "full":

@@ -4,9 +4,14 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 from collections import namedtuple
 from pathlib import Path
+
+from runs import messages
+
+from .definition import RANKS, n_ranks
 
 EFFECTIVE = re.compile(r"(?:# )?(\w+) += (.*?) +# ")
 HEAD = re.compile(r"# backend +(\w+),.*?# system +(\d+) atoms? in (\d) dimensions", re.DOTALL)
@@ -24,6 +29,7 @@ class NotMdmini(Exception):
 class Program:
     def __init__(self, path):
         self.path = os.path.abspath(path)
+        self.launcher = None  # what starts several processes, with {ranks} for their number
         self.may_lack_gpu = False  # a point that asks for a GPU where there is none passes the check, as far as that goes
         self.version = self.ask("--version").splitlines()
         if not self.version or not self.version[0].startswith("mdmini "):
@@ -43,6 +49,13 @@ class Program:
             return ""
         return done.stdout
 
+    def command(self, words):
+        """The program with these words; parallel.ranks=N among them, which it does not know, is the launcher's."""
+        own = [word for word in words if not word.startswith(f"{RANKS}=")]
+        n = n_ranks(dict(word.split("=", 1) for word in words if word not in own))
+        launcher = [word.replace("{ranks}", str(n)) for word in shlex.split(self.launcher)] if n > 1 else []
+        return [*launcher, self.path, *own]
+
     def identity(self):
         """What makes two programs the same one: version, commit, backends, and the bytes of what runs, for two builds may say the
         same of themselves."""
@@ -51,8 +64,8 @@ class Program:
 
     def check(self, words):
         """mdmini --check of files and overrides: Checked."""
-        done = subprocess.run([self.path, "--check", *words], capture_output=True, text=True, errors="replace")
-        errors = [line.replace("mdmini: error: ", "").replace("command line: ", "") for line in done.stderr.splitlines()]
+        done = subprocess.run(self.command(["--check", *words]), capture_output=True, text=True, errors="replace")
+        errors = messages(done.stderr)
         found = HEAD.search(done.stdout)
         if done.returncode or not found:
             return Checked(None, 0, 0, {}, errors or [f"mdmini --check: exit code {done.returncode}"])

@@ -13,8 +13,9 @@ from scripts import save_json
 from .ceilings import NAMES, ROOFS, lacks, roof, roofline_points, stage_rows
 from .definition import StudyError
 from .records import read_json
-from .view import (DRIFT_RESOLVED, FAR, FEW_STEPS, SCATTER, View, brief, drift_steps, extremes, figures, fixed, is_far,
-                   probability, scatters, step_counts, steps_text, unit_of, with_few_steps)
+from .scaling import section as scaling_section
+from .view import (DRIFT_RESOLVED, FAR, FEW_STEPS, SCATTER, View, brief, code, drift_steps, extremes, figures, fixed, is_far,
+                   probability, scatters, step_counts, steps_text, table, unit_of, with_few_steps)
 
 EFFECTS = (("Main effects", "Ratio of speeds of a level to the level of the base, averaged over the levels of the other "
             "factors."),
@@ -102,24 +103,6 @@ def read_peer(row, where):
             "source": row.get("source") or ""}
 
 
-# --- parts of Markdown ------------------------------------------------------------------------------------------------
-
-
-def table(head, rows):
-    """Lines of a table, and an empty one; head: texts, of columns of figures with a colon behind."""
-    lines = ["| " + " | ".join(name.rstrip(":") for name in head) + " |",
-             "|" + "|".join("---:" if name.endswith(":") else "---" for name in head) + "|"]
-    return [*lines, *("| " + " | ".join(escape(cell) for cell in row) + " |" for row in rows), ""]
-
-
-def escape(text):
-    return str(text if text is not None else "-").replace("|", "\\|").replace("\n", " ")
-
-
-def code(text):
-    return f"`{text}`"
-
-
 def star(point):
     return STAR if point["n_late_rebuilds"] else ""
 
@@ -141,6 +124,7 @@ def sections(view, ceilings, peers, pictures, again=None):
         lines += [*accuracy_of(view, system), *shown.take(f"accuracy-{system['id']}"), *determinism_of(view, system)]
         lines += [*stages_of(view, system), *roofline_of(view, system, ceilings)]
         lines += shown.take(f"roofline-{system['id']}")
+    lines += scaling_section(view.results)
     rest = shown.rest()
     lines += ["## All systems" if len(view.systems) > 1 else "## Factors", "", *rest] if rest else []
     lines += peers_table(peers) + provenance(view)

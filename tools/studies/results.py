@@ -16,6 +16,7 @@ from . import stats
 from .definition import OWN_POINTS
 from .records import outcome_text, read_study
 from .rungs import differences
+from .scaling import lines as scaling_lines, scaling
 from .view import FEW_STEPS, drift_steps, steps_text, with_few_steps
 
 STAGE_FIGURES = ("seconds_per_step", "share", "gb_per_s", "gflop_per_s", "bytes_per_step", "flops_per_step")
@@ -377,6 +378,7 @@ def make_results(study, runs):
             "ranking": {id: groups for id, (groups, _) in rankings.items()},
             "not_ranked": {id: left for id, (_, left) in rankings.items()},
             "determinism": [row for table in tables for row in table.determinism()],
+            "scaling": scaling(tables, study["factors"]),
             "provenance": provenances[0] if provenances else {},
             "provenance_differs": provenance_differs(provenances)}
 
@@ -479,4 +481,4 @@ def table_text(results):
             lines.append(f"warm-up: {system['warm_up']['dropped_rounds']} rounds dropped, {system['warm_up']['reason']}")
         for group in system["aliases"]:
             lines.append("cannot be told apart: " + " = ".join(group))
-    return "\n".join(lines)
+    return "\n".join(lines + scaling_lines(results))

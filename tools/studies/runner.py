@@ -22,6 +22,13 @@ def order(seed, system, points, n_round):
     return shuffled
 
 
+def order_of_systems(seed, systems, n_round):
+    """For what is compared across systems is to be as near in time as points of one."""
+    shuffled = list(systems)
+    random.Random(f"{seed} systems {n_round}").shuffle(shuffled)
+    return shuffled
+
+
 def host_mark(provenance):
     """What tells two machines apart in a record, which holds no names of hosts, as far as name, processor and memory do."""
     cpu = provenance.get("cpu") or {}
@@ -91,7 +98,7 @@ class Runner:
         """[(round, position, Point)] of this shard that are to be made, in order."""
         found = []
         for n_round in range(self.study.repeats):
-            for system in self.systems:
+            for system in order_of_systems(self.study.seed, self.systems, n_round):
                 share = self.shares[system.id]
                 skip = {point.id for point in system.points if point.reason or point.id in self.given_up}
                 if n_round in share.rounds:
@@ -110,19 +117,21 @@ class Runner:
         if "output.thermo_every" not in {**point.system.words, **point.settings}:
             own["output.thermo_every"] = n_steps  # two rows: the loop is seen from outside
         # Start and comparison with the reference are outside the loop, and not what the limit is for.
-        return Run([self.program.path, *point.command(own)], n_steps, self.study.limit + (600 if verify else 30),
-                   holds=[self.folder.stream.fileno()])  # a run that outlives a study that was killed keeps the next one out
+        return Run(self.program.command(point.command(own)), n_steps, self.study.limit + (600 if verify else 30),
+                   holds=[self.folder.stream.fileno()],  # a run that outlives a study that was killed keeps the next one out
+                   is_launched=point.n_ranks() > 1)
 
     def keep(self, point, n_round, position, run=None, why=None):
         """A line for what came of a run, or for what can have none (why)."""
         line = {"point": point.id, "round": n_round, "position": position, "shard": self.folder.shard_name(),
                 "started": run.started if run else utc_now(), "seconds": run.seconds() if run else 0, "status": "ok", "reason": "",
-                "verified": False, "report": None}
+                "verified": False, "ranks": point.n_ranks(), "report": None}
         self.check_program()
         if why:
             line.update(status=why.kind, reason=str(why))
         else:
             report = run.report()
+            self.check_launcher(point, report)
             report["provenance"]["host"] = host_mark(report["provenance"])
             line.update(verified=point.id not in self.first, ran=self.program.ran(report),
                         deterministic=self.program.is_deterministic(report), report=report)
@@ -142,6 +151,13 @@ class Runner:
         if not is_same:
             raise StudyError([f"{self.program.path}: the program, or its kernels, changed while the study ran; the runs before are kept, "
                               "and only the program of before can go on with them"])
+
+    def check_launcher(self, point, report):
+        """StudyError where the processes did not find each other: as many runs of one process have been timed beside each other."""
+        n = (report.get("ranks", {"n": point.n_ranks()}) or {"n": 1})["n"]
+        if n != point.n_ranks():
+            raise StudyError([f"launcher: {self.program.launcher} was to start {point.n_ranks()} processes of one run, and the run was of "
+                              f"{n}: is it the launcher of the MPI that the program was built with?"])
 
     def what_failed(self, line):
         """The checks that cost nothing; the first run of a point is compared with the reference besides."""
@@ -171,9 +187,9 @@ class Runner:
             self.know_corrections()
             untried = list({point.id: point for _, _, point in self.left()
                             if self.timings[point.id].predicted is None}.values())
-            on_cpu = any(point.system.backend == "cpu" for point in untried)
             # Side by side most of a try's time, which is start and compilation, passes at once; on the cpu it is the loop.
-            with ThreadPoolExecutor(1 if on_cpu else min(8, os.cpu_count())) as pool:
+            one_by_one = any(point.system.backend == "cpu" or point.n_ranks() > 1 for point in untried)
+            with ThreadPoolExecutor(1 if one_by_one else min(8, os.cpu_count())) as pool:
                 for point, why in zip(untried, pool.map(self.attempt, untried)):
                     if why:
                         self.tell(self.keep(point, 0, None, why=why))
@@ -228,9 +244,10 @@ class Runner:
     # ---- the rounds
 
     def overlaps(self, system):
-        """Whether the next run may be set up beside this one: on a cpu cores do the loop, too."""
+        """Whether the next run may be set up beside this one: on a cpu cores do the loop, too; and a batch system that has given all
+        its cores to one launcher lets the next one wait."""
         backends = {system.backend, *self.study.factors.get("run.backend", [])}
-        return not backends & {"cpu", "auto"} and system.n_atoms < OVERLAP_ATOMS
+        return all(point.n_ranks() == 1 for point in system.points) and not backends & {"cpu", "auto"} and system.n_atoms < OVERLAP_ATOMS
 
     def time(self, point, n_round, position):
         """Starts a run and stays until its loop is over; the run before is finished meanwhile. None: no run."""

@@ -17,10 +17,11 @@ MOST_STEPS = 100000
 ALL_PAIRS = (("force", "force.kernel", "pairs"), ("neighbor", "neighbor.search", "brute"))
 
 
-def small_cells(system):
-    """The overrides that make a lattice of about SMALL_ATOMS of the system, {} where it is small, or no lattice."""
+def small_cells(point):
+    """The overrides that make a lattice of about SMALL_ATOMS a process of its system, {} where it is small, or no lattice."""
+    system = point.system
     cells = system.settings.get("system.cells", "").split()
-    factor = (system.n_atoms / SMALL_ATOMS) ** (1 / system.dimension)
+    factor = (system.n_atoms / (SMALL_ATOMS * point.n_ranks())) ** (1 / system.dimension)
     if factor <= 1 or not cells or system.settings.get("system.start") in ("file", "random"):
         return {}
     return {"system.cells": " ".join(str(max(1, round(int(n) / factor))) for n in cells)}
@@ -76,7 +77,7 @@ class Timing:
 def try_small(point, start, timing, limit, program, is_over):
     """Fills the timing's prediction. start(point, n_steps, verify, words): a Run. Start-up costs are in a first try: one
     that would be too slow gets a longer one. NotRun where it cannot run; nothing is filled when time is up."""
-    system, cells = point.system, small_cells(point.system)
+    system, cells = point.system, small_cells(point)
     n_steps = min(FIRST_STEPS.get(system.backend, timing.interval), timing.fixed or timing.interval)
     try:
         while not is_over():

@@ -202,3 +202,21 @@ def brief(value, digits=3):
 
 def probability(p):
     return "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+# --- parts of Markdown ------------------------------------------------------------------------------------------------
+
+
+def table(head, rows):
+    """Lines of a table, and an empty one; head: texts, of columns of figures with a colon behind."""
+    lines = ["| " + " | ".join(name.rstrip(":") for name in head) + " |",
+             "|" + "|".join("---:" if name.endswith(":") else "---" for name in head) + "|"]
+    return [*lines, *("| " + " | ".join(escape(cell) for cell in row) + " |" for row in rows), ""]
+
+
+def escape(text):
+    return str(text if text is not None else "-").replace("|", "\\|").replace("\n", " ")
+
+
+def code(text):
+    return f"`{text}`"

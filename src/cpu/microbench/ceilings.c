@@ -21,6 +21,7 @@
 typedef struct Machine {
     int most_threads;
     const MdCpuCeilingKernel *kernels;
+    MdComm *comm;
 } Machine;
 
 /* --- machine ------------------------------------------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ static const MdCpuCeilingKernel *kernels_of(MdCpuInstructions set) {
     return md_cpu_ceilings_baseline();
 }
 
-static MdStatus open_machine(void **machine, const MdConfig *config, bool quick, MdErrors *errors) {
+static MdStatus open_machine(void **machine, const MdConfig *config, bool quick, MdComm *comm, MdErrors *errors) {
     (void)quick;
     MdCpuInstructions set;
     MdStatus status = md_cpu_find_instructions(&set, errors);
@@ -44,6 +45,7 @@ static MdStatus open_machine(void **machine, const MdConfig *config, bool quick,
     Machine *m = md_alloc(1, sizeof *m, "ceilings");
     m->most_threads = md_cpu_threads(config);
     m->kernels = kernels_of(set);
+    m->comm = comm;
     *machine = m;
     return MD_OK;
 }
@@ -79,6 +81,7 @@ static int64_t source_length(const MdCpuCeiling *c) {
     if (is_of(c, "transpose")) return c->n * c->width;
     if (strncmp(c->of.row->variant, "stride", 6) == 0) return c->n * c->of.row->parameter;
     if (strncmp(c->of.row->variant, "gather", 6) == 0) return 4 * c->n;
+    if (is_of(c, "peers")) return c->of.row->parameter;
     return c->of.row->each ? (int64_t)c->of.row->parameter * c->of.n_threads : c->n;
 }
 
@@ -94,6 +97,7 @@ static void fill_sources(MdCpuCeiling *c) {
         c->a[i] = source_value(i);
         if (c->b) c->b[i] = -1;
         if (c->c) c->c[i] = source_value(i + 5);
+        if (is_of(c, "peers")) c->a[i] = source_value(i + 5 * md_comm_rank(c->comm));
     }
 }
 
@@ -164,6 +168,27 @@ static void fill_matrices(MdCpuCeiling *c) {
         }
 }
 
+/* --- messages between processes ----------------------------------------------------------------------------------- */
+
+/* of.size exchanges with the partner, both ways at once. */
+static void run_messages(MdCpuCeiling *c) {
+    const int64_t bytes = c->of.row->parameter * (int64_t)sizeof *c->a;
+    const MdMessage messages[] = {{.rank = c->partner, .data = c->b, .bytes = bytes},
+                                  {.rank = c->partner, .is_sent = true, .data = c->a, .bytes = bytes}};
+    for (int64_t k = 0; k < c->n && c->partner >= 0; k++) {
+        md_comm_begin(c->comm, messages, 2);
+        md_comm_end(c->comm);
+    }
+}
+
+/* of.size agreements on a number of 8 bytes, as a run has them. The last rank has the largest number. */
+static void run_agreements(MdCpuCeiling *c) {
+    for (int64_t k = 0; k < c->n; k++) {
+        c->results[0] = source_value(c->n_calls + k) + md_comm_rank(c->comm);
+        md_comm_largest(c->comm, c->results, 1);
+    }
+}
+
 /* --- a row --------------------------------------------------------------------------------------------------------- */
 
 typedef struct Prepared {
@@ -193,10 +218,10 @@ static void fill(MdCpuCeiling *c) {
     } else if (c->of.row->sums) {
         c->f = take(n * sizeof *c->f);
         for (int64_t i = 0; i < c->n; i++) c->f[i] = small_number(i);
-    } else if (is_of(c, "bandwidth") || is_of(c, "transpose") || is_of(c, "reduction")) {
+    } else if (is_of(c, "peers") || is_of(c, "bandwidth") || is_of(c, "transpose") || is_of(c, "reduction")) {
         const size_t bytes = (size_t)source_length(c) * sizeof *c->a;
         c->a = take(bytes);
-        if (c->of.row->bytes > 12) c->b = take(bytes);
+        if (c->of.row->bytes > 12 || is_of(c, "peers")) c->b = take(bytes);
         if (is(c, "triad")) c->c = take(bytes);
         if (is(c, "write")) c->b = take(bytes);
         fill_sources(c);
@@ -209,29 +234,36 @@ static void fill(MdCpuCeiling *c) {
 
 static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEILING_REASON]) {
     const Machine *m = machine;
-    MdCpuCeiling c = {.of = *of, .n = of->size, .width = of->size, .one = 1};
+    MdCpuCeiling c = {.of = *of, .n = of->size, .width = of->size, .one = 1, .comm = m->comm};
     if (is_of(&c, "transpose")) c.width += of->row->parameter;
     if (is_of(&c, "latency") && of->row->parameter > 1) c.n_places = count_places(&c);
     const char *why = of->size > of->row->size || c.n_places * MD_CPU_LINE > of->row->parameter
                           ? " for arrays of four times the caches"
                           : "";
     const uint64_t bytes = needed_bytes(&c), available = md_host_memory_available_bytes();
-    if (bytes > available / 2) {
+    if (bytes > available / 2)
         snprintf(reason, MD_CEILING_REASON, "needs %s of main memory%s, and half of what is free is %s",
                  md_bytes(bytes).text, why, md_bytes(available / 2).text);
-        return NULL;
-    }
+    if (is_of(&c, "peers") && !m->comm) snprintf(reason, MD_CEILING_REASON, MD_CEILINGS_ALONE);
+    if (!md_ceilings_agree(m->comm, !*reason, reason)) return NULL;
+    c.partner = md_comm_rank(m->comm) < 2 ? 1 - md_comm_rank(m->comm) : -1;
     fill(&c);
     Prepared *prepared = md_alloc(1, sizeof *prepared, "ceilings");
-    *prepared = (Prepared){c, kernel_of(m->kernels, of->row)->run};
+    *prepared = (Prepared){c, !is_of(&c, "peers")             ? kernel_of(m->kernels, of->row)->run
+                              : is(&c, "all-reduce, 8 bytes") ? run_agreements
+                                                              : run_messages};
     return prepared;
 }
 
 static double run(void *prepared, int64_t n_calls) {
     Prepared *p = prepared;
+    double unused = 0;
+    md_comm_largest(p->c.comm, &unused, 1); /* several processes begin together */
     const double start_s = md_clock_s();
-    for (int64_t k = 0; k < n_calls; k++) p->run(&p->c);
-    p->c.n_calls += n_calls;
+    for (int64_t k = 0; k < n_calls; k++) {
+        p->run(&p->c);
+        p->c.n_calls++;
+    }
     return md_clock_s() - start_s;
 }
 
@@ -282,17 +314,26 @@ static bool check_single(MdCpuCeiling *c, char *reason) {
 
 static double array_value(const MdCpuCeiling *c, int64_t i) {
     const double s = 3, a = source_value(i), addend = source_value(i + 5);
+    if (is_of(c, "peers")) return source_value(i + 5 * c->partner);
     return is(c, "write") ? s : is(c, "copy") ? a : is(c, "scale") ? s * a : a + s * addend;
 }
 
 static bool check_array(MdCpuCeiling *c, char *reason) {
     int64_t first_bad = INT64_MAX;
+    const int64_t n = is_of(c, "peers") ? c->partner >= 0 ? c->of.row->parameter : 0 : c->n;
 #pragma omp parallel for schedule(static) reduction(min : first_bad)
-    for (int64_t i = 0; i < c->n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         if (c->b[i] != array_value(c, i) && i < first_bad) first_bad = i;
         else c->b[i] = NAN;
     }
     return first_bad == INT64_MAX || equal("an element", c->b[first_bad], array_value(c, first_bad), reason);
+}
+
+static bool check_agreement(MdCpuCeiling *c, char *reason) {
+    const double largest = source_value(c->n_calls + c->n - 2) + md_comm_size(c->comm) - 1; /* of the last call */
+    const bool right = equal("the largest number", c->results[0], largest, reason);
+    c->results[0] = NAN;
+    return right;
 }
 
 static bool check_transpose(MdCpuCeiling *c, char *reason) {
@@ -375,6 +416,7 @@ static bool check(void *prepared, char reason[MD_CEILING_REASON]) {
     else if (is_of(c, "atomics") || (is_of(c, "latency") && !c->chain)) right = check_counts(c, reason);
     else if (is_of(c, "latency")) right = check_chain(c, reason);
     else if (c->of.row->sums) right = check_single(c, reason);
+    else if (is(c, "all-reduce, 8 bytes")) right = check_agreement(c, reason);
     else right = c->b ? check_array(c, reason) : check_sum(c, reason);
     c->n_calls = 0;
     return right;

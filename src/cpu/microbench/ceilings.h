@@ -20,6 +20,8 @@ typedef struct MdCpuCeiling {
     float *f, *g, *h;        /* matrices */
     double *results;         /* of each thread, a line apart */
     double one;              /* 1, which the compiler does not know */
+    MdComm *comm;            /* the processes that measure together */
+    int partner;             /* the one that this one exchanges with; -1: none */
 } MdCpuCeiling;
 
 /* What a row calls: the first kernel of its group with whose name that of the variant begins. */

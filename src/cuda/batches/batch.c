@@ -49,22 +49,36 @@ static void issue_steps(CudaContext *context, int n_steps) {
 /* n kernels of forces, kicks and drift each; kernels/batches/step.cu. */
 static void issue_fused(CudaContext *context, int n) {
     if (context->facts.queues) {
+        if (n > 0) cuda_halo_update(context, n % 2);
         context->arguments.n = n;
         context->arguments.buffer = n % 2;
         if (n > 0) cuda_launch_filling(context, CUDA_K_step_queue, n * cuda_force_items(context));
-        if (n > 0 && context->facts.checks_on_device) cuda_launch(context, CUDA_K_step_bring_back, context->n_atoms);
+        if (n > 0 && context->facts.checks_on_device) cuda_launch(context, CUDA_K_step_bring_back, context->room);
+        if (n > 0) cuda_halo_forget(context); /* other GPUs may still be storing theirs */
         return;
     }
     for (int left = n; left > 0; left--) {
+        cuda_halo_update(context, left % 2);
         context->arguments.buffer = left % 2;
         cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
+        context->halo.is_stale = true;
     }
+}
+
+/* Forces by themselves, behind n passes. Those of a queue have stored the positions of copies: a barrier of all GPUs, and all are there. */
+static void end_with_forces(CudaContext *context, int n) {
+    if (context->comm && context->facts.queues && n > 0) {
+        cuda_halo_barrier(context);
+        cuda_halo_begin(context);
+    }
+    cuda_force_issue(context, false);
 }
 
 /* A drift, and n of these. */
 static void issue_moves(CudaContext *context, int n) {
     context->arguments.buffer = n % 2;
-    cuda_launch(context, CUDA_K_step_drift, context->n_atoms);
+    cuda_launch(context, CUDA_K_step_drift, context->room);
+    context->halo.is_stale = true;
     issue_fused(context, n);
 }
 
@@ -74,12 +88,12 @@ static void issue_whole_steps(CudaContext *context, int n_steps) {
         return;
     }
     issue_moves(context, n_steps - 1);
-    cuda_force_issue(context, false);
+    end_with_forces(context, n_steps - 1);
 }
 
 static void issue_forced_steps(CudaContext *context, int n_steps) {
     issue_fused(context, n_steps - 1);
-    cuda_force_issue(context, false);
+    end_with_forces(context, n_steps - 1);
 }
 
 static const CudaGraphWork batch_work[CUDA_N_BATCHES] = {[0] = issue_whole_steps,
@@ -98,12 +112,17 @@ static void issue_graphs(CudaContext *context, const CudaBatch *batch) {
         while (n > left) n /= 2;
         const int begins = batch->kind & CUDA_BEGINS_FORCED;
         const int kind = n == left ? batch->kind : begins ? CUDA_BEGINS_FORCED | CUDA_ENDS_DRIFTED : 0;
+        /* A graph is the same whatever was before; but forces come first behind a list, if nothing checks displacements. */
+        if (begins && !context->facts.checks_on_device) cuda_halo_begin(context);
+        else cuda_halo_forget(context);
         cuda_graph_launch(context, &context->batch_graphs[kind][n], reads_grid, batch_work[kind], n);
     }
 }
 
 static void issue_resident(CudaContext *context, const CudaBatch *batch) {
     CudaArguments *a = &context->arguments;
+    /* The first drift overwrites copies at once: no GPU may still compute with them. Behind a list none does. */
+    if (context->comm && (batch->kind & CUDA_BEGINS_FORCED) == 0) cuda_halo_barrier(context);
     a->n = batch->n_steps;
     a->begins = (batch->kind & CUDA_BEGINS_FORCED) != 0;
     a->drifts = (batch->kind & CUDA_ENDS_DRIFTED) != 0;
@@ -122,6 +141,8 @@ void cuda_batch_issue(CudaContext *context, const CudaBatch *batch) {
     cuda_timing_end_batch(context, batch->n_steps);
     md_nvtx_end();
     context->has_forces = !(batch->kind & CUDA_ENDS_DRIFTED);
+    if (context->config.launch_graph == MD_GRAPH_ON || context->facts.is_resident) cuda_halo_forget(context);
+    context->halo.is_stale = !context->has_forces;
 }
 
 void cuda_batch_destroy(CudaContext *context) {

@@ -48,9 +48,21 @@ static bool may_follow(const CudaContext *context, int64_t step) {
 
 /* --- the device has stopped ------------------------------------------------------------------------------------------ */
 
-/* After a fault the motion is over, and it stays as it is: a fault is told before the stop behind it. */
-static bool needs_list(const CudaContext *context) {
-    return context->h_host_status->stopped && !context->h_host_status->fault;
+/* What the last list has come to is known. */
+static void confirm(CudaContext *context) {
+    if (context->comm && context->unconfirmed) cuda_domain_confirm(context);
+    context->unconfirmed = false;
+}
+
+/* After a fault the motion is over, and it stays as it is: a fault is told before the stop behind it. The devices of several processes
+ * stop at the same step; their hosts look at the same steps as well, when it is known, so that all do the same then. */
+static bool needs_list(CudaContext *context) {
+    if (context->comm && context->facts.checks_on_device) {
+        cuda_wait_stream(context, "wait: steps");
+        confirm(context);
+    }
+    if (context->comm && context->unconfirmed) return false;
+    return context->h_host_status->stopped && !cuda_has_fault(context);
 }
 
 /* The forces of a step come next, the first of n_before steps of a batch before it. */
@@ -91,7 +103,7 @@ static void wait_to_know(CudaContext *context) {
     else if (context->unconfirmed && cudaEventQuery(context->searched) != cudaSuccess)
         cuda_wait_event(context, context->searched, "wait: rebuild");
     (void)cudaGetLastError(); /* not ready is no fault */
-    context->unconfirmed = false;
+    confirm(context);
 }
 
 /* --- steps ---------------------------------------------------------------------------------------------------------- */
@@ -112,7 +124,7 @@ static void begin_step(CudaContext *context) {
 static CudaBatch find_batch(const CudaContext *context) {
     const bool is_drifted = context->is_drifted;
     const int64_t first = is_drifted ? context->step : context->step + 1;
-    const bool begins = is_drifted ? context->facts.fuses_steps && context->unconfirmed &&
+    const bool begins = is_drifted ? context->facts.fuses_steps && (context->unconfirmed || context->comm) &&
                                          context->built_step == first && !wants_energy(context, first)
                                    : context->kick_open && may_follow(context, first);
     if (!context->facts.batches || !begins) return (CudaBatch){0};
@@ -138,10 +150,12 @@ static bool take_list(CudaContext *context, MdStatus *status) {
         return !needs_list(context);
     }
     const bool acts = acts_on_list(context, step) && context->built_step != step;
+    const int64_t n_builds = context->n_builds;
     if (acts) wait_to_know(context);
     if (needs_list(context)) return false;
     if (acts) *status = cuda_neighbor_update(context, step + context->step_offset);
-    if (acts && context->unconfirmed) cuda_ahead_note_build(context, step);
+    if (acts && (context->unconfirmed || (context->comm && context->n_builds > n_builds)))
+        cuda_ahead_note_build(context, step);
     return *status == MD_OK;
 }
 
@@ -185,7 +199,7 @@ static bool is_behind_goal(const CudaContext *context) { return context->is_drif
 
 /* A part of what was asked for and has had no effect yet; false: there is none. */
 static bool go_on(CudaContext *context, MdStatus *status) {
-    if (context->h_host_status->fault || *status != MD_OK) return false;
+    if (cuda_has_fault(context) || *status != MD_OK) return false;
     if (needs_list(context)) *status = roll_back(context);
     else if (is_behind_goal(context)) *status = issue_next(context);
     else return false;
@@ -256,7 +270,7 @@ MdStatus cuda_steps_output_settle(void *opaque) {
     const MdStatus status = cuda_steps_settle(context);
     cuda_wait_stream(context, "wait: steps");
     /* After an error or a fault nothing is issued again (go_on): what is SKIPPED stays so. */
-    if (status != MD_OK || context->h_host_status->stopped || context->h_host_status->fault)
+    if (status != MD_OK || context->h_host_status->stopped || cuda_has_fault(context))
         md_ring_abandon(context->output.ring);
     return status;
 }
@@ -264,11 +278,12 @@ MdStatus cuda_steps_output_settle(void *opaque) {
 MdStatus cuda_steps_output_begin(void *opaque, const MdOutputRequest *request) {
     CudaContext *context = opaque;
     CudaJournalStep *now = entry(context, context->step);
-    /* The journal has room for one request a step: of another before it nothing may be left to do. */
-    MdStatus status = now->has_output ? settle(context) : MD_OK;
+    /* The journal has room for one request a step: of another before it nothing may be left to do. Several processes have to know how
+     * many atoms are on each. */
+    MdStatus status = now->has_output || context->comm ? settle(context) : MD_OK;
     if (status != MD_OK) return status;
     /* So the step is in no batch. After a fault it was not made. */
-    md_require(now->wants_energy || context->h_host_status->fault);
+    md_require(now->wants_energy || cuda_has_fault(context));
     now->has_output = true;
     now->output = *request;
     close_kick(context);

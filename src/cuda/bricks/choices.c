@@ -310,11 +310,10 @@ MdStatus cuda_brick_check(const MdConfig *config, const MdSystemPlan *plan, MdEr
                        "memory.staging=async: needs compute capability 8.0, and this GPU has %d.%d: take registers",
                        capability / 10, capability % 10);
     if (config->launch_passes == MD_PASSES_QUEUE && cuda_division_bricks(&division) > MOST_QUEUED)
-        return md_fail(
-            errors, MD_ERROR_INPUT,
-            "launch.passes=queue: counts to %lld bricks, and this system may have more: take kernels, or more cells a "
-            "brick",
-            (long long)MOST_QUEUED);
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "launch.passes=queue: counts to %lld bricks, and this system may have more: take kernels, or "
+                       "more cells a brick",
+                       (long long)MOST_QUEUED);
     return MD_OK;
 }
 
@@ -327,12 +326,11 @@ bool cuda_brick_lacks_room(const MdConfig *config, const MdSystemPlan *plan, cha
                  around = cuda_division_candidates(&trial.division, plan->n_atoms);
     if (staged > CUDA_MAX_STAGED || around > CUDA_MAX_CANDIDATES ||
         !cuda_brick_cells_fit(trial.cells, plan->box.dimension))
-        snprintf(
-            what, size,
-            "with memory.brick_cells=%d a block would stage %.0f atoms of %.0f in %.0f cells, and has room for %d of "
-            "%d in %d",
-            trial.cells, staged, around, pow(trial.cells + 2, plan->box.dimension), CUDA_MAX_STAGED,
-            CUDA_MAX_CANDIDATES, CUDA_BRICK_STENCIL);
+        snprintf(what, size,
+                 "with memory.brick_cells=%d a block would stage %.0f atoms of %.0f in %.0f cells, and has room for "
+                 "%d of %d in %d",
+                 trial.cells, staged, around, pow(trial.cells + 2, plan->box.dimension), CUDA_MAX_STAGED,
+                 CUDA_MAX_CANDIDATES, CUDA_BRICK_STENCIL);
     else
         snprintf(what, size,
                  "with memory.brick_cells=%d a block needs %zu bytes of shared memory for %.0f atoms, and has %d on "

@@ -53,7 +53,11 @@ int cuda_brick_block_size(const CudaTarget *target, double range, int threads_pe
     const double n_bricks = cuda_division_bricks(&division);
     const bool are_few = config->launch_passes == MD_PASSES_QUEUE && n_bricks > least_whole_bricks * target->n_sms &&
                          n_bricks < most_whole_bricks * target->n_sms;
-    return threads_of_block(config, cuda_division_largest(&division, target->n_atoms), threads_per_atom,
+    double rows = cuda_division_largest(&division, target->n_atoms);
+    /* Of several processes blocks are to hold what they stage, as barriers of all GPUs are dear. Halves of a box have long bricks. */
+    if (md_config_has_domains(config) && config->memory_brick_grid != MD_BRICK_GRID_CELLS && threads_per_atom == 1)
+        rows = fmax(rows, cuda_division_staged(&division, target->n_atoms, range) / CUDA_MOST_HELD_SOURCES);
+    return threads_of_block(config, rows, threads_per_atom,
                             are_few || config->memory_brick_grid != MD_BRICK_GRID_CELLS ||
                                 config->run_precision == MD_PRECISION_DOUBLE);
 }
@@ -98,7 +102,8 @@ size_t cuda_brick_held_bytes(const MdConfig *config, int block) {
     if (config->force_kernel != MD_KERNEL_BRICK || config->launch_fuse != MD_FUSE_STEP) return 0;
     const size_t state = cuda_facts(config).state_size, pair = cuda_facts(config).pair_size,
                  moving = 3 * state + 4 * pair;
-    const size_t bytes = (cuda_facts(config).may_roll_back ? 3 * state : 0) + moving + 3 * pair;
+    const size_t bytes = (cuda_facts(config).may_roll_back ? 3 * state : 0) +
+                         (md_config_has_domains(config) ? state : 0) + moving + 3 * pair;
     return (size_t)(block / cuda_facts(config).threads_per_atom) * ((bytes + state - 1) / state * state);
 }
 

@@ -13,10 +13,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "backend/backend.h"
+#include "backend/ranks.h"
 #include "cuda/context/facts.h"
 #include "cuda/device/driver.h"
+#include "cuda/device/nccl.h"
 #include "cuda/context/shared.h"
+#include "parallel/comm.h"
+#include "parallel/domain.h"
 
 typedef enum CudaStage {
     CUDA_SORT,
@@ -26,6 +29,8 @@ typedef enum CudaStage {
     CUDA_REDUCE,
     CUDA_GATHER,
     CUDA_STEP, /* batches of steps: graphs, the resident kernel */
+    CUDA_HALO, /* of several processes, as what follows */
+    CUDA_MIGRATE,
     CUDA_N_STAGES
 } CudaStage;
 
@@ -69,6 +74,7 @@ typedef enum CudaStage {
     X(gather, import_raw, "")                                                                                          \
     X(gather, export_raw, "")                                                                                          \
     X(gather, places, "output.pack=shared|padded")                                                                     \
+    X(gather, ids, "")                                                                                                 \
     X(gather, positions_single, "")                                                                                    \
     X(gather, positions_double, "")                                                                                    \
     X(gather, images_single, "")                                                                                       \
@@ -81,7 +87,21 @@ typedef enum CudaStage {
     X(step, drift, "launch.fuse=step launch.persistent=off")                                                           \
     X(step, pass, "launch.fuse=step launch.persistent=off launch.passes=kernels")                                      \
     X(step, queue, "launch.fuse=step launch.persistent=off launch.passes=queue")                                       \
-    X(step, bring_back, "launch.fuse=step launch.persistent=off launch.passes=queue neighbor.rebuild=device-check")
+    X(step, bring_back, "launch.fuse=step launch.persistent=off launch.passes=queue neighbor.rebuild=device-check")    \
+    X(halo, border, "")                                                                                                \
+    X(halo, arrive, "")                                                                                                \
+    X(halo, list, "")                                                                                                  \
+    X(halo, pack, "parallel.transport=staged|cuda-aware|nccl")                                                         \
+    X(halo, unpack, "parallel.transport=nccl")                                                                         \
+    X(halo, sum, "")                                                                                                   \
+    X(halo, count, "parallel.transport=direct")                                                                        \
+    X(halo, push, "parallel.transport=direct")                                                                         \
+    X(halo, barrier, "parallel.transport=direct")                                                                      \
+    X(halo, end, "parallel.transport=direct")                                                                          \
+    X(migrate, leave, "")                                                                                              \
+    X(migrate, arrive, "")                                                                                             \
+    X(migrate, count, "parallel.transport=direct")                                                                     \
+    X(migrate, take, "parallel.transport=direct")
 
 typedef enum CudaKernelId {
 #define CUDA_KERNEL_ID(unit, name, condition) CUDA_K_##unit##_##name,
@@ -191,17 +211,45 @@ typedef struct CudaSlot {
 
 enum { CUDA_N_QUANTITIES = 4 }; /* of a frame: bits of MD_FRAME_... */
 
+/* Of several processes each has its own atoms in it, in the order of memory, and behind the quantities their ids. */
+typedef struct CudaFrameBuffer {
+    char *device, *host;
+    int64_t room, n; /* rows; as of its last issue */
+} CudaFrameBuffer;
+
 typedef struct CudaOutput {
     MdRing *ring; /* the caller's; may be gone when the context goes */
     MdRingSpec spec;
     CudaSlot *slots; /* [spec.n_slots]; NULL: there are none */
     char *d_rows, *h_rows;
-    char *d_frames, *h_frames;                                  /* frame buffers: [spec.n_frames][frame_bytes] */
-    size_t offset[CUDA_N_QUANTITIES], bytes[CUDA_N_QUANTITIES]; /* of a quantity in a frame buffer */
-    size_t frame_bytes;
+    CudaFrameBuffer *frames;  /* [spec.n_frames] */
+    MdPart whole;             /* rank 0 of several: the frame that its consumer writes */
     bool copies_frames;       /* output.host_memory is not mapped */
     cudaStream_t copy_stream; /* that of the context, or its own */
 } CudaOutput;
+
+/* --- domain.c, migrate.c, halo.c --- */
+
+enum { CUDA_SENT_TABLES = 8 };
+
+/* Of several processes. */
+typedef struct CudaHalo {
+    CudaHaloTable table;        /* what the device has, or is to have */
+    CudaHaloTable *sent_tables; /* [CUDA_SENT_TABLES] pinned: on their way there and back */
+    int64_t n_uploads;
+    char *h_out, *h_in;   /* [row_room] rows on their way, pinned */
+    unsigned *h_moved_sq; /* pinned: a largest displacement on its way */
+    bool is_stale;        /* atoms have moved since places were exchanged */
+    bool wants_room;      /* parallel.transport = direct: the next list needs more room than there is, with some rank */
+    bool has_fault;       /* of some rank: agreed, so that all end at the same step */
+    int pushed_copy;      /* parallel.transport = direct: of the positions, the last one that is there; -1: either */
+    CudaPeers *h_peers;   /* what the device has; and what of it is mapped */
+    void *mapped[4 * CUDA_MOST_PEERS];
+    int n_mapped;
+    CudaMailbox *mailbox; /* the own one, and the inbox behind it */
+    CudaNccl *nccl;       /* parallel.transport = nccl */
+    int n_unwaited;       /* exchanges that were issued since the host waited for one */
+} CudaHalo;
 
 /* How an extent was last divided into cells and bricks. */
 typedef struct CudaKeptGrid {
@@ -226,10 +274,19 @@ typedef struct CudaContext {
     const char *refused_kernel;
 
     /* what is simulated */
-    int n_atoms;
+    int64_t n_all; /* atoms of all processes */
+    int n_own;     /* of this one, as of the last list; of one process: all */
+    int room;      /* that arrays and launches have room for, with the halo */
+    int n_share;   /* what it has on the average, */
+    MdBox share;   /* and its part of the box, as a box of its own: bricks, rows and blocks are planned for them */
     MdBox box;
     MdPotential potential;
     double range; /* cuda_list_range */
+
+    MdComm *comm; /* NULL: one process */
+    MdDomain domain;
+    CudaHalo halo;
+    MdRankStatistics rank;
 
     CudaArguments arguments; /* what kernels get; the host's view of all device arrays */
     unsigned char pair_table[MD_MAX_TYPES * MD_MAX_TYPES * sizeof(MdPair_d)]; /* second argument of the force kernels */
@@ -243,8 +300,8 @@ typedef struct CudaContext {
     int few_keys;              /* of each cell, in the sort that was prepared last; 0: it goes as that of many cells */
     CudaGrid placed;           /* the grid that cell_place was made for */
     CudaKeptGrid kept_grid;
-    int brick_grid, brick_cells; /* as the switches say; cells, and fewer, where bricks would hold too much */
-    int64_t max_bricks;          /* that there is room for */
+    int brick_grid, brick_cells;   /* as the switches say; cells, and fewer, where bricks would hold too much */
+    int64_t max_bricks, max_steps; /* that there is room for; and for steps of them, with those around a domain */
 
     bool built;
     bool unconfirmed; /* a build was issued, and nobody has looked whether it has had room: known after */
@@ -272,10 +329,10 @@ typedef struct CudaContext {
     cudaEvent_t status_copied;
     CudaRow sums; /* for who waits for them */
     CudaPartials pair_partials, atom_partials;
-    bool places_stale; /* arguments.place_of_id is of an earlier order of the particles */
+    bool places_stale; /* arguments.place_of_id, which one process has, is of an earlier order of the particles */
     bool has_forces;   /* those of arguments.now.force are of the particles: not between a sort and the next forces */
     int64_t tree_threads; /* for so many threads there is room in arguments.tree */
-    void *staging;        /* [n_atoms][3] of 8 bytes */
+    void *staging;        /* [room][3] of 8 bytes */
     char *h_staging[2];   /* CUDA_CHUNK_BYTES each */
     cudaEvent_t chunk_copied[2];
 

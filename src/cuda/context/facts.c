@@ -41,6 +41,7 @@ CudaFacts cuda_facts(const MdConfig *config) {
         .fuses_steps = config->launch_fuse == MD_FUSE_STEP,
         .queues = config->launch_passes == MD_PASSES_QUEUE};
     facts.batches = config->launch_graph == MD_GRAPH_ON || facts.is_resident || facts.fuses_steps;
+    facts.lists_copies = md_config_has_domains(config) && (facts.is_resident || facts.queues);
     facts.stops_itself = facts.is_resident || facts.queues;
     facts.may_roll_back = facts.is_resident && config->launch_barrier == MD_BARRIER_LOCAL && facts.checks_on_device;
     facts.has_list = has_rows(config) || facts.has_clusters || facts.has_bricks;

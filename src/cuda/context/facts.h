@@ -32,9 +32,9 @@ typedef struct CudaFacts {
     bool is_resident;      /* batches by the resident kernel */
     bool fuses_steps;      /* launch.fuse = step */
     bool queues;           /* launch.passes = queue */
+    bool lists_copies;     /* several processes: each atom has a list of its copies, for the block that moves it */
     bool batches;          /* steps that nobody looks at go in batches */
-    bool
-        stops_itself; /* the kernel of a batch stops in its midst, so that some steps more in it cost hardly anything */
+    bool stops_itself;     /* the kernel of a batch stops in its midst: some steps more in it cost hardly anything */
     /* Blocks of the resident kernel may have to make steps again: launch.barrier = local with device-check. */
     bool may_roll_back;
 } CudaFacts;

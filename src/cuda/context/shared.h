@@ -32,7 +32,7 @@ enum { CUDA_LOW_BITS = 9 };
 typedef struct CudaParticles {
     CudaVectors position; /* as pairs see it: Pair; fourth: a word, see low; twice, see common.cuh; not in spare */
     CudaVectors velocity; /* Pair; fourth: 1/mass */
-    CudaVectors force;    /* Pair; fourth: 0; not in spare; often the second copy of the positions: see memory.c */
+    CudaVectors force;    /* Pair; fourth: 0; not in spare; often the second copy of the positions: see arrays.c */
     int32_t *type;        /* [n]; NULL with vec4, where the word has it */
     void *inverse_mass;   /* Pair [n]; NULL with vec4 */
     uint32_t *low;        /* [n], mixed precision: the word of the bits that position lacks; NULL with vec4 */
@@ -49,6 +49,91 @@ typedef struct CudaGrid {
     /* With memory.sort = brick: among so many the cells of an axis are shared out, as evenly as can be. */
     int32_t n_bricks[3];
 } CudaGrid;
+
+/* Several processes (parallel/domain.h): the sides of a domain, itself in the middle. */
+enum { CUDA_SIDES = 27 };
+/* parallel.transport = direct: ranks of a node, at most. */
+enum { CUDA_MOST_PEERS = 64 };
+
+#define CUDA_ATOM_ROW_BYTES(pair_size) (8 * (pair_size) + sizeof(CudaTag))
+
+/* What differs from list to list, in device memory: kernels keep their arguments. With parallel.transport = direct kernels count all of
+ * it where there is room; elsewhere the host does. */
+typedef struct CudaHaloTable {
+    int32_t n_own, n_stored;      /* atoms of the domain, and with the copies behind them */
+    int32_t n_slots, n_sorted;    /* the same before they are sorted: places in memory, some of which are free */
+    int32_t n_leaving, n_arrived; /* atoms that other ranks own now, and that have come from them */
+    int32_t n_border[CUDA_SIDES]; /* atoms that a side has copies of */
+    int32_t lacks_room;           /* parallel.transport = direct: for an atom or a copy, with any rank */
+    int32_t needs_barrier; /* launch.persistent: some rank has a block that cannot do without, see needs_grid_barrier */
+    int32_t out[CUDA_SIDES + 1]; /* first atom for each side, in what is sent; all of them */
+    int32_t in[CUDA_SIDES + 1];  /* first copy from each side, behind the own atoms; all of them */
+    int32_t row_in[CUDA_SIDES];  /* where the rows of these are received, */
+    int32_t n_rows;              /* and how many there is room for */
+    /* parallel.transport = direct, in the memory of the rank on a side: where it receives rows, and how many it has room for there; its
+     * first copy among its positions, whose second copy is so far behind */
+    int32_t row_to[CUDA_SIDES], row_most[CUDA_SIDES], to[CUDA_SIDES], stride_of[CUDA_SIDES];
+    /* parallel.transport = nccl: first place for each side in what is sent, and from each in what is received; with room
+     * for more where graphs hold the messages */
+    int32_t room_out[CUDA_SIDES + 1], room_in[CUDA_SIDES + 1];
+} CudaHaloTable;
+
+/* parallel.transport = direct: what other GPUs write into. */
+typedef struct CudaMailbox {
+    unsigned long long words[2][CUDA_MOST_PEERS]; /* [turn][rank], kernels/gpu_barrier.cuh */
+    int32_t n_copies[CUDA_SIDES];                 /* that come from each side */
+    int32_t to[CUDA_SIDES], stride[CUDA_SIDES]; /* where the rank on each side has those that it gets: CudaHaloTable */
+    uint32_t n_atoms;                           /* that come: rows of the inbox behind it */
+} CudaMailbox;
+
+enum { CUDA_MAILBOX_BYTES = 2048 }; /* the inbox behind it is aligned */
+
+/* The same, as this GPU has it mapped. */
+typedef struct CudaPeers {
+    CudaMailbox *mailbox[CUDA_MOST_PEERS]; /* of each rank, the own one as well */
+    void *inbox[CUDA_MOST_PEERS];          /* rows of atoms that come to it, [CudaDomain.inbox_room] */
+    void *rows[CUDA_SIDES];                /* where the rank on each side receives rows of copies, */
+    void *position[CUDA_SIDES];            /* its positions, */
+    unsigned *done[CUDA_SIDES];            /* launch.passes = queue: steps of its bricks and of those around them, */
+    int32_t rank[CUDA_SIDES];              /* and which one that is */
+    unsigned epoch;                        /* barriers so far */
+    unsigned n_blocks;                     /* that are through with a kernel; 0 between two of them */
+} CudaPeers;
+
+/* A copy of an atom at the border: its number among those of the side, and the side in the upper five bits. */
+typedef uint32_t CudaCopy;
+enum { CUDA_COPY_BITS = 27 };
+
+/* With several processes CudaGrid has the cells of this rank's domain and of the halo around it, in local numbers: 0 is the first one
+ * of the halo. In memory the domain's own cells come first, those of the halo follow side by side. All domains have as many cells. */
+typedef struct CudaDomain {
+    int32_t n_own[3];                  /* cells of the domain, */
+    int32_t halo[3];                   /* layers of cells around it: 1 along axes that are cut, */
+    int32_t first[3];                  /* global number of local cell 0, */
+    int32_t n_all[3];                  /* and cells of the whole box */
+    int32_t grid[3], rank;             /* of ranks */
+    uint32_t sides;                    /* a bit for each side that another rank has copies on, and sends copies from */
+    int32_t place_of_side[CUDA_SIDES]; /* of its first halo cell in the order of memory */
+    CudaHaloTable *table;
+    void *rows;           /* [row_room] AtomRow of kernels/domain.cuh: atoms and copies on their way */
+    void *rows_in;        /* [row_room] and those that have come */
+    int32_t *leaving;     /* [room] atoms that leave */
+    int32_t *destination; /* [row_room] and the ranks that they go to */
+    int32_t *out;         /* [row_room] atoms that others have copies of, side by side */
+    int32_t *out_cell;    /* [cells of the halo] of a border cell the first of its atoms among those of its side */
+    void *sent;           /* [row_room] their places on the way */
+    /* launch.passes = queue, launch.persistent: of an own atom where its copies are, and how many: CUDA_SIDES first + n */
+    uint32_t *copies_of; /* [room] */
+    CudaCopy *copies;    /* [row_room] in any order */
+    unsigned *n_copies;  /* so far */
+    int32_t row_room, inbox_room;
+    /* launch.persistent: bricks that blocks can hold at once; of each, its rows and the atoms that it stages */
+    int32_t held_bricks, held_rows, held_staged;
+    int32_t n_ranks;
+    int32_t n_rooms; /* parallel.transport = nccl: how often rooms of messages have changed: graphs end with them */
+    CudaPeers *peers;
+    long long patience_ns; /* with a rank that does not answer */
+} CudaDomain;
 
 /* force.kernel = brick. A block of threads takes a brick, and stages its atoms and those in range of it in shared
  * memory, each as the image that is near, in lines of cells along x. */
@@ -89,8 +174,10 @@ typedef struct CudaQueueCheck {
 /* launch.passes = queue: kernels/batches/step_queue.cuh */
 typedef struct CudaQueue {
     unsigned *counts; /* [2] that are taken; blocks that are through: zero but in a launch */
-    unsigned *done;   /* [bricks] at each place in space, x fastest: the step up to whose drift its atoms have come */
-    int32_t *brick;   /* [bricks] at each place: the brick there, in CudaBricks.table */
+    /* [bricks] at each place in space, x fastest: the step up to whose drift its atoms have come. With several processes among
+     * those of the bricks around, which their ranks write: kernels/batches/queue_border.cuh */
+    unsigned *done;
+    int32_t *brick; /* [bricks] at each place: the brick there, in CudaBricks.table */
     CudaQueueCheck *check;
 } CudaQueue;
 
@@ -142,8 +229,10 @@ typedef struct CudaDeviceStatus {
     unsigned n_late;          /* how many did */
     unsigned n_grid_barriers; /* batches that used the barrier of the grid in place of launch.barrier = local */
     unsigned n_rolled_back;   /* the same that rolled back: a list was too old earlier than speculated */
-    unsigned drifted;         /* the drift of step + 1 is done */
-    unsigned stopped;         /* the stop flag, CUDA_STOPPED_...: kernels return at once until the host clears it */
+    /* parallel.transport = direct: atoms that have gone to other ranks; rows and places of copies that were sent */
+    unsigned long long n_migrated, n_rows_sent, n_places_sent;
+    unsigned drifted; /* the drift of step + 1 is done */
+    unsigned stopped; /* the stop flag, CUDA_STOPPED_...: kernels return at once until the host clears it */
 } CudaDeviceStatus;
 
 /* The host-visible status: in mapped host memory, so that the host reads it without a copy. */
@@ -151,8 +240,22 @@ typedef struct CudaHostStatus {
     int fault;
     unsigned long long stopped; /* CUDA_STOP_WORD; 0: it goes on */
     unsigned long long step;    /* the last one whose forces were begun */
+    int silent;                 /* 1 + a rank that has not answered in time; 0: none; -1: it is not known which */
+    /* Several processes, since the last list: the atoms of this one and its copies, and what all ranks have found, CUDA_LIST_... */
+    int n_own, n_copies;
+    unsigned list;
     int largest_cell; /* the sort of few cells: particles of a cell for whose keys there was no room; 0: there was for all */
 } CudaHostStatus;
+
+/* Several processes: what any rank has found at a list: no room for an atom or a copy, so that nothing was sorted; none for an entry; there
+ * may be none for an atom at the next list; a fault; a block that needs barriers of the grid. */
+enum {
+    CUDA_LIST_LACKS_ROOM = 1,
+    CUDA_LIST_FULL = 2,
+    CUDA_LIST_WANTS_ROOM = 4,
+    CUDA_LIST_FAULT = 8,
+    CUDA_LIST_NEEDS_BARRIER = 16
+};
 
 /* Sums over particles, in the order of the totals. */
 enum {
@@ -211,8 +314,8 @@ enum { CUDA_RAW_POSITION, CUDA_RAW_VELOCITY, CUDA_RAW_FORCE, CUDA_RAW_REFERENCE 
 enum { CUDA_COUNT_TESTED, CUDA_COUNT_INSIDE, CUDA_COUNT_ATOMICS, CUDA_N_COUNTS };
 
 typedef struct CudaArguments {
-    /* n_own: own atoms, which this GPU moves. n_stored: own atoms and the halo (ghost) atoms behind them. stride: from an array to its
-     * second copy (launch.fuse = step, memory.sort). On one GPU all three are the number of atoms. */
+    /* Atoms that this GPU moves; and with the copies behind them. With several processes both are in CudaHaloTable, and these have
+     * room for them. stride: from an array to its second copy (launch.fuse = step, memory.sort). */
     int32_t n_own, n_stored, stride;
     CudaParticles now, spare; /* spare: where a reordering writes to, but positions; only where memory.sort reorders */
     CudaVectors reference;    /* Pair: the places that the last build was of, see physics/predict.h */
@@ -226,7 +329,7 @@ typedef struct CudaArguments {
 
     CudaList list;
     CudaGrid grid;
-    int32_t *place; /* [n_atoms] that of the cell of a particle; this and the next four: see stage_cells in memory.c */
+    int32_t *place; /* [n_atoms] that of the cell of a particle; this and the next four: see stage_cells in arrays.c */
     /* The next two unless cells are few. */
     int32_t *arrival;    /* [n_atoms] how many came to that cell before it: any order */
     void *slot_key;      /* [n_atoms] what a cell is sorted by (kernels/sort.cu), by cell, there in order of arrival */
@@ -249,6 +352,7 @@ typedef struct CudaArguments {
     unsigned *barrier;            /* two words, kernels/batches/barrier.cuh, each in a line of its own */
     int64_t n_force_items;        /* threads of a force kernel; of bricks: bricks, a block each */
     int32_t *place_of_id;         /* [n_atoms] where a particle is in memory; unless output.pack = naive */
+    CudaDomain domain;            /* of several processes */
 
     /* of one call; n is the first of these (stages/graph.c) */
     int32_t n;             /* how many: cells of a scan, partial sums */

@@ -223,6 +223,7 @@ static void list_options(const CudaTarget *target, CudaArchitecture architecture
         {"MD_COUNT", target->counting},
         {"MD_CHECKED_QUEUE", is_checked_queue(target->config)},
         {"MD_HELD_SOURCES", target->held_sources},
+        {"MD_DOMAIN", md_config_has_domains(target->config)},
     };
     for (size_t k = 0; k < sizeof facts / sizeof facts[0]; k++)
         define(options, sources, facts[k].macro, facts[k].value);

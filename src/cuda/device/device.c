@@ -5,7 +5,7 @@
 #include "cuda/device/nvrtc.h"
 #include "cuda/device/check.h"
 #include "cuda/device/device.h"
-#include "parallel/rank.h"
+#include "parallel/launcher.h"
 
 void cuda_device_version_text(int version, char text[CUDA_VERSION_BYTES]) {
     snprintf(text, CUDA_VERSION_BYTES, "%d.%d", version / 1000 % 1000, version % 1000 / 10);
@@ -48,7 +48,7 @@ MdStatus cuda_device_choose(const MdConfig *config, int *device, MdErrors *error
                        "run.device=%lld: %d GPU%s visible, numbered from 0; take one of them, "
                        "or auto",
                        (long long)config->run_device, n_devices, n_devices == 1 ? " is" : "s are");
-    *device = config->run_device == MD_AUTO_INT ? md_rank_local() % n_devices : (int)config->run_device;
+    *device = config->run_device == MD_AUTO_INT ? md_launcher_local_rank() % n_devices : (int)config->run_device;
     return MD_OK;
 }
 
@@ -95,12 +95,11 @@ MdStatus cuda_device_probe(const MdConfig *config, MdMachine *machine, MdErrors 
     struct cudaDeviceProp properties;
     CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
     if (cuda_nvrtc_architecture(10 * properties.major + properties.minor).number == 0)
-        return md_fail(
-            errors, MD_ERROR_INPUT,
-            "run.backend=cuda: GPU %d (%s) has compute capability %d.%d, for which the NVRTC of this program "
-            "has no target any more; take another GPU by run.device, build with an older toolkit, or take "
-            "run.backend=cpu",
-            device, properties.name, properties.major, properties.minor);
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "run.backend=cuda: GPU %d (%s) has compute capability %d.%d, for which the NVRTC of this "
+                       "program has no target any more; take another GPU by run.device, build with an older toolkit, "
+                       "or take run.backend=cpu",
+                       device, properties.name, properties.major, properties.minor);
     cudaError_t error = cudaSetDevice(device);
     size_t free_bytes = 0, total_bytes = 0;
     if (error == cudaSuccess) error = cudaMemGetInfo(&free_bytes, &total_bytes); /* makes the device's context */

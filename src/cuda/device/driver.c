@@ -40,6 +40,14 @@ MdStatus cuda_driver_find(CudaDriver *driver, MdErrors *errors) {
     return MD_OK; /* the library stays loaded until the program ends */
 }
 
+void cuda_driver_check(const CudaDriver *driver, int device, CUresult result, const char *what, const char *file,
+                       int line) {
+    if (result == CUDA_SUCCESS) return;
+    const char *text = NULL;
+    driver->error_text(result, &text);
+    md_panic_at(file, line, "%s failed on GPU %d: %s", what, device, text ? text : "unknown error");
+}
+
 CUresult cuda_driver_launch(const CudaDriver *driver, CUfunction function, const unsigned grid[2],
                             const unsigned block[2], size_t dynamic_shared, CUstream stream, bool dependent,
                             void **parameters) {

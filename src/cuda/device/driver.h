@@ -23,6 +23,12 @@ typedef struct CudaDriver {
     CUresult (*error_text)(CUresult, const char **);
 } CudaDriver;
 
+/* Stops the run if a call has failed. owner: has the driver and the device. */
+void cuda_driver_check(const CudaDriver *driver, int device, CUresult result, const char *what, const char *file,
+                       int line);
+#define CUDA_DRIVER_CHECK(owner, expression)                                                                           \
+    cuda_driver_check(&(owner)->driver, (owner)->device, (expression), #expression, __FILE__, __LINE__)
+
 /* A launch; dependent, programmatically: the kernel may come before the one ahead of it in the stream has ended. */
 CUresult cuda_driver_launch(const CudaDriver *driver, CUfunction function, const unsigned grid[2],
                             const unsigned block[2], size_t dynamic_shared, CUstream stream, bool dependent,

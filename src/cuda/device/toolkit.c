@@ -53,11 +53,10 @@ MdStatus cuda_toolkit_resolve(const MdConfig *config, MdErrors *errors) {
     const int version = cuda_nvrtc_version();
     if (!header) return MD_OK;
     if (config->reduce_method == MD_METHOD_CUB && version < CUDA_CUB_VERSION)
-        return md_fail(
-            errors, MD_ERROR_INPUT,
-            "reduce.method=cub: needs NVRTC 12.6, and this program has %d.%d: take reduce.method=global, shared, "
-            "shared-dynamic, syncwarp, shuffle or cooperative, or build with a newer toolkit",
-            version / 1000, version % 1000 / 10);
+        return md_fail(errors, MD_ERROR_INPUT,
+                       "reduce.method=cub: needs NVRTC 12.6, and this program has %d.%d: take reduce.method=global, "
+                       "shared, shared-dynamic, syncwarp, shuffle or cooperative, or build with a newer toolkit",
+                       version / 1000, version % 1000 / 10);
     if (cuda_toolkit_find(header, folder)) return MD_OK;
     return md_fail(errors, MD_ERROR_INPUT,
                    "reduce.method=%s: %s of the CUDA toolkit is not found (looked in %s, $CUDA_HOME/include and "

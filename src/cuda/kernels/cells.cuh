@@ -44,6 +44,25 @@ __device__ inline Cell cell_at(const CudaGrid &grid, int c) {
     return Cell{c - line * grid.n[0], line - layer * grid.n[1], layer};
 }
 
+/* Cell along one axis. In double: with float the rounding of x / edge could part neighbours by two cells. Clamped, so
+ * that no x, not even NaN, leads out of the grid; fmax drops a NaN. */
+__device__ inline int cell_along(double x, double origin, double inverse_edge, int n) {
+    return (int)fmin(fmax(floor((x - origin) * inverse_edge), 0.0), (double)(n - 1));
+}
+
+/* The cell of a place, of those of the whole box. */
+__device__ inline Cell cell_of_place(const CudaArguments &a, const Vec3<Pair> &x) {
+    const CudaGrid &grid = a.grid;
+    const int *n = has_domain ? a.domain.n_all : grid.n;
+    return Cell{cell_along((double)x.x, grid.origin[0], grid.inverse_edge[0], n[0]),
+                cell_along((double)x.y, grid.origin[1], grid.inverse_edge[1], n[1]),
+                cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], n[2])};
+}
+
+__device__ inline int cell_number(const CudaGrid &grid, const Cell &at) {
+    return (at.z * grid.n[1] + at.y) * grid.n[0] + at.x;
+}
+
 /* Cells next to cell c along an axis, as offsets from *low to *high. An axis of one or two cells has no more of them
  * than that, and none may be visited twice. */
 __device__ inline void stencil(int n, int wraps, int c, int *low, int *high) {

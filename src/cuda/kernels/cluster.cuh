@@ -26,7 +26,7 @@ __device__ inline bool is_near(const CudaArguments &a, int c, int j, const Vec3<
     bool near = false;
     for (int turn = 0; turn < CUDA_CLUSTER; turn += 32 / CUDA_CLUSTER) {
         const int other = j * CUDA_CLUSTER + lane / CUDA_CLUSTER + turn;
-        if (!exists || other >= a.n_stored) continue;
+        if (!exists || other >= stored_atoms(a)) continue;
         const bool inside = squared(separation(a, x, list_place(a, other))) < (Pair)a.range_sq;
         MD_COUNT_ADD(CUDA_COUNT_TESTED, 1);
         if (inside) MD_COUNT_ADD(CUDA_COUNT_INSIDE, 1);
@@ -54,7 +54,7 @@ __device__ inline void search_clusters(const CudaArguments &a) {
     /* By block: a thread's own number passes 2^31 at 2^29 atoms. */
     const int c = (int)blockIdx.x * (MD_BLOCK / 32) + (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     if (c >= a.list.n_rows) return;
-    const int first = c * CUDA_CLUSTER, size = min(CUDA_CLUSTER, a.n_stored - first);
+    const int first = c * CUDA_CLUSTER, size = min(CUDA_CLUSTER, stored_atoms(a) - first);
     const bool exists = lane % CUDA_CLUSTER < size;
     const Vec3<Pair> x = list_place(a, first + min(lane % CUDA_CLUSTER, size - 1));
     int count = 0;

@@ -83,6 +83,19 @@ __device__ inline unsigned word_of(float w) { return __float_as_uint(w); }
 __device__ inline unsigned word_of(double w) { return (unsigned)__double_as_longlong(w); }
 __device__ inline int type_of(unsigned word) { return (int)(word >> type_shift & (most_types - 1)); }
 
+/* Several processes share the system: this one has a domain of it. */
+constexpr bool has_domain = MD_DOMAIN;
+/* Atoms that this GPU moves; and with the copies of the atoms around them, which follow in memory. */
+__device__ inline int own_atoms(const CudaArguments &a) { return has_domain ? a.domain.table->n_own : a.n_own; }
+__device__ inline int stored_atoms(const CudaArguments &a) {
+    return has_domain ? a.domain.table->n_stored : a.n_stored;
+}
+/* The same while they are sorted: with several processes some of the places in memory may be free. */
+__device__ inline int own_slots(const CudaArguments &a) { return has_domain ? a.domain.table->n_slots : a.n_own; }
+__device__ inline int sorted_slots(const CudaArguments &a) {
+    return has_domain ? a.domain.table->n_sorted : a.n_stored;
+}
+
 __device__ inline int thread_index() { return (int)(blockIdx.x * blockDim.x + threadIdx.x); }
 __device__ inline int grid_size() { return (int)(gridDim.x * blockDim.x); }
 

@@ -17,7 +17,7 @@ __device__ inline void force_block_cluster(const CudaArguments &a, const PairPar
                                            Sum (&sums)[CUDA_PAIR_TOTALS]) {
     const int lane = (int)threadIdx.x % 32, c = block * (MD_BLOCK / 32) + (int)threadIdx.x / 32;
     if (c >= a.list.n_rows) return; /* the whole warp */
-    const int i = c * CUDA_CLUSTER + lane % CUDA_CLUSTER, last = a.n_stored - 1;
+    const int i = c * CUDA_CLUSTER + lane % CUDA_CLUSTER, last = stored_atoms(a) - 1;
     const Atom own = fetch_atom(a.now, min(i, last));
     const int32_t *row = (const int32_t *)a.list.entries + c * a.list.row_stride;
     const int count = a.list.counts[c];

@@ -41,7 +41,7 @@ __device__ inline void force_block_list(const CudaArguments &a, const PairParame
                                         Sum (&sums)[CUDA_PAIR_TOTALS], int64_t from, Finish &finish) {
     const int i = block * (MD_BLOCK / threads_per_atom) + (int)threadIdx.x / threads_per_atom;
     Vec3<Pair> force = {0, 0, 0};
-    if (i < a.n_own) {
+    if (i < own_atoms(a)) {
         const Atom own = fetch_atom(a.now, i, from);
         const int count = a.list.counts[i];
         const int32_t *row = row_entries(a, i);
@@ -53,7 +53,7 @@ __device__ inline void force_block_list(const CudaArguments &a, const PairParame
         }
         force = whole_force(pairs, force);
     }
-    if (!sum_row(&force) || i >= a.n_own) return;
+    if (!sum_row(&force) || i >= own_atoms(a)) return;
     if constexpr (is_summed_in_memory) add_force(a, i, force);
     else finish(i, force);
 }

@@ -10,11 +10,11 @@ template <bool ENERGY>
 __device__ inline void force_block_pairs(const CudaArguments &a, const PairParameters *pairs, int block,
                                          Sum (&sums)[CUDA_PAIR_TOTALS]) {
     const int i = block * MD_BLOCK + (int)threadIdx.x;
-    if (i >= a.n_own) return;
+    if (i >= own_atoms(a)) return;
     const Atom own = fetch_atom(a.now, i);
     Vec3<Pair> force = {0, 0, 0};
 #pragma unroll unroll
-    for (int j = 0; j < a.n_stored; j++)
+    for (int j = 0; j < stored_atoms(a); j++)
         add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, fetch_atom(a.now, j), j, j != i, &force, sums);
     finish_force(a, i, whole_force(pairs, force));
 }
@@ -26,20 +26,20 @@ __device__ inline void force_block_tiled(const CudaArguments &a, const PairParam
                                          Sum (&sums)[CUDA_PAIR_TOTALS]) {
     MD_DYNAMIC_SHARED(Atom, s_tile); /* [MD_BLOCK] */
     const int t = (int)threadIdx.x, i = block * MD_BLOCK + t;
-    const Atom own = fetch_atom(a.now, min(i, a.n_own - 1));
+    const Atom own = fetch_atom(a.now, min(i, own_atoms(a) - 1));
     Vec3<Pair> force = {0, 0, 0};
-    for (int first = 0; first < a.n_stored; first += MD_BLOCK) {
+    for (int first = 0; first < stored_atoms(a); first += MD_BLOCK) {
         __syncthreads(); /* the tile before (of this call, or the one before) has been read by all */
-        if (first + t < a.n_stored) s_tile[t] = fetch_atom(a.now, first + t);
+        if (first + t < stored_atoms(a)) s_tile[t] = fetch_atom(a.now, first + t);
         __syncthreads(); /* this tile is there */
         /* Threads beyond the last atom bring their part, but have no pairs. */
-        const int size = i < a.n_own ? min(MD_BLOCK, a.n_stored - first) : 0;
+        const int size = i < own_atoms(a) ? min(MD_BLOCK, stored_atoms(a) - first) : 0;
 #pragma unroll unroll
         for (int k = 0; k < size; k++)
             add_pair<ENERGY>(a, &pairs[own.type * MD_N_TYPES], own.v, s_tile[k], first + k, first + k != i, &force,
                              sums);
     }
-    if (i < a.n_own) finish_force(a, i, whole_force(pairs, force));
+    if (i < own_atoms(a)) finish_force(a, i, whole_force(pairs, force));
 }
 
 #endif

@@ -16,7 +16,7 @@ MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* the whole grid: written by an earlier kernel */
     float moved_sq[1] = {0};
     const int i = thread_index();
-    if (i < a.n_own) moved_sq[0] = integrate_atom(a, i, a.kick_first, has_check);
+    if (i < own_atoms(a)) moved_sq[0] = integrate_atom(a, i, a.kick_first, has_check);
     if (i == 0) a.status->drifted = 1;
     if (has_check) {
         block_max<1>(a, moved_sq); /* the whole block, as the reduction needs */
@@ -27,7 +27,7 @@ MD_KERNEL k_integrate_kick_drift(MD_ARGUMENTS) {
 MD_KERNEL k_integrate_kick(MD_ARGUMENTS) {
     if (a.status->stopped) return;
     const int i = thread_index();
-    if (i >= a.n_own) return;
+    if (i >= own_atoms(a)) return;
     Full<Pair> v = load_velocity(a.now, i);
     half_kick(a, load<Pair>(a.now.force, i), &v);
     store<Pair>(a.now.velocity, i, v.v, v.w);
@@ -37,7 +37,7 @@ MD_KERNEL k_integrate_drift(MD_ARGUMENTS) {
     if (a.status->stopped) return;
     const int i = thread_index();
     if (i == 0) a.status->drifted = 1;
-    if (i >= a.n_own) return;
+    if (i >= own_atoms(a)) return;
     const Vec3<Pair> v = load<Pair>(a.now.velocity, i);
     Vec3<State> x = load_position(a.now, i);
     drift(a, i, v, &x);
@@ -48,14 +48,14 @@ MD_KERNEL k_integrate_check(MD_ARGUMENTS) {
     if (a.status->stopped) return;
     const int i = thread_index();
     float moved_sq[1] = {0};
-    if (i < a.n_own) moved_sq[0] = displacement_sq(load<Pair>(a.now.position, i), load<Pair>(a.reference, i));
+    if (i < own_atoms(a)) moved_sq[0] = displacement_sq(load<Pair>(a.now.position, i), load<Pair>(a.reference, i));
     block_max<1>(a, moved_sq);
     if (threadIdx.x == 0) atomicMax(&a.status->measures.moved_sq, __float_as_uint(moved_sq[0]));
 }
 
 MD_KERNEL k_integrate_scale(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_own) return;
+    if (i >= own_atoms(a)) return;
     Full<Pair> v = load_velocity(a.now, i);
     v.v.x = (Pair)((double)v.v.x * a.factor + a.shift[0]);
     v.v.y = (Pair)((double)v.v.y * a.factor + a.shift[1]);

@@ -102,9 +102,10 @@ __device__ inline void try_pair(const CudaArguments &a, Row *row, int j, const V
 #if MD_SW_neighbor_search == 0 /* brute */
 MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_own) return;
+    if (i >= own_atoms(a)) return;
     Row row = begin_row(a, i);
-    for (int j = first_partner(i); j < a.n_stored; j++) try_pair(a, &row, j, separation(a, row.x, list_place(a, j)));
+    for (int j = first_partner(i); j < stored_atoms(a); j++)
+        try_pair(a, &row, j, separation(a, row.x, list_place(a, j)));
     end_row(a, row);
 }
 #endif
@@ -113,20 +114,20 @@ MD_KERNEL k_neighbor_brute(MD_ARGUMENTS) {
 MD_KERNEL k_neighbor_brute_tiled(MD_ARGUMENTS) {
     __shared__ Pair s_position[3][MD_BLOCK];
     const int t = (int)threadIdx.x, own = thread_index();
-    const bool has_row = own < a.n_own; /* threads without one bring particles all the same */
+    const bool has_row = own < own_atoms(a); /* threads without one bring particles all the same */
     const int first_tile =
         first_partner(own - t) / MD_BLOCK * MD_BLOCK; /* of the block's first row: the same for all */
     Row row = begin_row(a, has_row ? own : 0);
-    for (int first = first_tile; first < a.n_stored; first += MD_BLOCK) {
+    for (int first = first_tile; first < stored_atoms(a); first += MD_BLOCK) {
         __syncthreads(); /* the tile before has been read by all */
-        if (first + t < a.n_stored) {
+        if (first + t < stored_atoms(a)) {
             const Vec3<Pair> x = list_place(a, first + t);
             s_position[0][t] = x.x;
             s_position[1][t] = x.y;
             s_position[2][t] = x.z;
         }
         __syncthreads(); /* the tile is complete */
-        const int n = has_row ? min(MD_BLOCK, a.n_stored - first) : 0;
+        const int n = has_row ? min(MD_BLOCK, stored_atoms(a) - first) : 0;
         for (int k = max(0, first_partner(row.i) - first); k < n; k++) {
             const int j = first + k;
             const Vec3<Pair> x = {s_position[0][k], s_position[1][k], s_position[2][k]};
@@ -230,9 +231,9 @@ template <bool NARROW> __device__ inline void search_cells(const CudaArguments &
 MD_KERNEL k_neighbor_cell(MD_ARGUMENTS) {
     /* By block: a thread's own number passes 2^31 at 2^26 atoms. */
     const int slot = is_by_warps ? (int)blockIdx.x * (MD_BLOCK / 32) + (int)threadIdx.x / 32 : thread_index();
-    if (slot >= a.n_stored) return; /* the whole warp, where it has one row */
+    if (slot >= stored_atoms(a)) return; /* the whole warp, where it has one row */
     const int i = slot_particle(a, slot);
-    if (i >= a.n_own) return;
+    if (i >= own_atoms(a)) return;
     Row row = begin_row(a, i);
     if (is_narrow(a.grid)) search_cells<true>(a, &row, a.slot_cell[slot]);
     else search_cells<false>(a, &row, a.slot_cell[slot]);
@@ -254,7 +255,7 @@ MD_KERNEL k_neighbor_sort_rows(MD_ARGUMENTS) {
     __shared__ int32_t s_keys[n_warps][room];
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int i = (int)blockIdx.x * n_warps + warp;
-    if (i >= a.n_own || a.status->stopped) return; /* the whole warp */
+    if (i >= own_atoms(a) || a.status->stopped) return; /* the whole warp */
     const RowInPlace row = {row_entries(a, i), a.list.entry_stride};
     const RowInShared shared = {s_keys[warp]};
     const int n = a.list.counts[i];

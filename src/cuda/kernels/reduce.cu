@@ -17,7 +17,7 @@
 MD_KERNEL k_reduce_sums(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* forces may not be there */
     Sum sums[CUDA_ATOM_TOTALS] = {};
-    for (int64_t i = thread_index(); i < a.n_own; i += grid_size()) { /* 64 bits: a last stride may pass 2^31 */
+    for (int64_t i = thread_index(); i < own_atoms(a); i += grid_size()) { /* 64 bits: a last stride may pass 2^31 */
         const Full<Pair> v = load_velocity(a.now, i);
         const Vec3<Pair> f = load<Pair>(a.now.force, i);
         const double vx = (double)v.v.x, vy = (double)v.v.y, vz = (double)v.v.z;
@@ -59,7 +59,7 @@ MD_KERNEL k_reduce_seal(MD_ARGUMENTS) {
 MD_KERNEL k_reduce_measure(MD_ARGUMENTS) {
     const float none = __int_as_float((int)0xff800000); /* minus infinity */
     float extreme[6] = {none, none, none, none, none, none};
-    for (int64_t i = thread_index(); i < a.n_own; i += grid_size()) {
+    for (int64_t i = thread_index(); i < own_atoms(a); i += grid_size()) {
         const Vec3<Pair> x = load<Pair>(a.now.position, i);
         const float place[3] = {(float)x.x, (float)x.y, (float)x.z};
         for (int k = 0; k < 3; k++) {

@@ -19,65 +19,13 @@
  * be: two kernels then do all of it (k_sort_rank_few), as each launch is felt by a small system.
  *
  * neighbor.predict = velocity: cells are those of where the particles will be (physics/predict.h). */
-#include "cuda/kernels/cells.cuh"
+#include "cuda/kernels/ahead.cuh"
+#include "cuda/kernels/scan.cuh"
+#include "cuda/kernels/send.cuh"
 #include "physics/curve.h"
-#include "physics/predict.h"
 
-/* Cell along one axis. In double: with float the rounding of x / edge could part neighbours by two cells. Clamped, so
- * that no x, not even NaN, leads out of the grid; fmax drops a NaN. */
-__device__ inline int cell_along(double x, double origin, double inverse_edge, int n) {
-    return (int)fmin(fmax(floor((x - origin) * inverse_edge), 0.0), (double)(n - 1));
-}
-
-/* Where positions are on their way through the sort: k_sort_rank and k_sort_rank_few bring them back to where
- * everybody looks for them. */
-constexpr bool reorders = MD_SW_memory_sort != MD_SORT_NONE;
-__device__ inline int64_t on_the_way(const CudaArguments &a) { return reorders ? a.stride : 0; }
-
-/* Of this warp the lanes of the first n threads, of which this is one. */
-__device__ inline unsigned lanes_below(int n) {
-    const int n_lanes = n - (thread_index() - (int)threadIdx.x % 32);
-    return n_lanes < 32 ? (1u << n_lanes) - 1 : 0xffffffffu;
-}
-
-/* What was counted before this thread of the first n by `count`, which is that of the cell at `place`. Where memory keeps an
- * order, the particles of a warp are of two or three cells: the first one in each counts for all of them. */
-__device__ inline int count_particle(int *count, int place, int n) {
-#if MD_SW_memory_sort == 0 || __CUDA_ARCH__ < 700 /* none; older GPUs cannot compare numbers over a warp */
-    return atomicAdd(count, 1);
-#else
-    const int lane = (int)threadIdx.x % 32;
-    const unsigned same = __match_any_sync(lanes_below(n), place);
-    const int first = __ffs((int)same) - 1;
-    int before = 0;
-    if (lane == first) before = atomicAdd(count, __popc(same));
-    return __shfl_sync(same, before, first) + __popc(same & ((1u << lane) - 1));
-#endif
-}
-
-/* --- neighbor.predict: how far ahead of particle i its place is, and that place from where pairs see the particle. Several
- * kernels ask, and must get the same to the bit: nothing is fused here. ---------------------------------------------------- */
-
-__device__ inline float plain_sum(float x, float y) { return __fadd_rn(x, y); }
-__device__ inline double plain_sum(double x, double y) { return __dadd_rn(x, y); }
-__device__ inline float plain_product(float x, float y) { return __fmul_rn(x, y); }
-__device__ inline double plain_product(double x, double y) { return __dmul_rn(x, y); }
-
-__device__ inline Vec3<Pair> way_ahead(const CudaArguments &a, const Vec3<Pair> &v) {
-    if constexpr (!predicts) return Vec3<Pair>{0, 0, 0};
-    const Pair time = (Pair)a.status->ahead;
-    const Vec3<Pair> way = {plain_product(time, v.x), plain_product(time, v.y), plain_product(time, v.z)};
-    const Pair way_sq =
-        plain_sum(plain_sum(plain_product(way.x, way.x), plain_product(way.y, way.y)), plain_product(way.z, way.z));
-    const Pair scale = md_predict_scale(way_sq, (Pair)a.stale_sq);
-    if (scale == 0) return Vec3<Pair>{0, 0, 0};
-    return Vec3<Pair>{plain_product(scale, way.x), plain_product(scale, way.y), plain_product(scale, way.z)};
-}
-
-__device__ inline Vec3<Pair> place_ahead(const Vec3<Pair> &rounded, const Vec3<Pair> &way) {
-    if constexpr (!predicts) return rounded;
-    return Vec3<Pair>{plain_sum(rounded.x, way.x), plain_sum(rounded.y, way.y), plain_sum(rounded.z, way.z)};
-}
+/* Whether there is an atom: with several processes it may have left. */
+__device__ inline bool is_atom(const CudaArguments &a, int i) { return !has_domain || a.now.tag[i].id >= 0; }
 
 /* By one thread, before the others ask. The device counts the steps itself: when the host learns of a stop changes nothing, and a
  * graph serves for any interval. Of a first list there is none to go by, and no step before it. */
@@ -102,17 +50,22 @@ __device__ inline SlotKey *keys_of_few(const CudaArguments &a, int place) {
     return (SlotKey *)a.list.entries + (int64_t)place * a.keys_per_cell;
 }
 
+/* With several processes: of an own atom the place of its cell; of a copy that of the one beside the domain that it came for (k_halo_arrive); of an atom that has left,
+ * and of whose row nobody else has made use, the place behind all cells. */
+__device__ inline int place_in_domain(const CudaArguments &a, int i, const Vec3<Pair> &x, int id) {
+    if (id < 0) return a.n;
+    if (i >= own_slots(a)) return cell_place(a, a.slot_cell[i]);
+    return cell_place(a, cell_number(a.grid, local_cell(a.domain, own_side, cell_of_place(a, x))));
+}
+
 /* By the places that the list is made of, as pairs see them: they are kept, so that a restart finds the same cells. With a.keys_per_cell,
  * keys of few cells are there at once, as far as there is room. */
 __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<Pair> &x, int id) {
-    const CudaGrid &grid = a.grid;
-    const int cx = cell_along((double)x.x, grid.origin[0], grid.inverse_edge[0], grid.n[0]);
-    const int cy = cell_along((double)x.y, grid.origin[1], grid.inverse_edge[1], grid.n[1]);
-    const int cz = cell_along((double)x.z, grid.origin[2], grid.inverse_edge[2], grid.n[2]);
-    const int c = (cz * grid.n[1] + cy) * grid.n[0] + cx;
-    const int place = cell_place(a, c);
+    int place;
+    if constexpr (has_domain) place = place_in_domain(a, i, x, id);
+    else place = cell_place(a, cell_number(a.grid, cell_of_place(a, x)));
     a.place[i] = place;
-    const int arrival = count_particle(&a.cell_count[place], place, a.n_stored);
+    const int arrival = count_particle(&a.cell_count[place], place, sorted_slots(a));
     if (a.keys_per_cell == 0) a.arrival[i] = arrival;
     else if (arrival < a.keys_per_cell) keys_of_few(a, place)[arrival] = key_at(x, id);
 }
@@ -145,11 +98,35 @@ __device__ inline State wrap_ahead(State x, Pair way, double length, double inve
     return round((double)x - boxes * length);
 }
 
+/* Particle i at x, wrapped, into its cell, if a.n says that there are cells; several processes: see sort_or_send. */
+__device__ inline unsigned wrap_into_cell(const CudaArguments &a, int i, const Vec3<State> &place_of_i, CudaTag tag) {
+    Vec3<State> x = place_of_i;
+    const CudaTag before = tag;
+    const auto round = [](double place) { return storable((State)place); };
+    const Vec3<Pair> way = way_ahead(a, load<Pair>(a.now.velocity, i));
+    x.x = wrap_ahead(x.x, way.x, a.length[0], a.inverse[0], &tag.ix, round);
+    x.y = wrap_ahead(x.y, way.y, a.length[1], a.inverse[1], &tag.iy, round);
+    x.z = wrap_ahead(x.z, way.z, a.length[2], a.inverse[2], &tag.iz, round);
+    if (tag.ix != before.ix || tag.iy != before.iy || tag.iz != before.iz) a.now.tag[i] = tag; /* few leave the box */
+    const int64_t to = has_domain && a.n == 0 ? 0 : on_the_way(a); /* the host may send it before it is sorted */
+    const Vec3<Pair> rounded = store_position(a.now, i, x, load_type(a.now, i), to);
+    const Vec3<Pair> place = place_ahead(rounded, way);
+    if constexpr (!reorders) /* otherwise put_into_slot does */
+        store<Pair>(a.reference, i, place, Pair(0));
+    if (a.n == 0) return 0;
+#if MD_DOMAIN && MD_SW_parallel_transport == 3 /* direct: kernels send atoms and copies, and here each atom is seen */
+    return sort_or_send(a, i, cell_of_place(a, place), own_atoms(a), a.n);
+#else
+    count_in_cell(a, i, place, tag.id);
+    return 0;
+#endif
+}
+
 /* Where particles are, wrapped, and the places that displacements are counted from. Positions may have left the box
  * since the last build: the image counters take what the wrap takes off. */
 MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     const int i = thread_index();
-    const bool is_there = i < a.n_stored;
+    const bool is_there = i < own_atoms(a);
     if (i == 0) {
         a.status->stopped = 0;               /* nobody needs the old list any more */
         a.status->measures = CudaMeasures{}; /* of this build: its search is the first that adds to them */
@@ -164,25 +141,16 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
     if (MD_SW_neighbor_rebuild == MD_REBUILD_EVERY && a.factor >= 0 &&
         __syncthreads_or(is_there && was_too_far(a, i, x)) && threadIdx.x == 0)
         book_lateness(a);
-    if (!is_there) return;
-    const CudaTag before = tag;
-    const auto round = [](double place) { return storable((State)place); };
-    const Vec3<Pair> way = way_ahead(a, load<Pair>(a.now.velocity, i));
-    x.x = wrap_ahead(x.x, way.x, a.length[0], a.inverse[0], &tag.ix, round);
-    x.y = wrap_ahead(x.y, way.y, a.length[1], a.inverse[1], &tag.iy, round);
-    x.z = wrap_ahead(x.z, way.z, a.length[2], a.inverse[2], &tag.iz, round);
-    if (tag.ix != before.ix || tag.iy != before.iy || tag.iz != before.iz) a.now.tag[i] = tag; /* few leave the box */
-    const Vec3<Pair> rounded = store_position(a.now, i, x, load_type(a.now, i), on_the_way(a));
-    const Vec3<Pair> place = place_ahead(rounded, way);
-    if constexpr (!reorders) /* otherwise put_into_slot does */
-        store<Pair>(a.reference, i, place, Pair(0));
-    if (a.n > 0) count_in_cell(a, i, place, tag.id);
+    unsigned sides = 0;
+    if (is_there) sides = wrap_into_cell(a, i, x, tag);
+    if constexpr (has_domain && is_direct)
+        if (a.n > 0) send_copies(a, sides, true, [&] { return atom_row(a, i, on_the_way(a)); });
 }
 
 /* Of particles that were sorted before, by the places that these were sorted by: those of a restart are ahead by nothing. */
 MD_KERNEL k_sort_bin(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_stored) return;
+    if (i >= sorted_slots(a)) return;
     const Vec3<Pair> way = predicts ? way_ahead(a, load<Pair>(a.now.velocity, i)) : Vec3<Pair>{0, 0, 0};
     count_in_cell(a, i, place_ahead(load<Pair>(a.now.position, i), way), a.now.tag[i].id);
     if (reorders) copy_rounded(a.now.position, i + on_the_way(a), a.now.position, i);
@@ -199,16 +167,26 @@ __device__ inline int octant_cells(int o, int level, int n) { return min(max(n -
 
 /* Cells that come before cell `at`: those of the layers of bricks below its brick, of the lines of bricks before it in its
  * layer, of the bricks before it in its line, and those before it in its brick. */
-__device__ inline int place_in_bricks(const CudaGrid &grid, const Cell &at) {
+__device__ inline int place_in_bricks(const CudaGrid &grid, const int32_t (&n)[3], const Cell &at) {
     const int c[3] = {at.x, at.y, at.z};
     int low[3], size[3];
     for (int k = 0; k < 3; k++) {
-        const int b = brick_of(grid.n[k], grid.n_bricks[k], c[k]);
-        low[k] = brick_begin(grid.n[k], grid.n_bricks[k], b);
-        size[k] = brick_begin(grid.n[k], grid.n_bricks[k], b + 1) - low[k];
+        const int b = brick_of(n[k], grid.n_bricks[k], c[k]);
+        low[k] = brick_begin(n[k], grid.n_bricks[k], b);
+        size[k] = brick_begin(n[k], grid.n_bricks[k], b + 1) - low[k];
     }
-    const int before = (low[2] * grid.n[1] + size[2] * low[1]) * grid.n[0] + size[2] * size[1] * low[0];
+    const int before = (low[2] * n[1] + size[2] * low[1]) * n[0] + size[2] * size[1] * low[0];
     return before + ((at.z - low[2]) * size[1] + at.y - low[1]) * size[0] + at.x - low[0];
+}
+
+/* The own cells brick by brick; behind them those of the halo, side by side, each row by row, as their atoms come. */
+__device__ inline int place_of_local(const CudaArguments &a, const Cell &at) {
+    const CudaDomain &domain = a.domain;
+    const int side = side_of_local(domain, at);
+    if (side == own_side)
+        return place_in_bricks(a.grid, domain.n_own,
+                               Cell{at.x - domain.halo[0], at.y - domain.halo[1], at.z - domain.halo[2]});
+    return domain.place_of_side[side] + cell_in_box(halo_box(domain, side), at);
 }
 
 __device__ inline void put_cell(const CudaArguments &a, int c, int place) {
@@ -223,7 +201,9 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
     const int c = thread_index();
     if (c >= a.n) return;
     if constexpr (in_bricks) {
-        put_cell(a, c, place_in_bricks(a.grid, cell_at(a.grid, c)));
+        const Cell at = cell_at(a.grid, c);
+        if constexpr (has_domain) put_cell(a, c, place_of_local(a, at));
+        else put_cell(a, c, place_in_bricks(a.grid, a.grid.n, at));
         return;
     }
     const int *n = a.grid.n;
@@ -246,23 +226,6 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
  * block, scan of each tile from its offset. A tile is what one block scans: MD_BLOCK numbers. Where they are few, each block that
  * wants to know scans them all by itself, which takes no launch. Who comes after the last that reads a count leaves zero there,
  * for the next sort; of few cells there are counts twice, in turn. -------------------- */
-
-/* Inclusive scan over the block: over each warp by shuffles (Hillis and Steele), and the sums of the warps before it. Returns the
- * thread's own. A barrier must lie between two calls. */
-__device__ inline int block_scan(int value) {
-    constexpr int n_warps = MD_BLOCK / 32;
-    __shared__ int s_sum[n_warps];
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    for (int distance = 1; distance < 32; distance *= 2) {
-        const int below = __shfl_up_sync(whole_warp, value, (unsigned)distance);
-        if (lane >= distance) value += below;
-    }
-    if (lane == 31) s_sum[warp] = value;
-    __syncthreads(); /* all sums are there */
-#pragma unroll
-    for (int w = 0; w < n_warps - 1; w++) value += w < warp ? s_sum[w] : 0;
-    return value;
-}
 
 MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
     const int k = thread_index();
@@ -301,7 +264,9 @@ MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
     const int k = thread_index();
     const int own = k < a.n ? a.cell_count[k] : 0, sum = block_scan(own);
     if (k >= a.n) return;
-    a.cell_start[k] = a.scan_sums[blockIdx.x] + sum - own;
+    const bool is_empty =
+        has_domain && a.domain.table->lacks_room != 0; /* with several processes nothing is sorted then */
+    a.cell_start[k] = is_empty ? 0 : a.scan_sums[blockIdx.x] + sum - own;
     a.cell_count[k] = 0;
 }
 
@@ -318,7 +283,7 @@ __device__ inline SlotKey slot_key(const CudaArguments &a, int i) {
 
 MD_KERNEL k_sort_scatter(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_stored) return;
+    if (i >= sorted_slots(a) || !is_atom(a, i)) return;
     ((SlotKey *)a.slot_key)[a.cell_start[a.place[i]] + a.arrival[i]] = slot_key(a, i);
 }
 
@@ -396,7 +361,7 @@ __device__ inline int count_smaller(const SlotKey *keys, int n, SlotKey key) {
  * the search for neighbours, 27 times over. */
 MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
-    if (i >= a.n_stored) return;
+    if (i >= sorted_slots(a) || !is_atom(a, i)) return;
     const int place = a.place[i], begin = a.cell_start[place], end = a.cell_start[place + 1];
     const int slot = begin + count_smaller((const SlotKey *)a.slot_key + begin, end - begin, slot_key(a, i));
     put_into_slot(a, i, place, slot, take_sorted(a, i));
@@ -406,7 +371,7 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
  * this does not happen often. */
 __device__ inline int count_smaller_of_all(const CudaArguments &a, int place, SlotKey key) {
     int smaller = 0;
-    for (int i = 0; i < a.n_stored; i++) smaller += a.place[i] == place && slot_key(a, i) < key;
+    for (int i = 0; i < sorted_slots(a); i++) smaller += a.place[i] == place && slot_key(a, i) < key;
     return smaller;
 }
 
@@ -415,7 +380,7 @@ __device__ inline int count_smaller_of_all(const CudaArguments &a, int place, Sl
 MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     __shared__ int s_start[CUDA_FEW_CELLS];
     const int i = thread_index();
-    const bool is_there = i < a.n_stored;
+    const bool is_there = i < sorted_slots(a);
     int place = 0;
     SlotKey key = 0;
     Sorted sorted = {};

@@ -14,7 +14,7 @@
 static void close_machine(void *machine) {
     CudaCeilings *m = machine;
     for (int k = 0; k < m->n_units; k++)
-        if (m->units[k].module) CUDA_CEILING_CHECK(m, m->driver.module_unload(m->units[k].module));
+        if (m->units[k].module) CUDA_DRIVER_CHECK(m, m->driver.module_unload(m->units[k].module));
     for (int k = 0; k < 2; k++) CUDA_CHECK(cudaFree(m->d_source[k]));
     CUDA_CHECK(cudaFree(m->d_numbers));
     CUDA_CHECK(cudaFree(m->d_text));
@@ -58,7 +58,7 @@ static MdStatus make_sources(CudaCeilings *m) {
                    (double)(n_first + n_second) * sizeof *host / 1048576, cudaGetErrorString(error));
 }
 
-static MdStatus open_machine(void **machine, const MdConfig *config, bool quick, MdErrors *errors) {
+static MdStatus open_machine(void **machine, const MdConfig *config, bool quick, MdComm *comm, MdErrors *errors) {
     int device = 0;
     MdStatus status = cuda_device_choose(config, &device, errors);
     if (status != MD_OK) return status;
@@ -67,6 +67,7 @@ static MdStatus open_machine(void **machine, const MdConfig *config, bool quick,
     m->config = *config;
     m->errors = errors;
     m->quick = quick;
+    m->comm = comm;
     m->device = device;
     m->n_sms = cuda_device_multiprocessors();
     m->sm = cuda_multiprocessor(device);
@@ -126,10 +127,15 @@ static void *prepare(void *machine, const MdCeilingCase *of, char reason[MD_CEIL
     static const struct {
         const char *name; /* of the group, or of the row */
         CudaCeilingStep *prepare;
-    } others[] = {{"operations", cuda_ceiling_prepare_operations}, {"reduction", cuda_ceiling_prepare_reduction},
-                  {"matrix:cuBLAS", cuda_ceiling_prepare_blas},    {"transfer", cuda_ceiling_prepare_transfer},
-                  {"streams", cuda_ceiling_prepare_streams},       {"unified", cuda_ceiling_prepare_unified},
-                  {"latency", cuda_ceiling_prepare_latency},       {"random", cuda_ceiling_prepare_random}};
+    } others[] = {{"operations", cuda_ceiling_prepare_operations},
+                  {"reduction", cuda_ceiling_prepare_reduction},
+                  {"matrix:cuBLAS", cuda_ceiling_prepare_blas},
+                  {"transfer", cuda_ceiling_prepare_transfer},
+                  {"streams", cuda_ceiling_prepare_streams},
+                  {"unified", cuda_ceiling_prepare_unified},
+                  {"latency", cuda_ceiling_prepare_latency},
+                  {"random", cuda_ceiling_prepare_random},
+                  {"peers", cuda_ceiling_prepare_peers}};
     CudaCeiling *c = md_alloc(1, sizeof *c, "ceilings");
     *c = (CudaCeiling){.m = machine, .of = *of, .n = of->size, .arguments.one = 1};
     CudaCeilingStep *make = cuda_ceiling_prepare_kernel;

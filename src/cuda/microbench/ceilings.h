@@ -1,6 +1,6 @@
 /* Elementary kernels of the GPU: mdmini --ceilings. ceilings.c has the machine and hands out the rows; what all of them use
  * stands in row.c, rows that are a kernel in kernels.c, what must come of them in results.c, the others in operations.c,
- * reduction.c, blas.c, transfer.c, streams.c, unified.c, latency.c, chase.c and random.c. */
+ * reduction.c, blas.c, transfer.c, streams.c, unified.c, latency.c, chase.c, random.c and peers.c. */
 #ifndef MD_CUDA_CEILINGS_H
 #define MD_CUDA_CEILINGS_H
 
@@ -27,6 +27,7 @@ typedef struct CudaCeilings {
     cudaStream_t stream;
     cudaEvent_t begun, ended;
     bool quick;
+    MdComm *comm;              /* the processes that measure together; NULL: this one alone */
     float *d_source[2];        /* of cuda_ceiling_source: read by many rows */
     float *d_numbers, *d_text; /* what sums are made of; NULL before the first */
     int64_t n_text;
@@ -84,10 +85,6 @@ static inline bool cuda_row_has(const CudaCeiling *c, const char *word) {
 /* Element i of source k: a small whole number, so that sums are exact. */
 static inline double cuda_ceiling_source(int k, int64_t i) { return (double)((i + 5 * k) * 7 % 61); }
 
-/* A call of the driver: a failure is an internal fault. */
-void cuda_ceiling_driver_check(const CudaCeilings *m, CUresult result, const char *what, const char *file, int line);
-#define CUDA_CEILING_CHECK(m, expression) cuda_ceiling_driver_check((m), (expression), #expression, __FILE__, __LINE__)
-
 /* Zeroed device memory that goes with the row; NULL, with the reason, where there is none. */
 void *cuda_ceiling_take(CudaCeiling *c, size_t bytes, char *reason);
 /* Loads k_<symbol> of kernels/microbench/<unit>.cu; false, with the reason, where that cannot be. */
@@ -113,7 +110,8 @@ bool cuda_ceiling_equal(const char *what, double is_value, double expected, char
 /* Each prepares a row of its groups; cuBLAS is of the group matrix, the chase of the group latency. */
 CudaCeilingStep cuda_ceiling_prepare_kernel, cuda_ceiling_prepare_blas, cuda_ceiling_prepare_reduction,
     cuda_ceiling_prepare_operations, cuda_ceiling_prepare_transfer, cuda_ceiling_prepare_streams,
-    cuda_ceiling_prepare_unified, cuda_ceiling_prepare_latency, cuda_ceiling_prepare_chase, cuda_ceiling_prepare_random;
+    cuda_ceiling_prepare_unified, cuda_ceiling_prepare_latency, cuda_ceiling_prepare_chase, cuda_ceiling_prepare_random,
+    cuda_ceiling_prepare_peers;
 
 /* What single precision makes of many numbers 1.23. */
 void cuda_ceiling_sum_numbers(CudaCeiling *c, MdCeilingSum *sum);

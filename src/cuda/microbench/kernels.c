@@ -97,7 +97,7 @@ static bool fill_by_threads(CudaCeiling *c, char *reason) {
 static bool fill_by_registers(CudaCeiling *c, char *reason) {
     const int k = c->of.row->parameter;
     int registers = 0;
-    CUDA_CEILING_CHECK(c->m, c->m->driver.function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, c->function));
+    CUDA_DRIVER_CHECK(c->m, c->m->driver.function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, c->function));
     c->grid[0] = (unsigned)(c->m->n_sms * k);
     const bool right = (registers > 64) == (k == 1);
     if (!right) snprintf(reason, MD_CEILING_REASON, "the compiler gives its threads %d registers", registers);
@@ -110,8 +110,8 @@ static bool fill_by_shared(CudaCeiling *c, char *reason) {
     (void)reason;
     c->grid[0] = (unsigned)(c->m->n_sms * k);
     c->shared = (unsigned)((share < c->m->block_shared ? share : c->m->block_shared) / 128 * 128);
-    CUDA_CEILING_CHECK(c->m, c->m->driver.set_function_attribute(
-                                 c->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->shared));
+    CUDA_DRIVER_CHECK(c->m, c->m->driver.set_function_attribute(
+                                c->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->shared));
     return true;
 }
 

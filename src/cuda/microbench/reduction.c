@@ -146,7 +146,7 @@ static bool make_room(CudaCeiling *c, char *reason) {
     if (cuda_row_is(c, "several, static scratch")) {
         CUdeviceptr place;
         size_t bytes = 0;
-        CUDA_CEILING_CHECK(c->m, c->m->driver.module_global(&place, &bytes, c->module, "static_sums"));
+        CUDA_DRIVER_CHECK(c->m, c->m->driver.module_global(&place, &bytes, c->module, "static_sums"));
         md_require((size_t)n_blocks * sizeof *a->b <= bytes);
         a->b = (float *)(uintptr_t)place;
     } else if (finish == TWO_PASSES || finish == ITSELF) {

@@ -8,15 +8,6 @@
 #include "cuda/device/toolkit.h"
 #include "cuda/microbench/ceilings.h"
 
-/* --- the driver's functions ---------------------------------------------------------------------------------------- */
-
-void cuda_ceiling_driver_check(const CudaCeilings *m, CUresult result, const char *what, const char *file, int line) {
-    if (result == CUDA_SUCCESS) return;
-    const char *text = NULL;
-    m->driver.error_text(result, &text);
-    md_panic_at(file, line, "%s failed on GPU %d: %s", what, m->device, text ? text : "unknown error");
-}
-
 /* --- kernels ------------------------------------------------------------------------------------------------------- */
 
 static const MdBox no_box = {.dimension = 3};
@@ -28,8 +19,11 @@ static const char *header_of(const char *unit) {
     return groups ? CUDA_GROUPS_HEADER : strcmp(unit, "reduction_cub") == 0 ? CUDA_CUB_HEADER : NULL;
 }
 
-static bool is_too_old(const char *unit) {
-    return strcmp(unit, "reduction_cub") == 0 && cuda_nvrtc_version() < CUDA_CUB_VERSION;
+/* Why a unit does not compile with this NVRTC or for this GPU; NULL: it does. */
+static const char *why_not(const char *unit, int compute_capability) {
+    if (strcmp(unit, "reduction_cub") == 0 && cuda_nvrtc_version() < CUDA_CUB_VERSION) return "CUB needs NVRTC 12.6";
+    const bool has_whole_words = compute_capability >= 70 && cuda_nvrtc_version() >= 12030; /* of 16 bytes */
+    return strcmp(unit, "peers") != 0 || has_whole_words ? NULL : "needs compute capability 7.0 and NVRTC 12.3";
 }
 
 static MdStatus compile(const MdConfig *config, int compute_capability, const char *unit, CudaImage *image,
@@ -45,15 +39,16 @@ static MdStatus compile(const MdConfig *config, int compute_capability, const ch
 }
 
 MdStatus cuda_ceilings_try(int compute_capability, MdErrors *errors) {
-    static const char *const units[] = {
-        "bandwidth", "transpose",  "reduction", "reduction_groups", "reduction_cub", "branch",
-        "matrix",    "arithmetic", "intensity", "operations",       "grids",         "banks",
-        "atomics",   "paths",      "transfer",  "latency",          "chase",         "latency_groups"};
+    static const char *const units[] = {"bandwidth",     "transpose",      "reduction", "reduction_groups",
+                                        "reduction_cub", "branch",         "matrix",    "arithmetic",
+                                        "intensity",     "operations",     "grids",     "banks",
+                                        "atomics",       "paths",          "transfer",  "latency",
+                                        "chase",         "latency_groups", "peers"};
     const MdConfig config = {0};
     MdStatus status = MD_OK;
     for (size_t k = 0; k < sizeof units / sizeof units[0] && status == MD_OK; k++) {
         CudaImage image;
-        if (is_too_old(units[k])) continue;
+        if (why_not(units[k], compute_capability)) continue;
         status = compile(&config, compute_capability, units[k], &image, errors);
         if (status == MD_OK && image.messages)
             status =
@@ -70,7 +65,7 @@ static CUmodule find_module(CudaCeilings *m, const char *unit) {
     CudaImage image;
     CUmodule module = NULL;
     if (compile(&m->config, m->sm.compute_capability, unit, &image, m->errors) == MD_OK)
-        CUDA_CEILING_CHECK(m, m->driver.module_load(&module, image.bytes));
+        CUDA_DRIVER_CHECK(m, m->driver.module_load(&module, image.bytes));
     cuda_image_free(&image);
     md_require(m->n_units < CUDA_CEILING_UNITS);
     m->units[m->n_units].name = unit;
@@ -86,13 +81,14 @@ bool cuda_ceiling_load(CudaCeiling *c, const char *unit, const char *symbol, cha
                  header);
         return false;
     }
-    if (is_too_old(unit)) {
-        snprintf(reason, MD_CEILING_REASON, "CUB needs NVRTC 12.6");
+    const char *why = why_not(unit, c->m->sm.compute_capability);
+    if (why) {
+        snprintf(reason, MD_CEILING_REASON, "%s", why);
         return false;
     }
     c->module = find_module(c->m, unit);
     if (!c->module) snprintf(reason, MD_CEILING_REASON, "its kernels do not compile");
-    if (c->module) CUDA_CEILING_CHECK(c->m, c->m->driver.module_function(&c->function, c->module, symbol));
+    if (c->module) CUDA_DRIVER_CHECK(c->m, c->m->driver.module_function(&c->function, c->module, symbol));
     return c->module != NULL;
 }
 
@@ -107,8 +103,8 @@ void cuda_ceiling_shape(CudaCeiling *c, int64_t n_threads) {
 void cuda_ceiling_launch(CudaCeiling *c, const CudaCeilingArguments *arguments, cudaStream_t stream) {
     CudaCeilingArguments copy = *arguments;
     void *parameters[] = {&copy};
-    CUDA_CEILING_CHECK(c->m, cuda_driver_launch(&c->m->driver, c->function, c->grid, c->block, c->shared, stream,
-                                                c->dependent, parameters));
+    CUDA_DRIVER_CHECK(c->m, cuda_driver_launch(&c->m->driver, c->function, c->grid, c->block, c->shared, stream,
+                                               c->dependent, parameters));
 }
 
 double cuda_ceiling_time(CudaCeiling *c, int64_t n_calls, void (*issue)(CudaCeiling *c)) {

@@ -37,6 +37,21 @@ static void resolve_for_queue(MdConfig *config, MdChoices *choices) {
     }
 }
 
+/* Whether each block of the resident kernel holds its brick, with launch.barrier = local. */
+static bool is_held(const MdConfig *config, const MdSystemPlan *plan) {
+    const CudaTarget target = {.config = config,
+                               .box = &plan->box,
+                               .potential = &plan->potential,
+                               .n_atoms = plan->n_atoms,
+                               .n_sms = cuda_device_multiprocessors()};
+    return cuda_brick_is_held(&target);
+}
+
+static bool gains_by_local(const MdConfig *config, const MdSystemPlan *plan) {
+    return is_held(config, plan) &&
+           (config->neighbor_rebuild == MD_REBUILD_EVERY || cuda_brick_suits_speculation(config, plan));
+}
+
 static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_persistent != MD_PERSISTENT_AUTO) return;
     const int64_t most = cuda_most_resident(config->memory_brick_grid, config);
@@ -48,9 +63,17 @@ static void resolve_persistent(MdConfig *config, const MdSystemPlan *plan, MdCho
     char reason[sizeof choices->rows[0].reason];
     config->launch_persistent = MD_PERSISTENT_ON;
     MdConfig fused = *config; /* which auto makes possible */
+    const bool over_ranks = md_config_has_domains(config);
+    if (over_ranks && fused.launch_barrier == MD_BARRIER_AUTO) fused.launch_barrier = MD_BARRIER_LOCAL;
     if (fused.launch_fuse == MD_FUSE_AUTO)
         fused.launch_fuse = fused.launch_barrier == MD_BARRIER_LOCAL ? MD_FUSE_STEP : MD_FUSE_ON;
-    if (!is_possible(&fused, plan, reason, sizeof reason)) {
+    if (over_ranks && (fused.launch_barrier != MD_BARRIER_LOCAL || !gains_by_local(&fused, plan))) {
+        config->launch_persistent = MD_PERSISTENT_OFF;
+        md_choices_add(
+            choices, "launch.persistent", "off",
+            "blocks would need barriers of all GPUs: they cannot hold their bricks, or cannot do without them "
+            "where displacements are checked");
+    } else if (!is_possible(&fused, plan, reason, sizeof reason)) {
         config->launch_persistent = MD_PERSISTENT_OFF;
         md_choices_add(choices, "launch.persistent", "off", "%s", reason);
     } else if (plan->n_atoms > most) {
@@ -104,22 +127,15 @@ static void resolve_fuse(MdConfig *config, const MdSystemPlan *plan, MdChoices *
 static void resolve_barrier(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices) {
     if (config->launch_barrier != MD_BARRIER_AUTO) return;
     const bool is_resident = config->launch_persistent == MD_PERSISTENT_ON;
-    const CudaTarget target = {.config = config,
-                               .box = &plan->box,
-                               .potential = &plan->potential,
-                               .n_atoms = plan->n_atoms,
-                               .n_sms = cuda_device_multiprocessors()};
     char reason[sizeof choices->rows[0].reason];
     config->launch_barrier = MD_BARRIER_LOCAL;
     const bool possible = is_resident && is_possible(config, plan, reason, sizeof reason),
-               is_held = possible && cuda_brick_is_held(&target),
-               gains = is_held &&
-                       (config->neighbor_rebuild == MD_REBUILD_EVERY || cuda_brick_suits_speculation(config, plan));
+               holds = possible && is_held(config, plan), gains = possible && gains_by_local(config, plan);
     if (!gains) config->launch_barrier = MD_BARRIER_GRID;
     if (!is_resident) return; /* no barrier at all */
     const char *why =
         gains      ? "blocks are ahead of those that they do not need"
-        : is_held  ? "with the check of displacements only one brick a multiprocessor gains, and of smaller blocks"
+        : holds    ? "with the check of displacements only one brick a multiprocessor gains, and of smaller blocks"
         : possible ? "a block cannot hold its brick and what that stages, and would wait for all others as well"
                    : reason;
     md_choices_add(choices, "launch.barrier", gains ? "local" : "grid", "%s", why);
@@ -309,10 +325,16 @@ static void find_way_out(const MdConfig *asked, const MdSystemPlan *plan, char *
 }
 
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors) {
-    const MdConfig asked = *config;
+    MdSystemPlan part = *plan; /* of the system that this process has, as a system of its own */
     char lack[256], way_out[512];
-    const MdStatus status = resolve_all(config, plan, choices, errors);
-    if (status != MD_OK || !cuda_brick_lacks_room(config, plan, lack, sizeof lack)) return status;
-    find_way_out(&asked, plan, way_out, sizeof way_out);
+    part.n_atoms = (plan->n_atoms + md_comm_size(plan->comm) - 1) / md_comm_size(plan->comm);
+    MdStatus status = cuda_ranks_resolve(config, plan->comm, choices, errors);
+    if (status == MD_OK && plan->comm) md_resolve_skin(config, plan, fastest_skin(config, &part), choices);
+    if (status == MD_OK) status = cuda_ranks_divide(config, plan, choices, errors, &part.box);
+    if (status != MD_OK) return status;
+    const MdConfig asked = *config;
+    status = resolve_all(config, &part, choices, errors);
+    if (status != MD_OK || !cuda_brick_lacks_room(config, &part, lack, sizeof lack)) return status;
+    find_way_out(&asked, &part, way_out, sizeof way_out);
     return md_fail(errors, MD_ERROR_INPUT, "force.kernel=brick: %s: take %s", lack, way_out);
 }

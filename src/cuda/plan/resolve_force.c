@@ -61,11 +61,10 @@ static MdStatus check_texels(const MdConfig *config, const MdSystemPlan *plan, M
                                                                                 : 1;
     const int64_t copies = config->launch_fuse == MD_FUSE_STEP ? 2 : 1;
     if (copies * plan->n_atoms <= most / per_atom) return MD_OK;
-    return md_fail(
-        errors, MD_ERROR_INPUT,
-        "memory.load=texture: a texture holds %lld positions in this layout, fewer than the %lld atoms: take "
-        "memory.load=global or ldg",
-        (long long)(most / per_atom), (long long)(copies * plan->n_atoms));
+    return md_fail(errors, MD_ERROR_INPUT,
+                   "memory.load=texture: a texture holds %lld positions in this layout, fewer than the %lld atoms: "
+                   "take memory.load=global or ldg",
+                   (long long)(most / per_atom), (long long)(copies * plan->n_atoms));
 }
 
 /* What kernels/batches/step_local.cuh is made of. */

@@ -156,6 +156,17 @@ static const MdVariant rows[] = {
     {"gather", "output.pack=shared", "", "", 56, 0, 0, 0,
      "whole lines are written; a table of places a sort, reads of one sector each, three accesses to a bank at once"},
     {"gather", "output.pack=padded", "", "", 56, 0, 0, 0, "the same, each access to a bank of its own"},
+    {"halo", "parallel.transport=staged", "", "", 0, 0, 0, 0,
+     "positions cross the bus, go by MPI and cross the bus again, and the host waits for that in each step; needs launch.graph=off"},
+    {"halo", "parallel.transport=cuda-aware", "", "", 0, 0, 0, 0,
+     "MPI takes positions from the memory of one GPU to that of the other, without copies through the host, which waits for the device in "
+     "each step; a CUDA-aware MPI; needs launch.graph=off"},
+    {"halo", "parallel.transport=nccl", "", "", 0, 0, 0, 0,
+     "messages in the stream, and in graphs, without the host; two kernels more and some microseconds of handshake in each step, and "
+     "multiprocessors for them; needs NCCL, and a GPU for each rank"},
+    {"halo", "parallel.transport=direct", "", "", 0, 0, 0, 0,
+     "kernels store positions into the memory of the other GPU, without a host; a barrier of all GPUs in each step, but with launch.passes=queue "
+     "or launch.persistent=on bricks wait for those around them; one node"},
     {"output", "output.host_memory=pageable", "", "", 0, 0, 0, 0,
      "the driver copies through a buffer of its own, and the call returns when that is done: the steps wait"},
     {"output", "output.host_memory=pinned", "", "", 0, 0, 0, 0,

@@ -26,13 +26,15 @@ static void count_forces(CudaContext *context, MdCounters *counters) {
 
 static MdStatus count_search(CudaContext *context, MdCounters *counters) {
     unsigned long long counts[CUDA_N_COUNTS];
-    int64_t n_overflows;
-    do { /* the search that found room for all */
-        n_overflows = context->n_overflows;
+    double has_grown; /* with any rank */
+    do {              /* the search that found room for all, on all ranks */
+        const int64_t n_overflows = context->n_overflows;
         zero_counters(context);
         MdStatus status = cuda_neighbor_build(context, true);
         if (status != MD_OK) return status;
-    } while (n_overflows != context->n_overflows);
+        has_grown = n_overflows != context->n_overflows;
+        md_comm_largest(context->comm, &has_grown, 1);
+    } while (has_grown > 0);
     read_counters(context, counts);
     counters->search_pairs_tested = (int64_t)counts[CUDA_COUNT_TESTED];
     counters->search_pairs_inside = (int64_t)counts[CUDA_COUNT_INSIDE];

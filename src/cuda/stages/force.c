@@ -5,6 +5,7 @@
 void cuda_force_issue(CudaContext *context, bool with_energy) {
     const CudaKernelId kernel = with_energy ? CUDA_K_force_energy : CUDA_K_force_plain;
     const int64_t blocks = with_energy ? cuda_force_sum_blocks(context) : cuda_force_blocks(context, kernel);
+    cuda_halo_update(context, 0);
     if (context->facts.adds_forces) cuda_force_zero(context);
     if (with_energy) cuda_reduce_begin(context, CUDA_POTENTIAL, CUDA_PAIR_TOTALS, blocks);
     cuda_launch_blocks(context, kernel, blocks);
@@ -13,6 +14,11 @@ void cuda_force_issue(CudaContext *context, bool with_energy) {
 }
 
 void cuda_force_compute(CudaContext *context, bool with_energy) {
+    if (context->comm) {
+        cuda_timing_begin(context, CUDA_HALO);
+        cuda_halo_update(context, 0);
+        cuda_timing_end(context);
+    }
     cuda_timing_begin(context, CUDA_FORCE);
     cuda_memory_begin(context, CUDA_FORCES);
     cuda_force_issue(context, with_energy);

@@ -52,7 +52,9 @@ static CudaGraph *find_graph(CudaContext *context, CudaGraphs *graphs, bool read
 
 void cuda_graph_launch(CudaContext *context, CudaGraphs *graphs, bool reads_grid, CudaGraphWork issue, int n) {
     const CudaGraph *graph = find_graph(context, graphs, reads_grid, issue, n);
+    cuda_nccl_begin_launch(context->halo.nccl);
     CUDA_CHECK(cudaGraphLaunch(graph->exec, context->stream));
+    cuda_nccl_end_launch(context->halo.nccl, context->stream);
     for (int id = 0; id < CUDA_N_KERNELS; id++) context->kernels[id].launches += graph->launches[id];
 }
 

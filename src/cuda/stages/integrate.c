@@ -5,7 +5,8 @@
 #include "cuda/stages/stages.h"
 
 void cuda_integrate_issue(CudaContext *context, bool kick_first) {
-    const int n = context->n_atoms;
+    const int n = context->room;
+    context->halo.is_stale = true;
     context->arguments.kick_first = kick_first;
     if (context->config.launch_fuse != MD_FUSE_OFF) {
         cuda_launch(context, CUDA_K_integrate_kick_drift, n);
@@ -29,7 +30,7 @@ void cuda_integrate_drift(CudaContext *context, bool kick_first) {
 
 void cuda_integrate_kick(CudaContext *context) {
     cuda_timing_begin(context, CUDA_INTEGRATE);
-    cuda_launch(context, CUDA_K_integrate_kick, context->n_atoms);
+    cuda_launch(context, CUDA_K_integrate_kick, context->room);
     cuda_timing_end(context);
 }
 
@@ -37,7 +38,7 @@ void cuda_integrate_scale(CudaContext *context, double factor, const double shif
     cuda_timing_begin(context, CUDA_INTEGRATE);
     context->arguments.factor = factor;
     memcpy(context->arguments.shift, shift, sizeof context->arguments.shift);
-    cuda_launch(context, CUDA_K_integrate_scale, context->n_atoms);
+    cuda_launch(context, CUDA_K_integrate_scale, context->room);
     cuda_timing_end(context);
 }
 

@@ -1,11 +1,11 @@
-/* The kernels of a run: compiled, loaded, launched.
+/* The kernels of a run: compiled and loaded.
  *
  * They are compiled when the program starts, by NVRTC, for exactly the switches of the run. Switches multiply: as
  * templates the force kernel alone would need tens of thousands of instances, or branches that cost registers and time
  * in the loop that is measured. Compiling what is asked for takes some tenths of a second a unit. */
-#include <stdio.h>
+#include "cuda/stages/kernels.h"
+
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -13,49 +13,36 @@
 #include "base/threads.h"
 #include "cuda/device/cache.h"
 #include "cuda/device/compile.h"
-#include "cuda/device/occupancy.h"
-#include "cuda/stages/stages.h"
 
-const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort",   "neighbor", "force", "integrate",
-                                                     "reduce", "gather",   "step"};
+const char *const cuda_stage_names[CUDA_N_STAGES] = {"sort",   "neighbor", "force", "integrate", "reduce",
+                                                     "gather", "step",     "halo",  "migrate"};
 /* Below kernels/, without .cu. */
 static const char *unit_file(const MdConfig *config, int unit) {
-    static const char *const files[CUDA_N_UNITS] = {"sort",   "neighbor", "force",       "integrate",
-                                                    "reduce", "gather",   "batches/step"};
+    static const char *const files[CUDA_N_UNITS] = {"sort",   "neighbor",     "force", "integrate", "reduce",
+                                                    "gather", "batches/step", "halo",  "migrate"};
     return unit == CUDA_NEIGHBOR && config->force_kernel == MD_KERNEL_BRICK ? "bricks/list" : files[unit];
 }
 
 static const struct {
-    const char *unit, *name, *symbol, *condition;
+    const char *unit, *symbol, *condition;
 } kernel_table[CUDA_N_KERNELS] = {
-#define ROW(unit, name, condition) {#unit, #name, "k_" #unit "_" #name, condition},
+#define ROW(unit, name, condition) {#unit, "k_" #unit "_" #name, condition},
     CUDA_KERNELS(ROW)
 #undef ROW
 };
 
-static int unit_of(CudaKernelId id) {
+const char *cuda_kernel_symbol(CudaKernelId id) { return kernel_table[id].symbol; }
+
+int cuda_kernel_unit(CudaKernelId id) {
     int unit = 0;
     while (strcmp(cuda_stage_names[unit], kernel_table[id].unit) != 0) unit++;
     return unit;
 }
 
-static void driver_check(const CudaContext *context, CUresult result, const char *what, const char *file, int line) {
-    if (result == CUDA_SUCCESS) return;
-    const char *text = NULL;
-    context->driver.error_text(result, &text);
-    md_panic_at(file, line, "%s failed on GPU %d: %s", what, context->device, text ? text : "unknown error");
-}
-#define DRIVER_CHECK(context, expression) driver_check((context), (expression), #expression, __FILE__, __LINE__)
-
 /* A block of these takes a brick: with auto it has as many threads as that has atoms. */
-static bool is_of_bricks(const MdConfig *config, int unit) {
+bool cuda_unit_is_of_bricks(const MdConfig *config, int unit) {
     return config->force_kernel == MD_KERNEL_BRICK &&
            (unit == CUDA_NEIGHBOR || unit == CUDA_FORCE || unit == CUDA_STEP);
-}
-
-/* The search has one a row. */
-static int brick_threads_per_atom(const MdConfig *config, int unit) {
-    return unit == CUDA_NEIGHBOR ? 1 : cuda_facts(config).threads_per_atom;
 }
 
 /* Rows differ in length: a smaller block is replaced sooner when its slowest warp is done. Kernels that stream through
@@ -64,7 +51,7 @@ int cuda_kernels_block_size(const CudaTarget *target, int unit) {
     const MdConfig *config = target->config;
     int choice = config->launch_block_size;
     if (choice != MD_BLOCK_SIZE_AUTO) return 32 << choice;
-    if (is_of_bricks(config, unit)) {
+    if (cuda_unit_is_of_bricks(config, unit)) {
         const double range = cuda_list_range(config, target->potential);
         return unit == CUDA_NEIGHBOR ? cuda_brick_search_block_size(target, range)
                                      : cuda_brick_block_size(target, range, cuda_facts(config).threads_per_atom);
@@ -76,7 +63,7 @@ int cuda_kernels_block_size(const CudaTarget *target, int unit) {
 static size_t dynamic_shared(const CudaContext *context, CudaKernelId id, int block) {
     if (id == CUDA_K_neighbor_brick)
         return cuda_brick_search_bytes(&context->arguments.bricks, &context->config, block);
-    const bool has_pairs = unit_of(id) == CUDA_FORCE || unit_of(id) == CUDA_STEP;
+    const bool has_pairs = cuda_kernel_unit(id) == CUDA_FORCE || cuda_kernel_unit(id) == CUDA_STEP;
     const size_t held = id == CUDA_K_step_resident ? cuda_brick_held_bytes(&context->config, block) : 0;
     const size_t pairs = has_pairs ? cuda_force_shared_bytes(context, block) + held : 0;
     const size_t tree = cuda_reduce_dynamic_shared(context, id, block);
@@ -87,7 +74,7 @@ static size_t dynamic_shared(const CudaContext *context, CudaKernelId id, int bl
 
 static int attribute(const CudaContext *context, CUfunction function, CUfunction_attribute which) {
     int value = 0;
-    DRIVER_CHECK(context, context->driver.function_attribute(&value, which, function));
+    CUDA_DRIVER_CHECK(context, context->driver.function_attribute(&value, which, function));
     return value;
 }
 
@@ -104,15 +91,37 @@ static MdStatus fit_shared(CudaContext *context, CudaKernelId id) {
                        "has: take a smaller block or auto%s",
                        kernel->block_size, kernel_table[id].symbol, kernel->static_shared + kernel->dynamic_shared,
                        context->facts.has_bricks ? ", or a smaller memory.brick_cells" : "");
-    DRIVER_CHECK(context, context->driver.occupancy(&kernel->blocks_per_sm, kernel->function, kernel->block_size,
-                                                    kernel->dynamic_shared));
+    CUDA_DRIVER_CHECK(context, context->driver.occupancy(&kernel->blocks_per_sm, kernel->function, kernel->block_size,
+                                                         kernel->dynamic_shared));
     return MD_OK;
+}
+
+static CudaTarget target_of(const CudaContext *context, bool counting) {
+    return (CudaTarget){.config = &context->config,
+                        .box = &context->share,
+                        .potential = &context->potential,
+                        .n_atoms = context->n_share,
+                        .compute_capability = context->compute_capability,
+                        .counting = counting,
+                        .n_sms = context->n_sms};
+}
+
+/* Several processes: what blocks of the resident kernel can hold is known to all at the end of a list. */
+static void set_held(CudaContext *context) {
+    const CudaKernel *kernel = &context->kernels[CUDA_K_step_resident];
+    const CudaTarget target = target_of(context, false);
+    CudaDomain *domain = &context->arguments.domain;
+    if (!context->comm || !kernel->function) return;
+    domain->held_bricks = kernel->blocks_per_sm * context->n_sms;
+    domain->held_rows = kernel->block_size / context->facts.threads_per_atom;
+    domain->held_staged = cuda_brick_held_sources(&target, kernel->block_size) * kernel->block_size;
 }
 
 MdStatus cuda_kernels_fit_shared(CudaContext *context) {
     MdStatus status = MD_OK;
     for (int id = 0; id < CUDA_N_KERNELS && status == MD_OK; id++)
         if (context->kernels[id].function) status = fit_shared(context, (CudaKernelId)id);
+    set_held(context);
     return status;
 }
 
@@ -120,16 +129,15 @@ MdStatus cuda_kernels_fit_shared(CudaContext *context) {
 static void prefer_carveout(const CudaContext *context, CUfunction function) {
     const int carveout = context->config.memory_carveout;
     if (carveout == MD_CARVEOUT_DRIVER) return;
-    DRIVER_CHECK(context,
-                 context->driver.set_function_attribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                                        carveout == MD_CARVEOUT_L1 ? CU_SHAREDMEM_CARVEOUT_MAX_L1
-                                                                                   : CU_SHAREDMEM_CARVEOUT_MAX_SHARED));
+    const int part = carveout == MD_CARVEOUT_L1 ? CU_SHAREDMEM_CARVEOUT_MAX_L1 : CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
+    CUDA_DRIVER_CHECK(context, context->driver.set_function_attribute(
+                                   function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, part));
 }
 
 static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule module, int block) {
     CudaKernel *kernel = &context->kernels[id];
     CUfunction function;
-    DRIVER_CHECK(context, context->driver.module_function(&function, module, kernel_table[id].symbol));
+    CUDA_DRIVER_CHECK(context, context->driver.module_function(&function, module, kernel_table[id].symbol));
     kernel->function = function;
     prefer_carveout(context, function);
     kernel->block_size = block;
@@ -145,25 +153,18 @@ static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule modu
     return fit_shared(context, id);
 }
 
-/* Whether any kernel of the unit is there under these switches. */
+/* Whether a kernel is of the unit, and there under these switches. */
+static bool is_of_unit(const MdConfig *config, int id, int unit) {
+    const bool of_domains = unit == CUDA_HALO || unit == CUDA_MIGRATE || id == CUDA_K_gather_ids;
+    return cuda_kernel_unit((CudaKernelId)id) == unit && (!of_domains || md_config_has_domains(config)) &&
+           md_condition_holds(kernel_table[id].condition, config);
+}
+
+/* Whether any of the unit is. */
 static bool is_needed(const MdConfig *config, int unit) {
     for (int id = 0; id < CUDA_N_KERNELS; id++)
-        if (unit_of((CudaKernelId)id) == unit && md_condition_holds(kernel_table[id].condition, config)) return true;
+        if (is_of_unit(config, id, unit)) return true;
     return false;
-}
-
-static CudaTarget target_of(const CudaContext *context, bool counting) {
-    return (CudaTarget){.config = &context->config,
-                        .box = &context->box,
-                        .potential = &context->potential,
-                        .n_atoms = context->n_atoms,
-                        .compute_capability = context->compute_capability,
-                        .counting = counting,
-                        .n_sms = context->n_sms};
-}
-
-static bool is_of_unit(const CudaContext *context, int id, int unit) {
-    return unit_of((CudaKernelId)id) == unit && md_condition_holds(kernel_table[id].condition, &context->config);
 }
 
 /* The most threads that a block of any kernel of the unit may have: as many as there are registers for. */
@@ -171,9 +172,9 @@ static int most_threads(const CudaContext *context, int unit) {
     int most = CUDA_MAX_BLOCK;
     for (int id = 0; id < CUDA_N_KERNELS; id++) {
         CUfunction function;
-        if (!is_of_unit(context, id, unit)) continue;
-        DRIVER_CHECK(context,
-                     context->driver.module_function(&function, context->modules[unit], kernel_table[id].symbol));
+        if (!is_of_unit(&context->config, id, unit)) continue;
+        CUDA_DRIVER_CHECK(context,
+                          context->driver.module_function(&function, context->modules[unit], kernel_table[id].symbol));
         const int allowed = attribute(context, function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
         if (allowed < most) most = allowed;
     }
@@ -198,14 +199,15 @@ static MdStatus load_module(CudaContext *context, int unit, int block, bool coun
     const CudaTarget target = target_of(context, counting);
     CudaImage image;
     MdStatus status = compile(&target, unit, block, &image, context->errors);
-    if (status == MD_OK) DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
+    if (status == MD_OK) CUDA_DRIVER_CHECK(context, context->driver.module_load(&context->modules[unit], image.bytes));
     atomic_fetch_add(image.is_kept ? &context->n_kept : &context->n_compiled, 1);
     cuda_image_free(&image);
     return status;
 }
 
 static void unload_module(CudaContext *context, int unit) {
-    DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
+    if (!context->modules[unit]) return;
+    CUDA_DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
     context->modules[unit] = NULL;
 }
 
@@ -219,48 +221,56 @@ static MdStatus load_unit(CudaContext *context, int unit, int block, bool counti
         status = load_module(context, unit, block, counting);
     }
     for (int id = 0; id < CUDA_N_KERNELS && status == MD_OK; id++)
-        if (is_of_unit(context, id, unit))
+        if (is_of_unit(&context->config, id, unit))
             status = load_kernel(context, (CudaKernelId)id, context->modules[unit], block);
     return status;
 }
 
 /* Threads that a multiprocessor holds of a kernel of the unit, on the average, in blocks of that size. */
-static double resident_threads(const CudaContext *context, int unit, int block) {
+double cuda_unit_resident_threads(const CudaContext *context, int unit, int block) {
     int threads = 0, n_kernels = 0;
     for (int id = 0; id < CUDA_N_KERNELS; id++) {
         const CudaKernel *kernel = &context->kernels[id];
         int blocks = 0;
-        if (unit_of((CudaKernelId)id) != unit || !kernel->function) continue;
-        DRIVER_CHECK(context, context->driver.occupancy(&blocks, kernel->function, block,
-                                                        dynamic_shared(context, (CudaKernelId)id, block)));
+        if (cuda_kernel_unit((CudaKernelId)id) != unit || !kernel->function) continue;
+        CUDA_DRIVER_CHECK(context, context->driver.occupancy(&blocks, kernel->function, block,
+                                                             dynamic_shared(context, (CudaKernelId)id, block)));
         threads += blocks * block;
         n_kernels++;
     }
     return n_kernels > 0 ? (double)threads / n_kernels : 0;
 }
 
-enum { SMALLEST_BLOCK = 64 };
-
 /* launch.block_size=auto: of the block, its half, and so on, the one that brings most threads of the unit's kernels onto a
  * multiprocessor; of equals the largest. */
 static int best_block_size(const CudaContext *context, int unit, int block) {
     int best = block;
     double most = 0;
-    for (int candidate = block; candidate >= SMALLEST_BLOCK; candidate /= 2) {
-        const double threads = resident_threads(context, unit, candidate);
+    for (int candidate = block; candidate >= CUDA_SMALLEST_BLOCK; candidate /= 2) {
+        const double threads = cuda_unit_resident_threads(context, unit, candidate);
         if (threads > most) best = candidate;
         if (threads > most) most = threads;
     }
     return best;
 }
 
+int cuda_unit_first_block(const CudaContext *context, int unit) {
+    const CudaTarget target = target_of(context, false);
+    return cuda_kernels_block_size(&target, unit);
+}
+
+int cuda_unit_block(const CudaContext *context, int unit) {
+    int id = 0;
+    while (cuda_kernel_unit((CudaKernelId)id) != unit || !context->kernels[id].function) id++;
+    return context->kernels[id].block_size;
+}
+
 static MdStatus create_unit(CudaContext *context, int unit) {
     if (!is_needed(&context->config, unit)) return MD_OK;
-    const CudaTarget target = target_of(context, false);
-    const int first = cuda_kernels_block_size(&target, unit);
+    const int first = cuda_unit_first_block(context, unit);
     MdStatus status = load_unit(context, unit, first, false);
     if (status != MD_OK || context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return status;
-    if (is_of_bricks(&context->config, unit)) return status;
+    if (cuda_unit_is_of_bricks(&context->config, unit)) return status;
     const int best = best_block_size(context, unit, first);
     if (best == first) return MD_OK;
     unload_module(context, unit);
@@ -300,28 +310,25 @@ MdStatus cuda_kernels_create(CudaContext *context) {
     Creation creation = {.context = context};
     md_threads_run_tasks(CUDA_N_UNITS, create_one, &creation);
     for (int unit = 0; unit < CUDA_N_UNITS && status == MD_OK; unit++) status = creation.status[unit];
+    if (status == MD_OK) set_held(context);
     context->kernels_s = md_clock_s() - start_s;
     if (atomic_load(&context->n_compiled) > 0) cuda_cache_trim(CUDA_CACHE_BYTES);
     return status;
 }
 
 void cuda_kernels_destroy(CudaContext *context) {
-    for (int unit = 0; unit < CUDA_N_UNITS; unit++)
-        if (context->modules[unit]) DRIVER_CHECK(context, context->driver.module_unload(context->modules[unit]));
+    for (int unit = 0; unit < CUDA_N_UNITS; unit++) unload_module(context, unit);
 }
-
-/* The units whose kernels compute pair forces. */
-static const int pair_units[] = {CUDA_FORCE, CUDA_STEP};
-enum { N_PAIR_UNITS = sizeof pair_units / sizeof pair_units[0] };
 
 void cuda_kernels_set_parameters(CudaContext *context) {
     if (context->config.memory_parameters != MD_PARAMETERS_CONSTANT) return;
-    for (int k = 0; k < N_PAIR_UNITS; k++) {
+    const int units[] = {CUDA_FORCE, CUDA_STEP}; /* whose kernels compute pair forces */
+    for (int k = 0; k < 2; k++) {
         CUdeviceptr place;
         size_t size = 0;
-        CUmodule module = context->modules[pair_units[k]];
+        CUmodule module = context->modules[units[k]];
         if (!module) continue;
-        DRIVER_CHECK(context, context->driver.module_global(&place, &size, module, "c_pair_table"));
+        CUDA_DRIVER_CHECK(context, context->driver.module_global(&place, &size, module, "c_pair_table"));
         md_require(size <= sizeof context->pair_table);
         CUDA_CHECK(cudaMemcpyAsync((void *)(uintptr_t)place, context->pair_table, size, cudaMemcpyHostToDevice,
                                    context->stream));
@@ -333,164 +340,20 @@ void cuda_kernels_set_parameters(CudaContext *context) {
 static const int counting_units[] = {CUDA_NEIGHBOR, CUDA_FORCE};
 enum { N_COUNTING = sizeof counting_units / sizeof counting_units[0] };
 
-static int block_of(const CudaContext *context, int unit) {
-    int id = 0;
-    while (unit_of((CudaKernelId)id) != unit || !context->kernels[id].function) id++;
-    return context->kernels[id].block_size;
-}
-
 MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain) {
     MdStatus status = MD_OK;
     memcpy(plain->modules, context->modules, sizeof plain->modules);
     memcpy(plain->kernels, context->kernels, sizeof plain->kernels);
     for (int k = 0; k < N_COUNTING; k++) context->modules[counting_units[k]] = NULL;
     for (int k = 0; k < N_COUNTING && status == MD_OK; k++)
-        status = load_unit(context, counting_units[k], block_of(context, counting_units[k]), true);
+        status = load_unit(context, counting_units[k], cuda_unit_block(context, counting_units[k]), true);
     if (status == MD_OK) cuda_kernels_set_parameters(context);
     return status;
 }
 
 void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain) {
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
-    for (int k = 0; k < N_COUNTING; k++) {
-        CUmodule module = context->modules[counting_units[k]];
-        if (module) DRIVER_CHECK(context, context->driver.module_unload(module));
-    }
+    for (int k = 0; k < N_COUNTING; k++) unload_module(context, counting_units[k]);
     memcpy(context->modules, plain->modules, sizeof plain->modules);
     memcpy(context->kernels, plain->kernels, sizeof plain->kernels);
-}
-
-/* --- launching ----------------------------------------------------------------------------------------------------- */
-
-/* Books and checks a launch; into a graph it is neither run nor to be waited for. */
-static void check_launch(CudaContext *context, CudaKernelId id, CUresult result) {
-    if (context->capturing) context->capturing->launches[id]++;
-    else context->kernels[id].launches++;
-    if (context->config.check_kernels == MD_CHECK_KERNELS_OFF) {
-        if (result != CUDA_SUCCESS && context->refused == CUDA_SUCCESS) {
-            context->refused = result;
-            context->refused_kernel = kernel_table[id].symbol;
-        }
-        return;
-    }
-    driver_check(context, result, kernel_table[id].symbol, __FILE__, __LINE__);
-    if (context->config.check_kernels == MD_CHECK_KERNELS_SYNC)
-        cuda_check(cudaStreamSynchronize(context->stream), kernel_table[id].symbol, __FILE__, __LINE__);
-}
-
-void cuda_kernels_check(const CudaContext *context) {
-    driver_check(context, context->refused, context->refused_kernel, __FILE__, __LINE__);
-}
-
-void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
-    const CudaKernel *kernel = &context->kernels[id];
-    md_require(kernel->function != NULL);
-    /* Kernels with one parameter do not look at the second. */
-    void *parameters[] = {&context->arguments, context->pair_table};
-    const unsigned grid[] = {(unsigned)n_blocks, 1}, block[] = {(unsigned)kernel->block_size, 1};
-    check_launch(context, id,
-                 cuda_driver_launch(&context->driver, kernel->function, grid, block, kernel->dynamic_shared,
-                                    context->stream, false, parameters));
-}
-
-/* Blocks of the kernel that the GPU holds at once. */
-static int64_t most_resident(const CudaContext *context, CudaKernelId id) {
-    return (int64_t)context->kernels[id].blocks_per_sm * context->n_sms;
-}
-
-void cuda_launch_filling(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
-    const int64_t most = most_resident(context, id);
-    md_require(most > 0);
-    cuda_launch_blocks(context, id, n_blocks < most ? n_blocks : most);
-}
-
-void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks) {
-    const CudaKernel *kernel = &context->kernels[id];
-    const int64_t most = most_resident(context, id);
-    void *parameters[] = {&context->arguments, context->pair_table};
-    md_require(kernel->function != NULL && most > 0);
-    if (n_blocks > most) n_blocks = most;
-    check_launch(context, id,
-                 context->driver.launch_cooperative(kernel->function, (unsigned)n_blocks, 1, 1,
-                                                    (unsigned)kernel->block_size, 1, 1,
-                                                    (unsigned)kernel->dynamic_shared, context->stream, parameters));
-}
-
-void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads) {
-    cuda_launch_blocks(context, id, cuda_blocks(n_threads, context->kernels[id].block_size));
-}
-
-void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t size) {
-    size_t length = 0;
-    for (int unit = 0; unit < CUDA_N_UNITS; unit++) {
-        if (!context->modules[unit]) continue;
-        length += (size_t)snprintf(text + length, size - length, "%s%s:%d", length > 0 ? "," : "",
-                                   cuda_stage_names[unit], block_of(context, unit));
-        md_require(length < size);
-    }
-}
-
-/* What launch.block_size = auto became in each unit. */
-static void report_choices(const CudaContext *context, int threads_per_sm, MdChoices *choices) {
-    choices->n = 0;
-    if (context->config.launch_block_size != MD_BLOCK_SIZE_AUTO) return;
-    for (int unit = 0; unit < CUDA_N_UNITS; unit++) {
-        if (!context->modules[unit]) continue;
-        const CudaTarget target = target_of(context, false);
-        const int block = block_of(context, unit), first = cuda_kernels_block_size(&target, unit);
-        char value[16];
-        snprintf(value, sizeof value, "%d", block);
-        if (is_of_bricks(&context->config, unit)) {
-            const bool by_matrix = unit == CUDA_NEIGHBOR && context->config.neighbor_distances == MD_DISTANCES_MATRIX;
-            const int threads =
-                by_matrix ? context->facts.rows_per_warp : brick_threads_per_atom(&context->config, unit);
-            md_choices_add(choices, "launch.block_size", value,
-                           block < first ? "stage %s: as many as there are registers for"
-                           : by_matrix   ? "stage %s: a warp for %d atoms of a brick at a time, and enough to stage it"
-                           : threads > 1
-                               ? "stage %s: %d threads for each atom of a brick"
-                               : "stage %s: a thread for each atom of a brick, or for two where blocks take turns",
-                           cuda_stage_names[unit], threads);
-            continue;
-        }
-        md_choices_add(
-            choices, "launch.block_size", value,
-            "stage %s: of %d down to %d the most threads on a multiprocessor, %.0f of %d by the occupancy API",
-            cuda_stage_names[unit], first, SMALLEST_BLOCK, resident_threads(context, unit, block), threads_per_sm);
-    }
-}
-
-void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics) {
-    const CudaMultiprocessor sm = cuda_multiprocessor(context->device);
-    report_choices(context, sm.threads, &statistics->choices);
-    CudaCache cache;
-    cuda_cache_open(&cache);
-    statistics->compilation = (MdCompilation){.n_compiled = atomic_load(&context->n_compiled),
-                                              .n_kept = atomic_load(&context->n_kept),
-                                              .seconds = context->kernels_s};
-    snprintf(statistics->compilation.folder, sizeof statistics->compilation.folder, "%s", cache.folder);
-    statistics->compilation.is_written = cache.folder[0] && access(cache.folder, W_OK | X_OK) == 0;
-    statistics->n_kernels = 0;
-    for (int id = 0; id < CUDA_N_KERNELS; id++) {
-        const CudaKernel *kernel = &context->kernels[id];
-        if (!kernel->function) continue;
-        md_require(statistics->n_kernels < MD_MAX_KERNELS);
-        MdKernelUse *use = &statistics->kernels[statistics->n_kernels++];
-        snprintf(use->stage, sizeof use->stage, "%s", kernel_table[id].unit);
-        snprintf(use->name, sizeof use->name, "%s", kernel_table[id].symbol);
-        use->block_size = kernel->block_size;
-        use->registers = kernel->registers;
-        use->blocks_per_sm = kernel->blocks_per_sm;
-        use->shared_bytes = (int64_t)(kernel->static_shared + kernel->dynamic_shared);
-        use->local_bytes = (int64_t)kernel->local_bytes;
-        use->occupancy = (double)kernel->blocks_per_sm * kernel->block_size / sm.threads;
-        use->launches = kernel->launches;
-        CudaOccupancy occupancy =
-            cuda_occupancy(&sm, kernel->block_size, kernel->registers, kernel->static_shared + kernel->dynamic_shared);
-        if (context->config.memory_carveout == MD_CARVEOUT_L1 &&
-            kernel->blocks_per_sm < cuda_occupancy_blocks(&occupancy))
-            occupancy.by_shared = kernel->blocks_per_sm; /* of what L1 leaves */
-        _Static_assert(sizeof use->limited_by == CUDA_LIMITS_BYTES, "room for what limits");
-        cuda_occupancy_limits(&sm, &occupancy, kernel->block_size, use->limited_by);
-    }
 }

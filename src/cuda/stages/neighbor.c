@@ -21,7 +21,7 @@ static void search(CudaContext *context) {
         cuda_launch(context, CUDA_K_neighbor_cluster, 32 * (int64_t)list->n_rows); /* a warp a row */
         return;
     }
-    size_t bytes = (size_t)context->n_atoms * sizeof(int32_t);
+    size_t bytes = (size_t)context->room * sizeof(int32_t);
     if (context->config.neighbor_write == MD_LIST_WRITE_ATOMIC)
         CUDA_CHECK(cudaMemsetAsync(list->counts, 0, bytes, context->stream));
     static const CudaKernelId kernels[] = {[MD_SEARCH_BRUTE] = CUDA_K_neighbor_brute,
@@ -34,7 +34,7 @@ static void sort_rows(CudaContext *context) {
     if (!md_option_has_effect(&context->config, MD_OPTION_neighbor_sorted) || context->config.neighbor_sorted != MD_ON)
         return;
     const int rows_per_block = context->kernels[CUDA_K_neighbor_sort_rows].block_size / 32; /* a warp a row */
-    cuda_launch_blocks(context, CUDA_K_neighbor_sort_rows, cuda_blocks(context->n_atoms, rows_per_block));
+    cuda_launch_blocks(context, CUDA_K_neighbor_sort_rows, cuda_blocks(context->room, rows_per_block));
 }
 
 /* Before a search that no k_sort_wrap has come before: that zeroes them otherwise. */
@@ -49,11 +49,19 @@ static void issue_kernels(CudaContext *context, int n) {
     sort_rows(context);
 }
 
+/* An open box has more bricks as it grows; with all ranks alike. */
+static MdStatus prepare_bricks(CudaContext *context) {
+    const unsigned *steps = context->arguments.queue.done;
+    const int64_t n_bricks = context->max_bricks;
+    if (!context->facts.has_bricks) return MD_OK;
+    const MdStatus status = cuda_memory_grow_bricks(context, 0, 0);
+    if (!context->comm || n_bricks == context->max_bricks) return status;
+    return cuda_peers_agree_on_room(context, context->arguments.queue.done != steps, status);
+}
+
 static MdStatus issue_search(CudaContext *context, bool by_graph) {
-    if (context->facts.has_bricks) {
-        MdStatus status = cuda_memory_grow_bricks(context, 0, 0); /* an open box has more of them as it grows */
-        if (status != MD_OK) return status;
-    }
+    MdStatus status = prepare_bricks(context);
+    if (status != MD_OK) return status;
     cuda_timing_begin(context, CUDA_NEIGHBOR);
     if (by_graph) cuda_graph_launch(context, &context->search_graphs, true, issue_kernels, 0);
     else issue_kernels(context, 0);
@@ -76,7 +84,7 @@ static MdStatus make_room(CudaContext *context, bool *fits) {
     return cuda_memory_grow_list(context, largest);
 }
 
-MdStatus cuda_neighbor_fit(CudaContext *context) {
+static MdStatus fit(CudaContext *context) {
     for (;;) {
         bool fits = false;
         cuda_status_read(context, true);
@@ -91,11 +99,45 @@ MdStatus cuda_neighbor_fit(CudaContext *context) {
     }
 }
 
+/* parallel.transport = direct: nothing was sorted, for want of room with some rank. */
+static MdStatus repeat_list(CudaContext *context) {
+    cuda_status_release(context);
+    MdStatus status = cuda_sort_repeat(context);
+    zero_measures(context);
+    if (status == MD_OK) status = issue_search(context, false);
+    if (status != MD_OK) return status;
+    cuda_halo_end_list(context);
+    cuda_status_read(context, true);
+    cuda_domain_confirm(context);
+    return MD_OK;
+}
+
+/* Several processes: all repeat what any has had no room for. With parallel.transport = staged hosts have to tell each other. */
+static MdStatus fit_all(CudaContext *context) {
+    MdStatus status = MD_OK;
+    if (context->config.parallel_transport == MD_TRANSPORT_DIRECT) {
+        cuda_status_read(context, true);
+        cuda_domain_confirm(context);
+        if (context->h_host_status->list & CUDA_LIST_LACKS_ROOM) status = repeat_list(context);
+        if (status != MD_OK || !(context->h_host_status->list & CUDA_LIST_FULL)) return status;
+        return cuda_domain_agree(context, fit(context));
+    }
+    status = cuda_domain_agree(context, fit(context));
+    double has_fault = context->h_host_status->fault != 0;
+    md_comm_largest(context->comm, &has_fault, 1);
+    context->halo.has_fault = has_fault > 0;
+    return status;
+}
+
+MdStatus cuda_neighbor_fit(CudaContext *context) { return context->comm ? fit_all(context) : fit(context); }
+
 /* Largest displacement from the places of the build as h_status has it; true: more than half the skin. */
 static bool moved_too_far(const CudaContext *context) {
     float moved_sq;
     memcpy(&moved_sq, &context->h_status->measures.moved_sq, sizeof moved_sq);
-    return moved_sq > context->arguments.stale_sq;
+    double of_all = (double)moved_sq;
+    md_comm_largest(context->comm, &of_all, 1);
+    return (float)of_all > context->arguments.stale_sq;
 }
 
 static bool needs_bounds(const CudaContext *context) {
@@ -127,6 +169,7 @@ static void note_search(CudaContext *context) {
 static MdStatus build_list(CudaContext *context, bool waits) {
     MdStatus status = issue_search(context, by_graph(context, waits));
     if (status != MD_OK) return status;
+    if (context->comm) cuda_halo_end_list(context);
     if (waits) return cuda_neighbor_fit(context);
     note_search(context);
     return MD_OK;
@@ -137,6 +180,7 @@ static MdStatus end_build(CudaContext *context, MdStatus status) {
     if (status != MD_OK) return status;
     context->built = true;
     context->n_builds++;
+    cuda_halo_begin(context);
     return MD_OK;
 }
 
@@ -153,7 +197,9 @@ static void issue_sort_and_search(CudaContext *context, int n_cells) {
     const CudaArguments before = context->arguments;
     cuda_sort_issue(context, n_cells);
     cuda_sort_take(context);
+    if (context->comm) cuda_halo_list(context);
     issue_kernels(context, 0);
+    if (context->comm) cuda_halo_end_list(context);
     context->arguments = before;
 }
 
@@ -175,9 +221,11 @@ static MdStatus build_as_one(CudaContext *context) {
 }
 
 /* Builds that the host waits for in any case: the first one, which often finds that the list is too small; those of a grid
- * that depends on where the particles are; and those whose cells are gone before the search could be repeated. */
+ * that depends on where the particles are; those for which it sends atoms to other processes; and those whose cells are gone before
+ * the search could be repeated. */
 static bool must_wait(const CudaContext *context) {
-    return !context->built || needs_bounds(context) || context->config.memory_allocation != MD_ALLOCATION_ONCE;
+    return !context->built || needs_bounds(context) || (context->comm && !cuda_sort_brings(context)) ||
+           context->config.memory_allocation != MD_ALLOCATION_ONCE;
 }
 
 MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
@@ -187,7 +235,7 @@ MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
         cuda_status_read(context, true);
     }
     /* After a fault the motion is over: the old list is still safe to use, a new one could be of any size. */
-    if (context->h_host_status->fault) return MD_OK;
+    if (cuda_has_fault(context)) return MD_OK;
     cuda_memory_begin(context, CUDA_REBUILD);
     md_nvtx_begin("rebuild", context->n_builds);
     context->arguments.factor = time_since_use(context);
@@ -195,8 +243,8 @@ MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
     if (by_graph(context, waits) && is_one(context)) {
         status = build_as_one(context);
     } else {
-        cuda_sort_particles(context, by_graph(context, waits));
-        status = build_sorted(context, waits);
+        status = cuda_sort_particles(context, by_graph(context, waits));
+        if (status == MD_OK) status = build_sorted(context, waits);
     }
     md_nvtx_end();
     return status;
@@ -204,7 +252,8 @@ MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
 
 MdStatus cuda_neighbor_build_again(CudaContext *context, const CudaGrid *grid) {
     cuda_memory_begin(context, CUDA_REBUILD);
-    cuda_sort_again(context, grid);
+    const MdStatus status = cuda_sort_restored(context, grid);
+    if (status != MD_OK) return status;
     zero_measures(context);
     return build_sorted(context, true);
 }
@@ -233,7 +282,7 @@ void cuda_neighbor_statistics(CudaContext *context, MdStatistics *statistics) {
     const double n_entries = (double)context->h_status->measures.entries;
     statistics->capacity = has_list ? context->arguments.list.capacity : 0;
     statistics->n_entries = has_list ? (int64_t)context->h_status->measures.entries : 0;
-    statistics->neighbors_per_atom = has_rows ? rows_of_pair * n_entries / context->n_atoms : (double)NAN;
+    statistics->neighbors_per_atom = has_rows ? rows_of_pair * n_entries / context->n_own : (double)NAN;
     statistics->n_late_rebuilds = context->h_status->n_late;
 }
 
@@ -254,8 +303,8 @@ typedef struct HostList {
 
 static void download_list(CudaContext *context, HostList *host) {
     const CudaArguments *a = &context->arguments;
-    size_t n = (size_t)context->n_atoms;
-    int64_t last = context->n_atoms - 1;
+    size_t n = (size_t)context->room;
+    int64_t last = context->room - 1;
     int64_t n_stored = last * a->list.row_stride + (a->list.capacity - 1) * a->list.entry_stride + 1;
     memset(host, 0, sizeof *host);
     host->tags = download(context, a->now.tag, n, sizeof *host->tags);
@@ -292,7 +341,7 @@ MdStatus cuda_neighbor_export(CudaContext *context, MdRows *rows) {
                        "there are no rows of neighbours with this force.kernel: take list, list-split or brick");
     if (!context->built) return md_fail(context->errors, MD_ERROR_INTERNAL, "there is no neighbour list yet");
     const CudaList *list = &context->arguments.list;
-    int64_t n = context->n_atoms;
+    int64_t n = context->room;
     HostList host;
     download_list(context, &host);
     const CudaTag *tags = host.tags;

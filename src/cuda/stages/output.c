@@ -18,66 +18,35 @@
 
 #include "cuda/stages/stages.h"
 
-/* --- packing --------------------------------------------------------------------------------------------------------- */
-
-/* Of a quantity, by its bit, in single and double precision. */
-static const CudaKernelId gather_kernels[CUDA_N_QUANTITIES][2] = {
-    {CUDA_K_gather_positions_single, CUDA_K_gather_positions_double},
-    {CUDA_K_gather_velocities_single, CUDA_K_gather_velocities_double},
-    {CUDA_K_gather_forces_single, CUDA_K_gather_forces_double},
-    {CUDA_K_gather_images_single, CUDA_K_gather_images_double},
-};
-
-static void gather_quantity(CudaContext *context, int k, int precision, void *out) {
-    if (1u << k == MD_FRAME_FORCE) cuda_memory_need_forces(context);
-    if (context->places_stale && context->config.output_pack != MD_PACK_NAIVE)
-        cuda_launch(context, CUDA_K_gather_places, context->n_atoms);
-    context->places_stale = false;
-    context->arguments.out = out;
-    cuda_launch(context, gather_kernels[k][precision == MD_FILE_PRECISION_DOUBLE], context->n_atoms);
-}
-
-/* At once, into memory of the caller. */
-void cuda_output_gather(CudaContext *context, MdFrame *frame) {
-    void *const arrays[CUDA_N_QUANTITIES] = {frame->position, frame->velocity, frame->force, frame->image};
-    cuda_timing_begin(context, CUDA_GATHER);
-    cuda_memory_begin(context, CUDA_STAGING);
-    for (int k = 0; k < CUDA_N_QUANTITIES; k++) {
-        if (!arrays[k]) continue;
-        gather_quantity(context, k, frame->precision, context->staging);
-        cuda_memory_download(context, arrays[k], context->staging,
-                             (size_t)md_frame_bytes(context->n_atoms, 1u << k, frame->precision));
-    }
-    cuda_memory_end(context, CUDA_STAGING);
-    cuda_timing_end(context);
-    cuda_wait_stream(context, "wait: frame"); /* also when nothing was asked for */
-}
-
 /* --- the producer ---------------------------------------------------------------------------------------------------- */
 
-static bool has(const MdOutputRequest *request, int k) { return request->quantities >> k & 1; }
-
-/* From the beginning of all frame buffers. */
-static size_t offset_of(const CudaOutput *output, const MdOutputRequest *request, int k) {
-    return (size_t)request->frame * output->frame_bytes + output->offset[k];
+/* Whether a column of the frame buffer is used. */
+static bool has(const CudaContext *context, const MdOutputRequest *request, int k) {
+    return k == CUDA_FRAME_IDS ? context->comm != NULL : request->quantities >> k & 1;
 }
 
 static void pack_frame(CudaContext *context, const MdOutputRequest *request) {
-    const CudaOutput *output = &context->output;
+    CudaFrameBuffer *frame = &context->output.frames[request->frame];
+    cuda_output_fit(context, frame);
     cuda_timing_begin(context, CUDA_GATHER);
     for (int k = 0; k < CUDA_N_QUANTITIES; k++)
-        if (has(request, k))
-            gather_quantity(context, k, output->spec.precision, output->d_frames + offset_of(output, request, k));
+        if (has(context, request, k))
+            cuda_gather_quantity(context, k, context->output.spec.precision,
+                                 frame->device + cuda_frame_offset(context, k, frame->room));
+    if (context->comm)
+        cuda_gather_ids(context, frame->device + cuda_frame_offset(context, CUDA_FRAME_IDS, frame->room));
     cuda_timing_end(context);
 }
 
 /* Each quantity on its own and to its last byte: nobody has written what lies between them. */
-static void copy_frame(const CudaOutput *output, const MdOutputRequest *request) {
-    for (int k = 0; k < CUDA_N_QUANTITIES; k++) {
-        if (!has(request, k)) continue;
-        const size_t offset = offset_of(output, request, k);
-        CUDA_CHECK(cudaMemcpyAsync(output->h_frames + offset, output->d_frames + offset, output->bytes[k],
-                                   cudaMemcpyDefault, output->copy_stream));
+static void copy_frame(const CudaContext *context, const MdOutputRequest *request) {
+    const CudaFrameBuffer *frame = &context->output.frames[request->frame];
+    for (int k = 0; k <= CUDA_FRAME_IDS; k++) {
+        const size_t offset = cuda_frame_offset(context, k, frame->room),
+                     bytes = cuda_frame_column_bytes(context, k, frame->n);
+        if (has(context, request, k) && bytes > 0)
+            CUDA_CHECK(cudaMemcpyAsync(frame->host + offset, frame->device + offset, bytes, cudaMemcpyDefault,
+                                       context->output.copy_stream));
     }
 }
 
@@ -98,7 +67,7 @@ void cuda_output_issue(CudaContext *context, const MdOutputRequest *request) {
     if (request->frame >= 0 && output->copies_frames) {
         CudaSpan *span = cuda_timing_begin_copy(context, output->copy_stream, "copy: frame");
         CUDA_CHECK(cudaEventRecord(slot->copy_begun, output->copy_stream));
-        copy_frame(output, request);
+        copy_frame(context, request);
         cuda_timing_end_copy(span, output->copy_stream);
     }
     CUDA_CHECK(cudaEventRecord(slot->copied, output->copy_stream));
@@ -107,16 +76,33 @@ void cuda_output_issue(CudaContext *context, const MdOutputRequest *request) {
 
 /* --- the consumer ---------------------------------------------------------------------------------------------------- */
 
-static MdFrame frame_of(const CudaOutput *output, const MdOutputRequest *request) {
-    void *arrays[CUDA_N_QUANTITIES];
-    for (int k = 0; k < CUDA_N_QUANTITIES; k++)
-        arrays[k] = has(request, k) ? output->h_frames + offset_of(output, request, k) : NULL;
-    return (MdFrame){.step = request->step,
-                     .precision = output->spec.precision,
-                     .position = arrays[0],
-                     .velocity = arrays[1],
-                     .force = arrays[2],
-                     .image = arrays[3]};
+/* The rows of this process. */
+static MdPart part_of(const CudaContext *context, const MdOutputRequest *request) {
+    const CudaFrameBuffer *frame = &context->output.frames[request->frame];
+    void *columns[CUDA_FRAME_IDS + 1];
+    for (int k = 0; k <= CUDA_FRAME_IDS; k++)
+        columns[k] = has(context, request, k) ? frame->host + cuda_frame_offset(context, k, frame->room) : NULL;
+    return (MdPart){.frame = {.step = request->step,
+                              .precision = context->output.spec.precision,
+                              .position = columns[0],
+                              .velocity = columns[1],
+                              .force = columns[2],
+                              .image = columns[3]},
+                    .ids = columns[CUDA_FRAME_IDS],
+                    .n = frame->n};
+}
+
+/* The rows of all processes by id, on rank 0. */
+static MdFrame whole_of(CudaContext *context, const MdOutputRequest *request, const MdPart *part) {
+    const MdFrame *whole = &context->output.whole.frame;
+    const MdFrame frame = {.step = request->step,
+                           .precision = context->output.spec.precision,
+                           .position = has(context, request, 0) ? whole->position : NULL,
+                           .velocity = has(context, request, 1) ? whole->velocity : NULL,
+                           .force = has(context, request, 2) ? whole->force : NULL,
+                           .image = has(context, request, 3) ? whole->image : NULL};
+    md_ranks_collect(context->output.ring->comm, part, &frame);
+    return frame;
 }
 
 static double copy_seconds(const CudaSlot *slot) {
@@ -141,8 +127,11 @@ MdStatus cuda_output_wait(void *opaque, const MdOutputRequest *request, MdOutput
     cuda_reduce_read_row(&slot->row, &output->sums);
     if (head->fault_step != ~0ull)
         output->fault = cuda_integrate_read_fault(head->fault_step, head->fault_key, slot->step_offset);
+    md_ranks_add_sums(context->output.ring->comm, &output->sums);
+    output->fault = md_ranks_first_fault(context->output.ring->comm, output->fault);
     if (request->frame < 0) return MD_OK;
-    output->frame = frame_of(&context->output, request);
+    const MdPart part = part_of(context, request);
+    output->frame = context->comm ? whole_of(context, request, &part) : part.frame;
     if (context->output.copies_frames) output->copy_s = copy_seconds(slot);
     return MD_OK;
 }

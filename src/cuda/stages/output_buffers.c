@@ -27,26 +27,54 @@ static bool copies_aside(const CudaContext *context) {
 
 /* --- sizes ---------------------------------------------------------------------------------------------------------- */
 
-static void plan(CudaContext *context, const MdRingSpec *spec) {
-    CudaOutput *output = &context->output;
-    output->spec = *spec;
-    for (int k = 0; k < CUDA_N_QUANTITIES; k++) {
-        output->bytes[k] = (size_t)md_frame_bytes(context->n_atoms, spec->quantities & 1u << k, spec->precision);
-        output->offset[k] = output->frame_bytes;
-        output->frame_bytes += (output->bytes[k] + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-    }
+/* Of a quantity of n rows, or of their ids. */
+size_t cuda_frame_column_bytes(const CudaContext *context, int k, int64_t n) {
+    const MdRingSpec *spec = &context->output.spec;
+    if (k == CUDA_FRAME_IDS) return context->comm ? (size_t)n * sizeof(int32_t) : 0;
+    return (size_t)md_frame_bytes(n, spec->quantities & 1u << k, spec->precision);
+}
+
+size_t cuda_frame_offset(const CudaContext *context, int k, int64_t room) {
+    size_t offset = 0;
+    for (int before = 0; before < k; before++)
+        offset += (cuda_frame_column_bytes(context, before, room) + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    return offset;
+}
+
+static size_t frame_bytes(const CudaContext *context, int64_t room) {
+    return cuda_frame_offset(context, CUDA_FRAME_IDS + 1, room);
+}
+
+/* Of a frame at first; one in which more atoms come to be grows. */
+static int64_t first_room(const CudaContext *context) {
+    return context->comm ? context->n_share + context->n_share / 10 : context->n_all;
+}
+
+static int64_t most_room(const CudaContext *context) {
+    int64_t most = first_room(context);
+    for (int k = 0; context->output.frames && k < context->output.spec.n_frames; k++)
+        if (context->output.frames[k].room > most) most = context->output.frames[k].room;
+    return most;
+}
+
+static uint64_t whole_bytes(const CudaContext *context) {
+    const MdRingSpec *spec = &context->output.spec;
+    if (!context->comm || !md_comm_is_root(context->comm) || spec->n_frames == 0) return 0;
+    return md_frame_bytes(context->n_all, spec->quantities, spec->precision) +
+           (uint64_t)context->n_all * sizeof(int32_t);
 }
 
 uint64_t cuda_output_host_bytes(const CudaContext *context) {
     const CudaOutput *output = &context->output;
     return (uint64_t)output->spec.n_slots * (cuda_reduce_row_bytes(context) + sizeof(CudaSlot)) +
-           (uint64_t)output->spec.n_frames * output->frame_bytes;
+           (uint64_t)output->spec.n_frames * frame_bytes(context, most_room(context)) + whole_bytes(context);
 }
 
 MdMemory cuda_output_estimate(CudaContext *context, const MdRingSpec *spec) {
-    plan(context, spec);
-    const uint64_t rows = (uint64_t)spec->n_slots * cuda_reduce_row_bytes(context);
-    const uint64_t device = rows + (is_mapped(context) ? 0 : (uint64_t)spec->n_frames * context->output.frame_bytes);
+    context->output.spec = *spec;
+    const uint64_t rows = (uint64_t)spec->n_slots * cuda_reduce_row_bytes(context),
+                   frames = (uint64_t)spec->n_frames * frame_bytes(context, first_room(context));
+    const uint64_t device = rows + (is_mapped(context) ? 0 : frames);
     const bool on_host = context->config.memory_space == MD_SPACE_MAPPED;
     return (MdMemory){.host_bytes = cuda_output_host_bytes(context) + (on_host ? device : 0),
                       .device_bytes = on_host ? 0 : device};
@@ -54,41 +82,69 @@ MdMemory cuda_output_estimate(CudaContext *context, const MdRingSpec *spec) {
 
 /* --- making ---------------------------------------------------------------------------------------------------------- */
 
-static MdStatus allocate_host_frames(CudaContext *context, size_t bytes) {
-    char **frames = &context->output.h_frames;
+static MdStatus allocate_host_frame(CudaContext *context, CudaFrameBuffer *frame, size_t bytes) {
     const int memory = context->config.output_host_memory;
     if (memory == MD_HOST_MEMORY_PAGEABLE) {
-        *frames = md_alloc(bytes, 1, "frame buffers");
+        frame->host = md_alloc(bytes, 1, "frame buffers");
         return MD_OK;
     }
     const unsigned flags = memory == MD_HOST_MEMORY_WRITE_COMBINED ? cudaHostAllocWriteCombined
                            : is_mapped(context)                    ? cudaHostAllocMapped
                                                                    : cudaHostAllocDefault;
-    const cudaError_t error = cudaHostAlloc((void **)frames, bytes, flags);
+    const cudaError_t error = cudaHostAlloc((void **)&frame->host, bytes, flags);
     if (error != cudaErrorMemoryAllocation) {
         CUDA_CHECK(error);
         return MD_OK;
     }
+    frame->host = NULL;
     (void)cudaGetLastError(); /* reported here; the next launch must not find it */
     return md_fail(context->errors, MD_ERROR_INPUT,
-                   "output.slots: the system has no %.1f MiB of pinned memory for frames: take fewer slots, "
+                   "output.slots: the system has no %.1f MiB of pinned memory for a frame: take fewer slots, "
                    "output.host_memory=pageable, or fewer quantities in a frame",
                    (double)bytes / 1048576);
 }
 
-static MdStatus allocate_frames(CudaContext *context) {
-    CudaOutput *output = &context->output;
-    const size_t bytes = (size_t)output->spec.n_frames * output->frame_bytes;
-    MdStatus status = allocate_host_frames(context, bytes);
+static MdStatus allocate_frame(CudaContext *context, CudaFrameBuffer *frame, int64_t room) {
+    const size_t bytes = frame_bytes(context, room);
+    frame->room = room;
+    MdStatus status = allocate_host_frame(context, frame, bytes > 0 ? bytes : 1);
     if (status != MD_OK) return status;
     if (is_mapped(context)) {
-        CUDA_CHECK(cudaHostGetDevicePointer((void **)&output->d_frames, output->h_frames, 0));
+        CUDA_CHECK(cudaHostGetDevicePointer((void **)&frame->device, frame->host, 0));
         return MD_OK;
     }
-    status = cuda_allocate(context, (void **)&output->d_frames, bytes, false, "frame buffers", MD_ERROR_INPUT);
+    status = cuda_allocate(context, (void **)&frame->device, bytes, false, "frame buffers", MD_ERROR_INPUT);
     /* what a stopped device did not pack is copied all the same, and thrown away */
-    if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(output->d_frames, 0, bytes, context->stream));
+    if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(frame->device, 0, bytes, context->stream));
     return status;
+}
+
+static void free_host_frame(const CudaContext *context, const CudaFrameBuffer *frame) {
+    if (context->config.output_host_memory == MD_HOST_MEMORY_PAGEABLE) md_free(frame->host);
+    else if (frame->host) CUDA_CHECK(cudaFreeHost(frame->host));
+}
+
+static MdStatus allocate_frames(CudaContext *context) {
+    CudaOutput *output = &context->output;
+    MdStatus status = MD_OK;
+    output->frames = md_alloc((size_t)output->spec.n_frames, sizeof *output->frames, "frame buffers");
+    for (int k = 0; k < output->spec.n_frames && status == MD_OK; k++)
+        status = allocate_frame(context, &output->frames[k], first_room(context));
+    if (status == MD_OK && whole_bytes(context) > 0)
+        md_part_prepare(&output->whole, output->spec.quantities, output->spec.precision, context->n_all);
+    return status;
+}
+
+void cuda_output_fit(CudaContext *context, CudaFrameBuffer *frame) {
+    frame->n = context->n_own;
+    if (frame->n <= frame->room) return;
+    CUDA_CHECK(cudaStreamSynchronize(context->output.copy_stream));
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    if (!is_mapped(context)) cuda_release(context, frame->device);
+    free_host_frame(context, frame);
+    if (allocate_frame(context, frame, frame->n + frame->n / 10) != MD_OK)
+        md_panic("there is no memory for a frame of the %lld atoms that this process has come to have",
+                 (long long)frame->n);
 }
 
 static MdStatus allocate_rows(CudaContext *context) {
@@ -116,7 +172,7 @@ MdStatus cuda_output_create(void *opaque, MdRing *ring) {
     output->ring = ring;
     output->copies_frames = !is_mapped(context);
     output->copy_stream = context->stream;
-    plan(context, &ring->spec);
+    output->spec = ring->spec;
     MdStatus status = allocate_rows(context);
     if (status != MD_OK || output->spec.n_frames == 0) return status;
     if (copies_aside(context)) {
@@ -138,8 +194,9 @@ void cuda_output_destroy(CudaContext *context) {
         for (size_t e = 0; e < sizeof events / sizeof events[0]; e++)
             if (events[e]) CUDA_CHECK(cudaEventDestroy(events[e]));
     }
-    if (context->config.output_host_memory == MD_HOST_MEMORY_PAGEABLE) md_free(output->h_frames);
-    else if (output->h_frames) CUDA_CHECK(cudaFreeHost(output->h_frames));
+    for (int k = 0; output->frames && k < output->spec.n_frames; k++) free_host_frame(context, &output->frames[k]);
+    md_free(output->frames);
+    md_part_free(&output->whole);
     if (output->h_rows) CUDA_CHECK(cudaFreeHost(output->h_rows));
     md_free(output->slots);
 }

@@ -35,19 +35,23 @@ static MdStatus divide_further(CudaContext *context, int32_t staged) {
     const bool is_asked_for = by_device ? context->asked.memory_brick_grid != MD_BRICK_GRID_AUTO
                                         : context->asked.memory_brick_cells != MD_BRICK_CELLS_AUTO;
     if (is_asked_for || (!by_device && context->brick_cells == 1))
-        return md_fail(
-            context->errors, MD_ERROR_INPUT,
-            "force.kernel=brick: a block would have %d atoms of a brick and around it, and can stage %d here: "
-            "take %s",
-            staged, most_staged(context),
-            by_device                   ? "memory.brick_grid=cells, or auto"
-            : context->brick_cells == 1 ? "another force.kernel"
-                                        : "a smaller memory.brick_cells, or auto");
+        return md_fail(context->errors, MD_ERROR_INPUT,
+                       "force.kernel=brick: a block would have %d atoms of a brick and around it, and can stage %d "
+                       "here: take %s",
+                       staged, most_staged(context),
+                       by_device                   ? "memory.brick_grid=cells, or auto"
+                       : context->brick_cells == 1 ? "another force.kernel"
+                                                   : "a smaller memory.brick_cells, or auto");
+    if (context->facts.lists_copies)
+        return md_fail(context->errors, MD_ERROR_INPUT,
+                       "%s: bricks would have to be smaller here, and those of all processes must be alike: take "
+                       "launch.persistent=off with launch.passes=kernels, or a smaller memory.brick_cells",
+                       context->facts.queues ? "launch.passes=queue" : "launch.persistent=on");
     if (by_device) context->brick_grid = MD_BRICK_GRID_CELLS;
     else context->brick_cells--;
     CudaGrid grid = context->arguments.grid;
     double extent[3];
-    for (int a = 0; a < 3; a++) extent[a] = grid.inverse_edge[a] > 0 ? grid.n[a] / grid.inverse_edge[a] : 0;
+    cuda_grid_extent(context, extent);
     cuda_grid_fill(context, extent, &grid);
     cuda_sort_again(context, &grid);
     context->arguments.n_force_items = cuda_force_items(context);
@@ -70,7 +74,7 @@ MdStatus cuda_brick_make_room(CudaContext *context, bool *fits) {
         MdStatus status = cuda_kernels_fit_shared(context);
         if (status != MD_OK) return status;
     }
-    const int64_t most = cuda_brick_most_slices(context->n_atoms, (double)cuda_brick_count(&context->arguments.grid));
+    const int64_t most = cuda_brick_most_slices(context->n_own, (double)cuda_brick_count(&context->arguments.grid));
     int64_t more_slices = n_slices > bricks->slice_capacity ? n_slices + n_slices / 32 : 0;
     if (more_slices > most && most >= n_slices) more_slices = most;
     return cuda_memory_grow_bricks(context, n_sources > bricks->source_capacity ? n_sources + n_sources / 10 : 0,

@@ -12,11 +12,11 @@ CudaBricks cuda_brick_room(const CudaContext *context, int32_t atoms) {
 void cuda_brick_plan(CudaContext *context) {
     if (!context->facts.sorts_bricks) return;
     const CudaDivision division =
-        cuda_divide(&context->config, &context->box, context->range, cuda_device_multiprocessors());
+        cuda_divide(&context->config, &context->share, context->range, cuda_device_multiprocessors());
     context->brick_cells = cuda_brick_cells[context->config.memory_brick_cells];
     context->brick_grid = context->config.memory_brick_grid;
     context->arguments.bricks =
-        cuda_brick_room(context, cuda_division_room(&division, context->n_atoms, context->range));
+        cuda_brick_room(context, cuda_division_room(&division, context->n_share, context->range));
 }
 
 /* No more slices than that, unless most bricks have an atom or two: whole ones, and one of each brick that is begun. */
@@ -56,12 +56,15 @@ static int64_t planned_slices(const CudaDivision *division, int64_t n_atoms, dou
 void cuda_brick_plan_tables(CudaContext *context) {
     if (!context->facts.has_bricks) return;
     CudaArguments *a = &context->arguments;
-    const int64_t n = context->n_atoms;
+    const int64_t n = context->n_share;
     const CudaDivision division =
-        cuda_divide(&context->config, &context->box, context->range, cuda_device_multiprocessors());
+        cuda_divide(&context->config, &context->share, context->range, cuda_device_multiprocessors());
     const double n_bricks =
         fmin(cuda_division_bricks(&division), context->max_cells); /* open axes: of the box as it stands */
+    int32_t bricks[3];
+    for (int axis = 0; axis < 3; axis++) bricks[axis] = (int32_t)fmin(division.bricks[axis], n_bricks);
     context->max_bricks = (int64_t)n_bricks;
+    context->max_steps = cuda_domain_count_steps(context, bricks);
     a->bricks.source_capacity = (int64_t)fmin(a->bricks.capacity * n_bricks, 27.0 * (double)n);
     a->bricks.slice_capacity = planned_slices(&division, n, n_bricks);
 }

@@ -9,15 +9,15 @@ int64_t cuda_brick_count(const CudaGrid *grid) {
 
 int64_t cuda_neighbor_threads(const CudaContext *context) {
     const bool by_warps = context->config.neighbor_threads_per_atom == MD_ROW_THREADS_32;
-    return (by_warps ? 32 : 1) * (int64_t)context->n_atoms;
+    return (by_warps ? 32 : 1) * (int64_t)context->room;
 }
 
 int64_t cuda_force_items(const CudaContext *context) {
     switch (context->config.force_kernel) {
     case MD_KERNEL_CELL: return 32 * (int64_t)cuda_sort_count_cells(&context->arguments.grid); /* a warp each */
-    case MD_KERNEL_CLUSTER: return 32 * cuda_blocks(context->n_atoms, CUDA_CLUSTER);
+    case MD_KERNEL_CLUSTER: return 32 * cuda_blocks(context->room, CUDA_CLUSTER);
     case MD_KERNEL_BRICK: return cuda_brick_count(&context->arguments.grid);
-    default: return (int64_t)context->n_atoms * context->facts.threads_per_atom;
+    default: return (int64_t)context->room * context->facts.threads_per_atom;
     }
 }
 
@@ -39,13 +39,13 @@ int64_t cuda_force_most_blocks(const CudaContext *context) {
 }
 
 int cuda_reduce_blocks(const CudaContext *context) {
-    int64_t blocks = cuda_blocks(context->n_atoms, context->kernels[CUDA_K_reduce_sums].block_size);
+    int64_t blocks = cuda_blocks(context->room, context->kernels[CUDA_K_reduce_sums].block_size);
     bool one = context->config.reduce_per_thread == MD_PER_THREAD_ONE;
     return one || blocks < CUDA_MAX_SUM_BLOCKS ? (int)blocks : CUDA_MAX_SUM_BLOCKS;
 }
 
 int64_t cuda_reduce_most_blocks(const CudaContext *context) {
-    int64_t blocks = cuda_blocks(context->n_atoms, 32);
+    int64_t blocks = cuda_blocks(context->room, 32);
     bool one = context->config.reduce_per_thread == MD_PER_THREAD_ONE;
     return one || blocks < CUDA_MAX_SUM_BLOCKS ? blocks : CUDA_MAX_SUM_BLOCKS;
 }

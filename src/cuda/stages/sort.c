@@ -1,7 +1,9 @@
 /* Stage sort, host side; the kernels and their ladder stand in kernels/sort.cu. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cuda/stages/stages.h"
 
 static bool same_cells(const CudaGrid *one, const CudaGrid *other) {
@@ -41,11 +43,13 @@ static int64_t scan_tiles(const CudaContext *context, int n_cells) {
 
 /* Keys of each cell that there is room for; 0: there is not enough, or cells are not few. */
 static int find_few_keys(const CudaContext *context, int n_cells) {
-    if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !context->facts.has_list) return 0;
+    if (context->comm || n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES ||
+        !context->facts.has_list)
+        return 0;
     const size_t key = context->facts.sorts_bricks ? sizeof(uint64_t) : sizeof(int32_t);
     const double room = fmin((double)(cuda_memory_list_bytes(context) / key) / n_cells, MOST_KEYS);
     const double wanted =
-        fmax(likely_largest_cell((double)context->n_atoms / n_cells), context->h_host_status->largest_cell);
+        fmax(likely_largest_cell((double)context->n_own / n_cells), context->h_host_status->largest_cell);
     return room < wanted ? 0 : (int)room;
 }
 
@@ -79,14 +83,14 @@ static void scan_and_scatter(CudaContext *context, int n_cells) {
     cuda_launch_blocks(context, CUDA_K_sort_scan_sums, 1);
     a->n = n_cells + 1;
     cuda_launch_blocks(context, CUDA_K_sort_scan_finish, n_tiles);
-    cuda_launch(context, CUDA_K_sort_scatter, context->n_atoms);
-    cuda_launch(context, CUDA_K_sort_rank, context->n_atoms);
+    cuda_launch(context, CUDA_K_sort_scatter, context->room);
+    cuda_launch(context, CUDA_K_sort_rank, context->room);
 }
 
 /* Into cells, by the kernel that counts the particles of each: k_sort_bin or, if they are to be wrapped first, k_sort_wrap. */
-static void issue_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
+static void sort_into_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
     CudaArguments *a = &context->arguments;
-    const int n = context->n_atoms;
+    const int n = context->room;
     a->n = n_cells;
     a->keys_per_cell = context->few_keys;
     cuda_launch(context, bin, n);
@@ -103,9 +107,36 @@ static void look_ahead(CudaContext *context) {
     if (context->config.neighbor_predict == MD_PREDICT_VELOCITY) cuda_launch(context, CUDA_K_sort_look_ahead, 1);
 }
 
-void cuda_sort_issue(CudaContext *context, int n_cells) {
+static void wrap(CudaContext *context, int n_cells) {
+    context->arguments.n = n_cells;
     look_ahead(context);
-    issue_cells(context, CUDA_K_sort_wrap, n_cells);
+    cuda_launch(context, CUDA_K_sort_wrap, context->room);
+}
+
+bool cuda_sort_brings(const CudaContext *context) {
+    return context->config.parallel_transport == MD_TRANSPORT_DIRECT && context->built && !context->halo.wants_room;
+}
+
+/* Several processes, parallel.transport = direct: kernels send atoms and copies, and count all in their cells. */
+static void issue_bringing(CudaContext *context, int n_cells) {
+    CudaHaloTable *table = context->arguments.domain.table;
+    const size_t counts = offsetof(CudaHaloTable, lacks_room) - offsetof(CudaHaloTable, n_leaving);
+    CUDA_CHECK(cudaMemsetAsync(&table->n_leaving, 0, counts, context->stream));
+    wrap(context, n_cells);
+    cuda_launch_blocks(context, CUDA_K_migrate_count, 1);
+    cuda_launch(context, CUDA_K_migrate_take, context->arguments.domain.inbox_room);
+    cuda_launch_blocks(context, CUDA_K_halo_count, 1);
+    cuda_halo_arrive(context, n_cells);
+}
+
+void cuda_sort_issue(CudaContext *context, int n_cells) {
+    if (context->comm) {
+        issue_bringing(context, n_cells);
+        scan_and_scatter(context, n_cells);
+    } else {
+        look_ahead(context);
+        sort_into_cells(context, CUDA_K_sort_wrap, n_cells);
+    }
 }
 
 /* What was carried to its new places becomes that of the moment. */
@@ -134,28 +165,113 @@ int cuda_sort_prepare(CudaContext *context) {
     return n_cells;
 }
 
-void cuda_sort_particles(CudaContext *context, bool by_graph) {
+/* --- several processes: atoms go home, and copies of others come, before both are sorted ---------------------------------- */
+
+/* All by the host: what is left of atoms that are to go, and copies. */
+static MdStatus bring(CudaContext *context) {
+    CudaHaloTable *table = &context->halo.table;
+    const double begin_s = md_clock_s();
+    table->lacks_room = 0;
+    MdStatus status = cuda_migrate(context);
+    if (status == MD_OK) status = cuda_halo_make(context);
+    context->rank.n_atoms = context->n_own = (int)table->n_own;
+    context->rank.n_halo = table->in[CUDA_SIDES];
+    context->rank.halo_bytes += table->out[CUDA_SIDES] * (int64_t)cuda_domain_row_bytes(context);
+    context->rank.exchange_seconds += md_clock_s() - begin_s;
+    return status;
+}
+
+static MdStatus wrap_and_bring(CudaContext *context) {
+    CudaHaloTable *table = &context->halo.table;
+    wrap(context, 0);
+    cuda_domain_download(context);
+    table->n_slots = table->n_own;
+    return bring(context);
+}
+
+static void sort_brought(CudaContext *context, int n_cells) {
+    cuda_halo_arrive(context, 0);
+    sort_into_cells(context, CUDA_K_sort_bin, n_cells);
+}
+
+static void take_sorted(CudaContext *context) {
+    cuda_sort_take(context);
+    cuda_halo_list(context);
+}
+
+static MdStatus sort_domain(CudaContext *context) {
+    MdStatus status = MD_OK;
+    cuda_timing_begin(context, CUDA_MIGRATE);
+    const int n_cells = cuda_sort_prepare(context);
+    const bool by_kernels = cuda_sort_brings(context);
+    if (by_kernels) issue_bringing(context, n_cells);
+    else status = wrap_and_bring(context);
+    cuda_timing_end(context);
+    if (status != MD_OK) return status;
+    cuda_timing_begin(context, CUDA_SORT);
+    if (by_kernels) scan_and_scatter(context, n_cells);
+    else sort_brought(context, n_cells);
+    take_sorted(context);
+    cuda_timing_end(context);
+    return MD_OK;
+}
+
+MdStatus cuda_sort_repeat(CudaContext *context) {
+    cuda_sort_take(context); /* back: nothing was carried to another place */
+    char *position = context->arguments.now.position.part[0];
+    const size_t bytes =
+        4 * context->facts.pair_size * (size_t)context->room; /* those on the way are the second ones */
+    CUDA_CHECK(cudaMemcpyAsync(position, position + bytes, bytes, cudaMemcpyDefault, context->stream));
+    cuda_domain_download(context);
+    const MdStatus status = bring(context);
+    if (status != MD_OK) return status;
+    sort_brought(context, cuda_sort_count_cells(&context->arguments.grid));
+    take_sorted(context);
+    return MD_OK;
+}
+
+MdStatus cuda_sort_particles(CudaContext *context, bool by_graph) {
+    if (context->comm) return sort_domain(context);
     cuda_timing_begin(context, CUDA_SORT);
     const int n_cells = cuda_sort_prepare(context);
     if (!context->facts.needs_cells) {
-        context->arguments.n = 0;
-        look_ahead(context);
-        cuda_launch(context, CUDA_K_sort_wrap, context->n_atoms);
+        wrap(context, 0);
     } else {
         if (by_graph) cuda_graph_launch(context, &context->sort_graphs, true, cuda_sort_issue, n_cells);
         else cuda_sort_issue(context, n_cells);
         cuda_sort_take(context);
     }
     cuda_timing_end(context);
+    return MD_OK;
 }
 
-void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
+static int prepare_again(CudaContext *context, const CudaGrid *grid) {
     const int n_cells = cuda_sort_count_cells(grid);
     context->arguments.grid = *grid;
     cuda_grid_set_edges(&context->arguments.grid);
-    if (!context->facts.needs_cells) return;
+    if (!context->facts.needs_cells) return 0;
     if (context->facts.places_cells) place_cells(context, n_cells);
     choose_counts(context, n_cells);
-    issue_cells(context, CUDA_K_sort_bin, n_cells);
+    return n_cells;
+}
+
+void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
+    const int n_cells = prepare_again(context, grid);
+    if (!context->facts.needs_cells) return;
+    sort_into_cells(context, CUDA_K_sort_bin, n_cells);
     cuda_sort_take(context);
+    if (context->comm) cuda_halo_list(context);
+}
+
+MdStatus cuda_sort_restored(CudaContext *context, const CudaGrid *grid) {
+    if (!context->comm) {
+        cuda_sort_again(context, grid);
+        return MD_OK;
+    }
+    const int n_cells = prepare_again(context, grid);
+    const MdStatus status = bring(context);
+    if (status != MD_OK) return status;
+    sort_brought(context, n_cells);
+    take_sorted(context);
+    return MD_OK;
 }

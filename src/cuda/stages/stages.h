@@ -17,6 +17,16 @@ void cuda_kernels_destroy(CudaContext *context);
 MdStatus cuda_kernels_fit_shared(CudaContext *context);
 /* Copies pair_table to wherever kernels have it as a __constant__ array. */
 void cuda_kernels_set_parameters(CudaContext *context);
+
+/* Until end, force calls and searches are done by kernels that count (MD_COUNT), compiled now. end in any case. */
+typedef struct CudaUncounted {
+    CUmodule modules[CUDA_N_UNITS];
+    CudaKernel kernels[CUDA_N_KERNELS];
+} CudaUncounted;
+MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain);
+void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain);
+
+/* --- launch.c --- */
 /* Launches on the stream of the context; checks as check.kernels says. */
 void cuda_launch_blocks(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 void cuda_launch(CudaContext *context, CudaKernelId id, int64_t n_threads);
@@ -26,17 +36,11 @@ void cuda_launch_filling(CudaContext *context, CudaKernelId id, int64_t n_blocks
 void cuda_launch_resident(CudaContext *context, CudaKernelId id, int64_t n_blocks);
 /* check.kernels = off: at a wait, whether all launches before it were accepted. */
 void cuda_kernels_check(const CudaContext *context);
+
+/* --- kernel_report.c --- */
 /* What launch.block_size = auto became: `sort:256,neighbor:128,...`; one line a unit in choices. */
 void cuda_kernels_describe_blocks(const CudaContext *context, char *text, size_t size);
 void cuda_kernels_report(const CudaContext *context, MdStatistics *statistics);
-
-/* Until end, force calls and searches are done by kernels that count (MD_COUNT), compiled now. end in any case. */
-typedef struct CudaUncounted {
-    CUmodule modules[CUDA_N_UNITS];
-    CudaKernel kernels[CUDA_N_KERNELS];
-} CudaUncounted;
-MdStatus cuda_kernels_begin_counting(CudaContext *context, CudaUncounted *plain);
-void cuda_kernels_end_counting(CudaContext *context, const CudaUncounted *plain);
 
 /* --- graph.c --- */
 bool cuda_graph_serves(const CudaContext *context); /* whether work is to be issued so */
@@ -58,7 +62,7 @@ void cuda_release(CudaContext *context, void *data); /* NULL: nothing */
 void cuda_pool_keep(const CudaContext *context);     /* the pool keeps what is given back, until it is trimmed */
 void cuda_pool_trim(const CudaContext *context);
 
-/* --- memory.c --- */
+/* --- memory.c, arrays.c --- */
 enum { CUDA_CHUNK_BYTES = 4 << 20 }; /* large enough for the full rate of the bus, small enough to pin */
 
 /* Fixes grid bounds, strides and capacity of the list from the switches, and allocates every array. On failure the
@@ -67,7 +71,7 @@ MdStatus cuda_memory_allocate(CudaContext *context);
 void cuda_memory_free(CudaContext *context);
 /* The same sizes without a device. */
 MdMemory cuda_memory_estimate(CudaContext *context);
-MdMemory cuda_memory_held(const CudaContext *context); /* at most so far */
+MdMemory cuda_memory_held(CudaContext *context); /* at most so far */
 
 /* Arrays of one use. Where they are not kept (memory.allocation, reduce.scratch) begin allocates those that are not there, and
  * end frees them. */
@@ -85,6 +89,9 @@ void cuda_memory_need_forces(CudaContext *context);
 
 /* Makes room for rows of at least `count` entries; the list is lost. */
 MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count);
+/* Room for at least so many atoms, which stay; for so many rows on their way, which do not. */
+MdStatus cuda_memory_grow_atoms(CudaContext *context, int64_t n);
+MdStatus cuda_memory_grow_rows(CudaContext *context, int64_t n);
 size_t cuda_memory_list_bytes(const CudaContext *context); /* of the entries, as long as capacities stay */
 /* Room for the bricks of the grid, for so many staged atoms, and so many slices of rows. */
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices);
@@ -128,6 +135,8 @@ void cuda_trace_place(CudaContext *context, CudaSpan *span, double seconds);
 /* Waiting of the thread that issues the steps, by name on the timeline. */
 void cuda_wait_stream(CudaContext *context, const char *what);
 void cuda_wait_event(CudaContext *context, cudaEvent_t event, const char *what);
+/* Ends the run where a kernel has given up waiting for another rank: what that was to bring is not there. */
+void cuda_check_peers(const CudaContext *context);
 void cuda_wait_record(CudaContext *context, const char *what, double begin_s); /* that it waited until now */
 
 /* Compiles every unit that the switches need and throws the code away; a message of the compiler is a failure (with an
@@ -165,6 +174,7 @@ size_t cuda_sort_few_counts(const CudaContext *context); /* room for the counts 
  * more than max_cells (a system that is mostly void) or where bricks want them longer. */
 void cuda_grid_fill(CudaContext *context, const double extent[3], CudaGrid *grid);
 void cuda_grid_set_edges(CudaGrid *grid);
+void cuda_grid_extent(const CudaContext *context, double extent[3]); /* that the grid of the moment was filled for */
 /* The grid of the box, along open axes of the particles as measured. */
 void cuda_grid_plan(CudaContext *context);
 
@@ -177,14 +187,67 @@ int64_t cuda_brick_most_slices(int64_t n_atoms, double n_bricks);
 /* After a search, by what it measured: false where it is to be made again, for which there is more room now. */
 MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
 
+/* --- domain.c: several processes; what changes there is agreed between all --- */
+/* The domain and the room of this process, once box, range and n_all are known. comm NULL: it has all. */
+void cuda_domain_configure(CudaContext *context, MdComm *comm);
+/* So many atoms are there, of whatever domains, and no copies. */
+void cuda_domain_set_own(CudaContext *context, int64_t n_own);
+/* The extent of the whole, which may have to be longer, and of a domain. */
+void cuda_domain_share(const CudaContext *context, double whole[3], double part[3]);
+/* The rank that owns a place, by the grid of the whole box. */
+int cuda_domain_owner(const CudaContext *context, const CudaGrid *whole, const double place[3]);
+/* A grid over the domain becomes one with the halo. And how many cells that has. */
+void cuda_domain_set_cells(CudaContext *context, CudaGrid *grid);
+int64_t cuda_domain_count_cells(const CudaContext *context, const int32_t n[3]);
+int64_t cuda_domain_count_steps(const CudaContext *context,
+                                const int32_t n_bricks[3]); /* of bricks: launch.passes = queue */
+void cuda_domain_upload(CudaContext *context);              /* the table, to the device; and from there, which waits */
+void cuda_domain_download(CudaContext *context);
+/* parallel.transport = direct: what the kernels of the last list have found, which is known to be over. */
+void cuda_domain_confirm(CudaContext *context);
+MdStatus cuda_domain_agree(CudaContext *context, MdStatus status); /* the gravest of all */
+/* Whether the motion is over; with several processes, known to all. */
+static inline bool cuda_has_fault(const CudaContext *context) {
+    return context->comm ? context->halo.has_fault : context->h_host_status->fault != 0;
+}
+size_t cuda_domain_row_bytes(const CudaContext *context); /* of an atom on its way */
+
+/* --- migrate.c --- */
+MdStatus cuda_migrate(CudaContext *context);
+
+/* --- peers.c: parallel.transport = direct --- */
+MdStatus cuda_peers_create(CudaContext *context);
+void cuda_peers_destroy(CudaContext *context);
+/* The gravest status of all. Where arrays of any rank that others have mapped have grown, they are mapped again. */
+MdStatus cuda_peers_agree_on_room(CudaContext *context, bool grew, MdStatus status);
+
+/* --- halo.c --- */
+MdStatus cuda_halo_join(CudaContext *context); /* parallel.transport = nccl: all ranks, which try a first exchange */
+MdStatus cuda_halo_make(CudaContext *context); /* rows of copies to all who need them, and from all */
+/* Behind the own atoms, to be sorted with them; n_cells above 0: into their cells. */
+void cuda_halo_arrive(CudaContext *context, int n_cells);
+void cuda_halo_list(CudaContext *context);     /* when all are sorted: which they are */
+void cuda_halo_end_list(CudaContext *context); /* parallel.transport = direct: all stop alike, or go on */
+/* Before the forces of the atoms as they are in that copy of the positions: where their neighbours are, and how far all have moved.
+ * Nothing of one process, or where nobody has moved. */
+void cuda_halo_update(CudaContext *context, int copy);
+void cuda_halo_barrier(CudaContext *context); /* of all GPUs: nobody computes any more */
+void cuda_halo_begin(CudaContext *context);   /* copies are in the first of the positions, as they are behind a list */
+void cuda_halo_forget(CudaContext *context);  /* who issues steps does not know what was before */
+
 /* --- sort.c --- */
-void cuda_sort_particles(CudaContext *context, bool by_graph);
+MdStatus cuda_sort_particles(CudaContext *context, bool by_graph);
+/* Several processes: whether kernels bring all that is to be sorted; and after a sort that lacked room for it, the host. */
+bool cuda_sort_brings(const CudaContext *context);
+MdStatus cuda_sort_repeat(CudaContext *context);
 /* The same in parts, for who issues it with other kernels: what comes before it, and its argument; it; what comes of it. */
 int cuda_sort_prepare(CudaContext *context);
 void cuda_sort_issue(CudaContext *context, int n_cells);
 void cuda_sort_take(CudaContext *context);
-/* The cells of the grid, for particles that are where they were at a build. */
+/* The cells of another grid, for particles that are where they were at a build. */
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid);
+/* The same for particles that have just come there from a file, of several processes without their copies. */
+MdStatus cuda_sort_restored(CudaContext *context, const CudaGrid *grid);
 
 /* --- neighbor.c --- */
 /* Wraps, sorts and builds the list anew. What has no room stops the device. With waits, or where the host must decide on the
@@ -231,17 +294,30 @@ void cuda_reduce_read_row(const CudaRow *row, MdSums *sums);
 /* The bounding box of the particles, into the measures of the status. */
 void cuda_reduce_measure(CudaContext *context);
 
+/* --- gather.c --- */
+/* Into device memory: rows of quantity k (bit k of MD_FRAME_...) by id; with several processes the own rows as they are, and
+ * their ids. */
+void cuda_gather_quantity(CudaContext *context, int k, int precision, void *out);
+void cuda_gather_ids(CudaContext *context, void *out);
+/* Into memory of the caller, at once; waits. Of several processes collective: all rows, on rank 0. */
+void cuda_gather_frame(CudaContext *context, MdFrame *frame);
+
 /* --- output.c --- */
 /* Queues all that fills the slot of a request, for the first time or again. */
 void cuda_output_issue(CudaContext *context, const MdOutputRequest *request);
 MdStatus cuda_output_wait(void *context, const MdOutputRequest *request, MdOutput *output);
-void cuda_output_gather(CudaContext *context, MdFrame *frame); /* waits */
 
 /* --- output_buffers.c --- */
 MdMemory cuda_output_estimate(CudaContext *context, const MdRingSpec *spec);
 MdStatus cuda_output_create(void *context, MdRing *ring);
 void cuda_output_destroy(CudaContext *context);
 uint64_t cuda_output_host_bytes(const CudaContext *context); /* that are taken */
+/* Of a frame buffer with room for so many rows: where a column begins, a quantity or the ids; and the bytes of n rows of it. */
+enum { CUDA_FRAME_IDS = CUDA_N_QUANTITIES };
+size_t cuda_frame_offset(const CudaContext *context, int k, int64_t room);
+size_t cuda_frame_column_bytes(const CudaContext *context, int k, int64_t n);
+/* Room in it, which nobody uses, for the atoms of the moment. */
+void cuda_output_fit(CudaContext *context, CudaFrameBuffer *frame);
 
 /* --- state.c --- */
 void cuda_state_import(CudaContext *context, const MdSystem *system);

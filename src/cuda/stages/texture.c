@@ -21,7 +21,7 @@ void cuda_textures_create(CudaContext *context) {
         struct cudaResourceDesc resource = {.resType = cudaResourceTypeLinear};
         resource.res.linear.devPtr = p->position.part[part];
         resource.res.linear.desc = texel_format(context);
-        resource.res.linear.sizeInBytes = copies * (size_t)context->n_atoms * numbers * context->facts.pair_size;
+        resource.res.linear.sizeInBytes = copies * (size_t)context->room * numbers * context->facts.pair_size;
         const struct cudaTextureDesc how = {.readMode = cudaReadModeElementType};
         cudaTextureObject_t texture;
         CUDA_CHECK(cudaCreateTextureObject(&texture, &resource, &how, NULL));

@@ -55,17 +55,19 @@ static void add_time(CudaTimer *timer, int n_calls, bool is_alone, double second
 
 static double mean_s(const CudaTimer *timer) { return timer->timed > 0 ? timer->timed_s / (double)timer->timed : 0; }
 
-/* Sort, search and steps in one: each gets its share of what they have taken so far. Before that is known there are no shares. */
+/* The stages of a list, and steps, in one: each gets its share of what they have taken so far. Before that is known there are no shares. */
 static void add_list_time(CudaContext *context, const CudaSpan *span, double seconds) {
-    CudaTimer *timers[] = {&context->timers[CUDA_SORT], &context->timers[CUDA_NEIGHBOR], &context->timers[CUDA_STEP]};
-    const int n_calls[] = {span->n_lists, span->n_lists, span->n_calls};
-    double parts[3], all = 0;
-    for (int k = 0; k < 3; k++) {
+    enum { N_PARTS = 4 };
+    CudaTimer *timers[N_PARTS] = {&context->timers[CUDA_SORT], &context->timers[CUDA_NEIGHBOR],
+                                  &context->timers[CUDA_STEP], &context->timers[CUDA_MIGRATE]};
+    const int n_calls[N_PARTS] = {span->n_lists, span->n_lists, span->n_calls, context->comm ? span->n_lists : 0};
+    double parts[N_PARTS], all = 0;
+    for (int k = 0; k < N_PARTS; k++) {
         parts[k] = n_calls[k] * mean_s(timers[k]);
         all += parts[k];
         if (n_calls[k] > 0 && parts[k] == 0) return;
     }
-    for (int k = 0; k < 3; k++) add_time(timers[k], n_calls[k], span->is_alone, parts[k] / all * seconds);
+    for (int k = 0; k < N_PARTS; k++) add_time(timers[k], n_calls[k], span->is_alone, parts[k] / all * seconds);
 }
 
 /* Books a span whose events have completed; false when they have not. */
@@ -144,6 +146,7 @@ bool cuda_timing_knows_shares(const CudaContext *context) {
 void cuda_timing_begin_list(CudaContext *context) {
     const int64_t call = context->timers[CUDA_SORT].calls++;
     context->timers[CUDA_NEIGHBOR].calls++;
+    if (context->comm) context->timers[CUDA_MIGRATE].calls++;
     if (!in_window(context)) {
         context->open_span = call % CUDA_SAMPLE == 1 ? begin_span(context, context->stream) : NULL;
         if (context->open_span) context->open_span->n_calls = 0;

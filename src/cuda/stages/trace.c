@@ -99,10 +99,17 @@ void cuda_wait_record(CudaContext *context, const char *what, double begin_s) {
                   context->step + context->step_offset);
 }
 
+void cuda_check_peers(const CudaContext *context) {
+    const int silent = context->h_host_status ? context->h_host_status->silent : 0;
+    if (silent) md_comm_give_up(context->comm, silent > 0 ? silent - 1 : -1, context->config.parallel_timeout);
+    cuda_nccl_check(context->halo.nccl);
+}
+
 void cuda_wait_stream(CudaContext *context, const char *what) {
     const double begin_s = md_clock_s();
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     cuda_kernels_check(context);
+    cuda_check_peers(context);
     cuda_wait_record(context, what, begin_s);
 }
 
@@ -110,5 +117,6 @@ void cuda_wait_event(CudaContext *context, cudaEvent_t event, const char *what) 
     const double begin_s = md_clock_s();
     CUDA_CHECK(cudaEventSynchronize(event));
     cuda_kernels_check(context);
+    cuda_check_peers(context);
     cuda_wait_record(context, what, begin_s);
 }

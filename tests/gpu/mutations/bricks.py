@@ -8,11 +8,11 @@ ROUNDS = BRICK + " memory.brick_cells=3 launch.block_size=32 force.threads_per_a
 PLACES = SORT + " int place_in_bricks("
 mutant("place in bricks: y and z swapped in a brick", PLACES, "((at.z - low[2]) * size[1] + at.y - low[1])", "((at.y - low[1]) * size[2] + at.z - low[2])",
        held("memory.sort=brick"))
-mutant("place in bricks: lines end with their brick", PLACES, "* grid.n[0] + size[2] * size[1] * low[0]", "* size[0] + size[2] * size[1] * low[0]",
+mutant("place in bricks: lines end with their brick", PLACES, "* n[0] + size[2] * size[1] * low[0]", "* size[0] + size[2] * size[1] * low[0]",
        tests(BRICK), held("memory.sort=brick"))
 mutant("place in bricks: layers of one cell", PLACES, "size[2] * low[1]", "low[1]", held("memory.sort=brick memory.brick_cells=2"))
 mutant("place in bricks: bricks of one line", PLACES, "size[2] * size[1] * low[0]", "size[1] * low[0]", held("memory.sort=brick memory.brick_cells=2"))
-mutant("place in bricks: cells in rows", SORT + " k_sort_curve(", "place_in_bricks(a.grid, cell_at(a.grid, c))", "c", held("memory.sort=brick"))
+mutant("place in bricks: cells in rows", SORT + " k_sort_curve(", "place_in_bricks(a.grid, a.grid.n, at)", "c", held("memory.sort=brick"))
 mutant("brick_of: that of the cell before", GRID + " int brick_of(", "((int64_t)c + 1)", "(int64_t)(c > 0 ? c : 1)", held("memory.sort=brick"))
 mutant("brick_of: rounded the other way", GRID + " int brick_of(", "(((int64_t)c + 1) * n_bricks - 1) / n", "(int64_t)c * n_bricks / n",
        tests(BRICK), held("memory.sort=brick memory.brick_cells=2"))
@@ -52,10 +52,10 @@ BRICK_BUILD, BRICK_STAGE = "cuda/kernels/bricks/search.cuh", "cuda/kernels/brick
 REGION = BRICK_STAGE + " Region region_of("
 mutant("region: without its upper cells", REGION, "end + 1 : end", "end : end", BRICKS)
 mutant("region: without its lower cells", REGION, "low - 1 : low", "low : low", BRICKS)
-mutant("region: no cells beyond the upper face", REGION, "grid.wraps[k] || end < n", "end < n", BRICKS)
-mutant("region: no cells beyond the lower face", REGION, "grid.wraps[k] || low > 0", "low > 0", BRICKS)
-mutant("region: cells beyond an open upper face", REGION, "grid.wraps[k] || end < n", "true", CROWDS)
-mutant("region: cells beyond an open lower face", REGION, "grid.wraps[k] || low > 0", "true", CROWDS)
+mutant("region: no cells beyond the upper face", REGION, "grid.wraps[k] || has_behind(a, k, end)", "has_behind(a, k, end)", BRICKS)
+mutant("region: no cells beyond the lower face", REGION, "grid.wraps[k] || has_before(a, k, low)", "has_before(a, k, low)", BRICKS)
+mutant("region: cells beyond an open upper face", REGION, "grid.wraps[k] || has_behind(a, k, end)", "true", CROWDS)
+mutant("region: cells beyond an open lower face", REGION, "grid.wraps[k] || has_before(a, k, low)", "true", CROWDS)
 mutant("region: the next brick", REGION, "line / grid.n_bricks[1]}", "0}", BRICKS)
 BY_SIZE, UNEVEN = BRICK_STAGE + " int brick_by_size(", (tests(BRICK + " memory.brick_cells=2"), tests(BRICK))
 mutant("bricks by size: large ones as if they came first", BRICK_STAGE + " int brick_of_size(", "((j + 1) * (int64_t)m - 1) / n_large", "j", UNEVEN)
@@ -63,7 +63,7 @@ mutant("bricks by size: halves", BY_SIZE, "small & 4) == 0", "small & 4) != 0", 
 mutant("bricks by size: twice", BY_SIZE, "j / n[0] % n[1]", "0", UNEVEN)
 CELL_THERE = BRICK_STAGE + " int cell_of_region("
 mutant("cell of region: not wrapped", CELL_THERE, "wrapped_cell(c[axis], grid.n[axis])", "min(max(c[axis], 0), grid.n[axis] - 1)", BRICKS)
-mutant("cell of region: the image on the other side", CELL_THERE, "c[axis] < 0 ? -1 : c[axis] >= grid.n[axis] ? 1 : 0", "c[axis] < 0 ? 1 : c[axis] >= grid.n[axis] ? -1 : 0",
+mutant("cell of region: the image on the other side", CELL_THERE, "global < 0 ? -1 : global >= cells_of_box(a, axis) ? 1 : 0", "global < 0 ? 1 : global >= cells_of_box(a, axis) ? -1 : 0",
        BRICKS)
 mutant("cell of region: y and z swapped", CELL_THERE, "wrapped[2] * grid.n[1] + wrapped[1]", "wrapped[1] * grid.n[2] + wrapped[2]", BRICKS)
 LISTED = BRICK_STAGE + " bool list_cells("
@@ -84,9 +84,9 @@ SEEN = BRICK_STAGE + " Bounds search_bounds("
 mutant("bounds: the brick is a cell", SEEN, "(Pair)(size * edge)", "(Pair)edge", tests(BRICK + " memory.brick_cells=2"), IN_RANGE, BEYOND_FACES)
 mutant("bounds: low ends of an open axis", SEEN, "Pair(0) : Pair(-1e30)", "Pair(0) : Pair(0)", IN_RANGE, BEYOND_FACES)
 mutant("bounds: high ends of an open axis", SEEN, ": Pair(1e30)", ": (Pair)(size * edge)", IN_RANGE, BEYOND_FACES)
-mutant("bounds: low ends are open", SEEN, "grid.wraps[axis] || low > 0 ? Pair(0)", "false ? Pair(0)", IN_RANGE, BEYOND_FACES)
-mutant("bounds: high ends are open", SEEN, "grid.wraps[axis] || low + size < grid.n[axis] ?", "false ?", IN_RANGE, BEYOND_FACES)
-mutant("bounds: ends of a periodic axis are open", SEEN, ("grid.wraps[axis] || low > 0 ?", "grid.wraps[axis] || low + size"), ("low > 0 ?", "low + size"), IN_RANGE, BEYOND_FACES)
+mutant("bounds: low ends are open", SEEN, "wraps || low > 0 ? Pair(0)", "false ? Pair(0)", IN_RANGE, BEYOND_FACES)
+mutant("bounds: high ends are open", SEEN, "wraps || low + size < n ?", "false ?", IN_RANGE, BEYOND_FACES)
+mutant("bounds: ends of a periodic axis are open", SEEN, ("wraps || low > 0 ?", "wraps || low + size"), ("low > 0 ?", "low + size"), IN_RANGE, BEYOND_FACES)
 mutant("bounds: no margin for what is far from the origin", SEEN, " + 1e-6 * farthest", "", IN_RANGE, BEYOND_FACES)
 mutant("bounds: a margin of a tenth of the range", SEEN, "1e-3 * sqrt(a.range_sq)", "0.1 * sqrt(a.range_sq)", IN_RANGE, BEYOND_FACES)
 NEAR_BRICK, BEYOND_BRICK = BRICK_STAGE + " bool is_near_brick(", BRICK_STAGE + " Pair beyond_brick("

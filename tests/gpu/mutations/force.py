@@ -51,24 +51,24 @@ for where in ("global", "argument", "constant"):
            tests(f"{LIST} memory.parameters={where}"))
 
 PAIRS = "cuda/kernels/force_pairs.cuh"
-mutant("force pairs: the last atom is left out", PAIRS + " void force_block_pairs(", "j < a.n_stored;", "j < a.n_stored - 1;", tests("force.kernel=pairs"))
-mutant("force pairs: the last row is left out", PAIRS + " void force_block_pairs(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;",
+mutant("force pairs: the last atom is left out", PAIRS + " void force_block_pairs(", "j < stored_atoms(a);", "j < stored_atoms(a) - 1;", tests("force.kernel=pairs"))
+mutant("force pairs: the last row is left out", PAIRS + " void force_block_pairs(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;",
        tests("force.kernel=pairs"))
 mutant("force pairs: the row of another type", PAIRS + " void force_block_pairs(", "own.type * MD_N_TYPES", "0", tests("force.kernel=pairs"))
 TILED = "force.kernel=pairs-tiled"
-mutant("force pairs-tiled: the last tile is left out", PAIRS + " void force_block_tiled(", "first < a.n_stored;", "first + MD_BLOCK < a.n_stored;", tests(TILED))
+mutant("force pairs-tiled: the last tile is left out", PAIRS + " void force_block_tiled(", "first < stored_atoms(a);", "first + MD_BLOCK < stored_atoms(a);", tests(TILED))
 mutant("force pairs-tiled: the last of a tile is left out", PAIRS + " void force_block_tiled(", "k < size;", "k < size - 1;", tests(TILED))
 mutant("force pairs-tiled: itself counts", PAIRS + " void force_block_tiled(", "first + k != i", "true", tests(TILED))
-mutant("force pairs-tiled: the last tile is full", PAIRS + " void force_block_tiled(", "min(MD_BLOCK, a.n_stored - first)", "MD_BLOCK", tests(TILED))
+mutant("force pairs-tiled: the last tile is full", PAIRS + " void force_block_tiled(", "min(MD_BLOCK, stored_atoms(a) - first)", "MD_BLOCK", tests(TILED))
 mutant("force pairs-tiled: no barrier before a tile", PAIRS + " void force_block_tiled(", "__syncthreads(); /* the tile before", "/* the tile before",
        barrier(TILED))
 mutant("force pairs-tiled: no barrier after a tile", PAIRS + " void force_block_tiled(", "__syncthreads(); /* this tile", "/* this tile", barrier(TILED))
 
 ROWS = "cuda/kernels/force_list.cuh"
 mutant("force list: the last pair of a row is left out", ROWS + " void force_block_list(", "k < count;", "k < count - 1;", tests(LIST), tests(HALF))
-mutant("force list: the last row is left out", ROWS + " void force_block_list(", "if (i < a.n_own) {", "if (i < a.n_own - 1) {", tests(LIST))
+mutant("force list: the last row is left out", ROWS + " void force_block_list(", "if (i < own_atoms(a)) {", "if (i < own_atoms(a) - 1) {", tests(LIST))
 mutant("force list: the row of another type", ROWS + " void force_block_list(", "own.type * MD_N_TYPES", "0", tests(LIST))
-mutant("force list: the last row is not stored", ROWS + " void force_block_list(", "|| i >= a.n_own) return;", "|| i >= a.n_own - 1) return;", tests(LIST))
+mutant("force list: the last row is not stored", ROWS + " void force_block_list(", "|| i >= own_atoms(a)) return;", "|| i >= own_atoms(a) - 1) return;", tests(LIST))
 for sums in ("atomic", "shared", "shuffle"):
     split = SPLIT + sums
     mutant(f"force list-split {sums}: each thread skips its last", ROWS + " void force_block_list(", "k < count;", "k < count - threads_per_atom;", tests(split))

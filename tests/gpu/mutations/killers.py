@@ -23,6 +23,8 @@ BARRIER_USE    blocks of the resident kernel that wait for those around them onl
 SPECULATION    a list that lasts shorter than speculated, or does not, and a fault before that is known
 queue(...)     tests/physics/test_queue: the same bits by a queue of bricks, in these cases
 UNFORESEEN     a list that fails in the middle of a batch of steps
+over_ranks(...) tests/parallel/test_ranks_*.py: several processes
+SILENT         a rank that does not answer another's GPU
 race(...)      racecheck of compute-sanitizer on a run of mdmini with these words: on a GPU, for shared memory
 """
 from typing import NamedTuple
@@ -88,6 +90,15 @@ def queue(*cases, seeds=(11, 12, 13)):
                         (("MDMINI_TEST_SYSTEM", systems), ("MDMINI_EMULATOR_SEED", str(seed))), only="emulated") for seed in seeds)
 
 
+def over_ranks(test, case=""):
+    """tests/parallel/test_ranks_cuda or _edges, or with the name of a file before it another one: runs of several processes."""
+    file, _, test = test.rpartition(":")
+    script = f"parallel/{file or 'test_ranks_cuda' + '_edges' * (test not in ('test_bits', 'test_shorter_lists'))}.py"
+    return Killer(f"{script[9:-3]} ({test}{', ' * bool(case)}{case})", script,
+                  (("MDMINI_TEST_ONLY", test),) + ((("MDMINI_TEST_CASE", case),) if case else ()))
+
+
+SILENT = over_ranks("test_ranks_hangs:test_gpus")
 STEPWISE, BY_GRAPH = "device-check, step by step", "device-check, graph"
 
 
@@ -100,6 +111,11 @@ def emulated(killer):
     """What a GPU shows by chance only: an access beyond an array or of what nobody wrote may find what does no harm there, and
     blocks that begin after others have ended are rare."""
     return killer._replace(only="emulated")
+
+
+def seeded(killer, seed):
+    """As the emulator orders threads and blocks by this seed."""
+    return killer._replace(name=f"{killer.name}, seed {seed}", environment=killer.environment + (("MDMINI_EMULATOR_SEED", str(seed)),), only="emulated")
 
 
 FAULTS = Killer("test_dynamics (faults)", "test_dynamics", (("MDMINI_TEST_SYSTEM", "faults"),))
@@ -158,9 +174,12 @@ COMMON = "cuda/kernels/common.cuh"
 SEPARATION = "cuda/kernels/separation.cuh"
 LAYOUTS = ("aos", "soa", "vec4")
 SORT = "cuda/kernels/sort.cu"
+COUNT_IN_CELL = "cuda/kernels/count_in_cell.cuh"
 CELLS = "neighbor.search=cell force.kernel=list neighbor.threads_per_atom=1"
 MANY = "2-D dilute, many cells"
 GRID = "cuda/kernels/cells.cuh"
+AHEAD_PLACES = "cuda/kernels/ahead.cuh"
+SCANS = "cuda/kernels/scan.cuh"
 LIST = "force.kernel=list"
 SPLIT = "force.kernel=list-split force.threads_per_atom=8 force.partial_sums="
 ADD_UP, SHARED_ROWS = "cuda/kernels/pair.cuh void add_up_row(", "force.kernel=brick memory.sort=brick force.threads_per_atom=4"

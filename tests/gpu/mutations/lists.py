@@ -17,11 +17,11 @@ NEIGHBOR = "cuda/kernels/neighbor.cu"
 SORTED = "cuda/kernels/neighbor_sorted.cuh"
 BRUTE, TILES = "neighbor.search=brute force.kernel=list", "neighbor.search=brute-tiled force.kernel=list"
 ATOMIC, HALVES, NARROW = " neighbor.write=atomic", " neighbor.list=half", "smallest box 3-D|smallest box 2-D"
-mutant("brute: the last atom is left out", NEIGHBOR + " k_neighbor_brute(", "j < a.n_stored;", "j < a.n_stored - 1;", tests(BRUTE))
-mutant("brute: the last row is left out", NEIGHBOR + " k_neighbor_brute(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(BRUTE))
-mutant("brute-tiled: the last tile is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "first < a.n_stored;", "first + MD_BLOCK < a.n_stored;", tests(TILES))
+mutant("brute: the last atom is left out", NEIGHBOR + " k_neighbor_brute(", "j < stored_atoms(a);", "j < stored_atoms(a) - 1;", tests(BRUTE))
+mutant("brute: the last row is left out", NEIGHBOR + " k_neighbor_brute(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests(BRUTE))
+mutant("brute-tiled: the last tile is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "first < stored_atoms(a);", "first + MD_BLOCK < stored_atoms(a);", tests(TILES))
 mutant("brute-tiled: the last of a tile is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "k < n;", "k < n - 1;", tests(TILES))
-mutant("brute-tiled: the last row is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "own < a.n_own;", "own < a.n_own - 1;", tests(TILES))
+mutant("brute-tiled: the last row is left out", NEIGHBOR + " k_neighbor_brute_tiled(", "own < own_atoms(a);", "own < own_atoms(a) - 1;", tests(TILES))
 mutant("brute-tiled: no barrier before a tile", NEIGHBOR + " k_neighbor_brute_tiled(", "__syncthreads(); /* the tile before", "/* the tile before",
        barrier(TILES))
 mutant("brute-tiled: no barrier after a tile", NEIGHBOR + " k_neighbor_brute_tiled(", "__syncthreads(); /* the tile is", "/* the tile is", barrier(TILES))
@@ -43,7 +43,7 @@ mutant("search by warps: entries on top of each other", BY_WARP, "__popc(found &
 mutant("search by warps: one place for all that were found", BY_WARP, "row->count += __popc(found);", "row->count += found != 0;", tests(WARPS))
 mutant("search by warps: past the capacity", BY_WARP, "if (k < a.list.capacity) ", "", held(WARPS))
 mutant("search by warps: half a warp", BY_WARP, "found >> lane & 1", "found >> lane & (lane < 16)", tests(WARPS))
-mutant("cell search: the last row is left out", NEIGHBOR + " k_neighbor_cell(", "if (slot >= a.n_stored) return;", "if (slot >= a.n_stored - 1) return;", tests(CELLS))
+mutant("cell search: the last row is left out", NEIGHBOR + " k_neighbor_cell(", "if (slot >= stored_atoms(a)) return;", "if (slot >= stored_atoms(a) - 1) return;", tests(CELLS))
 mutant("search: range without skin", NEIGHBOR + " void try_pair(", "(Pair)a.range_sq", "(Pair)(a.range_sq * 0.85)", rows(CELLS), tests(CELLS))
 mutant("search nonatomic: past the capacity", NEIGHBOR + " void append_to_own(", "if (row->count < a.list.capacity) *", "*", held(CELLS + " neighbor.order=row"))
 mutant("search nonatomic: counts stop at the capacity", NEIGHBOR + " void append_to_own(", "row->count++;", "if (row->count < a.list.capacity) row->count++;",
@@ -85,4 +85,4 @@ mutant("sorted rows: no step from opposite ends", SORTED + " void sort_by_warp("
 mutant("sorted rows: no barrier", SORTED + " void sort_by_warp(", "__syncwarp(); /* the step", "/* the step", rows(ASCENDING), rows(ASCENDING, seed=11), race(SORTED_ROWS))
 mutant("sorted rows: the last entry is lost", NEIGHBOR + " k_neighbor_sort_rows(", "k < n; k += 32) row.set", "k < n - 1; k += 32) row.set", rows(ASCENDING, seed=0),
        tests(SORTED_ROWS))
-mutant("sorted rows: the last row is left out", NEIGHBOR + " k_neighbor_sort_rows(", "i >= a.n_own ||", "i >= a.n_own - 1 ||", rows(ASCENDING))
+mutant("sorted rows: the last row is left out", NEIGHBOR + " k_neighbor_sort_rows(", "i >= own_atoms(a) ||", "i >= own_atoms(a) - 1 ||", rows(ASCENDING))

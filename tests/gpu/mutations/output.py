@@ -44,7 +44,7 @@ for finish, old, new in (("atomic", "atomicAdd(&a.totals[FIRST + q], sum);", "a.
 mutant("number of pairs in single", BLOCK + " void add_to_totals(", "(double)sums[CUDA_PAIRS - FIRST];", "0;",
        tests("reduce.accumulate=single run.precision=single"))
 REDUCE = "cuda/kernels/reduce.cu"
-mutant("reduce sums: the last atom is left out", REDUCE + " k_reduce_sums(", "i < a.n_own;", "i < a.n_own - 1;", tests())
+mutant("reduce sums: the last atom is left out", REDUCE + " k_reduce_sums(", "i < own_atoms(a);", "i < own_atoms(a) - 1;", tests())
 mutant("reduce sums: kinetic energy without mass", REDUCE + " k_reduce_sums(", "0.5 * mass * (vx", "0.5 * (vx", tests())
 mutant("reduce sums: no half", REDUCE + " k_reduce_sums(", "0.5 * mass", "mass", tests())
 mutant("reduce sums: momentum of another axis", REDUCE + " k_reduce_sums(", "add(sums[3], mass * vz", "add(sums[3], mass * vy", tests())
@@ -59,30 +59,30 @@ mutant("reduce finish: one round only", REDUCE + " k_reduce_finish(", "k += MD_B
 mutant("reduce finish: into the next total", REDUCE + " k_reduce_finish(", "a.first_total + blockIdx.x", "a.first_total", tests(TWO))
 # --- gather ------------------------------------------------------------------------------------------------------------
 
-GATHER = "cuda/kernels/gather.cu"
+GATHER, GATHER_STATE = "cuda/kernels/gather.cu", "cuda/kernels/gather_state.cuh"
 for kernel in ("types", "positions", "velocities", "images"):
-    mutant(f"import {kernel}: the last atom is left out", GATHER + f" k_gather_import_{kernel}(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests())
-mutant("import types: mass of type 0", GATHER + " k_gather_import_types(", "a.inverse_mass_of[type]", "a.inverse_mass_of[0]", tests())
-mutant("import types: all of type 0", GATHER + " k_gather_import_types(", "((const int32_t *)a.in)[i];", "0;", tests())
-mutant("import types: ids from one", GATHER + " k_gather_import_types(", "CudaTag{0, 0, 0, i}", "CudaTag{0, 0, 0, i > 0 ? i - 1 : 0}", tests())
-mutant("import: y for z", GATHER + " Vec3<T> import_vector(", "(T)xyz[2]", "(T)xyz[1]", tests())
-mutant("import velocities: mass is lost", GATHER + " void import_velocity(", "load_velocity(a.now, i).w", "Pair(1)", tests("memory.layout=vec4"))
-mutant("import images: y for z", GATHER + " k_gather_import_images(", "image[1], image[2]", "image[1], image[1]", tests())
+    mutant(f"import {kernel}: the last atom is left out", GATHER_STATE + f" k_gather_import_{kernel}(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests())
+mutant("import types: mass of type 0", GATHER_STATE + " k_gather_import_types(", "a.inverse_mass_of[type]", "a.inverse_mass_of[0]", tests())
+mutant("import types: all of type 0", GATHER_STATE + " k_gather_import_types(", "((const int32_t *)a.in)[i];", "0;", tests())
+mutant("import types: ids from one", GATHER_STATE + " k_gather_import_types(", "(has_domain ? a.n : 0) + i}", "i > 0 ? i - 1 : 0}", tests())
+mutant("import: y for z", GATHER_STATE + " Vec3<T> import_vector(", "(T)xyz[2]", "(T)xyz[1]", tests())
+mutant("import velocities: mass is lost", GATHER_STATE + " void import_velocity(", "load_velocity(a.now, i).w", "Pair(1)", tests("memory.layout=vec4"))
+mutant("import images: y for z", GATHER_STATE + " k_gather_import_images(", "image[1], image[2]", "image[1], image[1]", tests())
 mutant("gather: not wrapped", GATHER + " Wrapped<Out> wrapped(", "wrap((double)x.x, a.length[0], a.inverse[0], &tag.ix, round)", "(Out)x.x", tests())
 mutant("gather: image z of y", GATHER + " Wrapped<Out> wrapped(", "tag.iy, tag.iz}", "tag.iy, tag.iy}", tests(), rows(), overlap(STEPWISE))
 mutant("gather images: without those of the past", GATHER + " void gather_images(", "a.now.tag[i])", "CudaTag{0, 0, 0, 0})", tests(), rows(), overlap(STEPWISE))
 mutant("gather vectors: z negated", GATHER + " void gather_vectors(", "(Out)v.z", "(Out)-v.z", tests())
 NAIVE, SHARED, PADDED = ("output.pack=" + pack for pack in ("naive", "shared", "padded"))
-mutant("gather naive: in memory's order", GATHER + " void gather_rows(", "(int64_t)a.now.tag[i].id", "(int64_t)i", tests(NAIVE + " memory.sort=cell"))
+mutant("gather naive: in memory's order", GATHER + " void gather_rows(", "(has_domain ? i : a.now.tag[i].id)", "i", tests(NAIVE + " memory.sort=cell"))
 mutant("gather naive: y for z", GATHER + " void gather_rows(", "row[2] = x.z;", "row[2] = x.y;", tests(NAIVE))
-mutant("gather naive: the last atom is left out", GATHER + " void gather_rows(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(NAIVE))
+mutant("gather naive: the last atom is left out", GATHER + " void gather_rows(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests(NAIVE))
 mutant("gather places: in memory's order", GATHER + " k_gather_places(", "a.place_of_id[a.now.tag[i].id] = i;", "a.place_of_id[i] = i;", tests("memory.sort=cell"))
-mutant("gather places: the last atom is left out", GATHER + " k_gather_places(", "i < a.n_own)", "i < a.n_own - 1)", tests(), rows())
+mutant("gather places: the last atom is left out", GATHER + " k_gather_places(", "i < own_atoms(a))", "i < own_atoms(a) - 1)", tests(), rows())
 for pack in (SHARED, PADDED):
     mutant(f"gather {pack}: y for z", GATHER + " void gather_rows(", "+ t] = x.z;", "+ t] = x.y;", tests(pack))
-    mutant(f"gather {pack}: no barrier", GATHER + " void gather_rows(", ("if (id < a.n_own) {", "__syncthreads();"), (LATE + " if (id < a.n_own) {", ";"), barrier(pack + " launch.block_size=128"))
+    mutant(f"gather {pack}: no barrier", GATHER + " void gather_rows(", ("if (id < own_atoms(a)) {", "__syncthreads();"), (LATE + " if (id < own_atoms(a)) {", ";"), barrier(pack + " launch.block_size=128"))
     mutant(f"gather {pack}: the last number is left out", GATHER + " void gather_rows(", "k < 3 * n_rows;", "k < 3 * n_rows - 1;", tests(pack))
-    mutant(f"gather {pack}: rows beyond the last", GATHER + " void gather_rows(", "a.n_own - first < MD_BLOCK ? a.n_own - first : MD_BLOCK;", "MD_BLOCK;",
+    mutant(f"gather {pack}: rows beyond the last", GATHER + " void gather_rows(", "own_atoms(a) - first < MD_BLOCK ? own_atoms(a) - first : MD_BLOCK;", "MD_BLOCK;",
            tests(pack), overlap(STEPWISE))
 mutant("gather padded: read without the pad", GATHER + " void gather_rows(", "k % 3 * tile_edge", "k % 3 * MD_BLOCK", tests(PADDED))
 for what in ("positions", "velocities", "forces"):

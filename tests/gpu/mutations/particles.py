@@ -72,28 +72,28 @@ mutant("fetch_atom vec4: every atom is of type 0", POSITION + " Atom atom_at(", 
 
 # --- sort --------------------------------------------------------------------------------------------------------------
 
-mutant("sort wrap: x stays outside", SORT + " k_sort_wrap(", "x.x = wrap_ahead(x.x, way.x, a.length[0], a.inverse[0], &tag.ix, round);", "",
+mutant("sort wrap: x stays outside", SORT + " unsigned wrap_into_cell(", "x.x = wrap_ahead(x.x, way.x, a.length[0], a.inverse[0], &tag.ix, round);", "",
        rows(CELLS), tests(CELLS))
-mutant("sort wrap: z by the edge of y", SORT + " k_sort_wrap(", "a.length[2]", "a.length[1]", tests(CELLS), rows(CELLS))
-mutant("sort wrap: the tag stays", SORT + " k_sort_wrap(", " a.now.tag[i] = tag;", " ;", tests(CELLS))
+mutant("sort wrap: z by the edge of y", SORT + " unsigned wrap_into_cell(", "a.length[2]", "a.length[1]", tests(CELLS), rows(CELLS))
+mutant("sort wrap: the tag stays", SORT + " unsigned wrap_into_cell(", " a.now.tag[i] = tag;", " ;", tests(CELLS))
 for axis, systems in ("x", BOTH), ("y", "2-D mixed boundary, 2 types"), ("z", BOTH):
-    mutant(f"sort wrap: who leaves along {axis} alone keeps the image", SORT + " k_sort_wrap(", f"tag.i{axis} != before.i{axis}", "false", tests(CELLS, systems))
-mutant("sort wrap: no reference positions", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, place, Pair(0));", "",
+    mutant(f"sort wrap: who leaves along {axis} alone keeps the image", SORT + " unsigned wrap_into_cell(", f"tag.i{axis} != before.i{axis}", "false", tests(CELLS, systems))
+mutant("sort wrap: no reference positions", SORT + " unsigned wrap_into_cell(", "store<Pair>(a.reference, i, place, Pair(0));", "",
        tests(CELLS + " memory.sort=none neighbor.rebuild=host-check"), rows(CELLS + " memory.sort=none neighbor.rebuild=host-check"))
 mutant("sort wrap: no lateness", SORT + " k_sort_wrap(", "was_too_far(a, i, x)", "false", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: lateness of the first thread", SORT + " k_sort_wrap(", "__syncthreads_or(is_there && was_too_far(a, i, x))", "was_too_far(a, i, x)", rows("neighbor.search=cell", "one is late"))
 mutant("sort wrap: lateness of the wrong moment", SORT + " bool was_too_far(", "x.y - time * v.y", "x.y + 9 * time * v.y", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: each atom is a late build", SORT + " void book_lateness(", "if (atomicMax(&a.status->late_build, build) < build) ", "", rows("neighbor.search=cell", "never late|late"))
 mutant("sort wrap: measures of the builds before", SORT + " k_sort_wrap(", "a.status->measures = CudaMeasures{};", "", CROWDS)
-mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "is_there = i < a.n_stored;", "is_there = i < a.n_stored - 1;",
+mutant("sort wrap: the last atom is left out", SORT + " k_sort_wrap(", "is_there = i < own_atoms(a);", "is_there = i < own_atoms(a) - 1;",
        held(CELLS + " memory.sort=none"))
-mutant("cell_along: next cell", SORT + " int cell_along(", "floor((x - origin) * inverse_edge)", "floor((x - origin) * inverse_edge + 0.5)",
+mutant("cell_along: next cell", GRID + " int cell_along(", "floor((x - origin) * inverse_edge)", "floor((x - origin) * inverse_edge + 0.5)",
        tests(CELLS), rows(CELLS))
-mutant("cell_along: no upper clamp", SORT + " int cell_along(", "(double)(n - 1)", "(double)n",
+mutant("cell_along: no upper clamp", GRID + " int cell_along(", "(double)(n - 1)", "(double)n",
        rows(CELLS, "2-D, far atoms|3-D, far atoms"), tests(CELLS, "3-D open, 3 types"))
-mutant("sort bin: y and z swapped", SORT + " void count_in_cell(", "(cz * grid.n[1] + cy) * grid.n[0] + cx", "(cy * grid.n[1] + cz) * grid.n[0] + cx",
+mutant("cell number: y and z swapped", GRID + " int cell_number(", "(at.z * grid.n[1] + at.y) * grid.n[0] + at.x", "(at.y * grid.n[1] + at.z) * grid.n[0] + at.x",
        tests(CELLS, "3-D uneven, shift force|3-D"))
-BY_WARP = SORT + " int count_particle("
+BY_WARP = COUNT_IN_CELL + " int count_particle("
 IN_NO_ORDER = CELLS + " memory.sort=none"
 mutant("sort bin: plain addition", BY_WARP, "= atomicAdd(", f"= {PLAIN}", on_gpu(tests(CELLS)))
 mutant("sort bin: plain addition, in no order", BY_WARP, "return atomicAdd(", f"return {PLAIN}", on_gpu(tests(IN_NO_ORDER)))
@@ -102,15 +102,15 @@ mutant("sort bin: arrival from one", BY_WARP, "__popc(same));", "__popc(same)) +
 mutant("sort bin: a warp is one atom", BY_WARP, "atomicAdd(count, __popc(same))", "atomicAdd(count, 1)", tests(CELLS))
 mutant("sort bin: a warp is in one place", BY_WARP, "+ __popc(same & ((1u << lane) - 1))", "+ 0", tests(CELLS))
 mutant("sort bin: a warp is of one cell", BY_WARP, "__match_any_sync(lanes_below(n), place)", "__match_any_sync(lanes_below(n), 0)", tests(CELLS))
-mutant("sort bin: the last atom is left out", SORT + " k_sort_wrap(", "if (a.n > 0) count", "if (a.n > 0 && i + 1 < a.n_stored) count", tests(CELLS))
+mutant("sort bin: the last atom is left out", SORT + " unsigned wrap_into_cell(", "    count_in_cell(", "    if (i + 1 < stored_atoms(a)) count_in_cell(", tests(CELLS))
 mutant("sort bin: makes the same cells again otherwise", SORT + " k_sort_bin(", "load<Pair>(a.now.position, i)", "load<Pair>(a.now.position, 0)", AGAIN)
 SCAN = CELLS + " launch.block_size=32"
 FEW = CELLS + " launch.block_size=64"  # for one block, in several rounds
-mutant("block_scan: one round too few", SORT + " int block_scan(", "distance < 32", "distance < 16", tests(SCAN, MANY))
-mutant("block_scan: off by a lane", SORT + " int block_scan(", "lane >= distance", "lane > distance", tests(SCAN, MANY))
-mutant("block_scan: sum of another lane", SORT + " int block_scan(", "lane == 31", "lane == 30", held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))
-mutant("block_scan: a warp twice", SORT + " int block_scan(", "w < warp ?", "w <= warp ?", held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))
-mutant("block_scan: no barrier", SORT + " int block_scan(", "__syncthreads(); /* all sums", "/* all sums",
+mutant("block_scan: one round too few", SCANS + " int block_scan(", "distance < 32", "distance < 16", tests(SCAN, MANY))
+mutant("block_scan: off by a lane", SCANS + " int block_scan(", "lane >= distance", "lane > distance", tests(SCAN, MANY))
+mutant("block_scan: sum of another lane", SCANS + " int block_scan(", "lane == 31", "lane == 30", held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))
+mutant("block_scan: a warp twice", SCANS + " int block_scan(", "w < warp ?", "w <= warp ?", held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))
+mutant("block_scan: no barrier", SCANS + " int block_scan(", "__syncthreads(); /* all sums", "/* all sums",
        barrier(CELLS + " launch.block_size=256", MANY))
 mutant("scan tiles: sum of another thread", SORT + " k_sort_scan_tiles(", "threadIdx.x == MD_BLOCK - 1", "threadIdx.x == MD_BLOCK - 2", tests(SCAN, MANY))
 for some, cells in (("few", (held(FEW, "3-D dilute, many cells"), tests(CELLS, MANY))), ("sums", (tests(SCAN, MANY),))):
@@ -127,7 +127,7 @@ FEW_RANKS = SORT + " k_sort_rank_few("
 mutant("rank few: counts stay", FEW_RANKS, "((int *)a.out)[k] = 0;", "", rows(FEW, IN_MOTION))
 mutant("rank few: nobody else knows the starts", FEW_RANKS, "a.cell_start[k] = s_start[k];", ";", tests(CELLS))
 mutant("rank few: the first starts alone", FEW_RANKS, "k < a.n; k += grid_size()", "k < min(a.n, 8); k += grid_size()", tests(CELLS))
-mutant("rank few: the last atom is left out", FEW_RANKS, "is_there = i < a.n_stored;", "is_there = i < a.n_stored - 1;", tests(CELLS))
+mutant("rank few: the last atom is left out", FEW_RANKS, "is_there = i < sorted_slots(a);", "is_there = i < sorted_slots(a) - 1;", tests(CELLS))
 mutant("rank few: from the first slot on", FEW_RANKS, "begin + smaller,", "smaller,", tests(CELLS))
 mutant("rank few: a crowd is cut off", FEW_RANKS, "fits = n <= a.keys_per_cell;", "fits = true;", MANY_KEYS)
 mutant("rank few: a crowd is not told of", FEW_RANKS, "a.host_status->largest_cell = n;", "a.host_status->largest_cell;", FEW_CELLS)
@@ -159,7 +159,7 @@ mutant("carry: tags stay", CARRY, "to.tag[i] = carried.tag;", "", tests(SORTED))
 mutant("carry: types stay", CARRY, "to.type[i] = carried.type;", "", tests(SORTED + " memory.layout=soa"))
 mutant("carry: last bits stay", CARRY, "if (is_mixed) to.low[i] = carried.low;", "", tests(SORTED + " memory.layout=soa run.precision=mixed"))
 mutant("carry: masses stay", CARRY, "((Pair *)to.inverse_mass)[i] = carried.v.w;", "", tests(SORTED + " memory.layout=aos"))
-mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= a.n_stored) return;", "if (i >= a.n_stored - 1) return;", tests(SCAN, MANY))
+mutant("rank: the last atom is left out", SORT + " k_sort_rank(", "if (i >= sorted_slots(a) ||", "if (i >= sorted_slots(a) - 1 ||", tests(SCAN, MANY))
 
 for curve, old, new in (
         ("morton", "return md_curve_morton((uint32_t)x, (uint32_t)y, (uint32_t)z);", "return 0;"),

@@ -22,12 +22,12 @@ mutant("predict: up to twice the skin", SHARE, "(float)(MD_PREDICT_SHARE * MD_PR
 mutant("predict: what is no number", SHARE, "way_sq < 1e30f ? sqrtf(most_sq / way_sq) : 0", "1", SUDDENLY, FAULTS)
 mutant("predict: to the end of the interval", FORMULA + " md_predict_time(", "0.5 *", "1.0 *", PLACES)
 
-WAY = SORT + " way_ahead("
+WAY = AHEAD_PLACES + " way_ahead("
 mutant("predict: z stays", WAY, "plain_product(time, v.z)}", "0}", PLACES)
 mutant("predict: y as x", WAY, "plain_product(time, v.y), plain", "plain_product(time, v.x), plain", PLACES)
 mutant("predict: scaled but for y", WAY, "plain_product(scale, way.y)", "way.y", PLACES, SUDDENLY)
 mutant("predict: a limit along x and y", WAY, "plain_product(way.z, way.z)", "Pair(0)", SUDDENLY, PLACES)
-mutant("predict: behind", SORT + " place_ahead(", "plain_sum(rounded.x, way.x)", "plain_sum(rounded.x, -way.x)", PLACES)
+mutant("predict: behind", AHEAD_PLACES + " place_ahead(", "plain_sum(rounded.x, way.x)", "plain_sum(rounded.x, -way.x)", PLACES)
 
 AGE = SORT + " k_sort_look_ahead("
 mutant("predict: age since the start", AGE, "a.status->built_step = step;", "", PLACES)
@@ -39,8 +39,8 @@ IMAGE = SORT + " wrap_ahead("
 mutant("predict: atoms do not go with their places", IMAGE, "return round((double)x - boxes * length);", "return x;", ahead("fast, rows"), PLACES)
 mutant("predict: images stay", IMAGE, "*image += boxes;", "", ahead("fast, rows"), PLACES)
 mutant("predict: wrapped by itself", IMAGE, "wrap((double)x + (double)way, length, inverse, &boxes, round);", "wrap((double)x, length, inverse, &boxes, round);", ahead("suddenly fast, rows"), ahead("fast, rows"))
-mutant("predict: in the cell where it is", SORT + " k_sort_wrap(", "count_in_cell(a, i, place, tag.id);", "count_in_cell(a, i, rounded, tag.id);", ahead("fast, rows"))
-mutant("predict: the place of the atom, in no order", SORT + " k_sort_wrap(", "store<Pair>(a.reference, i, place,", "store<Pair>(a.reference, i, rounded,", PLACES_OF_NONE)
+mutant("predict: in the cell where it is", SORT + " unsigned wrap_into_cell(", "count_in_cell(a, i, place, tag.id);", "count_in_cell(a, i, rounded, tag.id);", ahead("fast, rows"))
+mutant("predict: the place of the atom, in no order", SORT + " unsigned wrap_into_cell(", "store<Pair>(a.reference, i, place,", "store<Pair>(a.reference, i, rounded,", PLACES_OF_NONE)
 mutant("predict: the place of the atom", SORT + " put_into_slot(", "place_ahead(sorted.rounded.v, way_ahead(a, sorted.carried.v.v))", "sorted.rounded.v", PLACES)
 mutant("predict: ordered by where it is", SORT + " SlotKey slot_key(", "key_at(place_ahead(rounded, way), id)", "key_at(rounded, id)", IN_BRICKS)
 mutant("predict: searched where it is", GRID + " list_place(", "predicts ? a.reference : a.now.position", "a.now.position", PLACES)

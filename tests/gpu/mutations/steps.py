@@ -30,19 +30,19 @@ mutant("integrate_atom: kicked once too often", MOVE + " void move(", "if (kick_
 mutant("integrate_atom: velocity is not stored", MOVE + " float integrate_by(", "store<Pair>(to.velocity, i, moving.v.v, moving.v.w);", "", tests(FUSED))
 mutant("integrate_atom: drift by the old velocity", MOVE + " void move(", "drift(a, i, moving->v.v,", "drift(a, i, load_velocity(a.now, i).v,", tests(FUSED))
 STEP = "cuda/kernels/integrate.cu"
-mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < a.n_own)", "if (i < a.n_own - 1)", tests(FUSED))
+mutant("kick_drift: the last atom is left out", STEP + " k_integrate_kick_drift(", "if (i < own_atoms(a))", "if (i < own_atoms(a) - 1)", tests(FUSED))
 mutant("kick_drift: the displacement of the last block", STEP + " k_integrate_kick_drift(", "if (threadIdx.x == 0)", "if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)",
        rows("neighbor.rebuild=host-check " + FUSED, IN_MOTION))
 mutant("kick_drift: moves on while stopped", STEP + " k_integrate_kick_drift(", "if (a.status->stopped) return;", "", rows(DEVICE + " " + FUSED, IN_MOTION))
-mutant("kick: the last atom is left out", STEP + " k_integrate_kick(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(APART), tests(FUSED))
-mutant("drift kernel: the last atom is left out", STEP + " k_integrate_drift(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests(APART))
+mutant("kick: the last atom is left out", STEP + " k_integrate_kick(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests(APART), tests(FUSED))
+mutant("drift kernel: the last atom is left out", STEP + " k_integrate_drift(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests(APART))
 mutant("drift kernel: does not say so", STEP + " k_integrate_drift(", "a.status->drifted = 1;", ";", rows(DEVICE + " " + APART, IN_MOTION))
-mutant("check: the last block is left out", STEP + " k_integrate_check(", "if (i < a.n_own)", "if (i < a.n_own && blockIdx.x + 1 < gridDim.x)",
+mutant("check: the last block is left out", STEP + " k_integrate_check(", "if (i < own_atoms(a))", "if (i < own_atoms(a) && blockIdx.x + 1 < gridDim.x)",
        rows("neighbor.rebuild=host-check launch.block_size=128 " + APART, IN_MOTION))
 mutant("check: a plain maximum", STEP + " k_integrate_check(", "atomicMax(&a.status->measures.moved_sq, __float_as_uint(moved_sq[0]));",
        "a.status->measures.moved_sq = __float_as_uint(moved_sq[0]);", rows("neighbor.rebuild=host-check launch.block_size=32 " + APART, IN_MOTION))
 mutant("scale: z is left out", STEP + " k_integrate_scale(", "v.v.z = (Pair)((double)v.v.z * a.factor + a.shift[2]);", "", tests())
-mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= a.n_own) return;", "if (i >= a.n_own - 1) return;", tests())
+mutant("scale: the last atom is left out", STEP + " k_integrate_scale(", "if (i >= own_atoms(a)) return;", "if (i >= own_atoms(a) - 1) return;", tests())
 
 # --- steps in one launch ---------------------------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ mutant("pass: the next one is not told the step", RESIDENT + " k_step_pass(", "i
 mutant("drift of passes: does not tell the step", RESIDENT + " k_step_drift(", "if (i == 0) a", "if (false) a", COLLISION)
 mutant("sort: does not tell the step", SORT + " k_sort_wrap(", "a.status->pass_step[0] = a.status->step + a.status->drifted;", "", COLLISION)
 mutant("one pass: a drift at the end is not told", PASSES, "if (a.drifts) end_pass(a, moved_sq, 0);", "", UNFORESEEN)
-mutant("one pass: no barrier between passes", PASSES, "grid_barrier<has_check>(barrier, moved_sq > a.stale_sq)", "(moved_sq > a.stale_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
+mutant("one pass: no barrier between passes", PASSES, "barrier_of_all<has_check>(a, barrier, moved_sq > a.stale_sq)", "(moved_sq > a.stale_sq && has_check)", tests(ONE_PASS), tests(ONE_PASS, seed=11), tests(ONE_PASS, seed=12),
        race(ONE_PASS))
 mutant("one pass: the last block is left out", RESIDENT + " void make_pass(", "block < n_blocks;", "block < n_blocks - 1;", tests(LIST + " " + ONE_PASS + " run.precision=double"))
 mutant("one pass: goes on while stopped", PASSES, "if (has_check && __any_sync(whole_warp, stops)) {", "if (false) {", UNFORESEEN)
@@ -121,13 +121,13 @@ mutant("held brick: other bricks are left out", RESIDENT + " void make_pass(", "
        tests(ON_CHIP + " memory.brick_cells=1 launch.block_size=1024"))
 mutant("held brick: its forces are not kept", RESIDENT + " struct EndRow {", "finish_force(integrate.a, held->i, force);", ";", tests(ON_CHIP))
 LOCAL, LOCAL_BARRIER = "cuda/kernels/batches/step_local.cuh", ON_CHIP + " launch.barrier=local launch.block_size=1024 force.threads_per_atom=2"
-mutant("local: y is lost", LOCAL + " void store_tagged(", "(float)place.rounded.y", "(float)place.rounded.x", BARRIER_USE)
-mutant("local: z is lost", LOCAL + " void store_tagged(", "(float)place.rounded.z", "(float)place.rounded.x", BARRIER_USE)
-mutant("local: all are of the first type", LOCAL + " void store_tagged(", "place.word & ~tag_bits", "place.word & 0xffffffu", BARRIER_USE)
-mutant("local: low bits are lost", LOCAL + " void store_tagged(", "place.word & ~tag_bits", "place.word & 0xf000000u", ACCURACY)
+mutant("local: y is lost", LOCAL + " TaggedPlace tagged_place(", "(float)place.rounded.y", "(float)place.rounded.x", BARRIER_USE)
+mutant("local: z is lost", LOCAL + " TaggedPlace tagged_place(", "(float)place.rounded.z", "(float)place.rounded.x", BARRIER_USE)
+mutant("local: all are of the first type", LOCAL + " TaggedPlace tagged_place(", "place.word & ~tag_bits", "place.word & 0xffffffu", BARRIER_USE)
+mutant("local: low bits are lost", LOCAL + " TaggedPlace tagged_place(", "place.word & ~tag_bits", "place.word & 0xf000000u", ACCURACY)
 mutant("local: of the step before last", HELD + " void stage_tagged(", "tagged[k].tag() != tag", "tagged[k].tag() != tag && (tagged[k].tag() ^ 2u << 28) != tag", BARRIER_USE)
 mutant("local: of any step", HELD + " void stage_tagged(", "tagged[k].tag() != tag", "tagged[k].tag() == (no_tag & tag_bits)", BARRIER_USE)
-mutant("local: sources of the first round", HELD + " void stage_tagged(", "while (tagged[k].tag() != tag) tagged[k]", "while (tagged[k].tag() != tag && k < 1) tagged[k]", BARRIER_USE)
+mutant("local: sources of the first round", HELD + " void stage_tagged(", "while (tagged[k].tag() != tag &&", "while (k < 1 && tagged[k].tag() != tag &&", BARRIER_USE)
 mutant("local: images are ignored", HELD + " void stage_tagged(", "staged_image(shift, place)", "staged_place(corner_of(*brick_place()), place)", BARRIER_USE)
 mutant("held brick: shifts along the first axes alone", HELD + " void hold_brick(", "threadIdx.x < CUDA_SHIFTS", "threadIdx.x < CUDA_SHIFTS / 2", tests(ON_CHIP + " memory.brick_grid=device", "3-D"))
 mutant("local: overwrites what is read", HELD + " void pass_held(", "        __syncthreads(); /* all have", "        /* all have", race(LOCAL_BARRIER, cells=8))
@@ -238,8 +238,8 @@ mutant("queue, checked: does not wait for the pass before the last", TAKE, "lane
 mutant("queue, checked: waits for the pass before that one", TAKE, "made[pass - 2]", "made[pass > 2 ? pass - 3 : 0]", CHECKED)
 mutant("queue, checked: the third pass does not wait", TAKE, "pass > 1 &&", "pass > 2 &&", RARE)
 mutant("queue, checked: waits for all but one brick", TAKE, "least = n_bricks;", "least = n_bricks - 1;", CHECKED)
-mutant("queue, checked: looks before it waits", TAKE, ("    while (word", "replayed = __any_sync(whole_warp, replayed || is_replayed(a, pass));"),
-       ("    const bool before = is_replayed(a, pass);\n    while (word", "replayed = __any_sync(whole_warp, replayed || before);"), CHECKED)
+mutant("queue, checked: looks before it waits", TAKE, ("    if constexpr (has_domain) wait_for", "replayed = __any_sync(whole_warp, replayed || is_replayed(a, pass));"),
+       ("    const bool before = is_replayed(a, pass);\n    if constexpr (has_domain) wait_for", "replayed = __any_sync(whole_warp, replayed || before);"), CHECKED)
 mutant("queue, checked: who waits is not let go", TAKE, "&& !replayed) replayed = is_replayed(a, pass);", ") {}", CHECKED)
 mutant("queue, checked: a lane stops by itself", TAKE, "__any_sync(whole_warp, replayed || is_replayed(a, pass))", "replayed", CHECKED)
 mutant("queue, checked: told before it is known", ITEM_END, ("    if (is_checked_queue) note_distance(a, moved_sq);\n", "made[pass], 1u);"),
@@ -269,7 +269,7 @@ mutant("queue, checked: bricks stay beyond the step that counts", BACK, "a.queue
 mutant("queue, checked: positions are not brought back", BACK, "copy_rounded(a.now.position, i, a.now.position, i + (int64_t)a.stride);", "", CHECKED)
 mutant("queue, checked: velocities are not brought back", BACK, "store<Pair>(a.now.velocity, i, v.v, v.w);", "", CHECKED)
 mutant("queue, checked: last bits are not brought back", BACK, "if (is_mixed && !is_vec4)", "if (false)", CHECKED)
-mutant("queue, checked: the last atom is not brought back", BACK, "i >= a.n_own", "i >= a.n_own - 1", CHECKED)
+mutant("queue, checked: the last atom is not brought back", BACK, "i >= own_atoms(a)", "i >= own_atoms(a) - 1", CHECKED)
 mutant("queue, checked: one copy of the velocities", COPY, "copy.velocity = a.spare.velocity;", "", CHECKED)
 mutant("queue, checked: one copy of the last bits", COPY, "copy.low = a.spare.low;", "", CHECKED)
 mutant("queue, checked: reads the copy that it writes", MOVE + " float integrate_by(", "&from = MotionCopy::at(a, motion.from)", "&from = MotionCopy::at(a, motion.to)", CHECKED)

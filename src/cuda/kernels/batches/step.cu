@@ -7,11 +7,14 @@
  *
  * launch.fuse = step: an atom is integrated by the thread that has its force, which is never written; one barrier a step.
  * launch.barrier = local: no barrier where none is needed, each block waits for positions that it reads (step_local.cuh).
+ * Several processes (parallel.transport = direct): launch.barrier = local alone, across GPUs; where a block needs more than that, a
+ * barrier of all GPUs (barrier_of_all).
  * launch.passes = queue: for any number of atoms, by blocks that need not be resident (step_queue.cuh).
  *
  * Only steps without energies are made here. It stops before the forces of a step for which the list is too old. */
 #include "cuda/kernels/batches/barrier.cuh"
 #include "cuda/kernels/force.cuh"
+#include "cuda/kernels/gpu_barrier.cuh"
 #include "cuda/kernels/integrate.cuh"
 #include "cuda/kernels/batches/step_brick.cuh"
 #include "cuda/kernels/batches/step_queue.cuh"
@@ -46,14 +49,20 @@ __device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int 
 /* Where the positions of a device that stops are, brought back to where everybody looks for them. */
 __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
     if (from == 0) return;
-    for (int i = thread_index(); i < a.n_own; i += grid_size())
+    for (int i = thread_index(); i < own_atoms(a); i += grid_size())
         copy_rounded(a.now.position, i, a.now.position, i + from);
+}
+
+/* Several processes: the position of an own atom, without a tag, to all its copies. */
+__device__ inline void copy_to_others(const CudaArguments &a, int i, int64_t to) {
+    const Vec4<Pair> place = ((const Vec4<Pair> *)a.now.position.part[0])[i + to];
+    for_copies(a, a.domain.copies_of[i], to, [&](Vec4<Pair> *copy) { *copy = place; });
 }
 
 /* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, if that integrates nothing. */
 struct EndRow {
     IntegrateAtom integrate;
-    bool keeps;
+    bool keeps, is_last;
     unsigned tag; /* of the places that it leaves; no_tag: as everybody reads them */
     __device__ void prepare(int i) const {
         if (!keeps) integrate.prepare(i);
@@ -61,11 +70,13 @@ struct EndRow {
     __device__ void operator()(int i, const Vec3<Pair> &force) {
         if (keeps) finish_force(integrate.a, i, force);
         else integrate(i, force);
+        if (has_domain && !is_last) copy_to_others(integrate.a, i, integrate.motion.to);
     }
     __device__ void own(const Vec3<Pair> &force, HeldBrick *held) {
         if (!keeps)
             integrate.moved_sq =
-                fmaxf(integrate.moved_sq, integrate_held<has_check>(integrate.a, force, integrate.motion, tag, held));
+                fmaxf(integrate.moved_sq,
+                      integrate_held<has_check>(integrate.a, force, integrate.motion, tag, !is_last, held));
         else if (held->i >= 0 && threadIdx.x % threads_per_atom == 0) finish_force(integrate.a, held->i, force);
     }
 };
@@ -92,11 +103,21 @@ __device__ inline void book_steps(const CudaArguments &a, unsigned long long ste
     if (stops) set_stop_flag(a, CUDA_STOPPED_STALE);
 }
 
+/* A barrier of the grid; with several processes, of the grids of all GPUs. Returns whether any thread raises the flag. */
+template <bool FLAGS> __device__ inline bool barrier_of_all(const CudaArguments &a, GridBarrier *barrier, bool raises) {
+    if constexpr (!has_domain) return grid_barrier<FLAGS>(barrier, raises);
+    __threadfence_system(); /* what goes to others */
+    bool raised = grid_barrier<FLAGS>(barrier, raises);
+    if (blockIdx.x == 0) raised = gpu_barrier(a, raised).bits != 0;
+    return grid_barrier<FLAGS>(barrier, raised);
+}
+
 /* Whether passes need the barrier of the grid, since a block could not do without: see step_local.cuh. */
 __device__ inline bool needs_grid_barrier(const CudaArguments &a) {
     const CudaMeasures &found = a.status->measures;
-    const bool needed = force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / threads_per_atom ||
-                        found.staged > held_sources * MD_BLOCK || found.sides_without_halo > 0;
+    const bool needed = has_domain ? a.domain.table->needs_barrier != 0
+                                   : force_blocks(a) > (int)gridDim.x || found.rows > MD_BLOCK / threads_per_atom ||
+                                         found.staged > held_sources * MD_BLOCK || found.sides_without_halo > 0;
     if (needed && thread_index() == 0) a.status->n_grid_barriers++;
     return needed;
 }
@@ -132,14 +153,19 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     int apart = passes_apart(a, grid_wide), step = 0;
     bool again = false;
     if (!a.begins)
-        for (int i = thread_index(); i < a.n_own; i += grid_size()) {
+        for (int i = thread_index(); i < own_atoms(a); i += grid_size()) {
             moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first, false}));
             if (tags) untag(a, i + a.stride - from);
+            if (has_domain) copy_to_others(a, i, from);
         }
+    if (has_domain && tags && !a.begins)
+        for (int i = own_atoms(a) + thread_index(); i < stored_atoms(a); i += grid_size())
+            untag(a, i + a.stride - from);
     for (; step < a.n; step++) {
         const bool waits = step > 0 ? (may_roll_back ? step >= apart : grid_wide)
                                     : !a.begins && !again; /* for more than what earlier kernels wrote */
-        const bool stops = waits && grid_barrier<has_check>(barrier, moved_sq > a.stale_sq), is_last = step == a.n - 1;
+        const bool stops = waits && barrier_of_all<has_check>(a, barrier, moved_sq > a.stale_sq),
+                   is_last = step == a.n - 1;
         const unsigned long long now = first + (unsigned long long)step;
         if (may_roll_back && apart > 0 && step == apart) {
             if (thread_index() == 0) tell_fault(a, stops ? first : now);
@@ -147,6 +173,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
                 if (thread_index() == 0) a.status->n_rolled_back++;
                 roll_back(a, begin, &held);
                 lower_flags(barrier);
+                if (has_domain) barrier_of_all<false>(a, barrier, false); /* copies are there, too */
                 again = true;
                 from = begin;
                 apart = 0;
@@ -168,6 +195,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
         const unsigned wanted = finds_tags ? tag_of(now) : no_tag, left = leaves_tags ? tag_of(now + 1) : no_tag;
         EndRow end = {{a, {from, a.stride - from, now + 1, may_come_again}, may_come_again ? moved_sq : 0},
                       is_last && !a.drifts,
+                      is_last,
                       left};
         make_pass(a, pairs, from, wanted, &held, end);
         moved_sq = end.integrate.moved_sq;
@@ -175,12 +203,13 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
     }
     if (has_bricks) put_back(a, held);
     if (a.drifts) end_pass(a, moved_sq, 0);
+    if (has_domain && thread_index() == 0) count_places(a, a.n - a.begins);
 }
 #else
 /* Integration of the particles of this block's share; their largest displacement goes to the measures. */
 __device__ inline void integrate_share(const CudaArguments &a) {
     float moved_sq[1] = {0};
-    for (int i = thread_index(); i < a.n_own; i += grid_size()) {
+    for (int i = thread_index(); i < own_atoms(a); i += grid_size()) {
         const float one = integrate_atom(a, i, true, has_check);
         moved_sq[0] = fmaxf(moved_sq[0], one);
         if constexpr (forces_add) store<Pair>(a.now.force, i, Vec3<Pair>{0, 0, 0}, Pair(0));
@@ -216,7 +245,7 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
     if (a.status->stopped) return; /* the whole grid: written by an earlier kernel */
     const int i = thread_index();
     float moved_sq = 0;
-    if (i < a.n_own)
+    if (i < own_atoms(a))
         moved_sq = integrate_atom(a, i, true, has_check, Motion{0, a.buffer * (int64_t)a.stride, 0, false});
     if (i == 0) a.status->pass_step[a.buffer] = a.status->step + 1;
     end_pass(a, moved_sq, a.buffer);
@@ -234,7 +263,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
         const int64_t from = (a.buffer + item->pass) % 2 * (int64_t)a.stride;
         IntegrateAtom integrate = {a, {from, a.stride - from, item->step + 1, is_checked_queue}, 0};
         force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, integrate);
-        end_item(a, integrate.moved_sq);
+        end_item(a, integrate.moved_sq, a.stride - from);
     }
     if (threadIdx.x == 0) leave_queue(a);
 }
@@ -249,7 +278,7 @@ MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
     if (stopped_in == 0) return;
     for (int64_t place = i; place < a.n_force_items; place += grid_size())
         a.queue.done[place] = (unsigned)a.status->step;
-    if (stopped_in == 1 || i >= a.n_own) return;
+    if (stopped_in == 1 || i >= own_atoms(a)) return;
     const CudaParticles &second = MotionCopy::at(a, a.stride);
     const Full<Pair> v = load_velocity(second, i);
     store<Pair>(a.now.velocity, i, v.v, v.w);
@@ -293,6 +322,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
 #define MD_RESIDENT_THREADS MD_BOUND_THREADS
 #endif
 MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
+    static_assert(!has_domain || MD_SW_launch_persistent != MD_PERSISTENT_ON || is_local, "copies have tags");
     GridBarrier barrier = begin_barrier(a);
     if (*(volatile unsigned *)&a.status->stopped) return;       /* by an earlier launch: every block sees it */
 #if MD_SW_memory_parameters == 0 && MD_N_TYPES == 1             /* global */

@@ -43,8 +43,19 @@ template <> struct HeldBegin<false> {
     __device__ Vec3<State> kept(void) const { return Vec3<State>{}; }
 };
 
+/* Several processes: where others have copies of it. */
+template <bool IS_KEPT> struct HeldCopies {
+    unsigned word; /* of CudaDomain.copies_of */
+    __device__ void keep_copies(const CudaArguments &a, int i) { word = a.domain.copies_of[i]; }
+    __device__ unsigned copies(void) const { return word; }
+};
+template <> struct HeldCopies<false> {
+    __device__ void keep_copies(const CudaArguments &, int) {}
+    __device__ unsigned copies(void) const { return 0; }
+};
+
 /* In shared memory, behind the atoms that are staged. */
-struct HeldAtom : HeldBegin<may_roll_back> {
+struct HeldAtom : HeldBegin<may_roll_back>, HeldCopies<has_domain> {
     Moving moving;
     Vec3<Pair> reference;
 };
@@ -104,6 +115,7 @@ template <bool HAS_CHECK> __device__ inline void hold_brick(const CudaArguments 
             atom->moving = Moving{load_velocity(a.now, held->i), load_position(a.now, held->i, from)};
             atom->keep(atom->moving.x);
             if (HAS_CHECK) atom->reference = load<Pair>(a.reference, held->i);
+            atom->keep_copies(a, held->i);
         }
     }
     __syncthreads(); /* the brick, the shifts and the atoms are there */
@@ -124,15 +136,16 @@ __device__ inline void roll_back(const CudaArguments &a, int64_t from, HeldBrick
     if (threadIdx.x % threads_per_atom == 0) {
         atom->moving = Moving{load_velocity(a.now, held->i), begin};
         store_position(a.now, held->i, begin, held->own.type, from);
+        if (has_domain) store_copies(a, atom->copies(), from, tagged_place(place_of(begin, held->own.type), 0));
     }
     held->own.v = staged_place(corner_of(*brick_place()), place_of(begin, held->own.type));
 }
 
-/* Integrates the atom of this thread's row, and puts its place where others find it. Returns its squared displacement. By all
- * threads. */
+/* Integrates the atom of this thread's row, and puts its place where others find it, other GPUs only if they need it. Returns its
+ * squared displacement. By all threads. */
 template <bool HAS_CHECK>
 __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> &force, const Motion &motion,
-                                       unsigned tag, HeldBrick *held) {
+                                       unsigned tag, bool tells_others, HeldBrick *held) {
     HeldAtom *atom = atom_place(a);
     Moving moving = atom->moving;
     if (threads_per_atom > 1) __syncwarp(); /* all threads of the row have read it */
@@ -141,8 +154,10 @@ __device__ inline float integrate_held(const CudaArguments &a, const Vec3<Pair> 
     const Place place = place_of(moving.x, held->own.type);
     const float moved_sq = HAS_CHECK ? displacement_sq(place.rounded, atom->reference) : 0;
     if (threadIdx.x % threads_per_atom == 0) {
-        if (is_local && tag != no_tag) store_tagged(a, held->i + (int)motion.to, place, tag);
+        if (is_local && tag != no_tag) store_tagged(a, held->i + (int)motion.to, tagged_place(place, tag));
         else store_position(a.now, held->i, moving.x, held->own.type, motion.to);
+        if constexpr (has_domain)
+            if (tells_others) store_copies(a, atom->copies(), motion.to, tagged_place(place, tag == no_tag ? 0 : tag));
         atom->moving = moving;
     }
     held->own.v = staged_place(corner_of(*brick_place()), place);
@@ -169,6 +184,16 @@ __device__ inline void stage_held(const CudaArguments &a, const HeldBrick &held,
     stage_brick(a, brick, *shifts_place(), held_sources * MD_BLOCK, from, atoms);
 }
 
+/* Several processes: whether the GPU that moves the atom, of which this one has a copy, has not answered for too long. */
+__device__ inline bool is_silent(const CudaArguments &a, int i, Patience *patience) {
+    if (!has_domain || i < own_atoms(a)) return false;
+    return patience->is_over_with(a, [&] {
+        int side = 0;
+        while (i - own_atoms(a) >= a.domain.table->in[side + 1]) side++;
+        return 1 + a.domain.peers->rank[side];
+    });
+}
+
 /* The same of places that are on their way. */
 __device__ inline void stage_tagged(const CudaArguments &a, const HeldBrick &held, int64_t from, unsigned tag,
                                     Atom *atoms) {
@@ -180,7 +205,9 @@ __device__ inline void stage_tagged(const CudaArguments &a, const HeldBrick &hel
     for (int k = 0; k < held_sources; k++) {
         if (held.source[k] < 0) continue;
         const ImageShift shift = held_shift(held, k); /* before it waits */
-        while (tagged[k].tag() != tag) tagged[k] = load_tagged(a, held.source[k] + (int)from);
+        Patience patience;
+        while (tagged[k].tag() != tag && !is_silent(a, held.source[k], &patience))
+            tagged[k] = load_tagged(a, held.source[k] + (int)from);
         const Place place = tagged[k].place();
         atoms[1 + k * MD_BLOCK + (int)threadIdx.x] = staged_atom(staged_image(shift, place), place);
     }

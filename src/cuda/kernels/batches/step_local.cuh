@@ -15,12 +15,17 @@
  * if not, passes use the barrier of the grid.
  *
  * With device-check passes use the barrier of the grid from the step on for which the list may be stale: see passes_apart in
- * step.cu. */
+ * step.cu.
+ *
+ * Several processes: a place also goes to the copies that other GPUs have of the atom, in one store across the link, and blocks wait
+ * for copies as for any place. */
 #ifndef MD_CUDA_STEP_LOCAL_CUH
 #define MD_CUDA_STEP_LOCAL_CUH
 
+#include "cuda/kernels/batches/copies.cuh"
 #include "cuda/kernels/bricks/search.cuh"
 #include "cuda/kernels/position.cuh"
+#include "cuda/kernels/system_words.cuh"
 
 #ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
 __device__ inline void ptx_st_relaxed_gpu_b128(void *place, unsigned long long low, unsigned long long high) {
@@ -57,14 +62,25 @@ struct TaggedPlace {
  * (needs_grid_barrier), and an address takes one instruction in place of four. */
 __device__ inline TaggedPlace load_tagged(const CudaArguments &a, int i) {
     TaggedPlace place;
-    ptx_ld_relaxed_gpu_b128((const float4 *)a.now.position.part[0] + i, &place.low, &place.high);
+    const float4 *from = (const float4 *)a.now.position.part[0] + i;
+    if constexpr (has_domain) ptx_ld_relaxed_sys_b128(from, &place.low, &place.high); /* a copy is of another GPU */
+    else ptx_ld_relaxed_gpu_b128(from, &place.low, &place.high);
     return place;
 }
 
-__device__ inline void store_tagged(const CudaArguments &a, int i, const Place &place, unsigned tag) {
+__device__ inline TaggedPlace tagged_place(const Place &place, unsigned tag) {
     const unsigned long long y = __float_as_uint((float)place.rounded.y), w = tag | (place.word & ~tag_bits);
-    ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, y << 32 | __float_as_uint((float)place.rounded.x),
-                            w << 32 | __float_as_uint((float)place.rounded.z));
+    return TaggedPlace{y << 32 | __float_as_uint((float)place.rounded.x),
+                       w << 32 | __float_as_uint((float)place.rounded.z)};
+}
+
+__device__ inline void store_tagged(const CudaArguments &a, int i, const TaggedPlace &place) {
+    ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, place.low, place.high);
+}
+
+/* To all copies of an atom, of the first or second positions: copies.cuh. */
+__device__ inline void store_copies(const CudaArguments &a, unsigned word, int64_t to, const TaggedPlace &place) {
+    for_copies(a, word, to, [&](void *copy) { ptx_st_relaxed_sys_b128(copy, place.low, place.high); });
 }
 
 /* Before a barrier of the grid: what is at place i is of no step, though a batch before this may have left it so. After a build

@@ -27,8 +27,11 @@
 #define MD_CUDA_STEP_QUEUE_CUH
 
 #include "cuda/kernels/batches/barrier.cuh"
+#include "cuda/kernels/batches/queue_border.cuh"
 #include "cuda/kernels/force.cuh"
 #include "cuda/kernels/integrate.cuh"
+
+static_assert(!has_domain || !is_checked_queue, "nobody tells other ranks that a list is too old");
 
 #ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
 __device__ inline void ptx_st_release_gpu(unsigned *place, unsigned value) {
@@ -45,6 +48,7 @@ __device__ inline void ptx_st_release_gpu(unsigned *place, unsigned value) {
  * shared memory, also what all threads could know: the forces of a row take all registers. */
 struct QueueItem {
     int pass, place, brick;
+    bool is_at_border;       /* of a domain */
     unsigned long long step; /* of the forces */
 };
 
@@ -81,6 +85,14 @@ __device__ inline bool is_replayed(const CudaArguments &a, unsigned pass) {
     return is_checked_queue && *(const volatile unsigned *)&a.queue.check->stop <= pass;
 }
 
+/* Of a brick that another rank may have; owner -1: this one has it. Then whoever it waits for is silent. */
+__device__ inline void wait_for_steps(const CudaArguments &a, const unsigned *word, unsigned least, int owner) {
+    Patience patience;
+    while (word && (int)((owner < 0 ? ptx_ld_acquire_gpu(word) : ptx_ld_acquire_sys(word)) - least) < 0 &&
+           !patience.is_over(a, owner < 0 ? -1 : 1 + owner))
+        continue;
+}
+
 /* By a warp: takes an item, and returns when the block may begin it; one behind the last: none is left. A brick that has
  * finished the pass of step s has s + 1; what stands there before is of former steps. Items fit 32 bits: cuda_brick_check
  * sees to it. */
@@ -97,15 +109,22 @@ __device__ inline void take_item(const CudaArguments &a, int lane) {
     const unsigned *word = nullptr;
     unsigned least = (unsigned)step;
     bool replayed = false;
-    if (pass > 0 && pass < (unsigned)a.n && lane < 27) word = &a.queue.done[brick_around(a.grid, place, lane)];
+    int owner = -1;
+    if (pass > 0 && pass < (unsigned)a.n && lane < 27) {
+        if constexpr (has_domain) word = steps_around(a, place, lane, &owner);
+        else word = &a.queue.done[brick_around(a.grid, place, lane)];
+    }
     if (is_checked_queue && pass > 1 && pass < (unsigned)a.n && lane == 27) {
         word = &a.queue.check->made[pass - 2];
         least = n_bricks;
     }
-    while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !replayed) replayed = is_replayed(a, pass);
+    if constexpr (has_domain) wait_for_steps(a, word, least, owner);
+    else
+        while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !replayed) replayed = is_replayed(a, pass);
     /* behind what was waited for, so that it tells of all of the pass before the last */
     if (is_checked_queue) replayed = __any_sync(whole_warp, replayed || is_replayed(a, pass));
-    if (lane == 0) *item_place() = QueueItem{replayed ? a.n : (int)pass, place, brick, step};
+    if (lane == 0)
+        *item_place() = QueueItem{replayed ? a.n : (int)pass, place, brick, has_domain && is_at_border(a, place), step};
 }
 
 /* By all threads: begins with the next item; false when there is none. The last warp takes it, so that thread 0 may still be
@@ -129,13 +148,18 @@ __device__ inline void note_distance(const CudaArguments &a, float moved_sq) {
 /* Who counts bricks: another warp than that of thread 0, which waits for the L2 as well, and than the one that takes items. */
 constexpr int counting_thread = MD_BLOCK > 64 ? 32 : 0;
 
-/* By all threads: what they have written is there for others. */
-__device__ inline void end_item(const CudaArguments &a, float moved_sq) {
+/* By all threads: what they have written, to copy `to` of the positions, is there for others. */
+__device__ inline void end_item(const CudaArguments &a, float moved_sq, int64_t to) {
     const int place = item_place()->place, pass = item_place()->pass;
     const unsigned done = (unsigned)item_place()->step + 1;
     if (is_checked_queue) note_distance(a, moved_sq);
     __syncthreads(); /* all rows are stored, and the item was read by all */
-    if (threadIdx.x == 0) ptx_st_release_gpu(&a.queue.done[place], done);
+    if constexpr (has_domain) {
+        if (item_place()->is_at_border) push_brick(a, place, to, done);
+        if (threadIdx.x == 0) ptx_st_release_gpu(&a.queue.done[place_of_steps(a, brick_at(a.grid, place))], done);
+    } else if (threadIdx.x == 0) {
+        ptx_st_release_gpu(&a.queue.done[place], done);
+    }
     if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);
 }
 
@@ -168,6 +192,7 @@ __device__ inline void leave_queue(const CudaArguments &a) {
     if (!stops) a.status->pass_step[(a.buffer + a.n) % 2] = end;
     a.status->step = stops ? end : end - 1;
     a.status->drifted = !stops;
+    if (has_domain) count_places(a, a.n);
     *(volatile unsigned long long *)&a.host_status->step = a.status->step;
     if (!stops) return;
     a.status->measures.stopped_in = 1 + (unsigned)(a.buffer + n_passes) % 2;

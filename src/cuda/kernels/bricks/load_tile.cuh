@@ -6,24 +6,48 @@
 #include "cuda/kernels/cells.cuh"
 #include "cuda/kernels/bricks/tile.cuh"
 
+/* Cells along an axis that bricks share out. */
+__device__ inline int brick_cells_along(const CudaArguments &a, int axis) {
+    return has_domain ? a.domain.n_own[axis] : a.grid.n[axis];
+}
+
+/* Number among those of the whole box of a cell of the grid. */
+__device__ inline int global_cell(const CudaArguments &a, int axis, int c) {
+    return has_domain ? c + a.domain.first[axis] : c;
+}
+__device__ inline int cells_of_box(const CudaArguments &a, int axis) {
+    return has_domain ? a.domain.n_all[axis] : a.grid.n[axis];
+}
+
+/* Whether there are cells before cell `low`, and from `end` on; at the open end of a box that is cut there are none. */
+__device__ inline bool has_before(const CudaArguments &a, int axis, int low) {
+    if constexpr (!has_domain) return low > 0;
+    return low > 0 && (a.inverse[axis] != 0 || global_cell(a, axis, low) > 0);
+}
+__device__ inline bool has_behind(const CudaArguments &a, int axis, int end) {
+    if constexpr (!has_domain) return end < a.grid.n[axis];
+    return end < a.grid.n[axis] && (a.inverse[axis] != 0 || global_cell(a, axis, end) < cells_of_box(a, axis));
+}
+
 /* The cells of brick b, and those around it. */
 struct Region {
     int own_low[3], own_size[3]; /* cells of the brick */
     int low[3], size[3];         /* and with those around: -1 is the cell before 0, as another image */
 };
 
-__device__ inline Region region_of(const CudaGrid &grid, int b) {
+__device__ inline Region region_of(const CudaArguments &a, int b) {
+    const CudaGrid &grid = a.grid;
     Region region;
     const int line = b / grid.n_bricks[0];
     const int at[3] = {b - line * grid.n_bricks[0], line % grid.n_bricks[1], line / grid.n_bricks[1]};
     for (int k = 0; k < 3; k++) {
-        const int n = grid.n[k], m = grid.n_bricks[k];
-        const int low = brick_begin(n, m, at[k]), end = brick_begin(n, m, at[k] + 1);
+        const int n = brick_cells_along(a, k), m = grid.n_bricks[k], halo = has_domain ? a.domain.halo[k] : 0;
+        const int low = halo + brick_begin(n, m, at[k]), end = halo + brick_begin(n, m, at[k] + 1);
         const bool is_flat = k >= MD_DIMENSION;
         region.own_low[k] = low;
         region.own_size[k] = end - low;
-        region.low[k] = !is_flat && (grid.wraps[k] || low > 0) ? low - 1 : low;
-        region.size[k] = (!is_flat && (grid.wraps[k] || end < n) ? end + 1 : end) - region.low[k];
+        region.low[k] = !is_flat && (grid.wraps[k] || has_before(a, k, low)) ? low - 1 : low;
+        region.size[k] = (!is_flat && (grid.wraps[k] || has_behind(a, k, end)) ? end + 1 : end) - region.low[k];
     }
     return region;
 }
@@ -36,8 +60,10 @@ __device__ inline int brick_of_size(int m, int n_large, bool is_large, int j) {
 
 /* Brick j in the order of their sizes, the largest first: a multiprocessor that gets one more gets a small one, and the last
  * blocks of a kernel are the short ones. Sizes: by the number of axes along which they are not large. */
-__device__ inline int brick_by_size(const CudaGrid &grid, int j) {
-    const int *m = grid.n_bricks, n_large[3] = {grid.n[0] % m[0], grid.n[1] % m[1], grid.n[2] % m[2]};
+__device__ inline int brick_by_size(const CudaArguments &a, int j) {
+    const int *m = a.grid.n_bricks;
+    const int n_large[3] = {brick_cells_along(a, 0) % m[0], brick_cells_along(a, 1) % m[1],
+                            brick_cells_along(a, 2) % m[2]};
     if ((n_large[0] | n_large[1] | n_large[2]) == 0) return j; /* all are alike */
     int n[3] = {0, 0, 0};
     unsigned small = 0; /* a bit an axis */
@@ -58,7 +84,7 @@ constexpr bool is_local = MD_SW_launch_barrier == MD_BARRIER_LOCAL; /* step_loca
 
 /* Where the queue of launch.passes finds brick b of the table. */
 __device__ inline void enter_brick(const CudaArguments &a, int b) {
-    if (MD_SW_launch_passes == MD_PASSES_QUEUE) a.queue.brick[brick_by_size(a.grid, b)] = b;
+    if (MD_SW_launch_passes == MD_PASSES_QUEUE) a.queue.brick[brick_by_size(a, b)] = b;
 }
 
 /* The cells of a region while its block builds, in shared memory behind the atoms. Their atoms, one cell after another, are the
@@ -94,14 +120,16 @@ __device__ inline int side_of_cell(const Region &region, int k) {
 }
 
 /* Number and image of a cell of the region. */
-__device__ inline int cell_of_region(const CudaGrid &grid, const Region &region, int k, int *image) {
+__device__ inline int cell_of_region(const CudaArguments &a, const Region &region, int k, int *image) {
+    const CudaGrid &grid = a.grid;
     const int line = k / region.size[0];
     const int c[3] = {region.low[0] + k - line * region.size[0], region.low[1] + line % region.size[1],
                       region.low[2] + line / region.size[1]};
     int wrapped[3], boxes[3];
     for (int axis = 0; axis < 3; axis++) {
+        const int global = global_cell(a, axis, c[axis]);
         wrapped[axis] = wrapped_cell(c[axis], grid.n[axis]);
-        boxes[axis] = c[axis] < 0 ? -1 : c[axis] >= grid.n[axis] ? 1 : 0;
+        boxes[axis] = global < 0 ? -1 : global >= cells_of_box(a, axis) ? 1 : 0;
     }
     *image = image_at(boxes[0], boxes[1], boxes[2]);
     return (wrapped[2] * grid.n[1] + wrapped[1]) * grid.n[0] + wrapped[0];
@@ -124,12 +152,14 @@ __device__ inline Bounds search_bounds(const CudaArguments &a, const Region &reg
     double farthest = 0;
     for (int axis = 0; axis < 3; axis++) {
         const double edge = grid.edge[axis];
-        const int low = region.own_low[axis], size = region.own_size[axis];
+        const int low = global_cell(a, axis, region.own_low[axis]), size = region.own_size[axis];
+        const int n = cells_of_box(a, axis);
+        const bool wraps = has_domain ? a.inverse[axis] != 0 : grid.wraps[axis] != 0;
         bounds.origin[axis] = grid.origin[axis] + low * edge;
         bounds.edge[axis] = (Pair)edge;
-        bounds.low[axis] = grid.wraps[axis] || low > 0 ? Pair(0) : Pair(-1e30);
-        bounds.high[axis] = grid.wraps[axis] || low + size < grid.n[axis] ? (Pair)(size * edge) : Pair(1e30);
-        farthest = fmax(farthest, fabs(grid.origin[axis]) + grid.n[axis] * edge);
+        bounds.low[axis] = wraps || low > 0 ? Pair(0) : Pair(-1e30);
+        bounds.high[axis] = wraps || low + size < n ? (Pair)(size * edge) : Pair(1e30);
+        farthest = fmax(farthest, fabs(grid.origin[axis]) + n * edge);
     }
     bounds.range_sq = (Pair)a.range_sq;
     bounds.margin = (Pair)(1e-3 * sqrt(a.range_sq) + 1e-6 * farthest);
@@ -204,7 +234,7 @@ __device__ inline bool list_cells(const CudaArguments &a, const Region &region, 
     bool images = false;
     for (int k = (int)threadIdx.x; k < n_cells; k += MD_BLOCK) {
         int image;
-        const int c = cell_of_region(a.grid, region, k, &image);
+        const int c = cell_of_region(a, region, k, &image);
         cells.begin[k] = cell_begin(a, c);
         cells.first[k + 1] = cell_end(a, c) - cells.begin[k];
         cells.image[k] = (uint8_t)image;

@@ -248,7 +248,7 @@ template <class Search> __device__ inline void search_brick(const CudaArguments 
     __shared__ unsigned s_sides;
     __shared__ Tally s_tally;
     MD_DYNAMIC_SHARED(typename Search::Staged, s_atoms); /* [bricks.capacity + CUDA_STAGED_BESIDE], and cells */
-    const Region region = region_of(a.grid, brick_by_size(a.grid, b));
+    const Region region = region_of(a, brick_by_size(a, b));
     const int n_cells = region.size[0] * region.size[1] * region.size[2];
     const Cells s_cells = room_of_cells(s_atoms + a.bricks.capacity + CUDA_STAGED_BESIDE, n_cells);
     const int bookkeeper =

@@ -27,8 +27,8 @@ MdStatus md_checkpoint_recall(MdCheckpoint *checkpoint, MdRecord *record);
 /* The same for a run that begins: it gets its number. */
 MdStatus md_checkpoint_name(MdRecord *record);
 
-/* The particles for the backend to be created with: types, masses and places; the rest comes with md_checkpoint_load. NULL,
- * with the problem in errors. */
+/* The particles for the backend to be created with: types, masses and places; the rest comes with md_checkpoint_load. Of several
+ * processes each gets those of its block of ids. NULL, with the problem in errors. Collective. */
 MdSystem *md_checkpoint_system(MdCheckpoint *checkpoint, const MdSystemPlan *plan, MdErrors *errors);
 
 /* The state of the backend; list and forces with record->resume.same_list only (MdBackendOps.load). */

@@ -1,0 +1,49 @@
+/* What the operations of a backend over several ranks have in common: the grid of domains, totals, faults, and rows of particles
+ * that come together on rank 0. All of these functions are collective, and do nothing for one rank (comm NULL). */
+#ifndef MD_BACKEND_RANKS_H
+#define MD_BACKEND_RANKS_H
+
+#include "backend/backend.h"
+#include "parallel/comm.h"
+#include "parallel/domain.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* For resolve: parallel.grid, which is one of these processes, for a system of this shape. */
+MdStatus md_ranks_resolve_grid(MdConfig *config, const MdComm *comm, const MdDomainShape *shape, MdChoices *choices,
+                               MdErrors *errors);
+
+/* The sums of all ranks, added in their order: the same bits twice for the same grid of domains. */
+void md_ranks_add_sums(const MdComm *comm, MdSums *sums);
+
+void md_ranks_add_counters(const MdComm *comm, MdCounters *counters); /* what is not counted is so on all ranks */
+
+/* Collective. Of all ranks, from those of one with n_own atoms: entries, neighbours, late and overflowing lists. */
+void md_ranks_agree_statistics(const MdComm *comm, int64_t n_own, MdStatistics *statistics);
+
+/* The fault of the earliest step, and there of the smallest id. */
+MdFault md_ranks_first_fault(const MdComm *comm, MdFault own);
+
+/* The particles of one rank, rows in the order of its memory: the part of a frame that it has. */
+typedef struct MdPart {
+    MdFrame frame; /* arrays [room], NULL for what it cannot have */
+    int32_t *ids;  /* [room] */
+    int64_t n, room;
+} MdPart;
+
+/* Makes room for n rows of these quantities (MD_FRAME_*); what was in it is lost. */
+void md_part_prepare(MdPart *part, unsigned quantities, int precision, int64_t n);
+void md_part_free(MdPart *part);
+
+/* The parts of all ranks into the arrays of whole, by id. Others than rank 0 have no use for whole. */
+void md_ranks_collect(MdComm *comm, const MdPart *part, const MdFrame *whole);
+
+/* Of the arrays of a frame that are not NULL. */
+unsigned md_frame_quantities(const MdFrame *frame);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,199 @@
+/* A restart file is opened, and the run is taken from it: deck, plan, record, the state of the backend. */
+#define _DEFAULT_SOURCE 1
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "checkpoint/file.h"
+#include "output/path.h"
+#include "output/schedule.h"
+
+static MdStatus read_section(MdCheckpoint *c, const char *name, void *data, uint64_t n_bytes) {
+    MdStatus status = md_restart_find(c->file, name, n_bytes);
+    return status == MD_OK ? md_restart_read(c->file, data, n_bytes) : status;
+}
+
+MdCheckpoint *md_checkpoint_open(const char *path, MdErrors *errors) {
+    MdCheckpoint *c = md_alloc(1, sizeof *c, "restart file");
+    c->file = md_restart_open(path, errors);
+    if (c->file) {
+        c->path = md_copy_text(path);
+        c->name = md_restart_text(c->file, "name");
+        c->deck = md_restart_text(c->file, "deck");
+        c->switches = md_restart_text(c->file, "switches");
+        c->origin = md_restart_text(c->file, "origin");
+        if (!c->name || !c->deck || !c->switches || !c->origin)
+            md_fail(errors, MD_ERROR_INPUT, "%s: holds no run that could be resumed", path);
+        else if (read_section(c, "run", &c->run, sizeof c->run) == MD_OK &&
+                 read_section(c, "system", &c->system, sizeof c->system) == MD_OK)
+            return c;
+    }
+    md_checkpoint_close(c);
+    return NULL;
+}
+
+void md_checkpoint_close(MdCheckpoint *c) {
+    if (!c) return;
+    md_restart_close(c->file);
+    md_free(c->row_type);
+    free(c->path);
+    free(c->name);
+    free(c->deck);
+    free(c->switches);
+    free(c->origin);
+    md_free(c);
+}
+
+double md_checkpoint_heat(const MdCheckpoint *c) { return c->run.heat; }
+
+MdDeck *md_checkpoint_deck(const MdCheckpoint *c, int n_arguments, char *const *arguments, MdErrors *errors) {
+    const MdDeckSaved saved = {.path = c->path, .name = c->name, .text = c->deck};
+    MdDeck *deck = md_deck_resume(&saved, n_arguments, arguments, errors);
+    if (!deck || md_deck_config(deck)->run_steps >= c->run.step) return deck;
+    md_fail(errors, MD_ERROR_INPUT, "%s: run.steps: read %" PRId64 ", but step %" PRId64 " is done already",
+            md_deck_origin(deck, MD_OPTION_run_steps), md_deck_config(deck)->run_steps, c->run.step);
+    md_deck_destroy(deck);
+    return NULL;
+}
+
+MdFilesUse md_checkpoint_files(const MdCheckpoint *c, bool bench) {
+    return (MdFilesUse){.bench = bench,
+                        .resumed = c->path,
+                        .from_step = c->run.step,
+                        .has_h5 = c->run.n_frames > 0,
+                        .has_xyz = c->run.n_xyz_frames > 0};
+}
+
+MdStatus md_checkpoint_plan(MdCheckpoint *c, const MdDeck *deck, MdSystemPlan *plan, MdErrors *errors) {
+    const MdSystemNumbers *s = &c->system;
+    *plan = (MdSystemPlan){.n_atoms = s->n_atoms,
+                           .box.dimension = (int)s->dimension,
+                           .density = s->density,
+                           .file_velocities = s->file_velocities != 0};
+    for (int a = 0; a < 3; a++) {
+        plan->box.length[a] = s->length[a];
+        plan->box.periodic[a] = s->periodic[a] != 0;
+        if (plan->box.periodic[a]) plan->extent = fmax(plan->extent, plan->box.length[a]);
+    }
+    memcpy(plan->type_name, s->type_name, sizeof plan->type_name);
+    MdStatus status = md_potential_from_config(deck, (int)s->n_types, &plan->potential, errors);
+    const double skin = md_deck_config(deck)->neighbor_skin;
+    if (status == MD_OK) status = md_system_check_range(deck, plan, md_is_auto(skin) ? 0 : skin, errors);
+    return status;
+}
+
+/* --- the record ----------------------------------------------------------------------------------------------------- */
+
+/* The last row of a run that ended is there because it was the last; extended, the run is one that never ended. */
+static void drop_last_row(MdRecord *r) {
+    MdHistory *history = &r->history;
+    if (history->n < 2 || history->rows[history->n - 1].step != r->step) return;
+    const int64_t every_before = md_deck_config(md_deck_before(r->deck))->output_thermo_every;
+    if (!md_schedule_stays(every_before, r->config->output_thermo_every, r->step, r->config->run_steps)) history->n--;
+}
+
+static MdStatus read_history(MdCheckpoint *c, MdRecord *r) {
+    const uint64_t bytes = md_restart_bytes(c->file, "thermo");
+    const uint64_t n = bytes / sizeof(MdThermo);
+    MdStatus status = md_restart_find(c->file, "thermo", n * sizeof(MdThermo));
+    for (uint64_t k = 0; status == MD_OK && k < n; k++) {
+        MdThermo row;
+        status = md_restart_read(c->file, &row, sizeof row);
+        if (status == MD_OK) md_history_add(&r->history, &row);
+    }
+    return status;
+}
+
+static MdStatus read_sessions(MdCheckpoint *c, MdResume *resume) {
+    const uint64_t n = md_restart_bytes(c->file, "sessions") / sizeof(MdSession);
+    resume->n_sessions = n < MD_MAX_SESSIONS ? (int64_t)n : MD_MAX_SESSIONS;
+    return read_section(c, "sessions", resume->sessions, (uint64_t)resume->n_sessions * sizeof(MdSession));
+}
+
+static void judge_bits(const MdCheckpoint *c, MdRecord *r) {
+    MdResume *resume = &r->resume;
+    char *switches = md_bits_switches(r), *origin = md_bits_origin(r);
+    resume->difference = md_bits_difference(c->switches, switches);
+    resume->same_list = !resume->difference;
+    if (!resume->difference) resume->difference = md_bits_difference(c->origin, origin);
+    if (!resume->difference && !md_variants_deterministic(r->ops->variants(), r->config))
+        resume->difference = md_copy_text("its switches do not give the same bits twice");
+    free(switches);
+    free(origin);
+}
+
+/* Frames that were due up to the step of the restart file and were not in the file of `n_there`: it was full, or lost. Only the
+ * process that begins a run leaves a restart file behind such frames. */
+static int64_t count_missing(const MdRecord *r, int64_t every, int64_t n_there) {
+    const int64_t step = r->resume.from_step, last = md_deck_config(md_deck_before(r->deck))->run_steps;
+    if (every == 0 || r->resume.n_sessions != 1) return 0;
+    const int64_t due = step / every + 1 + (step == last && step % every != 0);
+    return due > n_there ? due - n_there : 0;
+}
+
+MdStatus md_checkpoint_recall(MdCheckpoint *c, MdRecord *r) {
+    MdResume *resume = &r->resume;
+    resume->from = c->path;
+    r->step = resume->from_step = c->run.step;
+    resume->good_step = r->files.restart && md_path_same(c->path, r->files.restart) ? c->run.step : -1;
+    resume->n_frames = c->run.n_frames;
+    resume->n_xyz_frames = c->run.n_xyz_frames;
+    memcpy(resume->run_id, c->run.run_id, sizeof resume->run_id);
+    resume->before.n_rebuilds = c->run.n_rebuilds;
+    resume->before.n_late_rebuilds = c->run.n_late_rebuilds;
+    resume->before.n_overflows = c->run.n_overflows;
+    judge_bits(c, r);
+    MdStatus status = read_section(c, "checks", &r->verification, sizeof r->verification);
+    if (status == MD_OK) status = read_history(c, r);
+    if (status == MD_OK) status = read_sessions(c, resume);
+    const MdConfig *before = md_deck_config(md_deck_before(r->deck));
+    resume->n_missing = count_missing(r, before->output_frames_every, resume->n_frames);
+    resume->n_xyz_missing = count_missing(r, before->output_xyz_every, resume->n_xyz_frames);
+    drop_last_row(r);
+    return status;
+}
+
+MdStatus md_checkpoint_name(MdRecord *r) {
+    r->resume.good_step = -1;
+    uint64_t number = 0;
+    /* Where the system has no random numbers yet, time and process tell two runs apart as well. */
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
+        number = (uint64_t)time(NULL) << 24 ^ (uint64_t)getpid();
+    snprintf(r->resume.run_id, sizeof r->resume.run_id, "%016" PRIx64, number);
+    return MD_OK;
+}
+
+/* --- the state of the backend ---------------------------------------------------------------------------------------- */
+
+typedef struct Loading {
+    MdState state;
+    MdRestart *file;
+    const MdSystem *system;
+} Loading;
+
+static MdStatus load_begin(MdState *state, const char *name, uint64_t row_bytes, int64_t n_rows) {
+    const Loading *from = (Loading *)state;
+    if (n_rows == MD_STATE_COMMON) return md_restart_find(from->file, name, row_bytes);
+    return md_checkpoint_find_rows(from->file, from->system, name, row_bytes);
+}
+
+static MdStatus load_move(MdState *state, void *data, uint64_t bytes) {
+    return md_restart_read(((Loading *)state)->file, data, bytes);
+}
+
+MdStatus md_checkpoint_load(MdCheckpoint *c, const MdRecord *r, const MdSystem *system, void *context) {
+    Loading from = {.state = {.loading = true,
+                              .same_list = r->resume.same_list,
+                              .step = c->run.step,
+                              .type = c->row_type,
+                              .begin = load_begin,
+                              .move = load_move},
+                    .file = c->file,
+                    .system = system};
+    return r->ops->load(context, &from.state);
+}

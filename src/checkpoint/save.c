@@ -1,0 +1,174 @@
+/* The run goes into a restart file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "checkpoint/file.h"
+
+/* --- the state of the backend ---------------------------------------------------------------------------------------- */
+
+/* The state of all processes on its way into one file: rank 0 writes its rows, then those that the others send it, in pieces and
+ * one rank after the other. The others wait: they have their rows in memory, and nobody has room for all. */
+typedef struct Saving {
+    MdState state;
+    MdRestart *file; /* NULL: rank 0 has it */
+    const MdSystem *system;
+    int64_t *bytes; /* [ranks] of the section under way; NULL: none is, or it is the same in all */
+    char *piece;    /* on its way; [piece_bytes] */
+    int64_t filled;
+} Saving;
+
+static const int64_t piece_bytes = 1 << 22;
+
+static void pass_piece(Saving *to, int rank, bool is_sent, int64_t bytes) {
+    const MdMessage message = {.rank = rank, .is_sent = is_sent, .data = to->piece, .bytes = bytes};
+    md_comm_begin(to->system->comm, &message, 1);
+    md_comm_end(to->system->comm);
+}
+
+static void end_section(Saving *to) {
+    MdComm *comm = to->system->comm;
+    if (!to->bytes) return;
+    if (!md_comm_is_root(comm) && to->filled > 0) pass_piece(to, 0, true, to->filled);
+    for (int rank = 1; md_comm_is_root(comm) && rank < md_comm_size(comm); rank++)
+        for (int64_t left = to->bytes[rank]; left > 0; left -= piece_bytes) {
+            const int64_t n = left < piece_bytes ? left : piece_bytes;
+            pass_piece(to, rank, false, n);
+            md_restart_write(to->file, to->piece, (uint64_t)n); /* a failure is kept until the commit */
+        }
+    md_free(to->bytes);
+    to->bytes = NULL;
+    to->filled = 0;
+}
+
+static MdStatus save_begin(MdState *state, const char *name, uint64_t row_bytes, int64_t n_rows) {
+    Saving *to = (Saving *)state;
+    const MdComm *comm = to->system->comm;
+    int64_t own = (int64_t)row_bytes * n_rows, all = 0;
+    end_section(to);
+    if (n_rows == MD_STATE_COMMON) {
+        if (to->file) md_restart_begin(to->file, name, row_bytes);
+        return MD_OK;
+    }
+    to->bytes = md_alloc((size_t)md_comm_size(comm), sizeof *to->bytes, "sections of ranks");
+    md_comm_gather(comm, &own, sizeof own, to->bytes);
+    for (int rank = 0; rank < md_comm_size(comm); rank++) all += to->bytes[rank];
+    if (to->file) md_restart_begin(to->file, name, (uint64_t)all);
+    return MD_OK;
+}
+
+static MdStatus save_move(MdState *state, void *data, uint64_t bytes) {
+    Saving *to = (Saving *)state;
+    if (to->file) md_restart_write(to->file, data, bytes);
+    if (to->file || !to->bytes) return MD_OK; /* a section that is the same in all is rank 0's */
+    for (const char *from = data, *end = from + bytes; from < end;) {
+        const int64_t room = piece_bytes - to->filled, n = end - from < room ? end - from : room;
+        memcpy(to->piece + to->filled, from, (size_t)n);
+        to->filled += n;
+        from += n;
+        if (to->filled < piece_bytes) continue;
+        pass_piece(to, 0, true, to->filled);
+        to->filled = 0;
+    }
+    return MD_OK;
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------- */
+
+static void put(MdRestart *file, const char *name, const void *data, uint64_t n_bytes) {
+    if (md_restart_begin(file, name, n_bytes) == MD_OK) md_restart_write(file, data, n_bytes);
+}
+
+static void put_text(MdRestart *file, const char *name, const char *text) { put(file, name, text, strlen(text)); }
+
+static void put_run(MdRestart *file, const MdRecord *r, double heat, const MdStatistics *now) {
+    MdRunNumbers run = {.step = r->step,
+                        .n_frames = r->resume.n_frames,
+                        .n_xyz_frames = r->resume.n_xyz_frames,
+                        .n_rebuilds = r->resume.before.n_rebuilds + now->n_rebuilds,
+                        .n_late_rebuilds = r->resume.before.n_late_rebuilds + now->n_late_rebuilds,
+                        .n_overflows = r->resume.before.n_overflows + now->n_overflows,
+                        .heat = heat};
+    memcpy(run.run_id, r->resume.run_id, sizeof run.run_id);
+    put(file, "run", &run, sizeof run);
+}
+
+static void put_system(MdRestart *file, const MdSystemPlan *plan, const MdSystem *system) {
+    MdSystemNumbers numbers = {.n_atoms = plan->n_atoms,
+                               .dimension = plan->box.dimension,
+                               .n_types = plan->potential.n_types,
+                               .file_velocities = plan->file_velocities,
+                               .density = plan->density};
+    for (int a = 0; a < 3; a++) {
+        numbers.length[a] = plan->box.length[a];
+        numbers.periodic[a] = plan->box.periodic[a];
+    }
+    memcpy(numbers.mass, system->mass, sizeof numbers.mass);
+    memcpy(numbers.type_name, plan->type_name, sizeof numbers.type_name);
+    put(file, "system", &numbers, sizeof numbers);
+}
+
+/* Those before, and this one as far as it is; one that finds all done is none. */
+static void put_sessions(MdRestart *file, const MdRecord *r) {
+    const MdResume *resume = &r->resume;
+    if (resume->reported) {
+        put(file, "sessions", resume->sessions, (uint64_t)resume->n_sessions * sizeof(MdSession));
+        return;
+    }
+    const uint64_t before = (uint64_t)(resume->n_sessions < MD_MAX_SESSIONS ? resume->n_sessions : MD_MAX_SESSIONS - 1);
+    MdSession now = {resume->from_step, r->step, r->loop_seconds};
+    if (resume->n_sessions == MD_MAX_SESSIONS) {
+        now.from_step = resume->sessions[before].from_step;
+        now.loop_seconds += resume->sessions[before].loop_seconds;
+    }
+    if (md_restart_begin(file, "sessions", (before + 1) * sizeof now) != MD_OK) return;
+    md_restart_write(file, resume->sessions, before * sizeof now);
+    md_restart_write(file, &now, sizeof now);
+}
+
+/* Of a particle: type, id, image; place and velocity; force, and the place at the last rebuild, which backends keep in either
+ * precision. */
+uint64_t md_checkpoint_bytes(const MdRecord *r) {
+    const MdConfig *c = r->config;
+    const uint64_t real = c->run_precision == MD_PRECISION_SINGLE ? sizeof(float) : sizeof(double);
+    const uint64_t pair = c->run_precision == MD_PRECISION_DOUBLE ? sizeof(double) : sizeof(float);
+    return (uint64_t)r->plan.n_atoms * (5 * sizeof(int32_t) + 9 * real + 3 * pair);
+}
+
+/* All but the particles: what rank 0 knows. */
+static void put_head(MdRestart *file, const MdRecord *r, const MdSystem *system, double heat, const MdStatistics *now) {
+    char *switches = md_bits_switches(r), *origin = md_bits_origin(r);
+    put_text(file, "name", md_deck_name(r->deck));
+    put_text(file, "deck", r->effective_deck);
+    put_text(file, "switches", switches);
+    put_text(file, "origin", origin);
+    put_run(file, r, heat, now);
+    put_system(file, &r->plan, system);
+    put(file, "checks", &r->verification, sizeof r->verification);
+    put(file, "thermo", r->history.rows, r->history.n * sizeof *r->history.rows);
+    put_sessions(file, r);
+    free(switches);
+    free(origin);
+}
+
+MdStatus md_checkpoint_save(const MdRecord *r, const MdSystem *system, double heat, void *context, bool *stands) {
+    const bool is_root = md_comm_is_root(system->comm);
+    *stands = false;
+    /* A file that nobody has checked may be damaged, and one of the same step is no older generation. */
+    const int64_t before = r->resume.good_step;
+    MdRestart *file = is_root ? md_restart_create(r->files.restart, before >= 0 && before != r->step, r->errors) : NULL;
+    MdStatus status = md_comm_agree(system->comm, is_root && !file ? MD_ERROR_OUTPUT : MD_OK, r->errors);
+    if (status != MD_OK) return status;
+    MdStatistics now;
+    r->ops->statistics(context, &now);
+    if (is_root) put_head(file, r, system, heat, &now);
+    Saving to = {.state = {.step = r->step, .begin = save_begin, .move = save_move},
+                 .file = file,
+                 .system = system,
+                 .piece = md_alloc((size_t)piece_bytes, 1, "restart file")};
+    status = md_state_array(&to.state, "type", system->type, sizeof *system->type, system->n_own); /* blocks: by id */
+    if (status == MD_OK) status = r->ops->save(context, &to.state);
+    end_section(&to);
+    md_free(to.piece);
+    return is_root ? md_restart_commit(file, status, stands) : status;
+}

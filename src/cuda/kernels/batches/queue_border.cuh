@@ -1,0 +1,100 @@
+/* launch.passes = queue with several processes (parallel.transport = direct). A block that has finished a brick at the border of the
+ * domain stores the places of its atoms that others have copies of into their memory, and behind them the step that the brick has
+ * come to. So a brick waits for those around it in the same way whoever has them, and nothing else travels in a batch.
+ *
+ * The steps of bricks stand in a grid that has, along axes that are cut, a layer more on either side: the bricks there are those of
+ * the ranks around. All domains have as many bricks. */
+#ifndef MD_CUDA_QUEUE_BORDER_CUH
+#define MD_CUDA_QUEUE_BORDER_CUH
+
+#include "cuda/kernels/bricks/load_tile.cuh"
+#include "cuda/kernels/batches/copies.cuh"
+#include "cuda/kernels/system_words.cuh"
+
+/* Where a brick is among those of the domain; one step beyond them along a cut axis it is of another rank. */
+struct BrickAt {
+    int c[3];
+};
+
+__device__ inline BrickAt brick_at(const CudaGrid &grid, int place) {
+    const int *m = grid.n_bricks, line = place / m[0];
+    return BrickAt{{place - line * m[0], line % m[1], line / m[1]}};
+}
+
+__device__ inline int place_of_steps(const CudaArguments &a, const BrickAt &at) {
+    int place = 0;
+    for (int axis = 2; axis >= 0; axis--) {
+        const int halo = a.domain.halo[axis];
+        place = place * (a.grid.n_bricks[axis] + 2 * halo) + at.c[axis] + halo;
+    }
+    return place;
+}
+
+/* The side of the domain beyond which `at` is; own_side: it is within. */
+__device__ inline int side_of_brick(const CudaArguments &a, const BrickAt &at) {
+    int side = 0;
+    for (int axis = 2; axis >= 0; axis--)
+        side = 3 * side + (at.c[axis] < 0 ? 0 : at.c[axis] < a.grid.n_bricks[axis] ? 1 : 2);
+    return side;
+}
+
+/* The steps of number k of the 27 bricks around the one at `place`; of one that is not there, its own. *owner: the rank that
+ * writes them; -1: this one. */
+__device__ inline const unsigned *steps_around(const CudaArguments &a, int place, int k, int *owner) {
+    const BrickAt own = brick_at(a.grid, place);
+    BrickAt at = own;
+    for (int axis = 0; axis < 3; axis++) {
+        const int m = a.grid.n_bricks[axis], beside = own.c[axis] + side_along(k, axis);
+        if (beside >= 0 && beside < m) at.c[axis] = beside;
+        else if (a.domain.halo[axis] > 0) at.c[axis] = beside;
+        else if (a.grid.wraps[axis]) at.c[axis] = (beside + m) % m;
+    }
+    const int side = side_of_brick(a, at);
+    const bool is_others = side != own_side && (a.domain.sides >> side & 1u) != 0;
+    *owner = is_others ? a.domain.peers->rank[side] : -1;
+    return &a.queue.done[place_of_steps(a, side == own_side || is_others ? at : own)];
+}
+
+/* Whether the brick is the last one along an axis that is cut. */
+__device__ inline bool is_at_border(const CudaArguments &a, int place) {
+    const BrickAt at = brick_at(a.grid, place);
+    bool border = false;
+    for (int axis = 0; axis < 3; axis++)
+        border = border || (a.domain.halo[axis] > 0 && (at.c[axis] == 0 || at.c[axis] == a.grid.n_bricks[axis] - 1));
+    return border;
+}
+
+/* Whether others have copies of atoms of the brick on that side: it is the last one towards it. */
+__device__ inline bool is_beside(const CudaArguments &a, const BrickAt &at, int side) {
+    bool beside = (a.domain.sides >> side & 1u) != 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const int step = side_along(side, axis);
+        if (step < 0) beside = beside && at.c[axis] == 0;
+        if (step > 0) beside = beside && at.c[axis] == a.grid.n_bricks[axis] - 1;
+    }
+    return beside;
+}
+
+/* Where the rank on a side has the steps of the brick. */
+__device__ inline unsigned *steps_there(const CudaArguments &a, const BrickAt &at, int side) {
+    BrickAt there = at;
+    for (int axis = 0; axis < 3; axis++) there.c[axis] -= side_along(side, axis) * a.grid.n_bricks[axis];
+    return &a.domain.peers->done[side][place_of_steps(a, there)];
+}
+
+/* By all threads of a block, behind a barrier, of a brick at the border: what others need of it in copy `to` of the positions, and
+ * that it has come to step `done`. */
+__device__ inline void push_brick(const CudaArguments &a, int place, int64_t to, unsigned done) {
+    const CudaDomain &domain = a.domain;
+    const BrickAt at = brick_at(a.grid, place);
+    const int side = (int)threadIdx.x;
+    const bool tells = side < CUDA_SIDES && is_beside(a, at, side);
+    const Vec4<Pair> *position = (const Vec4<Pair> *)a.now.position.part[0] + to;
+    const CudaBrick &brick = a.bricks.table[a.queue.brick[place]];
+    for (int i = brick.begin + (int)threadIdx.x; i < brick.end; i += MD_BLOCK)
+        for_copies(a, domain.copies_of[i], to, [&](Vec4<Pair> *copy) { *copy = position[i]; });
+    __syncthreads(); /* all are stored */
+    if (tells) ptx_st_release_sys(steps_there(a, at, side), done);
+}
+
+#endif

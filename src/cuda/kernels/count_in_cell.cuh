@@ -1,0 +1,40 @@
+/* The counts of a counting sort, and where positions are meanwhile (kernels/sort.cu). With several processes kernels of other stages
+ * count as well what they bring. */
+#ifndef MD_CUDA_COUNT_IN_CELL_CUH
+#define MD_CUDA_COUNT_IN_CELL_CUH
+
+#include "cuda/kernels/cells.cuh"
+
+/* Where positions are on their way through the sort: k_sort_rank and k_sort_rank_few bring them back to where
+ * everybody looks for them. */
+constexpr bool reorders = MD_SW_memory_sort != MD_SORT_NONE;
+__device__ inline int64_t on_the_way(const CudaArguments &a) { return reorders ? a.stride : 0; }
+
+/* Of this warp the lanes of the first n threads, of which this is one. */
+__device__ inline unsigned lanes_below(int n) {
+    const int n_lanes = n - (thread_index() - (int)threadIdx.x % 32);
+    return n_lanes < 32 ? (1u << n_lanes) - 1 : 0xffffffffu;
+}
+
+/* What was counted before this thread of the first n by `count`, which is that of the cell at `place`. Where memory keeps an
+ * order, the particles of a warp are of two or three cells: the first one in each counts for all of them. */
+__device__ inline int count_particle(int *count, int place, int n) {
+#if MD_SW_memory_sort == 0 || __CUDA_ARCH__ < 700 /* none; older GPUs cannot compare numbers over a warp */
+    return atomicAdd(count, 1);
+#else
+    const int lane = (int)threadIdx.x % 32;
+    const unsigned same = __match_any_sync(lanes_below(n), place);
+    const int first = __ffs((int)same) - 1;
+    int before = 0;
+    if (lane == first) before = atomicAdd(count, __popc(same));
+    return __shfl_sync(same, before, first) + __popc(same & ((1u << lane) - 1));
+#endif
+}
+
+/* Particle i, by one of the first n threads, in the cell at `place`. */
+__device__ inline void count_at(const CudaArguments &a, int i, int place, int n) {
+    a.place[i] = place;
+    a.arrival[i] = count_particle(&a.cell_count[place], place, n);
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* Stage gather: the start of a run and its restart files. Particles into the device, a thread each, when they are in the order of
+ * ids; for restart files out of it and back, as they are. */
+#ifndef MD_CUDA_GATHER_STATE_CUH
+#define MD_CUDA_GATHER_STATE_CUH
+
+#include "cuda/kernels/common.cuh"
+
+/* Everything that is not a place or a velocity; called first, since the others keep what it writes. a.in: types; a.n: with several
+ * processes, the id of the first. */
+MD_KERNEL k_gather_import_types(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= own_atoms(a)) return;
+    const int type = ((const int32_t *)a.in)[i];
+    const Pair inverse_mass = (Pair)a.inverse_mass_of[type];
+    store_position(a.now, i, Vec3<State>{0, 0, 0}, type);
+    store<Pair>(a.now.velocity, i, Vec3<Pair>{0, 0, 0}, inverse_mass);
+    if constexpr (!is_vec4) {
+        a.now.type[i] = type;
+        ((Pair *)a.now.inverse_mass)[i] = inverse_mass;
+    }
+    a.now.tag[i] = CudaTag{0, 0, 0, (has_domain ? a.n : 0) + i};
+}
+
+template <class T> __device__ inline Vec3<T> import_vector(const CudaArguments &a, int i) {
+    const double *xyz = (const double *)a.in + 3 * (int64_t)i;
+    return Vec3<T>{(T)xyz[0], (T)xyz[1], (T)xyz[2]};
+}
+
+__device__ inline Vec3<Pair> import_position(const CudaArguments &a, int i) {
+    return store_position(a.now, i, storable(import_vector<State>(a, i)), load_type(a.now, i));
+}
+
+__device__ inline void import_velocity(const CudaArguments &a, int i) {
+    store<Pair>(a.now.velocity, i, import_vector<Pair>(a, i), load_velocity(a.now, i).w);
+}
+
+MD_KERNEL k_gather_import_positions(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= own_atoms(a)) return;
+    store<Pair>(a.reference, i, import_position(a, i), Pair(0));
+}
+
+MD_KERNEL k_gather_import_velocities(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= own_atoms(a)) return;
+    import_velocity(a, i);
+}
+
+MD_KERNEL k_gather_import_images(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= own_atoms(a)) return;
+    const int32_t *image = (const int32_t *)a.in + 3 * (int64_t)i;
+    a.now.tag[i] = CudaTag{image[0], image[1], image[2], a.now.tag[i].id};
+}
+
+/* --- restart files --------------------------------------------------------------------------------------------------- */
+
+/* Numbers as they are, in the order of memory, as double (exact for both precisions). a.raw_quantity: which,
+ * CUDA_RAW_... */
+template <class T> __device__ inline void export_raw(const CudaArguments &a, const Vec3<T> &v, int i) {
+    double *out = (double *)a.out + 3 * (int64_t)i;
+    out[0] = (double)v.x;
+    out[1] = (double)v.y;
+    out[2] = (double)v.z;
+}
+
+MD_KERNEL k_gather_export_raw(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= own_atoms(a)) return;
+    if (a.raw_quantity == CUDA_RAW_POSITION) export_raw(a, load_position(a.now, i), i);
+    else if (a.raw_quantity == CUDA_RAW_VELOCITY) export_raw(a, load<Pair>(a.now.velocity, i), i);
+    else if (a.raw_quantity == CUDA_RAW_FORCE) export_raw(a, load<Pair>(a.now.force, i), i);
+    else export_raw(a, load<Pair>(a.reference, i), i);
+}
+
+/* Types, masses and tags are there. Numbers of the same precision come back as they were. */
+MD_KERNEL k_gather_import_raw(MD_ARGUMENTS) {
+    const int i = thread_index();
+    if (i >= own_atoms(a)) return;
+    if (a.raw_quantity == CUDA_RAW_POSITION) import_position(a, i);
+    else if (a.raw_quantity == CUDA_RAW_VELOCITY) import_velocity(a, i);
+    else
+        store<Pair>(a.raw_quantity == CUDA_RAW_FORCE ? a.now.force : a.reference, i, import_vector<Pair>(a, i),
+                    Pair(0));
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* Words that GPUs write into each other's memory: what a thread has stored before, and what others have before a barrier with it, is
+ * there for who sees the word. */
+#ifndef MD_CUDA_SYSTEM_WORDS_CUH
+#define MD_CUDA_SYSTEM_WORDS_CUH
+
+#include "cuda/kernels/common.cuh"
+
+#ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
+__device__ inline void ptx_st_release_sys(unsigned long long *place, unsigned long long value) {
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(place), "l"(value) : "memory");
+}
+__device__ inline void ptx_st_release_sys(unsigned *place, unsigned value) {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(place), "r"(value) : "memory");
+}
+__device__ inline unsigned long long ptx_ld_acquire_sys(const unsigned long long *place) {
+    unsigned long long value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(place) : "memory");
+    return value;
+}
+__device__ inline unsigned ptx_ld_acquire_sys(const unsigned *place) {
+    unsigned value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(place) : "memory");
+    return value;
+}
+__device__ inline void ptx_st_relaxed_sys_b128(void *place, unsigned long long low, unsigned long long high) {
+    asm volatile("{\n.reg .b128 q;\nmov.b128 q, {%1, %2};\nst.relaxed.sys.global.b128 [%0], q;\n}" ::"l"(place),
+                 "l"(low), "l"(high)
+                 : "memory");
+}
+__device__ inline void ptx_ld_relaxed_sys_b128(const void *place, unsigned long long *low, unsigned long long *high) {
+    asm volatile("{\n.reg .b128 q;\nld.relaxed.sys.global.b128 q, [%2];\nmov.b128 {%0, %1}, q;\n}"
+                 : "=l"(*low), "=l"(*high)
+                 : "l"(place)
+                 : "memory");
+}
+__device__ inline long long ptx_globaltimer() {
+    long long nanoseconds;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(nanoseconds));
+    return nanoseconds;
+}
+#endif
+
+/* Of a thread that looks for a word again and again. When it is over the host is told whom it was with, and after that nobody waits
+ * any more: a graph has many barriers. */
+struct Patience {
+    int looks = 0;
+    long long begin = 0;
+
+    /* with(): 1 + the rank that does not answer. */
+    template <class With> __device__ inline bool is_over_with(const CudaArguments &a, With with) {
+        constexpr int looks_a_clock = 256;
+        volatile int *silent = &a.host_status->silent;
+        if (++looks % looks_a_clock != 0) return false;
+        const long long now = ptx_globaltimer();
+        if (begin == 0) begin = now;
+        if (*silent != 0) return true;
+        if (now - begin <= a.domain.patience_ns) return false;
+        *silent = with();
+        return true;
+    }
+    __device__ inline bool is_over(const CudaArguments &a, int with) {
+        return is_over_with(a, [=] { return with; });
+    }
+};
+
+#endif

@@ -1,0 +1,41 @@
+/* The arrays that only several processes have: atoms on their way to other ranks and from there, and what tells of them. */
+#include "cuda/stages/arrays.h"
+
+/* Others map a whole page of the GPU: what they have mapped has pages of its own. */
+size_t cuda_arrays_exported(const CudaContext *context, size_t n, size_t size) {
+    const size_t of_page = ((size_t)2 << 20) / size + 1;
+    return context->config.parallel_transport == MD_TRANSPORT_DIRECT && context->comm && n < of_page ? of_page : n;
+}
+
+void cuda_arrays_add_domain(CudaContext *context, CudaArrays *arrays) {
+    CudaDomain *d = &context->arguments.domain;
+    const size_t n = (size_t)d->row_room, n_atoms = (size_t)context->room, row = cuda_domain_row_bytes(context);
+    cuda_array_keep(arrays, &d->table, 1, sizeof *d->table, "counts of a domain");
+    cuda_array_keep(arrays, &d->rows, n, row, "atoms that are sent");
+    cuda_array_keep(arrays, &d->rows_in, cuda_arrays_exported(context, n, row), row, "atoms that are received");
+    cuda_array_keep(arrays, &d->leaving, n_atoms, sizeof *d->leaving, "atoms that leave");
+    cuda_array_keep(arrays, &d->destination, n, sizeof *d->destination, "ranks that they go to");
+    cuda_array_keep(arrays, &d->out, n, sizeof *d->out, "atoms of the border");
+    cuda_array_keep(arrays, &d->out_cell, (size_t)context->max_cells, sizeof *d->out_cell, "cells of the border");
+    cuda_array_keep(arrays, &d->sent, n, 4 * context->facts.pair_size, "places that are sent");
+    if (context->config.parallel_transport == MD_TRANSPORT_DIRECT) {
+        const size_t bytes = CUDA_MAILBOX_BYTES + (size_t)d->inbox_room * row;
+        cuda_array_keep(arrays, &d->peers, 1, sizeof *d->peers, "memory of other GPUs");
+        cuda_array_keep(arrays, &context->halo.mailbox, cuda_arrays_exported(context, bytes, 1), 1, "mailbox");
+    }
+    if (context->facts.lists_copies) {
+        cuda_array_keep(arrays, &d->copies_of, n_atoms, sizeof *d->copies_of, "copies of atoms");
+        cuda_array_keep(arrays, &d->copies, n, sizeof *d->copies, "copies of atoms");
+        cuda_array_keep(arrays, &d->n_copies, 1, sizeof *d->n_copies, "number of copies");
+    }
+}
+
+void cuda_arrays_add_domain_pinned(CudaContext *context, CudaArrays *arrays) {
+    CudaHalo *h = &context->halo;
+    const size_t n = (size_t)context->arguments.domain.row_room, row = cuda_domain_row_bytes(context);
+    cuda_array_add(arrays, CUDA_STAGING, &h->h_out, n, row, "atoms that are sent");
+    cuda_array_add(arrays, CUDA_STAGING, &h->h_in, n, row, "atoms that are received");
+    cuda_array_keep(arrays, &h->sent_tables, CUDA_SENT_TABLES, sizeof *h->sent_tables, "counts of a domain");
+    cuda_array_keep(arrays, &h->h_moved_sq, 1, sizeof *h->h_moved_sq, "largest displacement");
+    cuda_array_keep(arrays, &h->h_peers, 1, sizeof *h->h_peers, "memory of other GPUs");
+}

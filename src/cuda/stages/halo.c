@@ -1,0 +1,332 @@
+/* Stage halo, host side; the kernels stand in kernels/halo.cu.
+ *
+ * Ladder (parallel.transport)
+ *   staged       places go to pinned memory of the host, by MPI to the other process, and from there to its GPU: works
+ *                everywhere, crosses the bus twice, and the host waits in every step
+ *   cuda-aware   MPI takes them from the memory of this GPU, and puts them behind the own atoms of the other: no copies
+ *                through the host, which still waits for the stream before each message
+ *   nccl         messages are in the stream, as kernels of NCCL, and so is the largest displacement of all: the host
+ *                has no part between two lists, and steps go in graphs. Each rank has a GPU of its own, on any node
+ *   direct       a kernel stores them into the memory of the other GPU (CUDA IPC), with a barrier of all GPUs at its end
+ *                (gpu_barrier.cuh): no handshake, no packing, no kernels of others. Ranks of one node
+ *
+ * A graph keeps the lengths and the addresses of its messages, and those of the copies change with each list. So
+ * messages that are captured have room for more places than there are, and are received beside the positions; a small
+ * kernel puts them behind the own atoms. It costs a launch in each step. The other way, to capture and instantiate all
+ * graphs of 20 steps anew after each list, costs the host more than that for each step, and the device waits for it.
+ * Both sides of a message know how many places it has, and make the same room for it. Without graphs messages have the
+ * length that they need, and are received where the pair kernels read them. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "cuda/stages/stages.h"
+
+static bool is_direct(const CudaContext *context) { return context->config.parallel_transport == MD_TRANSPORT_DIRECT; }
+
+static bool is_by_nccl(const CudaContext *context) { return context->config.parallel_transport == MD_TRANSPORT_NCCL; }
+
+static int rank_on(const CudaContext *context, int k) {
+    int side[3];
+    md_domain_side(k, side);
+    return md_domain_neighbor(&context->domain, side);
+}
+
+static bool has_side(const CudaContext *context, int k) { return (context->arguments.domain.sides >> k & 1u) != 0; }
+
+/* Rows of `bytes` for each side from out[k] on, and from each side to in[k] on; there are as many as the next one is further. Two ranks
+ * may be neighbours on several sides: the tag is the side of the sender. */
+static void exchange(CudaContext *context, void *out, const int32_t *out_first, void *in, const int32_t *in_first,
+                     size_t bytes) {
+    MdMessage messages[2 * CUDA_SIDES];
+    int n = 0;
+    for (int k = 0; k < CUDA_SIDES; k++) {
+        if (!has_side(context, k)) continue;
+        const int rank = rank_on(context, k);
+        const int64_t out_bytes = (out_first[k + 1] - out_first[k]) * (int64_t)bytes,
+                      in_bytes = (in_first[k + 1] - in_first[k]) * (int64_t)bytes;
+        char *out_rows = (char *)out + out_first[k] * bytes, *in_rows = (char *)in + in_first[k] * bytes;
+        messages[n++] = (MdMessage){.rank = rank, .tag = CUDA_SIDES - 1 - k, .data = in_rows, .bytes = in_bytes};
+        messages[n++] = (MdMessage){.rank = rank, .tag = k, .is_sent = true, .data = out_rows, .bytes = out_bytes};
+    }
+    md_comm_begin(context->comm, messages, n);
+    md_comm_end(context->comm);
+}
+
+/* One of each side. */
+static void exchange_each(CudaContext *context, void *out, void *in, size_t bytes) {
+    int32_t first[CUDA_SIDES + 1];
+    for (int k = 0; k <= CUDA_SIDES; k++) first[k] = k;
+    exchange(context, out, first, in, first, bytes);
+}
+
+/* Of counts by side the first of each, and the sum. */
+static void add_up(const int32_t counts[CUDA_SIDES], int32_t first[CUDA_SIDES + 1]) {
+    first[0] = 0;
+    for (int k = 0; k < CUDA_SIDES; k++) first[k + 1] = first[k] + counts[k];
+}
+
+/* --- a list --------------------------------------------------------------------------------------------------------- */
+
+static void issue_border(CudaContext *context, int writes) {
+    memset(context->halo.table.n_border, 0, sizeof context->halo.table.n_border);
+    cuda_domain_upload(context);
+    context->arguments.n = writes;
+    cuda_launch(context, CUDA_K_halo_border, context->room);
+}
+
+/* parallel.transport = nccl: rooms of messages of so many places. Those of graphs stay while they suffice. */
+static void fit_rooms(CudaContext *context, const int32_t *first, int32_t *room_first) {
+    const bool in_graphs = context->config.launch_graph == MD_GRAPH_ON;
+    int32_t rooms[CUDA_SIDES];
+    bool change = false;
+    for (int k = 0; k < CUDA_SIDES; k++) {
+        const int32_t n = first[k + 1] - first[k];
+        rooms[k] = in_graphs ? room_first[k + 1] - room_first[k] : n;
+        if (n <= rooms[k]) continue;
+        rooms[k] = n + n / 8 + 64;
+        change = true;
+    }
+    add_up(rooms, room_first);
+    context->arguments.domain.n_rooms += change;
+}
+
+/* How many copies each side needs, and what comes from it. */
+static void trade_counts(CudaContext *context) {
+    CudaHaloTable *table = &context->halo.table;
+    int32_t in[CUDA_SIDES] = {0};
+    issue_border(context, 0);
+    cuda_domain_download(context);
+    exchange_each(context, table->n_border, in, sizeof *in);
+    add_up(table->n_border, table->out);
+    add_up(in, table->in);
+    if (!is_by_nccl(context)) return;
+    fit_rooms(context, table->out, table->room_out);
+    fit_rooms(context, table->in, table->room_in);
+}
+
+/* Rows that come from a side: with direct there is room for more, as the next list has them come uncounted. */
+static int32_t row_most(const CudaContext *context, int k) {
+    const int32_t *in = context->halo.table.in, n = in[k + 1] - in[k];
+    if (!has_side(context, k)) return 0;
+    return is_direct(context) ? n + n / 8 + 64 : n;
+}
+
+/* Room for them and, with direct, for atoms that come uncounted; which all make, or none goes on. */
+static MdStatus make_room(CudaContext *context) {
+    CudaHaloTable *table = &context->halo.table;
+    int n_rows = 0;
+    for (int k = 0; k < CUDA_SIDES; k++) {
+        table->row_in[k] = n_rows;
+        n_rows += row_most(context, k);
+    }
+    table->n_rows = n_rows;
+    int most = table->out[CUDA_SIDES] > n_rows ? table->out[CUDA_SIDES] : n_rows;
+    if (table->room_out[CUDA_SIDES] > most) most = table->room_out[CUDA_SIDES]; /* messages of NCCL */
+    if (table->room_in[CUDA_SIDES] > most) most = table->room_in[CUDA_SIDES];
+    const int n_atoms = table->n_slots + n_rows + context->arguments.domain.inbox_room;
+    const bool more_rows = most > context->arguments.domain.row_room, more_atoms = n_atoms > context->room;
+    MdStatus status = MD_OK;
+    if (more_rows) status = cuda_memory_grow_rows(context, most);
+    if (more_atoms && status == MD_OK) status = cuda_memory_grow_atoms(context, n_atoms);
+    return cuda_peers_agree_on_room(context, more_rows || more_atoms, status);
+}
+
+static void send_by_host(CudaContext *context) {
+    const CudaHaloTable *table = &context->halo.table;
+    const size_t row = cuda_domain_row_bytes(context);
+    issue_border(context, 1);
+    CUDA_CHECK(cudaMemcpyAsync(context->halo.h_out, context->arguments.domain.rows,
+                               (size_t)table->out[CUDA_SIDES] * row, cudaMemcpyDefault, context->stream));
+    cuda_wait_stream(context, "wait: copies");
+    exchange(context, context->halo.h_out, table->out, context->halo.h_in, table->in, row);
+    CUDA_CHECK(cudaMemcpyAsync(context->arguments.domain.rows_in, context->halo.h_in,
+                               (size_t)table->in[CUDA_SIDES] * row, cudaMemcpyDefault, context->stream));
+}
+
+/* Each rank tells where it has room for what comes from a side, and for how many. Nobody reads rows that came before: a step lies
+ * between. */
+static void send_direct(CudaContext *context) {
+    CudaHaloTable *table = &context->halo.table;
+    struct {
+        int32_t to, most;
+    } own[CUDA_SIDES], other[CUDA_SIDES];
+    memset(other, 0, sizeof other);
+    for (int k = 0; k < CUDA_SIDES; k++) {
+        own[k].to = table->row_in[k];
+        own[k].most = row_most(context, k);
+    }
+    exchange_each(context, own, other, sizeof *own);
+    for (int k = 0; k < CUDA_SIDES; k++) {
+        table->row_to[k] = other[k].to;
+        table->row_most[k] = other[k].most;
+    }
+    issue_border(context, 1);
+    cuda_halo_barrier(context);
+}
+
+MdStatus cuda_halo_make(CudaContext *context) {
+    CudaHaloTable *table = &context->halo.table;
+    trade_counts(context);
+    const MdStatus status = make_room(context);
+    if (status != MD_OK) return status;
+    if (is_direct(context)) send_direct(context);
+    else send_by_host(context);
+    table->n_stored = table->n_own + table->in[CUDA_SIDES];
+    table->n_sorted = table->n_slots + table->in[CUDA_SIDES];
+    cuda_domain_upload(context);
+    return MD_OK;
+}
+
+void cuda_halo_arrive(CudaContext *context, int n_cells) {
+    context->arguments.n = n_cells;
+    cuda_launch(context, CUDA_K_halo_arrive, context->arguments.domain.row_room);
+}
+
+void cuda_halo_list(CudaContext *context) {
+    const CudaDomain *domain = &context->arguments.domain;
+    if (context->facts.lists_copies)
+        CUDA_CHECK(cudaMemsetAsync(domain->n_copies, 0, sizeof *domain->n_copies, context->stream));
+    cuda_launch_blocks(context, CUDA_K_halo_sum, CUDA_SIDES);
+    cuda_launch(context, CUDA_K_halo_list, context->room);
+}
+
+void cuda_halo_end_list(CudaContext *context) {
+    if (is_direct(context)) cuda_launch_blocks(context, CUDA_K_halo_end, 1);
+}
+
+/* --- at each step --------------------------------------------------------------------------------------------------- */
+
+/* All devices find the largest displacement of all. */
+static void agree(CudaContext *context, unsigned *moved_sq) {
+    float moved;
+    memcpy(&moved, context->halo.h_moved_sq, sizeof moved);
+    double of_all = (double)moved;
+    md_comm_largest(context->comm, &of_all, 1);
+    moved = (float)of_all;
+    memcpy(context->halo.h_moved_sq, &moved, sizeof moved);
+    CUDA_CHECK(cudaMemcpyAsync(moved_sq, context->halo.h_moved_sq, sizeof moved, cudaMemcpyDefault, context->stream));
+}
+
+/* Where the positions of a copy have those of others, behind the own atoms. */
+static char *place_of_copies(const CudaContext *context, int copy) {
+    return (char *)context->arguments.now.position.part[0] +
+           (copy * (size_t)context->arguments.stride + (size_t)context->n_own) * 4 * context->facts.pair_size;
+}
+
+static unsigned *moved_sq_of(const CudaContext *context, int copy) {
+    CudaMeasures *measures = &context->arguments.status->measures;
+    return copy == 0 ? &measures->moved_sq : &measures->moved_sq_odd;
+}
+
+static void update_by_host(CudaContext *context, int copy) {
+    const CudaHaloTable *table = &context->halo.table;
+    const bool is_staged = context->config.parallel_transport == MD_TRANSPORT_STAGED;
+    const size_t row = 4 * context->facts.pair_size;
+    const double begin_s = md_clock_s();
+    unsigned *moved_sq = moved_sq_of(context, copy);
+    const int n_out = table->out[CUDA_SIDES], n_in = table->in[CUDA_SIDES];
+    char *position = place_of_copies(context, copy), *sent = context->arguments.domain.sent;
+    if (n_out > 0) cuda_launch(context, CUDA_K_halo_pack, n_out);
+    if (n_out > 0 && is_staged)
+        CUDA_CHECK(cudaMemcpyAsync(context->halo.h_out, sent, (size_t)n_out * row, cudaMemcpyDefault, context->stream));
+    CUDA_CHECK(
+        cudaMemcpyAsync(context->halo.h_moved_sq, moved_sq, sizeof *moved_sq, cudaMemcpyDefault, context->stream));
+    cuda_wait_stream(context, "wait: places");
+    if (is_staged) exchange(context, context->halo.h_out, table->out, context->halo.h_in, table->in, row);
+    else exchange(context, sent, table->out, position, table->in, row);
+    if (context->facts.checks_on_device) agree(context, moved_sq);
+    if (n_in > 0 && is_staged)
+        CUDA_CHECK(
+            cudaMemcpyAsync(position, context->halo.h_in, (size_t)n_in * row, cudaMemcpyDefault, context->stream));
+    context->rank.halo_bytes += (int64_t)n_out * (int64_t)row;
+    context->rank.exchange_seconds += md_clock_s() - begin_s;
+}
+
+/* Messages of all sides: rows of `bytes` to each from out[k] on, and from each to in[k] on. Two ranks that are
+ * neighbours on several sides send and receive in the order of the sender's sides. */
+static void exchange_by_nccl(CudaContext *context, const char *out, const int32_t *out_first, char *in,
+                             const int32_t *in_first, size_t bytes, unsigned *moved_sq) {
+    CudaNccl *nccl = context->halo.nccl;
+    cuda_nccl_begin(nccl);
+    for (int k = 0; k < CUDA_SIDES; k++) {
+        const int from = CUDA_SIDES - 1 - k, n_out = out_first[k + 1] - out_first[k],
+                  n_in = in_first[from + 1] - in_first[from];
+        if (n_out > 0)
+            cuda_nccl_send(nccl, out + out_first[k] * bytes, (size_t)n_out * bytes, rank_on(context, k),
+                           context->stream);
+        if (n_in > 0)
+            cuda_nccl_receive(nccl, in + in_first[from] * bytes, (size_t)n_in * bytes, rank_on(context, from),
+                              context->stream);
+    }
+    if (moved_sq) cuda_nccl_largest(nccl, moved_sq, context->stream);
+    cuda_nccl_end(nccl, context->stream, context->capturing != NULL);
+}
+
+static void launch_for_rows(CudaContext *context, CudaKernelId kernel) {
+    cuda_launch_filling(context, kernel,
+                        cuda_blocks(context->arguments.domain.row_room, context->kernels[kernel].block_size));
+}
+
+/* Exchanges that the host issues before it waits: the driver holds some thousand launches, and then a launch waits, which
+ * nobody would notice if a rank is gone. */
+enum { MOST_UNWAITED = 100 };
+
+static void update_nccl(CudaContext *context, int copy) {
+    const CudaHaloTable *table = &context->halo.table;
+    const CudaDomain *domain = &context->arguments.domain;
+    const bool in_rooms = context->config.launch_graph == MD_GRAPH_ON;
+    launch_for_rows(context, CUDA_K_halo_pack);
+    exchange_by_nccl(context, domain->sent, table->room_out,
+                     in_rooms ? domain->rows_in : place_of_copies(context, copy), table->room_in,
+                     4 * context->facts.pair_size, context->facts.checks_on_device ? moved_sq_of(context, copy) : NULL);
+    if (in_rooms) launch_for_rows(context, CUDA_K_halo_unpack);
+    if (context->capturing || ++context->halo.n_unwaited < MOST_UNWAITED) return;
+    cuda_wait_stream(context, "wait: places");
+    context->halo.n_unwaited = 0;
+}
+
+/* The first messages between two ranks have NCCL connect them, which no graph should hold. */
+static void try_nccl(CudaContext *context) {
+    int32_t first[CUDA_SIDES + 1], one_each[CUDA_SIDES];
+    for (int k = 0; k < CUDA_SIDES; k++) one_each[k] = has_side(context, k);
+    add_up(one_each, first);
+    exchange_by_nccl(context, context->arguments.domain.sent, first, context->arguments.domain.rows_in, first, 1,
+                     &context->arguments.status->measures.moved_sq);
+    cuda_wait_stream(context, "wait: NCCL");
+}
+
+MdStatus cuda_halo_join(CudaContext *context) {
+    context->halo.nccl = cuda_nccl_create(context->comm, context->config.parallel_timeout,
+                                          &context->h_host_status->step, context->errors);
+    const MdStatus status = cuda_domain_agree(context, context->halo.nccl ? MD_OK : MD_ERROR_INPUT);
+    if (status == MD_OK) try_nccl(context);
+    return status;
+}
+
+/* Of two copies in turn, one is read while the other is pushed; of one, all must be through with it. */
+static void update_direct(CudaContext *context, int copy) {
+    if (context->halo.pushed_copy != 1 - copy) cuda_halo_barrier(context);
+    launch_for_rows(context, CUDA_K_halo_push);
+    context->halo.pushed_copy = copy;
+}
+
+void cuda_halo_barrier(CudaContext *context) { cuda_launch_blocks(context, CUDA_K_halo_barrier, 1); }
+
+void cuda_halo_begin(CudaContext *context) {
+    context->halo.is_stale = false;
+    context->halo.pushed_copy = 0;
+}
+
+void cuda_halo_forget(CudaContext *context) {
+    context->halo.is_stale = true;
+    context->halo.pushed_copy = -1;
+}
+
+void cuda_halo_update(CudaContext *context, int copy) {
+    if (!context->comm || !context->halo.is_stale) return;
+    context->arguments.buffer = copy;
+    if (is_direct(context)) update_direct(context, copy);
+    else if (is_by_nccl(context)) update_nccl(context, copy);
+    else update_by_host(context, copy);
+    context->halo.is_stale = false;
+}

@@ -1,0 +1,131 @@
+/* parallel.transport = direct, host side: memory of this GPU that the ranks of the node write to, and theirs (CUDA IPC). What happens
+ * there stands in kernels/gpu_barrier.cuh and kernels/halo.cu. */
+#include <string.h>
+
+#include "cuda/stages/stages.h"
+
+_Static_assert(sizeof(CudaMailbox) <= CUDA_MAILBOX_BYTES, "the inbox is behind it");
+
+/* Arrays that others have mapped. */
+typedef struct Exported {
+    cudaIpcMemHandle_t mailbox, position, rows, done;
+} Exported;
+
+static cudaIpcMemHandle_t handle_of(void *data) {
+    cudaIpcMemHandle_t handle;
+    CUDA_CHECK(cudaIpcGetMemHandle(&handle, data));
+    return handle;
+}
+
+static void *map(CudaContext *context, const cudaIpcMemHandle_t *handle) {
+    void *data = NULL;
+    md_require(context->halo.n_mapped < (int)(sizeof context->halo.mapped / sizeof *context->halo.mapped));
+    CUDA_CHECK(cudaIpcOpenMemHandle(&data, *handle, cudaIpcMemLazyEnablePeerAccess));
+    context->halo.mapped[context->halo.n_mapped++] = data;
+    return data;
+}
+
+static void unmap(CudaContext *context) {
+    for (int k = 0; k < context->halo.n_mapped; k++) CUDA_CHECK(cudaIpcCloseMemHandle(context->halo.mapped[k]));
+    context->halo.n_mapped = 0;
+}
+
+/* The inbox stands behind the mailbox. */
+static void set_mailbox(CudaContext *context, int rank, void *mailbox) {
+    context->halo.h_peers->mailbox[rank] = mailbox;
+    context->halo.h_peers->inbox[rank] = (char *)mailbox + CUDA_MAILBOX_BYTES;
+}
+
+static void map_rank(CudaContext *context, int rank, const Exported *exported) {
+    CudaPeers *peers = context->halo.h_peers;
+    void *position = NULL, *rows = NULL, *done = NULL;
+    set_mailbox(context, rank, map(context, &exported->mailbox));
+    for (int k = 0; k < CUDA_SIDES; k++) {
+        int side[3];
+        md_domain_side(k, side);
+        if ((context->arguments.domain.sides >> k & 1u) == 0 || md_domain_neighbor(&context->domain, side) != rank)
+            continue;
+        if (!position) position = map(context, &exported->position);
+        if (!rows) rows = map(context, &exported->rows);
+        if (!done && context->facts.queues) done = map(context, &exported->done);
+        peers->position[k] = position;
+        peers->rows[k] = rows;
+        peers->done[k] = done;
+        peers->rank[k] = rank;
+    }
+}
+
+static void upload(CudaContext *context) {
+    CUDA_CHECK(cudaMemcpyAsync(context->arguments.domain.peers, context->halo.h_peers, sizeof *context->halo.h_peers,
+                               cudaMemcpyDefault, context->stream));
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+}
+
+/* Whether the mailbox of each rank is where it was mapped: each has written its number. */
+static MdStatus try_mailboxes(CudaContext *context) {
+    const CudaPeers *peers = context->halo.h_peers;
+    uint32_t number = 1 + (uint32_t)context->domain.rank, none = 0;
+    double unused = 0;
+    CUDA_CHECK(cudaMemcpy(&context->halo.mailbox->n_atoms, &number, sizeof number, cudaMemcpyDefault));
+    md_comm_largest(context->comm, &unused, 1); /* all have */
+    MdStatus status = MD_OK;
+    for (int rank = 0; rank < md_comm_size(context->comm) && status == MD_OK; rank++) {
+        CUDA_CHECK(cudaMemcpy(&number, &peers->mailbox[rank]->n_atoms, sizeof number, cudaMemcpyDefault));
+        if (number != 1 + (uint32_t)rank)
+            status = md_fail(context->errors, MD_ERROR_INPUT,
+                             "parallel.transport=direct: the memory of rank %d is not where it was mapped; take staged",
+                             rank);
+    }
+    status = cuda_domain_agree(context, status);
+    CUDA_CHECK(cudaMemcpy(&context->halo.mailbox->n_atoms, &none, sizeof none, cudaMemcpyDefault));
+    return status;
+}
+
+static void exchange_handles(CudaContext *context) {
+    Exported all[CUDA_MOST_PEERS], own;
+    memset(&own, 0, sizeof own);
+    own.mailbox = handle_of(context->halo.mailbox);
+    own.position = handle_of(context->arguments.now.position.part[0]);
+    own.rows = handle_of(context->arguments.domain.rows_in);
+    if (context->facts.queues) own.done = handle_of(context->arguments.queue.done);
+    md_comm_gather(context->comm, &own, sizeof own, all);
+    for (int rank = 0; rank < md_comm_size(context->comm); rank++)
+        if (rank != context->domain.rank) map_rank(context, rank, &all[rank]);
+    set_mailbox(context, context->domain.rank, context->halo.mailbox);
+    upload(context);
+}
+
+MdStatus cuda_peers_create(CudaContext *context) {
+    memset(context->halo.h_peers, 0, sizeof *context->halo.h_peers);
+    CUDA_CHECK(cudaMemsetAsync(context->halo.mailbox, 0, CUDA_MAILBOX_BYTES, context->stream));
+    CUDA_CHECK(cudaStreamSynchronize(context->stream));
+    context->halo.pushed_copy = -1;
+    exchange_handles(context);
+    return try_mailboxes(context);
+}
+
+/* After arrays that others have mapped have come to be elsewhere, with any of the ranks. */
+static void update(CudaContext *context) {
+    double unused = 0;
+    CUDA_CHECK(cudaMemcpy(context->halo.h_peers, context->arguments.domain.peers, sizeof *context->halo.h_peers,
+                          cudaMemcpyDefault)); /* the barriers so far */
+    unmap(context);
+    md_comm_largest(context->comm, &unused, 1); /* nobody has them any more */
+    exchange_handles(context);
+}
+
+void cuda_peers_destroy(CudaContext *context) {
+    double unused = 0;
+    if (!context->halo.mailbox || context->halo.n_mapped == 0) return;
+    unmap(context);
+    md_comm_largest(context->comm, &unused, 1); /* memory that others have mapped must not go */
+}
+
+MdStatus cuda_peers_agree_on_room(CudaContext *context, bool grew, MdStatus status) {
+    double any = grew;
+    status = cuda_domain_agree(context, status);
+    if (status != MD_OK || context->config.parallel_transport != MD_TRANSPORT_DIRECT) return status;
+    md_comm_largest(context->comm, &any, 1);
+    if (any > 0) update(context);
+    return MD_OK;
+}

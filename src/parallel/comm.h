@@ -1,0 +1,93 @@
+/* The processes of a run, called ranks: who there is, and how they agree. NULL in the place of an MdComm is one process, rank 0 of 1:
+ * every function takes it, and then does at once what there is to do.
+ *
+ * A function that is marked collective must be called by all ranks, in the same order. Waiting in one, a rank waits for the
+ * others; after md_comm_set_patience it does so for a limited time, then names the ranks that do not answer, and ends the run.
+ *
+ * MPI is behind this header, in comm_mpi.c alone, and is started only where a launcher (mpirun, srun) has started
+ * several processes: `mdmini deck` by itself stays a plain program. */
+#ifndef MD_PARALLEL_COMM_H
+#define MD_PARALLEL_COMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/block.h"
+#include "base/exact_sum.h"
+#include "base/status.h"
+#include "parallel/message.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct MdComm MdComm;
+
+/* Collective. NULL for one process, and where several were started and cannot talk to each other: the problem is in errors. engine:
+ * how they do (comm_mpi.h); NULL: this program cannot. */
+struct MdCommEngine;
+MdComm *md_comm_create(const struct MdCommEngine *engine, MdErrors *errors);
+/* Collective. */
+void md_comm_destroy(MdComm *comm);
+/* The same ranks for another thread: its messages never meet those of the first. Collective. To be destroyed before the first. */
+MdComm *md_comm_duplicate(const MdComm *comm);
+/* Whether another thread may have messages of its own. */
+bool md_comm_serves_threads(const MdComm *comm);
+/* Whether data of messages may be in the memory of a GPU, as the library says of itself. */
+bool md_comm_takes_device_memory(const MdComm *comm);
+
+int md_comm_rank(const MdComm *comm);
+int md_comm_size(const MdComm *comm);
+bool md_comm_is_root(const MdComm *comm);  /* rank 0, which writes all files and the log */
+int md_comm_node_size(const MdComm *comm); /* ranks of its node */
+const char *md_comm_host(const MdComm *comm, int rank);
+/* What the processes are joined by, for the log: "Open MPI v4.1.4"; empty for one process. */
+const char *md_comm_library(const MdComm *comm);
+
+/* Seconds that this rank has spent in messages and agreements so far: for others, and for the bytes on their way. */
+double md_comm_waited(const MdComm *comm);
+
+/* From now on a rank waits for others for at most so many seconds; INFINITY at the start. */
+void md_comm_set_patience(MdComm *comm, double seconds);
+/* Ends the run of all, which others that wait for each other join. Named are the ranks that do not answer, and this one, on whose
+ * device this rank has waited for so many seconds. */
+_Noreturn void md_comm_give_up(const MdComm *comm, int silent, double seconds);
+
+/* Collective. `bytes` bytes of each rank, to all of them, in the order of ranks: all [size][bytes]. */
+void md_comm_gather(const MdComm *comm, const void *own, size_t bytes, void *all);
+/* Collective. From rank 0 to all. */
+void md_comm_broadcast(const MdComm *comm, void *data, size_t bytes);
+/* Collective. The largest, or the sum, over all ranks, in place. A NaN counts for nothing. Sums are added in the order of ranks. */
+void md_comm_largest(const MdComm *comm, double *values, int n);
+void md_comm_add_doubles(const MdComm *comm, double *values, int n);
+void md_comm_add_integers(const MdComm *comm, int64_t *values, int n);
+/* Collective. The larger of all magnitudes, NaN where one is; and sums that began with it, which so are the same bits for any number
+ * of ranks. */
+double md_comm_largest_magnitude(const MdComm *comm, double own);
+void md_comm_add_exact(const MdComm *comm, MdExactSum *sums, int n);
+
+/* Of n rows shared out as evenly as can be, those of this rank: from begin on, so many. */
+static inline int64_t md_comm_block_begin(const MdComm *comm, int64_t n) {
+    return md_block_begin(n, md_comm_rank(comm), md_comm_size(comm));
+}
+static inline int64_t md_comm_block_size(const MdComm *comm, int64_t n) {
+    return md_block_begin(n, md_comm_rank(comm) + 1, md_comm_size(comm)) - md_comm_block_begin(comm, n);
+}
+
+/* Starts messages, and ends them: between the two calls the data belongs to them. One set at a time. */
+void md_comm_begin(MdComm *comm, const MdMessage *messages, int n);
+void md_comm_end(MdComm *comm);
+
+/* Collective. Bytes for each rank, side by side in `out` (out_bytes [size]), become those of each rank, side by side in what is
+ * returned (in_bytes [size]; from md_alloc, freed with md_free). */
+void *md_comm_deal(MdComm *comm, const void *out, const int64_t *out_bytes, int64_t *in_bytes);
+
+/* Collective. The gravest status of all ranks: the one with the smallest number but MD_OK. The messages of the others go into the
+ * errors of rank 0, as far as it has not got the same itself, with the name of their rank. */
+MdStatus md_comm_agree(MdComm *comm, MdStatus own, MdErrors *errors);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,37 @@
+/* What comm.c needs of a library for messages between processes. Internal to src/parallel: comm_mpi.c has it from MPI. */
+#ifndef MD_PARALLEL_ENGINE_H
+#define MD_PARALLEL_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "parallel/message.h"
+
+enum { MD_HOST_NAME_SIZE = 64, MD_LIBRARY_NAME_SIZE = 128 };
+
+typedef struct MdComm {
+    const struct MdCommEngine *engine;
+    int rank, size, node_size;
+    char (*hosts)[MD_HOST_NAME_SIZE]; /* [size]; NULL in a duplicate */
+    char library[MD_LIBRARY_NAME_SIZE];
+    bool serves_threads, takes_device_memory;
+    double patience_s, waited_s;
+    void *state; /* of the engine */
+} MdComm;
+
+typedef struct MdCommEngine {
+    /* rank, size, node_size, library, serves_threads, takes_device_memory and state. Whether it has started; the problem goes to errors. */
+    bool (*start)(MdComm *comm, MdErrors *errors);
+    void (*finish)(MdComm *comm);           /* of the first one, which is the last to go: ends the library as well */
+    void *(*duplicate)(const MdComm *comm); /* the state of another */
+    void (*gather)(const MdComm *comm, const void *own, size_t bytes, void *all);
+    void (*trade)(const MdComm *comm, const void *out, size_t bytes,
+                  void *in); /* [size][bytes]: one for each rank, one of each */
+    void (*begin)(MdComm *comm, const MdMessage *messages, int n);
+    void (*end)(MdComm *comm);
+    void (*give_up)(const MdComm *comm, int silent, double seconds); /* does not return; silent -1: any */
+    void (*abort)(int code);                                         /* of all ranks */
+} MdCommEngine;
+
+#endif

@@ -1,0 +1,18 @@
+/* What an MPI launcher or a batch system tells a process of the others that it has started with it, by its environment. */
+#ifndef MD_PARALLEL_LAUNCHER_H
+#define MD_PARALLEL_LAUNCHER_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How many processes were started together; 1 when nobody tells, or where MDMINI_ALONE=1 says that each is a run of its own. */
+int md_launcher_processes(void);
+/* Number of this process among them, and among those of its node; 0 when nobody tells. */
+int md_launcher_rank(void);
+int md_launcher_local_rank(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

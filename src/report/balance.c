@@ -1,0 +1,104 @@
+#include "report/balance.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const struct {
+    const char *key, *name;
+    int n_decimals; /* in the log */
+} rows[MD_BALANCE_N_FIGURES] = {[MD_BALANCE_ATOMS] = {"atoms", "atoms", 0},
+                                [MD_BALANCE_HALO] = {"halo_atoms", "halo atoms", 0},
+                                [MD_BALANCE_MIGRATED] = {"migrated_atoms", "atoms moved to others", 0},
+                                [MD_BALANCE_BYTES] = {"halo_bytes", "bytes sent for halos", 0},
+                                [MD_BALANCE_FORCE_S] = {"force_seconds", "seconds: forces", 4},
+                                [MD_BALANCE_EXCHANGE_S] = {"exchange_seconds", "  halo and migration", 4},
+                                [MD_BALANCE_WAIT_S] = {"wait_seconds", "  waiting", 4}};
+
+static double stage_seconds(const MdStatistics *statistics, const char *stage) {
+    for (int k = 0; k < statistics->n_stages; k++)
+        if (strcmp(statistics->stages[k].stage, stage) == 0) return statistics->stages[k].seconds;
+    return NAN;
+}
+
+void md_balance_gather(const MdComm *comm, const MdStatistics *own, MdBalance *balance) {
+    const MdRankStatistics *rank = &own->rank;
+    const double figures[MD_BALANCE_N_FIGURES] = {[MD_BALANCE_ATOMS] = (double)rank->n_atoms,
+                                                  [MD_BALANCE_HALO] = (double)rank->n_halo,
+                                                  [MD_BALANCE_MIGRATED] = (double)rank->n_migrated,
+                                                  [MD_BALANCE_BYTES] = (double)rank->halo_bytes,
+                                                  [MD_BALANCE_FORCE_S] = stage_seconds(own, "force"),
+                                                  [MD_BALANCE_EXCHANGE_S] = rank->exchange_seconds,
+                                                  [MD_BALANCE_WAIT_S] = rank->wait_seconds};
+    const int n = md_comm_size(comm);
+    double(*all)[MD_BALANCE_N_FIGURES] = md_alloc((size_t)n, sizeof *all, "figures of ranks");
+    md_comm_gather(comm, figures, sizeof figures, all);
+    for (int k = 0; k < MD_BALANCE_N_FIGURES; k++) {
+        MdRankSpread spread = {all[0][k], 0, all[0][k]};
+        for (int other = 0; other < n; other++) {
+            spread.min = fmin(spread.min, all[other][k]);
+            spread.max = fmax(spread.max, all[other][k]);
+            spread.mean += all[other][k] / n;
+        }
+        balance->figures[k] = spread;
+    }
+    md_free(all);
+}
+
+int md_balance_count_hosts(const MdComm *comm) {
+    int n = 1;
+    for (int rank = 1; rank < md_comm_size(comm); rank++) {
+        bool is_first = true;
+        for (int other = 0; other < rank && is_first; other++)
+            is_first = strcmp(md_comm_host(comm, rank), md_comm_host(comm, other)) != 0;
+        n += is_first;
+    }
+    return n;
+}
+
+void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config) {
+    if (!comm) return;
+    const int n_hosts = md_balance_count_hosts(comm);
+    md_log(log, "%sranks     %d processes on %d host%s (%s), domains", prefix, md_comm_size(comm), n_hosts,
+           n_hosts == 1 ? "" : "s", md_comm_library(comm));
+    for (int a = 0; a < config->parallel_grid.n; a++)
+        md_log(log, "%s%lld", a ? " x " : " ", (long long)config->parallel_grid.values[a]);
+    md_log(log, "\n");
+}
+
+/* The largest over the mean: 1 where all ranks are equal, and where none has any. */
+static double excess(const MdRankSpread *spread) { return spread->max == 0 ? 1 : spread->max / spread->mean; }
+
+void md_balance_log(MdLog *log, const MdComm *comm, const MdBalance *balance) {
+    if (!comm) return;
+    md_log(log, "\n%-22s %14s %14s %14s %9s\n", "over the ranks", "min", "mean", "max", "max/mean");
+    for (int k = 0; k < MD_BALANCE_N_FIGURES; k++) {
+        const MdRankSpread *spread = &balance->figures[k];
+        md_log(log, "%-22s %14.*f %14.*f %14.*f %9.2f\n", rows[k].name, rows[k].n_decimals, spread->min,
+               rows[k].n_decimals, spread->mean, rows[k].n_decimals, spread->max, excess(spread));
+    }
+    md_log(log, "waiting: in messages and agreements of the loop, those of halo and migration among them\n");
+}
+
+void md_balance_write(MdJson *json, const MdComm *comm, const MdConfig *config, const MdBalance *balance) {
+    if (!comm) {
+        md_json_text(json, "ranks", NULL);
+        return;
+    }
+    md_json_begin_object(json, "ranks");
+    md_json_int(json, "n", md_comm_size(comm));
+    md_json_int(json, "hosts", md_balance_count_hosts(comm));
+    md_json_text(json, "library", md_comm_library(comm));
+    md_json_begin_array(json, "grid");
+    for (int a = 0; a < config->parallel_grid.n; a++) md_json_int(json, NULL, config->parallel_grid.values[a]);
+    md_json_end_array(json);
+    for (int k = 0; k < MD_BALANCE_N_FIGURES; k++) {
+        md_json_begin_object(json, rows[k].key);
+        md_json_real(json, "min", balance->figures[k].min);
+        md_json_real(json, "mean", balance->figures[k].mean);
+        md_json_real(json, "max", balance->figures[k].max);
+        md_json_end_object(json);
+    }
+    md_json_end_object(json);
+}

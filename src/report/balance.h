@@ -1,0 +1,45 @@
+/* How a run is shared out over its processes: who they are, and what each has and does of it. */
+#ifndef MD_REPORT_BALANCE_H
+#define MD_REPORT_BALANCE_H
+
+#include "backend/backend.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "parallel/comm.h"
+
+enum {
+    MD_BALANCE_ATOMS,
+    MD_BALANCE_HALO,
+    MD_BALANCE_MIGRATED,
+    MD_BALANCE_BYTES,
+    MD_BALANCE_FORCE_S,
+    MD_BALANCE_EXCHANGE_S,
+    MD_BALANCE_WAIT_S,
+    MD_BALANCE_N_FIGURES
+};
+
+/* A figure over the ranks. */
+typedef struct MdRankSpread {
+    double min, mean, max;
+} MdRankSpread;
+
+typedef struct MdBalance {
+    MdRankSpread figures[MD_BALANCE_N_FIGURES]; /* MdRankStatistics, and the stage of the forces */
+} MdBalance;
+
+/* Collective. own: statistics of this rank. */
+void md_balance_gather(const MdComm *comm, const MdStatistics *own, MdBalance *balance);
+
+/* Hosts on which the ranks are; 1 for one process (comm NULL). */
+int md_balance_count_hosts(const MdComm *comm);
+
+/* Who the ranks are, on one line that begins with prefix; nothing for one process. config: as resolved. */
+void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config);
+
+/* The table of the figures; nothing for one process. */
+void md_balance_log(MdLog *log, const MdComm *comm, const MdBalance *balance);
+
+/* The object `ranks`; null for one process. */
+void md_balance_write(MdJson *json, const MdComm *comm, const MdConfig *config, const MdBalance *balance);
+
+#endif

@@ -1,0 +1,125 @@
+/* What ranks find together, with threads in the place of processes: values, what one deals to another, agreement. */
+#include "parallel/comm.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "check.h"
+#include "thread_ranks.h"
+
+enum { MOST_RANKS = 7 };
+
+typedef struct Result {
+    double largest[2], sum, exact, magnitude;
+    int64_t count;
+    char told[32];
+    bool dealt;
+    MdStatus own, agreed;
+    MdErrors *errors;
+} Result;
+
+/* Terms that a plain sum would lose, in another division for each number of ranks. */
+static double term(int64_t k) { return k % 3 == 0 ? 1e15 * (double)(k + 1) : k % 3 == 1 ? -1e15 * (double)k : 0.125; }
+enum { N_TERMS = 999 };
+
+static void find_values(MdComm *comm, void *argument) {
+    Result *result = argument;
+    const int rank = md_comm_rank(comm);
+    result->largest[0] = -rank;
+    result->largest[1] = rank == 1 ? (double)NAN : rank;
+    result->sum = rank + 0.5;
+    result->count = (int64_t)1 << (40 + rank);
+    md_comm_largest(comm, result->largest, 2);
+    md_comm_add_doubles(comm, &result->sum, 1);
+    md_comm_add_integers(comm, &result->count, 1);
+    result->magnitude = md_comm_largest_magnitude(comm, rank == 0 ? -8 : rank);
+    MdExactSum sum = md_exact_begin(md_comm_largest_magnitude(comm, 1e15 * N_TERMS));
+    const int64_t begin = md_comm_block_begin(comm, N_TERMS), n = md_comm_block_size(comm, N_TERMS);
+    for (int64_t k = begin; k < begin + n; k++) md_exact_add(&sum, term(k));
+    md_comm_add_exact(comm, &sum, 1);
+    result->exact = md_exact_value(&sum);
+    snprintf(result->told, sizeof result->told, rank == 0 ? "of rank 0" : "of rank %d", rank);
+    md_comm_broadcast(comm, result->told, sizeof result->told);
+}
+
+/* Each rank sends to rank r as many numbers as their ranks make together: sender, receiver, place. */
+static void deal(MdComm *comm, void *argument) {
+    Result *result = argument;
+    const int rank = md_comm_rank(comm), size = md_comm_size(comm);
+    int32_t out[MOST_RANKS * 2 * MOST_RANKS * 3], *end = out;
+    int64_t out_bytes[MOST_RANKS], in_bytes[MOST_RANKS];
+    for (int r = 0; r < size; r++) {
+        out_bytes[r] = (rank + r) * 3 * (int64_t)sizeof *out;
+        for (int k = 0; k < rank + r; k++) *end++ = rank, *end++ = r, *end++ = k;
+    }
+    int32_t *in = md_comm_deal(comm, out, out_bytes, in_bytes), *next = in;
+    result->dealt = true;
+    for (int r = 0; r < size; r++) {
+        result->dealt = result->dealt && in_bytes[r] == (rank + r) * 3 * (int64_t)sizeof *in;
+        for (int k = 0; k < rank + r; k++, next += 3)
+            result->dealt = result->dealt && next[0] == r && next[1] == rank && next[2] == k;
+    }
+    md_free(in);
+}
+
+static void agree(MdComm *comm, void *argument) {
+    Result *result = argument;
+    result->errors = md_errors_create();
+    if (result->own == MD_ERROR_INPUT) md_fail(result->errors, result->own, "the same for all");
+    if (result->own == MD_ERROR_OUTPUT) md_fail(result->errors, result->own, "the disk of rank %d", md_comm_rank(comm));
+    result->agreed = md_comm_agree(comm, result->own, result->errors);
+}
+
+static void run(int n, void (*what)(MdComm *, void *), Result *results) {
+    void *arguments[MOST_RANKS];
+    for (int rank = 0; rank < n; rank++) arguments[rank] = &results[rank];
+    if (n > 1) run_thread_ranks(n, what, arguments);
+    else what(NULL, &results[0]); /* one process */
+}
+
+static void test_values(int n) {
+    Result results[MOST_RANKS];
+    memset(results, 0, sizeof results);
+    run(n, find_values, results);
+    check_context("values of %d ranks", n);
+    const double exact = 0.125 * N_TERMS / 3; /* the others cancel */
+    for (int rank = 0; rank < n; rank++) {
+        const Result *r = &results[rank];
+        CHECK(r->largest[0] == 0 && r->largest[1] == (n <= 2 ? 0 : n - 1));
+        CHECK(r->sum == n * (n - 1) / 2 + 0.5 * n && r->count == ((int64_t)1 << (40 + n)) - ((int64_t)1 << 40));
+        CHECK(r->magnitude == 8 && r->exact == exact && strcmp(r->told, "of rank 0") == 0);
+    }
+    run(n, deal, results);
+    for (int rank = 0; rank < n; rank++) CHECK(results[rank].dealt);
+}
+
+static void test_agreement(void) {
+    Result results[4] = {{.own = MD_ERROR_INPUT}, {.own = MD_ERROR_INPUT}, {.own = MD_OK}, {.own = MD_ERROR_OUTPUT}};
+    run(4, agree, results);
+    check_context("agreement");
+    for (int rank = 0; rank < 4; rank++) CHECK(results[rank].agreed == MD_ERROR_INPUT);
+    const MdErrors *told = results[0].errors; /* its own message once, and that of rank 3 with its name */
+    CHECK(md_errors_count(told) == 2 && strcmp(md_errors_text(told, 0), "the same for all") == 0);
+    CHECK(strcmp(md_errors_text(told, 1), "rank 3 (thread 3): the disk of rank 3") == 0);
+    for (int rank = 0; rank < 4; rank++) md_errors_destroy(results[rank].errors);
+    Result fine[3] = {{.own = MD_OK}, {.own = MD_OK}, {.own = MD_OK}},
+           stopped[2] = {{.own = MD_OK}, {.own = MD_STOPPED}};
+    run(3, agree, fine);
+    run(2, agree, stopped);
+    for (int rank = 0; rank < 3; rank++) {
+        CHECK(fine[rank].agreed == MD_OK && md_errors_count(fine[rank].errors) == 0);
+        md_errors_destroy(fine[rank].errors);
+    }
+    for (int rank = 0; rank < 2; rank++) {
+        CHECK(stopped[rank].agreed == MD_STOPPED);
+        md_errors_destroy(stopped[rank].errors);
+    }
+}
+
+int main(void) {
+    for (int n = 1; n <= MOST_RANKS; n++) test_values(n);
+    test_agreement();
+    return check_finish();
+}

@@ -1,0 +1,143 @@
+"""The cuda backend over several ranks, on emulated GPUs or on real ones. Where domains divide the cells and bricks of the whole box
+evenly, runs have the bits of one process; everywhere they pass their verification. test_ranks_cuda_edges has places and shapes
+where domains are most easily wrong.
+
+Ranks whose hosts send places (parallel.transport = staged, cuda-aware) share one emulated GPU. Those that store them in each
+other's memory (direct), or send them by NCCL, have one each: on real GPUs as far as there are enough. The transports take turns, not
+all grids by all.
+
+MDMINI_TEST_ONLY: the name of one test; MDMINI_TEST_CASE: of one case of test_bits; MDMINI_TEST_STOP=1: at the first failure."""
+import itertools
+import json
+import os
+
+import numpy
+
+import program
+import ranks
+import test_ranks_bits as bits
+import test_ranks_edges as edges
+from resuming import run_tests
+
+ONE = "launch.persistent=off"  # as several processes run
+PINNED = "force.kernel=brick memory.sort=brick memory.brick_grid=cells"
+MELT = {**bits.MELT, "run": {"steps": 60, "backend": "cuda"}}
+WIDE = {**MELT, "system": {**MELT["system"], "cells": 10}, "neighbor": {"skin": 0.25}}  # six cells along each axis
+PLANE = {**bits.PLANE, "run": MELT["run"]}
+UNEVEN = {**PLANE, "system": {**PLANE["system"], "cells": "20 13"}}  # 8 by 9 cells
+
+# Name, system, more of it, switches, grids.
+CASES = (
+    ("fused", MELT, {}, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=matrix launch.fuse=step "
+              "launch.passes=kernels",
+     ("2 1 1", "1 2 1", "1 1 2", "2 2 2")),
+    ("every", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=off "
+                        "run.precision=double neighbor.rebuild=every neighbor.every=5 output.pipeline=off", ("4 1 1", "1 4 2")),
+    ("host", MELT, {}, "memory.brick_cells=2 force.threads_per_atom=4 neighbor.distances=thread launch.fuse=on "
+                       "run.precision=single neighbor.rebuild=host-check neighbor.predict=off output.pack=naive", ("2 2 1",)),
+    ("device", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=on "
+                         "memory.staging=registers neighbor.predict=off force.energy=every-step", ("1 1 4",)),
+    ("thirds", WIDE, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=matrix launch.passes=kernels", ("3 1 1", "1 3 2")),
+    ("two", MELT, bits.TWO, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread reduce.method=shared "
+                        "launch.passes=kernels report.counters=on",
+     ("1 2 1", "2 1 2")),
+    ("queue", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
+                        "neighbor.rebuild=every neighbor.every=3 launch.passes=queue run.steps=90", ("2 1 1", "1 2 2")),
+    # bricks of two sizes: the order of the table is another than that of places
+    ("queue2", UNEVEN, {}, "memory.brick_cells=2 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
+                           "neighbor.rebuild=every neighbor.every=3 launch.passes=queue", ("2 1 1",)),
+    # from the eighteenth list on all of one is one graph
+    ("lists", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
+                        "neighbor.rebuild=every neighbor.every=3 launch.passes=kernels run.steps=90", ("1 1 2", "2 2 1")),
+    # by the resident kernel: blocks that wait for those around them, also in batches of a few steps between outputs, and, of two
+    # types, bricks with more atoms around them than a block keeps
+    ("resident", MELT, {}, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step "
+                           "neighbor.rebuild=every neighbor.every=5 run.steps=90", ("2 1 1", "2 2 2")),
+    ("resident-safe", MELT, {}, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step "
+                                "neighbor.rebuild=device-check run.steps=90", ("1 2 1", "2 1 2")),
+    ("outputs", MELT, {}, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step "
+                          "neighbor.rebuild=every neighbor.every=20 output.thermo_every=4 run.steps=90", ("2 1 1",)),
+    ("resident2", MELT, bits.TWO, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
+                                  "neighbor.rebuild=every neighbor.every=5 run.steps=90", ("1 2 1",)),
+    ("plane", PLANE, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.passes=kernels", ("2 1 1", "5 2 1")),
+)
+BY_DIRECT = {"queue": [], "queue2": [], "lists": [],  # alone, with these words
+             **{name: ["launch.persistent=on"] for name in ("resident", "resident-safe", "outputs", "resident2")}}
+
+turn = itertools.count()
+
+
+def ways(grid, switches=()):
+    """How places can travel: (words, environment) each, staged first. Steps go in graphs where nothing needs the host; messages of
+    NCCL are others without them."""
+    waits = {"neighbor.rebuild=host-check", "force.energy=every-step", "launch.passes=queue"} & set(switches)
+    found = []
+    for transport, environment in ranks.transports(bits.n_domains(grid)).items():
+        words = [f"parallel.transport={transport}", "parallel.timeout=30"]
+        in_graph = transport in ("direct", "nccl") and not waits
+        found.append(([*words, *["launch.graph=on"] * in_graph], environment))
+        if transport == "nccl" and in_graph:
+            found.append(([*words, "launch.graph=off"], environment))
+    return found
+
+
+def next_words(grid, switches=(), by_direct=None):
+    possible = ways(grid, switches)
+    if by_direct is not None:
+        possible = [way for way in possible if "parallel.transport=direct" in way[0]]
+    words, environment = possible[next(turn) % len(possible)]
+    if by_direct:
+        words = [word for word in words if word != "launch.graph=on"] + by_direct
+    return words, environment
+
+
+def sends_all(checks, folder, name):
+    """What the last run over ranks has sent: a row of each copy at lists, its place in the steps between; a queue sends some more."""
+    report = json.loads((folder / "ranks.json").read_text())
+    n_lists, sent = report["n_rebuilds"], report["ranks"]["halo_bytes"]["mean"]
+    least = report["ranks"]["halo_atoms"]["mean"] * (48 * n_lists + 16 * (report["n_steps"] - n_lists))
+    checks.that(0.95 * least <= sent <= 1.2 * least, f"{name}: halo_bytes {sent}, expected {least} or a little more")
+
+
+def test_bits(checks, folder):
+    for name, system, more, switches, grids in CASES:
+        if os.environ.get("MDMINI_TEST_CASE", name) != name:
+            continue
+        deck = bits.write_case(folder, name, system, more)
+        switches = f"{PINNED} {ONE} {switches}".split()
+        if name in BY_DIRECT:
+            grids = [grid for grid in grids if "direct" in ranks.transports(bits.n_domains(grid))]
+        if not grids:
+            print(f"{name}: not run: there are not enough GPUs")
+            continue
+        whole = bits.check_grids(checks, folder, deck, switches, grids, lambda grid: next_words(grid, switches, BY_DIRECT.get(name)))
+        checks.that(not whole or whole.json()["n_rebuilds"] > 2, f"{name}: {whole and whole.json()['n_rebuilds']} rebuilds")
+        if whole and name in BY_DIRECT and name != "resident-safe":  # which makes steps again
+            sends_all(checks, folder, name)
+
+
+def test_shorter_lists(checks, folder):
+    """Atoms that fall into each other: each list lasts shorter than those before, and the resident kernel of all ranks makes again what
+    it has made too far."""
+    random = numpy.random.default_rng(13)
+    places = numpy.array(edges.lattice(8, 1.5, 0.75)) + random.normal(scale=0.05, size=(512, 3))
+    edges.write_xyz(folder, "fall", places, numpy.zeros_like(places))
+    deck = program.write_deck(folder, "fall", system={"start": "file", "file": "fall.xyz"}, run={"steps": 150, "backend": "cuda"},
+                              potential={"cutoff": edges.CUTOFF, "epsilon": 20}, neighbor={"skin": edges.SKIN}, output=bits.OUTPUT).name
+    switches = f"{PINNED} {ONE} memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step".split()
+    grids = [grid for grid in ("2 1 1", "1 2 2") if "direct" in ranks.transports(bits.n_domains(grid))]
+    if not grids:
+        print("test_shorter_lists: not run: there are not enough GPUs")
+        return
+    for grid in grids:
+        bits.check_grids(checks, folder, deck, switches, [grid], lambda grid: next_words(grid, switches, ["launch.persistent=on"]))
+        report = json.loads((folder / "ranks.json").read_text())
+        n_launches = next(kernel["launches"] for kernel in report["kernels"] if kernel["name"] == "k_step_resident")
+        # where a step takes long a launch has few, too few for a list to end in their midst
+        checks.that(report["n_batches_rolled_back"] > 0 or n_launches > 30, f"{deck} {grid}: no batch was rolled back")
+
+
+if __name__ == "__main__":
+    ranks.require()
+    ranks.require_gpu()
+    run_tests(test_bits, test_shorter_lists)

@@ -1,0 +1,166 @@
+"""No rank waits for ever: one that is killed or does not answer ends all, and what was written can be read. Messages that come
+late change nothing.
+
+MDMINI_TEST_ONLY: the name of one test; MDMINI_TEST_SEED: of what is random."""
+import os
+import random
+import re
+import signal
+import time
+
+import h5py
+
+import program
+import ranks
+from resuming import run_tests, wait_for
+from test_ranks_bits import MELT, OUTPUT, check_grids, write_case
+
+random.seed(int(os.environ.get("MDMINI_TEST_SEED", "1")))
+LATEST_S = 25
+PATIENCE_S = 6  # with a rank whose GPU does not answer: enough to join where others use the processors
+
+
+def endless(folder, name, **output):
+    often = {"frames_every": 2, "velocities_every": 2, "images_every": 2, "forces_every": 0, "commit_frames": 2}
+    content = {**MELT, "system": {**MELT["system"], "cells": 6}, "run": {"steps": 40000, "backend": "cpu"},
+               "output": {**OUTPUT, **often, **output}, "restart": {"every": 20}}
+    return program.write_deck(folder, name, **content).name
+
+
+def wait_for_end(checks, started, folder, name, begun, what):
+    done = started.wait(folder, name, 2 * LATEST_S)
+    checks.that(done.code not in (None, 0), f"{what}: exit code {done.code}, {done.last_lines()}")
+    checks.that(time.monotonic() - begun < LATEST_S, f"{what}: {time.monotonic() - begun:.1f} s to the end")
+    return done
+
+
+def test_killed_in_set_up(checks, folder):
+    """From the log on: list, verification, first frame. Before, in MPI_Init, it is for the launcher to notice, and it does not
+    always."""
+    for rank in range(3):
+        stem = f"start{rank}"
+        started = ranks.start(3, endless(folder, stem), "system.cells=14", "output.frames_every=50", "output.velocities_every=50",
+                              "output.images_every=50", folder=folder)
+        pids = started.wait_for_all(3)
+        wait_for(folder / f"{stem}.log")
+        begun = time.monotonic()
+        time.sleep(0.03 * rank)
+        os.kill(pids[rank], signal.SIGKILL)
+        done = wait_for_end(checks, started, folder, stem, begun, f"rank {rank} killed while the run is set up")
+        checks.that("mdmini: error" not in done.stderr, f"rank {rank} killed: {done.stderr}")
+
+
+def test_killed(checks, folder):
+    """In the loop, in which there is always a frame or a restart file on its way."""
+    for rank, pipeline in ((0, "on"), (1, "on"), (2, "off")):
+        stem = f"killed{rank}"
+        started = ranks.start(3, endless(folder, stem, pipeline=pipeline), folder=folder)
+        wait_for(folder / f"{stem}.restart")
+        time.sleep(random.uniform(0.1, 0.6))
+        begun = time.monotonic()
+        os.kill(started.processes()[rank], signal.SIGKILL)
+        what = f"rank {rank} killed, output.pipeline={pipeline}"
+        wait_for_end(checks, started, folder, stem, begun, what)
+        recovered = program.run("--recover", f"{stem}.h5", folder=folder)
+        checks.that(recovered.code == 0, f"{what}: --recover: {recovered.last_lines()}")
+        with h5py.File(folder / f"{stem}.h5") as h5:
+            steps = len(h5["particles/all/position/value"])
+        checks.that(steps > 9, f"{what}: {steps} frames")
+        done = ranks.run(2, "--restart", f"{stem}.restart", f"run.steps={2 * steps + 60}", folder=folder, name=stem)
+        checks.that(done.code == 0 and done.json()["verdict"] == "PASSED", f"{what}: resumed: {done.code}, {done.last_lines()}")
+
+
+def test_silent(checks, folder):
+    """Who is stopped and does not answer is named."""
+    started = ranks.start(4, endless(folder, "silent"), "parallel.timeout=2", folder=folder)
+    wait_for(folder / "silent.restart")
+    pids, begun = started.processes(), time.monotonic()
+    os.kill(pids[2], signal.SIGSTOP)
+    done = wait_for_end(checks, started, folder, "silent", begun, "rank 2 stopped")
+    told = [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
+    checks.that(len(told) == 1 and "rank 2 of 4 did not answer for 2 s" in told[0] and "parallel.timeout" in told[0],
+                f"rank 2 stopped: {told}")
+
+
+def on_gpus(folder, n, transport, name, lists, launch, **environment):
+    """n ranks that do not ask the host between two lists: started, and in the loop."""
+    content = {**MELT, "run": {"steps": 1000000, "backend": "cuda"}, "parallel": {"transport": transport, "timeout": PATIENCE_S},
+               "output": {**OUTPUT, "forces_every": 0}, "restart": {"every": 50}, "neighbor": {**MELT["neighbor"], **lists},
+               "launch": launch}
+    started = ranks.start(n, program.write_deck(folder, name, **content).name, folder=folder,
+                          **{**ranks.transports(n)[transport], **environment})
+    wait_for(folder / f"{name}.restart")
+    return started
+
+
+def test_gpus(checks, folder, transport="direct"):
+    """A rank that is gone, or silent: kernels of others wait for its GPU, in graphs of many steps, in the resident kernel or in a queue
+    of bricks."""
+    n = next((n for n in (3, 2) if transport in ranks.transports(n)), 0)
+    if n == 0:
+        print(f"test_gpus: {transport}: not run: it cannot run here, or there are not enough GPUs")
+        return
+    by_count = {"rebuild": "every", "every": 10} if transport == "direct" else {}  # the resident kernel
+    for number, rank, lists, launch in ((signal.SIGKILL, 1, {}, {}), (signal.SIGKILL, 0, by_count, {}), (signal.SIGSTOP, n - 1, {}, {}),
+                                        (signal.SIGSTOP, 0, by_count, {}), (signal.SIGSTOP, 1, by_count, {"passes": "queue"})):
+        if transport == "nccl" and (launch or number == signal.SIGKILL and rank == 0):
+            continue  # the launcher ends the others, whatever they wait for
+        launch = {"graph": "off"} if transport == "nccl" and rank == 0 else launch
+        what = f"{number.name} of rank {rank} of {n}, parallel.transport={transport} {lists} {launch}"
+        name = "-".join([transport, f"{number.name}{rank}", *launch.values()])
+        started = on_gpus(folder, n, transport, name, lists, launch)
+        pids = started.processes()
+        time.sleep(random.uniform(0.1, 0.6))
+        begun = time.monotonic()
+        os.kill(pids[rank], number)
+        done = wait_for_end(checks, started, folder, name, begun, what)
+        told = [line for line in done.stderr.splitlines() if line.startswith("mdmini: error")]
+        if number == signal.SIGSTOP:
+            # no other one is named; but who gives up on NCCL answers no other for a while
+            silent = f"error: rank {rank}" if transport == "direct" else "rank ."
+            checks.that(len(told) == 1 and re.search(f"{silent} of {n} did not answer for {PATIENCE_S} s", told[0]) and
+                        "parallel.timeout" in told[0], f"{what}: {told}")
+
+
+def test_nccl(checks, folder):
+    """NCCL itself waits for ever."""
+    test_gpus(checks, folder, "nccl")
+    if "nccl" not in ranks.transports(2) or not ranks.PLAYS_NCCL:
+        return  # a real one does not fail when it is told to
+    deck = program.write_deck(folder, "fails", **{**MELT, "run": {"steps": 100, "backend": "cuda"},
+                                                 "parallel": {"transport": "nccl", "timeout": 2}}).name
+    for how, code, told in (("async", 1, "a message of NCCL failed: remote process exited"),
+                            ("silent", 1, "NCCL has waited for other ranks for 2 s (parallel.timeout) to join them"),
+                            ("init", 2, "NCCL cannot join the ranks: unhandled system error")):
+        begun = time.monotonic()
+        done = ranks.run(2, deck, folder=folder, timeout=2 * LATEST_S, **ranks.NCCL, NCCL_STAND_IN=how)
+        checks.that(done.code == code and told in done.stderr and time.monotonic() - begun < LATEST_S,
+                    f"NCCL, {how}: {done.code}, {time.monotonic() - begun:.1f} s, {done.stderr}")
+
+
+def test_late_messages(checks, folder):
+    """With a layer in front of MPI that delays at random: the same bits, and the run ends."""
+    shim = os.environ.get("DELAYING_MPI")
+    if not shim:
+        print("test_late_messages: not run: there is no layer that delays (sanitizers have no room for it)")
+        return
+    os.environ["DELAYING_MPI_COUNTS"] = str(folder / "late")
+    ranks.ENVIRONMENT["LD_PRELOAD"] = shim
+    for name, more, switches, grid in (
+            ("mixed", {}, [], "2 2 1"),
+            ("rows", {}, ["memory.layout=soa", "output.pipeline=off"], "3 1 2"),
+            ("two", {"types": 2, "fractions": "0.5 0.5"}, ["neighbor.rebuild=host-check"], "1 1 2")):
+        melt = {**MELT, "system": {**MELT["system"], "cells": 6}, "run": {"steps": 40, "backend": "cpu"}}
+        deck = write_case(folder, name, melt, more)
+        check_grids(checks, folder, deck, [*switches, "output.frames_every=10", "output.velocities_every=10",
+                                           "output.images_every=10", "output.forces_every=10"], [grid])
+        late = [int(path.read_text()) for path in folder.glob("late.*")]
+        checks.that(len(late) > 1 and min(late) > 30, f"{name}: late calls of ranks: {late}")
+        for path in folder.glob("late.*"):
+            path.unlink()
+    del ranks.ENVIRONMENT["LD_PRELOAD"], os.environ["DELAYING_MPI_COUNTS"]
+
+
+if __name__ == "__main__":
+    ranks.require()
+    run_tests(test_killed_in_set_up, test_killed, test_silent, test_gpus, test_nccl, test_late_messages)
