@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "sensors/host.h"
 
 static const struct {
     const char *key, *name;
@@ -65,6 +66,11 @@ void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, co
     for (int a = 0; a < config->parallel_grid.n; a++)
         md_log(log, "%s%lld", a ? " x " : " ", (long long)config->parallel_grid.values[a]);
     md_log(log, "\n");
+    if (config->run_backend == MD_BACKEND_CUDA && md_host_cpus_allowed() == 1)
+        md_log(log,
+               "%snote      rank 0 may use one processor: whoever writes files keeps from it who issues steps, and\n"
+               "%s          verification has one thread. Bind processes to more, or to none: mpirun --bind-to none\n",
+               prefix, prefix);
 }
 
 /* The largest over the mean: 1 where all ranks are equal, and where none has any. */

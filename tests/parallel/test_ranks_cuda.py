@@ -24,6 +24,7 @@ PINNED = "force.kernel=brick memory.sort=brick memory.brick_grid=cells"
 MELT = {**bits.MELT, "run": {"steps": 60, "backend": "cuda"}}
 WIDE = {**MELT, "system": {**MELT["system"], "cells": 10}, "neighbor": {"skin": 0.25}}  # six cells along each axis
 PLANE = {**bits.PLANE, "run": MELT["run"]}
+GAS = {**MELT, "system": {**MELT["system"], "density": 0.05}}  # 12 cells along each axis; those with hardly an atom are sorted as many are
 UNEVEN = {**PLANE, "system": {**PLANE["system"], "cells": "20 13"}}  # 8 by 9 cells
 
 # Name, system, more of it, switches, grids.
@@ -46,6 +47,8 @@ CASES = (
     # bricks of two sizes: the order of the table is another than that of places
     ("queue2", UNEVEN, {}, "memory.brick_cells=2 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
                            "neighbor.rebuild=every neighbor.every=3 launch.passes=queue", ("2 1 1",)),
+    ("gas", GAS, {}, "memory.brick_cells=2 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
+                     "neighbor.rebuild=every neighbor.every=3 launch.passes=queue", ("2 1 1", "1 2 2")),
     # from the eighteenth list on all of one is one graph
     ("lists", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
                         "neighbor.rebuild=every neighbor.every=3 launch.passes=kernels run.steps=90", ("1 1 2", "2 2 1")),
@@ -61,7 +64,7 @@ CASES = (
                                   "neighbor.rebuild=every neighbor.every=5 run.steps=90", ("1 2 1",)),
     ("plane", PLANE, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.passes=kernels", ("2 1 1", "5 2 1")),
 )
-BY_DIRECT = {"queue": [], "queue2": [], "lists": [],  # alone, with these words
+BY_DIRECT = {"queue": [], "queue2": [], "gas": [], "lists": [],  # alone, with these words
              **{name: ["launch.persistent=on"] for name in ("resident", "resident-safe", "outputs", "resident2")}}
 
 turn = itertools.count()
@@ -137,7 +140,17 @@ def test_shorter_lists(checks, folder):
         checks.that(report["n_batches_rolled_back"] > 0 or n_launches > 30, f"{deck} {grid}: no batch was rolled back")
 
 
+def test_bound(checks, folder):
+    """A processor for each rank, as launchers give it, is too little beside a GPU."""
+    deck = program.write_deck(folder, "bound", **MELT).name
+    allowed = os.sched_getaffinity(0)
+    for processors in ({min(allowed)}, allowed):
+        os.sched_setaffinity(0, processors)
+        done = ranks.run(2, "--check", deck, folder=folder)
+        checks.that(("rank 0 may use one processor" in done.stdout) == (len(processors) == 1), f"{processors}: {done.stdout}")
+
+
 if __name__ == "__main__":
     ranks.require()
     ranks.require_gpu()
-    run_tests(test_bits, test_shorter_lists)
+    run_tests(test_bits, test_shorter_lists, test_bound)

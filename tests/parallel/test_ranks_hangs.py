@@ -127,7 +127,8 @@ def test_nccl(checks, folder):
     test_gpus(checks, folder, "nccl")
     if "nccl" not in ranks.transports(2) or not ranks.PLAYS_NCCL:
         return  # a real one does not fail when it is told to
-    deck = program.write_deck(folder, "fails", **{**MELT, "run": {"steps": 100, "backend": "cuda"}}).name
+    deck = program.write_deck(folder, "fails", **{**MELT, "run": {"steps": 100, "backend": "cuda"},
+                                                 "parallel": {"transport": "nccl"}}).name
     # Only who is to give up is impatient: compiling kernels takes seconds, in which a rank answers no other.
     for how, code, patience_s, told in (
             ("async", 1, 60, "a message of NCCL failed: remote process exited"),

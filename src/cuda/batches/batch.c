@@ -148,7 +148,5 @@ void cuda_batch_issue(CudaContext *context, const CudaBatch *batch) {
 void cuda_batch_destroy(CudaContext *context) {
     for (int kind = 0; kind < CUDA_N_BATCHES; kind++)
         for (int n = 0; n <= CUDA_GRAPH_STEPS; n++) cuda_graph_destroy(&context->batch_graphs[kind][n]);
-    cuda_graph_destroy(&context->sort_graphs);
-    cuda_graph_destroy(&context->search_graphs);
     cuda_graph_destroy(&context->list_graphs);
 }

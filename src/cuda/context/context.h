@@ -75,6 +75,7 @@ typedef enum CudaStage {
     X(gather, export_raw, "")                                                                                          \
     X(gather, places, "output.pack=shared|padded")                                                                     \
     X(gather, ids, "")                                                                                                 \
+    X(gather, joined, "parallel.transport=direct")                                                                     \
     X(gather, positions_single, "")                                                                                    \
     X(gather, positions_double, "")                                                                                    \
     X(gather, images_single, "")                                                                                       \
@@ -90,17 +91,14 @@ typedef enum CudaStage {
     X(step, bring_back, "launch.fuse=step launch.persistent=off launch.passes=queue neighbor.rebuild=device-check")    \
     X(halo, border, "")                                                                                                \
     X(halo, arrive, "")                                                                                                \
-    X(halo, list, "")                                                                                                  \
+    X(halo, sum, "")                                                                                                   \
     X(halo, pack, "parallel.transport=staged|cuda-aware|nccl")                                                         \
     X(halo, unpack, "parallel.transport=nccl")                                                                         \
-    X(halo, sum, "")                                                                                                   \
-    X(halo, count, "parallel.transport=direct")                                                                        \
     X(halo, push, "parallel.transport=direct")                                                                         \
     X(halo, barrier, "parallel.transport=direct")                                                                      \
     X(halo, end, "parallel.transport=direct")                                                                          \
     X(migrate, leave, "")                                                                                              \
     X(migrate, arrive, "")                                                                                             \
-    X(migrate, count, "parallel.transport=direct")                                                                     \
     X(migrate, take, "parallel.transport=direct")
 
 typedef enum CudaKernelId {
@@ -209,9 +207,8 @@ typedef struct CudaSlot {
     int64_t step_offset; /* see CudaContext */
 } CudaSlot;
 
-enum { CUDA_N_QUANTITIES = 4 }; /* of a frame: bits of MD_FRAME_... */
-
-/* Of several processes each has its own atoms in it, in the order of memory, and behind the quantities their ids. */
+/* Of several processes, whose hosts put a frame together, each has its own atoms in it, in the order of memory, and behind the
+ * quantities their ids. */
 typedef struct CudaFrameBuffer {
     char *device, *host;
     int64_t room, n; /* rows; as of its last issue */
@@ -320,7 +317,7 @@ typedef struct CudaContext {
     CudaJournalStep journal[CUDA_JOURNAL_STEPS]; /* of step s: [s % CUDA_JOURNAL_STEPS] */
     CudaGraph *capturing;                        /* that launches go into; NULL: none */
     CudaGraphs batch_graphs[CUDA_N_BATCHES][CUDA_GRAPH_STEPS + 1]; /* [kind][n]: of the forces of n steps */
-    CudaGraphs sort_graphs, search_graphs, list_graphs;            /* the last: both in one */
+    CudaGraphs list_graphs;                                        /* sort and search in one */
 
     /* measures, sums, particles on their way out */
     CudaDeviceStatus *h_status;

@@ -62,7 +62,7 @@ enum { CUDA_MOST_PEERS = 64 };
 typedef struct CudaHaloTable {
     int32_t n_own, n_stored;      /* atoms of the domain, and with the copies behind them */
     int32_t n_slots, n_sorted;    /* the same before they are sorted: places in memory, some of which are free */
-    int32_t n_leaving, n_arrived; /* atoms that other ranks own now, and that have come from them */
+    int32_t n_leaving;            /* atoms that other ranks own now */
     int32_t n_border[CUDA_SIDES]; /* atoms that a side has copies of */
     int32_t lacks_room;           /* parallel.transport = direct: for an atom or a copy, with any rank */
     int32_t needs_barrier; /* launch.persistent: some rank has a block that cannot do without, see needs_grid_barrier */
@@ -78,12 +78,16 @@ typedef struct CudaHaloTable {
     int32_t room_out[CUDA_SIDES + 1], room_in[CUDA_SIDES + 1];
 } CudaHaloTable;
 
+/* Of a frame: the quantities, by the bits of MD_FRAME_..., and with several processes the ids of the rows. */
+enum { CUDA_N_QUANTITIES = 4, CUDA_FRAME_IDS = CUDA_N_QUANTITIES, CUDA_FRAME_COLUMNS };
+
 /* parallel.transport = direct: what other GPUs write into. */
 typedef struct CudaMailbox {
     unsigned long long words[2][CUDA_MOST_PEERS]; /* [turn][rank], kernels/gpu_barrier.cuh */
     int32_t n_copies[CUDA_SIDES];                 /* that come from each side */
     int32_t to[CUDA_SIDES], stride[CUDA_SIDES]; /* where the rank on each side has those that it gets: CudaHaloTable */
     uint32_t n_atoms;                           /* that come: rows of the inbox behind it */
+    int32_t n_rows[CUDA_MOST_PEERS];            /* of rank 0: that each has packed for a frame */
 } CudaMailbox;
 
 enum { CUDA_MAILBOX_BYTES = 2048 }; /* the inbox behind it is aligned */
@@ -96,13 +100,16 @@ typedef struct CudaPeers {
     void *position[CUDA_SIDES];            /* its positions, */
     unsigned *done[CUDA_SIDES];            /* launch.passes = queue: steps of its bricks and of those around them, */
     int32_t rank[CUDA_SIDES];              /* and which one that is */
-    unsigned epoch;                        /* barriers so far */
-    unsigned n_blocks;                     /* that are through with a kernel; 0 between two of them */
+    void *frame[CUDA_MOST_PEERS][CUDA_FRAME_COLUMNS]; /* of rank 0: what each packs for a frame */
+    unsigned epoch;                                   /* barriers so far */
+    unsigned n_blocks;                                /* that are through with a kernel; 0 between two of them */
 } CudaPeers;
 
-/* A copy of an atom at the border: its number among those of the side, and the side in the upper five bits. */
+/* A copy of an atom at the border: its number among those of the side, in the lowest bits; whether the atom has another one; and the
+ * side, in the uppermost five bits. */
 typedef uint32_t CudaCopy;
-enum { CUDA_COPY_BITS = 27 };
+enum { CUDA_COPY_BITS = 26, CUDA_SIDE_BITS = CUDA_COPY_BITS + 1 };
+#define CUDA_NO_COPY 0xffffffffu
 
 /* With several processes CudaGrid has the cells of this rank's domain and of the halo around it, in local numbers: 0 is the first one
  * of the halo. In memory the domain's own cells come first, those of the halo follow side by side. All domains have as many cells. */
@@ -122,11 +129,12 @@ typedef struct CudaDomain {
     int32_t *out;         /* [row_room] atoms that others have copies of, side by side */
     int32_t *out_cell;    /* [cells of the halo] of a border cell the first of its atoms among those of its side */
     void *sent;           /* [row_room] their places on the way */
-    /* launch.passes = queue, launch.persistent: of an own atom where its copies are, and how many: CUDA_SIDES first + n */
-    uint32_t *copies_of; /* [room] */
-    CudaCopy *copies;    /* [row_room] in any order */
-    unsigned *n_copies;  /* so far */
+    /* launch.passes = queue, launch.persistent: the first copy of an own atom, and of each copy the next one of the same atom, in the
+     * order of out */
+    CudaCopy *first_copy; /* [room] */
+    CudaCopy *next_copy;  /* [row_room] */
     int32_t row_room, inbox_room;
+    void *frame_rows; /* parallel.transport = direct: columns of the own atoms, in the order of memory, for a frame */
     /* launch.persistent: bricks that blocks can hold at once; of each, its rows and the atoms that it stages */
     int32_t held_bricks, held_rows, held_staged;
     int32_t n_ranks;

@@ -31,10 +31,27 @@ __device__ inline int count_particle(int *count, int place, int n) {
 #endif
 }
 
-/* Particle i, by one of the first n threads, in the cell at `place`. */
-__device__ inline void count_at(const CudaArguments &a, int i, int place, int n) {
+/* What particles of a cell are sorted by: the id; in bricks by x first, so that a line of cells along x is sorted by x as a
+ * whole, and the search need not go through all of it. */
+typedef Select<in_bricks, uint64_t, int32_t>::type SlotKey;
+
+__device__ inline SlotKey key_at(const Vec3<Pair> &x, int id) {
+    if constexpr (in_bricks) return (uint64_t)float_key((float)x.x) << 32 | (unsigned)id;
+    else return id;
+}
+
+/* Room for the keys of a.keys_per_cell particles of the cell at `place`, of few cells. */
+__device__ inline SlotKey *keys_of_few(const CudaArguments &a, int place) {
+    return (SlotKey *)a.list.entries + (int64_t)place * a.keys_per_cell;
+}
+
+/* Particle i, by one of the first n threads, in the cell at `place`. With a.keys_per_cell, keys of few cells are there at once, as far
+ * as there is room. */
+__device__ inline void count_at(const CudaArguments &a, int i, int place, int n, SlotKey key) {
     a.place[i] = place;
-    a.arrival[i] = count_particle(&a.cell_count[place], place, n);
+    const int arrival = count_particle(&a.cell_count[place], place, n);
+    if (a.keys_per_cell == 0) a.arrival[i] = arrival;
+    else if (arrival < a.keys_per_cell) keys_of_few(a, place)[arrival] = key;
 }
 
 #endif

@@ -83,10 +83,10 @@ __device__ inline Cell cell_of_atom(const CudaArguments &a, int i) {
     const Vec3<Pair> way = predicts ? way_ahead(a, load<Pair>(a.now.velocity, i)) : Vec3<Pair>{0, 0, 0};
     return cell_of_place(a, place_ahead(load<Pair>(a.now.position, i), way));
 }
-__device__ inline Cell cell_of_row(const CudaArguments &a, const AtomRow &row) {
+__device__ inline Vec3<Pair> place_of_row(const CudaArguments &a, const AtomRow &row) {
     const Vec3<Pair> x = {row.position.x, row.position.y, row.position.z},
                      v = {row.velocity.x, row.velocity.y, row.velocity.z};
-    return cell_of_place(a, place_ahead(x, way_ahead(a, v)));
+    return place_ahead(x, way_ahead(a, v));
 }
 
 /* from, to: where its position is, off the first ones. */

@@ -16,7 +16,8 @@
  *             rows of the three components, and an offset of 11 puts them side by side into the 32 banks, wherever the
  *             warp begins; doubles (16 at a time, 6, 5 and 5 rows) as well. tests/kernels/test_pack.c counts.
  *
- * With several processes a frame of each has its rows in the order of memory, and their ids beside them (k_gather_ids). */
+ * With several processes each packs its rows in the order of memory, and their ids beside them (k_gather_ids). With
+ * parallel.transport = direct kernels of rank 0 put them together (k_gather_joined), else the host does. */
 #include "cuda/kernels/gather_state.cuh"
 
 constexpr bool is_naive = MD_SW_output_pack == MD_PACK_NAIVE;
@@ -33,7 +34,28 @@ MD_KERNEL k_gather_places(MD_ARGUMENTS) {
 MD_KERNEL k_gather_ids(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i < own_atoms(a) && !a.status->stopped) ((int32_t *)a.out)[i] = a.now.tag[i].id;
+#if MD_SW_parallel_transport == 3 /* direct: rank 0 is told how many there are */
+    if (i == 0) *(volatile int32_t *)&a.domain.peers->mailbox[0]->n_rows[a.domain.rank] = own_atoms(a);
+#endif
 }
+
+#if MD_SW_parallel_transport == 3 /* direct */
+/* Rank 0, behind a barrier of all GPUs: column a.n of all ranks, by id. A row has a.buffer words. Reads of other GPUs are side by side;
+ * what is scattered is written to the memory of this one. */
+MD_KERNEL k_gather_joined(MD_ARGUMENTS) {
+    if (a.status->stopped) return; /* all GPUs: they stop at the same step */
+    const CudaPeers &peers = *a.domain.peers;
+    const int n_words = a.buffer;
+    for (int rank = 0; rank < a.domain.n_ranks; rank++) {
+        const int32_t *ids = (const int32_t *)peers.frame[rank][CUDA_FRAME_IDS];
+        const uint32_t *rows = (const uint32_t *)peers.frame[rank][a.n];
+        const int n = peers.mailbox[0]->n_rows[rank];
+        for (int k = thread_index(); k < n; k += grid_size())
+            for (int word = 0; word < n_words; word++)
+                ((uint32_t *)a.out)[(int64_t)n_words * ids[k] + word] = rows[(int64_t)n_words * k + word];
+    }
+}
+#endif
 #endif
 
 /* All of a kernel that gathers: row id of `out` gets the numbers of its particle; numbers(i) gives those of particle i in memory.

@@ -5,6 +5,7 @@
  * keys, as there. So between two lists only places travel, and those from a side are received where the pair kernels read them, with
  * nothing to unpack. A copy keeps the coordinates that the atom has in the whole box; from the cell follows which image it is
  * (bricks/load_tile.cuh). */
+#include "cuda/kernels/border.cuh"
 #include "cuda/kernels/gpu_barrier.cuh"
 #include "cuda/kernels/scan.cuh"
 #include "cuda/kernels/send.cuh"
@@ -27,18 +28,16 @@ MD_KERNEL k_halo_arrive(MD_ARGUMENTS) {
     int side = 0;
     while (k >= table.in[side + 1]) side++;
     const AtomRow row = ((const AtomRow *)domain.rows_in)[table.row_in[side] + k - table.in[side]];
-    const int i = own_slots(a) + k, cell = cell_number(a.grid, local_cell(domain, side, cell_of_row(a, row)));
+    const Vec3<Pair> place = place_of_row(a, row);
+    const int i = own_slots(a) + k, cell = cell_number(a.grid, local_cell(domain, side, cell_of_place(a, place)));
     put_row(a, i, row, a.n > 0 ? on_the_way(a) : 0);
     a.slot_cell[i] = cell;
-    if (a.n > 0) count_at(a, i, cell_place(a, cell), table.in[CUDA_SIDES]); /* k_sort_bin does otherwise */
+    if (a.n > 0)
+        count_at(a, i, cell_place(a, cell), table.in[CUDA_SIDES],
+                 key_at(place, row.tag.id)); /* k_sort_bin does otherwise */
 }
 
-/* --- when all is sorted: the atoms of the border in the order in which they are sent, side by side, cell by cell ---------- */
-
-/* Border cells of all sides are numbered as the halo cells are in memory, from the first one on. */
-__device__ inline int first_border_cell(const CudaDomain &domain, int side) {
-    return domain.place_of_side[side] - domain.n_own[0] * domain.n_own[1] * domain.n_own[2];
-}
+/* --- when all are counted ------------------------------------------------------------------------------------------------ */
 
 /* parallel.transport = direct: the rank on a side is told where its atoms are among the positions of this one. */
 __device__ inline void tell_place(const CudaArguments &a, int side) {
@@ -47,7 +46,7 @@ __device__ inline void tell_place(const CudaArguments &a, int side) {
     *(volatile int32_t *)&mailbox->stride[CUDA_SIDES - 1 - side] = a.stride;
 }
 
-/* The first atom of each border cell, among those of its side. A block a side. */
+/* The first atom of each border cell among those of its side, by the counts of all cells. A block a side. */
 MD_KERNEL k_halo_sum(MD_ARGUMENTS) {
     __shared__ int s_before;
     const CudaDomain &domain = a.domain;
@@ -63,7 +62,7 @@ MD_KERNEL k_halo_sum(MD_ARGUMENTS) {
 #pragma unroll
         for (int k = 0; k < items; k++) {
             const int c = cell_number(a.grid, cell_of_box(box, min(begin + k, n_cells - 1)));
-            n[k] = begin + k < n_cells ? cell_end(a, c) - cell_begin(a, c) : 0;
+            n[k] = begin + k < n_cells ? a.cell_count[cell_place(a, c)] : 0;
         }
         for (int k = 0; k < items; k++) sum += n[k];
         const int up_to = before + block_scan(sum);
@@ -77,39 +76,6 @@ MD_KERNEL k_halo_sum(MD_ARGUMENTS) {
         before = s_before;
     }
     if (is_direct && threadIdx.x == 0) tell_place(a, side);
-}
-
-/* Each atom has a list of its copies, for the block that moves it. */
-constexpr bool lists_copies = MD_SW_launch_passes == MD_PASSES_QUEUE || MD_SW_launch_persistent == MD_PERSISTENT_ON;
-
-/* Of all threads of the block: where n copies of this one begin among all. */
-__device__ inline int take_copies(const CudaArguments &a, int n) {
-    __shared__ int s_first;
-    const int up_to = block_scan(n);
-    if (threadIdx.x == MD_BLOCK - 1) s_first = up_to > 0 ? (int)atomicAdd(a.domain.n_copies, (unsigned)up_to) : 0;
-    __syncthreads(); /* the first of the block is there */
-    return s_first + up_to - n;
-}
-
-MD_KERNEL k_halo_list(MD_ARGUMENTS) {
-    const CudaDomain &domain = a.domain;
-    const int i = thread_index();
-    const bool is_there = i < own_atoms(a) && !domain.table->lacks_room; /* nothing is sorted then */
-    const int c = a.slot_cell[is_there ? i : 0];
-    const Cell at = cell_at(a.grid, c);
-    unsigned sides = is_there ? sides_of_border(domain, at) : 0u;
-    int copy = 0;
-    if constexpr (lists_copies) {
-        copy = take_copies(a, __popc(sides));
-        if (is_there) domain.copies_of[i] = (unsigned)CUDA_SIDES * (unsigned)copy + (unsigned)__popc(sides);
-    }
-    for (; sides != 0; sides &= sides - 1) {
-        const int side = __ffs((int)sides) - 1;
-        const int cell = first_border_cell(domain, side) + cell_in_box(border_box(domain, side), at);
-        const int k = domain.out_cell[cell] + i - cell_begin(a, c);
-        domain.out[domain.table->out[side] + k] = i;
-        if (lists_copies) domain.copies[copy++] = (unsigned)side << CUDA_COPY_BITS | (unsigned)k;
-    }
 }
 
 /* --- between two lists: their places in copy a.buffer of the positions ------------------------------------------------- */
@@ -203,40 +169,4 @@ MD_KERNEL k_halo_end(MD_ARGUMENTS) {
     if (all & (CUDA_LIST_LACKS_ROOM | CUDA_LIST_FULL)) set_stop_flag(a, CUDA_STOPPED_FULL);
 }
 
-/* When the rows of all borders are on their way: each rank is told how many come to it, and all whether any lacks room: then nothing is
- * sorted. One block. */
-MD_KERNEL k_halo_count(MD_ARGUMENTS) {
-    const CudaDomain &domain = a.domain;
-    CudaHaloTable *table = domain.table;
-    const CudaMailbox *mailbox = domain.peers->mailbox[domain.rank];
-    const int side = (int)threadIdx.x;
-    const bool has_side = side < CUDA_SIDES && (domain.sides >> side & 1u) != 0;
-    bool lacks = table->lacks_room != 0;
-    if (threadIdx.x == 0) { /* for all that are sent, in the lists of them */
-        int n = 0;
-        for (int k = 0; k < CUDA_SIDES; k++) n += table->n_border[k];
-        lacks = lacks || n > domain.row_room;
-    }
-    if (has_side) {
-        const int n = table->n_border[side];
-        *(volatile int32_t *)&domain.peers->mailbox[domain.peers->rank[side]]->n_copies[CUDA_SIDES - 1 - side] = n;
-        lacks = lacks || n > table->row_most[side];
-    }
-    __threadfence_system(); /* what this and kernels before have stored */
-    lacks = __syncthreads_or(lacks);
-    lacks = gpu_barrier(a, lacks).bits != 0;
-    if (threadIdx.x != 0) return;
-    table->out[0] = table->in[0] = 0;
-    for (int k = 0; k < CUDA_SIDES; k++) {
-        const bool is_side = (domain.sides >> k & 1u) != 0 && !lacks;
-        table->out[k + 1] = table->out[k] + (is_side ? table->n_border[k] : 0);
-        table->in[k + 1] = table->in[k] + (is_side ? *(const volatile int32_t *)&mailbox->n_copies[k] : 0);
-    }
-    table->lacks_room = lacks;
-    table->n_own += table->n_arrived - table->n_leaving;
-    table->n_stored = table->n_own + table->in[CUDA_SIDES];
-    table->n_sorted = lacks ? 0 : table->n_slots + table->in[CUDA_SIDES];
-    a.status->n_migrated += (unsigned long long)table->n_leaving;
-    a.status->n_rows_sent += (unsigned long long)table->out[CUDA_SIDES];
-}
 #endif

@@ -36,34 +36,84 @@ MD_KERNEL k_migrate_arrive(MD_ARGUMENTS) {
 }
 
 #if MD_SW_parallel_transport == 3 /* direct */
-/* When all have sent theirs: how many have come. One block. */
-MD_KERNEL k_migrate_count(MD_ARGUMENTS) {
-    CudaHaloTable *table = a.domain.table;
-    __threadfence_system(); /* what kernels before have stored */
-    gpu_barrier(a, 0);
-    if (threadIdx.x != 0) return;
-    CudaMailbox *mailbox = a.domain.peers->mailbox[a.domain.rank];
-    const int n = (int)*(volatile uint32_t *)&mailbox->n_atoms, room = a.domain.inbox_room;
-    mailbox->n_atoms = 0; /* the next ones come behind another barrier */
-    table->n_arrived = min(n, room);
-    table->n_slots = table->n_own + max(table->n_arrived - table->n_leaving, 0);
-    table->lacks_room = n > room;
+/* Those that have come, into their cells; copies of those at the border are sent. By all threads of a block. */
+__device__ inline void take_all(const CudaArguments &a, int n_arrived) {
+    const CudaHaloTable &table = *a.domain.table;
+    for (int first = 0; first < n_arrived; first += MD_BLOCK) {
+        const int k = first + (int)threadIdx.x;
+        AtomRow row = {};
+        unsigned sides = 0;
+        if (k < n_arrived) {
+            const int i = k < table.n_leaving ? a.domain.leaving[k] : table.n_own + k - table.n_leaving;
+            row = ((const AtomRow *)a.domain.peers->inbox[a.domain.rank])[k];
+            put_row(a, i, row, on_the_way(a));
+            const Vec3<Pair> place = place_of_row(a, row);
+            const Cell at = local_cell(a.domain, own_side, cell_of_place(a, place));
+            count_at(a, i, cell_place(a, cell_number(a.grid, at)), n_arrived - first, key_at(place, row.tag.id));
+            sides = sides_of_border(a.domain, at);
+        }
+        send_copies(a, sides, true, [&] { return row; });
+    }
 }
 
-/* Those that have come, into their cells; and copies of those at the border are sent. */
-MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
-    const CudaHaloTable &table = *a.domain.table;
-    const int k = thread_index();
-    AtomRow row = {};
-    unsigned sides = 0;
-    if (k < table.n_arrived) {
-        const int i = k < table.n_leaving ? a.domain.leaving[k] : table.n_own + k - table.n_leaving;
-        row = ((const AtomRow *)a.domain.peers->inbox[a.domain.rank])[k];
-        put_row(a, i, row, on_the_way(a));
-        const Cell at = local_cell(a.domain, own_side, cell_of_row(a, row));
-        count_at(a, i, cell_place(a, cell_number(a.grid, at)), table.n_arrived);
-        sides = sides_of_border(a.domain, at);
+/* Whether a copy for a side has no room there. The rank on that side is told how many come; one thread a side. */
+__device__ inline bool tell_copies(const CudaArguments &a, int side) {
+    const CudaDomain &domain = a.domain;
+    const int n = *(const volatile int32_t *)&domain.table->n_border[side];
+    *(volatile int32_t *)&domain.peers->mailbox[domain.peers->rank[side]]->n_copies[CUDA_SIDES - 1 - side] = n;
+    return n > domain.table->row_most[side];
+}
+
+/* Whether there are more copies on all sides than lists of them have room for. */
+__device__ inline bool are_too_many(const CudaArguments &a) {
+    int n = 0;
+    for (int k = 0; k < CUDA_SIDES; k++) n += *(const volatile int32_t *)&a.domain.table->n_border[k];
+    return n > a.domain.row_room;
+}
+
+/* What of the table follows from how many atoms and copies have come. By one thread. */
+__device__ inline void end_counts(const CudaArguments &a, int n_arrived, bool lacks) {
+    const CudaDomain &domain = a.domain;
+    CudaHaloTable *table = domain.table;
+    const CudaMailbox *mailbox = domain.peers->mailbox[domain.rank];
+    const int n_slots = table->n_own + max(n_arrived - table->n_leaving, 0);
+    table->out[0] = table->in[0] = 0;
+    for (int k = 0; k < CUDA_SIDES; k++) {
+        const bool is_side = (domain.sides >> k & 1u) != 0 && !lacks;
+        table->out[k + 1] = table->out[k] + (is_side ? *(const volatile int32_t *)&table->n_border[k] : 0);
+        table->in[k + 1] = table->in[k] + (is_side ? *(const volatile int32_t *)&mailbox->n_copies[k] : 0);
+        table->n_border[k] = 0; /* for the next list */
     }
-    send_copies(a, sides, true, [&] { return row; });
+    table->lacks_room = lacks;
+    table->n_slots = n_slots;
+    table->n_own += n_arrived - table->n_leaving;
+    table->n_stored = table->n_own + table->in[CUDA_SIDES];
+    table->n_sorted = lacks ? 0 : n_slots + table->in[CUDA_SIDES];
+    a.status->n_migrated += (unsigned long long)table->n_leaving;
+    a.status->n_rows_sent += (unsigned long long)table->out[CUDA_SIDES];
+    table->n_leaving = 0;
+}
+
+/* When all have sent theirs: takes in the atoms that have come. Then each rank is told how many copies come to it, and all whether any
+ * lacks room: then nothing is sorted. One block: few atoms come. */
+MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
+    const CudaDomain &domain = a.domain;
+    CudaMailbox *mailbox = domain.peers->mailbox[domain.rank];
+    __threadfence_system(); /* what kernels before have stored */
+    gpu_barrier(a, 0);
+    const int n = (int)*(volatile uint32_t *)&mailbox->n_atoms, n_arrived = min(n, domain.inbox_room);
+    take_all(a, n_arrived);
+    __syncthreads(); /* all copies are counted, and all threads know how many atoms have come */
+    const int side = (int)threadIdx.x;
+    bool lacks = n > domain.inbox_room;
+    if (threadIdx.x == 0) {
+        mailbox->n_atoms = 0; /* the next ones come behind another barrier */
+        lacks = lacks || are_too_many(a);
+    }
+    if (side < CUDA_SIDES && (domain.sides >> side & 1u) != 0) lacks = tell_copies(a, side) || lacks;
+    __threadfence_system(); /* what this and kernels before have stored */
+    lacks = __syncthreads_or(lacks);
+    lacks = gpu_barrier(a, lacks).bits != 0;
+    if (threadIdx.x == 0) end_counts(a, n_arrived, lacks);
 }
 #endif

@@ -58,11 +58,12 @@ __device__ inline void send_home(const CudaArguments &a, int owner, int i, const
 
 /* By one of the first n threads: counts own atom i in its cell, of n_cells; or sends it to its new owner, and counts it behind all cells.
  * Its position is the one on the way. Returns the sides that get a copy of it. */
-__device__ inline unsigned sort_or_send(const CudaArguments &a, int i, const Cell &cell, int n, int n_cells) {
+__device__ inline unsigned sort_or_send(const CudaArguments &a, int i, const Cell &cell, int n, int n_cells,
+                                        SlotKey key) {
     const CudaDomain &domain = a.domain;
     const int owner = owner_of(domain, cell);
     const Cell at = local_cell(domain, own_side, cell);
-    count_at(a, i, owner == domain.rank ? cell_place(a, cell_number(a.grid, at)) : n_cells, n);
+    count_at(a, i, owner == domain.rank ? cell_place(a, cell_number(a.grid, at)) : n_cells, n, key);
     if (owner == domain.rank) return sides_of_border(domain, at);
     send_home(a, owner, i, atom_row(a, i, on_the_way(a)));
     return 0;

@@ -20,8 +20,8 @@
  *
  * neighbor.predict = velocity: cells are those of where the particles will be (physics/predict.h). */
 #include "cuda/kernels/ahead.cuh"
+#include "cuda/kernels/border.cuh"
 #include "cuda/kernels/scan.cuh"
-#include "cuda/kernels/send.cuh"
 #include "physics/curve.h"
 
 /* Whether there is an atom: with several processes it may have left. */
@@ -36,20 +36,6 @@ MD_KERNEL k_sort_look_ahead(MD_ARGUMENTS) {
     a.status->built_step = step;
 }
 
-/* What particles of a cell are sorted by: the id; in bricks by x first, so that a line of cells along x is sorted by x as a
- * whole, and the search need not go through all of it. */
-typedef Select<in_bricks, uint64_t, int32_t>::type SlotKey;
-
-__device__ inline SlotKey key_at(const Vec3<Pair> &x, int id) {
-    if constexpr (in_bricks) return (uint64_t)float_key((float)x.x) << 32 | (unsigned)id;
-    else return id;
-}
-
-/* Room for the keys of a.keys_per_cell particles of the cell at `place`, of few cells. */
-__device__ inline SlotKey *keys_of_few(const CudaArguments &a, int place) {
-    return (SlotKey *)a.list.entries + (int64_t)place * a.keys_per_cell;
-}
-
 /* With several processes: of an own atom the place of its cell; of a copy that of the one beside the domain that it came for (k_halo_arrive); of an atom that has left,
  * and of whose row nobody else has made use, the place behind all cells. */
 __device__ inline int place_in_domain(const CudaArguments &a, int i, const Vec3<Pair> &x, int id) {
@@ -58,16 +44,12 @@ __device__ inline int place_in_domain(const CudaArguments &a, int i, const Vec3<
     return cell_place(a, cell_number(a.grid, local_cell(a.domain, own_side, cell_of_place(a, x))));
 }
 
-/* By the places that the list is made of, as pairs see them: they are kept, so that a restart finds the same cells. With a.keys_per_cell,
- * keys of few cells are there at once, as far as there is room. */
+/* By the places that the list is made of, as pairs see them: they are kept, so that a restart finds the same cells. */
 __device__ inline void count_in_cell(const CudaArguments &a, int i, const Vec3<Pair> &x, int id) {
     int place;
     if constexpr (has_domain) place = place_in_domain(a, i, x, id);
     else place = cell_place(a, cell_number(a.grid, cell_of_place(a, x)));
-    a.place[i] = place;
-    const int arrival = count_particle(&a.cell_count[place], place, sorted_slots(a));
-    if (a.keys_per_cell == 0) a.arrival[i] = arrival;
-    else if (arrival < a.keys_per_cell) keys_of_few(a, place)[arrival] = key_at(x, id);
+    count_at(a, i, place, sorted_slots(a), key_at(x, id));
 }
 
 /* Whether particle i, which is at x, had gone further than the list allows when that was used last: a drift ago, so that
@@ -115,7 +97,7 @@ __device__ inline unsigned wrap_into_cell(const CudaArguments &a, int i, const V
         store<Pair>(a.reference, i, place, Pair(0));
     if (a.n == 0) return 0;
 #if MD_DOMAIN && MD_SW_parallel_transport == 3 /* direct: kernels send atoms and copies, and here each atom is seen */
-    return sort_or_send(a, i, cell_of_place(a, place), own_atoms(a), a.n);
+    return sort_or_send(a, i, cell_of_place(a, place), own_atoms(a), a.n, key_at(place, tag.id));
 #else
     count_in_cell(a, i, place, tag.id);
     return 0;
@@ -260,13 +242,14 @@ __device__ inline void scan_by_block(const int *counts, int *starts, int n) {
 
 MD_KERNEL k_sort_scan_sums(MD_ARGUMENTS) { scan_by_block(a.scan_sums, a.scan_sums, a.n); }
 
+/* With several processes nothing is sorted if any of them lacks room. */
+__device__ inline bool is_sorted(const CudaArguments &a) { return !has_domain || a.domain.table->lacks_room == 0; }
+
 MD_KERNEL k_sort_scan_finish(MD_ARGUMENTS) {
     const int k = thread_index();
     const int own = k < a.n ? a.cell_count[k] : 0, sum = block_scan(own);
     if (k >= a.n) return;
-    const bool is_empty =
-        has_domain && a.domain.table->lacks_room != 0; /* with several processes nothing is sorted then */
-    a.cell_start[k] = is_empty ? 0 : a.scan_sums[blockIdx.x] + sum - own;
+    a.cell_start[k] = is_sorted(a) ? a.scan_sums[blockIdx.x] + sum - own : 0;
     a.cell_count[k] = 0;
 }
 
@@ -331,9 +314,10 @@ __device__ inline Sorted take_sorted(const CudaArguments &a, int i) {
     return sorted;
 }
 
-/* Particle i, of the cell at `place`, into its slot. */
-__device__ inline void put_into_slot(const CudaArguments &a, int i, int place, int slot, const Sorted &sorted) {
-    a.slot_cell[slot] = is_placed ? a.place_cell[place] : place;
+/* Particle i, of the cell at `place`, into its slot. Returns the cell. */
+__device__ inline int put_into_slot(const CudaArguments &a, int i, int place, int slot, const Sorted &sorted) {
+    const int cell = is_placed ? a.place_cell[place] : place;
+    a.slot_cell[slot] = cell;
     if constexpr (reorders) {
         store<Pair>(a.now.position, slot, sorted.rounded.v, sorted.rounded.w);
         put_down(a.spare, slot, sorted.carried);
@@ -341,6 +325,7 @@ __device__ inline void put_into_slot(const CudaArguments &a, int i, int place, i
     } else {
         a.slot_atom[slot] = i;
     }
+    return cell;
 }
 
 /* How many of n keys are smaller. Several loads are on the way at once. */
@@ -363,8 +348,10 @@ MD_KERNEL k_sort_rank(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i >= sorted_slots(a) || !is_atom(a, i)) return;
     const int place = a.place[i], begin = a.cell_start[place], end = a.cell_start[place + 1];
-    const int slot = begin + count_smaller((const SlotKey *)a.slot_key + begin, end - begin, slot_key(a, i));
-    put_into_slot(a, i, place, slot, take_sorted(a, i));
+    const int rank = count_smaller((const SlotKey *)a.slot_key + begin, end - begin, slot_key(a, i)),
+              slot = begin + rank;
+    const int cell = put_into_slot(a, i, place, slot, take_sorted(a, i));
+    if (has_domain && slot < own_atoms(a)) list_copies(a, slot, cell, rank);
 }
 
 /* The same for a cell in which more have come than there is room for: among all particles. The host is told, and sees to it that
@@ -380,7 +367,7 @@ __device__ inline int count_smaller_of_all(const CudaArguments &a, int place, Sl
 MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     __shared__ int s_start[CUDA_FEW_CELLS];
     const int i = thread_index();
-    const bool is_there = i < sorted_slots(a);
+    const bool is_there = i < sorted_slots(a) && is_atom(a, i);
     int place = 0;
     SlotKey key = 0;
     Sorted sorted = {};
@@ -391,7 +378,7 @@ MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     }
     scan_by_block(a.cell_count, s_start, a.n);
     for (int k = i; k < a.n; k += grid_size()) {
-        a.cell_start[k] = s_start[k];
+        a.cell_start[k] = is_sorted(a) ? s_start[k] : 0;
         ((int *)a.out)[k] = 0;
     }
     if (!is_there) return;
@@ -399,5 +386,6 @@ MD_KERNEL k_sort_rank_few(MD_ARGUMENTS) {
     const bool fits = n <= a.keys_per_cell;
     const int smaller = fits ? count_smaller(keys_of_few(a, place), n, key) : count_smaller_of_all(a, place, key);
     if (!fits) *(volatile int *)&a.host_status->largest_cell = n; /* host memory: whichever comes last */
-    put_into_slot(a, i, place, begin + smaller, sorted);
+    const int cell = put_into_slot(a, i, place, begin + smaller, sorted);
+    if (has_domain && begin + smaller < own_atoms(a)) list_copies(a, begin + smaller, cell, smaller);
 }

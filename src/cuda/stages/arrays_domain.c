@@ -7,6 +7,10 @@ size_t cuda_arrays_exported(const CudaContext *context, size_t n, size_t size) {
     return context->config.parallel_transport == MD_TRANSPORT_DIRECT && context->comm && n < of_page ? of_page : n;
 }
 
+size_t cuda_frame_rows_bytes(const CudaContext *context) {
+    return cuda_arrays_exported(context, cuda_frame_offset(context, CUDA_FRAME_COLUMNS, context->room), 1);
+}
+
 void cuda_arrays_add_domain(CudaContext *context, CudaArrays *arrays) {
     CudaDomain *d = &context->arguments.domain;
     const size_t n = (size_t)d->row_room, n_atoms = (size_t)context->room, row = cuda_domain_row_bytes(context);
@@ -22,11 +26,13 @@ void cuda_arrays_add_domain(CudaContext *context, CudaArrays *arrays) {
         const size_t bytes = CUDA_MAILBOX_BYTES + (size_t)d->inbox_room * row;
         cuda_array_keep(arrays, &d->peers, 1, sizeof *d->peers, "memory of other GPUs");
         cuda_array_keep(arrays, &context->halo.mailbox, cuda_arrays_exported(context, bytes, 1), 1, "mailbox");
+        if (context->output.spec.n_frames > 0)
+            cuda_array_keep(arrays, &d->frame_rows, cuda_frame_rows_bytes(context), 1, "rows of a frame");
     }
     if (context->facts.lists_copies) {
-        cuda_array_keep(arrays, &d->copies_of, n_atoms, sizeof *d->copies_of, "copies of atoms");
-        cuda_array_keep(arrays, &d->copies, n, sizeof *d->copies, "copies of atoms");
-        cuda_array_keep(arrays, &d->n_copies, 1, sizeof *d->n_copies, "number of copies");
+        md_require(n <= (size_t)1 << CUDA_COPY_BITS);
+        cuda_array_keep(arrays, &d->first_copy, n_atoms, sizeof *d->first_copy, "copies of atoms");
+        cuda_array_keep(arrays, &d->next_copy, n, sizeof *d->next_copy, "copies of atoms");
     }
 }
 

@@ -101,17 +101,10 @@ int cuda_domain_owner(const CudaContext *context, const CudaGrid *whole, const d
     return (at[2] * context->domain.grid[1] + at[1]) * context->domain.grid[0] + at[0];
 }
 
-/* With a layer more on each side along axes that are cut. */
-static int64_t count_with_halo(const CudaContext *context, const int32_t n[3]) {
+int64_t cuda_domain_count(const CudaContext *context, const int32_t n[3]) {
     int64_t count = 1;
     for (int a = 0; a < 3; a++) count *= n[a] + 2 * context->arguments.domain.halo[a];
     return count;
-}
-
-int64_t cuda_domain_count_cells(const CudaContext *context, const int32_t n[3]) { return count_with_halo(context, n); }
-
-int64_t cuda_domain_count_steps(const CudaContext *context, const int32_t n_bricks[3]) {
-    return count_with_halo(context, n_bricks);
 }
 
 /* --- a list --------------------------------------------------------------------------------------------------------- */

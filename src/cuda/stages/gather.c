@@ -40,6 +40,14 @@ void cuda_gather_ids(CudaContext *context, void *out) {
     cuda_launch(context, CUDA_K_gather_ids, context->room);
 }
 
+void cuda_gather_joined(CudaContext *context, int k, int precision, void *out) {
+    CudaArguments *a = &context->arguments;
+    a->n = k;
+    a->buffer = (int32_t)(md_frame_bytes(1, 1u << k, precision) / sizeof(uint32_t));
+    a->out = out;
+    cuda_launch(context, CUDA_K_gather_joined, context->room);
+}
+
 void cuda_gather_frame(CudaContext *context, MdFrame *frame) {
     if (!context->comm) {
         gather_own(context, frame);

@@ -36,7 +36,7 @@ static void divide_into_bricks(const CudaContext *context, const double extent[3
 static void divide(CudaContext *context, const double extent[3], CudaGrid *grid) {
     CudaKeptGrid *kept = &context->kept_grid;
     for (int a = 0; a < 3; a++) grid->n[a] = (int)cuda_cells_along(extent[a], context->range);
-    while (cuda_domain_count_cells(context, grid->n) > context->max_cells) {
+    while (cuda_domain_count(context, grid->n) > context->max_cells) {
         int longest = grid->n[0] >= grid->n[1] && grid->n[0] >= grid->n[2] ? 0 : grid->n[1] >= grid->n[2] ? 1 : 2;
         grid->n[longest] -= (grid->n[longest] + 7) / 8;
     }
@@ -107,7 +107,7 @@ int cuda_grid_most_cells(CudaContext *context) {
         if (!context->box.periodic[a]) return context->max_cells; /* its extent is that of the particles */
         n[a] = (int32_t)cuda_cells_along(context->share.length[a], context->range);
     }
-    const int64_t n_cells = cuda_domain_count_cells(context, n);
+    const int64_t n_cells = cuda_domain_count(context, n);
     cuda_grid_plan(context);
     return n_cells < context->max_cells ? (int)n_cells : context->max_cells;
 }

@@ -173,6 +173,8 @@ MdStatus cuda_halo_make(CudaContext *context) {
     else send_by_host(context);
     table->n_stored = table->n_own + table->in[CUDA_SIDES];
     table->n_sorted = table->n_slots + table->in[CUDA_SIDES];
+    table->n_leaving = 0; /* kernels count from zero at the next list */
+    memset(table->n_border, 0, sizeof table->n_border);
     cuda_domain_upload(context);
     return MD_OK;
 }
@@ -180,14 +182,6 @@ MdStatus cuda_halo_make(CudaContext *context) {
 void cuda_halo_arrive(CudaContext *context, int n_cells) {
     context->arguments.n = n_cells;
     cuda_launch(context, CUDA_K_halo_arrive, context->arguments.domain.row_room);
-}
-
-void cuda_halo_list(CudaContext *context) {
-    const CudaDomain *domain = &context->arguments.domain;
-    if (context->facts.lists_copies)
-        CUDA_CHECK(cudaMemsetAsync(domain->n_copies, 0, sizeof *domain->n_copies, context->stream));
-    cuda_launch_blocks(context, CUDA_K_halo_sum, CUDA_SIDES);
-    cuda_launch(context, CUDA_K_halo_list, context->room);
 }
 
 void cuda_halo_end_list(CudaContext *context) {

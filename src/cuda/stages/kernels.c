@@ -155,7 +155,8 @@ static MdStatus load_kernel(CudaContext *context, CudaKernelId id, CUmodule modu
 
 /* Whether a kernel is of the unit, and there under these switches. */
 static bool is_of_unit(const MdConfig *config, int id, int unit) {
-    const bool of_domains = unit == CUDA_HALO || unit == CUDA_MIGRATE || id == CUDA_K_gather_ids;
+    const bool of_domains =
+        unit == CUDA_HALO || unit == CUDA_MIGRATE || id == CUDA_K_gather_ids || id == CUDA_K_gather_joined;
     return cuda_kernel_unit((CudaKernelId)id) == unit && (!of_domains || md_config_has_domains(config)) &&
            md_condition_holds(kernel_table[id].condition, config);
 }

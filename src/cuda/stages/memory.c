@@ -223,7 +223,7 @@ MdStatus cuda_memory_grow_list(CudaContext *context, int32_t count) {
 MdStatus cuda_memory_grow_bricks(CudaContext *context, int64_t n_sources, int64_t n_slices) {
     CudaBricks *bricks = &context->arguments.bricks;
     const int64_t n_bricks = cuda_brick_count(&context->arguments.grid),
-                  n_steps = cuda_domain_count_steps(context, context->arguments.grid.n_bricks);
+                  n_steps = cuda_domain_count(context, context->arguments.grid.n_bricks);
     const bool more_bricks = n_bricks > context->max_bricks || n_steps > context->max_steps;
     CudaArrays before;
     cuda_arrays_list(context, &before);

@@ -42,8 +42,7 @@ static void zero_measures(CudaContext *context) {
     CUDA_CHECK(cudaMemsetAsync(&context->arguments.status->measures, 0, sizeof(CudaMeasures), context->stream));
 }
 
-static void issue_kernels(CudaContext *context, int n) {
-    (void)n;
+static void issue_kernels(CudaContext *context) {
     search(context);
     if (!context->facts.has_bricks) cuda_launch_blocks(context, CUDA_K_neighbor_count, cuda_reduce_blocks(context));
     sort_rows(context);
@@ -59,12 +58,11 @@ static MdStatus prepare_bricks(CudaContext *context) {
     return cuda_peers_agree_on_room(context, context->arguments.queue.done != steps, status);
 }
 
-static MdStatus issue_search(CudaContext *context, bool by_graph) {
+static MdStatus issue_search(CudaContext *context) {
     MdStatus status = prepare_bricks(context);
     if (status != MD_OK) return status;
     cuda_timing_begin(context, CUDA_NEIGHBOR);
-    if (by_graph) cuda_graph_launch(context, &context->search_graphs, true, issue_kernels, 0);
-    else issue_kernels(context, 0);
+    issue_kernels(context);
     cuda_timing_end(context);
     return MD_OK;
 }
@@ -94,7 +92,7 @@ static MdStatus fit(CudaContext *context) {
         if (status != MD_OK || fits) return status;
         context->overflow_s += md_clock_s() - start;
         zero_measures(context);
-        status = issue_search(context, false);
+        status = issue_search(context);
         if (status != MD_OK) return status;
     }
 }
@@ -104,7 +102,7 @@ static MdStatus repeat_list(CudaContext *context) {
     cuda_status_release(context);
     MdStatus status = cuda_sort_repeat(context);
     zero_measures(context);
-    if (status == MD_OK) status = issue_search(context, false);
+    if (status == MD_OK) status = issue_search(context);
     if (status != MD_OK) return status;
     cuda_halo_end_list(context);
     cuda_status_read(context, true);
@@ -156,10 +154,6 @@ static double time_since_use(const CudaContext *context) {
     return context->is_drifted ? context->arguments.whole_step : 0;
 }
 
-/* Graphs serve where the next build is as this one: the time since the list was used is the same in all for which nobody
- * waits. */
-static bool by_graph(const CudaContext *context, bool waits) { return !waits && cuda_graph_serves(context); }
-
 /* Nobody waits for the search that was issued: from here on it can be asked whether it is over. */
 static void note_search(CudaContext *context) {
     CUDA_CHECK(cudaEventRecord(context->searched, context->stream));
@@ -167,7 +161,7 @@ static void note_search(CudaContext *context) {
 }
 
 static MdStatus build_list(CudaContext *context, bool waits) {
-    MdStatus status = issue_search(context, by_graph(context, waits));
+    MdStatus status = issue_search(context);
     if (status != MD_OK) return status;
     if (context->comm) cuda_halo_end_list(context);
     if (waits) return cuda_neighbor_fit(context);
@@ -197,19 +191,19 @@ static void issue_sort_and_search(CudaContext *context, int n_cells) {
     const CudaArguments before = context->arguments;
     cuda_sort_issue(context, n_cells);
     cuda_sort_take(context);
-    if (context->comm) cuda_halo_list(context);
-    issue_kernels(context, 0);
+    issue_kernels(context);
     if (context->comm) cuda_halo_end_list(context);
     context->arguments = before;
 }
 
-/* Between graphs the device does nothing for some microseconds, which small systems feel. An open axis, for which bricks may
- * come to be more than there is room for, has its builds waited for. */
-static bool is_one(const CudaContext *context) {
-    return context->facts.needs_cells && context->facts.has_list && cuda_timing_knows_shares(context);
+/* Graphs serve where the next build is as this one: the time since the list was used is the same in all for which nobody
+ * waits. An open axis, for which bricks may come to be more than there is room for, has its builds waited for. */
+static bool is_one_graph(const CudaContext *context, bool waits) {
+    return !waits && cuda_graph_serves(context) && context->facts.needs_cells && context->facts.has_list &&
+           cuda_timing_knows_shares(context);
 }
 
-static MdStatus build_as_one(CudaContext *context) {
+static MdStatus build_as_graph(CudaContext *context) {
     cuda_timing_begin_list(context);
     const int n_cells = cuda_sort_prepare(context);
     context->arguments.n_force_items = cuda_force_items(context);
@@ -240,10 +234,10 @@ MdStatus cuda_neighbor_build(CudaContext *context, bool waits) {
     md_nvtx_begin("rebuild", context->n_builds);
     context->arguments.factor = time_since_use(context);
     MdStatus status;
-    if (by_graph(context, waits) && is_one(context)) {
-        status = build_as_one(context);
+    if (is_one_graph(context, waits)) {
+        status = build_as_graph(context);
     } else {
-        status = cuda_sort_particles(context, by_graph(context, waits));
+        status = cuda_sort_particles(context);
         if (status == MD_OK) status = build_sorted(context, waits);
     }
     md_nvtx_end();

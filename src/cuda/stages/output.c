@@ -22,26 +22,42 @@
 
 /* Whether a column of the frame buffer is used. */
 static bool has(const CudaContext *context, const MdOutputRequest *request, int k) {
-    return k == CUDA_FRAME_IDS ? context->comm != NULL : request->quantities >> k & 1;
+    return k == CUDA_FRAME_IDS ? context->comm && !cuda_output_joins(context) : request->quantities >> k & 1;
+}
+
+/* Of the own atoms; of several processes in the order of memory, with their ids. */
+static void pack_rows(CudaContext *context, const MdOutputRequest *request, char *rows, int64_t room) {
+    for (int k = 0; k < CUDA_N_QUANTITIES; k++)
+        if (has(context, request, k))
+            cuda_gather_quantity(context, k, context->output.spec.precision,
+                                 rows + cuda_frame_offset(context, k, room));
+    if (context->comm) cuda_gather_ids(context, rows + cuda_frame_offset(context, CUDA_FRAME_IDS, room));
+}
+
+/* parallel.transport = direct: the frame of all, by rank 0. */
+static void join_frame(CudaContext *context, const MdOutputRequest *request, const CudaFrameBuffer *frame) {
+    cuda_halo_barrier(context); /* rank 0 has read the rows of the frame before */
+    pack_rows(context, request, context->arguments.domain.frame_rows, context->room);
+    cuda_halo_barrier(context); /* all have packed theirs */
+    for (int k = 0; k < CUDA_N_QUANTITIES && md_comm_is_root(context->comm); k++)
+        if (has(context, request, k))
+            cuda_gather_joined(context, k, context->output.spec.precision,
+                               frame->device + cuda_frame_offset(context, k, frame->room));
 }
 
 static void pack_frame(CudaContext *context, const MdOutputRequest *request) {
     CudaFrameBuffer *frame = &context->output.frames[request->frame];
     cuda_output_fit(context, frame);
     cuda_timing_begin(context, CUDA_GATHER);
-    for (int k = 0; k < CUDA_N_QUANTITIES; k++)
-        if (has(context, request, k))
-            cuda_gather_quantity(context, k, context->output.spec.precision,
-                                 frame->device + cuda_frame_offset(context, k, frame->room));
-    if (context->comm)
-        cuda_gather_ids(context, frame->device + cuda_frame_offset(context, CUDA_FRAME_IDS, frame->room));
+    if (cuda_output_joins(context)) join_frame(context, request, frame);
+    else pack_rows(context, request, frame->device, frame->room);
     cuda_timing_end(context);
 }
 
 /* Each quantity on its own and to its last byte: nobody has written what lies between them. */
 static void copy_frame(const CudaContext *context, const MdOutputRequest *request) {
     const CudaFrameBuffer *frame = &context->output.frames[request->frame];
-    for (int k = 0; k <= CUDA_FRAME_IDS; k++) {
+    for (int k = 0; k < CUDA_FRAME_COLUMNS; k++) {
         const size_t offset = cuda_frame_offset(context, k, frame->room),
                      bytes = cuda_frame_column_bytes(context, k, frame->n);
         if (has(context, request, k) && bytes > 0)
@@ -76,12 +92,14 @@ void cuda_output_issue(CudaContext *context, const MdOutputRequest *request) {
 
 /* --- the consumer ---------------------------------------------------------------------------------------------------- */
 
-/* The rows of this process. */
+/* What has come to this process: the rows of its own, or of all. */
 static MdPart part_of(const CudaContext *context, const MdOutputRequest *request) {
     const CudaFrameBuffer *frame = &context->output.frames[request->frame];
-    void *columns[CUDA_FRAME_IDS + 1];
-    for (int k = 0; k <= CUDA_FRAME_IDS; k++)
-        columns[k] = has(context, request, k) ? frame->host + cuda_frame_offset(context, k, frame->room) : NULL;
+    void *columns[CUDA_FRAME_COLUMNS];
+    for (int k = 0; k < CUDA_FRAME_COLUMNS; k++)
+        columns[k] = has(context, request, k) && frame->room > 0
+                         ? frame->host + cuda_frame_offset(context, k, frame->room)
+                         : NULL;
     return (MdPart){.frame = {.step = request->step,
                               .precision = context->output.spec.precision,
                               .position = columns[0],
@@ -131,7 +149,7 @@ MdStatus cuda_output_wait(void *opaque, const MdOutputRequest *request, MdOutput
     output->fault = md_ranks_first_fault(context->output.ring->comm, output->fault);
     if (request->frame < 0) return MD_OK;
     const MdPart part = part_of(context, request);
-    output->frame = context->comm ? whole_of(context, request, &part) : part.frame;
+    output->frame = context->comm && !cuda_output_joins(context) ? whole_of(context, request, &part) : part.frame;
     if (context->output.copies_frames) output->copy_s = copy_seconds(slot);
     return MD_OK;
 }

@@ -14,8 +14,6 @@
 #include "base/memory.h"
 #include "cuda/stages/stages.h"
 
-enum { LINE_BYTES = 256 }; /* quantities begin on lines of their own */
-
 static bool is_mapped(const CudaContext *context) {
     return context->config.output_host_memory == MD_HOST_MEMORY_MAPPED;
 }
@@ -27,26 +25,14 @@ static bool copies_aside(const CudaContext *context) {
 
 /* --- sizes ---------------------------------------------------------------------------------------------------------- */
 
-/* Of a quantity of n rows, or of their ids. */
-size_t cuda_frame_column_bytes(const CudaContext *context, int k, int64_t n) {
-    const MdRingSpec *spec = &context->output.spec;
-    if (k == CUDA_FRAME_IDS) return context->comm ? (size_t)n * sizeof(int32_t) : 0;
-    return (size_t)md_frame_bytes(n, spec->quantities & 1u << k, spec->precision);
-}
-
-size_t cuda_frame_offset(const CudaContext *context, int k, int64_t room) {
-    size_t offset = 0;
-    for (int before = 0; before < k; before++)
-        offset += (cuda_frame_column_bytes(context, before, room) + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-    return offset;
-}
-
+/* A frame of all has its rows by id. */
 static size_t frame_bytes(const CudaContext *context, int64_t room) {
-    return cuda_frame_offset(context, CUDA_FRAME_IDS + 1, room);
+    return cuda_frame_offset(context, cuda_output_joins(context) ? CUDA_FRAME_IDS : CUDA_FRAME_COLUMNS, room);
 }
 
 /* Of a frame at first; one in which more atoms come to be grows. */
 static int64_t first_room(const CudaContext *context) {
+    if (cuda_output_joins(context)) return md_comm_is_root(context->comm) ? context->n_all : 0;
     return context->comm ? context->n_share + context->n_share / 10 : context->n_all;
 }
 
@@ -59,7 +45,8 @@ static int64_t most_room(const CudaContext *context) {
 
 static uint64_t whole_bytes(const CudaContext *context) {
     const MdRingSpec *spec = &context->output.spec;
-    if (!context->comm || !md_comm_is_root(context->comm) || spec->n_frames == 0) return 0;
+    if (!context->comm || cuda_output_joins(context) || !md_comm_is_root(context->comm) || spec->n_frames == 0)
+        return 0;
     return md_frame_bytes(context->n_all, spec->quantities, spec->precision) +
            (uint64_t)context->n_all * sizeof(int32_t);
 }
@@ -74,7 +61,8 @@ MdMemory cuda_output_estimate(CudaContext *context, const MdRingSpec *spec) {
     context->output.spec = *spec;
     const uint64_t rows = (uint64_t)spec->n_slots * cuda_reduce_row_bytes(context),
                    frames = (uint64_t)spec->n_frames * frame_bytes(context, first_room(context));
-    const uint64_t device = rows + (is_mapped(context) ? 0 : frames);
+    const uint64_t joined = cuda_output_joins(context) && spec->n_frames > 0 ? cuda_frame_rows_bytes(context) : 0;
+    const uint64_t device = rows + joined + (is_mapped(context) ? 0 : frames);
     const bool on_host = context->config.memory_space == MD_SPACE_MAPPED;
     return (MdMemory){.host_bytes = cuda_output_host_bytes(context) + (on_host ? device : 0),
                       .device_bytes = on_host ? 0 : device};
@@ -113,6 +101,7 @@ static MdStatus allocate_frame(CudaContext *context, CudaFrameBuffer *frame, int
         CUDA_CHECK(cudaHostGetDevicePointer((void **)&frame->device, frame->host, 0));
         return MD_OK;
     }
+    if (bytes == 0) return MD_OK; /* of other ranks than that which writes */
     status = cuda_allocate(context, (void **)&frame->device, bytes, false, "frame buffers", MD_ERROR_INPUT);
     /* what a stopped device did not pack is copied all the same, and thrown away */
     if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(frame->device, 0, bytes, context->stream));
@@ -136,7 +125,7 @@ static MdStatus allocate_frames(CudaContext *context) {
 }
 
 void cuda_output_fit(CudaContext *context, CudaFrameBuffer *frame) {
-    frame->n = context->n_own;
+    frame->n = cuda_output_joins(context) ? frame->room : context->n_own;
     if (frame->n <= frame->room) return;
     CUDA_CHECK(cudaStreamSynchronize(context->output.copy_stream));
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
@@ -179,7 +168,12 @@ MdStatus cuda_output_create(void *opaque, MdRing *ring) {
         CUDA_CHECK(cudaStreamCreateWithFlags(&output->copy_stream, cudaStreamNonBlocking));
         cuda_trace_name_stream(output->copy_stream, "copy stream");
     }
-    return allocate_frames(context);
+    if (cuda_output_joins(context)) {
+        status = cuda_allocate(context, &context->arguments.domain.frame_rows, cuda_frame_rows_bytes(context), false,
+                               "rows of a frame", MD_ERROR_INPUT);
+        status = cuda_peers_agree_on_room(context, true, status);
+    }
+    return status == MD_OK ? allocate_frames(context) : status;
 }
 
 /* Arrays of the device go with all others (cuda_memory_free). */

@@ -8,7 +8,8 @@ _Static_assert(sizeof(CudaMailbox) <= CUDA_MAILBOX_BYTES, "the inbox is behind i
 
 /* Arrays that others have mapped. */
 typedef struct Exported {
-    cudaIpcMemHandle_t mailbox, position, rows, done;
+    cudaIpcMemHandle_t mailbox, position, rows, done, frame;
+    int64_t room; /* of the frame: atoms */
 } Exported;
 
 static cudaIpcMemHandle_t handle_of(void *data) {
@@ -36,10 +37,18 @@ static void set_mailbox(CudaContext *context, int rank, void *mailbox) {
     context->halo.h_peers->inbox[rank] = (char *)mailbox + CUDA_MAILBOX_BYTES;
 }
 
+/* What a rank packs for frames: nothing before there is an output. */
+static void set_frame(CudaContext *context, int rank, char *rows, int64_t room) {
+    for (int k = 0; k < CUDA_FRAME_COLUMNS; k++)
+        context->halo.h_peers->frame[rank][k] = rows ? rows + cuda_frame_offset(context, k, room) : NULL;
+}
+
 static void map_rank(CudaContext *context, int rank, const Exported *exported) {
     CudaPeers *peers = context->halo.h_peers;
     void *position = NULL, *rows = NULL, *done = NULL;
     set_mailbox(context, rank, map(context, &exported->mailbox));
+    if (context->arguments.domain.frame_rows && md_comm_is_root(context->comm))
+        set_frame(context, rank, map(context, &exported->frame), exported->room);
     for (int k = 0; k < CUDA_SIDES; k++) {
         int side[3];
         md_domain_side(k, side);
@@ -88,10 +97,13 @@ static void exchange_handles(CudaContext *context) {
     own.position = handle_of(context->arguments.now.position.part[0]);
     own.rows = handle_of(context->arguments.domain.rows_in);
     if (context->facts.queues) own.done = handle_of(context->arguments.queue.done);
+    if (context->arguments.domain.frame_rows) own.frame = handle_of(context->arguments.domain.frame_rows);
+    own.room = context->room;
     md_comm_gather(context->comm, &own, sizeof own, all);
     for (int rank = 0; rank < md_comm_size(context->comm); rank++)
         if (rank != context->domain.rank) map_rank(context, rank, &all[rank]);
     set_mailbox(context, context->domain.rank, context->halo.mailbox);
+    set_frame(context, context->domain.rank, context->arguments.domain.frame_rows, context->room);
     upload(context);
 }
 

@@ -64,7 +64,7 @@ void cuda_brick_plan_tables(CudaContext *context) {
     int32_t bricks[3];
     for (int axis = 0; axis < 3; axis++) bricks[axis] = (int32_t)fmin(division.bricks[axis], n_bricks);
     context->max_bricks = (int64_t)n_bricks;
-    context->max_steps = cuda_domain_count_steps(context, bricks);
+    context->max_steps = cuda_domain_count(context, bricks);
     a->bricks.source_capacity = (int64_t)fmin(a->bricks.capacity * n_bricks, 27.0 * (double)n);
     a->bricks.slice_capacity = planned_slices(&division, n, n_bricks);
 }

@@ -83,3 +83,22 @@ size_t cuda_force_shared_bytes(const CudaContext *context, int block) {
         return threads * 3 * context->facts.pair_size;
     return 0;
 }
+
+enum { LINE_BYTES = 256 }; /* quantities of a frame begin on lines of their own */
+
+bool cuda_output_joins(const CudaContext *context) {
+    return context->comm && context->config.parallel_transport == MD_TRANSPORT_DIRECT;
+}
+
+size_t cuda_frame_column_bytes(const CudaContext *context, int k, int64_t n) {
+    const MdRingSpec *spec = &context->output.spec;
+    if (k == CUDA_FRAME_IDS) return context->comm ? (size_t)n * sizeof(int32_t) : 0;
+    return (size_t)md_frame_bytes(n, spec->quantities & 1u << k, spec->precision);
+}
+
+size_t cuda_frame_offset(const CudaContext *context, int k, int64_t room) {
+    size_t offset = 0;
+    for (int before = 0; before < k; before++)
+        offset += (cuda_frame_column_bytes(context, before, room) + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    return offset;
+}

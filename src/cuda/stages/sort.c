@@ -1,6 +1,5 @@
 /* Stage sort, host side; the kernels and their ladder stand in kernels/sort.cu. */
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -43,13 +42,12 @@ static int64_t scan_tiles(const CudaContext *context, int n_cells) {
 
 /* Keys of each cell that there is room for; 0: there is not enough, or cells are not few. */
 static int find_few_keys(const CudaContext *context, int n_cells) {
-    if (context->comm || n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES ||
-        !context->facts.has_list)
-        return 0;
+    if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !context->facts.has_list) return 0;
     const size_t key = context->facts.sorts_bricks ? sizeof(uint64_t) : sizeof(int32_t);
-    const double room = fmin((double)(cuda_memory_list_bytes(context) / key) / n_cells, MOST_KEYS);
-    const double wanted =
-        fmax(likely_largest_cell((double)context->n_own / n_cells), context->h_host_status->largest_cell);
+    /* several processes: one more holds the atoms that have left, and copies are sorted as well */
+    const int n_sorted = context->comm ? context->room : context->n_own, n_places = n_cells + (context->comm != NULL);
+    const double room = fmin((double)(cuda_memory_list_bytes(context) / key) / n_places, MOST_KEYS);
+    const double wanted = fmax(likely_largest_cell((double)n_sorted / n_cells), context->h_host_status->largest_cell);
     return room < wanted ? 0 : (int)room;
 }
 
@@ -87,20 +85,25 @@ static void scan_and_scatter(CudaContext *context, int n_cells) {
     cuda_launch(context, CUDA_K_sort_rank, context->room);
 }
 
-/* Into cells, by the kernel that counts the particles of each: k_sort_bin or, if they are to be wrapped first, k_sort_wrap. */
-static void sort_into_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
+/* Into cells, when the particles of each are counted. */
+static void sort_counted(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
-    const int n = context->room;
-    a->n = n_cells;
-    a->keys_per_cell = context->few_keys;
-    cuda_launch(context, bin, n);
+    if (context->comm) cuda_launch_blocks(context, CUDA_K_halo_sum, CUDA_SIDES);
     if (a->keys_per_cell > 0) {
         a->n = n_cells + 1;
         a->out = few_counts(context, 1 - context->few_turn);
-        cuda_launch(context, CUDA_K_sort_rank_few, n);
+        cuda_launch(context, CUDA_K_sort_rank_few, context->room);
     } else {
         scan_and_scatter(context, n_cells);
     }
+}
+
+/* The kernel that counts: k_sort_bin or, if particles are to be wrapped first, k_sort_wrap. */
+static void sort_into_cells(CudaContext *context, CudaKernelId bin, int n_cells) {
+    context->arguments.n = n_cells;
+    context->arguments.keys_per_cell = context->few_keys;
+    cuda_launch(context, bin, context->room);
+    sort_counted(context, n_cells);
 }
 
 static void look_ahead(CudaContext *context) {
@@ -119,20 +122,16 @@ bool cuda_sort_brings(const CudaContext *context) {
 
 /* Several processes, parallel.transport = direct: kernels send atoms and copies, and count all in their cells. */
 static void issue_bringing(CudaContext *context, int n_cells) {
-    CudaHaloTable *table = context->arguments.domain.table;
-    const size_t counts = offsetof(CudaHaloTable, lacks_room) - offsetof(CudaHaloTable, n_leaving);
-    CUDA_CHECK(cudaMemsetAsync(&table->n_leaving, 0, counts, context->stream));
+    context->arguments.keys_per_cell = context->few_keys;
     wrap(context, n_cells);
-    cuda_launch_blocks(context, CUDA_K_migrate_count, 1);
-    cuda_launch(context, CUDA_K_migrate_take, context->arguments.domain.inbox_room);
-    cuda_launch_blocks(context, CUDA_K_halo_count, 1);
+    cuda_launch_blocks(context, CUDA_K_migrate_take, 1);
     cuda_halo_arrive(context, n_cells);
 }
 
 void cuda_sort_issue(CudaContext *context, int n_cells) {
     if (context->comm) {
         issue_bringing(context, n_cells);
-        scan_and_scatter(context, n_cells);
+        sort_counted(context, n_cells);
     } else {
         look_ahead(context);
         sort_into_cells(context, CUDA_K_sort_wrap, n_cells);
@@ -194,11 +193,6 @@ static void sort_brought(CudaContext *context, int n_cells) {
     sort_into_cells(context, CUDA_K_sort_bin, n_cells);
 }
 
-static void take_sorted(CudaContext *context) {
-    cuda_sort_take(context);
-    cuda_halo_list(context);
-}
-
 static MdStatus sort_domain(CudaContext *context) {
     MdStatus status = MD_OK;
     cuda_timing_begin(context, CUDA_MIGRATE);
@@ -209,9 +203,9 @@ static MdStatus sort_domain(CudaContext *context) {
     cuda_timing_end(context);
     if (status != MD_OK) return status;
     cuda_timing_begin(context, CUDA_SORT);
-    if (by_kernels) scan_and_scatter(context, n_cells);
+    if (by_kernels) sort_counted(context, n_cells);
     else sort_brought(context, n_cells);
-    take_sorted(context);
+    cuda_sort_take(context);
     cuda_timing_end(context);
     return MD_OK;
 }
@@ -225,20 +219,21 @@ MdStatus cuda_sort_repeat(CudaContext *context) {
     cuda_domain_download(context);
     const MdStatus status = bring(context);
     if (status != MD_OK) return status;
-    sort_brought(context, cuda_sort_count_cells(&context->arguments.grid));
-    take_sorted(context);
+    const int n_cells = cuda_sort_count_cells(&context->arguments.grid);
+    choose_counts(context, n_cells); /* those of a while ago have atoms */
+    sort_brought(context, n_cells);
+    cuda_sort_take(context);
     return MD_OK;
 }
 
-MdStatus cuda_sort_particles(CudaContext *context, bool by_graph) {
+MdStatus cuda_sort_particles(CudaContext *context) {
     if (context->comm) return sort_domain(context);
     cuda_timing_begin(context, CUDA_SORT);
     const int n_cells = cuda_sort_prepare(context);
     if (!context->facts.needs_cells) {
         wrap(context, 0);
     } else {
-        if (by_graph) cuda_graph_launch(context, &context->sort_graphs, true, cuda_sort_issue, n_cells);
-        else cuda_sort_issue(context, n_cells);
+        cuda_sort_issue(context, n_cells);
         cuda_sort_take(context);
     }
     cuda_timing_end(context);
@@ -260,7 +255,6 @@ void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
     if (!context->facts.needs_cells) return;
     sort_into_cells(context, CUDA_K_sort_bin, n_cells);
     cuda_sort_take(context);
-    if (context->comm) cuda_halo_list(context);
 }
 
 MdStatus cuda_sort_restored(CudaContext *context, const CudaGrid *grid) {
@@ -272,6 +266,6 @@ MdStatus cuda_sort_restored(CudaContext *context, const CudaGrid *grid) {
     const MdStatus status = bring(context);
     if (status != MD_OK) return status;
     sort_brought(context, n_cells);
-    take_sorted(context);
+    cuda_sort_take(context);
     return MD_OK;
 }

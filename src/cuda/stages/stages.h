@@ -196,12 +196,10 @@ void cuda_domain_set_own(CudaContext *context, int64_t n_own);
 void cuda_domain_share(const CudaContext *context, double whole[3], double part[3]);
 /* The rank that owns a place, by the grid of the whole box. */
 int cuda_domain_owner(const CudaContext *context, const CudaGrid *whole, const double place[3]);
-/* A grid over the domain becomes one with the halo. And how many cells that has. */
-void cuda_domain_set_cells(CudaContext *context, CudaGrid *grid);
-int64_t cuda_domain_count_cells(const CudaContext *context, const int32_t n[3]);
-int64_t cuda_domain_count_steps(const CudaContext *context,
-                                const int32_t n_bricks[3]); /* of bricks: launch.passes = queue */
-void cuda_domain_upload(CudaContext *context);              /* the table, to the device; and from there, which waits */
+void cuda_domain_set_cells(CudaContext *context, CudaGrid *grid); /* a grid over the domain becomes one with the halo */
+/* Of so many cells, or bricks, along each axis, with a layer more on each side along axes that are cut. */
+int64_t cuda_domain_count(const CudaContext *context, const int32_t n[3]);
+void cuda_domain_upload(CudaContext *context); /* the table, to the device; and from there, which waits */
 void cuda_domain_download(CudaContext *context);
 /* parallel.transport = direct: what the kernels of the last list have found, which is known to be over. */
 void cuda_domain_confirm(CudaContext *context);
@@ -226,7 +224,6 @@ MdStatus cuda_halo_join(CudaContext *context); /* parallel.transport = nccl: all
 MdStatus cuda_halo_make(CudaContext *context); /* rows of copies to all who need them, and from all */
 /* Behind the own atoms, to be sorted with them; n_cells above 0: into their cells. */
 void cuda_halo_arrive(CudaContext *context, int n_cells);
-void cuda_halo_list(CudaContext *context);     /* when all are sorted: which they are */
 void cuda_halo_end_list(CudaContext *context); /* parallel.transport = direct: all stop alike, or go on */
 /* Before the forces of the atoms as they are in that copy of the positions: where their neighbours are, and how far all have moved.
  * Nothing of one process, or where nobody has moved. */
@@ -236,7 +233,7 @@ void cuda_halo_begin(CudaContext *context);   /* copies are in the first of the 
 void cuda_halo_forget(CudaContext *context);  /* who issues steps does not know what was before */
 
 /* --- sort.c --- */
-MdStatus cuda_sort_particles(CudaContext *context, bool by_graph);
+MdStatus cuda_sort_particles(CudaContext *context);
 /* Several processes: whether kernels bring all that is to be sorted; and after a sort that lacked room for it, the host. */
 bool cuda_sort_brings(const CudaContext *context);
 MdStatus cuda_sort_repeat(CudaContext *context);
@@ -299,6 +296,8 @@ void cuda_reduce_measure(CudaContext *context);
  * their ids. */
 void cuda_gather_quantity(CudaContext *context, int k, int precision, void *out);
 void cuda_gather_ids(CudaContext *context, void *out);
+/* parallel.transport = direct, rank 0: a quantity of all ranks by id, from the columns that they have packed. */
+void cuda_gather_joined(CudaContext *context, int k, int precision, void *out);
 /* Into memory of the caller, at once; waits. Of several processes collective: all rows, on rank 0. */
 void cuda_gather_frame(CudaContext *context, MdFrame *frame);
 
@@ -313,8 +312,9 @@ MdStatus cuda_output_create(void *context, MdRing *ring);
 void cuda_output_destroy(CudaContext *context);
 uint64_t cuda_output_host_bytes(const CudaContext *context); /* that are taken */
 /* Of a frame buffer with room for so many rows: where a column begins, a quantity or the ids; and the bytes of n rows of it. */
-enum { CUDA_FRAME_IDS = CUDA_N_QUANTITIES };
 size_t cuda_frame_offset(const CudaContext *context, int k, int64_t room);
+size_t cuda_frame_rows_bytes(const CudaContext *context); /* parallel.transport = direct: of the rows of this process */
+bool cuda_output_joins(const CudaContext *context);       /* and there GPUs put frames together */
 size_t cuda_frame_column_bytes(const CudaContext *context, int k, int64_t n);
 /* Room in it, which nobody uses, for the atoms of the moment. */
 void cuda_output_fit(CudaContext *context, CudaFrameBuffer *frame);

@@ -200,7 +200,7 @@ mutant("search row: no margin for rounding along y", OWN_ROW, "bounds.edge[1]) -
 mutant("search row: no margin for rounding along z", OWN_ROW, "bounds.edge[2]) - bounds.margin", "bounds.edge[2])", IN_RANGE, BEYOND_FACES)
 mutant("search row: its rest is lost", OWN_ROW, "append_found(&found, row);", "", BRICKS)
 mutant("search row: no end", OWN_ROW, "    end_row(row);", "", BRICKS)
-IN_CELL = SORT + " SlotKey key_at("
+IN_CELL = COUNT_IN_CELL + " SlotKey key_at("
 mutant("slot key: bricks by id", IN_CELL, "(uint64_t)float_key((float)x.x) << 32", "(uint64_t)0", tests(BRICK), held("memory.sort=brick"))
 mutant("slot key: by y", IN_CELL, ".x) << 32", ".y) << 32", tests(BRICK), held("memory.sort=brick"))
 mutant("slot key: equal places by chance", IN_CELL, " | (unsigned)id;", ";", held("memory.sort=brick"))

@@ -3,20 +3,26 @@
 #ifndef MD_CUDA_COPIES_CUH
 #define MD_CUDA_COPIES_CUH
 
-#include "cuda/kernels/domain.cuh"
+#include "cuda/kernels/border.cuh"
 
-/* visit(place) for each copy of an atom, among the positions of the rank that has it: in the first ones, or with `to` in the second.
- * word: that of the atom in CudaDomain.copies_of. */
-template <class Visit>
-__device__ inline void for_copies(const CudaArguments &a, unsigned word, int64_t to, Visit visit) {
+/* Where the rank that has a copy keeps its position, among the first ones, or with `to` among the second. */
+__device__ inline Vec4<Pair> *place_of_copy(const CudaArguments &a, CudaCopy copy, int64_t to) {
     const CudaDomain &domain = a.domain;
-    const CudaCopy *copy = domain.copies + word / CUDA_SIDES;
-    for (int k = 0; k < (int)(word % CUDA_SIDES); k++) {
-        const int side = (int)(copy[k] >> CUDA_COPY_BITS), number = (int)(copy[k] & ((1u << CUDA_COPY_BITS) - 1));
-        Vec4<Pair> *position =
-            (Vec4<Pair> *)domain.peers->position[side] + (to == 0 ? 0 : domain.table->stride_of[side]);
-        visit(position + domain.table->to[side] + number);
-    }
+    const int side = side_of_copy(copy);
+    Vec4<Pair> *position = (Vec4<Pair> *)domain.peers->position[side] + (to == 0 ? 0 : domain.table->stride_of[side]);
+    return position + domain.table->to[side] + number_of_copy(copy);
+}
+
+/* The next copy of the same atom. */
+__device__ inline CudaCopy copy_after(const CudaArguments &a, CudaCopy copy) {
+    if (!has_another(copy)) return CUDA_NO_COPY;
+    return a.domain.next_copy[a.domain.table->out[side_of_copy(copy)] + number_of_copy(copy)];
+}
+
+/* visit(place) for each copy of an atom, from this one on. */
+template <class Visit>
+__device__ inline void for_copies(const CudaArguments &a, CudaCopy copy, int64_t to, Visit visit) {
+    for (; copy != CUDA_NO_COPY; copy = copy_after(a, copy)) visit(place_of_copy(a, copy, to));
 }
 
 /* Places of all copies were sent n times. By one thread. */

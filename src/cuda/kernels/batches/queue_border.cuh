@@ -1,6 +1,6 @@
-/* launch.passes = queue with several processes (parallel.transport = direct). A block that has finished a brick at the border of the
- * domain stores the places of its atoms that others have copies of into their memory, and behind them the step that the brick has
- * come to. So a brick waits for those around it in the same way whoever has them, and nothing else travels in a batch.
+/* launch.passes = queue with several processes (parallel.transport = direct). At the border of the domain a position goes to all
+ * copies of the atom as soon as it has moved (copy_to_others in step.cu), and the block that has finished the brick stores behind them
+ * the step that the brick has come to. So a brick waits for those around it in the same way whoever has them.
  *
  * The steps of bricks stand in a grid that has, along axes that are cut, a layer more on either side: the bricks there are those of
  * the ranks around. All domains have as many bricks. */
@@ -8,7 +8,6 @@
 #define MD_CUDA_QUEUE_BORDER_CUH
 
 #include "cuda/kernels/bricks/load_tile.cuh"
-#include "cuda/kernels/batches/copies.cuh"
 #include "cuda/kernels/system_words.cuh"
 
 /* Where a brick is among those of the domain; one step beyond them along a cut axis it is of another rank. */
@@ -82,19 +81,12 @@ __device__ inline unsigned *steps_there(const CudaArguments &a, const BrickAt &a
     return &a.domain.peers->done[side][place_of_steps(a, there)];
 }
 
-/* By all threads of a block, behind a barrier, of a brick at the border: what others need of it in copy `to` of the positions, and
- * that it has come to step `done`. */
-__device__ inline void push_brick(const CudaArguments &a, int place, int64_t to, unsigned done) {
-    const CudaDomain &domain = a.domain;
+/* By all threads of a block, when what others need of a brick at the border is stored: that it has come to step `done`. Another warp
+ * tells them than that of thread 0, which tells the blocks of this GPU. */
+__device__ inline void tell_others(const CudaArguments &a, int place, unsigned done) {
     const BrickAt at = brick_at(a.grid, place);
-    const int side = (int)threadIdx.x;
-    const bool tells = side < CUDA_SIDES && is_beside(a, at, side);
-    const Vec4<Pair> *position = (const Vec4<Pair> *)a.now.position.part[0] + to;
-    const CudaBrick &brick = a.bricks.table[a.queue.brick[place]];
-    for (int i = brick.begin + (int)threadIdx.x; i < brick.end; i += MD_BLOCK)
-        for_copies(a, domain.copies_of[i], to, [&](Vec4<Pair> *copy) { *copy = position[i]; });
-    __syncthreads(); /* all are stored */
-    if (tells) ptx_st_release_sys(steps_there(a, at, side), done);
+    const int side = (int)threadIdx.x - (MD_BLOCK > 64 ? 32 : 0);
+    if (side >= 0 && side < CUDA_SIDES && is_beside(a, at, side)) ptx_st_release_sys(steps_there(a, at, side), done);
 }
 
 #endif

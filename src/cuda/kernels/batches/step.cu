@@ -24,6 +24,12 @@ constexpr bool has_check = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 #if MD_SW_launch_fuse == 2 /* step */
 constexpr bool has_bricks = MD_SW_force_kernel == MD_KERNEL_BRICK;
 
+/* Several processes: the position of an own atom, without a tag, to all its copies. */
+__device__ inline void copy_to_others(const CudaArguments &a, int i, int64_t to) {
+    const Vec4<Pair> place = ((const Vec4<Pair> *)a.now.position.part[0])[i + to];
+    for_copies(a, a.domain.first_copy[i], to, [&](Vec4<Pair> *copy) { *copy = place; });
+}
+
 /* Integrates an atom as soon as its force is there. Others may still need where it was, so that positions go to another copy
  * (its place there: load_type in common.cuh). */
 struct IntegrateAtom {
@@ -33,6 +39,19 @@ struct IntegrateAtom {
     __device__ void prepare(int i) const { ask_for_velocity(MotionCopy::at(a, motion.from), i); }
     __device__ void operator()(int i, const Vec3<Pair> &force) {
         moved_sq = fmaxf(moved_sq, integrate_by(a, i, force, true, has_check, motion));
+    }
+};
+
+/* By the queue; several processes: with what others need of a brick at the border. */
+struct IntegrateItem {
+    IntegrateAtom integrate;
+    __device__ void prepare(int i) const {
+        integrate.prepare(i);
+        if constexpr (has_domain) ptx_prefetch_l2(integrate.a.domain.first_copy + i);
+    }
+    __device__ void operator()(int i, const Vec3<Pair> &force) {
+        integrate(i, force);
+        if (has_domain && item_place()->is_at_border) copy_to_others(integrate.a, i, integrate.motion.to);
     }
 };
 
@@ -51,12 +70,6 @@ __device__ inline void bring_back(const CudaArguments &a, int64_t from) {
     if (from == 0) return;
     for (int i = thread_index(); i < own_atoms(a); i += grid_size())
         copy_rounded(a.now.position, i, a.now.position, i + from);
-}
-
-/* Several processes: the position of an own atom, without a tag, to all its copies. */
-__device__ inline void copy_to_others(const CudaArguments &a, int i, int64_t to) {
-    const Vec4<Pair> place = ((const Vec4<Pair> *)a.now.position.part[0])[i + to];
-    for_copies(a, a.domain.copies_of[i], to, [&](Vec4<Pair> *copy) { *copy = place; });
 }
 
 /* Where a pass of the resident kernel leaves the force of a row: in memory by the last one, if that integrates nothing. */
@@ -261,9 +274,9 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     while (!is_old && begin_item(a)) {
         const QueueItem *item = item_place();
         const int64_t from = (a.buffer + item->pass) % 2 * (int64_t)a.stride;
-        IntegrateAtom integrate = {a, {from, a.stride - from, item->step + 1, is_checked_queue}, 0};
-        force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, integrate);
-        end_item(a, integrate.moved_sq, a.stride - from);
+        IntegrateItem item_rows = {{a, {from, a.stride - from, item->step + 1, is_checked_queue}, 0}};
+        force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, item_rows);
+        end_item(a, item_rows.integrate.moved_sq);
     }
     if (threadIdx.x == 0) leave_queue(a);
 }

@@ -45,13 +45,13 @@ template <> struct HeldBegin<false> {
 
 /* Several processes: where others have copies of it. */
 template <bool IS_KEPT> struct HeldCopies {
-    unsigned word; /* of CudaDomain.copies_of */
-    __device__ void keep_copies(const CudaArguments &a, int i) { word = a.domain.copies_of[i]; }
-    __device__ unsigned copies(void) const { return word; }
+    CudaCopy first;
+    __device__ void keep_copies(const CudaArguments &a, int i) { first = a.domain.first_copy[i]; }
+    __device__ CudaCopy copies(void) const { return first; }
 };
 template <> struct HeldCopies<false> {
     __device__ void keep_copies(const CudaArguments &, int) {}
-    __device__ unsigned copies(void) const { return 0; }
+    __device__ CudaCopy copies(void) const { return CUDA_NO_COPY; }
 };
 
 /* In shared memory, behind the atoms that are staged. */

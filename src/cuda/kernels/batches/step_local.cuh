@@ -78,9 +78,9 @@ __device__ inline void store_tagged(const CudaArguments &a, int i, const TaggedP
     ptx_st_relaxed_gpu_b128((float4 *)a.now.position.part[0] + i, place.low, place.high);
 }
 
-/* To all copies of an atom, of the first or second positions: copies.cuh. */
-__device__ inline void store_copies(const CudaArguments &a, unsigned word, int64_t to, const TaggedPlace &place) {
-    for_copies(a, word, to, [&](void *copy) { ptx_st_relaxed_sys_b128(copy, place.low, place.high); });
+/* To all copies of an atom, from this one on: copies.cuh. */
+__device__ inline void store_copies(const CudaArguments &a, CudaCopy copy, int64_t to, const TaggedPlace &place) {
+    for_copies(a, copy, to, [&](void *at) { ptx_st_relaxed_sys_b128(at, place.low, place.high); });
 }
 
 /* Before a barrier of the grid: what is at place i is of no step, though a batch before this may have left it so. After a build

@@ -27,6 +27,7 @@
 #define MD_CUDA_STEP_QUEUE_CUH
 
 #include "cuda/kernels/batches/barrier.cuh"
+#include "cuda/kernels/batches/copies.cuh"
 #include "cuda/kernels/batches/queue_border.cuh"
 #include "cuda/kernels/force.cuh"
 #include "cuda/kernels/integrate.cuh"
@@ -148,14 +149,15 @@ __device__ inline void note_distance(const CudaArguments &a, float moved_sq) {
 /* Who counts bricks: another warp than that of thread 0, which waits for the L2 as well, and than the one that takes items. */
 constexpr int counting_thread = MD_BLOCK > 64 ? 32 : 0;
 
-/* By all threads: what they have written, to copy `to` of the positions, is there for others. */
-__device__ inline void end_item(const CudaArguments &a, float moved_sq, int64_t to) {
+/* By all threads: what they have written is there for others. */
+__device__ inline void end_item(const CudaArguments &a, float moved_sq) {
     const int place = item_place()->place, pass = item_place()->pass;
     const unsigned done = (unsigned)item_place()->step + 1;
     if (is_checked_queue) note_distance(a, moved_sq);
+    const bool is_at_border = has_domain && item_place()->is_at_border;
     __syncthreads(); /* all rows are stored, and the item was read by all */
     if constexpr (has_domain) {
-        if (item_place()->is_at_border) push_brick(a, place, to, done);
+        if (is_at_border) tell_others(a, place, done);
         if (threadIdx.x == 0) ptx_st_release_gpu(&a.queue.done[place_of_steps(a, brick_at(a.grid, place))], done);
     } else if (threadIdx.x == 0) {
         ptx_st_release_gpu(&a.queue.done[place], done);
