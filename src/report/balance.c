@@ -58,7 +58,26 @@ int md_balance_count_hosts(const MdComm *comm) {
     return n;
 }
 
-void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config) {
+/* Atoms on each GPU from which two are faster than one (run/results/h200/README.md). */
+static double least_atoms(int transport) {
+    return transport == MD_TRANSPORT_DIRECT ? 25e3 : transport == MD_TRANSPORT_NCCL ? 1e6 : INFINITY;
+}
+
+static void log_notes(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms) {
+    const double least = least_atoms(config->parallel_transport);
+    if (least == INFINITY)
+        md_log(log, "%snote      this transport makes several GPUs slower than one: they add memory, not speed\n",
+               prefix);
+    else if ((double)n_atoms < least * md_comm_size(comm))
+        md_log(log, "%snote      one GPU would be faster: two pay from some %g atoms on each\n", prefix, least);
+    if (md_host_cpus_allowed() == 1)
+        md_log(log,
+               "%snote      rank 0 may use one processor: whoever writes files keeps from it who issues steps, and\n"
+               "%s          verification has one thread. Bind processes to more, or to none: mpirun --bind-to none\n",
+               prefix, prefix);
+}
+
+void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms) {
     if (!comm) return;
     const int n_hosts = md_balance_count_hosts(comm);
     md_log(log, "%sranks     %d processes on %d host%s (%s), domains", prefix, md_comm_size(comm), n_hosts,
@@ -66,11 +85,7 @@ void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, co
     for (int a = 0; a < config->parallel_grid.n; a++)
         md_log(log, "%s%lld", a ? " x " : " ", (long long)config->parallel_grid.values[a]);
     md_log(log, "\n");
-    if (config->run_backend == MD_BACKEND_CUDA && md_host_cpus_allowed() == 1)
-        md_log(log,
-               "%snote      rank 0 may use one processor: whoever writes files keeps from it who issues steps, and\n"
-               "%s          verification has one thread. Bind processes to more, or to none: mpirun --bind-to none\n",
-               prefix, prefix);
+    if (config->run_backend == MD_BACKEND_CUDA) log_notes(log, prefix, comm, config, n_atoms);
 }
 
 /* The largest over the mean: 1 where all ranks are equal, and where none has any. */

@@ -33,8 +33,9 @@ void md_balance_gather(const MdComm *comm, const MdStatistics *own, MdBalance *b
 /* Hosts on which the ranks are; 1 for one process (comm NULL). */
 int md_balance_count_hosts(const MdComm *comm);
 
-/* Who the ranks are, on one line that begins with prefix; nothing for one process. config: as resolved. */
-void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config);
+/* Who the ranks are, on lines that begin with prefix, and what makes them slow; nothing for one process. config: as resolved; n_atoms:
+ * of all ranks. */
+void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms);
 
 /* The table of the figures; nothing for one process. */
 void md_balance_log(MdLog *log, const MdComm *comm, const MdBalance *balance);

@@ -125,7 +125,7 @@ static void log_setup(MdRecord *r, const char *prefix) {
     const char *kernels = md_kernels_folder(&r->machine);
     if (kernels) md_log(r->log, "%skernels   of %s (MDMINI_KERNELS): NOT those of this program\n", prefix, kernels);
     warn_of_threads(r, prefix);
-    md_balance_log_ranks(r->log, prefix, r->comm, r->config);
+    md_balance_log_ranks(r->log, prefix, r->comm, r->config, r->plan.n_atoms);
     if (r->backend_reason) md_log(r->log, "%s          (auto: %s)\n", prefix, r->backend_reason);
     log_unused(r, prefix);
     md_log(r->log, "%ssystem    %lld atoms in %d dimensions, box", prefix, (long long)r->plan.n_atoms, box->dimension);

@@ -150,7 +150,18 @@ def test_bound(checks, folder):
         checks.that(("rank 0 may use one processor" in done.stdout) == (len(processors) == 1), f"{processors}: {done.stdout}")
 
 
+def test_slower(checks, folder):
+    """Where several GPUs are slower than one the run says so before it starts."""
+    deck = program.write_deck(folder, "slower", **MELT).name
+    for transport, environment in ranks.transports(2).items():
+        told = "they add memory" if transport in ("staged", "cuda-aware") else "one GPU would be faster: two pay from"
+        few, many = (ranks.run(2, "--check", deck, f"system.cells={cells}", f"parallel.transport={transport}", folder=folder,
+                               **environment).stdout for cells in (8, 24))
+        checks.that(told in few, f"{transport}: {few}")
+        checks.that((told in many) == (transport != "direct"), f"{transport}, 55,296 atoms: {many}")
+
+
 if __name__ == "__main__":
     ranks.require()
     ranks.require_gpu()
-    run_tests(test_bits, test_shorter_lists, test_bound)
+    run_tests(test_bits, test_shorter_lists, test_bound, test_slower)
