@@ -60,7 +60,7 @@ def numbers(text):
 def read_arguments():
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mdmini", type=os.path.abspath, help="the program")
-    parser.add_argument("--launcher", default="mpirun --bind-to none -n 2", help="what starts two processes (mpirun --bind-to none -n 2)")
+    parser.add_argument("--launcher", default="mpirun --bind-to none -n 2", help="what starts two processes (%(default)s)")
     parser.add_argument("--cells", type=numbers, default=[32, 63], metavar="N,...",
                         help="of the fcc crystals along each axis (32,63: 131,072 and 1,000,188 atoms)")
     parser.add_argument("--steps", type=whole, help="that are timed (some tenths of a second on an H200)")

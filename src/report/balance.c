@@ -58,9 +58,10 @@ int md_balance_count_hosts(const MdComm *comm) {
     return n;
 }
 
-/* Atoms on each GPU from which two are faster than one (run/results/h200/README.md). */
+/* Atoms on each GPU from which two are faster than one (run/results/h200/README.md); of cuda-aware none are known. */
 static double least_atoms(int transport) {
-    return transport == MD_TRANSPORT_DIRECT ? 25e3 : transport == MD_TRANSPORT_NCCL ? 1e6 : INFINITY;
+    if (transport == MD_TRANSPORT_STAGED) return INFINITY;
+    return transport == MD_TRANSPORT_DIRECT ? 25e3 : transport == MD_TRANSPORT_NCCL ? 1e6 : 0;
 }
 
 static void log_notes(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms) {
@@ -69,12 +70,13 @@ static void log_notes(MdLog *log, const char *prefix, const MdComm *comm, const 
         md_log(log, "%snote      this transport makes several GPUs slower than one: they add memory, not speed\n",
                prefix);
     else if ((double)n_atoms < least * md_comm_size(comm))
-        md_log(log, "%snote      one GPU would be faster: two pay from some %g atoms on each\n", prefix, least);
+        md_log(log, "%snote      one GPU would be faster: two pay from some %.0f atoms on each\n", prefix, least);
     if (md_host_cpus_allowed() == 1)
-        md_log(log,
-               "%snote      rank 0 may use one processor: whoever writes files keeps from it who issues steps, and\n"
-               "%s          verification has one thread. Bind processes to more, or to none: mpirun --bind-to none\n",
-               prefix, prefix);
+        md_log(
+            log,
+            "%snote      rank 0 may use one processor: the thread that writes files takes it from the one that issues\n"
+            "%s          steps, and verification has one thread. Bind to more, or to none: mpirun --bind-to none\n",
+            prefix, prefix);
 }
 
 void md_balance_log_ranks(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms) {

@@ -7,8 +7,8 @@
  *   launch.fuse=step           and with that the forces before it, wherever steps are made in batches
  *   launch.passes=queue        all of these of a batch in one launch (kernels/batches/step_queue.cuh)
  *   launch.graph=on            a batch is issued as one graph of some kernels: one call of the host for all of them, and gaps of
- *                              half a microsecond between kernels; sort and search are graphs, too, where the host does not wait
- *                              for them
+ *                              half a microsecond between kernels; a list is a graph, too, where the host does not wait
+ *                              for it
  *   launch.persistent=on       a batch is one resident kernel (kernels/batches/step.cu) with a barrier over the whole grid in place
  *                              of the launches
  *

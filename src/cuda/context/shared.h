@@ -60,11 +60,11 @@ enum { CUDA_MOST_PEERS = 64 };
 /* What differs from list to list, in device memory: kernels keep their arguments. With parallel.transport = direct kernels count all of
  * it where there is room; elsewhere the host does. */
 typedef struct CudaHaloTable {
-    int32_t n_own, n_stored;      /* atoms of the domain, and with the copies behind them */
-    int32_t n_slots, n_sorted;    /* the same before they are sorted: places in memory, some of which are free */
-    int32_t n_leaving;            /* atoms that other ranks own now */
-    int32_t n_border[CUDA_SIDES]; /* atoms that a side has copies of */
-    int32_t lacks_room;           /* parallel.transport = direct: for an atom or a copy, with any rank */
+    int32_t n_own, n_stored;   /* atoms of the domain, and with the copies behind them */
+    int32_t n_slots, n_sorted; /* the same before they are sorted: places in memory, some of which are free */
+    /* atoms that other ranks own now, and that a side has copies of: zero between two lists */
+    int32_t n_leaving, n_border[CUDA_SIDES];
+    int32_t lacks_room;    /* parallel.transport = direct: for an atom or a copy, with any rank */
     int32_t needs_barrier; /* launch.persistent: some rank has a block that cannot do without, see needs_grid_barrier */
     int32_t out[CUDA_SIDES + 1]; /* first atom for each side, in what is sent; all of them */
     int32_t in[CUDA_SIDES + 1];  /* first copy from each side, behind the own atoms; all of them */
@@ -108,7 +108,7 @@ typedef struct CudaPeers {
 /* A copy of an atom at the border: its number among those of the side, in the lowest bits; whether the atom has another one; and the
  * side, in the uppermost five bits. */
 typedef uint32_t CudaCopy;
-enum { CUDA_COPY_BITS = 26, CUDA_SIDE_BITS = CUDA_COPY_BITS + 1 };
+enum { CUDA_COPY_BITS = 26, CUDA_SIDE_SHIFT = CUDA_COPY_BITS + 1 };
 #define CUDA_NO_COPY 0xffffffffu
 
 /* With several processes CudaGrid has the cells of this rank's domain and of the halo around it, in local numbers: 0 is the first one

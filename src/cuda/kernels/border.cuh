@@ -5,17 +5,10 @@
 
 #include "cuda/kernels/send.cuh"
 
-__device__ inline int side_of_copy(CudaCopy copy) { return (int)(copy >> CUDA_SIDE_BITS); }
-__device__ inline int number_of_copy(CudaCopy copy) { return (int)(copy & ((1u << CUDA_COPY_BITS) - 1)); }
-__device__ inline bool has_another(CudaCopy copy) { return (copy >> CUDA_COPY_BITS & 1u) != 0; }
-
 /* Border cells of all sides are numbered as the halo cells are in memory, from the first one on. */
 __device__ inline int first_border_cell(const CudaDomain &domain, int side) {
     return domain.place_of_side[side] - domain.n_own[0] * domain.n_own[1] * domain.n_own[2];
 }
-
-/* The block that moves an atom finds its copies. */
-constexpr bool lists_copies = MD_SW_launch_passes == MD_PASSES_QUEUE || MD_SW_launch_persistent == MD_PERSISTENT_ON;
 
 /* Own atom i is number `rank` of cell c. */
 __device__ inline void list_copies(const CudaArguments &a, int i, int c, int rank) {
@@ -28,13 +21,12 @@ __device__ inline void list_copies(const CudaArguments &a, int i, int c, int ran
         const int cell = first_border_cell(domain, side) + cell_in_box(border_box(domain, side), at);
         const int number = domain.out_cell[cell] + rank, k = domain.table->out[side] + number;
         domain.out[k] = i;
-        if constexpr (lists_copies) {
-            domain.next_copy[k] = copy;
-            const unsigned another = copy == CUDA_NO_COPY ? 0u : 1u;
-            copy = (unsigned)side << CUDA_SIDE_BITS | another << CUDA_COPY_BITS | (unsigned)number;
-        }
+        if (!domain.first_copy) continue; /* nobody asks for the copies of an atom */
+        domain.next_copy[k] = copy;
+        const unsigned another = copy == CUDA_NO_COPY ? 0u : 1u;
+        copy = (unsigned)side << CUDA_SIDE_SHIFT | another << CUDA_COPY_BITS | (unsigned)number;
     }
-    if (lists_copies) domain.first_copy[i] = copy;
+    if (domain.first_copy) domain.first_copy[i] = copy;
 }
 
 #endif

@@ -257,12 +257,16 @@ __device__ inline int load_type(const CudaParticles &p, int64_t i, int64_t from 
     else return p.type[i];
 }
 
+__device__ inline void store_place(const CudaParticles &p, int64_t i, const Place &place, int64_t to = 0) {
+    if constexpr (is_mixed && !is_vec4) p.low[i] = place.word;
+    store<Pair>(p.position, i + to, place.rounded, word_bits(place.word));
+}
+
 /* Writes a storable position. Returns it as pairs see it. */
 __device__ inline Vec3<Pair> store_position(const CudaParticles &p, int64_t i, const Vec3<State> &x, int type,
                                             int64_t to = 0) {
     const Place place = place_of(x, type);
-    if constexpr (is_mixed && !is_vec4) p.low[i] = place.word;
-    store<Pair>(p.position, i + to, place.rounded, word_bits(place.word));
+    store_place(p, i, place, to);
     return place.rounded;
 }
 

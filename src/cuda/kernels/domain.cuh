@@ -11,6 +11,11 @@ __device__ inline int side_along(int side, int axis) {
     return (axis == 0 ? side : axis == 1 ? side / 3 : side / 9) % 3 - 1;
 }
 
+/* Of a word of CudaDomain.first_copy. */
+__device__ inline int side_of_copy(CudaCopy copy) { return (int)(copy >> CUDA_SIDE_SHIFT); }
+__device__ inline int number_of_copy(CudaCopy copy) { return (int)(copy & ((1u << CUDA_COPY_BITS) - 1)); }
+__device__ inline bool has_another(CudaCopy copy) { return (copy >> CUDA_COPY_BITS & 1u) != 0; }
+
 /* A box of cells, row by row, x fastest. */
 struct CellBox {
     int low[3], size[3];

@@ -35,7 +35,8 @@ MD_KERNEL k_gather_ids(MD_ARGUMENTS) {
     const int i = thread_index();
     if (i < own_atoms(a) && !a.status->stopped) ((int32_t *)a.out)[i] = a.now.tag[i].id;
 #if MD_SW_parallel_transport == 3 /* direct: rank 0 is told how many there are */
-    if (i == 0) *(volatile int32_t *)&a.domain.peers->mailbox[0]->n_rows[a.domain.rank] = own_atoms(a);
+    if (i == 0 && !a.status->stopped)
+        *(volatile int32_t *)&a.domain.peers->mailbox[0]->n_rows[a.domain.rank] = own_atoms(a);
 #endif
 }
 
@@ -49,10 +50,11 @@ MD_KERNEL k_gather_joined(MD_ARGUMENTS) {
     for (int rank = 0; rank < a.domain.n_ranks; rank++) {
         const int32_t *ids = (const int32_t *)peers.frame[rank][CUDA_FRAME_IDS];
         const uint32_t *rows = (const uint32_t *)peers.frame[rank][a.n];
-        const int n = peers.mailbox[0]->n_rows[rank];
-        for (int k = thread_index(); k < n; k += grid_size())
-            for (int word = 0; word < n_words; word++)
-                ((uint32_t *)a.out)[(int64_t)n_words * ids[k] + word] = rows[(int64_t)n_words * k + word];
+        const int64_t n = (int64_t)n_words * peers.mailbox[0]->n_rows[rank];
+        for (int64_t k = thread_index(); k < n; k += grid_size()) {
+            const int id = ids[k / n_words];
+            if (id >= 0) ((uint32_t *)a.out)[(int64_t)n_words * id + k % n_words] = rows[k]; /* below: never written */
+        }
     }
 }
 #endif

@@ -99,21 +99,23 @@ __device__ inline void move(const CudaArguments &a, int i, const Vec3<Pair> &f, 
     drift(a, i, moving->v.v, &moving->x, motion.step, !motion.may_not_count);
 }
 
-/* The same for a particle in memory. Returns its squared displacement from its place of the build where
- * has_check asks for it. */
+/* The same for a particle in memory; `left`: the place that it has then. Returns its squared displacement from its place of the build
+ * where has_check asks for it. */
 __device__ inline float integrate_by(const CudaArguments &a, int i, const Vec3<Pair> &f, bool kick_first,
-                                     bool has_check, const Motion &motion) {
+                                     bool has_check, const Motion &motion, Place *left) {
     const auto &from = MotionCopy::at(a, motion.from), &to = MotionCopy::at(a, motion.to);
     Moving moving = {load_velocity(from, i), load_position(from, i, motion.from)};
     move(a, i, f, kick_first, motion, &moving);
     store<Pair>(to.velocity, i, moving.v.v, moving.v.w);
-    const Vec3<Pair> rounded = store_position(to, i, moving.x, load_type(a.now, i, motion.from), motion.to);
-    return has_check ? displacement_sq(rounded, load<Pair>(a.reference, i)) : 0;
+    *left = place_of(moving.x, load_type(a.now, i, motion.from));
+    store_place(to, i, *left, motion.to);
+    return has_check ? displacement_sq(left->rounded, load<Pair>(a.reference, i)) : 0;
 }
 
 __device__ inline float integrate_atom(const CudaArguments &a, int i, bool kick_first, bool has_check,
                                        const Motion &motion = Motion{0, 0, 0, false}) {
-    return integrate_by(a, i, load<Pair>(a.now.force, i), kick_first, has_check, motion);
+    Place left;
+    return integrate_by(a, i, load<Pair>(a.now.force, i), kick_first, has_check, motion, &left);
 }
 
 #endif

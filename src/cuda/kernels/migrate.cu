@@ -7,6 +7,7 @@
  *   direct   each row goes into the inbox of its new owner, at the next free place there, by an atomic across the link, as soon as the
  *            sort has wrapped the atom (sort_or_send in kernels/send.cuh); kernels here take in what has come */
 #include "cuda/kernels/gpu_barrier.cuh"
+#include "cuda/kernels/scan.cuh"
 #include "cuda/kernels/send.cuh"
 
 /* Rows of atoms that leave, as far as there is room: the rest go in another round. */
@@ -56,64 +57,50 @@ __device__ inline void take_all(const CudaArguments &a, int n_arrived) {
     }
 }
 
-/* Whether a copy for a side has no room there. The rank on that side is told how many come; one thread a side. */
-__device__ inline bool tell_copies(const CudaArguments &a, int side) {
-    const CudaDomain &domain = a.domain;
-    const int n = *(const volatile int32_t *)&domain.table->n_border[side];
-    *(volatile int32_t *)&domain.peers->mailbox[domain.peers->rank[side]]->n_copies[CUDA_SIDES - 1 - side] = n;
-    return n > domain.table->row_most[side];
-}
-
-/* Whether there are more copies on all sides than lists of them have room for. */
-__device__ inline bool are_too_many(const CudaArguments &a) {
-    int n = 0;
-    for (int k = 0; k < CUDA_SIDES; k++) n += *(const volatile int32_t *)&a.domain.table->n_border[k];
-    return n > a.domain.row_room;
-}
-
-/* What of the table follows from how many atoms and copies have come. By one thread. */
-__device__ inline void end_counts(const CudaArguments &a, int n_arrived, bool lacks) {
-    const CudaDomain &domain = a.domain;
-    CudaHaloTable *table = domain.table;
-    const CudaMailbox *mailbox = domain.peers->mailbox[domain.rank];
+/* What of the table follows from how many atoms and copies have come, and how many copies were sent. By one thread. */
+__device__ inline void end_counts(const CudaArguments &a, int n_arrived, int n_sent, int n_copies, bool lacks) {
+    CudaHaloTable *table = a.domain.table;
     const int n_slots = table->n_own + max(n_arrived - table->n_leaving, 0);
     table->out[0] = table->in[0] = 0;
-    for (int k = 0; k < CUDA_SIDES; k++) {
-        const bool is_side = (domain.sides >> k & 1u) != 0 && !lacks;
-        table->out[k + 1] = table->out[k] + (is_side ? *(const volatile int32_t *)&table->n_border[k] : 0);
-        table->in[k + 1] = table->in[k] + (is_side ? *(const volatile int32_t *)&mailbox->n_copies[k] : 0);
-        table->n_border[k] = 0; /* for the next list */
-    }
     table->lacks_room = lacks;
     table->n_slots = n_slots;
     table->n_own += n_arrived - table->n_leaving;
-    table->n_stored = table->n_own + table->in[CUDA_SIDES];
-    table->n_sorted = lacks ? 0 : n_slots + table->in[CUDA_SIDES];
+    table->n_stored = table->n_own + n_copies;
+    table->n_sorted = lacks ? 0 : n_slots + n_copies;
     a.status->n_migrated += (unsigned long long)table->n_leaving;
-    a.status->n_rows_sent += (unsigned long long)table->out[CUDA_SIDES];
+    a.status->n_rows_sent += (unsigned long long)n_sent;
     table->n_leaving = 0;
 }
 
 /* When all have sent theirs: takes in the atoms that have come. Then each rank is told how many copies come to it, and all whether any
- * lacks room: then nothing is sorted. One block: few atoms come. */
+ * lacks room: then nothing is sorted. One block, of which a thread has a side: few atoms come. */
 MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
     const CudaDomain &domain = a.domain;
+    const int side = (int)threadIdx.x;
+    const bool has_side = side < CUDA_SIDES && (domain.sides >> side & 1u) != 0;
+    CudaHaloTable *table = domain.table;
     CudaMailbox *mailbox = domain.peers->mailbox[domain.rank];
     __threadfence_system(); /* what kernels before have stored */
     gpu_barrier(a, 0);
     const int n = (int)*(volatile uint32_t *)&mailbox->n_atoms, n_arrived = min(n, domain.inbox_room);
     take_all(a, n_arrived);
     __syncthreads(); /* all copies are counted, and all threads know how many atoms have come */
-    const int side = (int)threadIdx.x;
-    bool lacks = n > domain.inbox_room;
-    if (threadIdx.x == 0) {
-        mailbox->n_atoms = 0; /* the next ones come behind another barrier */
-        lacks = lacks || are_too_many(a);
-    }
-    if (side < CUDA_SIDES && (domain.sides >> side & 1u) != 0) lacks = tell_copies(a, side) || lacks;
+    if (threadIdx.x == 0) mailbox->n_atoms = 0; /* the next ones come behind another barrier */
+    const int n_border = has_side ? *(const volatile int32_t *)&table->n_border[side] : 0;
+    if (has_side)
+        *(volatile int32_t *)&domain.peers->mailbox[domain.peers->rank[side]]->n_copies[CUDA_SIDES - 1 - side] =
+            n_border;
+    int n_sent = block_scan(n_border);
+    bool lacks = n > domain.inbox_room || n_sent > domain.row_room || (has_side && n_border > table->row_most[side]);
     __threadfence_system(); /* what this and kernels before have stored */
     lacks = __syncthreads_or(lacks);
     lacks = gpu_barrier(a, lacks).bits != 0;
-    if (threadIdx.x == 0) end_counts(a, n_arrived, lacks);
+    const int n_copies = block_scan(has_side && !lacks ? *(const volatile int32_t *)&mailbox->n_copies[side] : 0);
+    if (lacks) n_sent = 0;
+    if (side >= CUDA_SIDES) return;
+    table->out[side + 1] = n_sent;
+    table->in[side + 1] = n_copies;
+    table->n_border[side] = 0; /* for the next list */
+    if (side == CUDA_SIDES - 1) end_counts(a, n_arrived, n_sent, n_copies, lacks);
 }
 #endif

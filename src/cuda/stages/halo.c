@@ -125,10 +125,11 @@ static MdStatus make_room(CudaContext *context) {
     if (table->room_in[CUDA_SIDES] > most) most = table->room_in[CUDA_SIDES];
     const int n_atoms = table->n_slots + n_rows + context->arguments.domain.inbox_room;
     const bool more_rows = most > context->arguments.domain.row_room, more_atoms = n_atoms > context->room;
+    const bool released = cuda_peers_release(context, more_rows || more_atoms);
     MdStatus status = MD_OK;
     if (more_rows) status = cuda_memory_grow_rows(context, most);
     if (more_atoms && status == MD_OK) status = cuda_memory_grow_atoms(context, n_atoms);
-    return cuda_peers_agree_on_room(context, more_rows || more_atoms, status);
+    return cuda_peers_take(context, released, status);
 }
 
 static void send_by_host(CudaContext *context) {

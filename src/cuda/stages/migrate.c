@@ -70,9 +70,10 @@ static MdStatus migrate_round(CudaContext *context, bool *more) {
     char *in = trade(context, n, &n_in);
     const int n_places = table->n_slots + (n_in > n ? n_in - n : 0);
     const bool more_atoms = n_places > context->room, more_rows = n_in > room;
+    const bool released = cuda_peers_release(context, more_atoms || more_rows);
     MdStatus status = more_atoms ? cuda_memory_grow_atoms(context, n_places) : MD_OK;
     if (status == MD_OK && more_rows) status = cuda_memory_grow_rows(context, n_in);
-    status = cuda_peers_agree_on_room(context, more_atoms || more_rows, status);
+    status = cuda_peers_take(context, released, status);
     if (status == MD_OK) {
         take_in(context, in, n_in);
         table->n_slots = n_places;

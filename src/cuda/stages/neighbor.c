@@ -50,12 +50,13 @@ static void issue_kernels(CudaContext *context) {
 
 /* An open box has more bricks as it grows; with all ranks alike. */
 static MdStatus prepare_bricks(CudaContext *context) {
-    const unsigned *steps = context->arguments.queue.done;
-    const int64_t n_bricks = context->max_bricks;
-    if (!context->facts.has_bricks) return MD_OK;
+    const CudaGrid *grid = &context->arguments.grid;
+    if (!context->facts.has_bricks || (cuda_brick_count(grid) <= context->max_bricks &&
+                                       cuda_domain_count(context, grid->n_bricks) <= context->max_steps))
+        return MD_OK;
+    const bool released = context->comm && cuda_peers_release(context, true);
     const MdStatus status = cuda_memory_grow_bricks(context, 0, 0);
-    if (!context->comm || n_bricks == context->max_bricks) return status;
-    return cuda_peers_agree_on_room(context, context->arguments.queue.done != steps, status);
+    return context->comm ? cuda_peers_take(context, released, status) : status;
 }
 
 static MdStatus issue_search(CudaContext *context) {

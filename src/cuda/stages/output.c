@@ -5,7 +5,8 @@
  * the frame by id in the layout of the file (kernels/gather.cu), into a device buffer; an event, `packed`. The copy stream waits
  * for it and brings both to the host (output_buffers.c); at its end another event, `copied`, for which the consumer
  * (cuda_output_wait) waits. So the next step runs while a copy engine reads what the last one left, and the thread of the steps
- * issues some ten calls and waits for nothing.
+ * issues some ten calls and waits for nothing. Several processes, parallel.transport = direct: each packs its rows into memory that
+ * rank 0 has mapped, between two barriers of all GPUs, behind which a kernel of rank 0 puts them together (join_frame).
  *
  * Ladder
  *   output.pipeline=off    one slot, in the compute stream; the caller waits at once
@@ -39,6 +40,9 @@ static void join_frame(CudaContext *context, const MdOutputRequest *request, con
     cuda_halo_barrier(context); /* rank 0 has read the rows of the frame before */
     pack_rows(context, request, context->arguments.domain.frame_rows, context->room);
     cuda_halo_barrier(context); /* all have packed theirs */
+    if (context->output.joined_copied)
+        CUDA_CHECK(cudaStreamWaitEvent(context->stream, context->output.joined_copied, 0));
+    context->output.joined_copied = context->output.slots[request->slot].copied;
     for (int k = 0; k < CUDA_N_QUANTITIES && md_comm_is_root(context->comm); k++)
         if (has(context, request, k))
             cuda_gather_joined(context, k, context->output.spec.precision,

@@ -61,8 +61,9 @@ MdMemory cuda_output_estimate(CudaContext *context, const MdRingSpec *spec) {
     context->output.spec = *spec;
     const uint64_t rows = (uint64_t)spec->n_slots * cuda_reduce_row_bytes(context),
                    frames = (uint64_t)spec->n_frames * frame_bytes(context, first_room(context));
-    const uint64_t joined = cuda_output_joins(context) && spec->n_frames > 0 ? cuda_frame_rows_bytes(context) : 0;
-    const uint64_t device = rows + joined + (is_mapped(context) ? 0 : frames);
+    uint64_t device = rows + (is_mapped(context) ? 0 : frames);
+    if (cuda_output_joins(context) && spec->n_frames > 0)
+        device = rows + cuda_frame_rows_bytes(context) + (is_mapped(context) ? 0 : frames / (uint64_t)spec->n_frames);
     const bool on_host = context->config.memory_space == MD_SPACE_MAPPED;
     return (MdMemory){.host_bytes = cuda_output_host_bytes(context) + (on_host ? device : 0),
                       .device_bytes = on_host ? 0 : device};
@@ -102,6 +103,11 @@ static MdStatus allocate_frame(CudaContext *context, CudaFrameBuffer *frame, int
         return MD_OK;
     }
     if (bytes == 0) return MD_OK; /* of other ranks than that which writes */
+    if (cuda_output_joins(context) &&
+        frame > context->output.frames) { /* one for all: a frame is as large as the box */
+        frame->device = context->output.frames->device;
+        return MD_OK;
+    }
     status = cuda_allocate(context, (void **)&frame->device, bytes, false, "frame buffers", MD_ERROR_INPUT);
     /* what a stopped device did not pack is copied all the same, and thrown away */
     if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(frame->device, 0, bytes, context->stream));
@@ -154,6 +160,15 @@ static MdStatus allocate_rows(CudaContext *context) {
     return MD_OK;
 }
 
+/* Rows that nobody has written have no id. */
+static MdStatus allocate_joined(CudaContext *context) {
+    void **rows = &context->arguments.domain.frame_rows;
+    const size_t bytes = cuda_frame_rows_bytes(context);
+    const MdStatus status = cuda_allocate(context, rows, bytes, false, "rows of a frame", MD_ERROR_INPUT);
+    if (status == MD_OK) CUDA_CHECK(cudaMemsetAsync(*rows, 0xff, bytes, context->stream));
+    return status;
+}
+
 MdStatus cuda_output_create(void *opaque, MdRing *ring) {
     CudaContext *context = opaque;
     CudaOutput *output = &context->output;
@@ -163,17 +178,18 @@ MdStatus cuda_output_create(void *opaque, MdRing *ring) {
     output->copy_stream = context->stream;
     output->spec = ring->spec;
     MdStatus status = allocate_rows(context);
-    if (status != MD_OK || output->spec.n_frames == 0) return status;
+    if (output->spec.n_frames == 0) return status;
+    if (cuda_output_joins(context)) {
+        const bool released = cuda_peers_release(context, true);
+        if (status == MD_OK) status = allocate_joined(context);
+        status = cuda_peers_take(context, released, status);
+    }
+    if (status != MD_OK) return status;
     if (copies_aside(context)) {
         CUDA_CHECK(cudaStreamCreateWithFlags(&output->copy_stream, cudaStreamNonBlocking));
         cuda_trace_name_stream(output->copy_stream, "copy stream");
     }
-    if (cuda_output_joins(context)) {
-        status = cuda_allocate(context, &context->arguments.domain.frame_rows, cuda_frame_rows_bytes(context), false,
-                               "rows of a frame", MD_ERROR_INPUT);
-        status = cuda_peers_agree_on_room(context, true, status);
-    }
-    return status == MD_OK ? allocate_frames(context) : status;
+    return allocate_frames(context);
 }
 
 /* Arrays of the device go with all others (cuda_memory_free). */

@@ -116,16 +116,6 @@ MdStatus cuda_peers_create(CudaContext *context) {
     return try_mailboxes(context);
 }
 
-/* After arrays that others have mapped have come to be elsewhere, with any of the ranks. */
-static void update(CudaContext *context) {
-    double unused = 0;
-    CUDA_CHECK(cudaMemcpy(context->halo.h_peers, context->arguments.domain.peers, sizeof *context->halo.h_peers,
-                          cudaMemcpyDefault)); /* the barriers so far */
-    unmap(context);
-    md_comm_largest(context->comm, &unused, 1); /* nobody has them any more */
-    exchange_handles(context);
-}
-
 void cuda_peers_destroy(CudaContext *context) {
     double unused = 0;
     if (!context->halo.mailbox || context->halo.n_mapped == 0) return;
@@ -133,11 +123,21 @@ void cuda_peers_destroy(CudaContext *context) {
     md_comm_largest(context->comm, &unused, 1); /* memory that others have mapped must not go */
 }
 
-MdStatus cuda_peers_agree_on_room(CudaContext *context, bool grew, MdStatus status) {
-    double any = grew;
-    status = cuda_domain_agree(context, status);
-    if (status != MD_OK || context->config.parallel_transport != MD_TRANSPORT_DIRECT) return status;
+bool cuda_peers_release(CudaContext *context, bool grows) {
+    double any = grows;
+    if (context->config.parallel_transport != MD_TRANSPORT_DIRECT) return false;
     md_comm_largest(context->comm, &any, 1);
-    if (any > 0) update(context);
-    return MD_OK;
+    if (any == 0) return false;
+    cuda_wait_stream(context, "wait: peers");
+    CUDA_CHECK(cudaMemcpy(context->halo.h_peers, context->arguments.domain.peers, sizeof *context->halo.h_peers,
+                          cudaMemcpyDefault)); /* the barriers so far */
+    unmap(context);
+    md_comm_largest(context->comm, &any, 1); /* nobody has them any more */
+    return true;
+}
+
+MdStatus cuda_peers_take(CudaContext *context, bool released, MdStatus status) {
+    status = cuda_domain_agree(context, status);
+    if (status == MD_OK && released) exchange_handles(context);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* How large launches and arrays are that depend on the grid of cells, besides the facts of the configuration. */
+/* How large launches and arrays are that depend on the grid of cells, besides the facts of the configuration; and frames. */
 #include "cuda/stages/stages.h"
 
 int cuda_sort_count_cells(const CudaGrid *grid) { return grid->n[0] * grid->n[1] * grid->n[2]; }

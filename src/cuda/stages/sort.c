@@ -45,7 +45,8 @@ static int find_few_keys(const CudaContext *context, int n_cells) {
     if (n_cells + 1 > CUDA_FEW_CELLS || scan_tiles(context, n_cells) > FEW_TILES || !context->facts.has_list) return 0;
     const size_t key = context->facts.sorts_bricks ? sizeof(uint64_t) : sizeof(int32_t);
     /* several processes: one more holds the atoms that have left, and copies are sorted as well */
-    const int n_sorted = context->comm ? context->room : context->n_own, n_places = n_cells + (context->comm != NULL);
+    const int64_t n_sorted = context->n_own + context->rank.n_halo;
+    const int n_places = n_cells + (context->comm != NULL);
     const double room = fmin((double)(cuda_memory_list_bytes(context) / key) / n_places, MOST_KEYS);
     const double wanted = fmax(likely_largest_cell((double)n_sorted / n_cells), context->h_host_status->largest_cell);
     return room < wanted ? 0 : (int)room;
@@ -253,6 +254,13 @@ static int prepare_again(CudaContext *context, const CudaGrid *grid) {
 void cuda_sort_again(CudaContext *context, const CudaGrid *grid) {
     const int n_cells = prepare_again(context, grid);
     if (!context->facts.needs_cells) return;
+    if (context->comm) { /* no place in memory is free any more */
+        CudaHaloTable *table = &context->halo.table;
+        cuda_domain_download(context);
+        table->n_slots = table->n_own;
+        table->n_sorted = table->n_stored;
+        cuda_domain_upload(context);
+    }
     sort_into_cells(context, CUDA_K_sort_bin, n_cells);
     cuda_sort_take(context);
 }

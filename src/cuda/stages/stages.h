@@ -216,8 +216,10 @@ MdStatus cuda_migrate(CudaContext *context);
 /* --- peers.c: parallel.transport = direct --- */
 MdStatus cuda_peers_create(CudaContext *context);
 void cuda_peers_destroy(CudaContext *context);
-/* The gravest status of all. Where arrays of any rank that others have mapped have grown, they are mapped again. */
-MdStatus cuda_peers_agree_on_room(CudaContext *context, bool grew, MdStatus status);
+/* Collective, around the growth of arrays that others may have mapped. Whether those of any rank grow: then nobody has any mapped. */
+bool cuda_peers_release(CudaContext *context, bool grows);
+/* The gravest status of all; what was released is mapped again. */
+MdStatus cuda_peers_take(CudaContext *context, bool released, MdStatus status);
 
 /* --- halo.c --- */
 MdStatus cuda_halo_join(CudaContext *context); /* parallel.transport = nccl: all ranks, which try a first exchange */
@@ -311,14 +313,14 @@ MdMemory cuda_output_estimate(CudaContext *context, const MdRingSpec *spec);
 MdStatus cuda_output_create(void *context, MdRing *ring);
 void cuda_output_destroy(CudaContext *context);
 uint64_t cuda_output_host_bytes(const CudaContext *context); /* that are taken */
+/* Room in a frame buffer, which nobody uses, for the atoms of the moment. */
+void cuda_output_fit(CudaContext *context, CudaFrameBuffer *frame);
+/* --- sizes.c, and cuda_frame_rows_bytes in arrays_domain.c --- */
+bool cuda_output_joins(const CudaContext *context);       /* parallel.transport = direct: GPUs put frames together */
+size_t cuda_frame_rows_bytes(const CudaContext *context); /* and there those of the rows of this process */
 /* Of a frame buffer with room for so many rows: where a column begins, a quantity or the ids; and the bytes of n rows of it. */
 size_t cuda_frame_offset(const CudaContext *context, int k, int64_t room);
-size_t cuda_frame_rows_bytes(const CudaContext *context); /* parallel.transport = direct: of the rows of this process */
-bool cuda_output_joins(const CudaContext *context);       /* and there GPUs put frames together */
 size_t cuda_frame_column_bytes(const CudaContext *context, int k, int64_t n);
-/* Room in it, which nobody uses, for the atoms of the moment. */
-void cuda_output_fit(CudaContext *context, CudaFrameBuffer *frame);
-
 /* --- state.c --- */
 void cuda_state_import(CudaContext *context, const MdSystem *system);
 /* For restart files; all steps are done. */

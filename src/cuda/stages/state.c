@@ -371,8 +371,9 @@ static MdStatus load_domain(CudaContext *context, MdState *state) {
         int64_t n;
         own = deal_rows(context, rows, &grid, &n);
         const bool grows = n > context->room;
+        const bool released = cuda_peers_release(context, grows);
         if (grows) status = cuda_memory_grow_atoms(context, n);
-        status = cuda_peers_agree_on_room(context, grows, status);
+        status = cuda_peers_take(context, released, status);
         if (status == MD_OK) {
             cuda_domain_set_own(context, n);
             status = import_rows(context, own, &list, &grid);

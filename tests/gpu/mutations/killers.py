@@ -175,7 +175,6 @@ SEPARATION = "cuda/kernels/separation.cuh"
 LAYOUTS = ("aos", "soa", "vec4")
 SORT = "cuda/kernels/sort.cu"
 COUNT_IN_CELL = "cuda/kernels/count_in_cell.cuh"
-COUNT_IN_CELL = "cuda/kernels/count_in_cell.cuh"
 CELLS = "neighbor.search=cell force.kernel=list neighbor.threads_per_atom=1"
 MANY = "2-D dilute, many cells"
 GRID = "cuda/kernels/cells.cuh"

@@ -15,9 +15,9 @@ mutant("load_full: the fourth of another", COMMON + " Full<T> load_full(", "x.z}
 mutant("load_type vec4: always 0", COMMON + " int load_type(", "return type_of(word_of(((const Vec4<Pair> *)p.position.part[0])[i + from].w));",
        "return 0;", tests("memory.layout=vec4"))
 MIXED = "run.precision=mixed "
-mutant("store_position: nothing is written", COMMON + " Vec3<Pair> store_position(", "store<Pair>(p.position, i + to, place.rounded, word_bits(place.word));", "", tests(MIXED))
+mutant("store_position: nothing is written", COMMON + " void store_place(", "store<Pair>(p.position, i + to, place.rounded, word_bits(place.word));", "", tests(MIXED))
 mutant("place_of: low bits of another axis", COMMON + " Place place_of(", "low_in_word(low[2], 2)", "low_in_word(low[1], 2)", held(MIXED))
-mutant("store_position: no low bits but with vec4", COMMON + " Vec3<Pair> store_position(", "p.low[i] = place.word;", "", held(MIXED + "memory.layout=soa"))
+mutant("store_position: no low bits but with vec4", COMMON + " void store_place(", "p.low[i] = place.word;", "", held(MIXED + "memory.layout=soa"))
 mutant("place_of: the type below the low bits", COMMON, "(unsigned)type << type_shift", "(unsigned)type", held(MIXED), tests(MIXED))
 mutant("storable: cut off", COMMON + " State storable(", "+ (1ll << (dropped_bits - 1))", "", held(MIXED, "3-D uneven, near bits"))
 mutant("storable: the rest is kept", COMMON + " State storable(", "& ~((1ll << dropped_bits) - 1)", "",

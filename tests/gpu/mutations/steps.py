@@ -245,8 +245,8 @@ mutant("queue, checked: a lane stops by itself", TAKE, "__any_sync(whole_warp, r
 mutant("queue, checked: told before it is known", ITEM_END, ("    if (is_checked_queue) note_distance(a, moved_sq);\n", "made[pass], 1u);"),
        ("", "made[pass], 1u);\n    if (is_checked_queue && moved_sq > a.stale_sq) { atomicMin(&a.queue.check->stop, (unsigned)pass + 1); "
         "if (pass == a.n - 1) atomicMax(&a.queue.check->far, __float_as_uint(moved_sq)); }"), CHECKED)
-mutant("queue, checked: bricks are counted before they are stored", ITEM_END, ("is_checked_queue && threadIdx.x == counting_thread", "    __syncthreads();"),
-       ("false", "    if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);\n    __syncthreads();"), CHECKED)
+mutant("queue, checked: bricks are counted before they are stored", ITEM_END, ("is_checked_queue && threadIdx.x == telling_thread", "    __syncthreads();"),
+       ("false", "    if (is_checked_queue && threadIdx.x == telling_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);\n    __syncthreads();"), CHECKED)
 mutant("queue, checked: bricks are counted of the next item", ITEM_END, "made[pass], 1u", "made[item_place()->pass], 1u", CHECKED)
 mutant("queue, checked: displacements are not told", NOTE, "atomicMin(&check->stop, (unsigned)pass + 1);", "", CHECKED)
 mutant("queue, checked: the pass itself is discarded", NOTE, "(unsigned)pass + 1", "(unsigned)pass", CHECKED)

@@ -24,10 +24,10 @@ constexpr bool has_check = MD_SW_neighbor_rebuild == MD_REBUILD_DEVICE_CHECK;
 #if MD_SW_launch_fuse == 2 /* step */
 constexpr bool has_bricks = MD_SW_force_kernel == MD_KERNEL_BRICK;
 
-/* Several processes: the position of an own atom, without a tag, to all its copies. */
-__device__ inline void copy_to_others(const CudaArguments &a, int i, int64_t to) {
-    const Vec4<Pair> place = ((const Vec4<Pair> *)a.now.position.part[0])[i + to];
-    for_copies(a, a.domain.first_copy[i], to, [&](Vec4<Pair> *copy) { *copy = place; });
+/* Several processes: the place of an own atom, without a tag, to all its copies. */
+__device__ inline void copy_to_others(const CudaArguments &a, CudaCopy first, const Place &place, int64_t to) {
+    const Vec4<Pair> position = {place.rounded.x, place.rounded.y, place.rounded.z, word_bits(place.word)};
+    for_copies(a, first, to, [&](Vec4<Pair> *copy) { *copy = position; });
 }
 
 /* Integrates an atom as soon as its force is there. Others may still need where it was, so that positions go to another copy
@@ -36,23 +36,22 @@ struct IntegrateAtom {
     const CudaArguments &a;
     Motion motion;
     float moved_sq;
-    __device__ void prepare(int i) const { ask_for_velocity(MotionCopy::at(a, motion.from), i); }
-    __device__ void operator()(int i, const Vec3<Pair> &force) {
-        moved_sq = fmaxf(moved_sq, integrate_by(a, i, force, true, has_check, motion));
+    __device__ bool is_at_border(void) const { /* of a domain, in a queue of bricks */
+        return has_domain && MD_SW_launch_passes == MD_PASSES_QUEUE && item_place()->is_at_border;
     }
-};
-
-/* By the queue; several processes: with what others need of a brick at the border. */
-struct IntegrateItem {
-    IntegrateAtom integrate;
     __device__ void prepare(int i) const {
-        integrate.prepare(i);
-        if constexpr (has_domain) ptx_prefetch_l2(integrate.a.domain.first_copy + i);
+        ask_for_velocity(MotionCopy::at(a, motion.from), i);
+        if (is_at_border()) ptx_prefetch_l2(a.domain.first_copy + i);
     }
-    __device__ void operator()(int i, const Vec3<Pair> &force) {
-        integrate(i, force);
-        if (has_domain && item_place()->is_at_border) copy_to_others(integrate.a, i, integrate.motion.to);
+    /* tells_others: several processes, and they may need it. */
+    __device__ void integrate(int i, const Vec3<Pair> &force, bool tells_others) {
+        Place left;
+        CudaCopy copy = CUDA_NO_COPY; /* asked for at once */
+        if (has_domain && tells_others) copy = a.domain.first_copy[i];
+        moved_sq = fmaxf(moved_sq, integrate_by(a, i, force, true, has_check, motion, &left));
+        if constexpr (has_domain) copy_to_others(a, copy, left, motion.to);
     }
+    __device__ void operator()(int i, const Vec3<Pair> &force) { integrate(i, force, is_at_border()); }
 };
 
 /* The end of a pass: its displacements, for the check of step `step`, and that there was a drift. */
@@ -82,8 +81,7 @@ struct EndRow {
     }
     __device__ void operator()(int i, const Vec3<Pair> &force) {
         if (keeps) finish_force(integrate.a, i, force);
-        else integrate(i, force);
-        if (has_domain && !is_last) copy_to_others(integrate.a, i, integrate.motion.to);
+        else integrate.integrate(i, force, has_domain && !is_last);
     }
     __device__ void own(const Vec3<Pair> &force, HeldBrick *held) {
         if (!keeps)
@@ -169,7 +167,7 @@ __device__ inline void make_fused_steps(const CudaArguments &a, const PairParame
         for (int i = thread_index(); i < own_atoms(a); i += grid_size()) {
             moved_sq = fmaxf(moved_sq, integrate_atom(a, i, true, has_check, Motion{0, from, first, false}));
             if (tags) untag(a, i + a.stride - from);
-            if (has_domain) copy_to_others(a, i, from);
+            if (has_domain) copy_to_others(a, a.domain.first_copy[i], fetch_place(a.now, i, from), from);
         }
     if (has_domain && tags && !a.begins)
         for (int i = own_atoms(a) + thread_index(); i < stored_atoms(a); i += grid_size())
@@ -269,14 +267,15 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     static_assert(has_bricks && has_check == is_checked_queue, "no host looks in the midst of it");
     if (*(volatile unsigned *)&a.status->stopped) return; /* by an earlier kernel: every block sees it */
+    if constexpr (has_domain) find_copies(a);
     Sum unused[CUDA_PAIR_TOTALS];
     const bool is_old = is_too_old(a, moved_sq_of(a, a.buffer)); /* for every block, before any pass */
     while (!is_old && begin_item(a)) {
         const QueueItem *item = item_place();
         const int64_t from = (a.buffer + item->pass) % 2 * (int64_t)a.stride;
-        IntegrateItem item_rows = {{a, {from, a.stride - from, item->step + 1, is_checked_queue}, 0}};
-        force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, item_rows);
-        end_item(a, item_rows.integrate.moved_sq);
+        IntegrateAtom integrate = {a, {from, a.stride - from, item->step + 1, is_checked_queue}, 0};
+        force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, integrate);
+        end_item(a, integrate.moved_sq);
     }
     if (threadIdx.x == 0) leave_queue(a);
 }
@@ -337,7 +336,8 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
 MD_KERNEL_OF(MD_RESIDENT_THREADS) k_step_resident(MD_FORCE_ARGUMENTS) {
     static_assert(!has_domain || MD_SW_launch_persistent != MD_PERSISTENT_ON || is_local, "copies have tags");
     GridBarrier barrier = begin_barrier(a);
-    if (*(volatile unsigned *)&a.status->stopped) return;       /* by an earlier launch: every block sees it */
+    if (*(volatile unsigned *)&a.status->stopped) return; /* by an earlier launch: every block sees it */
+    if constexpr (has_domain && MD_SW_launch_persistent == MD_PERSISTENT_ON) find_copies(a);
 #if MD_SW_memory_parameters == 0 && MD_N_TYPES == 1             /* global */
     const PairParameters only = *MD_PAIR_TABLE, *pairs = &only; /* in registers: a barrier drops what L1 holds */
 #else

@@ -146,9 +146,6 @@ __device__ inline void note_distance(const CudaArguments &a, float moved_sq) {
     if (pass == a.n - 1) atomicMax(&check->far, __float_as_uint(moved_sq));
 }
 
-/* Who counts bricks: another warp than that of thread 0, which waits for the L2 as well, and than the one that takes items. */
-constexpr int counting_thread = MD_BLOCK > 64 ? 32 : 0;
-
 /* By all threads: what they have written is there for others. */
 __device__ inline void end_item(const CudaArguments &a, float moved_sq) {
     const int place = item_place()->place, pass = item_place()->pass;
@@ -162,7 +159,7 @@ __device__ inline void end_item(const CudaArguments &a, float moved_sq) {
     } else if (threadIdx.x == 0) {
         ptx_st_release_gpu(&a.queue.done[place], done);
     }
-    if (is_checked_queue && threadIdx.x == counting_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);
+    if (is_checked_queue && threadIdx.x == telling_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);
 }
 
 /* How many of the passes count: those before the first discarded one. By the last block to leave. What the last pass has moved
