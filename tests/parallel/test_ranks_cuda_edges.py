@@ -85,9 +85,27 @@ def test_streams(checks, folder):
         checks.that(atoms["max"] == len(places), f"atoms {atoms}, expected all in one domain")
 
 
+def test_crowded_border(checks, folder):
+    """Two slabs, one in each domain, that come to the border all at once: more copies than the other rank has room for, so that nothing
+    is sorted and the hosts make that list. In few cells, and in many."""
+    edges.BACKEND = "cuda"
+    for length, every, kernel in ((24, 4, "k_sort_rank_few"), (96, 1, "k_sort_rank")):
+        x, y, z = (grid.ravel() for grid in numpy.meshgrid(1.2 * numpy.arange(3) + length / 8, 1.3 * numpy.arange(12) + 0.5,
+                                                           1.3 * numpy.arange(12) + 0.5, indexing="ij"))
+        is_other = y > 7.8
+        places = numpy.stack([numpy.where(is_other, length - x, x), y, z], axis=1)
+        velocities = numpy.stack([numpy.where(is_other, -length / 3, length / 3), 0 * y, 0 * z], axis=1)
+        deck = edges.deck(folder, f"crowd{length}", places, velocities, box=numpy.array([length, 15.6, 15.6]), steps=300,
+                          rebuild="every", every=every)
+        same_by_both(checks, folder, deck, PINNED.split(), "2 1 1")
+        if "direct" in ranks.transports(2):
+            launches = {each["name"]: each["launches"] for each in json.loads((folder / "again.json").read_text())["kernels"]}
+            checks.that(launches.get(kernel, 0) > 30, f"{deck}: {launches}")
+
+
 if __name__ == "__main__":
     ranks.require()
     ranks.require_gpu()
-    run_tests(test_streams, *(on_gpu(test) for test in (edges.test_flyers, edges.test_leapers, edges.test_blocks, edges.test_pairs_across, edges.test_on_borders,
+    run_tests(test_streams, test_crowded_border, *(on_gpu(test) for test in (edges.test_flyers, edges.test_leapers, edges.test_blocks, edges.test_pairs_across, edges.test_on_borders,
                                           edges.test_empty_domains, edges.test_beyond_the_cells, edges.test_bursting_drop,
                                           edges.test_gathering_drop, edges.test_fault)))
