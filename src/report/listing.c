@@ -56,7 +56,7 @@ void md_print_help(FILE *stream) {
         "\n"
         "example: mdmini inputs/melt.txt system.cells=63 run.backend=cuda\n"
         "         mpirun -n 4 mdmini inputs/melt.txt run.backend=cpu\n"
-        "         mpirun -n 2 mdmini inputs/melt.txt system.cells=63 run.backend=cuda\n",
+        "         mpirun --bind-to none -n 2 mdmini inputs/melt.txt system.cells=63 run.backend=cuda\n",
         stream);
 }
 
