@@ -117,6 +117,9 @@ def test_bits(checks, folder):
         checks.that(not whole or whole.json()["n_rebuilds"] > 2, f"{name}: {whole and whole.json()['n_rebuilds']} rebuilds")
         if whole and name in BY_DIRECT and name != "resident-safe":  # which makes steps again
             sends_all(checks, folder, name)
+        if whole and name == "lists":
+            launches = {each["name"]: each["launches"] for each in json.loads((folder / "ranks.json").read_text())["kernels"]}
+            checks.that(launches["k_halo_border"] == 2 < launches["k_migrate_take"], f"{name}: lists after the first one by hosts: {launches}")
 
 
 def test_shorter_lists(checks, folder):

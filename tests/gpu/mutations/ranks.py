@@ -49,8 +49,6 @@ mutant("sort or send: they leave from where they were", SEND + " unsigned sort_o
 mutant("sort or send: those that leave are in the last cell", SEND + " unsigned sort_or_send(", ": n_cells, n, key)", ": n_cells - 1, n, key)", LISTS, FUSED)
 mutant("arrive: copies where they were", HALO + " k_halo_arrive(", "a.n > 0 ? on_the_way(a) : 0", "0", FUSED, LISTS)
 mutant("arrive: copies are in no cell", HALO + " k_halo_arrive(", "if (a.n > 0)\n", "if (a.n < 0)\n", FUSED, LISTS)
-mutant("sort scan: cells are full though nothing is sorted", SORT + " k_sort_scan_finish(", "is_sorted(a) ? ", "true ? ", CROWDED)
-mutant("sort of few: cells are full though nothing is sorted", SORT + " k_sort_rank_few(", "is_sorted(a) ? ", "true ? ", CROWDED)
 
 BORDER = SEND + " unsigned sides_of_border("
 mutant("border: the low face is left out", BORDER, "(own < halo ? 1u : 0u)", "0u", FUSED)
