@@ -89,7 +89,7 @@ static void list_borders(MdCpuContext *c) {
     }
 }
 
-/* Rows of n_out and n_in of each side, from `out` and into `in`. Two ranks may meet on several sides: the tag is the side of the
+/* Rows of n_out and n_in of each side, from `out` and into `in`. Two ranks may be neighbours on several sides: the tag is the side of the
  * sender. */
 static void begin_exchange(MdCpuContext *c, char *out, char *in, size_t row_bytes) {
     MdCpuHalo *halo = &c->halo;

@@ -90,7 +90,7 @@ static void resolve_fuse(MdConfig *config, MdChoices *choices) {
 
 /* --- several ranks -------------------------------------------------------------------------------------------------- */
 
-/* Atoms of other ranks are copies here, whose rows are theirs: what writes to both rows of a pair, or meets all atoms, has no
+/* Atoms of other ranks are copies here, whose rows are theirs: what writes to both rows of a pair, or goes through all atoms, has no
  * version for domains. */
 static MdStatus check_ranks(const MdConfig *config, MdErrors *errors) {
     const struct {

@@ -30,7 +30,7 @@ struct MdCommEngine;
 MdComm *md_comm_create(const struct MdCommEngine *engine, MdErrors *errors);
 /* Collective. */
 void md_comm_destroy(MdComm *comm);
-/* The same ranks for another thread: its messages never meet those of the first. Collective. To be destroyed before the first. */
+/* The same ranks for another thread: its messages and those of the first are kept apart. Collective. To be destroyed before the first. */
 MdComm *md_comm_duplicate(const MdComm *comm);
 /* Whether another thread may have messages of its own. */
 bool md_comm_serves_threads(const MdComm *comm);

@@ -1,8 +1,8 @@
 /* Messages by MPI. Nothing else of the program sees it.
  *
- * Every wait is a loop that looks and, after a while, gives the processor away: ranks may share one, and a rank that is waited for
- * in vain is found after the patience of the communicator. Then those who wait call the roll on a communicator of its own:
- * who does not answer within some seconds is named, and the run ends on all ranks.
+ * Every wait is a loop that looks and, after a while, gives the processor away: ranks may share one. When it has taken longer than
+ * the patience of the communicator, those who wait ask all ranks for an answer, on a communicator of its own: who does not
+ * answer within some seconds is named, and the run ends on all ranks.
  *
  * Errors of MPI itself end the run by its own handler (MPI_ERRORS_ARE_FATAL), which names the call. */
 #define _POSIX_C_SOURCE 200809L

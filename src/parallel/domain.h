@@ -85,7 +85,7 @@ typedef struct MdDomainShape {
 } MdDomainShape;
 
 /* The most domains along an axis: each has as many layers as the list reaches, and a cell at least. A periodic axis of
- * fewer than 2 reach + 1 cells cannot be cut: a pair would meet in more than one image of a cell. */
+ * fewer than 2 reach + 1 cells cannot be cut: a pair would be found in more than one image of a cell. */
 int md_domain_most(const MdDomainShape *shape, int axis);
 
 bool md_domain_fits(const MdDomainShape *shape, const int grid[3]);

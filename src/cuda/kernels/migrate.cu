@@ -73,7 +73,7 @@ __device__ inline void end_counts(const CudaArguments &a, int n_arrived, int n_s
 }
 
 /* When all have sent theirs: takes in the atoms that have come. Then each rank is told how many copies come to it, and all whether any
- * lacks room: then nothing is sorted. One block, of which a thread has a side: few atoms come. */
+ * lacks room: then nothing is sorted. One block, as few atoms come; a thread for each side. */
 MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
     const CudaDomain &domain = a.domain;
     const int side = (int)threadIdx.x;
