@@ -87,7 +87,7 @@ static void destroy(void *opaque) {
     cuda_timing_destroy(context);
     cuda_textures_destroy(context);
     cuda_output_destroy(context);
-    cuda_nccl_destroy(context->halo.nccl); /* when no graph has messages any more */
+    cuda_halo_leave(context); /* when no graph has messages any more */
     cuda_peers_destroy(context);
     cuda_memory_free(context);
     cuda_kernels_destroy(context);

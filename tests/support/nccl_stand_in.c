@@ -23,7 +23,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_USAGE = 5, REMOTE_ERROR = 6 };
-enum { MAX_RANKS = 16, MAX_OPS = 64, PIPE_BYTES = 1 << 16, FAILING_GROUP = 10 };
+enum { MAX_RANKS = 16, MAX_OPS = 128, MAX_WORDS = 8, PIPE_BYTES = 1 << 16, FAILING_GROUP = 10 };
 
 void emulator_run_early(void);
 size_t emulator_graphs_that_call(cudaHostFn_t function);
@@ -38,7 +38,7 @@ typedef struct Shared {
     char gpus[MAX_RANKS][16];
     struct {
         atomic_long turn;
-        unsigned value[2]; /* of this turn and of the one before */
+        unsigned values[2][MAX_WORDS]; /* of this turn and of the one before */
     } sums[MAX_RANKS];
     Pipe pipes[MAX_RANKS][MAX_RANKS]; /* [from][to] */
 } Shared;
@@ -150,17 +150,20 @@ static int is_first(const Group *group, int k) {
 
 static int largest_is_there(ncclComm_t comm, Op *op) {
     const long turn = comm->n_sums;
+    unsigned *own = (unsigned *)op->data;
+    const size_t n = op->bytes / sizeof *own;
     if (op->done == 0) {
-        comm->shared->sums[comm->rank].value[turn % 2] = *(unsigned *)op->data;
+        memcpy(comm->shared->sums[comm->rank].values[turn % 2], own, op->bytes);
         comm->shared->sums[comm->rank].turn = turn;
         op->done = 1;
     }
     for (int rank = 0; rank < comm->n_ranks; rank++)
         if (comm->shared->sums[rank].turn < turn) return 0;
-    for (int rank = 0; rank < comm->n_ranks; rank++) {
-        const unsigned value = comm->shared->sums[rank].value[turn % 2];
-        if (value > *(unsigned *)op->data) *(unsigned *)op->data = value;
-    }
+    for (int rank = 0; rank < comm->n_ranks; rank++)
+        for (size_t k = 0; k < n; k++) {
+            const unsigned value = comm->shared->sums[rank].values[turn % 2][k];
+            if (value > own[k]) own[k] = value;
+        }
     op->done = op->bytes + sizeof op->length;
     return 1;
 }
@@ -315,6 +318,7 @@ EXPORT int ncclRecv(void *data, size_t n, int type, int rank, ncclComm_t comm, c
 
 EXPORT int ncclAllReduce(const void *in, void *out, size_t n, int type, int operation, ncclComm_t comm,
                          cudaStream_t stream) {
-    if (in != out || n != 1 || type != 3 || operation != 2) fail("ncclAllReduce: the largest unsigned, in place");
-    return add(comm, "ncclAllReduce", (Op){.kind = LARGEST, .data = out, .bytes = sizeof(unsigned)}, stream);
+    if (in != out || n > MAX_WORDS || type != 3 || operation != 2)
+        fail("ncclAllReduce: the largest of some unsigned, in place");
+    return add(comm, "ncclAllReduce", (Op){.kind = LARGEST, .data = out, .bytes = n * sizeof(unsigned)}, stream);
 }

@@ -46,6 +46,23 @@ static void issue_steps(CudaContext *context, int n_steps) {
     }
 }
 
+static void issue_pass(CudaContext *context, int buffer, int part) {
+    context->arguments.buffer = buffer;
+    context->arguments.n = part;
+    cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
+    context->halo.is_stale = true;
+}
+
+/* parallel.overlap: a pass over the bricks at the border, and the messages with what it has moved; beside them one over the others. */
+static void issue_parts(CudaContext *context, int buffer) {
+    cuda_halo_begin_aside(context);
+    issue_pass(context, buffer, CUDA_BORDER_BRICKS);
+    cuda_halo_update(context, 1 - buffer);
+    cuda_halo_end_aside(context);
+    issue_pass(context, buffer, CUDA_INNER_BRICKS);
+    cuda_halo_join_aside(context, 1 - buffer);
+}
+
 /* n kernels of forces, kicks and drift each; kernels/batches/step.cu. */
 static void issue_fused(CudaContext *context, int n) {
     if (context->facts.queues) {
@@ -59,9 +76,8 @@ static void issue_fused(CudaContext *context, int n) {
     }
     for (int left = n; left > 0; left--) {
         cuda_halo_update(context, left % 2);
-        context->arguments.buffer = left % 2;
-        cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
-        context->halo.is_stale = true;
+        if (context->facts.overlaps && left > 1) issue_parts(context, left % 2);
+        else issue_pass(context, left % 2, CUDA_ALL_BRICKS);
     }
 }
 

@@ -278,9 +278,10 @@ MdStatus cuda_steps_output_settle(void *opaque) {
 MdStatus cuda_steps_output_begin(void *opaque, const MdOutputRequest *request) {
     CudaContext *context = opaque;
     CudaJournalStep *now = entry(context, context->step);
-    /* The journal has room for one request a step: of another before it nothing may be left to do. Several processes: with direct a frame
-     * has barriers of all GPUs, which none may skip; else hosts have to know how many atoms are on each. */
-    MdStatus status = now->has_output || context->comm ? settle(context) : MD_OK;
+    /* The journal has room for one request a step: of another before it nothing may be left to do. Several processes whose hosts put a
+     * frame together have to know how many atoms are on each. */
+    const bool needs_counts = context->comm && !cuda_output_joins(context);
+    MdStatus status = now->has_output || needs_counts ? settle(context) : MD_OK;
     if (status != MD_OK) return status;
     /* So the step is in no batch. After a fault it was not made. */
     md_require(now->wants_energy || cuda_has_fault(context));

@@ -96,10 +96,12 @@ typedef enum CudaStage {
     X(halo, unpack, "parallel.transport=nccl")                                                                         \
     X(halo, push, "parallel.transport=direct")                                                                         \
     X(halo, barrier, "parallel.transport=direct")                                                                      \
-    X(halo, end, "parallel.transport=direct")                                                                          \
+    X(halo, found, "parallel.transport=nccl")                                                                          \
+    X(halo, end, "parallel.transport=nccl|direct")                                                                     \
     X(migrate, leave, "")                                                                                              \
     X(migrate, arrive, "")                                                                                             \
-    X(migrate, take, "parallel.transport=direct")
+    X(migrate, take, "parallel.transport=nccl|direct")                                                                 \
+    X(migrate, count, "parallel.transport=nccl")
 
 typedef enum CudaKernelId {
 #define CUDA_KERNEL_ID(unit, name, condition) CUDA_K_##unit##_##name,
@@ -238,15 +240,18 @@ typedef struct CudaHalo {
     char *h_out, *h_in;   /* [row_room] rows on their way, pinned */
     unsigned *h_moved_sq; /* pinned: a largest displacement on its way */
     bool is_stale;        /* atoms have moved since places were exchanged */
-    bool wants_room;      /* parallel.transport = direct: the next list needs more room than there is, with some rank */
+    bool wants_room;      /* lists by kernels: the next list needs more room than there is, with some rank */
     bool has_fault;       /* of some rank: agreed, so that all end at the same step */
     int pushed_copy;      /* parallel.transport = direct: of the positions, the last one that is there; -1: either */
     CudaPeers *h_peers;   /* what the device has; and what of it is mapped */
     void *mapped[4 * CUDA_MOST_PEERS];
     int n_mapped;
     CudaMailbox *mailbox; /* the own one, and the inbox behind it */
-    CudaNccl *nccl;       /* parallel.transport = nccl */
-    int n_unwaited;       /* exchanges that were issued since the host waited for one */
+    CudaNccl
+        *nccl; /* parallel.transport = nccl; parallel.overlap: a stream for the border, and when it begins and ends */
+    cudaStream_t main, aside;
+    cudaEvent_t forked, joined;
+    int n_unwaited; /* exchanges that were issued since the host waited for one */
 } CudaHalo;
 
 /* How an extent was last divided into cells and bricks. */

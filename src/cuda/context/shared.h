@@ -55,6 +55,21 @@ enum { CUDA_SIDES = 27 };
 /* parallel.transport = direct: ranks of a node, at most. */
 enum { CUDA_MOST_PEERS = 64 };
 
+/* Several processes: what any rank has found at a list: no room for an atom or a copy, so that nothing was sorted; none for an entry; there
+ * may be none for an atom at the next list; a fault; a block that needs barriers of the grid. */
+enum {
+    CUDA_LIST_LACKS_ROOM = 1,
+    CUDA_LIST_FULL = 2,
+    CUDA_LIST_WANTS_ROOM = 4,
+    CUDA_LIST_FAULT = 8,
+    CUDA_LIST_NEEDS_BARRIER = 16,
+    CUDA_LIST_BITS = 5 /* so many */
+};
+
+/* parallel.transport = nccl: rooms for copies, of each side, are multiples of CUDA_ROOM_UNIT, and there is room for so much fewer atoms that
+ * change their owner, and for CUDA_LEAST_HOME more. */
+enum { CUDA_ROOM_UNIT = 16, CUDA_LEAST_HOME = 32 };
+
 #define CUDA_ATOM_ROW_BYTES(pair_size) (8 * (pair_size) + sizeof(CudaTag))
 
 /* What differs from list to list, in device memory: kernels keep their arguments. With parallel.transport = direct kernels count all of
@@ -64,7 +79,7 @@ typedef struct CudaHaloTable {
     int32_t n_slots, n_sorted; /* the same before they are sorted: places in memory, some of which are free */
     /* atoms that other ranks own now, and that a side has copies of: zero between two lists */
     int32_t n_leaving, n_border[CUDA_SIDES];
-    int32_t lacks_room;    /* parallel.transport = direct: for an atom or a copy, with any rank */
+    int32_t lacks_room;    /* lists by kernels: for an atom or a copy, with any rank (direct), with this one (nccl) */
     int32_t needs_barrier; /* launch.persistent: some rank has a block that cannot do without, see needs_grid_barrier */
     int32_t out[CUDA_SIDES + 1]; /* first atom for each side, in what is sent; all of them */
     int32_t in[CUDA_SIDES + 1];  /* first copy from each side, behind the own atoms; all of them */
@@ -73,9 +88,12 @@ typedef struct CudaHaloTable {
     /* parallel.transport = direct, in the memory of the rank on a side: where it receives rows, and how many it has room for there; its
      * first copy among its positions, whose second copy is so far behind */
     int32_t row_to[CUDA_SIDES], row_most[CUDA_SIDES], to[CUDA_SIDES], stride_of[CUDA_SIDES];
-    /* parallel.transport = nccl: first place for each side in what is sent, and from each in what is received; with room
-     * for more where graphs hold the messages */
+    /* parallel.transport = nccl: first place for each side in what is sent, and from each in what is received, with room for more than
+     * there is: a message has the length of its room, which the host knows */
     int32_t room_out[CUDA_SIDES + 1], room_in[CUDA_SIDES + 1];
+    int32_t n_home[CUDA_SIDES];                             /* atoms that leave to each side; zero between two lists */
+    int32_t n_home_in[CUDA_SIDES], n_copies_in[CUDA_SIDES]; /* atoms and copies that come from there */
+    uint32_t found[CUDA_LIST_BITS];                         /* what any rank has found: CUDA_LIST_..., a word each */
 } CudaHaloTable;
 
 /* Of a frame: the quantities, by the bits of MD_FRAME_..., and with several processes the ids of the rows. */
@@ -133,6 +151,8 @@ typedef struct CudaDomain {
      * order of out */
     CudaCopy *first_copy; /* [room] */
     CudaCopy *next_copy;  /* [row_room] */
+    /* parallel.transport = nccl: [inbox_room] atoms that leave, those of a side from first_home on, and atoms that come */
+    void *home, *home_in;
     int32_t row_room, inbox_room;
     void *frame_rows; /* parallel.transport = direct: columns of the own atoms, in the order of memory, for a frame */
     /* launch.persistent: bricks that blocks can hold at once; of each, its rows and the atoms that it stages */
@@ -167,6 +187,9 @@ typedef struct CudaBricks {
     int32_t capacity;               /* atoms that a block has room for */
     int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */
 } CudaBricks;
+
+/* parallel.overlap: the bricks that a pass goes through. */
+enum { CUDA_ALL_BRICKS, CUDA_BORDER_BRICKS, CUDA_INNER_BRICKS };
 
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
 
@@ -254,16 +277,6 @@ typedef struct CudaHostStatus {
     unsigned list;
     int largest_cell; /* the sort of few cells: particles of a cell for whose keys there was no room; 0: there was for all */
 } CudaHostStatus;
-
-/* Several processes: what any rank has found at a list: no room for an atom or a copy, so that nothing was sorted; none for an entry; there
- * may be none for an atom at the next list; a fault; a block that needs barriers of the grid. */
-enum {
-    CUDA_LIST_LACKS_ROOM = 1,
-    CUDA_LIST_FULL = 2,
-    CUDA_LIST_WANTS_ROOM = 4,
-    CUDA_LIST_FAULT = 8,
-    CUDA_LIST_NEEDS_BARRIER = 16
-};
 
 /* Sums over particles, in the order of the totals. */
 enum {

@@ -234,8 +234,8 @@ void cuda_nccl_receive(CudaNccl *nccl, void *data, size_t bytes, int rank, cudaS
     check(nccl, nccl->call.Recv(data, bytes, TYPE_BYTE, rank, nccl->handle, stream), "ncclRecv");
 }
 
-void cuda_nccl_largest(CudaNccl *nccl, unsigned *value, cudaStream_t stream) {
-    check(nccl, nccl->call.AllReduce(value, value, 1, TYPE_UNSIGNED, OPERATION_MAX, nccl->handle, stream),
+void cuda_nccl_largest(CudaNccl *nccl, unsigned *values, size_t n, cudaStream_t stream) {
+    check(nccl, nccl->call.AllReduce(values, values, n, TYPE_UNSIGNED, OPERATION_MAX, nccl->handle, stream),
           "ncclAllReduce");
 }
 

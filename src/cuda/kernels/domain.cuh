@@ -69,6 +69,19 @@ __device__ inline Cell local_cell(const CudaDomain &domain, int side, const Cell
                 local_along(domain, box, 2, cell.z)};
 }
 
+/* Local numbers of a cell of the whole box that the domain has: others are somewhere else (is_own_cell). */
+__device__ inline Cell cell_within(const CudaDomain &domain, const Cell &cell) {
+    return Cell{cell.x - domain.first[0], cell.y - domain.first[1], cell.z - domain.first[2]};
+}
+
+__device__ inline bool is_own_cell(const CudaDomain &domain, const Cell &at) {
+    const int c[3] = {at.x, at.y, at.z};
+    bool is_own = true;
+    for (int axis = 0; axis < 3; axis++)
+        is_own = is_own && (unsigned)(c[axis] - domain.halo[axis]) < (unsigned)domain.n_own[axis];
+    return is_own;
+}
+
 /* The rank that has a cell of the whole box. */
 __device__ inline int owner_of(const CudaDomain &domain, const Cell &cell) {
     return (cell.z / domain.n_own[2] * domain.grid[1] + cell.y / domain.n_own[1]) * domain.grid[0] +

@@ -7,7 +7,6 @@
  * (bricks/load_tile.cuh). */
 #include "cuda/kernels/border.cuh"
 #include "cuda/kernels/gpu_barrier.cuh"
-#include "cuda/kernels/scan.cuh"
 #include "cuda/kernels/send.cuh"
 
 /* Counts the atoms of the border on each side; with a.n, their rows are sent. */
@@ -37,51 +36,10 @@ MD_KERNEL k_halo_arrive(MD_ARGUMENTS) {
                  key_at(place, row.tag.id)); /* k_sort_bin does otherwise */
 }
 
-/* --- when all are counted ------------------------------------------------------------------------------------------------ */
-
-/* parallel.transport = direct: the rank on a side is told where its atoms are among the positions of this one. */
-__device__ inline void tell_place(const CudaArguments &a, int side) {
-    CudaMailbox *mailbox = a.domain.peers->mailbox[a.domain.peers->rank[side]];
-    *(volatile int32_t *)&mailbox->to[CUDA_SIDES - 1 - side] = a.domain.table->n_own + a.domain.table->in[side];
-    *(volatile int32_t *)&mailbox->stride[CUDA_SIDES - 1 - side] = a.stride;
-}
-
-/* The first atom of each border cell among those of its side, by the counts of all cells. A block a side. */
-MD_KERNEL k_halo_sum(MD_ARGUMENTS) {
-    __shared__ int s_before;
-    const CudaDomain &domain = a.domain;
-    const int side = (int)blockIdx.x;
-    if ((domain.sides >> side & 1u) == 0) return; /* the whole block */
-    const CellBox box = border_box(domain, side);
-    const int n_cells = box.size[0] * box.size[1] * box.size[2];
-    constexpr int items = 8; /* side by side, whose counts are asked for at once */
-    int before = 0;
-    for (int first = 0; first < n_cells; first += items * MD_BLOCK) {
-        const int begin = first + items * (int)threadIdx.x;
-        int n[items], sum = 0;
-#pragma unroll
-        for (int k = 0; k < items; k++) {
-            const int c = cell_number(a.grid, cell_of_box(box, min(begin + k, n_cells - 1)));
-            n[k] = begin + k < n_cells ? a.cell_count[cell_place(a, c)] : 0;
-        }
-        for (int k = 0; k < items; k++) sum += n[k];
-        const int up_to = before + block_scan(sum);
-        int next = up_to - sum;
-        for (int k = 0; k < items; k++) {
-            if (begin + k < n_cells) domain.out_cell[first_border_cell(domain, side) + begin + k] = next;
-            next += n[k];
-        }
-        if (threadIdx.x == MD_BLOCK - 1) s_before = up_to;
-        __syncthreads(); /* the last thread has written it, and the scan is over */
-        before = s_before;
-    }
-    if (is_direct && threadIdx.x == 0) tell_place(a, side);
-}
+/* When all are counted, of few cells: a block a side. Of many, blocks of k_sort_scan_tiles do it. */
+MD_KERNEL k_halo_sum(MD_ARGUMENTS) { sum_border(a, (int)blockIdx.x); }
 
 /* --- between two lists: their places in copy a.buffer of the positions ------------------------------------------------- */
-
-/* parallel.transport = nccl: messages have room for more. */
-constexpr bool has_rooms = MD_SW_parallel_transport == MD_TRANSPORT_NCCL;
 
 /* Where number k of all sides is, by the first one of each side and the first place in its room. */
 __device__ inline int in_room(const int32_t *first, const int32_t *room, int k) {
@@ -96,8 +54,8 @@ MD_KERNEL k_halo_pack(MD_ARGUMENTS) {
     const Vec4<Pair> *position = (const Vec4<Pair> *)a.now.position.part[0] + a.buffer * (int64_t)a.stride;
     const int n = table.out[CUDA_SIDES];
     for (int k = thread_index(); k < n; k += grid_size())
-        ((Vec4<Pair> *)domain.sent)[has_rooms ? in_room(table.out, table.room_out, k) : k] = position[domain.out[k]];
-    if (has_rooms && thread_index() == 0) a.status->n_places_sent += (unsigned long long)table.room_out[CUDA_SIDES];
+        ((Vec4<Pair> *)domain.sent)[is_by_nccl ? in_room(table.out, table.room_out, k) : k] = position[domain.out[k]];
+    if (is_by_nccl && thread_index() == 0) a.status->n_places_sent += (unsigned long long)table.room_out[CUDA_SIDES];
 }
 
 #if MD_SW_parallel_transport == 2 /* nccl */
@@ -140,28 +98,26 @@ MD_KERNEL k_halo_barrier(MD_ARGUMENTS) {
     __threadfence_system();        /* what kernels before have stored */
     gpu_barrier(a, 0);
 }
+#endif
 
-/* The end of a list. Each rank learns where the others have its copies, and what any rank has found, so that all GPUs stop together or go
- * on together. One block. */
-MD_KERNEL k_halo_end(MD_ARGUMENTS) {
+/* --- the end of a list ---------------------------------------------------------------------------------------------------- */
+
+/* What this rank has found, CUDA_LIST_... */
+__device__ inline unsigned found_here(const CudaArguments &a) {
     const CudaDomain &domain = a.domain;
-    CudaHaloTable *table = domain.table;
-    const CudaMailbox *mailbox = domain.peers->mailbox[domain.rank];
-    const int side = (int)threadIdx.x, most = table->n_own + table->n_rows + domain.inbox_room;
+    const CudaHaloTable *table = domain.table;
+    const int most = table->n_own + table->n_rows + domain.inbox_room;
     const CudaMeasures &found = a.status->measures;
     const bool is_held =
         a.n_force_items <= domain.held_bricks && found.rows <= domain.held_rows && found.staged <= domain.held_staged;
-    const unsigned own = (table->lacks_room ? CUDA_LIST_LACKS_ROOM : 0u) | (a.status->stopped ? CUDA_LIST_FULL : 0u) |
-                         (most > a.stride ? CUDA_LIST_WANTS_ROOM : 0u) |
-                         (a.status->fault_step != ~0ull ? CUDA_LIST_FAULT : 0u) |
-                         (is_held && found.sides_without_halo == 0 ? 0u : CUDA_LIST_NEEDS_BARRIER);
-    __threadfence_system(); /* what kernels before have stored */
-    const unsigned all = gpu_barrier(a, own).bits;
-    if (side < CUDA_SIDES) {
-        table->to[side] = *(const volatile int32_t *)&mailbox->to[side];
-        table->stride_of[side] = *(const volatile int32_t *)&mailbox->stride[side];
-    }
-    if (threadIdx.x > 0) return;
+    return (table->lacks_room ? CUDA_LIST_LACKS_ROOM : 0u) | (a.status->stopped ? CUDA_LIST_FULL : 0u) |
+           (most > a.stride ? CUDA_LIST_WANTS_ROOM : 0u) | (a.status->fault_step != ~0ull ? CUDA_LIST_FAULT : 0u) |
+           (is_held && found.sides_without_halo == 0 ? 0u : CUDA_LIST_NEEDS_BARRIER);
+}
+
+/* By one thread, of what all ranks have found: all GPUs stop together, or go on together. */
+__device__ inline void end_list(const CudaArguments &a, unsigned all) {
+    CudaHaloTable *table = a.domain.table;
     a.host_status->n_own = table->n_own;
     a.host_status->n_copies = table->in[CUDA_SIDES];
     a.host_status->list = all;
@@ -169,4 +125,32 @@ MD_KERNEL k_halo_end(MD_ARGUMENTS) {
     if (all & (CUDA_LIST_LACKS_ROOM | CUDA_LIST_FULL)) set_stop_flag(a, CUDA_STOPPED_FULL);
 }
 
+#if MD_SW_parallel_transport == 3 /* direct */
+/* Each rank learns where the others have its copies, too. One block. */
+MD_KERNEL k_halo_end(MD_ARGUMENTS) {
+    CudaHaloTable *table = a.domain.table;
+    const CudaMailbox *mailbox = a.domain.peers->mailbox[a.domain.rank];
+    const int side = (int)threadIdx.x;
+    __threadfence_system(); /* what kernels before have stored */
+    const unsigned all = gpu_barrier(a, found_here(a)).bits;
+    if (side < CUDA_SIDES) {
+        table->to[side] = *(const volatile int32_t *)&mailbox->to[side];
+        table->stride_of[side] = *(const volatile int32_t *)&mailbox->stride[side];
+    }
+    if (threadIdx.x == 0) end_list(a, all);
+}
+#else /* nccl: the largest of each word of all ranks is found between the two */
+MD_KERNEL k_halo_found(MD_ARGUMENTS) {
+    const int k = (int)threadIdx.x;
+    if (k < CUDA_LIST_BITS) a.domain.table->found[k] = found_here(a) >> k & 1u;
+}
+
+MD_KERNEL k_halo_end(MD_ARGUMENTS) {
+    CudaHaloTable *table = a.domain.table;
+    unsigned all = 0;
+    if (threadIdx.x > 0) return;
+    for (int k = 0; k < CUDA_LIST_BITS; k++) all |= table->found[k] << k;
+    table->lacks_room = 0; /* for the next list */
+    end_list(a, all);
+}
 #endif

@@ -4,6 +4,7 @@
  *
  * Ladder (parallel.transport)
  *   staged   rows of those that leave are gathered, with their destinations; the host sends them
+ *   nccl     rows for each side in messages, from kernel to kernel in the stream; further away the host sends them
  *   direct   each row goes into the inbox of its new owner, at the next free place there, by an atomic across the link, as soon as the
  *            sort has wrapped the atom (sort_or_send in kernels/send.cuh); kernels here take in what has come */
 #include "cuda/kernels/gpu_barrier.cuh"
@@ -36,25 +37,47 @@ MD_KERNEL k_migrate_arrive(MD_ARGUMENTS) {
     if (k < a.n) take_in(a, k, min(a.domain.table->n_leaving, a.domain.row_room), ((const AtomRow *)a.in)[k]);
 }
 
-#if MD_SW_parallel_transport == 3 /* direct */
-/* Those that have come, into their cells; copies of those at the border are sent. By all threads of a block. */
-__device__ inline void take_all(const CudaArguments &a, int n_arrived) {
+#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* brings */
+#if MD_SW_parallel_transport == 3                                  /* direct */
+__device__ inline int mail_in(const CudaArguments &a) {
+    return (int)*(volatile uint32_t *)&a.domain.peers->mailbox[a.domain.rank]->n_atoms;
+}
+__device__ inline int count_arrived(const CudaArguments &a) { return min(mail_in(a), a.domain.inbox_room); }
+__device__ inline AtomRow row_of_arrived(const CudaArguments &a, int k) {
+    return ((const AtomRow *)a.domain.peers->inbox[a.domain.rank])[k];
+}
+#else /* nccl: rooms of all sides */
+__device__ inline int arrived_from(const CudaHaloTable &table, int side) {
+    return min(table.n_home_in[side], home_room(table.room_in, side));
+}
+__device__ inline int count_arrived(const CudaArguments &a) {
+    int n = 0;
+    for (int side = 0; side < CUDA_SIDES; side++) n += arrived_from(*a.domain.table, side);
+    return n;
+}
+__device__ inline AtomRow row_of_arrived(const CudaArguments &a, int k) {
     const CudaHaloTable &table = *a.domain.table;
-    for (int first = 0; first < n_arrived; first += MD_BLOCK) {
-        const int k = first + (int)threadIdx.x;
-        AtomRow row = {};
-        unsigned sides = 0;
-        if (k < n_arrived) {
-            const int i = k < table.n_leaving ? a.domain.leaving[k] : table.n_own + k - table.n_leaving;
-            row = ((const AtomRow *)a.domain.peers->inbox[a.domain.rank])[k];
-            put_row(a, i, row, on_the_way(a));
-            const Vec3<Pair> place = place_of_row(a, row);
-            const Cell at = local_cell(a.domain, own_side, cell_of_place(a, place));
-            count_at(a, i, cell_place(a, cell_number(a.grid, at)), n_arrived - first, key_at(place, row.tag.id));
-            sides = sides_of_border(a.domain, at);
-        }
-        send_copies(a, sides, true, [&] { return row; });
+    int side = 0;
+    for (; k >= arrived_from(table, side); side++) k -= arrived_from(table, side);
+    return ((const AtomRow *)a.domain.home_in)[first_home(table.room_in, side) + k];
+}
+#endif
+
+/* Atom k of n that have come, into its cell; copies of it, if it is at the border, are sent. By all lanes of a warp. */
+__device__ inline void take_one(const CudaArguments &a, int k, int n) {
+    const CudaHaloTable &table = *a.domain.table;
+    AtomRow row = {};
+    unsigned sides = 0;
+    if (k < n) {
+        const int i = k < table.n_leaving ? a.domain.leaving[k] : table.n_own + k - table.n_leaving;
+        row = row_of_arrived(a, k);
+        put_row(a, i, row, on_the_way(a));
+        const Vec3<Pair> place = place_of_row(a, row);
+        const Cell at = local_cell(a.domain, own_side, cell_of_place(a, place));
+        count_at(a, i, cell_place(a, cell_number(a.grid, at)), n, key_at(place, row.tag.id));
+        sides = sides_of_border(a.domain, at);
     }
+    send_copies(a, sides, true, [&] { return row; });
 }
 
 /* What of the table follows from how many atoms and copies have come, and how many copies were sent. By one thread. */
@@ -72,30 +95,11 @@ __device__ inline void end_counts(const CudaArguments &a, int n_arrived, int n_s
     table->n_leaving = 0;
 }
 
-/* When all have sent theirs: takes in the atoms that have come. Then each rank is told how many copies come to it, and all whether any
- * lacks room: then nothing is sorted. One block, as few atoms come; a thread for each side. */
-MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
-    const CudaDomain &domain = a.domain;
-    const int side = (int)threadIdx.x;
-    const bool has_side = side < CUDA_SIDES && (domain.sides >> side & 1u) != 0;
-    CudaHaloTable *table = domain.table;
-    CudaMailbox *mailbox = domain.peers->mailbox[domain.rank];
-    __threadfence_system(); /* what kernels before have stored */
-    gpu_barrier(a, 0);
-    const int n = (int)*(volatile uint32_t *)&mailbox->n_atoms, n_arrived = min(n, domain.inbox_room);
-    take_all(a, n_arrived);
-    __syncthreads(); /* all copies are counted, and all threads know how many atoms have come */
-    if (threadIdx.x == 0) mailbox->n_atoms = 0; /* the next ones come behind another barrier */
-    const int n_border = has_side ? *(const volatile int32_t *)&table->n_border[side] : 0;
-    if (has_side)
-        *(volatile int32_t *)&domain.peers->mailbox[domain.peers->rank[side]]->n_copies[CUDA_SIDES - 1 - side] =
-            n_border;
-    int n_sent = block_scan(n_border);
-    bool lacks = n > domain.inbox_room || n_sent > domain.row_room || (has_side && n_border > table->row_most[side]);
-    __threadfence_system(); /* what this and kernels before have stored */
-    lacks = __syncthreads_or(lacks);
-    lacks = gpu_barrier(a, lacks).bits != 0;
-    const int n_copies = block_scan(has_side && !lacks ? *(const volatile int32_t *)&mailbox->n_copies[side] : 0);
+/* Copies that go to each side, with those before it, and that come from there, for what follows. By all threads of a block, one a
+ * side, some barrier behind another scan. */
+__device__ inline void book_copies(const CudaArguments &a, int n_arrived, int n_sent, int n_in, bool lacks) {
+    CudaHaloTable *table = a.domain.table;
+    const int side = (int)threadIdx.x, n_copies = block_scan(lacks ? 0 : n_in);
     if (lacks) n_sent = 0;
     if (side >= CUDA_SIDES) return;
     table->out[side + 1] = n_sent;
@@ -103,4 +107,53 @@ MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
     table->n_border[side] = 0; /* for the next list */
     if (side == CUDA_SIDES - 1) end_counts(a, n_arrived, n_sent, n_copies, lacks);
 }
+
+__device__ inline bool has_side(const CudaDomain &domain, int side) {
+    return side < CUDA_SIDES && (domain.sides >> side & 1u) != 0;
+}
+
+#if MD_SW_parallel_transport == 3 /* direct */
+/* When all have sent theirs: takes in the atoms that have come. Then each rank is told how many copies come to it, and all whether any
+ * lacks room: then nothing is sorted. That by the last block; a thread for each side. */
+MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
+    const CudaDomain &domain = a.domain;
+    const int side = (int)threadIdx.x, n_arrived = count_arrived(a);
+    const CudaHaloTable &table = *domain.table;
+    CudaMailbox *mailbox = domain.peers->mailbox[domain.rank];
+    take_one(a, thread_index(), n_arrived);
+    if (!is_last_block(a)) return; /* all copies are counted, and all know how many atoms have come */
+    const bool is_side = has_side(domain, side);
+    const int n_border = is_side ? *(const volatile int32_t *)&table.n_border[side] : 0;
+    if (is_side)
+        *(volatile int32_t *)&domain.peers->mailbox[domain.peers->rank[side]]->n_copies[CUDA_SIDES - 1 - side] =
+            n_border;
+    const int n_sent = block_scan(n_border);
+    bool lacks =
+        mail_in(a) > domain.inbox_room || n_sent > domain.row_room || (is_side && n_border > table.row_most[side]);
+    __threadfence_system(); /* what this and kernels before have stored */
+    lacks = __syncthreads_or(lacks);
+    if (threadIdx.x == 0) mailbox->n_atoms = 0; /* the next ones come behind another barrier */
+    lacks = gpu_barrier(a, lacks).bits != 0;
+    book_copies(a, n_arrived, n_sent, is_side ? *(const volatile int32_t *)&mailbox->n_copies[side] : 0, lacks);
+}
+#else /* nccl */
+/* Atoms that have come; their copies go with those of others, in the next messages. */
+MD_KERNEL k_migrate_take(MD_ARGUMENTS) { take_one(a, thread_index(), count_arrived(a)); }
+
+/* When the copies have come. Where this rank lacks room, it sorts nothing; the others learn it at the end of the list. One block, a
+ * thread for each side. */
+MD_KERNEL k_migrate_count(MD_ARGUMENTS) {
+    CudaHaloTable *table = a.domain.table;
+    const int side = (int)threadIdx.x, n_arrived = count_arrived(a);
+    const bool is_side = has_side(a.domain, side);
+    const int n_out = is_side ? table->n_border[side] : 0, n_in = is_side ? table->n_copies_in[side] : 0;
+    const bool lacks = is_side && (n_out > room_of(table->room_out, side) || n_in > room_of(table->room_in, side) ||
+                                   table->n_home[side] > home_room(table->room_out, side) ||
+                                   table->n_home_in[side] > home_room(table->room_in, side));
+    const int n_sent = block_scan(n_out);
+    const bool any_lacks = __syncthreads_or(lacks || table->lacks_room != 0);
+    if (is_side) table->n_home[side] = 0; /* for the next list */
+    book_copies(a, n_arrived, n_sent, n_in, any_lacks);
+}
+#endif
 #endif

@@ -6,8 +6,10 @@
 #include "cuda/kernels/count_in_cell.cuh"
 #include "cuda/kernels/domain.cuh"
 
-/* parallel.transport: what others need is stored in their memory. */
+/* parallel.transport: what others need is stored in their memory; or is sent by NCCL, in messages with rooms for each side. */
 constexpr bool is_direct = MD_SW_parallel_transport == MD_TRANSPORT_DIRECT;
+constexpr bool is_by_nccl = MD_SW_parallel_transport == MD_TRANSPORT_NCCL;
+constexpr bool brings = is_direct || is_by_nccl; /* lists are made without the hosts */
 
 /* The sides on which others have copies of the atoms of an own cell, a bit each. */
 __device__ inline unsigned sides_of_border(const CudaDomain &domain, const Cell &at) {
@@ -22,6 +24,9 @@ __device__ inline unsigned sides_of_border(const CudaDomain &domain, const Cell 
         if ((along[0] >> side % 3 & along[1] >> side / 3 % 3 & along[2] >> side / 9 & 1u) != 0) sides |= 1u << side;
     return sides & domain.sides;
 }
+
+/* Places of a side, by the first one of each. */
+__device__ inline int room_of(const int32_t *first, int side) { return first[side + 1] - first[side]; }
 
 /* By all lanes of a warp, each with an atom and the sides that get a copy of it. Counts the copies of each side; `writes`: stores
  * row_of() there, as far as there is room. One atomic a side takes the places of the whole warp. */
@@ -39,20 +44,59 @@ __device__ inline void send_copies(const CudaArguments &a, unsigned sides, bool 
         k = __shfl_sync(whole_warp, k, first) + __popc(sent & ((1u << lane) - 1));
         sides &= ~(1u << side);
         if (!is_sent || !writes) continue;
-        if (!is_direct) ((AtomRow *)domain.rows)[table.out[side] + k] = row_of();
-        else if (k < table.row_most[side]) ((AtomRow *)domain.peers->rows[side])[table.row_to[side] + k] = row_of();
+        if (is_direct) {
+            if (k < table.row_most[side]) ((AtomRow *)domain.peers->rows[side])[table.row_to[side] + k] = row_of();
+        } else if (!is_by_nccl || k < room_of(table.room_out, side)) {
+            ((AtomRow *)domain.rows)[(is_by_nccl ? table.room_out : table.out)[side] + k] = row_of();
+        }
     }
 }
 
 #if MD_SW_parallel_transport == 3 /* direct */
-/* Atom i into the inbox of its new owner, at the next free place there. If the inbox is full the atom stays: the owner tells all ranks,
- * and the hosts send what is left. */
-__device__ inline void send_home(const CudaArguments &a, int owner, int i, const AtomRow &row) {
-    const CudaDomain &domain = a.domain;
-    const unsigned k = atomicAdd_system(&domain.peers->mailbox[owner]->n_atoms, 1u);
-    if (k >= (unsigned)domain.inbox_room) return;
-    ((AtomRow *)domain.peers->inbox[owner])[k] = row;
-    domain.leaving[atomicAdd(&domain.table->n_leaving, 1)] = i;
+/* Atom i into the inbox of the rank that owns its cell, at the next free place there. */
+__device__ inline bool put_into_mail(const CudaArguments &a, const Cell &cell, const AtomRow &row) {
+    const CudaPeers &peers = *a.domain.peers;
+    const int owner = owner_of(a.domain, cell);
+    const unsigned k = atomicAdd_system(&peers.mailbox[owner]->n_atoms, 1u);
+    if (k < (unsigned)a.domain.inbox_room) ((AtomRow *)peers.inbox[owner])[k] = row;
+    return k < (unsigned)a.domain.inbox_room; /* else the owner tells all ranks */
+}
+#elif MD_SW_parallel_transport == 2 /* nccl */
+/* Where those begin that leave to a side, or come from there, by the rooms for copies; and the room for them. */
+__device__ inline int first_home(const int32_t *first, int side) { return first[side] / CUDA_ROOM_UNIT + CUDA_LEAST_HOME * side; }
+__device__ inline int home_room(const int32_t *first, int side) { return room_of(first, side) / CUDA_ROOM_UNIT + CUDA_LEAST_HOME; }
+
+/* The side on which the owner of a cell is, from one of another rank; -1: on none. */
+__device__ inline int side_of_owner(const CudaDomain &domain, const Cell &cell) {
+    const int c[3] = {cell.x, cell.y, cell.z};
+    int side = 0;
+    for (int axis = 2; axis >= 0; axis--) {
+        const int n = domain.grid[axis], own = (domain.first[axis] + domain.halo[axis]) / domain.n_own[axis],
+                  steps = c[axis] / domain.n_own[axis] - own;
+        const bool is_next = steps == 1 || steps == 1 - n, is_last = steps == -1 || steps == n - 1;
+        if (steps != 0 && !is_next && !is_last) return -1;
+        side = 3 * side + (steps == 0 ? 1 : steps == -1 || !is_next ? 0 : 2);
+    }
+    return (domain.sides >> side & 1u) != 0 ? side : -1;
+}
+
+/* Atom i among those that leave to that side. */
+__device__ inline bool put_into_mail(const CudaArguments &a, const Cell &cell, const AtomRow &row) {
+    CudaHaloTable *table = a.domain.table;
+    const int side = side_of_owner(a.domain, cell),
+              k = side < 0 ? 0 : atomicAdd(&table->n_home[side], 1); /* k_migrate_count looks whether there is room */
+    if (side < 0) table->lacks_room = 1;
+    if (side < 0 || k >= home_room(table->room_out, side)) return false;
+    ((AtomRow *)a.domain.home)[first_home(table->room_out, side) + k] = row;
+    return true;
+}
+#endif
+
+#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* brings */
+/* Atom i to its new owner. Where there is no room for it, it stays: all ranks learn it, and the hosts send what is left. */
+__device__ inline void send_home(const CudaArguments &a, const Cell &cell, int i, const AtomRow &row) {
+    if (!put_into_mail(a, cell, row)) return;
+    a.domain.leaving[atomicAdd(&a.domain.table->n_leaving, 1)] = i;
     a.now.tag[i].id = -1;
 }
 
@@ -61,11 +105,11 @@ __device__ inline void send_home(const CudaArguments &a, int owner, int i, const
 __device__ inline unsigned sort_or_send(const CudaArguments &a, int i, const Cell &cell, int n, int n_cells,
                                         SlotKey key) {
     const CudaDomain &domain = a.domain;
-    const int owner = owner_of(domain, cell);
-    const Cell at = local_cell(domain, own_side, cell);
-    count_at(a, i, owner == domain.rank ? cell_place(a, cell_number(a.grid, at)) : n_cells, n, key);
-    if (owner == domain.rank) return sides_of_border(domain, at);
-    send_home(a, owner, i, atom_row(a, i, on_the_way(a)));
+    const Cell at = cell_within(domain, cell);
+    const bool is_own = is_own_cell(domain, at);
+    count_at(a, i, is_own ? cell_place(a, cell_number(a.grid, at)) : n_cells, n, key);
+    if (is_own) return sides_of_border(domain, at);
+    send_home(a, cell, i, atom_row(a, i, on_the_way(a)));
     return 0;
 }
 #endif

@@ -96,7 +96,7 @@ __device__ inline unsigned wrap_into_cell(const CudaArguments &a, int i, const V
     if constexpr (!reorders) /* otherwise put_into_slot does */
         store<Pair>(a.reference, i, place, Pair(0));
     if (a.n == 0) return 0;
-#if MD_DOMAIN && MD_SW_parallel_transport == 3 /* direct: kernels send atoms and copies, and here each atom is seen */
+#if MD_DOMAIN && (MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3) /* brings: here each atom is seen */
     return sort_or_send(a, i, cell_of_place(a, place), own_atoms(a), a.n, key_at(place, tag.id));
 #else
     count_in_cell(a, i, place, tag.id);
@@ -125,7 +125,7 @@ MD_KERNEL k_sort_wrap(MD_ARGUMENTS) {
         book_lateness(a);
     unsigned sides = 0;
     if (is_there) sides = wrap_into_cell(a, i, x, tag);
-    if constexpr (has_domain && is_direct)
+    if constexpr (has_domain && brings)
         if (a.n > 0) send_copies(a, sides, true, [&] { return atom_row(a, i, on_the_way(a)); });
 }
 
@@ -210,7 +210,11 @@ MD_KERNEL k_sort_curve(MD_ARGUMENTS) {
  * for the next sort; of few cells there are counts twice, in turn. -------------------- */
 
 MD_KERNEL k_sort_scan_tiles(MD_ARGUMENTS) {
-    const int k = thread_index();
+    const int k = thread_index(), n_tiles = (a.n + MD_BLOCK - 1) / MD_BLOCK;
+    if (has_domain && (int)blockIdx.x >= n_tiles) { /* blocks behind those of the tiles: as many as there are sides */
+        sum_border(a, (int)blockIdx.x - n_tiles);
+        return;
+    }
     const int sum = block_scan(k < a.n ? a.cell_count[k] : 0);
     if (threadIdx.x == MD_BLOCK - 1) a.scan_sums[blockIdx.x] = sum;
 }

@@ -35,8 +35,6 @@ void cuda_domain_configure(CudaContext *context, MdComm *comm) {
     for (int a = 0; a < 3; a++) context->share.length[a] /= grid[a];
     context->n_share = context->n_own = context->room = (int)((context->n_all + size - 1) / size);
     if (!comm) return;
-    context->room =
-        (int)(1.1 * context->n_share + 1.3 * likely_halo(context, context->n_share)) + 64 * CUDA_SIDES + 512;
     for (int a = 0; a < 3; a++) {
         context->arguments.domain.grid[a] = grid[a];
         context->arguments.domain.halo[a] = md_domain_is_cut(&context->domain, a);
@@ -44,15 +42,24 @@ void cuda_domain_configure(CudaContext *context, MdComm *comm) {
     context->arguments.domain.rank = context->domain.rank;
     context->arguments.domain.n_ranks = size;
     context->arguments.domain.patience_ns = (long long)(1e9 * context->config.parallel_timeout);
-    context->arguments.domain.row_room = 64 * CUDA_SIDES + (int32_t)(1.2 * likely_halo(context, context->n_share));
     if (context->config.parallel_transport == MD_TRANSPORT_DIRECT)
         context->arguments.domain.inbox_room = 256 + (int32_t)(0.1 * likely_halo(context, context->n_share));
+    cuda_domain_set_rows(context, 64 * CUDA_SIDES + (int64_t)(1.2 * likely_halo(context, context->n_share)));
+    context->room =
+        (int)(1.1 * context->n_share + 1.3 * likely_halo(context, context->n_share)) + 64 * CUDA_SIDES + 512;
+    if (context->config.parallel_transport == MD_TRANSPORT_NCCL) context->room += CUDA_LEAST_HOME * CUDA_SIDES;
     for (int k = 0; k < CUDA_SIDES; k++) {
         int side[3];
         md_domain_side(k, side);
         if (k != MD_SIDE_SELF && md_domain_neighbor(&context->domain, side) >= 0)
             context->arguments.domain.sides |= 1u << k;
     }
+}
+
+void cuda_domain_set_rows(CudaContext *context, int64_t n) {
+    context->arguments.domain.row_room = (int32_t)n;
+    if (context->config.parallel_transport == MD_TRANSPORT_NCCL) /* home_room of kernels/send.cuh for each side */
+        context->arguments.domain.inbox_room = (int32_t)(n / CUDA_ROOM_UNIT) + CUDA_LEAST_HOME * CUDA_SIDES;
 }
 
 /* --- cells ---------------------------------------------------------------------------------------------------------- */

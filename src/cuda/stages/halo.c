@@ -10,12 +10,9 @@
  *   direct       a kernel stores them into the memory of the other GPU (CUDA IPC), with a barrier of all GPUs at its end
  *                (gpu_barrier.cuh): no handshake, no packing, no kernels of others. Ranks of one node
  *
- * A graph keeps the lengths and the addresses of its messages, and those of the copies change with each list. So
- * messages that are captured have room for more places than there are, and are received beside the positions; a small
- * kernel puts them behind the own atoms. It costs a launch in each step. The other way, to capture and instantiate all
- * graphs of 20 steps anew after each list, costs the host more than that for each step, and the device waits for it.
- * Both sides of a message know how many places it has, and make the same room for it. Without graphs messages have the
- * length that they need, and are received where the pair kernels read them. */
+ * With nccl the host issues a message before a kernel has counted what is in it. So messages have room for more than there is, and
+ * are received beside the positions; a small kernel puts them behind the own atoms. It costs a launch in each step. Both sides of a
+ * message make the same room for it, by what the hosts counted when they made a list. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -65,6 +62,34 @@ static void add_up(const int32_t counts[CUDA_SIDES], int32_t first[CUDA_SIDES + 
     for (int k = 0; k < CUDA_SIDES; k++) first[k + 1] = first[k] + counts[k];
 }
 
+/* Rows of `bytes` of all sides, by NCCL: as above, in a group of messages that is open. Two ranks that are neighbours on several sides
+ * send and receive in the order of the sender's sides. */
+static void post(CudaContext *context, const void *out, const int32_t *out_first, void *in, const int32_t *in_first,
+                 size_t bytes) {
+    CudaNccl *nccl = context->halo.nccl;
+    for (int k = 0; k < CUDA_SIDES; k++) {
+        const int from = CUDA_SIDES - 1 - k, n_out = out_first[k + 1] - out_first[k],
+                  n_in = in_first[from + 1] - in_first[from];
+        if (has_side(context, k) && n_out > 0)
+            cuda_nccl_send(nccl, (const char *)out + out_first[k] * bytes, (size_t)n_out * bytes, rank_on(context, k),
+                           context->stream);
+        if (has_side(context, from) && n_in > 0)
+            cuda_nccl_receive(nccl, (char *)in + in_first[from] * bytes, (size_t)n_in * bytes, rank_on(context, from),
+                              context->stream);
+    }
+}
+
+/* A word for each side. */
+static void post_words(CudaContext *context, const int32_t *out, int32_t *in) {
+    int32_t first[CUDA_SIDES + 1];
+    for (int k = 0; k <= CUDA_SIDES; k++) first[k] = k;
+    post(context, out, first, in, first, sizeof *out);
+}
+
+static void end_messages(CudaContext *context) {
+    cuda_nccl_end(context->halo.nccl, context->stream, context->capturing != NULL);
+}
+
 /* --- a list --------------------------------------------------------------------------------------------------------- */
 
 static void issue_border(CudaContext *context, int writes) {
@@ -74,16 +99,15 @@ static void issue_border(CudaContext *context, int writes) {
     cuda_launch(context, CUDA_K_halo_border, context->room);
 }
 
-/* parallel.transport = nccl: rooms of messages of so many places. Those of graphs stay while they suffice. */
+/* parallel.transport = nccl: rooms of messages of so many places. They stay while they suffice: graphs hold the messages. */
 static void fit_rooms(CudaContext *context, const int32_t *first, int32_t *room_first) {
-    const bool in_graphs = context->config.launch_graph == MD_GRAPH_ON;
     int32_t rooms[CUDA_SIDES];
     bool change = false;
     for (int k = 0; k < CUDA_SIDES; k++) {
         const int32_t n = first[k + 1] - first[k];
-        rooms[k] = in_graphs ? room_first[k + 1] - room_first[k] : n;
-        if (n <= rooms[k]) continue;
-        rooms[k] = n + n / 8 + 64;
+        rooms[k] = room_first[k + 1] - room_first[k];
+        if (!has_side(context, k) || (n <= rooms[k] && rooms[k] > 0)) continue;
+        rooms[k] = (n + n / 8 + 64) / CUDA_ROOM_UNIT * CUDA_ROOM_UNIT;
         change = true;
     }
     add_up(rooms, room_first);
@@ -104,14 +128,14 @@ static void trade_counts(CudaContext *context) {
     fit_rooms(context, table->in, table->room_in);
 }
 
-/* Rows that come from a side: with direct there is room for more, as the next list has them come uncounted. */
+/* Rows that come from a side: where lists are made by kernels there is room for more, as those of the next list come uncounted. */
 static int32_t row_most(const CudaContext *context, int k) {
-    const int32_t *in = context->halo.table.in, n = in[k + 1] - in[k];
-    if (!has_side(context, k)) return 0;
-    return is_direct(context) ? n + n / 8 + 64 : n;
+    const int32_t *in = is_by_nccl(context) ? context->halo.table.room_in : context->halo.table.in,
+                  n = in[k + 1] - in[k];
+    return is_direct(context) && has_side(context, k) ? n + n / 8 + 64 : n;
 }
 
-/* Room for them and, with direct, for atoms that come uncounted; which all make, or none goes on. */
+/* Room for them and for atoms that come uncounted; which all make, or none goes on. */
 static MdStatus make_room(CudaContext *context) {
     CudaHaloTable *table = &context->halo.table;
     int n_rows = 0;
@@ -120,9 +144,8 @@ static MdStatus make_room(CudaContext *context) {
         n_rows += row_most(context, k);
     }
     table->n_rows = n_rows;
-    int most = table->out[CUDA_SIDES] > n_rows ? table->out[CUDA_SIDES] : n_rows;
-    if (table->room_out[CUDA_SIDES] > most) most = table->room_out[CUDA_SIDES]; /* messages of NCCL */
-    if (table->room_in[CUDA_SIDES] > most) most = table->room_in[CUDA_SIDES];
+    const int n_out = is_by_nccl(context) ? table->room_out[CUDA_SIDES] : table->out[CUDA_SIDES],
+              most = n_out > n_rows ? n_out : n_rows;
     const int n_atoms = table->n_slots + n_rows + context->arguments.domain.inbox_room;
     const bool more_rows = most > context->arguments.domain.row_room, more_atoms = n_atoms > context->room;
     const bool released = cuda_peers_release(context, more_rows || more_atoms);
@@ -130,6 +153,11 @@ static MdStatus make_room(CudaContext *context) {
     if (more_rows) status = cuda_memory_grow_rows(context, most);
     if (more_atoms && status == MD_OK) status = cuda_memory_grow_atoms(context, n_atoms);
     return cuda_peers_take(context, released, status);
+}
+
+static void send_by_nccl(CudaContext *context) {
+    issue_border(context, 1);
+    cuda_halo_send_copies(context);
 }
 
 static void send_by_host(CudaContext *context) {
@@ -171,6 +199,7 @@ MdStatus cuda_halo_make(CudaContext *context) {
     const MdStatus status = make_room(context);
     if (status != MD_OK) return status;
     if (is_direct(context)) send_direct(context);
+    else if (is_by_nccl(context)) send_by_nccl(context);
     else send_by_host(context);
     table->n_stored = table->n_own + table->in[CUDA_SIDES];
     table->n_sorted = table->n_slots + table->in[CUDA_SIDES];
@@ -185,8 +214,44 @@ void cuda_halo_arrive(CudaContext *context, int n_cells) {
     cuda_launch(context, CUDA_K_halo_arrive, context->arguments.domain.row_room);
 }
 
+static void first_homes(const int32_t *room_first, int32_t first[CUDA_SIDES + 1]) {
+    for (int k = 0; k <= CUDA_SIDES; k++) first[k] = room_first[k] / CUDA_ROOM_UNIT + CUDA_LEAST_HOME * k;
+}
+
+void cuda_halo_send_home(CudaContext *context) {
+    const CudaDomain *domain = &context->arguments.domain;
+    const CudaHaloTable *table = &context->halo.table;
+    int32_t out[CUDA_SIDES + 1], in[CUDA_SIDES + 1];
+    if (is_direct(context)) { /* kernels have sent them */
+        cuda_halo_barrier(context);
+        return;
+    }
+    first_homes(table->room_out, out);
+    first_homes(table->room_in, in);
+    cuda_nccl_begin(context->halo.nccl);
+    post_words(context, domain->table->n_home, domain->table->n_home_in);
+    post(context, domain->home, out, domain->home_in, in, cuda_domain_row_bytes(context));
+    end_messages(context);
+}
+
+void cuda_halo_send_copies(CudaContext *context) {
+    const CudaDomain *domain = &context->arguments.domain;
+    const CudaHaloTable *table = &context->halo.table;
+    cuda_nccl_begin(context->halo.nccl);
+    post_words(context, domain->table->n_border, domain->table->n_copies_in);
+    post(context, domain->rows, table->room_out, domain->rows_in, table->room_in, cuda_domain_row_bytes(context));
+    end_messages(context);
+}
+
 void cuda_halo_end_list(CudaContext *context) {
-    if (is_direct(context)) cuda_launch_blocks(context, CUDA_K_halo_end, 1);
+    if (!cuda_domain_brings(context)) return;
+    if (is_by_nccl(context)) {
+        cuda_launch_blocks(context, CUDA_K_halo_found, 1);
+        cuda_nccl_begin(context->halo.nccl);
+        cuda_nccl_largest(context->halo.nccl, context->arguments.domain.table->found, CUDA_LIST_BITS, context->stream);
+        end_messages(context);
+    }
+    cuda_launch_blocks(context, CUDA_K_halo_end, 1);
 }
 
 /* --- at each step --------------------------------------------------------------------------------------------------- */
@@ -237,26 +302,6 @@ static void update_by_host(CudaContext *context, int copy) {
     context->rank.exchange_seconds += md_clock_s() - begin_s;
 }
 
-/* Messages of all sides: rows of `bytes` to each from out[k] on, and from each to in[k] on. Two ranks that are
- * neighbours on several sides send and receive in the order of the sender's sides. */
-static void exchange_by_nccl(CudaContext *context, const char *out, const int32_t *out_first, char *in,
-                             const int32_t *in_first, size_t bytes, unsigned *moved_sq) {
-    CudaNccl *nccl = context->halo.nccl;
-    cuda_nccl_begin(nccl);
-    for (int k = 0; k < CUDA_SIDES; k++) {
-        const int from = CUDA_SIDES - 1 - k, n_out = out_first[k + 1] - out_first[k],
-                  n_in = in_first[from + 1] - in_first[from];
-        if (n_out > 0)
-            cuda_nccl_send(nccl, out + out_first[k] * bytes, (size_t)n_out * bytes, rank_on(context, k),
-                           context->stream);
-        if (n_in > 0)
-            cuda_nccl_receive(nccl, in + in_first[from] * bytes, (size_t)n_in * bytes, rank_on(context, from),
-                              context->stream);
-    }
-    if (moved_sq) cuda_nccl_largest(nccl, moved_sq, context->stream);
-    cuda_nccl_end(nccl, context->stream, context->capturing != NULL);
-}
-
 static void launch_for_rows(CudaContext *context, CudaKernelId kernel) {
     cuda_launch_filling(context, kernel,
                         cuda_blocks(context->arguments.domain.row_room, context->kernels[kernel].block_size));
@@ -266,15 +311,18 @@ static void launch_for_rows(CudaContext *context, CudaKernelId kernel) {
  * nobody would notice if a rank is gone. */
 enum { MOST_UNWAITED = 100 };
 
+static bool is_aside(const CudaContext *context) { return context->halo.main != NULL; }
+
 static void update_nccl(CudaContext *context, int copy) {
     const CudaHaloTable *table = &context->halo.table;
     const CudaDomain *domain = &context->arguments.domain;
-    const bool in_rooms = context->config.launch_graph == MD_GRAPH_ON;
     launch_for_rows(context, CUDA_K_halo_pack);
-    exchange_by_nccl(context, domain->sent, table->room_out,
-                     in_rooms ? domain->rows_in : place_of_copies(context, copy), table->room_in,
-                     4 * context->facts.pair_size, context->facts.checks_on_device ? moved_sq_of(context, copy) : NULL);
-    if (in_rooms) launch_for_rows(context, CUDA_K_halo_unpack);
+    cuda_nccl_begin(context->halo.nccl);
+    post(context, domain->sent, table->room_out, domain->rows_in, table->room_in, 4 * context->facts.pair_size);
+    if (context->facts.checks_on_device && !is_aside(context))
+        cuda_nccl_largest(context->halo.nccl, moved_sq_of(context, copy), 1, context->stream);
+    end_messages(context);
+    launch_for_rows(context, CUDA_K_halo_unpack);
     if (context->capturing || ++context->halo.n_unwaited < MOST_UNWAITED) return;
     cuda_wait_stream(context, "wait: places");
     context->halo.n_unwaited = 0;
@@ -282,12 +330,56 @@ static void update_nccl(CudaContext *context, int copy) {
 
 /* The first messages between two ranks have NCCL connect them, which no graph should hold. */
 static void try_nccl(CudaContext *context) {
-    int32_t first[CUDA_SIDES + 1], one_each[CUDA_SIDES];
-    for (int k = 0; k < CUDA_SIDES; k++) one_each[k] = has_side(context, k);
-    add_up(one_each, first);
-    exchange_by_nccl(context, context->arguments.domain.sent, first, context->arguments.domain.rows_in, first, 1,
-                     &context->arguments.status->measures.moved_sq);
+    const CudaHaloTable *table = context->arguments.domain.table;
+    cuda_nccl_begin(context->halo.nccl);
+    post_words(context, table->n_home, (int32_t *)(uintptr_t)table->n_home_in);
+    cuda_nccl_largest(context->halo.nccl, &context->arguments.status->measures.moved_sq, 1, context->stream);
+    end_messages(context);
     cuda_wait_stream(context, "wait: NCCL");
+}
+
+/* Blocks of its kernels go first: inner bricks fill what they leave. */
+static void create_aside(CudaContext *context) {
+    CudaHalo *halo = &context->halo;
+    int least, greatest;
+    CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CUDA_CHECK(cudaStreamCreateWithPriority(&halo->aside, cudaStreamNonBlocking, greatest));
+    cuda_trace_name_stream(halo->aside, "border");
+    CUDA_CHECK(cudaEventCreateWithFlags(&halo->forked, cudaEventDisableTiming));
+    CUDA_CHECK(cudaEventCreateWithFlags(&halo->joined, cudaEventDisableTiming));
+}
+
+void cuda_halo_leave(CudaContext *context) {
+    CudaHalo *halo = &context->halo;
+    cuda_nccl_destroy(halo->nccl);
+    if (!halo->aside) return;
+    CUDA_CHECK(cudaEventDestroy(halo->forked));
+    CUDA_CHECK(cudaEventDestroy(halo->joined));
+    CUDA_CHECK(cudaStreamDestroy(halo->aside));
+}
+
+void cuda_halo_begin_aside(CudaContext *context) {
+    CudaHalo *halo = &context->halo;
+    CUDA_CHECK(cudaEventRecord(halo->forked, context->stream));
+    CUDA_CHECK(cudaStreamWaitEvent(halo->aside, halo->forked, 0));
+    halo->main = context->stream;
+    context->stream = halo->aside;
+}
+
+void cuda_halo_end_aside(CudaContext *context) {
+    CudaHalo *halo = &context->halo;
+    CUDA_CHECK(cudaEventRecord(halo->joined, halo->aside));
+    context->stream = halo->main;
+    halo->main = NULL;
+}
+
+void cuda_halo_join_aside(CudaContext *context, int copy) {
+    CUDA_CHECK(cudaStreamWaitEvent(context->stream, context->halo.joined, 0));
+    context->halo.is_stale = false;
+    if (!context->facts.checks_on_device) return;
+    cuda_nccl_begin(context->halo.nccl);
+    cuda_nccl_largest(context->halo.nccl, moved_sq_of(context, copy), 1, context->stream);
+    end_messages(context);
 }
 
 MdStatus cuda_halo_join(CudaContext *context) {
@@ -295,6 +387,7 @@ MdStatus cuda_halo_join(CudaContext *context) {
                                           &context->h_host_status->step, context->errors);
     const MdStatus status = cuda_domain_agree(context, context->halo.nccl ? MD_OK : MD_ERROR_INPUT);
     if (status == MD_OK) try_nccl(context);
+    if (status == MD_OK && context->facts.overlaps) create_aside(context);
     return status;
 }
 

@@ -200,7 +200,7 @@ MdStatus cuda_memory_grow_atoms(CudaContext *context, int64_t n) {
 MdStatus cuda_memory_grow_rows(CudaContext *context, int64_t n) {
     CudaArrays before;
     cuda_arrays_list(context, &before);
-    context->arguments.domain.row_room = (int32_t)(n + n / 10);
+    cuda_domain_set_rows(context, n + n / 10);
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     free_pinned(context, true);
     allocate_pinned(context);

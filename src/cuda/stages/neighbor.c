@@ -98,7 +98,7 @@ static MdStatus fit(CudaContext *context) {
     }
 }
 
-/* parallel.transport = direct: nothing was sorted, for want of room with some rank. */
+/* Lists by kernels: some rank has sorted nothing, for want of room. */
 static MdStatus repeat_list(CudaContext *context) {
     cuda_status_release(context);
     MdStatus status = cuda_sort_repeat(context);
@@ -111,10 +111,10 @@ static MdStatus repeat_list(CudaContext *context) {
     return MD_OK;
 }
 
-/* Several processes: all repeat what any has had no room for. With parallel.transport = staged hosts have to tell each other. */
+/* Several processes: all repeat what any has had no room for. Where hosts make the lists, they have to tell each other. */
 static MdStatus fit_all(CudaContext *context) {
     MdStatus status = MD_OK;
-    if (context->config.parallel_transport == MD_TRANSPORT_DIRECT) {
+    if (cuda_domain_brings(context)) {
         cuda_status_read(context, true);
         cuda_domain_confirm(context);
         if (context->h_host_status->list & CUDA_LIST_LACKS_ROOM) status = repeat_list(context);

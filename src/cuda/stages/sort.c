@@ -77,7 +77,7 @@ static void scan_and_scatter(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
     const int64_t n_tiles = scan_tiles(context, n_cells);
     a->n = n_cells + 1;
-    cuda_launch_blocks(context, CUDA_K_sort_scan_tiles, n_tiles);
+    cuda_launch_blocks(context, CUDA_K_sort_scan_tiles, n_tiles + (context->comm ? CUDA_SIDES : 0));
     a->n = (int32_t)n_tiles;
     cuda_launch_blocks(context, CUDA_K_sort_scan_sums, 1);
     a->n = n_cells + 1;
@@ -89,8 +89,8 @@ static void scan_and_scatter(CudaContext *context, int n_cells) {
 /* Into cells, when the particles of each are counted. */
 static void sort_counted(CudaContext *context, int n_cells) {
     CudaArguments *a = &context->arguments;
-    if (context->comm) cuda_launch_blocks(context, CUDA_K_halo_sum, CUDA_SIDES);
     if (a->keys_per_cell > 0) {
+        if (context->comm) cuda_launch_blocks(context, CUDA_K_halo_sum, CUDA_SIDES);
         a->n = n_cells + 1;
         a->out = few_counts(context, 1 - context->few_turn);
         cuda_launch(context, CUDA_K_sort_rank_few, context->room);
@@ -118,14 +118,19 @@ static void wrap(CudaContext *context, int n_cells) {
 }
 
 bool cuda_sort_brings(const CudaContext *context) {
-    return context->config.parallel_transport == MD_TRANSPORT_DIRECT && context->built && !context->halo.wants_room;
+    return cuda_domain_brings(context) && context->built && !context->halo.wants_room;
 }
 
-/* Several processes, parallel.transport = direct: kernels send atoms and copies, and count all in their cells. */
+/* Lists by kernels: they send atoms and copies, and count all in their cells. */
 static void issue_bringing(CudaContext *context, int n_cells) {
     context->arguments.keys_per_cell = context->few_keys;
     wrap(context, n_cells);
-    cuda_launch_blocks(context, CUDA_K_migrate_take, 1);
+    cuda_halo_send_home(context);
+    cuda_launch(context, CUDA_K_migrate_take, context->arguments.domain.inbox_room);
+    if (context->config.parallel_transport == MD_TRANSPORT_NCCL) {
+        cuda_halo_send_copies(context);
+        cuda_launch_blocks(context, CUDA_K_migrate_count, 1);
+    }
     cuda_halo_arrive(context, n_cells);
 }
 

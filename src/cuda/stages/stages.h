@@ -190,6 +190,12 @@ MdStatus cuda_brick_make_room(CudaContext *context, bool *fits);
 /* --- domain.c: several processes; what changes there is agreed between all --- */
 /* The domain and the room of this process, once box, range and n_all are known. comm NULL: it has all. */
 void cuda_domain_configure(CudaContext *context, MdComm *comm);
+void cuda_domain_set_rows(CudaContext *context, int64_t n); /* room for atoms and copies on their way */
+/* Whether lists are made by kernels, once the hosts have made the first: parallel.transport = nccl, direct. */
+static inline bool cuda_domain_brings(const CudaContext *context) {
+    const int transport = context->config.parallel_transport;
+    return context->comm && (transport == MD_TRANSPORT_NCCL || transport == MD_TRANSPORT_DIRECT);
+}
 /* So many atoms are there, of whatever domains, and no copies. */
 void cuda_domain_set_own(CudaContext *context, int64_t n_own);
 /* The extent of the whole, which may have to be longer, and of a domain. */
@@ -201,7 +207,7 @@ void cuda_domain_set_cells(CudaContext *context, CudaGrid *grid); /* a grid over
 int64_t cuda_domain_count(const CudaContext *context, const int32_t n[3]);
 void cuda_domain_upload(CudaContext *context); /* the table, to the device; and from there, which waits */
 void cuda_domain_download(CudaContext *context);
-/* parallel.transport = direct: what the kernels of the last list have found, which is known to be over. */
+/* Lists by kernels: what those of the last one have found, which is known to be over. */
 void cuda_domain_confirm(CudaContext *context);
 MdStatus cuda_domain_agree(CudaContext *context, MdStatus status); /* the gravest of all */
 /* Whether the motion is over; with several processes, known to all. */
@@ -226,10 +232,19 @@ MdStatus cuda_halo_join(CudaContext *context); /* parallel.transport = nccl: all
 MdStatus cuda_halo_make(CudaContext *context); /* rows of copies to all who need them, and from all */
 /* Behind the own atoms, to be sorted with them; n_cells above 0: into their cells. */
 void cuda_halo_arrive(CudaContext *context, int n_cells);
-void cuda_halo_end_list(CudaContext *context); /* parallel.transport = direct: all stop alike, or go on */
+/* Lists by kernels: atoms to their new owners; with nccl the copies in `rows` to who needs them; in the end all stop alike, or go on. */
+void cuda_halo_send_home(CudaContext *context);
+void cuda_halo_send_copies(CudaContext *context);
+void cuda_halo_end_list(CudaContext *context);
 /* Before the forces of the atoms as they are in that copy of the positions: where their neighbours are, and how far all have moved.
  * Nothing of one process, or where nobody has moved. */
 void cuda_halo_update(CudaContext *context, int copy);
+/* parallel.overlap: what follows goes beside what is issued after the end, until both have come to the join. Only then the largest
+ * displacement, as it is in that copy, is known. */
+void cuda_halo_begin_aside(CudaContext *context);
+void cuda_halo_end_aside(CudaContext *context);
+void cuda_halo_join_aside(CudaContext *context, int copy);
+void cuda_halo_leave(CudaContext *context);   /* parallel.transport = nccl, the end; else nothing */
 void cuda_halo_barrier(CudaContext *context); /* of all GPUs: nobody computes any more */
 void cuda_halo_begin(CudaContext *context);   /* copies are in the first of the positions, as they are behind a list */
 void cuda_halo_forget(CudaContext *context);  /* who issues steps does not know what was before */

@@ -23,6 +23,9 @@ mutant("side of a local cell: the last own one is halo", DOMAIN + " int side_of_
 mutant("owner: y and z swapped", DOMAIN + " int owner_of(", "(cell.z / domain.n_own[2] * domain.grid[1] + cell.y / domain.n_own[1])",
        "(cell.y / domain.n_own[1] * domain.grid[2] + cell.z / domain.n_own[2])", FUSED)
 mutant("owner: the cell before the border is the next one's", DOMAIN + " int owner_of(", "cell.x / domain.n_own[0];", "min((cell.x + 1) / domain.n_own[0], domain.grid[0] - 1);", FUSED)
+mutant("own cell: the first one is not", DOMAIN + " bool is_own_cell(", "(c[axis] - domain.halo[axis])", "(c[axis] - domain.halo[axis] - 1)", LISTS, FUSED)
+mutant("own cell: the first one behind the domain is", DOMAIN + " bool is_own_cell(", "< (unsigned)domain.n_own[axis]", "<= (unsigned)domain.n_own[axis]", LISTS, FUSED)
+mutant("own cell: by x alone", DOMAIN + " bool is_own_cell(", "is_own = is_own &&", "is_own = axis > 0 ? is_own :", LISTS, FUSED, EVERY)
 mutant("row of an atom: velocity of the next", DOMAIN + " AtomRow atom_row(", "a.now.velocity.part[0])[i]", "a.now.velocity.part[0])[i ? i - 1 : 0]", FUSED)
 mutant("row of an atom: the tag is not put", DOMAIN + " void put_row(", "a.now.tag[i] = row.tag;", "", FUSED)
 mutant("row of an atom: the velocity is not put", DOMAIN + " void put_row(", "((Vec4<Pair> *)a.now.velocity.part[0])[i] = row.velocity;", "", FUSED)
@@ -40,10 +43,10 @@ mutant("push: in the room of others as well", SEND + " void send_home(", "if (k 
 mutant("count of migration: nobody has come", MIGRATE + " k_migrate_take(", "n_arrived = min(n, domain.inbox_room)", "n_arrived = 0", FUSED, FLYERS)
 mutant("count of migration: those before are counted again", MIGRATE + " k_migrate_take(", "mailbox->n_atoms = 0;", "", FUSED, FLYERS)
 mutant("count of migration: want of room is not told", MIGRATE + " k_migrate_take(", "bool lacks = n > domain.inbox_room ||", "bool lacks =", over_ranks("test_blocks"))
-mutant("take: the last one is left out", MIGRATE + " void take_all(", "if (k < n_arrived)", "if (k < n_arrived - 1)", FUSED, FLYERS)
-mutant("take: behind all, though places are free", MIGRATE + " void take_all(", "k < table.n_leaving ?", "false ?", FUSED, FLYERS)
-mutant("take: no copies of those that have come", MIGRATE + " void take_all(", "sides = sides_of_border(a.domain, at);", "", FUSED, FLYERS)
-mutant("take: where they were", MIGRATE + " void take_all(", "put_row(a, i, row, on_the_way(a));", "put_row(a, i, row);", FUSED, FLYERS)
+mutant("take: the last one is left out", MIGRATE + " void take_one(", "if (k < n_arrived)", "if (k < n_arrived - 1)", FUSED, FLYERS)
+mutant("take: behind all, though places are free", MIGRATE + " void take_one(", "k < table.n_leaving ?", "false ?", FUSED, FLYERS)
+mutant("take: no copies of those that have come", MIGRATE + " void take_one(", "sides = sides_of_border(a.domain, at);", "", FUSED, FLYERS)
+mutant("take: where they were", MIGRATE + " void take_one(", "put_row(a, i, row, on_the_way(a));", "put_row(a, i, row);", FUSED, FLYERS)
 mutant("sort or send: no copies", SEND + " unsigned sort_or_send(", "return sides_of_border(domain, at);", "return 0;", FUSED)
 mutant("sort or send: they leave from where they were", SEND + " unsigned sort_or_send(", "atom_row(a, i, on_the_way(a))", "atom_row(a, i)", LISTS, FUSED)
 mutant("sort or send: those that leave are in the last cell", SEND + " unsigned sort_or_send(", ": n_cells, n, key)", ": n_cells - 1, n, key)", LISTS, FUSED)
@@ -63,8 +66,9 @@ mutant("border rows pushed: to the beginning", SEND + " void send_copies(", "tab
 mutant("copies arrive: of another side", HALO + " k_halo_arrive(", "while (k >= table.in[side + 1]) side++;", "while (k > table.in[side + 1]) side++;", FUSED)
 mutant("copies arrive: the last one is left out", HALO + " k_halo_arrive(", "k >= table.in[CUDA_SIDES]", "k >= table.in[CUDA_SIDES] - 1", FUSED)
 mutant("copies arrive: one place too far", HALO + " k_halo_arrive(", "own_slots(a) + k", "own_slots(a) + k + 1", FUSED)
-COPY_LIST = "cuda/kernels/border.cuh void list_copies("
-mutant("border cells: begin off by one", HALO + " k_halo_sum(", "begin + k] = next;", "begin + k] = next + 1;", FUSED)
+BORDER_CELLS = "cuda/kernels/border.cuh"
+COPY_LIST = BORDER_CELLS + " void list_copies("
+mutant("border cells: begin off by one", BORDER_CELLS + " void sum_border(", "begin + k] = next;", "begin + k] = next + 1;", FUSED)
 mutant("border list: begin off by one", COPY_LIST, "domain.out_cell[cell] + rank", "domain.out_cell[cell] + rank + 1", FUSED)
 mutant("border list: atoms of a cell in one place", COPY_LIST, "domain.out_cell[cell] + rank", "domain.out_cell[cell]", FUSED)
 mutant("pack: the last place is stale", HALO + " k_halo_pack(", "k < n;", "k < n - 1;", FUSED)
@@ -89,7 +93,8 @@ mutant("end: copies are where they were", HALO + " k_halo_end(", "table->to[side
 mutant("end: the stride of the second copies is the first one", HALO + " k_halo_end(", "table->stride_of[side] = ", "if (table->stride_of[side] == 0) table->stride_of[side] = ", STREAMS)
 mutant("end: who has room goes on", HALO + " k_halo_end(", "if (all & (", "if (own & (", BURSTING, GATHERING)
 mutant("end: want of room at the next list is not told", HALO + " k_halo_end(", "most > a.stride", "false", STREAMS)
-mutant("place: to the same side", HALO + " void tell_place(", "to[CUDA_SIDES - 1 - side]", "to[side]", FUSED)
+mutant("border cells: of many they have no sums", "cuda/kernels/sort.cu k_sort_scan_tiles(", "sum_border(a, (int)blockIdx.x - n_tiles);", "", over_ranks("test_bits", "gas"))
+mutant("place: to the same side", BORDER_CELLS + " void tell_place(", "to[CUDA_SIDES - 1 - side]", "to[side]", FUSED)
 
 BARRIER = BARRIER_FILE + " OfRanks gpu_barrier("
 mutant("GPU barrier: one set of words", BARRIER, "turn = epoch % 2", "turn = 0", emulated(FUSED), emulated(EVERY))
