@@ -114,7 +114,7 @@ static MdStatus set_up(CudaContext *context) {
     if (allocated == MD_OK && context->config.parallel_transport == MD_TRANSPORT_DIRECT && context->comm)
         allocated = cuda_peers_create(context);
     if (allocated == MD_OK && context->config.parallel_transport == MD_TRANSPORT_NCCL && context->comm)
-        allocated = cuda_halo_join(context);
+        allocated = cuda_halo_enter(context);
     if (allocated != MD_OK) return allocated;
     cuda_textures_create(context);
     cuda_graph_prepare(context);

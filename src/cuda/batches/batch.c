@@ -53,14 +53,12 @@ static void issue_pass(CudaContext *context, int buffer, int part) {
     context->halo.is_stale = true;
 }
 
-/* parallel.overlap: a pass over the bricks at the border, and the messages with what it has moved; beside them one over the others. */
+/* parallel.overlap: a pass over the bricks at the border, and the messages with what it has moved beside one over the others. */
 static void issue_parts(CudaContext *context, int buffer) {
-    cuda_halo_begin_aside(context);
     issue_pass(context, buffer, CUDA_BORDER_BRICKS);
-    cuda_halo_update(context, 1 - buffer);
-    cuda_halo_end_aside(context);
+    cuda_halo_update_beside(context, 1 - buffer);
     issue_pass(context, buffer, CUDA_INNER_BRICKS);
-    cuda_halo_join_aside(context, 1 - buffer);
+    cuda_halo_join(context, 1 - buffer);
 }
 
 /* n kernels of forces, kicks and drift each; kernels/batches/step.cu. */

@@ -247,10 +247,9 @@ typedef struct CudaHalo {
     void *mapped[4 * CUDA_MOST_PEERS];
     int n_mapped;
     CudaMailbox *mailbox; /* the own one, and the inbox behind it */
-    CudaNccl
-        *nccl; /* parallel.transport = nccl; parallel.overlap: a stream for the border, and when it begins and ends */
-    cudaStream_t main, aside;
-    cudaEvent_t forked, joined;
+    CudaNccl *nccl;       /* parallel.transport = nccl */
+    cudaStream_t beside;  /* parallel.overlap: of the messages, from when places are packed until others are received */
+    cudaEvent_t packed, received;
     int n_unwaited; /* exchanges that were issued since the host waited for one */
 } CudaHalo;
 

@@ -311,18 +311,29 @@ static void launch_for_rows(CudaContext *context, CudaKernelId kernel) {
  * nobody would notice if a rank is gone. */
 enum { MOST_UNWAITED = 100 };
 
-static bool is_aside(const CudaContext *context) { return context->halo.main != NULL; }
-
-static void update_nccl(CudaContext *context, int copy) {
+static void send_places(CudaContext *context, int copy) {
     const CudaHaloTable *table = &context->halo.table;
     const CudaDomain *domain = &context->arguments.domain;
-    launch_for_rows(context, CUDA_K_halo_pack);
+    const bool agrees = context->facts.checks_on_device && !context->facts.overlaps;
     cuda_nccl_begin(context->halo.nccl);
     post(context, domain->sent, table->room_out, domain->rows_in, table->room_in, 4 * context->facts.pair_size);
-    if (context->facts.checks_on_device && !is_aside(context))
-        cuda_nccl_largest(context->halo.nccl, moved_sq_of(context, copy), 1, context->stream);
+    if (agrees) cuda_nccl_largest(context->halo.nccl, moved_sq_of(context, copy), 1, context->stream);
     end_messages(context);
     launch_for_rows(context, CUDA_K_halo_unpack);
+}
+
+/* parallel.overlap: when all bricks have moved. */
+static void agree_on_device(CudaContext *context, int copy) {
+    if (!context->facts.checks_on_device || !context->facts.overlaps) return;
+    cuda_nccl_begin(context->halo.nccl);
+    cuda_nccl_largest(context->halo.nccl, moved_sq_of(context, copy), 1, context->stream);
+    end_messages(context);
+}
+
+static void update_nccl(CudaContext *context, int copy) {
+    launch_for_rows(context, CUDA_K_halo_pack);
+    send_places(context, copy);
+    agree_on_device(context, copy);
     if (context->capturing || ++context->halo.n_unwaited < MOST_UNWAITED) return;
     cuda_wait_stream(context, "wait: places");
     context->halo.n_unwaited = 0;
@@ -338,56 +349,53 @@ static void try_nccl(CudaContext *context) {
     cuda_wait_stream(context, "wait: NCCL");
 }
 
-/* Blocks of its kernels go first: inner bricks fill what they leave. */
-static void create_aside(CudaContext *context) {
+/* Of a higher priority: blocks of its kernels go first. */
+static void create_stream_beside(CudaContext *context) {
     CudaHalo *halo = &context->halo;
     int least, greatest;
     CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    CUDA_CHECK(cudaStreamCreateWithPriority(&halo->aside, cudaStreamNonBlocking, greatest));
-    cuda_trace_name_stream(halo->aside, "border");
-    CUDA_CHECK(cudaEventCreateWithFlags(&halo->forked, cudaEventDisableTiming));
-    CUDA_CHECK(cudaEventCreateWithFlags(&halo->joined, cudaEventDisableTiming));
+    CUDA_CHECK(cudaStreamCreateWithPriority(&halo->beside, cudaStreamNonBlocking, greatest));
+    cuda_trace_name_stream(halo->beside, "messages");
+    CUDA_CHECK(cudaEventCreateWithFlags(&halo->packed, cudaEventDisableTiming));
+    CUDA_CHECK(cudaEventCreateWithFlags(&halo->received, cudaEventDisableTiming));
 }
 
 void cuda_halo_leave(CudaContext *context) {
     CudaHalo *halo = &context->halo;
     cuda_nccl_destroy(halo->nccl);
-    if (!halo->aside) return;
-    CUDA_CHECK(cudaEventDestroy(halo->forked));
-    CUDA_CHECK(cudaEventDestroy(halo->joined));
-    CUDA_CHECK(cudaStreamDestroy(halo->aside));
+    if (!halo->beside) return;
+    CUDA_CHECK(cudaEventDestroy(halo->packed));
+    CUDA_CHECK(cudaEventDestroy(halo->received));
+    CUDA_CHECK(cudaStreamDestroy(halo->beside));
 }
 
-void cuda_halo_begin_aside(CudaContext *context) {
+/* The kernels of NCCL take whole multiprocessors. They are to find them before inner bricks do: so these wait for the places to be
+ * packed. */
+void cuda_halo_update_beside(CudaContext *context, int copy) {
     CudaHalo *halo = &context->halo;
-    CUDA_CHECK(cudaEventRecord(halo->forked, context->stream));
-    CUDA_CHECK(cudaStreamWaitEvent(halo->aside, halo->forked, 0));
-    halo->main = context->stream;
-    context->stream = halo->aside;
+    const cudaStream_t stream = context->stream;
+    context->arguments.buffer = copy;
+    launch_for_rows(context, CUDA_K_halo_pack);
+    CUDA_CHECK(cudaEventRecord(halo->packed, stream));
+    CUDA_CHECK(cudaStreamWaitEvent(halo->beside, halo->packed, 0));
+    context->stream = halo->beside;
+    send_places(context, copy);
+    context->stream = stream;
+    CUDA_CHECK(cudaEventRecord(halo->received, halo->beside));
 }
 
-void cuda_halo_end_aside(CudaContext *context) {
-    CudaHalo *halo = &context->halo;
-    CUDA_CHECK(cudaEventRecord(halo->joined, halo->aside));
-    context->stream = halo->main;
-    halo->main = NULL;
-}
-
-void cuda_halo_join_aside(CudaContext *context, int copy) {
-    CUDA_CHECK(cudaStreamWaitEvent(context->stream, context->halo.joined, 0));
+void cuda_halo_join(CudaContext *context, int copy) {
+    CUDA_CHECK(cudaStreamWaitEvent(context->stream, context->halo.received, 0));
+    agree_on_device(context, copy);
     context->halo.is_stale = false;
-    if (!context->facts.checks_on_device) return;
-    cuda_nccl_begin(context->halo.nccl);
-    cuda_nccl_largest(context->halo.nccl, moved_sq_of(context, copy), 1, context->stream);
-    end_messages(context);
 }
 
-MdStatus cuda_halo_join(CudaContext *context) {
+MdStatus cuda_halo_enter(CudaContext *context) {
     context->halo.nccl = cuda_nccl_create(context->comm, context->config.parallel_timeout,
                                           &context->h_host_status->step, context->errors);
     const MdStatus status = cuda_domain_agree(context, context->halo.nccl ? MD_OK : MD_ERROR_INPUT);
     if (status == MD_OK) try_nccl(context);
-    if (status == MD_OK && context->facts.overlaps) create_aside(context);
+    if (status == MD_OK && context->facts.overlaps) create_stream_beside(context);
     return status;
 }
 

@@ -310,7 +310,7 @@ struct IntegratePass {
     }
 };
 
-/* parallel.overlap: the part a.n of the bricks, by two kernels at once, of which the one of the inner bricks keeps the books. */
+/* parallel.overlap: the part a.n of the bricks, by two kernels, of which the second, of the inner bricks, keeps the books. */
 constexpr bool has_parts = has_domain && MD_SW_parallel_transport == MD_TRANSPORT_NCCL;
 __device__ inline bool is_of_part(const CudaArguments &a) {
     if (!has_parts || a.n == CUDA_ALL_BRICKS) return true;
