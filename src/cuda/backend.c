@@ -87,7 +87,7 @@ static void destroy(void *opaque) {
     cuda_timing_destroy(context);
     cuda_textures_destroy(context);
     cuda_output_destroy(context);
-    cuda_halo_leave(context); /* when no graph has messages any more */
+    cuda_nccl_destroy(context->halo.nccl); /* when no graph has messages any more */
     cuda_peers_destroy(context);
     cuda_memory_free(context);
     cuda_kernels_destroy(context);
@@ -114,7 +114,7 @@ static MdStatus set_up(CudaContext *context) {
     if (allocated == MD_OK && context->config.parallel_transport == MD_TRANSPORT_DIRECT && context->comm)
         allocated = cuda_peers_create(context);
     if (allocated == MD_OK && context->config.parallel_transport == MD_TRANSPORT_NCCL && context->comm)
-        allocated = cuda_halo_enter(context);
+        allocated = cuda_halo_join(context);
     if (allocated != MD_OK) return allocated;
     cuda_textures_create(context);
     cuda_graph_prepare(context);

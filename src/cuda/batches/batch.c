@@ -46,21 +46,6 @@ static void issue_steps(CudaContext *context, int n_steps) {
     }
 }
 
-static void issue_pass(CudaContext *context, int buffer, int part) {
-    context->arguments.buffer = buffer;
-    context->arguments.n = part;
-    cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
-    context->halo.is_stale = true;
-}
-
-/* parallel.overlap: a pass over the bricks at the border, and the messages with what it has moved beside one over the others. */
-static void issue_parts(CudaContext *context, int buffer) {
-    issue_pass(context, buffer, CUDA_BORDER_BRICKS);
-    cuda_halo_update_beside(context, 1 - buffer);
-    issue_pass(context, buffer, CUDA_INNER_BRICKS);
-    cuda_halo_join(context, 1 - buffer);
-}
-
 /* n kernels of forces, kicks and drift each; kernels/batches/step.cu. */
 static void issue_fused(CudaContext *context, int n) {
     if (context->facts.queues) {
@@ -74,8 +59,9 @@ static void issue_fused(CudaContext *context, int n) {
     }
     for (int left = n; left > 0; left--) {
         cuda_halo_update(context, left % 2);
-        if (context->facts.overlaps && left > 1) issue_parts(context, left % 2);
-        else issue_pass(context, left % 2, CUDA_ALL_BRICKS);
+        context->arguments.buffer = left % 2;
+        cuda_launch_blocks(context, CUDA_K_step_pass, cuda_force_blocks(context, CUDA_K_step_pass));
+        context->halo.is_stale = true;
     }
 }
 

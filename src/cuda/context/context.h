@@ -248,9 +248,7 @@ typedef struct CudaHalo {
     int n_mapped;
     CudaMailbox *mailbox; /* the own one, and the inbox behind it */
     CudaNccl *nccl;       /* parallel.transport = nccl */
-    cudaStream_t beside;  /* parallel.overlap: of the messages, from when places are packed until others are received */
-    cudaEvent_t packed, received;
-    int n_unwaited; /* exchanges that were issued since the host waited for one */
+    int n_unwaited;       /* exchanges that were issued since the host waited for one */
 } CudaHalo;
 
 /* How an extent was last divided into cells and bricks. */

@@ -42,8 +42,6 @@ CudaFacts cuda_facts(const MdConfig *config) {
         .queues = config->launch_passes == MD_PASSES_QUEUE};
     facts.batches = config->launch_graph == MD_GRAPH_ON || facts.is_resident || facts.fuses_steps;
     facts.lists_copies = md_config_has_domains(config) && (facts.is_resident || facts.queues);
-    facts.overlaps = md_config_has_domains(config) && config->parallel_overlap == MD_ON && facts.fuses_steps &&
-                     config->parallel_transport == MD_TRANSPORT_NCCL;
     facts.stops_itself = facts.is_resident || facts.queues;
     facts.may_roll_back = facts.is_resident && config->launch_barrier == MD_BARRIER_LOCAL && facts.checks_on_device;
     facts.has_list = has_rows(config) || facts.has_clusters || facts.has_bricks;

@@ -32,7 +32,6 @@ typedef struct CudaFacts {
     bool is_resident;      /* batches by the resident kernel */
     bool fuses_steps;      /* launch.fuse = step */
     bool queues;           /* launch.passes = queue */
-    bool overlaps;         /* parallel.overlap: messages travel while inner bricks are computed */
     bool lists_copies;     /* several processes: each atom has a list of its copies, for the block that moves it */
     bool batches;          /* steps that nobody looks at go in batches */
     bool stops_itself;     /* the kernel of a batch stops in its midst: some steps more in it cost hardly anything */

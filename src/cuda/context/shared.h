@@ -188,9 +188,6 @@ typedef struct CudaBricks {
     int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */
 } CudaBricks;
 
-/* parallel.overlap: the bricks that a pass goes through. */
-enum { CUDA_ALL_BRICKS, CUDA_BORDER_BRICKS, CUDA_INNER_BRICKS };
-
 enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
 
 /* With device-check: what blocks of a queue, or of the resident kernel with launch.barrier = local (a fault only), share before a

@@ -334,7 +334,6 @@ MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *cho
     if (status != MD_OK) return status;
     const MdConfig asked = *config;
     status = resolve_all(config, &part, choices, errors);
-    if (status == MD_OK) cuda_ranks_resolve_overlap(config, plan->comm, choices);
     if (status != MD_OK || !cuda_brick_lacks_room(config, &part, lack, sizeof lack)) return status;
     find_way_out(&asked, &part, way_out, sizeof way_out);
     return md_fail(errors, MD_ERROR_INPUT, "force.kernel=brick: %s: take %s", lack, way_out);

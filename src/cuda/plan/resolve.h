@@ -7,8 +7,6 @@
 MdStatus cuda_resolve(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors);
 /* Several processes: the transport, and the switches that run over them. Collective. */
 MdStatus cuda_ranks_resolve(MdConfig *config, const MdComm *comm, MdChoices *choices, MdErrors *errors);
-/* parallel.overlap, when all else is known. */
-void cuda_ranks_resolve_overlap(MdConfig *config, const MdComm *comm, MdChoices *choices);
 /* Why GPUs cannot store in each other's memory, the same on all ranks; empty: they can. Collective. */
 enum { CUDA_REASON = 200 };
 void cuda_ranks_judge_direct(const MdComm *comm, char reason[CUDA_REASON]);

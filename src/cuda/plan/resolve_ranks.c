@@ -208,17 +208,6 @@ MdStatus cuda_ranks_resolve(MdConfig *config, const MdComm *comm, MdChoices *cho
     return check_switches(config, alike, errors);
 }
 
-void cuda_ranks_resolve_overlap(MdConfig *config, const MdComm *comm, MdChoices *choices) {
-    const int transport = config->parallel_transport;
-    const bool has_parts = transport == MD_TRANSPORT_NCCL && config->launch_fuse == MD_FUSE_STEP;
-    if (!comm || config->parallel_overlap == MD_OFF || has_parts) return;
-    config->parallel_overlap = MD_OFF;
-    md_choices_add(choices, "parallel.overlap", "off", "several processes: %s",
-                   transport == MD_TRANSPORT_DIRECT
-                       ? "kernels send places as atoms move, and there are no messages"
-                       : "only messages of NCCL go beside kernels, with launch.fuse = step");
-}
-
 MdStatus cuda_ranks_divide(MdConfig *config, const MdSystemPlan *plan, MdChoices *choices, MdErrors *errors,
                            MdBox *part) {
     const double range = plan->potential.cutoff_max + (md_is_auto(config->neighbor_skin) ? 0 : config->neighbor_skin);

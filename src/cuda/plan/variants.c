@@ -167,10 +167,6 @@ static const MdVariant rows[] = {
     {"halo", "parallel.transport=direct", "", "", 0, 0, 0, 0,
      "kernels store positions into the memory of the other GPU, without a host; a barrier of all GPUs in each step, but with launch.passes=queue "
      "or launch.persistent=on bricks wait for those around them; one node"},
-    {"halo", "parallel.overlap=off", "", "", 0, 0, 0, 0,
-     "places of the halo travel between two passes; with parallel.transport=direct kernels send them as atoms move"},
-    {"halo", "parallel.overlap=on", "", "", 0, 0, 0, 0,
-     "bricks at the border first, and messages of NCCL beside the others, on a stream of higher priority; a pass is two kernels"},
     {"output", "output.host_memory=pageable", "", "", 0, 0, 0, 0,
      "the driver copies through a buffer of its own, and the call returns when that is done: the steps wait"},
     {"output", "output.host_memory=pinned", "", "", 0, 0, 0, 0,

@@ -311,29 +311,16 @@ static void launch_for_rows(CudaContext *context, CudaKernelId kernel) {
  * nobody would notice if a rank is gone. */
 enum { MOST_UNWAITED = 100 };
 
-static void send_places(CudaContext *context, int copy) {
+static void update_nccl(CudaContext *context, int copy) {
     const CudaHaloTable *table = &context->halo.table;
     const CudaDomain *domain = &context->arguments.domain;
-    const bool agrees = context->facts.checks_on_device && !context->facts.overlaps;
+    launch_for_rows(context, CUDA_K_halo_pack);
     cuda_nccl_begin(context->halo.nccl);
     post(context, domain->sent, table->room_out, domain->rows_in, table->room_in, 4 * context->facts.pair_size);
-    if (agrees) cuda_nccl_largest(context->halo.nccl, moved_sq_of(context, copy), 1, context->stream);
+    if (context->facts.checks_on_device)
+        cuda_nccl_largest(context->halo.nccl, moved_sq_of(context, copy), 1, context->stream);
     end_messages(context);
     launch_for_rows(context, CUDA_K_halo_unpack);
-}
-
-/* parallel.overlap: when all bricks have moved. */
-static void agree_on_device(CudaContext *context, int copy) {
-    if (!context->facts.checks_on_device || !context->facts.overlaps) return;
-    cuda_nccl_begin(context->halo.nccl);
-    cuda_nccl_largest(context->halo.nccl, moved_sq_of(context, copy), 1, context->stream);
-    end_messages(context);
-}
-
-static void update_nccl(CudaContext *context, int copy) {
-    launch_for_rows(context, CUDA_K_halo_pack);
-    send_places(context, copy);
-    agree_on_device(context, copy);
     if (context->capturing || ++context->halo.n_unwaited < MOST_UNWAITED) return;
     cuda_wait_stream(context, "wait: places");
     context->halo.n_unwaited = 0;
@@ -349,53 +336,11 @@ static void try_nccl(CudaContext *context) {
     cuda_wait_stream(context, "wait: NCCL");
 }
 
-/* Of a higher priority: blocks of its kernels go first. */
-static void create_stream_beside(CudaContext *context) {
-    CudaHalo *halo = &context->halo;
-    int least, greatest;
-    CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    CUDA_CHECK(cudaStreamCreateWithPriority(&halo->beside, cudaStreamNonBlocking, greatest));
-    cuda_trace_name_stream(halo->beside, "messages");
-    CUDA_CHECK(cudaEventCreateWithFlags(&halo->packed, cudaEventDisableTiming));
-    CUDA_CHECK(cudaEventCreateWithFlags(&halo->received, cudaEventDisableTiming));
-}
-
-void cuda_halo_leave(CudaContext *context) {
-    CudaHalo *halo = &context->halo;
-    cuda_nccl_destroy(halo->nccl);
-    if (!halo->beside) return;
-    CUDA_CHECK(cudaEventDestroy(halo->packed));
-    CUDA_CHECK(cudaEventDestroy(halo->received));
-    CUDA_CHECK(cudaStreamDestroy(halo->beside));
-}
-
-/* The kernels of NCCL take whole multiprocessors. They are to find them before inner bricks do: so these wait for the places to be
- * packed. */
-void cuda_halo_update_beside(CudaContext *context, int copy) {
-    CudaHalo *halo = &context->halo;
-    const cudaStream_t stream = context->stream;
-    context->arguments.buffer = copy;
-    launch_for_rows(context, CUDA_K_halo_pack);
-    CUDA_CHECK(cudaEventRecord(halo->packed, stream));
-    CUDA_CHECK(cudaStreamWaitEvent(halo->beside, halo->packed, 0));
-    context->stream = halo->beside;
-    send_places(context, copy);
-    context->stream = stream;
-    CUDA_CHECK(cudaEventRecord(halo->received, halo->beside));
-}
-
-void cuda_halo_join(CudaContext *context, int copy) {
-    CUDA_CHECK(cudaStreamWaitEvent(context->stream, context->halo.received, 0));
-    agree_on_device(context, copy);
-    context->halo.is_stale = false;
-}
-
-MdStatus cuda_halo_enter(CudaContext *context) {
+MdStatus cuda_halo_join(CudaContext *context) {
     context->halo.nccl = cuda_nccl_create(context->comm, context->config.parallel_timeout,
                                           &context->h_host_status->step, context->errors);
     const MdStatus status = cuda_domain_agree(context, context->halo.nccl ? MD_OK : MD_ERROR_INPUT);
     if (status == MD_OK) try_nccl(context);
-    if (status == MD_OK && context->facts.overlaps) create_stream_beside(context);
     return status;
 }
 

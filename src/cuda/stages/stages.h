@@ -228,8 +228,8 @@ bool cuda_peers_release(CudaContext *context, bool grows);
 MdStatus cuda_peers_take(CudaContext *context, bool released, MdStatus status);
 
 /* --- halo.c --- */
-MdStatus cuda_halo_enter(CudaContext *context); /* parallel.transport = nccl: all ranks, which try a first exchange */
-MdStatus cuda_halo_make(CudaContext *context);  /* rows of copies to all who need them, and from all */
+MdStatus cuda_halo_join(CudaContext *context); /* parallel.transport = nccl: all ranks, which try a first exchange */
+MdStatus cuda_halo_make(CudaContext *context); /* rows of copies to all who need them, and from all */
 /* Behind the own atoms, to be sorted with them; n_cells above 0: into their cells. */
 void cuda_halo_arrive(CudaContext *context, int n_cells);
 /* Lists by kernels: atoms to their new owners; with nccl the copies in `rows` to who needs them; in the end all stop alike, or go on. */
@@ -239,10 +239,6 @@ void cuda_halo_end_list(CudaContext *context);
 /* Before the forces of the atoms as they are in that copy of the positions: where their neighbours are, and how far all have moved.
  * Nothing of one process, or where nobody has moved. */
 void cuda_halo_update(CudaContext *context, int copy);
-/* parallel.overlap: the same beside what is issued next, up to the join. */
-void cuda_halo_update_beside(CudaContext *context, int copy);
-void cuda_halo_join(CudaContext *context, int copy);
-void cuda_halo_leave(CudaContext *context);   /* parallel.transport = nccl, the end; else nothing */
 void cuda_halo_barrier(CudaContext *context); /* of all GPUs: nobody computes any more */
 void cuda_halo_begin(CudaContext *context);   /* copies are in the first of the positions, as they are behind a list */
 void cuda_halo_forget(CudaContext *context);  /* who issues steps does not know what was before */

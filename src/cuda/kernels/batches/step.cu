@@ -54,14 +54,14 @@ struct IntegrateAtom {
     __device__ void operator()(int i, const Vec3<Pair> &force) { integrate(i, force, is_at_border()); }
 };
 
-/* The end of a pass: its displacements, for the check of step `step`, and, with books, that there was a drift. */
-__device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int step, bool books = true) {
+/* The end of a pass: its displacements, for the check of step `step`, and that there was a drift. */
+__device__ inline void end_pass(const CudaArguments &a, float own_moved_sq, int step) {
     float moved_sq[1] = {own_moved_sq};
     if (has_check) {
         block_max<1>(a, moved_sq);
         if (threadIdx.x == 0) atomicMax(moved_sq_of(a, step), __float_as_uint(moved_sq[0]));
     }
-    if (books && thread_index() == 0) *(volatile unsigned *)&a.status->drifted = 1;
+    if (thread_index() == 0) *(volatile unsigned *)&a.status->drifted = 1;
 }
 
 /* Where the positions of a device that stops are, brought back to where everybody looks for them. */
@@ -310,28 +310,18 @@ struct IntegratePass {
     }
 };
 
-/* parallel.overlap: the part a.n of the bricks, by two kernels, of which the second, of the inner bricks, keeps the books. */
-constexpr bool has_parts = has_domain && MD_SW_parallel_transport == MD_TRANSPORT_NCCL;
-__device__ inline bool is_of_part(const CudaArguments &a) {
-    if (!has_parts || a.n == CUDA_ALL_BRICKS) return true;
-    return is_at_border(a, brick_by_size(a, (int)blockIdx.x)) == (a.n == CUDA_BORDER_BRICKS);
-}
-
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_pass(MD_FORCE_ARGUMENTS) {
-    const bool books = !has_parts || a.n != CUDA_BORDER_BRICKS;
-    const unsigned *moved_sq = moved_sq_of(a, a.buffer);
-    if (was_stopped(a, moved_sq)) return;
+    if (was_stopped(a, moved_sq_of(a, a.buffer))) return;
     const int64_t from = a.buffer * (int64_t)a.stride;
-    if (books ? force_begin(a, moved_sq)
-              : is_too_old(a, moved_sq)) { /* the whole grid: earlier kernels have written what it reads */
-        if (books) bring_back(a, from);
+    if (force_begin(a, moved_sq_of(a, a.buffer))) { /* the whole grid: what it reads was written by earlier kernels */
+        bring_back(a, from);
         return;
     }
     Sum unused[CUDA_PAIR_TOTALS];
-    if (books && thread_index() == 0) a.status->pass_step[1 - a.buffer] = a.status->pass_step[a.buffer] + 1;
+    if (thread_index() == 0) a.status->pass_step[1 - a.buffer] = a.status->pass_step[a.buffer] + 1;
     IntegratePass pass = {{a, {from, a.stride - from, 0, false}, 0}};
-    if (is_of_part(a)) force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, pass);
-    end_pass(a, pass.integrate.moved_sq, a.buffer + 1, books);
+    force_block_rows<false>(a, MD_PAIR_TABLE, (int)blockIdx.x, unused, from, pass);
+    end_pass(a, pass.integrate.moved_sq, a.buffer + 1);
 }
 #endif
 #endif
