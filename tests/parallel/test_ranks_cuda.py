@@ -52,6 +52,10 @@ CASES = (
     # from the eighteenth list on all of one is one graph
     ("lists", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
                         "neighbor.rebuild=every neighbor.every=3 launch.passes=kernels run.steps=90", ("1 1 2", "2 2 1")),
+    ("lists-nccl", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
+                             "neighbor.rebuild=every neighbor.every=3 launch.passes=kernels run.steps=90", ("2 1 1", "1 2 2")),
+    ("gas-nccl", GAS, {}, "memory.brick_cells=2 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
+                          "neighbor.rebuild=device-check launch.passes=kernels launch.graph=off", ("1 1 2", "2 2 1")),
     # by the resident kernel: blocks that wait for those around them, also in batches of a few steps between outputs, and, of two
     # types, bricks with more atoms around them than a block keeps
     ("resident", MELT, {}, "memory.brick_cells=2 force.threads_per_atom=2 neighbor.distances=thread launch.fuse=step "
@@ -64,8 +68,10 @@ CASES = (
                                   "neighbor.rebuild=every neighbor.every=5 run.steps=90", ("1 2 1",)),
     ("plane", PLANE, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.passes=kernels", ("2 1 1", "5 2 1")),
 )
-BY_DIRECT = {"queue": [], "queue2": [], "gas": [], "lists": [],  # alone, with these words
-             **{name: ["launch.persistent=on"] for name in ("resident", "resident-safe", "outputs", "resident2")}}
+# By one transport alone, with these words.
+BY = {**{name: ("direct", []) for name in ("queue", "queue2", "gas", "lists")},
+      **{name: ("direct", ["launch.persistent=on"]) for name in ("resident", "resident-safe", "outputs", "resident2")},
+      "lists-nccl": ("nccl", ["launch.graph=on"]), "gas-nccl": ("nccl", [])}
 
 turn = itertools.count()
 
@@ -84,13 +90,14 @@ def ways(grid, switches=()):
     return found
 
 
-def next_words(grid, switches=(), by_direct=None):
+def next_words(grid, switches=(), by=None):
+    """by: of BY."""
     possible = ways(grid, switches)
-    if by_direct is not None:
-        possible = [way for way in possible if "parallel.transport=direct" in way[0]]
+    if by:
+        possible = [way for way in possible if f"parallel.transport={by[0]}" in way[0]]
     words, environment = possible[next(turn) % len(possible)]
-    if by_direct:
-        words = [word for word in words if word != "launch.graph=on"] + by_direct
+    if by:
+        words = [word for word in words if not word.startswith("launch.graph=")] + by[1]
     return words, environment
 
 
@@ -108,16 +115,17 @@ def test_bits(checks, folder):
             continue
         deck = bits.write_case(folder, name, system, more)
         switches = f"{PINNED} {ONE} {switches}".split()
-        if name in BY_DIRECT:
-            grids = [grid for grid in grids if "direct" in ranks.transports(bits.n_domains(grid))]
+        by = BY.get(name)
+        if by:
+            grids = [grid for grid in grids if by[0] in ranks.transports(bits.n_domains(grid))]
         if not grids:
             print(f"{name}: not run: there are not enough GPUs")
             continue
-        whole = bits.check_grids(checks, folder, deck, switches, grids, lambda grid: next_words(grid, switches, BY_DIRECT.get(name)))
+        whole = bits.check_grids(checks, folder, deck, switches, grids, lambda grid: next_words(grid, switches, by))
         checks.that(not whole or whole.json()["n_rebuilds"] > 2, f"{name}: {whole and whole.json()['n_rebuilds']} rebuilds")
-        if whole and name in BY_DIRECT and name != "resident-safe":  # which makes steps again
+        if whole and by and by[0] == "direct" and name != "resident-safe":  # which makes steps again
             sends_all(checks, folder, name)
-        if whole and name == "lists":
+        if whole and name in ("lists", "lists-nccl", "gas-nccl"):
             launches = {each["name"]: each["launches"] for each in json.loads((folder / "ranks.json").read_text())["kernels"]}
             checks.that(launches["k_halo_border"] == 2 < launches["k_migrate_take"], f"{name}: lists after the first one by hosts: {launches}")
 
@@ -136,7 +144,7 @@ def test_shorter_lists(checks, folder):
         print("test_shorter_lists: not run: there are not enough GPUs")
         return
     for grid in grids:
-        bits.check_grids(checks, folder, deck, switches, [grid], lambda grid: next_words(grid, switches, ["launch.persistent=on"]))
+        bits.check_grids(checks, folder, deck, switches, [grid], lambda grid: next_words(grid, switches, ("direct", ["launch.persistent=on"])))
         report = json.loads((folder / "ranks.json").read_text())
         n_launches = next(kernel["launches"] for kernel in report["kernels"] if kernel["name"] == "k_step_resident")
         # where a step takes long a launch has few, too few for a list to end in their midst

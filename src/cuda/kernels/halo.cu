@@ -102,6 +102,7 @@ MD_KERNEL k_halo_barrier(MD_ARGUMENTS) {
 
 /* --- the end of a list ---------------------------------------------------------------------------------------------------- */
 
+#if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* brings */
 /* What this rank has found, CUDA_LIST_... */
 __device__ inline unsigned found_here(const CudaArguments &a) {
     const CudaDomain &domain = a.domain;
@@ -115,19 +116,9 @@ __device__ inline unsigned found_here(const CudaArguments &a) {
            (is_held && found.sides_without_halo == 0 ? 0u : CUDA_LIST_NEEDS_BARRIER);
 }
 
-/* By one thread, of what all ranks have found: all GPUs stop together, or go on together. */
-__device__ inline void end_list(const CudaArguments &a, unsigned all) {
-    CudaHaloTable *table = a.domain.table;
-    a.host_status->n_own = table->n_own;
-    a.host_status->n_copies = table->in[CUDA_SIDES];
-    a.host_status->list = all;
-    table->needs_barrier = (all & CUDA_LIST_NEEDS_BARRIER) != 0;
-    if (all & (CUDA_LIST_LACKS_ROOM | CUDA_LIST_FULL)) set_stop_flag(a, CUDA_STOPPED_FULL);
-}
-
 #if MD_SW_parallel_transport == 3 /* direct */
-/* Each rank learns where the others have its copies, too. One block. */
-MD_KERNEL k_halo_end(MD_ARGUMENTS) {
+/* By the threads of a block: what all ranks have found. Each learns where the others have its copies, too. */
+__device__ inline unsigned found_by_peers(const CudaArguments &a) {
     CudaHaloTable *table = a.domain.table;
     const CudaMailbox *mailbox = a.domain.peers->mailbox[a.domain.rank];
     const int side = (int)threadIdx.x;
@@ -137,20 +128,36 @@ MD_KERNEL k_halo_end(MD_ARGUMENTS) {
         table->to[side] = *(const volatile int32_t *)&mailbox->to[side];
         table->stride_of[side] = *(const volatile int32_t *)&mailbox->stride[side];
     }
-    if (threadIdx.x == 0) end_list(a, all);
+    return all;
 }
-#else /* nccl: the largest of each word of all ranks is found between the two */
+#else /* nccl */
+/* Between this kernel and the next one NCCL finds the largest of each word. */
 MD_KERNEL k_halo_found(MD_ARGUMENTS) {
     const int k = (int)threadIdx.x;
     if (k < CUDA_LIST_BITS) a.domain.table->found[k] = found_here(a) >> k & 1u;
 }
 
+__device__ inline unsigned found_in_words(const CudaArguments &a) {
+    unsigned all = 0;
+    for (int k = 0; k < CUDA_LIST_BITS; k++) all |= a.domain.table->found[k] << k;
+    return all;
+}
+#endif
+
+/* One block. All GPUs stop together, or go on together. */
 MD_KERNEL k_halo_end(MD_ARGUMENTS) {
     CudaHaloTable *table = a.domain.table;
-    unsigned all = 0;
+#if MD_SW_parallel_transport == 3 /* direct */
+    const unsigned all = found_by_peers(a);
+#else
+    const unsigned all = found_in_words(a);
+#endif
     if (threadIdx.x > 0) return;
-    for (int k = 0; k < CUDA_LIST_BITS; k++) all |= table->found[k] << k;
     table->lacks_room = 0; /* for the next list */
-    end_list(a, all);
+    table->needs_barrier = (all & CUDA_LIST_NEEDS_BARRIER) != 0;
+    a.host_status->n_own = table->n_own;
+    a.host_status->n_copies = table->in[CUDA_SIDES];
+    a.host_status->list = all;
+    if (all & (CUDA_LIST_LACKS_ROOM | CUDA_LIST_FULL)) set_stop_flag(a, CUDA_STOPPED_FULL);
 }
 #endif

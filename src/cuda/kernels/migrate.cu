@@ -113,15 +113,13 @@ __device__ inline bool has_side(const CudaDomain &domain, int side) {
 }
 
 #if MD_SW_parallel_transport == 3 /* direct */
-/* When all have sent theirs: takes in the atoms that have come. Then each rank is told how many copies come to it, and all whether any
- * lacks room: then nothing is sorted. That by the last block; a thread for each side. */
-MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
+/* When this GPU has sent all copies: each rank is told how many come to it, and all whether any lacks room; then nothing is sorted. By
+ * all threads of a block, one a side. */
+__device__ inline void tell_counts(const CudaArguments &a, int n_arrived) {
     const CudaDomain &domain = a.domain;
-    const int side = (int)threadIdx.x, n_arrived = count_arrived(a);
     const CudaHaloTable &table = *domain.table;
     CudaMailbox *mailbox = domain.peers->mailbox[domain.rank];
-    take_one(a, thread_index(), n_arrived);
-    if (!is_last_block(a)) return; /* all copies are counted, and all know how many atoms have come */
+    const int side = (int)threadIdx.x;
     const bool is_side = has_side(domain, side);
     const int n_border = is_side ? *(const volatile int32_t *)&table.n_border[side] : 0;
     if (is_side)
@@ -136,10 +134,18 @@ MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
     lacks = gpu_barrier(a, lacks).bits != 0;
     book_copies(a, n_arrived, n_sent, is_side ? *(const volatile int32_t *)&mailbox->n_copies[side] : 0, lacks);
 }
-#else /* nccl */
-/* Atoms that have come; their copies go with those of others, in the next messages. */
-MD_KERNEL k_migrate_take(MD_ARGUMENTS) { take_one(a, thread_index(), count_arrived(a)); }
+#endif
 
+/* Takes in the atoms that have come, and sends their copies: with nccl in the next messages. */
+MD_KERNEL k_migrate_take(MD_ARGUMENTS) {
+    const int n_arrived = count_arrived(a);
+    take_one(a, thread_index(), n_arrived);
+#if MD_SW_parallel_transport == 3                    /* direct */
+    if (is_last_block(a)) tell_counts(a, n_arrived); /* all have taken theirs, and know how many have come */
+#endif
+}
+
+#if MD_SW_parallel_transport == 2 /* nccl */
 /* When the copies have come. Where this rank lacks room, it sorts nothing; the others learn it at the end of the list. One block, a
  * thread for each side. */
 MD_KERNEL k_migrate_count(MD_ARGUMENTS) {

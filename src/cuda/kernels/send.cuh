@@ -53,8 +53,8 @@ __device__ inline void send_copies(const CudaArguments &a, unsigned sides, bool 
 }
 
 #if MD_SW_parallel_transport == 3 /* direct */
-/* Atom i into the inbox of the rank that owns its cell, at the next free place there. */
-__device__ inline bool put_into_mail(const CudaArguments &a, const Cell &cell, const AtomRow &row) {
+/* Into the inbox of the rank that owns the cell, at the next free place there. */
+__device__ inline bool put_into_inbox(const CudaArguments &a, const Cell &cell, const AtomRow &row) {
     const CudaPeers &peers = *a.domain.peers;
     const int owner = owner_of(a.domain, cell);
     const unsigned k = atomicAdd_system(&peers.mailbox[owner]->n_atoms, 1u);
@@ -63,8 +63,12 @@ __device__ inline bool put_into_mail(const CudaArguments &a, const Cell &cell, c
 }
 #elif MD_SW_parallel_transport == 2 /* nccl */
 /* Where those begin that leave to a side, or come from there, by the rooms for copies; and the room for them. */
-__device__ inline int first_home(const int32_t *first, int side) { return first[side] / CUDA_ROOM_UNIT + CUDA_LEAST_HOME * side; }
-__device__ inline int home_room(const int32_t *first, int side) { return room_of(first, side) / CUDA_ROOM_UNIT + CUDA_LEAST_HOME; }
+__device__ inline int first_home(const int32_t *first, int side) {
+    return first[side] / CUDA_ROOM_UNIT + CUDA_LEAST_HOME * side;
+}
+__device__ inline int home_room(const int32_t *first, int side) {
+    return room_of(first, side) / CUDA_ROOM_UNIT + CUDA_LEAST_HOME;
+}
 
 /* The side on which the owner of a cell is, from one of another rank; -1: on none. */
 __device__ inline int side_of_owner(const CudaDomain &domain, const Cell &cell) {
@@ -80,8 +84,8 @@ __device__ inline int side_of_owner(const CudaDomain &domain, const Cell &cell) 
     return (domain.sides >> side & 1u) != 0 ? side : -1;
 }
 
-/* Atom i among those that leave to that side. */
-__device__ inline bool put_into_mail(const CudaArguments &a, const Cell &cell, const AtomRow &row) {
+/* Among the atoms that leave to that side. */
+__device__ inline bool put_into_message(const CudaArguments &a, const Cell &cell, const AtomRow &row) {
     CudaHaloTable *table = a.domain.table;
     const int side = side_of_owner(a.domain, cell),
               k = side < 0 ? 0 : atomicAdd(&table->n_home[side], 1); /* k_migrate_count looks whether there is room */
@@ -95,7 +99,11 @@ __device__ inline bool put_into_mail(const CudaArguments &a, const Cell &cell, c
 #if MD_SW_parallel_transport == 2 || MD_SW_parallel_transport == 3 /* brings */
 /* Atom i to its new owner. Where there is no room for it, it stays: all ranks learn it, and the hosts send what is left. */
 __device__ inline void send_home(const CudaArguments &a, const Cell &cell, int i, const AtomRow &row) {
-    if (!put_into_mail(a, cell, row)) return;
+#if MD_SW_parallel_transport == 3 /* direct */
+    if (!put_into_inbox(a, cell, row)) return;
+#else
+    if (!put_into_message(a, cell, row)) return;
+#endif
     a.domain.leaving[atomicAdd(&a.domain.table->n_leaving, 1)] = i;
     a.now.tag[i].id = -1;
 }
