@@ -177,7 +177,20 @@ def test_slower(checks, folder):
         checks.that((told in many) == (transport != "direct"), f"{transport}, 55,296 atoms: {many}")
 
 
+def test_nodes(checks, folder):
+    """Ranks that have names of two nodes: auto takes NCCL, which finds its way between them."""
+    library, sizes = os.environ.get("OTHER_NODES"), [n for n in (4, 2) if "nccl" in ranks.transports(n)]
+    if not library or not sizes:
+        print("test_nodes: not run: nothing plays two nodes, or there is no NCCL")
+        return
+    grid, nodes = {4: "2 2 1", 2: "2 1 1"}[sizes[0]], {"LD_PRELOAD": library, "RANKS_OF_NODE": str(sizes[0] // 2)}
+    switches = f"{PINNED} {ONE} memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step".split()
+    if bits.check_grids(checks, folder, bits.write_case(folder, "nodes", MELT, {}), switches, [grid], lambda grid: ([], {**ranks.NCCL, **nodes})):
+        told, hosts = " ".join((folder / "ranks.log").read_text().split()), json.loads((folder / "ranks.json").read_text())["ranks"]["hosts"]
+        checks.that("parallel.transport = nccl: not direct: ranks are on several nodes" in told and hosts == 2, f"{hosts} hosts: {told[:2000]}")
+
+
 if __name__ == "__main__":
     ranks.require()
     ranks.require_gpu()
-    run_tests(test_bits, test_shorter_lists, test_bound, test_slower)
+    run_tests(test_bits, test_shorter_lists, test_bound, test_slower, test_nodes)

