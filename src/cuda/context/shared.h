@@ -68,7 +68,7 @@ enum {
 
 /* parallel.transport = nccl: rooms for copies, of each side, are multiples of CUDA_ROOM_UNIT, and there is room for so much fewer atoms that
  * change their owner, and for CUDA_LEAST_HOME more. */
-enum { CUDA_ROOM_UNIT = 16, CUDA_LEAST_HOME = 32 };
+enum { CUDA_ROOM_UNIT = 16, CUDA_LEAST_HOME = 128 };
 
 #define CUDA_ATOM_ROW_BYTES(pair_size) (8 * (pair_size) + sizeof(CudaTag))
 
@@ -99,6 +99,18 @@ typedef struct CudaHaloTable {
 /* Of a frame: the quantities, by the bits of MD_FRAME_..., and with several processes the ids of the rows. */
 enum { CUDA_N_QUANTITIES = 4, CUDA_FRAME_IDS = CUDA_N_QUANTITIES, CUDA_FRAME_COLUMNS };
 
+enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
+
+/* With device-check: what blocks of a queue, or of the resident kernel with launch.barrier = local (a fault only), share before a
+ * grid-wide synchronisation. Zero, or all bits set, between launches, but for what a fault leaves. */
+typedef struct CudaQueueCheck {
+    unsigned stop; /* the first pass of which the list is too old for the forces; all bits set: none */
+    unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
+    unsigned made[CUDA_GRAPH_STEPS];           /* [pass] bricks that are through, */
+    unsigned made_by_others[CUDA_GRAPH_STEPS]; /* and other ranks whose bricks are all through */
+    unsigned long long fault_step;             /* that of CudaDeviceStatus, if it is not of a step that is replayed */
+} CudaQueueCheck;
+
 /* parallel.transport = direct: what other GPUs write into. */
 typedef struct CudaMailbox {
     unsigned long long words[2][CUDA_MOST_PEERS]; /* [turn][rank], kernels/gpu_barrier.cuh */
@@ -106,9 +118,10 @@ typedef struct CudaMailbox {
     int32_t to[CUDA_SIDES], stride[CUDA_SIDES]; /* where the rank on each side has those that it gets: CudaHaloTable */
     uint32_t n_atoms;                           /* that come: rows of the inbox behind it */
     int32_t n_rows[CUDA_MOST_PEERS];            /* of rank 0: that each has packed for a frame */
+    CudaQueueCheck check[2];                    /* launch.passes = queue: in turn, CudaPeers.turn; but for the fault */
 } CudaMailbox;
 
-enum { CUDA_MAILBOX_BYTES = 2048 }; /* the inbox behind it is aligned */
+enum { CUDA_MAILBOX_BYTES = 4096 }; /* the inbox behind it is aligned */
 
 /* The same, as this GPU has it mapped. */
 typedef struct CudaPeers {
@@ -120,6 +133,7 @@ typedef struct CudaPeers {
     int32_t rank[CUDA_SIDES];              /* and which one that is */
     void *frame[CUDA_MOST_PEERS][CUDA_FRAME_COLUMNS]; /* of rank 0: what each packs for a frame */
     unsigned epoch;                                   /* barriers so far */
+    unsigned turn;                                    /* which check the next queue has */
     unsigned n_blocks;                                /* that are through with a kernel; 0 between two of them */
 } CudaPeers;
 
@@ -187,17 +201,6 @@ typedef struct CudaBricks {
     int32_t capacity;               /* atoms that a block has room for */
     int32_t cell_bytes, warp_bytes; /* of the tables that the search has behind them: of cells, of each warp */
 } CudaBricks;
-
-enum { CUDA_GRAPH_STEPS = 64 }; /* the most of a batch */
-
-/* With device-check: what blocks of a queue, or of the resident kernel with launch.barrier = local (a fault only), share before a
- * grid-wide synchronisation. Zero, or all bits set, between launches, but for what a fault leaves. */
-typedef struct CudaQueueCheck {
-    unsigned stop; /* the first pass of which the list is too old for the forces; all bits set: none */
-    unsigned far;  /* float bits: the largest squared displacement by the last pass, if that is too large */
-    unsigned made[CUDA_GRAPH_STEPS]; /* [pass] bricks that are through */
-    unsigned long long fault_step;   /* that of CudaDeviceStatus, if it is not of a step that is replayed */
-} CudaQueueCheck;
 
 /* launch.passes = queue: kernels/batches/step_queue.cuh */
 typedef struct CudaQueue {

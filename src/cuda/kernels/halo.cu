@@ -61,6 +61,7 @@ MD_KERNEL k_halo_pack(MD_ARGUMENTS) {
 #if MD_SW_parallel_transport == 2 /* nccl */
 /* From the rooms of the messages to behind the own atoms, side by side. */
 MD_KERNEL k_halo_unpack(MD_ARGUMENTS) {
+    if (a.status->stopped) return; /* all GPUs; a list that is to be made again may have its atoms here */
     const CudaHaloTable &table = *a.domain.table;
     Vec4<Pair> *copies = (Vec4<Pair> *)a.now.position.part[0] + a.buffer * (int64_t)a.stride + table.n_own;
     for (int k = thread_index(); k < table.in[CUDA_SIDES]; k += grid_size())

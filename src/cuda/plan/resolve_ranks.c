@@ -40,7 +40,7 @@ static bool is_needed(const MdConfig *config, bool alike, int k) {
     const int transport = config->parallel_transport, rebuild = config->neighbor_rebuild;
     const bool is_direct = transport == MD_TRANSPORT_DIRECT, may_stay = is_direct && rebuild != MD_REBUILD_HOST_CHECK;
     switch (needed[k].option) {
-    case MD_OPTION_launch_passes: return !is_direct || rebuild != MD_REBUILD_EVERY;
+    case MD_OPTION_launch_passes:
     case MD_OPTION_launch_persistent: return !may_stay;
     case MD_OPTION_memory_brick_grid: return !may_stay || !alike;
     case MD_OPTION_launch_barrier: return config->launch_persistent == MD_PERSISTENT_ON;

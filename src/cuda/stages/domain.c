@@ -11,13 +11,13 @@
 
 static const double width_margin = 1 + 1e-6; /* covers the rounding of a place to its cell */
 
-/* Copies around a domain of n atoms that is filled evenly. */
+/* Copies around a domain of n atoms that is filled evenly: of a layer of cells. */
 static double likely_halo(const CudaContext *context, double n) {
     double own = 1, all = 1;
     for (int a = 0; a < context->box.dimension; a++) {
-        const double length = context->share.length[a];
+        const double length = context->share.length[a], edge = length / cuda_cells_along(length, context->range);
         own *= length;
-        all *= length + (md_domain_is_cut(&context->domain, a) ? 2 * context->range : 0);
+        all *= length + (md_domain_is_cut(&context->domain, a) ? 2 * edge : 0);
     }
     return n * (all / own - 1);
 }

@@ -110,6 +110,10 @@ static void exchange_handles(CudaContext *context) {
 MdStatus cuda_peers_create(CudaContext *context) {
     memset(context->halo.h_peers, 0, sizeof *context->halo.h_peers);
     CUDA_CHECK(cudaMemsetAsync(context->halo.mailbox, 0, CUDA_MAILBOX_BYTES, context->stream));
+    for (int turn = 0; turn < 2; turn++) { /* no pass fails */
+        unsigned *stop = &context->halo.mailbox->check[turn].stop;
+        CUDA_CHECK(cudaMemsetAsync(stop, 0xff, sizeof *stop, context->stream));
+    }
     CUDA_CHECK(cudaStreamSynchronize(context->stream));
     context->halo.pushed_copy = -1;
     exchange_handles(context);

@@ -139,7 +139,7 @@ AROUND, TELL = BORDER_FILE + " unsigned *steps_around(", BORDER_FILE + " void te
 mutant("queue border: bricks of others are not waited for", AROUND, "side == own_side || is_others ? at : own", "side == own_side ? at : own", QUEUE)
 mutant("queue border: none beyond a cut face", AROUND, "else if (a.domain.halo[axis] > 0) at.c[axis] = beside;", "else if (a.domain.halo[axis] > 0) at.c[axis] = own.c[axis];", QUEUE)
 mutant("queue border: a whole axis does not wrap", AROUND, "else if (a.grid.wraps[axis])", "else if (false)", *(seeded(QUEUE, seed) for seed in (11, 12, 13)))
-mutant("queue: a silent GPU is waited for", "cuda/kernels/batches/step_queue.cuh void wait_for_steps(", "!patience.is_over(a, owner < 0 ? -1 : 1 + owner)", "true", SILENT)
+mutant("queue: a silent GPU is waited for", "cuda/kernels/batches/step_queue.cuh bool wait_for_word(", "!patience.is_over(a, silent)", "true", SILENT)
 mutant("queue border: places of steps overlap", BORDER_FILE + " int place_of_steps(", "2 * halo", "halo", QUEUE)
 mutant("queue border: no layer before the own bricks", BORDER_FILE + " int place_of_steps(", "at.c[axis] + halo", "at.c[axis]", emulated(QUEUE))
 mutant("queue border: the first brick is not at it", BORDER_FILE + " bool is_at_border(", "at.c[axis] == 0 ||", "false ||", QUEUE)
@@ -184,3 +184,16 @@ mutant("mail: want of room for atoms far away is not told", MIGRATE + " k_migrat
 mutant("end by NCCL: want of room is not told", HALO + " k_halo_found(", "found_here(a) >> k & 1u", "found_here(a) >> k & (k > 0)", CROWDED, over_ranks("test_leapers"))
 mutant("end: want of room lasts", HALO + " k_halo_end(", "table->lacks_room = 0;", "", over_ranks("test_leapers"), CROWDED)
 mutant("end by NCCL: only the first word counts", HALO + " unsigned found_in_words(", "k < CUDA_LIST_BITS", "k < 1", over_ranks("test_blocks"), BURSTING, GATHERING)
+
+# The queue with device-check.
+LINE = "cuda/kernels/batches/step_queue.cuh"
+SAFE = (over_ranks("test_bits", "queue-safe"), over_ranks("test_shorter_lists"))
+SAFE_SEEDS = tuple(seeded(SAFE[0], seed) for seed in (11, 12, 13))
+mutant("queue over ranks: nobody is told that a list is too old", LINE + " void book_brick(", "if (stop != ~0u) atomicMin_system(&other->stop, stop);", "", *SAFE, *SAFE_SEEDS)
+mutant("queue over ranks: a pass is not told to be over", LINE + " void book_brick(", "atomicAdd_system(&other->made_by_others[pass], 1u);", "", *SAFE)
+mutant("queue over ranks: no agreement at the end", LINE + " void leave_with_others(", "none - gpu_barrier(a, none - min(first_failing(a), none)).largest", "min(first_failing(a), none)", *SAFE, *SAFE_SEEDS)
+mutant("queue over ranks: the check of the launch before is not cleared", LINE + " void leave_with_others(", "clear_check(&peers->mailbox[a.domain.rank]->check[1 - peers->turn]);", ";", *SAFE)
+mutant("queue over ranks: always the same check", LINE + " void leave_with_others(", "peers->turn = 1 - peers->turn;", "", *SAFE)
+mutant("queue over ranks: bricks of others stay beyond the step that counts", "cuda/kernels/batches/step.cu k_step_bring_back(", "if (has_domain) n_places = place_of_steps(a, last_place_of_steps(a)) + 1;", "", *SAFE, *SAFE_SEEDS)
+mutant("queue over ranks: what another's last pass moved is not seen", LINE + " int end_check(", "has_domain ? __float_as_uint(2 * a.stale_sq) : far", "far", *SAFE)
+mutant("unpack: into a list that is to be made again", HALO + " k_halo_unpack(", "if (a.status->stopped) return;", "", BY_NCCL, CROWDED)

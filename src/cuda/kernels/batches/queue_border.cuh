@@ -29,6 +29,13 @@ __device__ inline int place_of_steps(const CudaArguments &a, const BrickAt &at) 
     return place;
 }
 
+/* The last of them. */
+__device__ inline BrickAt last_place_of_steps(const CudaArguments &a) {
+    BrickAt at;
+    for (int axis = 0; axis < 3; axis++) at.c[axis] = a.grid.n_bricks[axis] - 1 + a.domain.halo[axis];
+    return at;
+}
+
 /* The side of the domain beyond which `at` is; own_side: it is within. */
 __device__ inline int side_of_brick(const CudaArguments &a, const BrickAt &at) {
     int side = 0;

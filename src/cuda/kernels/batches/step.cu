@@ -267,6 +267,7 @@ MD_KERNEL k_step_drift(MD_ARGUMENTS) {
 MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
     static_assert(has_bricks && has_check == is_checked_queue, "no host looks in the midst of it");
     if (*(volatile unsigned *)&a.status->stopped) return; /* by an earlier kernel: every block sees it */
+    find_check(a);
     if constexpr (has_domain) find_copies(a);
     Sum unused[CUDA_PAIR_TOTALS];
     const bool is_old = is_too_old(a, moved_sq_of(a, a.buffer)); /* for every block, before any pass */
@@ -277,7 +278,7 @@ MD_KERNEL_OF(MD_PLAIN_THREADS) k_step_queue(MD_FORCE_ARGUMENTS) {
         force_block_rows<false>(a, MD_PAIR_TABLE, item->brick, unused, from, integrate);
         end_item(a, integrate.moved_sq);
     }
-    if (threadIdx.x == 0) leave_queue(a);
+    leave_queue(a);
 }
 
 #if MD_SW_neighbor_rebuild == 2 /* device-check */
@@ -288,8 +289,9 @@ MD_KERNEL k_step_bring_back(MD_ARGUMENTS) {
     const int i = thread_index();
     const unsigned stopped_in = a.status->measures.stopped_in;
     if (stopped_in == 0) return;
-    for (int64_t place = i; place < a.n_force_items; place += grid_size())
-        a.queue.done[place] = (unsigned)a.status->step;
+    int64_t n_places = a.n_force_items;
+    if (has_domain) n_places = place_of_steps(a, last_place_of_steps(a)) + 1;
+    for (int64_t place = i; place < n_places; place += grid_size()) a.queue.done[place] = (unsigned)a.status->step;
     if (stopped_in == 1 || i >= own_atoms(a)) return;
     const CudaParticles &second = MotionCopy::at(a, a.stride);
     const Full<Pair> v = load_velocity(second, i);

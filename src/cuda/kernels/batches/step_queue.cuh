@@ -30,9 +30,8 @@
 #include "cuda/kernels/batches/copies.cuh"
 #include "cuda/kernels/batches/queue_border.cuh"
 #include "cuda/kernels/force.cuh"
+#include "cuda/kernels/gpu_barrier.cuh"
 #include "cuda/kernels/integrate.cuh"
-
-static_assert(!has_domain || !is_checked_queue, "nobody tells other ranks that a list is too old");
 
 #ifndef MD_HAS_PTX_BY_NAME /* who has no assembler for PTX has these functions */
 __device__ inline void ptx_st_release_gpu(unsigned *place, unsigned value) {
@@ -81,17 +80,47 @@ __device__ inline int brick_around(const CudaGrid &grid, int place, int k) {
 /* That of the forces of the first pass; until the last block leaves. */
 __device__ inline unsigned long long first_step(const CudaArguments &a) { return a.status->pass_step[a.buffer]; }
 
-/* Whether it is known that the list is too old for the forces of a pass, or of one before. */
-__device__ inline bool is_replayed(const CudaArguments &a, unsigned pass) {
-    return is_checked_queue && *(const volatile unsigned *)&a.queue.check->stop <= pass;
+/* Several processes: that of this launch. Others may write into it from their first pass on, and begin the next launch when this one is
+ * over: so there are two in turn. In shared memory. */
+__device__ inline CudaQueueCheck **check_place(void) {
+    __shared__ CudaQueueCheck *s_check;
+    return &s_check;
+}
+__device__ inline CudaQueueCheck *check_of(const CudaArguments &a, int rank) {
+    return &a.domain.peers->mailbox[rank]->check[a.domain.peers->turn];
+}
+__device__ inline CudaQueueCheck *own_check(const CudaArguments &a) {
+    if constexpr (has_domain) return *check_place();
+    else return a.queue.check;
 }
 
-/* Of a brick that another rank may have; owner -1: this one has it. Then whoever it waits for is silent. */
-__device__ inline void wait_for_steps(const CudaArguments &a, const unsigned *word, unsigned least, int owner) {
-    Patience patience;
-    while (word && (int)((owner < 0 ? ptx_ld_acquire_gpu(word) : ptx_ld_acquire_sys(word)) - least) < 0 &&
-           !patience.is_over(a, owner < 0 ? -1 : 1 + owner))
-        continue;
+/* By all threads, before the first item; a barrier follows. */
+__device__ inline void find_check(const CudaArguments &a) {
+    if (has_domain && is_checked_queue && threadIdx.x == 0) *check_place() = check_of(a, a.domain.rank);
+}
+
+/* Whether it is known that the list is too old for the forces of a pass, or of one before. */
+__device__ inline bool is_replayed(const CudaArguments &a, unsigned pass) {
+    return is_checked_queue && *(const volatile unsigned *)&own_check(a)->stop <= pass;
+}
+
+/* Until a word has come to `least`, or it is known that the pass does not count; returns that. owner: the rank that writes the word, and
+ * is silent when none comes; -1: this one; from n_ranks on: any other. */
+__device__ inline bool wait_for_word(const CudaArguments &a, const unsigned *word, unsigned least, int owner,
+                                     unsigned pass) {
+    if constexpr (!has_domain) {
+        bool replayed = false;
+        while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !replayed) replayed = is_replayed(a, pass);
+        return replayed;
+    } else {
+        Patience patience;
+        const int silent = owner < 0 || owner >= a.domain.n_ranks ? -1 : 1 + owner;
+        bool replayed = false;
+        while (word && (int)((owner < 0 ? ptx_ld_acquire_gpu(word) : ptx_ld_acquire_sys(word)) - least) < 0 &&
+               !replayed && !patience.is_over(a, silent))
+            replayed = is_replayed(a, pass);
+        return replayed;
+    }
 }
 
 /* By a warp: takes an item, and returns when the block may begin it; one behind the last: none is left. A brick that has
@@ -109,19 +138,20 @@ __device__ inline void take_item(const CudaArguments &a, int lane) {
     const int brick = a.queue.brick[place]; /* on its way while others are looked at */
     const unsigned *word = nullptr;
     unsigned least = (unsigned)step;
-    bool replayed = false;
     int owner = -1;
     if (pass > 0 && pass < (unsigned)a.n && lane < 27) {
         if constexpr (has_domain) word = steps_around(a, place, lane, &owner);
         else word = &a.queue.done[brick_around(a.grid, place, lane)];
     }
     if (is_checked_queue && pass > 1 && pass < (unsigned)a.n && lane == 27) {
-        word = &a.queue.check->made[pass - 2];
+        word = &own_check(a)->made[pass - 2];
         least = n_bricks;
     }
-    if constexpr (has_domain) wait_for_steps(a, word, least, owner);
-    else
-        while (word && (int)(ptx_ld_acquire_gpu(word) - least) < 0 && !replayed) replayed = is_replayed(a, pass);
+    if (has_domain && is_checked_queue && lane == 28 && pass > 1 && pass < (unsigned)a.n) {
+        word = &own_check(a)->made_by_others[pass - 2];
+        least = (unsigned)(owner = a.domain.n_ranks) - 1;
+    }
+    bool replayed = wait_for_word(a, word, least, owner, pass);
     /* behind what was waited for, so that it tells of all of the pass before the last */
     if (is_checked_queue) replayed = __any_sync(whole_warp, replayed || is_replayed(a, pass));
     if (lane == 0)
@@ -139,11 +169,31 @@ __device__ inline bool begin_item(const CudaArguments &a) {
 
 /* By a thread whose atoms have come that far from their places. What comes after the last pass is told by others. */
 __device__ inline void note_distance(const CudaArguments &a, float moved_sq) {
-    CudaQueueCheck *check = a.queue.check;
+    CudaQueueCheck *check = own_check(a);
     const int pass = item_place()->pass;
     if (!(moved_sq > a.stale_sq)) return;
     atomicMin(&check->stop, (unsigned)pass + 1);
     if (pass == a.n - 1) atomicMax(&check->far, __float_as_uint(moved_sq));
+}
+
+/* By one thread: a brick is through with a pass; and with the last one the pass is over on this GPU. */
+__device__ inline void book_brick(const CudaArguments &a, int pass) {
+    CudaQueueCheck *check = own_check(a);
+    if constexpr (!has_domain) {
+        ptx_red_release_gpu_add(&check->made[pass], 1u);
+        return;
+    }
+    __threadfence(); /* what the block has found out comes before, */
+    if (atomicAdd(&check->made[pass], 1u) + 1 < (unsigned)a.n_force_items) return;
+    __threadfence(); /* and what others have */
+    const unsigned stop = *(const volatile unsigned *)&check->stop;
+    for (int rank = 0; rank < a.domain.n_ranks; rank++) {
+        if (rank == a.domain.rank) continue;
+        CudaQueueCheck *other = check_of(a, rank);
+        if (stop != ~0u) atomicMin_system(&other->stop, stop);
+        __threadfence_system();
+        atomicAdd_system(&other->made_by_others[pass], 1u);
+    }
 }
 
 /* By all threads: what they have written is there for others. */
@@ -159,43 +209,86 @@ __device__ inline void end_item(const CudaArguments &a, float moved_sq) {
     } else if (threadIdx.x == 0) {
         ptx_st_release_gpu(&a.queue.done[place], done);
     }
-    if (is_checked_queue && threadIdx.x == telling_thread) ptx_red_release_gpu_add(&a.queue.check->made[pass], 1u);
+    if (is_checked_queue && threadIdx.x == telling_thread) book_brick(a, pass);
 }
 
-/* How many of the passes count: those before the first discarded one. By the last block to leave. What the last pass has moved
- * too far is for the next kernel to see, and not before: blocks that come late look at the same place. */
-__device__ inline int end_check(const CudaArguments &a, unsigned long long first) {
-    CudaQueueCheck *check = a.queue.check;
-    const unsigned n = (unsigned)a.n,
-                   stop = is_too_old(a, moved_sq_of(a, a.buffer)) ? 0 : *(volatile unsigned *)&check->stop;
-    const int n_passes = (int)(stop < n ? stop : n);
-    if (stop == n) a.status->measures.moved_sq = *(volatile unsigned *)&check->far;
-    tell_fault(a, first + (unsigned long long)n_passes);
-    for (int pass = 0; pass < a.n; pass++) check->made[pass] = 0;
+/* No pass is made, and none is known to fail. */
+__device__ inline void clear_check(CudaQueueCheck *check) {
+    for (int pass = 0; pass < CUDA_GRAPH_STEPS; pass++) check->made[pass] = check->made_by_others[pass] = 0;
     check->stop = ~0u;
     check->far = 0;
+}
+
+/* The first pass of a.n that does not count; a.n: that behind the last one; ~0: none. */
+__device__ inline unsigned first_failing(const CudaArguments &a) {
+    return is_too_old(a, moved_sq_of(a, a.buffer)) ? 0 : *(const volatile unsigned *)&own_check(a)->stop;
+}
+
+/* How many of the passes count: those before the first discarded one. What the last pass has moved too far is for the next kernel to see,
+ * and not before: blocks that come late look at the same place. */
+__device__ inline int end_check(const CudaArguments &a, unsigned long long first, unsigned stop) {
+    const unsigned n = (unsigned)a.n, far = *(const volatile unsigned *)&own_check(a)->far;
+    const int n_passes = (int)(stop < n ? stop : n);
+    if (stop == n) /* several processes: the atom may be another's */
+        a.status->measures.moved_sq = has_domain ? __float_as_uint(2 * a.stale_sq) : far;
+    tell_fault(a, first + (unsigned long long)n_passes);
     return n_passes;
 }
 
-/* By thread 0 of a block for which there is nothing left. The last one to leave makes the queue ready for the next launch, and
- * the books are as after the last pass: until now others may come late and read them as of the first. */
-__device__ inline void leave_queue(const CudaArguments &a) {
-    const unsigned long long first = first_step(a);
-    if (is_checked_queue) __threadfence(); /* what the block has found out comes before */
-    if (atomicAdd(&a.queue.counts[1], 1u) + 1 < gridDim.x) return;
-    if (is_checked_queue) __threadfence();
-    a.queue.counts[0] = a.queue.counts[1] = 0;
-    const int n_passes = is_checked_queue ? end_check(a, first) : a.n;
+/* By the last block to leave: makes the queue ready for the next launch, and the books are as after the last pass that counts: until now
+ * others may come late and read them as of the first. By one thread. */
+__device__ inline void end_queue(const CudaArguments &a, unsigned long long first, int n_passes) {
     const bool stops = n_passes < a.n;
     const unsigned long long end = first + (unsigned long long)n_passes; /* its drift is done */
+    a.queue.counts[0] = a.queue.counts[1] = 0;
     if (!stops) a.status->pass_step[(a.buffer + a.n) % 2] = end;
     a.status->step = stops ? end : end - 1;
     a.status->drifted = !stops;
-    if (has_domain) count_places(a, a.n);
+    if (has_domain) count_places(a, n_passes);
     *(volatile unsigned long long *)&a.host_status->step = a.status->step;
     if (!stops) return;
     a.status->measures.stopped_in = 1 + (unsigned)(a.buffer + n_passes) % 2;
     set_stop_flag(a, CUDA_STOPPED_STALE);
+}
+
+/* By thread 0 of a block for which there is nothing left: whether it is the last one. */
+__device__ inline bool is_last_to_leave(const CudaArguments &a) {
+    if (is_checked_queue) __threadfence(); /* what the block has found out comes before */
+    if (atomicAdd(&a.queue.counts[1], 1u) + 1 < gridDim.x) return false;
+    if (is_checked_queue) __threadfence();
+    return true;
+}
+
+/* Several processes: when the last block leaves on all GPUs, they agree on how many passes count. By all threads. */
+__device__ inline void leave_with_others(const CudaArguments &a) {
+    __shared__ bool s_last;
+    const unsigned long long first = first_step(a);
+    const unsigned none = (unsigned)a.n + 1;
+    if (threadIdx.x == 0) s_last = is_last_to_leave(a);
+    __syncthreads(); /* the answer is there */
+    if (!s_last) return;
+    CudaPeers *peers = a.domain.peers;
+    /* for the next launch, which comes behind the barrier */
+    if (threadIdx.x == 0) clear_check(&peers->mailbox[a.domain.rank]->check[1 - peers->turn]);
+    __threadfence_system();
+    const unsigned stop = none - gpu_barrier(a, none - min(first_failing(a), none)).largest;
+    if (threadIdx.x > 0) return;
+    peers->turn = 1 - peers->turn;
+    end_queue(a, first, end_check(a, first, stop));
+}
+
+/* By all threads of a block for which there is nothing left. */
+__device__ inline void leave_queue(const CudaArguments &a) {
+    if constexpr (has_domain && is_checked_queue) {
+        leave_with_others(a);
+        return;
+    }
+    if (threadIdx.x > 0) return;
+    const unsigned long long first = first_step(a);
+    if (!is_last_to_leave(a)) return;
+    const int n_passes = is_checked_queue ? end_check(a, first, first_failing(a)) : a.n;
+    if (is_checked_queue) clear_check(own_check(a));
+    end_queue(a, first, n_passes);
 }
 
 #endif
