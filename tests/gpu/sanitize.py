@@ -8,7 +8,7 @@ leaves out after them is said.
 Prints what failed and a count; exit code 1 when a tool found anything, did not sum up, or did not meet a value.
 
 With --ranks it is memcheck of each of two processes instead, on a GPU each, that store into each other's memory: in each
-way to make many steps in one go.
+way to make many steps in one go; and of two whose messages NCCL brings.
 
 usage: sanitize.py MDMINI [--walk-list PROGRAM] [--tools memcheck,racecheck,...] [--jobs N] [--budget SECONDS] [--log FILE]
        sanitize.py MDMINI --ranks [--log FILE]
@@ -42,12 +42,16 @@ NARROW = ["neighbor.capacity=20"]  # the list overflows and regrows
 # Runs of two processes: bricks of one cell, 30 lists, of which the last ones are one graph each.
 RANKS = 2
 OVER_RANKS = ["system.cells=8", "system.density=0.8442", "system.temperature=1.44", "run.steps=90",
-              "parallel.transport=direct", "force.kernel=brick", "memory.sort=brick", "memory.brick_grid=cells",
-              "memory.brick_cells=1", "force.threads_per_atom=1", "launch.fuse=step", "neighbor.rebuild=every",
-              "neighbor.every=3", "output.thermo_every=30", "output.frames_every=30"]
-WAYS = {"kernels in graphs": ["launch.persistent=off", "launch.passes=kernels", "launch.graph=on"],
-        "queue": ["launch.persistent=off", "launch.passes=queue"],
-        "resident kernel": ["launch.persistent=on"]}
+              "force.kernel=brick", "memory.sort=brick", "memory.brick_grid=cells",
+              "memory.brick_cells=1", "force.threads_per_atom=1", "launch.fuse=step",
+              "output.thermo_every=30", "output.frames_every=30"]
+DIRECT, BY_COUNT = ["parallel.transport=direct"], ["neighbor.rebuild=every", "neighbor.every=3"]
+BY_KERNELS = ["launch.persistent=off", "launch.passes=kernels", "launch.graph=on"]
+WAYS = {"kernels in graphs": [*DIRECT, *BY_COUNT, *BY_KERNELS],
+        "queue": [*DIRECT, *BY_COUNT, "launch.persistent=off", "launch.passes=queue"],
+        "queue, checked": [*DIRECT, "neighbor.rebuild=device-check", "launch.persistent=off", "launch.passes=queue"],
+        "resident kernel": [*DIRECT, *BY_COUNT, "launch.persistent=on"],
+        "nccl": ["parallel.transport=nccl", *BY_COUNT, *BY_KERNELS]}
 FOUND, REFUSED = 99, 2             # exit codes: of the sanitizer, of mdmini
 LIMIT_S = 300                      # of a run
 

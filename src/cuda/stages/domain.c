@@ -44,10 +44,12 @@ void cuda_domain_configure(CudaContext *context, MdComm *comm) {
     context->arguments.domain.patience_ns = (long long)(1e9 * context->config.parallel_timeout);
     if (context->config.parallel_transport == MD_TRANSPORT_DIRECT)
         context->arguments.domain.inbox_room = 256 + (int32_t)(0.1 * likely_halo(context, context->n_share));
-    cuda_domain_set_rows(context, 64 * CUDA_SIDES + (int64_t)(1.2 * likely_halo(context, context->n_share)));
-    context->room =
-        (int)(1.1 * context->n_share + 1.3 * likely_halo(context, context->n_share)) + 64 * CUDA_SIDES + 512;
-    if (context->config.parallel_transport == MD_TRANSPORT_NCCL) context->room += CUDA_LEAST_HOME * CUDA_SIDES;
+    /* rooms of messages are for the most that comes from a side at any list */
+    const bool has_rooms = context->config.parallel_transport == MD_TRANSPORT_NCCL;
+    const double halo = likely_halo(context, context->n_share), rows = 64 * CUDA_SIDES + (has_rooms ? 1.5 : 1.2) * halo;
+    cuda_domain_set_rows(context, (int64_t)rows);
+    context->room = (int)(1.1 * context->n_share + 0.1 * halo + rows) + 512;
+    if (has_rooms) context->room += context->arguments.domain.inbox_room;
     for (int k = 0; k < CUDA_SIDES; k++) {
         int side[3];
         md_domain_side(k, side);

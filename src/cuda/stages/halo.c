@@ -107,7 +107,7 @@ static void fit_rooms(CudaContext *context, const int32_t *first, int32_t *room_
         const int32_t n = first[k + 1] - first[k];
         rooms[k] = room_first[k + 1] - room_first[k];
         if (!has_side(context, k) || (n <= rooms[k] && rooms[k] > 0)) continue;
-        rooms[k] = (n + n / 8 + 32) / CUDA_ROOM_UNIT * CUDA_ROOM_UNIT;
+        rooms[k] = (n + n / 8 + 64) / CUDA_ROOM_UNIT * CUDA_ROOM_UNIT;
         change = true;
     }
     add_up(rooms, room_first);
