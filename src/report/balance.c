@@ -61,7 +61,7 @@ int md_balance_count_hosts(const MdComm *comm) {
 /* Atoms on each GPU from which two are faster than one (run/results/h200/README.md); of cuda-aware none are known. */
 static double least_atoms(int transport) {
     if (transport == MD_TRANSPORT_STAGED) return INFINITY;
-    return transport == MD_TRANSPORT_DIRECT ? 25e3 : transport == MD_TRANSPORT_NCCL ? 1e6 : 0;
+    return transport == MD_TRANSPORT_DIRECT ? 25e3 : transport == MD_TRANSPORT_NCCL ? 5e5 : 0;
 }
 
 static void log_notes(MdLog *log, const char *prefix, const MdComm *comm, const MdConfig *config, int64_t n_atoms) {

@@ -104,8 +104,9 @@ def check_ranks(mdmini, log):
         with tempfile.TemporaryDirectory() as folder:
             open(os.path.join(folder, "deck.txt"), "w").write("# sanitizer\n[run]\nbackend = cuda\n")
             command = ["timeout", "--kill-after=10", str(LIMIT_S), "mpirun", "-n", str(RANKS),  # which ends its processes
-                       "compute-sanitizer", "--tool=memcheck", f"--error-exitcode={FOUND}", mdmini, "deck.txt", *OVER_RANKS,
-                       *words]
+                       "compute-sanitizer", "--tool=memcheck", f"--error-exitcode={FOUND}",
+                       *["--report-api-errors=no"] * (way == "nccl"),  # it asks for kernels that a GPU may not have
+                       mdmini, "deck.txt", *OVER_RANKS, *words]
             code, text = process_group.run(command, LIMIT_S + 20, cwd=folder)
         n_clean = len(re.findall(r"SUMMARY: 0 errors", text))
         wrong = code != 0 or n_clean != RANKS

@@ -55,7 +55,7 @@ CASES = (
     ("lists", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
                         "neighbor.rebuild=every neighbor.every=3 launch.passes=kernels run.steps=90", ("1 1 2", "2 2 1")),
     ("lists-nccl", MELT, {}, "memory.brick_cells=1 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
-                             "neighbor.rebuild=every neighbor.every=3 launch.passes=kernels run.steps=90", ("4 1 1", "1 2 2")),
+                             "neighbor.rebuild=every neighbor.every=3 launch.passes=kernels run.steps=90", ("2 1 1", "4 1 1", "1 2 2")),
     ("gas-nccl", GAS, {}, "memory.brick_cells=2 force.threads_per_atom=1 neighbor.distances=thread launch.fuse=step "
                           "neighbor.rebuild=device-check launch.passes=kernels launch.graph=off", ("1 1 2", "2 2 1")),
     # by the resident kernel: blocks that wait for those around them, also in batches of a few steps between outputs, and, of two

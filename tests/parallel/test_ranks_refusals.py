@@ -37,7 +37,7 @@ REFUSED_BY_CUDA = (
     (2, "memory.load=ldg", "memory.load: ldg does not run over several processes", "take global"),
     (2, "memory.allocation=per-call", "memory.allocation: per-call does not run", "take once"),
     (2, "launch.persistent=on parallel.transport=staged", "launch.persistent: on does not run over several processes", "take off"),
-    (2, "launch.passes=queue", "launch.passes: queue does not run over several processes", "take kernels"),
+    (2, "launch.passes=queue parallel.transport=staged", "launch.passes: queue does not run over several processes", "take kernels"),
     (2, "launch.graph=on parallel.transport=staged", "launch.graph: on does not run over several processes", "take off"),
     (2, "parallel.grid=2 2 1", "2 x 2 x 1 is 4 processes, but 2 were started", "parallel.grid = auto"),
     (5, "parallel.grid=1 5 1", "2.69 sigma thick along y, and the list reaches", "at most 4 along y"),

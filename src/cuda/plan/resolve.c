@@ -156,10 +156,13 @@ static void resolve_passes(MdConfig *config, const MdSystemPlan *plan, MdChoices
     const bool possible = has_effect && is_possible(config, plan, reason, sizeof reason);
     const int64_t on_each = possible ? plan->n_atoms / cuda_device_multiprocessors() : 0;
     const int64_t most = config->neighbor_rebuild == MD_REBUILD_EVERY ? most_queued : most_queued_checked;
-    const bool queues = possible && on_each >= least_queued && on_each <= most;
+    const bool queues = possible && (plan->comm || (on_each >= least_queued && on_each <= most));
     config->launch_passes = queues ? MD_PASSES_QUEUE : MD_PASSES_KERNELS;
     if (!has_effect) return;
     if (!possible) md_choices_add(choices, "launch.passes", "kernels", "%s", reason);
+    else if (plan->comm)
+        md_choices_add(choices, "launch.passes", "queue",
+                       "several processes: a kernel a pass has a barrier of all GPUs");
     else
         md_choices_add(choices, "launch.passes", queues ? "queue" : "kernels",
                        "%lld atoms a multiprocessor: a queue was faster with %lld to %lld of them", (long long)on_each,
